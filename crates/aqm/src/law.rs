@@ -1,0 +1,56 @@
+//! The seam: what a queue tells a law, and what a law may answer.
+
+use aqmlab_units::{Bytes, Time};
+
+use crate::Packet;
+
+/// A law's answer about one packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Let it through.
+    Pass,
+    /// Signal congestion: set CE when the packet is ECN-capable, drop it otherwise.
+    Mark,
+    /// Drop it, ECN-capable or not.
+    Drop,
+}
+
+/// How much waits in the queue, the packet being judged not included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueueState {
+    /// Packets waiting.
+    pub packets: u32,
+    /// Bytes waiting.
+    pub bytes: Bytes,
+}
+
+/// An active queue management law.
+///
+/// The queue calls these in the order of time. Within one instant a timeout comes before an arrival, and
+/// [`Aqm::on_empty`] before the arrival that ends the idle period. Every arrival is shown to [`Aqm::on_enqueue`],
+/// even one that the queue's limit will then refuse.
+pub trait Aqm {
+    /// Judge an arriving packet; `queue` is what waits before it.
+    fn on_enqueue(&mut self, _pkt: &Packet, _queue: QueueState, _now: Time) -> Verdict {
+        Verdict::Pass
+    }
+
+    /// Judge a packet about to leave after waiting since `enqueued_at`; `queue` is what stays behind.
+    fn on_dequeue(&mut self, _pkt: &Packet, _enqueued_at: Time, _queue: QueueState, _now: Time) -> Verdict {
+        Verdict::Pass
+    }
+
+    /// The last waiting packet left at `now`.
+    fn on_empty(&mut self, _now: Time) {}
+
+    /// When the law next wants [`Aqm::on_timeout`]: its sampling period. May change after any call.
+    fn poll_timeout(&self) -> Option<Time> {
+        None
+    }
+
+    /// The instant promised by [`Aqm::poll_timeout`] has come.
+    fn on_timeout(&mut self, _queue: QueueState, _now: Time) {}
+
+    /// Show the law's variables under the names of its paper, always the same ones in the same order.
+    fn probe(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
+}

@@ -1,0 +1,71 @@
+//! Bit rates, and the time a packet takes at one.
+
+use std::fmt;
+
+use crate::{Bytes, Duration};
+
+/// A rate in bits per second; never zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BitRate(u64);
+
+impl BitRate {
+    /// A rate of `bits` per second, or `None` for zero.
+    pub const fn from_bits_per_sec(bits: u64) -> Option<BitRate> {
+        if bits == 0 { None } else { Some(BitRate(bits)) }
+    }
+
+    /// A rate of `mbit` million bits per second, at least one.
+    pub const fn from_mbit_per_sec(mbit: u64) -> BitRate {
+        assert!(mbit > 0, "a rate is above zero");
+        BitRate(mbit * 1_000_000)
+    }
+
+    /// Bits per second.
+    pub const fn bits_per_sec(self) -> u64 {
+        self.0
+    }
+
+    /// The time to send `size`, rounded to the nearest nanosecond.
+    #[expect(clippy::cast_possible_truncation, reason = "a packet's transmission time fits in 64 bits")]
+    pub fn time_to_send(self, size: Bytes) -> Duration {
+        let bits = u128::from(size.get()) * 8;
+        let rate = u128::from(self.0);
+        Duration::from_nanos(((bits * 1_000_000_000 + rate / 2) / rate) as u64)
+    }
+
+    /// Packets of `size` per second.
+    pub fn packets_per_sec(self, size: Bytes) -> f64 {
+        self.0 as f64 / (8.0 * size.as_f64())
+    }
+}
+
+impl fmt::Display for BitRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            bits if bits >= 1_000_000_000 => write!(f, "{} Gbit/s", bits as f64 / 1e9),
+            bits if bits >= 1_000_000 => write!(f, "{} Mbit/s", bits as f64 / 1e6),
+            bits if bits >= 1_000 => write!(f, "{} kbit/s", bits as f64 / 1e3),
+            bits => write!(f, "{bits} bit/s"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_ethernet_frame_takes_123_microseconds_at_100_mbit() {
+        let rate = BitRate::from_mbit_per_sec(100);
+        assert_eq!(rate.time_to_send(Bytes::new(1538)), Duration::from_nanos(123_040));
+    }
+
+    #[test]
+    fn slow_and_fast_rates_neither_overflow_nor_vanish() {
+        let slow = BitRate::from_bits_per_sec(1).expect("above zero");
+        assert_eq!(slow.time_to_send(Bytes::new(1500)), Duration::from_secs(12_000));
+        let fast = BitRate::from_mbit_per_sec(10_000);
+        assert_eq!(fast.time_to_send(Bytes::new(1500)), Duration::from_nanos(1200));
+        assert_eq!(BitRate::from_bits_per_sec(0), None);
+    }
+}

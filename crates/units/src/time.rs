@@ -1,0 +1,201 @@
+//! Points and spans of simulated time, in whole nanoseconds.
+
+use std::fmt;
+use std::ops::{Add, AddAssign, Div, Mul, Sub};
+
+/// A point in time: nanoseconds since the start of the experiment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Time(u64);
+
+/// A span of time in nanoseconds; never negative.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Duration(u64);
+
+impl Time {
+    /// The start of the experiment.
+    pub const ZERO: Time = Time(0);
+    /// Later than every event: what "never" compares as inside the engine's queues.
+    pub const MAX: Time = Time(u64::MAX);
+
+    /// `nanos` nanoseconds after the start.
+    pub const fn from_nanos(nanos: u64) -> Time {
+        Time(nanos)
+    }
+
+    /// `secs` seconds after the start, to the nearest nanosecond. Negative values become zero.
+    pub fn from_secs_f64(secs: f64) -> Time {
+        Time(Duration::from_secs_f64(secs).0)
+    }
+
+    /// Nanoseconds since the start.
+    pub const fn as_nanos(self) -> u64 {
+        self.0
+    }
+
+    /// Seconds since the start.
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 * 1e-9
+    }
+
+    /// The span since `earlier`, or zero when `earlier` lies in the future.
+    #[inline]
+    pub fn saturating_since(self, earlier: Time) -> Duration {
+        Duration(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl Duration {
+    /// No time at all.
+    pub const ZERO: Duration = Duration(0);
+
+    /// A span of `nanos` nanoseconds.
+    pub const fn from_nanos(nanos: u64) -> Duration {
+        Duration(nanos)
+    }
+
+    /// A span of `micros` microseconds.
+    pub const fn from_micros(micros: u64) -> Duration {
+        Duration(micros * 1_000)
+    }
+
+    /// A span of `millis` milliseconds.
+    pub const fn from_millis(millis: u64) -> Duration {
+        Duration(millis * 1_000_000)
+    }
+
+    /// A span of `secs` seconds.
+    pub const fn from_secs(secs: u64) -> Duration {
+        Duration(secs * 1_000_000_000)
+    }
+
+    /// A span of `secs` seconds, to the nearest nanosecond. Negative values become zero.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "float casts saturate")]
+    pub fn from_secs_f64(secs: f64) -> Duration {
+        Duration((secs * 1e9).round() as u64)
+    }
+
+    /// Nanoseconds.
+    pub const fn as_nanos(self) -> u64 {
+        self.0
+    }
+
+    /// Whole microseconds, rounded down.
+    pub const fn as_micros(self) -> u64 {
+        self.0 / 1_000
+    }
+
+    /// Seconds.
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 * 1e-9
+    }
+
+    /// Milliseconds.
+    pub fn as_millis_f64(self) -> f64 {
+        self.0 as f64 * 1e-6
+    }
+
+    /// The next multiple of `tick` that is not below this span; the span itself when `tick` is zero.
+    #[inline]
+    pub fn round_up_to(self, tick: Duration) -> Duration {
+        if tick.0 == 0 { self } else { Duration(self.0.div_ceil(tick.0) * tick.0) }
+    }
+}
+
+impl Add<Duration> for Time {
+    type Output = Time;
+    #[inline]
+    fn add(self, span: Duration) -> Time {
+        Time(self.0 + span.0)
+    }
+}
+
+impl AddAssign<Duration> for Time {
+    #[inline]
+    fn add_assign(&mut self, span: Duration) {
+        self.0 += span.0;
+    }
+}
+
+impl Sub for Time {
+    type Output = Duration;
+    /// Time does not run backwards: a later time minus an earlier one, checked in debug builds.
+    #[inline]
+    fn sub(self, earlier: Time) -> Duration {
+        debug_assert!(earlier <= self, "time ran backwards from {earlier:?} to {self:?}");
+        Duration(self.0.wrapping_sub(earlier.0))
+    }
+}
+
+impl Add for Duration {
+    type Output = Duration;
+    #[inline]
+    fn add(self, other: Duration) -> Duration {
+        Duration(self.0 + other.0)
+    }
+}
+
+impl Mul<u64> for Duration {
+    type Output = Duration;
+    #[inline]
+    fn mul(self, factor: u64) -> Duration {
+        Duration(self.0 * factor)
+    }
+}
+
+impl Div<Duration> for Duration {
+    type Output = f64;
+    #[inline]
+    fn div(self, other: Duration) -> f64 {
+        self.0 as f64 / other.0 as f64
+    }
+}
+
+impl fmt::Display for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.9} s", self.as_secs_f64())
+    }
+}
+
+impl fmt::Display for Duration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            0 => write!(f, "0 s"),
+            ns if ns < 1_000 => write!(f, "{ns} ns"),
+            ns if ns < 1_000_000 => write!(f, "{} us", ns as f64 / 1e3),
+            ns if ns < 1_000_000_000 => write!(f, "{} ms", ns as f64 / 1e6),
+            ns => write!(f, "{} s", ns as f64 / 1e9),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_round_to_the_nearest_nanosecond() {
+        assert_eq!(Duration::from_secs_f64(0.015).as_nanos(), 15_000_000);
+        assert_eq!(Duration::from_secs_f64(-1.0), Duration::ZERO);
+    }
+
+    #[test]
+    fn rounding_up_reaches_the_next_tick_and_keeps_multiples() {
+        let tick = Duration::from_millis(10);
+        assert_eq!(Duration::from_millis(11).round_up_to(tick), Duration::from_millis(20));
+        assert_eq!(Duration::from_millis(20).round_up_to(tick), Duration::from_millis(20));
+        assert_eq!(Duration::from_nanos(7).round_up_to(Duration::ZERO), Duration::from_nanos(7));
+    }
+
+    #[test]
+    fn a_span_since_the_future_is_zero() {
+        assert_eq!(Time::from_nanos(5).saturating_since(Time::from_nanos(9)), Duration::ZERO);
+    }
+
+    #[test]
+    fn spans_print_in_the_unit_a_person_would_choose() {
+        let shown: Vec<String> = [0, 12, 1_500, 2_000_000, 3_000_000_000]
+            .map(|ns| Duration::from_nanos(ns).to_string())
+            .into();
+        assert_eq!(shown, ["0 s", "12 ns", "1.5 us", "2 ms", "3 s"]);
+    }
+}
