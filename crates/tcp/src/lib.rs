@@ -1,1 +1,26 @@
-//! stub
+//! A TCP endpoint as a sans-IO state machine.
+//!
+//! [`Endpoint`] takes segments and the time and gives segments, events and the time of its next timer. It counts
+//! data and does not carry them. What differs between stacks (initial window, timers, delayed acknowledgements)
+//! is a plain struct of values with their sources, the [`Profile`]; what differs between congestion controls is
+//! behind [`CongestionControl`].
+//!
+//! The contract of use: after each [`Endpoint::handle_segment`], [`Endpoint::handle_timeout`],
+//! [`Endpoint::write`] or [`Endpoint::close`], drain [`Endpoint::poll_transmit`], then
+//! [`Endpoint::poll_event`], and see that [`Endpoint::handle_timeout`] is called at [`Endpoint::poll_timeout`].
+//! Calling it early or twice is harmless.
+
+pub mod congestion;
+mod endpoint;
+mod profile;
+mod reassembly;
+mod rtt;
+mod segment;
+mod seq;
+mod timer;
+
+pub use congestion::{Ack, CongestionControl, NewReno};
+pub use endpoint::{Endpoint, Event, Recovery, State};
+pub use profile::Profile;
+pub use segment::{Flags, Segment};
+pub use seq::Seq;

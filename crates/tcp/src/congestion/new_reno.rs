@@ -1,0 +1,139 @@
+//! Slow start, congestion avoidance and fast recovery after Reno and NewReno.
+//!
+//! Sources: RFC 5681 §3.1-3.2, RFC 6582 §3.2, RFC 3168 §6.1.2; the window counts in bytes and grows per
+//! acknowledgement. Differs from RFC 5681 (4): the threshold after a loss is half of min(cwnd, peer's window), as
+//! in 4.4BSD, not half of the flight size.
+
+use super::{Ack, CongestionControl};
+
+/// The window of Reno and NewReno.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NewReno {
+    cwnd: u32,
+    ssthresh: u32,
+}
+
+/// 4.4BSD's largest window without window scaling; the first slow-start threshold too.
+const MAX_WINDOW: u32 = 65_535;
+
+impl NewReno {
+    /// The slow-start threshold in bytes.
+    pub fn ssthresh(&self) -> u32 {
+        self.ssthresh
+    }
+}
+
+impl CongestionControl for NewReno {
+    fn new(initial_window: u32) -> NewReno {
+        NewReno { cwnd: initial_window, ssthresh: MAX_WINDOW }
+    }
+
+    #[inline]
+    fn cwnd(&self) -> u32 {
+        self.cwnd
+    }
+
+    /// Slow start: cwnd += min(acknowledged, MSS). Congestion avoidance: cwnd += MSS * MSS / cwnd.
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack) {
+        let growth = if self.cwnd <= self.ssthresh {
+            ack.bytes.min(ack.mss)
+        } else {
+            (ack.mss * ack.mss / self.cwnd).max(1)
+        };
+        self.cwnd = (self.cwnd + growth).min(MAX_WINDOW.max(self.cwnd));
+    }
+
+    /// ssthresh = max(window / 2, 2 MSS); cwnd = ssthresh + 3 MSS for the three segments that have left.
+    fn on_fast_retransmit(&mut self, window: u32, mss: u32) {
+        self.ssthresh = half(window, mss).max(2 * mss);
+        self.cwnd = self.ssthresh + 3 * mss;
+    }
+
+    fn on_duplicate_ack(&mut self, mss: u32) {
+        self.cwnd += mss;
+    }
+
+    /// RFC 6582 §3.2 (5): take off what was acknowledged, add back one segment.
+    fn on_partial_ack(&mut self, ack: &Ack) {
+        let back = if ack.bytes >= ack.mss { ack.mss } else { 0 };
+        self.cwnd = self.cwnd.saturating_sub(ack.bytes).max(ack.mss) + back;
+    }
+
+    /// RFC 6582 §3.2 (3), first choice: cwnd = min(ssthresh, flight + MSS), so no burst follows.
+    fn on_recovered(&mut self, flight: u32, mss: u32) {
+        self.cwnd = self.ssthresh.min(flight.max(mss) + mss);
+    }
+
+    fn on_timeout(&mut self, window: u32, mss: u32) {
+        self.ssthresh = half(window, mss).max(2 * mss);
+        self.cwnd = mss;
+    }
+
+    /// The window is halved as for a loss, but down to one segment: nothing is missing.
+    fn on_ecn_echo(&mut self, window: u32, mss: u32) {
+        self.cwnd = half(window, mss).max(mss);
+        self.ssthresh = self.cwnd.max(2 * mss);
+    }
+
+    /// RFC 5681 §4.1: restart from min(initial window, cwnd).
+    fn on_idle(&mut self, initial_window: u32) {
+        self.cwnd = self.cwnd.min(initial_window);
+    }
+}
+
+/// Half a window in whole segments, as 4.4BSD rounds it.
+fn half(window: u32, mss: u32) -> u32 {
+    window / 2 / mss * mss
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u32 = 1000;
+    const ACK: Ack = Ack { bytes: MSS, mss: MSS };
+
+    #[test]
+    fn slow_start_doubles_the_window_each_round_trip() {
+        let mut cc = NewReno::new(2 * MSS);
+        for _ in 0..2 {
+            cc.on_ack(&ACK);
+        }
+        assert_eq!(cc.cwnd(), 4 * MSS);
+    }
+
+    #[test]
+    fn congestion_avoidance_adds_one_segment_each_round_trip() {
+        let mut cc = NewReno::new(20 * MSS);
+        cc.on_fast_retransmit(20 * MSS, MSS);
+        cc.on_recovered(20 * MSS, MSS);
+        cc.on_ack(&ACK); // cwnd = ssthresh still grows as in slow start
+        let start = cc.cwnd();
+        for _ in 0..start / MSS {
+            cc.on_ack(&ACK);
+        }
+        let grown = cc.cwnd() - start;
+        assert!((900..=1000).contains(&grown), "grew by {grown} bytes");
+    }
+
+    #[test]
+    fn a_loss_halves_and_a_timeout_starts_over() {
+        let mut cc = NewReno::new(11 * MSS);
+        cc.on_fast_retransmit(11 * MSS, MSS);
+        assert_eq!((cc.ssthresh(), cc.cwnd()), (5 * MSS, 8 * MSS));
+        cc.on_timeout(8 * MSS, MSS);
+        assert_eq!((cc.ssthresh(), cc.cwnd()), (4 * MSS, MSS));
+        cc.on_timeout(MSS, MSS);
+        assert_eq!(cc.ssthresh(), 2 * MSS);
+    }
+
+    #[test]
+    fn an_ecn_echo_halves_down_to_one_segment() {
+        let mut cc = NewReno::new(8 * MSS);
+        for expected in [4, 2, 1, 1] {
+            cc.on_ecn_echo(cc.cwnd(), MSS);
+            assert_eq!(cc.cwnd(), expected * MSS);
+        }
+    }
+}

@@ -1,0 +1,314 @@
+//! One end of a connection.
+//!
+//! Its life is RFC 9293's state diagram ([`State`]); what arrives is handled in `receive`, what leaves in
+//! `transmit`, what expires in `timeout`. Fields are ordered so that a segment of an undisturbed transfer touches
+//! the first 64 bytes alone.
+
+mod receive;
+mod timeout;
+mod transmit;
+
+use aqmlab_units::Time;
+
+use crate::congestion::{CongestionControl, NewReno};
+use crate::reassembly::Reassembly;
+use crate::rtt::RttEstimator;
+use crate::timer::Timer;
+use crate::{Profile, Seq};
+
+/// The state of a connection (RFC 9293 §3.3.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are the standard's")]
+pub enum State {
+    Closed,
+    Listen,
+    SynSent,
+    SynReceived,
+    Established,
+    FinWait1,
+    FinWait2,
+    CloseWait,
+    Closing,
+    LastAck,
+    TimeWait,
+}
+
+/// What an endpoint tells its application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The handshake is complete.
+    Opened,
+    /// As much as [`Endpoint::await_data`] asked for has arrived in order.
+    Received,
+    /// The peer will send no more.
+    PeerClosed,
+    /// The connection was refused, reset or given up.
+    Aborted,
+}
+
+/// How often a connection had to recover: what a user's wait is explained with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Recovery {
+    /// SYNs or SYN/ACKs sent again.
+    pub syn_retransmits: u16,
+    /// Expirations of the data retransmission timer.
+    pub timeouts: u16,
+    /// Fast retransmits.
+    pub fast_retransmits: u16,
+    /// Window reductions in answer to ECN echoes.
+    pub ecn_reductions: u16,
+}
+
+/// One end of a TCP connection.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Endpoint<C = NewReno> {
+    /// Oldest byte not acknowledged.
+    snd_una: Seq,
+    /// Next byte to send; set back by a timeout.
+    snd_nxt: Seq,
+    /// One past the highest byte ever sent.
+    snd_max: Seq,
+    /// One past the last byte the application has written.
+    snd_end: Seq,
+    /// Next byte expected.
+    rcv_nxt: Seq,
+    /// Tell the application when `rcv_nxt` gets here.
+    rcv_low_water: Seq,
+    congestion: C,
+    /// The peer's receive window in bytes.
+    snd_wnd: u16,
+    pending: Pending,
+    state: State,
+    dup_acks: u8,
+    /// Expirations in a row of the timer that is running.
+    timeouts: u8,
+    /// In-order segments not yet acknowledged.
+    unacked_segments: u8,
+    retransmit_timer: Timer,
+    /// The segment being timed, while [`Pending::TIMING`].
+    timed: Seq,
+    rtt: RttEstimator,
+    // Above: what a transfer in which nothing is lost touches. Below: samples, pauses, losses.
+    timed_at: Time,
+    /// Since when nothing has been in flight; the time of connect() at first.
+    idle_since: Time,
+    /// Runs while `unacked_segments` is above zero.
+    delayed_ack_timer: Timer,
+    /// Highest byte sent when the last loss recovery began (RFC 6582's `recover`).
+    recover: Seq,
+    /// Highest byte sent when the window was last reduced for ECN.
+    ecn_recover: Seq,
+    /// Holds something only while [`Pending::OUT_OF_ORDER`].
+    reassembly: Reassembly,
+    recovery: Recovery,
+}
+
+/// Small facts and things left to do, one bit each.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pending(u16);
+
+impl Pending {
+    /// Send an acknowledgement now.
+    const ACK: u16 = 1;
+    /// Send the oldest unacknowledged segment again.
+    const RETRANSMIT: u16 = 1 << 1;
+    /// Send a SYN or SYN/ACK.
+    const SYN: u16 = 1 << 2;
+    /// Send a reset.
+    const RST: u16 = 1 << 3;
+    /// The application has closed: a FIN follows the data.
+    const FIN: u16 = 1 << 4;
+    const EVENT_OPENED: u16 = 1 << 5;
+    const EVENT_RECEIVED: u16 = 1 << 6;
+    const EVENT_PEER_CLOSED: u16 = 1 << 7;
+    const EVENT_ABORTED: u16 = 1 << 8;
+    const EVENTS: u16 =
+        Self::EVENT_OPENED | Self::EVENT_RECEIVED | Self::EVENT_PEER_CLOSED | Self::EVENT_ABORTED;
+    /// Fast recovery is under way.
+    const IN_RECOVERY: u16 = 1 << 9;
+    /// Both sides speak ECN.
+    const ECN: u16 = 1 << 10;
+    /// A mark arrived: echo it until the peer says CWR.
+    const ECHO: u16 = 1 << 11;
+    /// The window was reduced: say CWR with the next new data.
+    const CWR: u16 = 1 << 12;
+    /// The application waits for `rcv_low_water`.
+    const AWAITING: u16 = 1 << 13;
+    /// A segment is being timed.
+    const TIMING: u16 = 1 << 14;
+    /// Data arrived ahead of a gap.
+    const OUT_OF_ORDER: u16 = 1 << 15;
+
+    #[inline]
+    fn any(self, bits: u16) -> bool {
+        self.0 & bits != 0
+    }
+
+    #[inline]
+    fn set(&mut self, bits: u16) {
+        self.0 |= bits;
+    }
+
+    #[inline]
+    fn clear(&mut self, bits: u16) {
+        self.0 &= !bits;
+    }
+
+    /// Whether any of `bits` was set; they are clear afterwards.
+    #[inline]
+    fn take(&mut self, bits: u16) -> bool {
+        let was = self.any(bits);
+        self.clear(bits);
+        was
+    }
+}
+
+impl<C: CongestionControl> Endpoint<C> {
+    /// connect(): a client that has a SYN to send.
+    pub fn connect(profile: &Profile, now: Time) -> Endpoint<C> {
+        let mut endpoint = Endpoint::in_state(State::SynSent, profile, now);
+        endpoint.pending.set(Pending::SYN);
+        endpoint
+    }
+
+    /// listen(): a server that waits for a SYN.
+    pub fn listen(profile: &Profile, now: Time) -> Endpoint<C> {
+        Endpoint::in_state(State::Listen, profile, now)
+    }
+
+    fn in_state(state: State, profile: &Profile, now: Time) -> Endpoint<C> {
+        // The SYN has number 0, data begin at 1.
+        Endpoint {
+            snd_una: Seq::ZERO,
+            snd_nxt: Seq::ZERO,
+            snd_max: Seq::ZERO,
+            snd_end: Seq::new(1),
+            rcv_nxt: Seq::ZERO,
+            rcv_low_water: Seq::ZERO,
+            congestion: C::new(profile.initial_window_bytes()),
+            snd_wnd: 0,
+            pending: Pending::default(),
+            state,
+            dup_acks: 0,
+            timeouts: 0,
+            unacked_segments: 0,
+            retransmit_timer: Timer::OFF,
+            timed: Seq::ZERO,
+            rtt: RttEstimator::new(profile),
+            timed_at: now,
+            idle_since: now,
+            delayed_ack_timer: Timer::OFF,
+            recover: Seq::ZERO,
+            ecn_recover: Seq::ZERO,
+            reassembly: Reassembly::default(),
+            recovery: Recovery::default(),
+        }
+    }
+
+    /// write(): `bytes` more to send. They leave with the next [`Endpoint::poll_transmit`]s as the windows allow.
+    /// What is written and not yet acknowledged must stay below 2^31 bytes.
+    pub fn write(&mut self, bytes: u32) {
+        debug_assert!(!self.pending.any(Pending::FIN), "data written after close()");
+        self.snd_end += bytes;
+    }
+
+    /// close(): no more will be written; a FIN follows the data.
+    pub fn close(&mut self) {
+        match self.state {
+            State::Listen | State::SynSent => self.enter_closed(),
+            _ => self.pending.set(Pending::FIN),
+        }
+    }
+
+    /// Ask for [`Event::Received`] once `bytes` beyond those already received have come (a socket's `SO_RCVLOWAT`).
+    pub fn await_data(&mut self, bytes: u32) {
+        debug_assert!(bytes > 0, "waiting for no data");
+        // Before the handshake `rcv_nxt` is still 0 and the peer's SYN will take that number.
+        let first = if matches!(self.state, State::SynSent | State::Listen) { Seq::new(1) } else { self.rcv_nxt };
+        self.rcv_low_water = first + bytes;
+        self.pending.set(Pending::AWAITING);
+    }
+
+    /// The next thing to tell the application. May answer anew after a segment or a timeout.
+    #[inline]
+    pub fn poll_event(&mut self) -> Option<Event> {
+        if !self.pending.any(Pending::EVENTS) {
+            return None;
+        }
+        [
+            (Pending::EVENT_OPENED, Event::Opened),
+            (Pending::EVENT_RECEIVED, Event::Received),
+            (Pending::EVENT_PEER_CLOSED, Event::PeerClosed),
+            (Pending::EVENT_ABORTED, Event::Aborted),
+        ]
+        .into_iter()
+        .find_map(|(bit, event)| self.pending.take(bit).then_some(event))
+    }
+
+    /// When [`Endpoint::handle_timeout`] is next due; [`Time::MAX`] when no timer runs. May change after any call.
+    #[inline]
+    pub fn poll_timeout(&self) -> Time {
+        self.retransmit_deadline().min(self.delayed_ack_deadline())
+    }
+
+    /// When the retransmission timer expires; [`Time::MAX`] when it is off.
+    #[inline]
+    pub fn retransmit_deadline(&self) -> Time {
+        self.retransmit_timer.deadline()
+    }
+
+    /// When a held-back acknowledgement is due; [`Time::MAX`] when none is.
+    #[inline]
+    pub fn delayed_ack_deadline(&self) -> Time {
+        // The count tells without touching the colder half of the endpoint.
+        if self.unacked_segments == 0 { Time::MAX } else { self.delayed_ack_timer.deadline() }
+    }
+
+    /// The state of the connection.
+    #[inline]
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// The congestion control.
+    pub fn congestion(&self) -> &C {
+        &self.congestion
+    }
+
+    /// What recovery has cost so far.
+    pub fn recovery(&self) -> Recovery {
+        self.recovery
+    }
+
+    /// Bytes sent and not acknowledged.
+    pub fn in_flight(&self) -> u32 {
+        self.snd_max - self.snd_una
+    }
+
+    /// Bytes of the peer's data received in order.
+    pub fn received(&self) -> Seq {
+        self.rcv_nxt
+    }
+
+    /// How much may be unacknowledged: min(cwnd, the peer's window).
+    #[inline]
+    fn send_window(&self) -> u32 {
+        self.congestion.cwnd().min(u32::from(self.snd_wnd))
+    }
+
+    fn enter_closed(&mut self) {
+        self.state = State::Closed;
+        self.retransmit_timer = Timer::OFF;
+        self.unacked_segments = 0;
+        self.pending.clear(Pending::ACK | Pending::RETRANSMIT | Pending::SYN);
+    }
+
+    /// Give the connection up, and tell the application unless it has already closed.
+    fn abort(&mut self) {
+        if !self.pending.any(Pending::FIN) {
+            self.pending.set(Pending::EVENT_ABORTED);
+        }
+        self.enter_closed();
+    }
+}

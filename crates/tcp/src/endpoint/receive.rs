@@ -1,0 +1,265 @@
+//! What arrives: the order of checks of RFC 9293 §3.10.7, acknowledgements, data, FIN, ECN.
+
+use aqmlab_units::Time;
+
+use super::{Endpoint, Pending, State};
+use crate::congestion::{Ack, CongestionControl};
+use crate::timer::Timer;
+use crate::{Flags, Profile, Segment, Seq};
+
+impl<C: CongestionControl> Endpoint<C> {
+    /// A segment has arrived.
+    #[inline]
+    pub fn handle_segment(&mut self, segment: &Segment, now: Time, profile: &Profile) {
+        if segment.flags.intersects(Flags::SYN | Flags::RST) || self.is_unsynchronised() {
+            return self.handle_control(segment, now, profile);
+        }
+        if segment.flags.intersects(Flags::ECE | Flags::CWR | Flags::CE) {
+            self.handle_ecn(segment, profile);
+        }
+        self.handle_ack(segment, now, profile);
+        if segment.span() > 0 {
+            self.handle_data(segment, now, profile);
+        }
+    }
+
+    fn is_unsynchronised(&self) -> bool {
+        matches!(self.state, State::Closed | State::Listen | State::SynSent | State::SynReceived)
+    }
+
+    /// Segments that open or break a connection.
+    fn handle_control(&mut self, segment: &Segment, now: Time, profile: &Profile) {
+        let flags = segment.flags;
+        if flags.contains(Flags::RST) {
+            if !matches!(self.state, State::Closed | State::Listen) {
+                self.abort();
+            }
+            return;
+        }
+        match self.state {
+            State::Listen if flags.contains(Flags::SYN) => {
+                self.snd_wnd = segment.window;
+                self.rcv_nxt = segment.seq + 1;
+                // RFC 3168 §6.1.1: a SYN with ECE and CWR asks for ECN.
+                if profile.ecn && flags.contains(Flags::ECE | Flags::CWR) {
+                    self.pending.set(Pending::ECN);
+                }
+                self.state = State::SynReceived;
+                self.pending.set(Pending::SYN);
+            }
+            State::SynSent if flags.contains(Flags::SYN | Flags::ACK) => {
+                self.snd_wnd = segment.window;
+                self.rcv_nxt = segment.seq + 1;
+                if profile.ecn && flags.contains(Flags::ECE) {
+                    self.pending.set(Pending::ECN);
+                }
+                self.establish(segment, now, profile);
+                self.pending.set(Pending::ACK);
+            }
+            // The peer's SYN again: our SYN/ACK was lost.
+            State::SynReceived if flags.contains(Flags::SYN) => self.pending.set(Pending::SYN),
+            State::SynReceived if segment.ack == self.snd_max => {
+                self.establish(segment, now, profile);
+                // 4.4BSD counts the acknowledgement of the SYN/ACK as one of data: one segment more, unless the
+                // SYN/ACK had to be repeated.
+                if profile.handshake_ack_opens_window && self.recovery.syn_retransmits == 0 {
+                    let mss = u32::from(profile.mss);
+                    self.congestion.on_ack(&Ack { bytes: mss, mss });
+                }
+                // The segment may carry the first data when the bare acknowledgement was lost.
+                self.handle_segment(segment, now, profile);
+            }
+            // No connection here (a server that forgot a half-open one): refuse.
+            State::Closed | State::Listen => self.pending.set(Pending::RST),
+            State::SynSent | State::SynReceived => {}
+            // A SYN/ACK again: our acknowledgement was lost.
+            _ => self.pending.set(Pending::ACK),
+        }
+    }
+
+    /// The handshake is complete at this end.
+    fn establish(&mut self, segment: &Segment, now: Time, profile: &Profile) {
+        self.state = State::Established;
+        self.take_sample(segment.ack, now, profile);
+        self.snd_una = segment.ack;
+        self.snd_nxt = segment.ack;
+        self.idle_since = now;
+        self.recover = segment.ack;
+        self.ecn_recover = segment.ack;
+        self.timeouts = 0;
+        self.retransmit_timer = Timer::OFF;
+        self.pending.set(Pending::EVENT_OPENED);
+    }
+
+    /// RFC 3168 §6.1.2-6.1.3. As receiver: echo a mark until CWR comes. As sender: reduce once per window.
+    fn handle_ecn(&mut self, segment: &Segment, profile: &Profile) {
+        let flags = segment.flags;
+        if !self.pending.any(Pending::ECN) {
+            return;
+        }
+        if flags.contains(Flags::CWR) {
+            self.pending.clear(Pending::ECHO);
+        }
+        if flags.contains(Flags::CE) {
+            self.pending.set(Pending::ECHO);
+        }
+        let new_window = self.ecn_recover < segment.ack;
+        if flags.contains(Flags::ECE) && new_window && !self.pending.any(Pending::IN_RECOVERY) {
+            self.congestion.on_ecn_echo(self.send_window(), u32::from(profile.mss));
+            self.ecn_recover = self.snd_max;
+            self.pending.set(Pending::CWR);
+            self.recovery.ecn_reductions += 1;
+        }
+    }
+
+    #[inline]
+    fn handle_ack(&mut self, segment: &Segment, now: Time, profile: &Profile) {
+        let ack = segment.ack;
+        if self.snd_una < ack {
+            if self.snd_max < ack {
+                debug_assert!(false, "the peer acknowledged what was never sent");
+                return;
+            }
+            self.handle_new_ack(segment, now, profile);
+        } else if ack == self.snd_una {
+            let says_nothing_new = segment.span() == 0 && self.snd_una < self.snd_max;
+            if says_nothing_new && !self.retransmit_timer.is_off() {
+                self.handle_duplicate_ack(now, profile);
+            } else {
+                self.dup_acks = 0;
+            }
+        }
+    }
+
+    #[inline]
+    fn handle_new_ack(&mut self, segment: &Segment, now: Time, profile: &Profile) {
+        let ack = Ack { bytes: segment.ack - self.snd_una, mss: u32::from(profile.mss) };
+        self.take_sample(segment.ack, now, profile);
+        self.snd_una = segment.ack;
+        self.snd_nxt = self.snd_nxt.max(segment.ack);
+        self.timeouts = 0;
+        if self.pending.any(Pending::IN_RECOVERY) {
+            self.recover_further(&ack);
+        } else {
+            self.dup_acks = 0;
+            // RFC 3168 §6.1.2: an echo is answered by the reduction, not by growth too.
+            if !(segment.flags.contains(Flags::ECE) && self.pending.any(Pending::ECN)) {
+                self.congestion.on_ack(&ack);
+            }
+        }
+        if self.snd_una == self.snd_max {
+            self.retransmit_timer = Timer::OFF;
+            self.idle_since = now;
+            if self.fin_is_sent() {
+                self.handle_fin_acked();
+            }
+        } else {
+            self.arm_retransmit_timer(now, profile);
+        }
+    }
+
+    /// The timed segment may be among what `ack` covers.
+    #[inline]
+    fn take_sample(&mut self, ack: Seq, now: Time, profile: &Profile) {
+        if self.pending.any(Pending::TIMING) && self.timed < ack {
+            self.pending.clear(Pending::TIMING);
+            self.rtt.sample(now - self.timed_at, profile);
+        }
+    }
+
+    /// RFC 6582 §3.2: a full acknowledgement ends fast recovery, a partial one names the next loss.
+    fn recover_further(&mut self, ack: &Ack) {
+        if self.snd_una < self.recover {
+            self.congestion.on_partial_ack(ack);
+            self.pending.set(Pending::RETRANSMIT);
+        } else {
+            self.congestion.on_recovered(self.in_flight(), ack.mss);
+            self.pending.clear(Pending::IN_RECOVERY);
+            self.dup_acks = 0;
+        }
+    }
+
+    /// RFC 5681 §3.2 with RFC 6582's `recover`: the third duplicate starts fast retransmit, unless it stems from
+    /// segments sent before the last recovery or timeout.
+    fn handle_duplicate_ack(&mut self, now: Time, profile: &Profile) {
+        let mss = u32::from(profile.mss);
+        self.dup_acks = self.dup_acks.saturating_add(1);
+        if self.pending.any(Pending::IN_RECOVERY) {
+            self.congestion.on_duplicate_ack(mss);
+        } else if self.dup_acks == 3 && self.recover <= self.snd_una {
+            self.congestion.on_fast_retransmit(self.send_window(), mss);
+            self.recover = self.snd_max;
+            self.pending.clear(Pending::TIMING);
+            self.pending.set(Pending::IN_RECOVERY | Pending::RETRANSMIT);
+            self.recovery.fast_retransmits += 1;
+            self.arm_retransmit_timer(now, profile);
+        }
+    }
+
+    /// Our FIN has arrived.
+    fn handle_fin_acked(&mut self) {
+        match self.state {
+            State::FinWait1 => self.state = State::FinWait2,
+            State::Closing => self.state = State::TimeWait,
+            State::LastAck => self.enter_closed(),
+            _ => {}
+        }
+    }
+
+    /// Data or a FIN.
+    #[inline]
+    fn handle_data(&mut self, segment: &Segment, now: Time, profile: &Profile) {
+        let end = segment.seq + u32::from(segment.len);
+        if segment.seq == self.rcv_nxt && !self.pending.any(Pending::OUT_OF_ORDER) {
+            self.rcv_nxt = end;
+            self.acknowledge(now, profile);
+        } else {
+            self.reassemble(segment.seq, end);
+            self.pending.set(Pending::ACK);
+        }
+        if self.pending.any(Pending::AWAITING) && self.rcv_low_water <= self.rcv_nxt {
+            self.pending.clear(Pending::AWAITING);
+            self.pending.set(Pending::EVENT_RECEIVED);
+        }
+        if segment.flags.contains(Flags::FIN) && end == self.rcv_nxt {
+            self.handle_fin();
+        }
+    }
+
+    /// Data that repeat, overlap or lie beyond a gap.
+    fn reassemble(&mut self, start: Seq, end: Seq) {
+        if self.rcv_nxt < end {
+            self.reassembly.insert(start.max(self.rcv_nxt), end);
+            self.rcv_nxt = self.reassembly.advance(self.rcv_nxt);
+        }
+        self.pending.clear(Pending::OUT_OF_ORDER);
+        if !self.reassembly.is_empty() {
+            self.pending.set(Pending::OUT_OF_ORDER);
+        }
+    }
+
+    /// RFC 9293 §3.8.6.3: at once for every `ack_every`-th segment, else when the timer says so.
+    #[inline]
+    fn acknowledge(&mut self, now: Time, profile: &Profile) {
+        self.unacked_segments += 1;
+        if self.unacked_segments >= profile.ack_every {
+            self.pending.set(Pending::ACK);
+        } else if self.unacked_segments == 1 {
+            self.delayed_ack_timer = Timer::at(now + profile.delayed_ack);
+        }
+    }
+
+    /// The peer's FIN, in order. A FIN that came too early is dropped and will be sent again.
+    fn handle_fin(&mut self) {
+        self.pending.set(Pending::ACK);
+        let next = match self.state {
+            State::Established => State::CloseWait,
+            State::FinWait1 => State::Closing,
+            State::FinWait2 => State::TimeWait,
+            _ => return,
+        };
+        self.state = next;
+        self.rcv_nxt += 1;
+        self.pending.set(Pending::EVENT_PEER_CLOSED);
+    }
+}

@@ -1,0 +1,166 @@
+//! What leaves: SYNs, data as the windows allow, FIN, acknowledgements.
+
+use aqmlab_units::Time;
+
+use super::{Endpoint, Pending, State};
+use crate::congestion::CongestionControl;
+use crate::{Flags, Profile, Segment, Seq};
+
+impl<C: CongestionControl> Endpoint<C> {
+    /// The next segment to put on the network, if any. Its answer may change after every other call but
+    /// [`Endpoint::poll_event`].
+    #[inline]
+    pub fn poll_transmit(&mut self, now: Time, profile: &Profile) -> Option<Segment> {
+        if self.pending.any(Pending::RETRANSMIT | Pending::SYN | Pending::RST) {
+            return self.transmit_control(now, profile);
+        }
+        if let Some(segment) = self.transmit_data(now, profile) {
+            return Some(segment);
+        }
+        self.pending.any(Pending::ACK).then(|| self.segment(self.snd_nxt, 0, Flags::NONE, profile))
+    }
+
+    /// SYN, reset or retransmission: what goes before everything else.
+    fn transmit_control(&mut self, now: Time, profile: &Profile) -> Option<Segment> {
+        if self.pending.take(Pending::RST) {
+            let flags = Flags::RST | Flags::ACK;
+            return Some(Segment { seq: self.snd_nxt, ack: self.rcv_nxt, len: 0, window: 0, flags });
+        }
+        if self.pending.take(Pending::SYN) {
+            return Some(self.transmit_syn(now, profile));
+        }
+        self.pending.clear(Pending::RETRANSMIT);
+        let (len, fin) = self.extent(self.snd_una, profile);
+        // Retransmissions are not ECN-capable (RFC 3168 §6.1.5).
+        Some(self.segment(self.snd_una, len, fin, profile))
+    }
+
+    fn transmit_syn(&mut self, now: Time, profile: &Profile) -> Segment {
+        let mut flags = match self.state {
+            State::SynSent => Flags::SYN,
+            _ => Flags::SYN | Flags::ACK,
+        };
+        // RFC 3168 §6.1.1: ECN-setup SYN and SYN/ACK; neither is ECT.
+        if self.state == State::SynSent && profile.ecn {
+            flags |= Flags::ECE | Flags::CWR;
+        } else if self.pending.any(Pending::ECN) {
+            flags |= Flags::ECE;
+        }
+        if self.snd_max == Seq::ZERO {
+            self.snd_nxt = Seq::new(1);
+            self.snd_max = self.snd_nxt;
+            self.time_segment(Seq::ZERO, now);
+            self.arm_retransmit_timer(now, profile);
+        } else {
+            self.pending.clear(Pending::TIMING);
+            self.recovery.syn_retransmits += 1;
+        }
+        Segment { seq: Seq::ZERO, ack: self.rcv_nxt, len: 0, window: profile.receive_window, flags }
+    }
+
+    /// New data, data sent again after a timeout, or the FIN.
+    #[inline]
+    fn transmit_data(&mut self, now: Time, profile: &Profile) -> Option<Segment> {
+        let fin_due = self.pending.any(Pending::FIN) && self.snd_nxt <= self.snd_end;
+        if !(self.snd_nxt < self.snd_end || fin_due) || self.is_handshaking() {
+            return None;
+        }
+        if self.snd_una == self.snd_max {
+            self.restart_after_idle(now, profile);
+        }
+        let (len, fin) = self.extent(self.snd_nxt, profile);
+        if len > 0 && !self.window_lets(len, profile) {
+            return None;
+        }
+        let seq = self.snd_nxt;
+        let span = u32::from(len) + u32::from(fin.contains(Flags::FIN));
+        let mut flags = fin;
+        let is_new = self.snd_max <= seq;
+        if is_new && len > 0 && self.pending.any(Pending::ECN) {
+            flags |= Flags::ECT;
+            if self.pending.take(Pending::CWR) {
+                flags |= Flags::CWR;
+            }
+        }
+        if is_new {
+            self.time_segment(seq, now);
+        }
+        self.snd_nxt = seq + span;
+        self.snd_max = self.snd_max.max(self.snd_nxt);
+        if self.retransmit_timer.is_off() {
+            self.arm_retransmit_timer(now, profile);
+        }
+        if fin.contains(Flags::FIN) {
+            self.enter_fin_sent();
+        }
+        Some(self.segment(seq, len, flags, profile))
+    }
+
+    fn is_handshaking(&self) -> bool {
+        matches!(self.state, State::Closed | State::Listen | State::SynSent | State::SynReceived)
+    }
+
+    /// What a segment beginning at `seq` carries: up to one MSS of written data, and the FIN if it comes next.
+    #[inline]
+    fn extent(&self, seq: Seq, profile: &Profile) -> (u16, Flags) {
+        let unsent = if seq < self.snd_end { self.snd_end - seq } else { 0 };
+        let len = u16::try_from(unsent).unwrap_or(u16::MAX).min(profile.mss);
+        let reaches_end = u32::from(len) == unsent;
+        let fin = reaches_end && self.pending.any(Pending::FIN);
+        (len, if fin { Flags::FIN } else { Flags::NONE })
+    }
+
+    /// Both windows have room for `len` bytes, and silly small segments are avoided: a partial segment goes only
+    /// when it is the last of the data (RFC 9293 §3.8.6.2.1), with Nagle only when nothing is unacknowledged.
+    #[inline]
+    fn window_lets(&self, len: u16, profile: &Profile) -> bool {
+        let in_flight = self.snd_nxt - self.snd_una;
+        let held_by_nagle =
+            profile.nagle && len < profile.mss && self.snd_una < self.snd_nxt && !self.pending.any(Pending::FIN);
+        in_flight + u32::from(len) <= self.send_window() && !held_by_nagle
+    }
+
+    /// RFC 5681 §4.1: nothing in flight for longer than the retransmission timeout.
+    fn restart_after_idle(&mut self, now: Time, profile: &Profile) {
+        if profile.restart_after_idle && now - self.idle_since >= self.rtt.rto() {
+            self.congestion.on_idle(profile.initial_window_bytes());
+        }
+    }
+
+    /// Time one segment per round trip; Karn's rule: never one sent before.
+    #[inline]
+    fn time_segment(&mut self, seq: Seq, now: Time) {
+        if !self.pending.any(Pending::TIMING) {
+            self.pending.set(Pending::TIMING);
+            self.timed = seq;
+            self.timed_at = now;
+        }
+    }
+
+    fn enter_fin_sent(&mut self) {
+        match self.state {
+            State::Established => self.state = State::FinWait1,
+            State::CloseWait => self.state = State::LastAck,
+            _ => {}
+        }
+    }
+
+    /// Has the FIN been sent, if only once?
+    #[inline]
+    pub(super) fn fin_is_sent(&self) -> bool {
+        self.snd_end < self.snd_max
+    }
+
+    /// A segment that carries the current acknowledgement, which is thereby sent.
+    #[inline]
+    fn segment(&mut self, seq: Seq, len: u16, extra: Flags, profile: &Profile) -> Segment {
+        self.pending.clear(Pending::ACK);
+        self.unacked_segments = 0;
+        let mut flags = Flags::ACK | extra;
+        if self.pending.any(Pending::ECHO) {
+            flags |= Flags::ECE;
+        }
+        Segment { seq, ack: self.rcv_nxt, len, window: profile.receive_window, flags }
+    }
+
+}

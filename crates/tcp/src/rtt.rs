@@ -1,0 +1,87 @@
+//! Round-trip time estimation and the retransmission timeout (Jacobson 1988; RFC 6298).
+
+use std::num::NonZeroU32;
+
+use aqmlab_units::Duration;
+
+use crate::Profile;
+
+/// Smoothed round-trip time and its variation, in whole microseconds: 32 bits reach over an hour.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct RttEstimator {
+    rto: u32,
+    rttvar: u32,
+    srtt: Option<NonZeroU32>,
+}
+
+impl RttEstimator {
+    pub(crate) fn new(profile: &Profile) -> RttEstimator {
+        RttEstimator { rto: micros(profile.initial_rto), rttvar: 0, srtt: None }
+    }
+
+    /// RFC 6298 §2. First sample R: SRTT = R, RTTVAR = R/2. Later ones:
+    /// RTTVAR = 3/4 RTTVAR + 1/4 |SRTT - R|, SRTT = 7/8 SRTT + 1/8 R. Then
+    /// RTO = SRTT + max(G, 4 RTTVAR), within the profile's bounds, in whole clock ticks G.
+    pub(crate) fn sample(&mut self, rtt: Duration, profile: &Profile) {
+        let r = micros(rtt.round_up_to(profile.tick));
+        let srtt = match self.srtt {
+            None => {
+                self.rttvar = r / 2;
+                r
+            }
+            Some(srtt) => {
+                let srtt = srtt.get();
+                self.rttvar = self.rttvar - self.rttvar / 4 + srtt.abs_diff(r) / 4;
+                srtt - srtt / 8 + r / 8
+            }
+        };
+        self.srtt = NonZeroU32::new(srtt.max(1));
+        let spread = Duration::from_micros(4 * u64::from(self.rttvar)).max(profile.tick);
+        let rto = Duration::from_micros(u64::from(srtt)) + spread;
+        self.rto = micros(rto.clamp(profile.min_rto, profile.max_rto).round_up_to(profile.tick));
+    }
+
+    /// The retransmission timeout before back-off.
+    #[inline]
+    pub(crate) fn rto(&self) -> Duration {
+        Duration::from_micros(u64::from(self.rto))
+    }
+}
+
+/// Whole microseconds, at most a quarter of what 32 bits hold, so that sums of a few cannot overflow.
+fn micros(span: Duration) -> u32 {
+    u32::try_from(span.as_micros()).unwrap_or(u32::MAX).min(u32::MAX / 4)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measured(samples_ms: &[u64]) -> Duration {
+        let tick = Duration::from_millis(1);
+        let profile = Profile { min_rto: tick, tick, ..Profile::freebsd_4_5() };
+        let mut rtt = RttEstimator::new(&profile);
+        for &ms in samples_ms {
+            rtt.sample(Duration::from_millis(ms), &profile);
+        }
+        rtt.rto()
+    }
+
+    #[test]
+    fn rfc_6298_section_2_worked_by_hand() {
+        assert_eq!(measured(&[]), Duration::from_secs(3));
+        // R = 100: SRTT 100, RTTVAR 50, RTO 300.
+        assert_eq!(measured(&[100]), Duration::from_millis(300));
+        // R = 180: RTTVAR 37.5 + 20 = 57.5, SRTT 87.5 + 22.5 = 110, RTO 340.
+        assert_eq!(measured(&[100, 180]), Duration::from_millis(340));
+    }
+
+    #[test]
+    fn the_minimum_holds_the_timeout_up() {
+        let profile = Profile::freebsd_4_5();
+        let mut rtt = RttEstimator::new(&profile);
+        rtt.sample(Duration::from_millis(20), &profile);
+        assert_eq!(rtt.rto(), Duration::from_secs(1));
+    }
+}
