@@ -5,27 +5,7 @@
 
 use aqmlab_units::{Bytes, Time};
 
-use crate::{Aqm, Packet, QueueState, Verdict};
-
-/// The most that may wait in a queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Limit {
-    /// So many packets.
-    Packets(u32),
-    /// So many bytes.
-    Bytes(Bytes),
-}
-
-impl Limit {
-    /// Is there room for one more packet of `size`?
-    #[inline]
-    pub fn admits(self, size: Bytes, queue: QueueState) -> bool {
-        match self {
-            Limit::Packets(most) => queue.packets < most,
-            Limit::Bytes(most) => queue.bytes + size <= most,
-        }
-    }
-}
+use crate::{Aqm, Limit, Packet, QueueState, Verdict};
 
 /// What the gate did with a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,21 +20,38 @@ pub enum Admission {
     DroppedByLimit,
 }
 
-/// What became of the packets offered to a queue. `offered = queued + dropped_by_law + dropped_by_limit`.
+/// What became of the packets offered to a queue.
+///
+/// Every packet is accounted for: `offered = queued + dropped_by_law + dropped_by_limit` at the entrance, and
+/// `queued = delivered + dropped_at_dequeue + still waiting` behind it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Packets that arrived.
     pub offered: u64,
     /// Packets let in, marked ones included.
     pub queued: u64,
-    /// Packets let in with CE set here.
+    /// Packets that got CE here, on arrival or when they left.
     pub marked: u64,
     /// Packets the law dropped on arrival.
     pub dropped_by_law: u64,
     /// Packets dropped for want of room.
     pub dropped_by_limit: u64,
+    /// Packets the law let in and dropped when they were to leave.
+    pub dropped_at_dequeue: u64,
     /// Bytes (IP) let in.
     pub queued_bytes: Bytes,
+}
+
+impl Counters {
+    /// Packets that left the queue for the link, when `waiting` are in it still.
+    pub fn delivered(&self, waiting: u32) -> u64 {
+        self.queued - self.dropped_at_dequeue - u64::from(waiting)
+    }
+
+    /// Packets dropped, for whatever reason.
+    pub fn dropped(&self) -> u64 {
+        self.dropped_by_law + self.dropped_by_limit + self.dropped_at_dequeue
+    }
 }
 
 /// A law, a limit and their counters.

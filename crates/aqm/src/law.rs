@@ -1,6 +1,6 @@
 //! The seam: what a queue tells a law, and what a law may answer.
 
-use aqmlab_units::{Bytes, Time};
+use aqmlab_units::{Bytes, Stream, Time};
 
 use crate::Packet;
 
@@ -53,4 +53,12 @@ pub trait Aqm {
 
     /// Show the law's variables under the names of its paper, always the same ones in the same order.
     fn probe(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
+}
+
+/// True with probability `p`, clipped to \[0, 1\]. Draws only when the outcome is open, so that a law draws no random
+/// number while it has nothing to signal.
+#[inline]
+pub(crate) fn strikes(p: f64, rng: &mut Stream) -> bool {
+    debug_assert!(!p.is_nan(), "a probability is a number");
+    p > 0.0 && (p >= 1.0 || rng.uniform() < p)
 }

@@ -6,10 +6,36 @@
 //!
 //! [`Stream`]: aqmlab_units::Stream
 
+mod ared;
+mod average;
+mod catalogue;
+mod curve;
+mod droptail;
+mod fifo;
 mod gate;
 mod law;
+mod limit;
+mod link;
+mod measure;
 mod packet;
+mod parameter;
+mod pi;
+mod red;
+mod red_options;
+mod rem;
 
-pub use gate::{Admission, Counters, Gate, Limit};
+pub use ared::{Ared, AredConfig};
+pub use catalogue::{Entry, QueueConfig, Visitor, catalogue};
+pub use droptail::{Droptail, DroptailConfig};
+pub use fifo::{Departure, Fifo, Qdisc};
+pub use gate::{Admission, Counters, Gate};
 pub use law::{Aqm, QueueState, Verdict};
+pub use limit::{Limit, ParseLimitError};
+pub use link::LinkContext;
+pub use measure::Mode;
 pub use packet::{Ecn, Packet};
+pub use parameter::{Parameter, ParameterError};
+pub use pi::{Pi, PiConfig};
+pub use red::{Red, RedConfig};
+pub use red_options::{ByteScaling, EcnPolicy, Spacing};
+pub use rem::{Rem, RemConfig};

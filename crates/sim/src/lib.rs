@@ -1,1 +1,20 @@
-//! stub
+//! The simulated laboratory.
+//!
+//! Two networks joined by one peering link, browsing users and servers on both sides, a round-trip time of its own
+//! for each connection, a queue discipline at each end of the link: the laboratory of Le, Aikat, Jeffay and Smith
+//! (SIGCOMM 2003), packet by packet on a virtual clock.
+//!
+//! [`Spec`] says what to run, [`Laboratory`] runs it, [`Tables`] and [`Summary`] hold what came out.
+
+mod laboratory;
+mod link;
+mod packet;
+mod record;
+mod spec;
+mod summary;
+mod wheel;
+
+pub use laboratory::{Laboratory, build};
+pub use record::{ExchangeTable, LinkTable, QueueTable, ResponseBin, Tables};
+pub use spec::{LinkSpec, ProtocolSpec, RecordSpec, Spec, SpecError, TcpSpec, UsersSpec};
+pub use summary::{LinkSummary, ResponseTimeMs, Summary};

@@ -4,6 +4,7 @@ use aqmlab_units::Duration;
 
 /// The constants of one TCP stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own in the stacks described")]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub struct Profile {
     /// Maximum segment size in bytes of data.
@@ -25,13 +26,13 @@ pub struct Profile {
     pub tick: Duration,
     /// Waits between SYNs, in units of the initial timeout; the last one repeats.
     pub syn_backoff: Vec<u8>,
-    /// How long connect() tries before it fails.
+    /// How long `connect()` tries before it fails.
     pub connect_timeout: Duration,
     /// How often a server repeats a SYN/ACK, doubling the wait, before it forgets the connection.
     pub syn_ack_retransmits: u8,
     /// Successive timeouts of data, in units of the retransmission timeout; the last one repeats.
     pub data_backoff: Vec<u8>,
-    /// How often the same data are sent again before the connection is given up.
+    /// How many timeouts without a round-trip sample in between are answered before the connection is given up.
     pub data_retransmits: u8,
     /// How long an acknowledgement may wait for data to ride on or a second segment.
     pub delayed_ack: Duration,
@@ -98,7 +99,11 @@ impl Profile {
     /// A description of the first value that makes no sense, as its field and what it must be.
     pub fn check(&self) -> Result<(), (&'static str, String)> {
         let positive = |field, span: Duration| {
-            if span > Duration::ZERO { Ok(()) } else { Err((field, format!("must be above 0 s, got {span}"))) }
+            if span > Duration::ZERO {
+                Ok(())
+            } else {
+                Err((field, format!("must be above 0 s, got {span}")))
+            }
         };
         if self.mss == 0 || self.mss > 9_000 {
             return Err(("mss", format!("must be from 1 to 9000 bytes, got {}", self.mss)));

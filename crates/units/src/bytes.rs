@@ -2,12 +2,27 @@
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
+use std::str::FromStr;
+
+use crate::text::{Notation, ParseError};
 
 /// A size in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bytes(u64);
 
 impl Bytes {
+    pub(crate) const NOTATION: Notation = Notation {
+        units: &[
+            ("B", 1),
+            ("kB", 1_000),
+            ("MB", 1_000_000),
+            ("GB", 1_000_000_000),
+            ("KiB", 1 << 10),
+            ("MiB", 1 << 20),
+            ("GiB", 1 << 30),
+        ],
+    };
+
     /// Nothing.
     pub const ZERO: Bytes = Bytes(0);
 
@@ -54,5 +69,35 @@ impl Sub for Bytes {
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} B", self.0)
+    }
+}
+
+impl FromStr for Bytes {
+    type Err = ParseError;
+
+    /// `1500 B`, `30 kB` (30,000), `2 MB`, `16 KiB` (16,384).
+    fn from_str(text: &str) -> Result<Bytes, ParseError> {
+        Bytes::NOTATION.parse(text).map(Bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn k_is_a_thousand_and_ki_is_1024() {
+        let read = |text: &str| text.parse().map(Bytes::get);
+        assert_eq!(read("30 kB"), Ok(30_000));
+        assert_eq!(read("16 KiB"), Ok(16_384));
+        assert_eq!(read("0.5 MB"), Ok(500_000));
+        assert_eq!(read("1500B"), Ok(1500));
+    }
+
+    #[test]
+    fn a_size_without_a_unit_or_with_another_one_is_refused() {
+        let refusal = |text: &str| text.parse::<Bytes>().unwrap_err().to_string();
+        assert_eq!(refusal("1500"), "\"1500\": write a unit, such as \"1500 B\"");
+        assert_eq!(refusal("3 ms"), "\"3 ms\": the unit must be one of B, kB, MB, GB, KiB, MiB, GiB");
     }
 }

@@ -1,7 +1,9 @@
 //! Bit rates, and the time a packet takes at one.
 
 use std::fmt;
+use std::str::FromStr;
 
+use crate::text::{self, Notation, ParseError};
 use crate::{Bytes, Duration};
 
 /// A rate in bits per second; never zero.
@@ -9,6 +11,10 @@ use crate::{Bytes, Duration};
 pub struct BitRate(u64);
 
 impl BitRate {
+    pub(crate) const NOTATION: Notation = Notation {
+        units: &[("Mbit/s", 1_000_000), ("Gbit/s", 1_000_000_000), ("kbit/s", 1_000), ("bit/s", 1)],
+    };
+
     /// A rate of `bits` per second, or `None` for zero.
     pub const fn from_bits_per_sec(bits: u64) -> Option<BitRate> {
         if bits == 0 { None } else { Some(BitRate(bits)) }
@@ -42,11 +48,21 @@ impl BitRate {
 impl fmt::Display for BitRate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            bits if bits >= 1_000_000_000 => write!(f, "{} Gbit/s", bits as f64 / 1e9),
-            bits if bits >= 1_000_000 => write!(f, "{} Mbit/s", bits as f64 / 1e6),
-            bits if bits >= 1_000 => write!(f, "{} kbit/s", bits as f64 / 1e3),
+            bits if bits >= 1_000_000_000 => text::write_amount(f, bits, 1_000_000_000, "Gbit/s"),
+            bits if bits >= 1_000_000 => text::write_amount(f, bits, 1_000_000, "Mbit/s"),
+            bits if bits >= 1_000 => text::write_amount(f, bits, 1_000, "kbit/s"),
             bits => write!(f, "{bits} bit/s"),
         }
+    }
+}
+
+impl FromStr for BitRate {
+    type Err = ParseError;
+
+    /// `100 Mbit/s`, `1 Gbit/s`, `56 kbit/s`, `9600 bit/s`.
+    fn from_str(text: &str) -> Result<BitRate, ParseError> {
+        let bits = BitRate::NOTATION.parse(text)?;
+        BitRate::from_bits_per_sec(bits).ok_or_else(|| text::above_zero(text))
     }
 }
 
@@ -67,5 +83,22 @@ mod tests {
         let fast = BitRate::from_mbit_per_sec(10_000);
         assert_eq!(fast.time_to_send(Bytes::new(1500)), Duration::from_nanos(1200));
         assert_eq!(BitRate::from_bits_per_sec(0), None);
+    }
+
+    #[test]
+    fn rates_are_read_as_the_field_writes_them() {
+        let read = |text: &str| text.parse().map(BitRate::bits_per_sec);
+        assert_eq!(read("100 Mbit/s"), Ok(100_000_000));
+        assert_eq!(read("1 Gbit/s"), Ok(1_000_000_000));
+        assert_eq!(read("56 kbit/s"), Ok(56_000));
+        assert_eq!(read("9600 bit/s"), Ok(9600));
+    }
+
+    #[test]
+    fn a_rate_of_nothing_or_of_nothing_known_is_refused() {
+        let refusal = |text: &str| text.parse::<BitRate>().unwrap_err().to_string();
+        assert_eq!(refusal("0 bit/s"), "\"0 bit/s\": must be above zero");
+        assert_eq!(refusal("100"), "\"100\": write a unit, such as \"100 Mbit/s\"");
+        assert_eq!(refusal("1 Mbps"), "\"1 Mbps\": the unit must be one of Mbit/s, Gbit/s, kbit/s, bit/s");
     }
 }

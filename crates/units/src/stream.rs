@@ -58,7 +58,6 @@ impl Stream {
     /// A uniform whole number below `n`, which is above zero. (Lemire's multiplication; its bias is below 2^-32
     /// for the small `n` used here.)
     #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "the high half of a 64 by 64 bit product has 64 bits")]
     pub fn below(&mut self, n: u64) -> u64 {
         debug_assert!(n > 0, "there is no number below zero");
         ((u128::from(self.next_u64()) * u128::from(n)) >> 64) as u64

@@ -2,6 +2,9 @@
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Div, Mul, Sub};
+use std::str::FromStr;
+
+use crate::text::{self, Notation, ParseError};
 
 /// A point in time: nanoseconds since the start of the experiment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -45,6 +48,17 @@ impl Time {
 }
 
 impl Duration {
+    pub(crate) const NOTATION: Notation = Notation {
+        units: &[
+            ("ms", 1_000_000),
+            ("s", 1_000_000_000),
+            ("min", 60_000_000_000),
+            ("h", 3_600_000_000_000),
+            ("us", 1_000),
+            ("ns", 1),
+        ],
+    };
+
     /// No time at all.
     pub const ZERO: Duration = Duration(0);
 
@@ -96,6 +110,7 @@ impl Duration {
 
     /// The next multiple of `tick` that is not below this span; the span itself when `tick` is zero.
     #[inline]
+    #[must_use]
     pub fn round_up_to(self, tick: Duration) -> Duration {
         if tick.0 == 0 { self } else { Duration(self.0.div_ceil(tick.0) * tick.0) }
     }
@@ -161,10 +176,19 @@ impl fmt::Display for Duration {
         match self.0 {
             0 => write!(f, "0 s"),
             ns if ns < 1_000 => write!(f, "{ns} ns"),
-            ns if ns < 1_000_000 => write!(f, "{} us", ns as f64 / 1e3),
-            ns if ns < 1_000_000_000 => write!(f, "{} ms", ns as f64 / 1e6),
-            ns => write!(f, "{} s", ns as f64 / 1e9),
+            ns if ns < 1_000_000 => text::write_amount(f, ns, 1_000, "us"),
+            ns if ns < 1_000_000_000 => text::write_amount(f, ns, 1_000_000, "ms"),
+            ns => text::write_amount(f, ns, 1_000_000_000, "s"),
         }
+    }
+}
+
+impl FromStr for Duration {
+    type Err = ParseError;
+
+    /// `2 ms`, `0.5 s`, `15 min`, `1 h`, `250 us`, `10 ns`.
+    fn from_str(text: &str) -> Result<Duration, ParseError> {
+        Duration::NOTATION.parse(text).map(Duration)
     }
 }
 
@@ -193,9 +217,31 @@ mod tests {
 
     #[test]
     fn spans_print_in_the_unit_a_person_would_choose() {
-        let shown: Vec<String> = [0, 12, 1_500, 2_000_000, 3_000_000_000]
-            .map(|ns| Duration::from_nanos(ns).to_string())
-            .into();
+        let shown: Vec<String> =
+            [0, 12, 1_500, 2_000_000, 3_000_000_000].map(|ns| Duration::from_nanos(ns).to_string()).into();
         assert_eq!(shown, ["0 s", "12 ns", "1.5 us", "2 ms", "3 s"]);
+    }
+
+    #[test]
+    fn spans_are_read_as_people_write_them() {
+        let read = |text: &str| text.parse().map(Duration::as_nanos);
+        assert_eq!(read("2 ms"), Ok(2_000_000));
+        assert_eq!(read("0.5 s"), Ok(500_000_000));
+        assert_eq!(read("15 min"), Ok(900_000_000_000));
+        assert_eq!(read("1 h"), Ok(3_600_000_000_000));
+        assert_eq!(read("250us"), Ok(250_000));
+        assert_eq!(read(" 10 ns "), Ok(10));
+    }
+
+    #[test]
+    fn what_is_no_span_is_refused_with_what_is_allowed() {
+        let refusal = |text: &str| text.parse::<Duration>().unwrap_err().to_string();
+        assert_eq!(refusal("5"), "\"5\": write a unit, such as \"5 ms\"");
+        assert_eq!(refusal("5 m"), "\"5 m\": the unit must be one of ms, s, min, h, us, ns");
+        assert_eq!(refusal("-5 ms"), "\"-5 ms\": must not be negative");
+        for odd in ["", "ms", ".", "1.2.3 s", "soon"] {
+            assert!(refusal(odd).ends_with("write a number and a unit, such as \"5 ms\""));
+        }
+        assert_eq!(refusal("99999999999 s"), "\"99999999999 s\": is too large");
     }
 }

@@ -1,4 +1,4 @@
-//! Slow start, congestion avoidance and fast recovery after Reno and NewReno.
+//! Slow start, congestion avoidance and fast recovery after Reno and `NewReno`.
 //!
 //! Sources: RFC 5681 §3.1-3.2, RFC 6582 §3.2, RFC 3168 §6.1.2; the window counts in bytes and grows per
 //! acknowledgement. Differs from RFC 5681 (4): the threshold after a loss is half of min(cwnd, peer's window), as
@@ -6,7 +6,7 @@
 
 use super::{Ack, CongestionControl};
 
-/// The window of Reno and NewReno.
+/// The window of Reno and `NewReno`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NewReno {
     cwnd: u32,

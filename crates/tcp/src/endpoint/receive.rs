@@ -2,7 +2,7 @@
 
 use aqmlab_units::Time;
 
-use super::{Endpoint, Pending, State};
+use super::{Endpoint, Pending, State, count};
 use crate::congestion::{Ack, CongestionControl};
 use crate::timer::Timer;
 use crate::{Flags, Profile, Segment, Seq};
@@ -21,10 +21,6 @@ impl<C: CongestionControl> Endpoint<C> {
         if segment.span() > 0 {
             self.handle_data(segment, now, profile);
         }
-    }
-
-    fn is_unsynchronised(&self) -> bool {
-        matches!(self.state, State::Closed | State::Listen | State::SynSent | State::SynReceived)
     }
 
     /// Segments that open or break a connection.
@@ -106,9 +102,17 @@ impl<C: CongestionControl> Endpoint<C> {
         let new_window = self.ecn_recover < segment.ack;
         if flags.contains(Flags::ECE) && new_window && !self.pending.any(Pending::IN_RECOVERY) {
             self.congestion.on_ecn_echo(self.send_window(), u32::from(profile.mss));
+            self.note_reduction();
+            count(&mut self.recovery.ecn_reductions);
+        }
+    }
+
+    /// RFC 3168 §6.1.2: the window was reduced, whatever for. Echoes of what is now in flight ask for no more, and
+    /// the next new data say CWR.
+    pub(super) fn note_reduction(&mut self) {
+        if self.pending.any(Pending::ECN) {
             self.ecn_recover = self.snd_max;
             self.pending.set(Pending::CWR);
-            self.recovery.ecn_reductions += 1;
         }
     }
 
@@ -137,9 +141,8 @@ impl<C: CongestionControl> Endpoint<C> {
         self.take_sample(segment.ack, now, profile);
         self.snd_una = segment.ack;
         self.snd_nxt = self.snd_nxt.max(segment.ack);
-        self.timeouts = 0;
         if self.pending.any(Pending::IN_RECOVERY) {
-            self.recover_further(&ack);
+            self.recover_further(ack);
         } else {
             self.dup_acks = 0;
             // RFC 3168 §6.1.2: an echo is answered by the reduction, not by growth too.
@@ -158,19 +161,23 @@ impl<C: CongestionControl> Endpoint<C> {
         }
     }
 
-    /// The timed segment may be among what `ack` covers.
+    /// The timed segment may be among what `ack` covers. Only then does the back-off end (Karn; RFC 6298 §5).
     #[inline]
     fn take_sample(&mut self, ack: Seq, now: Time, profile: &Profile) {
         if self.pending.any(Pending::TIMING) && self.timed < ack {
             self.pending.clear(Pending::TIMING);
             self.rtt.sample(now - self.timed_at, profile);
+            self.timeouts = 0;
+            // Marks left behind follow once a round trip, or 2^31 bytes later they would seem to lie ahead.
+            self.recover = self.recover.max(self.snd_una);
+            self.ecn_recover = self.ecn_recover.max(self.snd_una);
         }
     }
 
     /// RFC 6582 §3.2: a full acknowledgement ends fast recovery, a partial one names the next loss.
-    fn recover_further(&mut self, ack: &Ack) {
+    fn recover_further(&mut self, ack: Ack) {
         if self.snd_una < self.recover {
-            self.congestion.on_partial_ack(ack);
+            self.congestion.on_partial_ack(&ack);
             self.pending.set(Pending::RETRANSMIT);
         } else {
             self.congestion.on_recovered(self.in_flight(), ack.mss);
@@ -187,11 +194,15 @@ impl<C: CongestionControl> Endpoint<C> {
         if self.pending.any(Pending::IN_RECOVERY) {
             self.congestion.on_duplicate_ack(mss);
         } else if self.dup_acks == 3 && self.recover <= self.snd_una {
-            self.congestion.on_fast_retransmit(self.send_window(), mss);
+            // RFC 3168 §6.1.2: one reduction per window. What a mark has halved counts as it was before.
+            let halved = self.snd_una < self.ecn_recover;
+            let window = if halved { 2 * self.send_window() } else { self.send_window() };
+            self.congestion.on_fast_retransmit(window, mss);
+            self.note_reduction();
             self.recover = self.snd_max;
             self.pending.clear(Pending::TIMING);
             self.pending.set(Pending::IN_RECOVERY | Pending::RETRANSMIT);
-            self.recovery.fast_retransmits += 1;
+            count(&mut self.recovery.fast_retransmits);
             self.arm_retransmit_timer(now, profile);
         }
     }

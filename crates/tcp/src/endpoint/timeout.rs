@@ -2,10 +2,10 @@
 
 use aqmlab_units::Time;
 
-use super::{Endpoint, Pending, State};
+use super::{Endpoint, Pending, State, count};
+use crate::Profile;
 use crate::congestion::CongestionControl;
 use crate::timer::Timer;
-use crate::Profile;
 
 impl<C: CongestionControl> Endpoint<C> {
     /// A timer may have expired. Calls that come early are harmless.
@@ -22,7 +22,7 @@ impl<C: CongestionControl> Endpoint<C> {
         }
     }
 
-    /// connect() tries until `connect_timeout` has passed.
+    /// `connect()` tries until `connect_timeout` has passed.
     fn retry_syn(&mut self, now: Time, profile: &Profile) {
         if now >= self.idle_since + profile.connect_timeout {
             return self.abort();
@@ -55,13 +55,14 @@ impl<C: CongestionControl> Endpoint<C> {
         }
         self.timeouts += 1;
         self.congestion.on_timeout(self.send_window(), u32::from(profile.mss));
+        self.note_reduction();
         self.snd_nxt = self.snd_una;
         // RFC 6582 §3.2 (4): duplicates caused by what is now sent again must not start fast retransmit.
         self.recover = self.snd_max;
         self.pending.clear(Pending::IN_RECOVERY | Pending::RETRANSMIT);
         self.dup_acks = 0;
         self.pending.clear(Pending::TIMING);
-        self.recovery.timeouts += 1;
+        count(&mut self.recovery.timeouts);
         self.arm_retransmit_timer(now, profile);
     }
 

@@ -2,7 +2,7 @@
 
 use aqmlab_units::Time;
 
-use super::{Endpoint, Pending, State};
+use super::{Endpoint, Pending, State, count};
 use crate::congestion::CongestionControl;
 use crate::{Flags, Profile, Segment, Seq};
 
@@ -12,7 +12,7 @@ impl<C: CongestionControl> Endpoint<C> {
     #[inline]
     pub fn poll_transmit(&mut self, now: Time, profile: &Profile) -> Option<Segment> {
         if self.pending.any(Pending::RETRANSMIT | Pending::SYN | Pending::RST) {
-            return self.transmit_control(now, profile);
+            return Some(self.transmit_control(now, profile));
         }
         if let Some(segment) = self.transmit_data(now, profile) {
             return Some(segment);
@@ -21,18 +21,20 @@ impl<C: CongestionControl> Endpoint<C> {
     }
 
     /// SYN, reset or retransmission: what goes before everything else.
-    fn transmit_control(&mut self, now: Time, profile: &Profile) -> Option<Segment> {
+    fn transmit_control(&mut self, now: Time, profile: &Profile) -> Segment {
         if self.pending.take(Pending::RST) {
             let flags = Flags::RST | Flags::ACK;
-            return Some(Segment { seq: self.snd_nxt, ack: self.rcv_nxt, len: 0, window: 0, flags });
+            return Segment { seq: self.snd_nxt, ack: self.rcv_nxt, len: 0, window: 0, flags };
         }
         if self.pending.take(Pending::SYN) {
-            return Some(self.transmit_syn(now, profile));
+            return self.transmit_syn(now, profile);
         }
         self.pending.clear(Pending::RETRANSMIT);
-        let (len, fin) = self.extent(self.snd_una, profile);
+        let seq = self.snd_una;
+        let (len, fin) = self.extent(seq, profile);
+        self.note_sent(seq, len, fin);
         // Retransmissions are not ECN-capable (RFC 3168 §6.1.5).
-        Some(self.segment(self.snd_una, len, fin, profile))
+        self.segment(seq, len, fin, profile)
     }
 
     fn transmit_syn(&mut self, now: Time, profile: &Profile) -> Segment {
@@ -49,11 +51,14 @@ impl<C: CongestionControl> Endpoint<C> {
         if self.snd_max == Seq::ZERO {
             self.snd_nxt = Seq::new(1);
             self.snd_max = self.snd_nxt;
-            self.time_segment(Seq::ZERO, now);
+            // A server's SYN cache keeps no clock: its first sample comes from data.
+            if self.state == State::SynSent {
+                self.time_segment(Seq::ZERO, now);
+            }
             self.arm_retransmit_timer(now, profile);
         } else {
             self.pending.clear(Pending::TIMING);
-            self.recovery.syn_retransmits += 1;
+            count(&mut self.recovery.syn_retransmits);
         }
         Segment { seq: Seq::ZERO, ack: self.rcv_nxt, len: 0, window: profile.receive_window, flags }
     }
@@ -62,7 +67,7 @@ impl<C: CongestionControl> Endpoint<C> {
     #[inline]
     fn transmit_data(&mut self, now: Time, profile: &Profile) -> Option<Segment> {
         let fin_due = self.pending.any(Pending::FIN) && self.snd_nxt <= self.snd_end;
-        if !(self.snd_nxt < self.snd_end || fin_due) || self.is_handshaking() {
+        if !(self.snd_nxt < self.snd_end || fin_due) || self.is_unsynchronised() {
             return None;
         }
         if self.snd_una == self.snd_max {
@@ -73,7 +78,6 @@ impl<C: CongestionControl> Endpoint<C> {
             return None;
         }
         let seq = self.snd_nxt;
-        let span = u32::from(len) + u32::from(fin.contains(Flags::FIN));
         let mut flags = fin;
         let is_new = self.snd_max <= seq;
         if is_new && len > 0 && self.pending.any(Pending::ECN) {
@@ -85,19 +89,11 @@ impl<C: CongestionControl> Endpoint<C> {
         if is_new {
             self.time_segment(seq, now);
         }
-        self.snd_nxt = seq + span;
-        self.snd_max = self.snd_max.max(self.snd_nxt);
+        self.note_sent(seq, len, fin);
         if self.retransmit_timer.is_off() {
             self.arm_retransmit_timer(now, profile);
         }
-        if fin.contains(Flags::FIN) {
-            self.enter_fin_sent();
-        }
         Some(self.segment(seq, len, flags, profile))
-    }
-
-    fn is_handshaking(&self) -> bool {
-        matches!(self.state, State::Closed | State::Listen | State::SynSent | State::SynReceived)
     }
 
     /// What a segment beginning at `seq` carries: up to one MSS of written data, and the FIN if it comes next.
@@ -115,8 +111,10 @@ impl<C: CongestionControl> Endpoint<C> {
     #[inline]
     fn window_lets(&self, len: u16, profile: &Profile) -> bool {
         let in_flight = self.snd_nxt - self.snd_una;
-        let held_by_nagle =
-            profile.nagle && len < profile.mss && self.snd_una < self.snd_nxt && !self.pending.any(Pending::FIN);
+        let held_by_nagle = profile.nagle
+            && len < profile.mss
+            && self.snd_una < self.snd_nxt
+            && !self.pending.any(Pending::FIN);
         in_flight + u32::from(len) <= self.send_window() && !held_by_nagle
     }
 
@@ -135,6 +133,18 @@ impl<C: CongestionControl> Endpoint<C> {
             self.timed = seq;
             self.timed_at = now;
         }
+    }
+
+    /// A segment leaves. Sent again it may reach further than before, if more was written in between.
+    #[inline]
+    fn note_sent(&mut self, seq: Seq, len: u16, fin: Flags) {
+        let mut end = seq + u32::from(len);
+        if fin.contains(Flags::FIN) {
+            end += 1;
+            self.enter_fin_sent();
+        }
+        self.snd_nxt = self.snd_nxt.max(end);
+        self.snd_max = self.snd_max.max(end);
     }
 
     fn enter_fin_sent(&mut self) {
@@ -162,5 +172,4 @@ impl<C: CongestionControl> Endpoint<C> {
         }
         Segment { seq, ack: self.rcv_nxt, len, window: profile.receive_window, flags }
     }
-
 }

@@ -1,0 +1,58 @@
+# What a person types. The CI calls the same targets.
+#   make demo | test | lint | bench | validate      need Python >= 3.11, a Rust toolchain and make; nothing else
+#   make lock                                       needs uv; after a change of dependencies in pyproject.toml
+
+PYTHON ?= python3
+BIN := .venv/bin
+SOURCES := $(shell find crates -name '*.rs' -o -name '*.json' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
+
+.PHONY: demo test lint bench validate lock clean
+
+demo: .venv/extension.stamp
+	$(BIN)/aqmlab compare --load 98 --warmup "2 min" --duration "10 min" --seeds 1 \
+	    droptail:limit=240 ared:min_th=12,max_th=36 pi:q_ref=24 pi:q_ref=24,ecn=true rem:q_ref=24,ecn=true
+
+test: .venv/extension.stamp .venv/dev.stamp
+	cargo test --workspace --locked
+	$(BIN)/pytest
+
+lint: .venv/extension.stamp .venv/dev.stamp
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/stubtest aqmlab._core --ignore-missing-stub
+
+bench: .venv/extension.stamp
+	$(BIN)/python benches/bench.py
+
+validate: .venv/extension.stamp
+	$(BIN)/aqmlab validate
+
+lock:
+	uv pip compile pyproject.toml --group build --universal --python-version 3.11 --generate-hashes --no-header \
+	    --upgrade --quiet --output-file requirements.txt
+	uv pip compile pyproject.toml --group dev --constraint requirements.txt --universal --python-version 3.11 \
+	    --generate-hashes --no-header --upgrade --quiet --output-file requirements-dev.txt
+
+clean:
+	rm -rf .venv target
+
+.venv/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit("aqmlab needs Python 3.11 or later" if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv .venv
+
+.venv/run.stamp: requirements.txt | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.txt
+	touch $@
+
+.venv/dev.stamp: requirements-dev.txt .venv/run.stamp
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-dev.txt
+	touch $@
+
+# Only what the build reads is listed: the Python half of the package is used where it lies.
+.venv/extension.stamp: $(SOURCES) .venv/run.stamp
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	touch $@

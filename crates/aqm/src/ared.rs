@@ -1,0 +1,179 @@
+//! Adaptive RED: RED that finds its own settings.
+//!
+//! Thresholds and weight follow from the link and a target delay; every half second `max_p` is raised a little when the
+//! average queue is above a band around the middle of the thresholds, and lowered when it is below.
+//!
+//! Source: Floyd, Gummadi and Shenker, "Adaptive RED: an algorithm for increasing the robustness of RED's active queue
+//! management", 2001. RED itself, always gentle, is [`crate::Red`].
+//!
+//! Differs from ns-2 (`red.cc` with `adaptive_`): a timer checks the average, as in the paper, where ns-2 waits for the
+//! first arrival half a second after the last change; the gentle slope follows `max_p`, where ns-2 keeps the first one;
+//! the capacity counts each frame's overhead. Differs from the paper: `max_p` is clipped to its bounds, which there a
+//! last step may overshoot, and the average of an idle queue is aged before it is compared.
+
+use aqmlab_units::{Bytes, Duration, Prob, Stream, Time};
+
+use crate::parameter::{check, check_queue, parameters};
+use crate::{
+    Aqm, ByteScaling, EcnPolicy, Limit, LinkContext, Mode, Packet, ParameterError, QueueState, Red,
+    RedConfig, Spacing, Verdict,
+};
+
+parameters! {
+    /// Adaptive RED's parameters. What is `None` follows from the link.
+    pub struct AredConfig {
+        /// The queueing delay to aim at with automatic thresholds.
+        target_delay: Duration = Duration::from_millis(5), unit "time", source "Floyd et al. 2001; ns-2";
+        /// The average below which nothing is signalled; automatic: max(5, `target_delay` C / 2) with C in packets/s.
+        min_th: Option<f64> = None, unit "packets", source "Floyd et al. 2001";
+        /// The average at which the probability reaches `max_p`; automatic: 3 `min_th`.
+        max_th: Option<f64> = None, unit "packets", source "Floyd et al. 2001";
+        /// The weight of a new sample in the average; automatic: 1 - exp(-1/C), a time constant of one second.
+        w_q: Option<f64> = None, unit "1", source "Floyd et al. 2001";
+        /// The probability at `max_th` to start from.
+        max_p: Prob = Prob::clamped(0.1), unit "1", source "ns-2";
+        /// The time between two corrections of `max_p`.
+        interval: Duration = Duration::from_millis(500), unit "time", source "Floyd et al. 2001";
+        /// The most that one correction adds to `max_p`; never more than a quarter of it.
+        alpha: f64 = 0.01, unit "1", source "Floyd et al. 2001";
+        /// The factor by which one correction lowers `max_p`.
+        beta: f64 = 0.9, unit "1", source "Floyd et al. 2001";
+        /// Where the target band begins, as a fraction of the way from `min_th` to `max_th`.
+        target_low: f64 = 0.4, unit "1", source "Floyd et al. 2001";
+        /// Where the target band ends, as a fraction of the way from `min_th` to `max_th`.
+        target_high: f64 = 0.6, unit "1", source "Floyd et al. 2001";
+        /// `max_p` stays at or above this.
+        max_p_bottom: Prob = Prob::clamped(0.01), unit "1", source "Floyd et al. 2001";
+        /// `max_p` stays at or below this.
+        max_p_top: Prob = Prob::clamped(0.5), unit "1", source "Floyd et al. 2001";
+        /// How signals are spaced: `uniform`, `wait`, `altq` or `geometric`.
+        spacing: Spacing = Spacing::Uniform, unit "name", source "Floyd & Jacobson 1993";
+        /// What becomes of ECN-capable packets from `max_th` on: `drop_above_max`, `mark_in_gentle` or `mark`.
+        ecn_policy: EcnPolicy = EcnPolicy::DropAboveMax, unit "name", source "RFC 3168; Le et al. 2004";
+        /// Whether the queue is measured in packets or in bytes: `packet` or `byte`.
+        mode: Mode = Mode::Packet, unit "name", source "Le et al. 2004";
+        /// In byte mode, whether size scales a probability before or after spacing: `before_spacing` or `after_spacing`.
+        byte_scaling: ByteScaling = ByteScaling::BeforeSpacing, unit "name", source "Floyd & Jacobson 1993; Le et al. 2004";
+        /// The packet size that counts as one packet: in C, in byte mode, and while the link is idle.
+        mean_packet: Bytes = Bytes::new(500), unit "bytes", source "ns-2; Le et al. 2004: a little over 500 B";
+        /// The most that may wait: enough never to drop for want of room, which would hide what the law does.
+        limit: Limit = Limit::Packets(10_000), unit "packets or bytes", source "Le et al. 2004: no tail drops";
+    }
+}
+
+impl AredConfig {
+    /// This configuration with its automatic values filled in, checked.
+    pub fn resolve(&self, link: &LinkContext) -> Result<AredConfig, ParameterError> {
+        check_queue(self.mean_packet, self.limit)?;
+        let delay = self.target_delay;
+        check(delay <= Duration::from_secs(60), "target_delay", "at most 60 s", delay)?;
+        check(self.alpha > 0.0 && self.alpha <= 1.0, "alpha", "above 0 and at most 1", self.alpha)?;
+        check(self.beta > 0.0 && self.beta < 1.0, "beta", "above 0 and below 1", self.beta)?;
+        let (low, high) = (self.target_low, self.target_high);
+        check((0.0..=1.0).contains(&low), "target_low", "between 0 and 1", low)?;
+        let between = format_args!("between target_low = {low} and 1");
+        check(low <= high && high <= 1.0, "target_high", between, high)?;
+        let (bottom, top) = (self.max_p_bottom, self.max_p_top);
+        check(bottom > Prob::ZERO, "max_p_bottom", "above 0", bottom)?;
+        check(bottom <= top, "max_p_top", format_args!("at least max_p_bottom = {bottom}"), top)?;
+        let between = format_args!("between max_p_bottom = {bottom} and max_p_top = {top}");
+        check(bottom <= self.max_p && self.max_p <= top, "max_p", between, self.max_p)?;
+        check(self.interval > Duration::ZERO, "interval", "above 0 s", self.interval)?;
+        let red = self.red(link).resolve()?;
+        Ok(AredConfig {
+            min_th: Some(red.min_th),
+            max_th: Some(red.max_th),
+            w_q: Some(red.w_q),
+            ..self.clone()
+        })
+    }
+
+    /// The RED that is adapted.
+    fn red(&self, link: &LinkContext) -> RedConfig {
+        let c = link.packets_per_sec(self.mean_packet);
+        // min_th = max(5, target_delay C / 2), max_th = 3 min_th, w_q = 1 - exp(-1/C)
+        let min_th = self.min_th.unwrap_or_else(|| (self.target_delay.as_secs_f64() * c / 2.0).max(5.0));
+        RedConfig {
+            min_th,
+            max_th: self.max_th.unwrap_or(3.0 * min_th),
+            w_q: self.w_q.unwrap_or_else(|| -libm::expm1(-1.0 / c)),
+            max_p: self.max_p,
+            gentle: true,
+            spacing: self.spacing,
+            ecn_policy: self.ecn_policy,
+            mode: self.mode,
+            byte_scaling: self.byte_scaling,
+            mean_packet: self.mean_packet,
+            limit: self.limit,
+        }
+    }
+}
+
+/// The Adaptive RED law.
+#[derive(Clone, Debug)]
+pub struct Ared {
+    red: Red,
+    interval: Duration,
+    alpha: f64,
+    beta: f64,
+    /// The band in which `avg` is left alone, in packets.
+    target: (f64, f64),
+    max_p_bottom: f64,
+    max_p_top: f64,
+    next_check: Time,
+}
+
+impl Ared {
+    /// A law that has seen an empty queue so far. `config` has passed [`AredConfig::resolve`].
+    pub fn new(config: &AredConfig, link: &LinkContext, rng: Stream) -> Ared {
+        let red = config.red(link);
+        let at = |fraction: f64| red.min_th + fraction * (red.max_th - red.min_th);
+        Ared {
+            target: (at(config.target_low), at(config.target_high)),
+            red: Red::new(&red, link, rng),
+            interval: config.interval,
+            alpha: config.alpha,
+            beta: config.beta,
+            max_p_bottom: config.max_p_bottom.get(),
+            max_p_top: config.max_p_top.get(),
+            next_check: Time::ZERO + config.interval,
+        }
+    }
+}
+
+impl Aqm for Ared {
+    #[inline]
+    fn on_enqueue(&mut self, pkt: &Packet, queue: QueueState, now: Time) -> Verdict {
+        self.red.on_enqueue(pkt, queue, now)
+    }
+
+    #[inline]
+    fn on_empty(&mut self, now: Time) {
+        self.red.on_empty(now);
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        Some(self.next_check)
+    }
+
+    fn on_timeout(&mut self, queue: QueueState, now: Time) {
+        if now < self.next_check {
+            return;
+        }
+        self.next_check += self.interval;
+        let (avg, max_p) = (self.red.average(queue, now), self.red.max_p());
+        let (low, high) = self.target;
+        if avg > high {
+            // max_p = max_p + min(alpha, max_p / 4)
+            self.red.set_max_p((max_p + self.alpha.min(max_p / 4.0)).min(self.max_p_top));
+        } else if avg < low {
+            // max_p = max_p beta
+            self.red.set_max_p((max_p * self.beta).max(self.max_p_bottom));
+        }
+    }
+
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        self.red.probe(out);
+        out("max_p", self.red.max_p());
+    }
+}

@@ -1,0 +1,29 @@
+//! Drop-tail: a packet is dropped when the queue is full, and only then.
+//!
+//! The queue without active management that the others are compared with. Source: Le et al. (2004), section 4, with
+//! 24, 240 and 2,400 packets; 240 packets of the testbed's mean size are 10 ms at 100 Mbit/s.
+
+use crate::parameter::{check_limit, parameters};
+use crate::{Aqm, Limit, ParameterError};
+
+parameters! {
+    /// A drop-tail queue; the default suits a link of 100 Mbit/s.
+    pub struct DroptailConfig {
+        /// The most that may wait. More room costs waiting time, less costs packets.
+        limit: Limit = Limit::Packets(240), unit "packets or bytes", source "Le et al. 2004, the baseline";
+    }
+}
+
+impl DroptailConfig {
+    /// This configuration, checked.
+    pub fn resolve(&self) -> Result<DroptailConfig, ParameterError> {
+        check_limit(self.limit)?;
+        Ok(self.clone())
+    }
+}
+
+/// The law of drop-tail: everything may pass, and the queue's limit does the rest.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Droptail;
+
+impl Aqm for Droptail {}

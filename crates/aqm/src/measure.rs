@@ -1,0 +1,61 @@
+//! Packet mode and byte mode: the two ways to measure a queue.
+//!
+//! Source: Le, Aikat, Jeffay and Smith (2004), section 2: in byte mode the queue is measured in bytes, and the
+//! probability for a packet is scaled by its size over the mean size, so that small packets (SYN, ACK, FIN) are
+//! spared. Here a law's numbers keep their unit, packets, in both modes: bytes are divided by the mean packet.
+
+use std::fmt;
+
+use aqmlab_units::Bytes;
+
+use crate::{Packet, QueueState};
+
+/// The unit in which a law measures its queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+pub enum Mode {
+    /// Packets, each counting one whatever its size.
+    Packet,
+    /// Bytes over the mean packet; a packet's probability is scaled by its size over the mean packet.
+    Byte,
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Mode::Packet => "packet",
+            Mode::Byte => "byte",
+        })
+    }
+}
+
+/// Measures queues and packets in packets, as the mode says.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Measure {
+    mode: Mode,
+    per_byte: f64,
+}
+
+impl Measure {
+    pub(crate) fn new(mode: Mode, mean_packet: Bytes) -> Measure {
+        Measure { mode, per_byte: 1.0 / mean_packet.as_f64() }
+    }
+
+    /// The length of the queue, in packets or in mean packets.
+    #[inline]
+    pub(crate) fn queue(&self, queue: QueueState) -> f64 {
+        match self.mode {
+            Mode::Packet => f64::from(queue.packets),
+            Mode::Byte => queue.bytes.as_f64() * self.per_byte,
+        }
+    }
+
+    /// What one packet counts: 1, or its size over the mean packet.
+    #[inline]
+    pub(crate) fn packet(&self, pkt: &Packet) -> f64 {
+        match self.mode {
+            Mode::Packet => 1.0,
+            Mode::Byte => pkt.size.as_f64() * self.per_byte,
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! PI: a proportional-integral controller drives the queue to a reference length.
+//!
+//! At a fixed frequency the controller samples the queue and corrects the probability p by how far the queue is from
+//! its reference and by how it changed; each arriving packet is then signalled with p.
+//!
+//! Source: Hollot, Misra, Towsley and Gong, "On designing improved controllers for AQM routers supporting TCP
+//! flows", INFOCOM 2001; the equation as printed by Le et al. (2004), section 2.
+//!
+//! Differs from ns-2 (`pi.cc`): byte mode by default, as Le et al. and the scheme's authors recommend.
+
+use aqmlab_units::{Bytes, Duration, Stream, Time};
+
+use crate::law::strikes;
+use crate::measure::Measure;
+use crate::parameter::{check, check_gain, check_packets, check_queue, parameters};
+use crate::{Aqm, Limit, LinkContext, Mode, Packet, ParameterError, QueueState, Verdict};
+
+parameters! {
+    /// PI's parameters. The gains were designed for 3,750 packets/s, at least 60 flows and round trips up to 246 ms;
+    /// Le et al. used them unscaled at 100 Mbit/s.
+    pub struct PiConfig {
+        /// The queue length to hold.
+        q_ref: f64 = 24.0, unit "packets", source "Le et al. 2004: the better of 24 and 240";
+        /// Gain on the present distance from `q_ref`; above `b`, else the controller does not integrate.
+        a: f64 = 1.822e-5, unit "1/packet", source "Hollot et al. 2001; ns-2";
+        /// Gain on the distance from `q_ref` one sample ago.
+        b: f64 = 1.816e-5, unit "1/packet", source "Hollot et al. 2001; ns-2";
+        /// How often the queue is sampled.
+        sampling_hz: f64 = 170.0, unit "Hz", source "ns-2";
+        /// Whether the queue is measured in packets or in bytes: `packet` or `byte`.
+        mode: Mode = Mode::Byte, unit "name", source "Le et al. 2004";
+        /// The packet size that counts as one packet in byte mode.
+        mean_packet: Bytes = Bytes::new(500), unit "bytes", source "ns-2; Le et al. 2004: a little over 500 B";
+        /// The most that may wait: enough never to drop for want of room, which would hide what the law does.
+        limit: Limit = Limit::Packets(10_000), unit "packets or bytes", source "Le et al. 2004: no tail drops";
+    }
+}
+
+impl PiConfig {
+    /// This configuration, checked.
+    pub fn resolve(&self) -> Result<PiConfig, ParameterError> {
+        check_packets("q_ref", self.q_ref)?;
+        check_gain("b", self.b)?;
+        let above = format_args!("above b = {:e} and at most 1000", self.b);
+        check(self.b < self.a && self.a <= 1000.0, "a", above, format_args!("{:e}", self.a))?;
+        let samples = 0.001 <= self.sampling_hz && self.sampling_hz <= 1e6;
+        check(samples, "sampling_hz", "between 0.001 and 1e6 Hz", self.sampling_hz)?;
+        check_queue(self.mean_packet, self.limit)?;
+        Ok(self.clone())
+    }
+}
+
+/// The PI controller.
+#[derive(Clone, Debug)]
+pub struct Pi {
+    a: f64,
+    b: f64,
+    q_ref: f64,
+    /// T, the sampling period.
+    period: Duration,
+    measure: Measure,
+    rng: Stream,
+    /// p(kT), the probability of a signal.
+    p: f64,
+    /// q((k-1)T), the queue at the last sample.
+    q_old: f64,
+    next_sample: Time,
+}
+
+impl Pi {
+    /// A controller that has seen an empty queue so far. `config` has passed [`PiConfig::resolve`].
+    pub fn new(config: &PiConfig, _link: &LinkContext, rng: Stream) -> Pi {
+        let period = Duration::from_secs_f64(1.0 / config.sampling_hz);
+        Pi {
+            a: config.a,
+            b: config.b,
+            q_ref: config.q_ref,
+            period,
+            measure: Measure::new(config.mode, config.mean_packet),
+            rng,
+            p: 0.0,
+            q_old: 0.0,
+            next_sample: Time::ZERO + period,
+        }
+    }
+}
+
+impl Aqm for Pi {
+    #[inline]
+    fn on_enqueue(&mut self, pkt: &Packet, _queue: QueueState, _now: Time) -> Verdict {
+        if strikes(self.p * self.measure.packet(pkt), &mut self.rng) { Verdict::Mark } else { Verdict::Pass }
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        Some(self.next_sample)
+    }
+
+    fn on_timeout(&mut self, queue: QueueState, now: Time) {
+        if now < self.next_sample {
+            return;
+        }
+        self.next_sample += self.period;
+        let q = self.measure.queue(queue);
+        // p(kT) = a (q(kT) - q_ref) - b (q((k-1)T) - q_ref) + p((k-1)T), kept in [0, 1]
+        let p = self.a * (q - self.q_ref) - self.b * (self.q_old - self.q_ref) + self.p;
+        self.p = p.clamp(0.0, 1.0);
+        self.q_old = q;
+    }
+
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        out("p", self.p);
+    }
+}

@@ -1,0 +1,181 @@
+//! RED, random early detection: signals grow with the average queue.
+//!
+//! Each arrival updates a moving average of the queue; between two thresholds packets are signalled with a
+//! probability that grows with the average, spaced evenly, and above them all are.
+//!
+//! Source: Floyd and Jacobson, "Random early detection gateways for congestion avoidance", IEEE/ACM
+//! Transactions on Networking 1(4), 1993; "gentle" after Floyd (2000).
+//!
+//! Differs from the paper where both ns-2 (`red.cc`) and ALTQ (`altq_red.c`) do: no signal while no more than one packet
+//! waits; the packet with which the average crosses `min_th` passes and counts as the first since the last signal; and
+//! an idle period is followed by an ordinary sample of the empty queue. Where those two differ from each other or from
+//! the paper, there is an option: [`Spacing`], [`ByteScaling`], [`EcnPolicy`]. A packet that the queue's limit refuses
+//! counts as passed.
+
+use aqmlab_units::{Bytes, Prob, Stream, Time};
+
+use crate::average::Average;
+use crate::curve::Curve;
+use crate::law::strikes;
+use crate::measure::Measure;
+use crate::parameter::{check, check_packets, check_queue, parameters};
+use crate::{
+    Aqm, ByteScaling, EcnPolicy, Limit, LinkContext, Mode, Packet, ParameterError, QueueState, Spacing,
+    Verdict,
+};
+
+parameters! {
+    /// RED's parameters. The defaults are the classic ones for a slow link; at 100 Mbit/s use larger thresholds and a
+    /// smaller weight, or ARED, which finds them.
+    pub struct RedConfig {
+        /// The average below which nothing is signalled.
+        min_th: f64 = 5.0, unit "packets", source "Floyd & Jacobson 1993; ns-3, ALTQ";
+        /// The average at which the probability reaches `max_p`.
+        max_th: f64 = 15.0, unit "packets", source "Floyd & Jacobson 1993; ns-3, ALTQ";
+        /// The weight of a new sample in the average: smaller forgets more slowly.
+        w_q: f64 = 0.002, unit "1", source "Floyd & Jacobson 1993; ns-3";
+        /// The probability at `max_th`.
+        max_p: Prob = Prob::clamped(0.1), unit "1", source "ns-2; ALTQ";
+        /// From `max_th` on let the probability rise from `max_p` to 1 at twice `max_th`, instead of at once.
+        gentle: bool = true, unit "true or false", source "Floyd 2000; ns-2, ns-3";
+        /// How signals are spaced: `uniform`, `wait`, `altq` or `geometric`.
+        spacing: Spacing = Spacing::Uniform, unit "name", source "Floyd & Jacobson 1993";
+        /// What becomes of ECN-capable packets from `max_th` on: `drop_above_max`, `mark_in_gentle` or `mark`.
+        ecn_policy: EcnPolicy = EcnPolicy::DropAboveMax, unit "name", source "RFC 3168; Le et al. 2004";
+        /// Whether the queue is measured in packets or in bytes: `packet` or `byte`.
+        mode: Mode = Mode::Packet, unit "name", source "Le et al. 2004";
+        /// In byte mode, whether size scales a probability before or after spacing: `before_spacing` or `after_spacing`.
+        byte_scaling: ByteScaling = ByteScaling::BeforeSpacing, unit "name", source "Floyd & Jacobson 1993; Le et al. 2004";
+        /// The packet size that counts as one packet in byte mode, and that the link would have sent when idle.
+        mean_packet: Bytes = Bytes::new(500), unit "bytes", source "ns-2; Le et al. 2004: a little over 500 B";
+        /// The most that may wait: enough never to drop for want of room, which would hide what the law does.
+        limit: Limit = Limit::Packets(10_000), unit "packets or bytes", source "Le et al. 2004: no tail drops";
+    }
+}
+
+impl RedConfig {
+    /// This configuration, checked.
+    pub fn resolve(&self) -> Result<RedConfig, ParameterError> {
+        check_packets("min_th", self.min_th)?;
+        check_packets("max_th", self.max_th)?;
+        let above = format_args!("above min_th = {} packets", self.min_th);
+        check(self.max_th > self.min_th, "max_th", above, self.max_th)?;
+        check(self.w_q > 0.0 && self.w_q <= 1.0, "w_q", "above 0 and at most 1", self.w_q)?;
+        check_queue(self.mean_packet, self.limit)?;
+        Ok(self.clone())
+    }
+}
+
+/// The RED law.
+#[derive(Clone, Debug)]
+pub struct Red {
+    min_th: f64,
+    max_th: f64,
+    spacing: Spacing,
+    byte_scaling: ByteScaling,
+    ecn_policy: EcnPolicy,
+    measure: Measure,
+    rng: Stream,
+    curve: Curve,
+    avg: Average,
+    /// What has arrived since the last signal: packets, or mean packets when size scales after spacing. `None` while
+    /// nothing may be signalled.
+    count: Option<f64>,
+}
+
+impl Red {
+    /// A law that has seen an empty queue so far. `config` has passed [`RedConfig::resolve`].
+    pub fn new(config: &RedConfig, link: &LinkContext, rng: Stream) -> Red {
+        Red {
+            min_th: config.min_th,
+            max_th: config.max_th,
+            spacing: config.spacing,
+            byte_scaling: config.byte_scaling,
+            ecn_policy: config.ecn_policy,
+            measure: Measure::new(config.mode, config.mean_packet),
+            rng,
+            curve: Curve::new(config.min_th, config.max_th, config.max_p.get(), config.gentle),
+            avg: Average::new(config.w_q, link.packets_per_sec(config.mean_packet)),
+            count: None,
+        }
+    }
+
+    /// `max_p`, which Adaptive RED adapts.
+    pub(crate) fn max_p(&self) -> f64 {
+        self.curve.max_p()
+    }
+
+    pub(crate) fn set_max_p(&mut self, max_p: f64) {
+        self.curve.set_max_p(max_p);
+    }
+
+    /// `avg` at `now`, when `queue` waits.
+    pub(crate) fn average(&mut self, queue: QueueState, now: Time) -> f64 {
+        if queue.packets == 0 {
+            self.avg.age(now);
+        }
+        self.avg.get()
+    }
+
+    /// Is this packet signalled, when `avg` is above `min_th`?
+    #[inline]
+    fn strikes(&mut self, pkt: &Packet, avg: f64) -> bool {
+        let p_b = self.curve.p_b(avg);
+        if p_b >= 1.0 {
+            self.count = Some(0.0);
+            return true;
+        }
+        let (before, after) = match self.byte_scaling {
+            ByteScaling::BeforeSpacing => (self.measure.packet(pkt), 1.0),
+            ByteScaling::AfterSpacing => (1.0, self.measure.packet(pkt)),
+        };
+        let Some(count) = self.count else {
+            // The packet with which the average crosses min_th passes.
+            self.count = Some(after);
+            return false;
+        };
+        let p_b = p_b * before;
+        let n = count + after;
+        // p_a = p_b / rest
+        let rest = self.spacing.rest(count, n, p_b);
+        let strikes = p_b >= rest || strikes(p_b / rest * after, &mut self.rng);
+        self.count = Some(if strikes { 0.0 } else { n });
+        strikes
+    }
+
+    /// What a signal is at this average.
+    #[inline]
+    fn signal(&self, avg: f64) -> Verdict {
+        let drops = match self.ecn_policy {
+            EcnPolicy::DropAboveMax => avg >= self.max_th,
+            EcnPolicy::MarkInGentle => self.curve.p_b(avg) >= 1.0,
+            EcnPolicy::Mark => false,
+        };
+        if drops { Verdict::Drop } else { Verdict::Mark }
+    }
+}
+
+impl Aqm for Red {
+    #[inline]
+    fn on_enqueue(&mut self, pkt: &Packet, queue: QueueState, now: Time) -> Verdict {
+        if queue.packets == 0 {
+            self.avg.age(now);
+        }
+        let avg = self.avg.sample(self.measure.queue(queue));
+        if avg < self.min_th || queue.packets <= 1 {
+            self.count = None;
+            return Verdict::Pass;
+        }
+        if self.strikes(pkt, avg) { self.signal(avg) } else { Verdict::Pass }
+    }
+
+    #[inline]
+    fn on_empty(&mut self, now: Time) {
+        self.avg.idle_from(now);
+    }
+
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        out("avg", self.avg.get());
+        out("p_b", self.curve.p_b(self.avg.get()));
+    }
+}

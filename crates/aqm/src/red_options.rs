@@ -1,0 +1,74 @@
+//! The choices in which published descriptions of RED differ and which change results, each with a name.
+
+use std::fmt;
+
+macro_rules! display_names {
+    ($Option:ident { $($Variant:ident => $name:literal),+ }) => {
+        impl fmt::Display for $Option {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(match self { $($Option::$Variant => $name),+ })
+            }
+        }
+    };
+}
+
+/// How signals are spaced when the average, and so the probability `p_b`, stays the same. With n the packets since
+/// the last signal, the present one included:
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+pub enum Spacing {
+    /// `p_b / (1 - (n - 1) p_b)`: gaps uniform on 1 to `1/p_b` packets, so that about `2 p_b` of the packets are
+    /// signalled. Floyd and Jacobson (1993), as derived in their text; their Figure 2 and ns-2 without `wait_` count
+    /// one packet more, which shortens the longest gap by one.
+    Uniform,
+    /// 0 while `n p_b < 1`, then `p_b / (2 - n p_b)`: gaps uniform on `1/p_b` to `2/p_b` packets, `2/3 p_b` of the
+    /// packets. The default of ns-2 (`wait_`) and ns-3.
+    Wait,
+    /// `p_b / (2 - n p_b)`: gaps uniform on 1 to `2/p_b` packets, `p_b` of the packets. ALTQ, which the testbed of Le
+    /// et al. ran.
+    Altq,
+    /// `p_b`: independent signals, gaps geometric with mean `1/p_b`. Floyd and Jacobson's "method 1".
+    Geometric,
+}
+
+impl Spacing {
+    /// The divisor that makes of `p_b` the probability of this packet, when `count` passed since the last signal and
+    /// `n` is that and this packet.
+    #[inline]
+    pub(crate) fn rest(self, count: f64, n: f64, p_b: f64) -> f64 {
+        match self {
+            Spacing::Uniform => 1.0 - count * p_b,
+            Spacing::Wait if n * p_b < 1.0 => f64::INFINITY,
+            Spacing::Wait | Spacing::Altq => 2.0 - n * p_b,
+            Spacing::Geometric => 1.0,
+        }
+    }
+}
+display_names!(Spacing { Uniform => "uniform", Wait => "wait", Altq => "altq", Geometric => "geometric" });
+
+/// When byte mode scales a probability by the packet's size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+pub enum ByteScaling {
+    /// Before spacing, which then counts packets: the initial probability `p_b` is scaled. Floyd and Jacobson (1993),
+    /// Le et al. (2004). Spares small packets, and strikes large ones more than in proportion.
+    BeforeSpacing,
+    /// After spacing, which counts bytes over the mean packet: gaps are uniform in bytes. ns-2.
+    AfterSpacing,
+}
+display_names!(ByteScaling { BeforeSpacing => "before_spacing", AfterSpacing => "after_spacing" });
+
+/// What becomes of ECN-capable packets once the average has reached `max_th`; below it they are marked, and packets
+/// that are not ECN-capable are always dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+pub enum EcnPolicy {
+    /// Drop, in the gentle region too: the advice of RFC 3168 section 7, and what ALTQ does.
+    DropAboveMax,
+    /// Mark through the gentle region, drop from twice `max_th` on: the reversal of that advice that Le et al. (2004)
+    /// found better.
+    MarkInGentle,
+    /// Mark always: RED* of Kuzmanovic (2005); ns-3 without `UseHardDrop`.
+    Mark,
+}
+display_names!(EcnPolicy { DropAboveMax => "drop_above_max", MarkInGentle => "mark_in_gentle", Mark => "mark" });

@@ -1,0 +1,125 @@
+//! REM, random exponential marking: a price that rises with excess demand and backlog.
+//!
+//! Every `tau` the price is raised by what arrived beyond the link's capacity and by what waits beyond the target;
+//! each arriving packet is then signalled with a probability that is exponential in the price, so that the
+//! probability along a path tells the sum of its prices.
+//!
+//! Source: Athuraliya, Li, Low and Yin, "REM: active queue management", IEEE Network 15(3), 2001; the equations as
+//! printed by Le et al. (2004), section 2.
+//!
+//! Differs from ns-2 (`rem.cc`): it marks when a packet arrives, not when it leaves, and drops a packet that cannot be
+//! marked, where ns-2 lets it pass; the capacity counts each frame's overhead; byte mode by default, as Le et al. and
+//! the scheme's authors recommend.
+
+use aqmlab_units::{Bytes, Duration, Stream, Time};
+
+use crate::law::strikes;
+use crate::measure::Measure;
+use crate::parameter::{check, check_gain, check_packets, check_queue, parameters};
+use crate::{Aqm, Limit, LinkContext, Mode, Packet, ParameterError, QueueState, Verdict};
+
+parameters! {
+    /// REM's parameters, those its authors recommend.
+    pub struct RemConfig {
+        /// The queue length to hold.
+        q_ref: f64 = 24.0, unit "packets", source "Le et al. 2004: the better of 24 and 240";
+        /// How fast the price follows a mismatch.
+        gamma: f64 = 0.001, unit "1/packet", source "Athuraliya et al. 2001; ns-2";
+        /// The weight of the backlog against the excess of arrivals.
+        alpha: f64 = 0.1, unit "1", source "Athuraliya et al. 2001; ns-2";
+        /// The base of the probability 1 - phi^-price.
+        phi: f64 = 1.001, unit "1", source "Athuraliya et al. 2001; ns-2";
+        /// The time between two updates of the price.
+        tau: Duration = Duration::from_millis(2), unit "time", source "ns-2";
+        /// Whether queue and arrivals are measured in packets or in bytes: `packet` or `byte`.
+        mode: Mode = Mode::Byte, unit "name", source "Le et al. 2004";
+        /// The packet size that counts as one packet, in byte mode and in the link's capacity.
+        mean_packet: Bytes = Bytes::new(500), unit "bytes", source "Le et al. 2004: a little over 500 B; ns-2 has 1000 B";
+        /// The most that may wait: enough never to drop for want of room, which would hide what the law does.
+        limit: Limit = Limit::Packets(10_000), unit "packets or bytes", source "Le et al. 2004: no tail drops";
+    }
+}
+
+impl RemConfig {
+    /// This configuration, checked.
+    pub fn resolve(&self) -> Result<RemConfig, ParameterError> {
+        check_packets("q_ref", self.q_ref)?;
+        check_gain("gamma", self.gamma)?;
+        check_gain("alpha", self.alpha)?;
+        check(1.0 < self.phi && self.phi <= 1000.0, "phi", "above 1 and at most 1000", self.phi)?;
+        check(self.tau > Duration::ZERO, "tau", "above 0 s", self.tau)?;
+        check_queue(self.mean_packet, self.limit)?;
+        Ok(self.clone())
+    }
+}
+
+/// The REM law.
+#[derive(Clone, Debug)]
+pub struct Rem {
+    gamma: f64,
+    alpha: f64,
+    ln_phi: f64,
+    q_ref: f64,
+    /// c, the packets that the link can send in `tau`.
+    c: f64,
+    tau: Duration,
+    measure: Measure,
+    rng: Stream,
+    /// x, the packets that arrived since the last update, dropped ones included.
+    x: f64,
+    price: f64,
+    /// The probability of a signal.
+    p: f64,
+    next_update: Time,
+}
+
+impl Rem {
+    /// A law whose price is zero. `config` has passed [`RemConfig::resolve`].
+    pub fn new(config: &RemConfig, link: &LinkContext, rng: Stream) -> Rem {
+        Rem {
+            gamma: config.gamma,
+            alpha: config.alpha,
+            ln_phi: libm::log(config.phi),
+            q_ref: config.q_ref,
+            c: config.tau.as_secs_f64() * link.packets_per_sec(config.mean_packet),
+            tau: config.tau,
+            measure: Measure::new(config.mode, config.mean_packet),
+            rng,
+            x: 0.0,
+            price: 0.0,
+            p: 0.0,
+            next_update: Time::ZERO + config.tau,
+        }
+    }
+}
+
+impl Aqm for Rem {
+    #[inline]
+    fn on_enqueue(&mut self, pkt: &Packet, _queue: QueueState, _now: Time) -> Verdict {
+        let size = self.measure.packet(pkt);
+        self.x += size;
+        if strikes(self.p * size, &mut self.rng) { Verdict::Mark } else { Verdict::Pass }
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        Some(self.next_update)
+    }
+
+    fn on_timeout(&mut self, queue: QueueState, now: Time) {
+        if now < self.next_update {
+            return;
+        }
+        self.next_update += self.tau;
+        let q = self.measure.queue(queue);
+        // price = max(0, price + gamma (alpha (q - q_ref) + x - c))
+        self.price = (self.price + self.gamma * (self.alpha * (q - self.q_ref) + self.x - self.c)).max(0.0);
+        self.x = 0.0;
+        // p = 1 - phi^-price
+        self.p = -libm::expm1(-self.price * self.ln_phi);
+    }
+
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        out("price", self.price);
+        out("p", self.p);
+    }
+}

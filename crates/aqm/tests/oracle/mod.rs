@@ -1,0 +1,133 @@
+//! Dull transcriptions of the published algorithms, and the random traffic on which the laws are compared with them.
+//!
+//! An oracle shares no code with the laws: it keeps time in seconds, computes powers as powers and divides where the
+//! papers divide. It is given the same stream, so that the same draws must lead to the same verdicts.
+
+pub mod ared;
+pub mod pi;
+pub mod red;
+pub mod rem;
+
+use std::collections::VecDeque;
+
+use aqmlab_aqm::{Admission, Aqm, Ecn, Fifo, Limit, LinkContext, Packet, Qdisc, Verdict};
+use aqmlab_units::{BitRate, Bytes, Stream, Time};
+use proptest::prelude::*;
+
+/// What an oracle sees of the queue before it.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen {
+    pub packets: f64,
+    pub bytes: f64,
+}
+
+pub trait Oracle {
+    fn arrive(&mut self, size: f64, seen: Seen, now: f64) -> Verdict;
+    fn empty(&mut self, _now: f64) {}
+    /// The seconds between two ticks.
+    fn period(&self) -> Option<f64> {
+        None
+    }
+    fn tick(&mut self, _seen: Seen, _now: f64) {}
+    /// What the law's probe must show.
+    fn variables(&self) -> Vec<(&'static str, f64)>;
+}
+
+/// One thing that happens to a queue, after a pause.
+#[derive(Clone, Copy, Debug)]
+pub enum Operation {
+    Arrive { after_us: u32, size: u64, ecn: Ecn },
+    Leave { after_us: u32 },
+}
+
+/// A few hundred operations that fill the queue and drain it, with idle periods.
+pub fn traffic() -> impl Strategy<Value = Vec<Operation>> {
+    let pause = prop_oneof![8 => 0_u32..300, 1 => 0_u32..20_000];
+    let size = prop_oneof![Just(40_u64), Just(1500), 28_u64..1501];
+    let ecn = prop_oneof![Just(Ecn::NotEct), Just(Ecn::Ect0)];
+    let operation = prop_oneof![
+        3 => (pause.clone(), size, ecn).prop_map(|(after_us, size, ecn)| Operation::Arrive { after_us, size, ecn }),
+        2 => pause.prop_map(|after_us| Operation::Leave { after_us }),
+    ];
+    prop::collection::vec(operation, 1..600)
+}
+
+/// 10 Mbit/s Ethernet: about 2,300 packets of 500 B a second.
+pub fn link() -> LinkContext {
+    LinkContext { rate: BitRate::from_mbit_per_sec(10), overhead: Bytes::new(38) }
+}
+
+/// C, in mean packets a second.
+pub fn capacity(mean_packet: f64) -> f64 {
+    10e6 / (8.0 * (mean_packet + 38.0))
+}
+
+/// The unit probability of an event, drawn only when the outcome is open.
+pub fn drawn(p: f64, rng: &mut Stream) -> bool {
+    if p <= 0.0 {
+        return false;
+    }
+    if p >= 1.0 {
+        return true;
+    }
+    rng.uniform() < p
+}
+
+/// Run `law` and `oracle` on the same traffic and compare each verdict and each variable.
+pub fn compare(law: impl Aqm, mut oracle: impl Oracle, traffic: &[Operation]) -> Result<(), TestCaseError> {
+    let mut fifo = Fifo::new(law, Limit::Packets(u32::MAX));
+    let mut sizes: VecDeque<u64> = VecDeque::new();
+    let mut micros = 0_u64;
+    let mut ticks = 0_u32;
+    for operation in traffic {
+        let (Operation::Arrive { after_us, .. } | Operation::Leave { after_us }) = *operation;
+        micros += u64::from(after_us);
+        let now = Time::from_nanos(micros * 1000);
+        while let Some(due) = fifo.poll_timeout().filter(|due| *due <= now) {
+            ticks += 1;
+            let expected = oracle.period().expect("the oracle ticks too") * f64::from(ticks);
+            prop_assert!(
+                (due.as_secs_f64() - expected).abs() < 1e-6,
+                "tick {ticks} at {due}, not {expected}"
+            );
+            fifo.on_timeout(due);
+            oracle.tick(seen(&sizes), due.as_secs_f64());
+        }
+        match *operation {
+            Operation::Arrive { size, ecn, .. } => {
+                let verdict = oracle.arrive(size as f64, seen(&sizes), now.as_secs_f64());
+                let expected = match verdict {
+                    Verdict::Pass => Admission::Queued,
+                    Verdict::Mark if ecn == Ecn::Ect0 => Admission::Marked,
+                    Verdict::Mark | Verdict::Drop => Admission::DroppedByLaw,
+                };
+                if expected != Admission::DroppedByLaw {
+                    sizes.push_back(size);
+                }
+                let admission = fifo.enqueue(Packet { size: Bytes::new(size), ecn, flow: 0 }, (), now);
+                prop_assert_eq!(admission, expected, "at {}", now);
+            }
+            Operation::Leave { .. } => {
+                let left = fifo.dequeue(now).map(|departure| departure.packet.size.get());
+                prop_assert_eq!(left, sizes.pop_front());
+                if left.is_some() && sizes.is_empty() {
+                    oracle.empty(now.as_secs_f64());
+                }
+            }
+        }
+        let mut shown = Vec::new();
+        fifo.law().probe(&mut |name, value| shown.push((name, value)));
+        for ((name, value), (expected_name, expected)) in shown.into_iter().zip(oracle.variables()) {
+            prop_assert_eq!(name, expected_name);
+            prop_assert!(
+                (value - expected).abs() <= 1e-9 * (1.0 + expected.abs()),
+                "{name}: {value}, not {expected}"
+            );
+        }
+    }
+    Ok(())
+}
+
+fn seen(sizes: &VecDeque<u64>) -> Seen {
+    Seen { packets: sizes.len() as f64, bytes: sizes.iter().sum::<u64>() as f64 }
+}

@@ -1,0 +1,126 @@
+//! The laws decide as dull transcriptions of their papers do, packet by packet, on random traffic.
+
+mod oracle;
+
+use aqmlab_aqm::{
+    Ared, AredConfig, ByteScaling, EcnPolicy, Mode, Pi, PiConfig, Red, RedConfig, Rem, RemConfig, Spacing,
+};
+use aqmlab_units::{Bytes, Duration, Prob, Stream};
+use oracle::{compare, link, traffic};
+use proptest::prelude::*;
+
+fn mode() -> impl Strategy<Value = Mode> {
+    prop_oneof![Just(Mode::Packet), Just(Mode::Byte)]
+}
+
+fn mean_packet() -> impl Strategy<Value = Bytes> {
+    (300_u64..1000).prop_map(Bytes::new)
+}
+
+/// Settings whose every region random traffic of a few hundred packets reaches.
+fn red() -> impl Strategy<Value = RedConfig> {
+    let thresholds = (0.5..8.0, 1.0..10.0, 0.02..1.0, 0.01..0.9, any::<bool>());
+    let spacing = prop_oneof![
+        Just(Spacing::Uniform),
+        Just(Spacing::Wait),
+        Just(Spacing::Altq),
+        Just(Spacing::Geometric)
+    ];
+    let policy =
+        prop_oneof![Just(EcnPolicy::DropAboveMax), Just(EcnPolicy::MarkInGentle), Just(EcnPolicy::Mark)];
+    let scaling = prop_oneof![Just(ByteScaling::BeforeSpacing), Just(ByteScaling::AfterSpacing)];
+    (thresholds, spacing, policy, scaling, mode(), mean_packet()).prop_map(
+        |((min_th, width, w_q, max_p, gentle), spacing, ecn_policy, byte_scaling, mode, mean_packet)| {
+            RedConfig {
+                min_th,
+                max_th: min_th + width,
+                w_q,
+                max_p: Prob::clamped(max_p),
+                gentle,
+                spacing,
+                ecn_policy,
+                byte_scaling,
+                mode,
+                mean_packet,
+                ..RedConfig::default()
+            }
+        },
+    )
+}
+
+/// Adaptation every few milliseconds, so that `max_p` moves within the traffic.
+fn ared() -> impl Strategy<Value = AredConfig> {
+    (red(), 1_u64..20, 0.001..0.2, 0.5..0.99).prop_map(|(red, millis, alpha, beta)| AredConfig {
+        min_th: Some(red.min_th),
+        max_th: Some(red.max_th),
+        w_q: Some(red.w_q),
+        max_p: red.max_p,
+        interval: Duration::from_millis(millis),
+        alpha,
+        beta,
+        max_p_top: Prob::clamped(0.9),
+        spacing: red.spacing,
+        ecn_policy: red.ecn_policy,
+        mode: red.mode,
+        byte_scaling: red.byte_scaling,
+        mean_packet: red.mean_packet,
+        ..AredConfig::default()
+    })
+}
+
+fn pi() -> impl Strategy<Value = PiConfig> {
+    (0.0..20.0, 0.001..0.05, 0.0..0.01, mode(), mean_packet()).prop_map(
+        |(q_ref, b, above, mode, mean_packet)| PiConfig {
+            q_ref,
+            a: b + above + 1e-6,
+            b,
+            mode,
+            mean_packet,
+            ..PiConfig::default()
+        },
+    )
+}
+
+fn rem() -> impl Strategy<Value = RemConfig> {
+    (0.0..20.0, 0.01..2.0, 0.01..0.5, 1.001..1.5, mode(), mean_packet()).prop_map(
+        |(q_ref, gamma, alpha, phi, mode, mean_packet)| RemConfig {
+            q_ref,
+            gamma,
+            alpha,
+            phi,
+            mode,
+            mean_packet,
+            ..RemConfig::default()
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn red_decides_as_its_paper_does(config in red(), seed: u64, traffic in traffic()) {
+        let config = config.resolve()?;
+        let rng = Stream::named(seed, "queue");
+        compare(Red::new(&config, &link(), rng.clone()), oracle::red::Red::new(&config, rng), &traffic)?;
+    }
+
+    #[test]
+    fn ared_decides_as_its_paper_does(config in ared(), seed: u64, traffic in traffic()) {
+        let config = config.resolve(&link())?;
+        let rng = Stream::named(seed, "queue");
+        compare(Ared::new(&config, &link(), rng.clone()), oracle::ared::Ared::new(&config, rng), &traffic)?;
+    }
+
+    #[test]
+    fn pi_decides_as_its_paper_does(config in pi(), seed: u64, traffic in traffic()) {
+        let config = config.resolve()?;
+        let rng = Stream::named(seed, "queue");
+        compare(Pi::new(&config, &link(), rng.clone()), oracle::pi::Pi::new(&config, rng), &traffic)?;
+    }
+
+    #[test]
+    fn rem_decides_as_its_paper_does(config in rem(), seed: u64, traffic in traffic()) {
+        let config = config.resolve()?;
+        let rng = Stream::named(seed, "queue");
+        compare(Rem::new(&config, &link(), rng.clone()), oracle::rem::Rem::new(&config, rng), &traffic)?;
+    }
+}

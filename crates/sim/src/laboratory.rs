@@ -1,0 +1,483 @@
+//! The laboratory: users, connections, the link between them, and the loop that moves time.
+//!
+//! ```text
+//!    client --(its round-trip time: the wheel)--> link queue --(a ring)--> server
+//!    client <--(a ring)-- link queue <---------------------------------- server
+//! ```
+//!
+//! As in the testbed the whole of a connection's round-trip time is added to what its browser sends, before the link;
+//! the server is next to the link. So only packets on their way from a browser to the link are events in the wheel;
+//! the rest stand in the links' rings. Events of one instant happen in a fixed order: deliveries of direction 0,
+//! deliveries of direction 1, then the wheel's in the order in which they were pushed.
+
+mod connections;
+mod timers;
+
+use aqmlab_aqm::{Aqm, Gate, LinkContext, Visitor};
+use aqmlab_tcp::{Event as TcpEvent, Profile, State};
+use aqmlab_units::{Bytes, Stream, Time};
+use aqmlab_workload::{Action, Connection, ConnectionId, Event as WebEvent, User, Web};
+use hdrhistogram::Histogram;
+
+use self::connections::Connections;
+use self::timers::Timers;
+use crate::link::{Link, LinkCounters, Wire};
+use crate::packet::{Direction, EndpointId, Packet};
+use crate::record::{ResponseBin, ResponseTimes, Tables};
+use crate::spec::{Spec, SpecError};
+use crate::summary::{Summary, Window};
+use crate::wheel::Wheel;
+
+/// A run under way, whatever its queue discipline.
+pub trait Laboratory: Send {
+    /// Go on until `until`, or to the end if that comes first.
+    fn advance(&mut self, until: Time);
+
+    /// The simulated time reached.
+    fn now(&self) -> Time;
+
+    /// When the run ends: warm-up and measured window.
+    fn end(&self) -> Time;
+
+    /// Rows of the time series since they were last taken.
+    fn take_tables(&mut self) -> Tables;
+
+    /// The histogram of response times so far.
+    fn response_times(&self) -> Vec<ResponseBin>;
+
+    /// The run in one row, at its end.
+    fn summary(&mut self) -> Summary;
+}
+
+/// Prepare the run `seed` of `spec`.
+pub fn build(spec: &Spec, seed: u64) -> Result<Box<dyn Laboratory>, SpecError> {
+    struct Build<'a> {
+        spec: &'a Spec,
+        seed: u64,
+        web: Web,
+    }
+
+    impl Visitor for Build<'_> {
+        type Output = Box<dyn Laboratory>;
+
+        fn visit<A: Aqm + Send + 'static>(self, make: impl Fn(Stream) -> A) -> Box<dyn Laboratory> {
+            let laws = [0, 1].map(|direction| make(Stream::named(self.seed, &format!("queue/{direction}"))));
+            Box::new(Engine::new(self.spec, self.web, laws))
+        }
+    }
+
+    let web = Web::new(&spec.users.workload, &spec.users.rtt, seed)
+        .map_err(|error| SpecError { path: format!("users.{}", error.path), message: error.message })?;
+    let context: LinkContext = spec.link.context();
+    Ok(spec.queue.visit(&context, Build { spec, seed, web }))
+}
+
+/// What waits in the wheel. The fields of a packet stand side by side, so that an event takes 20 bytes and a node
+/// of the wheel 32.
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    /// A browser's packet reaches the link.
+    AtLink { packet: Packet },
+    /// A retransmission timer may have expired.
+    Retransmit(EndpointId),
+    /// Held-back acknowledgements may be due.
+    DelayedAcks,
+    /// Look for retransmission timers that expire soon.
+    Inspect,
+    /// A user has thought enough.
+    Wake(u32),
+    /// Sample the queues.
+    SampleQueues,
+    /// Read the link's counters.
+    ReadLinks,
+}
+
+/// The laboratory under the law `A`.
+struct Engine<A> {
+    now: Time,
+    window_start: Time,
+    end: Time,
+    spec: Spec,
+    profile: Profile,
+    wheel: Wheel<Event>,
+    links: [Link<A>; 2],
+    connections: Connections,
+    timers: Timers,
+    web: Web,
+    users: Vec<User>,
+    /// What users want done about the event at hand: always empty between events.
+    actions: Vec<Action>,
+    tables: Tables,
+    times: ResponseTimes,
+    queue_packets: Histogram<u64>,
+    completed: u64,
+    aborted: u64,
+    /// Counters at the last reading for the table of the link.
+    last_read: [LinkCounters; 2],
+    /// Counters at the start of the measured window.
+    at_window_start: [LinkCounters; 2],
+}
+
+impl<A: Aqm> Engine<A> {
+    fn new(spec: &Spec, web: Web, laws: [A; 2]) -> Engine<A> {
+        let wire = Wire {
+            context: spec.link.context(),
+            delay: spec.link.delay,
+            device_fifo: spec.link.device_fifo,
+        };
+        // A few packets a bucket: the link passes one of about 500 bytes in that time.
+        let spacing = spec.link.rate.time_to_send(Bytes::new(1_500));
+        let window_start = Time::ZERO + spec.protocol.warmup;
+        let mut engine = Engine {
+            now: Time::ZERO,
+            window_start,
+            end: window_start + spec.protocol.duration,
+            spec: spec.clone(),
+            profile: spec.tcp.values.clone(),
+            wheel: Wheel::new(spacing),
+            links: laws.map(|law| Link::new(Gate::new(law, spec.queue.limit()), wire)),
+            connections: Connections::default(),
+            timers: Timers::new(&spec.tcp.values),
+            web,
+            users: Vec::new(),
+            actions: Vec::new(),
+            tables: Tables::default(),
+            times: ResponseTimes::new(),
+            queue_packets: Histogram::new(3).expect("three significant digits are allowed"),
+            completed: 0,
+            aborted: 0,
+            last_read: Default::default(),
+            at_window_start: Default::default(),
+        };
+        for number in 0..2 * spec.users.per_side {
+            let (user, first_wake) = engine.web.user(number);
+            engine.users.push(user);
+            engine.wheel.push(Time::ZERO + first_wake, Event::Wake(number));
+        }
+        engine.wheel.push(window_start + spec.record.queue_every, Event::SampleQueues);
+        // The first reading is the start of the window.
+        engine.wheel.push(window_start, Event::ReadLinks);
+        engine
+    }
+
+    /// The main loop: whatever comes first.
+    fn run_until(&mut self, until: Time) {
+        loop {
+            let deliveries = [self.links[0].next_delivery(), self.links[1].next_delivery()];
+            let direction = usize::from(deliveries[1] < deliveries[0]);
+            let delivery = deliveries[direction];
+            let event = self.wheel.peek();
+            if delivery <= event {
+                if delivery > until {
+                    break;
+                }
+                self.now = delivery;
+                if let Some(packet) = self.links[direction].deliver() {
+                    self.receive(packet);
+                }
+            } else {
+                if event > until {
+                    break;
+                }
+                self.now = event;
+                if let Some((_, event)) = self.wheel.pop() {
+                    self.handle(event);
+                }
+            }
+        }
+        self.now = until;
+    }
+
+    fn handle(&mut self, event: Event) {
+        match event {
+            Event::AtLink { packet } => {
+                let from = packet.to.peer();
+                if !self.links[from.direction()].arrive(packet, self.now) {
+                    self.connections.endpoint_mut(from).lost_packet();
+                    self.release_if_done(from);
+                }
+            }
+            Event::Retransmit(id) => self.expire(id),
+            Event::DelayedAcks => self.expire_delayed_acks(),
+            Event::Inspect => self.inspect(),
+            Event::Wake(number) => {
+                let user = &mut self.users[number as usize];
+                self.web.wake(user, self.now, &mut self.actions);
+                if let Some(&Action::Resume(name)) = self.actions.first() {
+                    self.actions.clear();
+                    self.resume(number, EndpointId::from_number(name.0));
+                } else {
+                    self.act(number, None);
+                }
+            }
+            Event::SampleQueues => self.sample_queues(),
+            Event::ReadLinks => self.read_links(),
+        }
+    }
+
+    /// A packet has arrived at its endpoint.
+    #[inline]
+    fn receive(&mut self, packet: Packet) {
+        let cell = self.connections.endpoint_mut(packet.to);
+        cell.received_packet();
+        cell.tcp.handle_segment(&packet.segment, self.now, &self.profile);
+        self.settle(packet.to);
+    }
+
+    /// Send what an endpoint has to send, then tell its application what happened.
+    #[inline]
+    fn settle(&mut self, id: EndpointId) {
+        self.transmit(id);
+        while let Some(event) = self.connections.endpoint_mut(id).tcp.poll_event() {
+            if id.is_server() { self.on_server_event(id, event) } else { self.on_client_event(id, event) }
+        }
+        let state = self.connections.endpoint_mut(id).tcp.state();
+        if matches!(state, State::Closed | State::TimeWait | State::Listen) {
+            self.release_if_done(id);
+        }
+    }
+
+    #[inline]
+    fn transmit(&mut self, id: EndpointId) {
+        let cell = self.connections.endpoint_mut(id);
+        while let Some(segment) = cell.tcp.poll_transmit(self.now, &self.profile) {
+            cell.sent_packet();
+            let packet = Packet { to: id.peer(), segment };
+            if id.is_server() {
+                if !self.links[id.direction()].arrive(packet, self.now) {
+                    cell.lost_packet();
+                }
+            } else {
+                self.wheel.push(self.now + cell.delay(), Event::AtLink { packet });
+            }
+        }
+        if let Some(deadline) = self.timers.delayed_ack(id, &cell.tcp, self.now) {
+            self.wheel.push(deadline, Event::DelayedAcks);
+        }
+    }
+
+    /// What a server does: answer each request at once, close when the client has closed.
+    fn on_server_event(&mut self, id: EndpointId, event: TcpEvent) {
+        match event {
+            TcpEvent::Received => {
+                let response = self.connections.browser(id).connection.exchange().response;
+                self.connections.endpoint_mut(id).tcp.write(in_segments(response));
+                self.transmit(id);
+            }
+            TcpEvent::PeerClosed => {
+                self.connections.endpoint_mut(id).tcp.close();
+                self.transmit(id);
+            }
+            TcpEvent::Opened | TcpEvent::Aborted => {}
+        }
+    }
+
+    /// What a browser does is the user's to decide.
+    fn on_client_event(&mut self, id: EndpointId, event: TcpEvent) {
+        let browser = self.connections.browser_mut(id);
+        let event = match event {
+            TcpEvent::Opened => WebEvent::Opened,
+            TcpEvent::Received => WebEvent::Received(browser.connection.awaits()),
+            TcpEvent::Aborted => WebEvent::Closed,
+            // Servers close only in answer.
+            TcpEvent::PeerClosed => return,
+        };
+        let number = browser.user;
+        let user = &mut self.users[number as usize];
+        let name = ConnectionId(id.number());
+        self.web.on_event(user, &mut browser.connection, name, event, self.now, &mut self.actions);
+        self.act(number, Some(id));
+        self.transmit(id);
+    }
+
+    /// Do what user `number` wants; `id` is the client that the event was about.
+    fn act(&mut self, number: u32, id: Option<EndpointId>) {
+        let mut actions = std::mem::take(&mut self.actions);
+        let about = || id.expect("only events of a connection ask for its use");
+        for action in actions.drain(..) {
+            match action {
+                Action::Open(connection) => self.open(number, connection),
+                Action::Write(request) => self.write_request(about(), request),
+                Action::Close => self.connections.endpoint_mut(about()).tcp.close(),
+                Action::Resume(_) => unreachable!("only a user who wakes resumes a connection"),
+                Action::Completed(exchange) => {
+                    let side = self.side_of(number);
+                    let recovery = self.connections.take_recovery(about());
+                    if self.now > self.window_start {
+                        self.completed += 1;
+                        self.times.record(&exchange);
+                        if self.spec.record.exchanges {
+                            self.tables.exchanges.push(&exchange, side, &recovery);
+                        }
+                    }
+                }
+                Action::Aborted => self.aborted += u64::from(self.now > self.window_start),
+                Action::Sleep(pause) => self.wheel.push(self.now + pause, Event::Wake(number)),
+            }
+        }
+        self.actions = actions;
+    }
+
+    /// connect(): both ends come into being and the SYN leaves.
+    fn open(&mut self, number: u32, connection: Connection) {
+        let request = connection.exchange().request;
+        let side = self.side_of(number);
+        let id = self.connections.open(number, side, connection, &self.profile, self.now);
+        self.expect(id, request);
+        if !std::mem::replace(&mut self.connections.browser_mut(id).watched, true)
+            && let Some(first) = self.timers.watch(id, self.now)
+        {
+            self.wheel.push(first, Event::Inspect);
+        }
+        self.transmit(id);
+    }
+
+    /// A request leaves the client.
+    fn write_request(&mut self, id: EndpointId, request: Bytes) {
+        self.expect(id, request);
+        self.connections.endpoint_mut(id).tcp.write(in_segments(request));
+    }
+
+    /// Both ends wait for their part of the exchange. The server can know how much to expect because the simulator's
+    /// data carry no content of their own.
+    fn expect(&mut self, id: EndpointId, request: Bytes) {
+        let response = self.connections.browser(id).connection.awaits();
+        self.connections.endpoint_mut(id).tcp.await_data(in_segments(response));
+        self.connections.endpoint_mut(id.peer()).tcp.await_data(in_segments(request));
+    }
+
+    /// A connection kept from an earlier page is used again.
+    fn resume(&mut self, number: u32, id: EndpointId) {
+        let user = &mut self.users[number as usize];
+        let browser = self.connections.browser_mut(id);
+        let name = ConnectionId(id.number());
+        self.web.on_event(user, &mut browser.connection, name, WebEvent::Resumed, self.now, &mut self.actions);
+        self.act(number, Some(id));
+        self.transmit(id);
+    }
+
+    /// Even users are on side 0, odd ones on side 1.
+    fn side_of(&self, number: u32) -> Direction {
+        (number & 1) as Direction
+    }
+
+    /// A timer of `id` may have expired.
+    fn expire(&mut self, id: EndpointId) {
+        self.connections.endpoint_mut(id).tcp.handle_timeout(self.now, &self.profile);
+        self.settle(id);
+    }
+
+    fn expire_delayed_acks(&mut self) {
+        while let Some(id) = self.timers.next_delayed_ack(&self.connections, self.now) {
+            self.expire(id);
+        }
+        if let Some(next) = self.timers.rearm_delayed_acks() {
+            self.wheel.push(next, Event::DelayedAcks);
+        }
+    }
+
+    /// Put retransmission timers that expire before the next inspection into the wheel.
+    fn inspect(&mut self) {
+        while let Some((connection, horizon)) = self.timers.next_inspection(&mut self.connections, self.now) {
+            for id in [connection, connection.peer()] {
+                let deadline = self.connections.endpoint_mut(id).tcp.retransmit_deadline();
+                if deadline <= horizon {
+                    self.wheel.push(deadline.max(self.now), Event::Retransmit(id));
+                }
+            }
+        }
+        if let Some(next) = self.timers.rearm_inspection() {
+            self.wheel.push(next, Event::Inspect);
+        }
+    }
+
+    /// A connection whose both ends are done and that has no packet left in the network makes room for another.
+    fn release_if_done(&mut self, id: EndpointId) {
+        self.connections.release_if_done(id);
+    }
+
+    fn sample_queues(&mut self) {
+        for (direction, link) in self.links.iter_mut().enumerate() {
+            link.advance(self.now);
+            let state = link.state();
+            self.tables.queue.push(self.now, direction, state, link.law());
+            self.queue_packets.record(u64::from(state.packets)).expect("the histogram resizes itself");
+        }
+        self.wheel.push(self.now + self.spec.record.queue_every, Event::SampleQueues);
+    }
+
+    fn read_links(&mut self) {
+        for (direction, link) in self.links.iter_mut().enumerate() {
+            link.advance(self.now);
+            let counters = link.counters();
+            if self.now == self.window_start {
+                self.at_window_start[direction] = counters;
+            } else {
+                self.tables.link.push(self.now, direction, &self.last_read[direction], &counters);
+            }
+            self.last_read[direction] = counters;
+        }
+        self.wheel.push(self.now + self.spec.record.link_every, Event::ReadLinks);
+    }
+
+    /// offered = delivered + dropped + still inside, at each queue and end to end; and what endpoints believe to be
+    /// on the way is on the way.
+    fn check_conservation(&self) {
+        for link in &self.links {
+            let LinkCounters { queue, sent, held, .. } = link.counters();
+            let dropped = queue.dropped_by_law + queue.dropped_by_limit;
+            assert_eq!(queue.offered, queue.queued + dropped, "a packet vanished at the gate");
+            assert_eq!(queue.queued, sent + held, "a packet vanished in the queue");
+        }
+        let inside: u64 = self.links.iter().map(Link::inside).sum();
+        let on_the_way = self.connections.packets_in_network();
+        let in_wheel = self.wheel.iter().filter(|event| matches!(event, Event::AtLink { .. })).count() as u64;
+        assert_eq!(on_the_way, inside + in_wheel, "a packet vanished between the endpoints");
+    }
+}
+
+/// A size as the endpoints count it. Requests and responses stay below 2^31 bytes (the workload checks it).
+fn in_segments(size: Bytes) -> u32 {
+    u32::try_from(size.get()).expect("an exchange stays below 2^32 bytes")
+}
+
+impl<A: Aqm + Send> Laboratory for Engine<A> {
+    fn advance(&mut self, until: Time) {
+        let until = until.min(self.end);
+        if until > self.now {
+            self.run_until(until);
+        }
+        if self.now == self.end {
+            for link in &mut self.links {
+                link.advance(self.end);
+            }
+            self.check_conservation();
+        }
+    }
+
+    fn now(&self) -> Time {
+        self.now
+    }
+
+    fn end(&self) -> Time {
+        self.end
+    }
+
+    fn take_tables(&mut self) -> Tables {
+        std::mem::take(&mut self.tables)
+    }
+
+    fn response_times(&self) -> Vec<ResponseBin> {
+        self.times.bins()
+    }
+
+    fn summary(&mut self) -> Summary {
+        let window = Window {
+            links: [0, 1].map(|direction| (self.at_window_start[direction], self.links[direction].counters())),
+            seconds: self.now.saturating_since(self.window_start).as_secs_f64(),
+            completed: self.completed,
+            aborted: self.aborted,
+        };
+        Summary::new(&self.spec, &window, &self.queue_packets, &self.times)
+    }
+}

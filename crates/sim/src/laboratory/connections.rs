@@ -1,0 +1,165 @@
+//! The connections that exist: two endpoints each, and what their browser makes of them.
+
+use aqmlab_tcp::{Endpoint, Profile, Recovery, State};
+use aqmlab_units::{Duration, Time};
+use aqmlab_workload::Connection;
+
+use crate::packet::{Direction, EndpointId};
+
+/// One end of a connection in the network. Aligned so that an undisturbed transfer stays within one cache line.
+#[derive(Debug)]
+#[repr(C, align(128))]
+pub(super) struct Cell {
+    /// Packets sent by this end that were not dropped; wraps.
+    sent: u16,
+    /// Packets received by this end; wraps.
+    received: u16,
+    /// What the network adds to each packet this end sends, in microseconds.
+    delay: u32,
+    pub(super) tcp: Endpoint,
+}
+
+/// What the browser's side knows of a connection, needed only at the edges of an exchange.
+#[derive(Debug)]
+pub(super) struct Browser {
+    pub(super) user: u32,
+    /// The connection is in use, not a free place.
+    open: bool,
+    /// It stands in the ring of timers to inspect.
+    pub(super) watched: bool,
+    pub(super) connection: Connection,
+    /// What recovery had cost both ends when the exchange before ended.
+    at_request: Recovery,
+}
+
+/// All connections. Places are used again, those of each side apart, the last one freed first: what was used last
+/// is in the cache.
+#[derive(Debug, Default)]
+pub(super) struct Connections {
+    cells: Vec<Cell>,
+    browsers: Vec<Browser>,
+    free: [Vec<u32>; 2],
+}
+
+impl Cell {
+    fn new(tcp: Endpoint, delay: Duration) -> Cell {
+        let delay = u32::try_from(delay.as_micros()).expect("round-trip times are below an hour");
+        Cell { sent: 0, received: 0, delay, tcp }
+    }
+
+    #[inline]
+    pub(super) fn sent_packet(&mut self) {
+        self.sent = self.sent.wrapping_add(1);
+    }
+
+    #[inline]
+    pub(super) fn lost_packet(&mut self) {
+        self.sent = self.sent.wrapping_sub(1);
+    }
+
+    #[inline]
+    pub(super) fn received_packet(&mut self) {
+        self.received = self.received.wrapping_add(1);
+    }
+
+    #[inline]
+    pub(super) fn delay(&self) -> Duration {
+        Duration::from_micros(u64::from(self.delay))
+    }
+
+    /// Packets on their way from this end to `peer`.
+    fn in_network(&self, peer: &Cell) -> u16 {
+        self.sent.wrapping_sub(peer.received)
+    }
+
+    /// Nothing will happen at this end any more unless a packet comes.
+    fn is_done(&self) -> bool {
+        matches!(self.tcp.state(), State::Closed | State::TimeWait | State::Listen)
+    }
+}
+
+impl Connections {
+    /// Both ends of a new connection; its client.
+    pub(super) fn open(
+        &mut self,
+        user: u32,
+        side: Direction,
+        connection: Connection,
+        profile: &Profile,
+        now: Time,
+    ) -> EndpointId {
+        let slot = self.free[side].pop().unwrap_or_else(|| self.grow(side, &connection, profile, now));
+        let id = EndpointId::client(slot, side);
+        self.cells[id.index()] = Cell::new(Endpoint::connect(profile, now), connection.min_rtt());
+        self.cells[id.peer().index()] = Cell::new(Endpoint::listen(profile, now), Duration::ZERO);
+        let browser = &mut self.browsers[id.connection()];
+        let watched = browser.watched;
+        *browser = Browser { user, open: true, watched, connection, at_request: Recovery::default() };
+        id
+    }
+
+    /// Room for one more connection on each side.
+    fn grow(&mut self, side: Direction, connection: &Connection, profile: &Profile, now: Time) -> u32 {
+        let slot = u32::try_from(self.browsers.len() / 2).expect("fewer than 2^30 connections");
+        for _ in 0..2 {
+            for _ in 0..2 {
+                self.cells.push(Cell::new(Endpoint::listen(profile, now), Duration::ZERO));
+            }
+            let connection = connection.clone();
+            let at_request = Recovery::default();
+            self.browsers.push(Browser { user: 0, open: false, watched: false, connection, at_request });
+        }
+        self.free[1 - side].push(slot);
+        slot
+    }
+
+    #[inline]
+    pub(super) fn endpoint(&self, id: EndpointId) -> &Cell {
+        &self.cells[id.index()]
+    }
+
+    #[inline]
+    pub(super) fn endpoint_mut(&mut self, id: EndpointId) -> &mut Cell {
+        &mut self.cells[id.index()]
+    }
+
+    pub(super) fn browser(&self, id: EndpointId) -> &Browser {
+        &self.browsers[id.connection()]
+    }
+
+    pub(super) fn browser_mut(&mut self, id: EndpointId) -> &mut Browser {
+        &mut self.browsers[id.connection()]
+    }
+
+    pub(super) fn is_open(&self, id: EndpointId) -> bool {
+        self.browsers[id.connection()].open
+    }
+
+    /// What recovery has cost both ends since this was last asked, at the end of the exchange before.
+    pub(super) fn take_recovery(&mut self, id: EndpointId) -> Recovery {
+        let total = self.recovery(id);
+        total - std::mem::replace(&mut self.browsers[id.connection()].at_request, total)
+    }
+
+    fn recovery(&self, id: EndpointId) -> Recovery {
+        self.endpoint(id).tcp.recovery() + self.endpoint(id.peer()).tcp.recovery()
+    }
+
+    /// Free the place of a connection whose both ends are done and that has no packet left in the network.
+    pub(super) fn release_if_done(&mut self, id: EndpointId) {
+        let (this, peer) = (self.endpoint(id), self.endpoint(id.peer()));
+        let quiet = this.in_network(peer) == 0 && peer.in_network(this) == 0;
+        if quiet && this.is_done() && peer.is_done() {
+            let browser = &mut self.browsers[id.connection()];
+            if std::mem::replace(&mut browser.open, false) {
+                self.free[id.side()].push(id.slot());
+            }
+        }
+    }
+
+    /// Packets on their way in all.
+    pub(super) fn packets_in_network(&self) -> u64 {
+        let pairs = self.cells.chunks_exact(2);
+        pairs.map(|pair| u64::from(pair[0].in_network(&pair[1])) + u64::from(pair[1].in_network(&pair[0]))).sum()
+    }
+}

@@ -1,0 +1,111 @@
+//! Packets as the engine moves them, and the numbers of the endpoints they go to.
+
+use aqmlab_aqm::Ecn;
+use aqmlab_tcp::{Flags, Segment};
+use aqmlab_units::Bytes;
+
+/// Bytes of IPv4 and TCP header without options.
+pub(crate) const HEADERS: u64 = 40;
+
+/// One of the two directions of the peering link; also the side of it that a user is on: users of side 0 send
+/// along direction 0.
+pub(crate) type Direction = usize;
+
+/// The number of an endpoint: bit 0 tells the server from the client, bit 1 is the side of the client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct EndpointId(u32);
+
+impl EndpointId {
+    /// The client of connection `slot` of `side`.
+    pub(crate) fn client(slot: u32, side: Direction) -> EndpointId {
+        EndpointId(slot << 2 | u32::from(side == 1) << 1)
+    }
+
+    /// The other end.
+    #[inline]
+    pub(crate) fn peer(self) -> EndpointId {
+        EndpointId(self.0 ^ 1)
+    }
+
+    #[inline]
+    pub(crate) fn is_server(self) -> bool {
+        self.0 & 1 == 1
+    }
+
+    /// The side the connection's user is on.
+    #[inline]
+    pub(crate) fn side(self) -> Direction {
+        (self.0 >> 1 & 1) as Direction
+    }
+
+    /// The direction in which this endpoint's packets cross the link.
+    #[inline]
+    pub(crate) fn direction(self) -> Direction {
+        ((self.0 ^ self.0 >> 1) & 1) as Direction
+    }
+
+    /// The place of the connection among those of its side.
+    pub(crate) fn slot(self) -> u32 {
+        self.0 >> 2
+    }
+
+    /// The connection, counted over both sides.
+    #[inline]
+    pub(crate) fn connection(self) -> usize {
+        (self.0 >> 1) as usize
+    }
+
+    #[inline]
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    pub(crate) fn number(self) -> u32 {
+        self.0
+    }
+
+    pub(crate) fn from_number(number: u32) -> EndpointId {
+        EndpointId(number)
+    }
+}
+
+/// A segment on its way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Packet {
+    pub(crate) to: EndpointId,
+    pub(crate) segment: Segment,
+}
+
+impl Packet {
+    /// The packet as a queue discipline sees it.
+    #[inline]
+    pub(crate) fn seen_by_law(&self) -> aqmlab_aqm::Packet {
+        let flags = self.segment.flags;
+        let ecn = match (flags.contains(Flags::CE), flags.contains(Flags::ECT)) {
+            (true, _) => Ecn::Ce,
+            (false, true) => Ecn::Ect0,
+            (false, false) => Ecn::NotEct,
+        };
+        aqmlab_aqm::Packet {
+            size: Bytes::new(HEADERS + u64::from(self.segment.len)),
+            ecn,
+            flow: self.to.number(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clients_send_along_their_side_and_servers_against_it() {
+        for side in 0..2 {
+            let client = EndpointId::client(7, side);
+            assert_eq!((client.direction(), client.peer().direction()), (side, 1 - side));
+            assert_eq!(client.connection(), client.peer().connection());
+            assert_eq!(client.side(), client.peer().side());
+            assert!(!client.is_server() && client.peer().is_server());
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! What a run writes down: queue and link over time, each exchange if asked for, and how long users waited.
+
+use aqmlab_aqm::{Aqm, Counters, QueueState};
+use aqmlab_tcp::Recovery;
+use aqmlab_units::{Duration, Time};
+use aqmlab_workload::Completed;
+use hdrhistogram::Histogram;
+
+use crate::link::LinkCounters;
+use crate::packet::Direction;
+
+/// Rows of the time series since they were last taken, column by column.
+#[derive(Clone, Debug, Default)]
+pub struct Tables {
+    /// Both queues, sampled regularly.
+    pub queue: QueueTable,
+    /// Both directions of the link, summed over regular intervals.
+    pub link: LinkTable,
+    /// One row per completed exchange, when asked for.
+    pub exchanges: ExchangeTable,
+}
+
+/// The queues at regular instants: one row per instant and direction.
+#[derive(Clone, Debug, Default)]
+pub struct QueueTable {
+    /// Seconds since the start of the run.
+    pub time_s: Vec<f64>,
+    /// Direction of the link: 0 carries what users of side 0 send.
+    pub direction: Vec<u8>,
+    /// Packets waiting.
+    pub packets: Vec<u32>,
+    /// IP bytes waiting.
+    pub bytes: Vec<u64>,
+    /// The law's variables under their names, in its own order.
+    pub variables: Vec<(&'static str, Vec<f64>)>,
+}
+
+/// The link over regular intervals: one row per interval and direction.
+#[derive(Clone, Debug, Default)]
+pub struct LinkTable {
+    /// End of the interval in seconds since the start of the run.
+    pub time_s: Vec<f64>,
+    /// Direction of the link.
+    pub direction: Vec<u8>,
+    /// Packets that arrived at the queue.
+    pub arrived: Vec<u64>,
+    /// Packets sent.
+    pub packets: Vec<u64>,
+    /// IP bytes sent.
+    pub bytes: Vec<u64>,
+    /// Packets dropped by law or limit.
+    pub drops: Vec<u64>,
+    /// Packets marked.
+    pub marks: Vec<u64>,
+}
+
+/// One row per completed exchange.
+#[derive(Clone, Debug, Default)]
+pub struct ExchangeTable {
+    /// When the user began to wait, in seconds since the start of the run.
+    pub start_s: Vec<f64>,
+    /// How long it took, in milliseconds.
+    pub response_time_ms: Vec<f64>,
+    /// Size of the request.
+    pub request_bytes: Vec<u32>,
+    /// Size of the response.
+    pub response_bytes: Vec<u32>,
+    /// The user's side of the link.
+    pub side: Vec<u8>,
+    /// The first exchange of its connection.
+    pub first_on_connection: Vec<bool>,
+    /// On a persistent connection.
+    pub persistent: Vec<bool>,
+    /// SYNs and SYN/ACKs sent again during the exchange.
+    pub syn_retransmits: Vec<u16>,
+    /// Data timeouts during the exchange, both ends.
+    pub timeouts: Vec<u16>,
+    /// Fast retransmits during the exchange, both ends.
+    pub fast_retransmits: Vec<u16>,
+    /// Window reductions in answer to ECN echoes, both ends.
+    pub ecn_reductions: Vec<u16>,
+}
+
+/// A bin of the histogram of response times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ResponseBin {
+    /// Responses of at least so many bytes.
+    pub size_low: u64,
+    /// And fewer than so many.
+    pub size_high: u64,
+    /// Least response time in microseconds.
+    pub time_low: u64,
+    /// Greatest response time in microseconds, itself in the bin.
+    pub time_high: u64,
+    /// Exchanges.
+    pub count: u64,
+}
+
+/// How long users waited, by response size: a histogram for each power of two of bytes, whose bins are at most
+/// 1/128 of their time wide, so that a bin's middle is within 0.4 % of every time in it.
+#[derive(Debug)]
+pub(crate) struct ResponseTimes {
+    by_size: Vec<Histogram<u64>>,
+    sum: Duration,
+    within_500ms: u64,
+}
+
+impl ResponseTimes {
+    pub(crate) fn new() -> ResponseTimes {
+        ResponseTimes { by_size: Vec::new(), sum: Duration::ZERO, within_500ms: 0 }
+    }
+
+    pub(crate) fn record(&mut self, exchange: &Completed) {
+        let octave = exchange.response.get().max(1).ilog2() as usize;
+        while self.by_size.len() <= octave {
+            self.by_size.push(Histogram::new(2).expect("two significant digits are allowed"));
+        }
+        let micros = exchange.response_time.as_micros();
+        self.by_size[octave].record(micros.max(1)).expect("the histogram resizes itself");
+        self.sum = self.sum + exchange.response_time;
+        self.within_500ms += u64::from(micros <= 500_000);
+    }
+
+    /// All sizes together.
+    pub(crate) fn all(&self) -> Histogram<u64> {
+        let mut all = Histogram::new(2).expect("two significant digits are allowed");
+        for histogram in &self.by_size {
+            all.add(histogram).expect("the histogram resizes itself");
+        }
+        all
+    }
+
+    pub(crate) fn sum(&self) -> Duration {
+        self.sum
+    }
+
+    pub(crate) fn within_500ms(&self) -> u64 {
+        self.within_500ms
+    }
+
+    /// The bins that hold something, by size and then by time.
+    pub(crate) fn bins(&self) -> Vec<ResponseBin> {
+        let octaves = self.by_size.iter().enumerate();
+        octaves
+            .flat_map(|(octave, histogram)| {
+                histogram.iter_recorded().map(move |bin| ResponseBin {
+                    size_low: 1 << octave,
+                    size_high: 1 << (octave + 1),
+                    time_low: histogram.lowest_equivalent(bin.value_iterated_to()),
+                    time_high: histogram.highest_equivalent(bin.value_iterated_to()),
+                    count: bin.count_at_value(),
+                })
+            })
+            .collect()
+    }
+}
+
+impl QueueTable {
+    pub(crate) fn push(&mut self, now: Time, direction: Direction, state: QueueState, law: &impl Aqm) {
+        self.time_s.push(now.as_secs_f64());
+        self.direction.push(u8::from(direction == 1));
+        self.packets.push(state.packets);
+        self.bytes.push(state.bytes.get());
+        let mut column = 0;
+        law.probe(&mut |name, value| {
+            if column == self.variables.len() {
+                self.variables.push((name, Vec::new()));
+            }
+            debug_assert_eq!(self.variables[column].0, name, "a law shows the same variables each time");
+            self.variables[column].1.push(value);
+            column += 1;
+        });
+    }
+}
+
+impl LinkTable {
+    /// What happened between two readings of the counters.
+    pub(crate) fn push(
+        &mut self,
+        now: Time,
+        direction: Direction,
+        before: &LinkCounters,
+        after: &LinkCounters,
+    ) {
+        self.time_s.push(now.as_secs_f64());
+        self.direction.push(u8::from(direction == 1));
+        self.arrived.push(after.queue.offered - before.queue.offered);
+        self.packets.push(after.sent - before.sent);
+        self.bytes.push((after.sent_bytes - before.sent_bytes).get());
+        self.drops.push(dropped(&after.queue) - dropped(&before.queue));
+        self.marks.push(after.queue.marked - before.queue.marked);
+    }
+}
+
+impl ExchangeTable {
+    pub(crate) fn push(&mut self, exchange: &Completed, side: Direction, recovery: &Recovery) {
+        let size = |bytes: aqmlab_units::Bytes| u32::try_from(bytes.get()).unwrap_or(u32::MAX);
+        self.start_s.push(exchange.started.as_secs_f64());
+        self.response_time_ms.push(exchange.response_time.as_millis_f64());
+        self.request_bytes.push(size(exchange.request));
+        self.response_bytes.push(size(exchange.response));
+        self.side.push(u8::from(side == 1));
+        self.first_on_connection.push(exchange.first);
+        self.persistent.push(exchange.persistent);
+        self.syn_retransmits.push(recovery.syn_retransmits);
+        self.timeouts.push(recovery.timeouts);
+        self.fast_retransmits.push(recovery.fast_retransmits);
+        self.ecn_reductions.push(recovery.ecn_reductions);
+    }
+}
+
+/// Packets that a queue did not let through.
+pub(crate) fn dropped(counters: &Counters) -> u64 {
+    counters.dropped_by_law + counters.dropped_by_limit
+}

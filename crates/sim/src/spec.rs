@@ -1,0 +1,286 @@
+//! What to run, as JSON: checked, with every default filled in.
+
+use aqmlab_aqm::{LinkContext, QueueConfig};
+use aqmlab_tcp::Profile;
+use aqmlab_units::{BitRate, Bytes, Duration};
+use aqmlab_workload::{RttConfig, WebConfig};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::packet::HEADERS;
+
+/// An experiment in which nothing is left open: defaults filled in, tables in full.
+///
+/// [`Spec::from_json`] reads what a person writes (names of profiles and tables, defaults left out); what it
+/// serialises to reads back as itself and determines the results together with the seed.
+#[derive(Clone, Debug, Serialize)]
+pub struct Spec {
+    /// The peering link; both directions alike.
+    pub link: LinkSpec,
+    /// The queue discipline at each end of it.
+    pub queue: QueueConfig,
+    /// The TCP of all hosts.
+    pub tcp: TcpSpec,
+    /// The users.
+    pub users: UsersSpec,
+    /// How long.
+    pub protocol: ProtocolSpec,
+    /// What is written down.
+    pub record: RecordSpec,
+}
+
+/// A mistake of the user's, and where: `queue.red.max_th: must be above min_th = 12 packets, got 8`.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{path}: {message}")]
+pub struct SpecError {
+    /// The field, from the top of the spec.
+    pub path: String,
+    /// What it must be, and what it is.
+    pub message: String,
+}
+
+/// The link.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LinkSpec {
+    /// Bit rate on the wire, frame overhead included.
+    pub rate: BitRate,
+    /// One-way delay, host delays included.
+    pub delay: Duration,
+    /// Bytes that each packet takes on the wire beyond its IP length. Ethernet: preamble 8, header 14, check
+    /// sequence 4, gap 12.
+    pub overhead: Bytes,
+    /// Largest IP packet.
+    pub mtu: Bytes,
+    /// Packets that the device holds below the discipline, besides the one being sent; 0 for an ideal link.
+    pub device_fifo: u32,
+}
+
+impl Default for LinkSpec {
+    /// The testbed's bottleneck: Fast Ethernet. The device FIFO is ours, fitted on the published drop-tail rows.
+    fn default() -> LinkSpec {
+        LinkSpec {
+            rate: BitRate::from_mbit_per_sec(100),
+            delay: Duration::from_micros(500),
+            overhead: Bytes::new(38),
+            mtu: Bytes::new(1500),
+            device_fifo: 64,
+        }
+    }
+}
+
+impl LinkSpec {
+    pub(crate) fn context(&self) -> LinkContext {
+        LinkContext { rate: self.rate, overhead: self.overhead }
+    }
+}
+
+/// The stack: a profile's name, and its values with those the user has set.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TcpSpec {
+    /// The profile that the values come from.
+    pub profile: String,
+    /// The values.
+    #[serde(flatten)]
+    pub values: Profile,
+}
+
+/// Who browses.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct UsersSpec {
+    /// Users on each side of the link.
+    pub per_side: u32,
+    /// What they do.
+    pub workload: WebConfig,
+    /// How far away their servers are.
+    pub rtt: RttConfig,
+}
+
+/// How long the experiment takes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ProtocolSpec {
+    /// Not measured.
+    pub warmup: Duration,
+    /// Measured.
+    pub duration: Duration,
+}
+
+impl Default for ProtocolSpec {
+    fn default() -> ProtocolSpec {
+        ProtocolSpec { warmup: Duration::from_secs(15 * 60), duration: Duration::from_secs(90 * 60) }
+    }
+}
+
+/// What is written down besides the summary and the histogram of response times.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct RecordSpec {
+    /// How often the queues are sampled.
+    pub queue_every: Duration,
+    /// How often the link's counters are read.
+    pub link_every: Duration,
+    /// One row for every exchange?
+    pub exchanges: bool,
+}
+
+impl Default for RecordSpec {
+    fn default() -> RecordSpec {
+        RecordSpec {
+            queue_every: Duration::from_millis(10),
+            link_every: Duration::from_millis(100),
+            exchanges: false,
+        }
+    }
+}
+
+/// The spec as a person writes it: parts that name a table or a profile are still open.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    #[serde(default)]
+    link: LinkSpec,
+    queue: Value,
+    #[serde(default)]
+    tcp: Map<String, Value>,
+    users: WrittenUsers,
+    #[serde(default)]
+    protocol: ProtocolSpec,
+    #[serde(default)]
+    record: RecordSpec,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenUsers {
+    per_side: u32,
+    #[serde(default = "default_workload")]
+    workload: Value,
+    #[serde(default = "default_rtt")]
+    rtt: Value,
+}
+
+fn default_workload() -> Value {
+    "unc-2001".into()
+}
+
+fn default_rtt() -> Value {
+    "uniform".into()
+}
+
+impl Spec {
+    /// Read and check a spec.
+    pub fn from_json(text: &str) -> Result<Spec, SpecError> {
+        let written: Written = read("", &mut serde_json::Deserializer::from_str(text))?;
+        let link = written.link;
+        let queue: QueueConfig = read("queue", written.queue)?;
+        let queue = queue
+            .resolve(&link.context())
+            .map_err(|error| fault(&format!("queue.{}.{}", queue.name(), error.field), error.message))?;
+        let spec = Spec {
+            link,
+            queue,
+            tcp: TcpSpec::read(written.tcp)?,
+            users: UsersSpec::read(written.users)?,
+            protocol: written.protocol,
+            record: written.record,
+        };
+        spec.check()?;
+        Ok(spec)
+    }
+
+    /// What no single part can see, and sizes beyond all sense.
+    fn check(&self) -> Result<(), SpecError> {
+        let most_data = self.link.mtu.get().saturating_sub(HEADERS);
+        if u64::from(self.tcp.values.mss) > most_data {
+            let message = format!("must be at most link.mtu - {HEADERS} = {most_data}, got {}", self.tcp.values.mss);
+            return Err(fault("tcp.mss", message));
+        }
+        at_least("link.rate", self.link.rate, BitRate::from_mbit_per_sec(1))?;
+        at_most("link.rate", self.link.rate, BitRate::from_mbit_per_sec(1_000_000))?;
+        at_most("link.delay", self.link.delay, Duration::from_secs(60))?;
+        at_most("link.overhead", self.link.overhead, Bytes::new(1_000))?;
+        at_most("link.device_fifo", self.link.device_fifo, 1_000_000)?;
+        at_least("users.per_side", self.users.per_side, 1)?;
+        at_most("users.per_side", self.users.per_side, 5_000_000)?;
+        at_most("protocol.warmup", self.protocol.warmup, WEEK)?;
+        at_least("protocol.duration", self.protocol.duration, Duration::from_millis(1))?;
+        at_most("protocol.duration", self.protocol.duration, WEEK)?;
+        at_least("record.queue_every", self.record.queue_every, Duration::from_micros(100))?;
+        at_least("record.link_every", self.record.link_every, Duration::from_micros(100))
+    }
+}
+
+const WEEK: Duration = Duration::from_secs(7 * 24 * 3600);
+
+impl TcpSpec {
+    /// A profile's values, each of which may be set by its name.
+    fn read(mut written: Map<String, Value>) -> Result<TcpSpec, SpecError> {
+        let name: String = match written.remove("profile") {
+            Some(name) => read("tcp.profile", name)?,
+            None => "unc-testbed".into(),
+        };
+        let profile = Profile::named(&name).ok_or_else(|| {
+            fault("tcp.profile", format!("unknown `{name}`: choose {}", Profile::NAMES.join(", ")))
+        })?;
+        let mut values = serde_json::to_value(profile).expect("a profile has a JSON form");
+        let fields = values.as_object_mut().expect("a profile is an object");
+        fields.extend(written);
+        let values: Profile = read("tcp", values)?;
+        values.check().map_err(|(field, message)| fault(&format!("tcp.{field}"), message))?;
+        Ok(TcpSpec { profile: name, values })
+    }
+}
+
+impl UsersSpec {
+    fn read(written: WrittenUsers) -> Result<UsersSpec, SpecError> {
+        let workload: WebConfig = named_or_table("users.workload", written.workload, WebConfig::shipped)?;
+        let rtt: RttConfig = named_or_table("users.rtt", written.rtt, RttConfig::shipped)?;
+        workload.check().map_err(|error| fault(&format!("users.workload.{}", error.path), error.message))?;
+        rtt.check().map_err(|error| fault(&format!("users.rtt.{}", error.path), error.message))?;
+        Ok(UsersSpec { per_side: written.per_side, workload, rtt })
+    }
+}
+
+/// A table given by its name or in full.
+fn named_or_table<T: DeserializeOwned>(
+    path: &str,
+    written: Value,
+    shipped: impl Fn(&str) -> Result<T, aqmlab_workload::ConfigError>,
+) -> Result<T, SpecError> {
+    match written {
+        Value::String(name) => shipped(&name).map_err(|error| fault(path, error.message)),
+        table => read(path, table),
+    }
+}
+
+/// Deserialise a part of the spec; errors name the field from the top.
+fn read<'de, T, D>(prefix: &str, part: D) -> Result<T, SpecError>
+where
+    T: Deserialize<'de>,
+    D: serde::Deserializer<'de, Error = serde_json::Error>,
+{
+    serde_path_to_error::deserialize(part).map_err(|error| {
+        let inner = error.path().to_string();
+        let path = match (prefix, inner.as_str()) {
+            ("", ".") => "spec".to_owned(),
+            ("", inner) => inner.to_owned(),
+            (prefix, ".") => prefix.to_owned(),
+            (prefix, inner) => format!("{prefix}.{inner}"),
+        };
+        fault(&path, error.into_inner().to_string())
+    })
+}
+
+fn fault(path: &str, message: String) -> SpecError {
+    SpecError { path: path.to_owned(), message }
+}
+
+fn at_least<T: PartialOrd + std::fmt::Display>(path: &str, value: T, least: T) -> Result<(), SpecError> {
+    if value < least { Err(fault(path, format!("must be at least {least}, got {value}"))) } else { Ok(()) }
+}
+
+fn at_most<T: PartialOrd + std::fmt::Display>(path: &str, value: T, most: T) -> Result<(), SpecError> {
+    if value > most { Err(fault(path, format!("must be at most {most}, got {value}"))) } else { Ok(()) }
+}

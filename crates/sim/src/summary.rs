@@ -1,0 +1,144 @@
+//! One run in one row.
+
+use hdrhistogram::Histogram;
+use serde::Serialize;
+
+use crate::link::LinkCounters;
+use crate::record::{ResponseTimes, dropped};
+use crate::spec::Spec;
+
+/// What a run came to, over the measured window and both directions unless said otherwise.
+#[derive(Clone, Debug, Serialize)]
+pub struct Summary {
+    /// Packets dropped, in per cent of those that arrived at the two queues.
+    pub loss_percent: f64,
+    /// Packets marked, in per cent of those that arrived.
+    pub mark_percent: f64,
+    /// Exchanges completed by users of both sides.
+    pub completed_requests: u64,
+    /// Exchanges given up.
+    pub aborted_requests: u64,
+    /// IP Mbit/s sent, mean of the two directions.
+    pub throughput_mbps: f64,
+    /// Share of the time that the link was sending, mean of the two directions.
+    pub utilisation: f64,
+    /// Mean of the sampled queue lengths in packets.
+    pub queue_packets_mean: f64,
+    /// Their 99th percentile.
+    pub queue_packets_p99: u64,
+    /// Mean IP packet in bytes among those sent.
+    pub packet_bytes_mean: f64,
+    /// How long users waited.
+    pub response_time_ms: ResponseTimeMs,
+    /// Share of the exchanges completed within half a second.
+    pub fraction_within_500ms: f64,
+    /// Packets that arrived at the two queues in the whole run, warm-up included.
+    pub bottleneck_packets: u64,
+    /// The two directions over the whole run.
+    pub links: [LinkSummary; 2],
+}
+
+/// Percentiles and mean of the response times in milliseconds.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[expect(missing_docs, reason = "percentiles say what they are")]
+pub struct ResponseTimeMs {
+    pub p10: f64,
+    pub p25: f64,
+    pub p50: f64,
+    pub p75: f64,
+    pub p90: f64,
+    pub p95: f64,
+    pub p99: f64,
+    pub mean: f64,
+}
+
+/// Where the packets of one direction went: `arrived = sent + dropped + held`.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct LinkSummary {
+    /// Packets that arrived at the queue.
+    pub arrived: u64,
+    /// Packets sent.
+    pub sent: u64,
+    /// Packets dropped by the law.
+    pub dropped_by_law: u64,
+    /// Packets dropped because the queue was full.
+    pub dropped_by_limit: u64,
+    /// Packets marked.
+    pub marked: u64,
+    /// Packets still queued, in the device or being sent.
+    pub held: u64,
+}
+
+/// The measured window, as counted by the laboratory.
+#[derive(Debug)]
+pub(crate) struct Window {
+    pub(crate) links: [(LinkCounters, LinkCounters); 2],
+    pub(crate) seconds: f64,
+    pub(crate) completed: u64,
+    pub(crate) aborted: u64,
+}
+
+impl Summary {
+    pub(crate) fn new(
+        spec: &Spec,
+        window: &Window,
+        queue_packets: &Histogram<u64>,
+        times: &ResponseTimes,
+    ) -> Summary {
+        let sum = |read: &dyn Fn(&LinkCounters) -> u64| -> f64 {
+            window.links.iter().map(|(before, after)| read(after) - read(before)).sum::<u64>() as f64
+        };
+        let arrived = sum(&|link| link.queue.offered);
+        let sent = sum(&|link| link.sent);
+        let sent_bytes = sum(&|link| link.sent_bytes.get());
+        let wire_bits = 8.0 * (sent_bytes + sent * spec.link.overhead.as_f64());
+        let all = times.all();
+        let per_direction = |total: f64| total / 2.0;
+        Summary {
+            loss_percent: 100.0 * ratio(sum(&|link| dropped(&link.queue)), arrived),
+            mark_percent: 100.0 * ratio(sum(&|link| link.queue.marked), arrived),
+            completed_requests: window.completed,
+            aborted_requests: window.aborted,
+            throughput_mbps: per_direction(8e-6 * ratio(sent_bytes, window.seconds)),
+            utilisation: per_direction(ratio(
+                wire_bits,
+                window.seconds * spec.link.rate.bits_per_sec() as f64,
+            )),
+            queue_packets_mean: queue_packets.mean(),
+            queue_packets_p99: queue_packets.value_at_quantile(0.99),
+            packet_bytes_mean: ratio(sent_bytes, sent),
+            response_time_ms: ResponseTimeMs::new(&all, times),
+            fraction_within_500ms: ratio(times.within_500ms() as f64, all.len() as f64),
+            bottleneck_packets: window.links.iter().map(|(_, after)| after.queue.offered).sum(),
+            links: window.links.map(|(_, total)| LinkSummary {
+                arrived: total.queue.offered,
+                sent: total.sent,
+                dropped_by_law: total.queue.dropped_by_law,
+                dropped_by_limit: total.queue.dropped_by_limit,
+                marked: total.queue.marked,
+                held: total.held,
+            }),
+        }
+    }
+}
+
+impl ResponseTimeMs {
+    fn new(all: &Histogram<u64>, times: &ResponseTimes) -> ResponseTimeMs {
+        let at = |quantile| all.median_equivalent(all.value_at_quantile(quantile)) as f64 * 1e-3;
+        ResponseTimeMs {
+            p10: at(0.10),
+            p25: at(0.25),
+            p50: at(0.50),
+            p75: at(0.75),
+            p90: at(0.90),
+            p95: at(0.95),
+            p99: at(0.99),
+            mean: ratio(times.sum().as_millis_f64(), all.len() as f64),
+        }
+    }
+}
+
+/// Zero when there is nothing to divide by.
+fn ratio(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 { part / whole } else { 0.0 }
+}

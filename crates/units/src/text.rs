@@ -1,0 +1,86 @@
+//! Quantities as people write them: a decimal number and a unit, `2.5 ms`.
+//!
+//! The arithmetic is exact, so what was printed is read back to the last nanosecond, byte or bit per second; a
+//! number with more digits than that is rounded to the nearest one.
+
+use std::fmt;
+
+/// Why a text is not a quantity: the value, and what is allowed instead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParseError(String);
+
+impl fmt::Display for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ParseError {}
+
+/// How the quantities of one kind are written.
+pub(crate) struct Notation {
+    /// Each unit and its size in the smallest one; the unit for an example comes first.
+    pub(crate) units: &'static [(&'static str, u64)],
+}
+
+impl Notation {
+    /// The amount that `text` stands for, in the smallest unit.
+    pub(crate) fn parse(&self, text: &str) -> Result<u64, ParseError> {
+        let refuse = |why: String| ParseError(format!("{text:?}: {why}"));
+        let trimmed = text.trim();
+        if trimmed.starts_with('-') {
+            return Err(refuse("must not be negative".into()));
+        }
+        let split = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(trimmed.len());
+        let (number, unit) = (&trimmed[..split], trimmed[split..].trim_start());
+        let Some((whole, fraction)) = decimal(number) else {
+            return Err(refuse(format!("write a number and a unit, such as \"5 {}\"", self.units[0].0)));
+        };
+        if unit.is_empty() {
+            return Err(self.without_unit(text, number));
+        }
+        let Some(&(_, size)) = self.units.iter().find(|(name, _)| *name == unit) else {
+            let known: Vec<&str> = self.units.iter().map(|(name, _)| *name).collect();
+            return Err(refuse(format!("the unit must be one of {}", known.join(", "))));
+        };
+        amount(whole, fraction, size).ok_or_else(|| refuse("is too large".into()))
+    }
+
+    /// The refusal of a bare number: `"5": write a unit, such as "5 ms"`.
+    pub(crate) fn without_unit(&self, text: &str, number: &str) -> ParseError {
+        ParseError(format!("{text:?}: write a unit, such as \"{number} {}\"", self.units[0].0))
+    }
+}
+
+/// The refusal of a rate of nothing, which no link has.
+pub(crate) fn above_zero(text: &str) -> ParseError {
+    ParseError(format!("{text:?}: must be above zero"))
+}
+
+/// Write `amount` as a decimal number of a unit that is `size`, a power of ten.
+pub(crate) fn write_amount(f: &mut fmt::Formatter<'_>, amount: u64, size: u64, unit: &str) -> fmt::Result {
+    let (whole, rest) = (amount / size, amount % size);
+    if rest == 0 {
+        return write!(f, "{whole} {unit}");
+    }
+    let digits = format!("{rest:0width$}", width = size.ilog10() as usize);
+    write!(f, "{whole}.{} {unit}", digits.trim_end_matches('0'))
+}
+
+/// The digits before and after the decimal point; `None` when there is no digit or more than one point.
+fn decimal(number: &str) -> Option<(&str, &str)> {
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let without_digits = whole.is_empty() && fraction.is_empty();
+    if without_digits || fraction.contains('.') { None } else { Some((whole, fraction)) }
+}
+
+/// `whole.fraction` times `size`, to the nearest whole number; `None` above 2^64 - 1.
+fn amount(whole: &str, fraction: &str, size: u64) -> Option<u64> {
+    // Eighteen digits after the point resolve a millionth of a nanosecond in an hour.
+    let fraction = &fraction[..fraction.len().min(18)];
+    let parse = |digits: &str| if digits.is_empty() { Some(0) } else { digits.parse::<u64>().ok() };
+    let scale = 10_u128.pow(u32::try_from(fraction.len()).ok()?);
+    let size = u128::from(size);
+    let rest = (u128::from(parse(fraction)?) * size + scale / 2) / scale;
+    u64::try_from(u128::from(parse(whole)?) * size + rest).ok()
+}

@@ -1,0 +1,33 @@
+//! The start of a user: in the middle of life, not at its beginning.
+//!
+//! Users who all began with a fresh think time would bring the load up in waves for tens of minutes. Here they begin
+//! in equilibrium: the time to a user's first page is the residual of its cycle of page and think time, so that
+//! pages start at the long-run rate from the first instant. A page already under way at the start is left out; its
+//! traffic would be over within seconds.
+
+use aqmlab_units::{Duration, Stream};
+
+use crate::{User, Web};
+
+impl Web {
+    /// User `number` of the population, and when it first wakes.
+    pub fn user(&self, number: u32) -> (User, Duration) {
+        let mut stream = Stream::numbered(self.users, u64::from(number));
+        let key = stream.next_u64();
+        let max_parallel = self.max_parallel.draw(&mut stream);
+        (User::new(key, max_parallel), Duration::from_secs_f64(self.first_wake(&mut stream)))
+    }
+
+    /// Seconds to the first page.
+    fn first_wake(&self, stream: &mut Stream) -> f64 {
+        // P(thinking) = E[think] / (E[think] + E[page])
+        let think = self.think_exact.mean();
+        if stream.uniform() < think / (think + self.page_time) {
+            // The think time around a random instant is length-biased, and the instant uniform in it.
+            self.think_exact.length_biased(stream.uniform(), stream.uniform()) * stream.uniform()
+        } else {
+            // The rest of a page, its length taken as constant, and a whole think time.
+            self.page_time * stream.uniform() + self.think_exact.value(stream.uniform())
+        }
+    }
+}

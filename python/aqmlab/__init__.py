@@ -1,0 +1,42 @@
+"""A laboratory for active queue management.
+
+Thousands of web users on each side of a congested peering link, a queue discipline in each border router, with or
+without ECN: how long do people wait, and what would another discipline or another setting do about that?
+
+>>> import aqmlab as lab
+>>> result = lab.run(lab.Experiment(queue={"pi": {"q_ref": 24}}), seed=1)  # doctest: +SKIP
+"""
+
+from importlib.metadata import version
+
+from aqmlab._core import SpecError
+from aqmlab.compare import Comparison, compare
+from aqmlab.presets import BOTTLENECK, UNCONGESTED, uncongested
+from aqmlab.result import Result
+from aqmlab.run import run
+from aqmlab.spec import Experiment, Link, Protocol, Queue, Record, Tcp, Users
+from aqmlab.stats import cdf, quantiles
+from aqmlab.store import Store
+
+__version__ = version("aqmlab")
+
+__all__ = [
+    "BOTTLENECK",
+    "UNCONGESTED",
+    "Comparison",
+    "Experiment",
+    "Link",
+    "Protocol",
+    "Queue",
+    "Record",
+    "Result",
+    "SpecError",
+    "Store",
+    "Tcp",
+    "Users",
+    "cdf",
+    "compare",
+    "quantiles",
+    "run",
+    "uncongested",
+]

@@ -1,0 +1,102 @@
+"""How many users make which load: a line through the origin, measured on the uncongested network.
+
+*Load* is defined as in Le et al. (2003, section 3.3): 100 % is the number of users whose traffic would fill the
+bottleneck's rate if nothing held them back. Users are a closed population, so this can only be measured where nothing
+does: on the uncongested network, where the traffic grows in proportion to the users.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from importlib import resources
+from pathlib import Path
+
+import numpy as np
+
+from aqmlab._units import bits_per_second
+
+PUBLISHED_USERS = {"uniform": 9520, "general": 10570}
+"""Users per side at 100 % of 100 Mbit/s in Le et al. (2003 and 2004), by table of round-trip times: a check."""
+
+_RATE = "100 Mbit/s"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calibration:
+    """The fitted line of one workload with one table of round-trip times."""
+
+    workload: str
+    rtt: str
+    mbps_per_user: float
+    """Slope: Mbit/s (IP) in each direction for each user per side."""
+    r_squared: float
+    """The share of the variance between the points that the line explains."""
+    users_per_side: tuple[int, ...]
+    """Where it was measured."""
+    throughput_mbps: tuple[float, ...]
+    """What was measured there, mean of the two directions."""
+    engine: str
+    """The engine's version."""
+
+    def users(self, load_percent: float, rate: str) -> int:
+        """Users per side who make this load on a link of this rate."""
+        return round(load_percent / 100 * bits_per_second(rate) / 1e6 / self.mbps_per_user)
+
+    def load_percent(self, users_per_side: int, rate: str) -> float:
+        """Load these users make on a link of this rate."""
+        return 100 * users_per_side * self.mbps_per_user / (bits_per_second(rate) / 1e6)
+
+
+def fit(users_per_side: Iterable[int], throughput_mbps: Iterable[float]) -> tuple[float, float]:
+    """Fit the line by least squares and return its slope and R2.
+
+    slope = sum(n x) / sum(n^2): through the origin, since no users make no traffic.
+    """
+    n = np.fromiter(users_per_side, dtype=float)
+    x = np.fromiter(throughput_mbps, dtype=float)
+    slope = float(n @ x / (n @ n))
+    residual = x - slope * n
+    spread = x - x.mean()
+    return slope, 1 - float(residual @ residual / (spread @ spread))
+
+
+def report(calibration: Calibration) -> dict[str, object]:
+    """Everything to be said about a calibration: the line, the users it gives, the published number beside them."""
+    users = {f"{load}": calibration.users(load, _RATE) for load in (80, 90, 98, 100, 105)}
+    published = PUBLISHED_USERS.get(calibration.rtt)
+    difference = 100 * (users["100"] / published - 1) if published else None
+    return {**asdict(calibration), "users": users, "published": published, "difference_percent": difference}
+
+
+def known(out: Path | None = None) -> dict[tuple[str, str], Calibration]:
+    """Return the calibrations by workload and RTT: those in a results directory before those of the package."""
+    found = _read(resources.files("aqmlab").joinpath("calibration.json").read_text())
+    local = _file(out) if out else None
+    if local and local.is_file():
+        found |= _read(local.read_text())
+    return found
+
+
+def store(calibration: Calibration, out: Path) -> Path:
+    """Keep a calibration for later runs with the same results directory."""
+    file = _file(out)
+    kept = _read(file.read_text()) if file.is_file() else {}
+    kept[calibration.workload, calibration.rtt] = calibration
+    entries = [asdict(kept[key]) for key in sorted(kept)]
+    file.write_text(json.dumps(entries, indent=2) + "\n")
+    return file
+
+
+def _file(out: Path) -> Path:
+    return out / "calibration.json"
+
+
+def _read(text: str) -> dict[tuple[str, str], Calibration]:
+    return {(entry["workload"], entry["rtt"]): _calibration(entry) for entry in json.loads(text)}
+
+
+def _calibration(entry: Mapping[str, object]) -> Calibration:
+    points = {key: tuple(entry[key]) for key in ("users_per_side", "throughput_mbps")}  # type: ignore[arg-type]
+    return Calibration(**{**entry, **points})  # type: ignore[arg-type]

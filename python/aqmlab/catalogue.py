@@ -1,0 +1,69 @@
+"""The queue disciplines the engine knows, with every parameter's meaning, unit, default and source."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+
+from aqmlab import _core
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameter:
+    """One parameter of a queue discipline; ``default`` is text, since it may depend on others."""
+
+    name: str
+    unit: str
+    default: str
+    meaning: str
+    source: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Discipline:
+    """One queue discipline."""
+
+    name: str
+    family: str
+    decides_at: str
+    """When it judges a packet: ``enqueue`` or ``dequeue``."""
+    summary: str
+    parameters: tuple[Parameter, ...]
+
+
+@cache
+def disciplines() -> dict[str, Discipline]:
+    """All queue disciplines by name, in the engine's order."""
+    entries = json.loads(_core.catalogue())
+    return {
+        entry["name"]: Discipline(
+            **{**entry, "parameters": tuple(Parameter(**parameter) for parameter in entry["parameters"])}
+        )
+        for entry in entries
+    }
+
+
+def discipline(name: str) -> Discipline:
+    """Return the discipline of this name, or raise a ``ValueError`` that says which there are."""
+    known = disciplines()
+    if name not in known:
+        raise ValueError(f"no discipline is called {name!r}{_nearest(name, known)}; there are {', '.join(known)}")
+    return known[name]
+
+
+def check_parameters(of: Discipline, names: Iterable[str]) -> None:
+    """Raise a ``ValueError`` when one of the names is not a parameter of the discipline."""
+    known = [parameter.name for parameter in of.parameters]
+    for name in names:
+        if name not in known:
+            raise ValueError(
+                f"{of.name} has no parameter {name!r}{_nearest(name, known)}; it has {', '.join(known)}"
+            )
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, known, n=1)
+    return f" (did you mean {near[0]!r}?)" if near else ""

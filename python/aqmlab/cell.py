@@ -1,0 +1,133 @@
+"""A cell: one resolved spec with one seed. What it is called in the store follows from what it is."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from aqmlab import _core, schemes
+from aqmlab._core import SpecError
+from aqmlab.calibration import Calibration
+from aqmlab.spec import Experiment
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """One run to be made, or made."""
+
+    label: str
+    """How it is shown: the scheme as typed."""
+    signal: str
+    """How congestion is signalled: ``none`` (uncongested), ``drop``, ``ecn`` or ``ecn-new-gentle``."""
+    load_percent: float | None
+    """Load in the terms of the calibration; ``None`` where the workload has none."""
+    users_per_side: int
+    """Users on each side of the link."""
+    rtt: str
+    """The table of round-trip times."""
+    spec: str
+    """The resolved spec as canonical JSON."""
+    seed: int
+    """It decides all random draws."""
+
+    @cached_property
+    def key(self) -> str:
+        """The hash of all that decides the results: spec, seed and engine."""
+        text = f"{self.spec}\n{self.seed}\n{_core.engine_version()}"
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    @cached_property
+    def resolved(self) -> dict[str, Any]:
+        """The resolved spec."""
+        resolved: dict[str, Any] = json.loads(self.spec)
+        return resolved
+
+    @property
+    def scheme(self) -> str:
+        """The discipline's name."""
+        return next(iter(self.resolved["queue"]))
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The discipline's parameters, resolved."""
+        parameters: dict[str, Any] = self.resolved["queue"][self.scheme]
+        return parameters
+
+    def describe_users(self) -> str:
+        """Say who loads the link."""
+        load = "" if self.load_percent is None else f"{self.load_percent:.3g} % load: "
+        return f"{load}{self.users_per_side:,} users on each side, {self.rtt} RTT"
+
+    def __str__(self) -> str:
+        return f"{self.label} at {self.describe_users()}, seed {self.seed}"
+
+
+def make_cell(
+    experiment: Experiment,
+    *,
+    seed: int,
+    load_percent: float | None,
+    label: str | None = None,
+    uncongested: bool = False,
+) -> Cell:
+    """Resolve an experiment whose users are given by number.
+
+    Raises
+    ------
+    SpecError
+        When the spec asks for something impossible, naming the field, the value and what is allowed.
+    """
+    assert experiment.users.per_side is not None, "populate() comes first"
+    spec = _core.resolve(experiment.to_json())
+    signal = "none" if uncongested else _signal(json.loads(spec))
+    label = label or schemes.label(experiment.queue, ecn=experiment.tcp.ecn)
+    return Cell(
+        label=label,
+        signal=signal,
+        load_percent=load_percent,
+        users_per_side=experiment.users.per_side,
+        rtt=experiment.users.rtt,
+        spec=spec,
+        seed=seed,
+    )
+
+
+def populate(
+    experiment: Experiment, calibrations: Mapping[tuple[str, str], Calibration]
+) -> tuple[Experiment, float | None]:
+    """Give an experiment's users by number, whichever way they were given, and their load where it is known."""
+    users = experiment.users
+    calibration = calibrations.get((users.workload, users.rtt))
+    if users.per_side is not None:
+        if calibration is None:
+            return experiment, None
+        return experiment, calibration.load_percent(users.per_side, _rate(experiment))
+    assert users.load is not None, "Users has a load or a number"
+    if calibration is None:
+        raise SpecError(
+            f"users.load: {users.workload!r} with {users.rtt!r} round-trip times has no calibration;"
+            f" run aqmlab calibrate or give users.per_side instead, got {users.load:g}"
+        )
+    return _with_users(experiment, calibration.users(users.load, _rate(experiment))), users.load
+
+
+def _rate(experiment: Experiment) -> str:
+    """Return the link's rate in its canonical form. One user stands in: the number may depend on the rate."""
+    rate: str = json.loads(_core.resolve(_with_users(experiment, 1).to_json()))["link"]["rate"]
+    return rate
+
+
+def _with_users(experiment: Experiment, per_side: int) -> Experiment:
+    users = experiment.users.model_copy(update={"load": None, "per_side": per_side})
+    return experiment.model_copy(update={"users": users})
+
+
+def _signal(resolved: Mapping[str, Any]) -> str:
+    if not resolved["tcp"]["ecn"]:
+        return "drop"
+    (parameters,) = resolved["queue"].values()
+    return "ecn-new-gentle" if parameters.get("ecn_policy") == "mark_in_gentle" else "ecn"

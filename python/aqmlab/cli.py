@@ -1,0 +1,217 @@
+"""The command line: ``aqmlab compare | run | calibrate | aqm | validate``."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+from rich.console import Console, RenderableType
+
+from aqmlab import calibration, catalogue, plot, table
+from aqmlab._core import SpecError
+from aqmlab.calibrate import calibration_cells, fitted
+from aqmlab.cell import Cell, make_cell, populate
+from aqmlab.compare import BASELINE, Comparison, comparison_cells
+from aqmlab.progress import SweepProgress
+from aqmlab.result import Result
+from aqmlab.spec import Experiment
+from aqmlab.store import Store
+from aqmlab.sweep import sweep
+from aqmlab.validate import Study
+from aqmlab.validate import report as validation_report
+
+app = typer.Typer(
+    help="A laboratory for active queue management: web users, a congested link, a queue discipline.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+aqm = typer.Typer(help="The queue disciplines there are.", no_args_is_help=True)
+app.add_typer(aqm, name="aqm")
+
+Rtt = Annotated[str, typer.Option(help="Round-trip times: uniform (10 to 150 ms) or general.")]
+Warmup = Annotated[str, typer.Option(help="Simulated time before the measured window.")]
+Duration = Annotated[str, typer.Option(help="Simulated time of the measured window.")]
+Seeds = Annotated[int, typer.Option(min=1, help="Repetitions: seeds 1 to N.")]
+Workers = Annotated[int | None, typer.Option(min=1, help="Cells run at a time.", show_default="one a core")]
+Out = Annotated[Path, typer.Option(help="Results directory; cells it has are not run again.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
+
+
+def main() -> NoReturn:
+    """Run the command line: a user's mistake is one line on standard error and exit code 2."""
+    # A polite kill is an interrupt: cells that are not done leave nothing behind.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        sys.exit(app(standalone_mode=False))
+    except (typer.TyperException, SpecError) as error:
+        print(f"aqmlab: {error}", file=sys.stderr)
+        sys.exit(2)
+
+
+@app.command()
+def compare(
+    schemes: Annotated[
+        list[str], typer.Argument(metavar="SCHEME...", help="name or name:key=value,...; ecn=true is a key of each")
+    ],
+    load: Annotated[float | None, typer.Option(metavar="PCT", help="Load in percent.", show_default="98")] = None,
+    users: Annotated[int | None, typer.Option(metavar="N", help="Users on each side, instead of a load.")] = None,
+    rtt: Rtt = "uniform",
+    warmup: Warmup = "15 min",
+    duration: Duration = "90 min",
+    seeds: Seeds = 3,
+    workers: Workers = None,
+    record: Annotated[str | None, typer.Option(metavar="exchanges", help="Keep a row for each request.")] = None,
+    out: Out = Path("results"),
+    as_json: Json = False,
+) -> None:
+    """Run schemes side by side under the same users, with the uncongested network for scale.
+
+    Example: aqmlab compare --load 98 droptail:limit=240 pi:q_ref=24,ecn=true
+    """
+    if record not in (None, "exchanges"):
+        raise SpecError(f"--record: the table to be had is exchanges, got {record!r}")
+    experiment = Experiment(
+        users=_without_none(load=load, per_side=users, rtt=rtt),
+        protocol={"warmup": warmup, "duration": duration},
+        record={"exchanges": record == "exchanges"},
+    )
+    store = Store(out)
+    cells = comparison_cells(schemes, experiment, range(1, seeds + 1), store)
+    comparison = Comparison(tuple(_sweep(cells, store, workers)))
+    repetitions = "1 seed" if seeds == 1 else f"{seeds} seeds"
+    title = f"{cells[0].describe_users()}, {warmup} + {duration}, {repetitions}"
+    files = _response_time_figures(comparison, out, title)
+    if as_json:
+        _print_json({"cells": comparison.cells, "schemes": comparison.schemes})
+    else:
+        print(title)
+        _print(table.comparison(comparison.schemes))
+        print(*(str(file) for file in files), sep="\n")
+
+
+@app.command()
+def run(
+    spec: Annotated[Path, typer.Argument(metavar="SPEC.toml", help="The experiment.")],
+    changes: Annotated[
+        list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change a value, such as users.load=90.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="It decides all random draws.")] = 1,
+    out: Out = Path("results"),
+    as_json: Json = False,
+) -> None:
+    """Run one experiment with one seed."""
+    experiment = Experiment.from_toml(spec, changes=changes or ())
+    store = Store(out)
+    populated, load = populate(experiment, calibration.known(store.out))
+    (result,) = _sweep([make_cell(populated, seed=seed, load_percent=load)], store, workers=1)
+    if as_json:
+        _print_json(result.record())
+    else:
+        print(result)
+
+
+@app.command()
+def calibrate(
+    rtt: Rtt = "uniform",
+    warmup: Warmup = "15 min",
+    duration: Duration = "90 min",
+    seeds: Seeds = 1,
+    workers: Workers = None,
+    out: Out = Path("results"),
+    as_json: Json = False,
+) -> None:
+    """Measure how many users make which load, for later runs with the same results directory."""
+    experiment = Experiment(users={"rtt": rtt}, protocol={"warmup": warmup, "duration": duration})
+    store = Store(out)
+    line = fitted(experiment, _sweep(calibration_cells(experiment, range(1, seeds + 1)), store, workers))
+    file = calibration.store(line, out)
+    title = f"Uncongested network, {rtt} RTT: {1000 * line.mbps_per_user:.3f} kbit/s a user, R² = {line.r_squared:.4f}"
+    figures = plot.save(out / f"calibration-{rtt}", lambda axis: plot.calibration(axis, line), title=title)
+    if as_json:
+        _print_json(calibration.report(line))
+    else:
+        print(title)
+        _print(table.calibration(calibration.report(line)))
+        print(file, *figures, sep="\n")
+
+
+@app.command()
+def validate(
+    seeds: Seeds = 3,
+    workers: Workers = None,
+    out: Out = Path("results"),
+    report: Annotated[Path, typer.Option(help="Where the table goes; notes come from *-notes.md beside it.")] = Path(
+        "docs/validation.md"
+    ),
+) -> None:
+    """Repeat the published experiments and write ours beside theirs."""
+    store = Store(out)
+    study = Study.shipped("le2003")
+    notes = report.with_name(f"{report.stem}-notes.md")
+    results = _sweep(study.cells(range(1, seeds + 1), store), store, workers)
+    report.write_text(validation_report(study, results, notes.read_text() if notes.is_file() else ""))
+    print(report)
+
+
+@aqm.command("list")
+def list_disciplines(as_json: Json = False) -> None:
+    """Name the queue disciplines."""
+    entries = catalogue.disciplines().values()
+    if as_json:
+        _print_json([asdict(entry) for entry in entries])
+    else:
+        _print(table.disciplines(entries))
+
+
+@aqm.command("show")
+def show_discipline(name: Annotated[str, typer.Argument(metavar="NAME")]) -> None:
+    """Show a discipline's parameters with their units, defaults and sources."""
+    try:
+        _print(table.parameters(catalogue.discipline(name)))
+    except ValueError as error:
+        raise SpecError(str(error)) from None
+
+
+def _sweep(cells: Sequence[Cell], store: Store, workers: int | None) -> list[Result]:
+    with SweepProgress(cells, store) as watch:
+        return sweep(cells, store, workers=workers, watch=watch)
+
+
+def _response_time_figures(comparison: Comparison, out: Path, title: str) -> list[Path]:
+    curves = comparison.response_times()
+    return [
+        *plot.save(
+            out / "response-times-cdf",
+            lambda axis: plot.response_time_cdf(axis, curves, baseline=BASELINE),
+            title=title,
+        ),
+        *plot.save(
+            out / "response-times-ccdf",
+            lambda axis: plot.response_time_ccdf(axis, curves, baseline=BASELINE),
+            title=title,
+        ),
+    ]
+
+
+def _print(renderable: RenderableType) -> None:
+    """Print for a person at a terminal, or for whatever reads a pipe."""
+    console = Console()
+    if console.is_terminal:
+        console.print(renderable)
+    else:
+        print(table.plain(renderable))
+
+
+def _print_json(value: object) -> None:
+    print(json.dumps(value, indent=2))
+
+
+def _without_none(**values: Any) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}

@@ -1,0 +1,137 @@
+"""Figures. They take tidy frames and an axis and return the axis; they compute no statistics.
+
+The same data give the same files, to the byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
+
+from aqmlab.calibration import PUBLISHED_USERS, Calibration
+
+_PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+"""Okabe and Ito's colours, which colour-blind readers can tell apart; beyond six they come again, dashed."""
+
+_STYLE = {
+    "font.size": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#e5e5e5",
+    "grid.linewidth": 0.6,
+    "svg.hashsalt": "aqmlab",
+}
+
+_GROUPED = FuncFormatter(lambda value, _: f"{value:,.12g}")
+
+
+def response_time_cdf(axis: Axes, curves: Mapping[str, pl.DataFrame], *, baseline: str) -> Axes:
+    """Draw the share of requests answered within a time, up to 2 s as in the papers.
+
+    Parameters
+    ----------
+    axis
+        Where to draw.
+    curves
+        Frames of ``time_ms`` and ``fraction`` by label.
+    baseline
+        The label that is drawn as a thin black line.
+    """
+    for index, (label, curve) in enumerate(curves.items()):
+        axis.plot(curve["time_ms"], 100 * curve["fraction"], label=label, **_line(index, label == baseline))
+    axis.set(xlim=(0, 2000), ylim=(0, 100), xlabel="response time, ms", ylabel="requests answered within it, %")
+    axis.xaxis.set_major_formatter(_GROUPED)
+    return _label_lines(axis)
+
+
+def response_time_ccdf(axis: Axes, curves: Mapping[str, pl.DataFrame], *, baseline: str) -> Axes:
+    """Draw the share of requests that take longer than a time, on logarithmic axes: the tail.
+
+    The parameters are those of :func:`response_time_cdf`.
+    """
+    for index, (label, curve) in enumerate(curves.items()):
+        axis.plot(curve["time_ms"], 100 * (1 - curve["fraction"]), label=label, **_line(index, label == baseline))
+    axis.set(xscale="log", yscale="log", xlim=(10, 100_000), ylim=(0.001, 100))
+    axis.set(xlabel="response time, ms", ylabel="requests that take longer, %")
+    axis.xaxis.set_major_formatter(_GROUPED)
+    axis.yaxis.set_major_formatter(_GROUPED)
+    return _label_lines(axis)
+
+
+def calibration(axis: Axes, fitted: Calibration) -> Axes:
+    """Draw the throughput of the uncongested network over the users, the fitted line and its 100 % point."""
+    most = max(fitted.users_per_side) * 1.05
+    line = np.array([0.0, most])
+    full = 100 / fitted.mbps_per_user
+    axis.plot(line, line * fitted.mbps_per_user, color="black", linewidth=0.8)
+    axis.plot(fitted.users_per_side, fitted.throughput_mbps, "o", color=_PALETTE[0], label="measured")
+    axis.plot([full, full, 0], [0, 100, 100], color=_PALETTE[1], linewidth=0.8, linestyle=":")
+    axis.annotate(f" 100 Mbit/s: {full:,.0f} users", (full, 100), va="top", color=_PALETTE[1])
+    if fitted.rtt in PUBLISHED_USERS:
+        published = PUBLISHED_USERS[fitted.rtt]
+        axis.plot([published], [100], "x", color="black")
+        axis.annotate(f"published: {published:,}  ", (published, 100), ha="right", va="bottom")
+    axis.set(xlim=(0, most), ylim=(0, None), xlabel="users on each side", ylabel="throughput each way, Mbit/s (IP)")
+    axis.xaxis.set_major_formatter(_GROUPED)
+    return axis
+
+
+def save(stem: Path, draw: Callable[[Axes], Axes], *, title: str) -> list[Path]:
+    """Draw a figure of one axis and write it as SVG and PNG; return the files."""
+    with mpl.rc_context(_STYLE):
+        figure = Figure(figsize=(8, 4.5), layout="constrained")
+        draw(figure.subplots()).set_title(title, loc="left", fontsize=10)
+        files = [stem.with_name(f"{stem.name}.{kind}") for kind in ("svg", "png")]
+        for file, stamp in zip(files, ("Date", "Software"), strict=True):
+            figure.savefig(file, dpi=160, metadata={stamp: None})
+    return files
+
+
+def _line(index: int, is_baseline: bool) -> dict[str, Any]:
+    if is_baseline:
+        return {"color": "black", "linewidth": 0.8}
+    turn, colour = divmod(index - 1, len(_PALETTE))
+    return {"color": _PALETTE[colour], "linewidth": 1.6, "linestyle": ("-", "--", ":")[turn % 3]}
+
+
+def _label_lines(axis: Axes) -> Axes:
+    """Write each line's label at its right end, moved up or down until no two overlap."""
+    x_most = axis.get_xlim()[1]
+    to_axis = axis.transData + axis.transAxes.inverted()
+    ends = []
+    for line in axis.get_lines():
+        x, y = (np.asarray(data, dtype=float) for data in line.get_data())
+        y_end = np.interp(x_most, x, y) if len(x) else 0.0
+        height = to_axis.transform((x_most, max(y_end, axis.get_ylim()[0])))[1]
+        ends.append((float(np.clip(height, 0, 1)), line))
+    ends.sort(key=lambda end: end[0])
+    # From the bottom up each label keeps its distance; then all are moved down together if the top one sticks out.
+    gap, places = 0.065, list[float]()
+    for height, _ in ends:
+        places.append(max(height, places[-1] + gap) if places else height)
+    for index in reversed(range(len(places))):
+        most = 1.0 if index == len(places) - 1 else places[index + 1] - gap
+        places[index] = min(places[index], most)
+    for (height, line), place in zip(ends, places, strict=True):
+        axis.annotate(
+            str(line.get_label()),
+            xy=(1, height),
+            xytext=(1.04, place),
+            xycoords="axes fraction",
+            textcoords="axes fraction",
+            va="center",
+            color=line.get_color(),
+            arrowprops={"arrowstyle": "-", "color": line.get_color(), "linewidth": 0.6, "shrinkA": 0, "shrinkB": 0},
+            annotation_clip=False,
+        )
+    return axis

@@ -1,0 +1,87 @@
+"""Progress of a sweep on standard error: a bar for each cell on a terminal, a line for each in a log."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, Task, TaskID, TextColumn, TimeRemainingColumn
+from rich.table import Column
+
+from aqmlab.cell import Cell
+from aqmlab.store import Store
+
+_MOST_ROWS = 20
+"""A sweep of more cells shows the running ones only."""
+
+
+class SweepProgress:
+    """A context, and a watch for :func:`aqmlab.sweep.sweep` inside it."""
+
+    def __init__(self, cells: Sequence[Cell], store: Store) -> None:
+        console = Console(stderr=True)
+        self._progress = Progress(
+            TextColumn("{task.description}", table_column=Column(no_wrap=True)),
+            BarColumn(bar_width=None),
+            TextColumn("{task.fields[state]}", justify="right", table_column=Column(no_wrap=True)),
+            TimeRemainingColumn(compact=True),
+            console=console,
+            expand=True,
+            disable=not console.is_terminal,
+        )
+        self._lock = threading.Lock()
+        self._ended = 0
+        distinct = {cell.key: cell for cell in cells}
+        self._few = len(distinct) <= _MOST_ROWS
+        self._all = self._progress.add_task("all cells", total=len(distinct), state="", visible=not self._few)
+        self._tasks = {key: self._add(cell, store) for key, cell in distinct.items()}
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        self._progress.stop()
+
+    def __call__(self, cell: Cell, now: float, end: float) -> None:
+        """Show how far a cell is."""
+        task_id = self._tasks[cell.key]
+        with self._lock:
+            task = self._task(task_id)
+            if not task.started:
+                self._progress.start_task(task_id)
+            self._progress.update(task_id, total=end, completed=now, visible=True, state=_state(task, now, end))
+            if now >= end:
+                self._end(cell, task_id, f"{end:,.0f} s simulated, {_speed(task, now):,.0f} x real time")
+
+    def _add(self, cell: Cell, store: Store) -> TaskID:
+        stored = store.get(cell) is not None
+        task_id = self._progress.add_task(
+            f"{cell.label}, seed {cell.seed}", total=1, start=False, state="", visible=self._few
+        )
+        if stored:
+            self._progress.update(task_id, completed=1)
+            self._end(cell, task_id, "in the store")
+        return task_id
+
+    def _end(self, cell: Cell, task_id: TaskID, how: str) -> None:
+        self._progress.update(task_id, state=how, visible=self._few)
+        self._progress.advance(self._all)
+        self._ended += 1
+        if self._progress.disable:
+            line = f"[{self._ended}/{len(self._progress.tasks) - 1}] {cell}: {how}"
+            self._progress.console.print(line, highlight=False, soft_wrap=True)
+
+    def _task(self, task_id: TaskID) -> Task:
+        return self._progress.tasks[task_id]
+
+
+def _state(task: Task, now: float, end: float) -> str:
+    return f"{now:,.0f}/{end:,.0f} s  {_speed(task, now):,.0f} x real time"
+
+
+def _speed(task: Task, now: float) -> float:
+    return now / task.elapsed if task.elapsed else 0.0

@@ -1,0 +1,113 @@
+"""The result of a cell, read from the store."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from aqmlab._core import SpecError
+from aqmlab.cell import Cell
+
+MEASURES = (
+    "loss_percent",
+    "completed_requests",
+    "throughput_mbps",
+    "utilisation",
+    "queue_packets_mean",
+    "queue_packets_p99",
+    "response_time_ms",
+    "fraction_within_500ms",
+    "bottleneck_packets",
+)
+"""What a run measures, in the order it is reported."""
+
+COSTS = ("wall_s", "cpu_s", "x_real_time")
+"""What a run took."""
+
+
+@dataclass(frozen=True, repr=False)
+class Result:
+    """What one cell gave. Tables are read when asked for."""
+
+    cell: Cell
+    directory: Path
+    """Where the store keeps it."""
+
+    @cached_property
+    def metadata(self) -> dict[str, Any]:
+        """Versions, machine, wall and CPU time."""
+        metadata: dict[str, Any] = json.loads((self.directory / "metadata.json").read_text())
+        return metadata
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """The results of the measured window and the counters behind them."""
+        return pl.read_parquet(self.directory / "summary.parquet").row(0, named=True)
+
+    @property
+    def queue(self) -> pl.DataFrame:
+        """Packets, bytes and the law's variables over time, by direction."""
+        return self._table("queue")
+
+    @property
+    def link(self) -> pl.DataFrame:
+        """Bytes, packets, drops and marks over time, by direction."""
+        return self._table("link")
+
+    @property
+    def response_times(self) -> pl.DataFrame:
+        """Log histogram of response times by response size."""
+        return self._table("response_times")
+
+    @property
+    def exchanges(self) -> pl.DataFrame:
+        """One row for each request."""
+        if not self.cell.resolved["record"]["exchanges"]:
+            raise SpecError("record.exchanges: must be true to have this table, got false")
+        return self._table("exchanges")
+
+    def record(self) -> dict[str, Any]:
+        """Settings, measures and costs as one object: a row of ``aqmlab compare --json``."""
+        cell, summary, metadata = self.cell, self.summary, self.metadata
+        return {
+            "label": cell.label,
+            "scheme": cell.scheme,
+            "parameters": cell.parameters,
+            "load_percent": cell.load_percent,
+            "users_per_side": cell.users_per_side,
+            "rtt": cell.rtt,
+            "signal": cell.signal,
+            "seed": cell.seed,
+            **{measure: summary[measure] for measure in MEASURES},
+            "wall_s": metadata["wall_s"],
+            "cpu_s": metadata["cpu_s"],
+            "x_real_time": metadata["simulated_s"] / metadata["wall_s"],
+            "cell": str(self.directory),
+        }
+
+    def __repr__(self) -> str:
+        it = self.record()
+        times = ", ".join(f"{name} {_ms(value)}" for name, value in it["response_time_ms"].items())
+        return (
+            f"{self.cell}\n"
+            f"  link:      loss {it['loss_percent']:.2f} %, {it['throughput_mbps']:.1f} Mbit/s each way,"
+            f" utilisation {it['utilisation']:.3f}\n"
+            f"  queue:     mean {it['queue_packets_mean']:.1f}, p99 {it['queue_packets_p99']:.0f} packets\n"
+            f"  users:     {it['completed_requests']:,} requests completed\n"
+            f"  response:  {times} ms\n"
+            f"  simulated: {self.metadata['simulated_s']:,.0f} s in {it['wall_s']:.1f} s"
+            f" ({it['x_real_time']:.0f} x real time)\n"
+            f"  tables:    {self.directory}"
+        )
+
+    def _table(self, name: str) -> pl.DataFrame:
+        return pl.read_parquet(self.directory / f"{name}.parquet")
+
+
+def _ms(value: float | None) -> str:
+    return "-" if value is None else f"{value:,.0f}"

@@ -1,0 +1,134 @@
+"""One cell, run: the engine advances in steps of simulated time, and its tables stream to Parquet."""
+
+from __future__ import annotations
+
+import json
+import math
+import platform
+import subprocess
+import time
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from aqmlab import _core
+from aqmlab.cell import Cell, make_cell, populate
+from aqmlab.calibration import known
+from aqmlab.result import Result
+from aqmlab.spec import Experiment
+from aqmlab.store import Store
+
+Watch = Callable[[float, float], None]
+"""Told the simulated time and its end, in seconds, after each step; what it raises ends the run."""
+
+_STEP_S = 1.0
+"""Between two looks at the watch: milliseconds of wall time, so that an interrupt is heard at once."""
+
+_STEPS_A_BATCH = 60
+"""Between two writes. Counted in simulated time, so that the files' row groups are the same in every run."""
+
+_STREAMED = ("queue", "link", "exchanges")
+
+
+def run(experiment: Experiment, *, seed: int = 1, out: Path | str = "results") -> Result:
+    """Run an experiment with one seed, or return the result from the store where it has been run before.
+
+    Parameters
+    ----------
+    experiment
+        What to run.
+    seed
+        It decides all random draws. Experiments with one seed have the same users, whatever the discipline.
+    out
+        The results directory.
+
+    Raises
+    ------
+    SpecError
+        When the spec asks for something impossible, naming the field, the value and what is allowed.
+
+    Examples
+    --------
+    >>> experiment = Experiment(queue={"pi": {"q_ref": 24}}, tcp={"ecn": True})
+    >>> run(experiment, seed=1).queue  # doctest: +SKIP
+    """
+    store = Store(out)
+    populated, load = populate(experiment, known(store.out))
+    return run_cell(make_cell(populated, seed=seed, load_percent=load), store)
+
+
+def run_cell(cell: Cell, store: Store, watch: Watch = lambda now, end: None) -> Result:
+    """Run a cell unless the store has it."""
+    result = store.get(cell)
+    if result is None:
+        with store.create(cell) as directory:
+            _simulate(cell, directory, watch)
+        result = store.get(cell)
+    assert result is not None, "a cell that ended well is in the store"
+    return result
+
+
+def _simulate(cell: Cell, directory: Path, watch: Watch) -> None:
+    wall, cpu = time.perf_counter(), time.thread_time()
+    simulation = _core.Simulation(cell.spec, cell.seed)
+    end = simulation.end
+    steps = math.ceil(end / _STEP_S)
+    with _Tables(directory) as tables:
+        for step in range(1, steps + 1):
+            simulation.advance(min(_STEP_S, end - (step - 1) * _STEP_S))
+            watch(simulation.now, end)
+            if step % _STEPS_A_BATCH == 0 or step == steps:
+                for name in _STREAMED:
+                    tables.write(name, simulation.take(name))
+        tables.write("response_times", simulation.response_times())
+        tables.write("summary", pa.RecordBatch.from_pylist([json.loads(simulation.summary())]))
+    wall, cpu = time.perf_counter() - wall, time.thread_time() - cpu
+    (directory / "spec.json").write_text(cell.spec + "\n")
+    metadata = {"seed": cell.seed, "simulated_s": end, "wall_s": wall, "cpu_s": cpu, **_provenance()}
+    (directory / "metadata.json").write_text(json.dumps(metadata, indent=2) + "\n")
+
+
+class _Tables:
+    """The Parquet files of a cell, each opened when its first rows come."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._writers: dict[str, pq.ParquetWriter] = {}
+
+    def __enter__(self) -> _Tables:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for writer in self._writers.values():
+            writer.close()
+
+    def write(self, name: str, rows: _core.RecordBatch | pa.RecordBatch | None) -> None:
+        """Append rows as one row group."""
+        if rows is None:
+            return
+        batch = pa.record_batch(rows)
+        if name not in self._writers:
+            file = self._directory / f"{name}.parquet"
+            self._writers[name] = pq.ParquetWriter(file, batch.schema, compression="zstd")
+        self._writers[name].write_batch(batch)
+
+
+@cache
+def _provenance() -> dict[str, str | None]:
+    """What made the results: versions, commit and machine."""
+    here = Path(__file__).parent
+    git = ("git", "-C", str(here), "describe", "--always", "--dirty", "--abbrev=12")
+    try:
+        commit = subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        commit = None
+    return {
+        "engine": _core.engine_version(),
+        "commit": commit,
+        "python": platform.python_version(),
+        "pyarrow": pa.__version__,
+        "machine": platform.platform(),
+    }

@@ -1,0 +1,92 @@
+"""Schemes, as typed: ``name`` or ``name:key=value,key=value``.
+
+The keys are the discipline's parameters and ``ecn``, which is the hosts' business and goes to the TCP stack.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from aqmlab import catalogue
+from aqmlab._core import SpecError
+from aqmlab.spec import Experiment, Queue
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """A queue discipline with its parameters, and what the hosts do about it."""
+
+    label: str
+    """As it was typed."""
+    queue: Queue
+    ecn: bool | None
+    """Do the hosts negotiate ECN? ``None`` leaves it to the experiment."""
+
+    def applied_to(self, experiment: Experiment) -> Experiment:
+        """Return the experiment with this scheme instead of its own."""
+        tcp = experiment.tcp if self.ecn is None else experiment.tcp.model_copy(update={"ecn": self.ecn})
+        return experiment.model_copy(update={"queue": self.queue, "tcp": tcp})
+
+
+def parse(text: str) -> Scheme:
+    """Read a scheme.
+
+    Raises
+    ------
+    SpecError
+        When there is no such discipline or it has no such parameter.
+
+    Examples
+    --------
+    >>> parse("ared:min_th=12,max_th=36,w_q=1/8192").queue.parameters
+    {'min_th': 12, 'max_th': 36, 'w_q': 0.0001220703125}
+    """
+    name, colon, rest = text.partition(":")
+    try:
+        discipline = catalogue.discipline(name)
+        given = _assignments(rest) if colon else {}
+        ecn = given.pop("ecn", None)
+        if not isinstance(ecn, bool | None):
+            raise ValueError(f"ecn must be true or false, got {ecn!r}")
+        catalogue.check_parameters(discipline, given)
+    except ValueError as error:
+        raise SpecError(f"{text}: {error}") from None
+    return Scheme(label=text, queue=Queue.model_validate({name: given}), ecn=ecn)
+
+
+def label(queue: Queue, *, ecn: bool) -> str:
+    """Write a scheme as a person would have typed it."""
+    given = {**queue.parameters, "ecn": True} if ecn else queue.parameters
+    text = ",".join(f"{key}={_written(value)}" for key, value in given.items())
+    return f"{queue.discipline}:{text}" if text else queue.discipline
+
+
+def _assignments(text: str) -> dict[str, Any]:
+    given: dict[str, Any] = {}
+    for assignment in text.split(","):
+        key, equals, value = assignment.partition("=")
+        if not (key and equals and value):
+            raise ValueError(f"write key=value, got {assignment!r}")
+        if key in given:
+            raise ValueError(f"{key} is given twice")
+        given[key] = _value(value)
+    return given
+
+
+def _value(text: str) -> bool | int | float | str:
+    if text in ("true", "false"):
+        return text == "true"
+    if re.fullmatch(r"[+-]?\d+", text):
+        return int(text)
+    if re.fullmatch(r"\d+/0*[1-9]\d*", text):
+        return float(Fraction(text))
+    if re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", text):
+        return float(text)
+    return text
+
+
+def _written(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,249 @@
+"""The spec of an experiment: what a person writes, checked for shape here and for meaning by the engine.
+
+A spec has a TOML form, a JSON Schema (``Experiment.model_json_schema()``) and, once resolved, a content hash. Its
+names and units are public interface. Values with a dimension are text with a unit (``"100 Mbit/s"``, ``"15 min"``);
+a bare number there is refused.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictInt,
+    ValidationError,
+    model_serializer,
+    model_validator,
+)
+
+from aqmlab import catalogue
+from aqmlab._core import SpecError
+
+
+def _with_unit(example: str) -> BeforeValidator:
+    def check(value: object) -> object:
+        if not isinstance(value, str):
+            raise ValueError(f'write a unit, such as "{example}"')
+        return value
+
+    return BeforeValidator(check)
+
+
+BitRate = Annotated[str, _with_unit("100 Mbit/s")]
+Duration = Annotated[str, _with_unit("5 ms")]
+Bytes = Annotated[str, _with_unit("1500 B")]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+
+class Link(_Part):
+    """The peering link: two directions, each with a queue of its own."""
+
+    rate: BitRate = "100 Mbit/s"
+    """What the wire carries in each direction, the overhead of its frames included."""
+    delay: Duration = "0.5 ms"
+    """Propagation delay of one direction."""
+    overhead: Bytes = "38 B"
+    """What a frame is longer on the wire than its IP packet: Ethernet's preamble, header, check sum and gap."""
+    mtu: Bytes = "1500 B"
+    """The longest IP packet."""
+    device_fifo: StrictInt = 64
+    """Packets that the driver's ring holds below the queue discipline; 0 for an ideal link."""
+
+
+class Queue(_Part):
+    """One queue discipline and what differs from its defaults, written ``{"pi": {"q_ref": 24}}``."""
+
+    discipline: str
+    """Its name: see ``aqmlab aqm list``."""
+    parameters: dict[str, Any]
+    """What is not left at its default: see ``aqmlab aqm show NAME``."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_table(cls, table: object) -> object:
+        if not isinstance(table, Mapping) or len(table) != 1:
+            raise ValueError("write a table of exactly one queue discipline, such as [queue.pi]")
+        ((name, parameters),) = table.items()
+        known = catalogue.discipline(name)
+        if not isinstance(parameters, Mapping):
+            raise ValueError(f"write a table of parameters, such as [queue.{name}]")
+        catalogue.check_parameters(known, parameters)
+        return {"discipline": name, "parameters": parameters}
+
+    @model_serializer
+    def _to_table(self) -> dict[str, dict[str, Any]]:
+        return {self.discipline: self.parameters}
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, *_: object) -> dict[str, Any]:
+        """Describe the form a person writes."""
+        return {
+            "type": "object",
+            "description": cls.__doc__,
+            "properties": {
+                each.name: {
+                    "type": "object",
+                    "description": each.summary,
+                    "properties": {
+                        parameter.name: {"description": f"{parameter.meaning} ({parameter.unit})"}
+                        for parameter in each.parameters
+                    },
+                    "additionalProperties": False,
+                }
+                for each in catalogue.disciplines().values()
+            },
+            "additionalProperties": False,
+            "minProperties": 1,
+            "maxProperties": 1,
+        }
+
+
+class Tcp(BaseModel):
+    """The TCP stack of all hosts: a profile, and those of its values that are to differ."""
+
+    # A profile's values have their names, units and checks in the engine.
+    model_config = ConfigDict(extra="allow", frozen=True, use_attribute_docstrings=True)
+
+    profile: str = "unc-testbed"
+    """The stack: ``freebsd-4.5``, or ``unc-testbed``, which differs from it in acknowledging every segment."""
+    ecn: StrictBool = False
+    """Do the hosts negotiate ECN?"""
+
+
+class Users(_Part):
+    """The web users on each side of the link, who browse the servers of the other side."""
+
+    load: Annotated[float, Field(strict=True, gt=0, le=1000)] | None = None
+    """Load in percent of the link's rate, in the terms of the calibration. 98 when no number of users is given."""
+    per_side: StrictInt | None = None
+    """Users on each side; instead of a load."""
+    workload: str = "unc-2001"
+    """The model of what users fetch and how long they think."""
+    rtt: str = "uniform"
+    """The table of minimum round-trip times: ``uniform`` (10 to 150 ms) or ``general``."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _default_load(cls, table: object) -> object:
+        if isinstance(table, Mapping) and not table.keys() & {"load", "per_side"}:
+            return {**table, "load": 98.0}
+        return table
+
+    @model_validator(mode="after")
+    def _not_both(self) -> Self:
+        if self.load is not None and self.per_side is not None:
+            raise ValueError("write load or per_side, not both")
+        return self
+
+
+class Protocol(_Part):
+    """What is simulated, and what of it is measured."""
+
+    warmup: Duration = "15 min"
+    """Simulated time before the measured window."""
+    duration: Duration = "90 min"
+    """Simulated time of the measured window."""
+
+
+class Record(_Part):
+    """What a run writes down beside its summary."""
+
+    queue_every: Duration = "10 ms"
+    """Sampling period of the queues: packets, bytes and the law's variables."""
+    link_every: Duration = "100 ms"
+    """Period over which the link's counters are summed."""
+    exchanges: StrictBool = False
+    """One row for each request?"""
+
+
+class Experiment(_Part):
+    """A whole experiment but for the seed. Each part may be given as a ``dict``.
+
+    Raises
+    ------
+    SpecError
+        When a part has a key it does not know or a value of the wrong kind.
+
+    Examples
+    --------
+    >>> Experiment(queue={"pi": {"q_ref": 24}}, tcp={"ecn": True}).users
+    Users(load=98.0, per_side=None, workload='unc-2001', rtt='uniform')
+    """
+
+    link: Link = Link()
+    queue: Queue = Queue.model_validate({"droptail": {}})
+    tcp: Tcp = Tcp()
+    users: Users = Users(load=98.0)
+    protocol: Protocol = Protocol()
+    record: Record = Record()
+
+    def __init__(self, **parts: Any) -> None:
+        try:
+            super().__init__(**parts)
+        except ValidationError as error:
+            raise SpecError(_one_line(error)) from None
+
+    @classmethod
+    def from_toml(cls, path: Path | str, *, changes: Iterable[str] = ()) -> Self:
+        """Read a spec from a file and apply changes of the form ``path=value``, such as ``users.load=90``.
+
+        A value is written as in TOML; what is no TOML value is text, so that quotes may be left out.
+        """
+        tables = _read_toml(Path(path))
+        for change in changes:
+            _apply(tables, change)
+        return cls(**tables)
+
+    def to_json(self) -> str:
+        """Return the spec as the engine reads it."""
+        return self.model_dump_json(exclude_none=True)
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SpecError(f"{path}: cannot be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SpecError(f"{path}: not valid TOML: {error}") from None
+
+
+def _apply(tables: dict[str, Any], change: str) -> None:
+    path, equals, text = change.partition("=")
+    *parents, name = path.split(".")
+    if not (equals and parents and name):
+        raise SpecError(f"--set: write path=value, such as users.load=90, got {change!r}")
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text
+    table = tables
+    for parent in parents:
+        table = table.setdefault(parent, {})
+        if not isinstance(table, dict):
+            raise SpecError(f"--set: {parent} is a value, not a table, in {change!r}")
+    table[name] = value
+
+
+def _one_line(error: ValidationError) -> str:
+    """Name the first field that is wrong, what is allowed there, and what was given."""
+    first = error.errors(include_url=False)[0]
+    path = ".".join(str(step) for step in first["loc"])
+    if first["type"] == "extra_forbidden":
+        part = Experiment
+        for step in first["loc"][:-1]:
+            part = part.model_fields[str(step)].annotation  # type: ignore[assignment]
+        return f"{path}: unknown key; allowed are {', '.join(part.model_fields)}"
+    what = first["msg"].removeprefix("Value error, ").removeprefix("Input ")
+    return f"{path}: {what}, got {first['input']!r}"

@@ -1,0 +1,76 @@
+"""Statistics: over seeds, and of response times. Pure functions from plain data or frames to the same."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from aqmlab.result import COSTS, MEASURES
+
+SETTINGS = ("label", "scheme", "parameters", "load_percent", "users_per_side", "rtt", "signal")
+"""What the cells of one scheme have in common."""
+
+
+def over_seeds(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Combine the records of one scheme's cells: measures and costs become their means, ``sd`` has what they vary.
+
+    The standard deviation is that of a sample (n - 1); ``None`` for a single seed.
+    """
+    first = records[0]
+    measured = [{name: record[name] for name in (*MEASURES, *COSTS)} for record in records]
+    return {
+        **{name: first[name] for name in SETTINGS},
+        "seeds": [record["seed"] for record in records],
+        **_each_number(statistics.fmean, measured),
+        "sd": _each_number(lambda values: statistics.stdev(values) if len(values) > 1 else None, measured),
+        "cells": [record["cell"] for record in records],
+    }
+
+
+def cdf(response_times: pl.DataFrame) -> pl.DataFrame:
+    """Return the distribution of response times over all sizes.
+
+    Parameters
+    ----------
+    response_times
+        A histogram with the columns ``time_high_ms`` and ``count``; several may be concatenated.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``time_ms``, and ``fraction``: the share of requests answered within that time.
+    """
+    return (
+        response_times.group_by(time_ms="time_high_ms")
+        .agg(pl.col("count").sum())
+        .sort("time_ms")
+        .select("time_ms", fraction=pl.col("count").cum_sum() / pl.col("count").sum())
+    )
+
+
+def quantiles(response_times: pl.DataFrame, fractions: Iterable[float]) -> list[float]:
+    """Return the response times in ms within which these fractions of the requests were answered.
+
+    Within a bin of the histogram requests are taken as spread evenly, so the error is at most the bin's width.
+    """
+    bins = response_times.group_by("time_low_ms", "time_high_ms").agg(pl.col("count").sum()).sort("time_low_ms")
+    bins = bins.filter(pl.col("count") > 0)
+    # A walk along the bins' edges; a gap between two bins is a step straight up.
+    edges = bins.select("time_low_ms", "time_high_ms").to_numpy().ravel()
+    after = bins["count"].cum_sum().to_numpy() / bins["count"].sum()
+    share = np.column_stack((np.concatenate(([0.0], after[:-1])), after)).ravel()
+    return [float(np.interp(fraction, share, edges)) for fraction in fractions]
+
+
+def _each_number(combine: Callable[[list[float]], float | None], records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Combine the records' numbers name by name, into objects within objects."""
+    return {
+        name: _each_number(combine, [record[name] for record in records])
+        if isinstance(value, Mapping)
+        else combine([record[name] for record in records])
+        for name, value in records[0].items()
+    }

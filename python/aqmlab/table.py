@@ -1,0 +1,84 @@
+"""Tables for people: rich on a terminal, plain text in a pipe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from rich import box
+from rich.console import Console, RenderableType
+from rich.table import Table
+
+from aqmlab.catalogue import Discipline
+
+_QUANTILES = ("p10", "p25", "p50", "p75", "p90", "p95", "p99")
+
+
+def comparison(schemes: Sequence[Mapping[str, Any]]) -> Table:
+    """Schemes side by side: means over their seeds, with the standard deviation where there are several."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", collapse_padding=True)
+    table.add_column("scheme", no_wrap=True)
+    for title in ("loss\n%", "completed\nrequests", "through-\nput Mbit/s", "utili-\nsation", "queue\nmean", "\np99"):
+        table.add_column(title, justify="right", no_wrap=True)
+    for index, quantile in enumerate(_QUANTILES):
+        title = "response time, ms" if index == 0 else ""
+        table.add_column(f"{title}\n{quantile}", justify="right", no_wrap=True)
+    for scheme in schemes:
+        sd, times = scheme["sd"], scheme["response_time_ms"]
+        table.add_row(
+            scheme["label"],
+            _number(scheme["loss_percent"], 2, sd["loss_percent"]),
+            _number(scheme["completed_requests"], 0, sd["completed_requests"]),
+            _number(scheme["throughput_mbps"], 1, sd["throughput_mbps"]),
+            _number(scheme["utilisation"], 3),
+            _number(scheme["queue_packets_mean"], 1),
+            _number(scheme["queue_packets_p99"], 0),
+            *(_number(times[quantile], 0) for quantile in _QUANTILES),
+        )
+    return table
+
+
+def calibration(report: Mapping[str, Any]) -> Table:
+    """The users a calibration gives, and the published number."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    table.add_column("load of 100 Mbit/s")
+    table.add_column("users on each side", justify="right")
+    for load, users in report["users"].items():
+        table.add_row(f"{load} %", f"{users:,}")
+    if report["published"] is not None:
+        table.add_row("100 %, published", f"{report['published']:,} (ours {report['difference_percent']:+.1f} %)")
+    return table
+
+
+def disciplines(entries: Iterable[Discipline]) -> Table:
+    """The queue disciplines, one a row."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    for title in ("name", "family", "decides at", "what it does"):
+        table.add_column(title)
+    for entry in entries:
+        table.add_row(entry.name, entry.family, entry.decides_at, entry.summary)
+    return table
+
+
+def parameters(entry: Discipline) -> Table:
+    """The parameters of a discipline, one a row."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", title=f"{entry.name}: {entry.summary}")
+    for title in ("parameter", "default", "unit", "meaning", "source"):
+        table.add_column(title)
+    for parameter in entry.parameters:
+        table.add_row(parameter.name, parameter.default, parameter.unit, parameter.meaning, parameter.source)
+    return table
+
+
+def plain(table: RenderableType) -> str:
+    """Render a table as text without colours, as wide as it needs to be."""
+    console = Console(width=240, no_color=True, highlight=False, force_terminal=False)
+    with console.capture() as capture:
+        console.print(table)
+    return "\n".join(line.rstrip() for line in capture.get().splitlines())
+
+
+def _number(value: float | None, digits: int, sd: float | None = None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,.{digits}f}" + ("" if sd is None else f" ±{sd:,.{digits}f}")
