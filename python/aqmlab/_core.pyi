@@ -6,7 +6,7 @@ class SpecError(ValueError):
     """A mistake in a spec: ``path: what is allowed, got value``."""
 
 @final
-class RecordBatch:
+class _RecordBatch:
     """A table that any Arrow library can take over without copying (the Arrow PyCapsule interface)."""
 
     def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
@@ -27,10 +27,10 @@ class Simulation:
     def advance(self, seconds: float) -> None:
         """Simulate so many seconds more, but not past the end. Releases the GIL."""
 
-    def take(self, table: str) -> RecordBatch | None:
+    def take(self, table: str) -> _RecordBatch | None:
         """Take the rows of ``queue``, ``link`` or ``exchanges`` recorded since the last call."""
 
-    def response_times(self) -> RecordBatch:
+    def response_times(self) -> _RecordBatch:
         """Return the log histogram of response times by response size."""
 
     def summary(self) -> str:

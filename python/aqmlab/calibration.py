@@ -7,13 +7,13 @@ does: on the uncongested network, where the traffic grows in proportion to the u
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable
 from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from aqmlab._units import bits_per_second
 
@@ -23,9 +23,10 @@ PUBLISHED_USERS = {"uniform": 9520, "general": 10570}
 _RATE = "100 Mbit/s"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Calibration:
+class Calibration(BaseModel):
     """The fitted line of one workload with one table of round-trip times."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     workload: str
     rtt: str
@@ -63,40 +64,33 @@ def fit(users_per_side: Iterable[int], throughput_mbps: Iterable[float]) -> tupl
 
 
 def report(calibration: Calibration) -> dict[str, object]:
-    """Everything to be said about a calibration: the line, the users it gives, the published number beside them."""
+    """Describe a calibration in one object: the line, the users it gives, the published number beside them."""
     users = {f"{load}": calibration.users(load, _RATE) for load in (80, 90, 98, 100, 105)}
     published = PUBLISHED_USERS.get(calibration.rtt)
     difference = 100 * (users["100"] / published - 1) if published else None
-    return {**asdict(calibration), "users": users, "published": published, "difference_percent": difference}
+    return {**calibration.model_dump(), "users": users, "published": published, "difference_percent": difference}
 
 
 def known(out: Path | None = None) -> dict[tuple[str, str], Calibration]:
     """Return the calibrations by workload and RTT: those in a results directory before those of the package."""
-    found = _read(resources.files("aqmlab").joinpath("calibration.json").read_text())
-    local = _file(out) if out else None
-    if local and local.is_file():
-        found |= _read(local.read_text())
-    return found
+    found = _read(resources.files("aqmlab") / _FILE)
+    local = out / _FILE if out else None
+    return found | _read(local) if local and local.is_file() else found
 
 
 def store(calibration: Calibration, out: Path) -> Path:
     """Keep a calibration for later runs with the same results directory."""
-    file = _file(out)
-    kept = _read(file.read_text()) if file.is_file() else {}
+    file = out / _FILE
+    kept = _read(file) if file.is_file() else {}
     kept[calibration.workload, calibration.rtt] = calibration
-    entries = [asdict(kept[key]) for key in sorted(kept)]
-    file.write_text(json.dumps(entries, indent=2) + "\n")
+    file.write_bytes(_ENTRIES.dump_json([kept[key] for key in sorted(kept)], indent=2) + b"\n")
     return file
 
 
-def _file(out: Path) -> Path:
-    return out / "calibration.json"
+_FILE = "calibration.json"
+_ENTRIES = TypeAdapter(list[Calibration])
 
 
-def _read(text: str) -> dict[tuple[str, str], Calibration]:
-    return {(entry["workload"], entry["rtt"]): _calibration(entry) for entry in json.loads(text)}
-
-
-def _calibration(entry: Mapping[str, object]) -> Calibration:
-    points = {key: tuple(entry[key]) for key in ("users_per_side", "throughput_mbps")}  # type: ignore[arg-type]
-    return Calibration(**{**entry, **points})  # type: ignore[arg-type]
+def _read(file: Traversable) -> dict[tuple[str, str], Calibration]:
+    entries = _ENTRIES.validate_json(file.read_bytes())
+    return {(entry.workload, entry.rtt): entry for entry in entries}

@@ -59,9 +59,7 @@ def check_parameters(of: Discipline, names: Iterable[str]) -> None:
     known = [parameter.name for parameter in of.parameters]
     for name in names:
         if name not in known:
-            raise ValueError(
-                f"{of.name} has no parameter {name!r}{_nearest(name, known)}; it has {', '.join(known)}"
-            )
+            raise ValueError(f"{of.name} has no parameter {name!r}{_nearest(name, known)}; it has {', '.join(known)}")
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:

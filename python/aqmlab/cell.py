@@ -49,7 +49,8 @@ class Cell:
     @property
     def scheme(self) -> str:
         """The discipline's name."""
-        return next(iter(self.resolved["queue"]))
+        (name,) = self.resolved["queue"]
+        return str(name)
 
     @property
     def parameters(self) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
-from rich.console import Console, RenderableType
 
 from aqmlab import calibration, catalogue, plot, table
 from aqmlab._core import SpecError
@@ -58,7 +57,8 @@ def main() -> NoReturn:
 @app.command()
 def compare(
     schemes: Annotated[
-        list[str], typer.Argument(metavar="SCHEME...", help="name or name:key=value,...; ecn=true is a key of each")
+        list[str],
+        typer.Argument(metavar="SCHEME...", help="name or name:key=value,...; ecn=true is a key of each"),
     ],
     load: Annotated[float | None, typer.Option(metavar="PCT", help="Load in percent.", show_default="98")] = None,
     users: Annotated[int | None, typer.Option(metavar="N", help="Users on each side, instead of a load.")] = None,
@@ -92,7 +92,7 @@ def compare(
         _print_json({"cells": comparison.cells, "schemes": comparison.schemes})
     else:
         print(title)
-        _print(table.comparison(comparison.schemes))
+        table.show(table.comparison(comparison.schemes), wide=True)
         print(*(str(file) for file in files), sep="\n")
 
 
@@ -100,7 +100,8 @@ def compare(
 def run(
     spec: Annotated[Path, typer.Argument(metavar="SPEC.toml", help="The experiment.")],
     changes: Annotated[
-        list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change a value, such as users.load=90.")
+        list[str] | None,
+        typer.Option("--set", metavar="PATH=VALUE", help="Change a value, such as users.load=90."),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="It decides all random draws.")] = 1,
     out: Out = Path("results"),
@@ -138,7 +139,7 @@ def calibrate(
         _print_json(calibration.report(line))
     else:
         print(title)
-        _print(table.calibration(calibration.report(line)))
+        table.show(table.calibration(calibration.report(line)))
         print(file, *figures, sep="\n")
 
 
@@ -152,6 +153,8 @@ def validate(
     ),
 ) -> None:
     """Repeat the published experiments and write ours beside theirs."""
+    if not report.parent.is_dir() or report.is_dir():
+        raise SpecError(f"--report: must be a file in a directory that is there, got {report}")
     store = Store(out)
     study = Study.shipped("le2003")
     notes = report.with_name(f"{report.stem}-notes.md")
@@ -167,21 +170,25 @@ def list_disciplines(as_json: Json = False) -> None:
     if as_json:
         _print_json([asdict(entry) for entry in entries])
     else:
-        _print(table.disciplines(entries))
+        table.show(table.disciplines(entries))
 
 
 @aqm.command("show")
 def show_discipline(name: Annotated[str, typer.Argument(metavar="NAME")]) -> None:
     """Show a discipline's parameters with their units, defaults and sources."""
     try:
-        _print(table.parameters(catalogue.discipline(name)))
+        table.show(table.parameters(catalogue.discipline(name)))
     except ValueError as error:
         raise SpecError(str(error)) from None
 
 
 def _sweep(cells: Sequence[Cell], store: Store, workers: int | None) -> list[Result]:
-    with SweepProgress(cells, store) as watch:
-        return sweep(cells, store, workers=workers, watch=watch)
+    try:
+        with SweepProgress(cells, store) as watch:
+            return sweep(cells, store, workers=workers, watch=watch)
+    except KeyboardInterrupt:
+        print(f"aqmlab: stopped; the cells that were done are kept in {store.out}", file=sys.stderr)
+        raise
 
 
 def _response_time_figures(comparison: Comparison, out: Path, title: str) -> list[Path]:
@@ -198,15 +205,6 @@ def _response_time_figures(comparison: Comparison, out: Path, title: str) -> lis
             title=title,
         ),
     ]
-
-
-def _print(renderable: RenderableType) -> None:
-    """Print for a person at a terminal, or for whatever reads a pipe."""
-    console = Console()
-    if console.is_terminal:
-        console.print(renderable)
-    else:
-        print(table.plain(renderable))
 
 
 def _print_json(value: object) -> None:

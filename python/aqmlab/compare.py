@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -15,7 +15,7 @@ from aqmlab import presets, schemes, stats
 from aqmlab.calibration import known
 from aqmlab.cell import Cell, make_cell, populate
 from aqmlab.result import Result
-from aqmlab.spec import Experiment, Queue
+from aqmlab.spec import Experiment
 from aqmlab.store import Store
 from aqmlab.sweep import sweep
 
@@ -48,10 +48,7 @@ class Comparison:
 
     @cached_property
     def _by_label(self) -> dict[str, list[Result]]:
-        return {
-            label: list(results)
-            for label, results in groupby(self.results, key=lambda result: result.cell.label)
-        }
+        return {label: list(results) for label, results in groupby(self.results, key=lambda result: result.cell.label)}
 
     def __repr__(self) -> str:
         from aqmlab import table

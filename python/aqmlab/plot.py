@@ -14,23 +14,13 @@ import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
 from aqmlab.calibration import PUBLISHED_USERS, Calibration
 
 _PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 """Okabe and Ito's colours, which colour-blind readers can tell apart; beyond six they come again, dashed."""
-
-_STYLE = {
-    "font.size": 10,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": "#e5e5e5",
-    "grid.linewidth": 0.6,
-    "svg.hashsalt": "aqmlab",
-}
 
 _GROUPED = FuncFormatter(lambda value, _: f"{value:,.12g}")
 
@@ -51,7 +41,7 @@ def response_time_cdf(axis: Axes, curves: Mapping[str, pl.DataFrame], *, baselin
         axis.plot(curve["time_ms"], 100 * curve["fraction"], label=label, **_line(index, label == baseline))
     axis.set(xlim=(0, 2000), ylim=(0, 100), xlabel="response time, ms", ylabel="requests answered within it, %")
     axis.xaxis.set_major_formatter(_GROUPED)
-    return _label_lines(axis)
+    return _legend(axis)
 
 
 def response_time_ccdf(axis: Axes, curves: Mapping[str, pl.DataFrame], *, baseline: str) -> Axes:
@@ -65,7 +55,7 @@ def response_time_ccdf(axis: Axes, curves: Mapping[str, pl.DataFrame], *, baseli
     axis.set(xlabel="response time, ms", ylabel="requests that take longer, %")
     axis.xaxis.set_major_formatter(_GROUPED)
     axis.yaxis.set_major_formatter(_GROUPED)
-    return _label_lines(axis)
+    return _legend(axis)
 
 
 def calibration(axis: Axes, fitted: Calibration) -> Axes:
@@ -88,7 +78,16 @@ def calibration(axis: Axes, fitted: Calibration) -> Axes:
 
 def save(stem: Path, draw: Callable[[Axes], Axes], *, title: str) -> list[Path]:
     """Draw a figure of one axis and write it as SVG and PNG; return the files."""
-    with mpl.rc_context(_STYLE):
+    style: dict[Any, Any] = {
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.grid": True,
+        "axes.axisbelow": True,
+        "grid.color": "#e5e5e5",
+        "grid.linewidth": 0.6,
+        "svg.hashsalt": "aqmlab",
+    }
+    with mpl.rc_context(style):
         figure = Figure(figsize=(8, 4.5), layout="constrained")
         draw(figure.subplots()).set_title(title, loc="left", fontsize=10)
         files = [stem.with_name(f"{stem.name}.{kind}") for kind in ("svg", "png")]
@@ -104,34 +103,14 @@ def _line(index: int, is_baseline: bool) -> dict[str, Any]:
     return {"color": _PALETTE[colour], "linewidth": 1.6, "linestyle": ("-", "--", ":")[turn % 3]}
 
 
-def _label_lines(axis: Axes) -> Axes:
-    """Write each line's label at its right end, moved up or down until no two overlap."""
-    x_most = axis.get_xlim()[1]
-    to_axis = axis.transData + axis.transAxes.inverted()
-    ends = []
-    for line in axis.get_lines():
-        x, y = (np.asarray(data, dtype=float) for data in line.get_data())
-        y_end = np.interp(x_most, x, y) if len(x) else 0.0
-        height = to_axis.transform((x_most, max(y_end, axis.get_ylim()[0])))[1]
-        ends.append((float(np.clip(height, 0, 1)), line))
-    ends.sort(key=lambda end: end[0])
-    # From the bottom up each label keeps its distance; then all are moved down together if the top one sticks out.
-    gap, places = 0.065, list[float]()
-    for height, _ in ends:
-        places.append(max(height, places[-1] + gap) if places else height)
-    for index in reversed(range(len(places))):
-        most = 1.0 if index == len(places) - 1 else places[index + 1] - gap
-        places[index] = min(places[index], most)
-    for (height, line), place in zip(ends, places, strict=True):
-        axis.annotate(
-            str(line.get_label()),
-            xy=(1, height),
-            xytext=(1.04, place),
-            xycoords="axes fraction",
-            textcoords="axes fraction",
-            va="center",
-            color=line.get_color(),
-            arrowprops={"arrowstyle": "-", "color": line.get_color(), "linewidth": 0.6, "shrinkA": 0, "shrinkB": 0},
-            annotation_clip=False,
-        )
+def _legend(axis: Axes) -> Axes:
+    """Name the lines beside the axis, from top to bottom as they lie in it."""
+    across = np.linspace(0, 1, 200)
+
+    def height(line: Line2D) -> float:
+        x, y = axis.transAxes.inverted().transform(axis.transData.transform(line.get_xydata())).T
+        return float(np.interp(across, x, y).clip(0, 1).mean())
+
+    lines = sorted(axis.get_lines(), key=height, reverse=True)
+    axis.legend(handles=lines, loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, labelcolor="linecolor")
     return axis

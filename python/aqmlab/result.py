@@ -72,7 +72,7 @@ class Result:
         return self._table("exchanges")
 
     def record(self) -> dict[str, Any]:
-        """Settings, measures and costs as one object: a row of ``aqmlab compare --json``."""
+        """Return settings, measures and costs as one object: a row of ``aqmlab compare --json``."""
         cell, summary, metadata = self.cell, self.summary, self.metadata
         return {
             "label": cell.label,

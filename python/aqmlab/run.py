@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from aqmlab import _core
-from aqmlab.cell import Cell, make_cell, populate
 from aqmlab.calibration import known
+from aqmlab.cell import Cell, make_cell, populate
 from aqmlab.result import Result
 from aqmlab.spec import Experiment
 from aqmlab.store import Store
@@ -78,7 +78,7 @@ def _simulate(cell: Cell, directory: Path, watch: Watch) -> None:
     steps = math.ceil(end / _STEP_S)
     with _Tables(directory) as tables:
         for step in range(1, steps + 1):
-            simulation.advance(min(_STEP_S, end - (step - 1) * _STEP_S))
+            simulation.advance(_STEP_S)
             watch(simulation.now, end)
             if step % _STEPS_A_BATCH == 0 or step == steps:
                 for name in _STREAMED:
@@ -105,7 +105,7 @@ class _Tables:
         for writer in self._writers.values():
             writer.close()
 
-    def write(self, name: str, rows: _core.RecordBatch | pa.RecordBatch | None) -> None:
+    def write(self, name: str, rows: object | None) -> None:
         """Append rows as one row group."""
         if rows is None:
             return
@@ -118,7 +118,7 @@ class _Tables:
 
 @cache
 def _provenance() -> dict[str, str | None]:
-    """What made the results: versions, commit and machine."""
+    """Say what made the results: versions, commit and machine."""
     here = Path(__file__).parent
     git = ("git", "-C", str(here), "describe", "--always", "--dirty", "--abbrev=12")
     try:

@@ -66,7 +66,9 @@ def quantiles(response_times: pl.DataFrame, fractions: Iterable[float]) -> list[
     return [float(np.interp(fraction, share, edges)) for fraction in fractions]
 
 
-def _each_number(combine: Callable[[list[float]], float | None], records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _each_number(
+    combine: Callable[[list[float]], float | None], records: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
     """Combine the records' numbers name by name, into objects within objects."""
     return {
         name: _each_number(combine, [record[name] for record in records])

@@ -16,7 +16,6 @@ The Parquet files depend on spec, seed and engine alone, to the byte; what a mac
 
 from __future__ import annotations
 
-import json
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -74,7 +73,7 @@ class Store:
             shutil.rmtree(draft, ignore_errors=True)
 
     def scan(self, table: str) -> pl.LazyFrame:
-        """One table of all cells, with a column ``cell``: a variable that only some laws have is null elsewhere."""
+        """Read one table of all cells, with a column ``cell``: what only some laws have is null elsewhere."""
         files = sorted(self._cells.glob(f"[!.]*/{table}.parquet"))
         if not files:
             raise SpecError(f"table: no cell in {self.out} has a table of this name, got {table!r}")

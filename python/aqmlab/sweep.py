@@ -21,7 +21,11 @@ class _Stopped(Exception):
 
 
 def sweep(
-    cells: Sequence[Cell], store: Store, *, workers: int | None = None, watch: Watch = lambda cell, now, end: None
+    cells: Sequence[Cell],
+    store: Store,
+    *,
+    workers: int | None = None,
+    watch: Watch = lambda cell, now, end: None,
 ) -> list[Result]:
     """Run what the store does not have yet; return the results in the order of the cells.
 

@@ -6,23 +6,30 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rich import box
-from rich.console import Console, RenderableType
+from rich.console import Console
 from rich.table import Table
 
 from aqmlab.catalogue import Discipline
+
+_WIDE = 400
 
 _QUANTILES = ("p10", "p25", "p50", "p75", "p90", "p95", "p99")
 
 
 def comparison(schemes: Sequence[Mapping[str, Any]]) -> Table:
-    """Schemes side by side: means over their seeds, with the standard deviation where there are several."""
+    """Set schemes side by side: means over their seeds, with the standard deviation where there are several."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", collapse_padding=True)
     table.add_column("scheme", no_wrap=True)
-    for title in ("loss\n%", "completed\nrequests", "through-\nput Mbit/s", "utili-\nsation", "queue\nmean", "\np99"):
+    link = (
+        "loss\n%",
+        "completed\nrequests",
+        "throughput\nMbit/s",
+        "utili-\nsation",
+        "queue\nmean",
+        "queue\np99",
+    )
+    for title in (*link, "response\np10 ms", *(f"\n{quantile}" for quantile in _QUANTILES[1:])):
         table.add_column(title, justify="right", no_wrap=True)
-    for index, quantile in enumerate(_QUANTILES):
-        title = "response time, ms" if index == 0 else ""
-        table.add_column(f"{title}\n{quantile}", justify="right", no_wrap=True)
     for scheme in schemes:
         sd, times = scheme["sd"], scheme["response_time_ms"]
         table.add_row(
@@ -39,7 +46,7 @@ def comparison(schemes: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def calibration(report: Mapping[str, Any]) -> Table:
-    """The users a calibration gives, and the published number."""
+    """Show the users a calibration gives, and the published number."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
     table.add_column("load of 100 Mbit/s")
     table.add_column("users on each side", justify="right")
@@ -51,7 +58,7 @@ def calibration(report: Mapping[str, Any]) -> Table:
 
 
 def disciplines(entries: Iterable[Discipline]) -> Table:
-    """The queue disciplines, one a row."""
+    """List the queue disciplines, one a row."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
     for title in ("name", "family", "decides at", "what it does"):
         table.add_column(title)
@@ -61,7 +68,7 @@ def disciplines(entries: Iterable[Discipline]) -> Table:
 
 
 def parameters(entry: Discipline) -> Table:
-    """The parameters of a discipline, one a row."""
+    """List the parameters of a discipline, one a row."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", title=f"{entry.name}: {entry.summary}")
     for title in ("parameter", "default", "unit", "meaning", "source"):
         table.add_column(title)
@@ -70,9 +77,23 @@ def parameters(entry: Discipline) -> Table:
     return table
 
 
-def plain(table: RenderableType) -> str:
+def show(table: Table, *, wide: bool = False) -> None:
+    """Print a table: for a person at a terminal, or as plain text for whatever reads a pipe.
+
+    A wide one keeps its rows whole: a terminal that is too narrow wraps them, which loses nothing.
+    """
+    console = Console()
+    if not console.is_terminal:
+        print(plain(table))
+    elif wide:
+        Console(width=_WIDE).print(table)
+    else:
+        console.print(table)
+
+
+def plain(table: Table) -> str:
     """Render a table as text without colours, as wide as it needs to be."""
-    console = Console(width=240, no_color=True, highlight=False, force_terminal=False)
+    console = Console(width=_WIDE, color_system=None)
     with console.capture() as capture:
         console.print(table)
     return "\n".join(line.rstrip() for line in capture.get().splitlines())

@@ -121,12 +121,20 @@ def report(study: Study, results: Sequence[Result], notes: str) -> str:
         rows = [row for row in study.rows if row.scheme.partition(":")[0] in names]
         if rows:
             parts += [f"## {heading}", about, _table(rows, ours, aims)]
-    parts += [notes.strip(), "## Sources", "\n".join(f"* {key}: {text}" for key, text in study.sources.items())]
+    parts += [
+        notes.strip(),
+        "## Sources",
+        "\n".join(f"* {key}: {text}" for key, text in study.sources.items()),
+    ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
 _SECTIONS = (
-    ("Drop-tail", "The only rows that were used to choose a parameter: the link's device FIFO.", ("droptail",)),
+    (
+        "Drop-tail",
+        "The only rows that were used to choose a parameter: the link's device FIFO.",
+        ("droptail",),
+    ),
     ("Uncongested network", "The calibration: nothing but the users decides these rows.", (BASELINE,)),
     ("Active queue management", "Nothing was fitted to these rows.", ("red", "ared", "pi", "rem")),
 )

@@ -161,7 +161,8 @@ impl Aqm for Ared {
             return;
         }
         self.next_check += self.interval;
-        let (avg, max_p) = (self.red.average(queue, now), self.red.max_p());
+        self.red.age(queue, now);
+        let (avg, max_p) = (self.red.average(), self.red.max_p());
         let (low, high) = self.target;
         if avg > high {
             // max_p = max_p + min(alpha, max_p / 4)

@@ -6,7 +6,7 @@
 pub(crate) struct Curve {
     min_th: f64,
     max_th: f64,
-    /// From this average on `p_b` is 1.
+    /// From this average on every packet is signalled.
     full_th: f64,
     max_p: f64,
     /// The rise of `p_b` per packet below `max_th` ...
@@ -32,6 +32,12 @@ impl Curve {
         self.max_p = max_p;
         self.slope = max_p / (self.max_th - self.min_th);
         self.gentle_slope = (1.0 - max_p) / self.max_th;
+    }
+
+    /// Is every packet signalled at this average?
+    #[inline]
+    pub(crate) fn is_full(&self, avg: f64) -> bool {
+        avg >= self.full_th
     }
 
     #[inline]

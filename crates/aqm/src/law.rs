@@ -55,10 +55,11 @@ pub trait Aqm {
     fn probe(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
 }
 
-/// True with probability `p`, clipped to \[0, 1\]. Draws only when the outcome is open, so that a law draws no random
-/// number while it has nothing to signal.
+/// True with probability `p / whole`, clipped to \[0, 1\]; `whole` is above zero. Draws only when the outcome is open,
+/// so that a law draws no random number while it has nothing to signal, and multiplies where a division would cost
+/// more than the draw.
 #[inline]
-pub(crate) fn strikes(p: f64, rng: &mut Stream) -> bool {
-    debug_assert!(!p.is_nan(), "a probability is a number");
-    p > 0.0 && (p >= 1.0 || rng.uniform() < p)
+pub(crate) fn strikes(p: f64, whole: f64, rng: &mut Stream) -> bool {
+    debug_assert!(!p.is_nan() && whole > 0.0, "{p} of {whole} is a probability");
+    p > 0.0 && (p >= whole || rng.uniform() * whole < p)
 }

@@ -4,6 +4,26 @@
 //! drops and counts. A law is told the time and never asks for it, draws random numbers from the [`Stream`] it was
 //! built with, and can therefore be replayed exactly.
 //!
+//! The laws are [`Droptail`], [`Red`], [`Ared`], [`Pi`] and [`Rem`], each with a configuration whose fields tell their
+//! meaning, unit, default and source; [`catalogue`] lists them, and [`QueueConfig`] chooses one. None has a switch for
+//! ECN: a law *signals*, and what a signal does to a packet depends on whether its sender made it ECN-capable.
+//!
+//! ```
+//! use aqmlab_aqm::{Ecn, Fifo, LinkContext, Packet, Pi, PiConfig, Qdisc};
+//! use aqmlab_units::{BitRate, Bytes, Stream, Time};
+//!
+//! let link = LinkContext { rate: BitRate::from_mbit_per_sec(100), overhead: Bytes::new(38) };
+//! let config = PiConfig { q_ref: 240.0, ..PiConfig::default() }.resolve()?;
+//! let law = Pi::new(&config, &link, Stream::named(1, "queue/0"));
+//! let mut queue = Fifo::new(law, config.limit);
+//!
+//! let packet = Packet { size: Bytes::new(1500), ecn: Ecn::Ect0, flow: 7 };
+//! queue.enqueue(packet, "what it carries", Time::ZERO);
+//! let departure = queue.dequeue(Time::from_nanos(123_040)).expect("one packet waits");
+//! assert_eq!(departure.payload, "what it carries");
+//! # Ok::<(), aqmlab_aqm::ParameterError>(())
+//! ```
+//!
 //! [`Stream`]: aqmlab_units::Stream
 
 mod ared;

@@ -88,7 +88,11 @@ impl Pi {
 impl Aqm for Pi {
     #[inline]
     fn on_enqueue(&mut self, pkt: &Packet, _queue: QueueState, _now: Time) -> Verdict {
-        if strikes(self.p * self.measure.packet(pkt), &mut self.rng) { Verdict::Mark } else { Verdict::Pass }
+        if strikes(self.p * self.measure.packet(pkt), 1.0, &mut self.rng) {
+            Verdict::Mark
+        } else {
+            Verdict::Pass
+        }
     }
 
     fn poll_timeout(&self) -> Option<Time> {

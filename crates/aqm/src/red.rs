@@ -100,7 +100,6 @@ impl Red {
         }
     }
 
-    /// `max_p`, which Adaptive RED adapts.
     pub(crate) fn max_p(&self) -> f64 {
         self.curve.max_p()
     }
@@ -109,19 +108,22 @@ impl Red {
         self.curve.set_max_p(max_p);
     }
 
-    /// `avg` at `now`, when `queue` waits.
-    pub(crate) fn average(&mut self, queue: QueueState, now: Time) -> f64 {
+    pub(crate) fn average(&self) -> f64 {
+        self.avg.get()
+    }
+
+    /// Bring the average of an idle queue up to `now`.
+    #[inline]
+    pub(crate) fn age(&mut self, queue: QueueState, now: Time) {
         if queue.packets == 0 {
             self.avg.age(now);
         }
-        self.avg.get()
     }
 
     /// Is this packet signalled, when `avg` is above `min_th`?
     #[inline]
     fn strikes(&mut self, pkt: &Packet, avg: f64) -> bool {
-        let p_b = self.curve.p_b(avg);
-        if p_b >= 1.0 {
+        if self.curve.is_full(avg) {
             self.count = Some(0.0);
             return true;
         }
@@ -134,11 +136,11 @@ impl Red {
             self.count = Some(after);
             return false;
         };
-        let p_b = p_b * before;
+        let p_b = self.curve.p_b(avg) * before;
         let n = count + after;
-        // p_a = p_b / rest
+        // p_a = p_b / rest, scaled by what size is left
         let rest = self.spacing.rest(count, n, p_b);
-        let strikes = p_b >= rest || strikes(p_b / rest * after, &mut self.rng);
+        let strikes = rest.is_some_and(|rest| p_b >= rest || strikes(p_b * after, rest, &mut self.rng));
         self.count = Some(if strikes { 0.0 } else { n });
         strikes
     }
@@ -148,7 +150,7 @@ impl Red {
     fn signal(&self, avg: f64) -> Verdict {
         let drops = match self.ecn_policy {
             EcnPolicy::DropAboveMax => avg >= self.max_th,
-            EcnPolicy::MarkInGentle => self.curve.p_b(avg) >= 1.0,
+            EcnPolicy::MarkInGentle => self.curve.is_full(avg),
             EcnPolicy::Mark => false,
         };
         if drops { Verdict::Drop } else { Verdict::Mark }
@@ -158,9 +160,7 @@ impl Red {
 impl Aqm for Red {
     #[inline]
     fn on_enqueue(&mut self, pkt: &Packet, queue: QueueState, now: Time) -> Verdict {
-        if queue.packets == 0 {
-            self.avg.age(now);
-        }
+        self.age(queue, now);
         let avg = self.avg.sample(self.measure.queue(queue));
         if avg < self.min_th || queue.packets <= 1 {
             self.count = None;

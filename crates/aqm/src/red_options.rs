@@ -33,14 +33,14 @@ pub enum Spacing {
 
 impl Spacing {
     /// The divisor that makes of `p_b` the probability of this packet, when `count` passed since the last signal and
-    /// `n` is that and this packet.
+    /// `n` is that and this packet; `None` while no packet is signalled.
     #[inline]
-    pub(crate) fn rest(self, count: f64, n: f64, p_b: f64) -> f64 {
+    pub(crate) fn rest(self, count: f64, n: f64, p_b: f64) -> Option<f64> {
         match self {
-            Spacing::Uniform => 1.0 - count * p_b,
-            Spacing::Wait if n * p_b < 1.0 => f64::INFINITY,
-            Spacing::Wait | Spacing::Altq => 2.0 - n * p_b,
-            Spacing::Geometric => 1.0,
+            Spacing::Uniform => Some(1.0 - count * p_b),
+            Spacing::Wait if n * p_b < 1.0 => None,
+            Spacing::Wait | Spacing::Altq => Some(2.0 - n * p_b),
+            Spacing::Geometric => Some(1.0),
         }
     }
 }

@@ -98,7 +98,7 @@ impl Aqm for Rem {
     fn on_enqueue(&mut self, pkt: &Packet, _queue: QueueState, _now: Time) -> Verdict {
         let size = self.measure.packet(pkt);
         self.x += size;
-        if strikes(self.p * size, &mut self.rng) { Verdict::Mark } else { Verdict::Pass }
+        if strikes(self.p * size, 1.0, &mut self.rng) { Verdict::Mark } else { Verdict::Pass }
     }
 
     fn poll_timeout(&self) -> Option<Time> {

@@ -39,8 +39,8 @@ pub trait Laboratory: Send {
     /// When the run ends: warm-up and measured window.
     fn end(&self) -> Time;
 
-    /// Rows of the time series since they were last taken.
-    fn take_tables(&mut self) -> Tables;
+    /// Rows of the time series, to be taken out.
+    fn tables(&mut self) -> &mut Tables;
 
     /// The histogram of response times so far.
     fn response_times(&self) -> Vec<ResponseBin>;
@@ -463,8 +463,8 @@ impl<A: Aqm + Send> Laboratory for Engine<A> {
         self.end
     }
 
-    fn take_tables(&mut self) -> Tables {
-        std::mem::take(&mut self.tables)
+    fn tables(&mut self) -> &mut Tables {
+        &mut self.tables
     }
 
     fn response_times(&self) -> Vec<ResponseBin> {

@@ -118,6 +118,10 @@ impl Profile {
         if self.ack_every == 0 {
             return Err(("ack_every", "must be at least 1 segment, got 0".into()));
         }
+        if self.syn_ack_retransmits > 16 {
+            let message = format!("must be at most 16, got {}", self.syn_ack_retransmits);
+            return Err(("syn_ack_retransmits", message));
+        }
         for (field, table) in [("syn_backoff", &self.syn_backoff), ("data_backoff", &self.data_backoff)] {
             if table.is_empty() || table.contains(&0) {
                 return Err((field, "must be a list of factors above 0".into()));

@@ -55,8 +55,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("{rtt} round-trip times, {per_side} users a side, seed {seed}, {MEASURED} s measured");
     tally.print(f64::from(per_side));
     println!("Hurst parameter by aggregated variance of response bytes:");
-    for (low, high) in [(0.2, 10.0), (1.0, 50.0), (10.0, 200.0)] {
-        println!("{:>40} {:10.2}", format!("{low} to {high} s"), hurst(&driver.network.bytes, low, high));
+    for (low, high) in [(2, 100), (10, 500), (100, 2000)] {
+        let name = format!("{} to {} s", low as f64 / 10.0, high / 10);
+        println!("{name:>40} {:10.2}", hurst(&driver.network.bytes, low, high));
     }
     Ok(())
 }
@@ -90,7 +91,8 @@ impl Network for Rounds {
 
 impl Rounds {
     fn count(&mut self, at: Time, bytes: u64) {
-        let bin = (at.as_nanos() / 100_000_000).checked_sub(WARM_UP * 10).and_then(|bin| usize::try_from(bin).ok());
+        let bin =
+            (at.as_nanos() / 100_000_000).checked_sub(WARM_UP * 10).and_then(|bin| usize::try_from(bin).ok());
         if let Some(sum) = bin.and_then(|bin| self.bytes.get_mut(bin)) {
             *sum += bytes;
         }
@@ -152,14 +154,18 @@ impl Tally {
         row("seconds per exchange per user", 2.0 * per_side * MEASURED as f64 / n);
         row("mean response, bytes", responses as f64 / n);
         row("mean request, bytes", self.requests as f64 / n);
-        for p in [0.5, 0.9, 0.99, 0.999] {
-            row(&format!("{} % of responses at most, bytes", 100.0 * p), self.sizes[(p * n) as usize] as f64);
+        for per_mille in [500, 900, 990, 999] {
+            let size = self.sizes[self.sizes.len() * per_mille / 1000];
+            row(&format!("{} % of responses at most, bytes", per_mille as f64 / 10.0), size as f64);
         }
         let above = |size: u64| (self.sizes.len() - self.sizes.partition_point(|&s| s <= size)) as f64;
         row("responses above 10 MB", above(10_000_000));
         row("responses above 100 MB", above(100_000_000));
         row("connections per exchange", self.connections as f64 / n);
-        row("persistent: % of connections", self.persistent_connections as f64 / self.connections as f64 * 100.0);
+        row(
+            "persistent: % of connections",
+            self.persistent_connections as f64 / self.connections as f64 * 100.0,
+        );
         row("persistent: % of objects", self.persistent_exchanges as f64 / n * 100.0);
         row("persistent: % of bytes", self.persistent_bytes as f64 / responses as f64 * 100.0);
         row("exchanges per page", n / self.pages as f64);
@@ -181,23 +187,24 @@ impl Tally {
     }
 }
 
-/// H = 1 + s/2, where s is the slope of ln(variance of block means) over ln(block length), from `low` to `high`
-/// seconds, over blocks of tenths of a second.
-fn hurst(bytes: &[u64], low: f64, high: f64) -> f64 {
-    let points: Vec<(f64, f64)> = (0..12)
-        .map(|i| {
-            let seconds = low * libm::pow(high / low, f64::from(i) / 11.0);
-            let length = (seconds * 10.0).round() as usize;
-            let means: Vec<f64> =
-                bytes.chunks_exact(length).map(|block| block.iter().sum::<u64>() as f64 / length as f64).collect();
-            let mean = means.iter().sum::<f64>() / means.len() as f64;
-            let variance = means.iter().map(|m| (m - mean).powi(2)).sum::<f64>() / (means.len() - 1) as f64;
-            (libm::log(length as f64), libm::log(variance))
-        })
+/// H = 1 + s/2, where s is the slope of ln(variance of block means) over ln(block length), for blocks of `shortest`
+/// tenths of a second, half as many again and so on up to `longest`.
+fn hurst(bytes: &[u64], shortest: usize, longest: usize) -> f64 {
+    let lengths = std::iter::successors(Some(shortest), |length| Some(length.div_ceil(2) + length));
+    let points: Vec<(f64, f64)> = lengths
+        .take_while(|&length| length <= longest)
+        .map(|length| (libm::log(length as f64), libm::log(variance_of_means(bytes, length))))
         .collect();
     let n = points.len() as f64;
-    let (mx, my) = (points.iter().map(|p| p.0).sum::<f64>() / n, points.iter().map(|p| p.1).sum::<f64>() / n);
-    let slope = points.iter().map(|p| (p.0 - mx) * (p.1 - my)).sum::<f64>()
-        / points.iter().map(|p| (p.0 - mx).powi(2)).sum::<f64>();
-    1.0 + slope / 2.0
+    let (x, y) = (points.iter().map(|p| p.0).sum::<f64>() / n, points.iter().map(|p| p.1).sum::<f64>() / n);
+    let covariance: f64 = points.iter().map(|p| (p.0 - x) * (p.1 - y)).sum();
+    let variance: f64 = points.iter().map(|p| (p.0 - x).powi(2)).sum();
+    1.0 + covariance / variance / 2.0
+}
+
+fn variance_of_means(bytes: &[u64], length: usize) -> f64 {
+    let means: Vec<f64> =
+        bytes.chunks_exact(length).map(|block| block.iter().sum::<u64>() as f64 / length as f64).collect();
+    let mean = means.iter().sum::<f64>() / means.len() as f64;
+    means.iter().map(|m| (m - mean).powi(2)).sum::<f64>() / (means.len() - 1) as f64
 }

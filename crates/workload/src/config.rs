@@ -69,7 +69,7 @@ pub struct WebConfig {
     pub max_parallel: DiscreteConfig,
     /// Time from the end of one page to the start of the next, in seconds.
     pub think_seconds: QuantileConfig,
-    /// Mean time to fetch a page without congestion, in mean round-trip times. Used only to start the users in
+    /// Mean time to fetch a page without congestion, in round-trip times. Used only to start the users in
     /// equilibrium.
     pub page_round_trips: f64,
 }

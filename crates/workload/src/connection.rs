@@ -22,11 +22,12 @@ pub struct Exchange {
 /// Everything drawn for it comes from a random stream of its own, in a fixed order: minimum round-trip time, whether
 /// it is persistent, and the sizes of each exchange in turn.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "four independent facts, a byte each")]
 pub struct Connection {
     stream: Stream,
     number: u64,
     min_rtt: Duration,
-    /// When connect() was called (first exchange) or the request written (later ones).
+    /// When `connect()` was called (first exchange) or the request written (later ones).
     pub(crate) started: Time,
     request: u32,
     response: u32,

@@ -57,6 +57,8 @@ impl Sampler {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::{RttConfig, RttDistribution, WebConfig};
 
@@ -107,6 +109,25 @@ mod tests {
                     (share - u).abs() < error,
                     "{name}: {share} of the draws at or below {value}, not {u}"
                 );
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_table_is_refused_or_draws_between_its_first_and_last_value(
+            mut nodes in prop::collection::vec((0.0..1.1f64, -1.0..9.0f64), 1..6), sort: bool, u in 0.0..1.0f64,
+        ) {
+            if sort {
+                nodes[0].0 = 0.0;
+                nodes.sort_by(|a, b| a.0.total_cmp(&b.0));
+            }
+            let nodes: Vec<[f64; 2]> = nodes.iter().map(|&(u, e)| [u, libm::exp10(e)]).collect();
+            let config = RttConfig { source: String::new(), distribution: RttDistribution::QuantilesMs(nodes.clone()) };
+            if config.check().is_ok() {
+                let (first, last) = (nodes[0][1], nodes[nodes.len() - 1][1]);
+                let value = Sampler::new(Quantile::new(&nodes)).value(u);
+                prop_assert!(0.999_999 * first <= value && value <= 1.000_001 * last, "{value}");
             }
         }
     }

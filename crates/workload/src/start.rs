@@ -20,14 +20,16 @@ impl Web {
 
     /// Seconds to the first page.
     fn first_wake(&self, stream: &mut Stream) -> f64 {
+        // The span around a random instant is length-biased, and the instant uniform in it.
+        let (piece, within, passed) = (stream.uniform(), stream.uniform(), stream.uniform());
         // P(thinking) = E[think] / (E[think] + E[page])
-        let think = self.think_exact.mean();
-        if stream.uniform() < think / (think + self.page_time) {
-            // The think time around a random instant is length-biased, and the instant uniform in it.
-            self.think_exact.length_biased(stream.uniform(), stream.uniform()) * stream.uniform()
+        let (think, page) = (self.think_exact.mean(), self.page_round_trips * self.rtt.mean());
+        if stream.uniform() < think / (think + page) {
+            self.think_exact.length_biased(piece, within) * passed
         } else {
-            // The rest of a page, its length taken as constant, and a whole think time.
-            self.page_time * stream.uniform() + self.think_exact.value(stream.uniform())
+            // The rest of a page, which takes so many times its round-trip time, and a whole think time.
+            let page = self.page_round_trips * self.rtt.length_biased(piece, within);
+            page * passed + self.think_exact.value(stream.uniform())
         }
     }
 }

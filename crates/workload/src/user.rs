@@ -85,7 +85,8 @@ pub struct Completed {
     pub request: Bytes,
     /// Size of the response.
     pub response: Bytes,
-    /// When the user began to wait: connect() for the first exchange of a connection, else the write of the request.
+    /// When the user began to wait: `connect()` for the first exchange of a connection, the write of the request for
+    /// later ones.
     pub started: Time,
     /// From `started` to the last byte of the response.
     pub response_time: Duration,
@@ -278,3 +279,6 @@ impl Web {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -17,8 +17,9 @@ pub struct Web {
     pub(crate) max_parallel: Discrete,
     /// The exact distribution of think times, which the start in equilibrium needs.
     pub(crate) think_exact: Quantile,
-    /// Mean time to fetch a page on an idle network.
-    pub(crate) page_time: f64,
+    /// Round trips that a page takes on an idle network.
+    pub(crate) page_round_trips: f64,
+    pub(crate) rtt: Rtt,
     think: Sampler,
     request: Sampler,
     top_level: ResponseSize,
@@ -26,7 +27,6 @@ pub struct Web {
     persistent: Prob,
     requests_per_persistent_connection: Sampler,
     pages_per_visit: Sampler,
-    rtt: Rtt,
 }
 
 impl Web {
@@ -34,7 +34,6 @@ impl Web {
     pub fn new(config: &WebConfig, rtt: &RttConfig, seed: u64) -> Result<Web, ConfigError> {
         config.check()?;
         rtt.check()?;
-        let rtt = Rtt::new(&rtt.distribution);
         let think_exact = Quantile::new(&config.think_seconds.nodes);
         let cap = config.persistent_response_cap_bytes;
         Ok(Web {
@@ -42,7 +41,8 @@ impl Web {
             embedded_per_page: Discrete::new(&config.embedded_per_page),
             servers_per_page: Discrete::new(&config.servers_per_page),
             max_parallel: Discrete::new(&config.max_parallel),
-            page_time: config.page_round_trips * rtt.mean_ms() * 1e-3,
+            page_round_trips: config.page_round_trips,
+            rtt: Rtt::new(&rtt.distribution),
             think: Sampler::new(think_exact.clone()),
             think_exact,
             request: sampler(&config.request_bytes),
@@ -51,7 +51,6 @@ impl Web {
             persistent: Prob::clamped(config.persistent_probability),
             requests_per_persistent_connection: sampler(&config.requests_per_persistent_connection),
             pages_per_visit: sampler(&config.pages_per_visit),
-            rtt,
         })
     }
 
@@ -110,38 +109,51 @@ impl ResponseSize {
     }
 }
 
-/// Minimum round-trip times in milliseconds.
+/// Minimum round-trip times.
 #[derive(Clone, Debug)]
-enum Rtt {
-    Uniform { min: u32, max: u32 },
-    Quantiles { sampler: Box<Sampler>, mean: f64 },
+pub(crate) enum Rtt {
+    UniformMs { min: u32, max: u32 },
+    QuantilesMs { sampler: Box<Sampler>, exact: Quantile },
 }
 
 impl Rtt {
     fn new(distribution: &RttDistribution) -> Rtt {
         match distribution {
-            RttDistribution::UniformMs { min, max } => Rtt::Uniform { min: *min, max: *max },
+            RttDistribution::UniformMs { min, max } => Rtt::UniformMs { min: *min, max: *max },
             RttDistribution::QuantilesMs(nodes) => {
                 let exact = Quantile::new(nodes);
-                Rtt::Quantiles { mean: exact.mean(), sampler: Box::new(Sampler::new(exact)) }
+                Rtt::QuantilesMs { sampler: Box::new(Sampler::new(exact.clone())), exact }
             }
-        }
-    }
-
-    fn mean_ms(&self) -> f64 {
-        match self {
-            Rtt::Uniform { min, max } => f64::midpoint(f64::from(*min), f64::from(*max)),
-            Rtt::Quantiles { mean, .. } => *mean,
         }
     }
 
     #[inline]
     fn draw(&self, stream: &mut Stream) -> Duration {
         match self {
-            Rtt::Uniform { min, max } => {
+            Rtt::UniformMs { min, max } => {
                 Duration::from_millis(u64::from(*min) + stream.below(u64::from(max - min) + 1))
             }
-            Rtt::Quantiles { sampler, .. } => Duration::from_secs_f64(sampler.draw(stream) * 1e-3),
+            Rtt::QuantilesMs { sampler, .. } => Duration::from_secs_f64(sampler.draw(stream) * 1e-3),
+        }
+    }
+
+    /// The mean, in seconds.
+    pub(crate) fn mean(&self) -> f64 {
+        match self {
+            Rtt::UniformMs { min, max } => f64::midpoint(f64::from(*min), f64::from(*max)) * 1e-3,
+            Rtt::QuantilesMs { exact, .. } => exact.mean() * 1e-3,
+        }
+    }
+
+    /// A draw in seconds from the length-biased distribution, by two uniform draws; see [`Quantile::length_biased`].
+    pub(crate) fn length_biased(&self, u: f64, v: f64) -> f64 {
+        match self {
+            Rtt::UniformMs { min, max } => {
+                // The density x / ∫x dx gives F(x) = (x^2 - min^2) / (max^2 - min^2).
+                let (min, max) = (f64::from(*min), f64::from(*max));
+                (min * min + u * (max * max - min * min)).sqrt() * 1e-3
+            }
+            Rtt::QuantilesMs { exact, .. } => exact.length_biased(u, v) * 1e-3,
         }
     }
 }

@@ -6,13 +6,13 @@ use aqmlab_units::Stream;
 use super::red::Red;
 use super::{Oracle, Seen};
 
-pub struct Ared {
+pub(crate) struct Ared {
     red: Red,
     config: AredConfig,
 }
 
 impl Ared {
-    pub fn new(config: &AredConfig, rng: Stream) -> Ared {
+    pub(crate) fn new(config: &AredConfig, rng: Stream) -> Ared {
         let red = RedConfig {
             min_th: config.min_th.expect("resolved"),
             max_th: config.max_th.expect("resolved"),

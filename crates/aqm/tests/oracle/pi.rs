@@ -5,7 +5,7 @@ use aqmlab_units::Stream;
 
 use super::{Oracle, Seen, drawn};
 
-pub struct Pi {
+pub(crate) struct Pi {
     config: PiConfig,
     p: f64,
     q_old: f64,
@@ -13,7 +13,7 @@ pub struct Pi {
 }
 
 impl Pi {
-    pub fn new(config: &PiConfig, rng: Stream) -> Pi {
+    pub(crate) fn new(config: &PiConfig, rng: Stream) -> Pi {
         Pi { config: config.clone(), p: 0.0, q_old: 0.0, rng }
     }
 }
@@ -37,14 +37,7 @@ impl Oracle for Pi {
             Mode::Byte => seen.bytes / self.config.mean_packet.as_f64(),
         };
         let PiConfig { a, b, q_ref, .. } = self.config;
-        let mut p = self.p + a * (q - q_ref) - b * (self.q_old - q_ref);
-        if p < 0.0 {
-            p = 0.0;
-        }
-        if p > 1.0 {
-            p = 1.0;
-        }
-        self.p = p;
+        self.p = (self.p + a * (q - q_ref) - b * (self.q_old - q_ref)).clamp(0.0, 1.0);
         self.q_old = q;
     }
 

@@ -6,10 +6,10 @@ use aqmlab_units::Stream;
 
 use super::{Oracle, Seen, capacity, drawn};
 
-pub struct Red {
-    pub config: RedConfig,
-    pub max_p: f64,
-    pub avg: f64,
+pub(crate) struct Red {
+    pub(crate) config: RedConfig,
+    pub(crate) max_p: f64,
+    pub(crate) avg: f64,
     /// Packets (or bytes over the mean packet) since the last signal; -1 below `min_th`.
     count: f64,
     idle: bool,
@@ -18,7 +18,7 @@ pub struct Red {
 }
 
 impl Red {
-    pub fn new(config: &RedConfig, rng: Stream) -> Red {
+    pub(crate) fn new(config: &RedConfig, rng: Stream) -> Red {
         Red {
             config: config.clone(),
             max_p: config.max_p.get(),
@@ -31,7 +31,7 @@ impl Red {
     }
 
     /// (1-w)^m, as if m packets had been sent since the queue became empty.
-    pub fn age(&mut self, now: f64) {
+    pub(crate) fn age(&mut self, now: f64) {
         if self.idle {
             let m = (now - self.idle_since) * capacity(self.config.mean_packet.as_f64());
             self.avg *= libm::pow(1.0 - self.config.w_q, m);

@@ -5,7 +5,7 @@ use aqmlab_units::Stream;
 
 use super::{Oracle, Seen, capacity, drawn};
 
-pub struct Rem {
+pub(crate) struct Rem {
     config: RemConfig,
     price: f64,
     arrived: f64,
@@ -13,7 +13,7 @@ pub struct Rem {
 }
 
 impl Rem {
-    pub fn new(config: &RemConfig, rng: Stream) -> Rem {
+    pub(crate) fn new(config: &RemConfig, rng: Stream) -> Rem {
         Rem { config: config.clone(), price: 0.0, arrived: 0.0, rng }
     }
 

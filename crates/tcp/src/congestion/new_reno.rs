@@ -2,7 +2,8 @@
 //!
 //! Sources: RFC 5681 §3.1-3.2, RFC 6582 §3.2, RFC 3168 §6.1.2; the window counts in bytes and grows per
 //! acknowledgement. Differs from RFC 5681 (4): the threshold after a loss is half of min(cwnd, peer's window), as
-//! in 4.4BSD, not half of the flight size.
+//! in 4.4BSD, not half of the flight size. Differs from RFC 3168: an echo at a window of one segment leaves that one,
+//! where the RFC would have the sender wait for its timer.
 
 use super::{Ack, CongestionControl};
 

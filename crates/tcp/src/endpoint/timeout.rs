@@ -27,7 +27,7 @@ impl<C: CongestionControl> Endpoint<C> {
         if now >= self.idle_since + profile.connect_timeout {
             return self.abort();
         }
-        self.timeouts += 1;
+        self.timeouts = self.timeouts.saturating_add(1);
         self.pending.set(Pending::SYN);
         self.arm_retransmit_timer(now, profile);
     }

@@ -1,5 +1,7 @@
 //! A driver for users on a network without queues: each connection gets the delays that a [`Network`] says.
 
+#![allow(dead_code, reason = "each program that includes this driver needs a part of it")]
+
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -7,7 +9,7 @@ use aqmlab_units::{Duration, Time};
 use aqmlab_workload::{Action, Connection, ConnectionId, Event, User, Web};
 
 /// How a network serves connections.
-pub trait Network {
+pub(crate) trait Network {
     /// The handshake of `connection`, begun at `now`.
     fn connect(&mut self, connection: &Connection, now: Time) -> Outcome;
     /// The exchange of `connection`, its request written at `now`. `window` is the network's own note about the
@@ -16,28 +18,27 @@ pub trait Network {
 }
 
 /// The end of a handshake or an exchange.
-pub enum Outcome {
+pub(crate) enum Outcome {
     /// Done after this time.
     Done(Duration),
     /// The connection breaks after this time.
-    #[allow(dead_code, reason = "not every user of this driver breaks connections")]
     Broken(Duration),
 }
 
 /// An action as the driver carries it out.
-pub struct Seen<'a> {
-    pub now: Time,
+pub(crate) struct Seen<'a> {
+    pub(crate) now: Time,
     /// The index of the user.
-    pub user: usize,
+    pub(crate) user: usize,
     /// The connection whose event caused the action; none when the user woke.
-    pub connection: Option<&'a Connection>,
-    pub action: &'a Action,
+    pub(crate) connection: Option<&'a Connection>,
+    pub(crate) action: &'a Action,
 }
 
 /// Users, their connections and what happens next.
-pub struct Driver<'a, N> {
+pub(crate) struct Driver<'a, N> {
     web: &'a Web,
-    pub network: N,
+    pub(crate) network: N,
     users: Vec<User>,
     connections: Vec<Slot>,
     free: Vec<u32>,
@@ -63,7 +64,7 @@ enum Happening {
 
 impl<'a, N: Network> Driver<'a, N> {
     /// The first `users` users of `web` on `network`.
-    pub fn new(web: &'a Web, network: N, users: u32) -> Driver<'a, N> {
+    pub(crate) fn new(web: &'a Web, network: N, users: u32) -> Driver<'a, N> {
         let mut driver = Driver {
             web,
             network,
@@ -83,7 +84,7 @@ impl<'a, N: Network> Driver<'a, N> {
     }
 
     /// Live until `end`; every action is shown to `observe`.
-    pub fn run(&mut self, end: Time, mut observe: impl FnMut(&Seen)) {
+    pub(crate) fn run(&mut self, end: Time, mut observe: impl FnMut(&Seen)) {
         while let Some(&Reverse((now, _, happening))) = self.agenda.peek()
             && now < end
         {
@@ -104,6 +105,14 @@ impl<'a, N: Network> Driver<'a, N> {
                 }
             }
         }
+    }
+
+    /// Exchanges begun and not yet over.
+    pub(crate) fn in_progress(&self) -> usize {
+        let all = self.connections.iter().filter(|slot| !slot.connection.is_idle()).count();
+        let gone =
+            self.free.iter().filter(|&&id| !self.connections[id as usize].connection.is_idle()).count();
+        all - gone
     }
 
     fn tell(&mut self, id: u32, event: Event, now: Time, observe: &mut impl FnMut(&Seen)) {

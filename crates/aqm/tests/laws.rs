@@ -1,0 +1,223 @@
+//! What must hold for every law, and what each control law promises.
+
+mod common;
+
+use aqmlab_aqm::{
+    Admission, Aqm, Ared, AredConfig, Ecn, EcnPolicy, Gate, Limit, LinkContext, Pi, PiConfig, QueueConfig,
+    QueueState, Red, RedConfig, Rem, RemConfig, Verdict, Visitor,
+};
+use aqmlab_units::{Bytes, Prob, Stream, Time};
+use common::{link, packet, rng, walk};
+
+/// The value that `law` shows under `name`.
+fn probed(law: &impl Aqm, name: &str) -> f64 {
+    let mut found = None;
+    law.probe(&mut |shown, value| {
+        if shown == name {
+            found = Some(value);
+        }
+    });
+    found.expect("the law shows this variable")
+}
+
+/// Each law, with settings under which it soon has something to signal.
+fn eager() -> Vec<QueueConfig> {
+    let red = RedConfig { min_th: 2.0, max_th: 10.0, w_q: 0.2, ..RedConfig::default() };
+    let ared = AredConfig { min_th: Some(2.0), max_th: Some(10.0), w_q: Some(0.2), ..AredConfig::default() };
+    vec![
+        QueueConfig::Red(red),
+        QueueConfig::Ared(ared),
+        QueueConfig::Pi(PiConfig { q_ref: 2.0, a: 0.02, b: 0.01, ..PiConfig::default() }),
+        QueueConfig::Rem(RemConfig { q_ref: 2.0, gamma: 1.0, ..RemConfig::default() }),
+    ]
+}
+
+struct MarksAndDrops;
+
+impl Visitor for MarksAndDrops {
+    type Output = ();
+
+    fn visit<A: Aqm + Send + 'static>(self, make: impl Fn(Stream) -> A) {
+        let mut capable = Gate::new(make(rng()), Limit::Packets(100));
+        let mut not = Gate::new(make(rng()), Limit::Packets(100));
+        let marked = walk(&mut capable, Ecn::Ect0);
+        let dropped = walk(&mut not, Ecn::NotEct);
+        for (step, (with, without)) in marked.into_iter().zip(dropped).enumerate() {
+            match (with, without) {
+                (Admission::Marked, Admission::DroppedByLaw) => {}
+                _ => assert_eq!(with, without, "step {step}"),
+            }
+        }
+        assert!(capable.counters.marked > 100, "the walk gives the law reason to signal");
+    }
+}
+
+#[test]
+fn a_packet_is_marked_exactly_where_it_would_be_dropped_without_ecn() {
+    for config in eager() {
+        config.visit(&link(), MarksAndDrops);
+    }
+}
+
+#[test]
+fn what_ecn_capable_packets_suffer_above_max_th_is_the_policys_choice() {
+    let verdict = |ecn_policy, packets: u32| {
+        let config = RedConfig {
+            min_th: 5.0,
+            max_th: 15.0,
+            w_q: 1.0,
+            max_p: Prob::ONE,
+            ecn_policy,
+            ..RedConfig::default()
+        };
+        let mut red = Red::new(&config, &link(), rng());
+        let queue = QueueState { packets, bytes: Bytes::new(500 * u64::from(packets)) };
+        let mut judge = || red.on_enqueue(&packet(500, Ecn::Ect0), queue, Time::ZERO);
+        let _first_crossing = judge();
+        (0..20).map(|_| judge()).find(|verdict| *verdict != Verdict::Pass).expect("p_b is at least one half")
+    };
+    let policies = [EcnPolicy::DropAboveMax, EcnPolicy::MarkInGentle, EcnPolicy::Mark];
+    assert_eq!(policies.map(|policy| verdict(policy, 12)), [Verdict::Mark; 3], "between the thresholds");
+    assert_eq!(
+        policies.map(|policy| verdict(policy, 20)),
+        [Verdict::Drop, Verdict::Mark, Verdict::Mark],
+        "in the gentle region"
+    );
+    assert_eq!(
+        policies.map(|policy| verdict(policy, 30)),
+        [Verdict::Drop, Verdict::Drop, Verdict::Mark],
+        "from twice max_th on"
+    );
+}
+
+#[test]
+fn nothing_is_signalled_while_at_most_one_packet_waits() {
+    let config = RedConfig { min_th: 0.0, max_th: 0.1, w_q: 1.0, ..RedConfig::default() };
+    let mut red = Red::new(&config, &link(), rng());
+    let queue = QueueState { packets: 1, bytes: Bytes::new(500) };
+    for _ in 0..100 {
+        assert_eq!(red.on_enqueue(&packet(500, Ecn::NotEct), queue, Time::ZERO), Verdict::Pass);
+    }
+}
+
+#[test]
+fn byte_mode_spares_small_packets_in_proportion() {
+    let config = PiConfig { q_ref: 0.0, a: 0.011, b: 0.01, ..PiConfig::default() };
+    let mut pi = Pi::new(&config, &link(), rng());
+    // One sample of five mean packets sets p = 5 a.
+    let queue = QueueState { packets: 5, bytes: Bytes::new(2500) };
+    pi.on_timeout(queue, pi.poll_timeout().unwrap());
+    let p = probed(&pi, "p");
+    assert!((p - 0.055).abs() < 1e-12);
+    for (size, expected) in [(40, p * 0.08), (500, p), (1500, p * 3.0)] {
+        let n = 100_000;
+        let signals =
+            (0..n).filter(|_| pi.on_enqueue(&packet(size, Ecn::NotEct), queue, Time::ZERO) != Verdict::Pass);
+        let share = signals.count() as f64 / f64::from(n);
+        let error = (expected * (1.0 - expected) / f64::from(n)).sqrt();
+        assert!((share - expected).abs() < 4.0 * error, "{size} B: {share}, not {expected}");
+    }
+}
+
+/// A fluid queue: `excess` times the link's capacity arrives, less what is signalled (as if dropped). Returns the queue
+/// in packets and p after so many seconds.
+fn fluid<A: Aqm>(law: &mut A, excess: f64, secs: f64) -> (f64, f64) {
+    let c = link().packets_per_sec(Bytes::new(500));
+    let (mut q, mut last) = (0.0_f64, Time::ZERO);
+    while last.as_secs_f64() < secs {
+        let now = law.poll_timeout().expect("a control law samples");
+        let p = probed(law, "p");
+        q = (q + (excess * (1.0 - p) - 1.0) * c * (now - last).as_secs_f64()).max(0.0);
+        let bytes = Bytes::new(to_whole(500.0 * q));
+        law.on_timeout(
+            QueueState {
+                packets: u32::try_from(to_whole(q)).expect("a queue of less than four billion"),
+                bytes,
+            },
+            now,
+        );
+        last = now;
+    }
+    (q, probed(law, "p"))
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "queues are small and not negative"
+)]
+fn to_whole(x: f64) -> u64 {
+    x.round() as u64
+}
+
+#[test]
+fn pi_integrates_until_the_queue_stands_at_its_reference() {
+    for (excess, q_ref) in [(1.05, 24.0), (1.3, 240.0)] {
+        let mut pi = Pi::new(&PiConfig { q_ref, ..PiConfig::default() }, &link(), rng());
+        let (q, p) = fluid(&mut pi, excess, 200.0);
+        assert!((q - q_ref).abs() < 0.01 * q_ref, "the queue stands at {q}, not {q_ref}");
+        assert!((p - (1.0 - 1.0 / excess)).abs() < 1e-3, "p = {p} does not balance {excess}");
+    }
+}
+
+#[test]
+fn the_price_of_rem_rises_with_excess_arrivals_and_falls_to_zero_without() {
+    let mut rem = Rem::new(&RemConfig::default(), &link(), rng());
+    let mut price = 0.0;
+    let empty = QueueState::default();
+    for _ in 0..100 {
+        // 46.5 packets of 500 B fit into tau.
+        (0..60).for_each(|_| {
+            rem.on_enqueue(&packet(500, Ecn::NotEct), empty, Time::ZERO);
+        });
+        rem.on_timeout(QueueState { packets: 24, bytes: Bytes::new(12_000) }, rem.poll_timeout().unwrap());
+        let raised = probed(&rem, "price");
+        assert!(raised > price);
+        price = raised;
+    }
+    for _ in 0..100 {
+        rem.on_timeout(empty, rem.poll_timeout().unwrap());
+    }
+    assert_eq!((probed(&rem, "price"), probed(&rem, "p")), (0.0, 0.0));
+}
+
+/// `max_p` after each of 300 checks, when every arrival finds `packets` waiting.
+fn adapted(packets: u32) -> Vec<f64> {
+    let config =
+        AredConfig { min_th: Some(12.0), max_th: Some(36.0), w_q: Some(0.5), ..AredConfig::default() };
+    let mut ared = Ared::new(&config, &link(), rng());
+    let queue = QueueState { packets, bytes: Bytes::new(500 * u64::from(packets)) };
+    (0..300)
+        .map(|_| {
+            let now = ared.poll_timeout().expect("ARED checks its average");
+            (0..30).for_each(|_| {
+                ared.on_enqueue(&packet(500, Ecn::Ect0), queue, now);
+            });
+            ared.on_timeout(queue, now);
+            probed(&ared, "max_p")
+        })
+        .collect()
+}
+
+#[test]
+fn max_p_moves_towards_the_band_and_stops_at_its_bounds() {
+    let above = adapted(30);
+    assert!(above.is_sorted() && above[0] > 0.1, "a long queue raises max_p");
+    assert_eq!(above.last(), Some(&0.5));
+    let below = adapted(15);
+    assert!(below.is_sorted_by(|a, b| a >= b) && below[0] < 0.1, "a short queue lowers max_p");
+    assert_eq!(below.last(), Some(&0.01));
+    assert!(adapted(24).iter().all(|max_p| (max_p - 0.1).abs() < 1e-12), "inside the band nothing moves");
+}
+
+#[test]
+fn ared_finds_the_papers_thresholds_at_their_frame_size() {
+    // Le et al.: 60 and 180 packets, and a weight next to 1/16384 is 1/24000, at 521 B a frame.
+    let config = AredConfig { mean_packet: Bytes::new(521), ..AredConfig::default() };
+    let link = LinkContext { overhead: Bytes::ZERO, ..link() };
+    let resolved = config.resolve(&link).unwrap();
+    let (min_th, max_th, w_q) = (resolved.min_th.unwrap(), resolved.max_th.unwrap(), resolved.w_q.unwrap());
+    assert!((min_th - 60.0).abs() < 0.1 && (max_th - 180.0).abs() < 0.1);
+    assert!((1.0 / w_q - 24_000.0).abs() < 10.0);
+    assert_eq!(resolved.resolve(&link), Ok(resolved), "what is resolved stays as it is");
+}

@@ -1,0 +1,110 @@
+//! `aqmlab._core`: a spec goes in as JSON, Arrow tables come out. What each function means to a Python user is said
+//! in `_core.pyi`.
+
+mod tables;
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use aqmlab_sim::{Laboratory, Spec, build};
+use aqmlab_tcp::Profile;
+use aqmlab_units::Duration;
+use pyo3::create_exception;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use serde::Serialize;
+
+use crate::tables::PyRecordBatch;
+
+create_exception!(_core, SpecError, PyValueError, "A mistake in a spec.");
+
+fn parse(spec_json: &str) -> PyResult<Spec> {
+    Spec::from_json(spec_json).map_err(|error| SpecError::new_err(error.to_string()))
+}
+
+fn to_json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("our own types have a JSON form")
+}
+
+#[pyfunction]
+fn resolve(spec_json: &str) -> PyResult<String> {
+    Ok(to_json(&parse(spec_json)?))
+}
+
+#[pyfunction]
+fn catalogue() -> String {
+    to_json(&aqmlab_aqm::catalogue())
+}
+
+#[pyfunction]
+fn profiles() -> String {
+    to_json(&Profile::NAMES.map(|name| (name, Profile::named(name))).into_iter().collect::<BTreeMap<_, _>>())
+}
+
+#[pyfunction]
+fn engine_version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
+
+/// A run under way. The lock serialises callers; a run is used by one thread at a time.
+#[pyclass(frozen)]
+struct Simulation(Mutex<Box<dyn Laboratory>>);
+
+impl Simulation {
+    fn lock(&self) -> MutexGuard<'_, Box<dyn Laboratory>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl Simulation {
+    #[new]
+    fn new(resolved_json: &str, seed: u64) -> PyResult<Simulation> {
+        let laboratory = build(&parse(resolved_json)?, seed)
+            .map_err(|error| SpecError::new_err(error.to_string()))?;
+        Ok(Simulation(Mutex::new(laboratory)))
+    }
+
+    #[getter]
+    fn now(&self, py: Python<'_>) -> f64 {
+        py.detach(|| self.lock().now().as_secs_f64())
+    }
+
+    #[getter]
+    fn end(&self, py: Python<'_>) -> f64 {
+        py.detach(|| self.lock().end().as_secs_f64())
+    }
+
+    fn advance(&self, py: Python<'_>, seconds: f64) {
+        py.detach(|| {
+            let mut laboratory = self.lock();
+            let until = laboratory.now() + Duration::from_secs_f64(seconds);
+            laboratory.advance(until);
+        });
+    }
+
+    fn take(&self, py: Python<'_>, table: &str) -> PyResult<Option<PyRecordBatch>> {
+        let batch = py.detach(|| tables::take(self.lock().tables(), table));
+        let batch = batch.ok_or_else(|| PyValueError::new_err(format!("no table is called {table}")))?;
+        Ok((batch.num_rows() > 0).then_some(PyRecordBatch(batch)))
+    }
+
+    fn response_times(&self, py: Python<'_>) -> PyRecordBatch {
+        PyRecordBatch(py.detach(|| tables::response_times(&self.lock().response_times())))
+    }
+
+    fn summary(&self, py: Python<'_>) -> String {
+        py.detach(|| to_json(&self.lock().summary()))
+    }
+}
+
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("SpecError", module.py().get_type::<SpecError>())?;
+    module.add_class::<Simulation>()?;
+    module.add_class::<PyRecordBatch>()?;
+    module.add_function(wrap_pyfunction!(resolve, module)?)?;
+    module.add_function(wrap_pyfunction!(catalogue, module)?)?;
+    module.add_function(wrap_pyfunction!(profiles, module)?)?;
+    module.add_function(wrap_pyfunction!(engine_version, module)?)
+}

@@ -1,0 +1,113 @@
+//! The engine's columns as Arrow record batches; the data are moved, not copied.
+
+use std::sync::Arc;
+
+use aqmlab_sim::{ExchangeTable, LinkTable, QueueTable, ResponseBin, Tables};
+use arrow_array::ffi::to_ffi;
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, Float64Array, RecordBatch, StructArray, UInt8Array, UInt16Array, UInt32Array,
+    UInt64Array,
+};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+
+/// A table for any Arrow library, by the Arrow PyCapsule interface.
+#[pyclass(frozen, name = "RecordBatch")]
+pub(crate) struct PyRecordBatch(pub(crate) RecordBatch);
+
+#[pymethods]
+impl PyRecordBatch {
+    /// Schema and data as the capsules `arrow_schema` and `arrow_array`.
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_array__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
+        // The interface lets a producer that knows one schema only pass over the request.
+        drop(requested_schema);
+        let columns = StructArray::from(self.0.clone());
+        let (array, schema) =
+            to_ffi(&columns.to_data()).map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+        let schema = PyCapsule::new_with_value(py, schema, c"arrow_schema")?;
+        let array = PyCapsule::new_with_value(py, array, c"arrow_array")?;
+        Ok((schema, array))
+    }
+}
+
+/// The rows of one table since they were last taken; `None` when there is no such table.
+pub(crate) fn take(tables: &mut Tables, name: &str) -> Option<RecordBatch> {
+    match name {
+        "queue" => Some(queue(std::mem::take(&mut tables.queue))),
+        "link" => Some(link(std::mem::take(&mut tables.link))),
+        "exchanges" => Some(exchanges(std::mem::take(&mut tables.exchanges))),
+        _ => None,
+    }
+}
+
+fn queue(table: QueueTable) -> RecordBatch {
+    let fixed = [
+        ("time_s", array::<Float64Array, _>(table.time_s)),
+        ("direction", array::<UInt8Array, _>(table.direction)),
+        ("packets", array::<UInt32Array, _>(table.packets)),
+        ("bytes", array::<UInt64Array, _>(table.bytes)),
+    ];
+    let variables = table.variables.into_iter();
+    batch(fixed.into_iter().chain(variables.map(|(name, values)| (name, array::<Float64Array, _>(values)))))
+}
+
+fn link(table: LinkTable) -> RecordBatch {
+    batch([
+        ("time_s", array::<Float64Array, _>(table.time_s)),
+        ("direction", array::<UInt8Array, _>(table.direction)),
+        ("arrived", array::<UInt64Array, _>(table.arrived)),
+        ("packets", array::<UInt64Array, _>(table.packets)),
+        ("bytes", array::<UInt64Array, _>(table.bytes)),
+        ("drops", array::<UInt64Array, _>(table.drops)),
+        ("marks", array::<UInt64Array, _>(table.marks)),
+    ])
+}
+
+fn exchanges(table: ExchangeTable) -> RecordBatch {
+    batch([
+        ("start_s", array::<Float64Array, _>(table.start_s)),
+        ("response_time_ms", array::<Float64Array, _>(table.response_time_ms)),
+        ("request_bytes", array::<UInt32Array, _>(table.request_bytes)),
+        ("response_bytes", array::<UInt32Array, _>(table.response_bytes)),
+        ("side", array::<UInt8Array, _>(table.side)),
+        ("first_on_connection", array::<BooleanArray, _>(table.first_on_connection)),
+        ("persistent", array::<BooleanArray, _>(table.persistent)),
+        ("syn_retransmits", array::<UInt16Array, _>(table.syn_retransmits)),
+        ("timeouts", array::<UInt16Array, _>(table.timeouts)),
+        ("fast_retransmits", array::<UInt16Array, _>(table.fast_retransmits)),
+        ("ecn_reductions", array::<UInt16Array, _>(table.ecn_reductions)),
+    ])
+}
+
+/// The histogram of response times: bins `[time_low_ms, time_high_ms)` of responses of
+/// `[size_low_bytes, size_high_bytes)`.
+pub(crate) fn response_times(bins: &[ResponseBin]) -> RecordBatch {
+    let whole = |read: fn(&ResponseBin) -> u64| {
+        array::<UInt64Array, _>(bins.iter().map(read).collect::<Vec<u64>>())
+    };
+    let millis = |read: fn(&ResponseBin) -> u64| {
+        array::<Float64Array, _>(bins.iter().map(|bin| read(bin) as f64 * 1e-3).collect::<Vec<f64>>())
+    };
+    batch([
+        ("size_low_bytes", whole(|bin| bin.size_low)),
+        ("size_high_bytes", whole(|bin| bin.size_high)),
+        ("time_low_ms", millis(|bin| bin.time_low)),
+        ("time_high_ms", millis(|bin| bin.time_high + 1)),
+        ("count", whole(|bin| bin.count)),
+    ])
+}
+
+fn array<A: Array + From<V> + 'static, V>(values: V) -> ArrayRef {
+    Arc::new(A::from(values))
+}
+
+fn batch<'a>(columns: impl IntoIterator<Item = (&'a str, ArrayRef)>) -> RecordBatch {
+    let columns = columns.into_iter().map(|(name, array)| (name, array, false));
+    RecordBatch::try_from_iter_with_nullable(columns).expect("columns of one table have the same length")
+}

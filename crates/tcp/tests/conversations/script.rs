@@ -1,0 +1,232 @@
+//! A conversation with one endpoint, in the spirit of packetdrill.
+//!
+//! [`Conversation::at`] moves the clock, [`Conversation::gets`] gives the endpoint a segment, and
+//! [`Conversation::sends`] says exactly what it has sent in answer. A segment that is sent but not expected, or sent
+//! at another time than expected, fails the test at the next step or at its end.
+
+use std::mem::take;
+
+use aqmlab_tcp::{CongestionControl, Endpoint, Event, Flags, Profile, Segment, Seq, State};
+use aqmlab_units::{Duration, Time};
+
+/// The segment size of most conversations: numbers that are easy to read.
+pub(crate) const MSS: u16 = 1000;
+
+/// When the handshake of [`Conversation::client`] and [`Conversation::server`] is complete, in ms; their round trip.
+pub(crate) const OPENED: u64 = 100;
+
+/// FreeBSD 4.5 with segments of [`MSS`] bytes and windows large enough not to matter.
+pub(crate) fn profile() -> Profile {
+    Profile { mss: MSS, receive_window: 60_000, ..Profile::freebsd_4_5() }
+}
+
+/// The same with room for ten segments from the start: loss and marks without slow start before them.
+pub(crate) fn wide() -> Profile {
+    Profile { initial_window: 10, ..profile() }
+}
+
+pub(crate) fn syn() -> Segment {
+    Segment { flags: Flags::SYN, ..Segment::default() }
+}
+
+pub(crate) fn syn_ack() -> Segment {
+    Segment { ack: Seq::new(1), flags: Flags::SYN | Flags::ACK, ..Segment::default() }
+}
+
+/// A bare acknowledgement, from an end that has sent no data, of all up to `ack`.
+pub(crate) fn ack(ack: u32) -> Segment {
+    Segment { seq: Seq::new(1), ack: Seq::new(ack), flags: Flags::ACK, ..Segment::default() }
+}
+
+/// The data `seq..seq + len`, from an end that has received none.
+pub(crate) fn data(seq: u32, len: u16) -> Segment {
+    Segment { len, ..ack(1).numbered(seq) }
+}
+
+/// Full-sized segment number `k`, counted from 1.
+pub(crate) fn full(k: u32) -> Segment {
+    data(after(k - 1), MSS)
+}
+
+/// The number that follows full-sized segment `k`: what acknowledges it.
+pub(crate) fn after(k: u32) -> u32 {
+    1 + k * u32::from(MSS)
+}
+
+pub(crate) fn fin(seq: u32) -> Segment {
+    ack(1).numbered(seq).and(Flags::FIN)
+}
+
+/// What to say about a segment beyond its kind.
+pub(crate) trait Wording {
+    fn numbered(self, seq: u32) -> Segment;
+    fn acking(self, ack: u32) -> Segment;
+    fn and(self, flags: Flags) -> Segment;
+}
+
+impl Wording for Segment {
+    fn numbered(self, seq: u32) -> Segment {
+        Segment { seq: Seq::new(seq), ..self }
+    }
+
+    fn acking(self, ack: u32) -> Segment {
+        Segment { ack: Seq::new(ack), ..self }
+    }
+
+    fn and(self, flags: Flags) -> Segment {
+        Segment { flags: self.flags | flags, ..self }
+    }
+}
+
+pub(crate) struct Conversation {
+    pub(crate) tcp: Endpoint,
+    profile: Profile,
+    now: Time,
+    sent: Vec<Segment>,
+    events: Vec<Event>,
+}
+
+impl Conversation {
+    /// A client that has just called `connect()`, at 0 ms.
+    pub(crate) fn connect(profile: Profile) -> Conversation {
+        Conversation::with(Endpoint::connect(&profile, Time::ZERO), profile)
+    }
+
+    /// A server that waits.
+    pub(crate) fn listen(profile: Profile) -> Conversation {
+        Conversation::with(Endpoint::listen(&profile, Time::ZERO), profile)
+    }
+
+    /// A client whose connection has been open since [`OPENED`], without ECN.
+    pub(crate) fn client(profile: Profile) -> Conversation {
+        let mut tcp = Conversation::connect(profile);
+        tcp.sends([syn()]).at(OPENED).gets(syn_ack()).sends([ack(1)]).tells([Event::Opened]);
+        tcp
+    }
+
+    /// A server whose connection has been open since [`OPENED`], without ECN.
+    pub(crate) fn server(profile: Profile) -> Conversation {
+        let mut tcp = Conversation::listen(profile);
+        tcp.gets(syn()).sends([syn_ack()]).at(OPENED).gets(ack(1)).tells([Event::Opened]);
+        tcp
+    }
+
+    fn with(tcp: Endpoint, profile: Profile) -> Conversation {
+        profile.check().expect("a sensible profile");
+        let mut conversation = Conversation { tcp, profile, now: Time::ZERO, sent: vec![], events: vec![] };
+        conversation.drain();
+        conversation
+    }
+
+    /// It is now `ms`. Timers due by then have expired, each at its own instant.
+    pub(crate) fn at(&mut self, ms: u64) -> &mut Self {
+        let then = Time::ZERO + Duration::from_millis(ms);
+        assert!(self.now <= then, "the script runs backwards to {then}");
+        loop {
+            self.sends([]);
+            self.now = self.tcp.poll_timeout().min(then);
+            self.tcp.handle_timeout(self.now, &self.profile);
+            self.drain();
+            if self.now == then {
+                return self;
+            }
+        }
+    }
+
+    /// A segment arrives from the peer, which offers the same window.
+    pub(crate) fn gets(&mut self, segment: Segment) -> &mut Self {
+        self.sends([]);
+        let window = self.profile.receive_window;
+        self.tcp.handle_segment(&Segment { window, ..segment }, self.now, &self.profile);
+        self.drain();
+        self
+    }
+
+    /// `count` equal segments arrive; nothing is sent before the last.
+    pub(crate) fn gets_times(&mut self, count: usize, segment: Segment) -> &mut Self {
+        for _ in 0..count {
+            self.gets(segment);
+        }
+        self
+    }
+
+    /// The application calls `write()`.
+    pub(crate) fn writes(&mut self, bytes: u32) -> &mut Self {
+        self.sends([]);
+        self.tcp.write(bytes);
+        self.drain();
+        self
+    }
+
+    /// The application calls `close()`.
+    pub(crate) fn closes(&mut self) -> &mut Self {
+        self.sends([]);
+        self.tcp.close();
+        self.drain();
+        self
+    }
+
+    /// Exactly these segments were sent since the last step.
+    #[track_caller]
+    pub(crate) fn sends(&mut self, expected: impl IntoIterator<Item = Segment>) -> &mut Self {
+        let sent: Vec<String> = take(&mut self.sent).iter().map(show).collect();
+        let expected: Vec<String> = expected.into_iter().map(|segment| show(&segment)).collect();
+        assert_eq!(sent, expected, "sent (left) and expected (right) at {}", self.now);
+        self
+    }
+
+    /// The application was told exactly this since last asked.
+    #[track_caller]
+    pub(crate) fn tells(&mut self, expected: impl IntoIterator<Item = Event>) -> &mut Self {
+        assert_eq!(take(&mut self.events), expected.into_iter().collect::<Vec<_>>(), "at {}", self.now);
+        self
+    }
+
+    #[track_caller]
+    pub(crate) fn is(&mut self, state: State) -> &mut Self {
+        assert_eq!(self.tcp.state(), state, "at {}", self.now);
+        self
+    }
+
+    /// The congestion window in bytes.
+    pub(crate) fn cwnd(&self) -> u32 {
+        self.tcp.congestion().cwnd()
+    }
+
+    fn drain(&mut self) {
+        while let Some(segment) = self.tcp.poll_transmit(self.now, &self.profile) {
+            let closed = segment.flags.contains(Flags::RST);
+            assert!(closed || segment.window == self.profile.receive_window, "the window stays open");
+            self.sent.push(segment);
+        }
+        self.events.extend(std::iter::from_fn(|| self.tcp.poll_event()));
+        assert!(self.now < self.tcp.poll_timeout(), "a timer that has expired runs no more");
+    }
+}
+
+impl Drop for Conversation {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            self.sends([]);
+        }
+    }
+}
+
+/// A segment as a trace shows it: `S. 0:0 ack 1`, `. 1:1001 ack 1 ECT`.
+fn show(segment: &Segment) -> String {
+    let names = [
+        (Flags::SYN, "S"),
+        (Flags::FIN, "F"),
+        (Flags::RST, "R"),
+        (Flags::ACK, "."),
+        (Flags::ECE, " ECE"),
+        (Flags::CWR, " CWR"),
+        (Flags::ECT, " ECT"),
+        (Flags::CE, " CE"),
+    ];
+    let set = |&(flag, name): &(Flags, &'static str)| segment.flags.contains(flag).then_some(name);
+    let control: String = names[..4].iter().filter_map(set).collect();
+    let ecn: String = names[4..].iter().filter_map(set).collect();
+    let (first, last) = (segment.seq.get(), (segment.seq + u32::from(segment.len)).get());
+    format!("{control} {first}:{last} ack {}{ecn}", segment.ack.get())
+}

@@ -1,0 +1,47 @@
+//! Transfers so long that sequence numbers wrap.
+
+use aqmlab_tcp::{Profile, Segment, Seq};
+use aqmlab_units::{Duration, Time};
+
+use crate::network::{CLIENT, Network, SERVER, marked};
+
+const GIGABYTE: u32 = 1_000_000_000;
+
+/// 5 GB in segments of 9 kB. Only the `nth` data segment has a `fate` of its own.
+fn five_gigabytes(
+    nth: u64,
+    fate: impl Fn(Segment) -> Option<Segment>,
+) -> Network<impl FnMut(usize, Segment, Time) -> Vec<(Time, Segment)>> {
+    let profile = Profile { mss: 9_000, receive_window: 65_535, ecn: true, ..Profile::freebsd_4_5() };
+    let mut count = 0;
+    let mut network = Network::new(profile, move |_, segment, now| {
+        count += u64::from(segment.len > 0);
+        let arriving = if segment.len > 0 && count == nth { fate(segment) } else { Some(segment) };
+        arriving.map(|segment| (now + Duration::from_millis(5), segment)).into_iter().collect()
+    });
+    for gigabytes in 1..=5 {
+        network.write(CLIENT, GIGABYTE);
+        let end = Seq::new(1) + GIGABYTE.wrapping_mul(gigabytes);
+        while network.ends[SERVER].tcp.received() != end {
+            network.step();
+        }
+    }
+    network
+}
+
+/// So late that what the sender remembers of its start lies more than 2^31 bytes behind.
+const LATE: u64 = 260_000;
+
+#[test]
+fn a_loss_after_2_gigabytes_without_any_is_repaired_by_fast_retransmit() {
+    let network = five_gigabytes(LATE, |_| None);
+    let recovery = network.ends[CLIENT].tcp.recovery();
+    assert_eq!((recovery.fast_retransmits, recovery.timeouts, recovery.ecn_reductions), (1, 0, 0));
+}
+
+#[test]
+fn a_mark_after_2_gigabytes_without_any_halves_the_window_once() {
+    let network = five_gigabytes(LATE, |segment| Some(marked(segment)));
+    let recovery = network.ends[CLIENT].tcp.recovery();
+    assert_eq!((recovery.fast_retransmits, recovery.timeouts, recovery.ecn_reductions), (0, 0, 1));
+}

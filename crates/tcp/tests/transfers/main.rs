@@ -1,0 +1,7 @@
+//! Two endpoints over a network: what holds whatever the network does, and what theory says about throughput.
+
+mod network;
+
+mod long;
+mod properties;
+mod theory;

@@ -1,0 +1,110 @@
+//! Two endpoints and what lies between them, in a dull event loop that checks each segment sent.
+
+use std::collections::BTreeMap;
+
+use aqmlab_tcp::{CongestionControl, Endpoint, Event, Flags, Profile, Segment, Seq, State};
+use aqmlab_units::Time;
+
+/// The end that connects.
+pub(crate) const CLIENT: usize = 0;
+/// The end that listens.
+pub(crate) const SERVER: usize = 1;
+
+/// Two ends and a path: when and how the copies of a segment that leaves an end arrive at the other.
+pub(crate) struct Network<P> {
+    pub(crate) ends: [End; 2],
+    pub(crate) now: Time,
+    profile: Profile,
+    path: P,
+    /// What is on its way, by time of arrival and then in the order sent, with the end it will reach.
+    in_transit: BTreeMap<(Time, u64), (usize, Segment)>,
+    sent: u64,
+}
+
+pub(crate) struct End {
+    pub(crate) tcp: Endpoint,
+    pub(crate) events: Vec<Event>,
+    /// Bytes written.
+    pub(crate) written: u32,
+    /// Bytes of data sent, with all repetitions.
+    pub(crate) sent: u64,
+    /// The highest acknowledgement that has arrived here.
+    acked: Seq,
+}
+
+impl<P: FnMut(usize, Segment, Time) -> Vec<(Time, Segment)>> Network<P> {
+    pub(crate) fn new(profile: Profile, path: P) -> Network<P> {
+        let end = |tcp| End { tcp, events: vec![], written: 0, sent: 0, acked: Seq::ZERO };
+        let ends =
+            [end(Endpoint::connect(&profile, Time::ZERO)), end(Endpoint::listen(&profile, Time::ZERO))];
+        let mut network =
+            Network { ends, now: Time::ZERO, profile, path, in_transit: BTreeMap::new(), sent: 0 };
+        network.drain(CLIENT);
+        network
+    }
+
+    pub(crate) fn write(&mut self, end: usize, bytes: u32) {
+        self.ends[end].written = self.ends[end].written.wrapping_add(bytes);
+        self.ends[end].tcp.write(bytes);
+        self.drain(end);
+    }
+
+    pub(crate) fn close(&mut self, end: usize) {
+        self.ends[end].tcp.close();
+        self.drain(end);
+    }
+
+    /// When something happens next.
+    pub(crate) fn next_event(&self) -> Time {
+        let arrival = self.in_transit.first_key_value().map_or(Time::MAX, |(&(at, _), _)| at);
+        self.ends.iter().map(|end| end.tcp.poll_timeout()).fold(arrival, Time::min)
+    }
+
+    /// Let the next thing happen. A segment that arrives is returned with the end it has reached.
+    pub(crate) fn step(&mut self) -> Option<(usize, Segment)> {
+        self.now = self.next_event();
+        assert!(self.now < Time::MAX, "nothing will ever happen again");
+        if let Some(end) = (0..2).find(|&end| self.ends[end].tcp.poll_timeout() == self.now) {
+            self.ends[end].tcp.handle_timeout(self.now, &self.profile);
+            self.drain(end);
+            return None;
+        }
+        let (_, (end, segment)) = self.in_transit.pop_first()?;
+        self.ends[end].acked = self.ends[end].acked.max(segment.ack);
+        self.ends[end].tcp.handle_segment(&segment, self.now, &self.profile);
+        self.drain(end);
+        Some((end, segment))
+    }
+
+    /// Send what there is to send, and check what must hold after each call.
+    fn drain(&mut self, from: usize) {
+        let end = &mut self.ends[from];
+        while let Some(segment) = end.tcp.poll_transmit(self.now, &self.profile) {
+            if segment.len > 0 {
+                end.sent += u64::from(segment.len);
+                let last = segment.seq + u32::from(segment.len);
+                let window = end.tcp.congestion().cwnd().min(u32::from(self.profile.receive_window));
+                assert!(last - end.acked <= window, "sent {} of a window of {window}", last - end.acked);
+                assert!(last <= Seq::new(1) + end.written, "sent up to {last:?}, beyond what was written");
+            }
+            for (arrival, copy) in (self.path)(from, segment, self.now) {
+                self.sent += 1;
+                self.in_transit.insert((arrival, self.sent), (1 - from, copy));
+            }
+        }
+        end.events.extend(std::iter::from_fn(|| end.tcp.poll_event()));
+        assert!(self.now < end.tcp.poll_timeout(), "a timer that has expired runs no more");
+        let waits = end.tcp.in_flight() > 0 && !matches!(end.tcp.state(), State::Closed | State::Listen);
+        assert_eq!(
+            end.tcp.retransmit_deadline() < Time::MAX,
+            waits,
+            "the timer runs if and only if something is unacknowledged"
+        );
+    }
+}
+
+/// The segment with the mark that a router gives to one that is ECN-capable.
+pub(crate) fn marked(segment: Segment) -> Segment {
+    let mark = if segment.flags.contains(Flags::ECT) { Flags::CE } else { Flags::NONE };
+    Segment { flags: segment.flags | mark, ..segment }
+}

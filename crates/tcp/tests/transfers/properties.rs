@@ -1,0 +1,177 @@
+//! Whatever the network loses, repeats, delays, reorders and marks: both streams arrive, in order and complete, and
+//! both ends close.
+
+use aqmlab_tcp::{Event, Profile, Segment, State};
+use aqmlab_units::{Duration, Time};
+use proptest::prelude::*;
+
+use crate::network::{CLIENT, Network, SERVER, marked};
+
+/// What happens to one segment. When the script of fates has been played, nothing more goes wrong.
+#[derive(Clone, Copy, Debug)]
+struct Fate {
+    copies: usize,
+    delay_ms: u64,
+    mark: bool,
+}
+
+const UNHARMED: Fate = Fate { copies: 1, delay_ms: 50, mark: false };
+
+/// Something the application at one end does, so long after what was done before.
+#[derive(Clone, Copy, Debug)]
+struct Write {
+    end: usize,
+    after_ms: u64,
+    bytes: u32,
+}
+
+fn fates() -> impl Strategy<Value = Vec<Fate>> {
+    let copies = prop_oneof![2 => Just(0usize), 7 => Just(1), 1 => Just(2)];
+    let fate = (copies, 1u64..300, prop::bool::weighted(0.3));
+    let fate = fate.prop_map(|(copies, delay_ms, mark)| Fate { copies, delay_ms, mark });
+    prop::collection::vec(fate, 0..200)
+}
+
+fn writes() -> impl Strategy<Value = Vec<Write>> {
+    let write = (0usize..2, 0u64..3000, 1u32..20_000);
+    let write = write.prop_map(|(end, after_ms, bytes)| Write { end, after_ms, bytes });
+    prop::collection::vec(write, 0..12)
+}
+
+/// Stacks of many kinds, which never give up.
+fn profile() -> impl Strategy<Value = Profile> {
+    let sizes = (100u16..1500, 1u16..12, 0u16..100);
+    let switches = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
+    (sizes, switches, 1u8..4, 1u8..4, 200u64..1500).prop_map(
+        |((mss, segments, rest), (ecn, nagle, restart, opens), initial_window, ack_every, min_rto_ms)| {
+            Profile {
+                mss,
+                receive_window: mss * segments + rest,
+                initial_window,
+                ack_every,
+                ecn,
+                nagle,
+                restart_after_idle: restart,
+                handshake_ack_opens_window: opens,
+                min_rto: Duration::from_millis(min_rto_ms),
+                connect_timeout: Duration::from_secs(100_000),
+                syn_ack_retransmits: 16,
+                data_retransmits: 200,
+                ..Profile::freebsd_4_5()
+            }
+        },
+    )
+}
+
+/// The bytes of one stream that have arrived, kept the dull way.
+struct Arrived(Vec<bool>);
+
+impl Arrived {
+    fn note(&mut self, segment: &Segment) {
+        let first = (segment.seq.get() as usize).saturating_sub(1);
+        let last = first + usize::from(segment.len);
+        if self.0.len() < last {
+            self.0.resize(last, false);
+        }
+        self.0[first..last].fill(true);
+    }
+
+    /// How many have arrived without a gap.
+    fn in_order(&self) -> usize {
+        self.0.iter().take_while(|&&arrived| arrived).count()
+    }
+}
+
+type Sent = Vec<(Time, Segment)>;
+
+/// Play a connection to its end: writes, then each end's close. After each arrival exactly the bytes that have
+/// arrived without a gap count as received.
+fn play<P>(network: &mut Network<P>, writes: &[Write])
+where
+    P: FnMut(usize, Segment, Time) -> Sent,
+{
+    let total = |end| writes.iter().filter(|write| write.end == end).map(|write| write.bytes).sum();
+    let totals: [u32; 2] = [total(CLIENT), total(SERVER)];
+    for end in [CLIENT, SERVER] {
+        if totals[1 - end] > 0 {
+            network.ends[end].tcp.await_data(totals[1 - end]);
+        }
+    }
+    let mut arrived = [Arrived(vec![]), Arrived(vec![])];
+    let mut steps = 0;
+    let mut step = |network: &mut Network<P>| {
+        steps += 1;
+        assert!(steps < 100_000, "the connection never comes to an end");
+        let Some((end, segment)) = network.step() else { return };
+        arrived[end].note(&segment);
+        let at = &network.ends[end];
+        let opened = usize::from(at.events.contains(&Event::Opened));
+        let peer_closed = usize::from(at.events.contains(&Event::PeerClosed));
+        if opened == 1 {
+            assert_eq!(at.tcp.received().get() as usize, 1 + arrived[end].in_order() + peer_closed);
+        }
+    };
+    let mut due = Time::ZERO;
+    let closes = [Write { end: CLIENT, after_ms: 0, bytes: 0 }, Write { end: SERVER, after_ms: 0, bytes: 0 }];
+    for write in writes.iter().chain(&closes) {
+        due += Duration::from_millis(write.after_ms);
+        while network.next_event() <= due || !network.ends[write.end].events.contains(&Event::Opened) {
+            step(network);
+        }
+        network.now = network.now.max(due);
+        match write.bytes {
+            0 => network.close(write.end),
+            bytes => network.write(write.end, bytes),
+        }
+    }
+    while network.next_event() < Time::MAX {
+        step(network);
+    }
+    for end in [CLIENT, SERVER] {
+        let at = &network.ends[end];
+        assert!(matches!(at.tcp.state(), State::Closed | State::TimeWait), "{:?}", at.tcp.state());
+        assert_eq!(at.tcp.received().get(), 1 + totals[1 - end] + 1, "all data and the FIN");
+        let told: &[Event] = if totals[1 - end] > 0 {
+            &[Event::Opened, Event::Received, Event::PeerClosed]
+        } else {
+            &[Event::Opened, Event::PeerClosed]
+        };
+        assert_eq!(at.events, told);
+    }
+}
+
+proptest! {
+    #[test]
+    fn both_streams_arrive_complete_and_both_ends_close(
+        profile in profile(), fates in fates(), writes in writes(),
+    ) {
+        let mut fates = fates.into_iter();
+        let mut network = Network::new(profile, move |_, segment, now| {
+            let fate = fates.next().unwrap_or(UNHARMED);
+            let segment = if fate.mark { marked(segment) } else { segment };
+            let arrival = now + Duration::from_millis(fate.delay_ms);
+            vec![(arrival, segment); fate.copies]
+        });
+        play(&mut network, &writes);
+    }
+
+    /// RFC 3168's promise: marks slow a sender down and cost it nothing else.
+    #[test]
+    fn marks_alone_never_cause_a_retransmission(
+        profile in profile(), fates in fates(), writes in writes(),
+    ) {
+        let profile = Profile { ecn: true, min_rto: Duration::from_secs(1), ..profile };
+        let mut fates = fates.into_iter();
+        let mut network = Network::new(profile, move |_, segment, now| {
+            let mark = fates.next().is_some_and(|fate| fate.mark);
+            let segment = if mark { marked(segment) } else { segment };
+            vec![(now + Duration::from_millis(50), segment)]
+        });
+        play(&mut network, &writes);
+        for end in &network.ends {
+            let recovery = end.tcp.recovery();
+            prop_assert_eq!((recovery.fast_retransmits, recovery.timeouts, recovery.syn_retransmits), (0, 0, 0));
+            prop_assert_eq!(end.sent, u64::from(end.written));
+        }
+    }
+}

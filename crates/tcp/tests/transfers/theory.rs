@@ -1,0 +1,165 @@
+//! One long flow against what theory says of its throughput and of its sawtooth.
+
+use std::collections::VecDeque;
+use std::ops::RangeInclusive;
+
+use aqmlab_tcp::{CongestionControl, Profile, Segment};
+use aqmlab_units::{Duration, Prob, Stream, Time};
+
+use crate::network::{CLIENT, Network, SERVER};
+
+/// More than any of these flows can send; what is written and not acknowledged must stay below 2^31 bytes.
+const ENDLESS: u32 = 2_000_000_000;
+
+fn seconds(span: f64) -> Duration {
+    Duration::from_secs_f64(span)
+}
+
+/// Mathis, Semke, Mahdavi and Ott 1997: sqrt(3/2) / (RTT sqrt p) segments a second, when each is acknowledged.
+fn square_root_law(p: f64, rtt: f64) -> f64 {
+    (1.5 / p).sqrt() / rtt
+}
+
+/// Throughput in segments a second under independent losses of probability `p`, over some thousand losses.
+fn throughput_under_random_loss(p: f64, rtt: f64) -> f64 {
+    // Small segments, so that the window of 65,535 bytes, which is 131 of them, almost never limits the flow.
+    let profile = Profile { mss: 500, receive_window: 65_535, ..Profile::unc_testbed() };
+    let mss = f64::from(profile.mss);
+    let loss = Prob::clamped(p);
+    let mut stream = Stream::named(1, "loss");
+    let mut network = Network::new(profile, move |_, segment, now| {
+        let lost = segment.len > 0 && stream.chance(loss);
+        if lost { vec![] } else { vec![(now + seconds(rtt / 2.0), segment)] }
+    });
+    network.write(CLIENT, ENDLESS);
+    let mut received_after = |span: f64| {
+        let end = network.now + seconds(span);
+        while network.now < end {
+            network.step();
+        }
+        f64::from(network.ends[SERVER].tcp.received().get()) / mss
+    };
+    // Let the first slow start be forgotten.
+    let start = received_after(300.0 * rtt);
+    let span = 1000.0 / p / square_root_law(p, rtt);
+    (received_after(span) - start) / span
+}
+
+#[test]
+fn throughput_follows_the_square_root_law_while_timeouts_are_rare() {
+    let near = |expected: RangeInclusive<f64>, p: f64, rtt: f64| {
+        let ratio = throughput_under_random_loss(p, rtt) / square_root_law(p, rtt);
+        assert!(expected.contains(&ratio), "{ratio} of the law at p = {p}, RTT = {rtt} s");
+    };
+    near(0.90..=1.10, 0.001, 0.10);
+    near(0.90..=1.10, 0.003, 0.10);
+    near(0.90..=1.10, 0.003, 0.05);
+    near(0.90..=1.10, 0.010, 0.10);
+    // Windows of nine segments: now and then too few are left for three duplicates, and a second is lost.
+    near(0.80..=1.00, 0.020, 0.10);
+}
+
+/// A drop-tail queue before a link.
+struct DropTail {
+    /// How many packets may wait while one is being sent.
+    buffer: usize,
+    /// When the packets that wait or are being sent will have left.
+    departures: VecDeque<Time>,
+}
+
+/// Data packets of 960 and 40 bytes on 10 Mbit/s: 0.8 ms each.
+const MSS: u16 = 960;
+const SERVICE: f64 = 0.8e-3;
+
+impl DropTail {
+    /// When a packet that comes now will have left, or `None` when there is no room.
+    fn carry(&mut self, now: Time) -> Option<Time> {
+        while self.departures.front().is_some_and(|&departure| departure <= now) {
+            self.departures.pop_front();
+        }
+        if self.departures.len() > self.buffer {
+            return None;
+        }
+        let departure = *self.departures.back().unwrap_or(&now) + seconds(SERVICE);
+        self.departures.push_back(departure);
+        Some(departure)
+    }
+}
+
+/// One flow's steady sawtooth: ten losses in a row, each with its time, the window it found in segments, and the
+/// segments received until then.
+fn sawtooth(rtt: f64, buffer: usize) -> Vec<(Time, f64, f64)> {
+    let profile = Profile { mss: MSS, receive_window: 65_535, ..Profile::unc_testbed() };
+    let mut link = DropTail { buffer, departures: VecDeque::new() };
+    let mut network = Network::new(profile, move |from, segment: Segment, now| {
+        let left = if from == CLIENT { link.carry(now) } else { Some(now) };
+        left.map(|left| (left + seconds(rtt / 2.0), segment)).into_iter().collect()
+    });
+    network.write(CLIENT, ENDLESS);
+    let mut losses = vec![];
+    while losses.len() < 13 {
+        let (before, cwnd) = {
+            let sender = &network.ends[CLIENT].tcp;
+            (sender.recovery(), f64::from(sender.congestion().cwnd()))
+        };
+        network.step();
+        let after = network.ends[CLIENT].tcp.recovery();
+        assert_eq!(after.timeouts, 0, "one loss a tooth needs no timeout");
+        if after.fast_retransmits > before.fast_retransmits {
+            let received = f64::from(network.ends[SERVER].tcp.received().get());
+            losses.push((network.now, cwnd / f64::from(MSS), received / f64::from(MSS)));
+        }
+    }
+    // The overshoot of slow start and the teeth next to it differ.
+    losses.split_off(3)
+}
+
+/// The sawtooth by arithmetic: the window that fills pipe and buffer, then the length of a tooth in seconds.
+///
+/// The window grows from half of that by a segment each round trip, and a round trip lasts `rtt` and a packet's
+/// service or, with a queue, as long as the link needs for a window. One more passes before the loss is seen, and
+/// one to repair it.
+fn arithmetic(rtt: f64, buffer: u32) -> (f64, f64) {
+    let full = rtt / SERVICE + 1.0 + f64::from(buffer);
+    let round = |window: f64| (window * SERVICE).max(rtt + SERVICE);
+    let (mut window, mut period) = ((full / 2.0).floor(), 2.0 * round(full));
+    while window <= full {
+        period += round(window);
+        window += 1.0;
+    }
+    (full, period)
+}
+
+/// Windows of at most 42 segments: the half more that leaves during recovery still fits the peer's 65,535 bytes.
+#[test]
+fn the_sawtooth_over_a_drop_tail_queue_is_what_arithmetic_gives() {
+    // A buffer above the bandwidth-delay product of 12.5 packets, and one below that of 35.
+    for (rtt, buffer) in [(0.010, 28u16), (0.028, 6)] {
+        let (full, period) = arithmetic(rtt, u32::from(buffer));
+        let losses = sawtooth(rtt, usize::from(buffer));
+        for &(_, window, _) in &losses {
+            assert!(
+                full <= window && window <= full + 2.0,
+                "a peak of {window} segments, the path holds {full}"
+            );
+        }
+        for pair in losses.windows(2) {
+            let tooth = (pair[1].0 - pair[0].0).as_secs_f64();
+            assert!((tooth / period - 1.0).abs() < 0.05, "a tooth of {tooth} s, by arithmetic {period} s");
+        }
+    }
+}
+
+#[test]
+fn a_buffer_of_the_bandwidth_delay_product_keeps_the_link_busy_and_a_smaller_one_does_not() {
+    let utilisation = |rtt: f64, buffer: usize| {
+        let losses = sawtooth(rtt, buffer);
+        let (first, last) = (losses[0], losses[losses.len() - 1]);
+        (last.2 - first.2) * SERVICE / (last.0 - first.0).as_secs_f64()
+    };
+    // The bandwidth-delay product is 12.5 packets, then 35.
+    assert!(utilisation(0.010, 28) > 0.98);
+    let short = utilisation(0.028, 6);
+    // With no buffer at all the window would swing between half and all of the product: 3/4.
+    assert!(0.75 < short && short < 0.95, "{short}");
+}

@@ -1,0 +1,5 @@
+"""``python -m aqmlab``: the command line."""
+
+from aqmlab.cli import main
+
+main()

@@ -1,0 +1,65 @@
+"""What the tests share: a small experiment on the real engine, and the command line as a function."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import aqmlab as lab
+from aqmlab import cli
+from aqmlab.cell import Cell, make_cell
+from aqmlab.store import Store
+
+
+class Outcome(NamedTuple):
+    """What a command did."""
+
+    code: int
+    out: str
+    err: str
+
+
+Command = Callable[..., Outcome]
+
+
+@pytest.fixture
+def small() -> lab.Experiment:
+    """Half a minute of a few users who congest a slow link."""
+    return lab.Experiment(
+        link={"rate": "2 Mbit/s"},
+        queue={"pi": {"q_ref": 10}},
+        users={"per_side": 400},
+        protocol={"warmup": "5 s", "duration": "65 s"},
+    )
+
+
+@pytest.fixture
+def small_cell(small: lab.Experiment) -> Cell:
+    """The same with seed 1."""
+    return make_cell(small, seed=1, load_percent=None)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    """An empty store."""
+    return Store(tmp_path / "results")
+
+
+@pytest.fixture
+def aqmlab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """Run a command in an empty directory."""
+    monkeypatch.chdir(tmp_path)
+
+    def command(*arguments: str) -> Outcome:
+        monkeypatch.setattr(sys, "argv", ["aqmlab", *arguments])
+        with pytest.raises(SystemExit) as exited:
+            cli.main()
+        code = exited.value.code
+        assert code is None or isinstance(code, int)
+        return Outcome(code or 0, *capsys.readouterr())
+
+    return command

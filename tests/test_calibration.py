@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import aqmlab as lab
+from aqmlab import calibration
+from aqmlab.calibrate import USERS_PER_SIDE
+from aqmlab.calibration import Calibration
+from aqmlab.cell import populate
+
+
+def line(**changes: object) -> Calibration:
+    fields: dict[str, object] = {
+        "workload": "unc-2001",
+        "rtt": "uniform",
+        "mbps_per_user": 0.01,
+        "r_squared": 0.999,
+        "users_per_side": (5000, 10000),
+        "throughput_mbps": (50.0, 100.0),
+        "engine": "a test",
+    }
+    return Calibration.model_validate(fields | changes)
+
+
+@given(st.floats(1e-4, 1), st.integers(0, 1000))
+def test_the_fit_finds_a_line_through_the_origin(slope: float, seed: int) -> None:
+    users = np.array(USERS_PER_SIDE)
+    noise = np.random.default_rng(seed).normal(1, 0.01, len(users))
+    fitted, r_squared = calibration.fit(users, slope * users * noise)
+    assert fitted == pytest.approx(np.linalg.lstsq(users[:, None], slope * users * noise, rcond=None)[0][0])
+    assert fitted == pytest.approx(slope, rel=0.03)
+    assert 0.98 < r_squared <= 1
+
+
+def test_a_load_means_per_cent_of_the_links_rate() -> None:
+    assert line().users(98, "100 Mbit/s") == 9800
+    assert line().users(98, "1 Gbit/s") == 98000
+    assert line().users(98, "10000 kbit/s") == 980
+
+
+@given(st.floats(0.5, 200))
+def test_users_and_load_are_inverse(load: float) -> None:
+    assert line().load_percent(line().users(load, "1 Gbit/s"), "1 Gbit/s") == pytest.approx(load, abs=0.001)
+
+
+@pytest.mark.parametrize(("rtt", "published"), calibration.PUBLISHED_USERS.items())
+def test_the_shipped_calibration_is_within_two_per_cent_of_the_published_users(rtt: str, published: int) -> None:
+    shipped = calibration.known()["unc-2001", rtt]
+    assert shipped.users(100, "100 Mbit/s") == pytest.approx(published, rel=0.02)
+
+
+def test_a_local_calibration_is_kept_beside_others_and_comes_before_the_shipped_one(tmp_path: Path) -> None:
+    calibration.store(line(rtt="general"), tmp_path)
+    calibration.store(line(), tmp_path)
+    calibration.store(line(workload="ours"), tmp_path)
+    found = calibration.known(tmp_path)
+    assert found["unc-2001", "uniform"] == line()
+    assert found["unc-2001", "general"] == line(rtt="general")
+    assert found["ours", "uniform"] == line(workload="ours")
+    assert calibration.known() != found
+
+
+def test_a_load_becomes_a_number_of_users() -> None:
+    known = {("unc-2001", "uniform"): line()}
+    populated, load = populate(lab.Experiment(users={"load": 90}), known)
+    assert (populated.users.per_side, populated.users.load, load) == (9000, None, 90)
+    populated, load = populate(lab.Experiment(users={"per_side": 9800}), known)
+    assert populated.users.per_side == 9800
+    assert load == pytest.approx(98)
+
+
+def test_a_load_without_a_calibration_is_refused() -> None:
+    with pytest.raises(lab.SpecError, match=r"^users\.load: 'unc-2001' with .* has no calibration; .* got 98"):
+        populate(lab.Experiment(), {})
+
+
+def test_a_number_of_users_needs_no_calibration() -> None:
+    experiment = lab.Experiment(users={"per_side": 10})
+    assert populate(experiment, {}) == (experiment, None)

@@ -1,0 +1,176 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from aqmlab import calibrate
+from conftest import Command
+
+SMALL = """
+[link]
+rate = "2 Mbit/s"
+[queue.pi]
+q_ref = 10
+[users]
+per_side = 400
+[protocol]
+warmup = "5 s"
+duration = "65 s"
+"""
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> str:
+    file = tmp_path / "small.toml"
+    file.write_text(SMALL)
+    return str(file)
+
+
+SHORT = ("--users", "20", "--warmup", "1 s", "--duration", "2 s", "--seeds", "2")
+
+
+def test_compare_prints_a_table_and_draws_the_response_times(aqmlab: Command, tmp_path: Path) -> None:
+    outcome = aqmlab("compare", *SHORT, "droptail:limit=240", "pi:q_ref=24,ecn=true")
+    assert outcome.code == 0
+    assert "\x1b" not in outcome.out
+    table = [line.split()[0] for line in outcome.out.splitlines() if "±" in line]
+    assert table == ["uncongested", "droptail:limit=240", "pi:q_ref=24,ecn=true"]
+    figures = outcome.out.split()[-4:]
+    assert [Path(figure).name for figure in figures] == [
+        "response-times-cdf.svg",
+        "response-times-cdf.png",
+        "response-times-ccdf.svg",
+        "response-times-ccdf.png",
+    ]
+    assert all((tmp_path / figure).stat().st_size > 0 for figure in figures)
+    assert len(outcome.err.splitlines()) == 6, "one line in the log for each cell"
+
+
+def test_compare_prints_one_json_object(aqmlab: Command) -> None:
+    outcome = aqmlab("compare", *SHORT, "--json", "red:w_q=1/512")
+    comparison = json.loads(outcome.out)
+    assert comparison.keys() == {"cells", "schemes"}
+    assert [cell["label"] for cell in comparison["cells"]] == ["uncongested"] * 2 + ["red:w_q=1/512"] * 2
+    assert comparison["schemes"][1]["parameters"]["w_q"] == 1 / 512
+
+
+def test_a_load_gives_the_users_of_the_calibration(aqmlab: Command) -> None:
+    outcome = aqmlab("compare", "--load", "1", "--duration", "1 s", "--warmup", "1 s", "--seeds", "1", "--json", "pi")
+    for cell in json.loads(outcome.out)["cells"]:
+        assert cell["load_percent"] == 1
+        assert cell["users_per_side"] == pytest.approx(95.2, abs=3)
+
+
+def test_run_prints_its_result_in_words_or_as_json(aqmlab: Command, spec: str) -> None:
+    words = aqmlab("run", spec, "--seed", "3")
+    assert words.code == 0
+    assert words.out.startswith("pi:q_ref=10 at ")
+    assert "seed 3" in words.out
+    record = json.loads(aqmlab("run", spec, "--seed", "3", "--json").out)
+    assert record["seed"] == 3
+    assert record["scheme"] == "pi"
+    changed = json.loads(aqmlab("run", spec, "--set", "queue.pi.q_ref=20", "--json").out)
+    assert changed["parameters"]["q_ref"] == 20
+    assert changed["cell"] != record["cell"]
+
+
+def test_record_exchanges_keeps_a_row_for_each_request(aqmlab: Command, tmp_path: Path) -> None:
+    cells = json.loads(aqmlab("compare", *SHORT, "--record", "exchanges", "--json", "pi").out)["cells"]
+    assert all((tmp_path / cell["cell"] / "exchanges.parquet").is_file() for cell in cells)
+
+
+def test_calibrate_stores_its_line_for_later_runs(aqmlab: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calibrate, "USERS_PER_SIDE", (200, 400))
+    measured = aqmlab("calibrate", "--warmup", "20 s", "--duration", "60 s", "--json")
+    report = json.loads(measured.out)
+    assert report["users_per_side"] == [200, 400]
+    assert report["users"].keys() == {"80", "90", "98", "100", "105"}
+    assert report["published"] == 9520
+    later = json.loads(aqmlab("compare", "--load", "1", *SHORT[2:], "--json", "pi").out)
+    assert later["cells"][0]["users_per_side"] == round(0.01 * 100 / report["mbps_per_user"])
+
+
+def test_aqm_list_and_show_tell_what_there_is(aqmlab: Command) -> None:
+    names = [entry["name"] for entry in json.loads(aqmlab("aqm", "list", "--json").out)]
+    assert names == ["droptail", "red", "ared", "pi", "rem"]
+    listed = aqmlab("aqm", "list").out
+    for name in names:
+        assert f"\n {name} " in listed
+        assert name in aqmlab("aqm", "show", name).out
+    shown = aqmlab("aqm", "show", "pi").out
+    for word in ("q_ref", "unit", "default", "source", "1.822e-5"):
+        assert word in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        pytest.param(["compare", "pie"], "'pie'", id="unknown scheme"),
+        pytest.param(["compare", "pi:qref=24"], "'qref'", id="unknown key"),
+        pytest.param(["compare", "pi:q_ref=-1"], "queue.pi.q_ref", id="out of range"),
+        pytest.param(["compare", "red:min_th=12,max_th=8"], "queue.red.max_th", id="inconsistent"),
+        pytest.param(["compare", "--duration", "90", "pi"], "protocol.duration", id="no unit"),
+        pytest.param(["compare", "--duration", "90 Mbit/s", "pi"], "protocol.duration", id="wrong unit"),
+        pytest.param(["compare", "--duration", "0 s", "pi"], "protocol.duration", id="zero duration"),
+        pytest.param(["compare", "--warmup", "-1 s", "pi"], "protocol.warmup", id="negative warm-up"),
+        pytest.param(["compare", "--duration", "1000000 h", "pi"], "protocol.duration", id="absurd duration"),
+        pytest.param(["compare", "--users", "0", "pi"], "users.per_side", id="zero users"),
+        pytest.param(["compare", "--users", "1000000000", "pi"], "users.per_side", id="absurd number of users"),
+        pytest.param(["compare", "--users", "-5", "pi"], "users.per_side", id="negative users"),
+        pytest.param(["compare", "--load", "0", "pi"], "users.load", id="zero load"),
+        pytest.param(["compare", "--load", "nan", "pi"], "users.load", id="load that is no number"),
+        pytest.param(["compare", "--load", "high", "pi"], "--load", id="load that is a word"),
+        pytest.param(["compare", "--load", "98", "--users", "9330", "pi"], "load or per_side", id="load and users"),
+        pytest.param(["compare", "--rtt", "uniforms", "pi"], "uniforms", id="unknown round-trip times"),
+        pytest.param(["compare", "--seeds", "0", "pi"], "--seeds", id="zero seeds"),
+        pytest.param(["compare", "--workers", "0", "pi"], "--workers", id="zero workers"),
+        pytest.param(["compare", "--record", "everything", "pi"], "everything", id="unknown table"),
+        pytest.param(["compare", "--out", "file/results", "pi"], "file/results", id="unwritable directory"),
+        pytest.param(["compare", "--out", "file", "pi"], "file", id="directory that is a file"),
+        pytest.param(["compare"], "SCHEME", id="no scheme"),
+        pytest.param(["compare", "--lod", "98", "pi"], "--lod", id="unknown option"),
+        pytest.param(["run", "missing.toml"], "missing.toml", id="missing file"),
+        pytest.param(["run", "."], ".: cannot be read", id="file that is a directory"),
+        pytest.param(["run", "file"], "file: not valid TOML", id="file that is no TOML"),
+        pytest.param(["run", "empty.toml", "--set", "load=9"], "--set", id="change without a path"),
+        pytest.param(["run", "empty.toml", "--set", "users.lod=9"], "users.lod", id="change of an unknown key"),
+        pytest.param(["calibrate", "--rtt", "short"], "short", id="calibration of unknown RTTs"),
+        pytest.param(["validate", "--report", "file/report.md"], "file/report.md", id="unwritable report"),
+        pytest.param(["aqm", "show", "pie"], "'pie'", id="showing an unknown scheme"),
+        pytest.param(["bench"], "bench", id="unknown command"),
+    ],
+)
+def test_a_mistake_is_one_line_and_exit_code_2(
+    aqmlab: Command, tmp_path: Path, arguments: list[str], named: str
+) -> None:
+    (tmp_path / "file").write_text("no TOML")
+    (tmp_path / "empty.toml").touch()
+    outcome = aqmlab(*arguments)
+    assert outcome.code == 2
+    assert outcome.out == ""
+    (line,) = outcome.err.splitlines()
+    assert line.startswith("aqmlab: ")
+    assert named in line
+    assert not list(tmp_path.glob("results/cells/*"))
+
+
+@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_command_leaves_no_half_cell(tmp_path: Path, by: signal.Signals) -> None:
+    command = [sys.executable, "-m", "aqmlab", "compare", "--users", "9330", "--workers", "2", "pi", "rem"]
+    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, env={**os.environ})
+    cells = tmp_path / "results" / "cells"
+    while not (cells.is_dir() and list(cells.iterdir())):
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.send_signal(by)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in err
+    assert list(cells.iterdir()) == []

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import aqmlab as lab
+from aqmlab.compare import BASELINE
+
+SETTINGS = {"label", "scheme", "parameters", "load_percent", "users_per_side", "rtt", "signal"}
+MEASURES = {
+    "loss_percent",
+    "completed_requests",
+    "throughput_mbps",
+    "utilisation",
+    "queue_packets_mean",
+    "queue_packets_p99",
+    "response_time_ms",
+    "fraction_within_500ms",
+    "bottleneck_packets",
+    "wall_s",
+    "cpu_s",
+    "x_real_time",
+}
+TIMES = ["p10", "p25", "p50", "p75", "p90", "p95", "p99", "mean"]
+
+
+@pytest.fixture
+def comparison(small: lab.Experiment, tmp_path: Path) -> lab.Comparison:
+    return lab.compare(
+        "droptail:limit=20",
+        "red:ecn=true",
+        "ared:ecn=true,ecn_policy=mark_in_gentle",
+        experiment=small,
+        seeds=[1, 2],
+        out=tmp_path,
+    )
+
+
+def test_there_is_a_cell_for_each_scheme_and_seed_the_uncongested_network_first(comparison: lab.Comparison) -> None:
+    assert [(cell["label"], cell["signal"], cell["seed"]) for cell in comparison.cells] == [
+        (label, signal, seed)
+        for label, signal in (
+            (BASELINE, "none"),
+            ("droptail:limit=20", "drop"),
+            ("red:ecn=true", "ecn"),
+            ("ared:ecn=true,ecn_policy=mark_in_gentle", "ecn-new-gentle"),
+        )
+        for seed in (1, 2)
+    ]
+
+
+def test_a_cell_has_its_settings_measures_and_costs(comparison: lab.Comparison) -> None:
+    for cell in comparison.cells:
+        assert cell.keys() == SETTINGS | MEASURES | {"seed", "cell"}
+        assert list(cell["response_time_ms"]) == TIMES
+        assert Path(cell["cell"], "queue.parquet").is_file()
+    droptail = comparison.cells[2]
+    assert droptail["scheme"] == "droptail"
+    assert droptail["parameters"].keys() == {"limit"}
+
+
+def test_a_scheme_has_means_with_standard_deviations_over_its_seeds(comparison: lab.Comparison) -> None:
+    for scheme in comparison.schemes:
+        assert scheme.keys() == SETTINGS | MEASURES | {"seeds", "sd", "cells"}
+        assert scheme["sd"].keys() == MEASURES
+        assert scheme["seeds"] == [1, 2]
+        assert list(scheme["response_time_ms"]) == list(scheme["sd"]["response_time_ms"]) == TIMES
+
+
+def test_all_schemes_have_the_same_users(comparison: lab.Comparison) -> None:
+    assert {cell["users_per_side"] for cell in comparison.cells} == {400}
+    assert len({cell["load_percent"] for cell in comparison.cells}) == 1
+
+
+def test_the_bottleneck_costs_the_users_time(comparison: lab.Comparison) -> None:
+    uncongested, *congested = comparison.schemes
+    assert uncongested["loss_percent"] == 0
+    for scheme in congested:
+        assert scheme["loss_percent"] > 0
+        assert scheme["response_time_ms"]["p90"] > uncongested["response_time_ms"]["p90"]
+
+
+def test_it_shows_as_a_table(comparison: lab.Comparison) -> None:
+    table = repr(comparison)
+    for scheme in comparison.schemes:
+        assert f" {scheme['label']} " in table
+        assert f"{scheme['loss_percent']:.2f} ±{scheme['sd']['loss_percent']:.2f}" in table
+    assert "\x1b" not in table
+
+
+def test_a_scheme_typed_twice_is_there_once(small: lab.Experiment, tmp_path: Path) -> None:
+    comparison = lab.compare("droptail", "droptail", experiment=small, seeds=[1], out=tmp_path)
+    assert [cell["label"] for cell in comparison.cells] == [BASELINE, "droptail"]

@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+import runpy
+from pathlib import Path
+
+import pytest
+
+import aqmlab as lab
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+@pytest.mark.parametrize("example", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.name)
+def test_an_example_runs(example: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(example), run_name="__main__")
+
+
+@pytest.mark.parametrize("example", sorted(EXAMPLES.glob("*.toml")), ids=lambda path: path.name)
+def test_an_example_spec_is_one(example: Path, tmp_path: Path) -> None:
+    short = ["users.load=1", "protocol.warmup=1 s", "protocol.duration=1 s"]
+    assert lab.run(lab.Experiment.from_toml(example, changes=short), out=tmp_path).summary["completed_requests"] > 0
+
+
+@pytest.mark.parametrize(
+    "module", [name for _, name, _ in pkgutil.iter_modules(lab.__path__) if not name.startswith("_")]
+)
+def test_the_examples_in_docstrings_give_what_they_show(module: str) -> None:
+    assert doctest.testmod(importlib.import_module(f"aqmlab.{module}")).failed == 0

@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import aqmlab as lab
+from aqmlab import stats
+from aqmlab.cell import Cell
+from aqmlab.run import run_cell
+from aqmlab.store import Store
+
+
+def digests(result: lab.Result) -> dict[str, str]:
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in result.directory.glob("*.parquet")}
+
+
+def test_the_same_seed_gives_the_same_bytes_and_another_does_not(small: lab.Experiment, tmp_path: Path) -> None:
+    recorded = small.model_copy(update={"record": lab.Record(exchanges=True)})
+    first, again, other = (
+        lab.run(recorded, seed=seed, out=tmp_path / name) for name, seed in (("a", 1), ("b", 1), ("c", 2))
+    )
+    assert set(digests(first)) == {
+        f"{table}.parquet" for table in ("exchanges", "link", "queue", "response_times", "summary")
+    }
+    assert digests(first) == digests(again)
+    assert not digests(first).items() & digests(other).items()
+
+
+def test_a_cell_that_was_run_is_not_run_again(small_cell: Cell, store: Store) -> None:
+    first = run_cell(small_cell, store)
+    before = first.metadata
+
+    def watch(now: float, end: float) -> None:
+        raise AssertionError(f"ran to {now} of {end}")
+
+    assert run_cell(small_cell, store, watch).metadata == before
+
+
+def test_the_watch_hears_of_the_simulated_time_up_to_its_end(small_cell: Cell, store: Store) -> None:
+    heard: list[tuple[float, float]] = []
+    run_cell(small_cell, store, lambda now, end: heard.append((now, end)))
+    times = [now for now, _ in heard]
+    assert times == sorted(times)
+    assert heard[-1] == (70, 70)
+    assert len(heard) >= 70
+
+
+def test_a_watch_that_raises_leaves_no_half_cell(small_cell: Cell, store: Store) -> None:
+    def watch(now: float, end: float) -> None:
+        if now > 30:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_cell(small_cell, store, watch)
+    assert list((store.out / "cells").iterdir()) == []
+
+
+def test_the_tables_agree_with_the_summary(small: lab.Experiment, tmp_path: Path) -> None:
+    recorded = small.model_copy(update={"record": lab.Record(exchanges=True)})
+    result = lab.run(recorded, out=tmp_path)
+    summary = result.summary
+    completed = result.exchanges.filter(pl.col("start_s") * 1e3 + pl.col("response_time_ms") >= 5e3)
+    assert summary["completed_requests"] == result.response_times["count"].sum() == completed.height
+    measured = result.link.filter(pl.col("time_s") > 5 + 1e-6)
+    (loss,) = measured.select(100 * pl.col("drops").sum() / pl.col("arrived").sum()).to_series()
+    assert summary["loss_percent"] == pytest.approx(loss, rel=0.01)
+    times = completed["response_time_ms"].to_numpy()
+    for name, exact in zip(("p50", "p90"), stats.quantiles(result.response_times, [0.5, 0.9]), strict=True):
+        assert summary["response_time_ms"][name] == pytest.approx(exact, rel=0.01)
+    assert summary["response_time_ms"]["mean"] == pytest.approx(times.mean(), rel=0.001)
+    # One row of each direction every 10 ms.
+    assert result.queue.height == pytest.approx(2 * 70 / 0.01, abs=4)
+
+
+def test_every_packet_is_accounted_for(small: lab.Experiment, tmp_path: Path) -> None:
+    for link in lab.run(small, out=tmp_path).summary["links"]:
+        assert link["arrived"] == link["sent"] + link["dropped_by_law"] + link["dropped_by_limit"] + link["held"]
+        assert link["arrived"] > 0
+
+
+def test_what_was_not_recorded_is_said_to_be_so(small: lab.Experiment, tmp_path: Path) -> None:
+    with pytest.raises(lab.SpecError, match=r"record\.exchanges: must be true"):
+        _ = lab.run(small, out=tmp_path).exchanges
+
+
+def test_a_result_says_what_it_is_and_where_it_came_from(small: lab.Experiment, tmp_path: Path) -> None:
+    result = lab.run(small, seed=7, out=tmp_path)
+    text = repr(result)
+    assert text.startswith("pi:q_ref=10 at ")
+    for part in ("400 users on each side", "seed 7", "loss", "p99", "x real time", str(result.directory)):
+        assert part in text
+    assert {"seed", "engine", "commit", "python", "machine", "wall_s", "cpu_s"} <= result.metadata.keys()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"queue": {"red": {"min_th": 12, "max_th": 8}}}, "queue.red.max_th: "),
+        ({"queue": {"pi": {"q_ref": -1}}}, "queue.pi.q_ref: "),
+        ({"link": {"rate": "100 Mbit"}}, "link.rate: "),
+        ({"link": {"rate": "100 ms"}}, "link.rate: "),
+        ({"tcp": {"initial_rtoo": "3 s"}}, "tcp: "),
+        ({"tcp": {"profile": "windows-95"}}, "tcp.profile: "),
+        ({"users": {"per_side": 0}}, "users.per_side: must be at least 1, got 0"),
+        ({"users": {"per_side": 10**9}}, "users.per_side: must be at most "),
+        ({"users": {"per_side": 10, "rtt": "uniforms"}}, "users.rtt: "),
+        ({"protocol": {"duration": "0 s"}}, "protocol.duration: must be at least "),
+        ({"protocol": {"duration": "90"}}, "protocol.duration: "),
+        ({"protocol": {"duration": "1000000 h"}}, "protocol.duration: must be at most "),
+    ],
+)
+def test_what_cannot_be_run_is_refused_by_name(
+    small: lab.Experiment, tmp_path: Path, change: dict[str, object], message: str
+) -> None:
+    experiment = lab.Experiment(**(small.model_dump(exclude_none=True) | change))
+    with pytest.raises(lab.SpecError) as error:
+        lab.run(experiment, out=tmp_path)
+    assert str(error.value).startswith(message)
+    assert "\n" not in str(error.value)
+    assert list((tmp_path / "cells").iterdir()) == []

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aqmlab import stats
+from aqmlab.result import COSTS, MEASURES
+
+times = st.lists(st.floats(0.1, 1e6), min_size=1, max_size=300)
+
+
+def histogram(times_ms: list[float], width: float = 0.01) -> pl.DataFrame:
+    """Bins that grow by ``width``; two sizes, so that sums over sizes are needed."""
+    bins = np.floor(np.log(times_ms) / np.log1p(width)).astype(int)
+    return (
+        pl.DataFrame({"bin": bins, "size_low_bytes": [index % 2 for index in range(len(times_ms))]})
+        .group_by("bin", "size_low_bytes")
+        .agg(count=pl.len().cast(pl.UInt64))
+        .with_columns(time_low_ms=(1 + width) ** pl.col("bin"), time_high_ms=(1 + width) ** (pl.col("bin") + 1))
+    )
+
+
+@given(times)
+def test_the_cdf_has_the_share_of_times_below_each_edge(times_ms: list[float]) -> None:
+    curve = stats.cdf(histogram(times_ms))
+    for time, fraction in curve.iter_rows():
+        below = np.mean(np.array(times_ms) < time * (1 + 1e-9))
+        above = np.mean(np.array(times_ms) < time * (1 - 1e-9))
+        assert above <= fraction <= below
+    assert curve["fraction"][-1] == 1
+    assert curve["time_ms"].is_sorted()
+
+
+@given(times, st.floats(0, 1))
+def test_a_quantile_is_within_a_bin_of_the_exact_one(times_ms: list[float], fraction: float) -> None:
+    (ours,) = stats.quantiles(histogram(times_ms), [fraction])
+    # Where a quantile falls between two times, any value between them is one.
+    low = np.quantile(times_ms, fraction, method="inverted_cdf")
+    high = np.quantile(times_ms, min(1, fraction + 1 / len(times_ms)), method="inverted_cdf")
+    assert low / 1.02 <= ours <= high * 1.02
+
+
+def record(seed: int, value: float) -> dict[str, object]:
+    measures = dict.fromkeys((*MEASURES, *COSTS), value) | {"response_time_ms": {"p50": value, "p99": 2 * value}}
+    settings = {name: f"the {name}" for name in stats.SETTINGS}
+    return {**settings, **measures, "seed": seed, "cell": f"cells/{seed}"}
+
+
+@given(st.lists(st.floats(0, 1e9), min_size=2, max_size=5))
+def test_seeds_are_combined_as_numpy_does(values: list[float]) -> None:
+    combined = stats.over_seeds([record(seed, value) for seed, value in enumerate(values)])
+    assert combined["loss_percent"] == pytest.approx(np.mean(values))
+    assert combined["sd"]["loss_percent"] == pytest.approx(np.std(values, ddof=1), rel=1e-6, abs=1e-6)
+    assert combined["response_time_ms"]["p99"] == pytest.approx(2 * np.mean(values))
+    assert combined["sd"]["response_time_ms"]["p99"] == pytest.approx(2 * np.std(values, ddof=1), rel=1e-6, abs=1e-6)
+    assert combined["seeds"] == list(range(len(values)))
+
+
+def test_one_seed_has_no_standard_deviation() -> None:
+    combined = stats.over_seeds([record(1, 3.5)])
+    assert combined["loss_percent"] == 3.5
+    assert combined["sd"]["loss_percent"] is None
+    assert combined["sd"]["response_time_ms"] == {"p50": None, "p99": None}

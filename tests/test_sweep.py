@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+
+import pytest
+
+from aqmlab.cell import Cell
+from aqmlab.store import Store
+from aqmlab.sweep import sweep
+
+
+@pytest.fixture
+def cells(small_cell: Cell) -> list[Cell]:
+    return [replace(small_cell, seed=seed) for seed in (3, 1, 2)]
+
+
+def test_results_come_in_the_order_of_the_cells(cells: list[Cell], store: Store) -> None:
+    results = sweep(cells, store, workers=2)
+    assert [result.cell.seed for result in results] == [3, 1, 2]
+
+
+def test_the_number_of_workers_changes_no_result(cells: list[Cell], store: Store) -> None:
+    side_by_side = sweep(cells, store, workers=3)
+    one_by_one = sweep(cells, Store(store.out / "again"), workers=1)
+    for ours, theirs in zip(side_by_side, one_by_one, strict=True):
+        for file in ours.directory.glob("*.parquet"):
+            assert file.read_bytes() == (theirs.directory / file.name).read_bytes()
+
+
+def test_identical_cells_are_run_once_and_keep_their_labels(small_cell: Cell, store: Store) -> None:
+    ends = []
+    twins = [small_cell, replace(small_cell, label="the twin")]
+    results = sweep(twins, store, watch=lambda cell, now, end: ends.append(cell) if now >= end else None)
+    assert len(ends) == 1
+    assert [result.cell.label for result in results] == [small_cell.label, "the twin"]
+    assert results[0].directory == results[1].directory
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
+def test_an_interrupt_ends_all_cells_and_leaves_none_of_them_half_done(
+    cells: list[Cell], store: Store, error: type[BaseException]
+) -> None:
+    heard = threading.Barrier(2, timeout=60)
+    last: dict[int, float] = {}
+
+    def watch(cell: Cell, now: float, end: float) -> None:
+        last[cell.seed] = now
+        if now == 10:
+            heard.wait()
+            raise error
+
+    with pytest.raises(error):
+        sweep(cells, store, workers=2, watch=watch)
+    assert all(now < 70 for now in last.values())
+    assert list((store.out / "cells").iterdir()) == []

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from aqmlab import schemes
+from aqmlab.compare import BASELINE
+from aqmlab.store import Store
+from aqmlab.sweep import sweep
+from aqmlab.validate import Aims, Row, Study, report
+
+AIMS = Aims(loss_points=1, loss_percent=25, completed_percent=2, throughput_mbps=1.5)
+PUBLISHED = Row(table="a", load_percent=98, scheme="pi", loss_percent=6, completed_millions=15, throughput_mbps=90)
+
+
+@pytest.mark.parametrize(
+    ("ours", "missed"),
+    [
+        ({}, []),
+        ({"loss_percent": 7.4}, []),  # within 25 %
+        ({"loss_percent": 7.6}, ["loss"]),
+        ({"loss_percent": 4.4}, ["loss"]),
+        ({"completed_requests": 14.71e6}, []),
+        ({"completed_requests": 14.69e6}, ["completed"]),
+        ({"throughput_mbps": 91.6, "loss_percent": 9}, ["loss", "throughput"]),
+    ],
+)
+def test_what_is_further_away_than_aimed_at_is_named(ours: dict[str, float], missed: list[str]) -> None:
+    same = {"loss_percent": 6.0, "completed_requests": 15e6, "throughput_mbps": 90.0}
+    assert AIMS.missed(same | ours, PUBLISHED) == missed
+
+
+def test_a_small_loss_may_be_a_whole_point_away() -> None:
+    row = replace(PUBLISHED, loss_percent=0.1)
+    ours = {"loss_percent": 1.05, "completed_requests": 15e6, "throughput_mbps": 90.0}
+    assert AIMS.missed(ours, row) == []
+
+
+def test_the_shipped_study_has_a_source_for_each_row_and_a_scheme_we_know() -> None:
+    study = Study.shipped("le2003")
+    assert {row.table for row in study.rows} == study.sources.keys()
+    assert {row.load_percent for row in study.rows} == {80, 90, 98}
+    for row in study.rows:
+        assert row.scheme == BASELINE or schemes.parse(row.scheme)
+    assert len(study.rows) == 92
+
+
+def test_a_report_sets_ours_beside_theirs_and_keeps_the_notes(store: Store) -> None:
+    shipped = Study.shipped("le2003")
+    wanted = {BASELINE, "droptail:limit=24", "pi:q_ref=24,mode=byte"}
+    rows = tuple(row for row in shipped.rows if row.scheme in wanted and row.load_percent == 98)
+    study = replace(shipped, rows=rows, warmup="1 s", duration="1 s")
+    cells = study.cells([1, 2], store)
+    assert len(cells) == 2 * len(wanted)
+    text = report(study, sweep(cells, store), "## What is outside\n\nA note.")
+    lines = text.splitlines()
+    headings = [line for line in lines if line.startswith("#")]
+    assert headings == [
+        "# Validation",
+        "## Drop-tail",
+        "## Uncongested network",
+        "## Active queue management",
+        "## What is outside",
+        "## Sources",
+    ]
+    # Two seconds are not 105 minutes: all rows are there, and all are outside.
+    table = [line for line in lines if line.startswith("| 98 ")]
+    assert len(table) == len(rows)
+    assert all("completed" in line.split("|")[-2] and "±" in line for line in table)
+    assert text == report(study, sweep(cells, store), "## What is outside\n\nA note.")
