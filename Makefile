@@ -23,7 +23,7 @@ lint: .venv/extension.stamp .venv/dev.stamp
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/stubtest aqmlab._core --ignore-missing-stub
+	$(BIN)/stubtest aqmlab._core
 
 bench: .venv/extension.stamp
 	$(BIN)/python benches/bench.py
@@ -54,5 +54,5 @@ clean:
 
 # Only what the build reads is listed: the Python half of the package is used where it lies.
 .venv/extension.stamp: $(SOURCES) .venv/run.stamp
-	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	PATH="$(CURDIR)/$(BIN):$$PATH" python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $@

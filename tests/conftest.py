@@ -8,11 +8,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from hypothesis import settings
 
 import aqmlab as lab
 from aqmlab import cli
 from aqmlab.cell import Cell, make_cell
 from aqmlab.store import Store
+
+# How long an example takes says nothing about whether it is right.
+settings.register_profile("aqmlab", deadline=None)
+settings.load_profile("aqmlab")
 
 
 class Outcome(NamedTuple):

@@ -2,11 +2,13 @@
 
 from typing import final
 
+__all__ = ["RecordBatch", "Simulation", "SpecError", "catalogue", "engine_version", "profiles", "resolve"]
+
 class SpecError(ValueError):
     """A mistake in a spec: ``path: what is allowed, got value``."""
 
 @final
-class _RecordBatch:
+class RecordBatch:
     """A table that any Arrow library can take over without copying (the Arrow PyCapsule interface)."""
 
     def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
@@ -27,10 +29,10 @@ class Simulation:
     def advance(self, seconds: float) -> None:
         """Simulate so many seconds more, but not past the end. Releases the GIL."""
 
-    def take(self, table: str) -> _RecordBatch | None:
+    def take(self, table: str) -> RecordBatch | None:
         """Take the rows of ``queue``, ``link`` or ``exchanges`` recorded since the last call."""
 
-    def response_times(self) -> _RecordBatch:
+    def response_times(self) -> RecordBatch:
         """Return the log histogram of response times by response size."""
 
     def summary(self) -> str:

@@ -49,9 +49,12 @@ def main() -> NoReturn:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         sys.exit(app(standalone_mode=False))
-    except (typer.TyperException, SpecError) as error:
-        print(f"aqmlab: {error}", file=sys.stderr)
-        sys.exit(2)
+    except typer.TyperException as error:
+        mistake = error.format_message()
+    except SpecError as error:
+        mistake = str(error)
+    print(f"aqmlab: {mistake}", file=sys.stderr)
+    sys.exit(2)
 
 
 @app.command()

@@ -105,7 +105,7 @@ class _Tables:
         for writer in self._writers.values():
             writer.close()
 
-    def write(self, name: str, rows: object | None) -> None:
+    def write(self, name: str, rows: _core.RecordBatch | pa.RecordBatch | None) -> None:
         """Append rows as one row group."""
         if rows is None:
             return

@@ -52,12 +52,11 @@ def sweep(
 
     distinct = {cell.key: cell for cell in reversed(cells)}
     with ThreadPoolExecutor(workers or os.cpu_count()) as pool:
-        runs = [pool.submit(work, cell) for cell in reversed(distinct.values())]
         try:
-            for run in as_completed(runs):
+            for run in as_completed([pool.submit(work, cell) for cell in reversed(distinct.values())]):
                 run.result()
         except BaseException:
-            # An error in one cell or an interrupt ends all: leaving the block waits until each has heard.
+            # An error in one cell or an interrupt, be it while they start, ends all: each hears of it at its next step.
             stop.set()
             pool.shutdown(wait=False, cancel_futures=True)
             raise

@@ -48,7 +48,7 @@ pub trait Aqm {
         None
     }
 
-    /// The instant promised by [`Aqm::poll_timeout`] has come.
+    /// The instant promised by [`Aqm::poll_timeout`] has come. A call before it changes nothing.
     fn on_timeout(&mut self, _queue: QueueState, _now: Time) {}
 
     /// Show the law's variables under the names of its paper, always the same ones in the same order.

@@ -33,12 +33,13 @@ impl fmt::Display for Mode {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Measure {
     mode: Mode,
-    per_byte: f64,
+    /// Bytes that count as one packet.
+    mean_packet: f64,
 }
 
 impl Measure {
     pub(crate) fn new(mode: Mode, mean_packet: Bytes) -> Measure {
-        Measure { mode, per_byte: 1.0 / mean_packet.as_f64() }
+        Measure { mode, mean_packet: mean_packet.as_f64() }
     }
 
     /// The length of the queue, in packets or in mean packets.
@@ -46,7 +47,7 @@ impl Measure {
     pub(crate) fn queue(&self, queue: QueueState) -> f64 {
         match self.mode {
             Mode::Packet => f64::from(queue.packets),
-            Mode::Byte => queue.bytes.as_f64() * self.per_byte,
+            Mode::Byte => queue.bytes.as_f64() / self.mean_packet,
         }
     }
 
@@ -55,7 +56,26 @@ impl Measure {
     pub(crate) fn packet(&self, pkt: &Packet) -> f64 {
         match self.mode {
             Mode::Packet => 1.0,
-            Mode::Byte => pkt.size.as_f64() * self.per_byte,
+            Mode::Byte => pkt.size.as_f64() / self.mean_packet,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Ecn;
+
+    #[test]
+    #[expect(
+        clippy::float_cmp,
+        reason = "the claim is exact: a hair less than one would open a certain outcome"
+    )]
+    fn a_packet_of_the_mean_size_counts_exactly_one() {
+        for size in (1..=65_535).map(Bytes::new) {
+            let measure = Measure::new(Mode::Byte, size);
+            assert_eq!(measure.packet(&Packet { size, ecn: Ecn::NotEct, flow: 0 }), 1.0);
+            assert_eq!(measure.queue(QueueState { packets: 3, bytes: size }), 1.0);
         }
     }
 }

@@ -145,3 +145,21 @@ fn a_packet_that_cannot_be_marked_is_dropped_when_it_leaves() {
     assert_eq!(fifo.dequeue(Time::ZERO), None);
     assert_eq!((fifo.counters().dropped_at_dequeue, fifo.counters().marked), (1, 0));
 }
+
+/// Marks each packet that arrives.
+struct Always;
+
+impl Aqm for Always {
+    fn on_enqueue(&mut self, _pkt: &Packet, _queue: QueueState, _now: Time) -> Verdict {
+        Verdict::Mark
+    }
+}
+
+#[test]
+fn a_packet_marked_on_arrival_leaves_with_congestion_experienced() {
+    let mut fifo = Fifo::new(Always, Limit::Packets(10));
+    assert_eq!(fifo.enqueue(packet(500, Ecn::Ect1), (), Time::ZERO), Admission::Marked);
+    assert_eq!(fifo.enqueue(packet(500, Ecn::NotEct), (), Time::ZERO), Admission::DroppedByLaw);
+    assert_eq!(fifo.dequeue(Time::ZERO).map(|departure| departure.packet.ecn), Some(Ecn::Ce));
+    assert_eq!(fifo.dequeue(Time::ZERO), None);
+}

@@ -6,7 +6,7 @@ use aqmlab_aqm::{
     Admission, Aqm, Ared, AredConfig, Ecn, EcnPolicy, Gate, Limit, LinkContext, Pi, PiConfig, QueueConfig,
     QueueState, Red, RedConfig, Rem, RemConfig, Verdict, Visitor,
 };
-use aqmlab_units::{Bytes, Prob, Stream, Time};
+use aqmlab_units::{BitRate, Bytes, Prob, Stream, Time};
 use common::{link, packet, rng, walk};
 
 /// The value that `law` shows under `name`.
@@ -56,6 +56,40 @@ impl Visitor for MarksAndDrops {
 fn a_packet_is_marked_exactly_where_it_would_be_dropped_without_ecn() {
     for config in eager() {
         config.visit(&link(), MarksAndDrops);
+    }
+}
+
+/// Calls a law a nanosecond before it asked to be called.
+struct TooEarly;
+
+impl Visitor for TooEarly {
+    type Output = ();
+
+    fn visit<A: Aqm + Send + 'static>(self, make: impl Fn(Stream) -> A) {
+        let mut law = make(rng());
+        let Some(due) = law.poll_timeout() else { return };
+        let variables = |law: &A| {
+            let mut shown = Vec::new();
+            law.probe(&mut |name, value| shown.push((name, value)));
+            shown
+        };
+        let queue = QueueState { packets: 100, bytes: Bytes::new(50_000) };
+        (0..200).for_each(|_| {
+            law.on_enqueue(&packet(500, Ecn::Ect0), queue, Time::ZERO);
+        });
+        let before = variables(&law);
+        law.on_timeout(queue, Time::from_nanos(due.as_nanos() - 1));
+        assert_eq!((variables(&law), law.poll_timeout()), (before.clone(), Some(due)));
+        law.on_timeout(queue, due);
+        assert!(law.poll_timeout() > Some(due), "the promised instant counts");
+        assert_ne!(variables(&law), before);
+    }
+}
+
+#[test]
+fn a_timeout_before_its_time_changes_nothing() {
+    for config in eager() {
+        config.visit(&link(), TooEarly);
     }
 }
 
@@ -208,6 +242,13 @@ fn max_p_moves_towards_the_band_and_stops_at_its_bounds() {
     assert!(below.is_sorted_by(|a, b| a >= b) && below[0] < 0.1, "a short queue lowers max_p");
     assert_eq!(below.last(), Some(&0.01));
     assert!(adapted(24).iter().all(|max_p| (max_p - 0.1).abs() < 1e-12), "inside the band nothing moves");
+}
+
+#[test]
+fn ared_keeps_at_least_five_packets_below_min_th_on_a_slow_link() {
+    let slow = LinkContext { rate: BitRate::from_mbit_per_sec(1), ..link() };
+    let resolved = AredConfig::default().resolve(&slow).unwrap();
+    assert_eq!((resolved.min_th, resolved.max_th), (Some(5.0), Some(15.0)));
 }
 
 #[test]

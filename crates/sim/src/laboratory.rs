@@ -14,7 +14,7 @@ mod connections;
 mod timers;
 
 use aqmlab_aqm::{Aqm, Gate, LinkContext, Visitor};
-use aqmlab_tcp::{Event as TcpEvent, Profile, State};
+use aqmlab_tcp::{Event as TcpEvent, Flags, Profile, Segment, Seq, State};
 use aqmlab_units::{Bytes, Stream, Time};
 use aqmlab_workload::{Action, Connection, ConnectionId, Event as WebEvent, User, Web};
 use hdrhistogram::Histogram;
@@ -77,7 +77,7 @@ pub fn build(spec: &Spec, seed: u64) -> Result<Box<dyn Laboratory>, SpecError> {
 #[derive(Clone, Copy, Debug)]
 enum Event {
     /// A browser's packet reaches the link.
-    AtLink { packet: Packet },
+    AtLink { to: EndpointId, seq: Seq, ack: Seq, len: u16, window: u16, flags: Flags },
     /// A retransmission timer may have expired.
     Retransmit(EndpointId),
     /// Held-back acknowledgements may be due.
@@ -90,6 +90,19 @@ enum Event {
     SampleQueues,
     /// Read the link's counters.
     ReadLinks,
+}
+
+const _: () = assert!(size_of::<Event>() == 20);
+
+/// How many deliveries ahead of its own an endpoint is asked for.
+const AHEAD: u64 = 4;
+
+impl Event {
+    #[inline]
+    fn at_link(packet: Packet) -> Event {
+        let Segment { seq, ack, len, window, flags } = packet.segment;
+        Event::AtLink { to: packet.to, seq, ack, len, window, flags }
+    }
 }
 
 /// The laboratory under the law `A`.
@@ -172,9 +185,9 @@ impl<A: Aqm> Engine<A> {
                     break;
                 }
                 self.now = delivery;
-                if let Some(packet) = self.links[direction].deliver() {
-                    self.receive(packet);
-                }
+                self.connections.prefetch(self.links[direction].upcoming(AHEAD));
+                let packet = self.links[direction].deliver();
+                self.receive(packet);
             } else {
                 if event > until {
                     break;
@@ -190,8 +203,9 @@ impl<A: Aqm> Engine<A> {
 
     fn handle(&mut self, event: Event) {
         match event {
-            Event::AtLink { packet } => {
-                let from = packet.to.peer();
+            Event::AtLink { to, seq, ack, len, window, flags } => {
+                let packet = Packet { to, segment: Segment { seq, ack, len, window, flags } };
+                let from = to.peer();
                 if !self.links[from.direction()].arrive(packet, self.now) {
                     self.connections.endpoint_mut(from).lost_packet();
                     self.release_if_done(from);
@@ -228,27 +242,38 @@ impl<A: Aqm> Engine<A> {
     #[inline]
     fn settle(&mut self, id: EndpointId) {
         self.transmit(id);
+        let tcp = &self.connections.endpoint(id).tcp;
+        if tcp.has_news() || is_done(tcp.state()) {
+            self.tell(id);
+        }
+    }
+
+    /// Tell the applications what happened at `id`.
+    fn tell(&mut self, id: EndpointId) {
         while let Some(event) = self.connections.endpoint_mut(id).tcp.poll_event() {
             if id.is_server() { self.on_server_event(id, event) } else { self.on_client_event(id, event) }
         }
-        let state = self.connections.endpoint_mut(id).tcp.state();
-        if matches!(state, State::Closed | State::TimeWait | State::Listen) {
+        if is_done(self.connections.endpoint(id).tcp.state()) {
             self.release_if_done(id);
         }
     }
 
+    /// Put on the network what an endpoint has to send.
     #[inline]
     fn transmit(&mut self, id: EndpointId) {
         let cell = self.connections.endpoint_mut(id);
-        while let Some(segment) = cell.tcp.poll_transmit(self.now, &self.profile) {
-            cell.sent_packet();
-            let packet = Packet { to: id.peer(), segment };
-            if id.is_server() {
-                if !self.links[id.direction()].arrive(packet, self.now) {
-                    cell.lost_packet();
+        if id.is_server() {
+            let link = &mut self.links[id.direction()];
+            while let Some(segment) = cell.tcp.poll_transmit(self.now, &self.profile) {
+                if link.arrive(Packet { to: id.peer(), segment }, self.now) {
+                    cell.sent_packet();
                 }
-            } else {
-                self.wheel.push(self.now + cell.delay(), Event::AtLink { packet });
+            }
+        } else {
+            while let Some(segment) = cell.tcp.poll_transmit(self.now, &self.profile) {
+                cell.sent_packet();
+                let packet = Packet { to: id.peer(), segment };
+                self.wheel.push(self.now + cell.delay(), Event::at_link(packet));
             }
         }
         if let Some(deadline) = self.timers.delayed_ack(id, &cell.tcp, self.now) {
@@ -434,6 +459,12 @@ impl<A: Aqm> Engine<A> {
         let in_wheel = self.wheel.iter().filter(|event| matches!(event, Event::AtLink { .. })).count() as u64;
         assert_eq!(on_the_way, inside + in_wheel, "a packet vanished between the endpoints");
     }
+}
+
+/// Nothing will happen at an endpoint in this state unless a packet comes.
+#[inline]
+fn is_done(state: State) -> bool {
+    matches!(state, State::Closed | State::TimeWait | State::Listen)
 }
 
 /// A size as the endpoints count it. Requests and responses stay below 2^31 bytes (the workload checks it).

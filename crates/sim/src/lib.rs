@@ -9,6 +9,7 @@
 mod laboratory;
 mod link;
 mod packet;
+mod prefetch;
 mod record;
 mod spec;
 mod summary;

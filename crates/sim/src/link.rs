@@ -10,13 +10,11 @@
 //! number in a ring, packets on their way to the other end stand in the same ring (a constant delay keeps them in
 //! order), and the length of the queue is how many in the ring have not left yet, less those that the device holds.
 
-use std::collections::VecDeque;
-
 use aqmlab_aqm::{Admission, Aqm, Counters, Gate, LinkContext, QueueState};
 use aqmlab_tcp::Flags;
 use aqmlab_units::{Bytes, Duration, Time};
 
-use crate::packet::Packet;
+use crate::packet::{EndpointId, Packet};
 
 /// The physical parameters of one direction.
 #[derive(Clone, Copy, Debug)]
@@ -37,17 +35,21 @@ pub(crate) struct Link<A> {
     /// Nanoseconds per byte in units of 2^-20 ns: one multiplication instead of a division for each packet.
     ns_per_byte: u64,
     /// The device's places, the one being sent included.
-    device: usize,
-    /// Packets let in and not yet delivered, in order.
-    ring: VecDeque<Entry>,
-    /// How many of them, at the front, have left the wire's near end.
-    departed: usize,
+    device: u64,
+    /// Packets let in and not yet delivered: number n, counted from the start, stands at n modulo the capacity, a
+    /// power of two.
+    ring: Vec<Entry>,
+    /// Packets let in, packets that have left the near end, packets that have reached the far end, since the start.
+    queued: u64,
+    sent: u64,
+    delivered: u64,
+    /// When the next packet reaches the far end; [`Time::MAX`] when none is on its way.
+    next_delivery: Time,
     busy_until: Time,
     /// When the discipline last handed a packet down, while the law has not been told that its queue is empty.
     emptying: Option<Time>,
     /// IP bytes of all packets delivered so far.
     delivered_through: Bytes,
-    delivered: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -74,17 +76,20 @@ impl<A: Aqm> Link<A> {
     pub(crate) fn new(gate: Gate<A>, wire: Wire) -> Link<A> {
         let rate = u128::from(wire.context.rate.bits_per_sec());
         let ns_per_byte = ((8_000_000_000_u128 << 20) + rate / 2) / rate;
+        let vacant = Entry { departure: Time::MAX, through: Bytes::ZERO, packet: Packet::VACANT };
         Link {
             gate,
             wire,
             ns_per_byte: u64::try_from(ns_per_byte).expect("a byte takes at most 8 s"),
-            device: 1 + wire.device_fifo as usize,
-            ring: VecDeque::new(),
-            departed: 0,
+            device: 1 + u64::from(wire.device_fifo),
+            ring: vec![vacant; 64],
+            queued: 0,
+            sent: 0,
+            delivered: 0,
+            next_delivery: Time::MAX,
             busy_until: Time::ZERO,
             emptying: None,
             delivered_through: Bytes::ZERO,
-            delivered: 0,
         }
     }
 
@@ -93,41 +98,53 @@ impl<A: Aqm> Link<A> {
     pub(crate) fn arrive(&mut self, mut packet: Packet, now: Time) -> bool {
         self.advance(now);
         let seen = packet.seen_by_law();
-        let state = self.state();
-        match self.gate.admit(&seen, state, now) {
+        match self.gate.admit(&seen, self.state(), now) {
             Admission::DroppedByLaw | Admission::DroppedByLimit => return false,
             Admission::Marked => packet.segment.flags |= Flags::CE,
             Admission::Queued => {}
         }
         // The packet goes down to the device when a place is free there: when the packet `device` places ahead of
         // it has left.
-        let waiting = self.waiting();
-        let goes_down =
-            if waiting < self.device { now } else { self.ring[self.ring.len() - self.device].departure };
+        let goes_down = if self.waiting() < self.device {
+            now
+        } else {
+            self.entry(self.queued - self.device).departure
+        };
         self.emptying = Some(goes_down);
         let bits = (seen.size + self.wire.context.overhead).get() * self.ns_per_byte;
         self.busy_until = self.busy_until.max(now) + Duration::from_nanos(bits >> 20);
         let through = self.gate.counters.queued_bytes;
-        self.ring.push_back(Entry { departure: self.busy_until, through, packet });
+        self.push(Entry { departure: self.busy_until, through, packet });
         true
     }
 
     /// When the next packet reaches the other end; [`Time::MAX`] when none is on its way.
     #[inline]
     pub(crate) fn next_delivery(&self) -> Time {
-        self.ring.front().map_or(Time::MAX, |entry| entry.departure + self.wire.delay)
+        self.next_delivery
+    }
+
+    /// Where the packet `ahead` places behind the next one goes.
+    #[inline]
+    pub(crate) fn upcoming(&self, ahead: u64) -> EndpointId {
+        self.entry(self.delivered + ahead).packet.to
     }
 
     /// Take the packet that [`Link::next_delivery`] announced.
     #[inline]
-    pub(crate) fn deliver(&mut self) -> Option<Packet> {
+    pub(crate) fn deliver(&mut self) -> Packet {
+        debug_assert!(self.delivered < self.queued, "nothing is on its way");
+        let Entry { departure, through, packet } = *self.entry(self.delivered);
         // Timers due before it left must find it in the queue.
-        self.advance(self.ring.front()?.departure);
-        let entry = self.ring.pop_front()?;
-        self.departed -= 1;
-        self.delivered_through = entry.through;
+        self.advance(departure);
         self.delivered += 1;
-        Some(entry.packet)
+        self.delivered_through = through;
+        self.next_delivery = if self.delivered == self.queued {
+            Time::MAX
+        } else {
+            self.entry(self.delivered).departure + self.wire.delay
+        };
+        packet
     }
 
     /// Bring queue and law up to `now`: everything due before or at it has happened.
@@ -146,8 +163,8 @@ impl<A: Aqm> Link<A> {
     /// Let go what has left by `now`, and tell the law when that empties its queue.
     #[inline]
     fn settle(&mut self, now: Time) {
-        while self.ring.get(self.departed).is_some_and(|entry| entry.departure <= now) {
-            self.departed += 1;
+        while self.sent < self.queued && self.entry(self.sent).departure <= now {
+            self.sent += 1;
         }
         if self.waiting() <= self.device
             && let Some(at) = self.emptying.take()
@@ -158,21 +175,22 @@ impl<A: Aqm> Link<A> {
 
     /// Packets in queue and device.
     #[inline]
-    fn waiting(&self) -> usize {
-        self.ring.len() - self.departed
+    fn waiting(&self) -> u64 {
+        self.queued - self.sent
     }
 
     /// What waits in the discipline's queue, as of the last [`Link::advance`].
     #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "limits are 32 bits wide")]
     pub(crate) fn state(&self) -> QueueState {
         let waiting = self.waiting();
         if waiting <= self.device {
             return QueueState::default();
         }
-        // The last packet that the device holds has this many bytes up to it.
-        let below = self.ring[self.departed + self.device - 1].through;
+        // The bytes behind the last packet that the device holds.
+        let below = self.entry(self.sent + self.device - 1).through;
         QueueState {
-            packets: u32::try_from(waiting - self.device).expect("fewer than 2^32 packets wait"),
+            packets: (waiting - self.device) as u32,
             bytes: self.gate.counters.queued_bytes - below,
         }
     }
@@ -183,17 +201,52 @@ impl<A: Aqm> Link<A> {
 
     /// Counters as of the last [`Link::advance`].
     pub(crate) fn counters(&self) -> LinkCounters {
-        let last_sent = self.departed.checked_sub(1).and_then(|index| self.ring.get(index));
-        LinkCounters {
-            queue: self.gate.counters,
-            sent: self.delivered + self.departed as u64,
-            sent_bytes: last_sent.map_or(self.delivered_through, |entry| entry.through),
-            held: self.waiting() as u64,
-        }
+        let sent_bytes = if self.sent > self.delivered {
+            self.entry(self.sent - 1).through
+        } else {
+            self.delivered_through
+        };
+        LinkCounters { queue: self.gate.counters, sent: self.sent, sent_bytes, held: self.waiting() }
     }
 
-    /// Packets that have left and not arrived, and packets that wait: all that is inside.
+    /// Packets that wait and packets that have left and not arrived: all that is inside.
     pub(crate) fn inside(&self) -> u64 {
-        self.ring.len() as u64
+        self.queued - self.delivered
+    }
+
+    /// The place of packet number `n`.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "reduced to the ring's length")]
+    fn place(&self, n: u64) -> usize {
+        n as usize & (self.ring.len() - 1)
+    }
+
+    #[inline]
+    fn entry(&self, n: u64) -> &Entry {
+        &self.ring[self.place(n)]
+    }
+
+    #[inline]
+    fn push(&mut self, entry: Entry) {
+        if self.inside() == self.ring.len() as u64 {
+            self.grow();
+        }
+        if self.inside() == 0 {
+            self.next_delivery = entry.departure + self.wire.delay;
+        }
+        let place = self.place(self.queued);
+        self.ring[place] = entry;
+        self.queued += 1;
+    }
+
+    /// Twice the room, each packet at its place in the larger ring.
+    #[cold]
+    fn grow(&mut self) {
+        let inside: Vec<Entry> = (self.delivered..self.queued).map(|n| *self.entry(n)).collect();
+        self.ring.resize(2 * self.ring.len(), inside[0]);
+        for (n, entry) in (self.delivered..).zip(inside) {
+            let place = self.place(n);
+            self.ring[place] = entry;
+        }
     }
 }

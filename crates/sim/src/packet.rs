@@ -1,7 +1,7 @@
 //! Packets as the engine moves them, and the numbers of the endpoints they go to.
 
 use aqmlab_aqm::Ecn;
-use aqmlab_tcp::{Flags, Segment};
+use aqmlab_tcp::{Flags, Segment, Seq};
 use aqmlab_units::Bytes;
 
 /// Bytes of IPv4 and TCP header without options.
@@ -77,6 +77,12 @@ pub(crate) struct Packet {
 }
 
 impl Packet {
+    /// Stands where no packet is.
+    pub(crate) const VACANT: Packet = Packet {
+        to: EndpointId(0),
+        segment: Segment { seq: Seq::ZERO, ack: Seq::ZERO, len: 0, window: 0, flags: Flags::NONE },
+    };
+
     /// The packet as a queue discipline sees it.
     #[inline]
     pub(crate) fn seen_by_law(&self) -> aqmlab_aqm::Packet {

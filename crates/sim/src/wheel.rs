@@ -32,9 +32,10 @@ pub(crate) struct Wheel<E> {
     free: u32,
     /// The bucket whose events are being popped, counted since time zero.
     bucket: u64,
-    /// Its events still to be popped, in order, from `popped` on.
+    /// Its events still to be popped, the next one last.
     current: Vec<(u64, u32)>,
-    popped: usize,
+    /// The time of that one; while there is none, anything.
+    next: u64,
     /// Events in buckets, and in far lists.
     near_len: usize,
     far_len: usize,
@@ -62,7 +63,7 @@ impl<E: Copy> Wheel<E> {
             free: NIL,
             bucket: 0,
             current: Vec::new(),
-            popped: 0,
+            next: u64::MAX,
             near_len: 0,
             far_len: 0,
         }
@@ -87,31 +88,29 @@ impl<E: Copy> Wheel<E> {
     /// The time of the next event; [`Time::MAX`] when there is none.
     #[inline]
     pub(crate) fn peek(&mut self) -> Time {
-        if self.popped == self.current.len() {
+        if self.current.is_empty() {
             self.next_bucket();
         }
-        self.current.get(self.popped).map_or(Time::MAX, |&(time, _)| Time::from_nanos(time))
+        Time::from_nanos(self.next)
     }
 
     /// Take the event that [`Wheel::peek`] announced.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<(Time, E)> {
-        let &(time, node) = self.current.get(self.popped)?;
-        self.popped += 1;
+        let (time, node) = self.current.pop()?;
         let slot = &mut self.nodes[node as usize];
+        let event = slot.event;
         slot.next = self.free;
         self.free = node;
-        Some((Time::from_nanos(time), slot.event))
-    }
-
-    /// Events waiting.
-    pub(crate) fn len(&self) -> usize {
-        self.near_len + self.far_len + self.current.len() - self.popped
+        if let Some(&(time, _)) = self.current.last() {
+            self.next = time;
+        }
+        Some((Time::from_nanos(time), event))
     }
 
     /// All waiting events, in no particular order. Slow: looks at every bucket.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &E> {
-        let current = self.current[self.popped..].iter().map(|&(_, node)| node);
+        let current = self.current.iter().map(|&(_, node)| node);
         let lists = self.heads.iter().chain(&self.far).flat_map(|&head| {
             std::iter::successors((head != NIL).then_some(head), |&node| {
                 let next = self.nodes[node as usize].next;
@@ -159,14 +158,15 @@ impl<E: Copy> Wheel<E> {
     /// An event for the bucket that is being popped: behind those of the same time.
     fn push_current(&mut self, time: u64, event: E) {
         let node = self.allocate(time, event);
-        let later = self.current[self.popped..].iter().rev().take_while(|&&(t, _)| time < t).count();
-        self.current.insert(self.current.len() - later, (time, node));
+        let place = self.current.iter().position(|&(t, _)| t <= time).unwrap_or(self.current.len());
+        self.current.insert(place, (time, node));
+        self.next = self.current.last().map_or(time, |&(time, _)| time);
     }
 
     /// Make the next bucket that holds something current.
+    #[inline(never)]
     fn next_bucket(&mut self) {
-        self.current.clear();
-        self.popped = 0;
+        self.next = u64::MAX;
         while self.near_len + self.far_len > 0 {
             let next = self.bucket + 1;
             if self.slot(next) == 0 {
@@ -192,7 +192,7 @@ impl<E: Copy> Wheel<E> {
         Some(word * 64 + bits.trailing_zeros() as usize)
     }
 
-    /// Take a bucket's list, oldest first, and sort it by time.
+    /// Take a bucket's list, newest first, and sort it so that the next to pop comes last.
     fn gather(&mut self, slot: usize) {
         self.occupied[slot / 64] &= !(1 << (slot % 64));
         let mut node = std::mem::replace(&mut self.heads[slot], NIL);
@@ -202,8 +202,8 @@ impl<E: Copy> Wheel<E> {
             node = next;
         }
         self.near_len -= self.current.len();
-        self.current.reverse();
-        self.current.sort_by_key(|&(time, _)| time);
+        sort_descending(&mut self.current);
+        self.next = self.current.last().map_or(u64::MAX, |&(time, _)| time);
     }
 
     /// Deal the far list of turn `turn` into buckets; what belongs to a later turn of the far level stays.
@@ -226,6 +226,20 @@ impl<E: Copy> Wheel<E> {
                 self.link_far(time, oldest_first);
             }
             oldest_first = next;
+        }
+    }
+}
+
+/// A stable sort, latest first. Most buckets hold a few events: insertion beats a call of the library's sort.
+fn sort_descending(events: &mut [(u64, u32)]) {
+    if events.len() > 16 {
+        return events.sort_by_key(|&(time, _)| std::cmp::Reverse(time));
+    }
+    for sorted in 1..events.len() {
+        let mut place = sorted;
+        while place > 0 && events[place - 1].0 < events[place].0 {
+            events.swap(place - 1, place);
+            place -= 1;
         }
     }
 }
@@ -276,7 +290,7 @@ mod tests {
                     prop_assert_eq!(wheel.pop(), expected);
                     now = expected.map_or(now, |(time, _)| time);
                 }
-                prop_assert_eq!(wheel.len(), model.len());
+                prop_assert_eq!(wheel.iter().count(), model.len());
             }
         }
     }

@@ -150,6 +150,7 @@ impl Pending {
     const RST: u16 = 1 << 3;
     /// The application has closed: a FIN follows the data.
     const FIN: u16 = 1 << 4;
+    const TO_SEND: u16 = Self::ACK | Self::RETRANSMIT | Self::SYN | Self::RST | Self::FIN;
     const EVENT_OPENED: u16 = 1 << 5;
     const EVENT_RECEIVED: u16 = 1 << 6;
     const EVENT_PEER_CLOSED: u16 = 1 << 7;
@@ -260,6 +261,12 @@ impl<C: CongestionControl> Endpoint<C> {
             if matches!(self.state, State::SynSent | State::Listen) { Seq::new(1) } else { self.rcv_nxt };
         self.rcv_low_water = first + bytes;
         self.pending.set(Pending::AWAITING);
+    }
+
+    /// Is there anything for [`Endpoint::poll_event`] to tell?
+    #[inline]
+    pub fn has_news(&self) -> bool {
+        self.pending.any(Pending::EVENTS)
     }
 
     /// The next thing to tell the application. May answer anew after a segment or a timeout.

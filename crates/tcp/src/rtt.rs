@@ -24,7 +24,8 @@ impl RttEstimator {
     /// RTTVAR = 3/4 RTTVAR + 1/4 |SRTT - R|, SRTT = 7/8 SRTT + 1/8 R. Then
     /// RTO = SRTT + max(G, 4 RTTVAR), within the profile's bounds, in whole clock ticks G.
     pub(crate) fn sample(&mut self, rtt: Duration, profile: &Profile) {
-        let r = micros(rtt.round_up_to(profile.tick));
+        let tick = micros(profile.tick).max(1);
+        let r = micros(rtt).next_multiple_of(tick);
         let srtt = match self.srtt {
             None => {
                 self.rttvar = r / 2;
@@ -37,9 +38,8 @@ impl RttEstimator {
             }
         };
         self.srtt = NonZeroU32::new(srtt.max(1));
-        let spread = Duration::from_micros(4 * u64::from(self.rttvar)).max(profile.tick);
-        let rto = Duration::from_micros(u64::from(srtt)) + spread;
-        self.rto = micros(rto.clamp(profile.min_rto, profile.max_rto).round_up_to(profile.tick));
+        let rto = srtt.saturating_add(self.rttvar.saturating_mul(4).max(tick));
+        self.rto = rto.clamp(micros(profile.min_rto), micros(profile.max_rto)).next_multiple_of(tick);
     }
 
     /// The retransmission timeout before back-off.

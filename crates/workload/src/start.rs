@@ -2,8 +2,8 @@
 //!
 //! Users who all began with a fresh think time would bring the load up in waves for tens of minutes. Here they begin
 //! in equilibrium: the time to a user's first page is the residual of its cycle of page and think time, so that
-//! pages start at the long-run rate from the first instant. A page already under way at the start is left out; its
-//! traffic would be over within seconds.
+//! pages start at the long-run rate from the first instant. Pages already under way at the start are left out, so
+//! that the load is low for as long as a page takes; a warm-up covers it.
 
 use aqmlab_units::{Duration, Stream};
 

@@ -1,10 +1,12 @@
 //! The connections that exist: two endpoints each, and what their browser makes of them.
 
-use aqmlab_tcp::{Endpoint, Profile, Recovery, State};
+use aqmlab_tcp::{Endpoint, Profile, Recovery};
 use aqmlab_units::{Duration, Time};
 use aqmlab_workload::Connection;
 
+use super::is_done;
 use crate::packet::{Direction, EndpointId};
+use crate::prefetch::prefetch;
 
 /// One end of a connection in the network. Aligned so that an undisturbed transfer stays within one cache line.
 #[derive(Debug)]
@@ -72,10 +74,6 @@ impl Cell {
         self.sent.wrapping_sub(peer.received)
     }
 
-    /// Nothing will happen at this end any more unless a packet comes.
-    fn is_done(&self) -> bool {
-        matches!(self.tcp.state(), State::Closed | State::TimeWait | State::Listen)
-    }
 }
 
 impl Connections {
@@ -111,6 +109,12 @@ impl Connections {
         }
         self.free[1 - side].push(slot);
         slot
+    }
+
+    /// This endpoint will be needed soon.
+    #[inline]
+    pub(super) fn prefetch(&self, id: EndpointId) {
+        prefetch(&self.cells, id.index());
     }
 
     #[inline]
@@ -149,7 +153,7 @@ impl Connections {
     pub(super) fn release_if_done(&mut self, id: EndpointId) {
         let (this, peer) = (self.endpoint(id), self.endpoint(id.peer()));
         let quiet = this.in_network(peer) == 0 && peer.in_network(this) == 0;
-        if quiet && this.is_done() && peer.is_done() {
+        if quiet && is_done(this.tcp.state()) && is_done(peer.tcp.state()) {
             let browser = &mut self.browsers[id.connection()];
             if std::mem::replace(&mut browser.open, false) {
                 self.free[id.side()].push(id.slot());

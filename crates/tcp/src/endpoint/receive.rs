@@ -126,8 +126,7 @@ impl<C: CongestionControl> Endpoint<C> {
             }
             self.handle_new_ack(segment, now, profile);
         } else if ack == self.snd_una {
-            let says_nothing_new = segment.span() == 0 && self.snd_una < self.snd_max;
-            if says_nothing_new && !self.retransmit_timer.is_off() {
+            if segment.span() == 0 && self.snd_una < self.snd_max {
                 self.handle_duplicate_ack(now, profile);
             } else {
                 self.dup_acks = 0;
@@ -168,7 +167,7 @@ impl<C: CongestionControl> Endpoint<C> {
             self.pending.clear(Pending::TIMING);
             self.rtt.sample(now - self.timed_at, profile);
             self.timeouts = 0;
-            // Marks left behind follow once a round trip, or 2^31 bytes later they would seem to lie ahead.
+            // What lies behind follows once a round trip, or 2^31 bytes later it would seem to lie ahead.
             self.recover = self.recover.max(self.snd_una);
             self.ecn_recover = self.ecn_recover.max(self.snd_una);
         }
@@ -187,7 +186,8 @@ impl<C: CongestionControl> Endpoint<C> {
     }
 
     /// RFC 5681 §3.2 with RFC 6582's `recover`: the third duplicate starts fast retransmit, unless it stems from
-    /// segments sent before the last recovery or timeout.
+    /// segments sent before the last recovery or timeout. An acknowledgement of exactly those counts, as in FreeBSD 4;
+    /// RFC 6582 asks for one of more.
     fn handle_duplicate_ack(&mut self, now: Time, profile: &Profile) {
         let mss = u32::from(profile.mss);
         self.dup_acks = self.dup_acks.saturating_add(1);

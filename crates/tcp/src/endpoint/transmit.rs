@@ -11,6 +11,13 @@ impl<C: CongestionControl> Endpoint<C> {
     /// [`Endpoint::poll_event`].
     #[inline]
     pub fn poll_transmit(&mut self, now: Time, profile: &Profile) -> Option<Segment> {
+        if self.snd_nxt == self.snd_end && !self.pending.any(Pending::TO_SEND) {
+            return None;
+        }
+        self.transmit(now, profile)
+    }
+
+    fn transmit(&mut self, now: Time, profile: &Profile) -> Option<Segment> {
         if self.pending.any(Pending::RETRANSMIT | Pending::SYN | Pending::RST) {
             return Some(self.transmit_control(now, profile));
         }

@@ -146,6 +146,21 @@ fn echoes_during_and_of_the_window_before_fast_recovery_reduce_nothing_more() {
 }
 
 #[test]
+fn an_echo_on_the_acknowledgement_that_ends_recovery_waits_for_the_next() {
+    let mut tcp = ten_in_flight();
+    tcp.gets_times(3, ack(1))
+        .sends([full(1)])
+        .gets_times(2, ack(1))
+        .gets(ack(1))
+        .sends([ect(11).and(Flags::CWR)]);
+    // Segment 11 was sent during recovery and marked; its window has just been halved.
+    tcp.gets(echo(after(11))).sends([ect(12), ect(13)]);
+    assert_eq!((tcp.tcp.congestion().ssthresh(), tcp.tcp.recovery().ecn_reductions), (5000, 0));
+    tcp.gets(echo(after(12)));
+    assert_eq!(tcp.tcp.recovery().ecn_reductions, 1);
+}
+
+#[test]
 fn a_loss_in_a_window_halved_for_a_mark_halves_it_no_further() {
     // RFC 3168 §6.1.2: once for any number of losses and marks in one window of data.
     let mut tcp = ten_in_flight();

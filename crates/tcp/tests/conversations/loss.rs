@@ -86,6 +86,18 @@ fn no_second_fast_retransmit_comes_from_the_same_window() {
 }
 
 #[test]
+fn a_loss_right_behind_a_window_recovered_starts_the_next_fast_retransmit() {
+    // FreeBSD 4: an acknowledgement of exactly the window recovered may be a duplicate that counts.
+    let mut tcp = ten_in_flight();
+    tcp.gets_times(3, ack(1)).sends([full(1)]).gets_times(2, ack(1));
+    for k in 11..=14 {
+        tcp.gets(ack(1)).sends([full(k)]);
+    }
+    tcp.gets(ack(after(10))).sends([full(15)]).gets_times(3, ack(after(10))).sends([full(11)]);
+    assert_eq!(tcp.tcp.recovery().fast_retransmits, 2);
+}
+
+#[test]
 fn each_partial_acknowledgement_restarts_the_timer() {
     let mut tcp = ten_in_flight();
     tcp.at(900).gets_times(3, ack(1)).sends([full(1)]).at(1800).gets(ack(after(3))).sends([full(4)]);
@@ -108,6 +120,18 @@ fn timeouts_back_off_1_2_4_up_to_64_s_and_the_13th_gives_up() {
 }
 
 #[test]
+fn no_wait_exceeds_64_s() {
+    // A server has no sample before its first data: 3 s, which the back-off would carry to 96 s.
+    let mut tcp = Conversation::server(profile());
+    tcp.writes(300).sends([data(1, 300)]);
+    let mut ms = OPENED;
+    for wait in [3, 6, 12, 24, 48, 64, 64] {
+        ms += wait * 1000;
+        tcp.at(ms).sends([data(1, 300)]);
+    }
+}
+
+#[test]
 fn a_timeout_goes_back_to_one_segment_and_to_the_oldest_byte() {
     let mut tcp = ten_in_flight();
     tcp.at(OPENED + 1000).sends([full(1)]);
@@ -126,8 +150,8 @@ fn what_the_peer_has_kept_is_not_sent_again_after_a_timeout() {
 fn a_timeout_ends_fast_recovery() {
     let mut tcp = ten_in_flight();
     tcp.gets_times(3, ack(1)).sends([full(1)]).at(OPENED + 1000).sends([full(1)]);
-    // A partial acknowledgement of the old kind would send segment 4 alone.
-    tcp.gets(ack(after(3))).sends([full(4), full(5)]);
+    // Slow start from here: a segment more for each acknowledgement, none deflates the window.
+    tcp.gets(ack(after(3))).sends([full(4), full(5)]).gets(ack(after(4))).sends([full(6), full(7)]);
 }
 
 #[test]

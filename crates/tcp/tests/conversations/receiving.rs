@@ -30,6 +30,12 @@ fn a_stack_that_acknowledges_every_segment_never_waits() {
 }
 
 #[test]
+fn the_wait_for_an_acknowledgement_runs_from_the_first_segment_that_is_held_back() {
+    let mut tcp = Conversation::client(Profile { ack_every: 3, ..profile() });
+    tcp.gets(full(1)).at(OPENED + 60).gets(full(2)).at(OPENED + 100).sends([ack(after(2))]);
+}
+
+#[test]
 fn an_answer_carries_the_acknowledgement() {
     let mut tcp = Conversation::server(profile());
     tcp.gets(data(1, 300)).at(OPENED + 50).writes(500).sends([data(1, 500).acking(301)]);

