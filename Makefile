@@ -1,12 +1,13 @@
 # What a person types. The CI calls the same targets.
-#   make demo | test | lint | bench | validate      need Python >= 3.11, a Rust toolchain and make; nothing else
-#   make lock                                       needs uv; after a change of dependencies in pyproject.toml
+#   make demo | test | lint | bench | validate: need Python >= 3.11, a Rust toolchain and make; nothing else
+#   make calibration    users for each load, measured anew for the package
+#   make lock           needs uv; after a change of dependencies in pyproject.toml
 
 PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := $(shell find crates -name '*.rs' -o -name '*.json' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: demo test lint bench validate lock clean
+.PHONY: demo test lint bench validate calibration lock clean
 
 demo: .venv/extension.stamp
 	$(BIN)/aqmlab compare --load 98 --warmup "2 min" --duration "10 min" --seeds 1 \
@@ -30,6 +31,12 @@ bench: .venv/extension.stamp
 
 validate: .venv/extension.stamp
 	$(BIN)/aqmlab validate
+
+# The calibration the package ships: after a change of the workload or of the engine that moves its results.
+calibration: .venv/extension.stamp
+	$(BIN)/aqmlab calibrate --rtt uniform --out results
+	$(BIN)/aqmlab calibrate --rtt general --out results
+	cp results/calibration.json python/aqmlab/calibration.json
 
 lock:
 	uv pip compile pyproject.toml --group build --universal --python-version 3.11 --generate-hashes --no-header \

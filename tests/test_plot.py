@@ -67,4 +67,4 @@ def test_a_calibration_shows_its_points_and_the_published_one(axis: Axes) -> Non
         engine="a test",
     )
     plot.calibration(axis, fitted)
-    assert [text.get_text().strip() for text in axis.texts] == ["100 Mbit/s: 10,000 users", "published: 9,520"]
+    assert [text.get_text() for text in axis.texts] == ["100 Mbit/s: 10,000", "published: 9,520"]

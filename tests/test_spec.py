@@ -73,6 +73,12 @@ def test_a_mistake_is_one_line_with_path_value_and_what_is_allowed(parts: dict[s
     assert "\n" not in str(error.value)
 
 
+def test_users_are_many_unless_their_number_or_load_is_given() -> None:
+    assert lab.Experiment().users.load == 98
+    assert lab.Experiment(users={"rtt": "general"}).users.load == 98
+    assert lab.Experiment(users={"per_side": 10}).users.load is None
+
+
 def test_parts_are_frozen() -> None:
     with pytest.raises(ValueError, match="frozen"):
         lab.Experiment().link.rate = "1 Gbit/s"  # type: ignore[misc]

@@ -136,7 +136,7 @@ def calibrate(
     store = Store(out)
     line = fitted(experiment, _sweep(calibration_cells(experiment, range(1, seeds + 1)), store, workers))
     file = calibration.store(line, out)
-    title = f"Uncongested network, {rtt} RTT: {1000 * line.mbps_per_user:.3f} kbit/s a user, R² = {line.r_squared:.4f}"
+    title = f"Uncongested network, {rtt} RTT: {1000 * line.mbps_per_user:.3f} kbit/s a user, R² = {line.r_squared:.5f}"
     figures = plot.save(out / f"calibration-{rtt}", lambda axis: plot.calibration(axis, line), title=title)
     if as_json:
         _print_json(calibration.report(line))

@@ -66,11 +66,12 @@ def calibration(axis: Axes, fitted: Calibration) -> Axes:
     axis.plot(line, line * fitted.mbps_per_user, color="black", linewidth=0.8)
     axis.plot(fitted.users_per_side, fitted.throughput_mbps, "o", color=_PALETTE[0], label="measured")
     axis.plot([full, full, 0], [0, 100, 100], color=_PALETTE[1], linewidth=0.8, linestyle=":")
-    axis.annotate(f" 100 Mbit/s: {full:,.0f} users", (full, 100), va="top", color=_PALETTE[1])
+    beside: dict[str, Any] = {"textcoords": "offset points", "va": "center"}
+    axis.annotate(f"100 Mbit/s: {full:,.0f}", (full, 100), (8, -10), color=_PALETTE[1], **beside)
     if fitted.rtt in PUBLISHED_USERS:
         published = PUBLISHED_USERS[fitted.rtt]
         axis.plot([published], [100], "x", color="black")
-        axis.annotate(f"published: {published:,}  ", (published, 100), ha="right", va="bottom")
+        axis.annotate(f"published: {published:,}", (published, 100), (-8, 10), ha="right", **beside)
     axis.set(xlim=(0, most), ylim=(0, None), xlabel="users on each side", ylabel="throughput each way, Mbit/s (IP)")
     axis.xaxis.set_major_formatter(_GROUPED)
     return axis

@@ -15,7 +15,7 @@ from aqmlab.cell import Cell
 from aqmlab.store import Store
 
 _MOST_ROWS = 20
-"""A sweep of more cells shows the running ones only."""
+"""A sweep of more cells does not keep those that are done in view."""
 
 
 class SweepProgress:
@@ -35,8 +35,9 @@ class SweepProgress:
         self._lock = threading.Lock()
         self._ended = 0
         distinct = {cell.key: cell for cell in cells}
-        self._few = len(distinct) <= _MOST_ROWS
-        self._all = self._progress.add_task("all cells", total=len(distinct), state="", visible=not self._few)
+        self._total = len(distinct)
+        self._few = self._total <= _MOST_ROWS
+        self._all = self._progress.add_task("all cells", total=self._total, state="")
         self._tasks = {key: self._add(cell, store) for key, cell in distinct.items()}
 
     def __enter__(self) -> Self:
@@ -50,7 +51,7 @@ class SweepProgress:
         """Show how far a cell is."""
         task_id = self._tasks[cell.key]
         with self._lock:
-            task = self._task(task_id)
+            task = self._progress.tasks[task_id]
             if not task.started:
                 self._progress.start_task(task_id)
             self._progress.update(task_id, total=end, completed=now, visible=True, state=_state(task, now, end))
@@ -58,11 +59,9 @@ class SweepProgress:
                 self._end(cell, task_id, f"{end:,.0f} s simulated, {_speed(task, now):,.0f} x real time")
 
     def _add(self, cell: Cell, store: Store) -> TaskID:
-        stored = store.get(cell) is not None
-        task_id = self._progress.add_task(
-            f"{cell.label}, seed {cell.seed}", total=1, start=False, state="", visible=self._few
-        )
-        if stored:
+        name = f"{cell.label}, seed {cell.seed}"
+        task_id = self._progress.add_task(name, total=1, start=False, state="", visible=False)
+        if store.get(cell):
             self._progress.update(task_id, completed=1)
             self._end(cell, task_id, "in the store")
         return task_id
@@ -72,11 +71,8 @@ class SweepProgress:
         self._progress.advance(self._all)
         self._ended += 1
         if self._progress.disable:
-            line = f"[{self._ended}/{len(self._progress.tasks) - 1}] {cell}: {how}"
+            line = f"[{self._ended}/{self._total}] {cell}: {how}"
             self._progress.console.print(line, highlight=False, soft_wrap=True)
-
-    def _task(self, task_id: TaskID) -> Task:
-        return self._progress.tasks[task_id]
 
 
 def _state(task: Task, now: float, end: float) -> str:

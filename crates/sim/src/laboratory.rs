@@ -1,16 +1,17 @@
 //! The laboratory: users, connections, the link between them, and the loop that moves time.
 //!
 //! ```text
-//!    client --(its round-trip time: the wheel)--> link queue --(a ring)--> server
-//!    client <--(a ring)-- link queue <---------------------------------- server
+//!    client --(its round-trip time: the wheel)--> link queue --(a ring)-----------> server
+//!    client <--(a ring)-- link queue <--(the wheel)-- the host's interface <------ server
 //! ```
 //!
 //! As in the testbed the whole of a connection's round-trip time is added to what its browser sends, before the link;
-//! the server is next to the link. So only packets on their way from a browser to the link are events in the wheel;
-//! the rest stand in the links' rings. Events of one instant happen in a fixed order: deliveries of direction 0,
+//! the servers are next to the link, behind the network interfaces of a few machines. Packets on their way to the
+//! link are events in the wheel; those beyond it stand in the links' rings. Events of one instant happen in a fixed order: deliveries of direction 0,
 //! deliveries of direction 1, then the wheel's in the order in which they were pushed.
 
 mod connections;
+mod hosts;
 mod timers;
 
 use aqmlab_aqm::{Aqm, Gate, LinkContext, Visitor};
@@ -20,6 +21,7 @@ use aqmlab_workload::{Action, Connection, ConnectionId, Event as WebEvent, User,
 use hdrhistogram::Histogram;
 
 use self::connections::Connections;
+use self::hosts::Hosts;
 use self::timers::Timers;
 use crate::link::{Link, LinkCounters, Wire};
 use crate::packet::{Direction, EndpointId, Packet};
@@ -115,6 +117,7 @@ struct Engine<A> {
     wheel: Wheel<Event>,
     links: [Link<A>; 2],
     connections: Connections,
+    hosts: Hosts,
     timers: Timers,
     web: Web,
     users: Vec<User>,
@@ -150,6 +153,7 @@ impl<A: Aqm> Engine<A> {
             wheel: Wheel::new(spacing),
             links: laws.map(|law| Link::new(Gate::new(law, spec.queue.limit()), wire)),
             connections: Connections::default(),
+            hosts: Hosts::new(&spec.hosts, spec.link.overhead),
             timers: Timers::new(&spec.tcp.values),
             web,
             users: Vec::new(),
@@ -262,19 +266,15 @@ impl<A: Aqm> Engine<A> {
     #[inline]
     fn transmit(&mut self, id: EndpointId) {
         let cell = self.connections.endpoint_mut(id);
-        if id.is_server() {
-            let link = &mut self.links[id.direction()];
-            while let Some(segment) = cell.tcp.poll_transmit(self.now, &self.profile) {
-                if link.arrive(Packet { to: id.peer(), segment }, self.now) {
-                    cell.sent_packet();
-                }
-            }
-        } else {
-            while let Some(segment) = cell.tcp.poll_transmit(self.now, &self.profile) {
-                cell.sent_packet();
-                let packet = Packet { to: id.peer(), segment };
-                self.wheel.push(self.now + cell.delay(), Event::at_link(packet));
-            }
+        while let Some(segment) = cell.tcp.poll_transmit(self.now, &self.profile) {
+            cell.sent_packet();
+            let packet = Packet { to: id.peer(), segment };
+            let at_link = if id.is_server() {
+                self.hosts.send(cell.host(), packet.size(), self.now)
+            } else {
+                self.now + cell.delay()
+            };
+            self.wheel.push(at_link, Event::at_link(packet));
         }
         if let Some(deadline) = self.timers.delayed_ack(id, &cell.tcp, self.now) {
             self.wheel.push(deadline, Event::DelayedAcks);
@@ -347,7 +347,8 @@ impl<A: Aqm> Engine<A> {
     fn open(&mut self, number: u32, connection: Connection) {
         let request = connection.exchange().request;
         let side = self.side_of(number);
-        let id = self.connections.open(number, side, connection, &self.profile, self.now);
+        let host = self.hosts.of(1 - side, u64::from(number) + connection.number());
+        let id = self.connections.open(number, side, connection, host, &self.profile, self.now);
         self.expect(id, request);
         if !std::mem::replace(&mut self.connections.browser_mut(id).watched, true)
             && let Some(first) = self.timers.watch(id, self.now)

@@ -17,5 +17,5 @@ mod wheel;
 
 pub use laboratory::{Laboratory, build};
 pub use record::{ExchangeTable, LinkTable, QueueTable, ResponseBin, Tables};
-pub use spec::{LinkSpec, ProtocolSpec, RecordSpec, Spec, SpecError, TcpSpec, UsersSpec};
+pub use spec::{HostsSpec, LinkSpec, ProtocolSpec, RecordSpec, Spec, SpecError, TcpSpec, UsersSpec};
 pub use summary::{LinkSummary, ResponseTimeMs, Summary};

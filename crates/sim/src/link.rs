@@ -74,13 +74,11 @@ pub(crate) struct LinkCounters {
 
 impl<A: Aqm> Link<A> {
     pub(crate) fn new(gate: Gate<A>, wire: Wire) -> Link<A> {
-        let rate = u128::from(wire.context.rate.bits_per_sec());
-        let ns_per_byte = ((8_000_000_000_u128 << 20) + rate / 2) / rate;
         let vacant = Entry { departure: Time::MAX, through: Bytes::ZERO, packet: Packet::VACANT };
         Link {
             gate,
             wire,
-            ns_per_byte: u64::try_from(ns_per_byte).expect("a byte takes at most 8 s"),
+            ns_per_byte: wire.context.rate.ns_per_byte(),
             device: 1 + u64::from(wire.device_fifo),
             ring: vec![vacant; 64],
             queued: 0,

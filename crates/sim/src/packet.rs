@@ -83,6 +83,12 @@ impl Packet {
         segment: Segment { seq: Seq::ZERO, ack: Seq::ZERO, len: 0, window: 0, flags: Flags::NONE },
     };
 
+    /// Length of the IP packet.
+    #[inline]
+    pub(crate) fn size(&self) -> Bytes {
+        Bytes::new(HEADERS + u64::from(self.segment.len))
+    }
+
     /// The packet as a queue discipline sees it.
     #[inline]
     pub(crate) fn seen_by_law(&self) -> aqmlab_aqm::Packet {
@@ -93,7 +99,7 @@ impl Packet {
             (false, false) => Ecn::NotEct,
         };
         aqmlab_aqm::Packet {
-            size: Bytes::new(HEADERS + u64::from(self.segment.len)),
+            size: self.size(),
             ecn,
             flow: self.to.number(),
         }

@@ -20,6 +20,8 @@ pub struct Spec {
     pub link: LinkSpec,
     /// The queue discipline at each end of it.
     pub queue: QueueConfig,
+    /// The machines of the servers.
+    pub hosts: HostsSpec,
     /// The TCP of all hosts.
     pub tcp: TcpSpec,
     /// The users.
@@ -73,6 +75,23 @@ impl Default for LinkSpec {
 impl LinkSpec {
     pub(crate) fn context(&self) -> LinkContext {
         LinkContext { rate: self.rate, overhead: self.overhead }
+    }
+}
+
+/// The machines that servers run on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct HostsSpec {
+    /// Machines on each side. The testbed had eight.
+    pub servers_per_side: u32,
+    /// Bit rate of their network interfaces. The testbed's were Fast Ethernet.
+    pub rate: BitRate,
+}
+
+impl Default for HostsSpec {
+    /// Le, Jeffay and Smith (SIGCOMM 2003), section 3.
+    fn default() -> HostsSpec {
+        HostsSpec { servers_per_side: 8, rate: BitRate::from_mbit_per_sec(100) }
     }
 }
 
@@ -143,6 +162,8 @@ struct Written {
     link: LinkSpec,
     queue: Value,
     #[serde(default)]
+    hosts: HostsSpec,
+    #[serde(default)]
     tcp: Map<String, Value>,
     users: WrittenUsers,
     #[serde(default)]
@@ -181,6 +202,7 @@ impl Spec {
         let spec = Spec {
             link,
             queue,
+            hosts: written.hosts,
             tcp: TcpSpec::read(written.tcp)?,
             users: UsersSpec::read(written.users)?,
             protocol: written.protocol,
@@ -202,6 +224,9 @@ impl Spec {
         at_most("link.delay", self.link.delay, Duration::from_secs(60))?;
         at_most("link.overhead", self.link.overhead, Bytes::new(1_000))?;
         at_most("link.device_fifo", self.link.device_fifo, 1_000_000)?;
+        at_least("hosts.servers_per_side", self.hosts.servers_per_side, 1)?;
+        at_most("hosts.servers_per_side", self.hosts.servers_per_side, 10_000)?;
+        at_least("hosts.rate", self.hosts.rate, BitRate::from_mbit_per_sec(1))?;
         at_least("users.per_side", self.users.per_side, 1)?;
         at_most("users.per_side", self.users.per_side, 5_000_000)?;
         at_most("protocol.warmup", self.protocol.warmup, WEEK)?;

@@ -39,6 +39,14 @@ impl BitRate {
         Duration::from_nanos(((bits * 1_000_000_000 + rate / 2) / rate) as u64)
     }
 
+    /// Nanoseconds per byte in units of 2^-20 ns, rounded: for code that sends a packet with a multiplication
+    /// instead of a division. A packet of 1,500 bytes is off by less than a thousandth of a nanosecond.
+    #[expect(clippy::cast_possible_truncation, reason = "8e9 * 2^20 fits in 64 bits")]
+    pub fn ns_per_byte(self) -> u64 {
+        let rate = u128::from(self.0);
+        (((8_000_000_000_u128 << 20) + rate / 2) / rate) as u64
+    }
+
     /// Packets of `size` per second.
     pub fn packets_per_sec(self, size: Bytes) -> f64 {
         self.0 as f64 / (8.0 * size.as_f64())

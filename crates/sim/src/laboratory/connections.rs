@@ -16,8 +16,8 @@ pub(super) struct Cell {
     sent: u16,
     /// Packets received by this end; wraps.
     received: u16,
-    /// What the network adds to each packet this end sends, in microseconds.
-    delay: u32,
+    /// A client's round-trip time in microseconds; the number of a server's machine.
+    delay_or_host: u32,
     pub(super) tcp: Endpoint,
 }
 
@@ -44,9 +44,13 @@ pub(super) struct Connections {
 }
 
 impl Cell {
-    fn new(tcp: Endpoint, delay: Duration) -> Cell {
-        let delay = u32::try_from(delay.as_micros()).expect("round-trip times are below an hour");
-        Cell { sent: 0, received: 0, delay, tcp }
+    fn client(tcp: Endpoint, delay: Duration) -> Cell {
+        let micros = u32::try_from(delay.as_micros()).expect("round-trip times are at most an hour");
+        Cell { sent: 0, received: 0, delay_or_host: micros, tcp }
+    }
+
+    fn server(tcp: Endpoint, host: u16) -> Cell {
+        Cell { sent: 0, received: 0, delay_or_host: u32::from(host), tcp }
     }
 
     #[inline]
@@ -64,9 +68,17 @@ impl Cell {
         self.received = self.received.wrapping_add(1);
     }
 
+    /// What the network adds to each packet that this client sends.
     #[inline]
     pub(super) fn delay(&self) -> Duration {
-        Duration::from_micros(u64::from(self.delay))
+        Duration::from_micros(u64::from(self.delay_or_host))
+    }
+
+    /// The machine that this server runs on.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "a server's cell holds 16 bits here")]
+    pub(super) fn host(&self) -> u16 {
+        self.delay_or_host as u16
     }
 
     /// Packets on their way from this end to `peer`.
@@ -83,13 +95,14 @@ impl Connections {
         user: u32,
         side: Direction,
         connection: Connection,
+        host: u16,
         profile: &Profile,
         now: Time,
     ) -> EndpointId {
         let slot = self.free[side].pop().unwrap_or_else(|| self.grow(side, &connection, profile, now));
         let id = EndpointId::client(slot, side);
-        self.cells[id.index()] = Cell::new(Endpoint::connect(profile, now), connection.min_rtt());
-        self.cells[id.peer().index()] = Cell::new(Endpoint::listen(profile, now), Duration::ZERO);
+        self.cells[id.index()] = Cell::client(Endpoint::connect(profile, now), connection.min_rtt());
+        self.cells[id.peer().index()] = Cell::server(Endpoint::listen(profile, now), host);
         let browser = &mut self.browsers[id.connection()];
         let watched = browser.watched;
         *browser = Browser { user, open: true, watched, connection, at_request: Recovery::default() };
@@ -101,7 +114,7 @@ impl Connections {
         let slot = u32::try_from(self.browsers.len() / 2).expect("fewer than 2^30 connections");
         for _ in 0..2 {
             for _ in 0..2 {
-                self.cells.push(Cell::new(Endpoint::listen(profile, now), Duration::ZERO));
+                self.cells.push(Cell::server(Endpoint::listen(profile, now), 0));
             }
             let connection = connection.clone();
             let at_request = Recovery::default();
