@@ -130,6 +130,7 @@ def test_aqm_list_and_show_tell_what_there_is(aqmlab: Command) -> None:
         pytest.param(["compare", "--load", "98", "--users", "9330", "pi"], "load or per_side", id="load and users"),
         pytest.param(["compare", "--rtt", "uniforms", "pi"], "uniforms", id="unknown round-trip times"),
         pytest.param(["compare", "--seeds", "0", "pi"], "--seeds", id="zero seeds"),
+        pytest.param(["compare", "--seeds", "1000000000", "pi"], "--seeds", id="absurd number of seeds"),
         pytest.param(["compare", "--workers", "0", "pi"], "--workers", id="zero workers"),
         pytest.param(["compare", "--record", "everything", "pi"], "everything", id="unknown table"),
         pytest.param(["compare", "--out", "file/results", "pi"], "file/results", id="unwritable directory"),
@@ -139,6 +140,7 @@ def test_aqm_list_and_show_tell_what_there_is(aqmlab: Command) -> None:
         pytest.param(["run", "missing.toml"], "missing.toml", id="missing file"),
         pytest.param(["run", "."], ".: cannot be read", id="file that is a directory"),
         pytest.param(["run", "file"], "file: not valid TOML", id="file that is no TOML"),
+        pytest.param(["run", "empty.toml", "--seed", "1" + 30 * "0"], "--seed", id="absurd seed"),
         pytest.param(["run", "empty.toml", "--set", "load=9"], "--set", id="change without a path"),
         pytest.param(["run", "empty.toml", "--set", "users.lod=9"], "users.lod", id="change of an unknown key"),
         pytest.param(["calibrate", "--rtt", "short"], "short", id="calibration of unknown RTTs"),
@@ -158,7 +160,7 @@ def test_a_mistake_is_one_line_and_exit_code_2(
     (line,) = outcome.err.splitlines()
     assert line.startswith("aqmlab: ")
     assert named in line
-    assert not list(tmp_path.glob("results/cells/*"))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["empty.toml", "file"], "nothing is written"
 
 
 @pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])

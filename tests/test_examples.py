@@ -3,6 +3,7 @@ from __future__ import annotations
 import doctest
 import importlib
 import pkgutil
+import re
 import runpy
 from pathlib import Path
 
@@ -23,6 +24,13 @@ def test_an_example_runs(example: Path, tmp_path: Path, monkeypatch: pytest.Monk
 def test_an_example_spec_is_one(example: Path, tmp_path: Path) -> None:
     short = ["users.load=1", "protocol.warmup=1 s", "protocol.duration=1 s"]
     assert lab.run(lab.Experiment.from_toml(example, changes=short), out=tmp_path).summary["completed_requests"] > 0
+
+
+def test_the_readme_shows_an_example_that_runs() -> None:
+    blocks = re.findall(r"```python\n(.*?)```", (EXAMPLES.parent / "README.md").read_text(), flags=re.DOTALL)
+    examples = [example.read_text() for example in EXAMPLES.glob("*.py")]
+    assert blocks
+    assert all(any(example.endswith(block) for example in examples) for block in blocks)
 
 
 @pytest.mark.parametrize(

@@ -118,4 +118,4 @@ def test_what_cannot_be_run_is_refused_by_name(
         lab.run(experiment, out=tmp_path)
     assert str(error.value).startswith(message)
     assert "\n" not in str(error.value)
-    assert list((tmp_path / "cells").iterdir()) == []
+    assert list(tmp_path.iterdir()) == []

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from aqmlab import schemes
+from aqmlab.calibration import known
 from aqmlab.compare import BASELINE
 from aqmlab.store import Store
 from aqmlab.sweep import sweep
@@ -51,7 +52,7 @@ def test_a_report_sets_ours_beside_theirs_and_keeps_the_notes(store: Store) -> N
     wanted = {BASELINE, "droptail:limit=24", "pi:q_ref=24,mode=byte"}
     rows = tuple(row for row in shipped.rows if row.scheme in wanted and row.load_percent == 98)
     study = replace(shipped, rows=rows, warmup="1 s", duration="1 s")
-    cells = study.cells([1, 2], store)
+    cells = study.cells([1, 2], known())
     assert len(cells) == 2 * len(wanted)
     text = report(study, sweep(cells, store), "## What is outside\n\nA note.")
     lines = text.splitlines()

@@ -7,7 +7,7 @@ does: on the uncongested network, where the traffic grows in proportion to the u
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -50,6 +50,10 @@ class Calibration(BaseModel):
         return 100 * users_per_side * self.mbps_per_user / (bits_per_second(rate) / 1e6)
 
 
+Calibrations = Mapping[tuple[str, str], Calibration]
+"""Calibrations by workload and table of round-trip times."""
+
+
 def fit(users_per_side: Iterable[int], throughput_mbps: Iterable[float]) -> tuple[float, float]:
     """Fit the line by least squares and return its slope and R2.
 
@@ -71,7 +75,7 @@ def report(calibration: Calibration) -> dict[str, object]:
     return {**calibration.model_dump(), "users": users, "published": published, "difference_percent": difference}
 
 
-def known(out: Path | None = None) -> dict[tuple[str, str], Calibration]:
+def known(out: Path | None = None) -> Calibrations:
     """Return the calibrations by workload and RTT: those in a results directory before those of the package."""
     found = _read(resources.files("aqmlab") / _FILE)
     local = out / _FILE if out else None

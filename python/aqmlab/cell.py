@@ -11,7 +11,7 @@ from typing import Any
 
 from aqmlab import _core, schemes
 from aqmlab._core import SpecError
-from aqmlab.calibration import Calibration
+from aqmlab.calibration import Calibrations
 from aqmlab.spec import Experiment
 
 
@@ -97,9 +97,7 @@ def make_cell(
     )
 
 
-def populate(
-    experiment: Experiment, calibrations: Mapping[tuple[str, str], Calibration]
-) -> tuple[Experiment, float | None]:
+def populate(experiment: Experiment, calibrations: Calibrations) -> tuple[Experiment, float | None]:
     """Give an experiment's users by number, whichever way they were given, and their load where it is known."""
     users = experiment.users
     calibration = calibrations.get((users.workload, users.rtt))

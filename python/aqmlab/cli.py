@@ -37,8 +37,8 @@ app.add_typer(aqm, name="aqm")
 Rtt = Annotated[str, typer.Option(help="Round-trip times: uniform (10 to 150 ms) or general.")]
 Warmup = Annotated[str, typer.Option(help="Simulated time before the measured window.")]
 Duration = Annotated[str, typer.Option(help="Simulated time of the measured window.")]
-Seeds = Annotated[int, typer.Option(min=1, help="Repetitions: seeds 1 to N.")]
-Workers = Annotated[int | None, typer.Option(min=1, help="Cells run at a time.", show_default="one a core")]
+Seeds = Annotated[int, typer.Option(min=1, max=1000, help="Repetitions: seeds 1 to N.")]
+Workers = Annotated[int | None, typer.Option(min=1, max=1000, help="Cells run at a time.", show_default="one a core")]
 Out = Annotated[Path, typer.Option(help="Results directory; cells it has are not run again.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
 
@@ -85,9 +85,8 @@ def compare(
         protocol={"warmup": warmup, "duration": duration},
         record={"exchanges": record == "exchanges"},
     )
-    store = Store(out)
-    cells = comparison_cells(schemes, experiment, range(1, seeds + 1), store)
-    comparison = Comparison(tuple(_sweep(cells, store, workers)))
+    cells = comparison_cells(schemes, experiment, range(1, seeds + 1), calibration.known(out))
+    comparison = Comparison(tuple(_sweep(cells, out, workers)))
     repetitions = "1 seed" if seeds == 1 else f"{seeds} seeds"
     title = f"{cells[0].describe_users()}, {warmup} + {duration}, {repetitions}"
     files = _response_time_figures(comparison, out, title)
@@ -106,15 +105,14 @@ def run(
         list[str] | None,
         typer.Option("--set", metavar="PATH=VALUE", help="Change a value, such as users.load=90."),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="It decides all random draws.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, max=2**64 - 1, help="It decides all random draws.")] = 1,
     out: Out = Path("results"),
     as_json: Json = False,
 ) -> None:
     """Run one experiment with one seed."""
     experiment = Experiment.from_toml(spec, changes=changes or ())
-    store = Store(out)
-    populated, load = populate(experiment, calibration.known(store.out))
-    (result,) = _sweep([make_cell(populated, seed=seed, load_percent=load)], store, workers=1)
+    populated, load = populate(experiment, calibration.known(out))
+    (result,) = _sweep([make_cell(populated, seed=seed, load_percent=load)], out, workers=1)
     if as_json:
         _print_json(result.record())
     else:
@@ -133,8 +131,7 @@ def calibrate(
 ) -> None:
     """Measure how many users make which load, for later runs with the same results directory."""
     experiment = Experiment(users={"rtt": rtt}, protocol={"warmup": warmup, "duration": duration})
-    store = Store(out)
-    line = fitted(experiment, _sweep(calibration_cells(experiment, range(1, seeds + 1)), store, workers))
+    line = fitted(experiment, _sweep(calibration_cells(experiment, range(1, seeds + 1)), out, workers))
     file = calibration.store(line, out)
     title = f"Uncongested network, {rtt} RTT: {1000 * line.mbps_per_user:.3f} kbit/s a user, R² = {line.r_squared:.5f}"
     figures = plot.save(out / f"calibration-{rtt}", lambda axis: plot.calibration(axis, line), title=title)
@@ -158,10 +155,9 @@ def validate(
     """Repeat the published experiments and write ours beside theirs."""
     if not report.parent.is_dir() or report.is_dir():
         raise SpecError(f"--report: must be a file in a directory that is there, got {report}")
-    store = Store(out)
     study = Study.shipped("le2003")
     notes = report.with_name(f"{report.stem}-notes.md")
-    results = _sweep(study.cells(range(1, seeds + 1), store), store, workers)
+    results = _sweep(study.cells(range(1, seeds + 1), calibration.known(out)), out, workers)
     report.write_text(validation_report(study, results, notes.read_text() if notes.is_file() else ""))
     print(report)
 
@@ -185,12 +181,13 @@ def show_discipline(name: Annotated[str, typer.Argument(metavar="NAME")]) -> Non
         raise SpecError(str(error)) from None
 
 
-def _sweep(cells: Sequence[Cell], store: Store, workers: int | None) -> list[Result]:
+def _sweep(cells: Sequence[Cell], out: Path, workers: int | None) -> list[Result]:
+    store = Store(out)
     try:
         with SweepProgress(cells, store) as watch:
             return sweep(cells, store, workers=workers, watch=watch)
     except KeyboardInterrupt:
-        print(f"aqmlab: stopped; the cells that were done are kept in {store.out}", file=sys.stderr)
+        print(f"aqmlab: stopped; the cells that were done are kept in {out}", file=sys.stderr)
         raise
 
 

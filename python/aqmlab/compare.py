@@ -11,8 +11,8 @@ from typing import Any
 
 import polars as pl
 
-from aqmlab import presets, schemes, stats
-from aqmlab.calibration import known
+from aqmlab import presets, schemes, stats, table
+from aqmlab.calibration import Calibrations, known
 from aqmlab.cell import Cell, make_cell, populate
 from aqmlab.result import Result
 from aqmlab.spec import Experiment
@@ -51,8 +51,6 @@ class Comparison:
         return {label: list(results) for label, results in groupby(self.results, key=lambda result: result.cell.label)}
 
     def __repr__(self) -> str:
-        from aqmlab import table
-
         return table.plain(table.comparison(self.schemes))
 
 
@@ -87,16 +85,18 @@ def compare(
     --------
     >>> compare("droptail:limit=240", "pi:q_ref=24,ecn=true", seeds=[1])  # doctest: +SKIP
     """
-    store = Store(out)
-    cells = comparison_cells(scheme_texts, experiment or Experiment(), seeds, store)
-    return Comparison(tuple(sweep(cells, store, workers=workers)))
+    cells = comparison_cells(scheme_texts, experiment or Experiment(), seeds, known(Path(out)))
+    return Comparison(tuple(sweep(cells, Store(out), workers=workers)))
 
 
 def comparison_cells(
-    scheme_texts: Iterable[str], experiment: Experiment, seeds: Iterable[int], store: Store
+    scheme_texts: Iterable[str],
+    experiment: Experiment,
+    seeds: Iterable[int],
+    calibrations: Calibrations,
 ) -> list[Cell]:
     """Return the cells of a comparison, the uncongested network first."""
-    populated, load = populate(experiment, known(store.out))
+    populated, load = populate(experiment, calibrations)
     seeds = list(seeds)
     cells = [
         make_cell(presets.uncongested(populated), seed=seed, load_percent=load, label=BASELINE, uncongested=True)

@@ -55,9 +55,8 @@ def run(experiment: Experiment, *, seed: int = 1, out: Path | str = "results") -
     >>> experiment = Experiment(queue={"pi": {"q_ref": 24}}, tcp={"ecn": True})
     >>> run(experiment, seed=1).queue  # doctest: +SKIP
     """
-    store = Store(out)
-    populated, load = populate(experiment, known(store.out))
-    return run_cell(make_cell(populated, seed=seed, load_percent=load), store)
+    populated, load = populate(experiment, known(Path(out)))
+    return run_cell(make_cell(populated, seed=seed, load_percent=load), Store(out))
 
 
 def run_cell(cell: Cell, store: Store, watch: Watch = lambda now, end: None) -> Result:

@@ -14,11 +14,11 @@ from importlib import resources
 from typing import Any, Self
 
 from aqmlab import _core, stats
+from aqmlab.calibration import Calibrations
 from aqmlab.cell import Cell
 from aqmlab.compare import BASELINE, comparison_cells
 from aqmlab.result import Result
 from aqmlab.spec import Experiment
-from aqmlab.store import Store
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +74,7 @@ class Study:
         rows = csv.DictReader((folder / f"{name}.csv").read_text().splitlines())
         return cls(**{**about, "aims": Aims(**about["aims"]), "rows": tuple(_row(row) for row in rows)})
 
-    def cells(self, seeds: Iterable[int], store: Store) -> list[Cell]:
+    def cells(self, seeds: Iterable[int], calibrations: Calibrations) -> list[Cell]:
         """Return the cells that repeat the study."""
         seeds = list(seeds)
         cells = []
@@ -84,7 +84,7 @@ class Study:
                 users={"load": load, "rtt": self.rtt},
                 protocol={"warmup": self.warmup, "duration": self.duration},
             )
-            cells += comparison_cells(texts, experiment, seeds, store)
+            cells += comparison_cells(texts, experiment, seeds, calibrations)
         return cells
 
 

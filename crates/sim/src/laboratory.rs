@@ -142,7 +142,7 @@ impl<A: Aqm> Engine<A> {
             device_fifo: spec.link.device_fifo,
         };
         // A few packets a bucket: the link passes one of about 500 bytes in that time.
-        let spacing = spec.link.rate.time_to_send(Bytes::new(1_500));
+        let spacing = spec.link.rate.time_to_send(Bytes::new(500));
         let window_start = Time::ZERO + spec.protocol.warmup;
         let mut engine = Engine {
             now: Time::ZERO,

@@ -9,6 +9,8 @@
 
 use aqmlab_units::{Duration, Time};
 
+use crate::prefetch::prefetch;
+
 /// One turn of the wheel is 2^28 ns, 268 ms: longer than nearly every packet's way, shorter than most thinking.
 const LOG_TURN: u32 = 28;
 const FAR_TURNS: u64 = 1024;
@@ -204,6 +206,10 @@ impl<E: Copy> Wheel<E> {
         self.near_len -= self.current.len();
         sort_descending(&mut self.current);
         self.next = self.current.last().map_or(u64::MAX, |&(time, _)| time);
+        // The bucket after this one was filled long ago: ask for its events now.
+        if let Some(following) = self.first_occupied((slot + 1) & (self.heads.len() - 1)) {
+            prefetch(&self.nodes, self.heads[following] as usize);
+        }
     }
 
     /// Deal the far list of turn `turn` into buckets; what belongs to a later turn of the far level stays.
