@@ -14,7 +14,7 @@ demo: .venv/extension.stamp
 	    droptail:limit=240 ared:min_th=12,max_th=36 pi:q_ref=24 pi:q_ref=24,ecn=true rem:q_ref=24,ecn=true
 
 test: .venv/extension.stamp .venv/dev.stamp
-	cargo test --workspace --locked
+	cargo test --workspace --exclude aqmlab-py --locked
 	$(BIN)/pytest
 
 lint: .venv/extension.stamp .venv/dev.stamp

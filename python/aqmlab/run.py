@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
 import json
-import math
 import platform
 import subprocess
 import time
@@ -74,14 +74,16 @@ def _simulate(cell: Cell, directory: Path, watch: Watch) -> None:
     wall, cpu = time.perf_counter(), time.thread_time()
     simulation = _core.Simulation(cell.spec, cell.seed)
     end = simulation.end
-    steps = math.ceil(end / _STEP_S)
     with _Tables(directory) as tables:
-        for step in range(1, steps + 1):
+        for step in itertools.count(1):
             simulation.advance(_STEP_S)
             watch(simulation.now, end)
-            if step % _STEPS_A_BATCH == 0 or step == steps:
+            ended = simulation.now >= end
+            if ended or step % _STEPS_A_BATCH == 0:
                 for name in _STREAMED:
                     tables.write(name, simulation.take(name))
+            if ended:
+                break
         tables.write("response_times", simulation.response_times())
         tables.write("summary", pa.RecordBatch.from_pylist([json.loads(simulation.summary())]))
     wall, cpu = time.perf_counter() - wall, time.thread_time() - cpu

@@ -57,8 +57,17 @@ class Link(_Part):
     """What a frame is longer on the wire than its IP packet: Ethernet's preamble, header, check sum and gap."""
     mtu: Bytes = "1500 B"
     """The longest IP packet."""
-    device_fifo: StrictInt = 64
+    device_fifo: StrictInt = 256
     """Packets that the driver's ring holds below the queue discipline; 0 for an ideal link."""
+
+
+class Hosts(_Part):
+    """The machines that servers run on: what one sends leaves through its interface, a frame after the other."""
+
+    servers_per_side: StrictInt = 8
+    """Machines on each side of the link."""
+    rate: BitRate = "100 Mbit/s"
+    """Bit rate of their network interfaces."""
 
 
 class Queue(_Part):
@@ -183,6 +192,7 @@ class Experiment(_Part):
 
     link: Link = Link()
     queue: Queue = Queue.model_validate({"droptail": {}})
+    hosts: Hosts = Hosts()
     tcp: Tcp = Tcp()
     users: Users = Users(load=98.0)
     protocol: Protocol = Protocol()

@@ -60,14 +60,16 @@ pub struct LinkSpec {
 }
 
 impl Default for LinkSpec {
-    /// The testbed's bottleneck: Fast Ethernet. The device FIFO is ours, fitted on the published drop-tail rows.
+    /// The testbed's bottleneck: Fast Ethernet. The device FIFO is ours: of 0, 16, 64, 128, 192 and 256 packets 256,
+    /// a usual transmit ring, comes closest to the published drop-tail rows (24, 240 and 2,400 packets at 80, 90 and
+    /// 98 % load). No row with active queue management was looked at.
     fn default() -> LinkSpec {
         LinkSpec {
             rate: BitRate::from_mbit_per_sec(100),
             delay: Duration::from_micros(500),
             overhead: Bytes::new(38),
             mtu: Bytes::new(1500),
-            device_fifo: 64,
+            device_fifo: 256,
         }
     }
 }
