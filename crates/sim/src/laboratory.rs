@@ -7,7 +7,8 @@
 //!
 //! As in the testbed the whole of a connection's round-trip time is added to what its browser sends, before the link;
 //! the servers are next to the link, behind the network interfaces of a few machines. Packets on their way to the
-//! link are events in the wheel; those beyond it stand in the links' rings. Events of one instant happen in a fixed order: deliveries of direction 0,
+//! link are events in the wheel; those beyond it stand in the links' rings. Events of one instant happen in a fixed
+//! order: deliveries of direction 0,
 //! deliveries of direction 1, then the wheel's in the order in which they were pushed.
 
 mod connections;

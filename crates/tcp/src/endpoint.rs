@@ -272,17 +272,17 @@ impl<C: CongestionControl> Endpoint<C> {
     /// The next thing to tell the application. May answer anew after a segment or a timeout.
     #[inline]
     pub fn poll_event(&mut self) -> Option<Event> {
-        if !self.pending.any(Pending::EVENTS) {
-            return None;
+        let told = self.pending.0 & Pending::EVENTS;
+        // The lowest bit first: their order is the order in which applications expect events.
+        let first = told & told.wrapping_neg();
+        self.pending.clear(first);
+        match first {
+            Pending::EVENT_OPENED => Some(Event::Opened),
+            Pending::EVENT_RECEIVED => Some(Event::Received),
+            Pending::EVENT_PEER_CLOSED => Some(Event::PeerClosed),
+            Pending::EVENT_ABORTED => Some(Event::Aborted),
+            _ => None,
         }
-        [
-            (Pending::EVENT_OPENED, Event::Opened),
-            (Pending::EVENT_RECEIVED, Event::Received),
-            (Pending::EVENT_PEER_CLOSED, Event::PeerClosed),
-            (Pending::EVENT_ABORTED, Event::Aborted),
-        ]
-        .into_iter()
-        .find_map(|(bit, event)| self.pending.take(bit).then_some(event))
     }
 
     /// When [`Endpoint::handle_timeout`] is next due; [`Time::MAX`] when no timer runs. May change after any call.

@@ -38,8 +38,8 @@ impl RttEstimator {
             }
         };
         self.srtt = NonZeroU32::new(srtt.max(1));
-        let rto = srtt.saturating_add(self.rttvar.saturating_mul(4).max(tick));
-        self.rto = rto.clamp(micros(profile.min_rto), micros(profile.max_rto)).next_multiple_of(tick);
+        let rto = srtt.saturating_add(self.rttvar.saturating_mul(4).max(tick)).next_multiple_of(tick);
+        self.rto = rto.clamp(micros(profile.min_rto), micros(profile.max_rto));
     }
 
     /// The retransmission timeout before back-off.

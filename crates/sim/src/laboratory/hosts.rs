@@ -1,9 +1,11 @@
 //! The machines that servers run on.
 //!
 //! A window of segments that a server releases at once reaches the link one frame time of its machine's interface
-//! apart. Without that every slow-start burst would fall upon the queue in one instant, and a queue of 24 packets
-//! would lose what the testbed never did. What browsers send (requests and acknowledgements, spread by their round-trip
-//! times) is not held up.
+//! apart; without that every burst of slow start would fall upon the queue in one instant. What browsers send
+//! (requests and acknowledgements, spread by their round-trip times) is not held up.
+//!
+//! An interface keeps order, so its packets could stand in a ring with only the foremost in a queue of events; with
+//! sixteen rings and a heap that cost 4 % more instructions than giving each packet to the wheel.
 
 use aqmlab_units::{Bytes, Duration, Time};
 

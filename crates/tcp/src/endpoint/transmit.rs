@@ -79,6 +79,8 @@ impl<C: CongestionControl> Endpoint<C> {
         }
         if self.snd_una == self.snd_max {
             self.restart_after_idle(now, profile);
+        } else if self.snd_nxt - self.snd_una >= self.send_window() && self.snd_nxt < self.snd_end {
+            return None;
         }
         let (len, fin) = self.extent(self.snd_nxt, profile);
         if len > 0 && !self.window_lets(len, profile) {
