@@ -65,6 +65,7 @@ def test_a_report_sets_ours_beside_theirs_and_keeps_the_notes(store: Store) -> N
         "## What is outside",
         "## Sources",
     ]
+    assert "Of 2 rows 0 are inside in all three: " in text
     # Two seconds are not 105 minutes: all rows are there, and all are outside.
     table = [line for line in lines if line.startswith("| 98 ")]
     assert len(table) == len(rows)

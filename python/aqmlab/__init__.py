@@ -14,7 +14,7 @@ from aqmlab.compare import Comparison, compare
 from aqmlab.presets import BOTTLENECK, UNCONGESTED, uncongested
 from aqmlab.result import Result
 from aqmlab.run import run
-from aqmlab.spec import Experiment, Link, Protocol, Queue, Record, Tcp, Users
+from aqmlab.spec import Experiment, Hosts, Link, Protocol, Queue, Record, Tcp, Users
 from aqmlab.stats import cdf, quantiles
 from aqmlab.store import Store
 
@@ -25,6 +25,7 @@ __all__ = [
     "UNCONGESTED",
     "Comparison",
     "Experiment",
+    "Hosts",
     "Link",
     "Protocol",
     "Queue",

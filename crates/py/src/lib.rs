@@ -60,8 +60,8 @@ impl Simulation {
 impl Simulation {
     #[new]
     fn new(resolved_json: &str, seed: u64) -> PyResult<Simulation> {
-        let laboratory = build(&parse(resolved_json)?, seed)
-            .map_err(|error| SpecError::new_err(error.to_string()))?;
+        let laboratory =
+            build(&parse(resolved_json)?, seed).map_err(|error| SpecError::new_err(error.to_string()))?;
         Ok(Simulation(Mutex::new(laboratory)))
     }
 

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use aqmlab_sim::{ExchangeTable, LinkTable, QueueTable, ResponseBin, Tables};
 use arrow_array::ffi::to_ffi;
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, Float64Array, RecordBatch, StructArray, UInt8Array, UInt16Array, UInt32Array,
-    UInt64Array,
+    Array, ArrayRef, BooleanArray, Float64Array, RecordBatch, StructArray, UInt8Array, UInt16Array,
+    UInt32Array, UInt64Array,
 };
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
-/// A table for any Arrow library, by the Arrow PyCapsule interface.
+/// A table for any Arrow library, by the Arrow `PyCapsule` interface.
 #[pyclass(frozen, name = "RecordBatch")]
 pub(crate) struct PyRecordBatch(pub(crate) RecordBatch);
 
@@ -88,9 +88,8 @@ fn exchanges(table: ExchangeTable) -> RecordBatch {
 /// The histogram of response times: bins `[time_low_ms, time_high_ms)` of responses of
 /// `[size_low_bytes, size_high_bytes)`.
 pub(crate) fn response_times(bins: &[ResponseBin]) -> RecordBatch {
-    let whole = |read: fn(&ResponseBin) -> u64| {
-        array::<UInt64Array, _>(bins.iter().map(read).collect::<Vec<u64>>())
-    };
+    let whole =
+        |read: fn(&ResponseBin) -> u64| array::<UInt64Array, _>(bins.iter().map(read).collect::<Vec<u64>>());
     let millis = |read: fn(&ResponseBin) -> u64| {
         array::<Float64Array, _>(bins.iter().map(|bin| read(bin) as f64 * 1e-3).collect::<Vec<f64>>())
     };

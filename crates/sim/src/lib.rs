@@ -6,6 +6,7 @@
 //!
 //! [`Spec`] says what to run, [`Laboratory`] runs it, [`Tables`] and [`Summary`] hold what came out.
 
+mod engine;
 mod laboratory;
 mod link;
 mod packet;

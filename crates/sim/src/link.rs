@@ -107,11 +107,8 @@ impl<A: Aqm> Link<A> {
         }
         // The packet goes down to the device when a place is free there: when the packet `device` places ahead of
         // it has left.
-        let goes_down = if self.waiting() < self.device {
-            now
-        } else {
-            self.entry(self.queued - self.device).departure
-        };
+        let goes_down =
+            if self.waiting() < self.device { now } else { self.entry(self.queued - self.device).departure };
         self.emptying = Some(goes_down);
         let bits = (seen.size + self.wire.context.overhead).get() * self.ns_per_byte;
         self.busy_until = self.busy_until.max(now) + Duration::from_nanos(bits >> 20);
@@ -197,10 +194,7 @@ impl<A: Aqm> Link<A> {
         }
         // The bytes behind the last packet that the device holds.
         let below = self.entry(self.sent + self.device - 1).through;
-        QueueState {
-            packets: (waiting - self.device) as u32,
-            bytes: self.gate.counters.queued_bytes - below,
-        }
+        QueueState { packets: (waiting - self.device) as u32, bytes: self.gate.counters.queued_bytes - below }
     }
 
     pub(crate) fn law(&self) -> &A {
@@ -260,3 +254,6 @@ impl<A: Aqm> Link<A> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

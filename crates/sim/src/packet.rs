@@ -98,11 +98,7 @@ impl Packet {
             (false, true) => Ecn::Ect0,
             (false, false) => Ecn::NotEct,
         };
-        aqmlab_aqm::Packet {
-            size: self.size(),
-            ecn,
-            flow: self.to.number(),
-        }
+        aqmlab_aqm::Packet { size: self.size(), ecn, flow: self.to.number() }
     }
 }
 

@@ -193,7 +193,7 @@ impl LinkTable {
 }
 
 impl ExchangeTable {
-    pub(crate) fn push(&mut self, exchange: &Completed, side: Direction, recovery: &Recovery) {
+    pub(crate) fn push(&mut self, exchange: &Completed, side: Direction, recovery: Recovery) {
         let size = |bytes: aqmlab_units::Bytes| u32::try_from(bytes.get()).unwrap_or(u32::MAX);
         self.start_s.push(exchange.started.as_secs_f64());
         self.response_time_ms.push(exchange.response_time.as_millis_f64());
@@ -212,4 +212,62 @@ impl ExchangeTable {
 /// Packets that a queue did not let through.
 pub(crate) fn dropped(counters: &Counters) -> u64 {
     counters.dropped_by_law + counters.dropped_by_limit
+}
+
+#[cfg(test)]
+mod tests {
+    use aqmlab_units::Bytes;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn completed(response: u64, micros: u64) -> Completed {
+        Completed {
+            request: Bytes::new(300),
+            response: Bytes::new(response),
+            started: Time::ZERO,
+            response_time: Duration::from_micros(micros),
+            first: true,
+            persistent: false,
+            top_level: true,
+        }
+    }
+
+    /// Sizes and times of every order of magnitude.
+    fn exchanges() -> impl Strategy<Value = Vec<(u64, u64)>> {
+        let any_magnitude = |digits: u32| (0..digits, 1..1_000u64).prop_map(|(n, lead)| lead * 10u64.pow(n));
+        prop::collection::vec((any_magnitude(7), any_magnitude(8)), 1..200)
+    }
+
+    proptest! {
+        #[test]
+        fn each_exchange_lies_in_one_bin_whose_middle_is_within_four_tenths_of_a_percent(exchanges in exchanges()) {
+            let mut times = ResponseTimes::new();
+            for &(size, micros) in &exchanges {
+                times.record(&completed(size, micros));
+            }
+            let bins = times.bins();
+            for bin in &bins {
+                let inside = |&&(size, micros): &&(u64, u64)| {
+                    (bin.size_low..bin.size_high).contains(&size) && (bin.time_low..=bin.time_high).contains(&micros)
+                };
+                prop_assert_eq!(exchanges.iter().filter(inside).count() as u64, bin.count);
+                let half_width = (bin.time_high - bin.time_low) as f64 / 2.0;
+                prop_assert!(half_width <= 0.004 * bin.time_low as f64, "{:?}", bin);
+            }
+            prop_assert_eq!(bins.iter().map(|bin| bin.count).sum::<u64>(), exchanges.len() as u64);
+            prop_assert!(bins.is_sorted_by_key(|bin| (bin.size_low, bin.time_low)));
+            let sum: u64 = exchanges.iter().map(|(_, micros)| micros).sum();
+            prop_assert_eq!(times.sum(), Duration::from_micros(sum));
+        }
+    }
+
+    #[test]
+    fn half_a_second_is_within_half_a_second() {
+        let mut times = ResponseTimes::new();
+        for micros in [499_999, 500_000, 500_001] {
+            times.record(&completed(1_000, micros));
+        }
+        assert_eq!(times.within_500ms(), 2);
+    }
 }

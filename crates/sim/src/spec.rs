@@ -195,8 +195,17 @@ fn default_rtt() -> Value {
 impl Spec {
     /// Read and check a spec.
     pub fn from_json(text: &str) -> Result<Spec, SpecError> {
-        let written: Written = read("", &mut serde_json::Deserializer::from_str(text))?;
+        let document: Value = serde_json::from_str(text).map_err(|error| fault("spec", error.to_string()))?;
+        let written: Written = read("", document)?;
         let link = written.link;
+        let laws = written.queue.as_object().map_or(0, Map::len);
+        if laws != 1 {
+            let message = format!(
+                "must be one law with its parameters, such as {{\"red\": {{}}}}, got {}",
+                written.queue
+            );
+            return Err(fault("queue", message));
+        }
         let queue: QueueConfig = read("queue", written.queue)?;
         let queue = queue
             .resolve(&link.context())
@@ -218,7 +227,8 @@ impl Spec {
     fn check(&self) -> Result<(), SpecError> {
         let most_data = self.link.mtu.get().saturating_sub(HEADERS);
         if u64::from(self.tcp.values.mss) > most_data {
-            let message = format!("must be at most link.mtu - {HEADERS} = {most_data}, got {}", self.tcp.values.mss);
+            let message =
+                format!("must be at most link.mtu - {HEADERS} = {most_data}, got {}", self.tcp.values.mss);
             return Err(fault("tcp.mss", message));
         }
         at_least("link.rate", self.link.rate, BitRate::from_mbit_per_sec(1))?;
@@ -234,8 +244,13 @@ impl Spec {
         at_most("protocol.warmup", self.protocol.warmup, WEEK)?;
         at_least("protocol.duration", self.protocol.duration, Duration::from_millis(1))?;
         at_most("protocol.duration", self.protocol.duration, WEEK)?;
-        at_least("record.queue_every", self.record.queue_every, Duration::from_micros(100))?;
-        at_least("record.link_every", self.record.link_every, Duration::from_micros(100))
+        for (field, every) in
+            [("queue_every", self.record.queue_every), ("link_every", self.record.link_every)]
+        {
+            at_least(&format!("record.{field}"), every, Duration::from_micros(100))?;
+            at_most(&format!("record.{field}"), every, WEEK)?;
+        }
+        self.tcp.check()
     }
 }
 
@@ -257,6 +272,24 @@ impl TcpSpec {
         let values: Profile = read("tcp", values)?;
         values.check().map_err(|(field, message)| fault(&format!("tcp.{field}"), message))?;
         Ok(TcpSpec { profile: name, values })
+    }
+
+    /// Timers that would expire all the time or hardly ever: endpoints count their timeouts in 32 bits of microseconds.
+    fn check(&self) -> Result<(), SpecError> {
+        let Profile { initial_rto, min_rto, max_rto, tick, delayed_ack, connect_timeout, .. } = self.values;
+        for (field, timer) in [("initial_rto", initial_rto), ("min_rto", min_rto)] {
+            at_least(&format!("tcp.{field}"), timer, Duration::from_millis(1))?;
+        }
+        let timers = [
+            ("initial_rto", initial_rto),
+            ("max_rto", max_rto),
+            ("tick", tick),
+            ("delayed_ack", delayed_ack),
+        ];
+        for (field, timer) in timers {
+            at_most(&format!("tcp.{field}"), timer, Duration::from_secs(1_000))?;
+        }
+        at_most("tcp.connect_timeout", connect_timeout, WEEK)
     }
 }
 
@@ -304,10 +337,17 @@ fn fault(path: &str, message: String) -> SpecError {
     SpecError { path: path.to_owned(), message }
 }
 
-fn at_least<T: PartialOrd + std::fmt::Display>(path: &str, value: T, least: T) -> Result<(), SpecError> {
+fn at_least<T: PartialOrd + std::fmt::Display + Copy>(
+    path: &str,
+    value: T,
+    least: T,
+) -> Result<(), SpecError> {
     if value < least { Err(fault(path, format!("must be at least {least}, got {value}"))) } else { Ok(()) }
 }
 
-fn at_most<T: PartialOrd + std::fmt::Display>(path: &str, value: T, most: T) -> Result<(), SpecError> {
+fn at_most<T: PartialOrd + std::fmt::Display + Copy>(path: &str, value: T, most: T) -> Result<(), SpecError> {
     if value > most { Err(fault(path, format!("must be at most {most}, got {value}"))) } else { Ok(()) }
 }
+
+#[cfg(test)]
+mod tests;

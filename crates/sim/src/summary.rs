@@ -142,3 +142,55 @@ impl ResponseTimeMs {
 fn ratio(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }
+
+#[cfg(test)]
+mod tests {
+    use aqmlab_aqm::Counters;
+    use aqmlab_units::Bytes;
+
+    use super::*;
+
+    fn summary(links: &[(LinkCounters, LinkCounters); 2], seconds: f64) -> Summary {
+        let spec = r#"{"queue": {"droptail": {}}, "users": {"per_side": 1}, "link": {"rate": "1 Mbit/s"}}"#;
+        let spec = Spec::from_json(spec).expect("a sound spec");
+        let samples = Histogram::new(3).expect("three significant digits are allowed");
+        let window = Window { links: *links, seconds, completed: 0, aborted: 0 };
+        Summary::new(&spec, &window, &samples, &ResponseTimes::new())
+    }
+
+    fn counters(
+        offered: u64,
+        dropped_by_law: u64,
+        dropped_by_limit: u64,
+        marked: u64,
+        sent: u64,
+    ) -> LinkCounters {
+        let queued = offered - dropped_by_law - dropped_by_limit;
+        let queue =
+            Counters { offered, queued, dropped_by_law, dropped_by_limit, marked, ..Counters::default() };
+        LinkCounters { queue, sent, sent_bytes: Bytes::new(462 * sent), held: queued - sent }
+    }
+
+    #[test]
+    #[expect(clippy::float_cmp, reason = "ratios of small whole numbers")]
+    fn shares_are_those_of_both_directions_in_the_window_alone() {
+        let (before, after) = (counters(100, 10, 5, 0, 80), counters(1_100, 30, 10, 40, 1_050));
+        let summary = summary(&[(before, after), (before, before)], 10.0);
+        // 1,000 packets arrived in the window, all in one direction: 25 were dropped, 40 marked, 970 sent.
+        assert_eq!((summary.loss_percent, summary.mark_percent), (2.5, 4.0));
+        assert_eq!(summary.packet_bytes_mean, 462.0);
+        // 970 frames of 500 bytes in 10 s at 1 Mbit/s, halved by the idle direction.
+        assert!((summary.utilisation - 970.0 * 500.0 * 8.0 / 10e6 / 2.0).abs() < 1e-12);
+        assert!((summary.throughput_mbps - 970.0 * 462.0 * 8.0 / 10e6 / 2.0).abs() < 1e-12);
+        assert_eq!(summary.bottleneck_packets, 1_200);
+        assert_eq!(summary.links[0].held, 10);
+    }
+
+    #[test]
+    fn a_window_in_which_nothing_happened_has_numbers_all_the_same() {
+        let summary = summary(&Default::default(), 0.0);
+        // JSON writes what is not a number as null.
+        let json = serde_json::to_string(&summary).expect("a summary has a JSON form");
+        assert!(!json.contains("null"), "{json}");
+    }
+}

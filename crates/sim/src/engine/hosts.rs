@@ -35,7 +35,8 @@ impl Hosts {
     /// The machine on `side` that serves the connection known by `number`: all machines serve equally often.
     pub(super) fn of(&self, side: Direction, number: u64) -> u16 {
         let among = number % u64::from(self.per_side);
-        u16::try_from(among + side as u64 * u64::from(self.per_side)).expect("the spec bounds the number of hosts")
+        u16::try_from(among + side as u64 * u64::from(self.per_side))
+            .expect("the spec bounds the number of hosts")
     }
 
     /// `host` sends a packet of `size`: when its last bit reaches the link.

@@ -85,7 +85,6 @@ impl Cell {
     fn in_network(&self, peer: &Cell) -> u16 {
         self.sent.wrapping_sub(peer.received)
     }
-
 }
 
 impl Connections {
@@ -177,6 +176,8 @@ impl Connections {
     /// Packets on their way in all.
     pub(super) fn packets_in_network(&self) -> u64 {
         let pairs = self.cells.chunks_exact(2);
-        pairs.map(|pair| u64::from(pair[0].in_network(&pair[1])) + u64::from(pair[1].in_network(&pair[0]))).sum()
+        pairs
+            .map(|pair| u64::from(pair[0].in_network(&pair[1])) + u64::from(pair[1].in_network(&pair[0])))
+            .sum()
     }
 }

@@ -1,0 +1,323 @@
+//! The engine: users, connections, the link between them, and the loop that moves time.
+//!
+//! ```text
+//!    client --(its round-trip time: the wheel)--> link queue --(a ring)-----------> server
+//!    client <--(a ring)-- link queue <--(the wheel)-- the host's interface <------ server
+//! ```
+//!
+//! As in the testbed the whole of a connection's round-trip time is added to what its browser sends, before the link;
+//! the servers are next to the link, behind the network interfaces of a few machines. Packets on their way to the
+//! link are events in the wheel; those beyond it stand in the links' rings. Events of one instant happen in a fixed
+//! order: deliveries of direction 0, deliveries of direction 1, then the wheel's in the order in which they were
+//! pushed.
+
+mod applications;
+mod connections;
+mod hosts;
+mod readings;
+mod timers;
+
+use aqmlab_aqm::{Aqm, Gate};
+use aqmlab_tcp::{Flags, Profile, Segment, Seq, State};
+use aqmlab_units::{Bytes, Time};
+use aqmlab_workload::{Action, User, Web};
+use hdrhistogram::Histogram;
+
+use self::connections::Connections;
+use self::hosts::Hosts;
+use self::timers::Timers;
+use crate::laboratory::Laboratory;
+use crate::link::{Link, LinkCounters, Wire};
+use crate::packet::{EndpointId, Packet};
+use crate::record::{ResponseBin, ResponseTimes, Tables};
+use crate::spec::Spec;
+use crate::summary::{Summary, Window};
+use crate::wheel::Wheel;
+
+/// What waits in the wheel. The fields of a packet stand side by side, so that an event takes 20 bytes and a node
+/// of the wheel 32.
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    /// A browser's packet reaches the link.
+    AtLink { to: EndpointId, seq: Seq, ack: Seq, len: u16, window: u16, flags: Flags },
+    /// A retransmission timer may have expired.
+    Retransmit(EndpointId),
+    /// Held-back acknowledgements may be due.
+    DelayedAcks,
+    /// Look for retransmission timers that expire soon.
+    Inspect,
+    /// A user has thought enough.
+    Wake(u32),
+    /// Sample the queues.
+    SampleQueues,
+    /// Read the link's counters.
+    ReadLinks,
+}
+
+const _: () = assert!(size_of::<Event>() == 20);
+
+/// How many deliveries ahead of its own an endpoint is asked for.
+const AHEAD: u64 = 4;
+
+impl Event {
+    #[inline]
+    fn at_link(packet: Packet) -> Event {
+        let Segment { seq, ack, len, window, flags } = packet.segment;
+        Event::AtLink { to: packet.to, seq, ack, len, window, flags }
+    }
+}
+
+/// The laboratory under the law `A`.
+pub(crate) struct Engine<A> {
+    now: Time,
+    window_start: Time,
+    end: Time,
+    spec: Spec,
+    profile: Profile,
+    wheel: Wheel<Event>,
+    links: [Link<A>; 2],
+    connections: Connections,
+    hosts: Hosts,
+    timers: Timers,
+    web: Web,
+    users: Vec<User>,
+    /// What users want done about the event at hand: always empty between events.
+    actions: Vec<Action>,
+    tables: Tables,
+    times: ResponseTimes,
+    queue_packets: Histogram<u64>,
+    completed: u64,
+    aborted: u64,
+    /// Counters at the last reading for the table of the link.
+    last_read: [LinkCounters; 2],
+    /// Counters at the start of the measured window.
+    at_window_start: [LinkCounters; 2],
+}
+
+impl<A: Aqm> Engine<A> {
+    pub(crate) fn new(spec: &Spec, web: Web, laws: [A; 2]) -> Engine<A> {
+        let wire =
+            Wire { context: spec.link.context(), delay: spec.link.delay, device_fifo: spec.link.device_fifo };
+        // A few packets a bucket: the link passes one of about 500 bytes in that time.
+        let spacing = spec.link.rate.time_to_send(Bytes::new(500));
+        let window_start = Time::ZERO + spec.protocol.warmup;
+        let mut engine = Engine {
+            now: Time::ZERO,
+            window_start,
+            end: window_start + spec.protocol.duration,
+            spec: spec.clone(),
+            profile: spec.tcp.values.clone(),
+            wheel: Wheel::new(spacing),
+            links: laws.map(|law| Link::new(Gate::new(law, spec.queue.limit()), wire)),
+            connections: Connections::default(),
+            hosts: Hosts::new(&spec.hosts, spec.link.overhead),
+            timers: Timers::new(&spec.tcp.values),
+            web,
+            users: Vec::new(),
+            actions: Vec::new(),
+            tables: Tables::default(),
+            times: ResponseTimes::new(),
+            queue_packets: Histogram::new(3).expect("three significant digits are allowed"),
+            completed: 0,
+            aborted: 0,
+            last_read: Default::default(),
+            at_window_start: Default::default(),
+        };
+        for number in 0..2 * spec.users.per_side {
+            let (user, first_wake) = engine.web.user(number);
+            engine.users.push(user);
+            engine.wheel.push(Time::ZERO + first_wake, Event::Wake(number));
+        }
+        engine.wheel.push(window_start + spec.record.queue_every, Event::SampleQueues);
+        // The first reading is the start of the window.
+        engine.wheel.push(window_start, Event::ReadLinks);
+        engine
+    }
+
+    /// The main loop: whatever comes first.
+    fn run_until(&mut self, until: Time) {
+        loop {
+            let deliveries = [self.links[0].next_delivery(), self.links[1].next_delivery()];
+            let direction = usize::from(deliveries[1] < deliveries[0]);
+            let delivery = deliveries[direction];
+            let event = self.wheel.peek();
+            if delivery <= event {
+                if delivery > until {
+                    break;
+                }
+                self.now = delivery;
+                self.connections.prefetch(self.links[direction].upcoming(AHEAD));
+                let packet = self.links[direction].deliver();
+                self.receive(packet);
+            } else {
+                if event > until {
+                    break;
+                }
+                self.now = event;
+                if let Some((_, event)) = self.wheel.pop() {
+                    self.handle(event);
+                }
+            }
+        }
+        self.now = until;
+    }
+
+    fn handle(&mut self, event: Event) {
+        match event {
+            Event::AtLink { to, seq, ack, len, window, flags } => {
+                let packet = Packet { to, segment: Segment { seq, ack, len, window, flags } };
+                let from = to.peer();
+                if !self.links[from.direction()].arrive(packet, self.now) {
+                    self.connections.endpoint_mut(from).lost_packet();
+                    self.release_if_done(from);
+                }
+            }
+            Event::Retransmit(id) => self.expire(id),
+            Event::DelayedAcks => self.expire_delayed_acks(),
+            Event::Inspect => self.inspect(),
+            Event::Wake(number) => {
+                let user = &mut self.users[number as usize];
+                self.web.wake(user, self.now, &mut self.actions);
+                if let Some(&Action::Resume(name)) = self.actions.first() {
+                    self.actions.clear();
+                    self.resume(number, EndpointId::from_number(name.0));
+                } else {
+                    self.act(number, None);
+                }
+            }
+            Event::SampleQueues => self.sample_queues(),
+            Event::ReadLinks => self.read_links(),
+        }
+    }
+
+    /// A packet has arrived at its endpoint.
+    #[inline]
+    fn receive(&mut self, packet: Packet) {
+        let cell = self.connections.endpoint_mut(packet.to);
+        cell.received_packet();
+        cell.tcp.handle_segment(&packet.segment, self.now, &self.profile);
+        self.settle(packet.to);
+    }
+
+    /// Send what an endpoint has to send, then tell its application what happened.
+    #[inline]
+    fn settle(&mut self, id: EndpointId) {
+        self.transmit(id);
+        let tcp = &self.connections.endpoint(id).tcp;
+        if tcp.has_news() || is_done(tcp.state()) {
+            self.tell(id);
+        }
+    }
+
+    /// Tell the applications what happened at `id`.
+    fn tell(&mut self, id: EndpointId) {
+        while let Some(event) = self.connections.endpoint_mut(id).tcp.poll_event() {
+            if id.is_server() { self.on_server_event(id, event) } else { self.on_client_event(id, event) }
+        }
+        if is_done(self.connections.endpoint(id).tcp.state()) {
+            self.release_if_done(id);
+        }
+    }
+
+    /// Put on the network what an endpoint has to send.
+    #[inline]
+    fn transmit(&mut self, id: EndpointId) {
+        let cell = self.connections.endpoint_mut(id);
+        while let Some(segment) = cell.tcp.poll_transmit(self.now, &self.profile) {
+            cell.sent_packet();
+            let packet = Packet { to: id.peer(), segment };
+            let at_link = if id.is_server() {
+                self.hosts.send(cell.host(), packet.size(), self.now)
+            } else {
+                self.now + cell.delay()
+            };
+            self.wheel.push(at_link, Event::at_link(packet));
+        }
+        if let Some(deadline) = self.timers.delayed_ack(id, &cell.tcp, self.now) {
+            self.wheel.push(deadline, Event::DelayedAcks);
+        }
+    }
+
+    /// A timer of `id` may have expired.
+    fn expire(&mut self, id: EndpointId) {
+        self.connections.endpoint_mut(id).tcp.handle_timeout(self.now, &self.profile);
+        self.settle(id);
+    }
+
+    fn expire_delayed_acks(&mut self) {
+        while let Some(id) = self.timers.next_delayed_ack(&self.connections, self.now) {
+            self.expire(id);
+        }
+        if let Some(next) = self.timers.rearm_delayed_acks() {
+            self.wheel.push(next, Event::DelayedAcks);
+        }
+    }
+
+    /// Put retransmission timers that expire before the next inspection into the wheel.
+    fn inspect(&mut self) {
+        while let Some((connection, horizon)) = self.timers.next_inspection(&mut self.connections, self.now) {
+            for id in [connection, connection.peer()] {
+                let deadline = self.connections.endpoint_mut(id).tcp.retransmit_deadline();
+                if deadline <= horizon {
+                    self.wheel.push(deadline.max(self.now), Event::Retransmit(id));
+                }
+            }
+        }
+        if let Some(next) = self.timers.rearm_inspection() {
+            self.wheel.push(next, Event::Inspect);
+        }
+    }
+
+    /// A connection whose both ends are done and that has no packet left in the network makes room for another.
+    fn release_if_done(&mut self, id: EndpointId) {
+        self.connections.release_if_done(id);
+    }
+}
+
+/// Nothing will happen at an endpoint in this state unless a packet comes.
+#[inline]
+fn is_done(state: State) -> bool {
+    matches!(state, State::Closed | State::TimeWait | State::Listen)
+}
+
+impl<A: Aqm + Send> Laboratory for Engine<A> {
+    fn advance(&mut self, until: Time) {
+        let until = until.min(self.end);
+        if until > self.now {
+            self.run_until(until);
+        }
+        if self.now == self.end {
+            for link in &mut self.links {
+                link.advance(self.end);
+            }
+            self.check_conservation();
+        }
+    }
+
+    fn now(&self) -> Time {
+        self.now
+    }
+
+    fn end(&self) -> Time {
+        self.end
+    }
+
+    fn tables(&mut self) -> &mut Tables {
+        &mut self.tables
+    }
+
+    fn response_times(&self) -> Vec<ResponseBin> {
+        self.times.bins()
+    }
+
+    fn summary(&mut self) -> Summary {
+        let window = Window {
+            links: [0, 1]
+                .map(|direction| (self.at_window_start[direction], self.links[direction].counters())),
+            seconds: self.now.saturating_since(self.window_start).as_secs_f64(),
+            completed: self.completed,
+            aborted: self.aborted,
+        };
+        Summary::new(&self.spec, &window, &self.queue_packets, &self.times)
+    }
+}

@@ -1,0 +1,221 @@
+//! The computed link against a plain one: departures worked out at arrival must be the departures that happen.
+
+mod plain;
+mod theory;
+
+use aqmlab_aqm::{
+    AredConfig, ByteScaling, DroptailConfig, EcnPolicy, Limit, Mode, PiConfig, QueueConfig, RedConfig,
+    RemConfig, Spacing, Visitor,
+};
+use aqmlab_tcp::{Segment, Seq};
+use aqmlab_units::{BitRate, Prob, Stream};
+use proptest::prelude::*;
+use proptest::test_runner::TestCaseError;
+
+use self::plain::PlainLink;
+use super::*;
+use crate::packet::HEADERS;
+
+/// What happens so many nanoseconds after the step before.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    after: u64,
+    /// An arrival: bytes of data, and whether it is ECN-capable. `None`: a look at queue and law.
+    arrival: Option<(u16, bool)>,
+}
+
+/// A packet at the far end: its number, whether it was marked, and when it came.
+type Delivery = (u32, bool, Time);
+
+/// Packet `number`; the number stands where a connection has its sequence numbers.
+fn packet(number: u32, len: u16, is_ect: bool) -> Packet {
+    let flags = if is_ect { Flags::ECT } else { Flags::NONE };
+    Packet {
+        to: EndpointId::from_number(0),
+        segment: Segment { seq: Seq::new(number), len, flags, ..Segment::default() },
+    }
+}
+
+/// Half of the traces lie on a grid of 40 us, on which at 10 Mbit/s and with 38 bytes of overhead every 50 bytes take
+/// one step: arrivals, departures and the laws' timers meet in one instant.
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let after = prop_oneof![
+        3 => Just(0),
+        8 => 0..900_000u64,
+        // The link falls idle, and slow timers come due.
+        1 => 0..60_000_000u64,
+    ];
+    let arrival = prop::option::weighted(0.8, (0u16..1461, any::<bool>()));
+    let step = (after, arrival).prop_map(|(after, arrival)| Step { after, arrival });
+    (any::<bool>(), prop::collection::vec(step, 1..600)).prop_map(|(on_grid, mut steps)| {
+        for step in steps.iter_mut().filter(|_| on_grid) {
+            step.after -= step.after % 40_000;
+            step.arrival = step.arrival.map(|(len, is_ect)| (len / 50 * 50 + 22, is_ect));
+        }
+        steps
+    })
+}
+
+fn mode() -> impl Strategy<Value = Mode> {
+    prop_oneof![Just(Mode::Packet), Just(Mode::Byte)]
+}
+
+/// Laws so quick-tempered that a short trace sees all they do.
+fn queue() -> impl Strategy<Value = QueueConfig> {
+    let limit = Limit::Packets(25);
+    let (min_th, max_th, w_q) = (2.0, 6.0, 0.2);
+    let policy =
+        prop_oneof![Just(EcnPolicy::DropAboveMax), Just(EcnPolicy::MarkInGentle), Just(EcnPolicy::Mark)];
+    let spacing = prop_oneof![Just(Spacing::Uniform), Just(Spacing::Wait), Just(Spacing::Altq)];
+    prop_oneof![
+        (1..30u32).prop_map(|n| QueueConfig::Droptail(DroptailConfig { limit: Limit::Packets(n) })),
+        (1..30_000u64)
+            .prop_map(|n| QueueConfig::Droptail(DroptailConfig { limit: Limit::Bytes(Bytes::new(n)) })),
+        (mode(), policy, spacing, any::<bool>()).prop_map(move |(mode, ecn_policy, spacing, gentle)| {
+            let byte_scaling = ByteScaling::AfterSpacing;
+            let defaults = RedConfig::default();
+            QueueConfig::Red(RedConfig {
+                min_th,
+                max_th,
+                w_q,
+                mode,
+                ecn_policy,
+                spacing,
+                gentle,
+                byte_scaling,
+                limit,
+                ..defaults
+            })
+        }),
+        mode().prop_map(move |mode| {
+            let interval = Duration::from_millis(20);
+            let (min_th, max_th, w_q) = (Some(min_th), Some(max_th), Some(w_q));
+            QueueConfig::Ared(AredConfig {
+                min_th,
+                max_th,
+                w_q,
+                interval,
+                mode,
+                max_p: Prob::clamped(0.2),
+                limit,
+                ..AredConfig::default()
+            })
+        }),
+        mode().prop_map(move |mode| {
+            QueueConfig::Pi(PiConfig { q_ref: 3.0, a: 0.03, b: 0.025, mode, limit, ..PiConfig::default() })
+        }),
+        mode().prop_map(move |mode| {
+            QueueConfig::Rem(RemConfig {
+                q_ref: 3.0,
+                gamma: 0.1,
+                phi: 1.1,
+                mode,
+                limit,
+                ..RemConfig::default()
+            })
+        }),
+    ]
+}
+
+fn wire() -> impl Strategy<Value = Wire> {
+    let context = LinkContext { rate: BitRate::from_mbit_per_sec(10), overhead: Bytes::new(38) };
+    // With 40 ms dozens of packets are on their way at once.
+    let delay = prop_oneof![Just(0), Just(500), Just(40_000)].prop_map(Duration::from_micros);
+    let device_fifo = prop_oneof![Just(0), Just(1), Just(5), Just(64)];
+    (delay, device_fifo).prop_map(move |(delay, device_fifo)| Wire { context, delay, device_fifo })
+}
+
+/// The law's variables, to the bit.
+fn probe(law: &impl Aqm) -> Vec<(&'static str, u64)> {
+    let mut values = Vec::new();
+    law.probe(&mut |name, value| values.push((name, value.to_bits())));
+    values
+}
+
+/// Both links over the same steps.
+struct Compare<'a> {
+    queue: &'a QueueConfig,
+    wire: Wire,
+    steps: &'a [Step],
+}
+
+impl Visitor for Compare<'_> {
+    type Output = Result<(), TestCaseError>;
+
+    fn visit<A: Aqm + Send + 'static>(self, make: impl Fn(Stream) -> A) -> Self::Output {
+        let law = || make(Stream::named(1, "queue/0"));
+        let mut link = Link::new(Gate::new(law(), self.queue.limit()), self.wire);
+        let mut plain = PlainLink::new(law(), self.queue.limit(), self.wire);
+        let mut delivered: Vec<Delivery> = Vec::new();
+        let mut now = Time::ZERO;
+        for (number, step) in (0..).zip(self.steps) {
+            now += Duration::from_nanos(step.after);
+            deliver_until(&mut link, now, &mut delivered);
+            if let Some((len, is_ect)) = step.arrival {
+                let packet = packet(number, len, is_ect);
+                prop_assert_eq!(link.arrive(packet, now), plain.arrive(number, &packet.seen_by_law(), now));
+            } else {
+                link.advance(now);
+                plain.advance(now);
+                prop_assert_eq!(link.state(), plain.state());
+                prop_assert_eq!(probe(link.law()), probe(plain.law()));
+            }
+            let LinkCounters { queue, sent, sent_bytes, held } = link.counters();
+            prop_assert_eq!(&queue, plain.counters());
+            prop_assert_eq!((sent, sent_bytes, held), plain.sent_and_held());
+            prop_assert_eq!(queue.offered, sent + queue.dropped() + held);
+        }
+        deliver_until(&mut link, Time::MAX, &mut delivered);
+        prop_assert_eq!(link.inside(), 0);
+        plain.advance(now + Duration::from_secs(60));
+        prop_assert_eq!(&delivered, &plain.delivered);
+        Ok(())
+    }
+}
+
+/// As the engine does it: what reaches the far end by `now` comes before what happens at `now`.
+fn deliver_until<A: Aqm>(link: &mut Link<A>, now: Time, delivered: &mut Vec<Delivery>) {
+    while link.next_delivery() <= now && link.inside() > 0 {
+        let at = link.next_delivery();
+        let segment = link.deliver().segment;
+        delivered.push((segment.seq.get(), segment.flags.contains(Flags::CE), at));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1_000))]
+
+    #[test]
+    fn departures_worked_out_at_arrival_are_the_departures_that_happen(
+        queue in queue(), wire in wire(), steps in steps(),
+    ) {
+        let resolved = queue.resolve(&wire.context).expect("a valid law");
+        resolved.visit(&wire.context, Compare { queue: &resolved, wire, steps: &steps })?;
+    }
+
+    /// Lindley's recursion, to the nanosecond: no packet waits at an idle link.
+    #[test]
+    fn sending_begins_at_arrival_or_when_the_packet_before_is_sent(
+        kbit in 1_000u64..10_000_000, delay_us in 0u64..100_000, steps in steps(),
+    ) {
+        let rate = BitRate::from_bits_per_sec(kbit * 1_000).expect("above zero");
+        let context = LinkContext { rate, overhead: Bytes::new(38) };
+        let wire = Wire { context, delay: Duration::from_micros(delay_us), device_fifo: 3 };
+        let mut link = Link::new(Gate::new(aqmlab_aqm::Droptail, Limit::Packets(10_000)), wire);
+        let (mut now, mut delivered, mut arrivals) = (Time::ZERO, Vec::new(), Vec::new());
+        for (number, step) in (0..).zip(&steps) {
+            now += Duration::from_nanos(step.after);
+            let len = step.arrival.map_or(0, |(len, _)| len);
+            arrivals.push((now, rate.time_to_send(Bytes::new(HEADERS + u64::from(len)) + context.overhead)));
+            link.arrive(packet(number, len, false), now);
+        }
+        deliver_until(&mut link, Time::MAX, &mut delivered);
+        let mut before = Time::ZERO;
+        for ((number, _, at), (arrived, sending)) in delivered.into_iter().zip(arrivals) {
+            let exact = arrived.max(before) + sending;
+            let departed = Time::ZERO + (at - (Time::ZERO + wire.delay));
+            prop_assert!(departed.as_nanos().abs_diff(exact.as_nanos()) <= 1, "packet {number}: {departed}, not {exact}");
+            before = departed;
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! The dull link: a queue that owns its packets, the device's places, and one event for each departure.
+
+use std::collections::VecDeque;
+
+use aqmlab_aqm::{Admission, Aqm, Counters, Departure, Ecn, Fifo, Limit, Packet, Qdisc, QueueState};
+use aqmlab_units::{Bytes, Time};
+
+use super::{Delivery, Wire};
+
+pub(super) struct PlainLink<A> {
+    wire: Wire,
+    queue: Fifo<A, u32>,
+    /// The packet being sent, and those in the device behind it.
+    device: VecDeque<Departure<u32>>,
+    /// When the packet being sent will have been.
+    sent_at: Option<Time>,
+    sent: u64,
+    sent_bytes: Bytes,
+    pub(super) delivered: Vec<Delivery>,
+}
+
+impl<A: Aqm> PlainLink<A> {
+    pub(super) fn new(law: A, limit: Limit, wire: Wire) -> PlainLink<A> {
+        PlainLink {
+            wire,
+            queue: Fifo::new(law, limit),
+            device: VecDeque::new(),
+            sent_at: None,
+            sent: 0,
+            sent_bytes: Bytes::ZERO,
+            delivered: Vec::new(),
+        }
+    }
+
+    /// A packet arrives. False when it is dropped.
+    pub(super) fn arrive(&mut self, number: u32, packet: &Packet, now: Time) -> bool {
+        self.advance(now);
+        let admission = self.queue.enqueue(*packet, number, now);
+        self.fill_device(now);
+        matches!(admission, Admission::Queued | Admission::Marked)
+    }
+
+    /// Everything due by `now`; within one instant departures come before the law's timer.
+    pub(super) fn advance(&mut self, now: Time) {
+        loop {
+            let departure = self.sent_at.unwrap_or(Time::MAX);
+            let timer = self.queue.poll_timeout().unwrap_or(Time::MAX);
+            if departure.min(timer) > now {
+                return;
+            }
+            if departure <= timer {
+                self.depart(departure);
+            } else {
+                self.queue.on_timeout(timer);
+            }
+        }
+    }
+
+    fn depart(&mut self, now: Time) {
+        let Departure { packet, payload: number, .. } = self.device.pop_front().expect("one is being sent");
+        self.sent += 1;
+        self.sent_bytes += packet.size;
+        self.delivered.push((number, packet.ecn == Ecn::Ce, now + self.wire.delay));
+        self.sent_at = None;
+        self.fill_device(now);
+    }
+
+    /// The device takes what it has places for, and sends when it does not.
+    fn fill_device(&mut self, now: Time) {
+        while self.device.len() <= self.wire.device_fifo as usize
+            && let Some(departure) = self.queue.dequeue(now)
+        {
+            self.device.push_back(departure);
+        }
+        if self.sent_at.is_none()
+            && let Some(head) = self.device.front()
+        {
+            let context = self.wire.context;
+            self.sent_at = Some(now + context.rate.time_to_send(head.packet.size + context.overhead));
+        }
+    }
+
+    pub(super) fn state(&self) -> QueueState {
+        self.queue.state()
+    }
+
+    pub(super) fn law(&self) -> &A {
+        self.queue.law()
+    }
+
+    pub(super) fn counters(&self) -> &Counters {
+        self.queue.counters()
+    }
+
+    pub(super) fn sent_and_held(&self) -> (u64, Bytes, u64) {
+        let held = u64::from(self.queue.state().packets) + self.device.len() as u64;
+        (self.sent, self.sent_bytes, held)
+    }
+}

@@ -1,0 +1,174 @@
+//! What a person may leave out, and what each mistake is answered with.
+
+use serde_json::json;
+
+use super::*;
+
+/// The least that a person must write.
+fn least() -> Value {
+    json!({"queue": {"droptail": {}}, "users": {"per_side": 10}})
+}
+
+/// The least, with these parts put in.
+fn with(parts: Value) -> Result<Spec, SpecError> {
+    let mut spec = least();
+    let (fields, Value::Object(parts)) = (spec.as_object_mut().expect("an object"), parts) else {
+        unreachable!("parts are an object");
+    };
+    fields.extend(parts);
+    Spec::from_json(&spec.to_string())
+}
+
+fn in_full(spec: &Spec) -> String {
+    serde_json::to_string(spec).expect("a spec has a JSON form")
+}
+
+#[test]
+fn a_spec_in_full_reads_back_as_itself() {
+    let workload = WebConfig { name: "mine".into(), ..WebConfig::shipped("unc-2001").expect("shipped") };
+    for parts in [
+        json!({}),
+        json!({"queue": {"ared": {}}}),
+        json!({"queue": {"rem": {"tau": "0.3 ms", "limit": "30 kB"}}, "tcp": {"profile": "freebsd-4.5", "ecn": true}}),
+        json!({"link": {"rate": "3333333 bit/s", "delay": "1.234567 ms", "overhead": "0 B"}}),
+        json!({"users": {"per_side": 1, "workload": workload, "rtt": "general"}}),
+        json!({"protocol": {"warmup": "0 s", "duration": "1.5 h"}, "record": {"exchanges": true}}),
+    ] {
+        let once = in_full(&with(parts).expect("a sound spec"));
+        assert_eq!(in_full(&Spec::from_json(&once).expect("a spec in full is sound")), once);
+    }
+}
+
+#[test]
+fn what_is_left_out_is_the_testbed_of_the_papers() {
+    let spec = with(json!({})).expect("a sound spec");
+    assert_eq!((spec.link, spec.hosts), (LinkSpec::default(), HostsSpec::default()));
+    assert_eq!((spec.protocol, spec.record), (ProtocolSpec::default(), RecordSpec::default()));
+    assert_eq!((spec.tcp.profile.as_str(), spec.tcp.values), ("unc-testbed", Profile::unc_testbed()));
+    assert_eq!(Ok(spec.users.workload), WebConfig::shipped("unc-2001"));
+    assert_eq!(Ok(spec.users.rtt), RttConfig::shipped("uniform"));
+}
+
+#[test]
+fn values_of_a_profile_are_set_one_by_one() {
+    let spec =
+        with(json!({"tcp": {"profile": "freebsd-4.5", "ecn": true, "mss": 536}})).expect("a sound spec");
+    assert_eq!(spec.tcp.values, Profile { ecn: true, mss: 536, ..Profile::freebsd_4_5() });
+}
+
+#[test]
+fn a_mistake_is_told_in_one_line_with_the_field_and_what_is_allowed() {
+    let rtt = |distribution: Value| json!({"users": {"per_side": 1, "rtt": {"source": "", "distribution": distribution}}});
+    for (parts, message) in [
+        // Unknown names, at each level.
+        (json!({"lnik": {}}), "lnik: unknown field `lnik`, expected one of `link`, `queue`, "),
+        (json!({"link": {"rat": 1}}), "link.rat: unknown field `rat`, expected one of `rate`, `delay`, "),
+        (
+            json!({"queue": {"pi": {"qref": 1}}}),
+            "queue.pi.qref: unknown field `qref`, expected one of `q_ref`, ",
+        ),
+        (
+            json!({"hosts": {"clients": 1}}),
+            "hosts.clients: unknown field `clients`, expected `servers_per_side` or ",
+        ),
+        (json!({"tcp": {"mms": 1}}), "tcp.mms: unknown field `mms`, expected one of `mss`, "),
+        (
+            json!({"users": {"per_sid": 1}}),
+            "users.per_sid: unknown field `per_sid`, expected one of `per_side`, ",
+        ),
+        (
+            json!({"protocol": {"end": 1}}),
+            "protocol.end: unknown field `end`, expected `warmup` or `duration`",
+        ),
+        (json!({"record": {"all": 1}}), "record.all: unknown field `all`, expected one of `queue_every`, "),
+        (
+            rtt(json!({"uniform_ms": {"min": 1, "max": 2, "sd": 1}})),
+            "users.rtt.distribution.uniform_ms.sd: unknown field `sd`, expected `min` or `max`",
+        ),
+        (
+            json!({"queue": {"blue": {}}}),
+            "queue: unknown variant `blue`, expected one of `droptail`, `red`, ",
+        ),
+        (
+            json!({"tcp": {"profile": "linux"}}),
+            "tcp.profile: unknown `linux`: choose freebsd-4.5, unc-testbed",
+        ),
+        (
+            json!({"users": {"per_side": 1, "workload": "unc"}}),
+            "users.workload: unknown `unc`: choose unc-2001",
+        ),
+        (
+            json!({"users": {"per_side": 1, "rtt": "long"}}),
+            "users.rtt: unknown `long`: choose uniform, general, ",
+        ),
+        // Units.
+        (json!({"link": {"rate": "100 Mbps"}}), r#"link.rate: "100 Mbps": the unit must be one of Mbit/s, "#),
+        (json!({"link": {"rate": 100}}), r#"link.rate: "100": write a unit, such as "100 Mbit/s""#),
+        (
+            json!({"protocol": {"duration": 1.5}}),
+            r#"protocol.duration: "1.5": write a unit, such as "1.5 ms""#,
+        ),
+        (json!({"link": {"delay": "-1 ms"}}), r#"link.delay: "-1 ms": must not be negative"#),
+        (
+            json!({"queue": {"droptail": {"limit": "9"}}}),
+            r#"queue.droptail.limit: "9": write packets or a size, "#,
+        ),
+        // Out of range.
+        (json!({"link": {"rate": "1 kbit/s"}}), "link.rate: must be at least 1 Mbit/s, got 1 kbit/s"),
+        (json!({"link": {"rate": "1001 Gbit/s"}}), "link.rate: must be at most 1000 Gbit/s, got 1001 Gbit/s"),
+        (json!({"link": {"delay": "2 min"}}), "link.delay: must be at most 60 s, got 120 s"),
+        (json!({"link": {"overhead": "2 kB"}}), "link.overhead: must be at most 1000 B, got 2000 B"),
+        (
+            json!({"link": {"device_fifo": 2_000_000}}),
+            "link.device_fifo: must be at most 1000000, got 2000000",
+        ),
+        (json!({"hosts": {"servers_per_side": 0}}), "hosts.servers_per_side: must be at least 1, got 0"),
+        (json!({"hosts": {"rate": "9 kbit/s"}}), "hosts.rate: must be at least 1 Mbit/s, got 9 kbit/s"),
+        (json!({"users": {"per_side": 0}}), "users.per_side: must be at least 1, got 0"),
+        (json!({"protocol": {"warmup": "200 h"}}), "protocol.warmup: must be at most 604800 s, got 720000 s"),
+        (json!({"protocol": {"duration": "0 s"}}), "protocol.duration: must be at least 1 ms, got 0 s"),
+        (json!({"record": {"queue_every": "1 us"}}), "record.queue_every: must be at least 100 us, got 1 us"),
+        (
+            json!({"record": {"link_every": "200 h"}}),
+            "record.link_every: must be at most 604800 s, got 720000 s",
+        ),
+        (json!({"tcp": {"min_rto": "1 us"}}), "tcp.min_rto: must be at least 1 ms, got 1 us"),
+        (json!({"tcp": {"initial_rto": "1 h"}}), "tcp.initial_rto: must be at most 1000 s, got 3600 s"),
+        (json!({"queue": {"red": {"max_p": 1.5}}}), "queue.red.max_p: 1.5: must lie between 0 and 1"),
+        // At odds with another field.
+        (json!({"tcp": {"mss": 1461}}), "tcp.mss: must be at most link.mtu - 40 = 1460, got 1461"),
+        (json!({"link": {"mtu": "576 B"}}), "tcp.mss: must be at most link.mtu - 40 = 536, got 1460"),
+        (json!({"link": {"mtu": "20 B"}}), "tcp.mss: must be at most link.mtu - 40 = 0, got 1460"),
+        (json!({"tcp": {"max_rto": "10 ms"}}), "tcp.max_rto: must be at least min_rto = 1 s, got 10 ms"),
+        (
+            json!({"queue": {"red": {"min_th": 12, "max_th": 8}}}),
+            "queue.red.max_th: must be above min_th = 12 packets, got 8",
+        ),
+        (
+            rtt(json!({"uniform_ms": {"min": 3, "max": 2}})),
+            "users.rtt.distribution.uniform_ms: must have min <= max <= 3600000, got min = 3, max = 2",
+        ),
+        // Not exactly one law.
+        (json!({"queue": {}}), "queue: must be one law with its parameters, such as {\"red\": {}}, got {}"),
+        (json!({"queue": {"pi": {}, "red": {}}}), "queue: must be one law with its parameters, "),
+        (json!({"queue": "red"}), "queue: must be one law with its parameters, "),
+    ] {
+        let refusal = with(parts).expect_err(message).to_string();
+        assert!(refusal.starts_with(message), "{refusal}\n  instead of\n{message}");
+        assert!(!refusal.contains('\n') && !refusal.contains(" at line "), "{refusal}");
+    }
+}
+
+#[test]
+fn what_is_no_spec_at_all_is_refused() {
+    for (text, message) in [
+        ("", "spec: EOF while parsing a value at line 1 column 0"),
+        ("{\"queue\": }", "spec: expected value at line 1 column 11"),
+        ("3", "spec: invalid type: integer `3`, "),
+        ("{\"queue\": {\"pi\": {}}}", "spec: missing field `users`"),
+        ("{\"users\": {\"per_side\": 1}}", "spec: missing field `queue`"),
+    ] {
+        let refusal = Spec::from_json(text).expect_err(message).to_string();
+        assert!(refusal.starts_with(message), "{refusal}\n  instead of\n{message}");
+    }
+}

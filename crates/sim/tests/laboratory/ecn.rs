@@ -1,0 +1,40 @@
+//! With ECN a law signals by marks, and what it marks is not lost.
+
+use super::*;
+
+fn run(queue: &Value, ecn: bool) -> Run {
+    let mut spec = congested(queue);
+    spec["tcp"] = json!({"ecn": ecn});
+    spec["protocol"]["duration"] = json!("3 min");
+    Run::to_the_end(&spec, 1)
+}
+
+fn sum(column: &[u16]) -> u64 {
+    column.iter().copied().map(u64::from).sum()
+}
+
+#[test]
+fn under_pi_ecn_capable_data_are_marked_and_never_lost() {
+    for q_ref in [5, 24] {
+        let queue = json!({"pi": {"q_ref": q_ref}});
+        let [without, with] = [false, true].map(|ecn| run(&queue, ecn));
+        let exchanges = &with.tables.exchanges;
+        assert!(with.summary.mark_percent > 0.5, "{}", with.summary.mark_percent);
+        assert!(sum(&exchanges.ecn_reductions) > 100, "senders heed the marks");
+        // Three duplicate acknowledgements tell of lost data.
+        assert_eq!(sum(&exchanges.fast_retransmits), 0);
+        assert!(with.summary.links.iter().all(|link| link.dropped_by_limit == 0));
+        assert!(sum(&without.tables.exchanges.fast_retransmits) > 100);
+        assert!(without.summary.links.iter().all(|link| link.marked == 0));
+        assert_eq!(sum(&without.tables.exchanges.ecn_reductions), 0);
+        // What is not ECN-capable, SYNs and bare acknowledgements, is still dropped.
+        assert!(with.summary.links.iter().all(|link| link.dropped_by_law > 0));
+    }
+}
+
+#[test]
+fn drop_tail_marks_nothing() {
+    let with = run(&law("droptail"), true);
+    assert!(with.summary.loss_percent > 0.5);
+    assert!(with.summary.links.iter().all(|link| link.marked == 0));
+}

@@ -1,0 +1,74 @@
+//! Experiments on the whole laboratory: what it must do whatever the queue discipline, and what theory says it does.
+
+mod accounting;
+mod determinism;
+mod ecn;
+mod population;
+mod regimes;
+mod uncongested;
+
+use aqmlab_sim::{Laboratory, ResponseBin, Spec, Summary, Tables, build};
+use serde_json::{Value, json};
+
+/// Every law, with settings that suit the links of these tests.
+const LAWS: [&str; 6] = ["droptail", "droptail in bytes", "red", "ared", "pi", "rem"];
+
+fn law(name: &str) -> Value {
+    match name {
+        "droptail" => json!({"droptail": {"limit": 24}}),
+        "droptail in bytes" => json!({"droptail": {"limit": "12 kB"}}),
+        "red" => json!({"red": {"min_th": 12, "max_th": 36}}),
+        "ared" => json!({"ared": {"min_th": 12, "max_th": 36}}),
+        "pi" => json!({"pi": {"q_ref": 24}}),
+        "rem" => json!({"rem": {"q_ref": 24}}),
+        other => panic!("no law is called {other}"),
+    }
+}
+
+/// A minute on a link of 2 Mbit/s with users who would fill 105 % of it.
+fn congested(queue: &Value) -> Value {
+    json!({
+        "link": {"rate": "2 Mbit/s", "device_fifo": 16},
+        "queue": queue,
+        "users": {"per_side": 200},
+        "protocol": {"warmup": "0 s", "duration": "60 s"},
+        "record": {"exchanges": true},
+    })
+}
+
+/// What came out of a run.
+#[derive(Debug)]
+struct Run {
+    summary: Summary,
+    tables: Tables,
+    response_times: Vec<ResponseBin>,
+}
+
+impl Run {
+    fn to_the_end(spec: &Value, seed: u64) -> Run {
+        let mut laboratory = prepare(spec, seed);
+        laboratory.advance(laboratory.end());
+        Run::result_of(&mut *laboratory)
+    }
+
+    fn result_of(laboratory: &mut dyn Laboratory) -> Run {
+        Run {
+            summary: laboratory.summary(),
+            tables: std::mem::take(laboratory.tables()),
+            response_times: laboratory.response_times(),
+        }
+    }
+}
+
+fn prepare(spec: &Value, seed: u64) -> Box<dyn Laboratory> {
+    build(&read(spec), seed).expect("the spec is sound")
+}
+
+fn read(spec: &Value) -> Spec {
+    Spec::from_json(&spec.to_string()).expect("the spec is sound")
+}
+
+/// The spec with its tables in full, to be changed.
+fn in_full(spec: &Value) -> Value {
+    serde_json::to_value(read(spec)).expect("a spec has a JSON form")
+}
