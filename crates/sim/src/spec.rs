@@ -274,7 +274,7 @@ impl TcpSpec {
         Ok(TcpSpec { profile: name, values })
     }
 
-    /// Timers that would expire all the time or hardly ever: endpoints count their timeouts in 32 bits of microseconds.
+    /// Timers that would expire all the time or hardly ever. Endpoints count timeouts in 32 bits of microseconds.
     fn check(&self) -> Result<(), SpecError> {
         let Profile { initial_rto, min_rto, max_rto, tick, delayed_ack, connect_timeout, .. } = self.values;
         for (field, timer) in [("initial_rto", initial_rto), ("min_rto", min_rto)] {
@@ -316,11 +316,7 @@ fn named_or_table<T: DeserializeOwned>(
 }
 
 /// Deserialise a part of the spec; errors name the field from the top.
-fn read<'de, T, D>(prefix: &str, part: D) -> Result<T, SpecError>
-where
-    T: Deserialize<'de>,
-    D: serde::Deserializer<'de, Error = serde_json::Error>,
-{
+fn read<T: DeserializeOwned>(prefix: &str, part: Value) -> Result<T, SpecError> {
     serde_path_to_error::deserialize(part).map_err(|error| {
         let inner = error.path().to_string();
         let path = match (prefix, inner.as_str()) {

@@ -37,7 +37,8 @@ impl Time {
 
     /// Seconds since the start.
     pub fn as_secs_f64(self) -> f64 {
-        self.0 as f64 * 1e-9
+        // Dividing gives the nearest float, so that 15 s is 15.0; multiplying by 1e-9 would not.
+        self.0 as f64 / 1e9
     }
 
     /// The span since `earlier`, or zero when `earlier` lies in the future.

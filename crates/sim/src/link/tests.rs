@@ -36,21 +36,26 @@ fn packet(number: u32, len: u16, is_ect: bool) -> Packet {
     }
 }
 
-/// Half of the traces lie on a grid of 40 us, on which at 10 Mbit/s and with 38 bytes of overhead every 50 bytes take
-/// one step: arrivals, departures and the laws' timers meet in one instant.
+/// Traces that offer from half of what a link of 10 Mbit/s carries to two and a half times it. Half of them lie on a
+/// grid of 40 us, on which there, with 38 bytes of overhead, every 50 bytes take one step: arrivals, departures and the
+/// laws' timers meet in one instant.
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let after = prop_oneof![
-        3 => Just(0),
-        8 => 0..900_000u64,
+        12 => Just(0),
+        24 => 0..900_000u64,
         // The link falls idle, and slow timers come due.
         1 => 0..60_000_000u64,
     ];
     let arrival = prop::option::weighted(0.8, (0u16..1461, any::<bool>()));
     let step = (after, arrival).prop_map(|(after, arrival)| Step { after, arrival });
-    (any::<bool>(), prop::collection::vec(step, 1..600)).prop_map(|(on_grid, mut steps)| {
-        for step in steps.iter_mut().filter(|_| on_grid) {
-            step.after -= step.after % 40_000;
-            step.arrival = step.arrival.map(|(len, is_ect)| (len / 50 * 50 + 22, is_ect));
+    let steps = prop::collection::vec(step, 1..600);
+    (1..6u64, any::<bool>(), steps).prop_map(|(pace, on_grid, mut steps)| {
+        for step in &mut steps {
+            step.after /= pace;
+            if on_grid {
+                step.after -= step.after % 40_000;
+                step.arrival = step.arrival.map(|(len, is_ect)| (len / 50 * 50 + 22, is_ect));
+            }
         }
         steps
     })

@@ -1,0 +1,187 @@
+"""How fast the engine is: one core, 98 % load, CPU time of the engine's thread alone.
+
+make bench prints a table; `python benches/bench.py --json FILE` writes the numbers too. benches/README.md says how to
+read them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ProcessPoolExecutor
+from importlib.machinery import PathFinder
+from importlib.util import find_spec, module_from_spec
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+
+
+def load_engine() -> Any:
+    """Load the extension alone: what the package around it imports would hide the engine's memory."""
+    package = find_spec("aqmlab")
+    found = PathFinder.find_spec("_core", package.submodule_search_locations) if package else None
+    if found is None or found.loader is None:
+        sys.exit("bench: build the extension first: make bench")
+    module = module_from_spec(found)
+    found.loader.exec_module(module)
+    return module
+
+
+_core = load_engine()
+
+USERS_PER_MBPS = 93.3
+"""Users on each side for 98 % load: 9,330 at 100 Mbit/s (Le et al. 2003)."""
+
+LAWS: dict[str, dict[str, Any]] = {
+    "drop-tail 240": {"droptail": {"limit": 240}},
+    "ARED 12/36": {"ared": {"min_th": 12, "max_th": 36}},
+    "PI 24": {"pi": {"q_ref": 24}},
+    "REM 24": {"rem": {"q_ref": 24}},
+}
+
+REPEATS = 3
+"""The fastest counts: whatever else the machine does can only add time."""
+
+
+def spec(law: str, *, ecn: bool = False, mbps: int = 100, warmup_s: int = 30, measured_s: int = 200) -> str:
+    """Describe 98 % load on a link of this rate, its servers' interfaces as fast as it."""
+    parts = {
+        "link": {"rate": f"{mbps} Mbit/s"},
+        "hosts": {"rate": f"{mbps} Mbit/s"},
+        "queue": LAWS[law],
+        "tcp": {"ecn": ecn},
+        "users": {"per_side": round(USERS_PER_MBPS * mbps)},
+        "protocol": {"warmup": f"{warmup_s} s", "duration": f"{measured_s} s"},
+    }
+    return json.dumps(parts)
+
+
+def speed(*, measured_s: int = 200, **settings: Any) -> dict[str, float]:
+    """Measure the time per packet that arrives at the bottleneck, after the warm-up."""
+    seconds = []
+    for _ in range(REPEATS):
+        simulation = _core.Simulation(spec(**settings, measured_s=measured_s), 1)
+        simulation.advance(simulation.end - measured_s)
+        before = json.loads(simulation.summary())["bottleneck_packets"]
+        start = time.thread_time()
+        simulation.advance(measured_s)
+        seconds.append(time.thread_time() - start)
+        packets = json.loads(simulation.summary())["bottleneck_packets"] - before
+    return {"x_real_time": measured_s / min(seconds), "ns_per_packet": 1e9 * min(seconds) / packets}
+
+
+def instructions_per_packet(binary: Path, law: str, *, ecn: bool) -> float:
+    """Count instructions under callgrind: what ten seconds more cost, so that the start cancels."""
+    short, long = (_count(binary, spec(law, ecn=ecn, warmup_s=5, measured_s=seconds)) for seconds in (5, 15))
+    return (long[0] - short[0]) / (long[1] - short[1])
+
+
+def _count(binary: Path, text: str) -> tuple[int, int]:
+    """Instructions and bottleneck packets of one run."""
+    with tempfile.TemporaryDirectory() as directory:
+        file = Path(directory) / "spec.json"
+        file.write_text(text)
+        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={directory}/out", str(binary), str(file)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    collected = re.search(r"Collected : (\d+)", done.stderr)
+    assert collected is not None, "callgrind ends by saying what it collected"
+    return int(collected[1]), json.loads(done.stdout)["bottleneck_packets"]
+
+
+def build_example() -> Path:
+    """Build the program that runs one spec; cargo says where it put it."""
+    command = ["cargo", "build", "--release", "--locked", "-p", "aqmlab-sim", "--example", "run"]
+    command += ["--message-format", "json"]
+    lines = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
+    built = [json.loads(line) for line in lines]
+    return next(Path(line["executable"]) for line in built if line.get("target", {}).get("name") == "run")
+
+
+def memory_mib(minutes: int) -> float:
+    """Return how far a run, its tables taken every simulated minute, raises the peak memory of this process."""
+
+    def peak() -> float:
+        # Not getrusage: what it calls a process's peak began with its parent's.
+        line = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
+        assert line is not None, "Linux tells a process's peak memory"
+        return int(line[1]) / 1024
+
+    before = peak()
+    simulation = _core.Simulation(spec("drop-tail 240", measured_s=60 * minutes), 1)
+    while simulation.now < simulation.end:
+        simulation.advance(60)
+        for table in ("queue", "link", "exchanges"):
+            simulation.take(table)
+    return peak() - before
+
+
+def memory_in_a_fresh_process(minutes: int) -> float:
+    """Peaks never fall, so each run gets a process of its own."""
+    with ProcessPoolExecutor(max_workers=1, mp_context=get_context("spawn")) as process:
+        return process.submit(memory_mib, minutes).result()
+
+
+def machine() -> dict[str, str]:
+    """Say what the numbers were measured on."""
+    cpu = platform.processor() or platform.machine()
+    info = Path("/proc/cpuinfo")
+    if info.exists() and (model := re.search(r"model name\s*: (.*)", info.read_text())):
+        cpu = model[1]
+    rustc = subprocess.run(["rustc", "--version"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+    return {
+        "cpu": cpu,
+        "cores": str(os.cpu_count()),
+        "system": f"{platform.system()} {platform.release()}",
+        "rustc": rustc,
+        "engine": _core.engine_version(),
+    }
+
+
+def main() -> None:
+    """Measure, print, and write what was measured."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers to this file as well")
+    arguments = parser.parse_args()
+    binary = build_example() if shutil.which("valgrind") else None
+
+    results: dict[str, Any] = {"machine": machine(), "laws": [], "rates": [], "memory": []}
+    print(", ".join(results["machine"].values()))
+    print(f"\n{'98 % of 100 Mbit/s':<20} {'ECN':<4} {'x real time':>11} {'ns/packet':>9} {'instructions/packet':>19}")
+    for law in LAWS:
+        for ecn in (False, True):
+            row: dict[str, Any] = {"law": law, "ecn": ecn, **speed(law=law, ecn=ecn)}
+            row["instructions_per_packet"] = instructions_per_packet(binary, law, ecn=ecn) if binary else None
+            results["laws"].append(row)
+            count = f"{row['instructions_per_packet']:.0f}" if binary else "no valgrind"
+            real_time, ns = row["x_real_time"], row["ns_per_packet"]
+            print(f"{law:<20} {'yes' if ecn else 'no':<4} {real_time:>11.0f} {ns:>9.1f} {count:>19}")
+
+    print(f"\n{'PI 24 at 98 % of':<20} {'users':>7} {'ns/packet':>9}")
+    for mbps in (10, 100, 1000):
+        # About as many packets at each rate.
+        row = {"mbps": mbps, **speed(law="PI 24", mbps=mbps, measured_s=20_000 // mbps)}
+        results["rates"].append(row)
+        print(f"{mbps:>8} Mbit/s {2 * round(USERS_PER_MBPS * mbps):>12} {row['ns_per_packet']:>9.1f}")
+
+    print(f"\n{'simulated minutes':<20} {'peak MiB':>8}")
+    for minutes in (10, 120):
+        row = {"minutes": minutes, "peak_mib": memory_in_a_fresh_process(minutes)}
+        results["memory"].append(row)
+        print(f"{minutes:>17} {row['peak_mib']:>11.1f}")
+
+    if arguments.json:
+        arguments.json.write_text(json.dumps(results, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
