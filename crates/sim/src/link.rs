@@ -133,11 +133,9 @@ impl<A: Aqm> Link<A> {
     #[inline]
     pub(crate) fn deliver(&mut self) -> Packet {
         debug_assert!(self.delivered < self.queued, "nothing is on its way");
-        let Entry { departure, through, packet } = *self.entry(self.delivered);
-        if self.sent == self.delivered {
-            // Timers due before it left must find it in the queue.
-            self.advance(departure);
-        }
+        // Queue and law need not be told: they are brought up to date when they are next looked at, and until then
+        // the packet's entry stays where it is.
+        let Entry { through, packet, .. } = *self.entry(self.delivered);
         self.delivered += 1;
         self.delivered_through = through;
         self.next_delivery = if self.delivered == self.queued {
