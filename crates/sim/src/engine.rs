@@ -162,6 +162,7 @@ impl<A: Aqm> Engine<A> {
         self.now = until;
     }
 
+    #[inline(always)]
     fn handle(&mut self, event: Event) {
         match event {
             Event::AtLink { to, seq, ack, len, window, flags } => {
@@ -191,7 +192,7 @@ impl<A: Aqm> Engine<A> {
     }
 
     /// A packet has arrived at its endpoint.
-    #[inline]
+    #[inline(always)]
     fn receive(&mut self, packet: Packet) {
         let cell = self.connections.endpoint_mut(packet.to);
         cell.received_packet();
@@ -200,7 +201,7 @@ impl<A: Aqm> Engine<A> {
     }
 
     /// Send what an endpoint has to send, then tell its application what happened.
-    #[inline]
+    #[inline(always)]
     fn settle(&mut self, id: EndpointId) {
         self.transmit(id);
         let tcp = &self.connections.endpoint(id).tcp;

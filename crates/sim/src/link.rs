@@ -96,7 +96,7 @@ impl<A: Aqm> Link<A> {
     }
 
     /// A packet arrives. False when it is dropped.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn arrive(&mut self, mut packet: Packet, now: Time) -> bool {
         self.advance(now);
         let seen = packet.seen_by_law();
@@ -130,7 +130,7 @@ impl<A: Aqm> Link<A> {
     }
 
     /// Take the packet that [`Link::next_delivery`] announced.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn deliver(&mut self) -> Packet {
         debug_assert!(self.delivered < self.queued, "nothing is on its way");
         // Queue and law need not be told: they are brought up to date when they are next looked at, and until then
@@ -147,7 +147,7 @@ impl<A: Aqm> Link<A> {
     }
 
     /// Bring queue and law up to `now`: everything due before or at it has happened.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn advance(&mut self, now: Time) {
         while let Some(at) = self.gate.law.poll_timeout()
             && at <= now
@@ -160,7 +160,7 @@ impl<A: Aqm> Link<A> {
     }
 
     /// Let go what has left by `now`, and tell the law when that empties its queue.
-    #[inline]
+    #[inline(always)]
     fn settle(&mut self, now: Time) {
         // How many have left is anybody's guess, but two are rarely exceeded: counting them without a branch saves
         // the processor's wrong guesses.
@@ -226,7 +226,7 @@ impl<A: Aqm> Link<A> {
         &self.ring[self.place(n)]
     }
 
-    #[inline]
+    #[inline(always)]
     fn push(&mut self, entry: Entry) {
         if self.inside() + 1 == self.ring.len() as u64 {
             self.grow();

@@ -72,7 +72,7 @@ impl<E: Copy> Wheel<E> {
     }
 
     /// Add an event; `time` does not lie before the last one popped.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push(&mut self, time: Time, event: E) {
         let time = time.as_nanos();
         let bucket = time >> self.shift;
@@ -97,7 +97,7 @@ impl<E: Copy> Wheel<E> {
     }
 
     /// Take the event that [`Wheel::peek`] announced.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pop(&mut self) -> Option<(Time, E)> {
         let (time, node) = self.current.pop()?;
         let slot = &mut self.nodes[node as usize];

@@ -9,7 +9,7 @@ use crate::{Flags, Profile, Segment, Seq};
 
 impl<C: CongestionControl> Endpoint<C> {
     /// A segment has arrived.
-    #[inline]
+    #[inline(always)]
     pub fn handle_segment(&mut self, segment: &Segment, now: Time, profile: &Profile) {
         if segment.flags.intersects(Flags::SYN | Flags::RST) || self.is_unsynchronised() {
             return self.handle_control(segment, now, profile);
@@ -116,7 +116,7 @@ impl<C: CongestionControl> Endpoint<C> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn handle_ack(&mut self, segment: &Segment, now: Time, profile: &Profile) {
         let ack = segment.ack;
         if self.snd_una < ack {
@@ -134,7 +134,7 @@ impl<C: CongestionControl> Endpoint<C> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn handle_new_ack(&mut self, segment: &Segment, now: Time, profile: &Profile) {
         let ack = Ack { bytes: segment.ack - self.snd_una, mss: u32::from(profile.mss) };
         self.take_sample(segment.ack, now, profile);
@@ -218,7 +218,7 @@ impl<C: CongestionControl> Endpoint<C> {
     }
 
     /// Data or a FIN.
-    #[inline]
+    #[inline(always)]
     fn handle_data(&mut self, segment: &Segment, now: Time, profile: &Profile) {
         let end = segment.seq + u32::from(segment.len);
         if segment.seq == self.rcv_nxt && !self.pending.any(Pending::OUT_OF_ORDER) {
@@ -250,7 +250,7 @@ impl<C: CongestionControl> Endpoint<C> {
     }
 
     /// RFC 9293 §3.8.6.3: at once for every `ack_every`-th segment, else when the timer says so.
-    #[inline]
+    #[inline(always)]
     fn acknowledge(&mut self, now: Time, profile: &Profile) {
         self.unacked_segments += 1;
         if self.unacked_segments >= profile.ack_every {

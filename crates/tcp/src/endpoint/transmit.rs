@@ -9,7 +9,7 @@ use crate::{Flags, Profile, Segment, Seq};
 impl<C: CongestionControl> Endpoint<C> {
     /// The next segment to put on the network, if any. Its answer may change after every other call but
     /// [`Endpoint::poll_event`].
-    #[inline]
+    #[inline(always)]
     pub fn poll_transmit(&mut self, now: Time, profile: &Profile) -> Option<Segment> {
         if self.snd_nxt == self.snd_end && !self.pending.any(Pending::TO_SEND) {
             return None;
@@ -17,6 +17,7 @@ impl<C: CongestionControl> Endpoint<C> {
         self.transmit(now, profile)
     }
 
+    #[inline(always)]
     fn transmit(&mut self, now: Time, profile: &Profile) -> Option<Segment> {
         if self.pending.any(Pending::RETRANSMIT | Pending::SYN | Pending::RST) {
             return Some(self.transmit_control(now, profile));
@@ -71,7 +72,7 @@ impl<C: CongestionControl> Endpoint<C> {
     }
 
     /// New data, data sent again after a timeout, or the FIN.
-    #[inline]
+    #[inline(always)]
     fn transmit_data(&mut self, now: Time, profile: &Profile) -> Option<Segment> {
         let fin_due = self.pending.any(Pending::FIN) && self.snd_nxt <= self.snd_end;
         if !(self.snd_nxt < self.snd_end || fin_due) || self.is_unsynchronised() {
@@ -106,7 +107,7 @@ impl<C: CongestionControl> Endpoint<C> {
     }
 
     /// What a segment beginning at `seq` carries: up to one MSS of written data, and the FIN if it comes next.
-    #[inline]
+    #[inline(always)]
     fn extent(&self, seq: Seq, profile: &Profile) -> (u16, Flags) {
         let unsent = if seq < self.snd_end { self.snd_end - seq } else { 0 };
         let len = u16::try_from(unsent).unwrap_or(u16::MAX).min(profile.mss);
@@ -117,7 +118,7 @@ impl<C: CongestionControl> Endpoint<C> {
 
     /// Both windows have room for `len` bytes, and silly small segments are avoided: a partial segment goes only
     /// when it is the last of the data (RFC 9293 §3.8.6.2.1), with Nagle only when nothing is unacknowledged.
-    #[inline]
+    #[inline(always)]
     fn window_lets(&self, len: u16, profile: &Profile) -> bool {
         let in_flight = self.snd_nxt - self.snd_una;
         let held_by_nagle = profile.nagle
@@ -171,7 +172,7 @@ impl<C: CongestionControl> Endpoint<C> {
     }
 
     /// A segment that carries the current acknowledgement, which is thereby sent.
-    #[inline]
+    #[inline(always)]
     fn segment(&mut self, seq: Seq, len: u16, extra: Flags, profile: &Profile) -> Segment {
         self.pending.clear(Pending::ACK);
         self.unacked_segments = 0;
