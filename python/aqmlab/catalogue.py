@@ -32,6 +32,8 @@ class Discipline:
     """When it judges a packet: ``enqueue`` or ``dequeue``."""
     summary: str
     parameters: tuple[Parameter, ...]
+    page: str
+    """Its page in Markdown: idea, equations, where descriptions differ, how it is validated, references."""
 
 
 @cache

@@ -15,8 +15,8 @@ use aqmlab_units::{Bytes, Duration, Prob, Stream, Time};
 
 use crate::parameter::{check, check_queue, parameters};
 use crate::{
-    Aqm, ByteScaling, EcnPolicy, Limit, LinkContext, Mode, Packet, ParameterError, QueueState, Red,
-    RedConfig, Spacing, Verdict,
+    Aqm, ByteScaling, DecidesAt, DecidesAtEnqueue, Discipline, EcnPolicy, Limit, LinkContext, Mode, Packet,
+    ParameterError, QueueState, Red, RedConfig, Spacing, Verdict, Visitor,
 };
 
 parameters! {
@@ -61,9 +61,15 @@ parameters! {
     }
 }
 
-impl AredConfig {
-    /// This configuration with its automatic values filled in, checked.
-    pub fn resolve(&self, link: &LinkContext) -> Result<AredConfig, ParameterError> {
+impl Discipline for AredConfig {
+    const NAME: &'static str = "ared";
+    const FAMILY: &'static str = "RED";
+    const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
+    const SUMMARY: &'static str =
+        "RED that derives its settings from a target delay and adapts max_p to hold the average";
+    const PAGE: &'static str = include_str!("../pages/ared.md");
+
+    fn resolve(&self, link: &LinkContext) -> Result<AredConfig, ParameterError> {
         check_queue(self.mean_packet, self.limit)?;
         let delay = self.target_delay;
         check(delay <= Duration::from_secs(60), "target_delay", "at most 60 s", delay)?;
@@ -79,7 +85,7 @@ impl AredConfig {
         let between = format_args!("between max_p_bottom = {bottom} and max_p_top = {top}");
         check(bottom <= self.max_p && self.max_p <= top, "max_p", between, self.max_p)?;
         check(self.interval > Duration::ZERO, "interval", "above 0 s", self.interval)?;
-        let red = self.red(link).resolve()?;
+        let red = self.red(link).resolve(link)?;
         Ok(AredConfig {
             min_th: Some(red.min_th),
             max_th: Some(red.max_th),
@@ -88,6 +94,12 @@ impl AredConfig {
         })
     }
 
+    fn visit<V: Visitor>(&self, link: &LinkContext, visitor: V) -> V::Output {
+        visitor.law(self.limit, |rng| Ared::new(self, link, rng))
+    }
+}
+
+impl AredConfig {
     /// The RED that is adapted.
     fn red(&self, link: &LinkContext) -> RedConfig {
         let c = link.packets_per_sec(self.mean_packet);
@@ -140,6 +152,8 @@ impl Ared {
         }
     }
 }
+
+impl DecidesAtEnqueue for Ared {}
 
 impl Aqm for Ared {
     #[inline]

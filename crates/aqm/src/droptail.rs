@@ -4,7 +4,7 @@
 //! 24, 240 and 2,400 packets; 240 packets of the testbed's mean size are 10 ms at 100 Mbit/s.
 
 use crate::parameter::{check_limit, parameters};
-use crate::{Aqm, Limit, ParameterError};
+use crate::{Aqm, DecidesAt, DecidesAtEnqueue, Discipline, Limit, LinkContext, ParameterError, Visitor};
 
 parameters! {
     /// A drop-tail queue; the default suits a link of 100 Mbit/s.
@@ -14,16 +14,27 @@ parameters! {
     }
 }
 
-impl DroptailConfig {
-    /// This configuration, checked.
-    pub fn resolve(&self) -> Result<DroptailConfig, ParameterError> {
+impl Discipline for DroptailConfig {
+    const NAME: &'static str = "droptail";
+    const FAMILY: &'static str = "drop-tail";
+    const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
+    const SUMMARY: &'static str = "Drops what arrives at a full queue: no active management";
+    const PAGE: &'static str = include_str!("../pages/droptail.md");
+
+    fn resolve(&self, _link: &LinkContext) -> Result<DroptailConfig, ParameterError> {
         check_limit(self.limit)?;
         Ok(self.clone())
+    }
+
+    fn visit<V: Visitor>(&self, _link: &LinkContext, visitor: V) -> V::Output {
+        visitor.law(self.limit, |_| Droptail)
     }
 }
 
 /// The law of drop-tail: everything may pass, and the queue's limit does the rest.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Droptail;
+
+impl DecidesAtEnqueue for Droptail {}
 
 impl Aqm for Droptail {}

@@ -1,43 +1,10 @@
-//! Queues that own their packets, and the plainest of them.
+//! The plainest queue: first in, first out, under one law.
 
 use std::collections::VecDeque;
 
 use aqmlab_units::Time;
 
-use crate::{Admission, Aqm, Counters, Ecn, Gate, Limit, Packet, QueueState, Verdict};
-
-/// A queue discipline: it owns packets that carry a payload `P` each (a buffer, an index, nothing).
-///
-/// The owner calls [`Qdisc::enqueue`] and [`Qdisc::dequeue`] in the order of time, and [`Qdisc::on_timeout`] when the
-/// instant of [`Qdisc::poll_timeout`] comes, before an arrival of the same instant. The payload of a dropped packet
-/// is dropped.
-pub trait Qdisc<P> {
-    /// A packet arrives.
-    fn enqueue(&mut self, packet: Packet, payload: P, now: Time) -> Admission;
-
-    /// The link is free: the next packet to send, or `None` when nothing waits.
-    fn dequeue(&mut self, now: Time) -> Option<Departure<P>>;
-
-    /// How much waits.
-    fn state(&self) -> QueueState;
-
-    /// When the discipline next wants [`Qdisc::on_timeout`]. May change after any call.
-    fn poll_timeout(&self) -> Option<Time>;
-
-    /// The instant promised by [`Qdisc::poll_timeout`] has come.
-    fn on_timeout(&mut self, now: Time);
-}
-
-/// A packet on its way out of a queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Departure<P> {
-    /// The packet, with CE set if it was marked.
-    pub packet: Packet,
-    /// What it carries.
-    pub payload: P,
-    /// When it arrived.
-    pub enqueued_at: Time,
-}
+use crate::{Admission, Aqm, Counters, Departure, Ecn, Gate, Limit, Packet, Qdisc, QueueState, Verdict};
 
 /// First in, first out, behind a [`Gate`].
 #[derive(Clone, Debug)]
@@ -53,14 +20,9 @@ impl<A: Aqm, P> Fifo<A, P> {
         Fifo { gate: Gate::new(law, limit), waiting: VecDeque::new(), state: QueueState::default() }
     }
 
-    /// The law that judges, to be probed.
+    /// The law that judges.
     pub fn law(&self) -> &A {
         &self.gate.law
-    }
-
-    /// What became of the packets so far.
-    pub fn counters(&self) -> &Counters {
-        &self.gate.counters
     }
 
     /// The packet at the head, which no longer counts as waiting.
@@ -73,12 +35,14 @@ impl<A: Aqm, P> Fifo<A, P> {
 }
 
 impl<A: Aqm, P> Qdisc<P> for Fifo<A, P> {
-    fn enqueue(&mut self, mut packet: Packet, payload: P, now: Time) -> Admission {
+    fn enqueue(&mut self, mut packet: Packet, payload: P, now: Time, lost: &mut dyn FnMut(P)) -> Admission {
         let admission = self.gate.admit(&packet, self.state, now);
-        match admission {
-            Admission::DroppedByLaw | Admission::DroppedByLimit => return admission,
-            Admission::Marked => packet.ecn = Ecn::Ce,
-            Admission::Queued => {}
+        if !admission.is_queued() {
+            lost(payload);
+            return admission;
+        }
+        if admission == Admission::Marked {
+            packet.ecn = Ecn::Ce;
         }
         self.state.packets += 1;
         self.state.bytes += packet.size;
@@ -86,7 +50,7 @@ impl<A: Aqm, P> Qdisc<P> for Fifo<A, P> {
         admission
     }
 
-    fn dequeue(&mut self, now: Time) -> Option<Departure<P>> {
+    fn dequeue(&mut self, now: Time, lost: &mut dyn FnMut(P)) -> Option<Departure<P>> {
         while let Some(mut head) = self.pop() {
             let verdict = self.gate.law.on_dequeue(&head.packet, head.enqueued_at, self.state, now);
             if self.state.packets == 0 {
@@ -99,7 +63,10 @@ impl<A: Aqm, P> Qdisc<P> for Fifo<A, P> {
                     self.gate.counters.marked += 1;
                     return Some(head);
                 }
-                Verdict::Mark | Verdict::Drop => self.gate.counters.dropped_at_dequeue += 1,
+                Verdict::Mark | Verdict::Drop => {
+                    self.gate.counters.dropped_at_dequeue += 1;
+                    lost(head.payload);
+                }
             }
         }
         None
@@ -109,11 +76,19 @@ impl<A: Aqm, P> Qdisc<P> for Fifo<A, P> {
         self.state
     }
 
+    fn counters(&self) -> Counters {
+        self.gate.counters
+    }
+
     fn poll_timeout(&self) -> Option<Time> {
         self.gate.law.poll_timeout()
     }
 
     fn on_timeout(&mut self, now: Time) {
         self.gate.law.on_timeout(self.state, now);
+    }
+
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        self.gate.law.probe(out);
     }
 }

@@ -40,6 +40,9 @@ pub trait Aqm {
         Verdict::Pass
     }
 
+    /// The queue had no room for the packet that [`Aqm::on_enqueue`] has just let through.
+    fn on_overflow(&mut self, _pkt: &Packet, _queue: QueueState, _now: Time) {}
+
     /// The last waiting packet left at `now`.
     fn on_empty(&mut self, _now: Time) {}
 
@@ -53,6 +56,42 @@ pub trait Aqm {
 
     /// Show the law's variables under the names of its paper, always the same ones in the same order.
     fn probe(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
+}
+
+/// A law that has said all when a packet has arrived: it does without [`Aqm::on_dequeue`].
+///
+/// The engine works out at once when such a law's packets will leave, which takes half the time of asking for them
+/// one by one.
+pub trait DecidesAtEnqueue: Aqm {}
+
+impl<T: Aqm + ?Sized> Aqm for Box<T> {
+    fn on_enqueue(&mut self, pkt: &Packet, queue: QueueState, now: Time) -> Verdict {
+        (**self).on_enqueue(pkt, queue, now)
+    }
+
+    fn on_dequeue(&mut self, pkt: &Packet, enqueued_at: Time, queue: QueueState, now: Time) -> Verdict {
+        (**self).on_dequeue(pkt, enqueued_at, queue, now)
+    }
+
+    fn on_overflow(&mut self, pkt: &Packet, queue: QueueState, now: Time) {
+        (**self).on_overflow(pkt, queue, now);
+    }
+
+    fn on_empty(&mut self, now: Time) {
+        (**self).on_empty(now);
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        (**self).poll_timeout()
+    }
+
+    fn on_timeout(&mut self, queue: QueueState, now: Time) {
+        (**self).on_timeout(queue, now);
+    }
+
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        (**self).probe(out);
+    }
 }
 
 /// True with probability `p / whole`, clipped to \[0, 1\]; `whole` is above zero. Draws only when the outcome is open,

@@ -9,17 +9,17 @@
 //! ECN: a law *signals*, and what a signal does to a packet depends on whether its sender made it ECN-capable.
 //!
 //! ```
-//! use aqmlab_aqm::{Ecn, Fifo, LinkContext, Packet, Pi, PiConfig, Qdisc};
+//! use aqmlab_aqm::{Discipline, Ecn, Fifo, LinkContext, Packet, Pi, PiConfig, Qdisc};
 //! use aqmlab_units::{BitRate, Bytes, Stream, Time};
 //!
 //! let link = LinkContext { rate: BitRate::from_mbit_per_sec(100), overhead: Bytes::new(38) };
-//! let config = PiConfig { q_ref: 240.0, ..PiConfig::default() }.resolve()?;
+//! let config = PiConfig { q_ref: 240.0, ..PiConfig::default() }.resolve(&link)?;
 //! let law = Pi::new(&config, &link, Stream::named(1, "queue/0"));
 //! let mut queue = Fifo::new(law, config.limit);
 //!
 //! let packet = Packet { size: Bytes::new(1500), ecn: Ecn::Ect0, flow: 7 };
-//! queue.enqueue(packet, "what it carries", Time::ZERO);
-//! let departure = queue.dequeue(Time::from_nanos(123_040)).expect("one packet waits");
+//! queue.enqueue(packet, "what it carries", Time::ZERO, &mut |lost| panic!("{lost} was dropped"));
+//! let departure = queue.dequeue(Time::from_nanos(123_040), &mut |_| ()).expect("one packet waits");
 //! assert_eq!(departure.payload, "what it carries");
 //! # Ok::<(), aqmlab_aqm::ParameterError>(())
 //! ```
@@ -29,7 +29,9 @@
 mod ared;
 mod average;
 mod catalogue;
+mod counters;
 mod curve;
+mod discipline;
 mod droptail;
 mod fifo;
 mod gate;
@@ -40,22 +42,26 @@ mod measure;
 mod packet;
 mod parameter;
 mod pi;
+mod qdisc;
 mod red;
 mod red_options;
 mod rem;
 
 pub use ared::{Ared, AredConfig};
-pub use catalogue::{Entry, QueueConfig, Visitor, catalogue};
+pub use catalogue::{Entry, QueueConfig, catalogue};
+pub use counters::{Admission, Counters};
+pub use discipline::{DecidesAt, Discipline, Settings, Visitor};
 pub use droptail::{Droptail, DroptailConfig};
-pub use fifo::{Departure, Fifo, Qdisc};
-pub use gate::{Admission, Counters, Gate};
-pub use law::{Aqm, QueueState, Verdict};
+pub use fifo::Fifo;
+pub use gate::Gate;
+pub use law::{Aqm, DecidesAtEnqueue, QueueState, Verdict};
 pub use limit::{Limit, ParseLimitError};
 pub use link::LinkContext;
 pub use measure::Mode;
 pub use packet::{Ecn, Packet};
 pub use parameter::{Parameter, ParameterError};
 pub use pi::{Pi, PiConfig};
+pub use qdisc::{Departure, Qdisc};
 pub use red::{Red, RedConfig};
 pub use red_options::{ByteScaling, EcnPolicy, Spacing};
 pub use rem::{Rem, RemConfig};

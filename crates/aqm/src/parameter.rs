@@ -58,9 +58,12 @@ macro_rules! parameters {
             }
         }
 
-        impl $Config {
-            /// The parameters in their order, as the catalogue shows them.
-            pub fn parameters() -> Vec<$crate::Parameter> {
+        impl $crate::Settings for $Config {
+            fn limit(&self) -> $crate::Limit {
+                self.limit
+            }
+
+            fn parameters() -> Vec<$crate::Parameter> {
                 let defaults = $Config::default();
                 vec![$(
                     $crate::Parameter {

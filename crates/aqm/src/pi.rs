@@ -13,7 +13,10 @@ use aqmlab_units::{Bytes, Duration, Stream, Time};
 use crate::law::strikes;
 use crate::measure::Measure;
 use crate::parameter::{check, check_gain, check_packets, check_queue, parameters};
-use crate::{Aqm, Limit, LinkContext, Mode, Packet, ParameterError, QueueState, Verdict};
+use crate::{
+    Aqm, DecidesAt, DecidesAtEnqueue, Discipline, Limit, LinkContext, Mode, Packet, ParameterError,
+    QueueState, Verdict, Visitor,
+};
 
 parameters! {
     /// PI's parameters. The gains were designed for 3,750 packets/s, at least 60 flows and round trips up to 246 ms;
@@ -36,9 +39,15 @@ parameters! {
     }
 }
 
-impl PiConfig {
-    /// This configuration, checked.
-    pub fn resolve(&self) -> Result<PiConfig, ParameterError> {
+impl Discipline for PiConfig {
+    const NAME: &'static str = "pi";
+    const FAMILY: &'static str = "control theory";
+    const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
+    const SUMMARY: &'static str =
+        "A proportional-integral controller that drives the queue to a reference length";
+    const PAGE: &'static str = include_str!("../pages/pi.md");
+
+    fn resolve(&self, _link: &LinkContext) -> Result<PiConfig, ParameterError> {
         check_packets("q_ref", self.q_ref)?;
         check_gain("b", self.b)?;
         let above = format_args!("above b = {:e} and at most 1000", self.b);
@@ -47,6 +56,10 @@ impl PiConfig {
         check(samples, "sampling_hz", "between 0.001 and 1e6 Hz", self.sampling_hz)?;
         check_queue(self.mean_packet, self.limit)?;
         Ok(self.clone())
+    }
+
+    fn visit<V: Visitor>(&self, link: &LinkContext, visitor: V) -> V::Output {
+        visitor.law(self.limit, |rng| Pi::new(self, link, rng))
     }
 }
 
@@ -84,6 +97,8 @@ impl Pi {
         }
     }
 }
+
+impl DecidesAtEnqueue for Pi {}
 
 impl Aqm for Pi {
     #[inline]

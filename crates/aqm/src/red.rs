@@ -20,8 +20,8 @@ use crate::law::strikes;
 use crate::measure::Measure;
 use crate::parameter::{check, check_packets, check_queue, parameters};
 use crate::{
-    Aqm, ByteScaling, EcnPolicy, Limit, LinkContext, Mode, Packet, ParameterError, QueueState, Spacing,
-    Verdict,
+    Aqm, ByteScaling, DecidesAt, DecidesAtEnqueue, Discipline, EcnPolicy, Limit, LinkContext, Mode, Packet,
+    ParameterError, QueueState, Spacing, Verdict, Visitor,
 };
 
 parameters! {
@@ -53,9 +53,15 @@ parameters! {
     }
 }
 
-impl RedConfig {
-    /// This configuration, checked.
-    pub fn resolve(&self) -> Result<RedConfig, ParameterError> {
+impl Discipline for RedConfig {
+    const NAME: &'static str = "red";
+    const FAMILY: &'static str = "RED";
+    const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
+    const SUMMARY: &'static str =
+        "Signals with a probability that grows with the average queue between two thresholds";
+    const PAGE: &'static str = include_str!("../pages/red.md");
+
+    fn resolve(&self, _link: &LinkContext) -> Result<RedConfig, ParameterError> {
         check_packets("min_th", self.min_th)?;
         check_packets("max_th", self.max_th)?;
         let above = format_args!("above min_th = {} packets", self.min_th);
@@ -63,6 +69,10 @@ impl RedConfig {
         check(self.w_q > 0.0 && self.w_q <= 1.0, "w_q", "above 0 and at most 1", self.w_q)?;
         check_queue(self.mean_packet, self.limit)?;
         Ok(self.clone())
+    }
+
+    fn visit<V: Visitor>(&self, link: &LinkContext, visitor: V) -> V::Output {
+        visitor.law(self.limit, |rng| Red::new(self, link, rng))
     }
 }
 
@@ -156,6 +166,8 @@ impl Red {
         if drops { Verdict::Drop } else { Verdict::Mark }
     }
 }
+
+impl DecidesAtEnqueue for Red {}
 
 impl Aqm for Red {
     #[inline]

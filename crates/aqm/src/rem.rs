@@ -16,7 +16,10 @@ use aqmlab_units::{Bytes, Duration, Stream, Time};
 use crate::law::strikes;
 use crate::measure::Measure;
 use crate::parameter::{check, check_gain, check_packets, check_queue, parameters};
-use crate::{Aqm, Limit, LinkContext, Mode, Packet, ParameterError, QueueState, Verdict};
+use crate::{
+    Aqm, DecidesAt, DecidesAtEnqueue, Discipline, Limit, LinkContext, Mode, Packet, ParameterError,
+    QueueState, Verdict, Visitor,
+};
 
 parameters! {
     /// REM's parameters, those its authors recommend.
@@ -40,9 +43,15 @@ parameters! {
     }
 }
 
-impl RemConfig {
-    /// This configuration, checked.
-    pub fn resolve(&self) -> Result<RemConfig, ParameterError> {
+impl Discipline for RemConfig {
+    const NAME: &'static str = "rem";
+    const FAMILY: &'static str = "optimization";
+    const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
+    const SUMMARY: &'static str =
+        "Signals with a probability exponential in a price for excess demand and backlog";
+    const PAGE: &'static str = include_str!("../pages/rem.md");
+
+    fn resolve(&self, _link: &LinkContext) -> Result<RemConfig, ParameterError> {
         check_packets("q_ref", self.q_ref)?;
         check_gain("gamma", self.gamma)?;
         check_gain("alpha", self.alpha)?;
@@ -50,6 +59,10 @@ impl RemConfig {
         check(self.tau > Duration::ZERO, "tau", "above 0 s", self.tau)?;
         check_queue(self.mean_packet, self.limit)?;
         Ok(self.clone())
+    }
+
+    fn visit<V: Visitor>(&self, link: &LinkContext, visitor: V) -> V::Output {
+        visitor.law(self.limit, |rng| Rem::new(self, link, rng))
     }
 }
 
@@ -92,6 +105,8 @@ impl Rem {
         }
     }
 }
+
+impl DecidesAtEnqueue for Rem {}
 
 impl Aqm for Rem {
     #[inline]

@@ -51,19 +51,20 @@ proptest! {
     fn every_packet_is_accounted_for(steps in steps(), limit in limits(), seed: u64) {
         let mut fifo = Fifo::new(Whim(Stream::named(seed, "whim")), limit);
         let mut inside: VecDeque<usize> = VecDeque::new();
+        let mut lost: Vec<usize> = Vec::new();
         let (mut offered, mut delivered, mut marked, mut bytes_in, mut bytes_out) = (0_u64, 0_u64, 0_u64, 0, 0);
         for (step, arrival) in steps.into_iter().enumerate() {
             let now = Time::from_nanos(step as u64);
             if let Some((size, ecn)) = arrival {
                 offered += 1;
-                let admission = fifo.enqueue(packet(size, ecn), step, now);
-                if matches!(admission, Admission::Queued | Admission::Marked) {
+                let admission = fifo.enqueue(packet(size, ecn), step, now, &mut |packet| lost.push(packet));
+                if admission.is_queued() {
                     inside.push_back(step);
                     bytes_in += size;
                 }
                 marked += u64::from(admission == Admission::Marked);
                 prop_assert!(admission != Admission::Marked || ecn.is_capable());
-            } else if let Some(departure) = fifo.dequeue(now) {
+            } else if let Some(departure) = fifo.dequeue(now, &mut |packet| lost.push(packet)) {
                 delivered += 1;
                 bytes_out += departure.packet.size.get();
                 // Some before it may have been dropped; none may have overtaken.
@@ -74,9 +75,10 @@ proptest! {
             } else {
                 inside.clear();
             }
-            let &Counters { dropped_by_law, dropped_by_limit, dropped_at_dequeue, .. } = fifo.counters();
+            let counters: Counters = fifo.counters();
             let waiting = fifo.state().packets;
-            let dropped = dropped_by_law + dropped_by_limit + dropped_at_dequeue;
+            let dropped = counters.refused() + counters.dropped_at_dequeue;
+            prop_assert_eq!(dropped, lost.len() as u64, "what is dropped is handed over");
             prop_assert_eq!(fifo.counters().offered, offered);
             prop_assert_eq!(offered, delivered + dropped + u64::from(waiting));
             prop_assert_eq!(fifo.counters().delivered(waiting), delivered);
@@ -95,7 +97,7 @@ proptest! {
         let mut sizes: VecDeque<u64> = VecDeque::new();
         for (size, ecn) in steps.into_iter().map(|step| step.unwrap_or((0, Ecn::NotEct))) {
             if size == 0 {
-                let left = fifo.dequeue(Time::ZERO).map(|departure| departure.packet.size.get());
+                let left = fifo.dequeue(Time::ZERO, &mut drop).map(|departure| departure.packet.size.get());
                 prop_assert_eq!(left, sizes.pop_front());
                 continue;
             }
@@ -103,7 +105,7 @@ proptest! {
                 Limit::Packets(most) => sizes.len() < most as usize,
                 Limit::Bytes(most) => sizes.iter().sum::<u64>() + size <= most.get(),
             };
-            let admission = fifo.enqueue(packet(size, ecn), (), Time::ZERO);
+            let admission = fifo.enqueue(packet(size, ecn), (), Time::ZERO, &mut drop);
             prop_assert_eq!(admission, if room { Admission::Queued } else { Admission::DroppedByLimit });
             if room {
                 sizes.push_back(size);
@@ -130,9 +132,9 @@ impl Aqm for Only {
 fn a_departure_goes_on_until_a_packet_passes() {
     let mut fifo = Fifo::new(Only(700, Vec::new()), Limit::Packets(10));
     for size in [500, 600, 700] {
-        fifo.enqueue(packet(size, Ecn::Ect0), size, Time::ZERO);
+        fifo.enqueue(packet(size, Ecn::Ect0), size, Time::ZERO, &mut drop);
     }
-    let departure = fifo.dequeue(Time::from_nanos(5)).expect("the third packet passes");
+    let departure = fifo.dequeue(Time::from_nanos(5), &mut drop).expect("the third packet passes");
     assert_eq!((departure.payload, departure.packet.ecn), (700, Ecn::Ce));
     assert_eq!((fifo.counters().dropped_at_dequeue, fifo.counters().marked), (2, 1));
     assert_eq!(fifo.law().1, [Time::from_nanos(5)], "the law hears once that the queue is empty");
@@ -141,8 +143,8 @@ fn a_departure_goes_on_until_a_packet_passes() {
 #[test]
 fn a_packet_that_cannot_be_marked_is_dropped_when_it_leaves() {
     let mut fifo = Fifo::new(Only(700, Vec::new()), Limit::Packets(10));
-    fifo.enqueue(packet(700, Ecn::NotEct), (), Time::ZERO);
-    assert_eq!(fifo.dequeue(Time::ZERO), None);
+    fifo.enqueue(packet(700, Ecn::NotEct), (), Time::ZERO, &mut drop);
+    assert_eq!(fifo.dequeue(Time::ZERO, &mut drop), None);
     assert_eq!((fifo.counters().dropped_at_dequeue, fifo.counters().marked), (1, 0));
 }
 
@@ -158,8 +160,8 @@ impl Aqm for Always {
 #[test]
 fn a_packet_marked_on_arrival_leaves_with_congestion_experienced() {
     let mut fifo = Fifo::new(Always, Limit::Packets(10));
-    assert_eq!(fifo.enqueue(packet(500, Ecn::Ect1), (), Time::ZERO), Admission::Marked);
-    assert_eq!(fifo.enqueue(packet(500, Ecn::NotEct), (), Time::ZERO), Admission::DroppedByLaw);
-    assert_eq!(fifo.dequeue(Time::ZERO).map(|departure| departure.packet.ecn), Some(Ecn::Ce));
-    assert_eq!(fifo.dequeue(Time::ZERO), None);
+    assert_eq!(fifo.enqueue(packet(500, Ecn::Ect1), (), Time::ZERO, &mut drop), Admission::Marked);
+    assert_eq!(fifo.enqueue(packet(500, Ecn::NotEct), (), Time::ZERO, &mut drop), Admission::DroppedEarly);
+    assert_eq!(fifo.dequeue(Time::ZERO, &mut drop).map(|departure| departure.packet.ecn), Some(Ecn::Ce));
+    assert_eq!(fifo.dequeue(Time::ZERO, &mut drop), None);
 }

@@ -3,8 +3,8 @@
 mod common;
 
 use aqmlab_aqm::{
-    Admission, Aqm, Ared, AredConfig, Ecn, EcnPolicy, Gate, Limit, LinkContext, Pi, PiConfig, QueueConfig,
-    QueueState, Red, RedConfig, Rem, RemConfig, Verdict, Visitor,
+    Admission, Aqm, Ared, AredConfig, DecidesAtEnqueue, Discipline, Ecn, EcnPolicy, Gate, Limit, LinkContext,
+    Pi, PiConfig, Qdisc, QueueConfig, QueueState, Red, RedConfig, Rem, RemConfig, Verdict, Visitor,
 };
 use aqmlab_units::{BitRate, Bytes, Prob, Stream, Time};
 use common::{link, packet, rng, walk};
@@ -35,16 +35,19 @@ fn eager() -> Vec<QueueConfig> {
 struct MarksAndDrops;
 
 impl Visitor for MarksAndDrops {
+    type Payload = ();
     type Output = ();
 
-    fn visit<A: Aqm + Send + 'static>(self, make: impl Fn(Stream) -> A) {
+    fn queue<Q: Qdisc<()> + Send + 'static>(self, _make: impl Fn(Stream) -> Q) {}
+
+    fn law<A: DecidesAtEnqueue + Send + 'static>(self, _limit: Limit, make: impl Fn(Stream) -> A) {
         let mut capable = Gate::new(make(rng()), Limit::Packets(100));
         let mut not = Gate::new(make(rng()), Limit::Packets(100));
         let marked = walk(&mut capable, Ecn::Ect0);
         let dropped = walk(&mut not, Ecn::NotEct);
         for (step, (with, without)) in marked.into_iter().zip(dropped).enumerate() {
             match (with, without) {
-                (Admission::Marked, Admission::DroppedByLaw) => {}
+                (Admission::Marked, Admission::DroppedEarly) => {}
                 _ => assert_eq!(with, without, "step {step}"),
             }
         }
@@ -63,9 +66,12 @@ fn a_packet_is_marked_exactly_where_it_would_be_dropped_without_ecn() {
 struct TooEarly;
 
 impl Visitor for TooEarly {
+    type Payload = ();
     type Output = ();
 
-    fn visit<A: Aqm + Send + 'static>(self, make: impl Fn(Stream) -> A) {
+    fn queue<Q: Qdisc<()> + Send + 'static>(self, _make: impl Fn(Stream) -> Q) {}
+
+    fn law<A: DecidesAtEnqueue + Send + 'static>(self, _limit: Limit, make: impl Fn(Stream) -> A) {
         let mut law = make(rng());
         let Some(due) = law.poll_timeout() else { return };
         let variables = |law: &A| {

@@ -3,7 +3,8 @@
 mod oracle;
 
 use aqmlab_aqm::{
-    Ared, AredConfig, ByteScaling, EcnPolicy, Mode, Pi, PiConfig, Red, RedConfig, Rem, RemConfig, Spacing,
+    Ared, AredConfig, ByteScaling, Discipline, EcnPolicy, Mode, Pi, PiConfig, Red, RedConfig, Rem, RemConfig,
+    Spacing,
 };
 use aqmlab_units::{Bytes, Duration, Prob, Stream};
 use oracle::{compare, link, traffic};
@@ -98,7 +99,7 @@ fn rem() -> impl Strategy<Value = RemConfig> {
 proptest! {
     #[test]
     fn red_decides_as_its_paper_does(config in red(), seed: u64, traffic in traffic()) {
-        let config = config.resolve()?;
+        let config = config.resolve(&link())?;
         let rng = Stream::named(seed, "queue");
         compare(Red::new(&config, &link(), rng.clone()), oracle::red::Red::new(&config, rng), &traffic)?;
     }
@@ -112,14 +113,14 @@ proptest! {
 
     #[test]
     fn pi_decides_as_its_paper_does(config in pi(), seed: u64, traffic in traffic()) {
-        let config = config.resolve()?;
+        let config = config.resolve(&link())?;
         let rng = Stream::named(seed, "queue");
         compare(Pi::new(&config, &link(), rng.clone()), oracle::pi::Pi::new(&config, rng), &traffic)?;
     }
 
     #[test]
     fn rem_decides_as_its_paper_does(config in rem(), seed: u64, traffic in traffic()) {
-        let config = config.resolve()?;
+        let config = config.resolve(&link())?;
         let rng = Stream::named(seed, "queue");
         compare(Rem::new(&config, &link(), rng.clone()), oracle::rem::Rem::new(&config, rng), &traffic)?;
     }

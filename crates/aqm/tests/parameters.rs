@@ -5,8 +5,8 @@ mod common;
 use std::ops::Range;
 
 use aqmlab_aqm::{
-    Aqm, AredConfig, ByteScaling, Ecn, Gate, Limit, Mode, ParameterError, PiConfig, QueueConfig, RedConfig,
-    RemConfig, Spacing, Visitor, catalogue,
+    AredConfig, ByteScaling, DecidesAtEnqueue, Ecn, Gate, Limit, Mode, ParameterError, PiConfig, Qdisc,
+    QueueConfig, RedConfig, RemConfig, Spacing, Visitor, catalogue,
 };
 use aqmlab_units::{Bytes, Duration, Prob, Stream};
 use common::{link, rng, walk};
@@ -155,9 +155,12 @@ fn any_config() -> impl Strategy<Value = QueueConfig> {
 struct Survives;
 
 impl Visitor for Survives {
+    type Payload = ();
     type Output = ();
 
-    fn visit<A: Aqm + Send + 'static>(self, make: impl Fn(Stream) -> A) {
+    fn queue<Q: Qdisc<()> + Send + 'static>(self, _make: impl Fn(Stream) -> Q) {}
+
+    fn law<A: DecidesAtEnqueue + Send + 'static>(self, _limit: Limit, make: impl Fn(Stream) -> A) {
         let mut gate = Gate::new(make(rng()), Limit::Packets(20));
         walk(&mut gate, Ecn::NotEct);
         gate.law.probe(&mut |name, value| {

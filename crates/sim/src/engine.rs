@@ -17,7 +17,6 @@ mod hosts;
 mod readings;
 mod timers;
 
-use aqmlab_aqm::{Aqm, Gate};
 use aqmlab_tcp::{Flags, Profile, Segment, Seq, State};
 use aqmlab_units::{Bytes, Time};
 use aqmlab_workload::{Action, User, Web};
@@ -27,8 +26,8 @@ use self::connections::Connections;
 use self::hosts::Hosts;
 use self::timers::Timers;
 use crate::laboratory::Laboratory;
-use crate::link::{Link, LinkCounters, Wire};
-use crate::packet::{EndpointId, Packet};
+use crate::link::{Link, LinkCounters};
+use crate::packet::{Direction, EndpointId, Packet};
 use crate::record::{ResponseBin, ResponseTimes, Tables};
 use crate::spec::Spec;
 use crate::summary::{Summary, Window};
@@ -67,15 +66,15 @@ impl Event {
     }
 }
 
-/// The laboratory under the law `A`.
-pub(crate) struct Engine<A> {
+/// The laboratory with links of kind `L`.
+pub(crate) struct Engine<L> {
     now: Time,
     window_start: Time,
     end: Time,
     spec: Spec,
     profile: Profile,
     wheel: Wheel<Event>,
-    links: [Link<A>; 2],
+    links: [L; 2],
     connections: Connections,
     hosts: Hosts,
     timers: Timers,
@@ -94,10 +93,8 @@ pub(crate) struct Engine<A> {
     at_window_start: [LinkCounters; 2],
 }
 
-impl<A: Aqm> Engine<A> {
-    pub(crate) fn new(spec: &Spec, web: Web, laws: [A; 2]) -> Engine<A> {
-        let wire =
-            Wire { context: spec.link.context(), delay: spec.link.delay, device_fifo: spec.link.device_fifo };
+impl<L: Link> Engine<L> {
+    pub(crate) fn new(spec: &Spec, web: Web, links: [L; 2]) -> Engine<L> {
         // A few packets a bucket: the link passes one of about 500 bytes in that time.
         let spacing = spec.link.rate.time_to_send(Bytes::new(500));
         let window_start = Time::ZERO + spec.protocol.warmup;
@@ -108,7 +105,7 @@ impl<A: Aqm> Engine<A> {
             spec: spec.clone(),
             profile: spec.tcp.values.clone(),
             wheel: Wheel::new(spacing),
-            links: laws.map(|law| Link::new(Gate::new(law, spec.queue.limit()), wire)),
+            links,
             connections: Connections::default(),
             hosts: Hosts::new(&spec.hosts, spec.link.overhead),
             timers: Timers::new(&spec.tcp.values),
@@ -168,10 +165,8 @@ impl<A: Aqm> Engine<A> {
             Event::AtLink { to, seq, ack, len, window, flags } => {
                 let packet = Packet { to, segment: Segment { seq, ack, len, window, flags } };
                 let from = to.peer();
-                if !self.links[from.direction()].arrive(packet, self.now) {
-                    self.connections.endpoint_mut(from).lost_packet();
-                    self.release_if_done(from);
-                }
+                self.links[from.direction()].arrive(packet, self.now);
+                self.forget_lost(from.direction());
             }
             Event::Retransmit(id) => self.expire(id),
             Event::DelayedAcks => self.expire_delayed_acks(),
@@ -188,6 +183,16 @@ impl<A: Aqm> Engine<A> {
             }
             Event::SampleQueues => self.sample_queues(),
             Event::ReadLinks => self.read_links(),
+        }
+    }
+
+    /// What a link has dropped is on its way no more.
+    #[inline]
+    fn forget_lost(&mut self, direction: Direction) {
+        while let Some(packet) = self.links[direction].take_lost() {
+            let from = packet.to.peer();
+            self.connections.endpoint_mut(from).lost_packet();
+            self.release_if_done(from);
         }
     }
 
@@ -281,15 +286,16 @@ fn is_done(state: State) -> bool {
     matches!(state, State::Closed | State::TimeWait | State::Listen)
 }
 
-impl<A: Aqm + Send> Laboratory for Engine<A> {
+impl<L: Link + Send> Laboratory for Engine<L> {
     fn advance(&mut self, until: Time) {
         let until = until.min(self.end);
         if until > self.now {
             self.run_until(until);
         }
         if self.now == self.end {
-            for link in &mut self.links {
-                link.advance(self.end);
+            for direction in 0..2 {
+                self.links[direction].advance(self.end);
+                self.forget_lost(direction);
             }
             self.check_conservation();
         }

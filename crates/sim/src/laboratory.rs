@@ -1,12 +1,14 @@
 //! A run, whatever its queue discipline: how to build one and what it answers to.
 
-use aqmlab_aqm::{Aqm, LinkContext, Visitor};
+use aqmlab_aqm::{DecidesAtEnqueue, Gate, Limit, LinkContext, Qdisc, Visitor};
 use aqmlab_units::{Stream, Time};
 use aqmlab_workload::Web;
 
 use crate::engine::Engine;
+use crate::link::{Computed, Link, Queued, Wire};
+use crate::packet::Packet;
 use crate::record::{ResponseBin, Tables};
-use crate::spec::{Spec, SpecError};
+use crate::spec::{LinkSpec, Spec, SpecError};
 use crate::summary::Summary;
 
 /// A run under way, whatever its queue discipline.
@@ -38,12 +40,30 @@ pub fn build(spec: &Spec, seed: u64) -> Result<Box<dyn Laboratory>, SpecError> {
         web: Web,
     }
 
+    impl Build<'_> {
+        fn with<L: Link + Send + 'static>(self, make: impl Fn(Stream, Wire) -> L) -> Box<dyn Laboratory> {
+            let LinkSpec { delay, device_fifo, .. } = self.spec.link;
+            let wire = Wire { context: self.spec.link.context(), delay, device_fifo };
+            let stream = |direction| Stream::named(self.seed, &format!("queue/{direction}"));
+            let links = [0, 1].map(|direction| make(stream(direction), wire));
+            Box::new(Engine::new(self.spec, self.web, links))
+        }
+    }
+
     impl Visitor for Build<'_> {
+        type Payload = Packet;
         type Output = Box<dyn Laboratory>;
 
-        fn visit<A: Aqm + Send + 'static>(self, make: impl Fn(Stream) -> A) -> Box<dyn Laboratory> {
-            let laws = [0, 1].map(|direction| make(Stream::named(self.seed, &format!("queue/{direction}"))));
-            Box::new(Engine::new(self.spec, self.web, laws))
+        fn law<A: DecidesAtEnqueue + Send + 'static>(
+            self,
+            limit: Limit,
+            make: impl Fn(Stream) -> A,
+        ) -> Box<dyn Laboratory> {
+            self.with(|stream, wire| Computed::new(Gate::new(make(stream), limit), wire))
+        }
+
+        fn queue<Q: Qdisc<Packet> + Send + 'static>(self, make: impl Fn(Stream) -> Q) -> Box<dyn Laboratory> {
+            self.with(|stream, wire| Queued::new(make(stream), wire))
         }
     }
 

@@ -14,6 +14,7 @@ mod prefetch;
 mod record;
 mod spec;
 mod summary;
+mod transmitter;
 mod wheel;
 
 pub use laboratory::{Laboratory, build};

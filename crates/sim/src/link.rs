@@ -5,15 +5,19 @@
 //!               judged, limited           counts for nobody
 //! ```
 //!
-//! The discipline of every law that decides when a packet arrives can be worked out at that moment: the packet will
-//! leave at max(now, when the one before it leaves) + its time on the wire. So a departure is not an event but a
-//! number in a ring, packets on their way to the other end stand in the same ring (a constant delay keeps them in
-//! order), and the length of the queue is how many in the ring have not left yet, less those that the device holds.
+//! There are two of them, which agree wherever both apply: [`Computed`] for laws that decide when a packet arrives, and
+//! [`Queued`] for disciplines that decide when it leaves. Neither needs an event for a departure.
 
-use aqmlab_aqm::{Admission, Aqm, Counters, Gate, LinkContext, QueueState};
-use aqmlab_tcp::Flags;
+mod computed;
+mod queued;
+#[cfg(test)]
+mod tests;
+
+use aqmlab_aqm::{Counters, LinkContext, QueueState};
 use aqmlab_units::{Bytes, Duration, Time};
 
+pub(crate) use self::computed::Computed;
+pub(crate) use self::queued::Queued;
 use crate::packet::{EndpointId, Packet};
 
 /// The physical parameters of one direction.
@@ -25,44 +29,6 @@ pub(crate) struct Wire {
     pub(crate) delay: Duration,
     /// Packets that the device holds below the discipline, besides the one being sent.
     pub(crate) device_fifo: u32,
-}
-
-/// One direction of a link under the law `A`.
-#[derive(Debug)]
-pub(crate) struct Link<A> {
-    gate: Gate<A>,
-    wire: Wire,
-    /// Nanoseconds per byte in units of 2^-20 ns: one multiplication instead of a division for each packet.
-    ns_per_byte: u64,
-    /// The device's places, the one being sent included.
-    device: u64,
-    /// Packets let in and not yet delivered: number n, counted from the start, stands at n modulo the capacity, a
-    /// power of two. Behind the last one stands one that never leaves.
-    ring: Vec<Entry>,
-    /// Packets let in, packets that have left the near end, packets that have reached the far end, since the start.
-    queued: u64,
-    sent: u64,
-    delivered: u64,
-    /// When the next packet reaches the far end; [`Time::MAX`] when none is on its way.
-    next_delivery: Time,
-    busy_until: Time,
-    /// When the discipline last handed a packet down, while the law has not been told that its queue is empty.
-    emptying: Option<Time>,
-    /// IP bytes of all packets delivered so far.
-    delivered_through: Bytes,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    departure: Time,
-    /// IP bytes let in up to and including this packet.
-    through: Bytes,
-    packet: Packet,
-}
-
-impl Entry {
-    /// Stands behind the last packet.
-    const NEVER: Entry = Entry { departure: Time::MAX, through: Bytes::ZERO, packet: Packet::VACANT };
 }
 
 /// What a link has done since the start.
@@ -77,181 +43,37 @@ pub(crate) struct LinkCounters {
     pub(crate) held: u64,
 }
 
-impl<A: Aqm> Link<A> {
-    pub(crate) fn new(gate: Gate<A>, wire: Wire) -> Link<A> {
-        Link {
-            gate,
-            wire,
-            ns_per_byte: wire.context.rate.ns_per_byte(),
-            device: 1 + u64::from(wire.device_fifo),
-            ring: vec![Entry::NEVER; 64],
-            queued: 0,
-            sent: 0,
-            delivered: 0,
-            next_delivery: Time::MAX,
-            busy_until: Time::ZERO,
-            emptying: None,
-            delivered_through: Bytes::ZERO,
-        }
-    }
+/// One direction of a link, told the time in order. Within one instant packets leave first, then the discipline's
+/// timer runs, then packets arrive.
+pub(crate) trait Link {
+    /// A packet arrives.
+    fn arrive(&mut self, packet: Packet, now: Time);
 
-    /// A packet arrives. False when it is dropped.
-    #[inline(always)]
-    pub(crate) fn arrive(&mut self, mut packet: Packet, now: Time) -> bool {
-        self.advance(now);
-        let seen = packet.seen_by_law();
-        match self.gate.admit(&seen, self.state(), now) {
-            Admission::DroppedByLaw | Admission::DroppedByLimit => return false,
-            Admission::Marked => packet.segment.flags |= Flags::CE,
-            Admission::Queued => {}
-        }
-        // The packet goes down to the device when a place is free there: when the packet `device` places ahead of
-        // it has left.
-        let goes_down =
-            if self.waiting() < self.device { now } else { self.entry(self.queued - self.device).departure };
-        self.emptying = Some(goes_down);
-        let bits = (seen.size + self.wire.context.overhead).get() * self.ns_per_byte;
-        self.busy_until = self.busy_until.max(now) + Duration::from_nanos(bits >> 20);
-        let through = self.gate.counters.queued_bytes;
-        self.push(Entry { departure: self.busy_until, through, packet });
-        true
-    }
+    /// A packet that was dropped and not asked for yet. What is dropped on its way out may be told of as late as the
+    /// next arrival.
+    fn take_lost(&mut self) -> Option<Packet>;
 
     /// When the next packet reaches the other end; [`Time::MAX`] when none is on its way.
-    #[inline]
-    pub(crate) fn next_delivery(&self) -> Time {
-        self.next_delivery
-    }
+    fn next_delivery(&self) -> Time;
 
-    /// Where the packet `ahead` places behind the next one goes.
-    #[inline]
-    pub(crate) fn upcoming(&self, ahead: u64) -> EndpointId {
-        self.entry(self.delivered + ahead).packet.to
-    }
+    /// Where the packet `ahead` places behind the next one goes; any endpoint when nobody knows yet.
+    fn upcoming(&self, ahead: u64) -> EndpointId;
 
     /// Take the packet that [`Link::next_delivery`] announced.
-    #[inline(always)]
-    pub(crate) fn deliver(&mut self) -> Packet {
-        debug_assert!(self.delivered < self.queued, "nothing is on its way");
-        // Queue and law need not be told: they are brought up to date when they are next looked at, and until then
-        // the packet's entry stays where it is.
-        let Entry { through, packet, .. } = *self.entry(self.delivered);
-        self.delivered += 1;
-        self.delivered_through = through;
-        self.next_delivery = if self.delivered == self.queued {
-            Time::MAX
-        } else {
-            self.entry(self.delivered).departure + self.wire.delay
-        };
-        packet
-    }
+    fn deliver(&mut self) -> Packet;
 
     /// Bring queue and law up to `now`: everything due before or at it has happened.
-    #[inline(always)]
-    pub(crate) fn advance(&mut self, now: Time) {
-        while let Some(at) = self.gate.law.poll_timeout()
-            && at <= now
-        {
-            self.settle(at);
-            let state = self.state();
-            self.gate.law.on_timeout(state, at);
-        }
-        self.settle(now);
-    }
-
-    /// Let go what has left by `now`, and tell the law when that empties its queue.
-    #[inline(always)]
-    fn settle(&mut self, now: Time) {
-        // How many have left is anybody's guess, but two are rarely exceeded: counting them without a branch saves
-        // the processor's wrong guesses.
-        self.sent += u64::from(self.entry(self.sent).departure <= now);
-        self.sent += u64::from(self.entry(self.sent).departure <= now);
-        while self.entry(self.sent).departure <= now {
-            self.sent += 1;
-        }
-        if self.waiting() <= self.device
-            && let Some(at) = self.emptying.take()
-        {
-            self.gate.law.on_empty(at);
-        }
-    }
-
-    /// Packets in queue and device.
-    #[inline]
-    fn waiting(&self) -> u64 {
-        self.queued - self.sent
-    }
+    fn advance(&mut self, now: Time);
 
     /// What waits in the discipline's queue, as of the last [`Link::advance`].
-    #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "limits are 32 bits wide")]
-    pub(crate) fn state(&self) -> QueueState {
-        let waiting = self.waiting();
-        if waiting <= self.device {
-            return QueueState::default();
-        }
-        // The bytes behind the last packet that the device holds.
-        let below = self.entry(self.sent + self.device - 1).through;
-        QueueState { packets: (waiting - self.device) as u32, bytes: self.gate.counters.queued_bytes - below }
-    }
+    fn state(&self) -> QueueState;
 
-    pub(crate) fn law(&self) -> &A {
-        &self.gate.law
-    }
+    /// Show the discipline's variables, as of the last [`Link::advance`].
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64));
 
     /// Counters as of the last [`Link::advance`].
-    pub(crate) fn counters(&self) -> LinkCounters {
-        let sent_bytes = if self.sent > self.delivered {
-            self.entry(self.sent - 1).through
-        } else {
-            self.delivered_through
-        };
-        LinkCounters { queue: self.gate.counters, sent: self.sent, sent_bytes, held: self.waiting() }
-    }
+    fn counters(&self) -> LinkCounters;
 
     /// Packets that wait and packets that have left and not arrived: all that is inside.
-    pub(crate) fn inside(&self) -> u64 {
-        self.queued - self.delivered
-    }
-
-    /// The place of packet number `n`.
-    #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "reduced to the ring's length")]
-    fn place(&self, n: u64) -> usize {
-        n as usize & (self.ring.len() - 1)
-    }
-
-    #[inline]
-    fn entry(&self, n: u64) -> &Entry {
-        &self.ring[self.place(n)]
-    }
-
-    #[inline(always)]
-    fn push(&mut self, entry: Entry) {
-        if self.inside() + 1 == self.ring.len() as u64 {
-            self.grow();
-        }
-        if self.inside() == 0 {
-            self.next_delivery = entry.departure + self.wire.delay;
-        }
-        let place = self.place(self.queued);
-        self.ring[place] = entry;
-        self.queued += 1;
-        let behind = self.place(self.queued);
-        self.ring[behind].departure = Time::MAX;
-    }
-
-    /// Twice the room, each packet at its place in the larger ring.
-    #[cold]
-    fn grow(&mut self) {
-        let inside: Vec<Entry> = (self.delivered..self.queued).map(|n| *self.entry(n)).collect();
-        self.ring = vec![Entry::NEVER; 2 * self.ring.len()];
-        for (n, entry) in (self.delivered..).zip(inside) {
-            let place = self.place(n);
-            self.ring[place] = entry;
-        }
-    }
+    fn inside(&self) -> u64;
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,12 +1,11 @@
 //! What a run writes down: queue and link over time, each exchange if asked for, and how long users waited.
 
-use aqmlab_aqm::{Aqm, Counters, QueueState};
 use aqmlab_tcp::Recovery;
 use aqmlab_units::{Duration, Time};
 use aqmlab_workload::Completed;
 use hdrhistogram::Histogram;
 
-use crate::link::LinkCounters;
+use crate::link::{Link, LinkCounters};
 use crate::packet::Direction;
 
 /// Rows of the time series since they were last taken, column by column.
@@ -156,17 +155,21 @@ impl ResponseTimes {
 }
 
 impl QueueTable {
-    pub(crate) fn push(&mut self, now: Time, direction: Direction, state: QueueState, law: &impl Aqm) {
+    pub(crate) fn push(&mut self, now: Time, direction: Direction, link: &impl Link) {
+        let state = link.state();
         self.time_s.push(now.as_secs_f64());
         self.direction.push(u8::from(direction == 1));
         self.packets.push(state.packets);
         self.bytes.push(state.bytes.get());
         let mut column = 0;
-        law.probe(&mut |name, value| {
+        link.probe(&mut |name, value| {
             if column == self.variables.len() {
                 self.variables.push((name, Vec::new()));
             }
-            debug_assert_eq!(self.variables[column].0, name, "a law shows the same variables each time");
+            debug_assert_eq!(
+                self.variables[column].0, name,
+                "a discipline shows the same variables each time"
+            );
             self.variables[column].1.push(value);
             column += 1;
         });
@@ -187,7 +190,7 @@ impl LinkTable {
         self.arrived.push(after.queue.offered - before.queue.offered);
         self.packets.push(after.sent - before.sent);
         self.bytes.push((after.sent_bytes - before.sent_bytes).get());
-        self.drops.push(dropped(&after.queue) - dropped(&before.queue));
+        self.drops.push(after.queue.dropped() - before.queue.dropped());
         self.marks.push(after.queue.marked - before.queue.marked);
     }
 }
@@ -207,11 +210,6 @@ impl ExchangeTable {
         self.fast_retransmits.push(recovery.fast_retransmits);
         self.ecn_reductions.push(recovery.ecn_reductions);
     }
-}
-
-/// Packets that a queue did not let through.
-pub(crate) fn dropped(counters: &Counters) -> u64 {
-    counters.dropped_by_law + counters.dropped_by_limit
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use hdrhistogram::Histogram;
 use serde::Serialize;
 
 use crate::link::LinkCounters;
-use crate::record::{ResponseTimes, dropped};
+use crate::record::ResponseTimes;
 use crate::spec::Spec;
 
 /// What a run came to, over the measured window and both directions unless said otherwise.
@@ -52,21 +52,35 @@ pub struct ResponseTimeMs {
     pub mean: f64,
 }
 
-/// Where the packets of one direction went: `arrived = sent + dropped + held`.
+/// Where the packets of one direction went: `arrived = sent + held +` those dropped, for whatever reason.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct LinkSummary {
     /// Packets that arrived at the queue.
     pub arrived: u64,
     /// Packets sent.
     pub sent: u64,
-    /// Packets dropped by the law.
-    pub dropped_by_law: u64,
-    /// Packets dropped because the queue was full.
+    /// Packets dropped on arrival as a signal to a sender without ECN.
+    pub dropped_early: u64,
+    /// Packets dropped on arrival because the law would have dropped any.
+    pub dropped_forced: u64,
+    /// Packets dropped on arrival because the queue was full.
     pub dropped_by_limit: u64,
+    /// Packets dropped by the law when they were to leave.
+    pub dropped_at_dequeue: u64,
+    /// Packets pushed out by another one's arrival.
+    pub evicted: u64,
     /// Packets marked.
     pub marked: u64,
     /// Packets still queued, in the device or being sent.
     pub held: u64,
+}
+
+impl LinkSummary {
+    /// Packets dropped, for whatever reason.
+    pub fn dropped(&self) -> u64 {
+        let on_arrival = self.dropped_early + self.dropped_forced + self.dropped_by_limit;
+        on_arrival + self.dropped_at_dequeue + self.evicted
+    }
 }
 
 /// The measured window, as counted by the laboratory.
@@ -95,7 +109,7 @@ impl Summary {
         let all = times.all();
         let per_direction = |total: f64| total / 2.0;
         Summary {
-            loss_percent: 100.0 * ratio(sum(&|link| dropped(&link.queue)), arrived),
+            loss_percent: 100.0 * ratio(sum(&|link| link.queue.dropped()), arrived),
             mark_percent: 100.0 * ratio(sum(&|link| link.queue.marked), arrived),
             completed_requests: window.completed,
             aborted_requests: window.aborted,
@@ -113,8 +127,11 @@ impl Summary {
             links: window.links.map(|(_, total)| LinkSummary {
                 arrived: total.queue.offered,
                 sent: total.sent,
-                dropped_by_law: total.queue.dropped_by_law,
+                dropped_early: total.queue.dropped_early,
+                dropped_forced: total.queue.dropped_forced,
                 dropped_by_limit: total.queue.dropped_by_limit,
+                dropped_at_dequeue: total.queue.dropped_at_dequeue,
+                evicted: total.queue.evicted,
                 marked: total.queue.marked,
                 held: total.held,
             }),
@@ -160,14 +177,14 @@ mod tests {
 
     fn counters(
         offered: u64,
-        dropped_by_law: u64,
+        dropped_early: u64,
         dropped_by_limit: u64,
         marked: u64,
         sent: u64,
     ) -> LinkCounters {
-        let queued = offered - dropped_by_law - dropped_by_limit;
+        let queued = offered - dropped_early - dropped_by_limit;
         let queue =
-            Counters { offered, queued, dropped_by_law, dropped_by_limit, marked, ..Counters::default() };
+            Counters { offered, queued, dropped_early, dropped_by_limit, marked, ..Counters::default() };
         LinkCounters { queue, sent, sent_bytes: Bytes::new(462 * sent), held: queued - sent }
     }
 

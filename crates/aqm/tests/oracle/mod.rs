@@ -103,16 +103,18 @@ pub(crate) fn compare(
                 let expected = match verdict {
                     Verdict::Pass => Admission::Queued,
                     Verdict::Mark if ecn == Ecn::Ect0 => Admission::Marked,
-                    Verdict::Mark | Verdict::Drop => Admission::DroppedByLaw,
+                    Verdict::Mark => Admission::DroppedEarly,
+                    Verdict::Drop => Admission::DroppedForced,
                 };
-                if expected != Admission::DroppedByLaw {
+                if expected.is_queued() {
                     sizes.push_back(size);
                 }
-                let admission = fifo.enqueue(Packet { size: Bytes::new(size), ecn, flow: 0 }, (), now);
+                let packet = Packet { size: Bytes::new(size), ecn, flow: 0 };
+                let admission = fifo.enqueue(packet, (), now, &mut drop);
                 prop_assert_eq!(admission, expected, "at {}", now);
             }
             Operation::Leave { .. } => {
-                let left = fifo.dequeue(now).map(|departure| departure.packet.size.get());
+                let left = fifo.dequeue(now, &mut drop).map(|departure| departure.packet.size.get());
                 prop_assert_eq!(left, sizes.pop_front());
                 if left.is_some() && sizes.is_empty() {
                     oracle.empty(now.as_secs_f64());

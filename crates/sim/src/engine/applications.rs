@@ -1,14 +1,14 @@
 //! What runs above TCP: servers that answer at once, and browsers that do what their users decide.
 
-use aqmlab_aqm::Aqm;
 use aqmlab_tcp::Event as TcpEvent;
 use aqmlab_units::Bytes;
 use aqmlab_workload::{Action, Connection, ConnectionId, Event as WebEvent};
 
 use super::{Engine, Event};
+use crate::link::Link;
 use crate::packet::{Direction, EndpointId};
 
-impl<A: Aqm> Engine<A> {
+impl<L: Link> Engine<L> {
     /// What a server does: answer each request at once, close when the client has closed.
     pub(super) fn on_server_event(&mut self, id: EndpointId, event: TcpEvent) {
         match event {

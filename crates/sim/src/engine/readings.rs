@@ -1,17 +1,14 @@
 //! What is read off at regular instants, and what must hold at the end.
 
-use aqmlab_aqm::Aqm;
-
 use super::{Engine, Event};
 use crate::link::{Link, LinkCounters};
 
-impl<A: Aqm> Engine<A> {
+impl<L: Link> Engine<L> {
     pub(super) fn sample_queues(&mut self) {
         for (direction, link) in self.links.iter_mut().enumerate() {
             link.advance(self.now);
-            let state = link.state();
-            self.tables.queue.push(self.now, direction, state, link.law());
-            self.queue_packets.record(u64::from(state.packets)).expect("the histogram resizes itself");
+            self.tables.queue.push(self.now, direction, link);
+            self.queue_packets.record(u64::from(link.state().packets)).expect("the histogram resizes itself");
         }
         self.wheel.push(self.now + self.spec.record.queue_every, Event::SampleQueues);
     }
@@ -35,9 +32,9 @@ impl<A: Aqm> Engine<A> {
     pub(super) fn check_conservation(&self) {
         for link in &self.links {
             let LinkCounters { queue, sent, held, .. } = link.counters();
-            let dropped = queue.dropped_by_law + queue.dropped_by_limit;
-            assert_eq!(queue.offered, queue.queued + dropped, "a packet vanished at the gate");
-            assert_eq!(queue.queued, sent + held, "a packet vanished in the queue");
+            assert_eq!(queue.offered, queue.queued + queue.refused(), "a packet vanished at the gate");
+            let dropped_inside = queue.dropped_at_dequeue + queue.evicted;
+            assert_eq!(queue.queued, dropped_inside + sent + held, "a packet vanished in the queue");
         }
         let inside: u64 = self.links.iter().map(Link::inside).sum();
         let on_the_way = self.connections.packets_in_network();

@@ -28,7 +28,7 @@ fn under_pi_ecn_capable_data_are_marked_and_never_lost() {
         assert!(without.summary.links.iter().all(|link| link.marked == 0));
         assert_eq!(sum(&without.tables.exchanges.ecn_reductions), 0);
         // What is not ECN-capable, SYNs and bare acknowledgements, is still dropped.
-        assert!(with.summary.links.iter().all(|link| link.dropped_by_law > 0));
+        assert!(with.summary.links.iter().all(|link| link.dropped_early > 0));
     }
 }
 

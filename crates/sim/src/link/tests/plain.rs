@@ -2,14 +2,14 @@
 
 use std::collections::VecDeque;
 
-use aqmlab_aqm::{Admission, Aqm, Counters, Departure, Ecn, Fifo, Limit, Packet, Qdisc, QueueState};
+use aqmlab_aqm::{Departure, Ecn, Packet, Qdisc};
 use aqmlab_units::{Bytes, Time};
 
 use super::{Delivery, Wire};
 
-pub(super) struct PlainLink<A> {
+pub(super) struct PlainLink<Q> {
     wire: Wire,
-    queue: Fifo<A, u32>,
+    pub(super) queue: Q,
     /// The packet being sent, and those in the device behind it.
     device: VecDeque<Departure<u32>>,
     /// When the packet being sent will have been.
@@ -17,27 +17,28 @@ pub(super) struct PlainLink<A> {
     sent: u64,
     sent_bytes: Bytes,
     pub(super) delivered: Vec<Delivery>,
+    pub(super) lost: Vec<u32>,
 }
 
-impl<A: Aqm> PlainLink<A> {
-    pub(super) fn new(law: A, limit: Limit, wire: Wire) -> PlainLink<A> {
+impl<Q: Qdisc<u32>> PlainLink<Q> {
+    pub(super) fn new(queue: Q, wire: Wire) -> PlainLink<Q> {
         PlainLink {
             wire,
-            queue: Fifo::new(law, limit),
+            queue,
             device: VecDeque::new(),
             sent_at: None,
             sent: 0,
             sent_bytes: Bytes::ZERO,
             delivered: Vec::new(),
+            lost: Vec::new(),
         }
     }
 
-    /// A packet arrives. False when it is dropped.
-    pub(super) fn arrive(&mut self, number: u32, packet: &Packet, now: Time) -> bool {
+    /// A packet arrives.
+    pub(super) fn arrive(&mut self, number: u32, packet: &Packet, now: Time) {
         self.advance(now);
-        let admission = self.queue.enqueue(*packet, number, now);
+        self.queue.enqueue(*packet, number, now, &mut |number| self.lost.push(number));
         self.fill_device(now);
-        matches!(admission, Admission::Queued | Admission::Marked)
     }
 
     /// Everything due by `now`; within one instant departures come before the law's timer.
@@ -68,7 +69,7 @@ impl<A: Aqm> PlainLink<A> {
     /// The device takes what it has places for, and sends when it does not.
     fn fill_device(&mut self, now: Time) {
         while self.device.len() <= self.wire.device_fifo as usize
-            && let Some(departure) = self.queue.dequeue(now)
+            && let Some(departure) = self.queue.dequeue(now, &mut |number| self.lost.push(number))
         {
             self.device.push_back(departure);
         }
@@ -78,18 +79,6 @@ impl<A: Aqm> PlainLink<A> {
             let context = self.wire.context;
             self.sent_at = Some(now + context.rate.time_to_send(head.packet.size + context.overhead));
         }
-    }
-
-    pub(super) fn state(&self) -> QueueState {
-        self.queue.state()
-    }
-
-    pub(super) fn law(&self) -> &A {
-        self.queue.law()
-    }
-
-    pub(super) fn counters(&self) -> &Counters {
-        self.queue.counters()
     }
 
     pub(super) fn sent_and_held(&self) -> (u64, Bytes, u64) {

@@ -17,7 +17,7 @@ const BATCH: u32 = 10_000;
 fn poisson_arrivals(rho: f64, limit: u32) -> (Vec<f64>, Vec<f64>) {
     let context = LinkContext { rate: BitRate::from_mbit_per_sec(8), overhead: Bytes::ZERO };
     let wire = Wire { context, delay: Duration::ZERO, device_fifo: 0 };
-    let mut link = Link::new(Gate::new(Droptail, Limit::Packets(limit)), wire);
+    let mut link = Computed::new(Gate::new(Droptail, Limit::Packets(limit)), wire);
     let mut stream = Stream::named(1, "arrivals");
     let mut now = 0.0;
     let mut batch = |_| {
@@ -28,7 +28,8 @@ fn poisson_arrivals(rho: f64, limit: u32) -> (Vec<f64>, Vec<f64>) {
             deliver_until(&mut link, at, &mut Vec::new());
             link.advance(at);
             waiting += link.state().packets;
-            lost += u32::from(!link.arrive(packet(number, LEN, false), at));
+            link.arrive(packet(number, LEN, false), at);
+            lost += u32::from(link.take_lost().is_some());
         }
         (f64::from(waiting) / f64::from(BATCH), f64::from(lost) / f64::from(BATCH))
     };

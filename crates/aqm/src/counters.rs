@@ -1,0 +1,85 @@
+//! What became of the packets offered to a queue.
+
+use aqmlab_units::Bytes;
+
+/// What a queue did with an arriving packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Admission {
+    /// Queued as it came.
+    Queued,
+    /// Queued with CE set.
+    Marked,
+    /// Dropped because the law signalled and the packet could not be marked.
+    DroppedEarly,
+    /// Dropped because the law wanted it dropped, ECN-capable or not.
+    DroppedForced,
+    /// Dropped because the queue was full.
+    DroppedByLimit,
+}
+
+impl Admission {
+    /// Was the packet let in?
+    #[inline]
+    pub fn is_queued(self) -> bool {
+        matches!(self, Admission::Queued | Admission::Marked)
+    }
+}
+
+/// What became of the packets offered to a queue, by cause.
+///
+/// Every packet is accounted for: `offered = queued + dropped_early + dropped_forced + dropped_by_limit` at the
+/// entrance, and `queued = delivered + dropped_at_dequeue + evicted + still waiting` behind it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Packets that arrived.
+    pub offered: u64,
+    /// Packets let in, marked ones included.
+    pub queued: u64,
+    /// Packets that got CE here, on arrival or when they left.
+    pub marked: u64,
+    /// Packets dropped on arrival as a signal to a sender without ECN.
+    pub dropped_early: u64,
+    /// Packets dropped on arrival because the law would have dropped any.
+    pub dropped_forced: u64,
+    /// Packets dropped on arrival for want of room.
+    pub dropped_by_limit: u64,
+    /// Packets let in and dropped by the law when they were to leave.
+    pub dropped_at_dequeue: u64,
+    /// Packets let in and pushed out by another one's arrival.
+    pub evicted: u64,
+    /// Bytes (IP) let in.
+    pub queued_bytes: Bytes,
+}
+
+impl Counters {
+    /// Count an arrival.
+    #[inline]
+    pub fn count(&mut self, admission: Admission, size: Bytes) {
+        self.offered += 1;
+        match admission {
+            Admission::Queued | Admission::Marked => {
+                self.queued += 1;
+                self.queued_bytes += size;
+                self.marked += u64::from(admission == Admission::Marked);
+            }
+            Admission::DroppedEarly => self.dropped_early += 1,
+            Admission::DroppedForced => self.dropped_forced += 1,
+            Admission::DroppedByLimit => self.dropped_by_limit += 1,
+        }
+    }
+
+    /// Packets that left the queue for the link, when `waiting` are in it still.
+    pub fn delivered(&self, waiting: u32) -> u64 {
+        self.queued - self.dropped_at_dequeue - self.evicted - u64::from(waiting)
+    }
+
+    /// Packets dropped, for whatever reason.
+    pub fn dropped(&self) -> u64 {
+        self.refused() + self.dropped_at_dequeue + self.evicted
+    }
+
+    /// Packets dropped on arrival.
+    pub fn refused(&self) -> u64 {
+        self.dropped_early + self.dropped_forced + self.dropped_by_limit
+    }
+}

@@ -1,0 +1,45 @@
+//! A queue discipline: what owns packets.
+
+use aqmlab_units::Time;
+
+use crate::{Admission, Counters, Packet, QueueState};
+
+/// A queue discipline: it owns packets that carry a payload `P` each (a buffer, an index, nothing).
+///
+/// The owner calls [`Qdisc::enqueue`] and [`Qdisc::dequeue`] in the order of time, and [`Qdisc::on_timeout`] when the
+/// instant of [`Qdisc::poll_timeout`] comes, after a departure and before an arrival of the same instant.
+///
+/// Whatever is dropped, on arrival, inside or on its way out, has its payload handed to `lost`.
+pub trait Qdisc<P> {
+    /// A packet arrives. A drop of another packet to make room for it goes to `lost` too.
+    fn enqueue(&mut self, packet: Packet, payload: P, now: Time, lost: &mut dyn FnMut(P)) -> Admission;
+
+    /// The link is free: the next packet to send, or `None` when nothing is left to send.
+    fn dequeue(&mut self, now: Time, lost: &mut dyn FnMut(P)) -> Option<Departure<P>>;
+
+    /// How much waits.
+    fn state(&self) -> QueueState;
+
+    /// What became of the packets so far.
+    fn counters(&self) -> Counters;
+
+    /// When the discipline next wants [`Qdisc::on_timeout`]. May change after any call.
+    fn poll_timeout(&self) -> Option<Time>;
+
+    /// The instant promised by [`Qdisc::poll_timeout`] has come.
+    fn on_timeout(&mut self, now: Time);
+
+    /// Show the discipline's variables, always the same ones in the same order.
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64));
+}
+
+/// A packet on its way out of a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Departure<P> {
+    /// The packet, with CE set if it was marked.
+    pub packet: Packet,
+    /// What it carries.
+    pub payload: P,
+    /// When it arrived.
+    pub enqueued_at: Time,
+}

@@ -1,0 +1,228 @@
+//! The link for laws that decide when a packet arrives.
+//!
+//! All that such a discipline will do with a packet can be worked out at that moment: it will leave at max(now, when
+//! the one before it leaves) + its time on the wire. So a departure is not an event but a number in a ring, packets on
+//! their way to the other end stand in the same ring (a constant delay keeps them in order), and the length of the
+//! queue is how many in the ring have not left yet, less those that the device holds.
+
+use aqmlab_aqm::{Admission, DecidesAtEnqueue, Gate, QueueState};
+use aqmlab_tcp::Flags;
+use aqmlab_units::{Bytes, Duration, Time};
+
+use crate::link::{Link, LinkCounters, Wire};
+use crate::packet::{EndpointId, Packet};
+use crate::transmitter::Transmitter;
+
+/// One direction of a link under the law `A`.
+#[derive(Debug)]
+pub(crate) struct Computed<A> {
+    gate: Gate<A>,
+    delay: Duration,
+    transmitter: Transmitter,
+    /// The device's places, the one being sent included.
+    device: u64,
+    /// Packets let in and not yet delivered: number n, counted from the start, stands at n modulo the capacity, a
+    /// power of two. Behind the last one stands one that never leaves.
+    ring: Vec<Entry>,
+    /// Packets let in, packets that have left the near end, packets that have reached the far end, since the start.
+    queued: u64,
+    sent: u64,
+    delivered: u64,
+    /// When the next packet reaches the far end; [`Time::MAX`] when none is on its way.
+    next_delivery: Time,
+    /// When the discipline last handed a packet down, while the law has not been told that its queue is empty.
+    emptying: Option<Time>,
+    /// IP bytes of all packets delivered so far.
+    delivered_through: Bytes,
+    /// The last arrival, if it was dropped and nobody has asked yet.
+    lost: Option<Packet>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    departure: Time,
+    /// IP bytes let in up to and including this packet.
+    through: Bytes,
+    packet: Packet,
+}
+
+impl Entry {
+    /// Stands behind the last packet.
+    const NEVER: Entry = Entry { departure: Time::MAX, through: Bytes::ZERO, packet: Packet::VACANT };
+}
+
+impl<A: DecidesAtEnqueue> Computed<A> {
+    pub(crate) fn new(gate: Gate<A>, wire: Wire) -> Computed<A> {
+        Computed {
+            gate,
+            delay: wire.delay,
+            transmitter: Transmitter::new(wire.context.rate, wire.context.overhead),
+            device: 1 + u64::from(wire.device_fifo),
+            ring: vec![Entry::NEVER; 64],
+            queued: 0,
+            sent: 0,
+            delivered: 0,
+            next_delivery: Time::MAX,
+            emptying: None,
+            delivered_through: Bytes::ZERO,
+            lost: None,
+        }
+    }
+
+    /// Let go what has left by `now`, and tell the law when that empties its queue.
+    #[inline(always)]
+    fn settle(&mut self, now: Time) {
+        // How many have left is anybody's guess, but two are rarely exceeded: counting them without a branch saves
+        // the processor's wrong guesses.
+        self.sent += u64::from(self.entry(self.sent).departure <= now);
+        self.sent += u64::from(self.entry(self.sent).departure <= now);
+        while self.entry(self.sent).departure <= now {
+            self.sent += 1;
+        }
+        if self.waiting() <= self.device
+            && let Some(at) = self.emptying.take()
+        {
+            self.gate.law.on_empty(at);
+        }
+    }
+
+    /// Packets in queue and device.
+    #[inline]
+    fn waiting(&self) -> u64 {
+        self.queued - self.sent
+    }
+
+    /// The place of packet number `n`.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "reduced to the ring's length")]
+    fn place(&self, n: u64) -> usize {
+        n as usize & (self.ring.len() - 1)
+    }
+
+    #[inline]
+    fn entry(&self, n: u64) -> &Entry {
+        &self.ring[self.place(n)]
+    }
+
+    #[inline(always)]
+    fn push(&mut self, entry: Entry) {
+        if self.inside() + 1 == self.ring.len() as u64 {
+            self.grow();
+        }
+        if self.inside() == 0 {
+            self.next_delivery = entry.departure + self.delay;
+        }
+        let place = self.place(self.queued);
+        self.ring[place] = entry;
+        self.queued += 1;
+        let behind = self.place(self.queued);
+        self.ring[behind].departure = Time::MAX;
+    }
+
+    /// Twice the room, each packet at its place in the larger ring.
+    #[cold]
+    fn grow(&mut self) {
+        let inside: Vec<Entry> = (self.delivered..self.queued).map(|n| *self.entry(n)).collect();
+        self.ring = vec![Entry::NEVER; 2 * self.ring.len()];
+        for (n, entry) in (self.delivered..).zip(inside) {
+            let place = self.place(n);
+            self.ring[place] = entry;
+        }
+    }
+}
+
+impl<A: DecidesAtEnqueue> Link for Computed<A> {
+    #[inline(always)]
+    fn arrive(&mut self, mut packet: Packet, now: Time) {
+        self.advance(now);
+        let seen = packet.seen_by_law();
+        match self.gate.admit(&seen, self.state(), now) {
+            Admission::DroppedEarly | Admission::DroppedForced | Admission::DroppedByLimit => {
+                self.lost = Some(packet);
+                return;
+            }
+            Admission::Marked => packet.segment.flags |= Flags::CE,
+            Admission::Queued => {}
+        }
+        // The packet goes down to the device when a place is free there: when the packet `device` places ahead of
+        // it has left.
+        let goes_down =
+            if self.waiting() < self.device { now } else { self.entry(self.queued - self.device).departure };
+        self.emptying = Some(goes_down);
+        let departure = self.transmitter.send(seen.size, now);
+        let through = self.gate.counters.queued_bytes;
+        self.push(Entry { departure, through, packet });
+    }
+
+    #[inline]
+    fn take_lost(&mut self) -> Option<Packet> {
+        self.lost.take()
+    }
+
+    #[inline]
+    fn next_delivery(&self) -> Time {
+        self.next_delivery
+    }
+
+    #[inline]
+    fn upcoming(&self, ahead: u64) -> EndpointId {
+        self.entry(self.delivered + ahead).packet.to
+    }
+
+    #[inline(always)]
+    fn deliver(&mut self) -> Packet {
+        debug_assert!(self.delivered < self.queued, "nothing is on its way");
+        // Queue and law need not be told: they are brought up to date when they are next looked at, and until then
+        // the packet's entry stays where it is.
+        let Entry { through, packet, .. } = *self.entry(self.delivered);
+        self.delivered += 1;
+        self.delivered_through = through;
+        self.next_delivery = if self.delivered == self.queued {
+            Time::MAX
+        } else {
+            self.entry(self.delivered).departure + self.delay
+        };
+        packet
+    }
+
+    #[inline(always)]
+    fn advance(&mut self, now: Time) {
+        while let Some(at) = self.gate.law.poll_timeout()
+            && at <= now
+        {
+            self.settle(at);
+            let state = self.state();
+            self.gate.law.on_timeout(state, at);
+        }
+        self.settle(now);
+    }
+
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "limits are 32 bits wide")]
+    fn state(&self) -> QueueState {
+        let waiting = self.waiting();
+        if waiting <= self.device {
+            return QueueState::default();
+        }
+        // The bytes behind the last packet that the device holds.
+        let below = self.entry(self.sent + self.device - 1).through;
+        QueueState { packets: (waiting - self.device) as u32, bytes: self.gate.counters.queued_bytes - below }
+    }
+
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        self.gate.law.probe(out);
+    }
+
+    fn counters(&self) -> LinkCounters {
+        let sent_bytes = if self.sent > self.delivered {
+            self.entry(self.sent - 1).through
+        } else {
+            self.delivered_through
+        };
+        LinkCounters { queue: self.gate.counters, sent: self.sent, sent_bytes, held: self.waiting() }
+    }
+
+    fn inside(&self) -> u64 {
+        self.queued - self.delivered
+    }
+}

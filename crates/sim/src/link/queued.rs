@@ -1,0 +1,148 @@
+//! The link for disciplines that decide when a packet leaves, or in which order packets do.
+//!
+//! The discipline hands a packet down when a place in the device becomes free, which is when another has left; from
+//! there on its departure is known. So all that must be followed is the packets below the discipline, in a ring, and
+//! it is followed lazily: what happened since the last look is made up for before the next arrival.
+
+use std::collections::VecDeque;
+
+use aqmlab_aqm::{Ecn, Qdisc, QueueState};
+use aqmlab_tcp::Flags;
+use aqmlab_units::{Bytes, Time};
+
+use crate::link::{Link, LinkCounters, Wire};
+use crate::packet::{EndpointId, Packet};
+use crate::transmitter::Transmitter;
+
+/// One direction of a link under the discipline `Q`.
+#[derive(Debug)]
+pub(crate) struct Queued<Q> {
+    queue: Q,
+    wire: Wire,
+    transmitter: Transmitter,
+    /// The device's places, the one being sent included.
+    device: usize,
+    /// Packets that the discipline has handed down and that have not been delivered, with their departures.
+    below: VecDeque<(Time, Packet)>,
+    /// How many of them, from the front, have left.
+    gone: usize,
+    sent: u64,
+    sent_bytes: Bytes,
+    lost: Vec<Packet>,
+}
+
+impl<Q: Qdisc<Packet>> Queued<Q> {
+    pub(crate) fn new(queue: Q, wire: Wire) -> Queued<Q> {
+        Queued {
+            queue,
+            wire,
+            transmitter: Transmitter::new(wire.context.rate, wire.context.overhead),
+            device: 1 + wire.device_fifo as usize,
+            below: VecDeque::new(),
+            gone: 0,
+            sent: 0,
+            sent_bytes: Bytes::ZERO,
+            lost: Vec::new(),
+        }
+    }
+
+    /// The foremost packet that is still in the device leaves.
+    #[inline]
+    fn depart(&mut self) {
+        let (_, packet) = self.below[self.gone];
+        self.gone += 1;
+        self.sent += 1;
+        self.sent_bytes += packet.size();
+    }
+
+    /// The device takes what it has places for.
+    #[inline]
+    fn fill_device(&mut self, now: Time) {
+        while self.below.len() - self.gone < self.device && self.queue.state().packets > 0 {
+            let Some(departure) = self.queue.dequeue(now, &mut |packet| self.lost.push(packet)) else {
+                return;
+            };
+            let mut packet = departure.payload;
+            if departure.packet.ecn == Ecn::Ce {
+                packet.segment.flags |= Flags::CE;
+            }
+            self.below.push_back((self.transmitter.send(departure.packet.size, now), packet));
+        }
+    }
+}
+
+impl<Q: Qdisc<Packet>> Link for Queued<Q> {
+    #[inline]
+    fn arrive(&mut self, packet: Packet, now: Time) {
+        self.advance(now);
+        self.queue.enqueue(packet.seen_by_law(), packet, now, &mut |packet| self.lost.push(packet));
+        self.fill_device(now);
+    }
+
+    #[inline]
+    fn take_lost(&mut self) -> Option<Packet> {
+        self.lost.pop()
+    }
+
+    #[inline]
+    fn next_delivery(&self) -> Time {
+        self.below.front().map_or(Time::MAX, |&(departure, _)| departure + self.wire.delay)
+    }
+
+    #[inline]
+    fn upcoming(&self, ahead: u64) -> EndpointId {
+        let place = usize::try_from(ahead).expect("a few places ahead");
+        self.below.get(place).map_or(Packet::VACANT.to, |(_, packet)| packet.to)
+    }
+
+    #[inline]
+    fn deliver(&mut self) -> Packet {
+        if self.gone == 0 {
+            // Its leaving made room in the device: who comes next must be known from now on.
+            let (departure, _) = self.below[0];
+            self.advance(departure);
+        }
+        let (_, packet) = self.below.pop_front().expect("a packet was announced");
+        self.gone -= 1;
+        packet
+    }
+
+    #[inline]
+    fn advance(&mut self, now: Time) {
+        loop {
+            let departure = self.below.get(self.gone).map_or(Time::MAX, |&(departure, _)| departure);
+            let timer = self.queue.poll_timeout().unwrap_or(Time::MAX);
+            if departure.min(timer) > now {
+                return;
+            }
+            if departure <= timer {
+                self.depart();
+                self.fill_device(departure);
+            } else {
+                self.queue.on_timeout(timer);
+            }
+        }
+    }
+
+    fn state(&self) -> QueueState {
+        self.queue.state()
+    }
+
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        self.queue.probe(out);
+    }
+
+    fn counters(&self) -> LinkCounters {
+        let in_device = (self.below.len() - self.gone) as u64;
+        LinkCounters {
+            queue: self.queue.counters(),
+            sent: self.sent,
+            sent_bytes: self.sent_bytes,
+            held: u64::from(self.queue.state().packets) + in_device,
+        }
+    }
+
+    fn inside(&self) -> u64 {
+        u64::from(self.queue.state().packets) + self.below.len() as u64
+    }
+}

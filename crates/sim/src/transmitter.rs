@@ -1,0 +1,27 @@
+//! What puts packets on a wire, one after the other.
+
+use aqmlab_units::{BitRate, Bytes, Duration, Time};
+
+/// A network interface: busy until all it was given is sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Transmitter {
+    /// Nanoseconds per byte in units of 2^-20 ns: one multiplication instead of a division for each packet.
+    ns_per_byte: u64,
+    overhead: Bytes,
+    busy_until: Time,
+}
+
+impl Transmitter {
+    /// An idle interface that sends at `rate` and adds `overhead` to each IP packet.
+    pub(crate) fn new(rate: BitRate, overhead: Bytes) -> Transmitter {
+        Transmitter { ns_per_byte: rate.ns_per_byte(), overhead, busy_until: Time::ZERO }
+    }
+
+    /// Given a packet of `size` at `now`: when its last bit is sent.
+    #[inline(always)]
+    pub(crate) fn send(&mut self, size: Bytes, now: Time) -> Time {
+        let nanos = ((size + self.overhead).get() * self.ns_per_byte) >> 20;
+        self.busy_until = self.busy_until.max(now) + Duration::from_nanos(nanos);
+        self.busy_until
+    }
+}
