@@ -43,7 +43,7 @@ fn profiles() -> String {
 
 #[pyfunction]
 fn engine_version() -> &'static str {
-    env!("CARGO_PKG_VERSION")
+    concat!(env!("CARGO_PKG_VERSION"), "+", env!("ENGINE_SOURCES"))
 }
 
 /// A run under way. The lock serialises callers; a run is used by one thread at a time.

@@ -2,12 +2,12 @@
 //!
 //! ```text
 //!    client --(its round-trip time: the wheel)--> link queue --(a ring)-----------> server
-//!    client <--(a ring)-- link queue <--(the wheel)-- the host's interface <------ server
+//!    client <--(a ring)-- link queue <--(at once, or the wheel)-- its machine <--- server
 //! ```
 //!
 //! As in the testbed the whole of a connection's round-trip time is added to what its browser sends, before the link;
 //! the servers are next to the link, behind the network interfaces of a few machines. Packets on their way to the
-//! link are events in the wheel; those beyond it stand in the links' rings. Events of one instant happen in a fixed
+//! link are events in the wheel, but for those that leave an idle interface; those beyond it stand in the links' rings. Events of one instant happen in a fixed
 //! order: deliveries of direction 0, deliveries of direction 1, then the wheel's in the order in which they were
 //! pushed.
 
@@ -163,10 +163,7 @@ impl<L: Link> Engine<L> {
     fn handle(&mut self, event: Event) {
         match event {
             Event::AtLink { to, seq, ack, len, window, flags } => {
-                let packet = Packet { to, segment: Segment { seq, ack, len, window, flags } };
-                let from = to.peer();
-                self.links[from.direction()].arrive(packet, self.now);
-                self.forget_lost(from.direction());
+                self.reach_link(Packet { to, segment: Segment { seq, ack, len, window, flags } });
             }
             Event::Retransmit(id) => self.expire(id),
             Event::DelayedAcks => self.expire_delayed_acks(),
@@ -184,6 +181,14 @@ impl<L: Link> Engine<L> {
             Event::SampleQueues => self.sample_queues(),
             Event::ReadLinks => self.read_links(),
         }
+    }
+
+    /// A packet arrives at the link.
+    #[inline(always)]
+    fn reach_link(&mut self, packet: Packet) {
+        let direction = packet.to.peer().direction();
+        self.links[direction].arrive(packet, self.now);
+        self.forget_lost(direction);
     }
 
     /// What a link has dropped is on its way no more.
@@ -228,8 +233,9 @@ impl<L: Link> Engine<L> {
     /// Put on the network what an endpoint has to send.
     #[inline]
     fn transmit(&mut self, id: EndpointId) {
-        let cell = self.connections.endpoint_mut(id);
-        while let Some(segment) = cell.tcp.poll_transmit(self.now, &self.profile) {
+        loop {
+            let cell = self.connections.endpoint_mut(id);
+            let Some(segment) = cell.tcp.poll_transmit(self.now, &self.profile) else { break };
             cell.sent_packet();
             let packet = Packet { to: id.peer(), segment };
             let at_link = if id.is_server() {
@@ -237,8 +243,13 @@ impl<L: Link> Engine<L> {
             } else {
                 self.now + cell.delay()
             };
-            self.wheel.push(at_link, Event::at_link(packet));
+            if at_link == self.now {
+                self.reach_link(packet);
+            } else {
+                self.wheel.push(at_link, Event::at_link(packet));
+            }
         }
+        let cell = self.connections.endpoint(id);
         if let Some(deadline) = self.timers.delayed_ack(id, &cell.tcp, self.now) {
             self.wheel.push(deadline, Event::DelayedAcks);
         }

@@ -17,11 +17,12 @@ impl Transmitter {
         Transmitter { ns_per_byte: rate.ns_per_byte(), overhead, busy_until: Time::ZERO }
     }
 
-    /// Given a packet of `size` at `now`: when its last bit is sent.
+    /// Given a packet of `size` at `now`: when its first and when its last bit is sent.
     #[inline(always)]
-    pub(crate) fn send(&mut self, size: Bytes, now: Time) -> Time {
+    pub(crate) fn send(&mut self, size: Bytes, now: Time) -> (Time, Time) {
         let nanos = ((size + self.overhead).get() * self.ns_per_byte) >> 20;
-        self.busy_until = self.busy_until.max(now) + Duration::from_nanos(nanos);
-        self.busy_until
+        let first = self.busy_until.max(now);
+        self.busy_until = first + Duration::from_nanos(nanos);
+        (first, self.busy_until)
     }
 }

@@ -1,8 +1,10 @@
 //! The event queue: a single-level timing wheel with one far level.
 //!
 //! Events fall into buckets of 2^`shift` ns; a bucket is a linked list in a slab and a bitmap finds the next one that
-//! is not empty. When a bucket's turn comes its events are sorted by time. What lies beyond one turn of the wheel
-//! waits in one of 1024 far lists, one per turn, and is dealt into buckets when its turn begins.
+//! is not empty. When a bucket's turn comes its events are sorted by time. The wheel has two halves, the one being
+//! popped and the one after it. What lies beyond them waits in one of 1024 far lists, one for each half to come, and is
+//! dealt into buckets when the half before its own begins: before anything else is put into them, which keeps the order
+//! of pushing.
 //!
 //! The order is total: by time, and among equal times by the order in which they were pushed. (A first trial sorted a
 //! bucket unstably; packets of one flow changed places and caused thirty times the fast retransmits.)
@@ -11,9 +13,9 @@ use aqmlab_units::{Duration, Time};
 
 use crate::prefetch::prefetch;
 
-/// One turn of the wheel is 2^28 ns, 268 ms: longer than nearly every packet's way, shorter than most thinking.
-const LOG_TURN: u32 = 28;
-const FAR_TURNS: u64 = 1024;
+/// Half a turn of the wheel is 2^27 ns, 134 ms: longer than most packets' way, shorter than most thinking.
+const LOG_HALF: u32 = 27;
+const FAR_HALVES: u64 = 1024;
 const NIL: u32 = u32::MAX;
 
 /// A queue of events of type `E`, popped in the order of time.
@@ -21,8 +23,8 @@ const NIL: u32 = u32::MAX;
 pub(crate) struct Wheel<E> {
     /// log2 of a bucket's width in nanoseconds.
     shift: u32,
-    /// log2 of the number of buckets.
-    log_buckets: u32,
+    /// log2 of the number of buckets in half a turn.
+    log_half: u32,
     /// First node of each bucket's list, newest first.
     heads: Vec<u32>,
     /// One bit per bucket: its list is not empty.
@@ -53,14 +55,14 @@ struct Node<E> {
 impl<E: Copy> Wheel<E> {
     /// An empty wheel whose buckets are about `spacing` wide: a few times the mean gap between events.
     pub(crate) fn new(spacing: Duration) -> Wheel<E> {
-        let shift = spacing.as_nanos().max(1).ilog2().clamp(LOG_TURN - 20, LOG_TURN - 6);
-        let log_buckets = LOG_TURN - shift;
+        let shift = spacing.as_nanos().max(1).ilog2().clamp(LOG_HALF - 19, LOG_HALF - 6);
+        let log_half = LOG_HALF - shift;
         Wheel {
             shift,
-            log_buckets,
-            heads: vec![NIL; 1 << log_buckets],
-            occupied: vec![0; (1 << log_buckets) / 64],
-            far: vec![NIL; usize::try_from(FAR_TURNS).expect("a small number")],
+            log_half,
+            heads: vec![NIL; 2 << log_half],
+            occupied: vec![0; (2 << log_half) / 64],
+            far: vec![NIL; usize::try_from(FAR_HALVES).expect("a small number")],
             nodes: Vec::new(),
             free: NIL,
             bucket: 0,
@@ -75,12 +77,12 @@ impl<E: Copy> Wheel<E> {
     #[inline(always)]
     pub(crate) fn push(&mut self, time: Time, event: E) {
         let time = time.as_nanos();
+        // Before anything is decided: an event handed on to a function that is not inlined would go through memory.
+        let node = self.allocate(time, event);
         let bucket = time >> self.shift;
         if bucket <= self.bucket {
-            return self.push_current(time, event);
-        }
-        let node = self.allocate(time, event);
-        if bucket >> self.log_buckets == self.bucket >> self.log_buckets {
+            self.push_current(time, node);
+        } else if bucket >> self.log_half <= (self.bucket >> self.log_half) + 1 {
             self.link(bucket, node);
         } else {
             self.link_far(time, node);
@@ -158,8 +160,7 @@ impl<E: Copy> Wheel<E> {
     }
 
     /// An event for the bucket that is being popped: behind those of the same time.
-    fn push_current(&mut self, time: u64, event: E) {
-        let node = self.allocate(time, event);
+    fn push_current(&mut self, time: u64, node: u32) {
         let place = self.current.iter().position(|&(t, _)| t <= time).unwrap_or(self.current.len());
         self.current.insert(place, (time, node));
         self.next = self.current.last().map_or(time, |&(time, _)| time);
@@ -171,25 +172,33 @@ impl<E: Copy> Wheel<E> {
         self.next = u64::MAX;
         while self.near_len + self.far_len > 0 {
             let next = self.bucket + 1;
-            if self.slot(next) == 0 {
-                self.deal(next >> self.log_buckets);
+            let half = next >> self.log_half;
+            if half > self.bucket >> self.log_half {
+                self.deal(half + 1);
             }
-            if let Some(slot) = self.first_occupied(self.slot(next)) {
-                self.bucket = (next >> self.log_buckets << self.log_buckets) + slot as u64;
+            if self.near_len > 0
+                && let Some(slot) = self.first_occupied(self.slot(next))
+            {
+                self.bucket = next + (slot - self.slot(next)) as u64;
                 return self.gather(slot);
             }
-            // Nothing more in this turn: stand before the first bucket of the next one.
-            self.bucket = next | ((1 << self.log_buckets) - 1);
+            // Nothing more in this half: stand before the first bucket of the next one.
+            self.bucket = next | ((1 << self.log_half) - 1);
         }
     }
 
-    /// The first slot from `from` on whose list is not empty.
+    /// The first slot from `from` to the end of its half whose list is not empty.
+    #[inline]
     fn first_occupied(&self, from: usize) -> Option<usize> {
         let mut word = from / 64;
         let mut bits = self.occupied[word] & (u64::MAX << (from % 64));
+        let words_in_half = self.occupied.len() / 2;
         while bits == 0 {
             word += 1;
-            bits = *self.occupied.get(word)?;
+            if word.is_multiple_of(words_in_half) {
+                return None;
+            }
+            bits = self.occupied[word];
         }
         Some(word * 64 + bits.trailing_zeros() as usize)
     }
@@ -204,17 +213,19 @@ impl<E: Copy> Wheel<E> {
             node = next;
         }
         self.near_len -= self.current.len();
-        sort_descending(&mut self.current);
+        if self.current.len() > 1 {
+            sort_descending(&mut self.current);
+        }
         self.next = self.current.last().map_or(u64::MAX, |&(time, _)| time);
-        // The bucket after this one was filled long ago: ask for its events now.
+        // The events after these were put in long ago: ask for them now.
         if let Some(following) = self.first_occupied((slot + 1) & (self.heads.len() - 1)) {
             prefetch(&self.nodes, self.heads[following] as usize);
         }
     }
 
-    /// Deal the far list of turn `turn` into buckets; what belongs to a later turn of the far level stays.
-    fn deal(&mut self, turn: u64) {
-        let list = usize::try_from(turn % FAR_TURNS).expect("a small number");
+    /// Deal the far list of half `half` into buckets; what belongs to a later turn of the far level stays.
+    fn deal(&mut self, half: u64) {
+        let list = usize::try_from(half % FAR_HALVES).expect("a small number");
         let mut node = std::mem::replace(&mut self.far[list], NIL);
         // Lists are newest first: reverse, so that linking keeps the order of pushing.
         let mut oldest_first = NIL;
@@ -226,7 +237,7 @@ impl<E: Copy> Wheel<E> {
         while oldest_first != NIL {
             let Node { time, next, .. } = self.nodes[oldest_first as usize];
             self.far_len -= 1;
-            if time >> LOG_TURN == turn {
+            if time >> LOG_HALF == half {
                 self.link(time >> self.shift, oldest_first);
             } else {
                 self.link_far(time, oldest_first);
@@ -251,7 +262,7 @@ fn sort_descending(events: &mut [(u64, u32)]) {
 }
 
 fn far_list(time: u64) -> usize {
-    usize::try_from((time >> LOG_TURN) % FAR_TURNS).expect("a small number")
+    usize::try_from((time >> LOG_HALF) % FAR_HALVES).expect("a small number")
 }
 
 #[cfg(test)]

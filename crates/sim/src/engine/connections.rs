@@ -129,6 +129,14 @@ impl Connections {
         prefetch(&self.cells, id.index());
     }
 
+    /// Both ends of this client's connection will be looked at soon.
+    #[inline]
+    pub(super) fn prefetch_both(&self, client: EndpointId) {
+        prefetch(&self.browsers, client.connection());
+        prefetch(&self.cells, client.index());
+        prefetch(&self.cells, client.peer().index());
+    }
+
     #[inline]
     pub(super) fn endpoint(&self, id: EndpointId) -> &Cell {
         &self.cells[id.index()]

@@ -13,6 +13,9 @@ use aqmlab_units::{Duration, Time};
 use super::connections::Connections;
 use crate::packet::EndpointId;
 
+/// How many inspections ahead of its own a connection is asked for.
+const AHEAD: usize = 8;
+
 #[derive(Debug)]
 pub(super) struct Timers {
     period: Duration,
@@ -55,6 +58,9 @@ impl Timers {
             && at <= now
         {
             self.to_inspect.pop_front();
+            if let Some(&(_, ahead)) = self.to_inspect.get(AHEAD) {
+                connections.prefetch_both(ahead);
+            }
             if connections.is_open(client) {
                 self.to_inspect.push_back((now + self.period, client));
                 return Some((client, now + self.period));

@@ -66,7 +66,8 @@ impl<Q: Qdisc<Packet>> Queued<Q> {
             if departure.packet.ecn == Ecn::Ce {
                 packet.segment.flags |= Flags::CE;
             }
-            self.below.push_back((self.transmitter.send(departure.packet.size, now), packet));
+            let (_, departs) = self.transmitter.send(departure.packet.size, now);
+            self.below.push_back((departs, packet));
         }
     }
 }
