@@ -6,8 +6,9 @@ use aqmlab_units::Stream;
 
 use crate::discipline::Boxed;
 use crate::{
-    AredConfig, DecidesAt, Discipline, DroptailConfig, Limit, LinkContext, Parameter, ParameterError,
-    PiConfig, Qdisc, RedConfig, RemConfig, Settings, Visitor,
+    AredConfig, AvqConfig, BlueConfig, DecidesAt, Discipline, DroptailConfig, LdcConfig, Limit, LinkContext,
+    MimdRedConfig, Parameter, ParameterError, PiConfig, Qdisc, RedConfig, RedStarConfig, RemConfig, Settings,
+    ThresholdConfig, Visitor,
 };
 
 /// One discipline as the catalogue shows it.
@@ -95,6 +96,18 @@ disciplines! {
     Pi(PiConfig),
     /// Random exponential marking.
     Rem(RemConfig),
+    /// RED that marks beyond its upper threshold.
+    RedStar(RedStarConfig),
+    /// RED with a multiplicative adaptation of its probability.
+    MimdRed(MimdRedConfig),
+    /// BLUE.
+    Blue(BlueConfig),
+    /// The adaptive virtual queue.
+    Avq(AvqConfig),
+    /// Load/delay control.
+    Ldc(LdcConfig),
+    /// The threshold of ECN+.
+    Threshold(ThresholdConfig),
 }
 
 impl QueueConfig {

@@ -4,9 +4,9 @@
 //! drops and counts. A law is told the time and never asks for it, draws random numbers from the [`Stream`] it was
 //! built with, and can therefore be replayed exactly.
 //!
-//! The laws are [`Droptail`], [`Red`], [`Ared`], [`Pi`] and [`Rem`], each with a configuration whose fields tell their
-//! meaning, unit, default and source; [`catalogue`] lists them, and [`QueueConfig`] chooses one. None has a switch for
-//! ECN: a law *signals*, and what a signal does to a packet depends on whether its sender made it ECN-capable.
+//! Each law has a configuration whose fields tell their meaning, unit, default and source; [`catalogue`] lists them, and
+//! [`QueueConfig`] chooses one. None has a switch for ECN: a law *signals*, and what a signal does to a packet depends
+//! on whether its sender made it ECN-capable.
 //!
 //! ```
 //! use aqmlab_aqm::{Discipline, Ecn, Fifo, LinkContext, Packet, Pi, PiConfig, Qdisc};
@@ -28,6 +28,8 @@
 
 mod ared;
 mod average;
+mod avq;
+mod blue;
 mod catalogue;
 mod counters;
 mod curve;
@@ -36,18 +38,24 @@ mod droptail;
 mod fifo;
 mod gate;
 mod law;
+mod ldc;
 mod limit;
 mod link;
 mod measure;
+mod mimd_red;
 mod packet;
 mod parameter;
 mod pi;
 mod qdisc;
 mod red;
 mod red_options;
+mod red_star;
 mod rem;
+mod threshold;
 
 pub use ared::{Ared, AredConfig};
+pub use avq::{Avq, AvqConfig, AvqLoad};
+pub use blue::{Blue, BlueConfig, IdleDecrease};
 pub use catalogue::{Entry, QueueConfig, catalogue};
 pub use counters::{Admission, Counters};
 pub use discipline::{DecidesAt, Discipline, Settings, Visitor};
@@ -55,13 +63,17 @@ pub use droptail::{Droptail, DroptailConfig};
 pub use fifo::Fifo;
 pub use gate::Gate;
 pub use law::{Aqm, DecidesAtEnqueue, QueueState, Verdict};
+pub use ldc::{Ldc, LdcConfig, OutputRate};
 pub use limit::{Limit, ParseLimitError};
 pub use link::LinkContext;
 pub use measure::Mode;
+pub use mimd_red::{MimdRed, MimdRedConfig};
 pub use packet::{Ecn, Packet};
 pub use parameter::{Parameter, ParameterError};
 pub use pi::{Pi, PiConfig};
 pub use qdisc::{Departure, Qdisc};
 pub use red::{Red, RedConfig};
 pub use red_options::{ByteScaling, EcnPolicy, Spacing};
+pub use red_star::RedStarConfig;
 pub use rem::{Rem, RemConfig};
+pub use threshold::{Threshold, ThresholdConfig};

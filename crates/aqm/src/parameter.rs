@@ -80,6 +80,18 @@ macro_rules! parameters {
 }
 pub(crate) use parameters;
 
+/// The names of an option's values, as they are written in a configuration.
+macro_rules! display_names {
+    ($Option:ident { $($Variant:ident => $name:literal),+ }) => {
+        impl std::fmt::Display for $Option {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(match self { $($Option::$Variant => $name),+ })
+            }
+        }
+    };
+}
+pub(crate) use display_names;
+
 /// A value as it is written in a configuration.
 pub(crate) trait Shown {
     fn shown(&self) -> String;
@@ -115,6 +127,9 @@ shown_by_display!(
     Prob,
     Limit,
     crate::Mode,
+    crate::IdleDecrease,
+    crate::AvqLoad,
+    crate::OutputRate,
     crate::Spacing,
     crate::ByteScaling,
     crate::EcnPolicy

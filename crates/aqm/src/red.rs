@@ -130,6 +130,24 @@ impl Red {
         }
     }
 
+    /// Take the queue that an arriving packet finds into the average.
+    #[inline]
+    pub(crate) fn sample(&mut self, queue: QueueState, now: Time) -> f64 {
+        self.age(queue, now);
+        self.avg.sample(self.measure.queue(queue))
+    }
+
+    /// Judge an arriving packet; the average knows of it.
+    #[inline]
+    pub(crate) fn judge(&mut self, pkt: &Packet, queue: QueueState) -> Verdict {
+        let avg = self.avg.get();
+        if avg < self.min_th || queue.packets <= 1 {
+            self.count = None;
+            return Verdict::Pass;
+        }
+        if self.strikes(pkt, avg) { self.signal(avg) } else { Verdict::Pass }
+    }
+
     /// Is this packet signalled, when `avg` is above `min_th`?
     #[inline]
     fn strikes(&mut self, pkt: &Packet, avg: f64) -> bool {
@@ -172,13 +190,8 @@ impl DecidesAtEnqueue for Red {}
 impl Aqm for Red {
     #[inline]
     fn on_enqueue(&mut self, pkt: &Packet, queue: QueueState, now: Time) -> Verdict {
-        self.age(queue, now);
-        let avg = self.avg.sample(self.measure.queue(queue));
-        if avg < self.min_th || queue.packets <= 1 {
-            self.count = None;
-            return Verdict::Pass;
-        }
-        if self.strikes(pkt, avg) { self.signal(avg) } else { Verdict::Pass }
+        self.sample(queue, now);
+        self.judge(pkt, queue)
     }
 
     #[inline]

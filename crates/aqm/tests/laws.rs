@@ -3,10 +3,11 @@
 mod common;
 
 use aqmlab_aqm::{
-    Admission, Aqm, Ared, AredConfig, DecidesAtEnqueue, Discipline, Ecn, EcnPolicy, Gate, Limit, LinkContext,
-    Pi, PiConfig, Qdisc, QueueConfig, QueueState, Red, RedConfig, Rem, RemConfig, Verdict, Visitor,
+    Admission, Aqm, Ared, AredConfig, AvqConfig, BlueConfig, DecidesAtEnqueue, Discipline, Ecn, EcnPolicy,
+    Gate, LdcConfig, Limit, LinkContext, MimdRedConfig, Pi, PiConfig, Qdisc, QueueConfig, QueueState, Red,
+    RedConfig, RedStarConfig, Rem, RemConfig, Verdict, Visitor,
 };
-use aqmlab_units::{BitRate, Bytes, Prob, Stream, Time};
+use aqmlab_units::{BitRate, Bytes, Duration, Prob, Stream, Time};
 use common::{link, packet, rng, walk};
 
 /// The value that `law` shows under `name`.
@@ -24,9 +25,28 @@ fn probed(law: &impl Aqm, name: &str) -> f64 {
 fn eager() -> Vec<QueueConfig> {
     let red = RedConfig { min_th: 2.0, max_th: 10.0, w_q: 0.2, ..RedConfig::default() };
     let ared = AredConfig { min_th: Some(2.0), max_th: Some(10.0), w_q: Some(0.2), ..AredConfig::default() };
+    let red_star = RedStarConfig { min_th: 2.0, max_th: 10.0, w_q: 0.2, ..RedStarConfig::default() };
+    let mimd_red = MimdRedConfig {
+        min_th: 2.0,
+        max_th: 10.0,
+        w_q: 0.2,
+        ecn_policy: EcnPolicy::Mark,
+        ..MimdRedConfig::default()
+    };
+    let blue = BlueConfig {
+        d1: Prob::clamped(0.1),
+        freeze_time: Duration::from_millis(5),
+        level: Some(Limit::Packets(10)),
+        ..BlueConfig::default()
+    };
     vec![
         QueueConfig::Red(red),
         QueueConfig::Ared(ared),
+        QueueConfig::RedStar(red_star),
+        QueueConfig::MimdRed(mimd_red),
+        QueueConfig::Blue(blue),
+        QueueConfig::Avq(AvqConfig { buffer: 0.1, ..AvqConfig::default() }),
+        QueueConfig::Ldc(LdcConfig { w_q: 0.5, ..LdcConfig::default() }),
         QueueConfig::Pi(PiConfig { q_ref: 2.0, a: 0.02, b: 0.01, ..PiConfig::default() }),
         QueueConfig::Rem(RemConfig { q_ref: 2.0, gamma: 1.0, ..RemConfig::default() }),
     ]

@@ -23,6 +23,13 @@ pub(crate) struct Seen {
 
 pub(crate) trait Oracle {
     fn arrive(&mut self, size: f64, seen: Seen, now: f64) -> Verdict;
+    /// The most that may wait.
+    fn limit(&self) -> Limit {
+        Limit::Packets(u32::MAX)
+    }
+    /// There was no room for the packet that `arrive` has just let through.
+    fn overflow(&mut self, _size: f64, _now: f64) {}
+    fn leave(&mut self, _size: f64) {}
     fn empty(&mut self, _now: f64) {}
     /// The seconds between two ticks.
     fn period(&self) -> Option<f64> {
@@ -79,7 +86,7 @@ pub(crate) fn compare(
     mut oracle: impl Oracle,
     traffic: &[Operation],
 ) -> Result<(), TestCaseError> {
-    let mut fifo = Fifo::new(law, Limit::Packets(u32::MAX));
+    let mut fifo = Fifo::new(law, oracle.limit());
     let mut sizes: VecDeque<u64> = VecDeque::new();
     let mut micros = 0_u64;
     let mut ticks = 0_u32;
@@ -101,11 +108,15 @@ pub(crate) fn compare(
             Operation::Arrive { size, ecn, .. } => {
                 let verdict = oracle.arrive(size as f64, seen(&sizes), now.as_secs_f64());
                 let expected = match verdict {
-                    Verdict::Pass => Admission::Queued,
-                    Verdict::Mark if ecn == Ecn::Ect0 => Admission::Marked,
-                    Verdict::Mark => Admission::DroppedEarly,
                     Verdict::Drop => Admission::DroppedForced,
+                    Verdict::Mark if ecn == Ecn::NotEct => Admission::DroppedEarly,
+                    _ if is_full(oracle.limit(), seen(&sizes), size as f64) => Admission::DroppedByLimit,
+                    Verdict::Mark => Admission::Marked,
+                    Verdict::Pass => Admission::Queued,
                 };
+                if expected == Admission::DroppedByLimit {
+                    oracle.overflow(size as f64, now.as_secs_f64());
+                }
                 if expected.is_queued() {
                     sizes.push_back(size);
                 }
@@ -116,6 +127,9 @@ pub(crate) fn compare(
             Operation::Leave { .. } => {
                 let left = fifo.dequeue(now, &mut drop).map(|departure| departure.packet.size.get());
                 prop_assert_eq!(left, sizes.pop_front());
+                if let Some(size) = left {
+                    oracle.leave(size as f64);
+                }
                 if left.is_some() && sizes.is_empty() {
                     oracle.empty(now.as_secs_f64());
                 }
@@ -133,6 +147,13 @@ pub(crate) fn compare(
         shown?;
     }
     Ok(())
+}
+
+fn is_full(limit: Limit, seen: Seen, size: f64) -> bool {
+    match limit {
+        Limit::Packets(most) => seen.packets + 1.0 > f64::from(most),
+        Limit::Bytes(most) => seen.bytes + size > most.as_f64(),
+    }
 }
 
 fn seen(sizes: &VecDeque<u64>) -> Seen {

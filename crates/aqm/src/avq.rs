@@ -1,0 +1,156 @@
+//! AVQ, the adaptive virtual queue: a queue on paper, with a slower link that is tuned to the load.
+//!
+//! Every arrival is also put into a virtual queue that a link of the virtual capacity serves; what does not fit there
+//! is signalled. The virtual capacity falls with what arrives and rises with what is wanted, so that arrivals settle
+//! at the share `gamma` of the link.
+//!
+//! Source: Kunniyur and Srikant, "Analysis and design of an adaptive virtual queue (AVQ) algorithm for active queue
+//! management", SIGCOMM 2001, section 2 and the algorithm of section 5.
+//!
+//! Differs from ns-2 (`vq.cc`): bytes are counted on the wire, each frame's overhead included; the virtual capacity is
+//! clipped to C before a packet is taken from it, as in the paper, where ns-2 clips after. When ns-2 drops a packet it
+//! leaves it out of the load: see [`AvqLoad`].
+
+use aqmlab_units::{Bytes, Duration, Prob, Time};
+
+use crate::parameter::{check, check_gain, check_queue, display_names, parameters};
+use crate::{
+    Aqm, DecidesAt, DecidesAtEnqueue, Discipline, Limit, LinkContext, Packet, ParameterError, QueueState,
+    Verdict, Visitor,
+};
+
+parameters! {
+    /// AVQ's parameters.
+    pub struct AvqConfig {
+        /// How fast the virtual capacity follows the load.
+        alpha: f64 = 0.15, unit "1/s", source "Kunniyur & Srikant 2001; ns-2";
+        /// The utilisation of the link to aim at.
+        gamma: Prob = Prob::clamped(0.98), unit "1", source "Kunniyur & Srikant 2001; ns-2";
+        /// The room of the virtual queue as a multiple of the limit.
+        buffer: f64 = 1.0, unit "1", source "Kunniyur & Srikant 2001; ns-2";
+        /// The virtual capacity at the start, as a share of the link's.
+        initial: Prob = Prob::clamped(0.8), unit "1", source "ns-2";
+        /// Which arrivals lower the virtual capacity: `offered` or `accepted`.
+        load: AvqLoad = AvqLoad::Offered, unit "name", source "Kunniyur & Srikant 2001";
+        /// The packet size with which the limit is converted to bytes on the wire.
+        mean_packet: Bytes = Bytes::new(500), unit "bytes", source "Le et al. 2004: a little over 500 B; ns-2 has 1000 B";
+        /// The most that may wait, in the queue and by default in the virtual one.
+        limit: Limit = Limit::Packets(240), unit "packets or bytes", source "ours: as drop-tail, Le et al. 2004, the baseline";
+    }
+}
+
+/// Which arrivals the virtual capacity answers to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+pub enum AvqLoad {
+    /// All: what is offered settles at the share `gamma` of the link, and drops come off that.
+    Offered,
+    /// Those that the law lets in: a signalled packet that cannot be marked does not count. ns-2 when it drops.
+    Accepted,
+}
+display_names!(AvqLoad { Offered => "offered", Accepted => "accepted" });
+
+impl Discipline for AvqConfig {
+    const NAME: &'static str = "avq";
+    const FAMILY: &'static str = "virtual queue";
+    const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
+    const SUMMARY: &'static str =
+        "Signals what overflows a virtual queue whose capacity adapts until the link is used as wanted";
+    const PAGE: &'static str = include_str!("../pages/avq.md");
+
+    fn resolve(&self, _link: &LinkContext) -> Result<AvqConfig, ParameterError> {
+        check_gain("alpha", self.alpha)?;
+        check(self.gamma > Prob::ZERO, "gamma", "above 0", self.gamma)?;
+        check_gain("buffer", self.buffer)?;
+        check_queue(self.mean_packet, self.limit)?;
+        Ok(self.clone())
+    }
+
+    fn visit<V: Visitor>(&self, link: &LinkContext, visitor: V) -> V::Output {
+        visitor.law(self.limit, |_| Avq::new(self, link))
+    }
+}
+
+/// The AVQ law. It draws no random numbers.
+#[derive(Clone, Debug)]
+pub struct Avq {
+    alpha: f64,
+    gamma: f64,
+    load: AvqLoad,
+    overhead: Bytes,
+    /// C, the link's capacity in bytes per second, on the wire.
+    c: f64,
+    /// B, the room of the virtual queue in bytes on the wire.
+    b: f64,
+    /// The bytes in the virtual queue.
+    vq: f64,
+    /// C~, the virtual capacity, in bytes per second.
+    c_tilde: f64,
+    /// The last arrival.
+    s: Time,
+    /// The time since then that the virtual capacity has not been credited with.
+    uncredited: Duration,
+}
+
+impl Avq {
+    /// A law that has seen no packet so far. `config` has passed [`AvqConfig::resolve`].
+    pub fn new(config: &AvqConfig, link: &LinkContext) -> Avq {
+        let frames = match config.limit {
+            Limit::Packets(packets) => f64::from(packets),
+            Limit::Bytes(bytes) => bytes.as_f64() / config.mean_packet.as_f64(),
+        };
+        let c = link.rate.packets_per_sec(Bytes::new(1));
+        Avq {
+            alpha: config.alpha,
+            gamma: config.gamma.get(),
+            load: config.load,
+            overhead: link.overhead,
+            c,
+            b: config.buffer * frames * (config.mean_packet + link.overhead).as_f64(),
+            vq: 0.0,
+            c_tilde: config.initial.get() * c,
+            s: Time::ZERO,
+            uncredited: Duration::ZERO,
+        }
+    }
+
+    /// Put a packet that arrives `dt` after the one before into the virtual queue. Was there room?
+    fn fits(&mut self, bytes: f64, dt: Duration) -> bool {
+        // VQ = max(0, VQ - C~ (t - s)), then VQ + b if that is at most B
+        self.vq = (self.vq - self.c_tilde * dt.as_secs_f64()).max(0.0);
+        let fits = self.vq + bytes <= self.b;
+        if fits {
+            self.vq += bytes;
+        }
+        fits
+    }
+
+    fn adapt(&mut self, bytes: f64) {
+        let dt = std::mem::take(&mut self.uncredited).as_secs_f64();
+        // C~ = max(0, min(C, C~ + alpha gamma C (t - s)) - alpha b)
+        let credited = (self.c_tilde + self.alpha * self.gamma * self.c * dt).min(self.c);
+        self.c_tilde = (credited - self.alpha * bytes).max(0.0);
+    }
+}
+
+impl DecidesAtEnqueue for Avq {}
+
+impl Aqm for Avq {
+    #[inline]
+    fn on_enqueue(&mut self, pkt: &Packet, _queue: QueueState, now: Time) -> Verdict {
+        let dt = now - self.s;
+        self.s = now;
+        self.uncredited = self.uncredited + dt;
+        let bytes = (pkt.size + self.overhead).as_f64();
+        let fits = self.fits(bytes, dt);
+        if self.load == AvqLoad::Offered || fits || pkt.ecn.is_capable() {
+            self.adapt(bytes);
+        }
+        if fits { Verdict::Pass } else { Verdict::Mark }
+    }
+
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        out("vq", self.vq);
+        out("c_tilde", self.c_tilde);
+    }
+}

@@ -1,0 +1,174 @@
+//! BLUE: a probability that rises when the queue overflows and falls when the link is idle.
+//!
+//! Each arriving packet is signalled with p. An overflow raises p by `d1`, an empty queue lowers it by `d2`, and after
+//! either p is frozen for `freeze_time`; the length of the queue plays no part.
+//!
+//! Source: Feng, Kandlur, Saha and Shin, "BLUE: a new class of active queue management algorithms", University of
+//! Michigan CSE-TR-387-99, 1999, section 3.1; the same in IEEE/ACM Transactions on Networking 10(4), 2002.
+//!
+//! Differs from the paper, whose idle event has no duration: while the queue stays empty p is lowered once every
+//! `freeze_time`, or, by option, once an idle period as in ALTQ (`altq_blue.c`); see [`IdleDecrease`]. The lowering of
+//! an idle period is worked out by the arrival that ends it, since p matters to nobody before. As in both, lowering a p
+//! that is zero freezes it too. ALTQ also drops a random packet of a full queue and forgets p after an idle second.
+
+use aqmlab_units::{Duration, Prob, Stream, Time};
+
+use crate::law::strikes;
+use crate::parameter::{check, check_limit, display_names, parameters};
+use crate::{
+    Aqm, DecidesAt, DecidesAtEnqueue, Discipline, Limit, LinkContext, Packet, ParameterError, QueueState,
+    Verdict, Visitor,
+};
+
+parameters! {
+    /// BLUE's parameters. The limit matters as in drop-tail: overflow is what the law learns from.
+    pub struct BlueConfig {
+        /// What one overflow adds to p; well above `d2`, since loss asks for more haste than idleness.
+        d1: Prob = Prob::clamped(0.0025), unit "1", source "Feng's ns code, as ported to ns-3";
+        /// What one idle event takes from p.
+        d2: Prob = Prob::clamped(0.00025), unit "1", source "Feng's ns code, as ported to ns-3";
+        /// The least time between two changes of p.
+        freeze_time: Duration = Duration::from_millis(100), unit "time", source "Feng's ns code, as ported to ns-3; Kwon & Fahmy 2002";
+        /// How often p falls in one idle period: `while_idle` or `once`.
+        idle_decrease: IdleDecrease = IdleDecrease::WhileIdle, unit "name", source "Feng et al. 1999: when the link is idle";
+        /// A queue above this counts as an overflow; automatic: the limit, so that only an overflow does.
+        level: Option<Limit> = None, unit "packets or bytes", source "Feng et al. 1999: overflow, or a level L";
+        /// The most that may wait.
+        limit: Limit = Limit::Packets(240), unit "packets or bytes", source "ours: as drop-tail, Le et al. 2004, the baseline";
+    }
+}
+
+/// How often BLUE lowers p in one idle period.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+pub enum IdleDecrease {
+    /// When it begins, or as soon as p is not frozen, and once every `freeze_time` as long as it lasts.
+    WhileIdle,
+    /// Once, by the arrival that ends it, unless p is frozen. ALTQ.
+    Once,
+}
+display_names!(IdleDecrease { WhileIdle => "while_idle", Once => "once" });
+
+impl Discipline for BlueConfig {
+    const NAME: &'static str = "blue";
+    const FAMILY: &'static str = "BLUE";
+    const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
+    const SUMMARY: &'static str =
+        "Signals with a probability that overflows raise and idleness lowers, whatever the queue's length";
+    const PAGE: &'static str = include_str!("../pages/blue.md");
+
+    fn resolve(&self, _link: &LinkContext) -> Result<BlueConfig, ParameterError> {
+        check(self.d1 > Prob::ZERO, "d1", "above 0", self.d1)?;
+        check(self.d2 > Prob::ZERO, "d2", "above 0", self.d2)?;
+        let freezes = Duration::ZERO < self.freeze_time && self.freeze_time <= Duration::from_secs(3600);
+        check(freezes, "freeze_time", "above 0 s and at most 3600 s", self.freeze_time)?;
+        check_limit(self.limit)?;
+        Ok(BlueConfig { level: Some(self.level()), ..self.clone() })
+    }
+
+    fn visit<V: Visitor>(&self, _link: &LinkContext, visitor: V) -> V::Output {
+        visitor.law(self.limit, |rng| Blue::new(self, rng))
+    }
+}
+
+impl BlueConfig {
+    fn level(&self) -> Limit {
+        self.level.unwrap_or(self.limit)
+    }
+}
+
+/// The BLUE law.
+#[derive(Clone, Debug)]
+pub struct Blue {
+    d1: f64,
+    d2: f64,
+    freeze_time: Duration,
+    idle_decrease: IdleDecrease,
+    level: Limit,
+    rng: Stream,
+    /// The probability of a signal.
+    p: f64,
+    /// `last_update` + `freeze_time`: when p may change again.
+    frozen_until: Time,
+    /// While the queue is empty: since when.
+    idle_since: Time,
+}
+
+impl Blue {
+    /// A law that has seen an empty queue so far. `config` has passed [`BlueConfig::resolve`].
+    pub fn new(config: &BlueConfig, rng: Stream) -> Blue {
+        Blue {
+            d1: config.d1.get(),
+            d2: config.d2.get(),
+            freeze_time: config.freeze_time,
+            idle_decrease: config.idle_decrease,
+            level: config.level(),
+            rng,
+            p: 0.0,
+            frozen_until: Time::ZERO,
+            idle_since: Time::ZERO,
+        }
+    }
+
+    /// The queue overflowed, or as good as that.
+    fn raise(&mut self, now: Time) {
+        if now >= self.frozen_until {
+            // p = p + d1
+            self.p = (self.p + self.d1).min(1.0);
+            self.frozen_until = now + self.freeze_time;
+        }
+    }
+
+    /// The queue has been empty from `idle_since` to `now`.
+    fn lower(&mut self, now: Time) {
+        let first = self.idle_since.max(self.frozen_until);
+        if now < first {
+            return;
+        }
+        let (events, last) = match self.idle_decrease {
+            IdleDecrease::WhileIdle => {
+                let more = (now - first).as_nanos() / self.freeze_time.as_nanos();
+                (1 + more, first + self.freeze_time * more)
+            }
+            IdleDecrease::Once => (1, now),
+        };
+        // p = p - d2, at each event
+        self.p = (self.p - self.d2 * events as f64).max(0.0);
+        self.frozen_until = last + self.freeze_time;
+    }
+
+    fn is_above_level(&self, queue: QueueState) -> bool {
+        match self.level {
+            Limit::Packets(level) => queue.packets > level,
+            Limit::Bytes(level) => queue.bytes > level,
+        }
+    }
+}
+
+impl DecidesAtEnqueue for Blue {}
+
+impl Aqm for Blue {
+    #[inline]
+    fn on_enqueue(&mut self, _pkt: &Packet, queue: QueueState, now: Time) -> Verdict {
+        if queue.packets == 0 {
+            self.lower(now);
+        }
+        if self.is_above_level(queue) {
+            self.raise(now);
+        }
+        if strikes(self.p, 1.0, &mut self.rng) { Verdict::Mark } else { Verdict::Pass }
+    }
+
+    fn on_overflow(&mut self, _pkt: &Packet, _queue: QueueState, now: Time) {
+        self.raise(now);
+    }
+
+    #[inline]
+    fn on_empty(&mut self, now: Time) {
+        self.idle_since = now;
+    }
+
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        out("p", self.p);
+    }
+}

@@ -1,0 +1,82 @@
+//! The threshold of ECN+: above a queue length every packet that can be marked is marked.
+//!
+//! It looks at the instantaneous queue, has neither average nor chance, and never drops: what cannot be marked passes
+//! until the queue is full.
+//!
+//! Source: Kuzmanovic, "The power of explicit congestion notification", SIGCOMM 2005, section 5.1.
+//!
+//! Differs from nothing that the paper says. It leaves open what the threshold was, whether a queue that stands at it
+//! exceeds it (here it does not), and what befalls a packet that cannot be marked.
+
+use aqmlab_units::{Bytes, Duration, Time};
+
+use crate::parameter::{check, check_packets, check_queue, parameters};
+use crate::{
+    Aqm, DecidesAt, DecidesAtEnqueue, Discipline, Limit, LinkContext, Packet, ParameterError, QueueState,
+    Verdict, Visitor,
+};
+
+parameters! {
+    /// The threshold's parameters. The limit matters as in drop-tail: only it drops.
+    pub struct ThresholdConfig {
+        /// The queueing delay at the automatic threshold.
+        target_delay: Duration = Duration::from_millis(5), unit "time", source "Kuzmanovic 2005, section 5.2.2: typically targeted";
+        /// The queue length above which packets are marked; automatic: `target_delay` C with C in packets/s.
+        threshold: Option<f64> = None, unit "packets", source "ours: from the delay that the paper names";
+        /// The packet size that counts as one packet in C.
+        mean_packet: Bytes = Bytes::new(500), unit "bytes", source "Le et al. 2004: a little over 500 B";
+        /// The most that may wait.
+        limit: Limit = Limit::Packets(240), unit "packets or bytes", source "ours: as drop-tail, Le et al. 2004, the baseline";
+    }
+}
+
+impl Discipline for ThresholdConfig {
+    const NAME: &'static str = "threshold";
+    const FAMILY: &'static str = "threshold";
+    const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
+    const SUMMARY: &'static str = "Marks all that can be marked while the queue is above a threshold";
+    const PAGE: &'static str = include_str!("../pages/threshold.md");
+
+    fn resolve(&self, link: &LinkContext) -> Result<ThresholdConfig, ParameterError> {
+        check_queue(self.mean_packet, self.limit)?;
+        let delay = self.target_delay;
+        check(delay <= Duration::from_secs(60), "target_delay", "at most 60 s", delay)?;
+        let threshold = self.threshold(link);
+        check_packets("threshold", threshold)?;
+        Ok(ThresholdConfig { threshold: Some(threshold), ..self.clone() })
+    }
+
+    fn visit<V: Visitor>(&self, link: &LinkContext, visitor: V) -> V::Output {
+        visitor.law(self.limit, |_| Threshold::new(self, link))
+    }
+}
+
+impl ThresholdConfig {
+    fn threshold(&self, link: &LinkContext) -> f64 {
+        let c = link.packets_per_sec(self.mean_packet);
+        self.threshold.unwrap_or_else(|| self.target_delay.as_secs_f64() * c)
+    }
+}
+
+/// The threshold law.
+#[derive(Clone, Copy, Debug)]
+pub struct Threshold {
+    threshold: f64,
+}
+
+impl Threshold {
+    /// `config` has passed [`ThresholdConfig::resolve`].
+    pub fn new(config: &ThresholdConfig, link: &LinkContext) -> Threshold {
+        Threshold { threshold: config.threshold(link) }
+    }
+}
+
+impl DecidesAtEnqueue for Threshold {}
+
+impl Aqm for Threshold {
+    #[inline]
+    fn on_enqueue(&mut self, pkt: &Packet, queue: QueueState, _now: Time) -> Verdict {
+        let exceeds = f64::from(queue.packets) > self.threshold;
+        if exceeds && pkt.ecn.is_capable() { Verdict::Mark } else { Verdict::Pass }
+    }
+}

@@ -1,0 +1,194 @@
+//! MIMD RED: Feng, Kandlur, Saha and Shin (INFOCOM 1999), and what it promises.
+
+use aqmlab_aqm::{
+    Aqm, ByteScaling, Discipline, Ecn, EcnPolicy, MimdRed, MimdRedConfig, Mode, QueueState, RedConfig,
+    Spacing, Verdict,
+};
+use aqmlab_units::{Bytes, Prob, Stream, Time};
+use proptest::prelude::*;
+
+use crate::common::{packet, rng};
+use crate::oracle::{Oracle, Seen, compare, link, red, traffic};
+use crate::probed;
+
+/// The paper's rule around RED's transcription: the new average is worked out here first.
+struct Transcription {
+    red: red::Red,
+    config: MimdRedConfig,
+    status: &'static str,
+}
+
+impl Transcription {
+    fn new(config: &MimdRedConfig, rng: Stream) -> Transcription {
+        let red = RedConfig {
+            min_th: config.min_th,
+            max_th: config.max_th,
+            w_q: config.w_q,
+            max_p: config.max_p,
+            gentle: config.gentle,
+            spacing: config.spacing,
+            ecn_policy: config.ecn_policy,
+            mode: config.mode,
+            byte_scaling: config.byte_scaling,
+            mean_packet: config.mean_packet,
+            limit: config.limit,
+        };
+        Transcription { red: red::Red::new(&red, rng), config: config.clone(), status: "below" }
+    }
+}
+
+impl Oracle for Transcription {
+    fn arrive(&mut self, size: f64, seen: Seen, now: f64) -> Verdict {
+        let MimdRedConfig { min_th, max_th, w_q, alpha, beta, .. } = self.config;
+        let q = match self.config.mode {
+            Mode::Packet => seen.packets,
+            Mode::Byte => seen.bytes / self.config.mean_packet.as_f64(),
+        };
+        self.red.age(now);
+        let avg = (1.0 - w_q) * self.red.avg + w_q * q;
+        let status = if min_th < avg && avg < max_th {
+            "between"
+        } else if avg < min_th {
+            "below"
+        } else if avg > max_th {
+            "above"
+        } else {
+            self.status
+        };
+        if status != self.status {
+            self.status = status;
+            if status == "below" {
+                self.red.max_p /= alpha;
+            }
+            if status == "above" {
+                self.red.max_p *= beta;
+            }
+            if self.red.max_p > 1.0 {
+                self.red.max_p = 1.0;
+            }
+        }
+        self.red.arrive(size, seen, now)
+    }
+
+    fn empty(&mut self, now: f64) {
+        self.red.empty(now);
+    }
+
+    fn variables(&self) -> Vec<(&'static str, f64)> {
+        let mut variables = self.red.variables();
+        variables.push(("max_p", self.red.max_p));
+        variables
+    }
+}
+
+fn mimd_red() -> impl Strategy<Value = MimdRedConfig> {
+    let thresholds = (0.5..8.0, 0.5..6.0, 0.05..1.0, 0.01..0.9, any::<bool>());
+    let spacing = prop_oneof![
+        Just(Spacing::Uniform),
+        Just(Spacing::Wait),
+        Just(Spacing::Altq),
+        Just(Spacing::Geometric)
+    ];
+    let policy =
+        prop_oneof![Just(EcnPolicy::DropAboveMax), Just(EcnPolicy::MarkInGentle), Just(EcnPolicy::Mark)];
+    let scaling = prop_oneof![Just(ByteScaling::BeforeSpacing), Just(ByteScaling::AfterSpacing)];
+    let mode = prop_oneof![Just(Mode::Packet), Just(Mode::Byte)];
+    let factors = (1.1..5.0, 1.1..5.0);
+    (factors, thresholds, spacing, policy, scaling, mode, 300_u64..1000).prop_map(
+        |(
+            (alpha, beta),
+            (min_th, width, w_q, max_p, gentle),
+            spacing,
+            ecn_policy,
+            byte_scaling,
+            mode,
+            mean,
+        )| MimdRedConfig {
+            alpha,
+            beta,
+            min_th,
+            max_th: min_th + width,
+            w_q,
+            max_p: Prob::clamped(max_p),
+            gentle,
+            spacing,
+            ecn_policy,
+            mode,
+            byte_scaling,
+            mean_packet: Bytes::new(mean),
+            ..MimdRedConfig::default()
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn mimd_red_decides_as_its_paper_does(config in mimd_red(), seed: u64, traffic in traffic()) {
+        let config = config.resolve(&link())?;
+        let rng = Stream::named(seed, "queue");
+        compare(MimdRed::new(&config, &link(), rng.clone()), Transcription::new(&config, rng), &traffic)?;
+    }
+}
+
+/// `max_p` after each arrival of a sequence that finds these queues, when the average is the last sample.
+fn adapted(queues: &[u32]) -> Vec<f64> {
+    let config = MimdRedConfig { w_q: 1.0, ..MimdRedConfig::default() };
+    let mut law = MimdRed::new(&config, &link(), rng());
+    queues
+        .iter()
+        .map(|&packets| {
+            let queue = QueueState { packets, bytes: Bytes::new(500 * u64::from(packets)) };
+            law.on_enqueue(&packet(500, Ecn::Ect0), queue, Time::ZERO);
+            probed(&law, "max_p")
+        })
+        .collect()
+}
+
+fn assert_close(found: &[f64], expected: &[f64]) {
+    assert_eq!(found.len(), expected.len());
+    let close = found.iter().zip(expected).all(|(found, expected)| (found / expected - 1.0).abs() < 1e-12);
+    assert!(close, "{found:?} is not {expected:?}");
+}
+
+#[test]
+fn max_p_changes_once_whenever_the_average_leaves_the_band_and_not_while_it_stays_outside() {
+    assert_close(
+        &adapted(&[3, 10, 20, 25, 16, 10, 16, 10, 4, 4, 10, 4, 20, 3]),
+        &[
+            0.1,
+            0.1,
+            0.2,
+            0.2,
+            0.2,
+            0.2,
+            0.4,
+            0.4,
+            0.4 / 3.0,
+            0.4 / 3.0,
+            0.4 / 3.0,
+            0.4 / 9.0,
+            0.8 / 9.0,
+            0.8 / 27.0,
+        ],
+    );
+}
+
+#[test]
+fn an_average_on_a_threshold_is_neither_inside_nor_outside() {
+    assert_close(
+        &adapted(&[15, 20, 15, 20, 5, 4, 5, 4]),
+        &[0.1, 0.2, 0.2, 0.2, 0.2, 0.2 / 3.0, 0.2 / 3.0, 0.2 / 3.0],
+    );
+}
+
+#[test]
+fn max_p_stays_a_probability_and_comes_back_from_any_depth() {
+    let swing = |outside: u32, times: usize| [10, outside].repeat(times);
+    let up = adapted(&swing(20, 10));
+    assert_eq!(up.last(), Some(&1.0));
+    let deep = adapted(&swing(1, 2000));
+    assert!(deep.iter().all(|max_p| *max_p > 0.0));
+    let mut there_and_back = swing(1, 2000);
+    there_and_back.extend(swing(20, 2000));
+    assert_eq!(adapted(&there_and_back).last(), Some(&1.0));
+}

@@ -1,0 +1,121 @@
+//! RED*: Kuzmanovic (2005), and what it promises.
+
+use aqmlab_aqm::{
+    Admission, ByteScaling, DecidesAtEnqueue, Discipline, Ecn, EcnPolicy, Gate, Limit, Mode, Qdisc,
+    RedConfig, RedStarConfig, Spacing, Visitor,
+};
+use aqmlab_units::{Bytes, Prob, Stream};
+use proptest::prelude::*;
+
+use crate::common::{rng, walk};
+use crate::oracle::{Operation, compare, link, red, traffic};
+
+/// RED's transcription, marking always.
+fn transcription(config: &RedStarConfig, rng: Stream) -> red::Red {
+    let red = RedConfig {
+        min_th: config.min_th,
+        max_th: config.max_th,
+        w_q: config.w_q,
+        max_p: config.max_p,
+        gentle: config.gentle,
+        spacing: config.spacing,
+        ecn_policy: EcnPolicy::Mark,
+        mode: config.mode,
+        byte_scaling: config.byte_scaling,
+        mean_packet: config.mean_packet,
+        limit: config.limit,
+    };
+    red::Red::new(&red, rng)
+}
+
+/// Compares the law, which has no type of its own, with the transcription.
+struct Compare<'a> {
+    config: &'a RedStarConfig,
+    rng: Stream,
+    traffic: &'a [Operation],
+}
+
+impl Visitor for Compare<'_> {
+    type Payload = ();
+    type Output = Result<(), TestCaseError>;
+
+    fn queue<Q: Qdisc<()> + Send + 'static>(self, _make: impl Fn(Stream) -> Q) -> Self::Output {
+        unreachable!("RED* decides when a packet arrives")
+    }
+
+    fn law<A: DecidesAtEnqueue + Send + 'static>(
+        self,
+        _limit: Limit,
+        make: impl Fn(Stream) -> A,
+    ) -> Self::Output {
+        compare(make(self.rng.clone()), transcription(self.config, self.rng), self.traffic)
+    }
+}
+
+fn red_star() -> impl Strategy<Value = RedStarConfig> {
+    let thresholds = (0.5..8.0, 1.0..10.0, 0.02..1.0, 0.01..0.9, any::<bool>());
+    let spacing = prop_oneof![
+        Just(Spacing::Uniform),
+        Just(Spacing::Wait),
+        Just(Spacing::Altq),
+        Just(Spacing::Geometric)
+    ];
+    let scaling = prop_oneof![Just(ByteScaling::BeforeSpacing), Just(ByteScaling::AfterSpacing)];
+    let mode = prop_oneof![Just(Mode::Packet), Just(Mode::Byte)];
+    (thresholds, spacing, scaling, mode, 300_u64..1000).prop_map(
+        |((min_th, width, w_q, max_p, gentle), spacing, byte_scaling, mode, mean_packet)| RedStarConfig {
+            min_th,
+            max_th: min_th + width,
+            w_q,
+            max_p: Prob::clamped(max_p),
+            gentle,
+            spacing,
+            byte_scaling,
+            mode,
+            mean_packet: Bytes::new(mean_packet),
+            ..RedStarConfig::default()
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn red_star_decides_as_its_paper_does(config in red_star(), seed: u64, traffic in traffic()) {
+        let config = config.resolve(&link())?;
+        let rng = Stream::named(seed, "queue");
+        config.visit(&link(), Compare { config: &config, rng, traffic: &traffic })?;
+    }
+}
+
+/// Walks the law in front of a queue that is never full.
+struct Walk(Ecn);
+
+impl Visitor for Walk {
+    type Payload = ();
+    type Output = Vec<Admission>;
+
+    fn queue<Q: Qdisc<()> + Send + 'static>(self, _make: impl Fn(Stream) -> Q) -> Self::Output {
+        unreachable!("RED* decides when a packet arrives")
+    }
+
+    fn law<A: DecidesAtEnqueue + Send + 'static>(
+        self,
+        limit: Limit,
+        make: impl Fn(Stream) -> A,
+    ) -> Self::Output {
+        walk(&mut Gate::new(make(rng()), limit), self.0)
+    }
+}
+
+#[test]
+fn an_ecn_capable_packet_is_never_dropped_however_long_the_queue() {
+    // The average is far beyond twice max_th for most of the walk, where RED would drop all.
+    let config = RedStarConfig { min_th: 1.0, max_th: 2.0, w_q: 1.0, ..RedStarConfig::default() };
+    let count = |ecn, admission| {
+        config.visit(&link(), Walk(ecn)).into_iter().filter(|found| *found == admission).count()
+    };
+    let marked = count(Ecn::Ect0, Admission::Marked);
+    assert!(marked > 10_000);
+    assert_eq!(marked + count(Ecn::Ect0, Admission::Queued), 20_000);
+    assert_eq!(count(Ecn::NotEct, Admission::DroppedEarly), marked);
+}
