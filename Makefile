@@ -5,7 +5,7 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
-SOURCES := $(shell find crates -name '*.rs' -o -name '*.json' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
+SOURCES := $(shell find crates -name '*.rs' -o -name '*.json' -o -name '*.md' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 
 .PHONY: demo test lint bench validate calibration lock clean
 
