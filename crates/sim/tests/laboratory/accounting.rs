@@ -20,14 +20,14 @@ fn are_regular(times: &[f64], start: f64, every: f64, rows: u32) {
 }
 
 #[test]
-fn every_packet_is_sent_dropped_or_held_at_98_percent_load_under_every_law() {
-    for name in LAWS {
+fn every_packet_is_sent_dropped_or_held_at_98_percent_load_under_every_discipline() {
+    for (name, queue) in disciplines() {
         for ecn in [false, true] {
             // At its end a run checks that no packet vanished between the endpoints either.
             let run = Run::to_the_end(
                 &json!({
                     "link": {"rate": "10 Mbit/s", "device_fifo": 16},
-                    "queue": law(name),
+                    "queue": queue,
                     "tcp": {"ecn": ecn},
                     "users": {"per_side": 933},
                     "protocol": {"warmup": "10 s", "duration": "20 s"},

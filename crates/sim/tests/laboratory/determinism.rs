@@ -10,9 +10,9 @@ fn fingerprint(run: &Run) -> String {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_bytes_under_every_law() {
-    for name in LAWS {
-        let spec = congested(&law(name));
+fn the_same_seed_gives_the_same_bytes_under_every_discipline() {
+    for (name, queue) in disciplines() {
+        let spec = congested(&queue);
         let [one, two] = [(); 2].map(|()| fingerprint(&Run::to_the_end(&spec, 1)));
         assert!(one == two, "two runs under {name} differ");
     }
@@ -28,8 +28,8 @@ fn different_seeds_give_different_runs() {
 
 #[test]
 fn advancing_in_pieces_and_looking_on_the_way_changes_nothing() {
-    for name in ["droptail", "ared", "rem"] {
-        let spec = congested(&law(name));
+    for (name, queue) in disciplines() {
+        let spec = congested(&queue);
         let mut laboratory = prepare(&spec, 1);
         let mut pieces = Stream::named(1, "pieces");
         while laboratory.now() < laboratory.end() {

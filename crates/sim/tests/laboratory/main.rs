@@ -7,21 +7,25 @@ mod population;
 mod regimes;
 mod uncongested;
 
+use aqmlab_aqm::catalogue;
 use aqmlab_sim::{Laboratory, ResponseBin, Spec, Summary, Tables, build};
 use serde_json::{Value, json};
 
-/// Every law, with settings that suit the links of these tests.
-const LAWS: [&str; 6] = ["droptail", "droptail in bytes", "red", "ared", "pi", "rem"];
+/// Every discipline at its defaults, and some with settings that suit the slow links of these tests.
+fn disciplines() -> Vec<(&'static str, Value)> {
+    let defaults = catalogue().into_iter().map(|entry| (entry.name, json!({ entry.name: {} })));
+    let suited = ["droptail", "red", "ared", "pi", "rem"].map(|name| (name, law(name)));
+    defaults.chain(suited).chain([("droptail in bytes", json!({"droptail": {"limit": "12 kB"}}))]).collect()
+}
 
 fn law(name: &str) -> Value {
     match name {
         "droptail" => json!({"droptail": {"limit": 24}}),
-        "droptail in bytes" => json!({"droptail": {"limit": "12 kB"}}),
         "red" => json!({"red": {"min_th": 12, "max_th": 36}}),
         "ared" => json!({"ared": {"min_th": 12, "max_th": 36}}),
         "pi" => json!({"pi": {"q_ref": 24}}),
         "rem" => json!({"rem": {"q_ref": 24}}),
-        other => panic!("no law is called {other}"),
+        other => panic!("these tests have no settings for {other}"),
     }
 }
 
