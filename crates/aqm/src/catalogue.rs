@@ -6,8 +6,9 @@ use aqmlab_units::Stream;
 
 use crate::discipline::Boxed;
 use crate::{
-    AredConfig, DecidesAt, Discipline, DroptailConfig, Limit, LinkContext, Parameter, ParameterError,
-    PiConfig, Qdisc, RedConfig, RemConfig, Settings, Visitor,
+    AredConfig, ChokeConfig, DecidesAt, Discipline, DroptailConfig, FredConfig, Limit, LinkContext,
+    Parameter, ParameterError, PiConfig, Qdisc, RedConfig, RemConfig, Settings, SfbConfig, SredConfig,
+    Visitor,
 };
 
 /// One discipline as the catalogue shows it.
@@ -95,6 +96,14 @@ disciplines! {
     Pi(PiConfig),
     /// Random exponential marking.
     Rem(RemConfig),
+    /// Stabilized RED.
+    Sred(SredConfig),
+    /// Flow random early drop.
+    Fred(FredConfig),
+    /// CHOKe.
+    Choke(ChokeConfig),
+    /// Stochastic fair BLUE.
+    Sfb(SfbConfig),
 }
 
 impl QueueConfig {

@@ -4,7 +4,7 @@
 //! drops and counts. A law is told the time and never asks for it, draws random numbers from the [`Stream`] it was
 //! built with, and can therefore be replayed exactly.
 //!
-//! The laws are [`Droptail`], [`Red`], [`Ared`], [`Pi`] and [`Rem`], each with a configuration whose fields tell their
+//! The laws are [`Droptail`], [`Red`], [`Ared`], [`Pi`], [`Rem`], [`Sred`], [`Fred`] and [`Sfb`], [`Choke`] is a queue, each with a configuration whose fields tell their
 //! meaning, unit, default and source; [`catalogue`] lists them, and [`QueueConfig`] chooses one. None has a switch for
 //! ECN: a law *signals*, and what a signal does to a packet depends on whether its sender made it ECN-capable.
 //!
@@ -28,12 +28,16 @@
 
 mod ared;
 mod average;
+mod bins;
 mod catalogue;
+mod choke;
 mod counters;
 mod curve;
 mod discipline;
 mod droptail;
 mod fifo;
+mod flow_table;
+mod fred;
 mod gate;
 mod law;
 mod limit;
@@ -46,13 +50,19 @@ mod qdisc;
 mod red;
 mod red_options;
 mod rem;
+mod sfb;
+mod sfb_options;
+mod sred;
+mod token_bucket;
 
 pub use ared::{Ared, AredConfig};
 pub use catalogue::{Entry, QueueConfig, catalogue};
+pub use choke::{Choke, ChokeConfig};
 pub use counters::{Admission, Counters};
 pub use discipline::{DecidesAt, Discipline, Settings, Visitor};
 pub use droptail::{Droptail, DroptailConfig};
 pub use fifo::Fifo;
+pub use fred::{AboveMax, Fred, FredConfig};
 pub use gate::Gate;
 pub use law::{Aqm, DecidesAtEnqueue, QueueState, Verdict};
 pub use limit::{Limit, ParseLimitError};
@@ -65,3 +75,6 @@ pub use qdisc::{Departure, Qdisc};
 pub use red::{Red, RedConfig};
 pub use red_options::{ByteScaling, EcnPolicy, Spacing};
 pub use rem::{Rem, RemConfig};
+pub use sfb::{Sfb, SfbConfig};
+pub use sfb_options::{AboveHalf, FullBins, Hashing};
+pub use sred::{Sred, SredConfig, SredVariant};

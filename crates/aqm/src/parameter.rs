@@ -110,6 +110,7 @@ macro_rules! shown_by_display {
 }
 shown_by_display!(
     bool,
+    u32,
     Bytes,
     Duration,
     Prob,
@@ -117,7 +118,12 @@ shown_by_display!(
     crate::Mode,
     crate::Spacing,
     crate::ByteScaling,
-    crate::EcnPolicy
+    crate::EcnPolicy,
+    crate::SredVariant,
+    crate::AboveMax,
+    crate::FullBins,
+    crate::AboveHalf,
+    crate::Hashing
 );
 
 /// `field` must be what `holds` says.

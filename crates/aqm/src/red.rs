@@ -85,7 +85,7 @@ pub struct Red {
     byte_scaling: ByteScaling,
     ecn_policy: EcnPolicy,
     measure: Measure,
-    rng: Stream,
+    pub(crate) rng: Stream,
     curve: Curve,
     avg: Average,
     /// What has arrived since the last signal: packets, or mean packets when size scales after spacing. `None` while
@@ -130,6 +130,24 @@ impl Red {
         }
     }
 
+    /// A packet arrives and finds this queue: the average with it.
+    #[inline]
+    pub(crate) fn sample(&mut self, queue: QueueState, now: Time) -> f64 {
+        self.age(queue, now);
+        self.avg.sample(self.measure.queue(queue))
+    }
+
+    /// Judge a packet whose arrival the average knows of.
+    #[inline]
+    pub(crate) fn judge(&mut self, pkt: &Packet, queue: QueueState) -> Verdict {
+        let avg = self.avg.get();
+        if avg < self.min_th || queue.packets <= 1 {
+            self.count = None;
+            return Verdict::Pass;
+        }
+        if self.strikes(pkt, avg) { self.signal(avg) } else { Verdict::Pass }
+    }
+
     /// Is this packet signalled, when `avg` is above `min_th`?
     #[inline]
     fn strikes(&mut self, pkt: &Packet, avg: f64) -> bool {
@@ -172,13 +190,8 @@ impl DecidesAtEnqueue for Red {}
 impl Aqm for Red {
     #[inline]
     fn on_enqueue(&mut self, pkt: &Packet, queue: QueueState, now: Time) -> Verdict {
-        self.age(queue, now);
-        let avg = self.avg.sample(self.measure.queue(queue));
-        if avg < self.min_th || queue.packets <= 1 {
-            self.count = None;
-            return Verdict::Pass;
-        }
-        if self.strikes(pkt, avg) { self.signal(avg) } else { Verdict::Pass }
+        self.sample(queue, now);
+        self.judge(pkt, queue)
     }
 
     #[inline]

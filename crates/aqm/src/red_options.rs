@@ -1,16 +1,16 @@
 //! The choices in which published descriptions of RED differ and which change results, each with a name.
 
-use std::fmt;
-
+/// Shows each variant under the name that it has in a configuration.
 macro_rules! display_names {
     ($Option:ident { $($Variant:ident => $name:literal),+ }) => {
-        impl fmt::Display for $Option {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        impl std::fmt::Display for $Option {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str(match self { $($Option::$Variant => $name),+ })
             }
         }
     };
 }
+pub(crate) use display_names;
 
 /// How signals are spaced when the average, and so the probability `p_b`, stays the same. With n the packets since
 /// the last signal, the present one included:
