@@ -4,7 +4,8 @@ mod common;
 
 use aqmlab_aqm::{
     Admission, Aqm, Ared, AredConfig, DecidesAtEnqueue, Discipline, Ecn, EcnPolicy, Gate, Limit, LinkContext,
-    Pi, PiConfig, Qdisc, QueueConfig, QueueState, Red, RedConfig, Rem, RemConfig, Verdict, Visitor,
+    Pi, PiConfig, Qdisc, QueueConfig, QueueState, Red, RedConfig, Rem, RemConfig, SredConfig, Verdict,
+    Visitor,
 };
 use aqmlab_units::{BitRate, Bytes, Prob, Stream, Time};
 use common::{link, packet, rng, walk};
@@ -29,6 +30,7 @@ fn eager() -> Vec<QueueConfig> {
         QueueConfig::Ared(ared),
         QueueConfig::Pi(PiConfig { q_ref: 2.0, a: 0.02, b: 0.01, ..PiConfig::default() }),
         QueueConfig::Rem(RemConfig { q_ref: 2.0, gamma: 1.0, ..RemConfig::default() }),
+        QueueConfig::Sred(SredConfig { max_flows: 1.0, limit: Limit::Packets(20), ..SredConfig::default() }),
     ]
 }
 

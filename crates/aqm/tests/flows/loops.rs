@@ -9,7 +9,7 @@ use aqmlab_units::{BitRate, Bytes, Stream, Time};
 use crate::model::packet;
 
 /// A packet of 1000 B leaves every millisecond.
-pub(crate) const PACKETS_PER_SEC: f64 = 1000.0;
+const PACKETS_PER_SEC: f64 = 1000.0;
 const SIZE: u64 = 1000;
 const BASE_RTT_MS: f64 = 50.0;
 
@@ -80,7 +80,9 @@ pub(crate) fn share(config: &QueueConfig, Scenario { adaptive, load }: Scenario)
             if admission.is_queued() {
                 senders[flow].acknowledged();
             }
-            lost.into_iter().for_each(|flow| senders[flow].lost(now_ms, rtt_ms));
+            for flow in lost {
+                senders[flow].lost(now_ms, rtt_ms);
+            }
             let sender = &mut senders[flow];
             let pause = sender.window.map_or(1000.0 / (load * PACKETS_PER_SEC), |window| rtt_ms / window);
             sender.next_ms += pause * (0.5 + jitter.uniform());

@@ -91,6 +91,11 @@ pub(crate) fn drawn(p: f64, rng: &mut Stream) -> bool {
     rng.uniform() < p
 }
 
+/// A whole number below `n`.
+pub(crate) fn place(n: usize, rng: &mut Stream) -> usize {
+    usize::try_from(rng.below(n as u64)).expect("below a length")
+}
+
 pub(crate) fn packet(flow: u32, size: u64, ecn: Ecn) -> Packet {
     Packet { size: Bytes::new(size), ecn, flow }
 }
