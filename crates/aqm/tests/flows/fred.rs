@@ -147,7 +147,8 @@ impl Oracle for Dull {
     }
 }
 
-/// Settings whose every region random traffic of a few hundred packets reaches.
+/// Settings whose every region random traffic of a few hundred packets reaches. The weight is not near 1, where the average
+/// soon rounds to a queue's length and a comparison with it hangs on the last bit.
 fn config() -> impl Strategy<Value = FredConfig> {
     let spacing = prop_oneof![
         Just(Spacing::Uniform),
@@ -161,7 +162,7 @@ fn config() -> impl Strategy<Value = FredConfig> {
         (10_u32..60).prop_map(Limit::Packets),
         (10_000_u64..60_000).prop_map(|n| Limit::Bytes(Bytes::new(n)))
     ];
-    (0.5..12.0, 0.5..15.0, 0.02..1.0, 0.01..0.9, 0_u32..6, (above_max, spacing, mode), (300_u64..1000, limit))
+    (0.5..12.0, 0.5..15.0, 0.02..0.6, 0.01..0.9, 0_u32..6, (above_max, spacing, mode), (300_u64..1000, limit))
         .prop_map(|(min_th, width, w_q, max_p, minq, (above_max, spacing, mode), (mean, limit))| FredConfig {
             min_th: Some(min_th),
             max_th: Some(min_th + width),
