@@ -159,31 +159,37 @@ fn comparing_from_100_packets_on() -> ChokeConfig {
     ChokeConfig { min_th: 99.5, max_th: 1e6, w_q: 1.0, max_p: Prob::ZERO, ..ChokeConfig::default() }
 }
 
-#[test]
-fn a_flow_is_matched_with_the_probability_of_its_share_of_the_queue() {
-    for of_the_flow in [0_u32, 10, 30, 70, 100] {
-        let n = 4000;
-        let mut matched = 0;
-        for seed in 0..n {
-            let rng = Stream::named(seed, "choke");
-            let mut queue = Choke::new(&comparing_from_100_packets_on(), &link(), rng);
-            // At the head or at the tail, so that the draw must reach the whole queue.
-            for place in 0..100 {
-                let from_the_end = if seed % 2 == 0 { place } else { 99 - place };
-                let flow = if from_the_end < of_the_flow { 0 } else { 1 + place };
-                queue.enqueue(packet(flow, 1000, Ecn::NotEct), (), Time::ZERO, &mut |()| ());
-            }
-            assert_eq!(queue.state().packets, 100);
-            let mut lost = 0;
-            let admission = queue.enqueue(packet(0, 1000, Ecn::NotEct), (), Time::ZERO, &mut |()| lost += 1);
-            let pair = admission == Admission::DroppedForced;
-            assert_eq!((lost, queue.state().packets), if pair { (2, 99) } else { (0, 101) });
-            assert_eq!(queue.counters().evicted, u64::from(pair));
-            matched += u32::from(pair);
+/// How often a packet is matched whose flow holds so many of 100 waiting packets, the first or the last of them.
+fn matched(of_the_flow: u32, first: bool, trials: u64) -> f64 {
+    let mut matched = 0;
+    for seed in 0..trials {
+        let rng = Stream::named(seed, "choke");
+        let mut queue = Choke::new(&comparing_from_100_packets_on(), &link(), rng);
+        for place in 0..100 {
+            let from_its_end = if first { place } else { 99 - place };
+            let flow = if from_its_end < of_the_flow { 0 } else { 1 + place };
+            queue.enqueue(packet(flow, 1000, Ecn::NotEct), (), Time::ZERO, &mut |()| ());
         }
-        let (p, found) = (f64::from(of_the_flow) / 100.0, f64::from(matched) / n as f64);
-        let error = (p * (1.0 - p) / n as f64).sqrt();
-        assert!((found - p).abs() <= 4.0 * error, "a share of {p} is matched with {found}");
+        assert_eq!(queue.state().packets, 100);
+        let mut lost = 0;
+        let admission = queue.enqueue(packet(0, 1000, Ecn::NotEct), (), Time::ZERO, &mut |()| lost += 1);
+        let pair = admission == Admission::DroppedForced;
+        assert_eq!((lost, queue.state().packets), if pair { (2, 99) } else { (0, 101) });
+        assert_eq!(queue.counters().evicted, u64::from(pair));
+        matched += u32::from(pair);
+    }
+    f64::from(matched) / trials as f64
+}
+
+#[test]
+fn a_flow_is_matched_with_the_probability_of_its_share_wherever_its_packets_wait() {
+    let trials = 2000;
+    for of_the_flow in [0, 10, 30, 70, 100] {
+        for first in [true, false] {
+            let (p, found) = (f64::from(of_the_flow) / 100.0, matched(of_the_flow, first, trials));
+            let error = (p * (1.0 - p) / trials as f64).sqrt();
+            assert!((found - p).abs() <= 4.0 * error, "a share of {p} is matched with {found}");
+        }
     }
 }
 

@@ -309,13 +309,22 @@ fn what_exceeds_its_bound_is_dropped_even_if_ecn_capable() {
 
 #[test]
 fn a_packet_without_room_is_taken_back_from_its_flow() {
-    let mut queue =
-        fred(&FredConfig { limit: Limit::Packets(3), min_th: Some(50.0), ..FredConfig::default() });
-    (0..3).for_each(|flow| assert!(offer(&mut queue, flow).is_queued()));
+    let mut queue = fred(&FredConfig {
+        min_th: Some(50.0),
+        max_th: Some(60.0),
+        w_q: 1.0,
+        limit: Limit::Packets(12),
+        ..FredConfig::default()
+    });
+    (0..12).for_each(|packet| assert!(offer(&mut queue, packet % 3).is_queued()));
     (3..40).for_each(|flow| assert_eq!(offer(&mut queue, flow), Admission::DroppedByLimit));
-    // Were those 37 flows still counted, three packets would be no flow's bound of its share.
-    while queue.dequeue(Time::ZERO, &mut |_| ()).is_some() {}
-    assert_eq!(queue.state().packets, 0);
+    let mut avgcq = None;
+    queue.probe(&mut |name, value| {
+        if name == "avgcq" {
+            avgcq = Some(value);
+        }
+    });
+    assert_eq!(avgcq, Some(4.0), "twelve packets of three flows");
 }
 
 #[test]
