@@ -6,9 +6,9 @@ use aqmlab_units::Stream;
 
 use crate::discipline::Boxed;
 use crate::{
-    AredConfig, AvqConfig, BlueConfig, DecidesAt, Discipline, DroptailConfig, LdcConfig, Limit, LinkContext,
-    MimdRedConfig, Parameter, ParameterError, PiConfig, Qdisc, RedConfig, RedStarConfig, RemConfig, Settings,
-    ThresholdConfig, Visitor,
+    AredConfig, AvqConfig, BlueConfig, ChokeConfig, DecidesAt, Discipline, DroptailConfig, FredConfig,
+    LdcConfig, Limit, LinkContext, MimdRedConfig, Parameter, ParameterError, PiConfig, Qdisc, RedConfig,
+    RedStarConfig, RemConfig, Settings, SfbConfig, SredConfig, ThresholdConfig, Visitor,
 };
 
 /// One discipline as the catalogue shows it.
@@ -108,6 +108,14 @@ disciplines! {
     Ldc(LdcConfig),
     /// The threshold of ECN+.
     Threshold(ThresholdConfig),
+    /// Stabilized RED.
+    Sred(SredConfig),
+    /// Flow random early drop.
+    Fred(FredConfig),
+    /// CHOKe.
+    Choke(ChokeConfig),
+    /// Stochastic fair BLUE.
+    Sfb(SfbConfig),
 }
 
 impl QueueConfig {

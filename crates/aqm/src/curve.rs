@@ -27,11 +27,12 @@ impl Curve {
         self.max_p
     }
 
-    /// Both slopes change with `max_p`: the gentle one must start where the other ends.
+    /// Both slopes change with `max_p`: the gentle one must start where the other ends. They stay finite, lest a threshold
+    /// next to zero makes of no distance and a slope without bound something that is not a number.
     pub(crate) fn set_max_p(&mut self, max_p: f64) {
         self.max_p = max_p;
-        self.slope = max_p / (self.max_th - self.min_th);
-        self.gentle_slope = (1.0 - max_p) / self.max_th;
+        self.slope = (max_p / (self.max_th - self.min_th)).min(f64::MAX);
+        self.gentle_slope = ((1.0 - max_p) / self.max_th).min(f64::MAX);
     }
 
     /// Is every packet signalled at this average?
@@ -76,5 +77,16 @@ mod tests {
         let curve = Curve::new(5.0, 15.0, 0.1, false);
         assert!(curve.p_b(14.999) < 0.1);
         assert!((curve.p_b(15.0) - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn thresholds_next_to_zero_give_probabilities() {
+        let smallest = f64::from_bits(1);
+        for gentle in [false, true] {
+            let curve = Curve::new(0.0, smallest, 0.1, gentle);
+            for avg in [0.0, smallest, 1.0] {
+                assert!((0.0..=1.0).contains(&curve.p_b(avg)), "{} at {avg}", curve.p_b(avg));
+            }
+        }
     }
 }

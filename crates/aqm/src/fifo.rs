@@ -25,6 +25,34 @@ impl<A: Aqm, P> Fifo<A, P> {
         &self.gate.law
     }
 
+    pub(crate) fn law_mut(&mut self) -> &mut A {
+        &mut self.gate.law
+    }
+
+    /// The packet that waits at `place`, the head being at 0.
+    pub(crate) fn packet(&self, place: usize) -> &Packet {
+        &self.waiting[place].packet
+    }
+
+    /// Push out the packet that waits at `place`. Those behind it move up, which takes time in proportion to the queue.
+    pub(crate) fn evict(&mut self, place: usize, now: Time) -> P {
+        let evicted = self.waiting.remove(place).expect("a packet waits at this place");
+        self.state.packets -= 1;
+        self.state.bytes = self.state.bytes - evicted.packet.size;
+        self.gate.counters.evicted += 1;
+        if self.state.packets == 0 {
+            self.gate.law.on_empty(now);
+        }
+        evicted.payload
+    }
+
+    /// Drop an arriving packet that the law is not asked about.
+    pub(crate) fn refuse(&mut self, packet: &Packet, payload: P, lost: &mut dyn FnMut(P)) -> Admission {
+        self.gate.counters.count(Admission::DroppedForced, packet.size);
+        lost(payload);
+        Admission::DroppedForced
+    }
+
     /// The packet at the head, which no longer counts as waiting.
     fn pop(&mut self) -> Option<Departure<P>> {
         let head = self.waiting.pop_front()?;

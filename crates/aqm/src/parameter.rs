@@ -122,6 +122,7 @@ macro_rules! shown_by_display {
 }
 shown_by_display!(
     bool,
+    u32,
     Bytes,
     Duration,
     Prob,
@@ -132,7 +133,12 @@ shown_by_display!(
     crate::OutputRate,
     crate::Spacing,
     crate::ByteScaling,
-    crate::EcnPolicy
+    crate::EcnPolicy,
+    crate::SredVariant,
+    crate::AboveMax,
+    crate::FullBins,
+    crate::AboveHalf,
+    crate::Hashing
 );
 
 /// `field` must be what `holds` says.

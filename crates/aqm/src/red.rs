@@ -85,7 +85,7 @@ pub struct Red {
     byte_scaling: ByteScaling,
     ecn_policy: EcnPolicy,
     measure: Measure,
-    rng: Stream,
+    pub(crate) rng: Stream,
     curve: Curve,
     avg: Average,
     /// What has arrived since the last signal: packets, or mean packets when size scales after spacing. `None` while

@@ -5,7 +5,7 @@ mod common;
 use aqmlab_aqm::{
     Admission, Aqm, Ared, AredConfig, AvqConfig, BlueConfig, DecidesAtEnqueue, Discipline, Ecn, EcnPolicy,
     Gate, LdcConfig, Limit, LinkContext, MimdRedConfig, Pi, PiConfig, Qdisc, QueueConfig, QueueState, Red,
-    RedConfig, RedStarConfig, Rem, RemConfig, Verdict, Visitor,
+    RedConfig, RedStarConfig, Rem, RemConfig, SredConfig, Verdict, Visitor,
 };
 use aqmlab_units::{BitRate, Bytes, Duration, Prob, Stream, Time};
 use common::{link, packet, rng, walk};
@@ -49,6 +49,7 @@ fn eager() -> Vec<QueueConfig> {
         QueueConfig::Ldc(LdcConfig { w_q: 0.5, ..LdcConfig::default() }),
         QueueConfig::Pi(PiConfig { q_ref: 2.0, a: 0.02, b: 0.01, ..PiConfig::default() }),
         QueueConfig::Rem(RemConfig { q_ref: 2.0, gamma: 1.0, ..RemConfig::default() }),
+        QueueConfig::Sred(SredConfig { max_flows: 1.0, limit: Limit::Packets(20), ..SredConfig::default() }),
     ]
 }
 

@@ -1,0 +1,165 @@
+//! CHOKe: RED that holds greedy flows back without knowing any flow.
+//!
+//! While the average queue is above `min_th`, each arriving packet is compared with one drawn at random from the queue. If
+//! both are of one flow, both are dropped, which befalls a flow the more often the more of the queue it holds; otherwise RED
+//! decides.
+//!
+//! Source: Pan, Prabhakar and Psounis, "CHOKe, a stateless active queue management scheme for approximating fair bandwidth
+//! allocation", INFOCOM 2000: the basic scheme, with one drop candidate.
+//!
+//! Differs from Linux (`sch_choke.c`): the draw is uniform over the waiting packets, where Linux tries three places that
+//! may be holes and then takes the head. RED is this crate's, so what its head says of the paper holds here too. The paper
+//! does not know ECN: as in Linux a matched pair is dropped in any case and RED's part marks, by [`EcnPolicy`].
+
+use aqmlab_units::{Bytes, Prob, Stream, Time};
+
+use crate::parameter::parameters;
+use crate::{
+    Admission, Aqm, ByteScaling, Counters, DecidesAt, Departure, Discipline, EcnPolicy, Fifo, Limit,
+    LinkContext, Mode, Packet, ParameterError, Qdisc, QueueState, Red, RedConfig, Spacing, Verdict, Visitor,
+};
+
+parameters! {
+    /// CHOKe's parameters. The defaults are those of the paper's simulations, at 1 Mbit/s with 33 flows.
+    pub struct ChokeConfig {
+        /// The average up to which nothing is compared or signalled: some three packets a flow.
+        min_th: f64 = 100.0, unit "packets", source "Pan et al. 2000";
+        /// The average from which on every packet is signalled.
+        max_th: f64 = 200.0, unit "packets", source "Pan et al. 2000: twice min_th";
+        /// The weight of a new sample in the average: smaller forgets more slowly.
+        w_q: f64 = 0.002, unit "1", source "Floyd & Jacobson 1993";
+        /// The probability at `max_th`.
+        max_p: Prob = Prob::clamped(0.1), unit "1", source "as red";
+        /// How signals are spaced: `uniform`, `wait`, `altq` or `geometric`.
+        spacing: Spacing = Spacing::Uniform, unit "name", source "Floyd & Jacobson 1993";
+        /// What becomes of ECN-capable packets from `max_th` on: `drop_above_max` or `mark`; there is no gentle region.
+        ecn_policy: EcnPolicy = EcnPolicy::DropAboveMax, unit "name", source "RFC 3168; Linux with harddrop";
+        /// Whether the queue is measured in packets or in bytes: `packet` or `byte`.
+        mode: Mode = Mode::Packet, unit "name", source "Pan et al. 2000; Linux";
+        /// In byte mode, whether size scales a probability before or after spacing: `before_spacing` or `after_spacing`.
+        byte_scaling: ByteScaling = ByteScaling::BeforeSpacing, unit "name", source "Floyd & Jacobson 1993";
+        /// The packet size that counts as one packet in byte mode, and that the link would have sent when idle.
+        mean_packet: Bytes = Bytes::new(500), unit "bytes", source "ns-2; Le et al. 2004: a little over 500 B";
+        /// The most that may wait.
+        limit: Limit = Limit::Packets(300), unit "packets or bytes", source "Pan et al. 2000";
+    }
+}
+
+impl Discipline for ChokeConfig {
+    const NAME: &'static str = "choke";
+    const FAMILY: &'static str = "flows";
+    const DECIDES_AT: DecidesAt = DecidesAt::Dequeue;
+    const SUMMARY: &'static str =
+        "RED that drops an arriving packet and a random waiting one if they are of one flow";
+    const PAGE: &'static str = include_str!("../pages/choke.md");
+
+    fn resolve(&self, link: &LinkContext) -> Result<ChokeConfig, ParameterError> {
+        self.red().resolve(link)?;
+        Ok(self.clone())
+    }
+
+    fn visit<V: Visitor>(&self, link: &LinkContext, visitor: V) -> V::Output {
+        visitor.queue(|rng| Choke::new(self, link, rng))
+    }
+}
+
+impl ChokeConfig {
+    /// The RED that decides when no pair was matched.
+    fn red(&self) -> RedConfig {
+        RedConfig {
+            min_th: self.min_th,
+            max_th: self.max_th,
+            w_q: self.w_q,
+            max_p: self.max_p,
+            gentle: false,
+            spacing: self.spacing,
+            ecn_policy: self.ecn_policy,
+            mode: self.mode,
+            byte_scaling: self.byte_scaling,
+            mean_packet: self.mean_packet,
+            limit: self.limit,
+        }
+    }
+}
+
+/// RED without its average, which CHOKe has brought up to date before it compares.
+#[derive(Clone, Debug)]
+struct Unmatched(Red);
+
+impl Aqm for Unmatched {
+    fn on_enqueue(&mut self, pkt: &Packet, queue: QueueState, _now: Time) -> Verdict {
+        self.0.judge(pkt, queue)
+    }
+
+    fn on_empty(&mut self, now: Time) {
+        self.0.on_empty(now);
+    }
+
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        self.0.probe(out);
+    }
+}
+
+/// The CHOKe queue.
+#[derive(Clone, Debug)]
+pub struct Choke<P> {
+    min_th: f64,
+    fifo: Fifo<Unmatched, P>,
+}
+
+impl<P> Choke<P> {
+    /// An empty queue. `config` has passed [`ChokeConfig::resolve`].
+    pub fn new(config: &ChokeConfig, link: &LinkContext, rng: Stream) -> Choke<P> {
+        let red = Red::new(&config.red(), link, rng);
+        Choke { min_th: config.min_th, fifo: Fifo::new(Unmatched(red), config.limit) }
+    }
+
+    /// A waiting packet drawn at random, if it is of this flow.
+    fn matched(&mut self, flow: u32) -> Option<usize> {
+        let waiting = u64::from(self.fifo.state().packets);
+        if waiting == 0 {
+            return None;
+        }
+        let drawn = self.fifo.law_mut().0.rng.below(waiting);
+        let drawn = usize::try_from(drawn).expect("a place in the queue");
+        (self.fifo.packet(drawn).flow == flow).then_some(drawn)
+    }
+}
+
+impl<P> Qdisc<P> for Choke<P> {
+    fn enqueue(&mut self, packet: Packet, payload: P, now: Time, lost: &mut dyn FnMut(P)) -> Admission {
+        let queue = self.fifo.state();
+        let avg = self.fifo.law_mut().0.sample(queue, now);
+        if avg > self.min_th
+            && let Some(place) = self.matched(packet.flow)
+        {
+            lost(self.fifo.evict(place, now));
+            return self.fifo.refuse(&packet, payload, lost);
+        }
+        self.fifo.enqueue(packet, payload, now, lost)
+    }
+
+    fn dequeue(&mut self, now: Time, lost: &mut dyn FnMut(P)) -> Option<Departure<P>> {
+        self.fifo.dequeue(now, lost)
+    }
+
+    fn state(&self) -> QueueState {
+        self.fifo.state()
+    }
+
+    fn counters(&self) -> Counters {
+        self.fifo.counters()
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        self.fifo.poll_timeout()
+    }
+
+    fn on_timeout(&mut self, now: Time) {
+        self.fifo.on_timeout(now);
+    }
+
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        self.fifo.probe(out);
+    }
+}

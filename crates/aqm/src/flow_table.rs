@@ -1,0 +1,54 @@
+//! What FRED knows of each flow while it has packets waiting.
+
+use std::collections::BTreeMap;
+
+use crate::{Packet, QueueState};
+
+/// A flow with packets waiting.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Flow {
+    /// `qlen`, in packets and in bytes.
+    pub(crate) waiting: QueueState,
+    /// How often the flow has exceeded its bounds.
+    pub(crate) strike: u32,
+}
+
+/// The active flows. A flow's state goes with its last packet, so that there are never more than packets waiting.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FlowTable(BTreeMap<u32, Flow>);
+
+impl FlowTable {
+    /// `Nactive`, the number of flows with packets waiting; 1 when there are none, so that it can divide.
+    pub(crate) fn active(&self) -> f64 {
+        self.0.len().max(1) as f64
+    }
+
+    /// What is known of a flow; of one that has nothing waiting, nothing.
+    pub(crate) fn get(&self, flow: u32) -> Flow {
+        self.0.get(&flow).copied().unwrap_or_default()
+    }
+
+    /// The flow has exceeded its bounds.
+    pub(crate) fn strike(&mut self, flow: u32) {
+        if let Some(flow) = self.0.get_mut(&flow) {
+            flow.strike = flow.strike.saturating_add(1);
+        }
+    }
+
+    /// The packet waits from now on.
+    pub(crate) fn add(&mut self, pkt: &Packet) {
+        let flow = self.0.entry(pkt.flow).or_default();
+        flow.waiting.packets += 1;
+        flow.waiting.bytes += pkt.size;
+    }
+
+    /// The packet waits no more.
+    pub(crate) fn remove(&mut self, pkt: &Packet) {
+        let flow = self.0.get_mut(&pkt.flow).expect("a waiting packet has been added");
+        flow.waiting.packets -= 1;
+        flow.waiting.bytes = flow.waiting.bytes - pkt.size;
+        if flow.waiting.packets == 0 {
+            self.0.remove(&pkt.flow);
+        }
+    }
+}

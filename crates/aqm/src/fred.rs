@@ -1,0 +1,217 @@
+//! FRED, flow random early drop: RED that knows how much of the queue each flow holds.
+//!
+//! A flow with few packets waiting is spared, one with more than its share has its packets dropped, and one that keeps
+//! trying is held to the average share from then on. Only the others face RED's random drop.
+//!
+//! Source: Lin and Morris, "Dynamics of random early detection", SIGCOMM 1997: the pseudocode of FRED.
+//!
+//! Differs from the paper: signals are spaced as [`Spacing`] says, whose `uniform` counts one packet less than the
+//! pseudocode; an arrival that the limit refuses has been sampled in the average; `avgcq` is worked out where it is used.
+//! The paper does not know ECN: here the random drop is a signal, which marks what is ECN-capable, and whoever exceeds
+//! its bounds is dropped in any case. What happens from `max_th` on is an option, [`AboveMax`].
+
+use aqmlab_units::{Bytes, Prob, Stream, Time};
+
+use crate::average::Average;
+use crate::curve::Curve;
+use crate::flow_table::FlowTable;
+use crate::law::strikes;
+use crate::measure::Measure;
+use crate::parameter::{check, check_packets, check_queue, display_names, parameters};
+use crate::{
+    Aqm, DecidesAt, Discipline, Fifo, Limit, LinkContext, Mode, Packet, ParameterError, QueueState, Spacing,
+    Verdict, Visitor,
+};
+
+/// What becomes of packets from `max_th` on, when their flow is within its bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+pub enum AboveMax {
+    /// All are dropped: J-Sim's port of the pseudocode.
+    Drop,
+    /// A flow may have two packets waiting: the paper's support for many flows, of which `maxq = 2` is a part.
+    TwoPackets,
+}
+display_names!(AboveMax { Drop => "drop", TwoPackets => "two_packets" });
+
+parameters! {
+    /// FRED's parameters. What is `None` follows from the limit.
+    pub struct FredConfig {
+        /// The average below which nothing is dropped at random, and the most that a flow may have waiting; automatic:
+        /// a quarter of the limit.
+        min_th: Option<f64> = None, unit "packets", source "Lin & Morris 1997: a quarter of the buffer or a round trip";
+        /// The average at which the probability reaches `max_p`; automatic: 2 `min_th`.
+        max_th: Option<f64> = None, unit "packets", source "Lin & Morris 1997";
+        /// The weight of a new sample in the average.
+        w_q: f64 = 0.002, unit "1", source "Lin & Morris 1997";
+        /// The probability at `max_th`.
+        max_p: Prob = Prob::clamped(0.02), unit "1", source "Lin & Morris 1997";
+        /// A flow with fewer packets waiting faces no random drop; 2 suits a small queue.
+        minq: u32 = 4, unit "packets", source "Lin & Morris 1997: large buffers; Kwon & Fahmy 2003";
+        /// What becomes of packets from `max_th` on: `drop` or `two_packets`.
+        above_max: AboveMax = AboveMax::Drop, unit "name", source "J-Sim";
+        /// How signals are spaced: `uniform`, `wait`, `altq` or `geometric`.
+        spacing: Spacing = Spacing::Uniform, unit "name", source "Floyd & Jacobson 1993; Lin & Morris 1997";
+        /// Whether queues are measured in packets or in bytes: `packet` or `byte`.
+        mode: Mode = Mode::Packet, unit "name", source "Lin & Morris 1997";
+        /// The packet size that counts as one packet in byte mode, and that the link would have sent when idle.
+        mean_packet: Bytes = Bytes::new(500), unit "bytes", source "ns-2; Le et al. 2004: a little over 500 B";
+        /// The most that may wait.
+        limit: Limit = Limit::Packets(240), unit "packets or bytes", source "ours: the room of the drop-tail baseline";
+    }
+}
+
+impl Discipline for FredConfig {
+    const NAME: &'static str = "fred";
+    const FAMILY: &'static str = "flows";
+    const DECIDES_AT: DecidesAt = DecidesAt::Dequeue;
+    const SUMMARY: &'static str = "RED that spares flows with few packets waiting and bounds those with many";
+    const PAGE: &'static str = include_str!("../pages/fred.md");
+
+    fn resolve(&self, _link: &LinkContext) -> Result<FredConfig, ParameterError> {
+        check_queue(self.mean_packet, self.limit)?;
+        let (min_th, max_th) = self.thresholds();
+        check_packets("min_th", min_th)?;
+        check(min_th > 0.0, "min_th", "above 0 packets", min_th)?;
+        check_packets("max_th", max_th)?;
+        check(max_th > min_th, "max_th", format_args!("above min_th = {min_th} packets"), max_th)?;
+        check(self.w_q > 0.0 && self.w_q <= 1.0, "w_q", "above 0 and at most 1", self.w_q)?;
+        Ok(FredConfig { min_th: Some(min_th), max_th: Some(max_th), ..self.clone() })
+    }
+
+    fn visit<V: Visitor>(&self, link: &LinkContext, visitor: V) -> V::Output {
+        visitor.queue(|rng| Fifo::new(Fred::new(self, link, rng), self.limit))
+    }
+}
+
+impl FredConfig {
+    /// `min_th` and `max_th`, in packets.
+    fn thresholds(&self) -> (f64, f64) {
+        let buffer = match self.limit {
+            Limit::Packets(most) => f64::from(most),
+            Limit::Bytes(most) => most.as_f64() / self.mean_packet.as_f64(),
+        };
+        let min_th = self.min_th.unwrap_or(buffer / 4.0);
+        (min_th, self.max_th.unwrap_or(2.0 * min_th))
+    }
+}
+
+/// The FRED law.
+#[derive(Clone, Debug)]
+pub struct Fred {
+    min_th: f64,
+    max_th: f64,
+    minq: f64,
+    above_max: AboveMax,
+    spacing: Spacing,
+    measure: Measure,
+    rng: Stream,
+    curve: Curve,
+    avg: Average,
+    /// Packets let through between the thresholds since the last signal.
+    count: f64,
+    flows: FlowTable,
+}
+
+impl Fred {
+    /// A law that has seen an empty queue so far. `config` has passed [`FredConfig::resolve`].
+    pub fn new(config: &FredConfig, link: &LinkContext, rng: Stream) -> Fred {
+        let (min_th, max_th) = config.thresholds();
+        Fred {
+            min_th,
+            max_th,
+            minq: f64::from(config.minq),
+            above_max: config.above_max,
+            spacing: config.spacing,
+            measure: Measure::new(config.mode, config.mean_packet),
+            rng,
+            curve: Curve::new(min_th, max_th, config.max_p.get(), false),
+            avg: Average::new(config.w_q, link.packets_per_sec(config.mean_packet)),
+            count: 0.0,
+            flows: FlowTable::default(),
+        }
+    }
+
+    /// The average share of an active flow.
+    fn avgcq(&self) -> f64 {
+        // avgcq = max(1, avg / Nactive)
+        (self.avg.get() / self.flows.active()).max(1.0)
+    }
+
+    fn judge(&mut self, pkt: &Packet) -> Verdict {
+        let (avg, avgcq) = (self.avg.get(), self.avgcq());
+        let crowded = avg >= self.max_th;
+        // maxq = min_th, or 2 once avg >= max_th
+        let maxq = if crowded { 2.0 } else { self.min_th };
+        let flow = self.flows.get(pkt.flow);
+        let (qlen, strike) = (self.measure.queue(flow.waiting), flow.strike);
+        // qlen >= maxq, or avg >= max_th and qlen > 2 avgcq, or qlen >= avgcq and strike > 1: a flow that does not adapt
+        if qlen >= maxq || (crowded && qlen > 2.0 * avgcq) || (qlen >= avgcq && strike > 1) {
+            self.flows.strike(pkt.flow);
+            return Verdict::Drop;
+        }
+        if avg < self.min_th {
+            self.count = 0.0;
+            return Verdict::Pass;
+        }
+        if crowded {
+            self.count = 0.0;
+            return match self.above_max {
+                AboveMax::Drop => Verdict::Drop,
+                AboveMax::TwoPackets => Verdict::Pass,
+            };
+        }
+        let robust = qlen >= self.minq.max(avgcq);
+        if robust && self.strikes(pkt, avg) {
+            self.count = 0.0;
+            return Verdict::Mark;
+        }
+        self.count += 1.0;
+        Verdict::Pass
+    }
+
+    /// RED's random drop between the thresholds.
+    fn strikes(&mut self, pkt: &Packet, avg: f64) -> bool {
+        let p_b = self.curve.p_b(avg) * self.measure.packet(pkt);
+        // p_a = p_b / rest
+        let rest = self.spacing.rest(self.count, self.count + 1.0, p_b);
+        rest.is_some_and(|rest| p_b >= rest || strikes(p_b, rest, &mut self.rng))
+    }
+}
+
+impl Aqm for Fred {
+    fn on_enqueue(&mut self, pkt: &Packet, queue: QueueState, now: Time) -> Verdict {
+        if queue.packets == 0 {
+            self.avg.age(now);
+        }
+        let verdict = self.judge(pkt);
+        if verdict == Verdict::Pass || (verdict == Verdict::Mark && pkt.ecn.is_capable()) {
+            // The average is not moved by what is dropped, nor by an empty queue, which has aged instead.
+            if queue.packets > 0 {
+                self.avg.sample(self.measure.queue(queue));
+            }
+            self.flows.add(pkt);
+        }
+        verdict
+    }
+
+    fn on_dequeue(&mut self, pkt: &Packet, _enqueued_at: Time, queue: QueueState, _now: Time) -> Verdict {
+        self.avg.sample(self.measure.queue(queue));
+        self.flows.remove(pkt);
+        Verdict::Pass
+    }
+
+    fn on_overflow(&mut self, pkt: &Packet, _queue: QueueState, _now: Time) {
+        self.flows.remove(pkt);
+    }
+
+    fn on_empty(&mut self, now: Time) {
+        self.avg.idle_from(now);
+    }
+
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        out("avg", self.avg.get());
+        out("p_b", self.curve.p_b(self.avg.get()));
+        out("avgcq", self.avgcq());
+    }
+}

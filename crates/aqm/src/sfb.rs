@@ -1,0 +1,222 @@
+//! SFB, stochastic fair BLUE: a marking probability for each bin of a Bloom filter, and a penalty box.
+//!
+//! A flow hashes to one bin on each of L levels. A bin's probability rises while its packets fill it and falls when it is
+//! empty; a packet is signalled with the least probability of its bins. Only a flow that does not respond drives all of
+//! its bins to 1, and is then held to a rate.
+//!
+//! Source: Feng, Kandlur, Saha and Shin, "Stochastic fair BLUE: a queue management algorithm for enforcing fairness",
+//! INFOCOM 2001: the pseudocode, moving hash functions and double buffering. Defaults: Linux (`sch_sfb.c`).
+//!
+//! Differs from Linux: the hash functions change on a timer, where Linux waits for the next arrival; all admitted packets
+//! are counted in the bins that warm up, where Linux counts unresponsive flows alone, and those bins start at 0; the
+//! penalty box fills steadily, where Linux fills it when it is found empty; probabilities are no 16-bit fractions. Where
+//! paper and Linux differ there is an option: [`FullBins`], [`AboveHalf`], [`Hashing`].
+
+use aqmlab_units::{Duration, Prob, Stream, Time};
+
+use crate::bins::{Bins, Rule};
+use crate::parameter::{check, check_limit, parameters};
+use crate::token_bucket::TokenBucket;
+use crate::{
+    AboveHalf, Aqm, DecidesAt, Discipline, Fifo, FullBins, Hashing, Limit, LinkContext, Packet,
+    ParameterError, QueueState, Verdict, Visitor,
+};
+
+parameters! {
+    /// SFB's parameters. The paper's simulations have 2 levels of 23 bins, and bins half again as large as their part of the
+    /// queue, 1.5 B / N.
+    pub struct SfbConfig {
+        /// L, the levels, each with a hash function of its own.
+        levels: u32 = 8, unit "levels", source "Linux";
+        /// N, the bins on each level.
+        bins: u32 = 16, unit "bins", source "Linux";
+        /// The number of waiting packets from which on a bin's probability rises.
+        bin_size: u32 = 20, unit "packets", source "Linux";
+        /// The most packets that each of a flow's bins may hold with `full_bins` = `all`.
+        max: u32 = 25, unit "packets", source "Linux";
+        /// When a packet is dropped for want of room in its bins: `all` or `any`.
+        full_bins: FullBins = FullBins::All, unit "name", source "Linux; Feng et al. 2001 has any";
+        /// d1, by which an arrival at a full bin raises its probability.
+        increment: Prob = Prob::clamped(0.001), unit "1", source "Linux";
+        /// d2, by which an arrival at an empty bin lowers its probability.
+        decrement: Prob = Prob::clamped(1.0 / 6000.0), unit "1", source "Linux; Feng et al. 2001 has d2 = d1";
+        /// What becomes of ECN-capable packets once their probability is above one half: `mark` or `drop_some`.
+        above_half: AboveHalf = AboveHalf::DropSome, unit "name", source "Linux; Feng et al. 2001 has mark";
+        /// The rate of all unresponsive flows together.
+        penalty_rate: f64 = 10.0, unit "packets/s", source "Linux";
+        /// The most packets of unresponsive flows that may pass at once.
+        penalty_burst: u32 = 20, unit "packets", source "Linux";
+        /// Whether flows are hashed anew now and then: `fixed`, `moving` or `double_buffered`.
+        hashing: Hashing = Hashing::DoubleBuffered, unit "name", source "Linux";
+        /// The time between two changes of the hash functions.
+        rehash_interval: Duration = Duration::from_secs(600), unit "time", source "Linux";
+        /// The time for which the next bins learn about unresponsive flows before they are used.
+        warmup_time: Duration = Duration::from_secs(60), unit "time", source "Linux";
+        /// The most that may wait.
+        limit: Limit = Limit::Packets(1000), unit "packets or bytes", source "Linux: the queue of an Ethernet device";
+    }
+}
+
+impl Discipline for SfbConfig {
+    const NAME: &'static str = "sfb";
+    const FAMILY: &'static str = "flows";
+    const DECIDES_AT: DecidesAt = DecidesAt::Dequeue;
+    const SUMMARY: &'static str =
+        "BLUE in the bins of a Bloom filter, which holds unresponsive flows to a rate";
+    const PAGE: &'static str = include_str!("../pages/sfb.md");
+
+    fn resolve(&self, _link: &LinkContext) -> Result<SfbConfig, ParameterError> {
+        check((1..=16).contains(&self.levels), "levels", "between 1 and 16", self.levels)?;
+        check((1..=4096).contains(&self.bins), "bins", "between 1 and 4096", self.bins)?;
+        check(self.bin_size > 0, "bin_size", "at least 1 packet", self.bin_size)?;
+        let bin_size = format_args!("at least bin_size = {} packets", self.bin_size);
+        check(self.max >= self.bin_size, "max", bin_size, self.max)?;
+        check(self.increment > Prob::ZERO, "increment", "above 0", self.increment)?;
+        let rate = (0.0..=1e9).contains(&self.penalty_rate);
+        check(rate, "penalty_rate", "between 0 and 1e9 packets/s", self.penalty_rate)?;
+        let interval = self.rehash_interval;
+        let possible = Duration::from_millis(1) <= interval && interval <= Duration::from_secs(1_000_000);
+        check(possible, "rehash_interval", "between 1 ms and 1000000 s", interval)?;
+        let below = format_args!("below rehash_interval = {interval}");
+        check(self.warmup_time < interval, "warmup_time", below, self.warmup_time)?;
+        check_limit(self.limit)?;
+        Ok(self.clone())
+    }
+
+    fn visit<V: Visitor>(&self, link: &LinkContext, visitor: V) -> V::Output {
+        visitor.queue(|rng| Fifo::new(Sfb::new(self, link, rng), self.limit))
+    }
+}
+
+/// The SFB law.
+#[derive(Clone, Debug)]
+pub struct Sfb {
+    max: u32,
+    full_bins: FullBins,
+    above_half: AboveHalf,
+    rule: Rule,
+    rng: Stream,
+    penalty_box: TokenBucket,
+    bins: Bins,
+    /// The next bins, while they warm up.
+    next_bins: Option<Bins>,
+    /// When the next bins take over; never with fixed hash functions.
+    rehash_at: Option<Time>,
+    rehash_interval: Duration,
+    /// How long before that they begin to warm up.
+    warmup_time: Duration,
+}
+
+impl Sfb {
+    /// A law that has seen no packet so far. `config` has passed [`SfbConfig::resolve`].
+    pub fn new(config: &SfbConfig, _link: &LinkContext, mut rng: Stream) -> Sfb {
+        let rule = Rule {
+            levels: config.levels as usize,
+            bins: config.bins as usize,
+            bin_size: config.bin_size,
+            increment: config.increment.get(),
+            decrement: config.decrement.get(),
+        };
+        let first = Bins::new(rule, rng.next_u64(), Time::ZERO);
+        let warmup_time = match config.hashing {
+            Hashing::DoubleBuffered => config.warmup_time,
+            Hashing::Fixed | Hashing::Moving => Duration::ZERO,
+        };
+        Sfb {
+            max: config.max,
+            full_bins: config.full_bins,
+            above_half: config.above_half,
+            rule,
+            rng,
+            penalty_box: TokenBucket::new(config.penalty_rate, f64::from(config.penalty_burst)),
+            bins: first,
+            next_bins: None,
+            rehash_at: (config.hashing != Hashing::Fixed).then_some(Time::ZERO + config.rehash_interval),
+            rehash_interval: config.rehash_interval,
+            warmup_time,
+        }
+    }
+
+    fn judge(&mut self, flow: u32, now: Time) -> Verdict {
+        let found = self.bins.update(flow);
+        let full = match self.full_bins {
+            FullBins::All => found.shortest >= self.max,
+            FullBins::Any => found.longest >= self.rule.bin_size,
+        };
+        if full {
+            return Verdict::Drop;
+        }
+        let p_min = found.p_min;
+        // p_min = 1: a flow that does not respond
+        if p_min >= 1.0 {
+            if let Some(next) = &mut self.next_bins {
+                next.update(flow);
+            }
+            return if self.penalty_box.take(now) { Verdict::Pass } else { Verdict::Drop };
+        }
+        if p_min <= 0.0 {
+            return Verdict::Pass;
+        }
+        let u = self.rng.uniform();
+        if u >= p_min {
+            Verdict::Pass
+        } else if self.above_half == AboveHalf::DropSome && u < 2.0 * p_min - 1.0 {
+            Verdict::Drop
+        } else {
+            Verdict::Mark
+        }
+    }
+
+    /// The bins in which an admitted packet is counted.
+    fn all_bins(&mut self) -> impl Iterator<Item = &mut Bins> {
+        std::iter::once(&mut self.bins).chain(&mut self.next_bins)
+    }
+
+    /// When the next bins are to begin or to take over.
+    fn due(&self) -> Option<Time> {
+        let rehash_at = self.rehash_at?;
+        let begin = Time::from_nanos(rehash_at.as_nanos() - self.warmup_time.as_nanos());
+        Some(if self.next_bins.is_none() { begin } else { rehash_at })
+    }
+}
+
+impl Aqm for Sfb {
+    fn on_enqueue(&mut self, pkt: &Packet, _queue: QueueState, now: Time) -> Verdict {
+        let verdict = self.judge(pkt.flow, now);
+        if verdict == Verdict::Pass || (verdict == Verdict::Mark && pkt.ecn.is_capable()) {
+            self.all_bins().for_each(|bins| bins.count(pkt.flow));
+        }
+        verdict
+    }
+
+    fn on_dequeue(&mut self, pkt: &Packet, enqueued_at: Time, _queue: QueueState, _now: Time) -> Verdict {
+        self.all_bins().for_each(|bins| bins.uncount(pkt.flow, enqueued_at));
+        Verdict::Pass
+    }
+
+    fn on_overflow(&mut self, pkt: &Packet, _queue: QueueState, now: Time) {
+        self.all_bins().for_each(|bins| bins.uncount(pkt.flow, now));
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        self.due()
+    }
+
+    fn on_timeout(&mut self, _queue: QueueState, now: Time) {
+        let Some(due) = self.due().filter(|due| *due <= now) else { return };
+        if self.next_bins.is_none() {
+            self.next_bins = Some(Bins::new(self.rule, self.rng.next_u64(), due));
+        }
+        if self.rehash_at == Some(due)
+            && let Some(next) = self.next_bins.take()
+        {
+            self.bins = next;
+            self.rehash_at = Some(due + self.rehash_interval);
+        }
+    }
+
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        out("p_max", self.bins.p_max());
+        out("longest_bin", f64::from(self.bins.longest()));
+    }
+}

@@ -1,0 +1,163 @@
+//! SRED, stabilized RED: signals grow with the number of active flows, which is guessed without any state per flow.
+//!
+//! Each arriving packet is compared with a random entry of a list of flows seen lately, the zombies; how often they agree,
+//! P, is about one over the number of active flows. The probability of a signal grows with the square of that number,
+//! and by steps with the queue.
+//!
+//! Source: Ott, Lakshman and Wong, "SRED: stabilized RED", INFOCOM 1999: the zombie list, Simple SRED and Full SRED.
+//!
+//! Differs from the paper: a zombie keeps no count and no time of arrival, which there serve to name misbehaving flows and
+//! decide nothing. Until the list is full nothing is compared and P stays 0, which reads as "more flows than can be
+//! told". The paper drops; here a signal marks what is ECN-capable.
+
+use aqmlab_units::{Prob, Stream, Time};
+
+use crate::law::strikes;
+use crate::parameter::{check, check_limit, display_names, parameters};
+use crate::{
+    Aqm, DecidesAt, DecidesAtEnqueue, Discipline, Limit, LinkContext, Packet, ParameterError, QueueState,
+    Verdict, Visitor,
+};
+
+/// Whether a hit makes a signal more likely for the packet that made it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+pub enum SredVariant {
+    /// No: all packets face the same probability. Simple SRED.
+    Simple,
+    /// Yes, by a factor `1 + 1/P`, so that flows with more packets are signalled more often. Full SRED.
+    Full,
+}
+display_names!(SredVariant { Simple => "simple", Full => "full" });
+
+parameters! {
+    /// SRED's parameters. Its thresholds are a sixth and a third of the limit, the paper's buffer B.
+    pub struct SredConfig {
+        /// Whether a hit makes a signal more likely for the packet that made it: `simple` or `full`.
+        variant: SredVariant = SredVariant::Full, unit "name", source "Ott et al. 1999: Full SRED; Kwon & Fahmy 2003";
+        /// The probability from a third of the limit on, with many flows; a quarter of it from a sixth on.
+        p_max: Prob = Prob::clamped(0.15), unit "1", source "Ott et al. 1999; Kwon & Fahmy 2003";
+        /// M, the length of the zombie list.
+        m: u32 = 1000, unit "flows", source "Ott et al. 1999; Kwon & Fahmy 2003";
+        /// The probability that a packet which does not match its zombie takes its place; the paper writes p.
+        r: Prob = Prob::clamped(0.25), unit "1", source "Ott et al. 1999; Kwon & Fahmy 2003";
+        /// The number of active flows from which on the probability grows no more.
+        max_flows: f64 = 256.0, unit "flows", source "Ott et al. 1999; J-Sim has a third of the buffer in packets";
+        /// B, the most that may wait; its unit is the one in which the queue is measured.
+        limit: Limit = Limit::Packets(240), unit "packets or bytes", source "ours: the room of the drop-tail baseline";
+    }
+}
+
+impl Discipline for SredConfig {
+    const NAME: &'static str = "sred";
+    const FAMILY: &'static str = "flows";
+    const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
+    const SUMMARY: &'static str = "Signals in proportion to the square of the number of active flows, guessed from a list of recent ones";
+    const PAGE: &'static str = include_str!("../pages/sred.md");
+
+    fn resolve(&self, _link: &LinkContext) -> Result<SredConfig, ParameterError> {
+        check((1..=1_000_000).contains(&self.m), "m", "between 1 and 1000000 flows", self.m)?;
+        check(self.r > Prob::ZERO, "r", "above 0", self.r)?;
+        let flows = (1.0..=1e6).contains(&self.max_flows);
+        check(flows, "max_flows", "between 1 and 1e6 flows", self.max_flows)?;
+        check_limit(self.limit)?;
+        Ok(self.clone())
+    }
+
+    fn visit<V: Visitor>(&self, link: &LinkContext, visitor: V) -> V::Output {
+        visitor.law(self.limit, |rng| Sred::new(self, link, rng))
+    }
+}
+
+/// The SRED law.
+#[derive(Clone, Debug)]
+pub struct Sred {
+    variant: SredVariant,
+    p_max: f64,
+    m: usize,
+    r: f64,
+    max_flows: f64,
+    /// B.
+    limit: Limit,
+    rng: Stream,
+    /// Flows seen lately.
+    zombies: Vec<u32>,
+    /// P(t), how often a packet has hit its zombie of late.
+    p_hit: f64,
+}
+
+impl Sred {
+    /// A law that has seen no packet so far. `config` has passed [`SredConfig::resolve`].
+    pub fn new(config: &SredConfig, _link: &LinkContext, rng: Stream) -> Sred {
+        Sred {
+            variant: config.variant,
+            p_max: config.p_max.get(),
+            m: config.m as usize,
+            r: config.r.get(),
+            max_flows: config.max_flows,
+            limit: config.limit,
+            rng,
+            zombies: Vec::new(),
+            p_hit: 0.0,
+        }
+    }
+
+    /// Show the packet's flow to the zombies: does it hit the one it meets?
+    #[inline]
+    fn meet(&mut self, flow: u32) -> bool {
+        if self.zombies.len() < self.m {
+            self.zombies.push(flow);
+            return false;
+        }
+        let zombie = self.rng.below(self.m as u64);
+        let zombie = &mut self.zombies[usize::try_from(zombie).expect("below the length of a list")];
+        let hit = *zombie == flow;
+        if !hit && strikes(self.r, 1.0, &mut self.rng) {
+            *zombie = flow;
+        }
+        // P(t) = (1 - alpha) P(t-1) + alpha Hit(t), with alpha = r / M: the list forgets once in M/r packets.
+        let alpha = self.r / self.m as f64;
+        self.p_hit += alpha * (f64::from(u8::from(hit)) - self.p_hit);
+        hit
+    }
+
+    /// `p_sred(q)`: `p_max` from B/3 on, a quarter of it from B/6 on, nothing below.
+    #[inline]
+    fn p_sred(&self, queue: QueueState) -> f64 {
+        let (q, b) = match self.limit {
+            Limit::Packets(b) => (f64::from(queue.packets), f64::from(b)),
+            Limit::Bytes(b) => (queue.bytes.as_f64(), b.as_f64()),
+        };
+        if 3.0 * q >= b {
+            self.p_max
+        } else if 6.0 * q >= b {
+            self.p_max / 4.0
+        } else {
+            0.0
+        }
+    }
+}
+
+impl DecidesAtEnqueue for Sred {}
+
+impl Aqm for Sred {
+    #[inline]
+    fn on_enqueue(&mut self, pkt: &Packet, queue: QueueState, _now: Time) -> Verdict {
+        let hit = self.meet(pkt.flow);
+        let p_sred = self.p_sred(queue);
+        if p_sred <= 0.0 {
+            return Verdict::Pass;
+        }
+        // p_zap = p_sred(q) min(1, 1 / (256 P)^2), in Full SRED times 1 + Hit / P
+        let crowd = (self.max_flows * self.p_hit).max(1.0);
+        let bias = if hit && self.variant == SredVariant::Full { 1.0 + 1.0 / self.p_hit } else { 1.0 };
+        let p_zap = p_sred / (crowd * crowd) * bias;
+        if strikes(p_zap, 1.0, &mut self.rng) { Verdict::Mark } else { Verdict::Pass }
+    }
+
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        out("P", self.p_hit);
+        // No hit yet, no estimate.
+        out("flows", if self.p_hit > 0.0 { 1.0 / self.p_hit } else { 0.0 });
+    }
+}
