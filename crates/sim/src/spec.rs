@@ -78,7 +78,8 @@ impl Default for LinkSpec {
 }
 
 impl LinkSpec {
-    pub(crate) fn context(&self) -> LinkContext {
+    /// What a law may know of it.
+    pub fn context(&self) -> LinkContext {
         LinkContext { rate: self.rate, overhead: self.overhead }
     }
 }
