@@ -18,16 +18,20 @@ fn pi(seed: u64) -> [Box<dyn Aqm + Send>; 2] {
 }
 
 fn own() -> Value {
-    congested(&json!({"mine:Pi": {"limit": 10_000, "q_ref": 10}}))
+    congested(&json!({"mine:Pi": {"limit": 30, "q_ref": 10}}))
 }
 
 #[test]
 fn a_law_brought_along_does_what_the_same_law_of_the_catalogue_does() {
-    let known = Run::to_the_end(&congested(&json!({"pi": {"q_ref": 10}})), 7);
+    let known = Run::to_the_end(&congested(&json!({"pi": {"limit": 30, "q_ref": 10}})), 7);
     let mut laboratory = build_own(&read(&own()), 7, pi(7)).expect("the spec is sound");
     laboratory.advance(laboratory.end());
     let brought = Run::result_of(&mut *laboratory);
-    assert!(brought.summary.links[0].dropped_early > 50, "the law has something to say");
+    let link = brought.summary.links[0];
+    assert!(
+        link.dropped_early > 50 && link.dropped_by_limit > 50,
+        "law and limit have something to say: {link:?}"
+    );
     assert_eq!(format!("{brought:?}"), format!("{known:?}"));
 }
 
