@@ -530,6 +530,14 @@ def test_the_exception_is_the_cause_and_the_command_line_shows_it_when_asked(
     assert "in on_enqueue" in outcome.err
 
 
+def test_a_queue_whose_law_has_failed_does_not_go_on_without_it(write: Write) -> None:
+    write(law("def on_enqueue(self, packet, queue, now): return 1 / 0"))
+    queue = lab.Queue("my_module:MyLaw")
+    for act in (lambda: queue.enqueue(size=1000, at=0), lambda: queue.dequeue(at=1), lambda: queue.advance(to=2)):
+        with pytest.raises(lab.LawError, match="ZeroDivisionError"):
+            act()
+
+
 def test_an_interrupt_is_no_error_of_the_law(write: Write, small: lab.Experiment, tmp_path: Path) -> None:
     write(law("def on_enqueue(self, packet, queue, now): raise KeyboardInterrupt"))
     parts = small.model_dump(exclude_none=True) | {"queue": {"my_module:MyLaw": {}}}
