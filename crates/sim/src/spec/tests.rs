@@ -86,7 +86,7 @@ fn a_mistake_is_told_in_one_line_with_the_field_and_what_is_allowed() {
             "users.rtt.distribution.uniform_ms.sd: unknown field `sd`, expected `min` or `max`",
         ),
         (
-            json!({"queue": {"blue": {}}}),
+            json!({"queue": {"bluer": {}}}),
             "queue: unknown variant `blue`, expected one of `droptail`, `red`, ",
         ),
         (
