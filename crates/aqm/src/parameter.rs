@@ -117,7 +117,10 @@ shown_by_display!(
     crate::Mode,
     crate::Spacing,
     crate::ByteScaling,
-    crate::EcnPolicy
+    crate::EcnPolicy,
+    crate::Sqrt,
+    crate::NextMarkFrom,
+    crate::Reentry
 );
 
 /// `field` must be what `holds` says.
