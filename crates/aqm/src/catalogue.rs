@@ -7,7 +7,7 @@ use aqmlab_units::Stream;
 use crate::discipline::Boxed;
 use crate::{
     AredConfig, CodelConfig, DecidesAt, Discipline, DroptailConfig, Limit, LinkContext, Parameter,
-    ParameterError, PiConfig, Qdisc, RedConfig, RemConfig, Settings, Visitor,
+    ParameterError, PiConfig, PieConfig, Qdisc, RedConfig, RemConfig, Settings, Visitor,
 };
 
 /// One discipline as the catalogue shows it.
@@ -97,6 +97,8 @@ disciplines! {
     Rem(RemConfig),
     /// Controlled delay.
     Codel(CodelConfig),
+    /// The proportional-integral controller enhanced.
+    Pie(PieConfig),
 }
 
 impl QueueConfig {

@@ -120,7 +120,10 @@ shown_by_display!(
     crate::EcnPolicy,
     crate::Sqrt,
     crate::NextMarkFrom,
-    crate::Reentry
+    crate::Reentry,
+    crate::DelayFrom,
+    crate::LightLoad,
+    crate::Decay
 );
 
 /// `field` must be what `holds` says.
