@@ -6,8 +6,8 @@ use aqmlab_units::Stream;
 
 use crate::discipline::Boxed;
 use crate::{
-    AredConfig, CodelConfig, DecidesAt, Discipline, DroptailConfig, Limit, LinkContext, Parameter,
-    ParameterError, PiConfig, PieConfig, Qdisc, RedConfig, RemConfig, Settings, Visitor,
+    AredConfig, CobaltConfig, CodelConfig, DecidesAt, Discipline, DroptailConfig, Limit, LinkContext,
+    Parameter, ParameterError, PiConfig, PieConfig, Qdisc, RedConfig, RemConfig, Settings, Visitor,
 };
 
 /// One discipline as the catalogue shows it.
@@ -97,6 +97,8 @@ disciplines! {
     Rem(RemConfig),
     /// Controlled delay.
     Codel(CodelConfig),
+    /// The CoDel-BLUE alternate.
+    Cobalt(CobaltConfig),
     /// The proportional-integral controller enhanced.
     Pie(PieConfig),
 }
