@@ -34,7 +34,8 @@ fn eager() -> impl Strategy<Value = PieConfig> {
             decay_factor,
             mean_packet,
         )| PieConfig {
-            qdelay_ref: Duration::from_micros(target),
+            // An odd number of nanoseconds, of which no delay in this traffic is exactly half.
+            qdelay_ref: Duration::from_nanos(1000 * target + 1),
             t_update: Duration::from_micros(update),
             alpha,
             beta,
