@@ -7,7 +7,8 @@ use aqmlab_units::Stream;
 use crate::discipline::Boxed;
 use crate::{
     AredConfig, CobaltConfig, CodelConfig, DecidesAt, Discipline, DroptailConfig, Limit, LinkContext,
-    Parameter, ParameterError, PiConfig, PieConfig, Qdisc, RedConfig, RemConfig, Settings, Visitor,
+    Parameter, ParameterError, Pi2Config, PiConfig, PieConfig, Qdisc, RedConfig, RemConfig, Settings,
+    Visitor,
 };
 
 /// One discipline as the catalogue shows it.
@@ -101,6 +102,8 @@ disciplines! {
     Cobalt(CobaltConfig),
     /// The proportional-integral controller enhanced.
     Pie(PieConfig),
+    /// The controller whose output is squared.
+    Pi2(Pi2Config),
 }
 
 impl QueueConfig {

@@ -123,7 +123,8 @@ shown_by_display!(
     crate::Reentry,
     crate::DelayFrom,
     crate::LightLoad,
-    crate::Decay
+    crate::Decay,
+    crate::SignalAt
 );
 
 /// `field` must be what `holds` says.

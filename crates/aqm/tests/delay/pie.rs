@@ -142,7 +142,7 @@ fn signalled(pie: &mut Pie, millis: f64, arrivals: u32) -> u32 {
 fn the_delay_settles_at_its_reference_and_returns_after_a_step_in_load() {
     for delay_from in [DelayFrom::Timestamp, DelayFrom::RateEstimate, DelayFrom::LinkRate] {
         let config = PieConfig { delay_from, ..PieConfig::default() };
-        let mut fluid = Fluid::new(Pie::new(&config, &link(), rng()), |p| p);
+        let mut fluid = Fluid::new(Pie::new(&config, &link(), rng()), |law| probed(law, "p"));
         for excess in [1.1, 1.4, 1.05] {
             let (delay, p) = fluid.run(excess, 60.0);
             assert!((delay - 0.015).abs() < 0.0015, "{delay_from}: {delay} s at {excess}");
