@@ -6,9 +6,10 @@ use aqmlab_units::Stream;
 
 use crate::discipline::Boxed;
 use crate::{
-    AredConfig, AvqConfig, BlueConfig, ChokeConfig, DecidesAt, Discipline, DroptailConfig, FredConfig,
-    LdcConfig, Limit, LinkContext, MimdRedConfig, Parameter, ParameterError, PiConfig, Qdisc, RedConfig,
-    RedStarConfig, RemConfig, Settings, SfbConfig, SredConfig, ThresholdConfig, Visitor,
+    AredConfig, AvqConfig, BlueConfig, ChokeConfig, CobaltConfig, CodelConfig, DecidesAt, Discipline,
+    DroptailConfig, FredConfig, LdcConfig, Limit, LinkContext, MimdRedConfig, Parameter, ParameterError,
+    Pi2Config, PiConfig, PieConfig, Qdisc, RedConfig, RedStarConfig, RemConfig, Settings, SfbConfig,
+    SredConfig, ThresholdConfig, Visitor,
 };
 
 /// One discipline as the catalogue shows it.
@@ -116,6 +117,14 @@ disciplines! {
     Choke(ChokeConfig),
     /// Stochastic fair BLUE.
     Sfb(SfbConfig),
+    /// Controlled delay.
+    Codel(CodelConfig),
+    /// The CoDel-BLUE alternate.
+    Cobalt(CobaltConfig),
+    /// The proportional-integral controller enhanced.
+    Pie(PieConfig),
+    /// The controller whose output is squared.
+    Pi2(Pi2Config),
 }
 
 impl QueueConfig {

@@ -138,7 +138,14 @@ shown_by_display!(
     crate::AboveMax,
     crate::FullBins,
     crate::AboveHalf,
-    crate::Hashing
+    crate::Hashing,
+    crate::Sqrt,
+    crate::NextMarkFrom,
+    crate::Reentry,
+    crate::DelayFrom,
+    crate::LightLoad,
+    crate::Decay,
+    crate::SignalAt
 );
 
 /// `field` must be what `holds` says.
