@@ -6,11 +6,13 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
 from aqmlab import calibrate
+from aqmlab.catalogue import disciplines
 from conftest import Command
 
 SMALL = """
@@ -97,16 +99,36 @@ def test_calibrate_stores_its_line_for_later_runs(aqmlab: Command, monkeypatch: 
     assert later["cells"][0]["users_per_side"] == round(0.01 * 100 / report["mbps_per_user"])
 
 
-def test_aqm_list_and_show_tell_what_there_is(aqmlab: Command) -> None:
-    names = [entry["name"] for entry in json.loads(aqmlab("aqm", "list", "--json").out)]
-    assert names == ["droptail", "red", "ared", "pi", "rem"]
+def test_aqm_list_tells_what_there_is(aqmlab: Command) -> None:
+    entries = json.loads(aqmlab("aqm", "list", "--json").out)
+    assert [entry["name"] for entry in entries] == list(disciplines())
     listed = aqmlab("aqm", "list").out
-    for name in names:
-        assert f"\n {name} " in listed
-        assert name in aqmlab("aqm", "show", name).out
+    for entry in entries:
+        assert list(entry) == ["name", "family", "decides_at", "summary", "parameters"]
+        assert f"\n {entry['name']} " in listed
+        assert entry["summary"] in listed
+
+
+@pytest.mark.parametrize("name", disciplines())
+def test_aqm_show_tells_the_whole_page_and_every_parameter(aqmlab: Command, name: str) -> None:
+    entry = disciplines()[name]
+    shown = aqmlab("aqm", "show", name).out
+    assert entry.page in shown
+    for parameter in entry.parameters:
+        (row,) = [line for line in shown.splitlines() if line.split()[:1] == [parameter.name]][-1:]
+        for text in (parameter.unit, parameter.default, parameter.meaning, parameter.source):
+            assert text in row
+    assert json.loads(aqmlab("aqm", "show", name, "--json").out) == asdict(entry) | {
+        "parameters": [asdict(parameter) for parameter in entry.parameters]
+    }
+
+
+def test_aqm_show_sets_its_page_for_a_terminal(monkeypatch: pytest.MonkeyPatch, aqmlab: Command) -> None:
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
     shown = aqmlab("aqm", "show", "pi").out
-    for word in ("q_ref", "unit", "default", "source", "1.822e-5"):
-        assert word in shown
+    assert "\x1b[" in shown
+    assert disciplines()["pi"].page not in shown, "it is set, not printed as it is written"
+    assert "sampling_hz" in shown
 
 
 @pytest.mark.parametrize(

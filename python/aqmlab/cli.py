@@ -167,18 +167,22 @@ def list_disciplines(as_json: Json = False) -> None:
     """Name the queue disciplines."""
     entries = catalogue.disciplines().values()
     if as_json:
-        _print_json([asdict(entry) for entry in entries])
+        _print_json([_without_page(asdict(entry)) for entry in entries])
     else:
         table.show(table.disciplines(entries))
 
 
 @aqm.command("show")
-def show_discipline(name: Annotated[str, typer.Argument(metavar="NAME")]) -> None:
-    """Show a discipline's parameters with their units, defaults and sources."""
+def show_discipline(name: Annotated[str, typer.Argument(metavar="NAME")], as_json: Json = False) -> None:
+    """Show a discipline's page and its parameters with their units, defaults, meanings and sources."""
     try:
-        table.show(table.parameters(catalogue.discipline(name)))
+        entry = catalogue.discipline(name)
     except ValueError as error:
         raise SpecError(str(error)) from None
+    if as_json:
+        _print_json(asdict(entry))
+    else:
+        table.show_page(entry)
 
 
 def _sweep(cells: Sequence[Cell], out: Path, workers: int | None) -> list[Result]:
@@ -209,6 +213,10 @@ def _response_time_figures(comparison: Comparison, out: Path, title: str) -> lis
 
 def _print_json(value: object) -> None:
     print(json.dumps(value, indent=2))
+
+
+def _without_page(entry: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in entry.items() if key != "page"}
 
 
 def _without_none(**values: Any) -> dict[str, Any]:

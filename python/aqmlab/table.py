@@ -7,6 +7,7 @@ from typing import Any
 
 from rich import box
 from rich.console import Console
+from rich.markdown import Markdown
 from rich.table import Table
 
 from aqmlab.catalogue import Discipline
@@ -70,10 +71,10 @@ def disciplines(entries: Iterable[Discipline]) -> Table:
 def parameters(entry: Discipline) -> Table:
     """List the parameters of a discipline, one a row."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", title=f"{entry.name}: {entry.summary}")
-    for title in ("parameter", "default", "unit", "meaning", "source"):
-        table.add_column(title)
+    for title in ("parameter", "unit", "default", "meaning", "source"):
+        table.add_column(title, no_wrap=title in ("parameter", "default"))
     for parameter in entry.parameters:
-        table.add_row(parameter.name, parameter.default, parameter.unit, parameter.meaning, parameter.source)
+        table.add_row(parameter.name, parameter.unit, parameter.default, parameter.meaning, parameter.source)
     return table
 
 
@@ -89,6 +90,16 @@ def show(table: Table, *, wide: bool = False) -> None:
         Console(width=_WIDE).print(table)
     else:
         console.print(table)
+
+
+def show_page(entry: Discipline) -> None:
+    """Print a discipline's page and its parameters: set for a person at a terminal, as it is written in a pipe."""
+    console = Console()
+    if console.is_terminal:
+        console.print(Markdown(entry.page))
+    else:
+        print(entry.page)
+    show(parameters(entry))
 
 
 def plain(table: Table) -> str:
