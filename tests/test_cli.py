@@ -131,6 +131,9 @@ def test_aqm_show_sets_its_page_for_a_terminal(monkeypatch: pytest.MonkeyPatch, 
     assert "sampling_hz" in shown
 
 
+PI = ("design", "pi", "--rate", "100 Mbit/s", "--flows", "400", "--rtt-max", "200 ms")
+
+
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
@@ -168,6 +171,18 @@ def test_aqm_show_sets_its_page_for_a_terminal(monkeypatch: pytest.MonkeyPatch, 
         pytest.param(["calibrate", "--rtt", "short"], "short", id="calibration of unknown RTTs"),
         pytest.param(["validate", "--report", "file/report.md"], "file/report.md", id="unwritable report"),
         pytest.param(["aqm", "show", "pie"], "'pie'", id="showing an unknown scheme"),
+        pytest.param(["design", "pie"], "pie", id="designing an unknown scheme"),
+        pytest.param(["design", "ared"], "--rate", id="design without a rate"),
+        pytest.param(["design", "ared", "--rate", "100"], "--rate", id="design for a rate without a unit"),
+        pytest.param(["design", "ared", "--rate", "5 ms"], "--rate", id="design for a rate of the wrong unit"),
+        pytest.param(["design", "dualpi2", "--rtt-max", "0 s"], "rtt_max", id="design for no round trip"),
+        pytest.param(["design", "dualpi2", "--target", "-1 ms"], "--target", id="design for a negative delay"),
+        pytest.param([*PI, "--flows", "-1"], "flows", id="design for negative flows"),
+        pytest.param([*PI, "--flows", "many"], "--flows", id="design for flows that are a word"),
+        pytest.param([*PI, "--crossover", "99"], "crossover", id="design that would oscillate"),
+        pytest.param([*PI, "--mean-packet", "0 B"], "mean_packet", id="design for packets of nothing"),
+        pytest.param([*PI, "--figure", "loop.doc"], "loop.doc", id="figure of an unknown kind"),
+        pytest.param([*PI, "--figure", "file/loop.svg"], "file/loop.svg", id="figure that cannot be written"),
         pytest.param(["bench"], "bench", id="unknown command"),
     ],
 )

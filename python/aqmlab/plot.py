@@ -5,6 +5,7 @@ The same data give the same files, to the byte.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,13 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
 from aqmlab.calibration import PUBLISHED_USERS, Calibration
+from aqmlab.control import Loop
 
 _PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 """Okabe and Ito's colours, which colour-blind readers can tell apart; beyond six they come again, dashed."""
+
+_STAMPS = {"svg": "Date", "png": "Software", "pdf": "CreationDate"}
+"""What a kind of file would tell of when or with what it was made."""
 
 _GROUPED = FuncFormatter(lambda value, _: f"{value:,.12g}")
 
@@ -77,8 +82,47 @@ def calibration(axis: Axes, fitted: Calibration) -> Axes:
     return axis
 
 
+def pi_loop(figure: Figure, loop: Loop, *, title: str) -> None:
+    """Draw a PI loop's gain and phase with its margins, and how the queue follows a step of the reference."""
+    margins = loop.margins()
+    panels = figure.subplot_mosaic([["gain", "step"], ["phase", "step"]])
+    gain, phase, step = panels["gain"], panels["phase"], panels["step"]
+    middle = math.sqrt(margins.crossover * margins.phase_crossover)
+    w = np.geomspace(middle / 50, middle * 50, 300)
+    gain.plot(w, 20 * np.log10(loop.magnitude(w)), color=_PALETTE[0])
+    gain.axhline(0, color="black", linewidth=0.8)
+    gain.plot([margins.phase_crossover] * 2, [-margins.gain_margin_db, 0], color=_PALETTE[1], marker="_")
+    gain.set(xscale="log", ylabel="gain, dB")
+    gain.set_title(f"gain margin {margins.gain_margin_db:.1f} dB", loc="right", fontsize=9, color=_PALETTE[1])
+    phase.plot(w, loop.phase_deg(w), color=_PALETTE[0])
+    phase.axhline(-180, color="black", linewidth=0.8)
+    phase.plot([margins.crossover] * 2, [margins.phase_margin_deg - 180, -180], color=_PALETTE[1], marker="_")
+    phase.set(
+        xscale="log", ylabel="phase, degrees", xlabel="frequency, rad/s", ylim=(-360, 0), yticks=range(-360, 1, 90)
+    )
+    phase.set_title(f"phase margin {margins.phase_margin_deg:.1f}°", loc="right", fontsize=9, color=_PALETTE[1])
+    response = loop.step_response(15 / margins.crossover, points=400)
+    step.axhline(1, color="black", linewidth=0.8)
+    step.plot(response["time_s"], response["queue"], color=_PALETTE[0])
+    step.set(xlim=(0, response["time_s"][-1]), ylim=(0, None), xlabel="time, s", ylabel="rise of the queue, packets")
+    step.set_title("the reference rises by 1 packet", loc="right", fontsize=9)
+    figure.suptitle(title, x=0.01, ha="left", fontsize=10)
+
+
 def save(stem: Path, draw: Callable[[Axes], Axes], *, title: str) -> list[Path]:
     """Draw a figure of one axis and write it as SVG and PNG; return the files."""
+
+    def draw_titled(figure: Figure) -> None:
+        draw(figure.subplots()).set_title(title, loc="left", fontsize=10)
+
+    files = [stem.with_name(f"{stem.name}.{kind}") for kind in ("svg", "png")]
+    for file in files:
+        write(file, draw_titled)
+    return files
+
+
+def write(file: Path, draw: Callable[[Figure], None], *, size: tuple[float, float] = (8, 4.5)) -> None:
+    """Draw a figure and write it in the form of the file's suffix."""
     style: dict[Any, Any] = {
         "axes.spines.top": False,
         "axes.spines.right": False,
@@ -88,13 +132,13 @@ def save(stem: Path, draw: Callable[[Axes], Axes], *, title: str) -> list[Path]:
         "grid.linewidth": 0.6,
         "svg.hashsalt": "aqmlab",
     }
+    kind = file.suffix.removeprefix(".")
+    if kind not in _STAMPS:
+        raise ValueError(f"a figure is one of {', '.join(_STAMPS)}, got {file.name!r}")
     with mpl.rc_context(style):
-        figure = Figure(figsize=(8, 4.5), layout="constrained")
-        draw(figure.subplots()).set_title(title, loc="left", fontsize=10)
-        files = [stem.with_name(f"{stem.name}.{kind}") for kind in ("svg", "png")]
-        for file, stamp in zip(files, ("Date", "Software"), strict=True):
-            figure.savefig(file, dpi=160, metadata={stamp: None})
-    return files
+        figure = Figure(figsize=size, layout="constrained")
+        draw(figure)
+        figure.savefig(file, dpi=160, metadata={_STAMPS[kind]: None})
 
 
 def _line(index: int, is_baseline: bool) -> dict[str, Any]:
