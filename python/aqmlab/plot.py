@@ -20,6 +20,7 @@ from matplotlib.ticker import FuncFormatter
 
 from aqmlab.calibration import PUBLISHED_USERS, Calibration
 from aqmlab.control import Loop
+from aqmlab.step import Load
 
 _PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 """Okabe and Ito's colours, which colour-blind readers can tell apart; beyond six they come again, dashed."""
@@ -107,6 +108,58 @@ def pi_loop(figure: Figure, loop: Loop, *, title: str) -> None:
     step.set(xlim=(0, response["time_s"][-1]), ylim=(0, None), xlabel="time, s", ylabel="rise of the queue, packets")
     step.set_title("the reference rises by 1 packet", loc="right", fontsize=9)
     figure.suptitle(title, x=0.01, ha="left", fontsize=10)
+
+
+def step_response(figure: Figure, rows: pl.DataFrame, load: Load, *, title: str) -> None:
+    """Draw a discipline's answer to a step of load: queueing delay, what it signals, and the law's own probability.
+
+    Parameters
+    ----------
+    figure
+        Where to draw.
+    rows
+        What :func:`aqmlab.step.step_response` returns.
+    load
+        The load that it was given.
+    """
+    delay, signals = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
+    for axis in (delay, signals):
+        axis.axvspan(load.up_s, load.down_s, color="#f3f3f3", linewidth=0)
+    delay.plot(rows["time_s"], rows["delay_ms"], color=_PALETTE[0], linewidth=1)
+    delay.set(ylabel="time in the queue, ms", ylim=(0, None), xlim=(0, load.end_s))
+    delay.set_title(title, loc="left", fontsize=10)
+    delay.annotate(
+        f"{100 * load.high:.0f} % of the link's rate wanted; else {100 * load.low:.0f} %",
+        ((load.up_s + load.down_s) / 2, 1),
+        (0, 2),
+        xycoords=("data", "axes fraction"),
+        textcoords="offset points",
+        ha="center",
+        va="bottom",
+        fontsize=9,
+    )
+    seconds = rows.group_by((pl.col("time_s") - 0.05).floor() + 1, maintain_order=True).agg(
+        pl.col("lost").sum() / pl.col("arrived").sum()
+    )
+    signals.step(seconds["time_s"], 100 * seconds["lost"], color="black", linewidth=0.8, where="pre", label="lost")
+    if (own := _probability(rows)) is not None:
+        signals.plot(rows["time_s"], 100 * rows[own], color=_PALETTE[1], linewidth=1.2, label=f"the law's {own}")
+    signals.set(xlabel="time, s", ylabel="packets, %", ylim=(0, None))
+    signals.legend(frameon=False, labelcolor="linecolor", fontsize=9, loc="upper left")
+
+
+def drop_curve(figure: Figure, curve: pl.DataFrame, *, title: str) -> None:
+    """Draw the probability of a signal, ``p_b``, over the average queue, ``avg``."""
+    axis = figure.subplots()
+    axis.plot(curve["avg"], curve["p_b"], color=_PALETTE[0])
+    axis.set(xlabel="average queue, packets", ylabel="probability", xlim=(0, None), ylim=(0, 1.02))
+    axis.set_title(title, loc="left", fontsize=10)
+
+
+def _probability(rows: pl.DataFrame) -> str | None:
+    """Name the law's variable that is a probability: ``p``, or the first one called ``p_...``."""
+    names = sorted((name for name in rows.columns if name == "p" or name.startswith("p_")), key=lambda name: name != "p")
+    return next((name for name in names if rows[name].is_between(0, 1).all()), None)
 
 
 def save(stem: Path, draw: Callable[[Axes], Axes], *, title: str) -> list[Path]:
