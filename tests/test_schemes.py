@@ -12,7 +12,7 @@ from aqmlab import schemes
 
 def test_a_bare_name_leaves_everything_at_its_default() -> None:
     scheme = schemes.parse("pi")
-    assert scheme.queue == lab.Queue.model_validate({"pi": {}})
+    assert scheme.queue == lab.QueueSpec.model_validate({"pi": {}})
     assert scheme.ecn is None
 
 
@@ -71,6 +71,6 @@ def test_no_text_is_anything_but_a_scheme_or_a_clear_refusal(text: str) -> None:
     st.booleans(),
 )
 def test_a_label_reads_back_as_its_scheme(name: str, parameters: dict[str, object], ecn: bool) -> None:
-    queue = lab.Queue.model_validate({name: parameters})
+    queue = lab.QueueSpec.model_validate({name: parameters})
     scheme = schemes.parse(schemes.label(queue, ecn=ecn))
     assert (scheme.queue, bool(scheme.ecn)) == (queue, ecn)

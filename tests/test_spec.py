@@ -119,7 +119,7 @@ def test_a_change_that_names_no_value_is_refused(tmp_path: Path, change: str) ->
 
 def test_the_json_schema_describes_what_a_person_writes() -> None:
     schema = lab.Experiment.model_json_schema()
-    queue = schema["$defs"]["Queue"]
+    queue = schema["$defs"]["QueueSpec"]
     assert set(queue["properties"]) == {"droptail", "red", "ared", "pi", "rem"}
     assert "q_ref" in queue["properties"]["pi"]["properties"]
     assert schema["$defs"]["Link"]["properties"]["rate"]["default"] == "100 Mbit/s"

@@ -69,7 +69,7 @@ def test_a_key_follows_from_spec_seed_and_engine(small_cell: Cell, monkeypatch: 
 
 
 def test_tables_of_all_cells_are_read_as_one(small: lab.Experiment, store: Store) -> None:
-    red = small.model_copy(update={"queue": lab.Queue.model_validate({"red": {}})})
+    red = small.model_copy(update={"queue": lab.QueueSpec.model_validate({"red": {}})})
     keys = {lab.run(experiment, out=store.out).cell.key for experiment in (small, red)}
     queue = store.scan("queue").collect()
     assert set(queue["cell"]) == keys

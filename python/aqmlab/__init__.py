@@ -9,12 +9,15 @@ without ECN: how long do people wait, and what would another discipline or anoth
 
 from importlib.metadata import version
 
-from aqmlab._core import SpecError
+from aqmlab._core import LinkContext, Packet, QueueState, SpecError, Stream
 from aqmlab.compare import Comparison, compare
+from aqmlab.faults import LawError
+from aqmlab.law import Law, Time, Verdict
 from aqmlab.presets import BOTTLENECK, UNCONGESTED, uncongested
+from aqmlab.queue import Counters, Queue
 from aqmlab.result import Result
 from aqmlab.run import run
-from aqmlab.spec import Experiment, Hosts, Link, Protocol, Queue, Record, Tcp, Users
+from aqmlab.spec import Experiment, Hosts, Link, Protocol, QueueSpec, Record, Tcp, Users
 from aqmlab.stats import cdf, quantiles
 from aqmlab.store import Store
 
@@ -24,17 +27,27 @@ __all__ = [
     "BOTTLENECK",
     "UNCONGESTED",
     "Comparison",
+    "Counters",
     "Experiment",
     "Hosts",
+    "Law",
+    "LawError",
     "Link",
+    "LinkContext",
+    "Packet",
     "Protocol",
     "Queue",
+    "QueueSpec",
+    "QueueState",
     "Record",
     "Result",
     "SpecError",
     "Store",
+    "Stream",
     "Tcp",
+    "Time",
     "Users",
+    "Verdict",
     "cdf",
     "compare",
     "quantiles",

@@ -1,8 +1,24 @@
 """The engine, as Python sees it: a spec goes in as JSON, Arrow tables come out."""
 
-from typing import final
+from collections.abc import Callable
+from typing import Literal, final
 
-__all__ = ["RecordBatch", "Simulation", "SpecError", "catalogue", "engine_version", "profiles", "resolve"]
+from aqmlab.law import Time
+
+__all__ = [
+    "LinkContext",
+    "Packet",
+    "Qdisc",
+    "QueueState",
+    "RecordBatch",
+    "Simulation",
+    "SpecError",
+    "Stream",
+    "catalogue",
+    "engine_version",
+    "profiles",
+    "resolve",
+]
 
 class SpecError(ValueError):
     """A mistake in a spec: ``path: what is allowed, got value``."""
@@ -15,9 +31,14 @@ class RecordBatch:
 
 @final
 class Simulation:
-    """One run of one resolved spec with one seed."""
+    """One run of one resolved spec with one seed.
 
-    def __new__(cls, resolved_json: str, seed: int) -> Simulation: ...
+    ``make_law`` makes the law of each direction where it is not one of the catalogue.
+    """
+
+    def __new__(
+        cls, resolved_json: str, seed: int, make_law: Callable[[LinkContext, Stream], object] | None = None
+    ) -> Simulation: ...
     @property
     def now(self) -> float:
         """The virtual clock, in seconds since the start of the warm-up."""
@@ -27,7 +48,7 @@ class Simulation:
         """The end of the measured window on that clock, in seconds."""
 
     def advance(self, seconds: float) -> None:
-        """Simulate so many seconds more, but not past the end. Releases the GIL."""
+        """Simulate so many seconds more, but not past the end. Releases the GIL; raises what a law raised."""
 
     def take(self, table: str) -> RecordBatch | None:
         """Take the rows of ``queue``, ``link`` or ``exchanges`` recorded since the last call."""
@@ -37,6 +58,106 @@ class Simulation:
 
     def summary(self) -> str:
         """Return the results of the measured window as JSON."""
+
+@final
+class Qdisc:
+    """A queue discipline alone: what ``aqmlab.Queue`` drives."""
+
+    def __new__(
+        cls,
+        queue_json: str,
+        rate: str,
+        overhead: str,
+        seed: int,
+        make_law: Callable[[LinkContext, Stream], object] | None = None,
+    ) -> Qdisc: ...
+    def enqueue(self, size: int, flow: int, ecn: str, at: float) -> Literal["queued", "marked", "dropped"]:
+        """Offer a packet."""
+
+    def dequeue(self, at: float) -> Packet | None:
+        """Fetch the next packet."""
+
+    def advance(self, to: float) -> None:
+        """Run the timers that are due."""
+
+    @property
+    def now(self) -> float:
+        """The time of the last call, in seconds."""
+
+    @property
+    def packets(self) -> int:
+        """Packets waiting."""
+
+    @property
+    def bytes(self) -> int:
+        """Bytes waiting."""
+
+    def counters(self) -> dict[str, int]:
+        """Return what became of the packets, by cause."""
+
+    def probe(self) -> dict[str, float]:
+        """Return the discipline's variables."""
+
+@final
+class Packet:
+    """A packet in a queue, or on its way in or out."""
+
+    @property
+    def size(self) -> int:
+        """Length of the IP packet in bytes, headers included."""
+
+    @property
+    def flow(self) -> int:
+        """Which flow it belongs to."""
+
+    @property
+    def ecn(self) -> Literal["not_ect", "ect0", "ect1", "ce"]:
+        """Its ECN field."""
+
+    @property
+    def enqueued_at(self) -> Time:
+        """When it arrived."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class QueueState:
+    """How much waits in a queue, the packet being judged not included."""
+
+    @property
+    def packets(self) -> int:
+        """Packets waiting."""
+
+    @property
+    def bytes(self) -> int:
+        """Bytes waiting."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class LinkContext:
+    """What a law may know of the link behind its queue."""
+
+    @property
+    def rate_bps(self) -> int:
+        """Its bit rate on the wire, in bits a second."""
+
+    @property
+    def overhead_bytes(self) -> int:
+        """What a frame is longer on the wire than its IP packet."""
+
+    def packets_per_sec(self, mean_packet: int) -> float:
+        """Return how many packets of so many bytes it carries in a second, their overhead included."""
+
+@final
+class Stream:
+    """A deterministic source of random numbers."""
+
+    def uniform(self) -> float:
+        """Draw a number from 0 up to, but not including, 1."""
+
+    def below(self, n: int) -> int:
+        """Draw a whole number from 0 up to, but not including, ``n``."""
 
 def resolve(spec_json: str) -> str:
     """Check a spec, fill in every default, and return it as canonical JSON."""

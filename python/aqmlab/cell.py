@@ -81,9 +81,12 @@ def make_cell(
     ------
     SpecError
         When the spec asks for something impossible, naming the field, the value and what is allowed.
+    LawError
+        When a law of the user's own cannot be imported.
     """
     assert experiment.users.per_side is not None, "populate() comes first"
-    spec = _core.resolve(experiment.to_json())
+    in_full = experiment.model_copy(update={"queue": experiment.queue.in_full()})
+    spec = _core.resolve(in_full.to_json())
     signal = "none" if uncongested else _signal(json.loads(spec))
     label = label or schemes.label(experiment.queue, ecn=experiment.tcp.ecn)
     return Cell(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sys
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -13,7 +15,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from aqmlab import calibration, catalogue, plot, table
+from aqmlab import calibration, catalogue, own, plot, table
 from aqmlab import design as rules
 from aqmlab._core import SpecError
 from aqmlab._units import bits_per_second, seconds, size_in_bytes
@@ -21,6 +23,7 @@ from aqmlab.calibrate import calibration_cells, fitted
 from aqmlab.cell import Cell, make_cell, populate
 from aqmlab.compare import BASELINE, Comparison, comparison_cells
 from aqmlab.design import Design
+from aqmlab.faults import LawError
 from aqmlab.progress import SweepProgress
 from aqmlab.result import Result
 from aqmlab.spec import Experiment
@@ -50,7 +53,10 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instea
 
 
 def main() -> NoReturn:
-    """Run the command line: a user's mistake is one line on standard error and exit code 2."""
+    """Run the command line: a user's mistake is one line on standard error and exit code 2.
+
+    With ``AQMLAB_TRACEBACK`` set, an error in a law of the user's own is shown with its traceback as well.
+    """
     # A polite kill is an interrupt: cells that are not done leave nothing behind.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
@@ -58,6 +64,10 @@ def main() -> NoReturn:
     except typer.TyperException as error:
         mistake = error.format_message()
     except SpecError as error:
+        mistake = str(error)
+    except LawError as error:
+        if os.environ.get("AQMLAB_TRACEBACK"):
+            traceback.print_exception(error)
         mistake = str(error)
     print(f"aqmlab: {mistake}", file=sys.stderr)
     sys.exit(2)
@@ -67,7 +77,10 @@ def main() -> NoReturn:
 def compare(
     schemes: Annotated[
         list[str],
-        typer.Argument(metavar="SCHEME...", help="name or name:key=value,...; ecn=true is a key of each"),
+        typer.Argument(
+            metavar="SCHEME...",
+            help="name or name:key=value,...; ecn=true is a key of each; module:Class is a law of yours",
+        ),
     ],
     load: Annotated[float | None, typer.Option(metavar="PCT", help="Load in percent.", show_default="98")] = None,
     users: Annotated[int | None, typer.Option(metavar="N", help="Users on each side, instead of a load.")] = None,
@@ -182,7 +195,7 @@ def list_disciplines(as_json: Json = False) -> None:
 def show_discipline(name: Annotated[str, typer.Argument(metavar="NAME")], as_json: Json = False) -> None:
     """Show a discipline's page and its parameters with their units, defaults, meanings and sources."""
     try:
-        entry = catalogue.discipline(name)
+        entry = own.discipline(name)
     except ValueError as error:
         raise SpecError(str(error)) from None
     if as_json:

@@ -66,7 +66,7 @@ def compare(
     Parameters
     ----------
     *scheme_texts
-        The schemes as on the command line: ``"pi:q_ref=24,ecn=true"``.
+        The schemes as on the command line: ``"pi:q_ref=24,ecn=true"``, or ``"my_module:MyLaw"`` for a law of your own.
     experiment
         All but the scheme: users, hosts, link, protocol. The default is 98 % load as in Le et al. (2003).
     seeds

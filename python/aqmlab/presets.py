@@ -1,6 +1,6 @@
 """The two networks of Le, Aikat, Jeffay and Smith (SIGCOMM 2003)."""
 
-from aqmlab.spec import Experiment, Link, Queue
+from aqmlab.spec import Experiment, Link, QueueSpec
 
 BOTTLENECK = Link(rate="100 Mbit/s")
 """Fast Ethernet between the two routers: what the users congest."""
@@ -14,6 +14,6 @@ def uncongested(experiment: Experiment) -> Experiment:
 
     A load of the experiment still means percent of *its* link; give the users' number to compare like with like.
     """
-    queue = Queue.model_validate({"droptail": {"limit": 2400}})
+    queue = QueueSpec.model_validate({"droptail": {"limit": 2400}})
     tcp = experiment.tcp.model_copy(update={"ecn": False})
     return experiment.model_copy(update={"link": UNCONGESTED, "queue": queue, "tcp": tcp})

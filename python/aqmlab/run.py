@@ -14,7 +14,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from aqmlab import _core
+from aqmlab import _core, own
 from aqmlab.calibration import known
 from aqmlab.cell import Cell, make_cell, populate
 from aqmlab.result import Result
@@ -49,6 +49,8 @@ def run(experiment: Experiment, *, seed: int = 1, out: Path | str = "results") -
     ------
     SpecError
         When the spec asks for something impossible, naming the field, the value and what is allowed.
+    LawError
+        When a law of your own raises or answers nonsense; nothing of the run is kept.
 
     Examples
     --------
@@ -72,7 +74,7 @@ def run_cell(cell: Cell, store: Store, watch: Watch = lambda now, end: None) -> 
 
 def _simulate(cell: Cell, directory: Path, watch: Watch) -> None:
     wall, cpu = time.perf_counter(), time.thread_time()
-    simulation = _core.Simulation(cell.spec, cell.seed)
+    simulation = _core.Simulation(cell.spec, cell.seed, own.maker(cell.scheme, cell.parameters))
     end = simulation.end
     with _Tables(directory) as tables:
         for step in itertools.count(1):

@@ -1,5 +1,7 @@
 """Schemes, as typed: ``name`` or ``name:key=value,key=value``.
 
+A law of the user's own has a name with a colon in it, ``module:Class``: what follows a first colon and is a bare word
+is a class, what has an equals sign is a parameter.
 The keys are the discipline's parameters and ``ecn``, which is the hosts' business and goes to the TCP stack.
 """
 
@@ -10,9 +12,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from aqmlab import catalogue
+from aqmlab import catalogue, own
 from aqmlab._core import SpecError
-from aqmlab.spec import Experiment, Queue
+from aqmlab.spec import Experiment, QueueSpec
 
 
 @dataclass(frozen=True)
@@ -21,7 +23,7 @@ class Scheme:
 
     label: str
     """As it was typed."""
-    queue: Queue
+    queue: QueueSpec
     ecn: bool | None
     """Do the hosts negotiate ECN? ``None`` leaves it to the experiment."""
 
@@ -44,9 +46,9 @@ def parse(text: str) -> Scheme:
     >>> parse("ared:min_th=12,max_th=36,w_q=1/8192").queue.parameters
     {'min_th': 12, 'max_th': 36, 'w_q': 0.0001220703125}
     """
-    name, colon, rest = text.partition(":")
     try:
-        discipline = catalogue.discipline(name)
+        name, colon, rest = _partition(text)
+        discipline = own.discipline(name)
         given = _assignments(rest) if colon else {}
         ecn = given.pop("ecn", None)
         if not isinstance(ecn, bool | None):
@@ -54,14 +56,26 @@ def parse(text: str) -> Scheme:
         catalogue.check_parameters(discipline, given)
     except ValueError as error:
         raise SpecError(f"{text}: {error}") from None
-    return Scheme(label=text, queue=Queue.model_validate({name: given}), ecn=ecn)
+    return Scheme(label=text, queue=QueueSpec.model_validate({name: given}), ecn=ecn)
 
 
-def label(queue: Queue, *, ecn: bool) -> str:
+def label(queue: QueueSpec, *, ecn: bool) -> str:
     """Write a scheme as a person would have typed it."""
     given = {**queue.parameters, "ecn": True} if ecn else queue.parameters
     text = ",".join(f"{key}={_written(value)}" for key, value in given.items())
     return f"{queue.discipline}:{text}" if text else queue.discipline
+
+
+def _partition(text: str) -> tuple[str, str, str]:
+    """Part the discipline's name from its parameters."""
+    found = re.match(rf"({own.NAME})(:|$)", text)
+    if found is None:
+        return text.partition(":")
+    name = found[1]
+    if name.partition(":")[0] in catalogue.disciplines() and not own.exists(name):
+        # A parameter without its value.
+        return text.partition(":")
+    return name, found[2], text[found.end() :]
 
 
 def _assignments(text: str) -> dict[str, Any]:

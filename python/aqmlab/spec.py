@@ -24,7 +24,7 @@ from pydantic import (
     model_validator,
 )
 
-from aqmlab import catalogue
+from aqmlab import catalogue, own
 from aqmlab._core import SpecError
 
 
@@ -70,11 +70,11 @@ class Hosts(_Part):
     """Bit rate of their network interfaces."""
 
 
-class Queue(_Part):
+class QueueSpec(_Part):
     """One queue discipline and what differs from its defaults, written ``{"pi": {"q_ref": 24}}``."""
 
     discipline: str
-    """Its name: see ``aqmlab aqm list``."""
+    """Its name, see ``aqmlab aqm list``; or a law of your own, ``my_module:MyLaw``."""
     parameters: dict[str, Any]
     """What is not left at its default: see ``aqmlab aqm show NAME``."""
 
@@ -84,7 +84,7 @@ class Queue(_Part):
         if not isinstance(table, Mapping) or len(table) != 1:
             raise ValueError("write a table of exactly one queue discipline, such as [queue.pi]")
         ((name, parameters),) = table.items()
-        known = catalogue.discipline(name)
+        known = own.discipline(name)
         if not isinstance(parameters, Mapping):
             raise ValueError(f"write a table of parameters, such as [queue.{name}]")
         catalogue.check_parameters(known, parameters)
@@ -93,6 +93,13 @@ class Queue(_Part):
     @model_serializer
     def _to_table(self) -> dict[str, dict[str, Any]]:
         return {self.discipline: self.parameters}
+
+    def in_full(self) -> QueueSpec:
+        """Fill in the defaults of a law of the user's own and the hash of its source; for others the engine does it."""
+        if not own.is_own(self.discipline):
+            return self
+        parameters = own.find(self.discipline).in_full(self.parameters)
+        return QueueSpec.model_construct(discipline=self.discipline, parameters=parameters)
 
     @classmethod
     def __get_pydantic_json_schema__(cls, *_: object) -> dict[str, Any]:
@@ -112,6 +119,7 @@ class Queue(_Part):
                 }
                 for each in catalogue.disciplines().values()
             },
+            "patternProperties": {":": {"type": "object", "description": "A law of your own, module:Class"}},
             "additionalProperties": False,
             "minProperties": 1,
             "maxProperties": 1,
@@ -191,7 +199,7 @@ class Experiment(_Part):
     """
 
     link: Link = Link()
-    queue: Queue = Queue.model_validate({"droptail": {}})
+    queue: QueueSpec = QueueSpec.model_validate({"droptail": {}})
     hosts: Hosts = Hosts()
     tcp: Tcp = Tcp()
     users: Users = Users(load=98.0)

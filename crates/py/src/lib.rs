@@ -1,12 +1,16 @@
 //! `aqmlab._core`: a spec goes in as JSON, Arrow tables come out. What each function means to a Python user is said
 //! in `_core.pyi`.
 
+mod law;
+mod qdisc;
+mod seen;
 mod tables;
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use aqmlab_sim::{Laboratory, Spec, build};
+use aqmlab_aqm::Aqm;
+use aqmlab_sim::{Laboratory, Spec, build, build_own, queue_stream};
 use aqmlab_tcp::Profile;
 use aqmlab_units::Duration;
 use pyo3::create_exception;
@@ -14,6 +18,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde::Serialize;
 
+use crate::law::{Faults, PyLaw};
 use crate::tables::PyRecordBatch;
 
 create_exception!(_core, SpecError, PyValueError, "A mistake in a spec.");
@@ -48,21 +53,37 @@ fn engine_version() -> &'static str {
 
 /// A run under way. The lock serialises callers; a run is used by one thread at a time.
 #[pyclass(frozen)]
-struct Simulation(Mutex<Box<dyn Laboratory>>);
+struct Simulation {
+    laboratory: Mutex<Box<dyn Laboratory>>,
+    /// What the laws raised, if they are Python's.
+    faults: Faults,
+}
 
 impl Simulation {
     fn lock(&self) -> MutexGuard<'_, Box<dyn Laboratory>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.laboratory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 #[pymethods]
 impl Simulation {
     #[new]
-    fn new(resolved_json: &str, seed: u64) -> PyResult<Simulation> {
-        let laboratory =
-            build(&parse(resolved_json)?, seed).map_err(|error| SpecError::new_err(error.to_string()))?;
-        Ok(Simulation(Mutex::new(laboratory)))
+    #[pyo3(signature = (resolved_json, seed, make_law = None))]
+    fn new(resolved_json: &str, seed: u64, make_law: Option<&Bound<'_, PyAny>>) -> PyResult<Simulation> {
+        let spec = parse(resolved_json)?;
+        let faults = Faults::default();
+        let laboratory = match make_law {
+            None => build(&spec, seed),
+            Some(make) => {
+                let law = |direction| -> PyResult<Box<dyn Aqm + Send>> {
+                    let rng = queue_stream(seed, direction);
+                    Ok(Box::new(PyLaw::new(make, spec.link.context(), rng, faults.clone())?))
+                };
+                build_own(&spec, seed, [law(0)?, law(1)?])
+            }
+        };
+        let laboratory = laboratory.map_err(|error| SpecError::new_err(error.to_string()))?;
+        Ok(Simulation { laboratory: Mutex::new(laboratory), faults })
     }
 
     #[getter]
@@ -75,12 +96,13 @@ impl Simulation {
         py.detach(|| self.lock().end().as_secs_f64())
     }
 
-    fn advance(&self, py: Python<'_>, seconds: f64) {
+    fn advance(&self, py: Python<'_>, seconds: f64) -> PyResult<()> {
         py.detach(|| {
             let mut laboratory = self.lock();
             let until = laboratory.now() + Duration::from_secs_f64(seconds);
             laboratory.advance(until);
         });
+        self.faults.raise()
     }
 
     fn take(&self, py: Python<'_>, table: &str) -> PyResult<Option<PyRecordBatch>> {
@@ -103,6 +125,11 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("SpecError", module.py().get_type::<SpecError>())?;
     module.add_class::<Simulation>()?;
     module.add_class::<PyRecordBatch>()?;
+    module.add_class::<qdisc::Qdisc>()?;
+    module.add_class::<seen::LinkContext>()?;
+    module.add_class::<seen::Packet>()?;
+    module.add_class::<seen::QueueState>()?;
+    module.add_class::<seen::Stream>()?;
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue, module)?)?;
     module.add_function(wrap_pyfunction!(profiles, module)?)?;

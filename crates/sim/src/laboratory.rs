@@ -1,6 +1,6 @@
 //! A run, whatever its queue discipline: how to build one and what it answers to.
 
-use aqmlab_aqm::{DecidesAtEnqueue, Gate, Limit, LinkContext, Qdisc, Visitor};
+use aqmlab_aqm::{Aqm, DecidesAtEnqueue, Fifo, Gate, Limit, Qdisc, Visitor};
 use aqmlab_units::{Stream, Time};
 use aqmlab_workload::Web;
 
@@ -8,7 +8,7 @@ use crate::engine::Engine;
 use crate::link::{Computed, Link, Queued, Wire};
 use crate::packet::Packet;
 use crate::record::{ResponseBin, Tables};
-use crate::spec::{LinkSpec, Spec, SpecError};
+use crate::spec::{LinkSpec, QueueSpec, Spec, SpecError};
 use crate::summary::Summary;
 
 /// A run under way, whatever its queue discipline.
@@ -32,43 +32,77 @@ pub trait Laboratory: Send {
     fn summary(&mut self) -> Summary;
 }
 
-/// Prepare the run `seed` of `spec`.
+/// Prepare the run `seed` of `spec`, whose queue discipline is of the catalogue.
 pub fn build(spec: &Spec, seed: u64) -> Result<Box<dyn Laboratory>, SpecError> {
-    struct Build<'a> {
-        spec: &'a Spec,
-        seed: u64,
-        web: Web,
-    }
-
-    impl Build<'_> {
-        fn with<L: Link + Send + 'static>(self, make: impl Fn(Stream, Wire) -> L) -> Box<dyn Laboratory> {
-            let LinkSpec { delay, device_fifo, .. } = self.spec.link;
-            let wire = Wire { context: self.spec.link.context(), delay, device_fifo };
-            let stream = |direction| Stream::named(self.seed, &format!("queue/{direction}"));
-            let links = [0, 1].map(|direction| make(stream(direction), wire));
-            Box::new(Engine::new(self.spec, self.web, links))
+    let build = Build::new(spec, seed)?;
+    match &spec.queue {
+        QueueSpec::Known(config) => Ok(config.visit(&spec.link.context(), build)),
+        QueueSpec::Own(own) => {
+            let message = "is a law of the caller's own, who has to bring it".to_owned();
+            Err(SpecError { path: format!("queue.{}", own.name), message })
         }
     }
+}
 
-    impl Visitor for Build<'_> {
-        type Payload = Packet;
-        type Output = Box<dyn Laboratory>;
+/// Prepare the run `seed` of `spec` under laws that the caller brings, one for each direction, each behind a plain queue
+/// with the spec's limit. What they draw they should draw from [`queue_stream`].
+pub fn build_own(
+    spec: &Spec,
+    seed: u64,
+    laws: [Box<dyn Aqm + Send>; 2],
+) -> Result<Box<dyn Laboratory>, SpecError> {
+    let build = Build::new(spec, seed)?;
+    let (limit, wire) = (spec.queue.limit(), build.wire());
+    Ok(build.run(laws.map(|law| Queued::new(Fifo::new(law, limit), wire))))
+}
 
-        fn law<A: DecidesAtEnqueue + Send + 'static>(
-            self,
-            limit: Limit,
-            make: impl Fn(Stream) -> A,
-        ) -> Box<dyn Laboratory> {
-            self.with(|stream, wire| Computed::new(Gate::new(make(stream), limit), wire))
-        }
+/// The random stream of the queue of one direction in the run `seed`.
+pub fn queue_stream(seed: u64, direction: usize) -> Stream {
+    Stream::named(seed, &format!("queue/{direction}"))
+}
 
-        fn queue<Q: Qdisc<Packet> + Send + 'static>(self, make: impl Fn(Stream) -> Q) -> Box<dyn Laboratory> {
-            self.with(|stream, wire| Queued::new(make(stream), wire))
-        }
+/// A run but for its links.
+struct Build<'a> {
+    spec: &'a Spec,
+    seed: u64,
+    web: Web,
+}
+
+impl<'a> Build<'a> {
+    fn new(spec: &'a Spec, seed: u64) -> Result<Build<'a>, SpecError> {
+        let web = Web::new(&spec.users.workload, &spec.users.rtt, seed)
+            .map_err(|error| SpecError { path: format!("users.{}", error.path), message: error.message })?;
+        Ok(Build { spec, seed, web })
     }
 
-    let web = Web::new(&spec.users.workload, &spec.users.rtt, seed)
-        .map_err(|error| SpecError { path: format!("users.{}", error.path), message: error.message })?;
-    let context: LinkContext = spec.link.context();
-    Ok(spec.queue.visit(&context, Build { spec, seed, web }))
+    fn wire(&self) -> Wire {
+        let LinkSpec { delay, device_fifo, .. } = self.spec.link;
+        Wire { context: self.spec.link.context(), delay, device_fifo }
+    }
+
+    fn with<L: Link + Send + 'static>(self, make: impl Fn(Stream, Wire) -> L) -> Box<dyn Laboratory> {
+        let links = [0, 1].map(|direction| make(queue_stream(self.seed, direction), self.wire()));
+        self.run(links)
+    }
+
+    fn run<L: Link + Send + 'static>(self, links: [L; 2]) -> Box<dyn Laboratory> {
+        Box::new(Engine::new(self.spec, self.web, links))
+    }
+}
+
+impl Visitor for Build<'_> {
+    type Payload = Packet;
+    type Output = Box<dyn Laboratory>;
+
+    fn law<A: DecidesAtEnqueue + Send + 'static>(
+        self,
+        limit: Limit,
+        make: impl Fn(Stream) -> A,
+    ) -> Box<dyn Laboratory> {
+        self.with(|stream, wire| Computed::new(Gate::new(make(stream), limit), wire))
+    }
+
+    fn queue<Q: Qdisc<Packet> + Send + 'static>(self, make: impl Fn(Stream) -> Q) -> Box<dyn Laboratory> {
+        self.with(|stream, wire| Queued::new(make(stream), wire))
+    }
 }

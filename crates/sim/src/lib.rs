@@ -17,7 +17,9 @@ mod summary;
 mod transmitter;
 mod wheel;
 
-pub use laboratory::{Laboratory, build};
+pub use laboratory::{Laboratory, build, build_own, queue_stream};
 pub use record::{ExchangeTable, LinkTable, QueueTable, ResponseBin, Tables};
-pub use spec::{HostsSpec, LinkSpec, ProtocolSpec, RecordSpec, Spec, SpecError, TcpSpec, UsersSpec};
+pub use spec::{
+    HostsSpec, LinkSpec, OwnLaw, ProtocolSpec, QueueSpec, RecordSpec, Spec, SpecError, TcpSpec, UsersSpec,
+};
 pub use summary::{LinkSummary, ResponseTimeMs, Summary};

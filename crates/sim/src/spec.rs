@@ -1,6 +1,8 @@
 //! What to run, as JSON: checked, with every default filled in.
 
-use aqmlab_aqm::{LinkContext, QueueConfig};
+mod queue;
+
+use aqmlab_aqm::LinkContext;
 use aqmlab_tcp::Profile;
 use aqmlab_units::{BitRate, Bytes, Duration};
 use aqmlab_workload::{RttConfig, WebConfig};
@@ -8,6 +10,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+pub use self::queue::{OwnLaw, QueueSpec};
 use crate::packet::HEADERS;
 
 /// An experiment in which nothing is left open: defaults filled in, tables in full.
@@ -19,7 +22,7 @@ pub struct Spec {
     /// The peering link; both directions alike.
     pub link: LinkSpec,
     /// The queue discipline at each end of it.
-    pub queue: QueueConfig,
+    pub queue: QueueSpec,
     /// The machines of the servers.
     pub hosts: HostsSpec,
     /// The TCP of all hosts.
@@ -75,7 +78,8 @@ impl Default for LinkSpec {
 }
 
 impl LinkSpec {
-    pub(crate) fn context(&self) -> LinkContext {
+    /// What a law may know of it.
+    pub fn context(&self) -> LinkContext {
         LinkContext { rate: self.rate, overhead: self.overhead }
     }
 }
@@ -198,18 +202,7 @@ impl Spec {
         let document: Value = serde_json::from_str(text).map_err(|error| fault("spec", error.to_string()))?;
         let written: Written = read("", document)?;
         let link = written.link;
-        let laws = written.queue.as_object().map_or(0, Map::len);
-        if laws != 1 {
-            let message = format!(
-                "must be one law with its parameters, such as {{\"red\": {{}}}}, got {}",
-                written.queue
-            );
-            return Err(fault("queue", message));
-        }
-        let queue: QueueConfig = read("queue", written.queue)?;
-        let queue = queue
-            .resolve(&link.context())
-            .map_err(|error| fault(&format!("queue.{}.{}", queue.name(), error.field), error.message))?;
+        let queue = QueueSpec::read(written.queue, &link.context())?;
         let spec = Spec {
             link,
             queue,

@@ -1,0 +1,87 @@
+//! The queue discipline of a spec: one of the catalogue, or a law that the caller brings.
+//!
+//! `{"red": {"min_th": 5}}` is of the catalogue. A name with a colon, as in `{"my_module:MyLaw": {"q_ref": 24}}`, is not:
+//! the engine reads the limit of its queue, keeps the rest of its table as it is, so that it is part of the resolved
+//! spec, and takes the law itself from whoever builds the run ([`crate::build_own`]).
+
+use aqmlab_aqm::{Limit, LinkContext, QueueConfig};
+use aqmlab_units::Bytes;
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
+
+use super::{SpecError, fault, read};
+
+/// The queue discipline at each end of the link.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum QueueSpec {
+    /// One of the catalogue.
+    Known(QueueConfig),
+    /// A law of the caller's own.
+    Own(OwnLaw),
+}
+
+/// A law that the caller brings, and its table in the spec.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OwnLaw {
+    /// What the caller calls it, with a colon in it.
+    pub name: String,
+    /// The most that may wait. Unless given, 10,000 packets: enough never to drop for want of room.
+    pub limit: Limit,
+    /// What else its table says; the engine does not look at it.
+    pub parameters: Map<String, Value>,
+}
+
+impl QueueSpec {
+    /// Read `{"name": {"parameter": value}}`, with its automatic values filled in for `link`, checked.
+    pub fn read(written: Value, link: &LinkContext) -> Result<QueueSpec, SpecError> {
+        let Some((name, parameters)) = only_entry(&written) else {
+            let message =
+                format!("must be one law with its parameters, such as {{\"red\": {{}}}}, got {written}");
+            return Err(fault("queue", message));
+        };
+        if name.contains(':') {
+            return OwnLaw::read(name.clone(), parameters.clone()).map(QueueSpec::Own);
+        }
+        let config: QueueConfig = read("queue", written)?;
+        let resolved = config.resolve(link);
+        resolved
+            .map(QueueSpec::Known)
+            .map_err(|error| fault(&format!("queue.{}.{}", config.name(), error.field), error.message))
+    }
+
+    /// The most that may wait.
+    pub fn limit(&self) -> Limit {
+        match self {
+            QueueSpec::Known(config) => config.limit(),
+            QueueSpec::Own(own) => own.limit,
+        }
+    }
+}
+
+fn only_entry(written: &Value) -> Option<(&String, &Value)> {
+    written.as_object().filter(|table| table.len() == 1)?.iter().next()
+}
+
+impl OwnLaw {
+    fn read(name: String, table: Value) -> Result<OwnLaw, SpecError> {
+        let mut parameters: Map<String, Value> = read(&format!("queue.{name}"), table)?;
+        let path = format!("queue.{name}.limit");
+        let limit = match parameters.remove("limit") {
+            Some(limit) => read(&path, limit)?,
+            None => Limit::Packets(10_000),
+        };
+        if matches!(limit, Limit::Packets(0) | Limit::Bytes(Bytes::ZERO)) {
+            return Err(fault(&path, format!("must be at least 1 packet or 1 B, got {limit}")));
+        }
+        Ok(OwnLaw { name, limit, parameters })
+    }
+}
+
+impl Serialize for OwnLaw {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut table = self.parameters.clone();
+        table.insert("limit".to_owned(), self.limit.to_string().into());
+        serializer.collect_map([(&self.name, table)])
+    }
+}
