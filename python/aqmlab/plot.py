@@ -158,7 +158,7 @@ def drop_curve(figure: Figure, curve: pl.DataFrame, *, title: str) -> None:
 
 def _probability(rows: pl.DataFrame) -> str | None:
     """Name the law's variable that is a probability: ``p``, or the first one called ``p_...``."""
-    names = sorted((name for name in rows.columns if name == "p" or name.startswith("p_")), key=lambda name: name != "p")
+    names = [*(name for name in rows.columns if name == "p"), *(name for name in rows.columns if name.startswith("p_"))]
     return next((name for name in names if rows[name].is_between(0, 1).all()), None)
 
 

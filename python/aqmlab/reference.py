@@ -30,14 +30,13 @@ _INDEX = """{note}
 All figures are drawn from the disciplines themselves, through `aqmlab.Queue` with their default parameters, by `make
 reference`.
 
-**A step of load** (`aqmlab.step`): sources in front of one queue and a link of {packets_per_sec:,} packets of
-{packet_bytes} bytes a second. Each wants {share:.1%} of the link, paces its packets, and backs off like TCP in congestion
-avoidance: a window that grows by one packet a round trip and is halved, at most once a round trip, by a loss it hears of
-a round trip later. Round trips without the queue are spread from {rtt_low:.0f} to {rtt_high:.0f} ms. From {up:.0f} s to
-{down:.0f} s there are enough sources to want {high:.0%} of the link, before and after that {low:.0%}. No source is
-ECN-capable. There is no slow start, no timeout, no burst and no cross traffic, and what is lost is not sent again: the
-figure shows how the discipline reacts, not how well it would do. `aqmlab compare` asks that, with web users. Many
-defaults suit faster links.
+**A step of load** (`aqmlab.step`): sources in front of one queue and a link of {rate} packets of {size} bytes a second.
+Each wants {share} % of the link, paces its packets, and backs off like TCP in congestion avoidance: a window that grows
+by one packet a round trip and is halved, at most once a round trip, by a loss it hears of a round trip later. Round
+trips without the queue are spread from {rtts} ms. From {up} s to {down} s there are enough sources to want {high} % of
+the link, before and after that {low} %. No source is ECN-capable. There is no slow start, no timeout, no burst and no
+cross traffic, and what is lost is not sent again: the figure shows how the discipline reacts, not how well it would do.
+`aqmlab compare` asks that, with web users. Many defaults suit faster links.
 
 * *time in the queue*: the mean over a tenth of a second of the packets that left.
 * *lost*: dropped packets, of those that arrived in the same second.
@@ -63,11 +62,11 @@ def page(entry: Discipline) -> str:
     rows = [(f"`{each.name}`", each.unit, each.default, each.meaning, each.source) for each in entry.parameters]
     parts.append(f"## Parameters\n\n{_table(names, rows)}")
     if has_curve(entry):
-        parts.append(f"## Drop probability\n\n![Probability of a signal over the average queue]({_curve_file(entry)})\n")
-    parts.append(
-        f"## A step of load\n\n![Time in the queue and losses while the load steps up and back]({_step_file(entry)})\n\n"
-        "[How the figures are made](README.md#how-the-figures-are-made).\n"
-    )
+        shown = f"![Probability of a signal over the average queue]({_curve_file(entry)})"
+        parts.append(f"## Drop probability\n\n{shown}\n")
+    shown = f"![Time in the queue and losses while the load steps up and back]({_step_file(entry)})"
+    parts.append(f"## A step of load\n\n{shown}\n")
+    parts.append("[How the figures are made](README.md#how-the-figures-are-made).\n")
     return "\n".join(parts)
 
 
@@ -81,19 +80,17 @@ def index(entries: Iterable[Discipline]) -> str:
         for first, entry in _with_first(entry for entry in entries if entry.family == family)
     ]
     load = step.Load()
-    low, high = step.RTT_S
     return _INDEX.format(
         note=_NOTE.format("src/catalogue.rs"),
         table=_table(("family", "name", "decides at", "what it does"), rows),
-        packets_per_sec=step.PACKETS_PER_SEC,
-        packet_bytes=step.PACKET_BYTES,
-        share=step.SHARE,
-        rtt_low=1000 * low,
-        rtt_high=1000 * high,
-        up=load.up_s,
-        down=load.down_s,
-        low=load.low,
-        high=load.high,
+        rate=f"{step.PACKETS_PER_SEC:,}",
+        size=step.PACKET_BYTES,
+        share=f"{100 * step.SHARE:g}",
+        rtts=" to ".join(f"{1000 * rtt:g}" for rtt in step.RTT_S),
+        up=f"{load.up_s:g}",
+        down=f"{load.down_s:g}",
+        low=f"{100 * load.low:g}",
+        high=f"{100 * load.high:g}",
     )
 
 
@@ -119,15 +116,15 @@ def drop_curve(entry: Discipline) -> pl.DataFrame:
 
 def figures(entry: Discipline, to: Path) -> list[Path]:
     """Draw the figures of one discipline and return their files."""
-    load = step.Load()
-    rows = step.step_response(entry.name, load=load)
-    title = f"{entry.name}: a step of load"
+    load, name = step.Load(), entry.name
+    rows = step.step_response(name, load=load)
     written = [to / _step_file(entry)]
-    plot.write(written[0], lambda figure: plot.step_response(figure, rows, load, title=title))
+    plot.write(written[0], lambda figure: plot.step_response(figure, rows, load, title=f"{name}: a step of load"))
     if has_curve(entry):
         curve = drop_curve(entry)
+        title = f"{name}: probability of a signal"
         written.append(to / _curve_file(entry))
-        plot.write(written[1], lambda figure: plot.drop_curve(figure, curve, title=f"{entry.name}: probability of a signal"), size=(6, 3))
+        plot.write(written[1], lambda figure: plot.drop_curve(figure, curve, title=title), size=(6, 3))
     return written
 
 

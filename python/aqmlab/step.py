@@ -15,6 +15,7 @@ from typing import Any
 
 import polars as pl
 
+from aqmlab.law import Law
 from aqmlab.queue import Queue
 
 PACKET_BYTES = 500
@@ -58,7 +59,7 @@ class _Source:
         return self.base_rtt + self.queue_delay
 
     def gap(self) -> float:
-        """The time to the next packet; the window grows as if this one were acknowledged."""
+        """Return the time to the next packet; the window grows as if this one were acknowledged."""
         wanted = SHARE * PACKETS_PER_SEC * self.rtt
         self.window = min(self.window + 1 / self.window, max(wanted, 1.0))
         return self.rtt / self.window
@@ -69,13 +70,15 @@ class _Source:
             self.deaf_until = now + self.rtt
 
 
-def step_response(discipline: str, *, load: Load | None = None, seed: int = 1, **parameters: Any) -> pl.DataFrame:
+def step_response(
+    discipline: str | type[Law], *, load: Load | None = None, seed: int = 1, **parameters: Any
+) -> pl.DataFrame:
     """Drive a discipline through a step of load and back.
 
     Parameters
     ----------
     discipline
-        Its name.
+        Its name, or a law of your own, as for :class:`aqmlab.Queue`.
     load
         When the load steps, and between what.
     seed
@@ -86,8 +89,9 @@ def step_response(discipline: str, *, load: Load | None = None, seed: int = 1, *
     Returns
     -------
     polars.DataFrame
-        A row for each tenth of a second: ``time_s``, at its end; ``delay_ms``, the mean time in the queue of the packets
-        that left (``None`` when none did); ``arrived`` and ``lost`` packets; and each of the law's variables, at its end.
+        A row for each tenth of a second: ``time_s``, at its end; ``delay_ms``, the mean time in the queue of the
+        packets that left, ``None`` when none did; ``arrived`` and ``lost`` packets; and each of the law's variables, at
+        its end.
 
     Examples
     --------
@@ -129,8 +133,8 @@ class Run:
             until = tenth / 10
             self._run(until)
             delay = 1000 * sum(self.delays) / len(self.delays) if self.delays else None
-            row = {"time_s": until, "delay_ms": delay, "arrived": self.arrived, "lost": self.lost}
-            rows.append(row | self.queue.probe())
+            counted = {"arrived": self.arrived, "lost": self.lost}
+            rows.append({"time_s": until, "delay_ms": delay, **counted, **self.queue.probe()})
             self.delays, self.arrived, self.lost = [], 0, 0
         return pl.DataFrame(rows)
 
@@ -193,5 +197,5 @@ def rate() -> str:
 
 
 def _nanoseconds(seconds: float) -> float:
-    """A time as the queue keeps it, so that it says when a packet came in the same digits."""
+    """Round a time as the queue does, so that it tells when a packet came in the same digits."""
     return round(seconds * 1e9) / 1e9
