@@ -111,7 +111,7 @@ def pi_loop(figure: Figure, loop: Loop, *, title: str) -> None:
 
 
 def step_response(figure: Figure, rows: pl.DataFrame, load: Load, *, title: str) -> None:
-    """Draw a discipline's answer to a step of load: queueing delay, what it signals, and the law's own probability.
+    """Draw a discipline's answer to a step of load: queueing delay, marks and drops, and a variable of the law's own.
 
     Parameters
     ----------
@@ -122,30 +122,37 @@ def step_response(figure: Figure, rows: pl.DataFrame, load: Load, *, title: str)
     load
         The load that it was given.
     """
-    delay, signals = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
-    for axis in (delay, signals):
+    own = _own_variable(rows)
+    panels = figure.subplots(
+        2 if own is None else 3, 1, sharex=True, height_ratios=(5, 3) if own is None else (5, 3, 3)
+    )
+    delay, signals = panels[:2]
+    for axis in panels:
         axis.axvspan(load.up_s, load.down_s, color="#f3f3f3", linewidth=0)
     delay.plot(rows["time_s"], rows["delay_ms"], color=_PALETTE[0], linewidth=1)
-    delay.set(ylabel="time in the queue, ms", ylim=(0, None), xlim=(0, load.end_s))
+    delay.set(ylabel="in the queue, ms", ylim=(0, None), xlim=(0, load.end_s))
     delay.set_title(title, loc="left", fontsize=10)
+    wanted = f"{100 * load.high:.0f} % of the link's rate wanted; else {100 * load.low:.0f} %"
+    middle = ((load.up_s + load.down_s) / 2, 1)
     delay.annotate(
-        f"{100 * load.high:.0f} % of the link's rate wanted; else {100 * load.low:.0f} %",
-        ((load.up_s + load.down_s) / 2, 1),
-        (0, 2),
-        xycoords=("data", "axes fraction"),
-        textcoords="offset points",
-        ha="center",
-        va="bottom",
-        fontsize=9,
+        wanted, middle, (0, 2), xycoords=("data", "axes fraction"), textcoords="offset points", ha="center", fontsize=9
     )
-    seconds = rows.group_by((pl.col("time_s") - 0.05).floor() + 1, maintain_order=True).agg(
-        pl.col("lost").sum() / pl.col("arrived").sum()
+    second = (pl.col("time_s") - 0.05).floor()
+    shares = rows.group_by(second, maintain_order=True).agg(
+        dropped=100 * pl.col("dropped").sum() / pl.col("arrived").sum(),
+        signalled=100 * (pl.col("dropped") + pl.col("marked")).sum() / pl.col("arrived").sum(),
     )
-    signals.step(seconds["time_s"], 100 * seconds["lost"], color="black", linewidth=0.8, where="pre", label="lost")
-    if (own := _probability(rows)) is not None:
-        signals.plot(rows["time_s"], 100 * rows[own], color=_PALETTE[1], linewidth=1.2, label=f"the law's {own}")
-    signals.set(xlabel="time, s", ylabel="packets, %", ylim=(0, None))
-    signals.legend(frameon=False, labelcolor="linecolor", fontsize=9, loc="upper left")
+    edges = np.arange(len(shares) + 1)
+    signals.stairs(shares["dropped"].to_numpy(), edges, fill=True, color=_PALETTE[4], linewidth=0, label="dropped")
+    signals.stairs(shares["signalled"].to_numpy(), edges, color="black", linewidth=0.8, label="marked or dropped")
+    signals.set(ylabel="packets, %", ylim=(0, None))
+    above = {"loc": "lower right", "bbox_to_anchor": (1, 0.96), "ncols": 2}
+    signals.legend(frameon=False, fontsize=9, borderpad=0, **above)
+    if own is not None:
+        panels[2].plot(rows["time_s"], rows[own], color=_PALETTE[1], linewidth=1)
+        panels[2].set(ylabel=own, ylim=(0, None))
+    panels[-1].set_xlabel("time, s")
+    figure.align_ylabels()
 
 
 def drop_curve(figure: Figure, curve: pl.DataFrame, *, title: str) -> None:
@@ -156,10 +163,12 @@ def drop_curve(figure: Figure, curve: pl.DataFrame, *, title: str) -> None:
     axis.set_title(title, loc="left", fontsize=10)
 
 
-def _probability(rows: pl.DataFrame) -> str | None:
-    """Name the law's variable that is a probability: ``p``, or the first one called ``p_...``."""
-    names = [*(name for name in rows.columns if name == "p"), *(name for name in rows.columns if name.startswith("p_"))]
-    return next((name for name in names if rows[name].is_between(0, 1).all()), None)
+def _own_variable(rows: pl.DataFrame) -> str | None:
+    """Name the variable that says most of a law: its probability if it shows one, else the first that varies."""
+    known = ("time_s", "delay_ms", "arrived", "dropped", "marked")
+    varying = [name for name in rows.columns if name not in known and rows[name].n_unique() > 1]
+    probabilities = [name for name in varying if name.split("_")[0] == "p"]
+    return next(iter((*probabilities, *varying)), None)
 
 
 def save(stem: Path, draw: Callable[[Axes], Axes], *, title: str) -> list[Path]:

@@ -6,6 +6,7 @@ figures of the object in action; nothing in it is written by hand.
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -32,15 +33,16 @@ reference`.
 
 **A step of load** (`aqmlab.step`): sources in front of one queue and a link of {rate} packets of {size} bytes a second.
 Each wants {share} % of the link, paces its packets, and backs off like TCP in congestion avoidance: a window that grows
-by one packet a round trip and is halved, at most once a round trip, by a loss it hears of a round trip later. Round
-trips without the queue are spread from {rtts} ms. From {up} s to {down} s there are enough sources to want {high} % of
-the link, before and after that {low} %. No source is ECN-capable. There is no slow start, no timeout, no burst and no
-cross traffic, and what is lost is not sent again: the figure shows how the discipline reacts, not how well it would do.
-`aqmlab compare` asks that, with web users. Many defaults suit faster links.
+by one packet a round trip and is halved, at most once a round trip, by a mark or a loss, of which it hears a round trip
+later. Round trips without the queue are spread from {rtts} ms. From {up} s to {down} s there are enough sources to want
+{high} % of the link, before and after that {low} %. All packets are ECN-capable. There is no slow start, no timeout, no
+burst and no cross traffic, and what is lost is not sent again: the figure shows how the discipline reacts, not how well
+it would do. `aqmlab compare` asks that, with web users. Many defaults suit faster links.
 
-* *time in the queue*: the mean over a tenth of a second of the packets that left.
-* *lost*: dropped packets, of those that arrived in the same second.
-* *the law's p*: the probability it computes, where it has one.
+* *in the queue*: the mean time of the packets that left within a tenth of a second.
+* *packets*: the share dropped, and the share marked or dropped, of those that arrived in the same second.
+* below them a variable of the law's own, under its name in the equations: its probability if it shows one, else the
+  first that it shows.
 
 **The drop probability**, for laws that compute one from an average queue: the queue is filled without a departure by
 packets of a flow each, and the law shows its average and the probability that belongs to it.
@@ -64,7 +66,7 @@ def page(entry: Discipline) -> str:
     if has_curve(entry):
         shown = f"![Probability of a signal over the average queue]({_curve_file(entry)})"
         parts.append(f"## Drop probability\n\n{shown}\n")
-    shown = f"![Time in the queue and losses while the load steps up and back]({_step_file(entry)})"
+    shown = f"![Time in the queue, marks and drops while the load steps up and back]({_step_file(entry)})"
     parts.append(f"## A step of load\n\n{shown}\n")
     parts.append("[How the figures are made](README.md#how-the-figures-are-made).\n")
     return "\n".join(parts)
@@ -101,15 +103,22 @@ def has_curve(entry: Discipline) -> bool:
 
 def drop_curve(entry: Discipline) -> pl.DataFrame:
     """Fill a queue in one instant and read off the law's average and the probability that belongs to it."""
-    queue = Queue(entry.name, rate=step.rate(), overhead="0 B", limit="1000000 packets")
-    points: list[tuple[float, float]] = [(0.0, 0.0)]
+    queue = Queue(entry.name, rate=step.rate(), overhead="0 B")
+    points, before, end = [(0.0, 0.0)], (0.0, 0.0), math.inf
     for flow in range(100_000):
         queue.enqueue(size=step.PACKET_BYTES, flow=flow, ecn="ect0", at=0.0)
         seen = queue.probe()
-        # A smooth line needs no more than one point for each hundredth of the way.
-        if seen["avg"] > 1.01 * points[-1][0] + 0.01:
-            points.append((seen["avg"], seen["p_b"]))
-        if seen["p_b"] >= 1 and seen["avg"] > 1.2 * next(avg for avg, p_b in points if p_b >= 1):
+        avg, p_b = seen["avg"], seen["p_b"]
+        # A smooth line needs no more than a point for each hundredth of the way, and both ends of a jump.
+        if p_b > before[1] + 0.1:
+            points += [before, (avg, p_b)]
+        elif avg > 1.01 * points[-1][0] + 0.01:
+            points.append((avg, p_b))
+        before = (avg, p_b)
+        # Certainty for a fifth of the way is enough to see.
+        if p_b >= 1:
+            end = min(end, 1.2 * avg)
+        if avg > end:
             break
     return pl.DataFrame(points, schema=["avg", "p_b"], orient="row")
 
@@ -119,7 +128,9 @@ def figures(entry: Discipline, to: Path) -> list[Path]:
     load, name = step.Load(), entry.name
     rows = step.step_response(name, load=load)
     written = [to / _step_file(entry)]
-    plot.write(written[0], lambda figure: plot.step_response(figure, rows, load, title=f"{name}: a step of load"))
+    plot.write(
+        written[0], lambda figure: plot.step_response(figure, rows, load, title=f"{name}: a step of load"), size=(8, 5)
+    )
     if has_curve(entry):
         curve = drop_curve(entry)
         title = f"{name}: probability of a signal"

@@ -1,9 +1,10 @@
 """How a discipline answers a step of load: a few sources that back off in front of one queue, without the simulator.
 
 A source wants a fixed share of the link, paces its packets, and backs off like TCP in congestion avoidance: a window
-grows by one packet a round trip and is halved, at most once a round trip, by a loss it hears of a round trip later. It
-sends no more than it wants, and what is lost is not sent again. There is no slow start, no timeout and no burst, so
-that what is seen is the discipline's own behaviour. Nothing is random but the discipline's draws.
+grows by one packet a round trip and is halved, at most once a round trip, by a mark or a loss, of which it hears a
+round trip later. Its packets are ECN-capable. It sends no more than it wants, and what is lost is not sent again. There
+is no slow start, no timeout and no burst, so that what is seen is the discipline's own behaviour. Nothing is random but
+the discipline's draws.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class _Source:
     queue_delay: float = 0.0
     """What the last packet that arrived had waited."""
     deaf_until: float = 0.0
-    """One window answers one loss."""
+    """One window answers one signal."""
 
     @property
     def rtt(self) -> float:
@@ -64,7 +65,7 @@ class _Source:
         self.window = min(self.window + 1 / self.window, max(wanted, 1.0))
         return self.rtt / self.window
 
-    def lose(self, now: float) -> None:
+    def hear(self, now: float) -> None:
         if now >= self.deaf_until:
             self.window = max(1.0, self.window / 2)
             self.deaf_until = now + self.rtt
@@ -90,13 +91,13 @@ def step_response(
     -------
     polars.DataFrame
         A row for each tenth of a second: ``time_s``, at its end; ``delay_ms``, the mean time in the queue of the
-        packets that left, ``None`` when none did; ``arrived`` and ``lost`` packets; and each of the law's variables, at
-        its end.
+        packets that left, ``None`` when none did; ``arrived``, ``dropped`` and ``marked`` packets, the marked ones when
+        they leave; and each of the law's variables, at its end.
 
     Examples
     --------
     >>> pi = step_response("pi", load=Load(up_s=1, down_s=5, end_s=6))
-    >>> pi.filter(pi["time_s"] <= 1)["lost"].sum(), pi["lost"].sum() > 0
+    >>> pi.filter(pi["time_s"] <= 1)["marked"].sum(), pi["marked"].sum() > 0
     (0, True)
     """
     load = load or Load()
@@ -121,10 +122,10 @@ class Run:
             for place, index in enumerate(lot)
         ]
         heapq.heapify(self.sends)
-        self.losses: list[tuple[float, int]] = []
+        self.signals: list[tuple[float, int]] = []
         self.free_at = 0.0
         self.delays: list[float] = []
-        self.arrived = self.lost = 0
+        self.arrived = self.dropped = self.marked = 0
 
     def rows(self) -> pl.DataFrame:
         """Run to the end and return what :func:`step_response` does."""
@@ -133,18 +134,18 @@ class Run:
             until = tenth / 10
             self._run(until)
             delay = 1000 * sum(self.delays) / len(self.delays) if self.delays else None
-            counted = {"arrived": self.arrived, "lost": self.lost}
+            counted = {"arrived": self.arrived, "dropped": self.dropped, "marked": self.marked}
             rows.append({"time_s": until, "delay_ms": delay, **counted, **self.queue.probe()})
-            self.delays, self.arrived, self.lost = [], 0, 0
+            self.delays, self.arrived, self.dropped, self.marked = [], 0, 0, 0
         return pl.DataFrame(rows)
 
     def _run(self, until: float) -> None:
         while self.sends[0][0] < until:
             now, index = self.sends[0]
             self._serve(now)
-            while self.losses and self.losses[0][0] <= now:
-                at, loser = heapq.heappop(self.losses)
-                self.sources[loser].lose(at)
+            while self.signals and self.signals[0][0] <= now:
+                at, hearer = heapq.heappop(self.signals)
+                self.sources[hearer].hear(at)
             if index in self.joins and now >= self.load.down_s:
                 heapq.heappop(self.sends)
                 continue
@@ -157,8 +158,8 @@ class Run:
     def _send(self, now: float, index: int) -> None:
         self.arrived += 1
         source = self.sources[index]
-        if self.queue.enqueue(size=PACKET_BYTES, flow=index, at=now) == "dropped":
-            self._loss(now + source.rtt, index)
+        if self.queue.enqueue(size=PACKET_BYTES, flow=index, ecn="ect0", at=now) == "dropped":
+            self._drop(now + source.rtt, index)
         else:
             source.outstanding.append(now)
         self.free_at = max(self.free_at, now)
@@ -176,13 +177,16 @@ class Run:
             # A flow's packets leave in their order: those before this one were dropped inside the queue.
             while source.outstanding[0] < packet.enqueued_at:
                 source.outstanding.popleft()
-                self._loss(self.free_at + source.base_rtt, packet.flow)
+                self._drop(self.free_at + source.base_rtt, packet.flow)
             source.outstanding.popleft()
+            if packet.ecn == "ce":
+                self.marked += 1
+                heapq.heappush(self.signals, (self.free_at + source.base_rtt, packet.flow))
             self.free_at = _nanoseconds(self.free_at + 1 / PACKETS_PER_SEC)
 
-    def _loss(self, heard_at: float, index: int) -> None:
-        self.lost += 1
-        heapq.heappush(self.losses, (heard_at, index))
+    def _drop(self, heard_at: float, index: int) -> None:
+        self.dropped += 1
+        heapq.heappush(self.signals, (heard_at, index))
 
 
 def _source(index: int, count: int) -> _Source:
