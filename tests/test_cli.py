@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from aqmlab import calibrate
-from aqmlab.catalogue import disciplines
+from aqmlab import calibrate, table
+from aqmlab.catalogue import Discipline, Parameter, disciplines
 from conftest import Command
 
 SMALL = """
@@ -121,6 +121,17 @@ def test_aqm_show_tells_the_whole_page_and_every_parameter(aqmlab: Command, name
     assert json.loads(aqmlab("aqm", "show", name, "--json").out) == asdict(entry) | {
         "parameters": [asdict(parameter) for parameter in entry.parameters]
     }
+
+
+def test_a_bracket_in_a_text_is_shown_as_it_is() -> None:
+    odd = Parameter(name="x", unit="[packets]", default="[1]", meaning="in [p, q]", source="[1]")
+    entry = Discipline(
+        name="odd", family="odd", decides_at="enqueue", summary="Draws from [min, max]", parameters=(odd,), page=""
+    )
+    shown = table.plain(table.parameters(entry))
+    for text in ("[packets]", "[1]", "in [p, q]", "odd: Draws from [min, max]"):
+        assert text in shown
+    assert "Draws from [min, max]" in table.plain(table.disciplines([entry]))
 
 
 def test_aqm_show_sets_its_page_for_a_terminal(monkeypatch: pytest.MonkeyPatch, aqmlab: Command) -> None:

@@ -109,6 +109,14 @@ def test_pi_refuses_what_would_not_be_stable_or_is_none(wrong: dict[str, float],
         design.pi(**{**HOLLOT, "rtt_max_s": 0.246, **wrong})
 
 
+def test_a_crossover_is_refused_from_where_no_phase_margin_is_left() -> None:
+    margins = design.pi(**HOLLOT, rtt_max_s=0.246, crossover=0.8603 / 0.246).margins
+    assert margins is not None
+    assert 0 < margins.phase_margin_deg < 0.01
+    with pytest.raises(ValueError, match=r"crossover: must be above 0 and below 3\.497 rad/s"):
+        design.pi(**HOLLOT, rtt_max_s=0.246, crossover=0.8604 / 0.246)
+
+
 PI = ("design", "pi", "--rate", "100 Mbit/s", "--flows", "400", "--rtt-max", "200 ms")
 
 

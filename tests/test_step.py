@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import pytest
 
 import aqmlab as lab
@@ -57,6 +59,21 @@ def test_sources_that_hear_nothing_fill_the_queue() -> None:
     assert waits == sorted(waits)
     # All that is wanted beyond the link's rate would wait, were the sources not held back by their windows.
     assert 100 < waits[-1] < 1000 * (SHORT.high - 1) * (SHORT.down_s - SHORT.up_s)
+
+
+def test_a_source_halves_once_a_round_trip_however_much_it_hears() -> None:
+    class MarkAll(lab.Law):
+        def on_enqueue(self, packet: lab.Packet, queue: lab.QueueState, now: lab.Time) -> lab.Verdict:
+            return lab.Verdict.MARK
+
+    run = step.Run(Queue(MarkAll, rate=step.rate(), overhead="0 B"), Load(up_s=1, down_s=2, end_s=3))
+    early = [source for index, source in enumerate(run.sources) if index not in run.joins]
+    arrived = run.rows()["arrived"].to_list()
+    assert arrived[0] == pytest.approx(0.8 * A_TENTH, rel=0.02)
+    for tenth in range(1, 6):
+        halved = [2 ** -math.floor((tenth + 1) / 10 / source.base_rtt) for source in early]
+        assert arrived[tenth] > A_TENTH * step.SHARE * sum(halved)
+    assert arrived[5] < arrived[0] / 2
 
 
 class EveryHundredth(lab.Law):

@@ -9,6 +9,7 @@ from rich import box
 from rich.console import Console
 from rich.markdown import Markdown
 from rich.table import Table
+from rich.text import Text
 
 from aqmlab.catalogue import Discipline
 from aqmlab.design import Design
@@ -65,17 +66,21 @@ def disciplines(entries: Iterable[Discipline]) -> Table:
     for title in ("name", "family", "decides at", "what it does"):
         table.add_column(title)
     for entry in entries:
-        table.add_row(entry.name, entry.family, entry.decides_at, entry.summary)
+        table.add_row(*map(Text, (entry.name, entry.family, entry.decides_at, entry.summary)))
     return table
 
 
 def parameters(entry: Discipline) -> Table:
     """List the parameters of a discipline, one a row."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", title=f"{entry.name}: {entry.summary}")
+    table = Table(
+        box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", title=Text(f"{entry.name}: {entry.summary}")
+    )
     for title in ("parameter", "unit", "default", "meaning", "source"):
         table.add_column(title, no_wrap=title in ("parameter", "default"))
     for parameter in entry.parameters:
-        table.add_row(parameter.name, parameter.unit, parameter.default, parameter.meaning, parameter.source)
+        row = (parameter.name, parameter.unit, parameter.default, parameter.meaning, parameter.source)
+        # As text: a bracket in a meaning is no markup.
+        table.add_row(*map(Text, row))
     return table
 
 
@@ -118,7 +123,7 @@ def show_page(entry: Discipline) -> None:
     """Print a discipline's page and its parameters: set for a person at a terminal, as it is written in a pipe."""
     console = Console()
     if console.is_terminal:
-        console.print(Markdown(entry.page))
+        console.print(Markdown(entry.page), "")
     else:
         print(entry.page)
     show(parameters(entry))
