@@ -15,14 +15,23 @@ A_TENTH = step.PACKETS_PER_SEC / 10
 
 
 @pytest.mark.parametrize("name", disciplines())
-def test_the_sources_want_what_the_load_says(name: str) -> None:
+def test_every_discipline_can_be_put_through_it(name: str) -> None:
     rows = step_response(name, load=SHORT)
     assert rows["time_s"].to_list() == [tenth / 10 for tenth in range(1, 81)]
+    wanted = [1.5 if SHORT.up_s < time <= SHORT.down_s else 0.8 for time in rows["time_s"]]
+    assert all(0 < n <= load * A_TENTH + 60 for n, load in zip(rows["arrived"], wanted, strict=True)), (
+        "no more than wanted, but for a packet of each source more or less"
+    )
+    assert rows["arrived"][0] == pytest.approx(0.8 * A_TENTH, rel=0.02)
+    assert rows["dropped"].sum() + rows["marked"].sum() < rows["arrived"].sum()
+
+
+def test_the_sources_want_what_the_load_says() -> None:
+    rows = step_response("droptail", load=SHORT)
     calm = rows.filter(rows["time_s"] <= SHORT.up_s)
     assert calm["arrived"].sum() == pytest.approx(20 * 0.8 * A_TENTH, rel=0.02)
     at_once = rows.filter((rows["time_s"] > SHORT.up_s) & (rows["time_s"] <= SHORT.up_s + 0.1))
     assert at_once["arrived"].sum() == pytest.approx(1.5 * A_TENTH, rel=0.05)
-    assert rows["dropped"].sum() < rows["arrived"].sum()
 
 
 def test_nothing_waits_or_is_lost_below_the_links_rate() -> None:
