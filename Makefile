@@ -8,6 +8,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := $(shell find crates -name '*.rs' -o -name '*.json' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
+RUST_EXAMPLE := examples/rust_aqm/Cargo.toml
 
 .PHONY: demo test lint bench reference cost validate calibration lock clean
 
@@ -17,11 +18,14 @@ demo: .venv/extension.stamp
 
 test: .venv/extension.stamp .venv/dev.stamp
 	cargo test --workspace --exclude aqmlab-py --locked
+	cargo test --manifest-path $(RUST_EXAMPLE) --target-dir target/rust_aqm --locked
 	$(BIN)/pytest
 
 lint: .venv/extension.stamp .venv/dev.stamp
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo fmt --manifest-path $(RUST_EXAMPLE) --check
+	cargo clippy --manifest-path $(RUST_EXAMPLE) --target-dir target/rust_aqm --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import aqmlab as lab
-from aqmlab import own, schemes
+from aqmlab import _core, own, schemes
 from aqmlab.cell import make_cell
 from aqmlab.store import Store
 from conftest import Command
@@ -158,6 +158,29 @@ def test_a_law_knows_its_link_its_parameters_and_draws_from_its_stream(write: Wr
     assert link.packets_per_sec(1230) == 1000
     # The golden draws of crates/units/src/stream.rs: those of the stream queue/0.
     assert (uniform, below) == ((14_124_674_512_140_866_598 >> 11) / 2**53, 11_348_788_666_130_341_893 * 1000 >> 64)
+
+
+def test_the_laws_of_two_queues_share_no_parameters(write: Write) -> None:
+    write(
+        law(
+            """\
+@dataclass
+class Config:
+    seen: int = 0
+def on_enqueue(self, packet, queue, now):
+    self.config.seen += 1
+    return "pass"
+def probe(self):
+    return {"seen": self.config.seen}
+""",
+            "from dataclasses import dataclass",
+        )
+    )
+    make = own.find("my_module:MyLaw").maker({})
+    text = '{"my_module:MyLaw": {}}'
+    first, second = (_core.Qdisc(text, "1 Mbit/s", "0 B", 1, make) for _ in range(2))
+    first.enqueue(1000, 0, "ce", 0)
+    assert (first.probe(), second.probe()) == ({"seen": 1}, {"seen": 0})
 
 
 def test_a_class_that_was_handed_over_is_a_discipline_too(write: Write) -> None:
@@ -400,7 +423,7 @@ WRONG = [
     ),
     pytest.param(
         "next_timeout = 0.5\ndef on_enqueue(self, packet, queue, now):\n    return 'pass'",
-        r"next_timeout None, since the class has no on_timeout, got 0\.5$",
+        r"my_module\.py:3: MyLaw\.__init__ must leave next_timeout None, since the class has no on_timeout, got 0\.5$",
         id="a timeout for nobody",
     ),
     pytest.param(
@@ -505,6 +528,14 @@ def test_the_exception_is_the_cause_and_the_command_line_shows_it_when_asked(
     )
     assert "ZeroDivisionError" in outcome.err
     assert "in on_enqueue" in outcome.err
+
+
+def test_a_queue_whose_law_has_failed_does_not_go_on_without_it(write: Write) -> None:
+    write(law("def on_enqueue(self, packet, queue, now): return 1 / 0"))
+    queue = lab.Queue("my_module:MyLaw")
+    for act in (lambda: queue.enqueue(size=1000, at=0), lambda: queue.dequeue(at=1), lambda: queue.advance(to=2)):
+        with pytest.raises(lab.LawError, match="ZeroDivisionError"):
+            act()
 
 
 def test_an_interrupt_is_no_error_of_the_law(write: Write, small: lab.Experiment, tmp_path: Path) -> None:

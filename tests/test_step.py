@@ -23,7 +23,7 @@ def test_every_discipline_can_be_put_through_it(name: str) -> None:
         "no more than wanted, but for a packet of each source more or less"
     )
     assert rows["arrived"][0] == pytest.approx(0.8 * A_TENTH, rel=0.02)
-    assert rows["dropped"].sum() + rows["marked"].sum() < rows["arrived"].sum()
+    assert (rows["dropped"] + rows["marked"]).sum() < rows["arrived"].sum()
 
 
 def test_the_sources_want_what_the_load_says() -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import traceback
+
+from aqmlab.law import Law
 
 
 class LawError(Exception):
@@ -37,9 +40,15 @@ def nonsense(law: type, method: str, must: str, got: object) -> LawError:
 
 
 def _place(law: type, method: str) -> tuple[str, int]:
-    """Where the method begins; the class's file when it has none of its own."""
-    code = getattr(getattr(law, method, None), "__code__", None)
-    return (code.co_filename, code.co_firstlineno) if code else (law.__module__, 0)
+    """Where the method begins; where the class does when it has none of its own."""
+    own = getattr(law, method, None)
+    code = getattr(own, "__code__", None)
+    if code is not None and own is not getattr(Law, method, None):
+        return code.co_filename, code.co_firstlineno
+    try:
+        return inspect.getfile(law), inspect.getsourcelines(law)[1]
+    except (OSError, TypeError):
+        return law.__module__, 0
 
 
 def _said(error: BaseException) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import importlib
+import inspect
 import json
 import re
 import sys
@@ -106,7 +107,7 @@ class OwnLaw:
             decides_at="enqueue" if self.law.on_dequeue is Law.on_dequeue else "dequeue",
             summary=summary,
             parameters=(*(self._parameter(*item) for item in self._fields.items()), limit),
-            page=self.law.__doc__ or "",
+            page=inspect.cleandoc(self.law.__doc__ or ""),
         )
 
     def _parameter(self, name: str, field: FieldInfo) -> catalogue.Parameter:
@@ -115,7 +116,7 @@ class OwnLaw:
         return catalogue.Parameter(
             name=name,
             unit=unit or getattr(field.annotation, "__name__", ""),
-            default=f"{default:g}" if isinstance(default, float) else str(default),
+            default=str(default).removesuffix(".0"),
             meaning=meaning,
             source=self.name,
         )
@@ -154,9 +155,11 @@ class OwnLaw:
 
     def maker(self, parameters: Mapping[str, Any]) -> Make:
         """Return what makes a law with these parameters."""
-        config = self.configure(parameters)
+        self.configure(parameters)
 
         def make(link: LinkContext, rng: Stream) -> object:
+            # A Config of its own for each law: what one does to it is nothing to the other direction's.
+            config = self.configure(parameters)
             try:
                 return self.law(config, link, rng)
             except Exception as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 
 from aqmlab.cell import Cell
 from aqmlab.result import Result
@@ -53,8 +53,12 @@ def sweep(
     distinct = {cell.key: cell for cell in reversed(cells)}
     with ThreadPoolExecutor(workers or os.cpu_count()) as pool:
         try:
-            for run in as_completed([pool.submit(work, cell) for cell in reversed(distinct.values())]):
-                run.result()
+            pending = {pool.submit(work, cell) for cell in reversed(distinct.values())}
+            while pending:
+                # A signal that comes just before an endless wait would be heard only when a cell is done.
+                done, pending = wait(pending, timeout=0.5, return_when=FIRST_COMPLETED)
+                for run in done:
+                    run.result()
         except BaseException:
             # An error in one cell or an interrupt, be it while they start, ends all: each hears of it at its next step.
             stop.set()

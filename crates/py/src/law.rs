@@ -25,9 +25,10 @@ impl Faults {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
     }
 
-    /// Raise the error, if there was one.
-    pub(crate) fn raise(&self) -> PyResult<()> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(Ok(()), Err)
+    /// Raise the error, if there was one, now and ever after.
+    pub(crate) fn raise(&self, py: Python<'_>) -> PyResult<()> {
+        let error = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        error.as_ref().map_or(Ok(()), |error| Err(error.clone_ref(py)))
     }
 }
 
@@ -57,7 +58,7 @@ pub(crate) struct PyLaw {
 }
 
 impl PyLaw {
-    /// `make(link, rng)` makes the object; what it raises is told as an error of `class`.
+    /// `make(link, rng)` makes the object, and says itself where it went wrong.
     pub(crate) fn new(
         make: &Bound<'_, PyAny>,
         link: LinkContext,

@@ -102,7 +102,7 @@ impl Simulation {
             let until = laboratory.now() + Duration::from_secs_f64(seconds);
             laboratory.advance(until);
         });
-        self.faults.raise()
+        self.faults.raise(py)
     }
 
     fn take(&self, py: Python<'_>, table: &str) -> PyResult<Option<PyRecordBatch>> {

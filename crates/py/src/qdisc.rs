@@ -76,7 +76,7 @@ impl Qdisc {
             py.check_signals()?;
         }
         self.now = until;
-        self.faults.raise()
+        self.faults.raise(py)
     }
 }
 
@@ -128,7 +128,7 @@ impl Qdisc {
         // Within one instant a timeout comes before an arrival.
         self.run_timers(py, now, |timer| timer <= now)?;
         let admission = self.queue().enqueue(packet, (), now, &mut |()| ());
-        self.faults.raise()?;
+        self.faults.raise(py)?;
         Ok(match admission {
             Admission::Queued => "queued",
             Admission::Marked => "marked",
@@ -141,7 +141,7 @@ impl Qdisc {
         // Within one instant a departure comes before a timeout.
         self.run_timers(py, now, |timer| timer < now)?;
         let departure = self.queue().dequeue(now, &mut |()| ());
-        self.faults.raise()?;
+        self.faults.raise(py)?;
         Ok(departure.map(|departure| seen::Packet::new(departure.packet, departure.enqueued_at)))
     }
 
@@ -186,7 +186,7 @@ impl Qdisc {
     fn probe<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let mut variables = Vec::new();
         self.queue().probe(&mut |name, value| variables.push((name, value)));
-        self.faults.raise()?;
+        self.faults.raise(py)?;
         let table = PyDict::new(py);
         variables.iter().try_for_each(|(name, value)| table.set_item(name, value))?;
         Ok(table)

@@ -12,22 +12,29 @@ fn pi(seed: u64) -> [Box<dyn Aqm + Send>; 2] {
     [0, 1].map(|direction| {
         let rate = BitRate::from_mbit_per_sec(2);
         let link = LinkContext { rate, overhead: Bytes::new(38) };
-        let config = PiConfig { q_ref: 10.0, ..PiConfig::default() }.resolve(&link).expect("a sound law");
+        let config = PiConfig { q_ref: 10.0, a: 1e-3, b: 9e-4, ..PiConfig::default() }
+            .resolve(&link)
+            .expect("a sound law");
         Box::new(Pi::new(&config, &link, queue_stream(seed, direction))) as Box<dyn Aqm + Send>
     })
 }
 
 fn own() -> Value {
-    congested(&json!({"mine:Pi": {"limit": 10_000, "q_ref": 10}}))
+    congested(&json!({"mine:Pi": {"limit": 24, "q_ref": 10, "a": 1e-3, "b": 9e-4}}))
 }
 
 #[test]
 fn a_law_brought_along_does_what_the_same_law_of_the_catalogue_does() {
-    let known = Run::to_the_end(&congested(&json!({"pi": {"q_ref": 10}})), 7);
+    let known =
+        Run::to_the_end(&congested(&json!({"pi": {"limit": 24, "q_ref": 10, "a": 1e-3, "b": 9e-4}})), 7);
     let mut laboratory = build_own(&read(&own()), 7, pi(7)).expect("the spec is sound");
     laboratory.advance(laboratory.end());
     let brought = Run::result_of(&mut *laboratory);
-    assert!(brought.summary.links[0].dropped_early > 50, "the law has something to say");
+    let link = brought.summary.links[0];
+    assert!(
+        link.dropped_early > 50 && link.dropped_by_limit > 50,
+        "law and limit have something to say: {link:?}"
+    );
     assert_eq!(format!("{brought:?}"), format!("{known:?}"));
 }
 
