@@ -1,5 +1,7 @@
 # What a person types. The CI calls the same targets.
 #   make demo | test | lint | bench | validate: need Python >= 3.11, a Rust toolchain and make; nothing else
+#   make reference      the pages of docs/reference/aqm, after a change of a discipline, its parameters or its page
+#   make cost           what each discipline costs, for docs/reference
 #   make calibration    users for each load, measured anew for the package
 #   make lock           needs uv; after a change of dependencies in pyproject.toml
 
@@ -8,7 +10,7 @@ BIN := .venv/bin
 SOURCES := $(shell find crates -name '*.rs' -o -name '*.json' -o -name '*.md' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 RUST_EXAMPLE := examples/rust_aqm/Cargo.toml
 
-.PHONY: demo test lint bench validate calibration lock clean
+.PHONY: demo test lint bench reference cost validate calibration lock clean
 
 demo: .venv/extension.stamp
 	$(BIN)/aqmlab compare --load 98 --warmup "2 min" --duration "10 min" --seeds 1 \
@@ -32,6 +34,12 @@ lint: .venv/extension.stamp .venv/dev.stamp
 
 bench: .venv/extension.stamp
 	$(BIN)/python benches/bench.py
+
+reference: .venv/extension.stamp
+	$(BIN)/python -m aqmlab.reference docs/reference/aqm
+
+cost: .venv/extension.stamp
+	$(BIN)/python benches/cost.py docs/reference/aqm/cost.md
 
 validate: .venv/extension.stamp
 	$(BIN)/aqmlab validate

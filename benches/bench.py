@@ -98,13 +98,13 @@ def _count(binary: Path, text: str) -> tuple[int, int]:
     return int(collected[1]), json.loads(done.stdout)["bottleneck_packets"]
 
 
-def build_example() -> Path:
-    """Build the program that runs one spec; cargo says where it put it."""
-    command = ["cargo", "build", "--release", "--locked", "-p", "aqmlab-sim", "--example", "run"]
-    command += ["--message-format", "json"]
+def build_example(package: str, name: str, *options: str) -> Path:
+    """Build an example of a crate; cargo says where it put it."""
+    command = ["cargo", "build", "--release", "--locked", "-p", package, "--example", name]
+    command += [*options, "--message-format", "json"]
     lines = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
     built = [json.loads(line) for line in lines]
-    return next(Path(line["executable"]) for line in built if line.get("target", {}).get("name") == "run")
+    return next(Path(line["executable"]) for line in built if line.get("target", {}).get("name") == name)
 
 
 def memory_mib(minutes: int) -> float:
@@ -152,7 +152,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers to this file as well")
     arguments = parser.parse_args()
-    binary = build_example() if shutil.which("valgrind") else None
+    binary = build_example("aqmlab-sim", "run") if shutil.which("valgrind") else None
 
     results: dict[str, Any] = {"machine": machine(), "laws": [], "rates": [], "memory": []}
     print(", ".join(results["machine"].values()))

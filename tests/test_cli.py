@@ -6,11 +6,13 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
-from aqmlab import calibrate
+from aqmlab import calibrate, table
+from aqmlab.catalogue import Discipline, Parameter, disciplines
 from conftest import Command
 
 SMALL = """
@@ -97,16 +99,50 @@ def test_calibrate_stores_its_line_for_later_runs(aqmlab: Command, monkeypatch: 
     assert later["cells"][0]["users_per_side"] == round(0.01 * 100 / report["mbps_per_user"])
 
 
-def test_aqm_list_and_show_tell_what_there_is(aqmlab: Command) -> None:
-    names = [entry["name"] for entry in json.loads(aqmlab("aqm", "list", "--json").out)]
-    assert names == ["droptail", "red", "ared", "pi", "rem"]
+def test_aqm_list_tells_what_there_is(aqmlab: Command) -> None:
+    entries = json.loads(aqmlab("aqm", "list", "--json").out)
+    assert [entry["name"] for entry in entries] == list(disciplines())
     listed = aqmlab("aqm", "list").out
-    for name in names:
-        assert f"\n {name} " in listed
-        assert name in aqmlab("aqm", "show", name).out
+    for entry in entries:
+        assert list(entry) == ["name", "family", "decides_at", "summary", "parameters"]
+        assert f"\n {entry['name']} " in listed
+        assert entry["summary"] in listed
+
+
+@pytest.mark.parametrize("name", disciplines())
+def test_aqm_show_tells_the_whole_page_and_every_parameter(aqmlab: Command, name: str) -> None:
+    entry = disciplines()[name]
+    shown = aqmlab("aqm", "show", name).out
+    assert entry.page in shown
+    for parameter in entry.parameters:
+        (row,) = [line for line in shown.splitlines() if line.split()[:1] == [parameter.name]][-1:]
+        for text in (parameter.unit, parameter.default, parameter.meaning, parameter.source):
+            assert text in row
+    assert json.loads(aqmlab("aqm", "show", name, "--json").out) == asdict(entry) | {
+        "parameters": [asdict(parameter) for parameter in entry.parameters]
+    }
+
+
+def test_a_bracket_in_a_text_is_shown_as_it_is() -> None:
+    odd = Parameter(name="x", unit="[packets]", default="[1]", meaning="in [p, q]", source="[1]")
+    entry = Discipline(
+        name="odd", family="odd", decides_at="enqueue", summary="Draws from [min, max]", parameters=(odd,), page=""
+    )
+    shown = table.plain(table.parameters(entry))
+    for text in ("[packets]", "[1]", "in [p, q]", "odd: Draws from [min, max]"):
+        assert text in shown
+    assert "Draws from [min, max]" in table.plain(table.disciplines([entry]))
+
+
+def test_aqm_show_sets_its_page_for_a_terminal(monkeypatch: pytest.MonkeyPatch, aqmlab: Command) -> None:
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
     shown = aqmlab("aqm", "show", "pi").out
-    for word in ("q_ref", "unit", "default", "source", "1.822e-5"):
-        assert word in shown
+    assert "\x1b[" in shown
+    assert disciplines()["pi"].page not in shown, "it is set, not printed as it is written"
+    assert "sampling_hz" in shown
+
+
+PI = ("design", "pi", "--rate", "100 Mbit/s", "--flows", "400", "--rtt-max", "200 ms")
 
 
 @pytest.mark.parametrize(
@@ -146,6 +182,18 @@ def test_aqm_list_and_show_tell_what_there_is(aqmlab: Command) -> None:
         pytest.param(["calibrate", "--rtt", "short"], "short", id="calibration of unknown RTTs"),
         pytest.param(["validate", "--report", "file/report.md"], "file/report.md", id="unwritable report"),
         pytest.param(["aqm", "show", "pie"], "'pie'", id="showing an unknown scheme"),
+        pytest.param(["design", "pie"], "pie", id="designing an unknown scheme"),
+        pytest.param(["design", "ared"], "--rate", id="design without a rate"),
+        pytest.param(["design", "ared", "--rate", "100"], "--rate", id="design for a rate without a unit"),
+        pytest.param(["design", "ared", "--rate", "5 ms"], "--rate", id="design for a rate of the wrong unit"),
+        pytest.param(["design", "dualpi2", "--rtt-max", "0 s"], "rtt_max", id="design for no round trip"),
+        pytest.param(["design", "dualpi2", "--target", "-1 ms"], "--target", id="design for a negative delay"),
+        pytest.param([*PI, "--flows", "-1"], "flows", id="design for negative flows"),
+        pytest.param([*PI, "--flows", "many"], "--flows", id="design for flows that are a word"),
+        pytest.param([*PI, "--crossover", "99"], "crossover", id="design that would oscillate"),
+        pytest.param([*PI, "--mean-packet", "0 B"], "mean_packet", id="design for packets of nothing"),
+        pytest.param([*PI, "--figure", "loop.doc"], "loop.doc", id="figure of an unknown kind"),
+        pytest.param([*PI, "--figure", "file/loop.svg"], "file/loop.svg", id="figure that cannot be written"),
         pytest.param(["bench"], "bench", id="unknown command"),
     ],
 )

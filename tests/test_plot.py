@@ -7,9 +7,12 @@ import polars as pl
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import StepPatch
 
 from aqmlab import plot
 from aqmlab.calibration import Calibration
+from aqmlab.control import Loop
+from aqmlab.step import Load
 
 
 @pytest.fixture
@@ -68,3 +71,52 @@ def test_a_calibration_shows_its_points_and_the_published_one(axis: Axes) -> Non
     )
     plot.calibration(axis, fitted)
     assert [text.get_text() for text in axis.texts] == ["100 Mbit/s: 10,000", "published: 9,520"]
+
+
+def answer(**own: float) -> pl.DataFrame:
+    time_s = [tenth / 10 for tenth in range(1, 101)]
+    varying = {name: [value * time for time in time_s] for name, value in own.items()}
+    return pl.DataFrame(
+        {"time_s": time_s, "delay_ms": [5.0] * 100, "arrived": [100] * 100, "dropped": [1] * 100, "marked": [2] * 100}
+        | varying
+    )
+
+
+@pytest.mark.parametrize(
+    ("own", "shown"),
+    [
+        ({}, None),
+        ({"count": 0.0}, None),
+        ({"price": 0.1, "p": 0.01}, "p"),
+        ({"avg": 1.0, "p_b": 0.01, "max_p": 0.1}, "p_b"),
+        ({"new_flows": 0.0, "old_flows": 1.0}, "old_flows"),
+    ],
+)
+def test_a_step_response_shows_the_laws_probability_or_else_what_varies(
+    own: dict[str, float], shown: str | None
+) -> None:
+    figure = Figure()
+    plot.step_response(figure, answer(**own), Load(up_s=2, down_s=8, end_s=10), title="a title")
+    assert [axis.get_ylabel() for axis in figure.axes][2:] == ([] if shown is None else [shown])
+
+
+def test_a_step_response_shows_the_share_of_packets_that_are_dropped_and_that_are_signalled() -> None:
+    figure = Figure()
+    plot.step_response(figure, answer(), Load(up_s=2, down_s=8, end_s=10), title="a title")
+    dropped, signalled = (patch.get_data()[0] for patch in figure.axes[1].patches if isinstance(patch, StepPatch))
+    assert dropped.tolist() == [1.0] * 10
+    assert signalled.tolist() == [3.0] * 10
+
+
+def test_a_pi_loop_shows_its_margins() -> None:
+    figure = Figure()
+    loop = Loop(packets_per_sec=3750, flows=60, rtt_s=0.246, gain=9.64e-6, zero=0.53)
+    plot.pi_loop(figure, loop, title="a title")
+    titles = {axis.get_title(loc="right") for axis in figure.axes}
+    assert titles == {"gain margin 18.9 dB", "phase margin 75.3°", "the reference rises by 1 packet"}
+
+
+def test_a_figure_of_an_unknown_kind_is_refused_before_anything_is_drawn(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"one of svg, png, pdf, got 'figure\.doc'"):
+        plot.write(tmp_path / "figure.doc", lambda figure: pytest.fail("drawn"))
+    assert list(tmp_path.iterdir()) == []

@@ -1,4 +1,4 @@
-"""The command line: ``aqmlab compare | run | calibrate | aqm | validate``."""
+"""The command line: ``aqmlab compare | run | calibrate | aqm | design | validate``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
@@ -15,10 +16,13 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from aqmlab import calibration, catalogue, own, plot, table
+from aqmlab import design as rules
 from aqmlab._core import SpecError
+from aqmlab._units import bits_per_second, seconds, size_in_bytes
 from aqmlab.calibrate import calibration_cells, fitted
 from aqmlab.cell import Cell, make_cell, populate
 from aqmlab.compare import BASELINE, Comparison, comparison_cells
+from aqmlab.design import Design
 from aqmlab.faults import LawError
 from aqmlab.progress import SweepProgress
 from aqmlab.result import Result
@@ -36,6 +40,8 @@ app = typer.Typer(
 )
 aqm = typer.Typer(help="The queue disciplines there are.", no_args_is_help=True)
 app.add_typer(aqm, name="aqm")
+design = typer.Typer(help="Parameters for your link, by published rules.", no_args_is_help=True)
+app.add_typer(design, name="design")
 
 Rtt = Annotated[str, typer.Option(help="Round-trip times: uniform (10 to 150 ms) or general.")]
 Warmup = Annotated[str, typer.Option(help="Simulated time before the measured window.")]
@@ -180,18 +186,124 @@ def list_disciplines(as_json: Json = False) -> None:
     """Name the queue disciplines."""
     entries = catalogue.disciplines().values()
     if as_json:
-        _print_json([asdict(entry) for entry in entries])
+        _print_json([_without_page(asdict(entry)) for entry in entries])
     else:
         table.show(table.disciplines(entries))
 
 
 @aqm.command("show")
-def show_discipline(name: Annotated[str, typer.Argument(metavar="NAME")]) -> None:
-    """Show a discipline's parameters with their units, defaults and sources."""
+def show_discipline(name: Annotated[str, typer.Argument(metavar="NAME")], as_json: Json = False) -> None:
+    """Show a discipline's page and its parameters with their units, defaults, meanings and sources."""
     try:
-        table.show(table.parameters(own.discipline(name)))
+        entry = own.discipline(name)
     except ValueError as error:
         raise SpecError(str(error)) from None
+    if as_json:
+        _print_json(asdict(entry))
+    else:
+        table.show_page(entry)
+
+
+Rate = Annotated[str, typer.Option(help="The link's bit rate.", metavar='"100 Mbit/s"')]
+MeanPacket = Annotated[str, typer.Option(help="The mean IP packet: what counts as one packet.")]
+Overhead = Annotated[str, typer.Option(help="What a frame adds to a packet.")]
+
+
+@design.command("ared")
+def design_ared(
+    rate: Rate,
+    target_delay: Annotated[str, typer.Option(help="The queueing delay to aim at.")] = "5 ms",
+    mean_packet: MeanPacket = "500 B",
+    overhead: Overhead = "38 B",
+    as_json: Json = False,
+) -> None:
+    """Adaptive RED's thresholds and weight, after Floyd, Gummadi and Shenker (2001); they suit RED as well."""
+    with _one_line_refusals():
+        made = rules.ared(
+            packets_per_sec=_capacity(rate, mean_packet, overhead), target_delay_s=_read(target_delay, "--target-delay")
+        )
+    _show_design(made, as_json=as_json)
+
+
+@design.command("pi")
+def design_pi(
+    rate: Rate,
+    flows: Annotated[float, typer.Option(help="The fewest long-lived flows.")],
+    rtt_max: Annotated[str, typer.Option(help="The longest round-trip time, queueing included.", metavar='"200 ms"')],
+    crossover: Annotated[
+        float | None,
+        typer.Option(
+            help="Where the loop's gain is one, in rad/s: higher is faster and less stable.",
+            show_default="the corner frequency of TCP's window",
+        ),
+    ] = None,
+    sampling_hz: Annotated[float, typer.Option(help="How often the queue is sampled.")] = 160.0,
+    mean_packet: MeanPacket = "500 B",
+    overhead: Overhead = "38 B",
+    figure: Annotated[Path | None, typer.Option(help="Draw the loop's Bode plot and step response.")] = None,
+    as_json: Json = False,
+) -> None:
+    """PI's gains and their stability margins, after Hollot, Misra, Towsley and Gong (2001).
+
+    Example: aqmlab design pi --rate "100 Mbit/s" --flows 400 --rtt-max "200 ms"
+    """
+    with _one_line_refusals():
+        made = rules.pi(
+            packets_per_sec=_capacity(rate, mean_packet, overhead),
+            flows=flows,
+            rtt_max_s=_read(rtt_max, "--rtt-max"),
+            crossover=crossover,
+            sampling_hz=sampling_hz,
+        )
+        if figure is not None and (loop := made.loop) is not None:
+            title = f"PI for {rate}, at least {flows:g} flows and round trips of at most {rtt_max}"
+            plot.write(figure, lambda canvas: plot.pi_loop(canvas, loop, title=title))
+    _show_design(made, as_json=as_json)
+
+
+@design.command("dualpi2")
+def design_dualpi2(
+    rtt_max: Annotated[str, typer.Option(help="The longest round-trip time.")] = "100 ms",
+    target: Annotated[str, typer.Option(help="The queueing delay to aim at in the Classic queue.")] = "15 ms",
+    as_json: Json = False,
+) -> None:
+    """DualPI2's gains, which are PI2's, after RFC 9332, Appendix A."""
+    with _one_line_refusals():
+        made = rules.dualpi2(rtt_max_s=_read(rtt_max, "--rtt-max"), target_s=_read(target, "--target"))
+    _show_design(made, as_json=as_json)
+
+
+def _show_design(made: Design, *, as_json: bool) -> None:
+    if as_json:
+        _print_json(made.record())
+    else:
+        table.show(table.design(made))
+        print(made.scheme)
+
+
+def _capacity(rate: str, mean_packet: str, overhead: str) -> float:
+    return rules.packets_per_sec(
+        bits_per_sec=_read(rate, "--rate", bits_per_second),
+        mean_packet=_read(mean_packet, "--mean-packet", size_in_bytes),
+        overhead=_read(overhead, "--overhead", size_in_bytes),
+    )
+
+
+def _read(text: str, option: str, unit: Callable[[str], float] = seconds) -> float:
+    try:
+        return unit(text)
+    except ValueError as error:
+        raise ValueError(f"{option}: {error}") from None
+
+
+@contextmanager
+def _one_line_refusals() -> Iterator[None]:
+    try:
+        yield
+    except ValueError as error:
+        raise SpecError(str(error)) from None
+    except OSError as error:
+        raise SpecError(f"{error.filename}: cannot be written: {error.strerror}") from None
 
 
 def _sweep(cells: Sequence[Cell], out: Path, workers: int | None) -> list[Result]:
@@ -222,6 +334,10 @@ def _response_time_figures(comparison: Comparison, out: Path, title: str) -> lis
 
 def _print_json(value: object) -> None:
     print(json.dumps(value, indent=2))
+
+
+def _without_page(entry: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in entry.items() if key != "page"}
 
 
 def _without_none(**values: Any) -> dict[str, Any]:

@@ -5,6 +5,7 @@ The same data give the same files, to the byte.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,14 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
 from aqmlab.calibration import PUBLISHED_USERS, Calibration
+from aqmlab.control import Loop
+from aqmlab.step import Load
 
 _PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 """Okabe and Ito's colours, which colour-blind readers can tell apart; beyond six they come again, dashed."""
+
+_STAMPS = {"svg": "Date", "png": "Software", "pdf": "CreationDate"}
+"""What a kind of file would tell of when or with what it was made."""
 
 _GROUPED = FuncFormatter(lambda value, _: f"{value:,.12g}")
 
@@ -77,8 +83,108 @@ def calibration(axis: Axes, fitted: Calibration) -> Axes:
     return axis
 
 
+def pi_loop(figure: Figure, loop: Loop, *, title: str) -> None:
+    """Draw a PI loop's gain and phase with its margins, and how the queue follows a step of the reference."""
+    margins = loop.margins()
+    panels = figure.subplot_mosaic([["gain", "step"], ["phase", "step"]])
+    gain, phase, step = panels["gain"], panels["phase"], panels["step"]
+    middle = math.sqrt(margins.crossover * margins.phase_crossover)
+    w = np.geomspace(middle / 50, middle * 50, 300)
+    gain.plot(w, 20 * np.log10(loop.magnitude(w)), color=_PALETTE[0])
+    gain.axhline(0, color="black", linewidth=0.8)
+    gain.plot([margins.phase_crossover] * 2, [-margins.gain_margin_db, 0], color=_PALETTE[1], marker="_")
+    gain.set(xscale="log", ylabel="gain, dB")
+    gain.set_title(f"gain margin {margins.gain_margin_db:.1f} dB", loc="right", fontsize=9, color=_PALETTE[1])
+    phase.plot(w, loop.phase_deg(w), color=_PALETTE[0])
+    phase.axhline(-180, color="black", linewidth=0.8)
+    phase.plot([margins.crossover] * 2, [margins.phase_margin_deg - 180, -180], color=_PALETTE[1], marker="_")
+    phase.set(
+        xscale="log", ylabel="phase, degrees", xlabel="frequency, rad/s", ylim=(-360, 0), yticks=range(-360, 1, 90)
+    )
+    phase.set_title(f"phase margin {margins.phase_margin_deg:.1f}°", loc="right", fontsize=9, color=_PALETTE[1])
+    response = loop.step_response(15 / margins.crossover, points=400)
+    step.axhline(1, color="black", linewidth=0.8)
+    step.plot(response["time_s"], response["queue"], color=_PALETTE[0])
+    step.set(xlim=(0, response["time_s"][-1]), ylim=(0, None), xlabel="time, s", ylabel="rise of the queue, packets")
+    step.set_title("the reference rises by 1 packet", loc="right", fontsize=9)
+    figure.suptitle(title, x=0.01, ha="left", fontsize=10)
+
+
+def step_response(figure: Figure, rows: pl.DataFrame, load: Load, *, title: str) -> None:
+    """Draw a discipline's answer to a step of load: queueing delay, marks and drops, and a variable of the law's own.
+
+    Parameters
+    ----------
+    figure
+        Where to draw.
+    rows
+        What :func:`aqmlab.step.step_response` returns.
+    load
+        The load that it was given.
+    """
+    own = _own_variable(rows)
+    panels = figure.subplots(
+        2 if own is None else 3, 1, sharex=True, height_ratios=(5, 3) if own is None else (5, 3, 3)
+    )
+    delay, signals = panels[:2]
+    for axis in panels:
+        axis.axvspan(load.up_s, load.down_s, color="#f3f3f3", linewidth=0)
+    delay.plot(rows["time_s"], rows["delay_ms"], color=_PALETTE[0], linewidth=1)
+    delay.set(ylabel="in the queue, ms", ylim=(0, None), xlim=(0, load.end_s))
+    delay.set_title(title, loc="left", fontsize=10)
+    wanted = f"{100 * load.high:.0f} % of the link's rate wanted; else {100 * load.low:.0f} %"
+    middle = ((load.up_s + load.down_s) / 2, 1)
+    delay.annotate(
+        wanted, middle, (0, 2), xycoords=("data", "axes fraction"), textcoords="offset points", ha="center", fontsize=9
+    )
+    second = (pl.col("time_s") - 0.05).floor()
+    shares = rows.group_by(second, maintain_order=True).agg(
+        dropped=100 * pl.col("dropped").sum() / pl.col("arrived").sum(),
+        signalled=100 * (pl.col("dropped") + pl.col("marked")).sum() / pl.col("arrived").sum(),
+    )
+    edges = np.arange(len(shares) + 1)
+    signals.stairs(shares["dropped"].to_numpy(), edges, fill=True, color=_PALETTE[4], linewidth=0, label="dropped")
+    signals.stairs(shares["signalled"].to_numpy(), edges, color="black", linewidth=0.8, label="marked or dropped")
+    signals.set(ylabel="packets, %", ylim=(0, None))
+    above = {"loc": "lower right", "bbox_to_anchor": (1, 0.96), "ncols": 2}
+    signals.legend(frameon=False, fontsize=9, borderpad=0, **above)
+    if own is not None:
+        panels[2].plot(rows["time_s"], rows[own], color=_PALETTE[1], linewidth=1)
+        panels[2].set(ylabel=own, ylim=(0, None))
+    panels[-1].set_xlabel("time, s")
+    figure.align_ylabels()
+
+
+def drop_curve(figure: Figure, curve: pl.DataFrame, *, title: str) -> None:
+    """Draw the probability of a signal, ``p_b``, over the average queue, ``avg``."""
+    axis = figure.subplots()
+    axis.plot(curve["avg"], curve["p_b"], color=_PALETTE[0])
+    axis.set(xlabel="average queue, packets", ylabel="probability", xlim=(0, None), ylim=(0, 1.02))
+    axis.set_title(title, loc="left", fontsize=10)
+
+
+def _own_variable(rows: pl.DataFrame) -> str | None:
+    """Name the variable that says most of a law: its probability if it shows one, else the first that varies."""
+    known = ("time_s", "delay_ms", "arrived", "dropped", "marked")
+    varying = [name for name in rows.columns if name not in known and rows[name].n_unique() > 1]
+    probabilities = [name for name in varying if name.split("_")[0] == "p"]
+    return next(iter((*probabilities, *varying)), None)
+
+
 def save(stem: Path, draw: Callable[[Axes], Axes], *, title: str) -> list[Path]:
     """Draw a figure of one axis and write it as SVG and PNG; return the files."""
+
+    def draw_titled(figure: Figure) -> None:
+        draw(figure.subplots()).set_title(title, loc="left", fontsize=10)
+
+    files = [stem.with_name(f"{stem.name}.{kind}") for kind in ("svg", "png")]
+    for file in files:
+        write(file, draw_titled)
+    return files
+
+
+def write(file: Path, draw: Callable[[Figure], None], *, size: tuple[float, float] = (8, 4.5)) -> None:
+    """Draw a figure and write it in the form of the file's suffix."""
     style: dict[Any, Any] = {
         "axes.spines.top": False,
         "axes.spines.right": False,
@@ -88,13 +194,13 @@ def save(stem: Path, draw: Callable[[Axes], Axes], *, title: str) -> list[Path]:
         "grid.linewidth": 0.6,
         "svg.hashsalt": "aqmlab",
     }
+    kind = file.suffix.removeprefix(".")
+    if kind not in _STAMPS:
+        raise ValueError(f"a figure is one of {', '.join(_STAMPS)}, got {file.name!r}")
     with mpl.rc_context(style):
-        figure = Figure(figsize=(8, 4.5), layout="constrained")
-        draw(figure.subplots()).set_title(title, loc="left", fontsize=10)
-        files = [stem.with_name(f"{stem.name}.{kind}") for kind in ("svg", "png")]
-        for file, stamp in zip(files, ("Date", "Software"), strict=True):
-            figure.savefig(file, dpi=160, metadata={stamp: None})
-    return files
+        figure = Figure(figsize=size, layout="constrained")
+        draw(figure)
+        figure.savefig(file, dpi=160, metadata={_STAMPS[kind]: None})
 
 
 def _line(index: int, is_baseline: bool) -> dict[str, Any]:

@@ -7,9 +7,12 @@ from typing import Any
 
 from rich import box
 from rich.console import Console
+from rich.markdown import Markdown
 from rich.table import Table
+from rich.text import Text
 
 from aqmlab.catalogue import Discipline
+from aqmlab.design import Design
 
 _WIDE = 400
 
@@ -63,17 +66,42 @@ def disciplines(entries: Iterable[Discipline]) -> Table:
     for title in ("name", "family", "decides at", "what it does"):
         table.add_column(title)
     for entry in entries:
-        table.add_row(entry.name, entry.family, entry.decides_at, entry.summary)
+        table.add_row(*map(Text, (entry.name, entry.family, entry.decides_at, entry.summary)))
     return table
 
 
 def parameters(entry: Discipline) -> Table:
     """List the parameters of a discipline, one a row."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", title=f"{entry.name}: {entry.summary}")
-    for title in ("parameter", "default", "unit", "meaning", "source"):
-        table.add_column(title)
+    table = Table(
+        box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", title=Text(f"{entry.name}: {entry.summary}")
+    )
+    for title in ("parameter", "unit", "default", "meaning", "source"):
+        table.add_column(title, no_wrap=title in ("parameter", "default"))
     for parameter in entry.parameters:
-        table.add_row(parameter.name, parameter.default, parameter.unit, parameter.meaning, parameter.source)
+        row = (parameter.name, parameter.unit, parameter.default, parameter.meaning, parameter.source)
+        # As text: a bracket in a meaning is no markup.
+        table.add_row(*map(Text, row))
+    return table
+
+
+def design(made: Design) -> Table:
+    """List what a rule gives: the parameters, what they follow from, and the margins of their loop."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    for title in ("name", "value", "unit", "meaning", "rule", "source"):
+        table.add_column(title, no_wrap=title == "value", justify="right" if title == "value" else "left")
+    for group in (made.parameters, made.follows_from):
+        for value in group:
+            table.add_row(value.name, f"{value.value:.6g}", value.unit, value.meaning, value.rule, value.source)
+        table.add_section()
+    if (margins := made.margins) is not None:
+        loop = "the linear loop with TCP"
+        rows = (
+            ("phase margin", f"{margins.phase_margin_deg:.1f}", "degrees", "phase lag it bears before it oscillates"),
+            ("gain margin", f"{margins.gain_margin_db:.1f}", "dB", "gain it bears before it oscillates"),
+            ("delay margin", f"{1000 * margins.delay_margin_s:.0f}", "ms", "delay it bears before it oscillates"),
+        )
+        for row in rows:
+            table.add_row(*row, loop, made.parameters[0].source)
     return table
 
 
@@ -89,6 +117,16 @@ def show(table: Table, *, wide: bool = False) -> None:
         Console(width=_WIDE).print(table)
     else:
         console.print(table)
+
+
+def show_page(entry: Discipline) -> None:
+    """Print a discipline's page and its parameters: set for a person at a terminal, as it is written in a pipe."""
+    console = Console()
+    if console.is_terminal:
+        console.print(Markdown(entry.page), "")
+    else:
+        print(entry.page)
+    show(parameters(entry))
 
 
 def plain(table: Table) -> str:

@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import aqmlab as lab
+from aqmlab import _core, design, schemes
+from aqmlab.catalogue import disciplines
+from conftest import Command
+
+HOLLOT = {"packets_per_sec": 3750.0, "flows": 60.0}
+"""The link for which Hollot et al. (2001) designed PI."""
+
+DESIGNS = [
+    design.ared(packets_per_sec=24_000),
+    design.pi(**HOLLOT, rtt_max_s=0.246),
+    design.dualpi2(),
+]
+
+
+def value(made: design.Design, name: str) -> float:
+    (found,) = [value.value for value in (*made.parameters, *made.follows_from) if value.name == name]
+    return found
+
+
+@pytest.mark.parametrize("made", DESIGNS, ids=lambda made: made.discipline)
+def test_a_designed_scheme_is_one_that_the_engine_takes(made: design.Design) -> None:
+    if made.discipline not in disciplines():
+        pytest.skip("there is no such discipline yet")
+    scheme = schemes.parse(made.scheme)
+    _core.resolve(scheme.applied_to(lab.Experiment(users={"per_side": 1})).to_json())
+    assert scheme.queue.parameters.keys() == {parameter.name for parameter in made.parameters}
+
+
+@pytest.mark.parametrize("sampling_hz", [160, 170])
+def test_pi_at_the_published_crossover_has_the_published_gains(sampling_hz: float) -> None:
+    # K = 9.64e-6 and z = 0.53 cross over at 0.52 rad/s on this link; ns-2 has the gains with four digits.
+    made = design.pi(**HOLLOT, rtt_max_s=0.246, crossover=0.5202, sampling_hz=sampling_hz)
+    assert f"{value(made, 'a'):.3e}" == "1.822e-05"
+    assert f"{value(made, 'b'):.3e}" == "1.816e-05"
+
+
+def test_pi_at_its_default_crossover_has_the_published_design() -> None:
+    # 200 ms of propagation and 175 packets of queue: the operating point that is rounded to R = 0.246 s.
+    made = design.pi(**HOLLOT, rtt_max_s=0.2 + 175 / 3750)
+    assert value(made, "K") == pytest.approx(9.64e-6, rel=0.002)
+    assert value(made, "z") == pytest.approx(0.53, abs=0.005)
+    assert value(made, "a") == pytest.approx(1.822e-5, rel=0.01)
+    assert value(made, "b") == pytest.approx(1.816e-5, rel=0.01)
+
+
+def test_a_and_b_are_the_trapezoidal_rule_for_pi() -> None:
+    made = design.pi(**HOLLOT, rtt_max_s=0.246, sampling_hz=200)
+    k, z = value(made, "K"), value(made, "z")
+    # p(t) = K (e / z + the integral of e) for e = t^2 at two samples 5 ms apart
+    t0, t1 = 1.0, 1.005
+    exact = k * ((t1**2 - t0**2) / z + (t1**3 - t0**3) / 3)
+    assert value(made, "a") * t1**2 - value(made, "b") * t0**2 == pytest.approx(exact, rel=1e-5)
+
+
+@pytest.mark.parametrize("delay_ms", [1, 5, 20])
+def test_ared_is_what_the_engine_derives_for_the_same_link(delay_ms: int) -> None:
+    queue = {"ared": {"target_delay": f"{delay_ms} ms"}}
+    resolved = json.loads(_core.resolve(lab.Experiment(queue=queue, users={"per_side": 1}).to_json()))["queue"]["ared"]
+    capacity = design.packets_per_sec(bits_per_sec=100e6)
+    made = design.ared(packets_per_sec=capacity, target_delay_s=delay_ms / 1000)
+    for parameter in made.parameters:
+        assert resolved[parameter.name] == pytest.approx(parameter.value, rel=1e-9)
+
+
+def test_a_slow_link_keeps_the_least_thresholds() -> None:
+    assert design.ared(packets_per_sec=100).scheme.startswith("ared:min_th=5,max_th=15,")
+
+
+@pytest.mark.parametrize(("rtt_max_s", "t_update_s"), [(0.1, 0.015), (0.03, 0.01), (1.0, 0.015)])
+def test_dualpi2_samples_three_times_in_a_short_round_trip(rtt_max_s: float, t_update_s: float) -> None:
+    made = design.dualpi2(rtt_max_s=rtt_max_s)
+    assert value(made, "t_update") == pytest.approx(t_update_s)
+    assert value(made, "alpha") == pytest.approx(0.1 * t_update_s / rtt_max_s**2)
+    assert value(made, "beta") == pytest.approx(0.3 / rtt_max_s)
+
+
+def test_a_scheme_keeps_a_above_b() -> None:
+    # The two differ by K T, a small part of either.
+    made = design.pi(packets_per_sec=1e6, flows=100, rtt_max_s=0.5, sampling_hz=1000)
+    parameters = schemes.parse(made.scheme).queue.parameters
+    assert parameters["a"] - parameters["b"] == pytest.approx(value(made, "K") / 1000, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "field"),
+    [
+        ({"packets_per_sec": 0.0}, "packets_per_sec"),
+        ({"flows": math.nan}, "flows"),
+        ({"flows": 1000.0}, "flows"),
+        ({"rtt_max_s": 0.0}, "rtt_max"),
+        ({"crossover": 0.0}, "crossover"),
+        ({"crossover": 4.0}, "crossover"),
+        ({"sampling_hz": 0.1}, "sampling_hz"),
+        ({"sampling_hz": math.inf}, "sampling_hz"),
+    ],
+)
+def test_pi_refuses_what_would_not_be_stable_or_is_none(wrong: dict[str, float], field: str) -> None:
+    with pytest.raises(ValueError, match=f"^{field}: must be .*, got "):
+        design.pi(**{**HOLLOT, "rtt_max_s": 0.246, **wrong})
+
+
+def test_a_crossover_is_refused_from_where_no_phase_margin_is_left() -> None:
+    margins = design.pi(**HOLLOT, rtt_max_s=0.246, crossover=0.8603 / 0.246).margins
+    assert margins is not None
+    assert 0 < margins.phase_margin_deg < 0.01
+    with pytest.raises(ValueError, match=r"crossover: must be above 0 and below 3\.497 rad/s"):
+        design.pi(**HOLLOT, rtt_max_s=0.246, crossover=0.8604 / 0.246)
+
+
+PI = ("design", "pi", "--rate", "100 Mbit/s", "--flows", "400", "--rtt-max", "200 ms")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [PI, ("design", "ared", "--rate", "100 Mbit/s", "--target-delay", "5 ms"), ("design", "dualpi2")],
+    ids=lambda command: command[1],
+)
+def test_a_design_is_printed_as_a_table_with_a_scheme_below_or_as_json(
+    aqmlab: Command, command: tuple[str, ...]
+) -> None:
+    record: dict[str, Any] = json.loads(aqmlab(*command, "--json").out)
+    assert record.keys() == {"discipline", "scheme", "parameters", "follows_from", "margins"}
+    assert record["discipline"] == command[1]
+    shown = aqmlab(*command).out
+    assert shown.splitlines()[-1] == record["scheme"]
+    for each in (*record["parameters"], *record["follows_from"]):
+        assert any(each["rule"] in line and each["source"] in line for line in shown.splitlines())
+    assert ("phase margin" in shown) == (record["margins"] is not None)
+
+
+@pytest.mark.parametrize("name", ["loop.svg", "loop.png", "loop.pdf"])
+def test_a_figure_of_pis_loop_is_written_in_the_form_of_its_name(aqmlab: Command, name: str) -> None:
+    assert aqmlab(*PI, "--figure", f"first-{name}").code == 0
+    assert aqmlab(*PI, "--figure", f"again-{name}").code == 0
+    first, again = Path(f"first-{name}").read_bytes(), Path(f"again-{name}").read_bytes()
+    assert first == again
+    assert first[:4] in (b"<?xm", b"\x89PNG", b"%PDF")
