@@ -51,7 +51,7 @@ pub trait Discipline: Settings {
 /// each with a random stream of its own.
 pub trait Visitor: Sized {
     /// What packets carry.
-    type Payload: 'static;
+    type Payload: Send + 'static;
     /// What the code returns.
     type Output;
 

@@ -110,6 +110,7 @@ macro_rules! shown_by_display {
 }
 shown_by_display!(
     bool,
+    u32,
     Bytes,
     Duration,
     Prob,
@@ -117,7 +118,11 @@ shown_by_display!(
     crate::Mode,
     crate::Spacing,
     crate::ByteScaling,
-    crate::EcnPolicy
+    crate::EcnPolicy,
+    crate::Turns,
+    crate::End,
+    crate::Half,
+    crate::Backlog
 );
 
 /// `field` must be what `holds` says.
@@ -150,4 +155,15 @@ pub(crate) fn check_queue(mean_packet: Bytes, limit: Limit) -> Result<(), Parame
 /// A limit that lets something in.
 pub(crate) fn check_limit(limit: Limit) -> Result<(), ParameterError> {
     check(!limit.is_zero(), "limit", "at least 1 packet or 1 B", limit)
+}
+
+/// A number of queues to hash flows onto.
+pub(crate) fn check_flows(flows: u32) -> Result<(), ParameterError> {
+    check((1..=65_536).contains(&flows), "flows", "between 1 and 65536", flows)
+}
+
+/// The credit of a queue for one round: with less, rounds without a packet would cost too much.
+pub(crate) fn check_quantum(quantum: Bytes) -> Result<(), ParameterError> {
+    let possible = (64..=1_000_000).contains(&quantum.get());
+    check(possible, "quantum", "between 64 B and 1000000 B", quantum)
 }
