@@ -6,8 +6,8 @@ use aqmlab_units::Stream;
 
 use crate::discipline::Boxed;
 use crate::{
-    AredConfig, DecidesAt, Discipline, DroptailConfig, Limit, LinkContext, Parameter, ParameterError,
-    PiConfig, Qdisc, RedConfig, RemConfig, Settings, SfqConfig, Visitor,
+    AredConfig, CodelConfig, DecidesAt, Discipline, DroptailConfig, Limit, LinkContext, Parameter,
+    ParameterError, PiConfig, Qdisc, RedConfig, RemConfig, Settings, SfqConfig, Visitor,
 };
 
 /// One discipline as the catalogue shows it.
@@ -95,6 +95,8 @@ disciplines! {
     Pi(PiConfig),
     /// Random exponential marking.
     Rem(RemConfig),
+    /// Controlled delay.
+    Codel(CodelConfig),
     /// Stochastic fairness queueing.
     Sfq(SfqConfig),
 }

@@ -81,7 +81,7 @@ fn a_limit_is_a_number_of_packets_or_a_text() {
 #[test]
 fn unknown_laws_and_parameters_are_refused_with_those_that_exist() {
     let refusal = |text: &str| serde_json::from_str::<QueueConfig>(text).unwrap_err().to_string();
-    assert!(refusal(r#"{"pie": {}}"#).contains("expected one of `droptail`, `red`, `ared`, `pi`, `rem`"));
+    assert!(refusal(r#"{"pye": {}}"#).contains("expected one of `droptail`, `red`, `ared`, `pi`, `rem`"));
     assert!(refusal(r#"{"red": {"minth": 5}}"#).contains("unknown field `minth`, expected one of `min_th`"));
     assert!(refusal(r#"{"rem": {"tau": 2}}"#).contains(r#""2": write a unit, such as "2 ms""#));
     assert!(refusal(r#"{"pi": {"mode": "bytes"}}"#).contains("expected `packet` or `byte`"));

@@ -1,0 +1,191 @@
+//! CoDel, controlled delay: signals ever faster while the time that packets wait stays above a target.
+//!
+//! The first signal is given when every packet for a whole interval has waited longer than the target; each further one
+//! comes interval / sqrt(count) after the one before, until a packet has waited less.
+//!
+//! Source: RFC 8289, section 5; Nichols and Jacobson, "Controlling queue delay", ACM Queue 10(5), 2012.
+//!
+//! The RFC's loop drops a packet, looks at the next one, and only then plans the next drop. Here the same is said packet
+//! by packet: what a drop leaves to be decided is remembered until the packet behind it is judged, at the same instant.
+//! With ECN the RFC has no loop: as in Linux a mark ends the call and plans the next signal at once. Where descriptions
+//! differ there is an option: [`Sqrt`], [`NextMarkFrom`], [`Reentry`]. Differs from Linux: an episode may begin exactly
+//! one interval after the first packet above target, as in the RFC, not only later.
+
+use aqmlab_units::{Bytes, Duration, Stream, Time};
+
+use crate::control_law::ControlLaw;
+use crate::parameter::{check, check_limit, parameters};
+use crate::{
+    Aqm, DecidesAt, Discipline, Fifo, Limit, LinkContext, NextMarkFrom, Packet, ParameterError, QueueState,
+    Reentry, Sqrt, Verdict, Visitor,
+};
+
+parameters! {
+    /// CoDel's parameters, meant to suit any link of the open Internet.
+    pub struct CodelConfig {
+        /// The time in the queue that is acceptable for good: 5 to 10 % of `interval`.
+        target: Duration = Duration::from_millis(5), unit "time", source "RFC 8289, section 4.3";
+        /// How long packets must wait above `target` before the first signal: the longest usual round-trip time.
+        interval: Duration = Duration::from_millis(100), unit "time", source "RFC 8289, section 4.2";
+        /// Nothing is signalled while no more than this stays behind: the largest packet.
+        mtu: Bytes = Bytes::new(1500), unit "bytes", source "RFC 8289, section 5.6; Ethernet";
+        /// How the square root is computed: `exact`, `newton16` or `table32`.
+        sqrt: Sqrt = Sqrt::Exact, unit "name", source "RFC 8289, section 5.6; Linux and ns-3 have newton16";
+        /// From when the next mark is planned after a mark: `drop_next` or `now`.
+        next_mark_from: NextMarkFrom = NextMarkFrom::DropNext, unit "name", source "Linux; ns-3 has now";
+        /// How the last episode's rate is taken up again: `delta`, `minus_one`, `minus_two` or `paper`.
+        reentry: Reentry = Reentry::Delta, unit "name", source "RFC 8289, section 5.5; Linux";
+        /// The most that may wait: enough never to drop for want of room, which would hide what the law does.
+        limit: Limit = Limit::Packets(10_000), unit "packets or bytes", source "ours: no tail drops; Linux has 1000 packets";
+    }
+}
+
+impl Discipline for CodelConfig {
+    const NAME: &'static str = "codel";
+    const FAMILY: &'static str = "delay";
+    const DECIDES_AT: DecidesAt = DecidesAt::Dequeue;
+    const SUMMARY: &'static str =
+        "Signals ever faster while packets wait longer than a target for an interval";
+    const PAGE: &'static str = include_str!("../pages/codel.md");
+
+    fn resolve(&self, _link: &LinkContext) -> Result<CodelConfig, ParameterError> {
+        let longest = Duration::from_secs(3600);
+        check(self.target <= longest, "target", "at most 1 h", self.target)?;
+        let possible = Duration::ZERO < self.interval && self.interval <= longest;
+        check(possible, "interval", "above 0 s and at most 1 h", self.interval)?;
+        check_limit(self.limit)?;
+        Ok(self.clone())
+    }
+
+    fn visit<V: Visitor>(&self, link: &LinkContext, visitor: V) -> V::Output {
+        visitor.queue(|rng| Fifo::new(Codel::new(self, link, rng), self.limit))
+    }
+}
+
+/// The CoDel law.
+#[derive(Clone, Debug)]
+pub struct Codel {
+    target: Duration,
+    interval: Duration,
+    mtu: Bytes,
+    next_mark_from: NextMarkFrom,
+    reentry: Reentry,
+    control_law: ControlLaw,
+    /// When packets will have waited longer than `target` for an interval; `None` when the last one did not.
+    first_above_time: Option<Time>,
+    dropping: bool,
+    /// When the next signal is due; between episodes when it would have been.
+    drop_next: Time,
+    /// Signals given in this episode, and those it began with.
+    count: u32,
+    lastcount: u32,
+    after_drop: Option<AfterDrop>,
+}
+
+/// What the drop of a packet left to be decided when the packet behind it has been looked at.
+#[derive(Clone, Copy, Debug)]
+enum AfterDrop {
+    /// It was the first of an episode: the next packet passes.
+    First,
+    /// It was a later one: the next packet tells whether the episode goes on.
+    Later,
+}
+
+impl Codel {
+    /// A law that has seen no packet so far. `config` has passed [`CodelConfig::resolve`].
+    pub fn new(config: &CodelConfig, _link: &LinkContext, _rng: Stream) -> Codel {
+        Codel {
+            target: config.target,
+            interval: config.interval,
+            mtu: config.mtu,
+            next_mark_from: config.next_mark_from,
+            reentry: config.reentry,
+            control_law: ControlLaw::new(config.interval, config.sqrt),
+            first_above_time: None,
+            dropping: false,
+            drop_next: Time::ZERO,
+            count: 0,
+            lastcount: 0,
+            after_drop: None,
+        }
+    }
+
+    /// Has every packet waited too long for an interval?
+    fn ok_to_drop(&mut self, sojourn_time: Duration, queue: QueueState, now: Time) -> bool {
+        if sojourn_time < self.target || queue.bytes <= self.mtu {
+            self.first_above_time = None;
+            return false;
+        }
+        now >= *self.first_above_time.get_or_insert(now + self.interval)
+    }
+
+    /// May an episode begin, now that packets have waited too long since `first_above_time` or longer?
+    fn may_begin(&self, now: Time) -> bool {
+        match self.reentry {
+            Reentry::Paper => {
+                let twice = |since| now.saturating_since(since) >= self.interval;
+                self.remembers(now) || self.first_above_time.is_some_and(twice)
+            }
+            Reentry::Delta | Reentry::MinusOne | Reentry::MinusTwo => true,
+        }
+    }
+
+    /// Did the last episode end so lately that its rate is a good one to begin with?
+    fn remembers(&self, now: Time) -> bool {
+        now.saturating_since(self.drop_next) < self.interval * self.reentry.memory()
+    }
+
+    /// Begin an episode whose first signal is given now.
+    fn begin(&mut self, now: Time) {
+        self.dropping = true;
+        let restored = self.reentry.restored(self.count, self.lastcount);
+        self.count = if self.remembers(now) { restored } else { 1 };
+        self.lastcount = self.count;
+        self.control_law.set_count(self.count);
+        // drop_next = now + interval / sqrt(count)
+        self.drop_next = self.control_law.after(now);
+    }
+
+    /// Signal with this packet, the `AfterDrop` one of its episode if it is dropped.
+    fn signal(&mut self, pkt: &Packet, if_dropped: AfterDrop) -> Verdict {
+        if !pkt.ecn.is_capable() {
+            self.after_drop = Some(if_dropped);
+        }
+        Verdict::Mark
+    }
+}
+
+impl Aqm for Codel {
+    fn on_dequeue(&mut self, pkt: &Packet, enqueued_at: Time, queue: QueueState, now: Time) -> Verdict {
+        let ok_to_drop = self.ok_to_drop(now.saturating_since(enqueued_at), queue, now);
+        let was_dropping = self.dropping;
+        match self.after_drop.take() {
+            Some(AfterDrop::First) => return Verdict::Pass,
+            // drop_next = drop_next + interval / sqrt(count)
+            Some(AfterDrop::Later) if ok_to_drop => self.drop_next = self.control_law.after(self.drop_next),
+            _ => {}
+        }
+        self.dropping &= ok_to_drop;
+        if self.dropping && now >= self.drop_next {
+            self.count = self.count.saturating_add(1);
+            self.control_law.set_count(self.count);
+            if pkt.ecn.is_capable() {
+                self.drop_next = self.control_law.after(match self.next_mark_from {
+                    NextMarkFrom::DropNext => self.drop_next,
+                    NextMarkFrom::Now => now,
+                });
+            }
+            return self.signal(pkt, AfterDrop::Later);
+        }
+        if !was_dropping && ok_to_drop && self.may_begin(now) {
+            self.begin(now);
+            return self.signal(pkt, AfterDrop::First);
+        }
+        Verdict::Pass
+    }
+
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        out("count", f64::from(self.count));
+        out("dropping", f64::from(u8::from(self.dropping)));
+    }
+}

@@ -1,0 +1,164 @@
+//! CoDel's control law: the next signal comes interval / sqrt(count) after a given instant.
+//!
+//! Source: Nichols and Jacobson (2012); RFC 8289, section 3.3. The two approximations are those of Linux, bit for bit:
+//! 1/sqrt(count) is kept as a fraction of 2^32 and corrected by one step of Newton's method whenever count changes.
+//! CoDel (`codel_impl.h`) keeps the upper 16 bits of it; COBALT (`sch_cake.c`) keeps all 32 and has a table below 16.
+//!
+//! Differs from Linux: CoDel's interval there is a multiple of 1024 ns.
+
+use std::fmt;
+
+use aqmlab_units::{Duration, Time};
+
+/// How 1/sqrt(count) is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+pub enum Sqrt {
+    /// To the precision of the machine. RFC 8289.
+    Exact,
+    /// One step of Newton's method in 16 bits from the value before; 1 at count 1. CoDel in Linux and ns-3: the gap at
+    /// count 2 is that of count 4, and the error fades as count grows.
+    Newton16,
+    /// A table below 16, one step of Newton's method in 32 bits from the value before above. COBALT in Linux and ns-3.
+    Table32,
+}
+
+impl fmt::Display for Sqrt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Sqrt::Exact => "exact",
+            Sqrt::Newton16 => "newton16",
+            Sqrt::Table32 => "table32",
+        })
+    }
+}
+
+/// interval / sqrt(count) for the present count.
+#[derive(Clone, Debug)]
+pub(crate) struct ControlLaw {
+    interval: Duration,
+    sqrt: Sqrt,
+    /// 1/sqrt(count) as a fraction of 2^32, where it is approximated.
+    rec_inv_sqrt: u32,
+    gap: Duration,
+}
+
+impl ControlLaw {
+    /// The law at a count of 1.
+    pub(crate) fn new(interval: Duration, sqrt: Sqrt) -> ControlLaw {
+        let mut law = ControlLaw { interval, sqrt, rec_inv_sqrt: u32::MAX, gap: interval };
+        law.set_count(1);
+        law
+    }
+
+    /// Follow the count, which has risen or fallen a little or has been set back to 1.
+    pub(crate) fn set_count(&mut self, count: u32) {
+        let exact = self.interval.as_secs_f64() / f64::from(count.max(1)).sqrt();
+        self.gap = match self.sqrt {
+            Sqrt::Exact => Duration::from_secs_f64(exact),
+            Sqrt::Newton16 => {
+                let next = if count <= 1 { u32::MAX } else { newton_step(self.rec_inv_sqrt, count) };
+                self.rec_inv_sqrt = next & 0xFFFF_0000;
+                self.fraction_of_interval()
+            }
+            Sqrt::Table32 => {
+                let entry = usize::try_from(count).ok().and_then(|count| TABLE.get(count).copied());
+                self.rec_inv_sqrt = entry.unwrap_or_else(|| newton_step(self.rec_inv_sqrt, count));
+                self.fraction_of_interval()
+            }
+        };
+    }
+
+    fn fraction_of_interval(&self) -> Duration {
+        let product = u128::from(self.interval.as_nanos()) * u128::from(self.rec_inv_sqrt);
+        Duration::from_nanos(u64::try_from(product >> 32).expect("less than the interval"))
+    }
+
+    /// t + interval / sqrt(count)
+    pub(crate) fn after(&self, t: Time) -> Time {
+        t + self.gap
+    }
+}
+
+/// x/2 (3 - count x^2), which makes x a better 1/sqrt(count); x is a fraction of 2^32.
+#[expect(clippy::cast_possible_truncation, reason = "clipped to what fits")]
+const fn newton_step(x: u32, count: u32) -> u32 {
+    let x = x as u64;
+    let x_squared = (x * x) >> 32;
+    let factor = (3_u64 << 32).saturating_sub(count as u64 * x_squared);
+    // Two bits less, so that the product fits into 64 bits.
+    let next = ((factor >> 2) * x) >> 31;
+    if next > u32::MAX as u64 { u32::MAX } else { next as u32 }
+}
+
+/// 1/sqrt(count) below 16, with 1 at a count of 0.
+const TABLE: [u32; 16] = {
+    let mut table = [u32::MAX; 16];
+    let mut x = u32::MAX;
+    let mut count = 1;
+    while count < 16 {
+        let mut steps = 0;
+        while steps < 4 {
+            x = newton_step(x, count);
+            steps += 1;
+        }
+        table[count as usize] = x;
+        count += 1;
+    }
+    table
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const INTERVAL: Duration = Duration::from_millis(100);
+
+    /// The gap at each count from 1 on, reached one by one, in milliseconds.
+    fn gaps(sqrt: Sqrt, counts: u32) -> Vec<f64> {
+        let mut law = ControlLaw::new(INTERVAL, sqrt);
+        (1..=counts)
+            .map(|count| {
+                law.set_count(count);
+                (law.after(Time::ZERO) - Time::ZERO).as_millis_f64()
+            })
+            .collect()
+    }
+
+    #[test]
+    fn exact_gaps_are_the_interval_over_the_square_root_to_the_nanosecond() {
+        for (gap, count) in gaps(Sqrt::Exact, 1000).into_iter().zip(1..) {
+            assert!((gap - 100.0 / f64::from(count).sqrt()).abs() <= 0.5e-6, "{gap} at {count}");
+        }
+    }
+
+    #[test]
+    fn in_16_bits_the_second_gap_is_that_of_the_fourth_count_and_the_error_fades() {
+        let gaps = gaps(Sqrt::Newton16, 1000);
+        assert!((gaps[0] - 100.0).abs() < 0.01);
+        assert!((gaps[1] - 50.0).abs() < 0.01, "{} ms where 70.7 ms are exact", gaps[1]);
+        for (gap, count) in gaps.iter().zip(1..).skip(6) {
+            let exact = 100.0 / f64::from(count).sqrt();
+            assert!((gap / exact - 1.0).abs() < 0.01, "{gap} at {count}, not {exact}");
+        }
+    }
+
+    #[test]
+    fn the_table_and_what_follows_it_are_within_a_fivehundredth_of_the_square_root() {
+        for (gap, count) in gaps(Sqrt::Table32, 1000).into_iter().zip(1..) {
+            let exact = 100.0 / f64::from(count).sqrt();
+            assert!((gap / exact - 1.0).abs() < 2e-3, "{gap} at {count}, not {exact}");
+        }
+    }
+
+    #[test]
+    fn no_count_is_too_large() {
+        for sqrt in [Sqrt::Exact, Sqrt::Newton16, Sqrt::Table32] {
+            let mut law = ControlLaw::new(INTERVAL, sqrt);
+            for count in [1, 2, u32::MAX, 3, 1 << 31, 1] {
+                law.set_count(count);
+            }
+            assert!((law.after(Time::ZERO) - Time::ZERO).as_millis_f64() > 99.9, "1 starts afresh");
+        }
+    }
+}
