@@ -6,8 +6,8 @@ use aqmlab_units::Stream;
 
 use crate::discipline::Boxed;
 use crate::{
-    AredConfig, CodelConfig, DecidesAt, Discipline, DroptailConfig, Limit, LinkContext, Parameter,
-    ParameterError, PiConfig, Qdisc, RedConfig, RemConfig, Settings, SfqConfig, Visitor,
+    AredConfig, CodelConfig, DecidesAt, Discipline, DroptailConfig, FqCodelConfig, Limit, LinkContext,
+    Parameter, ParameterError, PiConfig, Qdisc, RedConfig, RemConfig, Settings, SfqConfig, Visitor,
 };
 
 /// One discipline as the catalogue shows it.
@@ -99,6 +99,8 @@ disciplines! {
     Codel(CodelConfig),
     /// Stochastic fairness queueing.
     Sfq(SfqConfig),
+    /// Flow-queue CoDel.
+    FqCodel(FqCodelConfig),
 }
 
 impl QueueConfig {

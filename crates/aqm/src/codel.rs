@@ -110,6 +110,11 @@ impl Codel {
         }
     }
 
+    /// A packet was pushed out, which counts as a signal.
+    pub(crate) fn count_evicted(&mut self) {
+        self.count = self.count.saturating_add(1);
+    }
+
     /// Has every packet waited too long for an interval?
     fn ok_to_drop(&mut self, sojourn_time: Duration, queue: QueueState, now: Time) -> bool {
         if sojourn_time < self.target || queue.bytes <= self.mtu {
@@ -182,6 +187,14 @@ impl Aqm for Codel {
             return self.signal(pkt, AfterDrop::First);
         }
         Verdict::Pass
+    }
+
+    fn on_empty(&mut self, _now: Time) {
+        self.dropping = false;
+        // No packet came behind the one that was dropped.
+        if self.after_drop.take().is_some() {
+            self.first_above_time = None;
+        }
     }
 
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {

@@ -6,6 +6,8 @@
 //! is pushed out.
 //!
 //! Source: RFC 8290, section 4, whose structure SFQ, FQ-PIE and CAKE share.
+//!
+//! As in Linux a law hears that its queue is empty when the queue is empty at its turn, not as its last packet leaves.
 
 use std::collections::VecDeque;
 
@@ -146,7 +148,6 @@ impl<A: Aqm, P> FlowQueue<A, P> {
         let seen = self.seen(queue);
         self.flows[queue].law.on_overflow(&victim.packet, seen, now);
         if self.lengths[queue].packets == 0 {
-            self.flows[queue].law.on_empty(now);
             self.plan.round.emptied(queue);
         }
         self.watch(queue);
@@ -217,19 +218,17 @@ impl<A: Aqm, P> Qdisc<P> for FlowQueue<A, P> {
             let queue = self.plan.round.turn(head)?;
             while let Some(mut head) = self.pop(queue, End::Head) {
                 let seen = self.seen(queue);
-                let is_empty = self.lengths[queue].packets == 0;
                 let law = &mut self.flows[queue].law;
                 let verdict = law.on_dequeue(&head.packet, head.enqueued_at, seen, now);
-                if is_empty {
-                    law.on_empty(now);
-                }
                 self.watch(queue);
                 if self.counters.release(verdict, &mut head.packet) {
-                    self.plan.round.sent(queue, head.packet.size, is_empty);
+                    self.plan.round.sent(queue, head.packet.size, self.lengths[queue].packets == 0);
                     return Some(head);
                 }
                 lost(head.payload);
             }
+            self.flows[queue].law.on_empty(now);
+            self.watch(queue);
             self.plan.round.is_empty_at_its_turn(queue);
         }
     }

@@ -2,7 +2,9 @@
 
 #![cfg(feature = "serde")]
 
+mod fq_codel;
 mod oracle;
 mod promises;
+mod rfc8290;
 mod rig;
 mod sfq;

@@ -2,9 +2,11 @@
 
 use std::collections::VecDeque;
 
-use aqmlab_aqm::{Ecn, Packet, Qdisc};
+use aqmlab_aqm::{Counters, Ecn, Packet, Qdisc};
 use aqmlab_units::{Bytes, Stream, Time};
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
 
 /// A packet as an oracle owns it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -53,12 +55,13 @@ pub(crate) fn any_ecn() -> impl Strategy<Value = Ecn> + Clone {
     prop_oneof![Just(Ecn::NotEct), Just(Ecn::Ect0), Just(Ecn::Ect1)]
 }
 
-/// Run `queue` and `oracle` on the same traffic and compare what leaves, what is lost and what waits.
+/// Run `queue` and `oracle` on the same traffic and compare what leaves, what is lost and what waits; what became of the
+/// packets, so that a test can say that the traffic reached what it is to reach.
 pub(crate) fn compare(
-    mut queue: impl Qdisc<u64>,
+    mut queue: Box<dyn Qdisc<u64> + Send>,
     mut oracle: impl Oracle,
     traffic: &[Operation],
-) -> Result<(), TestCaseError> {
+) -> Result<Counters, TestCaseError> {
     let (mut micros, mut dropped, mut expected_dropped) = (0_u64, Vec::new(), Vec::new());
     for (serial, operation) in (0_u64..).zip(traffic) {
         let (Operation::Arrive { after_us, .. } | Operation::Leave { after_us }) = *operation;
@@ -88,7 +91,7 @@ pub(crate) fn compare(
         let bytes = i64::try_from(state.bytes.get()).expect("a few packets");
         prop_assert_eq!((state.packets as usize, bytes), oracle.waiting());
     }
-    Ok(())
+    Ok(queue.counters())
 }
 
 /// The queue of a flow under a plain hash: the first draw of its stream under the queue's secret.
@@ -98,4 +101,25 @@ pub(crate) fn hashed(secret: u64, flow: u32, queues: u64) -> usize {
 
 pub(crate) fn bytes(packets: &VecDeque<Owned>) -> i64 {
     packets.iter().map(|packet| packet.size).sum()
+}
+
+/// What becomes of all packets in `cases` random runs.
+pub(crate) fn reached<T>(
+    cases: impl Strategy<Value = T>,
+    run: impl Fn(T) -> Result<Counters, TestCaseError>,
+) -> Counters {
+    let mut runner = TestRunner::deterministic();
+    let mut sum = Counters::default();
+    for _ in 0..100 {
+        let case = cases.new_tree(&mut runner).expect("a case").current();
+        let counters = run(case).expect("the oracle agrees");
+        sum.queued += counters.queued;
+        sum.marked += counters.marked;
+        sum.dropped_early += counters.dropped_early;
+        sum.dropped_forced += counters.dropped_forced;
+        sum.dropped_by_limit += counters.dropped_by_limit;
+        sum.dropped_at_dequeue += counters.dropped_at_dequeue;
+        sum.evicted += counters.evicted;
+    }
+    sum
 }

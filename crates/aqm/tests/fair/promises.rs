@@ -9,16 +9,22 @@ use crate::rig::{Mark, Rig, config, jain, link};
 
 /// Each discipline, with so many queues that flows do not meet, and room for the flows of these tests.
 fn all() -> Vec<Value> {
-    vec![
+    let mut disciplines = vec![
         json!({"sfq": {"flows": 65_536, "limit": "400 packets"}}),
         json!({"sfq": {"flows": 65_536, "limit": "400 packets", "turns": "deficit"}}),
         json!({"sfq": {"flows": 65_536, "limit": "400 packets", "drop": "head"}}),
-    ]
+    ];
+    disciplines.extend(sparse_first());
+    disciplines
 }
 
 /// Those that serve new flows first.
 fn sparse_first() -> Vec<Value> {
-    vec![]
+    vec![
+        json!({"fq_codel": {"flows": 65_536, "limit": "400 packets"}}),
+        json!({"fq_codel": {"flows": 65_536, "limit": "400 packets", "drop_half": "bytes", "through_old": false,
+            "backlog": "all"}}),
+    ]
 }
 
 const FLOWS: u32 = 16;
@@ -64,7 +70,8 @@ fn waits(discipline: Value, bulk: u32, every: u32) -> Vec<u32> {
     let mut waiting: Option<(u64, u32)> = None;
     for departure in 0..5_000 {
         rig.top_up(0..bulk, 20, |_| 1500);
-        if departure % every == 0 && waiting.is_none() {
+        // The bulk flows were new once too.
+        if departure > 100 && departure % every == 0 && waiting.is_none() {
             waiting = Some((rig.arrive(bulk, 100, Ecn::NotEct), 0));
         }
         let sent = rig.send().expect("there is always a packet");
@@ -139,7 +146,17 @@ fn small() -> impl Strategy<Value = QueueConfig> {
             }})
         },
     );
-    sfq.prop_map(config)
+    let room = (1_u32..40, any::<bool>());
+    let codel = (room.clone(), 1_u32..20, 64_u32..3000, any::<bool>(), 0_u32..2000, 1_u32..5000).prop_map(
+        |((limit, packets), flows, quantum, all, target, interval)| {
+            json!({"fq_codel": {
+                "limit": if packets { format!("{limit} packets") } else { format!("{} B", limit * 1000) },
+                "flows": flows, "quantum": format!("{quantum} B"), "backlog": if all { "all" } else { "flow" },
+                "target": format!("{target} us"), "interval": format!("{interval} us"), "through_old": all,
+            }})
+        },
+    );
+    prop_oneof![sfq, codel].prop_map(config)
 }
 
 proptest! {

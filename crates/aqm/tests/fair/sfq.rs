@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 
-use aqmlab_aqm::{Discipline, Ecn, End, Limit, Packet, Qdisc, Sfq, SfqConfig, Turns};
+use aqmlab_aqm::{Counters, Discipline, Ecn, End, Limit, Packet, Qdisc, Sfq, SfqConfig, Turns};
 use aqmlab_units::{Bytes, Duration, Stream, Time};
 use proptest::prelude::*;
 
-use crate::oracle::{Oracle, Owned, any_ecn, bytes, compare, hashed, traffic};
+use crate::oracle::{Operation, Oracle, Owned, any_ecn, bytes, compare, hashed, reached, traffic};
 use crate::rig::link;
 
 /// One queue with its deficit counter.
@@ -172,13 +172,23 @@ fn settings() -> impl Strategy<Value = SfqConfig> {
     )
 }
 
+fn run(config: &SfqConfig, seed: u64, traffic: &[Operation]) -> Result<Counters, TestCaseError> {
+    let config = config.resolve(&link())?;
+    let rng = Stream::named(seed, "queue");
+    compare(Box::new(Sfq::new(&config, rng.clone())), Papers::new(&config, rng), traffic)
+}
+
 proptest! {
     #[test]
     fn sfq_serves_and_drops_as_its_papers_do(config in settings(), seed: u64, traffic in traffic(any_ecn())) {
-        let config = config.resolve(&link())?;
-        let rng = Stream::named(seed, "queue");
-        compare(Sfq::new(&config, rng.clone()), Papers::new(&config, rng), &traffic)?;
+        run(&config, seed, &traffic)?;
     }
+}
+
+#[test]
+fn the_traffic_makes_sfq_refuse_and_push_out() {
+    let sum = reached((settings(), traffic(any_ecn())), |(config, traffic)| run(&config, 1, &traffic));
+    assert!(sum.dropped_by_limit > 1000 && sum.evicted > 1000, "{sum:?}");
 }
 
 /// The flows of what leaves, when so many packets of so many bytes of flows 0 and 1 wait.
