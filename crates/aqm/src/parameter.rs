@@ -125,7 +125,12 @@ shown_by_display!(
     crate::Turns,
     crate::End,
     crate::Half,
-    crate::Backlog
+    crate::Backlog,
+    crate::Native,
+    crate::Decide,
+    crate::Controlled,
+    crate::Overload,
+    crate::Share
 );
 
 /// `field` must be what `holds` says.
