@@ -6,7 +6,7 @@
 //! Source: RFC 8289, section 5; Nichols and Jacobson, "Controlling queue delay", ACM Queue 10(5), 2012.
 //!
 //! The RFC's loop drops a packet, looks at the next one, and only then plans the next drop. Here the same is said packet
-//! by packet: what a drop leaves to be decided is remembered until the packet behind it is judged, at the same instant.
+//! by packet: that a drop left something to be planned is remembered until the packet behind it is judged.
 //! With ECN the RFC has no loop: as in Linux a mark ends the call and plans the next signal at once. Where descriptions
 //! differ there is an option: [`Sqrt`], [`NextMarkFrom`], [`Reentry`]. Differs from Linux: an episode may begin exactly
 //! one interval after the first packet above target, as in the RFC, not only later.
@@ -79,16 +79,8 @@ pub struct Codel {
     /// Signals given in this episode, and those it began with.
     count: u32,
     lastcount: u32,
-    after_drop: Option<AfterDrop>,
-}
-
-/// What the drop of a packet left to be decided when the packet behind it has been looked at.
-#[derive(Clone, Copy, Debug)]
-enum AfterDrop {
-    /// It was the first of an episode: the next packet passes.
-    First,
-    /// It was a later one: the next packet tells whether the episode goes on.
-    Later,
+    /// A packet was dropped, and the next drop is planned when the packet behind it has been looked at.
+    after_drop: bool,
 }
 
 impl Codel {
@@ -106,7 +98,7 @@ impl Codel {
             drop_next: Time::ZERO,
             count: 0,
             lastcount: 0,
-            after_drop: None,
+            after_drop: false,
         }
     }
 
@@ -150,43 +142,40 @@ impl Codel {
         // drop_next = now + interval / sqrt(count)
         self.drop_next = self.control_law.after(now);
     }
-
-    /// Signal with this packet, the `AfterDrop` one of its episode if it is dropped.
-    fn signal(&mut self, pkt: &Packet, if_dropped: AfterDrop) -> Verdict {
-        if !pkt.ecn.is_capable() {
-            self.after_drop = Some(if_dropped);
-        }
-        Verdict::Mark
-    }
 }
 
 impl Aqm for Codel {
     fn on_dequeue(&mut self, pkt: &Packet, enqueued_at: Time, queue: QueueState, now: Time) -> Verdict {
-        let ok_to_drop = self.ok_to_drop(now.saturating_since(enqueued_at), queue, now);
-        let was_dropping = self.dropping;
-        match self.after_drop.take() {
-            Some(AfterDrop::First) => return Verdict::Pass,
-            // drop_next = drop_next + interval / sqrt(count)
-            Some(AfterDrop::Later) if ok_to_drop => self.drop_next = self.control_law.after(self.drop_next),
-            _ => {}
+        let after_drop = std::mem::take(&mut self.after_drop);
+        if !self.ok_to_drop(now.saturating_since(enqueued_at), queue, now) {
+            self.dropping = false;
+            return Verdict::Pass;
         }
-        self.dropping &= ok_to_drop;
-        if self.dropping && now >= self.drop_next {
-            self.count = self.count.saturating_add(1);
-            self.control_law.set_count(self.count);
-            if pkt.ecn.is_capable() {
-                self.drop_next = self.control_law.after(match self.next_mark_from {
-                    NextMarkFrom::DropNext => self.drop_next,
-                    NextMarkFrom::Now => now,
-                });
+        if !self.dropping {
+            if !self.may_begin(now) {
+                return Verdict::Pass;
             }
-            return self.signal(pkt, AfterDrop::Later);
-        }
-        if !was_dropping && ok_to_drop && self.may_begin(now) {
             self.begin(now);
-            return self.signal(pkt, AfterDrop::First);
+            return Verdict::Mark;
         }
-        Verdict::Pass
+        // drop_next = drop_next + interval / sqrt(count)
+        if after_drop {
+            self.drop_next = self.control_law.after(self.drop_next);
+        }
+        if now < self.drop_next {
+            return Verdict::Pass;
+        }
+        self.count = self.count.saturating_add(1);
+        self.control_law.set_count(self.count);
+        if pkt.ecn.is_capable() {
+            self.drop_next = self.control_law.after(match self.next_mark_from {
+                NextMarkFrom::DropNext => self.drop_next,
+                NextMarkFrom::Now => now,
+            });
+        } else {
+            self.after_drop = true;
+        }
+        Verdict::Mark
     }
 
     fn on_empty(&mut self, _now: Time) {

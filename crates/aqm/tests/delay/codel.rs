@@ -105,6 +105,13 @@ fn nothing_is_signalled_before_packets_have_waited_too_long_for_a_whole_interval
 }
 
 #[test]
+fn a_wait_of_the_target_is_too_long() {
+    let signals =
+        |sojourn| signals(&mut codel(&CodelConfig::default()), &not_capable(), (1000, 1200, 1000), sojourn);
+    assert_eq!((signals(5).len(), signals(4).len()), (1, 0));
+}
+
+#[test]
 fn one_packet_that_waited_less_than_the_target_starts_the_interval_afresh() {
     let mut law = codel(&CodelConfig::default());
     assert_eq!(signals(&mut law, &not_capable(), (1000, 1090, 10_000), 6), []);
