@@ -179,11 +179,10 @@ impl Aqm for Codel {
     }
 
     fn on_empty(&mut self, _now: Time) {
+        // A call that finds no packet: of consequence only where the backlog is not this queue's alone.
+        self.first_above_time = None;
         self.dropping = false;
-        // No packet came behind the one that was dropped.
-        if self.after_drop.take().is_some() {
-            self.first_above_time = None;
-        }
+        self.after_drop = false;
     }
 
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {

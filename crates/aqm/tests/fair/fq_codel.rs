@@ -38,6 +38,7 @@ impl Codel {
 
     fn dodequeue(&mut self, queue: &mut VecDeque<Owned>, others: i64, now: i64) -> (Option<Owned>, bool) {
         let Some(packet) = queue.pop_front() else {
+            self.first_above_time = None;
             return (None, false);
         };
         let backlog = bytes(queue) + if self.config.backlog == Backlog::All { others } else { 0 };
@@ -73,9 +74,6 @@ impl Law for Codel {
                 }
                 lost.push(signalled.serial);
                 (packet, ok_to_drop) = self.dodequeue(queue, others, now);
-                if packet.is_none() {
-                    self.first_above_time = None;
-                }
                 if ok_to_drop {
                     self.drop_next = self.control_law(self.drop_next);
                 }
@@ -86,9 +84,6 @@ impl Law for Codel {
             if signalled.ecn == Ecn::NotEct {
                 lost.push(signalled.serial);
                 (packet, _) = self.dodequeue(queue, others, now);
-                if packet.is_none() {
-                    self.first_above_time = None;
-                }
             } else {
                 signalled.ecn = Ecn::Ce;
                 packet = Some(signalled);

@@ -2,9 +2,12 @@
 
 #![cfg(feature = "serde")]
 
+mod closed_loop;
+mod dualpi2;
 mod fq_codel;
 mod oracle;
 mod promises;
 mod rfc8290;
+mod rfc9332;
 mod rig;
 mod sfq;
