@@ -1,4 +1,5 @@
 //! DualPI2: RFC 9332's pseudocode, the coupling in counts, the closed loop and overload.
+#![expect(clippy::float_cmp, reason = "what never happens has a share of exactly 0, and bounds are exact")]
 
 use aqmlab_aqm::{
     Controlled, Counters, Decide, Discipline, DualPi2, DualPi2Config, Ecn, Limit, Native, Overload, Packet,

@@ -108,7 +108,7 @@ impl Law for Codel {
     }
 }
 
-/// Few queues, small buffers and impatient CoDels.
+/// Few queues, small buffers and an impatient CoDel in each.
 fn settings() -> impl Strategy<Value = FqCodelConfig> {
     let limit = prop_oneof![
         (1_u32..60).prop_map(Limit::Packets),
@@ -138,7 +138,7 @@ fn settings() -> impl Strategy<Value = FqCodelConfig> {
     )
 }
 
-fn fq_codel(options: Value) -> Value {
+fn fq_codel(options: &Value) -> Value {
     json!({ "fq_codel": options })
 }
 
@@ -176,7 +176,7 @@ fn the_traffic_makes_fq_codel_mark_drop_and_push_out() {
 
 #[test]
 fn beyond_the_limit_the_fattest_queue_loses_half_of_its_packets_or_of_its_bytes() {
-    let evicted = |options: Value| {
+    let evicted = |options: &Value| {
         let mut rig = Rig::new(fq_codel(options));
         // The first half of the fattest queue's packets are small.
         (0..40).for_each(|n| {
@@ -191,16 +191,16 @@ fn beyond_the_limit_the_fattest_queue_loses_half_of_its_packets_or_of_its_bytes(
         rig.lost(0)
     };
     let limit = "60 packets";
-    assert_eq!(evicted(json!({"limit": limit})), 20);
-    assert_eq!(evicted(json!({"limit": limit, "drop_half": "bytes"})), 30, "twenty of 100 B, ten of 1500 B");
-    assert_eq!(evicted(json!({"limit": limit, "drop_batch": 7})), 7);
-    assert_eq!(evicted(json!({"limit": limit, "drop_half": "bytes", "drop_batch": 7})), 7);
+    assert_eq!(evicted(&json!({"limit": limit})), 20);
+    assert_eq!(evicted(&json!({"limit": limit, "drop_half": "bytes"})), 30, "twenty of 100 B, ten of 1500 B");
+    assert_eq!(evicted(&json!({"limit": limit, "drop_batch": 7})), 7);
+    assert_eq!(evicted(&json!({"limit": limit, "drop_half": "bytes", "drop_batch": 7})), 7);
 }
 
 #[test]
 fn an_emptied_new_queue_waits_behind_new_ones_if_it_has_to_pass_through_the_old() {
     let order = |through_old: bool| {
-        let mut rig = Rig::new(fq_codel(json!({"through_old": through_old})));
+        let mut rig = Rig::new(fq_codel(&json!({"through_old": through_old})));
         for flow in [1, 2, 2, 2] {
             rig.arrive(flow, 100, Ecn::NotEct);
         }
@@ -219,7 +219,7 @@ fn an_emptied_new_queue_waits_behind_new_ones_if_it_has_to_pass_through_the_old(
 #[test]
 fn many_flows_of_one_packet_each_are_signalled_only_if_the_backlog_of_all_counts() {
     let signalled = |backlog: &str| {
-        let mut rig = Rig::new(fq_codel(json!({"backlog": backlog, "flows": 65_536})));
+        let mut rig = Rig::new(fq_codel(&json!({"backlog": backlog, "flows": 65_536})));
         // A hundred packets of 123 us each: each waits 12 ms.
         for _ in 0..10_000 {
             rig.top_up(0..100, 1, |_| 1500);
@@ -235,7 +235,7 @@ fn many_flows_of_one_packet_each_are_signalled_only_if_the_backlog_of_all_counts
 fn what_is_pushed_out_hastens_codel_if_it_counts() {
     let dropped = |count_evicted: bool| {
         let options = json!({"count_evicted": count_evicted, "limit": "200 packets"});
-        let mut rig = Rig::new(fq_codel(options));
+        let mut rig = Rig::new(fq_codel(&options));
         for _ in 0..5_000 {
             (0..2).for_each(|_| {
                 rig.arrive(0, 1500, Ecn::NotEct);

@@ -6,6 +6,7 @@ mod closed_loop;
 mod dualpi2;
 mod fq_codel;
 mod oracle;
+mod parameters;
 mod promises;
 mod rfc8290;
 mod rfc9332;

@@ -96,7 +96,8 @@ pub(crate) fn compare(
 
 /// The queue of a flow under a plain hash: the first draw of its stream under the queue's secret.
 pub(crate) fn hashed(secret: u64, flow: u32, queues: u64) -> usize {
-    (Stream::numbered(secret, u64::from(flow)).next_u64() % queues) as usize
+    usize::try_from(Stream::numbered(secret, u64::from(flow)).next_u64() % queues)
+        .expect("a number of a queue")
 }
 
 pub(crate) fn bytes(packets: &VecDeque<Owned>) -> i64 {

@@ -72,12 +72,11 @@ impl DualPi2 {
         }
         match self.config.native {
             Native::Step if qdelay > ns(self.config.step) => 1.0,
-            Native::Step => 0.0,
             Native::Ramp if qdelay >= min_th + range => 1.0,
             Native::Ramp if qdelay > min_th => {
                 (qdelay as f64 * 1e-9 - min_th as f64 * 1e-9) / (range as f64 * 1e-9)
             }
-            Native::Ramp => 0.0,
+            Native::Step | Native::Ramp => 0.0,
         }
     }
 
