@@ -7,8 +7,8 @@ use aqmlab_units::Stream;
 use crate::discipline::Boxed;
 use crate::{
     AredConfig, CodelConfig, DecidesAt, Discipline, DroptailConfig, DualPi2Config, FqCodelConfig, Limit,
-    LinkContext, Parameter, ParameterError, PiConfig, Qdisc, RedConfig, RemConfig, Settings, SfqConfig,
-    Visitor,
+    LinkContext, Parameter, ParameterError, PiConfig, PieConfig, Qdisc, RedConfig, RemConfig, Settings,
+    SfqConfig, Visitor,
 };
 
 /// One discipline as the catalogue shows it.
@@ -98,6 +98,8 @@ disciplines! {
     Rem(RemConfig),
     /// Controlled delay.
     Codel(CodelConfig),
+    /// The proportional-integral controller enhanced.
+    Pie(PieConfig),
     /// Stochastic fairness queueing.
     Sfq(SfqConfig),
     /// Flow-queue CoDel.

@@ -4,7 +4,7 @@
 //! drops and counts. A law is told the time and never asks for it, draws random numbers from the [`Stream`] it was
 //! built with, and can therefore be replayed exactly.
 //!
-//! The laws are [`Droptail`], [`Red`], [`Ared`], [`Pi`], [`Rem`] and [`Codel`], each with a configuration whose fields tell their
+//! The laws are [`Droptail`], [`Red`], [`Ared`], [`Pi`], [`Rem`], [`Codel`] and [`Pie`], each with a configuration whose fields tell their
 //! meaning, unit, default and source; [`catalogue`] lists them, and [`QueueConfig`] chooses one. None has a switch for
 //! ECN: a law *signals*, and what a signal does to a packet depends on whether its sender made it ECN-capable.
 //!
@@ -35,6 +35,7 @@ mod control_law;
 mod counters;
 mod coupled;
 mod curve;
+mod delay;
 mod discipline;
 mod droptail;
 mod dual_options;
@@ -54,6 +55,8 @@ mod overflow;
 mod packet;
 mod parameter;
 mod pi;
+mod pie;
+mod pie_options;
 mod qdisc;
 mod red;
 mod red_options;
@@ -67,6 +70,7 @@ pub use codel::{Codel, CodelConfig};
 pub use codel_options::{NextMarkFrom, Reentry};
 pub use control_law::Sqrt;
 pub use counters::{Admission, Counters};
+pub use delay::DelayFrom;
 pub use discipline::{DecidesAt, Discipline, Settings, Visitor};
 pub use droptail::{Droptail, DroptailConfig};
 pub use dual_options::{Controlled, Decide, Native, Overload};
@@ -85,6 +89,8 @@ pub use overflow::{End, Half};
 pub use packet::{Ecn, Packet};
 pub use parameter::{Parameter, ParameterError};
 pub use pi::{Pi, PiConfig};
+pub use pie::{Pie, PieConfig};
+pub use pie_options::{Decay, LightLoad};
 pub use qdisc::{Departure, Qdisc};
 pub use red::{Red, RedConfig};
 pub use red_options::{ByteScaling, EcnPolicy, Spacing};

@@ -77,6 +77,7 @@ fn signals(codel: &mut Codel, pkt: &Packet, (from, to, step): (u64, u64, u64), s
         let arrived = Time::from_nanos((micros * 1000).saturating_sub(sojourn * MS));
         while codel.on_dequeue(pkt, arrived, backlog(), now) == Verdict::Mark {
             signals.push(now.as_secs_f64() * 1e3);
+            assert!(signals.len() < 10_000, "a few signals a gap");
             if pkt.ecn.is_capable() {
                 break;
             }
@@ -194,6 +195,7 @@ fn second_episode(reentry: Reentry, pause: u64) -> (f64, f64) {
     let mut first = Vec::new();
     let mut end = 1000;
     while first.len() < 11 {
+        assert!(end < 3000, "11 signals within two seconds");
         first.extend(signals(&mut law, &not_capable(), (end, end + 1, 100), 6));
         end += 1;
     }

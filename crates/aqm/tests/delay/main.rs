@@ -3,7 +3,10 @@
 
 mod codel;
 mod codel_oracle;
+mod fluid;
 mod parameters;
+mod pie;
+mod pie_oracle;
 mod traffic;
 
 use aqmlab_aqm::{Ecn, LinkContext, Packet};

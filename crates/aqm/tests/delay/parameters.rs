@@ -3,11 +3,13 @@
 use std::ops::Range;
 
 use aqmlab_aqm::{
-    Admission, CodelConfig, Ecn, Limit, Packet, ParameterError, QueueConfig, QueueState, Reentry, catalogue,
+    Admission, CodelConfig, Decay, Ecn, LightLoad, Limit, Packet, ParameterError, PieConfig, QueueConfig,
+    QueueState, Reentry, catalogue,
 };
-use aqmlab_units::{Bytes, Duration, Stream, Time};
+use aqmlab_units::{Bytes, Duration, Prob, Stream, Time};
 use proptest::prelude::*;
 
+use super::pie::delay_from;
 use super::{link, rng};
 
 fn span(plausible: Range<u64>) -> impl Strategy<Value = Duration> {
@@ -31,6 +33,41 @@ fn any_codel() -> impl Strategy<Value = QueueConfig> {
                 reentry: if paper { Reentry::Paper } else { Reentry::Delta },
                 limit,
                 ..CodelConfig::default()
+            })
+        },
+    )
+}
+
+/// Mostly numbers of a plausible range, sometimes any number or none at all.
+fn number(plausible: Range<f64>) -> impl Strategy<Value = f64> {
+    prop_oneof![20 => plausible, 1 => any::<f64>(), 1 => Just(f64::NAN), 1 => Just(0.0)]
+}
+
+fn any_pie() -> impl Strategy<Value = QueueConfig> {
+    let times = (span(0..20_000_000), span(0..20_000_000), span(0..200_000_000));
+    let gains = (number(0.0..10.0), number(0.0..100.0), 0.0..1.0);
+    let rate = (0_u64..20_000, number(0.0..1.0));
+    (times, gains, delay_from(), rate, any::<[bool; 5]>(), number(0.0..1.0), 0_u64..3000, limit()).prop_map(
+        |(times, gains, delay_from, rate, switches, decay_factor, mean_packet, limit)| {
+            let [derandomize, cap, steep, now, light] = switches;
+            QueueConfig::Pie(PieConfig {
+                qdelay_ref: times.0,
+                t_update: times.1,
+                max_burst: times.2,
+                alpha: gains.0,
+                beta: gains.1,
+                mark_ecnth: Prob::clamped(gains.2),
+                delay_from,
+                dq_threshold: Bytes::new(rate.0),
+                dq_weight: rate.1,
+                derandomize,
+                cap,
+                steep,
+                light_load: if now { LightLoad::Now } else { LightLoad::LastUpdate },
+                decay: if light { Decay::Light } else { Decay::Idle },
+                decay_factor,
+                mean_packet: Bytes::new(mean_packet),
+                limit,
             })
         },
     )
@@ -72,7 +109,7 @@ fn walk(config: &QueueConfig) {
 
 proptest! {
     #[test]
-    fn any_parameters_are_refused_in_one_line_or_work(config in any_codel()) {
+    fn any_parameters_are_refused_in_one_line_or_work(config in prop_oneof![any_codel(), any_pie()]) {
         match config.resolve(&link()) {
             Ok(resolved) => {
                 prop_assert_eq!(resolved.resolve(&link()), Ok(resolved.clone()), "what is resolved stays");

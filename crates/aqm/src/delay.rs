@@ -1,0 +1,140 @@
+//! How long packets wait now: the three ways in which PIE and its kin measure it.
+//!
+//! Source: RFC 8033, sections 4.3 and 5.2 and its two appendices.
+//!
+//! Differs from RFC 8033, appendix A: a packet that leaves the queue empty counts as not having waited, as in Linux, ns-3
+//! and FreeBSD; otherwise the delay of an idle queue would be that of the last packet. By the rate of departures, the
+//! packet with which a measurement begins is not counted in it, as in appendix B; Linux and ns-3 count it.
+
+use std::fmt;
+
+use aqmlab_units::{Bytes, Time};
+
+use crate::law::DecidesAtEnqueue;
+use crate::{Aqm, LinkContext, Packet, QueueState, Verdict};
+
+/// What the present delay is worked out from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+pub enum DelayFrom {
+    /// How long the packet that left last had waited. RFC 8033, appendix A; Linux and ns-3 unless told otherwise.
+    Timestamp,
+    /// The bytes that wait, at the rate at which bytes left while there were many. RFC 8033, section 5.2 and appendix B;
+    /// FreeBSD. Before a first measurement, which takes twice `dq_threshold` of queue, the delay counts as none.
+    RateEstimate,
+    /// The bytes that wait, at the rate of the link, frames' overhead included. DOCSIS-PIE, RFC 8034, knows its rate.
+    LinkRate,
+}
+
+impl fmt::Display for DelayFrom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            DelayFrom::Timestamp => "timestamp",
+            DelayFrom::RateEstimate => "rate_estimate",
+            DelayFrom::LinkRate => "link_rate",
+        })
+    }
+}
+
+/// The present delay, in seconds.
+#[derive(Clone, Debug)]
+pub(crate) enum Delay {
+    Timestamp { sojourn: f64 },
+    RateEstimate(DepartureRate),
+    LinkRate(LinkContext),
+}
+
+impl Delay {
+    pub(crate) fn new(from: DelayFrom, rate: DepartureRate, link: &LinkContext) -> Delay {
+        match from {
+            DelayFrom::Timestamp => Delay::Timestamp { sojourn: 0.0 },
+            DelayFrom::RateEstimate => Delay::RateEstimate(rate),
+            DelayFrom::LinkRate => Delay::LinkRate(*link),
+        }
+    }
+
+    /// The delay of a queue of this length.
+    pub(crate) fn of(&self, queue: QueueState) -> f64 {
+        match self {
+            Delay::Timestamp { sojourn } => *sojourn,
+            Delay::RateEstimate(rate) => rate.delay_of(queue),
+            Delay::LinkRate(link) => {
+                let overheads = Bytes::new(link.overhead.get() * u64::from(queue.packets));
+                link.rate.time_to_send(queue.bytes + overheads).as_secs_f64()
+            }
+        }
+    }
+
+    pub(crate) fn on_dequeue(&mut self, pkt: &Packet, enqueued_at: Time, queue: QueueState, now: Time) {
+        match self {
+            Delay::Timestamp { sojourn } if queue.packets == 0 => *sojourn = 0.0,
+            Delay::Timestamp { sojourn } => *sojourn = now.saturating_since(enqueued_at).as_secs_f64(),
+            Delay::RateEstimate(rate) => rate.on_dequeue(pkt, queue, now),
+            Delay::LinkRate(_) => {}
+        }
+    }
+}
+
+/// The time that `dq_threshold` bytes take to leave.
+#[derive(Clone, Debug)]
+pub(crate) struct DepartureRate {
+    dq_threshold: Bytes,
+    weight: f64,
+    avg_dq_time: Option<f64>,
+    /// When the measurement began and what has left since.
+    measurement: Option<(Time, Bytes)>,
+}
+
+impl DepartureRate {
+    pub(crate) fn new(dq_threshold: Bytes, weight: f64) -> DepartureRate {
+        DepartureRate { dq_threshold, weight, avg_dq_time: None, measurement: None }
+    }
+
+    fn delay_of(&self, queue: QueueState) -> f64 {
+        // current_qdelay = queue_length avg_dq_time / dq_threshold
+        self.avg_dq_time.map_or(0.0, |time| queue.bytes.as_f64() * time / self.dq_threshold.as_f64())
+    }
+
+    fn on_dequeue(&mut self, pkt: &Packet, queue: QueueState, now: Time) {
+        if let Some((since, dq_count)) = &mut self.measurement {
+            *dq_count += pkt.size;
+            if *dq_count >= self.dq_threshold {
+                let dq_time = now.saturating_since(*since).as_secs_f64();
+                // avg_dq_time = weight dq_time + (1 - weight) avg_dq_time
+                let average = |avg| self.weight * dq_time + (1.0 - self.weight) * avg;
+                self.avg_dq_time = Some(self.avg_dq_time.map_or(dq_time, average));
+                self.measurement = None;
+            }
+        }
+        if self.measurement.is_none() && queue.bytes >= self.dq_threshold {
+            self.measurement = Some((now, Bytes::ZERO));
+        }
+    }
+}
+
+/// A law that knows the delay from the rate of the link, and so does without looking at packets that leave.
+pub(crate) struct ByLinkRate<A>(pub(crate) A);
+
+impl<A: Aqm> DecidesAtEnqueue for ByLinkRate<A> {}
+
+impl<A: Aqm> Aqm for ByLinkRate<A> {
+    fn on_enqueue(&mut self, pkt: &Packet, queue: QueueState, now: Time) -> Verdict {
+        self.0.on_enqueue(pkt, queue, now)
+    }
+
+    fn on_overflow(&mut self, pkt: &Packet, queue: QueueState, now: Time) {
+        self.0.on_overflow(pkt, queue, now);
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        self.0.poll_timeout()
+    }
+
+    fn on_timeout(&mut self, queue: QueueState, now: Time) {
+        self.0.on_timeout(queue, now);
+    }
+
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        self.0.probe(out);
+    }
+}

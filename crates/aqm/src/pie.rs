@@ -1,0 +1,231 @@
+//! PIE, the proportional-integral controller enhanced: a controller drives the time that packets wait to a reference.
+//!
+//! At fixed intervals the probability is corrected by how far the delay is from its reference and by how it changed, in
+//! steps that shrink with the probability; each arriving packet is then signalled with it. Bursts after quiet times
+//! are let through.
+//!
+//! Source: RFC 8033. Section 4 and appendix A are the law; section 5 adds marks, the estimate of the departure rate,
+//! derandomisation and the cap, as appendix B has them.
+//!
+//! Where descriptions differ there is an option: [`DelayFrom`], [`LightLoad`], [`Decay`], and the parameters with an "or"
+//! in their source. Differs from RFC 8033: a packet that the limit refuses is judged all the same, and may be signalled
+//! first; random numbers are drawn only when the outcome is open. PIE is always active (section 5.3 would turn it on at a
+//! third of the buffer). Differs from Linux and ns-3 in how the burst allowance is used up: here at updates, as in the
+//! RFC; in Linux when packets leave; ns-3 also holds the probability at zero meanwhile.
+
+use aqmlab_units::{Bytes, Duration, Prob, Stream, Time};
+
+use crate::delay::{ByLinkRate, Delay, DepartureRate};
+use crate::law::strikes;
+use crate::parameter::{check, check_gain, check_queue, parameters};
+use crate::{
+    Aqm, Decay, DecidesAt, DelayFrom, Discipline, Fifo, LightLoad, Limit, LinkContext, Packet,
+    ParameterError, QueueState, Verdict, Visitor,
+};
+
+parameters! {
+    /// PIE's parameters.
+    pub struct PieConfig {
+        /// The delay to hold.
+        qdelay_ref: Duration = Duration::from_millis(15), unit "time", source "RFC 8033, section 4.2; Linux, ns-3";
+        /// The time between two updates of the probability.
+        t_update: Duration = Duration::from_millis(15), unit "time", source "RFC 8033, section 4.2; Linux, ns-3";
+        /// Gain on the distance from `qdelay_ref`.
+        alpha: f64 = 0.125, unit "Hz", source "RFC 8033, section 4.2; Linux, ns-3";
+        /// Gain on the change since the last update.
+        beta: f64 = 1.25, unit "Hz", source "RFC 8033, section 4.2; Linux, ns-3";
+        /// How long after quiet times nothing is signalled.
+        max_burst: Duration = Duration::from_millis(150), unit "time", source "RFC 8033, section 4.4; Linux; or ns-3: 15 ms";
+        /// The probability from which on ECN-capable packets are dropped too.
+        mark_ecnth: Prob = Prob::clamped(0.1), unit "1", source "RFC 8033, section 5.1";
+        /// What the delay is measured by: `timestamp`, `rate_estimate` or `link_rate`.
+        delay_from: DelayFrom = DelayFrom::Timestamp, unit "name", source "RFC 8033, appendix A; Linux, ns-3; or appendix B: rate_estimate";
+        /// For `rate_estimate`, the bytes that must wait for a measurement to begin, and leave for it to end.
+        dq_threshold: Bytes = Bytes::new(16_384), unit "bytes", source "RFC 8033, section 5.2; Linux, ns-3";
+        /// For `rate_estimate`, the weight of a new measurement in the average.
+        dq_weight: f64 = 0.25, unit "1", source "RFC 8033, appendix B; or Linux: 0.125, ns-3: 0.5, on rates";
+        /// Let the probability add up from packet to packet: no signal below 0.85, a certain one from 8.5 on.
+        derandomize: bool = true, unit "true or false", source "RFC 8033, section 5.4; Linux; or ns-3: false";
+        /// From a probability of 0.1 on, raise it by no more than 0.02 at once.
+        cap: bool = true, unit "true or false", source "RFC 8033, section 5.5; Linux, ns-3; or appendix A: false";
+        /// Raise the probability by 0.02 more at each update at which the delay is above 250 ms.
+        steep: bool = false, unit "true or false", source "RFC 8033 has no such step; or Linux: true";
+        /// The delay that must be short for light load: `last_update` or `now`.
+        light_load: LightLoad = LightLoad::LastUpdate, unit "name", source "RFC 8033, section 4.1; ns-3; or Linux: now";
+        /// When the probability decays: `idle` or `light`.
+        decay: Decay = Decay::Idle, unit "name", source "RFC 8033, section 4.2; Linux, ns-3; or appendix B: light";
+        /// The factor of one decay.
+        decay_factor: f64 = 0.98, unit "1", source "RFC 8033, section 4.2; ns-3; or Linux: 0.984375";
+        /// Nothing is signalled while no more than two packets of this size wait.
+        mean_packet: Bytes = Bytes::new(1024), unit "bytes", source "RFC 8034; or ns-3: 1000 B, Linux: the MTU; RFC 8033 has no value";
+        /// The most that may wait: enough never to drop for want of room, which would hide what the law does.
+        limit: Limit = Limit::Packets(10_000), unit "packets or bytes", source "ours: no tail drops; Linux has 1000 packets";
+    }
+}
+
+impl Discipline for PieConfig {
+    const NAME: &'static str = "pie";
+    const FAMILY: &'static str = "control theory";
+    const DECIDES_AT: DecidesAt = DecidesAt::Dequeue;
+    const SUMMARY: &'static str =
+        "A proportional-integral controller that drives the time packets wait to a reference";
+    const PAGE: &'static str = include_str!("../pages/pie.md");
+
+    fn resolve(&self, _link: &LinkContext) -> Result<PieConfig, ParameterError> {
+        let longest = Duration::from_secs(3600);
+        check(self.qdelay_ref <= longest, "qdelay_ref", "at most 1 h", self.qdelay_ref)?;
+        let possible = Duration::from_micros(1) <= self.t_update && self.t_update <= longest;
+        check(possible, "t_update", "between 1 us and 1 h", self.t_update)?;
+        check_gain("alpha", self.alpha)?;
+        check_gain("beta", self.beta)?;
+        check(self.max_burst <= longest, "max_burst", "at most 1 h", self.max_burst)?;
+        check(self.dq_threshold > Bytes::ZERO, "dq_threshold", "above 0 B", self.dq_threshold)?;
+        let (weight, factor) = (self.dq_weight, self.decay_factor);
+        check(weight > 0.0 && weight <= 1.0, "dq_weight", "above 0 and at most 1", weight)?;
+        check((0.0..=1.0).contains(&factor), "decay_factor", "between 0 and 1", factor)?;
+        check_queue(self.mean_packet, self.limit)?;
+        Ok(self.clone())
+    }
+
+    fn visit<V: Visitor>(&self, link: &LinkContext, visitor: V) -> V::Output {
+        match self.delay_from {
+            DelayFrom::LinkRate => visitor.law(self.limit, |rng| ByLinkRate(Pie::new(self, link, rng))),
+            DelayFrom::Timestamp | DelayFrom::RateEstimate => {
+                visitor.queue(|rng| Fifo::new(Pie::new(self, link, rng), self.limit))
+            }
+        }
+    }
+}
+
+/// The PIE law.
+#[derive(Clone, Debug)]
+pub struct Pie {
+    config: PieConfig,
+    /// The reference in seconds.
+    qdelay_ref: f64,
+    /// The bytes that wait under which nothing is signalled.
+    small: Bytes,
+    delay: Delay,
+    rng: Stream,
+    drop_prob: f64,
+    /// The probabilities added up since the last signal.
+    accu_prob: f64,
+    /// The delay at the last update, in seconds.
+    qdelay_old: f64,
+    burst_allowance: Duration,
+    next_update: Time,
+}
+
+impl Pie {
+    /// A controller that has seen an empty queue so far. `config` has passed [`PieConfig::resolve`].
+    pub fn new(config: &PieConfig, link: &LinkContext, rng: Stream) -> Pie {
+        let rate = DepartureRate::new(config.dq_threshold, config.dq_weight);
+        Pie {
+            qdelay_ref: config.qdelay_ref.as_secs_f64(),
+            small: Bytes::new(2 * config.mean_packet.get()),
+            delay: Delay::new(config.delay_from, rate, link),
+            rng,
+            drop_prob: 0.0,
+            accu_prob: 0.0,
+            qdelay_old: 0.0,
+            burst_allowance: config.max_burst,
+            next_update: Time::ZERO + config.t_update,
+            config: config.clone(),
+        }
+    }
+
+    fn is_light(&self, qdelay: f64) -> bool {
+        qdelay < self.qdelay_ref / 2.0
+    }
+
+    /// Is this packet signalled?
+    fn drop_early(&mut self, queue: QueueState) -> bool {
+        let qdelay = match self.config.light_load {
+            LightLoad::LastUpdate => self.qdelay_old,
+            LightLoad::Now => self.delay.of(queue),
+        };
+        if (self.is_light(qdelay) && self.drop_prob < 0.2) || queue.bytes <= self.small {
+            return false;
+        }
+        self.accu_prob = if self.drop_prob > 0.0 { self.accu_prob + self.drop_prob } else { 0.0 };
+        if self.config.derandomize && self.accu_prob < 0.85 {
+            return false;
+        }
+        (self.config.derandomize && self.accu_prob >= 8.5) || strikes(self.drop_prob, 1.0, &mut self.rng)
+    }
+
+    /// The step of the probability at an update that finds this delay.
+    fn step(&self, qdelay: f64) -> f64 {
+        let PieConfig { alpha, beta, cap, steep, .. } = self.config;
+        // p = alpha (current_qdelay - QDELAY_REF) + beta (current_qdelay - qdelay_old), tuned
+        let p = alpha * (qdelay - self.qdelay_ref) + beta * (qdelay - self.qdelay_old);
+        let tuned = p / tuning(self.drop_prob);
+        let capped = if cap && self.drop_prob >= 0.1 { tuned.min(0.02) } else { tuned };
+        if steep && qdelay > 0.25 { capped + 0.02 } else { capped }
+    }
+}
+
+/// What steps are divided by at this probability.
+fn tuning(drop_prob: f64) -> f64 {
+    match drop_prob {
+        p if p < 1e-6 => 2048.0,
+        p if p < 1e-5 => 512.0,
+        p if p < 1e-4 => 128.0,
+        p if p < 1e-3 => 32.0,
+        p if p < 1e-2 => 8.0,
+        p if p < 1e-1 => 2.0,
+        _ => 1.0,
+    }
+}
+
+impl Aqm for Pie {
+    fn on_enqueue(&mut self, _pkt: &Packet, queue: QueueState, _now: Time) -> Verdict {
+        let quiet = self.is_light(self.delay.of(queue)) && self.is_light(self.qdelay_old);
+        if self.drop_prob <= 0.0 && quiet {
+            self.burst_allowance = self.config.max_burst;
+        }
+        if self.burst_allowance > Duration::ZERO || !self.drop_early(queue) {
+            return Verdict::Pass;
+        }
+        self.accu_prob = 0.0;
+        if self.drop_prob < self.config.mark_ecnth.get() { Verdict::Mark } else { Verdict::Drop }
+    }
+
+    fn on_dequeue(&mut self, pkt: &Packet, enqueued_at: Time, queue: QueueState, now: Time) -> Verdict {
+        self.delay.on_dequeue(pkt, enqueued_at, queue, now);
+        Verdict::Pass
+    }
+
+    fn on_overflow(&mut self, _pkt: &Packet, _queue: QueueState, _now: Time) {
+        self.accu_prob = 0.0;
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        Some(self.next_update)
+    }
+
+    fn on_timeout(&mut self, queue: QueueState, now: Time) {
+        if now < self.next_update {
+            return;
+        }
+        self.next_update += self.config.t_update;
+        let qdelay = self.delay.of(queue);
+        self.drop_prob += self.step(qdelay);
+        let decays = match self.config.decay {
+            Decay::Idle => qdelay <= 0.0 && self.qdelay_old <= 0.0,
+            Decay::Light => self.is_light(qdelay) && self.is_light(self.qdelay_old),
+        };
+        if decays {
+            self.drop_prob *= self.config.decay_factor;
+        }
+        self.drop_prob = self.drop_prob.clamp(0.0, 1.0);
+        self.qdelay_old = qdelay;
+        let left = self.burst_allowance.as_nanos().saturating_sub(self.config.t_update.as_nanos());
+        self.burst_allowance = Duration::from_nanos(left);
+    }
+
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        out("p", self.drop_prob);
+        out("qdelay", self.qdelay_old);
+    }
+}
