@@ -6,9 +6,9 @@ use aqmlab_units::Stream;
 
 use crate::discipline::Boxed;
 use crate::{
-    AredConfig, CodelConfig, DecidesAt, Discipline, DroptailConfig, DualPi2Config, FqCodelConfig, Limit,
-    LinkContext, Parameter, ParameterError, PiConfig, PieConfig, Qdisc, RedConfig, RemConfig, Settings,
-    SfqConfig, Visitor,
+    AredConfig, CodelConfig, DecidesAt, Discipline, DroptailConfig, DualPi2Config, FqCodelConfig,
+    FqPieConfig, Limit, LinkContext, Parameter, ParameterError, PiConfig, PieConfig, Qdisc, RedConfig,
+    RemConfig, Settings, SfqConfig, Visitor,
 };
 
 /// One discipline as the catalogue shows it.
@@ -104,6 +104,8 @@ disciplines! {
     Sfq(SfqConfig),
     /// Flow-queue CoDel.
     FqCodel(FqCodelConfig),
+    /// Flow-queue PIE.
+    FqPie(FqPieConfig),
     /// The coupled dual queue with a PI2 controller.
     Dualpi2(DualPi2Config),
 }

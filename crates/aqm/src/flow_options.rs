@@ -1,4 +1,4 @@
-//! Where descriptions of flow queueing differ: which backlog a queue's law is shown.
+//! The choices in which descriptions of flow queueing differ and which change results, each with a name.
 
 use std::fmt;
 
@@ -6,9 +6,9 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 pub enum Backlog {
-    /// Its own queue's, as ns-3 does.
+    /// Its own queue's. RFC 8289, ns-3.
     Flow,
-    /// That of all queues together, as Linux does.
+    /// That of all queues together. Linux.
     All,
 }
 
@@ -17,6 +17,25 @@ impl fmt::Display for Backlog {
         f.write_str(match self {
             Backlog::Flow => "flow",
             Backlog::All => "all",
+        })
+    }
+}
+
+/// What gives way when all queues together are full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+pub enum NoRoom {
+    /// The packet that arrives, whatever its flow. FQ-PIE in Linux.
+    Arrival,
+    /// Packets at the head of the queue with the most bytes, until half of them are gone. FQ-PIE in ns-3.
+    Fattest,
+}
+
+impl fmt::Display for NoRoom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            NoRoom::Arrival => "arrival",
+            NoRoom::Fattest => "fattest",
         })
     }
 }

@@ -129,6 +129,7 @@ shown_by_display!(
     crate::End,
     crate::Half,
     crate::Backlog,
+    crate::NoRoom,
     crate::Native,
     crate::Decide,
     crate::Controlled,

@@ -5,6 +5,7 @@
 mod closed_loop;
 mod dualpi2;
 mod fq_codel;
+mod fq_pie;
 mod oracle;
 mod parameters;
 mod promises;

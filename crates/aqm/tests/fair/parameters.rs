@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use aqmlab_aqm::{
-    Controlled, Decide, DualPi2Config, Ecn, End, FqCodelConfig, Half, Limit, Native, Overload, Packet,
-    ParameterError, QueueConfig, SfqConfig, Share, Turns, catalogue,
+    Controlled, Decide, DelayFrom, DualPi2Config, Ecn, End, FqCodelConfig, FqPieConfig, Half, Limit, Native,
+    NoRoom, Overload, Packet, ParameterError, QueueConfig, SfqConfig, Share, Turns, catalogue,
 };
 use aqmlab_units::{Bytes, Duration, Stream, Time};
 use proptest::prelude::*;
@@ -65,6 +65,47 @@ fn any_fq_codel() -> impl Strategy<Value = QueueConfig> {
                 through_old: flags[2],
                 limit,
                 ..FqCodelConfig::default()
+            })
+        },
+    )
+}
+
+fn any_fq_pie() -> impl Strategy<Value = QueueConfig> {
+    let pie = (span(0..20 * MS), span(0..20 * MS), number(0.0..10.0), number(0.0..50.0), span(0..100 * MS));
+    let delay =
+        prop_oneof![Just(DelayFrom::Timestamp), Just(DelayFrom::RateEstimate), Just(DelayFrom::LinkRate)];
+    let rest = (delay, size(0..30_000), number(0.0..1.0), number(0.0..1.0), size(0..2000));
+    (count(1..100), size(60..3000), pie, count(1..70), rest, (any::<[bool; 5]>(), limit())).prop_map(
+        |(
+            flows,
+            quantum,
+            (qdelay_ref, t_update, alpha, beta, max_burst),
+            drop_batch,
+            rest,
+            (flags, limit),
+        )| {
+            let (delay_from, dq_threshold, dq_weight, decay_factor, mean_packet) = rest;
+            QueueConfig::FqPie(FqPieConfig {
+                flows,
+                quantum,
+                no_room: if flags[0] { NoRoom::Arrival } else { NoRoom::Fattest },
+                drop_batch,
+                through_old: flags[1],
+                qdelay_ref,
+                t_update,
+                alpha,
+                beta,
+                max_burst,
+                delay_from,
+                dq_threshold,
+                dq_weight,
+                derandomize: flags[2],
+                cap: flags[3],
+                steep: flags[4],
+                decay_factor,
+                mean_packet,
+                limit,
+                ..FqPieConfig::default()
             })
         },
     )
@@ -140,7 +181,7 @@ fn walk(config: &QueueConfig) {
 proptest! {
     #[test]
     fn any_parameters_are_refused_in_one_line_or_work(
-        config in prop_oneof![any_sfq(), any_fq_codel(), any_dualpi2()],
+        config in prop_oneof![any_sfq(), any_fq_codel(), any_fq_pie(), any_dualpi2()],
     ) {
         match config.resolve(&link()) {
             Ok(resolved) => {

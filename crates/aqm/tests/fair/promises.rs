@@ -10,9 +10,9 @@ use crate::rig::{Mark, Rig, config, jain, link};
 /// Each discipline, with so many queues that flows do not meet, and room for the flows of these tests.
 fn all() -> Vec<Value> {
     let mut disciplines = vec![
-        json!({"sfq": {"flows": 65_536, "limit": "400 packets"}}),
-        json!({"sfq": {"flows": 65_536, "limit": "400 packets", "turns": "deficit"}}),
-        json!({"sfq": {"flows": 65_536, "limit": "400 packets", "drop": "head"}}),
+        json!({"sfq": {"flows": 8_192, "limit": "400 packets"}}),
+        json!({"sfq": {"flows": 8_192, "limit": "400 packets", "turns": "deficit"}}),
+        json!({"sfq": {"flows": 8_192, "limit": "400 packets", "drop": "head"}}),
     ];
     disciplines.extend(sparse_first());
     disciplines
@@ -21,9 +21,10 @@ fn all() -> Vec<Value> {
 /// Those that serve new flows first.
 fn sparse_first() -> Vec<Value> {
     vec![
-        json!({"fq_codel": {"flows": 65_536, "limit": "400 packets"}}),
-        json!({"fq_codel": {"flows": 65_536, "limit": "400 packets", "drop_half": "bytes", "through_old": false,
+        json!({"fq_codel": {"flows": 8_192, "limit": "400 packets"}}),
+        json!({"fq_codel": {"flows": 8_192, "limit": "400 packets", "drop_half": "bytes", "through_old": false,
             "backlog": "all"}}),
+        json!({"fq_pie": {"flows": 8_192, "limit": "400 packets", "no_room": "fattest"}}),
     ]
 }
 
@@ -58,7 +59,7 @@ fn flows_share_bytes_whatever_the_size_of_their_packets() {
 
 #[test]
 fn turns_of_one_packet_share_packets_and_not_bytes() {
-    let discipline = json!({"sfq": {"flows": 65_536, "limit": "400 packets", "turns": "packet"}});
+    let discipline = json!({"sfq": {"flows": 8_192, "limit": "400 packets", "turns": "packet"}});
     let index = fairness(discipline, |flow| if flow % 2 == 0 { 1500 } else { 100 });
     assert!(index < 0.7, "large packets get fifteen times as much: {index}");
 }
@@ -156,7 +157,17 @@ fn small() -> impl Strategy<Value = QueueConfig> {
             }})
         },
     );
-    prop_oneof![sfq, codel].prop_map(config)
+    let pie = (room, 1_u32..20, 64_u32..3000, any::<bool>(), 0_u32..2000, 100_u32..5000).prop_map(
+        |((limit, packets), flows, quantum, fattest, qdelay_ref, t_update)| {
+            json!({"fq_pie": {
+                "limit": if packets { format!("{limit} packets") } else { format!("{} B", limit * 1000) },
+                "flows": flows, "quantum": format!("{quantum} B"), "no_room": if fattest { "fattest" } else { "arrival" },
+                "qdelay_ref": format!("{qdelay_ref} us"), "t_update": format!("{t_update} us"), "max_burst": "0 s",
+                "alpha": 10, "beta": 100,
+            }})
+        },
+    );
+    prop_oneof![sfq, codel, pie].prop_map(config)
 }
 
 proptest! {
