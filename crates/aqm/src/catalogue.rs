@@ -6,9 +6,9 @@ use aqmlab_units::Stream;
 
 use crate::discipline::Boxed;
 use crate::{
-    AredConfig, CodelConfig, DecidesAt, Discipline, DroptailConfig, DualPi2Config, FqCodelConfig,
-    FqPieConfig, Limit, LinkContext, Parameter, ParameterError, PiConfig, PieConfig, Qdisc, RedConfig,
-    RemConfig, Settings, SfqConfig, Visitor,
+    AredConfig, CobaltConfig, CodelConfig, DecidesAt, Discipline, DroptailConfig, DualPi2Config,
+    FqCodelConfig, FqPieConfig, Limit, LinkContext, Parameter, ParameterError, PiConfig, PieConfig, Qdisc,
+    RedConfig, RemConfig, Settings, SfqConfig, Visitor,
 };
 
 /// One discipline as the catalogue shows it.
@@ -98,6 +98,8 @@ disciplines! {
     Rem(RemConfig),
     /// Controlled delay.
     Codel(CodelConfig),
+    /// The CoDel-BLUE alternate.
+    Cobalt(CobaltConfig),
     /// The proportional-integral controller enhanced.
     Pie(PieConfig),
     /// Stochastic fairness queueing.

@@ -4,7 +4,8 @@
 //! drops and counts. A law is told the time and never asks for it, draws random numbers from the [`Stream`] it was
 //! built with, and can therefore be replayed exactly.
 //!
-//! The laws are [`Droptail`], [`Red`], [`Ared`], [`Pi`], [`Rem`], [`Codel`] and [`Pie`], each with a configuration whose fields tell their
+//! The laws are [`Droptail`], [`Red`], [`Ared`], [`Pi`], [`Rem`], [`Codel`],
+//! [`Cobalt`] and [`Pie`], each with a configuration whose fields tell their
 //! meaning, unit, default and source; [`catalogue`] lists them, and [`QueueConfig`] chooses one. None has a switch for
 //! ECN: a law *signals*, and what a signal does to a packet depends on whether its sender made it ECN-capable.
 //!
@@ -29,6 +30,7 @@
 mod ared;
 mod average;
 mod catalogue;
+mod cobalt;
 mod codel;
 mod codel_options;
 mod control_law;
@@ -67,6 +69,7 @@ mod sfq;
 
 pub use ared::{Ared, AredConfig};
 pub use catalogue::{Entry, QueueConfig, catalogue};
+pub use cobalt::{Cobalt, CobaltConfig};
 pub use codel::{Codel, CodelConfig};
 pub use codel_options::{NextMarkFrom, Reentry};
 pub use control_law::Sqrt;

@@ -1,6 +1,8 @@
 //! Laws that control how long packets wait: each against a dull transcription of its source that owns its packets, and
 //! what each promises.
 
+mod cobalt;
+mod cobalt_oracle;
 mod codel;
 mod codel_oracle;
 mod fluid;

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use aqmlab_aqm::{
-    Admission, CodelConfig, Decay, Ecn, LightLoad, Limit, Packet, ParameterError, PieConfig, QueueConfig,
-    QueueState, Reentry, catalogue,
+    Admission, CobaltConfig, CodelConfig, Decay, Ecn, LightLoad, Limit, Packet, ParameterError, PieConfig,
+    QueueConfig, QueueState, Reentry, catalogue,
 };
 use aqmlab_units::{Bytes, Duration, Prob, Stream, Time};
 use proptest::prelude::*;
@@ -73,6 +73,25 @@ fn any_pie() -> impl Strategy<Value = QueueConfig> {
     )
 }
 
+fn any_cobalt() -> impl Strategy<Value = QueueConfig> {
+    let times = (span(0..10_000_000), span(0..100_000_000), span(0..10_000_000));
+    (times, 0_u64..80_000, any::<bool>(), 0.0..1.0, 0.0..1.0, limit()).prop_map(
+        |(times, mtu, blue_on_delay, p_inc, p_dec, limit)| {
+            QueueConfig::Cobalt(CobaltConfig {
+                target: times.0,
+                interval: times.1,
+                mtu: Bytes::new(mtu),
+                p_inc: Prob::clamped(p_inc),
+                p_dec: Prob::clamped(p_dec),
+                blue_on_delay,
+                blue_threshold: times.2,
+                limit,
+                ..CobaltConfig::default()
+            })
+        },
+    )
+}
+
 /// Ten thousand arrivals and departures at random, over idle hours too, with every packet accounted for.
 fn walk(config: &QueueConfig) {
     let mut queue = config.queue::<u32>(&link(), rng());
@@ -109,7 +128,7 @@ fn walk(config: &QueueConfig) {
 
 proptest! {
     #[test]
-    fn any_parameters_are_refused_in_one_line_or_work(config in prop_oneof![any_codel(), any_pie()]) {
+    fn any_parameters_are_refused_in_one_line_or_work(config in prop_oneof![any_codel(), any_cobalt(), any_pie()]) {
         match config.resolve(&link()) {
             Ok(resolved) => {
                 prop_assert_eq!(resolved.resolve(&link()), Ok(resolved.clone()), "what is resolved stays");

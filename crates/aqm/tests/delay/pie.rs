@@ -2,7 +2,7 @@
 #![expect(clippy::float_cmp, reason = "a factor of one half and sums of none are exact")]
 
 use aqmlab_aqm::{
-    Admission, Aqm, Decay, DelayFrom, Ecn, LightLoad, Limit, Pie, PieConfig, QueueConfig, QueueState, Verdict,
+    Aqm, Decay, DelayFrom, Ecn, LightLoad, Limit, Pie, PieConfig, QueueConfig, QueueState, Verdict,
 };
 use aqmlab_units::{Bytes, Duration, Prob, Time};
 use proptest::prelude::*;
@@ -313,13 +313,6 @@ fn with_timestamps_an_empty_queue_has_no_delay() {
 
 #[test]
 fn a_refused_packet_starts_derandomisation_afresh() {
-    let config = PieConfig { limit: Limit::Packets(1), ..by_length() };
-    let mut queue = QueueConfig::Pie(config).queue(&link(), rng());
-    assert_eq!(queue.enqueue(packet(1000, Ecn::NotEct), (), Time::ZERO, &mut drop), Admission::Queued);
-    assert_eq!(
-        queue.enqueue(packet(1000, Ecn::NotEct), (), Time::ZERO, &mut drop),
-        Admission::DroppedByLimit
-    );
     let mut pie = after(&by_length(), &[(40, 100.0)]);
     let p = probed(&pie, "p");
     let (mut judged, mut signals) = (0, 0);

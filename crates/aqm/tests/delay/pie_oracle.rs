@@ -168,15 +168,15 @@ impl Oracle for Pie {
         let current_qdelay = self.clock.current_qdelay(&self.queue);
         let mut p = alpha * (current_qdelay - self.config.qdelay_ref.as_secs_f64())
             + beta * (current_qdelay - self.qdelay_old);
-        if self.drop_prob < 0.000001 {
+        if self.drop_prob < 1e-6 {
             p /= 2048.0;
-        } else if self.drop_prob < 0.00001 {
+        } else if self.drop_prob < 1e-5 {
             p /= 512.0;
-        } else if self.drop_prob < 0.0001 {
+        } else if self.drop_prob < 1e-4 {
             p /= 128.0;
-        } else if self.drop_prob < 0.001 {
+        } else if self.drop_prob < 1e-3 {
             p /= 32.0;
-        } else if self.drop_prob < 0.01 {
+        } else if self.drop_prob < 1e-2 {
             p /= 8.0;
         } else if self.drop_prob < 0.1 {
             p /= 2.0;
@@ -195,12 +195,7 @@ impl Oracle for Pie {
         if decays {
             self.drop_prob *= self.config.decay_factor;
         }
-        if self.drop_prob < 0.0 {
-            self.drop_prob = 0.0;
-        }
-        if self.drop_prob > 1.0 {
-            self.drop_prob = 1.0;
-        }
+        self.drop_prob = self.drop_prob.clamp(0.0, 1.0);
         self.qdelay_old = current_qdelay;
         self.burst_allowance = f64::max(0.0, self.burst_allowance - self.config.t_update.as_secs_f64());
     }

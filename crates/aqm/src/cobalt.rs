@@ -1,0 +1,222 @@
+//! COBALT, the CoDel-BLUE alternate: CoDel whose rate decays step by step, and beside it BLUE against what does not respond.
+//!
+//! The CoDel half signals as CoDel does while packets wait too long, and when they no longer do, takes its signals back
+//! at the pace at which it gave them, instead of forgetting them. The BLUE half drops with a probability that rises while
+//! the queue overflows and falls while it runs empty.
+//!
+//! Source: Høiland-Jørgensen, Täht and Morton, "Piece of CAKE", LANMAN 2018; Palmei et al., "Design and evaluation of
+//! COBALT queue discipline", LANMAN 2019. The papers tell the idea; the rules are those of CAKE in Linux (`sch_cake.c`).
+//!
+//! Differs from Linux: CAKE drops from the head of the longest of many queues when its memory is full, here the arriving
+//! packet is refused; the queue counts as empty when the last packet leaves it, there when the link asks in vain for
+//! another; the first signal ever waits for an interval too, as in ns-3, where Linux starts with 1/sqrt(count) = 0.
+
+use aqmlab_units::{Bytes, Duration, Prob, Stream, Time};
+
+use crate::control_law::ControlLaw;
+use crate::law::strikes;
+use crate::parameter::{check, check_limit, parameters};
+use crate::{
+    Aqm, DecidesAt, Discipline, Fifo, Limit, LinkContext, Packet, ParameterError, QueueState, Sqrt, Verdict,
+    Visitor,
+};
+
+parameters! {
+    /// COBALT's parameters.
+    pub struct CobaltConfig {
+        /// The time in the queue that is acceptable for good, and the time between two corrections of `p_drop`.
+        target: Duration = Duration::from_millis(5), unit "time", source "CAKE; ns-3";
+        /// How long packets must wait above `target` before the first signal.
+        interval: Duration = Duration::from_millis(100), unit "time", source "CAKE; ns-3";
+        /// Nothing is signalled while packets wait no longer than four of this size take to send.
+        mtu: Bytes = Bytes::new(1500), unit "bytes", source "CAKE; Ethernet; or ns-3: 0 B";
+        /// How the square root is computed: `exact`, `newton16` or `table32`.
+        sqrt: Sqrt = Sqrt::Table32, unit "name", source "CAKE; ns-3";
+        /// What BLUE adds to its probability when the queue overflows.
+        p_inc: Prob = Prob::clamped(1.0 / 256.0), unit "1", source "CAKE; ns-3";
+        /// What BLUE takes from its probability when the queue is empty.
+        p_dec: Prob = Prob::clamped(1.0 / 4096.0), unit "1", source "CAKE; ns-3";
+        /// Whether a wait above `blue_threshold` raises BLUE's probability too.
+        blue_on_delay: bool = false, unit "true or false", source "CAKE; or ns-3: true";
+        /// That wait.
+        blue_threshold: Duration = Duration::from_millis(400), unit "time", source "ns-3";
+        /// The most that may wait: when it is reached, BLUE acts.
+        limit: Limit = Limit::Packets(1000), unit "packets or bytes", source "ns-3; CAKE has at least 4 MiB";
+    }
+}
+
+impl Discipline for CobaltConfig {
+    const NAME: &'static str = "cobalt";
+    const FAMILY: &'static str = "delay";
+    const DECIDES_AT: DecidesAt = DecidesAt::Dequeue;
+    const SUMMARY: &'static str = "CoDel that forgets slowly, with BLUE against what does not respond";
+    const PAGE: &'static str = include_str!("../pages/cobalt.md");
+
+    fn resolve(&self, _link: &LinkContext) -> Result<CobaltConfig, ParameterError> {
+        let longest = Duration::from_secs(3600);
+        check(self.target <= longest, "target", "at most 1 h", self.target)?;
+        let possible = Duration::ZERO < self.interval && self.interval <= longest;
+        check(possible, "interval", "above 0 s and at most 1 h", self.interval)?;
+        check(self.mtu <= Bytes::new(65_535), "mtu", "at most 65535 B, the largest IP packet", self.mtu)?;
+        check_limit(self.limit)?;
+        Ok(self.clone())
+    }
+
+    fn visit<V: Visitor>(&self, link: &LinkContext, visitor: V) -> V::Output {
+        visitor.queue(|rng| Fifo::new(Cobalt::new(self, link, rng), self.limit))
+    }
+}
+
+/// The COBALT law.
+#[derive(Clone, Debug)]
+pub struct Cobalt {
+    target: Duration,
+    interval: Duration,
+    /// The wait, from the size of packets, under which nothing is signalled.
+    four_mtu: Duration,
+    control_law: ControlLaw,
+    blue: Blue,
+    rng: Stream,
+    dropping: bool,
+    /// Signals given and not yet taken back.
+    count: u32,
+    /// When the next one is due, to be given or taken back; an interval from the last packet while there are none.
+    drop_next: Time,
+}
+
+/// BLUE's probability, which moves at most once in `pace`.
+#[derive(Clone, Debug)]
+struct Blue {
+    p_inc: f64,
+    p_dec: f64,
+    pace: Duration,
+    /// The wait that counts as an overflow.
+    threshold: Option<Duration>,
+    p_drop: f64,
+    moved: Time,
+}
+
+impl Blue {
+    fn new(config: &CobaltConfig) -> Blue {
+        Blue {
+            p_inc: config.p_inc.get(),
+            p_dec: config.p_dec.get(),
+            pace: config.target,
+            threshold: config.blue_on_delay.then_some(config.blue_threshold),
+            p_drop: 0.0,
+            moved: Time::ZERO,
+        }
+    }
+
+    fn rise(&mut self, now: Time) {
+        self.move_by(self.p_inc, now);
+    }
+
+    fn fall(&mut self, now: Time) {
+        if self.p_drop > 0.0 {
+            self.move_by(-self.p_dec, now);
+        }
+    }
+
+    fn move_by(&mut self, step: f64, now: Time) {
+        if now.saturating_since(self.moved) > self.pace {
+            self.p_drop = (self.p_drop + step).clamp(0.0, 1.0);
+            self.moved = now;
+        }
+    }
+}
+
+impl Cobalt {
+    /// A law that has seen no packet so far. `config` has passed [`CobaltConfig::resolve`].
+    pub fn new(config: &CobaltConfig, link: &LinkContext, rng: Stream) -> Cobalt {
+        let mtu_time = link.rate.time_to_send(config.mtu + link.overhead);
+        Cobalt {
+            target: config.target,
+            interval: config.interval,
+            four_mtu: if config.mtu == Bytes::ZERO { Duration::ZERO } else { mtu_time * 4 },
+            control_law: ControlLaw::new(config.interval, config.sqrt),
+            blue: Blue::new(config),
+            rng,
+            dropping: false,
+            count: 0,
+            drop_next: Time::ZERO,
+        }
+    }
+
+    fn is_due(&self, now: Time) -> bool {
+        self.count > 0 && now >= self.drop_next
+    }
+
+    /// Plan the next signal, to be given or taken back, from the last.
+    fn plan(&mut self, count: u32) {
+        self.count = count;
+        self.control_law.set_count(count);
+        // drop_next = drop_next + interval / sqrt(count)
+        self.drop_next = self.control_law.after(self.drop_next);
+    }
+
+    /// CoDel's half: is it time to signal, with a packet that waited too long or did not? Takes back what is due if it
+    /// did not.
+    fn codel(&mut self, over_target: bool, now: Time) -> bool {
+        let due = self.is_due(now);
+        if over_target && !self.dropping {
+            self.drop_next = self.control_law.after(now);
+        }
+        self.dropping = over_target;
+        if over_target {
+            self.count = self.count.max(1);
+            if due {
+                self.plan(self.count.saturating_add(1));
+            }
+            return due;
+        }
+        while self.is_due(now) {
+            self.plan(self.count - 1);
+        }
+        false
+    }
+}
+
+impl Aqm for Cobalt {
+    fn on_dequeue(&mut self, pkt: &Packet, enqueued_at: Time, _queue: QueueState, now: Time) -> Verdict {
+        let sojourn = now.saturating_since(enqueued_at);
+        let long_quiet = self.count == 0 && now > self.drop_next;
+        let signals = self.codel(sojourn > self.target && sojourn > self.four_mtu, now);
+        if self.blue.threshold.is_some_and(|threshold| sojourn > threshold) {
+            self.blue.rise(now);
+        }
+        // A mark would tell nothing to a sender that did not respond to the marks before.
+        let blue = strikes(self.blue.p_drop, 1.0, &mut self.rng);
+        let dropped = blue || (signals && !pkt.ecn.is_capable());
+        if self.count == 0 {
+            self.drop_next = now + self.interval;
+        } else if (long_quiet || now > self.drop_next) && !dropped {
+            self.drop_next = now;
+        }
+        match (blue, signals) {
+            (true, _) => Verdict::Drop,
+            (false, true) => Verdict::Mark,
+            (false, false) => Verdict::Pass,
+        }
+    }
+
+    fn on_overflow(&mut self, _pkt: &Packet, _queue: QueueState, now: Time) {
+        self.blue.rise(now);
+        self.dropping = true;
+        self.drop_next = now;
+        self.count = self.count.max(1);
+    }
+
+    fn on_empty(&mut self, now: Time) {
+        self.blue.fall(now);
+        self.dropping = false;
+        if self.is_due(now) {
+            self.plan(self.count - 1);
+        }
+    }
+
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        out("count", f64::from(self.count));
+        out("p_drop", self.blue.p_drop);
+    }
+}
