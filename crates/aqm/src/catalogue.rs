@@ -7,8 +7,8 @@ use aqmlab_units::Stream;
 use crate::discipline::Boxed;
 use crate::{
     AredConfig, CobaltConfig, CodelConfig, DecidesAt, Discipline, DroptailConfig, DualPi2Config,
-    FqCodelConfig, FqPieConfig, Limit, LinkContext, Parameter, ParameterError, PiConfig, PieConfig, Qdisc,
-    RedConfig, RemConfig, Settings, SfqConfig, Visitor,
+    FqCobaltConfig, FqCodelConfig, FqPieConfig, Limit, LinkContext, Parameter, ParameterError, PiConfig,
+    PieConfig, Qdisc, RedConfig, RemConfig, Settings, SfqConfig, Visitor,
 };
 
 /// One discipline as the catalogue shows it.
@@ -108,6 +108,8 @@ disciplines! {
     FqCodel(FqCodelConfig),
     /// Flow-queue PIE.
     FqPie(FqPieConfig),
+    /// Flow-queue COBALT.
+    FqCobalt(FqCobaltConfig),
     /// The coupled dual queue with a PI2 controller.
     Dualpi2(DualPi2Config),
 }

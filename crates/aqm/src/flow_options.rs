@@ -39,3 +39,26 @@ impl fmt::Display for NoRoom {
         })
     }
 }
+
+/// Whether a new queue that is empty at its turn has to pass through the old ones before it can be new again, so that a
+/// flow of many small bursts does not always go first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+pub enum ThroughOld {
+    /// Always. RFC 8290, section 4.2.
+    Always,
+    /// If there are any. FQ-CoDel and FQ-PIE in Linux and ns-3.
+    IfAny,
+    /// Only if its credit is used up. CAKE.
+    Never,
+}
+
+impl fmt::Display for ThroughOld {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ThroughOld::Always => "always",
+            ThroughOld::IfAny => "if_any",
+            ThroughOld::Never => "never",
+        })
+    }
+}

@@ -7,7 +7,7 @@
 //!
 //! Differs from the RFC's wording in one place: a queue whose credit is exactly used up has had its turn, as the RFC's own
 //! explanation has it ("already dequeued at least a quantum"), ns-3 and Linux too, though it says "negative". Where
-//! descriptions differ there is an option: [`Half`], [`Backlog`], `through_old`, `count_evicted`, and those of CoDel.
+//! descriptions differ there is an option: [`Half`], [`Backlog`], [`ThroughOld`], `count_evicted`, and those of CoDel.
 
 use aqmlab_units::{Bytes, Duration, Stream, Time};
 
@@ -18,7 +18,7 @@ use crate::parameter::{check, check_flows, check_limit, check_quantum, parameter
 use crate::round::{Round, Rules};
 use crate::{
     Aqm, Backlog, Codel, CodelConfig, DecidesAt, Discipline, Half, Limit, LinkContext, NextMarkFrom, Packet,
-    ParameterError, QueueState, Reentry, Sqrt, Verdict, Visitor,
+    ParameterError, QueueState, Reentry, Sqrt, ThroughOld, Verdict, Visitor,
 };
 
 parameters! {
@@ -48,8 +48,8 @@ parameters! {
         drop_batch: u32 = 64, unit "packets", source "RFC 8290, section 4.1";
         /// Count what goes beyond the limit among CoDel's signals, so that its next ones come faster.
         count_evicted: bool = false, unit "true or false", source "RFC 8290 has no such rule; Linux: true";
-        /// Let an emptied new queue pass through the old ones even when there are none.
-        through_old: bool = true, unit "true or false", source "RFC 8290, section 4.2; Linux and ns-3: false";
+        /// Whether an emptied new queue passes through the old ones: `always`, `if_any` or `never`.
+        through_old: ThroughOld = ThroughOld::Always, unit "name", source "RFC 8290, section 4.2; Linux and ns-3 have if_any";
         /// The most that may wait in all queues.
         limit: Limit = Limit::Packets(10_240), unit "packets or bytes", source "RFC 8290, section 5.2";
     }
@@ -95,7 +95,7 @@ impl FqCodelConfig {
         let flows = self.flows as usize;
         let plan = Plan {
             hash: FlowHash::plain(flows, rng.next_u64()),
-            round: Round::new(Rules::SparseFirst { through_old: self.through_old }, self.quantum, flows),
+            round: Round::new(Rules::SparseFirst(self.through_old), self.quantum, flows),
             limit: self.limit,
             depth: u32::MAX,
             eviction: Some(Eviction::HalfOfFattest(self.drop_half, self.drop_batch)),

@@ -6,7 +6,7 @@
 //! Source: Ramakrishnan, Bhasi, Saicharan, Monis, Patil and Tahiliani, "FQ-PIE queue discipline in the Linux kernel: design,
 //! implementation and challenges", LCN 2019; Linux `sch_fq_pie.c`; RFC 8290 for the round and RFC 8033 for the law.
 //!
-//! Where descriptions differ there is an option: [`NoRoom`], `through_old`, and those of PIE. Differs from Linux: a packet
+//! Where descriptions differ there is an option: [`NoRoom`], [`ThroughOld`], and those of PIE. Differs from Linux: a packet
 //! that the limit refuses is judged before, and all queues are updated at once, where Linux takes 2048 at a time.
 
 use aqmlab_units::{Bytes, Duration, Prob, Stream};
@@ -18,7 +18,7 @@ use crate::parameter::{check, check_flows, check_quantum, parameters};
 use crate::round::{Round, Rules};
 use crate::{
     Backlog, Decay, DecidesAt, DelayFrom, Discipline, Half, LightLoad, Limit, LinkContext, NoRoom,
-    ParameterError, Pie, PieConfig, Visitor,
+    ParameterError, Pie, PieConfig, ThroughOld, Visitor,
 };
 
 parameters! {
@@ -32,8 +32,8 @@ parameters! {
         no_room: NoRoom = NoRoom::Arrival, unit "name", source "Linux; ns-3 has fattest";
         /// The most packets of the fattest queue that go at once.
         drop_batch: u32 = 64, unit "packets", source "ns-3";
-        /// Let an emptied new queue pass through the old ones even when there are none.
-        through_old: bool = false, unit "true or false", source "Linux, ns-3; RFC 8290, section 4.2: true";
+        /// Whether an emptied new queue passes through the old ones: `always`, `if_any` or `never`.
+        through_old: ThroughOld = ThroughOld::IfAny, unit "name", source "Linux, ns-3; RFC 8290, section 4.2, has always";
         /// The delay to hold in each queue.
         qdelay_ref: Duration = Duration::from_millis(15), unit "time", source "RFC 8033, section 4.2; Linux, ns-3";
         /// The time between two updates of the probabilities.
@@ -119,7 +119,7 @@ impl FqPieConfig {
         let flows = self.flows as usize;
         let plan = Plan {
             hash: FlowHash::plain(flows, rng.next_u64()),
-            round: Round::new(Rules::SparseFirst { through_old: self.through_old }, self.quantum, flows),
+            round: Round::new(Rules::SparseFirst(self.through_old), self.quantum, flows),
             limit: self.limit,
             depth: u32::MAX,
             eviction: match self.no_room {

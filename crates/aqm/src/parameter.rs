@@ -130,6 +130,7 @@ shown_by_display!(
     crate::Half,
     crate::Backlog,
     crate::NoRoom,
+    crate::ThroughOld,
     crate::Native,
     crate::Decide,
     crate::Controlled,

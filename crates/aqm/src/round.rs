@@ -16,6 +16,8 @@ use std::fmt;
 
 use aqmlab_units::Bytes;
 
+use crate::ThroughOld;
+
 /// How much a queue may send in its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
@@ -43,9 +45,8 @@ impl fmt::Display for Turns {
 pub(crate) enum Rules {
     /// A queue that becomes active joins the end of the round, and leaves it when it is empty.
     Plain(Turns),
-    /// DRR++: it joins the new queues, which are served first, and leaves only when it is empty at its turn. With
-    /// `through_old` an empty new queue always has to pass through the old ones, otherwise only if there are any.
-    SparseFirst { through_old: bool },
+    /// DRR++: it joins the new queues, which are served first, and leaves only when it is empty at its turn.
+    SparseFirst(ThroughOld),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,11 +132,13 @@ impl Round {
     pub(crate) fn is_empty_at_its_turn(&mut self, queue: usize) {
         let was_new = self.places[queue].list == List::New;
         self.leave_front();
-        match self.rules {
-            Rules::SparseFirst { through_old } if was_new && (through_old || !self.old.is_empty()) => {
-                self.join_old(queue);
-            }
-            _ => {}
+        let passes = match self.rules {
+            Rules::SparseFirst(ThroughOld::Always) => true,
+            Rules::SparseFirst(ThroughOld::IfAny) => !self.old.is_empty(),
+            Rules::SparseFirst(ThroughOld::Never) | Rules::Plain(_) => false,
+        };
+        if was_new && passes {
+            self.join_old(queue);
         }
     }
 

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::oracle::{Operation, Owned, any_ecn, bytes, compare, reached, traffic};
-use crate::rfc8290::{Law, Room, Rules, Scheduler};
+use crate::rfc8290::{Law, Room, Rules, Scheduler, any_through_old};
 use crate::rig::{Rig, link};
 
 /// RFC 8289, section 5, in nanoseconds; what can be marked is marked, which ends the call, as in Linux.
@@ -118,7 +118,7 @@ fn settings() -> impl Strategy<Value = FqCodelConfig> {
     let half = prop_oneof![Just(Half::Packets), Just(Half::Bytes)];
     let backlog = prop_oneof![Just(Backlog::Flow), Just(Backlog::All)];
     let codel = (0_u64..2000, 100_u64..20_000, 0_u64..3000, backlog);
-    (codel, 1_u32..64, 64_u64..4000, (half, 1_u32..10), any::<[bool; 2]>(), limit).prop_map(
+    (codel, 1_u32..64, 64_u64..4000, (half, 1_u32..10), (any::<bool>(), any_through_old()), limit).prop_map(
         |((target, interval, mtu, backlog), flows, quantum, (drop_half, drop_batch), flags, limit)| {
             FqCodelConfig {
                 flows,
@@ -129,8 +129,8 @@ fn settings() -> impl Strategy<Value = FqCodelConfig> {
                 backlog,
                 drop_half,
                 drop_batch,
-                count_evicted: flags[0],
-                through_old: flags[1],
+                count_evicted: flags.0,
+                through_old: flags.1,
                 limit,
                 ..FqCodelConfig::default()
             }
@@ -199,7 +199,7 @@ fn beyond_the_limit_the_fattest_queue_loses_half_of_its_packets_or_of_its_bytes(
 
 #[test]
 fn an_emptied_new_queue_waits_behind_new_ones_if_it_has_to_pass_through_the_old() {
-    let order = |through_old: bool| {
+    let order = |through_old: &str| {
         let mut rig = Rig::new(fq_codel(&json!({"through_old": through_old})));
         for flow in [1, 2, 2, 2] {
             rig.arrive(flow, 100, Ecn::NotEct);
@@ -212,8 +212,9 @@ fn an_emptied_new_queue_waits_behind_new_ones_if_it_has_to_pass_through_the_old(
         order.extend(std::iter::repeat_with(|| rig.send()).take(4));
         order.into_iter().map(|sent| sent.expect("six packets wait").flow).collect::<Vec<_>>()
     };
-    assert_eq!(order(true), [1, 2, 2, 2, 3, 1]);
-    assert_eq!(order(false), [1, 2, 2, 2, 1, 3]);
+    assert_eq!(order("always"), [1, 2, 2, 2, 3, 1]);
+    assert_eq!(order("if_any"), [1, 2, 2, 2, 1, 3]);
+    assert_eq!(order("never"), [1, 2, 2, 2, 1, 3]);
 }
 
 #[test]

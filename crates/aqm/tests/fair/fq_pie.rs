@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::closed_loop::{self, Sender};
 use crate::oracle::{Operation, Owned, any_ecn, bytes, compare, reached, traffic};
-use crate::rfc8290::{Law, Room, Rules, Scheduler};
+use crate::rfc8290::{Law, Room, Rules, Scheduler, any_through_old};
 use crate::rig::{Rig, config, link};
 
 /// RFC 8033, appendix A, with marks, derandomisation and the cap of section 5; delays are seconds.
@@ -121,28 +121,36 @@ fn settings() -> impl Strategy<Value = FqPieConfig> {
     ];
     let no_room = prop_oneof![Just(NoRoom::Arrival), Just(NoRoom::Fattest)];
     let pie = (0_u64..2000, 100_u64..3000, 0.1..400.0, 0.1..400.0, 0_u64..5000, 0.0..1.0);
-    (pie, 1_u32..64, 64_u64..4000, (no_room, 1_u32..10), any::<[bool; 3]>(), limit).prop_map(
-        |((qdelay_ref, t_update, alpha, beta, max_burst, ecnth), flows, quantum, no_room, flags, limit)| {
-            FqPieConfig {
+    (pie, 1_u32..64, 64_u64..4000, (no_room, 1_u32..10), (any::<[bool; 2]>(), any_through_old()), limit)
+        .prop_map(
+            |(
+                (qdelay_ref, t_update, alpha, beta, max_burst, ecnth),
                 flows,
-                quantum: Bytes::new(quantum),
-                no_room: no_room.0,
-                drop_batch: no_room.1,
-                through_old: flags[0],
-                qdelay_ref: Duration::from_micros(qdelay_ref),
-                t_update: Duration::from_micros(t_update),
-                alpha,
-                beta,
-                max_burst: Duration::from_micros(max_burst),
-                mark_ecnth: Prob::clamped(ecnth),
-                derandomize: flags[1],
-                cap: flags[2],
-                mean_packet: Bytes::new(300),
+                quantum,
+                no_room,
+                flags,
                 limit,
-                ..FqPieConfig::default()
-            }
-        },
-    )
+            )| {
+                FqPieConfig {
+                    flows,
+                    quantum: Bytes::new(quantum),
+                    no_room: no_room.0,
+                    drop_batch: no_room.1,
+                    through_old: flags.1,
+                    qdelay_ref: Duration::from_micros(qdelay_ref),
+                    t_update: Duration::from_micros(t_update),
+                    alpha,
+                    beta,
+                    max_burst: Duration::from_micros(max_burst),
+                    mark_ecnth: Prob::clamped(ecnth),
+                    derandomize: flags.0[0],
+                    cap: flags.0[1],
+                    mean_packet: Bytes::new(300),
+                    limit,
+                    ..FqPieConfig::default()
+                }
+            },
+        )
 }
 
 fn run(config: &FqPieConfig, seed: u64, traffic: &[Operation]) -> Result<Counters, TestCaseError> {
@@ -174,7 +182,7 @@ proptest! {
 fn the_traffic_makes_fq_pie_mark_drop_refuse_and_push_out() {
     let sum = reached((settings(), traffic(any_ecn())), |(config, traffic)| run(&config, 1, &traffic));
     let dropped = sum.dropped_early + sum.dropped_forced;
-    assert!(sum.marked > 100 && dropped > 300 && sum.dropped_by_limit > 200 && sum.evicted > 200, "{sum:?}");
+    assert!(sum.marked > 100 && dropped > 300 && sum.dropped_by_limit > 200 && sum.evicted > 100, "{sum:?}");
 }
 
 #[test]

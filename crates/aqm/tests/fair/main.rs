@@ -4,6 +4,7 @@
 
 mod closed_loop;
 mod dualpi2;
+mod fq_cobalt;
 mod fq_codel;
 mod fq_pie;
 mod oracle;

@@ -3,10 +3,11 @@
 use std::ops::Range;
 
 use aqmlab_aqm::{
-    Controlled, Decide, DelayFrom, DualPi2Config, Ecn, End, FqCodelConfig, FqPieConfig, Half, Limit, Native,
-    NoRoom, Overload, Packet, ParameterError, QueueConfig, SfqConfig, Share, Turns, catalogue,
+    Controlled, Decide, DelayFrom, DualPi2Config, Ecn, End, FqCobaltConfig, FqCodelConfig, FqPieConfig, Half,
+    Limit, Native, NoRoom, Overload, Packet, ParameterError, QueueConfig, SfqConfig, Share, ThroughOld,
+    Turns, catalogue,
 };
-use aqmlab_units::{Bytes, Duration, Stream, Time};
+use aqmlab_units::{Bytes, Duration, Prob, Stream, Time};
 use proptest::prelude::*;
 
 use crate::rig::link;
@@ -62,7 +63,7 @@ fn any_fq_codel() -> impl Strategy<Value = QueueConfig> {
                 drop_half: if flags[0] { Half::Packets } else { Half::Bytes },
                 drop_batch,
                 count_evicted: flags[1],
-                through_old: flags[2],
+                through_old: if flags[2] { ThroughOld::Always } else { ThroughOld::IfAny },
                 limit,
                 ..FqCodelConfig::default()
             })
@@ -90,7 +91,7 @@ fn any_fq_pie() -> impl Strategy<Value = QueueConfig> {
                 quantum,
                 no_room: if flags[0] { NoRoom::Arrival } else { NoRoom::Fattest },
                 drop_batch,
-                through_old: flags[1],
+                through_old: if flags[1] { ThroughOld::Always } else { ThroughOld::Never },
                 qdelay_ref,
                 t_update,
                 alpha,
@@ -106,6 +107,28 @@ fn any_fq_pie() -> impl Strategy<Value = QueueConfig> {
                 mean_packet,
                 limit,
                 ..FqPieConfig::default()
+            })
+        },
+    )
+}
+
+fn any_fq_cobalt() -> impl Strategy<Value = QueueConfig> {
+    let cobalt = (span(0..10 * MS), span(0..100 * MS), size(0..3000), 0.0..1.0, 0.0..0.1);
+    (count(0..9), size(60..3000), cobalt, span(0..100 * MS), any::<[bool; 2]>(), limit()).prop_map(
+        |(sets, quantum, (target, interval, mtu, p_inc, p_dec), blue_threshold, flags, limit)| {
+            QueueConfig::FqCobalt(FqCobaltConfig {
+                flows: sets.saturating_mul(8),
+                quantum,
+                spare_last: flags[0],
+                target,
+                interval,
+                mtu,
+                p_inc: Prob::clamped(p_inc),
+                p_dec: Prob::clamped(p_dec),
+                blue_on_delay: flags[1],
+                blue_threshold,
+                limit,
+                ..FqCobaltConfig::default()
             })
         },
     )
@@ -181,7 +204,7 @@ fn walk(config: &QueueConfig) {
 proptest! {
     #[test]
     fn any_parameters_are_refused_in_one_line_or_work(
-        config in prop_oneof![any_sfq(), any_fq_codel(), any_fq_pie(), any_dualpi2()],
+        config in prop_oneof![any_sfq(), any_fq_codel(), any_fq_pie(), any_fq_cobalt(), any_dualpi2()],
     ) {
         match config.resolve(&link()) {
             Ok(resolved) => {
@@ -208,6 +231,10 @@ fn what_cannot_be_is_refused_with_what_could_be() {
     assert_eq!(
         refusal(QueueConfig::FqCodel(FqCodelConfig { quantum: Bytes::new(10), ..FqCodelConfig::default() })),
         "quantum: must be between 64 B and 1000000 B, got 10 B"
+    );
+    assert_eq!(
+        refusal(QueueConfig::FqCobalt(FqCobaltConfig { flows: 1001, ..FqCobaltConfig::default() })),
+        "flows: must be a multiple of 8, got 1001"
     );
     assert_eq!(
         refusal(QueueConfig::Dualpi2(DualPi2Config { classic_weight: 100, ..DualPi2Config::default() })),

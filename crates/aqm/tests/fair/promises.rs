@@ -22,9 +22,11 @@ fn all() -> Vec<Value> {
 fn sparse_first() -> Vec<Value> {
     vec![
         json!({"fq_codel": {"flows": 8_192, "limit": "400 packets"}}),
-        json!({"fq_codel": {"flows": 8_192, "limit": "400 packets", "drop_half": "bytes", "through_old": false,
+        json!({"fq_codel": {"flows": 8_192, "limit": "400 packets", "drop_half": "bytes", "through_old": "if_any",
             "backlog": "all"}}),
         json!({"fq_pie": {"flows": 8_192, "limit": "400 packets", "no_room": "fattest"}}),
+        json!({"fq_cobalt": {"flows": 64, "limit": "400 packets"}}),
+        json!({"fq_cobalt": {"flows": 64, "limit": "600 kB", "through_old": "always"}}),
     ]
 }
 
@@ -153,7 +155,7 @@ fn small() -> impl Strategy<Value = QueueConfig> {
             json!({"fq_codel": {
                 "limit": if packets { format!("{limit} packets") } else { format!("{} B", limit * 1000) },
                 "flows": flows, "quantum": format!("{quantum} B"), "backlog": if all { "all" } else { "flow" },
-                "target": format!("{target} us"), "interval": format!("{interval} us"), "through_old": all,
+                "target": format!("{target} us"), "interval": format!("{interval} us"), "through_old": if all { "always" } else { "never" },
             }})
         },
     );
@@ -167,7 +169,17 @@ fn small() -> impl Strategy<Value = QueueConfig> {
             }})
         },
     );
-    prop_oneof![sfq, codel, pie].prop_map(config)
+    // With so many sets none is ever full; in a full one a flow can lose its queue to another and be reordered.
+    let cobalt = (1_u32..40_000, 32_u32..64, 64_u32..3000, any::<bool>(), 0_u32..2000, 1_u32..5000).prop_map(
+        |(limit, sets, quantum, spare_last, target, interval)| {
+            json!({"fq_cobalt": {
+                "limit": format!("{limit} B"), "flows": 8 * sets, "quantum": format!("{quantum} B"),
+                "spare_last": spare_last, "target": format!("{target} us"), "interval": format!("{interval} us"),
+                "p_inc": 0.2, "mtu": "0 B",
+            }})
+        },
+    );
+    prop_oneof![sfq, codel, pie, cobalt].prop_map(config)
 }
 
 proptest! {

@@ -3,8 +3,9 @@
 
 use std::collections::VecDeque;
 
-use aqmlab_aqm::{Half, Limit};
+use aqmlab_aqm::{Half, Limit, ThroughOld};
 use aqmlab_units::Stream;
+use proptest::prelude::*;
 
 use crate::oracle::{Oracle, Owned, bytes, hashed};
 
@@ -44,7 +45,7 @@ pub(crate) struct Rules {
     pub(crate) quantum: i64,
     pub(crate) limit: Limit,
     pub(crate) room: Room,
-    pub(crate) through_old: bool,
+    pub(crate) through_old: ThroughOld,
 }
 
 struct Queue<L> {
@@ -175,7 +176,12 @@ impl<L: Law> Oracle for Scheduler<L> {
                 return Some(packet);
             }
             list.pop_front();
-            if is_new && (self.rules.through_old || !self.old.is_empty()) {
+            let through_old = match self.rules.through_old {
+                ThroughOld::Always => true,
+                ThroughOld::IfAny => !self.old.is_empty(),
+                ThroughOld::Never => false,
+            };
+            if is_new && through_old {
                 self.old.push_back(chosen);
             }
         }
@@ -191,4 +197,8 @@ impl<L: Law> Oracle for Scheduler<L> {
         let each = self.queues.iter().map(|queue| (queue.packets.len(), bytes(&queue.packets)));
         each.fold((0, 0), |sum, queue| (sum.0 + queue.0, sum.1 + queue.1))
     }
+}
+
+pub(crate) fn any_through_old() -> impl Strategy<Value = ThroughOld> {
+    prop_oneof![Just(ThroughOld::Always), Just(ThroughOld::IfAny), Just(ThroughOld::Never)]
 }
