@@ -7,8 +7,8 @@ use aqmlab_units::Stream;
 use crate::discipline::Boxed;
 use crate::{
     AredConfig, CobaltConfig, CodelConfig, DecidesAt, Discipline, DroptailConfig, DualPi2Config,
-    FqCobaltConfig, FqCodelConfig, FqPieConfig, Limit, LinkContext, Parameter, ParameterError, PiConfig,
-    PieConfig, Qdisc, RedConfig, RemConfig, Settings, SfqConfig, Visitor,
+    FqCobaltConfig, FqCodelConfig, FqPieConfig, Limit, LinkContext, Parameter, ParameterError, Pi2Config,
+    PiConfig, PieConfig, Qdisc, RedConfig, RemConfig, Settings, SfqConfig, Visitor,
 };
 
 /// One discipline as the catalogue shows it.
@@ -102,6 +102,8 @@ disciplines! {
     Cobalt(CobaltConfig),
     /// The proportional-integral controller enhanced.
     Pie(PieConfig),
+    /// The controller whose output is squared.
+    Pi2(Pi2Config),
     /// Stochastic fairness queueing.
     Sfq(SfqConfig),
     /// Flow-queue CoDel.

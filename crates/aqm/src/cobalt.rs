@@ -129,11 +129,10 @@ impl Blue {
 impl Cobalt {
     /// A law that has seen no packet so far. `config` has passed [`CobaltConfig::resolve`].
     pub fn new(config: &CobaltConfig, link: &LinkContext, rng: Stream) -> Cobalt {
-        let mtu_time = link.rate.time_to_send(config.mtu + link.overhead);
         Cobalt {
             target: config.target,
             interval: config.interval,
-            four_mtu: if config.mtu == Bytes::ZERO { Duration::ZERO } else { mtu_time * 4 },
+            four_mtu: link.rate.time_to_send(config.mtu) * 4,
             control_law: ControlLaw::new(config.interval, config.sqrt),
             blue: Blue::new(config),
             rng,

@@ -80,19 +80,20 @@ impl Delay {
 pub(crate) struct DepartureRate {
     dq_threshold: Bytes,
     weight: f64,
-    avg_dq_time: Option<f64>,
+    /// In seconds; 0 before the first measurement, and then the delay is 0 too.
+    avg_dq_time: f64,
     /// When the measurement began and what has left since.
     measurement: Option<(Time, Bytes)>,
 }
 
 impl DepartureRate {
     pub(crate) fn new(dq_threshold: Bytes, weight: f64) -> DepartureRate {
-        DepartureRate { dq_threshold, weight, avg_dq_time: None, measurement: None }
+        DepartureRate { dq_threshold, weight, avg_dq_time: 0.0, measurement: None }
     }
 
     fn delay_of(&self, queue: QueueState) -> f64 {
         // current_qdelay = queue_length avg_dq_time / dq_threshold
-        self.avg_dq_time.map_or(0.0, |time| queue.bytes.as_f64() * time / self.dq_threshold.as_f64())
+        queue.bytes.as_f64() * self.avg_dq_time / self.dq_threshold.as_f64()
     }
 
     fn on_dequeue(&mut self, pkt: &Packet, queue: QueueState, now: Time) {
@@ -101,8 +102,8 @@ impl DepartureRate {
             if *dq_count >= self.dq_threshold {
                 let dq_time = now.saturating_since(*since).as_secs_f64();
                 // avg_dq_time = weight dq_time + (1 - weight) avg_dq_time
-                let average = |avg| self.weight * dq_time + (1.0 - self.weight) * avg;
-                self.avg_dq_time = Some(self.avg_dq_time.map_or(dq_time, average));
+                let weight = if self.avg_dq_time > 0.0 { self.weight } else { 1.0 };
+                self.avg_dq_time = weight * dq_time + (1.0 - weight) * self.avg_dq_time;
                 self.measurement = None;
             }
         }

@@ -5,7 +5,7 @@
 //! built with, and can therefore be replayed exactly.
 //!
 //! The laws are [`Droptail`], [`Red`], [`Ared`], [`Pi`], [`Rem`], [`Codel`],
-//! [`Cobalt`] and [`Pie`], each with a configuration whose fields tell their
+//! [`Cobalt`], [`Pie`] and [`Pi2`], each with a configuration whose fields tell their
 //! meaning, unit, default and source; [`catalogue`] lists them, and [`QueueConfig`] chooses one. None has a switch for
 //! ECN: a law *signals*, and what a signal does to a packet depends on whether its sender made it ECN-capable.
 //!
@@ -59,6 +59,7 @@ mod overflow;
 mod packet;
 mod parameter;
 mod pi;
+mod pi2;
 mod pie;
 mod pie_options;
 mod qdisc;
@@ -96,6 +97,7 @@ pub use overflow::{End, Half};
 pub use packet::{Ecn, Packet};
 pub use parameter::{Parameter, ParameterError};
 pub use pi::{Pi, PiConfig};
+pub use pi2::{Pi2, Pi2Config, SignalAt};
 pub use pie::{Pie, PieConfig};
 pub use pie_options::{Decay, LightLoad};
 pub use qdisc::{Departure, Qdisc};

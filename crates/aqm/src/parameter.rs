@@ -125,6 +125,7 @@ shown_by_display!(
     crate::DelayFrom,
     crate::LightLoad,
     crate::Decay,
+    crate::SignalAt,
     crate::Turns,
     crate::End,
     crate::Half,

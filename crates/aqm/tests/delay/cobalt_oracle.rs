@@ -76,10 +76,9 @@ impl Cobalt {
         let interval = self.config.interval.as_nanos().cast_signed();
         let sojourn = now - packet.arrived;
         let mut schedule = now - self.drop_next;
-        // 100 Mbit/s Ethernet, 80 ns for each byte.
-        let mtu_time = 80 * (self.config.mtu.get().cast_signed() + 38);
-        let over_target = sojourn > self.config.target.as_nanos().cast_signed()
-            && (self.config.mtu.get() == 0 || sojourn > 4 * mtu_time);
+        // At 100 Mbit/s, 80 ns for each byte.
+        let mtu_time = 80 * self.config.mtu.get().cast_signed();
+        let over_target = sojourn > self.config.target.as_nanos().cast_signed() && sojourn > 4 * mtu_time;
         let mut next_due = self.count > 0 && schedule >= 0;
         let (mut drop, mut marked) = (false, false);
         if over_target {

@@ -19,10 +19,10 @@ pub(crate) fn probed(law: &impl Aqm, name: &str) -> f64 {
     found.expect("the law shows this variable")
 }
 
-/// A law with a queue of packets that never drops one, and arrivals thinned by `signalled` of the law's p.
+/// A law with a queue of packets that never drops one, and arrivals thinned by the share that `signalled` tells.
 pub(crate) struct Fluid<A> {
     law: A,
-    signalled: fn(f64) -> f64,
+    signalled: fn(&A) -> f64,
     /// When each packet arrived.
     waiting: VecDeque<Time>,
     /// Arrivals that are due, in packets.
@@ -35,7 +35,7 @@ const SIZE: u64 = 1212;
 const SLOT: u64 = 100_000;
 
 impl<A: Aqm> Fluid<A> {
-    pub(crate) fn new(law: A, signalled: fn(f64) -> f64) -> Fluid<A> {
+    pub(crate) fn new(law: A, signalled: fn(&A) -> f64) -> Fluid<A> {
         Fluid { law, signalled, waiting: VecDeque::new(), due: 0.0, slots: 0 }
     }
 
@@ -44,8 +44,8 @@ impl<A: Aqm> Fluid<A> {
         QueueState { packets, bytes: Bytes::new(SIZE * u64::from(packets)) }
     }
 
-    /// Let `excess` times the link's capacity arrive for `secs`. The mean delay in seconds and the last p in the second
-    /// half of that time.
+    /// Let `excess` times the link's capacity arrive for `secs`. The mean delay in seconds in the second half of that
+    /// time, and the share signalled at its end.
     pub(crate) fn run(&mut self, excess: f64, secs: f64) -> (f64, f64) {
         let slots = Time::from_secs_f64(secs).as_nanos() / SLOT;
         let (mut delays, mut counted) = (0.0, 0.0);
@@ -55,7 +55,7 @@ impl<A: Aqm> Fluid<A> {
             while let Some(due) = self.law.poll_timeout().filter(|due| *due <= now) {
                 self.law.on_timeout(self.state(), due);
             }
-            self.due += excess * (1.0 - (self.signalled)(probed(&self.law, "p")));
+            self.due += excess * (1.0 - (self.signalled)(&self.law));
             while self.due >= 1.0 {
                 self.due -= 1.0;
                 self.law.on_enqueue(&packet(SIZE, Ecn::Ect0), self.state(), now);
@@ -69,6 +69,6 @@ impl<A: Aqm> Fluid<A> {
                 }
             }
         }
-        (delays / counted, probed(&self.law, "p"))
+        (delays / counted, (self.signalled)(&self.law))
     }
 }

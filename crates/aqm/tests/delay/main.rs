@@ -7,6 +7,8 @@ mod codel;
 mod codel_oracle;
 mod fluid;
 mod parameters;
+mod pi2;
+mod pi2_oracle;
 mod pie;
 mod pie_oracle;
 mod traffic;

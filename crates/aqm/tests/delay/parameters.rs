@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use aqmlab_aqm::{
-    Admission, CobaltConfig, CodelConfig, Decay, Ecn, LightLoad, Limit, Packet, ParameterError, PieConfig,
-    QueueConfig, QueueState, Reentry, catalogue,
+    Admission, CobaltConfig, CodelConfig, Decay, Ecn, LightLoad, Limit, Packet, ParameterError, Pi2Config,
+    PieConfig, QueueConfig, QueueState, Reentry, SignalAt, catalogue,
 };
 use aqmlab_units::{Bytes, Duration, Prob, Stream, Time};
 use proptest::prelude::*;
@@ -92,6 +92,30 @@ fn any_cobalt() -> impl Strategy<Value = QueueConfig> {
     )
 }
 
+fn any_pi2() -> impl Strategy<Value = QueueConfig> {
+    let times = (span(0..20_000_000), span(0..20_000_000));
+    let gains = (number(0.0..10.0), number(0.0..100.0), number(0.0..4.0));
+    let rate = (0_u64..20_000, number(0.0..1.0));
+    (times, gains, delay_from(), rate, any::<[bool; 2]>(), 0_u64..3000, limit()).prop_map(
+        |(times, gains, delay_from, rate, [coupled, departure], min_backlog, limit)| {
+            QueueConfig::Pi2(Pi2Config {
+                target: times.0,
+                t_update: times.1,
+                alpha: gains.0,
+                beta: gains.1,
+                coupled,
+                k: gains.2,
+                signal_at: if departure { SignalAt::Departure } else { SignalAt::Arrival },
+                min_backlog: Bytes::new(min_backlog),
+                delay_from,
+                dq_threshold: Bytes::new(rate.0),
+                dq_weight: rate.1,
+                limit,
+            })
+        },
+    )
+}
+
 /// Ten thousand arrivals and departures at random, over idle hours too, with every packet accounted for.
 fn walk(config: &QueueConfig) {
     let mut queue = config.queue::<u32>(&link(), rng());
@@ -128,7 +152,7 @@ fn walk(config: &QueueConfig) {
 
 proptest! {
     #[test]
-    fn any_parameters_are_refused_in_one_line_or_work(config in prop_oneof![any_codel(), any_cobalt(), any_pie()]) {
+    fn any_parameters_are_refused_in_one_line_or_work(config in prop_oneof![any_codel(), any_cobalt(), any_pie(), any_pi2()]) {
         match config.resolve(&link()) {
             Ok(resolved) => {
                 prop_assert_eq!(resolved.resolve(&link()), Ok(resolved.clone()), "what is resolved stays");

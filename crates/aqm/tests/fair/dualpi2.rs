@@ -283,6 +283,12 @@ fn order(config: &DualPi2Config, classic_head_start: Duration) -> String {
 fn weighted_round_robin_serves_the_classic_queue_once_in_ten() {
     let order = order(&DualPi2Config::default(), Duration::ZERO);
     assert_eq!(order, "lllllllllclllllllllcllcccccccccccccccccc");
+    let half = DualPi2Config { classic_weight: 50, ..DualPi2Config::default() };
+    assert_eq!(
+        self::order(&half, Duration::ZERO),
+        "lc".repeat(20),
+        "L4S packets first when nobody has credit"
+    );
 }
 
 #[test]

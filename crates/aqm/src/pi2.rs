@@ -1,0 +1,199 @@
+//! PI2: a proportional-integral controller of delay whose probability is squared before it strikes.
+//!
+//! The rate of a Classic sender (Reno, Cubic) falls with the square root of the drop probability. So the controller moves
+//! p', which loads change in proportion, and a packet is signalled with p'^2: gains stay right without PIE's table. The
+//! rate of a Scalable sender (DCTCP, Prague) falls with the marking probability itself: its packets, told by ECT(1), can be
+//! marked with k p'.
+//!
+//! Source: De Schepper, Bondarenko, Tsang and Briscoe, "PI2: a linearized AQM for both Classic and Scalable TCP", CoNEXT
+//! 2016. The defaults are those of RFC 9332, appendix A, for the same controller in a dual queue.
+//!
+//! Where descriptions differ there is an option: [`DelayFrom`], [`SignalAt`], and the parameters with an "or" in their
+//! source. Differs from RFC 9332: one queue; and in overload, when k p' is 1, Scalable packets are all marked, not dropped.
+
+use std::fmt;
+
+use aqmlab_units::{Bytes, Duration, Stream, Time};
+
+use crate::delay::{ByLinkRate, Delay, DepartureRate};
+use crate::law::strikes;
+use crate::parameter::{check, check_gain, check_limit, parameters};
+use crate::{
+    Aqm, DecidesAt, DelayFrom, Discipline, Ecn, Fifo, Limit, LinkContext, Packet, ParameterError, QueueState,
+    Verdict, Visitor,
+};
+
+parameters! {
+    /// PI2's parameters, for round-trip times up to 100 ms. Those of the paper are 20 ms, 32 ms, 0.3125 Hz, 3.125 Hz: half
+    /// the updates, each of twice the weight.
+    pub struct Pi2Config {
+        /// The delay to hold.
+        target: Duration = Duration::from_millis(15), unit "time", source "RFC 9332, appendix A; or De Schepper et al. 2016: 20 ms";
+        /// The time between two updates of p'.
+        t_update: Duration = Duration::from_millis(16), unit "time", source "RFC 9332; Linux dualpi2; or De Schepper et al. 2016: 32 ms";
+        /// Gain on the distance from `target`.
+        alpha: f64 = 0.16, unit "Hz", source "RFC 9332; Linux dualpi2; or De Schepper et al. 2016: 0.3125";
+        /// Gain on the change since the last update.
+        beta: f64 = 3.2, unit "Hz", source "RFC 9332; Linux dualpi2; or De Schepper et al. 2016: 3.125";
+        /// Whether ECT(1) tells packets of Scalable senders, which are marked with k p'.
+        coupled: bool = false, unit "true or false", source "ours: Classic senders only; or De Schepper et al. 2016: true";
+        /// The coupling factor.
+        k: f64 = 2.0, unit "1", source "De Schepper et al. 2016; RFC 9332";
+        /// When packets are judged: `arrival` or `departure`.
+        signal_at: SignalAt = SignalAt::Arrival, unit "name", source "De Schepper et al. 2016; or RFC 9332: departure";
+        /// Nothing is signalled while less than this waits.
+        min_backlog: Bytes = Bytes::ZERO, unit "bytes", source "De Schepper et al. 2016: no such rule; or Linux dualpi2: two MTU";
+        /// What the delay is measured by: `timestamp`, `rate_estimate` or `link_rate`.
+        delay_from: DelayFrom = DelayFrom::Timestamp, unit "name", source "RFC 9332; or ns-3: rate_estimate";
+        /// For `rate_estimate`, the bytes that must wait for a measurement to begin, and leave for it to end.
+        dq_threshold: Bytes = Bytes::new(16_384), unit "bytes", source "RFC 8033, section 5.2; or ns-3: 10000 B";
+        /// For `rate_estimate`, the weight of a new measurement in the average.
+        dq_weight: f64 = 0.25, unit "1", source "RFC 8033, appendix B; or ns-3: 0.5, on rates";
+        /// The most that may wait: enough never to drop for want of room, which would hide what the law does.
+        limit: Limit = Limit::Packets(10_000), unit "packets or bytes", source "Linux dualpi2; no tail drops";
+    }
+}
+
+/// When PI2 judges packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+pub enum SignalAt {
+    /// When they arrive. De Schepper et al. (2016), as in PIE.
+    Arrival,
+    /// When they leave: senders hear of it sooner by the time that packets wait. RFC 9332; Linux `dualpi2`.
+    Departure,
+}
+
+impl fmt::Display for SignalAt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            SignalAt::Arrival => "arrival",
+            SignalAt::Departure => "departure",
+        })
+    }
+}
+
+impl Discipline for Pi2Config {
+    const NAME: &'static str = "pi2";
+    const FAMILY: &'static str = "control theory";
+    const DECIDES_AT: DecidesAt = DecidesAt::Dequeue;
+    const SUMMARY: &'static str =
+        "A proportional-integral controller of delay whose output is squared for Classic senders";
+    const PAGE: &'static str = include_str!("../pages/pi2.md");
+
+    fn resolve(&self, _link: &LinkContext) -> Result<Pi2Config, ParameterError> {
+        let longest = Duration::from_secs(3600);
+        check(self.target <= longest, "target", "at most 1 h", self.target)?;
+        let possible = Duration::from_micros(1) <= self.t_update && self.t_update <= longest;
+        check(possible, "t_update", "between 1 us and 1 h", self.t_update)?;
+        check_gain("alpha", self.alpha)?;
+        check_gain("beta", self.beta)?;
+        check_gain("k", self.k)?;
+        check(self.dq_threshold > Bytes::ZERO, "dq_threshold", "above 0 B", self.dq_threshold)?;
+        let weight = self.dq_weight;
+        check(weight > 0.0 && weight <= 1.0, "dq_weight", "above 0 and at most 1", weight)?;
+        check_limit(self.limit)?;
+        Ok(self.clone())
+    }
+
+    fn visit<V: Visitor>(&self, link: &LinkContext, visitor: V) -> V::Output {
+        match (self.delay_from, self.signal_at) {
+            (DelayFrom::LinkRate, SignalAt::Arrival) => {
+                visitor.law(self.limit, |rng| ByLinkRate(Pi2::new(self, link, rng)))
+            }
+            _ => visitor.queue(|rng| Fifo::new(Pi2::new(self, link, rng), self.limit)),
+        }
+    }
+}
+
+/// The PI2 law.
+#[derive(Clone, Debug)]
+pub struct Pi2 {
+    alpha: f64,
+    beta: f64,
+    /// In seconds.
+    target: f64,
+    t_update: Duration,
+    /// k, when ECT(1) tells Scalable senders.
+    coupling: Option<f64>,
+    signal_at: SignalAt,
+    min_backlog: Bytes,
+    delay: Delay,
+    rng: Stream,
+    /// p'
+    p: f64,
+    /// The delay at the last update, in seconds.
+    qdelay_old: f64,
+    next_update: Time,
+}
+
+impl Pi2 {
+    /// A controller that has seen an empty queue so far. `config` has passed [`Pi2Config::resolve`].
+    pub fn new(config: &Pi2Config, link: &LinkContext, rng: Stream) -> Pi2 {
+        let rate = DepartureRate::new(config.dq_threshold, config.dq_weight);
+        Pi2 {
+            alpha: config.alpha,
+            beta: config.beta,
+            target: config.target.as_secs_f64(),
+            t_update: config.t_update,
+            coupling: config.coupled.then_some(config.k),
+            signal_at: config.signal_at,
+            min_backlog: config.min_backlog,
+            delay: Delay::new(config.delay_from, rate, link),
+            rng,
+            p: 0.0,
+            qdelay_old: 0.0,
+            next_update: Time::ZERO + config.t_update,
+        }
+    }
+
+    fn judge(&mut self, pkt: &Packet, queue: QueueState) -> Verdict {
+        if queue.bytes < self.min_backlog {
+            return Verdict::Pass;
+        }
+        // p_C = p'^2, p_L = k p'
+        let p = match self.coupling {
+            Some(k) if pkt.ecn == Ecn::Ect1 => k * self.p,
+            _ => self.p * self.p,
+        };
+        if strikes(p, 1.0, &mut self.rng) { Verdict::Mark } else { Verdict::Pass }
+    }
+}
+
+impl Aqm for Pi2 {
+    fn on_enqueue(&mut self, pkt: &Packet, queue: QueueState, _now: Time) -> Verdict {
+        match self.signal_at {
+            SignalAt::Arrival => self.judge(pkt, queue),
+            SignalAt::Departure => Verdict::Pass,
+        }
+    }
+
+    fn on_dequeue(&mut self, pkt: &Packet, enqueued_at: Time, queue: QueueState, now: Time) -> Verdict {
+        self.delay.on_dequeue(pkt, enqueued_at, queue, now);
+        match self.signal_at {
+            SignalAt::Arrival => Verdict::Pass,
+            SignalAt::Departure => self.judge(pkt, queue),
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        Some(self.next_update)
+    }
+
+    fn on_timeout(&mut self, queue: QueueState, now: Time) {
+        if now < self.next_update {
+            return;
+        }
+        self.next_update += self.t_update;
+        let qdelay = self.delay.of(queue);
+        // p' = p' + alpha (qdelay - target) + beta (qdelay - qdelay_old), kept in [0, 1]
+        let step = self.alpha * (qdelay - self.target) + self.beta * (qdelay - self.qdelay_old);
+        self.p = (self.p + step).clamp(0.0, 1.0);
+        self.qdelay_old = qdelay;
+    }
+
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        out("p'", self.p);
+        out("qdelay", self.qdelay_old);
+    }
+}
