@@ -8,6 +8,7 @@
 
 use aqmlab_units::{Bytes, Duration, Stream};
 
+use crate::delay_pi::DelayPi;
 use crate::dual_scheduler::Lane;
 use crate::law::strikes;
 use crate::{Controlled, Decide, DualPi2Config, Native, Overload, Verdict};
@@ -29,41 +30,36 @@ pub(crate) struct Leaving {
 pub(crate) struct Coupled {
     config: DualPi2Config,
     rng: Stream,
-    /// p', the base probability.
-    p: f64,
-    prevq: Duration,
+    pi: DelayPi,
     /// The sums of likelihoods that [`Decide::Recur`] keeps, for L4S and for Classic packets.
     counts: [f64; 2],
 }
 
 impl Coupled {
     pub(crate) fn new(config: &DualPi2Config, rng: Stream) -> Coupled {
-        Coupled { config: config.clone(), rng, p: 0.0, prevq: Duration::ZERO, counts: [0.0; 2] }
+        // Where nothing is dropped in overload, p' stops at 1/k, with all L4S packets marked.
+        let most = if config.overload == Overload::Overflow { 1.0 / config.k } else { 1.0 };
+        let pi = DelayPi::new(config.target, (config.alpha, config.beta), most);
+        Coupled { config: config.clone(), rng, pi, counts: [0.0; 2] }
     }
 
     /// An update of p', when the first packets of the two queues have waited so long.
     pub(crate) fn update(&mut self, l4s: Duration, classic: Duration) {
-        let DualPi2Config { target, alpha, beta, k, .. } = self.config;
         let curq = match self.config.controlled {
             Controlled::Longer => classic.max(l4s),
             Controlled::Classic => classic,
         };
-        let (q, q_old, q_ref) = (curq.as_secs_f64(), self.prevq.as_secs_f64(), target.as_secs_f64());
-        // p' = p' + alpha (curq - target) + beta (curq - prevq), kept in [0, 1], or in [0, 1/k] where nothing is dropped
-        let p = self.p + alpha * (q - q_ref) + beta * (q - q_old);
-        let most = if self.config.overload == Overload::Overflow { 1.0 / k } else { 1.0 };
-        self.p = p.clamp(0.0, most);
-        self.prevq = curq;
+        self.pi.update(curq.as_secs_f64());
     }
 
     /// `p_C` = p'^2, for Classic packets.
     fn p_c(&self) -> f64 {
-        self.p * self.p
+        self.pi.p() * self.pi.p()
     }
 
     /// `p_CL` = k p', for L4S packets on account of the Classic ones.
     fn p_cl(&self) -> f64 {
-        (self.config.k * self.p).min(1.0)
+        (self.config.k * self.pi.p()).min(1.0)
     }
 
     /// p'_L, for L4S packets on their own account.
@@ -112,7 +108,7 @@ impl Coupled {
     }
 
     pub(crate) fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
-        out("p", self.p);
+        out("p'", self.pi.p());
         out("p_c", self.p_c());
         out("p_cl", self.p_cl());
     }

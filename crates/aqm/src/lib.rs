@@ -38,6 +38,7 @@ mod counters;
 mod coupled;
 mod curve;
 mod delay;
+mod delay_pi;
 mod discipline;
 mod droptail;
 mod dual_options;

@@ -113,7 +113,7 @@ fn fixed(config: &DualPi2Config, p: f64) -> DualPi2<u32> {
     let packet = Packet { size: Bytes::new(1500), ecn: Ecn::NotEct, flow: 0 };
     queue.enqueue(packet, 0, Time::from_nanos(update.as_nanos() - age.as_nanos()), &mut drop);
     queue.on_timeout(update);
-    assert!((probed(&queue, "p") - p).abs() < 1e-9);
+    assert!((probed(&queue, "p'") - p).abs() < 1e-9);
     while queue.dequeue(update, &mut drop).is_some() {}
     queue
 }
@@ -197,7 +197,7 @@ fn probabilities_stop_where_all_l4s_packets_are_marked_if_overload_overflows() {
     };
     let mut queue = DualPi2::new(&config, Stream::named(1, "queue"));
     let got = closed_loop_of(&mut queue, &[Sender::Blind(Ecn::Ect1, 2000)], (0.0, 10.0));
-    assert_eq!((probed(&queue, "p"), probed(&queue, "p_cl")), (0.5, 1.0));
+    assert_eq!((probed(&queue, "p'"), probed(&queue, "p_cl")), (0.5, 1.0));
     assert_eq!(queue.counters().dropped_at_dequeue, 0);
     assert!(queue.counters().dropped_by_limit > 10_000 && got[0] > 30.0, "the buffer is full: {got:?}");
 }
@@ -259,7 +259,7 @@ fn l4s_traffic_alone_is_controlled_only_if_the_longer_delay_counts() {
         let config = DualPi2Config { controlled, ..DualPi2Config::default() };
         let mut queue = DualPi2::new(&config, Stream::named(1, "queue"));
         closed_loop_of(&mut queue, &[Sender::Blind(Ecn::Ect1, 1300)], (0.0, 10.0));
-        probed(&queue, "p")
+        probed(&queue, "p'")
     };
     assert!(p(Controlled::Longer) > 0.4);
     assert_eq!(p(Controlled::Classic), 0.0);

@@ -191,7 +191,7 @@ fn walk(config: &QueueConfig) {
             sent += u64::from(queue.dequeue(now, &mut |_| lost += 1).is_some());
         }
         queue.probe(&mut |name, value| {
-            let top = if ["p", "p_c", "p_cl"].contains(&name) { 1.0 } else { f64::MAX };
+            let top = if ["p'", "p_c", "p_cl"].contains(&name) { 1.0 } else { f64::MAX };
             assert!((0.0..=top).contains(&value), "{name} = {value}");
         });
     }
