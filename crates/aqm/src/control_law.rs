@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_and_what_follows_it_are_within_a_fivehundredth_of_the_square_root() {
+    fn the_table_and_what_follows_it_are_within_two_thousandths_of_the_square_root() {
         for (gap, count) in gaps(Sqrt::Table32, 1000).into_iter().zip(1..) {
             let exact = 100.0 / f64::from(count).sqrt();
             assert!((gap / exact - 1.0).abs() < 2e-3, "{gap} at {count}, not {exact}");

@@ -27,15 +27,15 @@ parameters! {
     /// PIE's parameters.
     pub struct PieConfig {
         /// The delay to hold.
-        qdelay_ref: Duration = Duration::from_millis(15), unit "time", source "RFC 8033, section 4.2; Linux, ns-3";
+        qdelay_ref: Duration = Duration::from_millis(15), unit "time", source "RFC 8033, appendix A; Linux, ns-3";
         /// The time between two updates of the probability.
-        t_update: Duration = Duration::from_millis(15), unit "time", source "RFC 8033, section 4.2; Linux, ns-3";
+        t_update: Duration = Duration::from_millis(15), unit "time", source "RFC 8033, appendix A; Linux, ns-3";
         /// Gain on the distance from `qdelay_ref`.
-        alpha: f64 = 0.125, unit "Hz", source "RFC 8033, section 4.2; Linux, ns-3";
+        alpha: f64 = 0.125, unit "Hz", source "RFC 8033, appendix A; Linux, ns-3";
         /// Gain on the change since the last update.
-        beta: f64 = 1.25, unit "Hz", source "RFC 8033, section 4.2; Linux, ns-3";
+        beta: f64 = 1.25, unit "Hz", source "RFC 8033, appendix A; Linux, ns-3";
         /// How long after quiet times nothing is signalled.
-        max_burst: Duration = Duration::from_millis(150), unit "time", source "RFC 8033, section 4.4; Linux; or ns-3: 15 ms";
+        max_burst: Duration = Duration::from_millis(150), unit "time", source "RFC 8033, appendix A; Linux; or ns-3: 15 ms";
         /// The probability from which on ECN-capable packets are dropped too.
         mark_ecnth: Prob = Prob::clamped(0.1), unit "1", source "RFC 8033, section 5.1";
         /// What the delay is measured by: `timestamp`, `rate_estimate` or `link_rate`.

@@ -23,19 +23,21 @@ pub(crate) struct Cobalt {
 
 impl Cobalt {
     pub(crate) fn new(config: &CobaltConfig, limit: usize, rng: Stream) -> Cobalt {
-        Cobalt {
+        let mut cobalt = Cobalt {
             queue: Plain::default(),
             config: config.clone(),
             limit,
             rng,
             count: 0,
-            gap: config.interval.as_nanos().cast_signed(),
-            rec_inv_sqrt: (1 << 32) - 1,
+            gap: 0,
+            rec_inv_sqrt: 0,
             drop_next: 0,
             blue_timer: 0,
             p_drop: 0.0,
             dropping: false,
-        }
+        };
+        cobalt.invsqrt();
+        cobalt
     }
 
     fn invsqrt(&mut self) {
