@@ -23,7 +23,8 @@ use crate::{
 };
 
 parameters! {
-    /// DualPI2's parameters. The gains suit round trips up to 100 ms; the step suits links from 24 Mbit/s on.
+    /// DualPI2's parameters. The gains suit round trips up to 100 ms; the step suits links that send several full packets
+    /// in a millisecond.
     pub struct DualPi2Config {
         /// The delay at which the Classic queue is held.
         target: Duration = Duration::from_millis(15), unit "time", source "RFC 9332, appendix A.1; Linux";

@@ -9,11 +9,10 @@
 //!
 //! As in Linux a law hears that its queue is empty when the queue is empty at its turn, not as its last packet leaves.
 
-use std::collections::VecDeque;
-
 use aqmlab_units::{Bytes, Stream, Time};
 
 use crate::flow_hash::FlowHash;
+use crate::flow_store::{FlowStore, added};
 use crate::gate::judge;
 use crate::overflow::{End, Eviction};
 use crate::round::Round;
@@ -34,21 +33,12 @@ pub(crate) struct Plan {
     pub(crate) backlog: Backlog,
 }
 
-/// A queue with its law.
-#[derive(Clone, Debug)]
-struct Flow<A, P> {
-    law: A,
-    waiting: VecDeque<Departure<P>>,
-}
-
 /// A queue for each flow, each under a law `A`.
 #[derive(Clone, Debug)]
-pub struct FlowQueue<A, P> {
+pub(crate) struct FlowQueue<A, P> {
     plan: Plan,
-    flows: Vec<Flow<A, P>>,
-    /// What waits in each queue: apart from the queues, because the search for the longest looks at all of them.
-    lengths: Vec<QueueState>,
-    total: QueueState,
+    laws: Vec<A>,
+    waiting: FlowStore<P>,
     counters: Counters,
     /// No law wants its timeout before.
     next_timeout: Option<Time>,
@@ -63,47 +53,46 @@ impl<A: Aqm, P> FlowQueue<A, P> {
         law: impl Fn(Stream) -> A,
     ) -> FlowQueue<A, P> {
         let key = rng.next_u64();
-        let flow = |number| Flow { law: law(Stream::numbered(key, number)), waiting: VecDeque::new() };
-        let flows: Vec<_> = (0..queues as u64).map(flow).collect();
-        let next_timeout = flows.iter().filter_map(|flow| flow.law.poll_timeout()).min();
-        let lengths = vec![QueueState::default(); queues];
-        let (total, counters) = (QueueState::default(), Counters::default());
-        FlowQueue { plan, flows, lengths, total, counters, next_timeout }
+        let laws: Vec<A> = (0..queues as u64).map(|number| law(Stream::numbered(key, number))).collect();
+        let next_timeout = laws.iter().filter_map(Aqm::poll_timeout).min();
+        FlowQueue { plan, laws, waiting: FlowStore::new(queues), counters: Counters::default(), next_timeout }
     }
 
     /// From now on flows are hashed otherwise. With `rehash` what waits moves along, and each queue begins anew;
     /// otherwise it leaves from where it is, and packets of one flow may overtake each other.
     pub(crate) fn perturb(&mut self, perturbation: u64, rehash: bool) {
         self.plan.hash.perturb(perturbation);
-        if !rehash {
-            return;
+        if rehash {
+            self.plan.round.clear();
+            for packet in self.waiting.take() {
+                let queue = self.queue_of(&packet.packet);
+                self.push(queue, packet);
+            }
         }
-        let waiting: Vec<_> = self.flows.iter_mut().flat_map(|flow| flow.waiting.drain(..)).collect();
-        self.plan.round.clear();
-        self.lengths.fill(QueueState::default());
-        self.total = QueueState::default();
-        for packet in waiting {
-            let queue = self.plan.hash.queue_of(packet.packet.flow, |queue| self.plan.round.is_idle(queue));
-            self.push(queue, packet);
-        }
+    }
+
+    #[inline]
+    fn queue_of(&mut self, packet: &Packet) -> usize {
+        let Plan { hash, round, .. } = &mut self.plan;
+        hash.queue_of(packet.flow, |queue| round.is_idle(queue))
     }
 
     /// The backlog that the law of `queue` is shown.
     #[inline]
     fn seen(&self, queue: usize) -> QueueState {
         match self.plan.backlog {
-            Backlog::Flow => self.lengths[queue],
-            Backlog::All => self.total,
+            Backlog::Flow => self.waiting.length(queue),
+            Backlog::All => self.waiting.total(),
         }
     }
 
     /// Can a packet of `size` join `queue`, if others must be pushed out?
     fn has_room(&self, queue: usize, size: Bytes) -> bool {
         let end = self.plan.eviction.map_or(End::Tail, Eviction::end);
-        if end == End::Tail && self.lengths[queue].packets >= self.plan.depth {
+        if end == End::Tail && self.waiting.length(queue).packets >= self.plan.depth {
             return false;
         }
-        if self.plan.limit.admits(size, self.total) {
+        if self.plan.limit.admits(size, self.waiting.total()) {
             return true;
         }
         // What is longer than the limit would push out everything and itself.
@@ -112,28 +101,22 @@ impl<A: Aqm, P> FlowQueue<A, P> {
             && self.plan.eviction.is_some_and(|eviction| {
                 // At a tail the packet would push out itself if it makes its queue the longest.
                 end == End::Head || {
-                    let with = added(self.lengths[queue], size);
-                    eviction.measure(with) < eviction.measure(self.lengths[self.longest(eviction)])
+                    let longest = self.waiting.length(self.waiting.longest(eviction));
+                    eviction.measure(added(self.waiting.length(queue), size)) < eviction.measure(longest)
                 }
             })
-    }
-
-    /// The first of the queues that hold most.
-    fn longest(&self, eviction: Eviction) -> usize {
-        let measures = self.lengths.iter().map(|&length| eviction.measure(length)).enumerate();
-        measures.fold((0, 0), |most, next| if next.1 > most.1 { next } else { most }).0
     }
 
     /// Push out packets until the limit is kept.
     fn make_room(&mut self, now: Time, lost: &mut dyn FnMut(P)) {
         let Some(eviction) = self.plan.eviction else { return };
-        while !self.plan.limit.holds(self.total) {
-            let queue = self.longest(eviction);
-            let before = self.lengths[queue];
+        while !self.plan.limit.holds(self.waiting.total()) {
+            let queue = self.waiting.longest(eviction);
+            let before = self.waiting.length(queue);
             let (packets, bytes) = eviction.share(before);
             loop {
                 self.evict(queue, eviction.end(), now, lost);
-                let left = self.lengths[queue];
+                let left = self.waiting.length(queue);
                 if before.packets - left.packets >= packets || before.bytes - left.bytes >= bytes {
                     break;
                 }
@@ -143,56 +126,37 @@ impl<A: Aqm, P> FlowQueue<A, P> {
 
     /// Push out one packet of `queue`.
     fn evict(&mut self, queue: usize, end: End, now: Time, lost: &mut dyn FnMut(P)) {
-        let victim = self.pop(queue, end).expect("the longest queue is not empty");
+        let victim = self.waiting.pop(queue, end).expect("the longest queue is not empty");
         self.counters.evicted += 1;
         let seen = self.seen(queue);
-        self.flows[queue].law.on_overflow(&victim.packet, seen, now);
-        if self.lengths[queue].packets == 0 {
+        self.laws[queue].on_overflow(&victim.packet, seen, now);
+        if self.waiting.length(queue).packets == 0 {
             self.plan.round.emptied(queue);
         }
         self.watch(queue);
         lost(victim.payload);
     }
 
-    fn push(&mut self, queue: usize, packet: Departure<P>) {
-        let size = packet.packet.size;
-        self.lengths[queue] = added(self.lengths[queue], size);
-        self.total = added(self.total, size);
-        self.flows[queue].waiting.push_back(packet);
-        self.plan.round.arrived(queue);
-    }
-
     #[inline]
-    fn pop(&mut self, queue: usize, end: End) -> Option<Departure<P>> {
-        let waiting = &mut self.flows[queue].waiting;
-        let popped = if end == End::Head { waiting.pop_front()? } else { waiting.pop_back()? };
-        self.lengths[queue] = less(self.lengths[queue], popped.packet.size);
-        self.total = less(self.total, popped.packet.size);
-        Some(popped)
+    fn push(&mut self, queue: usize, packet: Departure<P>) {
+        self.waiting.push(queue, packet);
+        self.plan.round.arrived(queue);
     }
 
     /// Remember when the law of `queue` wants its timeout.
     #[inline]
     fn watch(&mut self, queue: usize) {
-        if let Some(due) = self.flows[queue].law.poll_timeout() {
+        if let Some(due) = self.laws[queue].poll_timeout() {
             self.next_timeout = Some(self.next_timeout.map_or(due, |next| next.min(due)));
         }
     }
 }
 
-fn added(queue: QueueState, size: Bytes) -> QueueState {
-    QueueState { packets: queue.packets + 1, bytes: queue.bytes + size }
-}
-
-fn less(queue: QueueState, size: Bytes) -> QueueState {
-    QueueState { packets: queue.packets - 1, bytes: queue.bytes - size }
-}
-
 impl<A: Aqm, P> Qdisc<P> for FlowQueue<A, P> {
     fn enqueue(&mut self, mut packet: Packet, payload: P, now: Time, lost: &mut dyn FnMut(P)) -> Admission {
-        let queue = self.plan.hash.queue_of(packet.flow, |queue| self.plan.round.is_idle(queue));
+        let queue = self.queue_of(&packet);
         let (seen, has_room) = (self.seen(queue), self.has_room(queue, packet.size));
-        let admission = judge(&mut self.flows[queue].law, &packet, seen, now, || has_room);
+        let admission = judge(&mut self.laws[queue], &packet, seen, now, || has_room);
         self.watch(queue);
         self.counters.count(admission, packet.size);
         if !admission.is_queued() {
@@ -203,7 +167,7 @@ impl<A: Aqm, P> Qdisc<P> for FlowQueue<A, P> {
             packet.ecn = Ecn::Ce;
         }
         self.push(queue, Departure { packet, payload, enqueued_at: now });
-        if self.lengths[queue].packets > self.plan.depth {
+        if self.waiting.length(queue).packets > self.plan.depth {
             self.evict(queue, End::Head, now, lost);
         }
         self.make_room(now, lost);
@@ -212,29 +176,26 @@ impl<A: Aqm, P> Qdisc<P> for FlowQueue<A, P> {
 
     fn dequeue(&mut self, now: Time, lost: &mut dyn FnMut(P)) -> Option<Departure<P>> {
         loop {
-            let flows = &self.flows;
-            let head =
-                |queue: usize| flows[queue].waiting.front().map_or(Bytes::ZERO, |head| head.packet.size);
-            let queue = self.plan.round.turn(head)?;
-            while let Some(mut head) = self.pop(queue, End::Head) {
+            let queue = self.plan.round.turn(|queue| self.waiting.head(queue))?;
+            while let Some(mut head) = self.waiting.pop(queue, End::Head) {
                 let seen = self.seen(queue);
-                let law = &mut self.flows[queue].law;
-                let verdict = law.on_dequeue(&head.packet, head.enqueued_at, seen, now);
+                let verdict = self.laws[queue].on_dequeue(&head.packet, head.enqueued_at, seen, now);
                 self.watch(queue);
                 if self.counters.release(verdict, &mut head.packet) {
-                    self.plan.round.sent(queue, head.packet.size, self.lengths[queue].packets == 0);
+                    let is_empty = self.waiting.length(queue).packets == 0;
+                    self.plan.round.sent(queue, head.packet.size, is_empty);
                     return Some(head);
                 }
                 lost(head.payload);
             }
-            self.flows[queue].law.on_empty(now);
+            self.laws[queue].on_empty(now);
             self.watch(queue);
             self.plan.round.is_empty_at_its_turn(queue);
         }
     }
 
     fn state(&self) -> QueueState {
-        self.total
+        self.waiting.total()
     }
 
     fn counters(&self) -> Counters {
@@ -246,11 +207,11 @@ impl<A: Aqm, P> Qdisc<P> for FlowQueue<A, P> {
     }
 
     fn on_timeout(&mut self, now: Time) {
-        for queue in 0..self.flows.len() {
+        for queue in 0..self.laws.len() {
             let seen = self.seen(queue);
-            self.flows[queue].law.on_timeout(seen, now);
+            self.laws[queue].on_timeout(seen, now);
         }
-        self.next_timeout = self.flows.iter().filter_map(|flow| flow.law.poll_timeout()).min();
+        self.next_timeout = self.laws.iter().filter_map(Aqm::poll_timeout).min();
     }
 
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {

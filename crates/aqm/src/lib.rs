@@ -8,6 +8,8 @@
 //! [`Cobalt`], [`Pie`] and [`Pi2`], each with a configuration whose fields tell their
 //! meaning, unit, default and source; [`catalogue`] lists them, and [`QueueConfig`] chooses one. None has a switch for
 //! ECN: a law *signals*, and what a signal does to a packet depends on whether its sender made it ECN-capable.
+//! Disciplines of several queues are [`Sfq`], FQ-CoDel ([`FqCodelConfig`]), FQ-PIE ([`FqPieConfig`]), FQ-COBALT
+//! ([`FqCobaltConfig`]) and [`DualPi2`].
 //!
 //! ```
 //! use aqmlab_aqm::{Discipline, Ecn, Fifo, LinkContext, Packet, Pi, PiConfig, Qdisc};
@@ -48,6 +50,7 @@ mod fifo;
 mod flow_hash;
 mod flow_options;
 mod flow_queue;
+mod flow_store;
 mod fq_cobalt;
 mod fq_codel;
 mod fq_pie;
@@ -85,7 +88,6 @@ pub use dual_scheduler::Share;
 pub use dualpi2::{DualPi2, DualPi2Config};
 pub use fifo::Fifo;
 pub use flow_options::{Backlog, NoRoom, ThroughOld};
-pub use flow_queue::FlowQueue;
 pub use fq_cobalt::FqCobaltConfig;
 pub use fq_codel::FqCodelConfig;
 pub use fq_pie::FqPieConfig;

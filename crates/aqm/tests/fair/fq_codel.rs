@@ -33,7 +33,7 @@ impl Codel {
 
     #[expect(clippy::cast_possible_truncation, reason = "shorter than the interval")]
     fn control_law(&self, t: i64) -> i64 {
-        t + (self.interval() as f64 / (self.count as f64).sqrt()).round() as i64
+        t + (self.config.interval.as_secs_f64() / (self.count as f64).sqrt() * 1e9).round() as i64
     }
 
     fn dodequeue(&mut self, queue: &mut VecDeque<Owned>, others: i64, now: i64) -> (Option<Owned>, bool) {
