@@ -7,9 +7,9 @@ use aqmlab_units::Stream;
 use crate::discipline::Boxed;
 use crate::{
     AredConfig, AvqConfig, BlueConfig, ChokeConfig, CobaltConfig, CodelConfig, DecidesAt, Discipline,
-    DroptailConfig, FredConfig, LdcConfig, Limit, LinkContext, MimdRedConfig, Parameter, ParameterError,
-    Pi2Config, PiConfig, PieConfig, Qdisc, RedConfig, RedStarConfig, RemConfig, Settings, SfbConfig,
-    SredConfig, ThresholdConfig, Visitor,
+    DroptailConfig, DualPi2Config, FqCobaltConfig, FqCodelConfig, FqPieConfig, FredConfig, LdcConfig, Limit,
+    LinkContext, MimdRedConfig, Parameter, ParameterError, Pi2Config, PiConfig, PieConfig, Qdisc, RedConfig,
+    RedStarConfig, RemConfig, Settings, SfbConfig, SfqConfig, SredConfig, ThresholdConfig, Visitor,
 };
 
 /// One discipline as the catalogue shows it.
@@ -93,30 +93,30 @@ disciplines! {
     Red(RedConfig),
     /// Adaptive RED.
     Ared(AredConfig),
-    /// The proportional-integral controller.
-    Pi(PiConfig),
-    /// Random exponential marking.
-    Rem(RemConfig),
     /// RED that marks beyond its upper threshold.
     RedStar(RedStarConfig),
     /// RED with a multiplicative adaptation of its probability.
     MimdRed(MimdRedConfig),
-    /// BLUE.
-    Blue(BlueConfig),
-    /// The adaptive virtual queue.
-    Avq(AvqConfig),
-    /// Load/delay control.
-    Ldc(LdcConfig),
-    /// The threshold of ECN+.
-    Threshold(ThresholdConfig),
     /// Stabilized RED.
     Sred(SredConfig),
     /// Flow random early drop.
     Fred(FredConfig),
     /// CHOKe.
     Choke(ChokeConfig),
+    /// The proportional-integral controller.
+    Pi(PiConfig),
+    /// Random exponential marking.
+    Rem(RemConfig),
+    /// BLUE.
+    Blue(BlueConfig),
     /// Stochastic fair BLUE.
     Sfb(SfbConfig),
+    /// The adaptive virtual queue.
+    Avq(AvqConfig),
+    /// Load/delay control.
+    Ldc(LdcConfig),
+    /// The threshold of ECN+.
+    Threshold(ThresholdConfig),
     /// Controlled delay.
     Codel(CodelConfig),
     /// The CoDel-BLUE alternate.
@@ -125,6 +125,16 @@ disciplines! {
     Pie(PieConfig),
     /// The controller whose output is squared.
     Pi2(Pi2Config),
+    /// Stochastic fairness queueing.
+    Sfq(SfqConfig),
+    /// Flow-queue CoDel.
+    FqCodel(FqCodelConfig),
+    /// Flow-queue COBALT.
+    FqCobalt(FqCobaltConfig),
+    /// Flow-queue PIE.
+    FqPie(FqPieConfig),
+    /// The coupled dual queue with a PI2 controller.
+    Dualpi2(DualPi2Config),
 }
 
 impl QueueConfig {

@@ -102,6 +102,11 @@ impl Codel {
         }
     }
 
+    /// A packet was pushed out, which counts as a signal.
+    pub(crate) fn count_evicted(&mut self) {
+        self.count = self.count.saturating_add(1);
+    }
+
     /// Has every packet waited too long for an interval?
     fn ok_to_drop(&mut self, sojourn_time: Duration, queue: QueueState, now: Time) -> bool {
         if sojourn_time < self.target || queue.bytes <= self.mtu {
@@ -171,6 +176,13 @@ impl Aqm for Codel {
             self.after_drop = true;
         }
         Verdict::Mark
+    }
+
+    fn on_empty(&mut self, _now: Time) {
+        // A call that finds no packet: of consequence only where the backlog is not this queue's alone.
+        self.first_above_time = None;
+        self.dropping = false;
+        self.after_drop = false;
     }
 
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {

@@ -2,6 +2,8 @@
 
 use aqmlab_units::Bytes;
 
+use crate::{Ecn, Packet, Verdict};
+
 /// What a queue did with an arriving packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
@@ -65,6 +67,23 @@ impl Counters {
             Admission::DroppedEarly => self.dropped_early += 1,
             Admission::DroppedForced => self.dropped_forced += 1,
             Admission::DroppedByLimit => self.dropped_by_limit += 1,
+        }
+    }
+
+    /// Act on the verdict about a packet that is to leave, and count it: set CE where it is marked. Does it leave?
+    #[inline]
+    pub(crate) fn release(&mut self, verdict: Verdict, packet: &mut Packet) -> bool {
+        match verdict {
+            Verdict::Pass => true,
+            Verdict::Mark if packet.ecn.is_capable() => {
+                packet.ecn = Ecn::Ce;
+                self.marked += 1;
+                true
+            }
+            Verdict::Mark | Verdict::Drop => {
+                self.dropped_at_dequeue += 1;
+                false
+            }
         }
     }
 

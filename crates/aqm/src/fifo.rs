@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use aqmlab_units::Time;
 
-use crate::{Admission, Aqm, Counters, Departure, Ecn, Gate, Limit, Packet, Qdisc, QueueState, Verdict};
+use crate::{Admission, Aqm, Counters, Departure, Ecn, Gate, Limit, Packet, Qdisc, QueueState};
 
 /// First in, first out, behind a [`Gate`].
 #[derive(Clone, Debug)]
@@ -84,18 +84,10 @@ impl<A: Aqm, P> Qdisc<P> for Fifo<A, P> {
             if self.state.packets == 0 {
                 self.gate.law.on_empty(now);
             }
-            match verdict {
-                Verdict::Pass => return Some(head),
-                Verdict::Mark if head.packet.ecn.is_capable() => {
-                    head.packet.ecn = Ecn::Ce;
-                    self.gate.counters.marked += 1;
-                    return Some(head);
-                }
-                Verdict::Mark | Verdict::Drop => {
-                    self.gate.counters.dropped_at_dequeue += 1;
-                    lost(head.payload);
-                }
+            if self.gate.counters.release(verdict, &mut head.packet) {
+                return Some(head);
             }
+            lost(head.payload);
         }
         None
     }

@@ -28,17 +28,30 @@ impl<A: Aqm> Gate<A> {
     /// [`Admission::Marked`].
     #[inline]
     pub fn admit(&mut self, pkt: &Packet, queue: QueueState, now: Time) -> Admission {
-        let admission = match self.law.on_enqueue(pkt, queue, now) {
-            Verdict::Drop => Admission::DroppedForced,
-            Verdict::Mark if !pkt.ecn.is_capable() => Admission::DroppedEarly,
-            _ if !self.limit.admits(pkt.size, queue) => {
-                self.law.on_overflow(pkt, queue, now);
-                Admission::DroppedByLimit
-            }
-            Verdict::Mark => Admission::Marked,
-            Verdict::Pass => Admission::Queued,
-        };
+        let limit = self.limit;
+        let admission = judge(&mut self.law, pkt, queue, now, || limit.admits(pkt.size, queue));
         self.counters.count(admission, pkt.size);
         admission
+    }
+}
+
+/// What becomes of an arriving packet under `law`, when `has_room` tells whether the queue could take it.
+#[inline]
+pub(crate) fn judge<A: Aqm>(
+    law: &mut A,
+    pkt: &Packet,
+    queue: QueueState,
+    now: Time,
+    has_room: impl FnOnce() -> bool,
+) -> Admission {
+    match law.on_enqueue(pkt, queue, now) {
+        Verdict::Drop => Admission::DroppedForced,
+        Verdict::Mark if !pkt.ecn.is_capable() => Admission::DroppedEarly,
+        _ if !has_room() => {
+            law.on_overflow(pkt, queue, now);
+            Admission::DroppedByLimit
+        }
+        Verdict::Mark => Admission::Marked,
+        Verdict::Pass => Admission::Queued,
     }
 }

@@ -40,7 +40,8 @@ pub trait Aqm {
         Verdict::Pass
     }
 
-    /// The queue had no room for the packet that [`Aqm::on_enqueue`] has just let through.
+    /// The queue had no room for a packet that [`Aqm::on_enqueue`] let through: the one that has just arrived, or one
+    /// that waited and is pushed out by another's arrival.
     fn on_overflow(&mut self, _pkt: &Packet, _queue: QueueState, _now: Time) {}
 
     /// The last waiting packet left at `now`.

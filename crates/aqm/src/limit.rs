@@ -26,6 +26,14 @@ impl Limit {
         }
     }
 
+    /// May so much wait?
+    pub(crate) fn holds(self, queue: QueueState) -> bool {
+        match self {
+            Limit::Packets(most) => queue.packets <= most,
+            Limit::Bytes(most) => queue.bytes <= most,
+        }
+    }
+
     /// Does it let nothing in, ever?
     pub(crate) fn is_zero(self) -> bool {
         matches!(self, Limit::Packets(0) | Limit::Bytes(Bytes::ZERO))

@@ -145,7 +145,18 @@ shown_by_display!(
     crate::DelayFrom,
     crate::LightLoad,
     crate::Decay,
-    crate::SignalAt
+    crate::SignalAt,
+    crate::Turns,
+    crate::End,
+    crate::Half,
+    crate::Backlog,
+    crate::NoRoom,
+    crate::ThroughOld,
+    crate::Native,
+    crate::Decide,
+    crate::Controlled,
+    crate::Overload,
+    crate::Share
 );
 
 /// `field` must be what `holds` says.
@@ -178,4 +189,15 @@ pub(crate) fn check_queue(mean_packet: Bytes, limit: Limit) -> Result<(), Parame
 /// A limit that lets something in.
 pub(crate) fn check_limit(limit: Limit) -> Result<(), ParameterError> {
     check(!limit.is_zero(), "limit", "at least 1 packet or 1 B", limit)
+}
+
+/// A number of queues to hash flows onto.
+pub(crate) fn check_flows(flows: u32) -> Result<(), ParameterError> {
+    check((1..=65_536).contains(&flows), "flows", "between 1 and 65536", flows)
+}
+
+/// The credit of a queue for one round: with less, rounds without a packet would cost too much.
+pub(crate) fn check_quantum(quantum: Bytes) -> Result<(), ParameterError> {
+    let possible = (64..=1_000_000).contains(&quantum.get());
+    check(possible, "quantum", "between 64 B and 1000000 B", quantum)
 }

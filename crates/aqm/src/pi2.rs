@@ -16,6 +16,7 @@ use std::fmt;
 use aqmlab_units::{Bytes, Duration, Stream, Time};
 
 use crate::delay::{ByLinkRate, Delay, DepartureRate};
+use crate::delay_pi::DelayPi;
 use crate::law::strikes;
 use crate::parameter::{check, check_gain, check_limit, parameters};
 use crate::{
@@ -109,10 +110,7 @@ impl Discipline for Pi2Config {
 /// The PI2 law.
 #[derive(Clone, Debug)]
 pub struct Pi2 {
-    alpha: f64,
-    beta: f64,
-    /// In seconds.
-    target: f64,
+    pi: DelayPi,
     t_update: Duration,
     /// k, when ECT(1) tells Scalable senders.
     coupling: Option<f64>,
@@ -120,10 +118,6 @@ pub struct Pi2 {
     min_backlog: Bytes,
     delay: Delay,
     rng: Stream,
-    /// p'
-    p: f64,
-    /// The delay at the last update, in seconds.
-    qdelay_old: f64,
     next_update: Time,
 }
 
@@ -132,17 +126,13 @@ impl Pi2 {
     pub fn new(config: &Pi2Config, link: &LinkContext, rng: Stream) -> Pi2 {
         let rate = DepartureRate::new(config.dq_threshold, config.dq_weight);
         Pi2 {
-            alpha: config.alpha,
-            beta: config.beta,
-            target: config.target.as_secs_f64(),
+            pi: DelayPi::new(config.target, (config.alpha, config.beta), 1.0),
             t_update: config.t_update,
             coupling: config.coupled.then_some(config.k),
             signal_at: config.signal_at,
             min_backlog: config.min_backlog,
             delay: Delay::new(config.delay_from, rate, link),
             rng,
-            p: 0.0,
-            qdelay_old: 0.0,
             next_update: Time::ZERO + config.t_update,
         }
     }
@@ -153,8 +143,8 @@ impl Pi2 {
         }
         // p_C = p'^2, p_L = k p'
         let p = match self.coupling {
-            Some(k) if pkt.ecn == Ecn::Ect1 => k * self.p,
-            _ => self.p * self.p,
+            Some(k) if pkt.ecn == Ecn::Ect1 => k * self.pi.p(),
+            _ => self.pi.p() * self.pi.p(),
         };
         if strikes(p, 1.0, &mut self.rng) { Verdict::Mark } else { Verdict::Pass }
     }
@@ -185,15 +175,11 @@ impl Aqm for Pi2 {
             return;
         }
         self.next_update += self.t_update;
-        let qdelay = self.delay.of(queue);
-        // p' = p' + alpha (qdelay - target) + beta (qdelay - qdelay_old), kept in [0, 1]
-        let step = self.alpha * (qdelay - self.target) + self.beta * (qdelay - self.qdelay_old);
-        self.p = (self.p + step).clamp(0.0, 1.0);
-        self.qdelay_old = qdelay;
+        self.pi.update(self.delay.of(queue));
     }
 
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
-        out("p'", self.p);
-        out("qdelay", self.qdelay_old);
+        out("p'", self.pi.p());
+        out("qdelay", self.pi.qdelay());
     }
 }

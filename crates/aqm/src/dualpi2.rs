@@ -1,0 +1,202 @@
+//! DualPI2: two queues under one controller, for senders that keep queues short and for all others.
+//!
+//! Packets with ECT(1) or CE go to the L4S queue, all others to the Classic queue. Both share the link as if they were
+//! one, because their AQMs are coupled (`coupled.rs`); L4S packets go first, within limits (`dual_scheduler.rs`).
+//!
+//! Source: RFC 9332, section 2.5 and appendix A; De Schepper, Bondarenko, Tsang and Briscoe, "PI2: a linearized AQM for
+//! both classic and scalable TCP", CoNEXT 2016; defaults of Linux `sch_dualpi2.c`.
+//!
+//! Where descriptions differ there is an option: [`Native`], [`Share`], [`Decide`], [`Controlled`], [`Overload`],
+//! `min_backlog`, `min_left`. Differs from Linux in that one random number decides where Linux draws two and asks both to
+//! be below p', which has the same probability.
+
+use std::collections::VecDeque;
+
+use aqmlab_units::{Bytes, Duration, Stream, Time};
+
+use crate::coupled::{Coupled, Leaving};
+use crate::dual_scheduler::{DualScheduler, Lane};
+use crate::parameter::{check, check_gain, check_limit, parameters};
+use crate::{
+    Admission, Controlled, Counters, Decide, DecidesAt, Departure, Discipline, Ecn, Limit, LinkContext,
+    Native, Overload, Packet, ParameterError, Qdisc, QueueState, Share, Visitor,
+};
+
+parameters! {
+    /// DualPI2's parameters. The gains suit round trips up to 100 ms; the step suits links that send several full packets
+    /// in a millisecond.
+    pub struct DualPi2Config {
+        /// The delay at which the Classic queue is held.
+        target: Duration = Duration::from_millis(15), unit "time", source "RFC 9332, appendix A.1; Linux";
+        /// How often the controller looks at the delay.
+        t_update: Duration = Duration::from_millis(16), unit "time", source "Linux; RFC 9332 and ns-3 have 15 ms";
+        /// Gain on the distance from `target`, for each update.
+        alpha: f64 = 0.16, unit "Hz", source "Linux; RFC 9332 and ns-3 have 0.15 Hz";
+        /// Gain on the change since the last update.
+        beta: f64 = 3.2, unit "Hz", source "Linux; RFC 9332 and ns-3 have 3 Hz";
+        /// The coupling factor: how many times p' L4S packets are marked with.
+        k: f64 = 2.0, unit "1", source "RFC 9332, section 2.1";
+        /// Which delay is controlled: the `longer` one or that of the `classic` queue.
+        controlled: Controlled = Controlled::Longer, unit "name", source "RFC 9332, appendix A.2; Linux";
+        /// The AQM of the L4S queue alone: `step` or `ramp`.
+        native: Native = Native::Step, unit "name", source "Linux; RFC 9332 has ramp";
+        /// The delay above which `step` marks.
+        step: Duration = Duration::from_millis(1), unit "time", source "Linux";
+        /// The delay above which `ramp` begins to mark.
+        min_th: Duration = Duration::from_micros(800), unit "time", source "RFC 9332, appendix A.1";
+        /// How much more delay makes `ramp` mark each packet.
+        range: Duration = Duration::from_micros(400), unit "time", source "RFC 9332, appendix A.1";
+        /// The L4S queue's own AQM is quiet while fewer L4S packets than this stay behind.
+        min_left: u32 = 0, unit "packets", source "Linux; RFC 9332 has 2: more than Th_len = 1";
+        /// Base probability and coupling are quiet while less than this stays behind.
+        min_backlog: Bytes = Bytes::new(3028), unit "bytes", source "Linux: two full frames; RFC 9332 has 0 B";
+        /// How probabilities become decisions: `random` or `recur`.
+        decide: Decide = Decide::Random, unit "name", source "Linux; RFC 9332 has recur";
+        /// How the queues share the link: `wrr` or `ts_fifo`.
+        share: Share = Share::Wrr, unit "name", source "Linux; RFC 9332 allows both";
+        /// With `wrr`, the share of the Classic queue.
+        classic_weight: u32 = 10, unit "percent", source "Linux";
+        /// With `wrr`, the packet size that gives the L4S queue its start.
+        mtu: Bytes = Bytes::new(1514), unit "bytes", source "Linux";
+        /// With `ts_fifo`, the head start of L4S packets.
+        tshift: Duration = Duration::from_millis(50), unit "time", source "ns-3";
+        /// What happens when marking each L4S packet is not enough: `drop` or `overflow`.
+        overload: Overload = Overload::Drop, unit "name", source "RFC 9332, appendix A.2; Linux";
+        /// The most that may wait in both queues.
+        limit: Limit = Limit::Packets(10_000), unit "packets or bytes", source "Linux; RFC 9332 has 250 ms";
+    }
+}
+
+impl Discipline for DualPi2Config {
+    const NAME: &'static str = "dualpi2";
+    const FAMILY: &'static str = "L4S";
+    const DECIDES_AT: DecidesAt = DecidesAt::Dequeue;
+    const SUMMARY: &'static str =
+        "A queue for L4S and one for Classic traffic, coupled under one PI controller";
+    const PAGE: &'static str = include_str!("../pages/dualpi2.md");
+
+    fn resolve(&self, _link: &LinkContext) -> Result<DualPi2Config, ParameterError> {
+        let (least, hour) = (Duration::from_micros(100), Duration::from_secs(3600));
+        let t_update = self.t_update;
+        check(least <= t_update && t_update <= hour, "t_update", "between 100 us and 1 h", t_update)?;
+        let delays = [("target", self.target), ("step", self.step), ("min_th", self.min_th)];
+        for (field, delay) in delays.into_iter().chain([("range", self.range), ("tshift", self.tshift)]) {
+            check(delay <= hour, field, "at most 1 h", delay)?;
+        }
+        check_gain("alpha", self.alpha)?;
+        check_gain("beta", self.beta)?;
+        check((1.0..=100.0).contains(&self.k), "k", "between 1 and 100", self.k)?;
+        let weight = self.classic_weight;
+        check((1..=99).contains(&weight), "classic_weight", "between 1 and 99 percent", weight)?;
+        check(self.mtu <= Bytes::new(65_535), "mtu", "at most 65535 B", self.mtu)?;
+        check_limit(self.limit)?;
+        Ok(self.clone())
+    }
+
+    fn visit<V: Visitor>(&self, _link: &LinkContext, visitor: V) -> V::Output {
+        visitor.queue(|rng| DualPi2::new(self, rng))
+    }
+}
+
+/// The coupled dual queue.
+#[derive(Clone, Debug)]
+pub struct DualPi2<P> {
+    aqm: Coupled,
+    scheduler: DualScheduler,
+    limit: Limit,
+    l4s: VecDeque<Departure<P>>,
+    classic: VecDeque<Departure<P>>,
+    state: QueueState,
+    counters: Counters,
+    t_update: Duration,
+    next_update: Time,
+}
+
+impl<P> DualPi2<P> {
+    /// Empty queues. `config` has passed [`DualPi2Config::resolve`].
+    pub fn new(config: &DualPi2Config, rng: Stream) -> DualPi2<P> {
+        DualPi2 {
+            aqm: Coupled::new(config, rng),
+            scheduler: DualScheduler::new(config.share, config.tshift, config.classic_weight, config.mtu),
+            limit: config.limit,
+            l4s: VecDeque::new(),
+            classic: VecDeque::new(),
+            state: QueueState::default(),
+            counters: Counters::default(),
+            t_update: config.t_update,
+            next_update: Time::ZERO + config.t_update,
+        }
+    }
+}
+
+/// How long the first packet has waited.
+fn head_delay<P>(queue: &VecDeque<Departure<P>>, now: Time) -> Option<Duration> {
+    queue.front().map(|head| now.saturating_since(head.enqueued_at))
+}
+
+impl<P> Qdisc<P> for DualPi2<P> {
+    fn enqueue(&mut self, packet: Packet, payload: P, now: Time, lost: &mut dyn FnMut(P)) -> Admission {
+        if !self.limit.admits(packet.size, self.state) {
+            self.counters.count(Admission::DroppedByLimit, packet.size);
+            lost(payload);
+            return Admission::DroppedByLimit;
+        }
+        self.counters.count(Admission::Queued, packet.size);
+        self.state.packets += 1;
+        self.state.bytes += packet.size;
+        let is_l4s = matches!(packet.ecn, Ecn::Ect1 | Ecn::Ce);
+        let queue = if is_l4s { &mut self.l4s } else { &mut self.classic };
+        queue.push_back(Departure { packet, payload, enqueued_at: now });
+        Admission::Queued
+    }
+
+    fn dequeue(&mut self, now: Time, lost: &mut dyn FnMut(P)) -> Option<Departure<P>> {
+        loop {
+            let delays = (head_delay(&self.l4s, now), head_delay(&self.classic, now));
+            let lane = self.scheduler.next(delays.0, delays.1)?;
+            let queue = if lane == Lane::L4s { &mut self.l4s } else { &mut self.classic };
+            let mut head = queue.pop_front().expect("the scheduler chose a queue that has packets");
+            self.state.packets -= 1;
+            self.state.bytes = self.state.bytes - head.packet.size;
+            let verdict = self.aqm.judge(Leaving {
+                lane,
+                qdelay: now.saturating_since(head.enqueued_at),
+                l4s_left: self.l4s.len(),
+                bytes_left: self.state.bytes,
+            });
+            if self.counters.release(verdict, &mut head.packet) {
+                if let (Some(_), Some(_)) = delays {
+                    self.scheduler.sent(lane, head.packet.size);
+                }
+                return Some(head);
+            }
+            lost(head.payload);
+        }
+    }
+
+    fn state(&self) -> QueueState {
+        self.state
+    }
+
+    fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        Some(self.next_update)
+    }
+
+    fn on_timeout(&mut self, now: Time) {
+        if now >= self.next_update {
+            self.next_update += self.t_update;
+            let delay = |queue| head_delay(queue, now).unwrap_or_default();
+            self.aqm.update(delay(&self.l4s), delay(&self.classic));
+        }
+    }
+
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        self.aqm.probe(out);
+        out("l4s_packets", self.l4s.len() as f64);
+        out("classic_packets", self.classic.len() as f64);
+    }
+}

@@ -1,0 +1,222 @@
+//! Flow queueing: a queue for each flow, as far as a hash can tell flows apart, each under a law of its own, served in
+//! a fair round.
+//!
+//! What arrives is hashed to a queue ([`FlowHash`]), judged by that queue's law and queued; whose turn it is follows
+//! from the [`Round`]; what leaves is judged once more. When all queues together hold too much, an [`Eviction`] says what
+//! is pushed out.
+//!
+//! Source: RFC 8290, section 4, whose structure SFQ, FQ-PIE and CAKE share.
+//!
+//! As in Linux a law hears that its queue is empty when the queue is empty at its turn, not as its last packet leaves.
+
+use aqmlab_units::{Bytes, Stream, Time};
+
+use crate::flow_hash::FlowHash;
+use crate::flow_store::{FlowStore, added};
+use crate::gate::judge;
+use crate::overflow::{End, Eviction};
+use crate::round::Round;
+use crate::{Admission, Aqm, Backlog, Counters, Departure, Ecn, Limit, Packet, Qdisc, QueueState};
+
+/// What distinguishes one flow-queueing discipline from another, but for its law.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    pub(crate) hash: FlowHash,
+    pub(crate) round: Round,
+    /// The most that may wait in all queues together.
+    pub(crate) limit: Limit,
+    /// The most packets that may wait in one queue.
+    pub(crate) depth: u32,
+    /// What gives way beyond the limit; nothing: the arriving packet is refused.
+    pub(crate) eviction: Option<Eviction>,
+    /// Which backlog a law is shown.
+    pub(crate) backlog: Backlog,
+}
+
+/// A queue for each flow, each under a law `A`.
+#[derive(Clone, Debug)]
+pub(crate) struct FlowQueue<A, P> {
+    plan: Plan,
+    laws: Vec<A>,
+    waiting: FlowStore<P>,
+    counters: Counters,
+    /// No law wants its timeout before.
+    next_timeout: Option<Time>,
+}
+
+impl<A: Aqm, P> FlowQueue<A, P> {
+    /// `queues` empty queues; `law` makes the law of each from a random stream of its own.
+    pub(crate) fn new(
+        plan: Plan,
+        queues: usize,
+        rng: &mut Stream,
+        law: impl Fn(Stream) -> A,
+    ) -> FlowQueue<A, P> {
+        let key = rng.next_u64();
+        let laws: Vec<A> = (0..queues as u64).map(|number| law(Stream::numbered(key, number))).collect();
+        let next_timeout = laws.iter().filter_map(Aqm::poll_timeout).min();
+        FlowQueue { plan, laws, waiting: FlowStore::new(queues), counters: Counters::default(), next_timeout }
+    }
+
+    /// From now on flows are hashed otherwise. With `rehash` what waits moves along, and each queue begins anew;
+    /// otherwise it leaves from where it is, and packets of one flow may overtake each other.
+    pub(crate) fn perturb(&mut self, perturbation: u64, rehash: bool) {
+        self.plan.hash.perturb(perturbation);
+        if rehash {
+            self.plan.round.clear();
+            for packet in self.waiting.take() {
+                let queue = self.queue_of(&packet.packet);
+                self.push(queue, packet);
+            }
+        }
+    }
+
+    #[inline]
+    fn queue_of(&mut self, packet: &Packet) -> usize {
+        let Plan { hash, round, .. } = &mut self.plan;
+        hash.queue_of(packet.flow, |queue| round.is_idle(queue))
+    }
+
+    /// The backlog that the law of `queue` is shown.
+    #[inline]
+    fn seen(&self, queue: usize) -> QueueState {
+        match self.plan.backlog {
+            Backlog::Flow => self.waiting.length(queue),
+            Backlog::All => self.waiting.total(),
+        }
+    }
+
+    /// Can a packet of `size` join `queue`, if others must be pushed out?
+    fn has_room(&self, queue: usize, size: Bytes) -> bool {
+        let end = self.plan.eviction.map_or(End::Tail, Eviction::end);
+        if end == End::Tail && self.waiting.length(queue).packets >= self.plan.depth {
+            return false;
+        }
+        if self.plan.limit.admits(size, self.waiting.total()) {
+            return true;
+        }
+        // What is longer than the limit would push out everything and itself.
+        let alone = self.plan.limit.admits(size, QueueState::default());
+        alone
+            && self.plan.eviction.is_some_and(|eviction| {
+                // At a tail the packet would push out itself if it makes its queue the longest.
+                end == End::Head || {
+                    let longest = self.waiting.length(self.waiting.longest(eviction));
+                    eviction.measure(added(self.waiting.length(queue), size)) < eviction.measure(longest)
+                }
+            })
+    }
+
+    /// Push out packets until the limit is kept.
+    fn make_room(&mut self, now: Time, lost: &mut dyn FnMut(P)) {
+        let Some(eviction) = self.plan.eviction else { return };
+        while !self.plan.limit.holds(self.waiting.total()) {
+            let queue = self.waiting.longest(eviction);
+            let before = self.waiting.length(queue);
+            let (packets, bytes) = eviction.share(before);
+            loop {
+                self.evict(queue, eviction.end(), now, lost);
+                let left = self.waiting.length(queue);
+                if before.packets - left.packets >= packets || before.bytes - left.bytes >= bytes {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Push out one packet of `queue`.
+    fn evict(&mut self, queue: usize, end: End, now: Time, lost: &mut dyn FnMut(P)) {
+        let victim = self.waiting.pop(queue, end).expect("the longest queue is not empty");
+        self.counters.evicted += 1;
+        let seen = self.seen(queue);
+        self.laws[queue].on_overflow(&victim.packet, seen, now);
+        if self.waiting.length(queue).packets == 0 {
+            self.plan.round.emptied(queue);
+        }
+        self.watch(queue);
+        lost(victim.payload);
+    }
+
+    #[inline]
+    fn push(&mut self, queue: usize, packet: Departure<P>) {
+        self.waiting.push(queue, packet);
+        self.plan.round.arrived(queue);
+    }
+
+    /// Remember when the law of `queue` wants its timeout.
+    #[inline]
+    fn watch(&mut self, queue: usize) {
+        if let Some(due) = self.laws[queue].poll_timeout() {
+            self.next_timeout = Some(self.next_timeout.map_or(due, |next| next.min(due)));
+        }
+    }
+}
+
+impl<A: Aqm, P> Qdisc<P> for FlowQueue<A, P> {
+    fn enqueue(&mut self, mut packet: Packet, payload: P, now: Time, lost: &mut dyn FnMut(P)) -> Admission {
+        let queue = self.queue_of(&packet);
+        let (seen, has_room) = (self.seen(queue), self.has_room(queue, packet.size));
+        let admission = judge(&mut self.laws[queue], &packet, seen, now, || has_room);
+        self.watch(queue);
+        self.counters.count(admission, packet.size);
+        if !admission.is_queued() {
+            lost(payload);
+            return admission;
+        }
+        if admission == Admission::Marked {
+            packet.ecn = Ecn::Ce;
+        }
+        self.push(queue, Departure { packet, payload, enqueued_at: now });
+        if self.waiting.length(queue).packets > self.plan.depth {
+            self.evict(queue, End::Head, now, lost);
+        }
+        self.make_room(now, lost);
+        admission
+    }
+
+    fn dequeue(&mut self, now: Time, lost: &mut dyn FnMut(P)) -> Option<Departure<P>> {
+        loop {
+            let queue = self.plan.round.turn(|queue| self.waiting.head(queue))?;
+            while let Some(mut head) = self.waiting.pop(queue, End::Head) {
+                let seen = self.seen(queue);
+                let verdict = self.laws[queue].on_dequeue(&head.packet, head.enqueued_at, seen, now);
+                self.watch(queue);
+                if self.counters.release(verdict, &mut head.packet) {
+                    let is_empty = self.waiting.length(queue).packets == 0;
+                    self.plan.round.sent(queue, head.packet.size, is_empty);
+                    return Some(head);
+                }
+                lost(head.payload);
+            }
+            self.laws[queue].on_empty(now);
+            self.watch(queue);
+            self.plan.round.is_empty_at_its_turn(queue);
+        }
+    }
+
+    fn state(&self) -> QueueState {
+        self.waiting.total()
+    }
+
+    fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        self.next_timeout
+    }
+
+    fn on_timeout(&mut self, now: Time) {
+        for queue in 0..self.laws.len() {
+            let seen = self.seen(queue);
+            self.laws[queue].on_timeout(seen, now);
+        }
+        self.next_timeout = self.laws.iter().filter_map(Aqm::poll_timeout).min();
+    }
+
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        let (new, old) = self.plan.round.active();
+        out("new_flows", new as f64);
+        out("old_flows", old as f64);
+    }
+}

@@ -1,0 +1,86 @@
+//! The packets of many queues, and how much waits in each and in all.
+
+use std::collections::VecDeque;
+
+use aqmlab_units::Bytes;
+
+use crate::overflow::{End, Eviction};
+use crate::{Departure, QueueState};
+
+/// Many first-in first-out queues.
+#[derive(Clone, Debug)]
+pub(crate) struct FlowStore<P> {
+    queues: Vec<VecDeque<Departure<P>>>,
+    /// Apart from the queues, because the search for the longest looks at all of them.
+    lengths: Vec<QueueState>,
+    total: QueueState,
+}
+
+impl<P> FlowStore<P> {
+    /// So many empty queues.
+    pub(crate) fn new(queues: usize) -> FlowStore<P> {
+        FlowStore {
+            queues: (0..queues).map(|_| VecDeque::new()).collect(),
+            lengths: vec![QueueState::default(); queues],
+            total: QueueState::default(),
+        }
+    }
+
+    /// How much waits in one queue.
+    #[inline]
+    pub(crate) fn length(&self, queue: usize) -> QueueState {
+        self.lengths[queue]
+    }
+
+    /// How much waits in all queues.
+    #[inline]
+    pub(crate) fn total(&self) -> QueueState {
+        self.total
+    }
+
+    /// The size of the first packet of a queue, or nothing.
+    #[inline]
+    pub(crate) fn head(&self, queue: usize) -> Bytes {
+        self.queues[queue].front().map_or(Bytes::ZERO, |head| head.packet.size)
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, queue: usize, packet: Departure<P>) {
+        self.lengths[queue] = added(self.lengths[queue], packet.packet.size);
+        self.total = added(self.total, packet.packet.size);
+        self.queues[queue].push_back(packet);
+    }
+
+    #[inline]
+    pub(crate) fn pop(&mut self, queue: usize, end: End) -> Option<Departure<P>> {
+        let popped = match end {
+            End::Head => self.queues[queue].pop_front()?,
+            End::Tail => self.queues[queue].pop_back()?,
+        };
+        self.lengths[queue] = less(self.lengths[queue], popped.packet.size);
+        self.total = less(self.total, popped.packet.size);
+        Some(popped)
+    }
+
+    /// Everything, queue by queue.
+    pub(crate) fn take(&mut self) -> Vec<Departure<P>> {
+        self.lengths.fill(QueueState::default());
+        self.total = QueueState::default();
+        self.queues.iter_mut().flat_map(|queue| queue.drain(..)).collect()
+    }
+
+    /// The first of the queues that hold most.
+    pub(crate) fn longest(&self, eviction: Eviction) -> usize {
+        let measures = self.lengths.iter().map(|&length| eviction.measure(length)).enumerate();
+        measures.fold((0, 0), |most, next| if next.1 > most.1 { next } else { most }).0
+    }
+}
+
+/// `queue` and a packet of `size`.
+pub(crate) fn added(queue: QueueState, size: Bytes) -> QueueState {
+    QueueState { packets: queue.packets + 1, bytes: queue.bytes + size }
+}
+
+fn less(queue: QueueState, size: Bytes) -> QueueState {
+    QueueState { packets: queue.packets - 1, bytes: queue.bytes - size }
+}

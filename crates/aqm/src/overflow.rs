@@ -1,0 +1,87 @@
+//! What gives way when a set of queues is full.
+//!
+//! Source: RFC 8290, section 4.1 and Linux `sch_fq_codel.c` (many at once from the fattest queue's head); Linux `sch_cake.c`
+//! (one of them); McKenney, "Stochastic fairness queueing", INFOCOM 1990 (one from the longest queue).
+
+use std::fmt;
+
+use aqmlab_units::Bytes;
+
+use crate::QueueState;
+
+/// Which half of the fattest queue is dropped when there is no room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+pub enum Half {
+    /// Half of its packets, rounded down, as RFC 8290 has it.
+    Packets,
+    /// Packets until half of its bytes are gone, as Linux does.
+    Bytes,
+}
+
+impl fmt::Display for Half {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Half::Packets => "packets",
+            Half::Bytes => "bytes",
+        })
+    }
+}
+
+/// One end of a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+pub enum End {
+    /// Its oldest packet.
+    Head,
+    /// Its youngest packet.
+    Tail,
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            End::Head => "head",
+            End::Tail => "tail",
+        })
+    }
+}
+
+/// What waits and gives way to an arriving packet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Eviction {
+    /// One packet of the queue with the most packets.
+    Longest(End),
+    /// One packet at the head of the queue with the most bytes.
+    Fattest,
+    /// Half of the queue with the most bytes, but at most so many packets, from its head.
+    HalfOfFattest(Half, u32),
+}
+
+impl Eviction {
+    /// From which end packets are taken.
+    pub(crate) fn end(self) -> End {
+        match self {
+            Eviction::Longest(end) => end,
+            Eviction::Fattest | Eviction::HalfOfFattest(..) => End::Head,
+        }
+    }
+
+    /// By what the queue that gives way is chosen.
+    pub(crate) fn measure(self, queue: QueueState) -> u64 {
+        match self {
+            Eviction::Longest(_) => u64::from(queue.packets),
+            Eviction::Fattest | Eviction::HalfOfFattest(..) => queue.bytes.get(),
+        }
+    }
+
+    /// How much of `queue` goes: packets until so many packets or so many bytes are gone, and at least one.
+    pub(crate) fn share(self, queue: QueueState) -> (u32, Bytes) {
+        let whole = queue.bytes;
+        match self {
+            Eviction::Longest(_) | Eviction::Fattest => (1, whole),
+            Eviction::HalfOfFattest(Half::Packets, most) => (most.min(queue.packets / 2), whole),
+            Eviction::HalfOfFattest(Half::Bytes, most) => (most, Bytes::new(whole.get() / 2)),
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! SFQ, stochastic fairness queueing: flows are hashed onto queues, and the queues are served in turn.
+//!
+//! Nothing is managed actively: when there is no room, the longest queue loses a packet. The hash can be changed from
+//! time to time, so that flows which share a queue do not share it for ever.
+//!
+//! Source: McKenney, "Stochastic fairness queueing", INFOCOM 1990; Shreedhar and Varghese, "Efficient fair queuing using
+//! deficit round-robin", IEEE/ACM Transactions on Networking 4(3), 1996; defaults of Linux `sch_sfq.c`.
+//!
+//! Differs from Linux: a rehash drops nothing, though a queue may then hold more than `depth`; the first of the longest
+//! queues loses a packet, where Linux takes the one that has grown last; no RED in the queues.
+
+use aqmlab_units::{Bytes, Duration, Stream, Time};
+
+use crate::flow_hash::FlowHash;
+use crate::flow_queue::{FlowQueue, Plan};
+use crate::overflow::Eviction;
+use crate::parameter::{check, check_flows, check_limit, check_quantum, parameters};
+use crate::round::{Round, Rules};
+use crate::{
+    Admission, Backlog, Counters, DecidesAt, Departure, Discipline, Droptail, End, Limit, LinkContext,
+    Packet, ParameterError, Qdisc, QueueState, Turns, Visitor,
+};
+
+parameters! {
+    /// SFQ's parameters. The limit is the classic one, for slow links; at 100 Mbit/s allow some ten times as much.
+    pub struct SfqConfig {
+        /// The number of queues that flows are hashed onto.
+        flows: u32 = 1024, unit "queues", source "Linux sch_sfq.c: the hash table's size";
+        /// How much a queue may send in its turn: `packet`, `deficit` or `surplus`.
+        turns: Turns = Turns::Surplus, unit "name", source "Linux sch_sfq.c";
+        /// The credit that a queue gets for each round; of no effect with turns of one packet.
+        quantum: Bytes = Bytes::new(1514), unit "bytes", source "Linux sch_sfq.c: one full Ethernet frame";
+        /// The most packets that may wait in one queue.
+        depth: u32 = 127, unit "packets", source "Linux sch_sfq.c";
+        /// Which packet of a queue that is too long is dropped: at its `head` or at its `tail`.
+        drop: End = End::Tail, unit "name", source "Linux sch_sfq.c";
+        /// How often the hash is changed; 0 s: never.
+        perturb: Duration = Duration::ZERO, unit "time", source "Linux sch_sfq.c";
+        /// When the hash is changed, move what waits to its new queue, so that no flow is reordered.
+        rehash: bool = true, unit "true or false", source "Linux sch_sfq.c; McKenney 1990: false";
+        /// The most that may wait in all queues.
+        limit: Limit = Limit::Packets(127), unit "packets or bytes", source "Linux sch_sfq.c";
+    }
+}
+
+impl Discipline for SfqConfig {
+    const NAME: &'static str = "sfq";
+    const FAMILY: &'static str = "fair queueing";
+    const DECIDES_AT: DecidesAt = DecidesAt::Dequeue;
+    const SUMMARY: &'static str = "Hashes flows onto queues served in turn, and drops from the longest";
+    const PAGE: &'static str = include_str!("../pages/sfq.md");
+
+    fn resolve(&self, _link: &LinkContext) -> Result<SfqConfig, ParameterError> {
+        check_flows(self.flows)?;
+        check_quantum(self.quantum)?;
+        check(self.depth > 0, "depth", "at least 1 packet", self.depth)?;
+        let often = Duration::ZERO < self.perturb && self.perturb < Duration::from_millis(1);
+        check(!often, "perturb", "0 s or at least 1 ms", self.perturb)?;
+        check_limit(self.limit)?;
+        Ok(self.clone())
+    }
+
+    fn visit<V: Visitor>(&self, _link: &LinkContext, visitor: V) -> V::Output {
+        visitor.queue(|rng| Sfq::new(self, rng))
+    }
+}
+
+/// Stochastic fairness queueing.
+#[derive(Clone, Debug)]
+pub struct Sfq<P> {
+    queues: FlowQueue<Droptail, P>,
+    perturb: Duration,
+    rehash: bool,
+    next_perturbation: Option<Time>,
+    rng: Stream,
+}
+
+impl<P> Sfq<P> {
+    /// Empty queues. `config` has passed [`SfqConfig::resolve`].
+    pub fn new(config: &SfqConfig, mut rng: Stream) -> Sfq<P> {
+        let flows = config.flows as usize;
+        let plan = Plan {
+            hash: FlowHash::plain(flows, rng.next_u64()),
+            round: Round::new(Rules::Plain(config.turns), config.quantum, flows),
+            limit: config.limit,
+            depth: config.depth,
+            eviction: Some(Eviction::Longest(config.drop)),
+            backlog: Backlog::Flow,
+        };
+        let queues = FlowQueue::new(plan, flows, &mut rng, |_| Droptail);
+        let next_perturbation = (config.perturb > Duration::ZERO).then_some(Time::ZERO + config.perturb);
+        Sfq { queues, perturb: config.perturb, rehash: config.rehash, next_perturbation, rng }
+    }
+}
+
+impl<P> Qdisc<P> for Sfq<P> {
+    fn enqueue(&mut self, packet: Packet, payload: P, now: Time, lost: &mut dyn FnMut(P)) -> Admission {
+        self.queues.enqueue(packet, payload, now, lost)
+    }
+
+    fn dequeue(&mut self, now: Time, lost: &mut dyn FnMut(P)) -> Option<Departure<P>> {
+        self.queues.dequeue(now, lost)
+    }
+
+    fn state(&self) -> QueueState {
+        self.queues.state()
+    }
+
+    fn counters(&self) -> Counters {
+        self.queues.counters()
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        self.next_perturbation
+    }
+
+    fn on_timeout(&mut self, now: Time) {
+        if let Some(due) = self.next_perturbation.filter(|&due| due <= now) {
+            self.next_perturbation = Some(due + self.perturb);
+            self.queues.perturb(self.rng.next_u64(), self.rehash);
+        }
+    }
+
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        self.queues.probe(out);
+    }
+}

@@ -1,0 +1,16 @@
+//! Fair queueing: each flow gets its share, sparse flows get through, and each discipline does as its source says.
+
+#![cfg(feature = "serde")]
+
+mod closed_loop;
+mod dualpi2;
+mod fq_cobalt;
+mod fq_codel;
+mod fq_pie;
+mod oracle;
+mod parameters;
+mod promises;
+mod rfc8290;
+mod rfc9332;
+mod rig;
+mod sfq;

@@ -1,0 +1,204 @@
+//! FQ-CoDel's scheduler as RFC 8290, section 4, tells it, with the law of its queues left open. Credits are whole bytes,
+//! and each queue is in at most one of two lists.
+
+use std::collections::VecDeque;
+
+use aqmlab_aqm::{Half, Limit, ThroughOld};
+use aqmlab_units::Stream;
+use proptest::prelude::*;
+
+use crate::oracle::{Oracle, Owned, bytes, hashed};
+
+/// What a law does with the packets of its queue; `others` is how many bytes wait in other queues.
+pub(crate) trait Law {
+    /// May an arriving packet join `queue`? It may be marked.
+    fn enqueue(&mut self, _packet: &mut Owned, _queue: &VecDeque<Owned>) -> bool {
+        true
+    }
+    fn dequeue(
+        &mut self,
+        queue: &mut VecDeque<Owned>,
+        others: i64,
+        now: i64,
+        lost: &mut Vec<u64>,
+    ) -> Option<Owned>;
+    /// One of its packets was pushed out.
+    fn evicted(&mut self, _now: i64) {}
+    fn tick(&mut self, _queue: &VecDeque<Owned>, _now: i64) {}
+}
+
+/// What goes when there is no room.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Room {
+    /// The arriving packet.
+    Refuse,
+    /// One packet at a time from the head of the queue with the most bytes.
+    One,
+    /// Half of that queue, but no more than so many packets.
+    Half(Half, usize),
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rules {
+    pub(crate) flows: u32,
+    pub(crate) associative: bool,
+    pub(crate) quantum: i64,
+    pub(crate) limit: Limit,
+    pub(crate) room: Room,
+    pub(crate) through_old: ThroughOld,
+}
+
+struct Queue<L> {
+    packets: VecDeque<Owned>,
+    credits: i64,
+    law: L,
+    /// The hash of the flow that had it last.
+    tag: Option<u64>,
+}
+
+pub(crate) struct Scheduler<L> {
+    rules: Rules,
+    secret: u64,
+    queues: Vec<Queue<L>>,
+    new: VecDeque<usize>,
+    old: VecDeque<usize>,
+}
+
+impl<L: Law> Scheduler<L> {
+    /// `law` makes the law of each queue from its random stream.
+    pub(crate) fn new(rules: Rules, mut rng: Stream, law: impl Fn(Stream) -> L) -> Scheduler<L> {
+        let (secret, laws) = (rng.next_u64(), rng.next_u64());
+        let queue = |number| Queue {
+            packets: VecDeque::new(),
+            credits: 0,
+            law: law(Stream::numbered(laws, number)),
+            tag: None,
+        };
+        let queues = (0..u64::from(rules.flows)).map(queue).collect();
+        Scheduler { rules, secret, queues, new: VecDeque::new(), old: VecDeque::new() }
+    }
+
+    fn is_listed(&self, queue: usize) -> bool {
+        self.new.contains(&queue) || self.old.contains(&queue)
+    }
+
+    fn classify(&mut self, flow: u32) -> usize {
+        let direct = hashed(self.secret, flow, u64::from(self.rules.flows));
+        if !self.rules.associative {
+            return direct;
+        }
+        let hash = Stream::numbered(self.secret, u64::from(flow)).next_u64();
+        // The eight queues of the set, beginning with the one that the hash names and round the set.
+        let set: Vec<usize> = (0..8).map(|way| direct / 8 * 8 + (direct + way) % 8).collect();
+        let own = set.iter().find(|&&queue| self.queues[queue].tag == Some(hash));
+        let free = set.iter().find(|&&queue| !self.is_listed(queue));
+        let chosen = *own.or(free).unwrap_or(&direct);
+        self.queues[chosen].tag = Some(hash);
+        chosen
+    }
+
+    fn fits(&self, packets: usize, bytes: i64) -> bool {
+        match self.rules.limit {
+            Limit::Packets(most) => packets <= most as usize,
+            Limit::Bytes(most) => bytes <= i64::try_from(most.get()).expect("a small limit"),
+        }
+    }
+
+    fn make_room(&mut self, now: i64, lost: &mut Vec<u64>) {
+        loop {
+            let (packets, all) = self.waiting();
+            if self.fits(packets, all) {
+                return;
+            }
+            let most = self.queues.iter().map(|queue| bytes(&queue.packets)).max().expect("there are queues");
+            let fattest =
+                self.queues.iter().position(|queue| bytes(&queue.packets) == most).expect("the fattest");
+            let queue = &mut self.queues[fattest];
+            let length = queue.packets.len();
+            let (mut gone, mut gone_bytes) = (0, 0);
+            loop {
+                let victim = queue.packets.pop_front().expect("the fattest queue has packets");
+                lost.push(victim.serial);
+                queue.law.evicted(now);
+                gone += 1;
+                gone_bytes += victim.size;
+                let enough = match self.rules.room {
+                    Room::Refuse | Room::One => true,
+                    Room::Half(Half::Packets, batch) => gone >= length / 2 || gone >= batch,
+                    Room::Half(Half::Bytes, batch) => gone_bytes >= most / 2 || gone >= batch,
+                };
+                if enough {
+                    break;
+                }
+            }
+        }
+    }
+}
+
+impl<L: Law> Oracle for Scheduler<L> {
+    fn enqueue(&mut self, mut packet: Owned, lost: &mut Vec<u64>) {
+        let now = packet.at;
+        let chosen = self.classify(packet.flow);
+        let (packets, all) = self.waiting();
+        let queue = &mut self.queues[chosen];
+        if !queue.law.enqueue(&mut packet, &queue.packets) {
+            return lost.push(packet.serial);
+        }
+        let refused = matches!(self.rules.room, Room::Refuse) && !self.fits(packets + 1, all + packet.size);
+        if refused || !self.fits(1, packet.size) {
+            self.queues[chosen].law.evicted(now);
+            return lost.push(packet.serial);
+        }
+        self.queues[chosen].packets.push_back(packet);
+        if !self.is_listed(chosen) {
+            self.new.push_back(chosen);
+            self.queues[chosen].credits = self.rules.quantum;
+        }
+        self.make_room(now, lost);
+    }
+
+    fn dequeue(&mut self, now: i64, lost: &mut Vec<u64>) -> Option<Owned> {
+        loop {
+            let is_new = !self.new.is_empty();
+            let list = if is_new { &mut self.new } else { &mut self.old };
+            let chosen = *list.front()?;
+            let all: i64 = self.queues.iter().map(|queue| bytes(&queue.packets)).sum();
+            let queue = &mut self.queues[chosen];
+            if queue.credits <= 0 {
+                queue.credits += self.rules.quantum;
+                list.pop_front();
+                self.old.push_back(chosen);
+                continue;
+            }
+            let others = all - bytes(&queue.packets);
+            if let Some(packet) = queue.law.dequeue(&mut queue.packets, others, now, lost) {
+                queue.credits -= packet.size;
+                return Some(packet);
+            }
+            list.pop_front();
+            let through_old = match self.rules.through_old {
+                ThroughOld::Always => true,
+                ThroughOld::IfAny => !self.old.is_empty(),
+                ThroughOld::Never => false,
+            };
+            if is_new && through_old {
+                self.old.push_back(chosen);
+            }
+        }
+    }
+
+    fn tick(&mut self, now: i64) {
+        for queue in &mut self.queues {
+            queue.law.tick(&queue.packets, now);
+        }
+    }
+
+    fn waiting(&self) -> (usize, i64) {
+        let each = self.queues.iter().map(|queue| (queue.packets.len(), bytes(&queue.packets)));
+        each.fold((0, 0), |sum, queue| (sum.0 + queue.0, sum.1 + queue.1))
+    }
+}
+
+pub(crate) fn any_through_old() -> impl Strategy<Value = ThroughOld> {
+    prop_oneof![Just(ThroughOld::Always), Just(ThroughOld::IfAny), Just(ThroughOld::Never)]
+}
