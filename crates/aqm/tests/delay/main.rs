@@ -7,6 +7,7 @@ mod codel;
 mod codel_oracle;
 mod fluid;
 mod parameters;
+mod paths;
 mod pi2;
 mod pi2_oracle;
 mod pie;

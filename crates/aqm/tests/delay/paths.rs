@@ -1,0 +1,39 @@
+//! Which of the engine's two paths a configuration takes.
+
+use aqmlab_aqm::{
+    CobaltConfig, CodelConfig, DecidesAtEnqueue, DelayFrom, Limit, Pi2Config, PieConfig, Qdisc, QueueConfig,
+    SignalAt, Visitor,
+};
+use aqmlab_units::Stream;
+
+use super::link;
+
+/// Is it a law that has said all when a packet has arrived?
+struct DoesWithoutDepartures;
+
+impl Visitor for DoesWithoutDepartures {
+    type Payload = ();
+    type Output = bool;
+
+    fn law<A: DecidesAtEnqueue + Send + 'static>(self, _limit: Limit, _make: impl Fn(Stream) -> A) -> bool {
+        true
+    }
+
+    fn queue<Q: Qdisc<()> + Send + 'static>(self, _make: impl Fn(Stream) -> Q) -> bool {
+        false
+    }
+}
+
+#[test]
+fn only_laws_that_know_the_delay_from_the_rate_of_the_link_do_without_departures() {
+    let is_law = |config: QueueConfig| config.visit(&link(), DoesWithoutDepartures);
+    for delay_from in [DelayFrom::Timestamp, DelayFrom::RateEstimate, DelayFrom::LinkRate] {
+        let by_link_rate = delay_from == DelayFrom::LinkRate;
+        assert_eq!(is_law(QueueConfig::Pie(PieConfig { delay_from, ..PieConfig::default() })), by_link_rate);
+        let pi2 = Pi2Config { delay_from, ..Pi2Config::default() };
+        assert_eq!(is_law(QueueConfig::Pi2(pi2.clone())), by_link_rate);
+        assert!(!is_law(QueueConfig::Pi2(Pi2Config { signal_at: SignalAt::Departure, ..pi2 })));
+    }
+    assert!(!is_law(QueueConfig::Codel(CodelConfig::default())));
+    assert!(!is_law(QueueConfig::Cobalt(CobaltConfig::default())));
+}
