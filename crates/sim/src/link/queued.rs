@@ -55,10 +55,10 @@ impl<Q: Qdisc<Packet>> Queued<Q> {
         self.sent_bytes += packet.size();
     }
 
-    /// The device takes what it has places for.
+    /// The device takes what it has places for. It asks until it gets nothing, which some disciplines take note of.
     #[inline]
     fn fill_device(&mut self, now: Time) {
-        while self.below.len() - self.gone < self.device && self.queue.state().packets > 0 {
+        while self.below.len() - self.gone < self.device {
             let Some(departure) = self.queue.dequeue(now, &mut |packet| self.lost.push(packet)) else {
                 return;
             };

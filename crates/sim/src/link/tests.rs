@@ -4,8 +4,8 @@ mod plain;
 mod theory;
 
 use aqmlab_aqm::{
-    Aqm, AredConfig, ByteScaling, DecidesAtEnqueue, DroptailConfig, EcnPolicy, Fifo, Gate, Limit, Mode,
-    PiConfig, Qdisc, QueueConfig, RedConfig, RemConfig, Spacing, Verdict, Visitor,
+    AredConfig, ByteScaling, DecidesAtEnqueue, DroptailConfig, EcnPolicy, Fifo, Gate, Limit, Mode, PiConfig,
+    Qdisc, QueueConfig, RedConfig, RemConfig, Spacing, Visitor, catalogue,
 };
 use aqmlab_tcp::{Flags, Segment, Seq};
 use aqmlab_units::{BitRate, Prob, Stream};
@@ -22,18 +22,24 @@ struct Step {
     after: u64,
     /// An arrival: bytes of data, and whether it is ECN-capable. `None`: a look at queue and law.
     arrival: Option<(u16, bool)>,
+    /// The flow that it belongs to.
+    flow: u32,
 }
 
 /// A packet at the far end: its number, whether it was marked, and when it came.
 type Delivery = (u32, bool, Time);
 
 /// Packet `number`; the number stands where a connection has its sequence numbers.
-fn packet(number: u32, len: u16, is_ect: bool) -> Packet {
+fn packet(number: u32, len: u16, is_ect: bool, flow: u32) -> Packet {
     let flags = if is_ect { Flags::ECT } else { Flags::NONE };
     Packet {
-        to: EndpointId::from_number(0),
+        to: EndpointId::from_number(flow),
         segment: Segment { seq: Seq::new(number), len, flags, ..Segment::default() },
     }
+}
+
+fn number_of(packet: &Packet) -> u32 {
+    packet.segment.seq.get()
 }
 
 /// Traces that offer from half of what a link of 10 Mbit/s carries to two and a half times it. Half of them lie on a
@@ -47,7 +53,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         1 => 0..60_000_000u64,
     ];
     let arrival = prop::option::weighted(0.8, (0u16..1461, any::<bool>()));
-    let step = (after, arrival).prop_map(|(after, arrival)| Step { after, arrival });
+    let step = (after, arrival).prop_map(|(after, arrival)| Step { after, arrival, flow: 0 });
     let steps = prop::collection::vec(step, 1..600);
     (1..6u64, any::<bool>(), steps).prop_map(|(pace, on_grid, mut steps)| {
         for step in &mut steps {
@@ -140,7 +146,7 @@ fn probe(show: impl FnOnce(&mut dyn FnMut(&'static str, f64))) -> Vec<(&'static 
 /// A link and the plain one over the same steps.
 fn compare(
     mut link: impl Link,
-    mut plain: PlainLink<impl Qdisc<u32>>,
+    mut plain: PlainLink<impl Qdisc<Packet>>,
     steps: &[Step],
     delay: Duration,
 ) -> Result<(), TestCaseError> {
@@ -151,9 +157,9 @@ fn compare(
         now += Duration::from_nanos(step.after);
         deliver_until(&mut link, now, &mut delivered);
         if let Some((len, is_ect)) = step.arrival {
-            let packet = packet(number, len, is_ect);
+            let packet = packet(number, len, is_ect, step.flow);
             link.arrive(packet, now);
-            plain.arrive(number, &packet.seen_by_law(), now);
+            plain.arrive(packet, now);
         } else {
             link.advance(now);
             plain.advance(now);
@@ -161,7 +167,7 @@ fn compare(
             prop_assert_eq!(probe(|out| link.probe(out)), probe(|out| plain.queue.probe(out)));
         }
         while let Some(packet) = link.take_lost() {
-            lost.push(packet.segment.seq.get());
+            lost.push(number_of(&packet));
         }
         let LinkCounters { queue, sent, sent_bytes, held } = link.counters();
         prop_assert_eq!(queue, plain.queue.counters());
@@ -173,7 +179,7 @@ fn compare(
     plain.advance(now + Duration::from_secs(60) + delay);
     link.advance(now + Duration::from_secs(60) + delay);
     while let Some(packet) = link.take_lost() {
-        lost.push(packet.segment.seq.get());
+        lost.push(number_of(&packet));
     }
     lost.sort_unstable();
     plain.lost.sort_unstable();
@@ -189,7 +195,7 @@ struct Compare<'a> {
 }
 
 impl Visitor for Compare<'_> {
-    type Payload = u32;
+    type Payload = Packet;
     type Output = Result<(), TestCaseError>;
 
     fn law<A: DecidesAtEnqueue + Send + 'static>(
@@ -205,8 +211,10 @@ impl Visitor for Compare<'_> {
         compare(queued, plain(), self.steps, self.wire.delay)
     }
 
-    fn queue<Q: Qdisc<u32> + Send + 'static>(self, _make: impl Fn(Stream) -> Q) -> Self::Output {
-        unreachable!("the trial below is for what carries any payload")
+    fn queue<Q: Qdisc<Packet> + Send + 'static>(self, make: impl Fn(Stream) -> Q) -> Self::Output {
+        let queue = || make(Stream::named(1, "queue/0"));
+        let plain = PlainLink::new(queue(), self.wire);
+        compare(Queued::new(queue(), self.wire), plain, self.steps, self.wire.delay)
     }
 }
 
@@ -219,27 +227,13 @@ fn deliver_until(link: &mut impl Link, now: Time, delivered: &mut Vec<Delivery>)
     }
 }
 
-/// A law that judges packets when they leave: by their number of bytes, by how long they have waited, and by its stream.
-struct AtTheExit(Stream);
-
-impl Aqm for AtTheExit {
-    fn on_dequeue(
-        &mut self,
-        pkt: &aqmlab_aqm::Packet,
-        enqueued_at: Time,
-        queue: QueueState,
-        now: Time,
-    ) -> Verdict {
-        let waited = now.saturating_since(enqueued_at);
-        if waited < Duration::from_micros(300) || queue.packets == 0 {
-            return Verdict::Pass;
-        }
-        match self.0.below(4) {
-            0 => Verdict::Mark,
-            1 if pkt.size > Bytes::new(700) => Verdict::Drop,
-            _ => Verdict::Pass,
-        }
-    }
+/// Every discipline at its defaults, with little room.
+fn any_discipline() -> impl Strategy<Value = QueueConfig> {
+    let names: Vec<&str> = catalogue().iter().map(|entry| entry.name).collect();
+    prop::sample::select(names).prop_map(|name| {
+        let text = format!(r#"{{"{name}": {{"limit": "25 packets"}}}}"#);
+        serde_json::from_str(&text).expect("every discipline has a limit")
+    })
 }
 
 proptest! {
@@ -254,11 +248,14 @@ proptest! {
     }
 
     #[test]
-    fn departures_followed_lazily_are_the_departures_that_happen(wire in wire(), steps in steps()) {
-        let law = || AtTheExit(Stream::named(1, "exit"));
-        let limit = Limit::Packets(25);
-        let queued = Queued::new(Fifo::new(law(), limit), wire);
-        compare(queued, PlainLink::new(Fifo::new(law(), limit), wire), &steps, wire.delay)?;
+    fn departures_followed_lazily_are_the_departures_that_happen(
+        queue in any_discipline(), wire in wire(), flows in 1u32..6, mut steps in steps(),
+    ) {
+        for (step, flow) in steps.iter_mut().zip((0..flows).cycle()) {
+            step.flow = flow;
+        }
+        let resolved = queue.resolve(&wire.context).expect("a valid discipline");
+        resolved.visit(&wire.context, Compare { wire, steps: &steps })?;
     }
 
     /// Lindley's recursion, to the nanosecond: no packet waits at an idle link.
@@ -275,7 +272,7 @@ proptest! {
             now += Duration::from_nanos(step.after);
             let len = step.arrival.map_or(0, |(len, _)| len);
             arrivals.push((now, rate.time_to_send(Bytes::new(HEADERS + u64::from(len)) + context.overhead)));
-            link.arrive(packet(number, len, false), now);
+            link.arrive(packet(number, len, false, 0), now);
         }
         deliver_until(&mut link, Time::MAX, &mut delivered);
         let mut before = Time::ZERO;

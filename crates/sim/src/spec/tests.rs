@@ -86,8 +86,8 @@ fn a_mistake_is_told_in_one_line_with_the_field_and_what_is_allowed() {
             "users.rtt.distribution.uniform_ms.sd: unknown field `sd`, expected `min` or `max`",
         ),
         (
-            json!({"queue": {"bluer": {}}}),
-            "queue: unknown variant `blue`, expected one of `droptail`, `red`, ",
+            json!({"queue": {"blau": {}}}),
+            "queue: unknown variant `blau`, expected one of `droptail`, `red`, ",
         ),
         (
             json!({"tcp": {"profile": "linux"}}),

@@ -2,16 +2,17 @@
 
 use std::collections::VecDeque;
 
-use aqmlab_aqm::{Departure, Ecn, Packet, Qdisc};
+use aqmlab_aqm::{Departure, Ecn, Qdisc};
 use aqmlab_units::{Bytes, Time};
 
-use super::{Delivery, Wire};
+use super::{Delivery, Wire, number_of};
+use crate::packet::Packet;
 
 pub(super) struct PlainLink<Q> {
     wire: Wire,
     pub(super) queue: Q,
     /// The packet being sent, and those in the device behind it.
-    device: VecDeque<Departure<u32>>,
+    device: VecDeque<Departure<Packet>>,
     /// When the packet being sent will have been.
     sent_at: Option<Time>,
     sent: u64,
@@ -20,7 +21,7 @@ pub(super) struct PlainLink<Q> {
     pub(super) lost: Vec<u32>,
 }
 
-impl<Q: Qdisc<u32>> PlainLink<Q> {
+impl<Q: Qdisc<Packet>> PlainLink<Q> {
     pub(super) fn new(queue: Q, wire: Wire) -> PlainLink<Q> {
         PlainLink {
             wire,
@@ -35,9 +36,10 @@ impl<Q: Qdisc<u32>> PlainLink<Q> {
     }
 
     /// A packet arrives.
-    pub(super) fn arrive(&mut self, number: u32, packet: &Packet, now: Time) {
+    pub(super) fn arrive(&mut self, packet: Packet, now: Time) {
         self.advance(now);
-        self.queue.enqueue(*packet, number, now, &mut |number| self.lost.push(number));
+        self.queue
+            .enqueue(packet.seen_by_law(), packet, now, &mut |packet| self.lost.push(number_of(&packet)));
         self.fill_device(now);
     }
 
@@ -58,10 +60,10 @@ impl<Q: Qdisc<u32>> PlainLink<Q> {
     }
 
     fn depart(&mut self, now: Time) {
-        let Departure { packet, payload: number, .. } = self.device.pop_front().expect("one is being sent");
+        let Departure { packet, payload, .. } = self.device.pop_front().expect("one is being sent");
         self.sent += 1;
         self.sent_bytes += packet.size;
-        self.delivered.push((number, packet.ecn == Ecn::Ce, now + self.wire.delay));
+        self.delivered.push((number_of(&payload), packet.ecn == Ecn::Ce, now + self.wire.delay));
         self.sent_at = None;
         self.fill_device(now);
     }
@@ -69,7 +71,7 @@ impl<Q: Qdisc<u32>> PlainLink<Q> {
     /// The device takes what it has places for, and sends when it does not.
     fn fill_device(&mut self, now: Time) {
         while self.device.len() <= self.wire.device_fifo as usize
-            && let Some(departure) = self.queue.dequeue(now, &mut |number| self.lost.push(number))
+            && let Some(departure) = self.queue.dequeue(now, &mut |packet| self.lost.push(number_of(&packet)))
         {
             self.device.push_back(departure);
         }

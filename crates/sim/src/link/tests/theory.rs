@@ -28,7 +28,7 @@ fn poisson_arrivals(rho: f64, limit: u32) -> (Vec<f64>, Vec<f64>) {
             deliver_until(&mut link, at, &mut Vec::new());
             link.advance(at);
             waiting += link.state().packets;
-            link.arrive(packet(number, LEN, false), at);
+            link.arrive(packet(number, LEN, false, 0), at);
             lost += u32::from(link.take_lost().is_some());
         }
         (f64::from(waiting) / f64::from(BATCH), f64::from(lost) / f64::from(BATCH))
