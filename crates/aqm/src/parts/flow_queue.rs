@@ -11,11 +11,11 @@
 
 use aqmlab_units::{Bytes, Stream, Time};
 
-use crate::flow_hash::FlowHash;
-use crate::flow_store::{FlowStore, added};
 use crate::gate::judge;
-use crate::overflow::{End, Eviction};
-use crate::round::Round;
+use crate::parts::flow_hash::FlowHash;
+use crate::parts::flow_store::{FlowStore, added};
+use crate::parts::overflow::{End, Eviction};
+use crate::parts::round::Round;
 use crate::{Admission, Aqm, Backlog, Counters, Departure, Ecn, Limit, Packet, Qdisc, QueueState};
 
 /// What distinguishes one flow-queueing discipline from another, but for its law.

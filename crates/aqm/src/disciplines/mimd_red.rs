@@ -56,7 +56,7 @@ impl Discipline for MimdRedConfig {
     const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
     const SUMMARY: &'static str =
         "RED that divides or multiplies max_p when the average falls below or rises above the thresholds";
-    const PAGE: &'static str = include_str!("../pages/mimd_red.md");
+    const PAGE: &'static str = include_str!("../../pages/mimd_red.md");
 
     fn resolve(&self, link: &LinkContext) -> Result<MimdRedConfig, ParameterError> {
         check(1.0 < self.alpha && self.alpha <= 1000.0, "alpha", "above 1 and at most 1000", self.alpha)?;

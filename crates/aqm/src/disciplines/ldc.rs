@@ -60,7 +60,7 @@ impl Discipline for LdcConfig {
     const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
     const SUMMARY: &'static str =
         "Signals with a probability made of average queueing delay and average load";
-    const PAGE: &'static str = include_str!("../pages/ldc.md");
+    const PAGE: &'static str = include_str!("../../pages/ldc.md");
 
     fn resolve(&self, _link: &LinkContext) -> Result<LdcConfig, ParameterError> {
         let delay = Duration::ZERO < self.d_target && self.d_target <= Duration::from_secs(60);

@@ -8,9 +8,9 @@
 
 use aqmlab_units::{Bytes, Duration, Stream};
 
-use crate::delay_pi::DelayPi;
-use crate::dual_scheduler::Lane;
 use crate::law::strikes;
+use crate::parts::delay_pi::DelayPi;
+use crate::parts::dual_scheduler::Lane;
 use crate::{Controlled, Decide, DualPi2Config, Native, Overload, Verdict};
 
 /// A packet about to leave.

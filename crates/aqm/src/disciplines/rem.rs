@@ -14,8 +14,8 @@
 use aqmlab_units::{Bytes, Duration, Stream, Time};
 
 use crate::law::strikes;
-use crate::measure::Measure;
 use crate::parameter::{check, check_gain, check_packets, check_queue, parameters};
+use crate::parts::measure::Measure;
 use crate::{
     Aqm, DecidesAt, DecidesAtEnqueue, Discipline, Limit, LinkContext, Mode, Packet, ParameterError,
     QueueState, Verdict, Visitor,
@@ -49,7 +49,7 @@ impl Discipline for RemConfig {
     const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
     const SUMMARY: &'static str =
         "Signals with a probability exponential in a price for excess demand and backlog";
-    const PAGE: &'static str = include_str!("../pages/rem.md");
+    const PAGE: &'static str = include_str!("../../pages/rem.md");
 
     fn resolve(&self, _link: &LinkContext) -> Result<RemConfig, ParameterError> {
         check_packets("q_ref", self.q_ref)?;

@@ -67,7 +67,7 @@ impl Discipline for AredConfig {
     const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
     const SUMMARY: &'static str =
         "RED that derives its settings from a target delay and adapts max_p to hold the average";
-    const PAGE: &'static str = include_str!("../pages/ared.md");
+    const PAGE: &'static str = include_str!("../../pages/ared.md");
 
     fn resolve(&self, link: &LinkContext) -> Result<AredConfig, ParameterError> {
         check_queue(self.mean_packet, self.limit)?;

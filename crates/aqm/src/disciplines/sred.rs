@@ -53,7 +53,7 @@ impl Discipline for SredConfig {
     const FAMILY: &'static str = "flows";
     const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
     const SUMMARY: &'static str = "Signals in proportion to the square of the number of active flows, guessed from a list of recent ones";
-    const PAGE: &'static str = include_str!("../pages/sred.md");
+    const PAGE: &'static str = include_str!("../../pages/sred.md");
 
     fn resolve(&self, _link: &LinkContext) -> Result<SredConfig, ParameterError> {
         check((1..=1_000_000).contains(&self.m), "m", "between 1 and 1000000 flows", self.m)?;

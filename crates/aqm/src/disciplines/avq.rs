@@ -56,7 +56,7 @@ impl Discipline for AvqConfig {
     const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
     const SUMMARY: &'static str =
         "Signals what overflows a virtual queue whose capacity adapts until the link is used as wanted";
-    const PAGE: &'static str = include_str!("../pages/avq.md");
+    const PAGE: &'static str = include_str!("../../pages/avq.md");
 
     fn resolve(&self, _link: &LinkContext) -> Result<AvqConfig, ParameterError> {
         check_gain("alpha", self.alpha)?;

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use aqmlab_units::Bytes;
 
-use crate::overflow::{End, Eviction};
+use crate::parts::overflow::{End, Eviction};
 use crate::{Departure, QueueState};
 
 /// Many first-in first-out queues.

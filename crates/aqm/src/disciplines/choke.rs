@@ -51,7 +51,7 @@ impl Discipline for ChokeConfig {
     const DECIDES_AT: DecidesAt = DecidesAt::Dequeue;
     const SUMMARY: &'static str =
         "RED that drops an arriving packet and a random waiting one if they are of one flow";
-    const PAGE: &'static str = include_str!("../pages/choke.md");
+    const PAGE: &'static str = include_str!("../../pages/choke.md");
 
     fn resolve(&self, link: &LinkContext) -> Result<ChokeConfig, ParameterError> {
         self.red().resolve(link)?;

@@ -55,7 +55,7 @@ impl Discipline for BlueConfig {
     const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
     const SUMMARY: &'static str =
         "Signals with a probability that overflows raise and idleness lowers, whatever the queue's length";
-    const PAGE: &'static str = include_str!("../pages/blue.md");
+    const PAGE: &'static str = include_str!("../../pages/blue.md");
 
     fn resolve(&self, _link: &LinkContext) -> Result<BlueConfig, ParameterError> {
         check(self.d1 > Prob::ZERO, "d1", "above 0", self.d1)?;

@@ -15,9 +15,9 @@
 
 use aqmlab_units::{Bytes, Duration, Prob, Stream, Time};
 
-use crate::delay::{ByLinkRate, Delay, DepartureRate};
 use crate::law::strikes;
 use crate::parameter::{check, check_gain, check_queue, parameters};
+use crate::parts::delay::{ByLinkRate, Delay, DepartureRate};
 use crate::{
     Aqm, Decay, DecidesAt, DelayFrom, Discipline, Fifo, LightLoad, Limit, LinkContext, Packet,
     ParameterError, QueueState, Verdict, Visitor,
@@ -69,7 +69,7 @@ impl Discipline for PieConfig {
     const DECIDES_AT: DecidesAt = DecidesAt::Dequeue;
     const SUMMARY: &'static str =
         "A proportional-integral controller that drives the time packets wait to a reference";
-    const PAGE: &'static str = include_str!("../pages/pie.md");
+    const PAGE: &'static str = include_str!("../../pages/pie.md");
 
     fn resolve(&self, _link: &LinkContext) -> Result<PieConfig, ParameterError> {
         let longest = Duration::from_secs(3600);

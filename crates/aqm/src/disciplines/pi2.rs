@@ -15,10 +15,10 @@ use std::fmt;
 
 use aqmlab_units::{Bytes, Duration, Stream, Time};
 
-use crate::delay::{ByLinkRate, Delay, DepartureRate};
-use crate::delay_pi::DelayPi;
 use crate::law::strikes;
 use crate::parameter::{check, check_gain, check_limit, parameters};
+use crate::parts::delay::{ByLinkRate, Delay, DepartureRate};
+use crate::parts::delay_pi::DelayPi;
 use crate::{
     Aqm, DecidesAt, DelayFrom, Discipline, Ecn, Fifo, Limit, LinkContext, Packet, ParameterError, QueueState,
     Verdict, Visitor,
@@ -80,7 +80,7 @@ impl Discipline for Pi2Config {
     const DECIDES_AT: DecidesAt = DecidesAt::Dequeue;
     const SUMMARY: &'static str =
         "A proportional-integral controller of delay whose output is squared for Classic senders";
-    const PAGE: &'static str = include_str!("../pages/pi2.md");
+    const PAGE: &'static str = include_str!("../../pages/pi2.md");
 
     fn resolve(&self, _link: &LinkContext) -> Result<Pi2Config, ParameterError> {
         let longest = Duration::from_secs(3600);

@@ -12,12 +12,12 @@
 
 use aqmlab_units::{Bytes, Prob, Stream, Time};
 
-use crate::average::Average;
-use crate::curve::Curve;
-use crate::flow_table::FlowTable;
 use crate::law::strikes;
-use crate::measure::Measure;
 use crate::parameter::{check, check_packets, check_queue, display_names, parameters};
+use crate::parts::average::Average;
+use crate::parts::curve::Curve;
+use crate::parts::flow_table::FlowTable;
+use crate::parts::measure::Measure;
 use crate::{
     Aqm, DecidesAt, Discipline, Fifo, Limit, LinkContext, Mode, Packet, ParameterError, QueueState, Spacing,
     Verdict, Visitor,
@@ -66,7 +66,7 @@ impl Discipline for FredConfig {
     const FAMILY: &'static str = "flows";
     const DECIDES_AT: DecidesAt = DecidesAt::Dequeue;
     const SUMMARY: &'static str = "RED that spares flows with few packets waiting and bounds those with many";
-    const PAGE: &'static str = include_str!("../pages/fred.md");
+    const PAGE: &'static str = include_str!("../../pages/fred.md");
 
     fn resolve(&self, _link: &LinkContext) -> Result<FredConfig, ParameterError> {
         check_queue(self.mean_packet, self.limit)?;

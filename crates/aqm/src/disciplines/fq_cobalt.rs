@@ -12,11 +12,11 @@
 
 use aqmlab_units::{Bytes, Duration, Prob, Stream, Time};
 
-use crate::flow_hash::{FlowHash, WAYS};
-use crate::flow_queue::{FlowQueue, Plan};
-use crate::overflow::Eviction;
 use crate::parameter::{check, check_flows, check_quantum, parameters};
-use crate::round::{Round, Rules};
+use crate::parts::flow_hash::{FlowHash, WAYS};
+use crate::parts::flow_queue::{FlowQueue, Plan};
+use crate::parts::overflow::Eviction;
+use crate::parts::round::{Round, Rules};
 use crate::{
     Aqm, Backlog, Cobalt, CobaltConfig, DecidesAt, Discipline, Limit, LinkContext, Packet, ParameterError,
     QueueState, Sqrt, ThroughOld, Verdict, Visitor,
@@ -60,7 +60,7 @@ impl Discipline for FqCobaltConfig {
     const DECIDES_AT: DecidesAt = DecidesAt::Dequeue;
     const SUMMARY: &'static str =
         "CAKE without its shaper: a queue for each flow under COBALT, new flows first";
-    const PAGE: &'static str = include_str!("../pages/fq_cobalt.md");
+    const PAGE: &'static str = include_str!("../../pages/fq_cobalt.md");
 
     fn resolve(&self, link: &LinkContext) -> Result<FqCobaltConfig, ParameterError> {
         check_flows(self.flows)?;

@@ -13,8 +13,8 @@
 
 use aqmlab_units::{Bytes, Duration, Stream, Time};
 
-use crate::control_law::ControlLaw;
 use crate::parameter::{check, check_limit, parameters};
+use crate::parts::control_law::ControlLaw;
 use crate::{
     Aqm, DecidesAt, Discipline, Fifo, Limit, LinkContext, NextMarkFrom, Packet, ParameterError, QueueState,
     Reentry, Sqrt, Verdict, Visitor,
@@ -46,7 +46,7 @@ impl Discipline for CodelConfig {
     const DECIDES_AT: DecidesAt = DecidesAt::Dequeue;
     const SUMMARY: &'static str =
         "Signals ever faster while packets wait longer than a target for an interval";
-    const PAGE: &'static str = include_str!("../pages/codel.md");
+    const PAGE: &'static str = include_str!("../../pages/codel.md");
 
     fn resolve(&self, _link: &LinkContext) -> Result<CodelConfig, ParameterError> {
         let longest = Duration::from_secs(3600);

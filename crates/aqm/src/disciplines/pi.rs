@@ -11,8 +11,8 @@
 use aqmlab_units::{Bytes, Duration, Stream, Time};
 
 use crate::law::strikes;
-use crate::measure::Measure;
 use crate::parameter::{check, check_gain, check_packets, check_queue, parameters};
+use crate::parts::measure::Measure;
 use crate::{
     Aqm, DecidesAt, DecidesAtEnqueue, Discipline, Limit, LinkContext, Mode, Packet, ParameterError,
     QueueState, Verdict, Visitor,
@@ -45,7 +45,7 @@ impl Discipline for PiConfig {
     const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
     const SUMMARY: &'static str =
         "A proportional-integral controller that drives the queue to a reference length";
-    const PAGE: &'static str = include_str!("../pages/pi.md");
+    const PAGE: &'static str = include_str!("../../pages/pi.md");
 
     fn resolve(&self, _link: &LinkContext) -> Result<PiConfig, ParameterError> {
         check_packets("q_ref", self.q_ref)?;

@@ -14,9 +14,9 @@
 
 use aqmlab_units::{Duration, Prob, Stream, Time};
 
-use crate::bins::{Bins, Rule};
 use crate::parameter::{check, check_limit, parameters};
-use crate::token_bucket::TokenBucket;
+use crate::parts::bins::{Bins, Rule};
+use crate::parts::token_bucket::TokenBucket;
 use crate::{
     AboveHalf, Aqm, DecidesAt, Discipline, Fifo, FullBins, Hashing, Limit, LinkContext, Packet,
     ParameterError, QueueState, Verdict, Visitor,
@@ -63,7 +63,7 @@ impl Discipline for SfbConfig {
     const DECIDES_AT: DecidesAt = DecidesAt::Dequeue;
     const SUMMARY: &'static str =
         "BLUE in the bins of a Bloom filter, which holds unresponsive flows to a rate";
-    const PAGE: &'static str = include_str!("../pages/sfb.md");
+    const PAGE: &'static str = include_str!("../../pages/sfb.md");
 
     fn resolve(&self, _link: &LinkContext) -> Result<SfbConfig, ParameterError> {
         check((1..=16).contains(&self.levels), "levels", "between 1 and 16", self.levels)?;

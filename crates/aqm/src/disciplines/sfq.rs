@@ -11,11 +11,11 @@
 
 use aqmlab_units::{Bytes, Duration, Stream, Time};
 
-use crate::flow_hash::FlowHash;
-use crate::flow_queue::{FlowQueue, Plan};
-use crate::overflow::Eviction;
 use crate::parameter::{check, check_flows, check_limit, check_quantum, parameters};
-use crate::round::{Round, Rules};
+use crate::parts::flow_hash::FlowHash;
+use crate::parts::flow_queue::{FlowQueue, Plan};
+use crate::parts::overflow::Eviction;
+use crate::parts::round::{Round, Rules};
 use crate::{
     Admission, Backlog, Counters, DecidesAt, Departure, Discipline, Droptail, End, Limit, LinkContext,
     Packet, ParameterError, Qdisc, QueueState, Turns, Visitor,
@@ -48,7 +48,7 @@ impl Discipline for SfqConfig {
     const FAMILY: &'static str = "fair queueing";
     const DECIDES_AT: DecidesAt = DecidesAt::Dequeue;
     const SUMMARY: &'static str = "Hashes flows onto queues served in turn, and drops from the longest";
-    const PAGE: &'static str = include_str!("../pages/sfq.md");
+    const PAGE: &'static str = include_str!("../../pages/sfq.md");
 
     fn resolve(&self, _link: &LinkContext) -> Result<SfqConfig, ParameterError> {
         check_flows(self.flows)?;

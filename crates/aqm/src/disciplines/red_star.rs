@@ -46,7 +46,7 @@ impl Discipline for RedStarConfig {
     const FAMILY: &'static str = "RED";
     const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
     const SUMMARY: &'static str = "RED that never drops what it can mark, however long the average queue";
-    const PAGE: &'static str = include_str!("../pages/red_star.md");
+    const PAGE: &'static str = include_str!("../../pages/red_star.md");
 
     fn resolve(&self, link: &LinkContext) -> Result<RedStarConfig, ParameterError> {
         self.red().resolve(link)?;

@@ -14,11 +14,11 @@
 
 use aqmlab_units::{Bytes, Prob, Stream, Time};
 
-use crate::average::Average;
-use crate::curve::Curve;
 use crate::law::strikes;
-use crate::measure::Measure;
 use crate::parameter::{check, check_packets, check_queue, parameters};
+use crate::parts::average::Average;
+use crate::parts::curve::Curve;
+use crate::parts::measure::Measure;
 use crate::{
     Aqm, ByteScaling, DecidesAt, DecidesAtEnqueue, Discipline, EcnPolicy, Limit, LinkContext, Mode, Packet,
     ParameterError, QueueState, Spacing, Verdict, Visitor,
@@ -59,7 +59,7 @@ impl Discipline for RedConfig {
     const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
     const SUMMARY: &'static str =
         "Signals with a probability that grows with the average queue between two thresholds";
-    const PAGE: &'static str = include_str!("../pages/red.md");
+    const PAGE: &'static str = include_str!("../../pages/red.md");
 
     fn resolve(&self, _link: &LinkContext) -> Result<RedConfig, ParameterError> {
         check_packets("min_th", self.min_th)?;

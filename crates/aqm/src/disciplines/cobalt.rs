@@ -13,9 +13,9 @@
 
 use aqmlab_units::{Bytes, Duration, Prob, Stream, Time};
 
-use crate::control_law::ControlLaw;
 use crate::law::strikes;
 use crate::parameter::{check, check_limit, parameters};
+use crate::parts::control_law::ControlLaw;
 use crate::{
     Aqm, DecidesAt, Discipline, Fifo, Limit, LinkContext, Packet, ParameterError, QueueState, Sqrt, Verdict,
     Visitor,
@@ -50,7 +50,7 @@ impl Discipline for CobaltConfig {
     const FAMILY: &'static str = "delay";
     const DECIDES_AT: DecidesAt = DecidesAt::Dequeue;
     const SUMMARY: &'static str = "CoDel that forgets slowly, with BLUE against what does not respond";
-    const PAGE: &'static str = include_str!("../pages/cobalt.md");
+    const PAGE: &'static str = include_str!("../../pages/cobalt.md");
 
     fn resolve(&self, _link: &LinkContext) -> Result<CobaltConfig, ParameterError> {
         let longest = Duration::from_secs(3600);

@@ -11,11 +11,11 @@
 
 use aqmlab_units::{Bytes, Duration, Prob, Stream};
 
-use crate::flow_hash::FlowHash;
-use crate::flow_queue::{FlowQueue, Plan};
-use crate::overflow::Eviction;
 use crate::parameter::{check, check_flows, check_quantum, parameters};
-use crate::round::{Round, Rules};
+use crate::parts::flow_hash::FlowHash;
+use crate::parts::flow_queue::{FlowQueue, Plan};
+use crate::parts::overflow::Eviction;
+use crate::parts::round::{Round, Rules};
 use crate::{
     Backlog, Decay, DecidesAt, DelayFrom, Discipline, Half, LightLoad, Limit, LinkContext, NoRoom,
     ParameterError, Pie, PieConfig, ThroughOld, Visitor,
@@ -76,7 +76,7 @@ impl Discipline for FqPieConfig {
     const FAMILY: &'static str = "fair queueing";
     const DECIDES_AT: DecidesAt = DecidesAt::Dequeue;
     const SUMMARY: &'static str = "A queue for each flow under PIE, served in a fair round, new flows first";
-    const PAGE: &'static str = include_str!("../pages/fq_pie.md");
+    const PAGE: &'static str = include_str!("../../pages/fq_pie.md");
 
     fn resolve(&self, link: &LinkContext) -> Result<FqPieConfig, ParameterError> {
         check_flows(self.flows)?;

@@ -11,11 +11,11 @@
 
 use aqmlab_units::{Bytes, Duration, Stream, Time};
 
-use crate::flow_hash::FlowHash;
-use crate::flow_queue::{FlowQueue, Plan};
-use crate::overflow::Eviction;
 use crate::parameter::{check, check_flows, check_limit, check_quantum, parameters};
-use crate::round::{Round, Rules};
+use crate::parts::flow_hash::FlowHash;
+use crate::parts::flow_queue::{FlowQueue, Plan};
+use crate::parts::overflow::Eviction;
+use crate::parts::round::{Round, Rules};
 use crate::{
     Aqm, Backlog, Codel, CodelConfig, DecidesAt, Discipline, Half, Limit, LinkContext, NextMarkFrom, Packet,
     ParameterError, QueueState, Reentry, Sqrt, ThroughOld, Verdict, Visitor,
@@ -61,7 +61,7 @@ impl Discipline for FqCodelConfig {
     const DECIDES_AT: DecidesAt = DecidesAt::Dequeue;
     const SUMMARY: &'static str =
         "A queue for each flow under CoDel, served in a fair round, new flows first";
-    const PAGE: &'static str = include_str!("../pages/fq_codel.md");
+    const PAGE: &'static str = include_str!("../../pages/fq_codel.md");
 
     fn resolve(&self, link: &LinkContext) -> Result<FqCodelConfig, ParameterError> {
         check_flows(self.flows)?;

@@ -35,7 +35,7 @@ impl Discipline for ThresholdConfig {
     const FAMILY: &'static str = "threshold";
     const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
     const SUMMARY: &'static str = "Marks all that can be marked while the queue is above a threshold";
-    const PAGE: &'static str = include_str!("../pages/threshold.md");
+    const PAGE: &'static str = include_str!("../../pages/threshold.md");
 
     fn resolve(&self, link: &LinkContext) -> Result<ThresholdConfig, ParameterError> {
         check_queue(self.mean_packet, self.limit)?;

@@ -19,7 +19,7 @@ impl Discipline for DroptailConfig {
     const FAMILY: &'static str = "drop-tail";
     const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
     const SUMMARY: &'static str = "Drops what arrives at a full queue: no active management";
-    const PAGE: &'static str = include_str!("../pages/droptail.md");
+    const PAGE: &'static str = include_str!("../../pages/droptail.md");
 
     fn resolve(&self, _link: &LinkContext) -> Result<DroptailConfig, ParameterError> {
         check_limit(self.limit)?;

@@ -14,9 +14,9 @@ use std::collections::VecDeque;
 
 use aqmlab_units::{Bytes, Duration, Stream, Time};
 
-use crate::coupled::{Coupled, Leaving};
-use crate::dual_scheduler::{DualScheduler, Lane};
 use crate::parameter::{check, check_gain, check_limit, parameters};
+use crate::parts::coupled::{Coupled, Leaving};
+use crate::parts::dual_scheduler::{DualScheduler, Lane};
 use crate::{
     Admission, Controlled, Counters, Decide, DecidesAt, Departure, Discipline, Ecn, Limit, LinkContext,
     Native, Overload, Packet, ParameterError, Qdisc, QueueState, Share, Visitor,
@@ -73,7 +73,7 @@ impl Discipline for DualPi2Config {
     const DECIDES_AT: DecidesAt = DecidesAt::Dequeue;
     const SUMMARY: &'static str =
         "A queue for L4S and one for Classic traffic, coupled under one PI controller";
-    const PAGE: &'static str = include_str!("../pages/dualpi2.md");
+    const PAGE: &'static str = include_str!("../../pages/dualpi2.md");
 
     fn resolve(&self, _link: &LinkContext) -> Result<DualPi2Config, ParameterError> {
         let (least, hour) = (Duration::from_micros(100), Duration::from_secs(3600));
