@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 import aqmlab as lab
+from aqmlab import catalogue
 from aqmlab.compare import BASELINE
 
 SETTINGS = {"label", "scheme", "parameters", "load_percent", "users_per_side", "rtt", "signal"}
@@ -92,3 +93,11 @@ def test_it_shows_as_a_table(comparison: lab.Comparison) -> None:
 def test_a_scheme_typed_twice_is_there_once(small: lab.Experiment, tmp_path: Path) -> None:
     comparison = lab.compare("droptail", "droptail", experiment=small, seeds=[1], out=tmp_path)
     assert [cell["label"] for cell in comparison.cells] == [BASELINE, "droptail"]
+
+
+def test_every_discipline_of_the_catalogue_is_a_scheme_at_full_load(tmp_path: Path) -> None:
+    experiment = lab.Experiment(users={"load": 98}, protocol={"warmup": "1 s", "duration": "1 s"})
+    names = list(catalogue.disciplines())
+    comparison = lab.compare(*names, experiment=experiment, seeds=[1], out=tmp_path)
+    assert [result.cell.label for result in comparison.results] == [BASELINE, *names]
+    assert all(result.summary["completed_requests"] > 0 for result in comparison.results)

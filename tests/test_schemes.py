@@ -40,7 +40,10 @@ def test_a_scheme_without_ecn_leaves_it_to_the_experiment() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("fq_code", "fq_code: no discipline is called 'fq_code' (did you mean 'fq_codel'?); there are droptail, red, ared"),
+        (
+            "fq_code",
+            "fq_code: no discipline is called 'fq_code' (did you mean 'fq_codel'?); there are droptail, red, ared",
+        ),
         ("", ": no discipline is called ''; there are droptail"),
         ("pi:qref=24", "pi:qref=24: pi has no parameter 'qref' (did you mean 'q_ref'?); it has "),
         ("pi:q_ref", "pi:q_ref: write key=value, got 'q_ref'"),

@@ -54,7 +54,10 @@ def test_an_unknown_key_is_refused_with_its_path(key: str, part: str) -> None:
         ({"link": {"rate": 100}}, 'link.rate: write a unit, such as "100 Mbit/s", got 100'),
         ({"protocol": {"duration": 5400}}, 'protocol.duration: write a unit, such as "5 ms", got 5400'),
         ({"link": {"device_fifo": "64"}}, "link.device_fifo: should be a valid integer, got '64'"),
-        ({"queue": {"fq_code": {}}}, "queue: no discipline is called 'fq_code' (did you mean 'fq_codel'?); there are droptail, "),
+        (
+            {"queue": {"fq_code": {}}},
+            "queue: no discipline is called 'fq_code' (did you mean 'fq_codel'?); there are droptail, ",
+        ),
         ({"queue": {"pi": {"qref": 24}}}, "queue: pi has no parameter 'qref' (did you mean 'q_ref'?); it has "),
         ({"queue": {}}, "queue: write a table of exactly one queue discipline"),
         ({"queue": {"pi": {}, "rem": {}}}, "queue: write a table of exactly one queue discipline"),

@@ -9,9 +9,9 @@ use crate::{Fifo, Limit, LinkContext, Parameter, ParameterError, Qdisc};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "snake_case"))]
 pub enum DecidesAt {
-    /// When it arrives, and never again.
+    /// When a packet arrives.
     Enqueue,
-    /// When it leaves too, or the order of packets is the discipline's to choose.
+    /// When a packet leaves too, or which one leaves next.
     Dequeue,
 }
 

@@ -48,7 +48,7 @@ parameters! {
 impl Discipline for ChokeConfig {
     const NAME: &'static str = "choke";
     const FAMILY: &'static str = "flows";
-    const DECIDES_AT: DecidesAt = DecidesAt::Dequeue;
+    const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
     const SUMMARY: &'static str =
         "RED that drops an arriving packet and a random waiting one if they are of one flow";
     const PAGE: &'static str = include_str!("../../pages/choke.md");

@@ -64,7 +64,7 @@ parameters! {
 impl Discipline for FredConfig {
     const NAME: &'static str = "fred";
     const FAMILY: &'static str = "flows";
-    const DECIDES_AT: DecidesAt = DecidesAt::Dequeue;
+    const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
     const SUMMARY: &'static str = "RED that spares flows with few packets waiting and bounds those with many";
     const PAGE: &'static str = include_str!("../../pages/fred.md");
 

@@ -60,7 +60,7 @@ parameters! {
 impl Discipline for SfbConfig {
     const NAME: &'static str = "sfb";
     const FAMILY: &'static str = "flows";
-    const DECIDES_AT: DecidesAt = DecidesAt::Dequeue;
+    const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
     const SUMMARY: &'static str =
         "BLUE in the bins of a Bloom filter, which holds unresponsive flows to a rate";
     const PAGE: &'static str = include_str!("../../pages/sfb.md");
