@@ -148,7 +148,7 @@ PI = ("design", "pi", "--rate", "100 Mbit/s", "--flows", "400", "--rtt-max", "20
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
-        pytest.param(["compare", "pie"], "'pie'", id="unknown scheme"),
+        pytest.param(["compare", "green"], "'green'", id="unknown scheme"),
         pytest.param(["compare", "pi:qref=24"], "'qref'", id="unknown key"),
         pytest.param(["compare", "pi:q_ref=-1"], "queue.pi.q_ref", id="out of range"),
         pytest.param(["compare", "red:min_th=12,max_th=8"], "queue.red.max_th", id="inconsistent"),
@@ -181,8 +181,8 @@ PI = ("design", "pi", "--rate", "100 Mbit/s", "--flows", "400", "--rtt-max", "20
         pytest.param(["run", "empty.toml", "--set", "users.lod=9"], "users.lod", id="change of an unknown key"),
         pytest.param(["calibrate", "--rtt", "short"], "short", id="calibration of unknown RTTs"),
         pytest.param(["validate", "--report", "file/report.md"], "file/report.md", id="unwritable report"),
-        pytest.param(["aqm", "show", "pie"], "'pie'", id="showing an unknown scheme"),
-        pytest.param(["design", "pie"], "pie", id="designing an unknown scheme"),
+        pytest.param(["aqm", "show", "green"], "'green'", id="showing an unknown scheme"),
+        pytest.param(["design", "green"], "green", id="designing an unknown scheme"),
         pytest.param(["design", "ared"], "--rate", id="design without a rate"),
         pytest.param(["design", "ared", "--rate", "100"], "--rate", id="design for a rate without a unit"),
         pytest.param(["design", "ared", "--rate", "5 ms"], "--rate", id="design for a rate of the wrong unit"),
