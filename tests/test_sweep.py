@@ -37,7 +37,11 @@ def test_identical_cells_are_run_once_and_keep_their_labels(small_cell: Cell, st
     assert results[0].directory == results[1].directory
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
+class _Failure(Exception):
+    """What no barrier raises."""
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, _Failure])
 def test_an_interrupt_ends_all_cells_and_leaves_none_of_them_half_done(
     cells: list[Cell], store: Store, error: type[BaseException]
 ) -> None:
