@@ -50,7 +50,8 @@ def test_an_interrupt_ends_all_cells_and_leaves_none_of_them_half_done(
 
     def watch(cell: Cell, now: float, end: float) -> None:
         last[cell.seed] = now
-        if now == 10:
+        # The third cell may start before the sweep has heard of the error: it waits for nobody.
+        if now == 10 and cell is not cells[2]:
             both_run.wait()
             if cell is cells[0]:
                 raise error
