@@ -61,7 +61,7 @@ const AHEAD: u64 = 4;
 impl Event {
     #[inline]
     fn at_link(packet: Packet) -> Event {
-        let Segment { seq, ack, len, window, flags } = packet.segment;
+        let Segment { seq, ack, len, window, flags, options: () } = packet.segment;
         Event::AtLink { to: packet.to, seq, ack, len, window, flags }
     }
 }
@@ -163,7 +163,8 @@ impl<L: Link> Engine<L> {
     fn handle(&mut self, event: Event) {
         match event {
             Event::AtLink { to, seq, ack, len, window, flags } => {
-                self.reach_link(Packet { to, segment: Segment { seq, ack, len, window, flags } });
+                let segment = Segment { seq, ack, len, window, flags, options: () };
+                self.reach_link(Packet { to, segment });
             }
             Event::Retransmit(id) => self.expire(id),
             Event::DelayedAcks => self.expire_delayed_acks(),

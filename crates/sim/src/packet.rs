@@ -80,7 +80,14 @@ impl Packet {
     /// Stands where no packet is.
     pub(crate) const VACANT: Packet = Packet {
         to: EndpointId(0),
-        segment: Segment { seq: Seq::ZERO, ack: Seq::ZERO, len: 0, window: 0, flags: Flags::NONE },
+        segment: Segment {
+            seq: Seq::ZERO,
+            ack: Seq::ZERO,
+            len: 0,
+            window: 0,
+            flags: Flags::NONE,
+            options: (),
+        },
     };
 
     /// Length of the IP packet.

@@ -13,11 +13,11 @@ use std::ops::{Add, Sub};
 
 use aqmlab_units::Time;
 
-use crate::congestion::{CongestionControl, NewReno};
+use crate::congestion::CongestionControl;
 use crate::reassembly::Reassembly;
 use crate::rtt::RttEstimator;
 use crate::timer::Timer;
-use crate::{Profile, Seq};
+use crate::{Basic, Profile, Seq, Stack};
 
 /// The state of a connection (RFC 9293 §3.3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,7 +90,7 @@ impl Sub for Recovery {
 /// One end of a TCP connection.
 #[derive(Debug)]
 #[repr(C)]
-pub struct Endpoint<C = NewReno> {
+pub struct Endpoint<S: Stack = Basic> {
     /// Oldest byte not acknowledged.
     snd_una: Seq,
     /// Next byte to send; set back by a timeout.
@@ -103,7 +103,7 @@ pub struct Endpoint<C = NewReno> {
     rcv_nxt: Seq,
     /// Tell the application when `rcv_nxt` gets here.
     rcv_low_water: Seq,
-    congestion: C,
+    congestion: S::Congestion,
     /// The peer's receive window in bytes.
     snd_wnd: u16,
     pending: Pending,
@@ -196,20 +196,20 @@ impl Pending {
     }
 }
 
-impl<C: CongestionControl> Endpoint<C> {
+impl<S: Stack> Endpoint<S> {
     /// `connect()`: a client that has a SYN to send.
-    pub fn connect(profile: &Profile, now: Time) -> Endpoint<C> {
+    pub fn connect(profile: &Profile, now: Time) -> Endpoint<S> {
         let mut endpoint = Endpoint::in_state(State::SynSent, profile, now);
         endpoint.pending.set(Pending::SYN);
         endpoint
     }
 
     /// `listen()`: a server that waits for a SYN.
-    pub fn listen(profile: &Profile, now: Time) -> Endpoint<C> {
+    pub fn listen(profile: &Profile, now: Time) -> Endpoint<S> {
         Endpoint::in_state(State::Listen, profile, now)
     }
 
-    fn in_state(state: State, profile: &Profile, now: Time) -> Endpoint<C> {
+    fn in_state(state: State, profile: &Profile, now: Time) -> Endpoint<S> {
         // The SYN has number 0, data begin at 1.
         Endpoint {
             snd_una: Seq::ZERO,
@@ -218,7 +218,7 @@ impl<C: CongestionControl> Endpoint<C> {
             snd_end: Seq::new(1),
             rcv_nxt: Seq::ZERO,
             rcv_low_water: Seq::ZERO,
-            congestion: C::new(profile.initial_window_bytes()),
+            congestion: S::Congestion::new(profile),
             snd_wnd: 0,
             pending: Pending::default(),
             state,
@@ -311,7 +311,7 @@ impl<C: CongestionControl> Endpoint<C> {
     }
 
     /// The congestion control.
-    pub fn congestion(&self) -> &C {
+    pub fn congestion(&self) -> &S::Congestion {
         &self.congestion
     }
 

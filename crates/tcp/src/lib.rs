@@ -3,7 +3,7 @@
 //! [`Endpoint`] takes segments and the time and gives segments, events and the time of its next timer. It counts
 //! data and does not carry them. What differs between stacks (initial window, timers, delayed acknowledgements)
 //! is a plain struct of values with their sources, the [`Profile`]; what differs between congestion controls is
-//! behind [`CongestionControl`].
+//! behind [`CongestionControl`]; what takes room in each endpoint and segment is chosen by the type of the [`Stack`].
 //!
 //! The contract of use: after each [`Endpoint::handle_segment`], [`Endpoint::handle_timeout`],
 //! [`Endpoint::write`] or [`Endpoint::close`], drain [`Endpoint::poll_transmit`], then
@@ -17,6 +17,7 @@ mod reassembly;
 mod rtt;
 mod segment;
 mod seq;
+mod stack;
 mod timer;
 
 pub use congestion::{Ack, CongestionControl, NewReno};
@@ -24,3 +25,4 @@ pub use endpoint::{Endpoint, Event, Recovery, State};
 pub use profile::Profile;
 pub use segment::{Flags, Segment};
 pub use seq::Seq;
+pub use stack::{Basic, Stack};

@@ -4,10 +4,10 @@ use std::ops::{BitAnd, BitOr, BitOrAssign};
 
 use crate::Seq;
 
-/// A TCP segment with the ECN bits of the IP packet that carries it. 16 bytes: the engine copies a hundred
-/// thousand of them per simulated second.
+/// A TCP segment with the ECN bits of the IP packet that carries it, and the options `O` that its stack knows of. 16
+/// bytes without any: the engine copies a hundred thousand of them per simulated second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Segment {
+pub struct Segment<O = ()> {
     /// Number of the first byte (or of the SYN or FIN).
     pub seq: Seq,
     /// Next byte expected from the other side; meaningful with [`Flags::ACK`].
@@ -18,9 +18,13 @@ pub struct Segment {
     pub window: u16,
     /// Control bits and ECN codepoint.
     pub flags: Flags,
+    /// Options.
+    pub options: O,
 }
 
-impl Segment {
+const _: () = assert!(size_of::<Segment>() == 16);
+
+impl<O> Segment<O> {
     /// Sequence numbers the segment takes up: its data, and one each for SYN and FIN.
     #[inline]
     pub fn span(&self) -> u32 {
@@ -32,7 +36,7 @@ impl Segment {
 
 /// Control bits of the TCP header and the ECN codepoint of the IP header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Flags(u8);
+pub struct Flags(u16);
 
 impl Flags {
     /// Nothing set.
@@ -49,10 +53,14 @@ impl Flags {
     pub const ECE: Flags = Flags(1 << 4);
     /// Congestion window reduced (RFC 3168 §6.1).
     pub const CWR: Flags = Flags(1 << 5);
+    /// Accurate ECN's third bit (RFC 9768 §3.1).
+    pub const AE: Flags = Flags(1 << 6);
     /// IP: ECN-capable transport, ECT(0).
-    pub const ECT: Flags = Flags(1 << 6);
+    pub const ECT: Flags = Flags(1 << 7);
+    /// IP: ECN-capable transport that asks for the low-latency service, ECT(1) (RFC 9331 §4.1).
+    pub const ECT1: Flags = Flags(1 << 8);
     /// IP: congestion experienced.
-    pub const CE: Flags = Flags(1 << 7);
+    pub const CE: Flags = Flags(1 << 9);
 
     /// Are all of `others` set?
     #[inline]

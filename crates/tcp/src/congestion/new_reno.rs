@@ -6,6 +6,7 @@
 //! where the RFC would have the sender wait for its timer.
 
 use super::{Ack, CongestionControl};
+use crate::Profile;
 
 /// The window of Reno and `NewReno`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,21 +18,19 @@ pub struct NewReno {
 /// 4.4BSD's largest window without window scaling; the first slow-start threshold too.
 const MAX_WINDOW: u32 = 65_535;
 
-impl NewReno {
-    /// The slow-start threshold in bytes.
-    pub fn ssthresh(&self) -> u32 {
-        self.ssthresh
-    }
-}
-
 impl CongestionControl for NewReno {
-    fn new(initial_window: u32) -> NewReno {
-        NewReno { cwnd: initial_window, ssthresh: MAX_WINDOW }
+    fn new(profile: &Profile) -> NewReno {
+        NewReno { cwnd: profile.initial_window_bytes(), ssthresh: MAX_WINDOW }
     }
 
     #[inline]
     fn cwnd(&self) -> u32 {
         self.cwnd
+    }
+
+    #[inline]
+    fn ssthresh(&self) -> u32 {
+        self.ssthresh
     }
 
     /// Slow start: cwnd += min(acknowledged, MSS). Congestion avoidance: cwnd += MSS * MSS / cwnd.
@@ -93,26 +92,34 @@ mod tests {
     use super::*;
 
     const MSS: u32 = 1000;
-    const ACK: Ack = Ack { bytes: MSS, mss: MSS };
+
+    fn ack() -> Ack {
+        Ack { bytes: MSS, mss: MSS, ..Ack::default() }
+    }
+
+    fn with_window(segments: u8) -> NewReno {
+        let mss = u16::try_from(MSS).expect("a small segment");
+        NewReno::new(&Profile { mss, initial_window: segments, ..Profile::freebsd_4_5() })
+    }
 
     #[test]
     fn slow_start_doubles_the_window_each_round_trip() {
-        let mut cc = NewReno::new(2 * MSS);
+        let mut cc = with_window(2);
         for _ in 0..2 {
-            cc.on_ack(&ACK);
+            cc.on_ack(&ack());
         }
         assert_eq!(cc.cwnd(), 4 * MSS);
     }
 
     #[test]
     fn congestion_avoidance_adds_one_segment_each_round_trip() {
-        let mut cc = NewReno::new(20 * MSS);
+        let mut cc = with_window(20);
         cc.on_fast_retransmit(20 * MSS, MSS);
         cc.on_recovered(20 * MSS, MSS);
-        cc.on_ack(&ACK); // cwnd = ssthresh still grows as in slow start
+        cc.on_ack(&ack()); // cwnd = ssthresh still grows as in slow start
         let start = cc.cwnd();
         for _ in 0..start / MSS {
-            cc.on_ack(&ACK);
+            cc.on_ack(&ack());
         }
         let grown = cc.cwnd() - start;
         assert!((900..=1000).contains(&grown), "grew by {grown} bytes");
@@ -120,7 +127,7 @@ mod tests {
 
     #[test]
     fn a_loss_halves_and_a_timeout_starts_over() {
-        let mut cc = NewReno::new(11 * MSS);
+        let mut cc = with_window(11);
         cc.on_fast_retransmit(11 * MSS, MSS);
         assert_eq!((cc.ssthresh(), cc.cwnd()), (5 * MSS, 8 * MSS));
         cc.on_timeout(8 * MSS, MSS);
@@ -131,7 +138,7 @@ mod tests {
 
     #[test]
     fn an_ecn_echo_halves_down_to_one_segment() {
-        let mut cc = NewReno::new(8 * MSS);
+        let mut cc = with_window(8);
         for expected in [4, 2, 1, 1] {
             cc.on_ecn_echo(cc.cwnd(), MSS);
             assert_eq!(cc.cwnd(), expected * MSS);

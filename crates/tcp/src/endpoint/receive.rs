@@ -5,12 +5,12 @@ use aqmlab_units::Time;
 use super::{Endpoint, Pending, State, count};
 use crate::congestion::{Ack, CongestionControl};
 use crate::timer::Timer;
-use crate::{Flags, Profile, Segment, Seq};
+use crate::{Flags, Profile, Segment, Seq, Stack};
 
-impl<C: CongestionControl> Endpoint<C> {
+impl<S: Stack> Endpoint<S> {
     /// A segment has arrived.
     #[inline(always)]
-    pub fn handle_segment(&mut self, segment: &Segment, now: Time, profile: &Profile) {
+    pub fn handle_segment(&mut self, segment: &Segment<S::Options>, now: Time, profile: &Profile) {
         if segment.flags.intersects(Flags::SYN | Flags::RST) || self.is_unsynchronised() {
             return self.handle_control(segment, now, profile);
         }
@@ -24,7 +24,7 @@ impl<C: CongestionControl> Endpoint<C> {
     }
 
     /// Segments that open or break a connection.
-    fn handle_control(&mut self, segment: &Segment, now: Time, profile: &Profile) {
+    fn handle_control(&mut self, segment: &Segment<S::Options>, now: Time, profile: &Profile) {
         let flags = segment.flags;
         if flags.contains(Flags::RST) {
             if !matches!(self.state, State::Closed | State::Listen) {
@@ -60,7 +60,7 @@ impl<C: CongestionControl> Endpoint<C> {
                 // SYN/ACK had to be repeated.
                 if profile.handshake_ack_opens_window && self.recovery.syn_retransmits == 0 {
                     let mss = u32::from(profile.mss);
-                    self.congestion.on_ack(&Ack { bytes: mss, mss });
+                    self.congestion.on_ack(&Ack { now, bytes: mss, mss, ..Ack::default() });
                 }
                 // The segment may carry the first data when the bare acknowledgement was lost.
                 self.handle_segment(segment, now, profile);
@@ -74,7 +74,7 @@ impl<C: CongestionControl> Endpoint<C> {
     }
 
     /// The handshake is complete at this end.
-    fn establish(&mut self, segment: &Segment, now: Time, profile: &Profile) {
+    fn establish(&mut self, segment: &Segment<S::Options>, now: Time, profile: &Profile) {
         self.state = State::Established;
         self.take_sample(segment.ack, now, profile);
         self.snd_una = segment.ack;
@@ -88,7 +88,7 @@ impl<C: CongestionControl> Endpoint<C> {
     }
 
     /// RFC 3168 §6.1.2-6.1.3. As receiver: echo a mark until CWR comes. As sender: reduce once per window.
-    fn handle_ecn(&mut self, segment: &Segment, profile: &Profile) {
+    fn handle_ecn(&mut self, segment: &Segment<S::Options>, profile: &Profile) {
         let flags = segment.flags;
         if !self.pending.any(Pending::ECN) {
             return;
@@ -117,7 +117,7 @@ impl<C: CongestionControl> Endpoint<C> {
     }
 
     #[inline(always)]
-    fn handle_ack(&mut self, segment: &Segment, now: Time, profile: &Profile) {
+    fn handle_ack(&mut self, segment: &Segment<S::Options>, now: Time, profile: &Profile) {
         let ack = segment.ack;
         if self.snd_una < ack {
             if self.snd_max < ack {
@@ -135,8 +135,9 @@ impl<C: CongestionControl> Endpoint<C> {
     }
 
     #[inline(always)]
-    fn handle_new_ack(&mut self, segment: &Segment, now: Time, profile: &Profile) {
-        let ack = Ack { bytes: segment.ack - self.snd_una, mss: u32::from(profile.mss) };
+    fn handle_new_ack(&mut self, segment: &Segment<S::Options>, now: Time, profile: &Profile) {
+        let bytes = segment.ack - self.snd_una;
+        let ack = Ack { now, bytes, mss: u32::from(profile.mss), ..Ack::default() };
         self.take_sample(segment.ack, now, profile);
         self.snd_una = segment.ack;
         self.snd_nxt = self.snd_nxt.max(segment.ack);
@@ -219,7 +220,7 @@ impl<C: CongestionControl> Endpoint<C> {
 
     /// Data or a FIN.
     #[inline(always)]
-    fn handle_data(&mut self, segment: &Segment, now: Time, profile: &Profile) {
+    fn handle_data(&mut self, segment: &Segment<S::Options>, now: Time, profile: &Profile) {
         let end = segment.seq + u32::from(segment.len);
         if segment.seq == self.rcv_nxt && !self.pending.any(Pending::OUT_OF_ORDER) {
             self.rcv_nxt = end;

@@ -3,11 +3,11 @@
 use aqmlab_units::Time;
 
 use super::{Endpoint, Pending, State, count};
-use crate::Profile;
 use crate::congestion::CongestionControl;
 use crate::timer::Timer;
+use crate::{Profile, Stack};
 
-impl<C: CongestionControl> Endpoint<C> {
+impl<S: Stack> Endpoint<S> {
     /// A timer may have expired. Calls that come early are harmless.
     pub fn handle_timeout(&mut self, now: Time, profile: &Profile) {
         if self.delayed_ack_deadline() <= now {

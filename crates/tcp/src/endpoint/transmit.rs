@@ -4,13 +4,13 @@ use aqmlab_units::Time;
 
 use super::{Endpoint, Pending, State, count};
 use crate::congestion::CongestionControl;
-use crate::{Flags, Profile, Segment, Seq};
+use crate::{Flags, Profile, Segment, Seq, Stack};
 
-impl<C: CongestionControl> Endpoint<C> {
+impl<S: Stack> Endpoint<S> {
     /// The next segment to put on the network, if any. Its answer may change after every other call but
     /// [`Endpoint::poll_event`].
     #[inline(always)]
-    pub fn poll_transmit(&mut self, now: Time, profile: &Profile) -> Option<Segment> {
+    pub fn poll_transmit(&mut self, now: Time, profile: &Profile) -> Option<Segment<S::Options>> {
         if self.snd_nxt == self.snd_end && !self.pending.any(Pending::TO_SEND) {
             return None;
         }
@@ -18,7 +18,7 @@ impl<C: CongestionControl> Endpoint<C> {
     }
 
     #[inline(always)]
-    fn transmit(&mut self, now: Time, profile: &Profile) -> Option<Segment> {
+    fn transmit(&mut self, now: Time, profile: &Profile) -> Option<Segment<S::Options>> {
         if self.pending.any(Pending::RETRANSMIT | Pending::SYN | Pending::RST) {
             return Some(self.transmit_control(now, profile));
         }
@@ -29,10 +29,10 @@ impl<C: CongestionControl> Endpoint<C> {
     }
 
     /// SYN, reset or retransmission: what goes before everything else.
-    fn transmit_control(&mut self, now: Time, profile: &Profile) -> Segment {
+    fn transmit_control(&mut self, now: Time, profile: &Profile) -> Segment<S::Options> {
         if self.pending.take(Pending::RST) {
             let flags = Flags::RST | Flags::ACK;
-            return Segment { seq: self.snd_nxt, ack: self.rcv_nxt, len: 0, window: 0, flags };
+            return Segment { seq: self.snd_nxt, ack: self.rcv_nxt, flags, ..Segment::default() };
         }
         if self.pending.take(Pending::SYN) {
             return self.transmit_syn(now, profile);
@@ -45,7 +45,7 @@ impl<C: CongestionControl> Endpoint<C> {
         self.segment(seq, len, fin, profile)
     }
 
-    fn transmit_syn(&mut self, now: Time, profile: &Profile) -> Segment {
+    fn transmit_syn(&mut self, now: Time, profile: &Profile) -> Segment<S::Options> {
         let mut flags = match self.state {
             State::SynSent => Flags::SYN,
             _ => Flags::SYN | Flags::ACK,
@@ -68,12 +68,12 @@ impl<C: CongestionControl> Endpoint<C> {
             self.pending.clear(Pending::TIMING);
             count(&mut self.recovery.syn_retransmits);
         }
-        Segment { seq: Seq::ZERO, ack: self.rcv_nxt, len: 0, window: profile.receive_window, flags }
+        Segment { ack: self.rcv_nxt, window: profile.receive_window, flags, ..Segment::default() }
     }
 
     /// New data, data sent again after a timeout, or the FIN.
     #[inline(always)]
-    fn transmit_data(&mut self, now: Time, profile: &Profile) -> Option<Segment> {
+    fn transmit_data(&mut self, now: Time, profile: &Profile) -> Option<Segment<S::Options>> {
         let fin_due = self.pending.any(Pending::FIN) && self.snd_nxt <= self.snd_end;
         if !(self.snd_nxt < self.snd_end || fin_due) || self.is_unsynchronised() {
             return None;
@@ -173,13 +173,20 @@ impl<C: CongestionControl> Endpoint<C> {
 
     /// A segment that carries the current acknowledgement, which is thereby sent.
     #[inline(always)]
-    fn segment(&mut self, seq: Seq, len: u16, extra: Flags, profile: &Profile) -> Segment {
+    fn segment(&mut self, seq: Seq, len: u16, extra: Flags, profile: &Profile) -> Segment<S::Options> {
         self.pending.clear(Pending::ACK);
         self.unacked_segments = 0;
         let mut flags = Flags::ACK | extra;
         if self.pending.any(Pending::ECHO) {
             flags |= Flags::ECE;
         }
-        Segment { seq, ack: self.rcv_nxt, len, window: profile.receive_window, flags }
+        Segment {
+            seq,
+            ack: self.rcv_nxt,
+            len,
+            window: profile.receive_window,
+            flags,
+            options: S::Options::default(),
+        }
     }
 }

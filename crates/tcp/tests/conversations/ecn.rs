@@ -139,7 +139,7 @@ fn echoes_during_and_of_the_window_before_fast_recovery_reduce_nothing_more() {
     let mut tcp = ten_in_flight();
     tcp.gets_times(3, ack(1)).sends([full(1)]);
     tcp.gets(echo(after(3))).sends([full(4)]).gets(echo(after(10)));
-    assert_eq!(tcp.tcp.congestion().ssthresh(), 5000);
+    assert_eq!(tcp.ssthresh(), 5000);
     assert_eq!(tcp.tcp.recovery().ecn_reductions, 0);
     // The reduction for the loss is what CWR tells of.
     tcp.sends([ect(11).and(Flags::CWR), ect(12)]);
@@ -155,7 +155,7 @@ fn an_echo_on_the_acknowledgement_that_ends_recovery_waits_for_the_next() {
         .sends([ect(11).and(Flags::CWR)]);
     // Segment 11 was sent during recovery and marked; its window has just been halved.
     tcp.gets(echo(after(11))).sends([ect(12), ect(13)]);
-    assert_eq!((tcp.tcp.congestion().ssthresh(), tcp.tcp.recovery().ecn_reductions), (5000, 0));
+    assert_eq!((tcp.ssthresh(), tcp.tcp.recovery().ecn_reductions), (5000, 0));
     tcp.gets(echo(after(12)));
     assert_eq!(tcp.tcp.recovery().ecn_reductions, 1);
 }
@@ -165,7 +165,7 @@ fn a_loss_in_a_window_halved_for_a_mark_halves_it_no_further() {
     // RFC 3168 §6.1.2: once for any number of losses and marks in one window of data.
     let mut tcp = ten_in_flight();
     tcp.gets(echo(after(1))).gets_times(2, echo(after(1))).sends([]).gets(echo(after(1))).sends([full(2)]);
-    assert_eq!(tcp.tcp.congestion().ssthresh(), 5000);
+    assert_eq!(tcp.ssthresh(), 5000);
     tcp.gets(ack(after(10))).sends([ect(11).and(Flags::CWR), ect(12)]);
 }
 

@@ -16,7 +16,7 @@ fn the_third_duplicate_starts_fast_retransmit() {
     let mut tcp = ten_in_flight();
     tcp.gets(ack(1)).sends([]).gets(ack(1)).sends([]).gets(ack(1)).sends([full(1)]);
     assert_eq!(tcp.tcp.recovery().fast_retransmits, 1);
-    assert_eq!(tcp.tcp.congestion().ssthresh(), 5000);
+    assert_eq!(tcp.ssthresh(), 5000);
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn a_partial_acknowledgement_names_the_next_loss() {
     tcp.at(400).gets(ack(after(10))).sends([full(11), full(12)]);
     let recovery = tcp.tcp.recovery();
     assert_eq!((recovery.fast_retransmits, recovery.timeouts), (1, 0));
-    assert_eq!(tcp.tcp.congestion().ssthresh(), 5000);
+    assert_eq!(tcp.ssthresh(), 5000);
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn no_wait_exceeds_64_s() {
 fn a_timeout_goes_back_to_one_segment_and_to_the_oldest_byte() {
     let mut tcp = ten_in_flight();
     tcp.at(OPENED + 1000).sends([full(1)]);
-    assert_eq!((tcp.cwnd(), tcp.tcp.congestion().ssthresh()), (1000, 5000));
+    assert_eq!((tcp.cwnd(), tcp.ssthresh()), (1000, 5000));
     // Slow start again, over what was sent before.
     tcp.gets(ack(after(1))).sends([full(2), full(3)]);
 }

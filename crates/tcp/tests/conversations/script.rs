@@ -188,6 +188,11 @@ impl Conversation {
         self
     }
 
+    /// The slow-start threshold in bytes.
+    pub(crate) fn ssthresh(&self) -> u32 {
+        self.tcp.congestion().ssthresh()
+    }
+
     /// The congestion window in bytes.
     pub(crate) fn cwnd(&self) -> u32 {
         self.tcp.congestion().cwnd()
