@@ -17,7 +17,7 @@ mod hosts;
 mod readings;
 mod timers;
 
-use aqmlab_tcp::{Flags, Profile, Segment, Seq, State};
+use aqmlab_tcp::{Flags, Profile, Segment, Seq, Stack, State};
 use aqmlab_units::{Bytes, Time};
 use aqmlab_workload::{Action, User, Web};
 use hdrhistogram::Histogram;
@@ -36,9 +36,9 @@ use crate::wheel::Wheel;
 /// What waits in the wheel. The fields of a packet stand side by side, so that an event takes 20 bytes and a node
 /// of the wheel 32.
 #[derive(Clone, Copy, Debug)]
-enum Event {
+enum Event<O> {
     /// A browser's packet reaches the link.
-    AtLink { to: EndpointId, seq: Seq, ack: Seq, len: u16, window: u16, flags: Flags },
+    AtLink { to: EndpointId, seq: Seq, ack: Seq, len: u16, window: u16, flags: Flags, options: O },
     /// A retransmission timer may have expired.
     Retransmit(EndpointId),
     /// Held-back acknowledgements may be due.
@@ -53,29 +53,29 @@ enum Event {
     ReadLinks,
 }
 
-const _: () = assert!(size_of::<Event>() == 20);
+const _: () = assert!(size_of::<Event<()>>() == 20);
 
 /// How many deliveries ahead of its own an endpoint is asked for.
 const AHEAD: u64 = 4;
 
-impl Event {
+impl<O> Event<O> {
     #[inline]
-    fn at_link(packet: Packet) -> Event {
-        let Segment { seq, ack, len, window, flags, options: () } = packet.segment;
-        Event::AtLink { to: packet.to, seq, ack, len, window, flags }
+    fn at_link(packet: Packet<O>) -> Event<O> {
+        let Segment { seq, ack, len, window, flags, options } = packet.segment;
+        Event::AtLink { to: packet.to, seq, ack, len, window, flags, options }
     }
 }
 
-/// The laboratory with links of kind `L`.
-pub(crate) struct Engine<L> {
+/// The laboratory whose hosts have the TCP `S`, with links of kind `L`.
+pub(crate) struct Engine<S: Stack, L> {
     now: Time,
     window_start: Time,
     end: Time,
     spec: Spec,
     profile: Profile,
-    wheel: Wheel<Event>,
+    wheel: Wheel<Event<S::Options>>,
     links: [L; 2],
-    connections: Connections,
+    connections: Connections<S>,
     hosts: Hosts,
     timers: Timers,
     web: Web,
@@ -93,8 +93,8 @@ pub(crate) struct Engine<L> {
     at_window_start: [LinkCounters; 2],
 }
 
-impl<L: Link> Engine<L> {
-    pub(crate) fn new(spec: &Spec, web: Web, links: [L; 2]) -> Engine<L> {
+impl<S: Stack, L: Link<S::Options>> Engine<S, L> {
+    pub(crate) fn new(spec: &Spec, web: Web, links: [L; 2]) -> Engine<S, L> {
         // A few packets a bucket: the link passes one of about 500 bytes in that time.
         let spacing = spec.link.rate.time_to_send(Bytes::new(500));
         let window_start = Time::ZERO + spec.protocol.warmup;
@@ -106,7 +106,7 @@ impl<L: Link> Engine<L> {
             profile: spec.tcp.values.clone(),
             wheel: Wheel::new(spacing),
             links,
-            connections: Connections::default(),
+            connections: Connections::new(),
             hosts: Hosts::new(&spec.hosts, spec.link.overhead),
             timers: Timers::new(&spec.tcp.values),
             web,
@@ -160,10 +160,10 @@ impl<L: Link> Engine<L> {
     }
 
     #[inline(always)]
-    fn handle(&mut self, event: Event) {
+    fn handle(&mut self, event: Event<S::Options>) {
         match event {
-            Event::AtLink { to, seq, ack, len, window, flags } => {
-                let segment = Segment { seq, ack, len, window, flags, options: () };
+            Event::AtLink { to, seq, ack, len, window, flags, options } => {
+                let segment = Segment { seq, ack, len, window, flags, options };
                 self.reach_link(Packet { to, segment });
             }
             Event::Retransmit(id) => self.expire(id),
@@ -186,7 +186,7 @@ impl<L: Link> Engine<L> {
 
     /// A packet arrives at the link.
     #[inline(always)]
-    fn reach_link(&mut self, packet: Packet) {
+    fn reach_link(&mut self, packet: Packet<S::Options>) {
         let direction = packet.to.peer().direction();
         self.links[direction].arrive(packet, self.now);
         self.forget_lost(direction);
@@ -204,7 +204,7 @@ impl<L: Link> Engine<L> {
 
     /// A packet has arrived at its endpoint.
     #[inline(always)]
-    fn receive(&mut self, packet: Packet) {
+    fn receive(&mut self, packet: Packet<S::Options>) {
         let cell = self.connections.endpoint_mut(packet.to);
         cell.received_packet();
         cell.tcp.handle_segment(&packet.segment, self.now, &self.profile);
@@ -298,7 +298,7 @@ fn is_done(state: State) -> bool {
     matches!(state, State::Closed | State::TimeWait | State::Listen)
 }
 
-impl<L: Link + Send> Laboratory for Engine<L> {
+impl<S: Stack, L: Link<S::Options> + Send> Laboratory for Engine<S, L> {
     fn advance(&mut self, until: Time) {
         let until = until.min(self.end);
         if until > self.now {

@@ -1,6 +1,7 @@
 //! A run, whatever its queue discipline: how to build one and what it answers to.
 
 use aqmlab_aqm::{Aqm, DecidesAtEnqueue, Fifo, Gate, Limit, Qdisc, Visitor};
+use aqmlab_tcp::Basic;
 use aqmlab_units::{Stream, Time};
 use aqmlab_workload::Web;
 
@@ -86,7 +87,7 @@ impl<'a> Build<'a> {
     }
 
     fn run<L: Link + Send + 'static>(self, links: [L; 2]) -> Box<dyn Laboratory> {
-        Box::new(Engine::new(self.spec, self.web, links))
+        Box::new(Engine::<Basic, L>::new(self.spec, self.web, links))
     }
 }
 

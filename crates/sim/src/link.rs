@@ -45,13 +45,13 @@ pub(crate) struct LinkCounters {
 
 /// One direction of a link, told the time in order. Within one instant packets leave first, then the discipline's
 /// timer runs, then packets arrive.
-pub(crate) trait Link {
+pub(crate) trait Link<O = ()> {
     /// A packet arrives.
-    fn arrive(&mut self, packet: Packet, now: Time);
+    fn arrive(&mut self, packet: Packet<O>, now: Time);
 
     /// A packet that was dropped and not asked for yet. What is dropped on its way out may be told of as late as the
     /// next arrival.
-    fn take_lost(&mut self) -> Option<Packet>;
+    fn take_lost(&mut self) -> Option<Packet<O>>;
 
     /// When the next packet reaches the other end; [`Time::MAX`] when none is on its way.
     fn next_delivery(&self) -> Time;
@@ -60,7 +60,7 @@ pub(crate) trait Link {
     fn upcoming(&self, ahead: u64) -> EndpointId;
 
     /// Take the packet that [`Link::next_delivery`] announced.
-    fn deliver(&mut self) -> Packet;
+    fn deliver(&mut self) -> Packet<O>;
 
     /// Bring queue and law up to `now`: everything due before or at it has happened.
     fn advance(&mut self, now: Time);

@@ -1,7 +1,7 @@
 //! Packets as the engine moves them, and the numbers of the endpoints they go to.
 
 use aqmlab_aqm::Ecn;
-use aqmlab_tcp::{Flags, Segment, Seq};
+use aqmlab_tcp::{Flags, Segment};
 use aqmlab_units::Bytes;
 
 /// Bytes of IPv4 and TCP header without options.
@@ -12,7 +12,7 @@ pub(crate) const HEADERS: u64 = 40;
 pub(crate) type Direction = usize;
 
 /// The number of an endpoint: bit 0 tells the server from the client, bit 1 is the side of the client.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct EndpointId(u32);
 
 impl EndpointId {
@@ -69,27 +69,14 @@ impl EndpointId {
     }
 }
 
-/// A segment on its way.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Packet {
+/// A segment with options `O` on its way.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Packet<O = ()> {
     pub(crate) to: EndpointId,
-    pub(crate) segment: Segment,
+    pub(crate) segment: Segment<O>,
 }
 
-impl Packet {
-    /// Stands where no packet is.
-    pub(crate) const VACANT: Packet = Packet {
-        to: EndpointId(0),
-        segment: Segment {
-            seq: Seq::ZERO,
-            ack: Seq::ZERO,
-            len: 0,
-            window: 0,
-            flags: Flags::NONE,
-            options: (),
-        },
-    };
-
+impl<O> Packet<O> {
     /// Length of the IP packet.
     #[inline]
     pub(crate) fn size(&self) -> Bytes {

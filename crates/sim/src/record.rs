@@ -155,7 +155,7 @@ impl ResponseTimes {
 }
 
 impl QueueTable {
-    pub(crate) fn push(&mut self, now: Time, direction: Direction, link: &impl Link) {
+    pub(crate) fn push<O>(&mut self, now: Time, direction: Direction, link: &impl Link<O>) {
         let state = link.state();
         self.time_s.push(now.as_secs_f64());
         self.direction.push(u8::from(direction == 1));

@@ -1,6 +1,6 @@
 //! What runs above TCP: servers that answer at once, and browsers that do what their users decide.
 
-use aqmlab_tcp::Event as TcpEvent;
+use aqmlab_tcp::{Event as TcpEvent, Stack};
 use aqmlab_units::Bytes;
 use aqmlab_workload::{Action, Connection, ConnectionId, Event as WebEvent};
 
@@ -8,7 +8,7 @@ use super::{Engine, Event};
 use crate::link::Link;
 use crate::packet::{Direction, EndpointId};
 
-impl<L: Link> Engine<L> {
+impl<S: Stack, L: Link<S::Options>> Engine<S, L> {
     /// What a server does: answer each request at once, close when the client has closed.
     pub(super) fn on_server_event(&mut self, id: EndpointId, event: TcpEvent) {
         match event {

@@ -1,6 +1,6 @@
 //! The connections that exist: two endpoints each, and what their browser makes of them.
 
-use aqmlab_tcp::{Endpoint, Profile, Recovery};
+use aqmlab_tcp::{Endpoint, Profile, Recovery, Stack};
 use aqmlab_units::{Duration, Time};
 use aqmlab_workload::Connection;
 
@@ -11,14 +11,14 @@ use crate::prefetch::prefetch;
 /// One end of a connection in the network. Aligned so that an undisturbed transfer stays within one cache line.
 #[derive(Debug)]
 #[repr(C, align(128))]
-pub(super) struct Cell {
+pub(super) struct Cell<S: Stack> {
     /// Packets sent by this end that were not dropped; wraps.
     sent: u16,
     /// Packets received by this end; wraps.
     received: u16,
     /// A client's round-trip time in microseconds; the number of a server's machine.
     delay_or_host: u32,
-    pub(super) tcp: Endpoint,
+    pub(super) tcp: Endpoint<S>,
 }
 
 /// What the browser's side knows of a connection, needed only at the edges of an exchange.
@@ -36,20 +36,20 @@ pub(super) struct Browser {
 
 /// All connections. Places are used again, those of each side apart, the last one freed first: what was used last
 /// is in the cache.
-#[derive(Debug, Default)]
-pub(super) struct Connections {
-    cells: Vec<Cell>,
+#[derive(Debug)]
+pub(super) struct Connections<S: Stack> {
+    cells: Vec<Cell<S>>,
     browsers: Vec<Browser>,
     free: [Vec<u32>; 2],
 }
 
-impl Cell {
-    fn client(tcp: Endpoint, delay: Duration) -> Cell {
+impl<S: Stack> Cell<S> {
+    fn client(tcp: Endpoint<S>, delay: Duration) -> Cell<S> {
         let micros = u32::try_from(delay.as_micros()).expect("round-trip times are at most an hour");
         Cell { sent: 0, received: 0, delay_or_host: micros, tcp }
     }
 
-    fn server(tcp: Endpoint, host: u16) -> Cell {
+    fn server(tcp: Endpoint<S>, host: u16) -> Cell<S> {
         Cell { sent: 0, received: 0, delay_or_host: u32::from(host), tcp }
     }
 
@@ -82,12 +82,16 @@ impl Cell {
     }
 
     /// Packets on their way from this end to `peer`.
-    fn in_network(&self, peer: &Cell) -> u16 {
+    fn in_network(&self, peer: &Cell<S>) -> u16 {
         self.sent.wrapping_sub(peer.received)
     }
 }
 
-impl Connections {
+impl<S: Stack> Connections<S> {
+    pub(super) fn new() -> Connections<S> {
+        Connections { cells: Vec::new(), browsers: Vec::new(), free: Default::default() }
+    }
+
     /// Both ends of a new connection; its client.
     pub(super) fn open(
         &mut self,
@@ -138,12 +142,12 @@ impl Connections {
     }
 
     #[inline]
-    pub(super) fn endpoint(&self, id: EndpointId) -> &Cell {
+    pub(super) fn endpoint(&self, id: EndpointId) -> &Cell<S> {
         &self.cells[id.index()]
     }
 
     #[inline]
-    pub(super) fn endpoint_mut(&mut self, id: EndpointId) -> &mut Cell {
+    pub(super) fn endpoint_mut(&mut self, id: EndpointId) -> &mut Cell<S> {
         &mut self.cells[id.index()]
     }
 

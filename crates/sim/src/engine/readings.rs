@@ -1,9 +1,11 @@
 //! What is read off at regular instants, and what must hold at the end.
 
+use aqmlab_tcp::Stack;
+
 use super::{Engine, Event};
 use crate::link::{Link, LinkCounters};
 
-impl<L: Link> Engine<L> {
+impl<S: Stack, L: Link<S::Options>> Engine<S, L> {
     pub(super) fn sample_queues(&mut self) {
         for (direction, link) in self.links.iter_mut().enumerate() {
             link.advance(self.now);

@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use aqmlab_tcp::{Endpoint, Profile};
+use aqmlab_tcp::{Endpoint, Profile, Stack};
 use aqmlab_units::{Duration, Time};
 
 use super::connections::Connections;
@@ -49,9 +49,9 @@ impl Timers {
     }
 
     /// The next connection to look at now, and up to when its timers are of interest.
-    pub(super) fn next_inspection(
+    pub(super) fn next_inspection<S: Stack>(
         &mut self,
-        connections: &mut Connections,
+        connections: &mut Connections<S>,
         now: Time,
     ) -> Option<(EndpointId, Time)> {
         while let Some(&(at, client)) = self.to_inspect.front()
@@ -79,7 +79,12 @@ impl Timers {
 
     /// `endpoint` may just have begun to hold back an acknowledgement. The time of the ring's event when it needs one.
     #[inline]
-    pub(super) fn delayed_ack(&mut self, id: EndpointId, endpoint: &Endpoint, now: Time) -> Option<Time> {
+    pub(super) fn delayed_ack<S: Stack>(
+        &mut self,
+        id: EndpointId,
+        endpoint: &Endpoint<S>,
+        now: Time,
+    ) -> Option<Time> {
         let deadline = endpoint.delayed_ack_deadline();
         if deadline != now + self.delayed_ack? {
             return None;
@@ -89,7 +94,11 @@ impl Timers {
     }
 
     /// The next endpoint whose acknowledgement is due now. Those that have sent it meanwhile are passed over.
-    pub(super) fn next_delayed_ack(&mut self, connections: &Connections, now: Time) -> Option<EndpointId> {
+    pub(super) fn next_delayed_ack<S: Stack>(
+        &mut self,
+        connections: &Connections<S>,
+        now: Time,
+    ) -> Option<EndpointId> {
         while let Some(&(deadline, id)) = self.delayed_acks.front() {
             let is_held = connections.endpoint(id).tcp.delayed_ack_deadline() == deadline;
             if is_held && now < deadline {

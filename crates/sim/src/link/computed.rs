@@ -15,7 +15,7 @@ use crate::transmitter::Transmitter;
 
 /// One direction of a link under the law `A`.
 #[derive(Debug)]
-pub(crate) struct Computed<A> {
+pub(crate) struct Computed<A, O = ()> {
     gate: Gate<A>,
     delay: Duration,
     transmitter: Transmitter,
@@ -23,7 +23,7 @@ pub(crate) struct Computed<A> {
     device: u64,
     /// Packets let in and not yet delivered: number n, counted from the start, stands at n modulo the capacity, a
     /// power of two.
-    ring: Vec<Entry>,
+    ring: Vec<Entry<O>>,
     /// When each of them leaves, at the same places; apart, since they are looked at by themselves. Behind the last
     /// one stand [`AT_ONCE`] that never leave.
     departures: Vec<Time>,
@@ -38,31 +38,27 @@ pub(crate) struct Computed<A> {
     /// IP bytes of all packets delivered so far.
     delivered_through: Bytes,
     /// The last arrival, if it was dropped and nobody has asked yet.
-    lost: Option<Packet>,
+    lost: Option<Packet<O>>,
 }
 
 /// How many departures are looked at together.
 const AT_ONCE: u64 = 4;
 
-#[derive(Clone, Copy, Debug)]
-struct Entry {
+#[derive(Clone, Copy, Debug, Default)]
+struct Entry<O> {
     /// IP bytes let in up to and including this packet.
     through: Bytes,
-    packet: Packet,
+    packet: Packet<O>,
 }
 
-impl Entry {
-    const VACANT: Entry = Entry { through: Bytes::ZERO, packet: Packet::VACANT };
-}
-
-impl<A: DecidesAtEnqueue> Computed<A> {
-    pub(crate) fn new(gate: Gate<A>, wire: Wire) -> Computed<A> {
+impl<A: DecidesAtEnqueue, O: Copy + Default> Computed<A, O> {
+    pub(crate) fn new(gate: Gate<A>, wire: Wire) -> Computed<A, O> {
         Computed {
             gate,
             delay: wire.delay,
             transmitter: Transmitter::new(wire.context.rate, wire.context.overhead),
             device: 1 + u64::from(wire.device_fifo),
-            ring: vec![Entry::VACANT; 64],
+            ring: vec![Entry::default(); 64],
             departures: vec![Time::MAX; 64],
             queued: 0,
             sent: 0,
@@ -101,7 +97,7 @@ impl<A: DecidesAtEnqueue> Computed<A> {
     }
 
     #[inline]
-    fn entry(&self, n: u64) -> &Entry {
+    fn entry(&self, n: u64) -> &Entry<O> {
         &self.ring[place(n, self.ring.len())]
     }
 
@@ -111,7 +107,7 @@ impl<A: DecidesAtEnqueue> Computed<A> {
     }
 
     #[inline(always)]
-    fn push(&mut self, departure: Time, entry: Entry) {
+    fn push(&mut self, departure: Time, entry: Entry<O>) {
         if self.inside() + AT_ONCE == self.ring.len() as u64 {
             self.grow();
         }
@@ -128,9 +124,9 @@ impl<A: DecidesAtEnqueue> Computed<A> {
     /// Twice the room, each packet at its place in the larger ring.
     #[cold]
     fn grow(&mut self) {
-        let inside: Vec<(Time, Entry)> =
+        let inside: Vec<(Time, Entry<O>)> =
             (self.delivered..self.queued).map(|n| (self.departure(n), *self.entry(n))).collect();
-        self.ring = vec![Entry::VACANT; 2 * self.ring.len()];
+        self.ring = vec![Entry::default(); 2 * self.ring.len()];
         self.departures = vec![Time::MAX; self.ring.len()];
         for (n, (departure, entry)) in (self.delivered..).zip(inside) {
             let place = place(n, self.ring.len());
@@ -147,9 +143,9 @@ fn place(n: u64, room: usize) -> usize {
     n as usize & (room - 1)
 }
 
-impl<A: DecidesAtEnqueue> Link for Computed<A> {
+impl<A: DecidesAtEnqueue, O: Copy + Default> Link<O> for Computed<A, O> {
     #[inline(always)]
-    fn arrive(&mut self, mut packet: Packet, now: Time) {
+    fn arrive(&mut self, mut packet: Packet<O>, now: Time) {
         self.advance(now);
         let seen = packet.seen_by_law();
         match self.gate.admit(&seen, self.state(), now) {
@@ -171,7 +167,7 @@ impl<A: DecidesAtEnqueue> Link for Computed<A> {
     }
 
     #[inline]
-    fn take_lost(&mut self) -> Option<Packet> {
+    fn take_lost(&mut self) -> Option<Packet<O>> {
         self.lost.take()
     }
 
@@ -186,7 +182,7 @@ impl<A: DecidesAtEnqueue> Link for Computed<A> {
     }
 
     #[inline(always)]
-    fn deliver(&mut self) -> Packet {
+    fn deliver(&mut self) -> Packet<O> {
         debug_assert!(self.delivered < self.queued, "nothing is on its way");
         // Queue and law need not be told: they are brought up to date when they are next looked at, and until then
         // the packet's entry stays where it is.

@@ -16,23 +16,23 @@ use crate::transmitter::Transmitter;
 
 /// One direction of a link under the discipline `Q`.
 #[derive(Debug)]
-pub(crate) struct Queued<Q> {
+pub(crate) struct Queued<Q, O = ()> {
     queue: Q,
     wire: Wire,
     transmitter: Transmitter,
     /// The device's places, the one being sent included.
     device: usize,
     /// Packets that the discipline has handed down and that have not been delivered, with their departures.
-    below: VecDeque<(Time, Packet)>,
+    below: VecDeque<(Time, Packet<O>)>,
     /// How many of them, from the front, have left.
     gone: usize,
     sent: u64,
     sent_bytes: Bytes,
-    lost: Vec<Packet>,
+    lost: Vec<Packet<O>>,
 }
 
-impl<Q: Qdisc<Packet>> Queued<Q> {
-    pub(crate) fn new(queue: Q, wire: Wire) -> Queued<Q> {
+impl<Q: Qdisc<Packet<O>>, O: Copy> Queued<Q, O> {
+    pub(crate) fn new(queue: Q, wire: Wire) -> Queued<Q, O> {
         Queued {
             queue,
             wire,
@@ -72,16 +72,16 @@ impl<Q: Qdisc<Packet>> Queued<Q> {
     }
 }
 
-impl<Q: Qdisc<Packet>> Link for Queued<Q> {
+impl<Q: Qdisc<Packet<O>>, O: Copy> Link<O> for Queued<Q, O> {
     #[inline]
-    fn arrive(&mut self, packet: Packet, now: Time) {
+    fn arrive(&mut self, packet: Packet<O>, now: Time) {
         self.advance(now);
         self.queue.enqueue(packet.seen_by_law(), packet, now, &mut |packet| self.lost.push(packet));
         self.fill_device(now);
     }
 
     #[inline]
-    fn take_lost(&mut self) -> Option<Packet> {
+    fn take_lost(&mut self) -> Option<Packet<O>> {
         self.lost.pop()
     }
 
@@ -93,11 +93,11 @@ impl<Q: Qdisc<Packet>> Link for Queued<Q> {
     #[inline]
     fn upcoming(&self, ahead: u64) -> EndpointId {
         let place = usize::try_from(ahead).expect("a few places ahead");
-        self.below.get(place).map_or(Packet::VACANT.to, |(_, packet)| packet.to)
+        self.below.get(place).map_or(EndpointId::default(), |(_, packet)| packet.to)
     }
 
     #[inline]
-    fn deliver(&mut self) -> Packet {
+    fn deliver(&mut self) -> Packet<O> {
         if self.gone == 0 {
             // Its leaving made room in the device: who comes next must be known from now on.
             let (departure, _) = self.below[0];
