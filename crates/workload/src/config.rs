@@ -185,8 +185,8 @@ impl RttConfig {
 /// The most servers that a page may be spread over: a user counts its objects still to come for each.
 pub(crate) const MAX_SERVERS: u8 = 8;
 
-/// An hour, far above every round-trip time.
-const MAX_RTT_MS: u32 = 3_600_000;
+/// A minute, far above every round-trip time.
+const MAX_RTT_MS: u32 = 60_000;
 
 fn unknown(path: &str, name: &str, known: &[&str]) -> ConfigError {
     ConfigError { path: path.into(), message: format!("unknown `{name}`: choose {}", known.join(", ")) }
