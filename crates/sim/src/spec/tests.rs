@@ -161,6 +161,18 @@ fn a_mistake_is_told_in_one_line_with_the_field_and_what_is_allowed() {
             rtt(json!({"uniform_ms": {"min": 3, "max": 2}})),
             "users.rtt.distribution.uniform_ms: must have min <= max <= 60000, got min = 3, max = 2",
         ),
+        // Not exactly one law.
+        (json!({"queue": {}}), "queue: must be one law with its parameters, such as {\"red\": {}}, got {}"),
+        (json!({"queue": {"pi": {}, "red": {}}}), "queue: must be one law with its parameters, "),
+        (json!({"queue": "red"}), "queue: must be one law with its parameters, "),
+    ] {
+        assert_refused(parts, message);
+    }
+}
+
+#[test]
+fn a_mix_that_cannot_be_is_refused() {
+    for (parts, message) in [
         (json!({"tcp": {"mix": [{"profile": "freebsd-4.5"}]}}), "tcp.mix[0]: missing field `share`"),
         (json!({"tcp": {"mix": [{"share": 0}]}}), "tcp.mix[0].share: must be above 0 and at most 1, got 0"),
         (json!({"tcp": {"mix": [{"share": 1, "side": 2}]}}), "tcp.mix[0].side: must be 0 or 1"),
@@ -180,15 +192,17 @@ fn a_mistake_is_told_in_one_line_with_the_field_and_what_is_allowed() {
             json!({"tcp": {"mix": vec![json!({"share": 0.01}); 64]}}),
             "tcp.mix: must have fewer than 64 entries",
         ),
-        // Not exactly one law.
-        (json!({"queue": {}}), "queue: must be one law with its parameters, such as {\"red\": {}}, got {}"),
-        (json!({"queue": {"pi": {}, "red": {}}}), "queue: must be one law with its parameters, "),
-        (json!({"queue": "red"}), "queue: must be one law with its parameters, "),
     ] {
-        let refusal = with(parts).expect_err(message).to_string();
-        assert!(refusal.starts_with(message), "{refusal}\n  instead of\n{message}");
-        assert!(!refusal.contains('\n') && !refusal.contains(" at line "), "{refusal}");
+        assert_refused(parts, message);
     }
+}
+
+/// One line that starts with `message`.
+#[track_caller]
+fn assert_refused(parts: Value, message: &str) {
+    let refusal = with(parts).expect_err(message).to_string();
+    assert!(refusal.starts_with(message), "{refusal}\n  instead of\n{message}");
+    assert!(!refusal.contains('\n') && !refusal.contains(" at line "), "{refusal}");
 }
 
 #[test]
