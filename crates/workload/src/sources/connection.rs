@@ -18,7 +18,7 @@ pub struct VectorConnection {
     /// Bytes written for the acceptor that have not come yet, and for the initiator.
     to_acceptor: Bytes,
     to_initiator: Bytes,
-    /// Of these, the bytes up to the end of the answer to the exchange in progress.
+    /// Of these, the first ones: those of the answer to the exchange in progress.
     answer_left: Bytes,
     started: Time,
     /// Of the exchange in progress: what has been written of it.
@@ -222,7 +222,7 @@ impl VectorConnection {
                 self.to_initiator += size;
                 if self.exchange && self.response == Bytes::ZERO {
                     self.response = size;
-                    self.answer_left = self.to_initiator;
+                    self.answer_left = size;
                 }
                 // A greeting of the acceptor's takes the handshake away from the first exchange.
                 self.first &= self.exchange;

@@ -157,3 +157,6 @@ impl Generator for ThreeGpp {
         true
     }
 }
+
+#[cfg(test)]
+mod tests;

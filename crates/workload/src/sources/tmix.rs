@@ -126,6 +126,9 @@ impl Reading {
     }
 
     fn line(&mut self, line: usize, words: &[&str]) -> Result<(), ConfigError> {
+        if self.units.last().is_some_and(|last| last.size == Bytes::ZERO) {
+            return fault(line, "nothing may follow the unit of size 0 that closes the connection".into());
+        }
         match words[0] {
             "w" => {
                 let [_, initiator, acceptor] = fields(line, words, "w initiator acceptor")?;
@@ -170,11 +173,7 @@ impl Reading {
         let send = time(line, "the pause after sending", send, MAX_TIME)?;
         let receive = time(line, "the pause after receiving", receive, MAX_TIME)?;
         let size = number(line, "the size", size, 0, MAX_SIZE.get())?;
-        let before = self.units.last();
-        if before.is_some_and(|before| before.size == Bytes::ZERO) {
-            return fault(line, "nothing may follow the unit of size 0 that closes the connection".into());
-        }
-        let again = before.is_some_and(|before| before.by == by);
+        let again = self.units.last().is_some_and(|before| before.by == by);
         let (pause, other) = if again { (send, receive) } else { (receive, send) };
         if other > Duration::ZERO {
             let (whose, after) = if again { ("the same", "sending") } else { ("the other", "receiving") };

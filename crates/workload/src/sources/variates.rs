@@ -56,7 +56,7 @@ mod tests {
     #[test]
     fn means_and_variances_are_those_of_the_textbook() {
         // Mean and variance; tolerances are at least 4 standard errors.
-        let cases: [(&str, (f64, f64), (f64, f64)); 5] = [
+        let cases = [
             ("exponential", moments(exponential), (1.0, 1.0)),
             ("normal", moments(normal), (0.0, 1.0)),
             // Γ(1 + 1/2) and Γ(2) - Γ(3/2)^2
