@@ -7,8 +7,8 @@ use crate::RttConfig;
 use crate::config::{ConfigError, refuse};
 use crate::web::Rtt;
 
-/// An hour, as for tables of round-trip times.
-pub(crate) const MAX_RTT: Duration = Duration::from_secs(3_600);
+/// A minute, as for tables of round-trip times.
+pub(crate) const MAX_RTT: Duration = Duration::from_secs(60);
 
 /// Where a source's minimum round-trip times come from; without it they come from the experiment's table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

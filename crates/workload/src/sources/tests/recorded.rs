@@ -27,7 +27,7 @@ fn mistakes_in_a_column_are_named_by_their_row() {
         ("[2, 0.5, 0.5]", "[2, -1, 0.5]", "trace.start_seconds[1]: must be between 0 and 10000000, got -1"),
         ("[2, 0.5, 0.5]", "[]", "trace.start_seconds: must have between 1 and 100000000 rows, got 0"),
         ("[300, 9, 9]", "[300, 9, 0]", "trace.request_bytes[2]: must be between 1 and 1000000000000, got 0"),
-        ("[80, 20.5, 30]", "[80, 4e6, 30]", "trace.rtt_ms[1]: must be between 0 and 3600000, got 4000000"),
+        ("[80, 20.5, 30]", "[80, 4e6, 30]", "trace.rtt_ms[1]: must be between 0 and 60000, got 4000000"),
         (
             "30]",
             r#"30], "rtt": {"fixed": "1 ms"}"#,

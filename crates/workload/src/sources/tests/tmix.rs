@@ -101,7 +101,7 @@ fn mistakes_are_named_by_their_line() {
         (
             "S 10 1 0 0\nr -5\n",
             2,
-            "the round-trip time (microseconds) must be a number between 0 and 3600000000, got `-5`",
+            "the round-trip time (microseconds) must be a number between 0 and 60000000, got `-5`",
         ),
         ("S 10 1 0 0\n> 0\n", 2, "the size must be a number between 1 and 1000000000000, got `0`"),
         ("S 10 1 0 0\nt 5\n", 2, "a pause must follow a unit"),
