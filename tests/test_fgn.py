@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from decimal import Decimal, localcontext
 from itertools import islice
 
 import numpy as np
@@ -29,6 +30,15 @@ def test_variances_of_sums_follow_from_the_autocovariance_at_all_lags(h: float) 
         lags = np.arange(1, n)
         variance = n * 1.0 + 2 * np.sum((n - lags) * autocovariance(lags, h))
         assert variance == pytest.approx(float(n) ** (2 * h), rel=1e-5)
+
+
+@pytest.mark.parametrize("h", [0.2, 0.7, 0.9, 0.99])
+@pytest.mark.parametrize("lag", [1, 10, 49, 50, 51, 1000, 5_000_000])
+def test_the_autocovariance_has_ten_digits_at_any_lag(h: float, lag: int) -> None:
+    with localcontext(prec=60):
+        k, twice = Decimal(lag), 2 * Decimal(h)
+        exact = float(((k + 1) ** twice - 2 * k**twice + (k - 1) ** twice) / 2)
+    assert autocovariance(np.array([lag]), h)[0] == pytest.approx(exact, rel=1e-10)
 
 
 @pytest.mark.parametrize("h", HURST)

@@ -42,6 +42,12 @@ def test_estimates_are_unbiased_and_their_intervals_cover_at_the_nominal_rate(es
     assert stats.binom.ppf(0.001, SEEDS, 0.95) <= covered < SEEDS
 
 
+def test_octaves_of_few_details_do_not_bias_the_wavelet_estimate() -> None:
+    # 58, 27 and 11 details: the logarithm of a mean of so few squares is too small, each time by more.
+    found = [lrd.wavelet(path, scales=(32, 128)).h for path in islice(paths(2048, 0.7, np.random.default_rng(9)), 1000)]
+    assert np.mean(found) == pytest.approx(0.7, abs=4 * np.std(found) / np.sqrt(len(found)))
+
+
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_an_interval_is_as_wide_as_estimates_vary(estimator: Estimator) -> None:
     found = estimates(estimator, 0.7)
@@ -66,7 +72,7 @@ def test_independent_counts_have_an_h_of_one_half(estimator: Estimator) -> None:
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_dependence_shorter_than_the_scales_is_not_taken_for_long(estimator: Callable[..., Hurst]) -> None:
     # Each count is repeated 8 times: from sample to sample the series is as good as constant.
-    series = [np.repeat(np.random.default_rng(seed).standard_normal(5000), 8) for seed in range(20)]
+    series = [np.repeat(np.random.default_rng(seed).standard_normal(5000), 8) for seed in range(10)]
     assert np.mean([estimator(each, scales=(2, 32)).h for each in series]) > 0.7
     far = [estimator(each, scales=(128, 1024)) for each in series]
     assert np.mean([each.h for each in far]) == pytest.approx(0.5, abs=0.05)
@@ -120,6 +126,13 @@ def test_a_series_that_cannot_be_used_is_refused_in_one_line(
 def test_scales_outside_the_series_are_refused(estimator: Callable[..., Hurst], scales: tuple[int, int]) -> None:
     with pytest.raises(ValueError, match=rf"^scales: must rise, .*, got {scales[0]} to {scales[1]}$"):
         estimator(noise(4096, 0.7), scales=scales)
+
+
+def test_variances_are_not_taken_of_fewer_than_ten_blocks_nor_of_more_than_the_interval_can_be_drawn_for() -> None:
+    with pytest.raises(ValueError, match=r"^scales: must rise, between 1 and 409 samples, got 1 to 410$"):
+        lrd.aggregated_variance(noise(4096, 0.7), scales=(1, 410))
+    with pytest.raises(ValueError, match=r"^scales: must rise, between 2 and 7000 samples, got 1 to 100$"):
+        lrd.aggregated_variance(noise(70_000, 0.7), scales=(1, 100))
 
 
 @pytest.mark.parametrize(

@@ -43,4 +43,6 @@ def test_the_details_of_white_noise_are_white_noise() -> None:
 
 def test_octaves_end_where_they_would_have_too_few_details() -> None:
     assert [octave.details for octave in octaves(np.arange(64.0), 2, least=8)] == [31, 14]
+    assert [octave.details for octave in octaves(np.arange(18.0), 2, least=8)] == [8]
+    assert octaves(np.arange(17.0), 2, least=8) == []
     assert octaves(np.arange(3.0), 2, least=1) == []

@@ -65,10 +65,10 @@ def aggregated_variance(counts: ArrayLike, *, scales: tuple[int, int] | None = N
     Returns
     -------
     Hurst
-        The interval holds those H, up to 1, of which such an estimate is not surprising: within 1.96 standard
-        deviations of the mean estimate on fractional Gaussian noise of that H, as long as the series and fitted over
-        the same scales (100 paths, the same each time). It assumes Gaussian counts with one H at all scales used. The
-        errors at different m are far from independent: those of a regression would be much too small.
+        The interval holds those H, up to 1, that are within 1.96 standard deviations of the estimate: those which the
+        estimate has on fractional Gaussian noise of that H, as long as the series and fitted over the same scales (100
+        paths, the same each time). It assumes Gaussian counts with one H at all scales used. The errors at different m
+        are far from independent: those of a regression would be much too small.
 
     Raises
     ------
@@ -84,15 +84,15 @@ def aggregated_variance(counts: ArrayLike, *, scales: tuple[int, int] | None = N
     """
     series = _series(counts)
     n = len(series)
-    shortest, longest = _scales(scales, default=(_shortest(n), n // 50), least=math.ceil(n / 2**16), most=n // 4)
+    shortest, longest = _scales(scales, default=(_shortest(n), n // 50), least=math.ceil(n / 2**16), most=n // 10)
     # From here on a sample is a block of the shortest scale: means of fractional Gaussian noise are such noise again.
     blocks = _means(series, shortest)
     sizes = tuple(np.unique(np.geomspace(1, longest // shortest, 30).round().astype(int)).tolist())
     _enough(len(sizes), "block sizes", (shortest, longest))
     h = _VarianceCurves(len(blocks), sizes).fit(_variances(blocks, sizes))
-    tried, mean, sd = _tried_on_noise(len(blocks), sizes)
-    # How surprising this estimate is falls from H to H.
-    low, high = np.interp((-_NORMAL, _NORMAL), (mean - h) / sd, tried, left=0, right=1)
+    tried, sd = _tried_on_noise(len(blocks), sizes)
+    # How many standard deviations an H is above this estimate rises with H.
+    low, high = np.interp((-_NORMAL, _NORMAL), (tried - h) / sd, tried, left=0, right=1)
     return Hurst(
         method="aggregated variance", h=h, low=float(low), high=float(high), scales=(shortest, shortest * sizes[-1])
     )
@@ -279,8 +279,8 @@ class _VarianceCurves:
 
 
 @cache
-def _tried_on_noise(n: int, sizes: tuple[int, ...]) -> tuple[_Floats, _Floats, _Floats]:
-    """Return some H, and the mean and standard deviation of the estimates on fractional Gaussian noise of each."""
+def _tried_on_noise(n: int, sizes: tuple[int, ...]) -> tuple[_Floats, _Floats]:
+    """Return some H, and the standard deviation of the estimates on fractional Gaussian noise of each."""
     tried = np.array([0.01, 0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.99])
     curves = _VarianceCurves(n, sizes)
     # The same randomness for each H, so that what is found changes smoothly with it.
@@ -288,7 +288,7 @@ def _tried_on_noise(n: int, sizes: tuple[int, ...]) -> tuple[_Floats, _Floats, _
         [curves.fit(_variances(path, sizes)) for path in islice(paths(n, h, np.random.default_rng(1)), 100)]
         for h in tried
     ]
-    return tried, np.mean(found, axis=1), np.std(found, axis=1, ddof=1)
+    return tried, np.std(found, axis=1, ddof=1)
 
 
 def _result(method: str, h: float, sd: float, scales: tuple[int, int]) -> Hurst:
