@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import StepPatch
@@ -141,7 +142,13 @@ def test_simulated_points_stand_beside_the_models_line_in_its_colour(draw: objec
     colour = to_rgba(str(model.get_color()))
     assert {tuple(c) for c in (*points.get_facecolor(), *bars.get_edgecolor())} == {colour}
     assert other.get_color() != model.get_color()
-    assert len(np.asarray(points.get_offsets())) == 6
+    unit = {"packets in the queue": 1, "utilisation, %": 100 / 60}[axis.get_xlabel()]
+    packets = np.arange(0, 60, 10)
+    expected = np.column_stack((unit * packets, 100 * np.exp(-packets / 9)))
+    assert np.asarray(points.get_offsets()) == pytest.approx(expected)
+    assert isinstance(bars, LineCollection)
+    for (x, share), bar in zip(expected, bars.get_segments(), strict=True):
+        assert np.asarray(bar) == pytest.approx(np.array([[x, 0.7 * share], [x, 1.3 * share]]))
     legend = axis.get_legend()
     assert legend is not None
     assert len(legend.get_texts()) == 2, "points need no entry of their own"
