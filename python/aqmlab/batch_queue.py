@@ -175,12 +175,12 @@ def burst_sizes(
     number = np.zeros(max(windows) + 1)
     for window, share in windows.items():
         left = sizes.astype(np.int64)
-        burst = min(initial_window, window)
+        burst = initial_window
         while burst < window and left.any():
             sent = np.minimum(left, burst)
             np.add.at(number, sent, share * weights)
             left -= sent
-            burst = min(2 * burst, window)
+            burst *= 2
         number[window] += share * float(weights @ (left // window))
         np.add.at(number, left % window, share * weights)
     # A flow that has nothing left to send sends no burst.
