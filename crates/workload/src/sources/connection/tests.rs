@@ -158,6 +158,8 @@ fn what_the_initiator_sends_in_a_row_is_one_request_timed_from_its_last_part() {
     // But the first exchange of a connection begins with the handshake.
     let first = split(&play(&mut script(&[asks(0, 100), says(0, 9)]), 1)).1[0];
     assert_eq!((first.started, first.response_time), (at(0), ms(160)));
+    let first = split(&play(&mut script(&[asks(0, 100), asks(30, 20), says(0, 9)]), 1)).1[0];
+    assert_eq!((first.started, first.response_time, first.first), (at(110), ms(80), true));
 }
 
 #[test]
