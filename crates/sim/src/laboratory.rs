@@ -4,8 +4,9 @@ use aqmlab_aqm::{Aqm, DecidesAtEnqueue, Fifo, Gate, Limit, Qdisc, Visitor};
 use aqmlab_tcp::Basic;
 use aqmlab_units::{Stream, Time};
 use aqmlab_workload::Web;
+use aqmlab_workload::sources::Source;
 
-use crate::engine::Engine;
+use crate::engine::{Engine, Traffic};
 use crate::link::{Computed, Link, Queued, Wire};
 use crate::packet::Packet;
 use crate::record::{ResponseBin, Tables};
@@ -66,14 +67,22 @@ pub fn queue_stream(seed: u64, direction: usize) -> Stream {
 struct Build<'a> {
     spec: &'a Spec,
     seed: u64,
-    web: Web,
+    traffic: Traffic,
 }
 
 impl<'a> Build<'a> {
     fn new(spec: &'a Spec, seed: u64) -> Result<Build<'a>, SpecError> {
         let web = Web::new(&spec.users.workload, &spec.users.rtt, seed)
             .map_err(|error| SpecError { path: format!("users.{}", error.path), message: error.message })?;
-        Ok(Build { spec, seed, web })
+        let numbered = (0..).zip(&spec.sources);
+        let sources = numbered.map(|(number, config)| {
+            Source::new(config, number, &spec.users.rtt, seed).map_err(|error| SpecError {
+                path: format!("sources[{number}].{}", error.path),
+                message: error.message,
+            })
+        });
+        let sources = sources.collect::<Result<_, _>>()?;
+        Ok(Build { spec, seed, traffic: Traffic { web, sources } })
     }
 
     fn wire(&self) -> Wire {
@@ -87,7 +96,7 @@ impl<'a> Build<'a> {
     }
 
     fn run<L: Link + Send + 'static>(self, links: [L; 2]) -> Box<dyn Laboratory> {
-        Box::new(Engine::<Basic, L>::new(self.spec, self.seed, self.web, links))
+        Box::new(Engine::<Basic, L>::new(self.spec, self.seed, self.traffic, links))
     }
 }
 

@@ -23,4 +23,4 @@ pub use spec::{
     HostsSpec, LinkSpec, MixSpec, OwnLaw, ProtocolSpec, QueueSpec, RecordSpec, Role, Spec, SpecError,
     TcpSpec, UsersSpec,
 };
-pub use summary::{LinkSummary, ResponseTimeMs, Summary};
+pub use summary::{DatagramSummary, LinkSummary, ResponseTimeMs, SourceSummary, Summary};

@@ -4,6 +4,7 @@ use aqmlab_tcp::{Event as TcpEvent, Stack};
 use aqmlab_units::Bytes;
 use aqmlab_workload::{Action, Connection, ConnectionId, Event as WebEvent};
 
+use super::connections::{Application, Opening};
 use super::{Engine, Event};
 use crate::link::Link;
 use crate::packet::{Direction, EndpointId};
@@ -13,7 +14,10 @@ impl<S: Stack, L: Link<S::Options>> Engine<S, L> {
     pub(super) fn on_server_event(&mut self, id: EndpointId, event: TcpEvent) {
         match event {
             TcpEvent::Received => {
-                let response = self.connections.browser(id).connection.exchange().response;
+                let Application::User(_, connection) = &self.connections.session(id).application else {
+                    return;
+                };
+                let response = connection.exchange().response;
                 self.connections.endpoint_mut(id).tcp.write(in_segments(response));
                 self.transmit(id);
             }
@@ -27,18 +31,20 @@ impl<S: Stack, L: Link<S::Options>> Engine<S, L> {
 
     /// What a browser does is the user's to decide.
     pub(super) fn on_client_event(&mut self, id: EndpointId, event: TcpEvent) {
-        let browser = self.connections.browser_mut(id);
+        let Application::User(number, connection) = &mut self.connections.session_mut(id).application else {
+            return;
+        };
         let event = match event {
             TcpEvent::Opened => WebEvent::Opened,
-            TcpEvent::Received => WebEvent::Received(browser.connection.awaits()),
+            TcpEvent::Received => WebEvent::Received(connection.awaits()),
             TcpEvent::Aborted => WebEvent::Closed,
             // Servers close only in answer.
             TcpEvent::PeerClosed => return,
         };
-        let number = browser.user;
+        let number = *number;
         let user = &mut self.users[number as usize];
         let name = ConnectionId(id.number());
-        self.web.on_event(user, &mut browser.connection, name, event, self.now, &mut self.actions);
+        self.web.on_event(user, connection, name, event, self.now, &mut self.actions);
         self.act(number, Some(id));
         self.transmit(id);
     }
@@ -60,7 +66,7 @@ impl<S: Stack, L: Link<S::Options>> Engine<S, L> {
                         self.completed += 1;
                         self.times.record(&exchange);
                         if self.spec.record.exchanges {
-                            self.tables.exchanges.push(&exchange, side, recovery);
+                            self.tables.exchanges.push(&exchange, 0, side, recovery);
                         }
                     }
                 }
@@ -75,15 +81,31 @@ impl<S: Stack, L: Link<S::Options>> Engine<S, L> {
     fn open(&mut self, number: u32, connection: Connection) {
         let request = connection.exchange().request;
         let side = side_of(number);
-        let host = self.hosts.of(1 - side, u64::from(number) + connection.number());
-        let id = self.connections.open(number, side, connection, host, &self.stacks, self.now);
+        let user = u64::from(number);
+        let opening = Opening {
+            side,
+            min_rtt: connection.min_rtt(),
+            host: self.hosts.of(1 - side, user + connection.number()),
+            stacks: [
+                self.stacks.of_client(side, user),
+                self.stacks.of_server(1 - side, user, connection.number()),
+            ],
+            application: Application::User(number, connection),
+        };
+        let id = self.open_connection(opening);
         self.expect(id, request);
-        if !std::mem::replace(&mut self.connections.browser_mut(id).watched, true)
+        self.transmit(id);
+    }
+
+    /// Both ends of a connection whose timers are looked at from now on.
+    pub(super) fn open_connection(&mut self, opening: Opening) -> EndpointId {
+        let id = self.connections.open(opening, &self.stacks, self.now);
+        if !std::mem::replace(&mut self.connections.session_mut(id).watched, true)
             && let Some(first) = self.timers.watch(id, self.now)
         {
             self.wheel.push(first, Event::Inspect);
         }
-        self.transmit(id);
+        id
     }
 
     /// A request leaves the client.
@@ -95,24 +117,20 @@ impl<S: Stack, L: Link<S::Options>> Engine<S, L> {
     /// Both ends wait for their part of the exchange. The server can know how much to expect because the simulator's
     /// data carry no content of their own.
     fn expect(&mut self, id: EndpointId, request: Bytes) {
-        let response = self.connections.browser(id).connection.awaits();
+        let Application::User(_, connection) = &self.connections.session(id).application else { return };
+        let response = connection.awaits();
         self.connections.endpoint_mut(id).tcp.await_data(in_segments(response));
         self.connections.endpoint_mut(id.peer()).tcp.await_data(in_segments(request));
     }
 
     /// A connection kept from an earlier page is used again.
     pub(super) fn resume(&mut self, number: u32, id: EndpointId) {
+        let Application::User(_, connection) = &mut self.connections.session_mut(id).application else {
+            return;
+        };
         let user = &mut self.users[number as usize];
-        let browser = self.connections.browser_mut(id);
         let name = ConnectionId(id.number());
-        self.web.on_event(
-            user,
-            &mut browser.connection,
-            name,
-            WebEvent::Resumed,
-            self.now,
-            &mut self.actions,
-        );
+        self.web.on_event(user, connection, name, WebEvent::Resumed, self.now, &mut self.actions);
         self.act(number, Some(id));
         self.transmit(id);
     }

@@ -6,6 +6,7 @@ mod ecn;
 mod own;
 mod population;
 mod regimes;
+mod sources;
 mod stacks;
 mod uncongested;
 
