@@ -25,6 +25,7 @@ use hdrhistogram::Histogram;
 use self::connections::Connections;
 use self::hosts::Hosts;
 use self::timers::Timers;
+use crate::capture::Capture;
 use crate::laboratory::Laboratory;
 use crate::link::{Link, LinkCounters};
 use crate::packet::{Direction, EndpointId, Packet};
@@ -91,10 +92,12 @@ pub(crate) struct Engine<S: Stack, L> {
     last_read: [LinkCounters; 2],
     /// Counters at the start of the measured window.
     at_window_start: [LinkCounters; 2],
+    /// Whoever wants to know which connections there are.
+    capture: Option<Capture>,
 }
 
 impl<S: Stack, L: Link<S::Options>> Engine<S, L> {
-    pub(crate) fn new(spec: &Spec, web: Web, links: [L; 2]) -> Engine<S, L> {
+    pub(crate) fn new(spec: &Spec, web: Web, links: [L; 2], capture: Option<Capture>) -> Engine<S, L> {
         // A few packets a bucket: the link passes one of about 500 bytes in that time.
         let spacing = spec.link.rate.time_to_send(Bytes::new(500));
         let window_start = Time::ZERO + spec.protocol.warmup;
@@ -119,6 +122,7 @@ impl<S: Stack, L: Link<S::Options>> Engine<S, L> {
             aborted: 0,
             last_read: Default::default(),
             at_window_start: Default::default(),
+            capture,
         };
         for number in 0..2 * spec.users.per_side {
             let (user, first_wake) = engine.web.user(number);

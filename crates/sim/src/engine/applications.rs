@@ -77,6 +77,9 @@ impl<S: Stack, L: Link<S::Options>> Engine<S, L> {
         let side = side_of(number);
         let host = self.hosts.of(1 - side, u64::from(number) + connection.number());
         let id = self.connections.open(number, side, connection, host, &self.profile, self.now);
+        if let Some(capture) = &self.capture {
+            capture.opened(id, number, host);
+        }
         self.expect(id, request);
         if !std::mem::replace(&mut self.connections.browser_mut(id).watched, true)
             && let Some(first) = self.timers.watch(id, self.now)

@@ -66,7 +66,7 @@ impl Run {
 }
 
 fn prepare(spec: &Value, seed: u64) -> Box<dyn Laboratory> {
-    build(&read(spec), seed).expect("the spec is sound")
+    build(&read(spec), seed, None).expect("the spec is sound")
 }
 
 fn read(spec: &Value) -> Spec {

@@ -1,0 +1,122 @@
+//! Who is at the two ends of a connection: an address for each user and each server machine, a port for each connection.
+//!
+//! Ours: users of side 0 are 10.0.x.y, its servers 10.127.x.y; users of side 1 are 10.128.x.y, its servers 10.255.x.y.
+//! Where a side has more than 65,536 users the count goes on in the second number. Servers listen at port 80. Each user's
+//! connections have successive ports from 1024 on (RFC 6335 section 6: those below are the system's), which come again
+//! after 64,512 connections of that user.
+
+use crate::packet::{Direction, EndpointId};
+
+/// The port of all servers.
+const HTTP: u16 = 80;
+/// The first port of a user, and how many there are.
+const FIRST_PORT: u32 = 1024;
+const PORTS: u32 = 65_536 - FIRST_PORT;
+/// Where the servers of a side begin: beyond all its users.
+const FIRST_SERVER: u32 = 127 << 16;
+
+/// An address and a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Socket {
+    pub(super) address: [u8; 4],
+    pub(super) port: u16,
+}
+
+/// What belongs to the two ends of each place for a connection.
+#[derive(Debug)]
+pub(super) struct Addresses {
+    servers_per_side: u32,
+    /// Client and server by the number of the connection's place.
+    sockets: Vec<[Socket; 2]>,
+    /// How many connections each user has opened.
+    opened: Vec<u32>,
+}
+
+impl Addresses {
+    pub(super) fn new(servers_per_side: u32) -> Addresses {
+        Addresses { servers_per_side, sockets: Vec::new(), opened: Vec::new() }
+    }
+
+    /// `user` opens a connection to a server on machine `host`; it takes the place of `client`.
+    pub(super) fn open(&mut self, client: EndpointId, user: u32, host: u16) {
+        let user_index = user as usize;
+        if self.opened.len() <= user_index {
+            self.opened.resize(user_index + 1, 0);
+        }
+        let port = FIRST_PORT + self.opened[user_index] % PORTS;
+        self.opened[user_index] = self.opened[user_index].wrapping_add(1);
+
+        let side = client.side();
+        let port = u16::try_from(port).expect("a port below 65,536");
+        let browser = Socket { address: address(side, user / 2), port };
+        let machine = FIRST_SERVER + u32::from(host) % self.servers_per_side;
+        let server = Socket { address: address(1 - side, machine), port: HTTP };
+
+        let place = client.connection();
+        if self.sockets.len() <= place {
+            self.sockets.resize(place + 1, [browser, server]);
+        }
+        self.sockets[place] = [browser, server];
+    }
+
+    /// Source and destination of a packet to `to`.
+    pub(super) fn of_packet_to(&self, to: EndpointId) -> [Socket; 2] {
+        let [browser, server] = self.sockets[to.connection()];
+        if to.is_server() { [browser, server] } else { [server, browser] }
+    }
+}
+
+/// Address number `n` of a side, which has 2^23.
+fn address(side: Direction, n: u32) -> [u8; 4] {
+    debug_assert!(n < 1 << 23, "{n} is beyond the addresses of a side");
+    let [_, high, middle, low] = n.to_be_bytes();
+    [10, u8::from(side == 1) << 7 | high, middle, low]
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn the_two_directions_of_a_connection_have_its_ends_the_other_way_round() {
+        let mut addresses = Addresses::new(8);
+        let client = EndpointId::client(3, 1);
+        addresses.open(client, 515, 2);
+        let request = addresses.of_packet_to(client.peer());
+        let answer = addresses.of_packet_to(client);
+        assert_eq!(
+            request,
+            [Socket { address: [10, 128, 1, 1], port: 1024 }, Socket { address: [10, 127, 0, 2], port: 80 },]
+        );
+        assert_eq!(answer, [request[1], request[0]]);
+    }
+
+    #[test]
+    fn connections_in_one_place_have_ports_of_their_own_until_the_users_ports_are_used_up() {
+        let mut addresses = Addresses::new(8);
+        let client = EndpointId::client(0, 0);
+        let mut seen = HashSet::new();
+        for _ in 0..PORTS {
+            addresses.open(client, 0, 0);
+            let [browser, _] = addresses.of_packet_to(client.peer());
+            assert!(browser.port >= 1024 && seen.insert(browser), "{browser:?} comes again");
+        }
+    }
+
+    #[test]
+    fn the_most_users_and_servers_that_a_spec_allows_have_addresses_of_their_own() {
+        let mut addresses = Addresses::new(10_000);
+        let mut seen = HashSet::new();
+        for (user, host) in
+            [(0, 0), (2, 1), (511, 255), (65_536 * 2, 256), (9_999_998, 9_999), (9_999_999, 19_998)]
+        {
+            let client = EndpointId::client(0, (user & 1) as Direction);
+            addresses.open(client, user, host);
+            for socket in addresses.of_packet_to(client) {
+                assert!(seen.insert(socket.address), "{socket:?} is somebody else's");
+            }
+        }
+    }
+}
