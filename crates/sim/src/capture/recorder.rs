@@ -1,7 +1,6 @@
 //! Packets in the order of their arrival, each written when its fate is known.
 
 use std::collections::VecDeque;
-use std::fmt::Write;
 
 use aqmlab_units::Time;
 
@@ -149,19 +148,14 @@ impl Record {
     /// What became of the packet, then the discipline's variables: `marked, queued 3.200000 ms; p=0.0123`.
     fn comment(&self) -> String {
         let waited = |until: Time| format!("{:.6} ms", until.saturating_since(self.arrived).as_millis_f64());
-        let mut comment = String::new();
-        if self.marked {
-            comment += "marked, ";
-        }
-        comment += &match self.fate {
+        let fate = match self.fate {
             Fate::Queued => "queued, still there at the end".to_owned(),
             Fate::Left(at) => format!("queued {}", waited(at)),
             Fate::Refused(why) => format!("dropped {why}"),
             Fate::Dropped(how, at) => format!("queued {}, dropped {how}", waited(at)),
         };
-        if !self.variables.is_empty() {
-            write!(comment, "; {}", self.variables).expect("a text takes what is written");
-        }
-        comment
+        let mark = if self.marked { "marked, " } else { "" };
+        let shown = if self.variables.is_empty() { "" } else { "; " };
+        format!("{mark}{fate}{shown}{}", self.variables)
     }
 }

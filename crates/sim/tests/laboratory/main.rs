@@ -1,6 +1,7 @@
 //! Experiments on the whole laboratory: what it must do whatever the queue discipline, and what theory says it does.
 
 mod accounting;
+mod capture;
 mod determinism;
 mod ecn;
 mod own;
