@@ -8,7 +8,7 @@ import struct
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +95,7 @@ def packets(file: Path) -> list[Seen]:
 
 def checksum(data: bytes) -> int:
     """Return the Internet checksum (RFC 1071), which is 0 over data that contain their own."""
-    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
+    total: int = sum(struct.unpack(f"!{len(data) // 2}H", data))
     while total > 0xFFFF:
         total = (total & 0xFFFF) + (total >> 16)
     return total ^ 0xFFFF
@@ -157,10 +157,10 @@ def test_checksums_hold_and_time_runs_forwards(which: str, request: pytest.Fixtu
 def test_what_dropping_and_marking_queues_do_is_told(dropping: Path, marking: Path) -> None:
     def told(file: Path) -> Counter[str]:
         kinds = (re.sub(r"[\d.]+ ms|; .*", "", each.comment).strip() for each in packets(file))
-        return Counter(kinds)
+        return Counter(kind.removesuffix(", still there at the end") for kind in kinds)
 
     dropped, marked = told(dropping), told(marking)
-    assert dropped.keys() <= {"queued", "dropped early", "dropped by limit", "queued, still there at the end"}
+    assert dropped.keys() <= {"queued", "dropped early", "dropped by limit"}
     assert dropped["dropped early"] > 50
     # What is no data may not be marked.
     assert marked.keys() <= {*dropped, "marked, queued"}
@@ -278,3 +278,113 @@ def test_what_cannot_be_captured_is_refused_in_one_line(
     assert done.err.count("\n") == 1
     assert done.err.startswith(f"aqmlab: {mistake}")
     assert not Path("x").exists()
+
+
+def tshark(file: Path, *fields: str) -> list[tuple[str, ...]]:
+    """Return fields of each packet; empty where tshark has nothing to say."""
+    chosen = [part for name in fields for part in ("-e", name)]
+    command = ["tshark", "-n", "-r", str(file), "-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE"]
+    done = subprocess.run([*command, "-T", "fields", *chosen], capture_output=True, text=True, check=True)
+    return [tuple(line.split("\t")) for line in done.stdout.splitlines()]
+
+
+def sent_before(seen: list[Seen]) -> list[bool]:
+    """Say of each packet whether its first sequence number was sent before: a retransmission by any cause."""
+    sent: dict[tuple[bytes, bytes], int] = {}
+    again = []
+    for each in seen:
+        known = sent.get(each.sockets, each.seq)
+        again.append(each.next_seq > each.seq and each.seq < known)
+        sent[each.sockets] = max(known, each.next_seq)
+    return again
+
+
+def acknowledges_again(seen: list[Seen]) -> list[bool]:
+    """Say of each packet whether it is a duplicate acknowledgement (RFC 5681, section 2, but for its clause a)."""
+    last: dict[tuple[bytes, bytes], tuple[int, bytes]] = {}
+    again = []
+    for each in seen:
+        pure = each.next_seq == each.seq and each.flags & ACK and not each.flags & RST
+        said = (each.ack, each.stored[34:36])
+        again.append(bool(pure and last.get(each.sockets) == said))
+        last[each.sockets] = said
+    return again
+
+
+@NEEDS_TSHARK
+@pytest.mark.parametrize("which", ["dropping", "marking"])
+def test_tshark_finds_nothing_malformed(which: str, request: pytest.FixtureRequest) -> None:
+    seen = tshark(
+        request.getfixturevalue(which),
+        "_ws.malformed",
+        "_ws.expert.severity",
+        "ip.checksum.status",
+        "tcp.checksum.status",
+    )
+    error, good, unverified = 0x800000, "1", "2"
+    for malformed, severities, ip, tcp in seen:
+        assert not malformed
+        assert all(int(severity, 0) < error for severity in severities.split(",") if severity)
+        # What is longer than its headers tshark has not got whole.
+        assert (ip, tcp in (good, unverified)) == (good, True)
+    assert sum(tcp == good for *_, tcp in seen) > 1_000
+
+
+@NEEDS_TSHARK
+def test_tshark_finds_our_retransmissions(dropping: Path) -> None:
+    # tshark gives one of four names to what starts below the highest sequence number: a retransmission so soon that it
+    # could have been overtaken is out of order, though nothing is overtaken here.
+    names = ("retransmission", "fast_retransmission", "spurious_retransmission", "out_of_order")
+    found = tshark(dropping, "frame.number", *(f"tcp.analysis.{name}" for name in names))
+    theirs = [int(number) for number, *flags in found if any(flags)]
+    ours = [number for number, again in enumerate(sent_before(packets(dropping)), 1) if again]
+    assert theirs == ours
+    assert len(ours) > 100
+
+
+@NEEDS_TSHARK
+def test_tshark_finds_our_duplicate_acknowledgements(dropping: Path) -> None:
+    found = tshark(dropping, "frame.number", "tcp.analysis.duplicate_ack")
+    theirs = [int(number) for number, duplicate in found if duplicate]
+    ours = [number for number, again in enumerate(acknowledges_again(packets(dropping)), 1) if again]
+    assert theirs == ours
+    assert len(ours) > 100
+
+
+@NEEDS_TSHARK
+def test_tshark_finds_our_ecn_flags(marking: Path) -> None:
+    theirs = [(int(flags, 0), int(ecn)) for flags, ecn in tshark(marking, "tcp.flags", "ip.dsfield.ecn")]
+    ours = [(each.flags, each.stored[1] & 3) for each in packets(marking)]
+    assert theirs == ours
+    for flag in (ECE, CWR):
+        assert sum(bool(flags & flag and not flags & SYN) for flags, _ in theirs) > 50
+
+
+@NEEDS_TSHARK
+def test_the_round_trip_that_tshark_sees_is_the_configured_one_and_the_queues(tmp_path: Path) -> None:
+    """From SYN to the handshake's last ACK: two waits, twice the wire, and a round-trip time from 10 to 150 ms.
+
+    The engine has those times in whole microseconds, and a SYN that is 78 bytes on the wire.
+    """
+    file = tmp_path / "x.pcapng"
+    quiet = experiment(link={"rate": "2 Mbit/s", "device_fifo": 0}, users={"per_side": 150})
+    lab.run(quiet, out=tmp_path, pcap=lab.Pcap(file=file, from_s=0))
+    handshakes: dict[str, list[str]] = {}
+    round_trips: dict[str, int] = {}
+    for stream, flags, comment, rtt in tshark(
+        file, "tcp.stream", "tcp.flags", "frame.comment", "tcp.analysis.initial_rtt"
+    ):
+        if int(flags, 0) & SYN:
+            handshakes.setdefault(stream, []).append(comment)
+        if rtt:
+            round_trips[stream] = round(float(rtt) * 1e9)
+    once = 2 * ((40 + 38) * 4_000 + 500_000)
+    rests = []
+    for stream, round_trip in round_trips.items():
+        waits = [re.fullmatch(r"(?:marked, )?queued ([\d.]+) ms; .*", comment) for comment in handshakes[stream]]
+        if len(waits) == 2 and all(waits):
+            rests.append(round_trip - once - sum(round(float(wait[1]) * 1e6) for wait in waits if wait))
+    assert len(rests) > 200
+    assert all(10_000_000 <= rest <= 151_000_000 for rest in rests)
+    # But where a server's interface was busy.
+    assert sum(rest % 1_000 == 0 for rest in rests) > 0.95 * len(rests)

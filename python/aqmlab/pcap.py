@@ -33,7 +33,7 @@ class Pcap:
     for_s: float | None = None
     """And for so many seconds; the default is to the end of the run."""
     packets: int = 100_000
-    """At most so many packets: some 13 MB."""
+    """At most so many packets: some 11 MB."""
 
     def bounds(self, cell: Cell) -> tuple[float, float, int]:
         """Return from when, until when (in seconds) and how many packets of a cell are captured.

@@ -41,7 +41,7 @@ struct Seen {
 }
 
 fn packets(mut file: &[u8]) -> Vec<Seen> {
-    let word = |bytes: &[u8]| u32::from_le_bytes(bytes.try_into().unwrap());
+    let word = |bytes: &[u8]| u32::from_le_bytes(bytes.try_into().expect("four bytes"));
     let mut packets = Vec::new();
     while !file.is_empty() {
         let (block, rest) = file.split_at(word(&file[4..8]) as usize);
@@ -57,7 +57,7 @@ fn packets(mut file: &[u8]) -> Vec<Seen> {
             nanos: u64::from(word(&block[12..16])) << 32 | u64::from(word(&block[16..20])),
             stored: block[28..28 + stored].to_vec(),
             length: word(&block[24..28]),
-            comment: String::from_utf8(comment.to_vec()).unwrap(),
+            comment: String::from_utf8(comment.to_vec()).expect("a comment is text"),
         });
     }
     packets
