@@ -141,14 +141,16 @@ mod tests {
             ack: Seq::new(0x0506_0708),
             len: 100,
             window: 0x1122,
-            flags: Flags::ACK | Flags::ECE | Flags::CWR | Flags::ECT,
+            flags: Flags::ACK | Flags::ECE | Flags::ECT,
             options: (),
         };
         let bytes = of(segment, 1460);
         assert_eq!(bytes.len(), 40);
         assert_eq!(bytes[..10], [0x45, 0b10, 0, 140, 0, 0, 0x40, 0, 64, 6]);
         assert_eq!(bytes[12..24], [10, 0, 1, 2, 10, 255, 0, 3, 4, 0, 0, 80]);
-        assert_eq!(bytes[24..36], [1, 2, 3, 4, 5, 6, 7, 8, 0x50, 0b1101_0000, 0x11, 0x22]);
+        assert_eq!(bytes[24..36], [1, 2, 3, 4, 5, 6, 7, 8, 0x50, 0b0101_0000, 0x11, 0x22]);
+        let answer = of(Segment { flags: Flags::ACK | Flags::CWR | Flags::FIN, ..segment }, 1460);
+        assert_eq!(answer[33], 0b1001_0001);
         let without_ack = of(Segment { flags: Flags::AE | Flags::CE, ..segment }, 1460);
         assert_eq!(without_ack[1], 0b11);
         assert_eq!(without_ack[28..34], [0, 0, 0, 0, 0x51, 0]);
