@@ -19,10 +19,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use aqmlab_units::Time;
 
+pub(crate) use self::addresses::NewConnection;
 pub(crate) use self::headers::OnTheWire;
 pub(crate) use self::observed::{Observed, Tagged};
 use self::recorder::Recorder;
-use crate::packet::EndpointId;
 use crate::spec::Spec;
 
 /// Which packets are captured, both directions together.
@@ -56,9 +56,8 @@ impl Capture {
         self.lock().finish();
     }
 
-    /// A connection takes the place of `client`, from `user` to a server on machine `host`.
-    pub(crate) fn opened(&self, client: EndpointId, user: u32, host: u16) {
-        self.lock().addresses.open(client, user, host);
+    pub(crate) fn opened(&self, connection: &NewConnection) {
+        self.lock().addresses.open(connection);
     }
 
     fn lock(&self) -> MutexGuard<'_, Recorder> {

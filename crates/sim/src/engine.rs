@@ -13,17 +13,21 @@
 
 mod applications;
 mod connections;
+mod delayed_acks;
 mod hosts;
 mod readings;
+mod stacks;
 mod timers;
 
-use aqmlab_tcp::{Flags, Profile, Segment, Seq, Stack, State};
+use aqmlab_tcp::{Flags, Segment, Seq, Stack, State};
 use aqmlab_units::{Bytes, Time};
 use aqmlab_workload::{Action, User, Web};
 use hdrhistogram::Histogram;
 
 use self::connections::Connections;
+use self::delayed_acks::DelayedAcks;
 use self::hosts::Hosts;
+use self::stacks::{StackId, Stacks};
 use self::timers::Timers;
 use crate::capture::Capture;
 use crate::laboratory::Laboratory;
@@ -42,8 +46,8 @@ enum Event<O> {
     AtLink { to: EndpointId, seq: Seq, ack: Seq, len: u16, window: u16, flags: Flags, options: O },
     /// A retransmission timer may have expired.
     Retransmit(EndpointId),
-    /// Held-back acknowledgements may be due.
-    DelayedAcks,
+    /// Held-back acknowledgements of hosts with this stack may be due.
+    DelayedAcks(StackId),
     /// Look for retransmission timers that expire soon.
     Inspect,
     /// A user has thought enough.
@@ -67,18 +71,26 @@ impl<O> Event<O> {
     }
 }
 
+/// The two directions of the link, and the capture of what passes their queues.
+pub(crate) struct Network<L> {
+    pub(crate) links: [L; 2],
+    pub(crate) capture: Option<Capture>,
+}
+
 /// The laboratory whose hosts have the TCP `S`, with links of kind `L`.
 pub(crate) struct Engine<S: Stack, L> {
     now: Time,
     window_start: Time,
     end: Time,
     spec: Spec,
-    profile: Profile,
+    stacks: Stacks,
     wheel: Wheel<Event<S::Options>>,
     links: [L; 2],
     connections: Connections<S>,
     hosts: Hosts,
     timers: Timers,
+    /// Those of each stack.
+    delayed_acks: Vec<DelayedAcks>,
     web: Web,
     users: Vec<User>,
     /// What users want done about the event at hand: always empty between events.
@@ -92,12 +104,12 @@ pub(crate) struct Engine<S: Stack, L> {
     last_read: [LinkCounters; 2],
     /// Counters at the start of the measured window.
     at_window_start: [LinkCounters; 2],
-    /// Whoever wants to know which connections there are.
+    /// Asks to be told of new connections.
     capture: Option<Capture>,
 }
 
 impl<S: Stack, L: Link<S::Options>> Engine<S, L> {
-    pub(crate) fn new(spec: &Spec, web: Web, links: [L; 2], capture: Option<Capture>) -> Engine<S, L> {
+    pub(crate) fn new(spec: &Spec, seed: u64, web: Web, network: Network<L>) -> Engine<S, L> {
         // A few packets a bucket: the link passes one of about 500 bytes in that time.
         let spacing = spec.link.rate.time_to_send(Bytes::new(500));
         let window_start = Time::ZERO + spec.protocol.warmup;
@@ -106,12 +118,13 @@ impl<S: Stack, L: Link<S::Options>> Engine<S, L> {
             window_start,
             end: window_start + spec.protocol.duration,
             spec: spec.clone(),
-            profile: spec.tcp.values.clone(),
             wheel: Wheel::new(spacing),
-            links,
+            links: network.links,
             connections: Connections::new(),
             hosts: Hosts::new(&spec.hosts, spec.link.overhead),
-            timers: Timers::new(&spec.tcp.values),
+            timers: Timers::new(spec.tcp.profiles()),
+            delayed_acks: spec.tcp.profiles().map(DelayedAcks::new).collect(),
+            stacks: Stacks::new(&spec.tcp, seed),
             web,
             users: Vec::new(),
             actions: Vec::new(),
@@ -122,7 +135,7 @@ impl<S: Stack, L: Link<S::Options>> Engine<S, L> {
             aborted: 0,
             last_read: Default::default(),
             at_window_start: Default::default(),
-            capture,
+            capture: network.capture,
         };
         for number in 0..2 * spec.users.per_side {
             let (user, first_wake) = engine.web.user(number);
@@ -171,7 +184,7 @@ impl<S: Stack, L: Link<S::Options>> Engine<S, L> {
                 self.reach_link(Packet { to, segment });
             }
             Event::Retransmit(id) => self.expire(id),
-            Event::DelayedAcks => self.expire_delayed_acks(),
+            Event::DelayedAcks(stack) => self.expire_delayed_acks(stack),
             Event::Inspect => self.inspect(),
             Event::Wake(number) => {
                 let user = &mut self.users[number as usize];
@@ -211,7 +224,8 @@ impl<S: Stack, L: Link<S::Options>> Engine<S, L> {
     fn receive(&mut self, packet: Packet<S::Options>) {
         let cell = self.connections.endpoint_mut(packet.to);
         cell.received_packet();
-        cell.tcp.handle_segment(&packet.segment, self.now, &self.profile);
+        let profile = self.stacks.profile(cell.stack());
+        cell.tcp.handle_segment(&packet.segment, self.now, profile);
         self.settle(packet.to);
     }
 
@@ -240,7 +254,8 @@ impl<S: Stack, L: Link<S::Options>> Engine<S, L> {
     fn transmit(&mut self, id: EndpointId) {
         loop {
             let cell = self.connections.endpoint_mut(id);
-            let Some(segment) = cell.tcp.poll_transmit(self.now, &self.profile) else { break };
+            let profile = self.stacks.profile(cell.stack());
+            let Some(segment) = cell.tcp.poll_transmit(self.now, profile) else { break };
             cell.sent_packet();
             let packet = Packet { to: id.peer(), segment };
             let at_link = if id.is_server() {
@@ -255,23 +270,29 @@ impl<S: Stack, L: Link<S::Options>> Engine<S, L> {
             }
         }
         let cell = self.connections.endpoint(id);
-        if let Some(deadline) = self.timers.delayed_ack(id, &cell.tcp, self.now) {
-            self.wheel.push(deadline, Event::DelayedAcks);
+        let deadline = cell.tcp.delayed_ack_deadline();
+        if deadline < Time::MAX {
+            let stack = cell.stack();
+            if self.delayed_acks[stack.index()].hold(id, deadline, self.now) {
+                self.wheel.push(deadline, Event::DelayedAcks(stack));
+            }
         }
     }
 
     /// A timer of `id` may have expired.
     fn expire(&mut self, id: EndpointId) {
-        self.connections.endpoint_mut(id).tcp.handle_timeout(self.now, &self.profile);
+        let cell = self.connections.endpoint_mut(id);
+        let profile = self.stacks.profile(cell.stack());
+        cell.tcp.handle_timeout(self.now, profile);
         self.settle(id);
     }
 
-    fn expire_delayed_acks(&mut self) {
-        while let Some(id) = self.timers.next_delayed_ack(&self.connections, self.now) {
+    fn expire_delayed_acks(&mut self, stack: StackId) {
+        while let Some(id) = self.delayed_acks[stack.index()].next(&self.connections, self.now) {
             self.expire(id);
         }
-        if let Some(next) = self.timers.rearm_delayed_acks() {
-            self.wheel.push(next, Event::DelayedAcks);
+        if let Some(next) = self.delayed_acks[stack.index()].rearm() {
+            self.wheel.push(next, Event::DelayedAcks(stack));
         }
     }
 
@@ -285,7 +306,7 @@ impl<S: Stack, L: Link<S::Options>> Engine<S, L> {
                 }
             }
         }
-        if let Some(next) = self.timers.rearm_inspection() {
+        if let Some(next) = self.timers.rearm() {
             self.wheel.push(next, Event::Inspect);
         }
     }

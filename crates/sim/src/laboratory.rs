@@ -6,7 +6,7 @@ use aqmlab_units::{Stream, Time};
 use aqmlab_workload::Web;
 
 use crate::capture::{Capture, Observed, Tagged};
-use crate::engine::Engine;
+use crate::engine::{Engine, Network};
 use crate::link::{Computed, Link, Queued, Wire};
 use crate::packet::Packet;
 use crate::record::{ResponseBin, Tables};
@@ -65,7 +65,10 @@ pub fn build_own(
     let build = Build::new(spec, seed)?;
     let (limit, wire) = (spec.queue.limit(), build.wire());
     Ok(match capture {
-        None => build.run(laws.map(|law| Queued::new(Fifo::new(law, limit), wire)), None),
+        None => {
+            let links = laws.map(|law| Queued::new(Fifo::new(law, limit), wire));
+            build.run(Network { links, capture: None })
+        }
         Some(capture) => {
             build.captured(laws.map(|law| -> Queue { Box::new(Fifo::new(law, limit)) }), capture)
         }
@@ -101,17 +104,17 @@ impl<'a> Build<'a> {
 
     fn with<L: Link + Send + 'static>(self, make: impl Fn(Stream, Wire) -> L) -> Box<dyn Laboratory> {
         let links = [0, 1].map(|direction| make(queue_stream(self.seed, direction), self.wire()));
-        self.run(links, None)
+        self.run(Network { links, capture: None })
     }
 
     fn captured(self, [first, second]: [Queue; 2], capture: &Capture) -> Box<dyn Laboratory> {
         let wire = self.wire();
         let link = |direction, queue| Queued::new(Observed::new(queue, direction, capture.clone()), wire);
-        self.run([link(0, first), link(1, second)], Some(capture.clone()))
+        self.run(Network { links: [link(0, first), link(1, second)], capture: Some(capture.clone()) })
     }
 
-    fn run<L: Link + Send + 'static>(self, links: [L; 2], capture: Option<Capture>) -> Box<dyn Laboratory> {
-        Box::new(Engine::<Basic, L>::new(self.spec, self.web, links, capture))
+    fn run<L: Link + Send + 'static>(self, network: Network<L>) -> Box<dyn Laboratory> {
+        Box::new(Engine::<Basic, L>::new(self.spec, self.seed, self.web, network))
     }
 }
 

@@ -23,6 +23,7 @@ pub use capture::{Bounds, Capture};
 pub use laboratory::{Laboratory, build, build_own, queue_stream};
 pub use record::{ExchangeTable, LinkTable, QueueTable, ResponseBin, Tables};
 pub use spec::{
-    HostsSpec, LinkSpec, OwnLaw, ProtocolSpec, QueueSpec, RecordSpec, Spec, SpecError, TcpSpec, UsersSpec,
+    HostsSpec, LinkSpec, MixSpec, OwnLaw, ProtocolSpec, QueueSpec, RecordSpec, Role, Spec, SpecError,
+    TcpSpec, UsersSpec,
 };
 pub use summary::{LinkSummary, ResponseTimeMs, Summary};

@@ -1,9 +1,9 @@
 //! What to run, as JSON: checked, with every default filled in.
 
 mod queue;
+mod tcp;
 
 use aqmlab_aqm::LinkContext;
-use aqmlab_tcp::Profile;
 use aqmlab_units::{BitRate, Bytes, Duration};
 use aqmlab_workload::{RttConfig, WebConfig};
 use serde::de::DeserializeOwned;
@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub use self::queue::{OwnLaw, QueueSpec};
-use crate::packet::HEADERS;
+pub(crate) use self::tcp::MOST_STACKS;
+pub use self::tcp::{MixSpec, Role, TcpSpec};
 
 /// An experiment in which nothing is left open: defaults filled in, tables in full.
 ///
@@ -99,16 +100,6 @@ impl Default for HostsSpec {
     fn default() -> HostsSpec {
         HostsSpec { servers_per_side: 8, rate: BitRate::from_mbit_per_sec(100) }
     }
-}
-
-/// The stack: a profile's name, and its values with those the user has set.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct TcpSpec {
-    /// The profile that the values come from.
-    pub profile: String,
-    /// The values.
-    #[serde(flatten)]
-    pub values: Profile,
 }
 
 /// Who browses.
@@ -218,12 +209,6 @@ impl Spec {
 
     /// What no single part can see, and sizes beyond all sense.
     fn check(&self) -> Result<(), SpecError> {
-        let most_data = self.link.mtu.get().saturating_sub(HEADERS);
-        if u64::from(self.tcp.values.mss) > most_data {
-            let message =
-                format!("must be at most link.mtu - {HEADERS} = {most_data}, got {}", self.tcp.values.mss);
-            return Err(fault("tcp.mss", message));
-        }
         at_least("link.rate", self.link.rate, BitRate::from_mbit_per_sec(1))?;
         at_most("link.rate", self.link.rate, BitRate::from_mbit_per_sec(1_000_000))?;
         at_most("link.delay", self.link.delay, Duration::from_secs(60))?;
@@ -243,48 +228,11 @@ impl Spec {
             at_least(&format!("record.{field}"), every, Duration::from_micros(100))?;
             at_most(&format!("record.{field}"), every, WEEK)?;
         }
-        self.tcp.check()
+        self.tcp.check(self.link.mtu)
     }
 }
 
 const WEEK: Duration = Duration::from_secs(7 * 24 * 3600);
-
-impl TcpSpec {
-    /// A profile's values, each of which may be set by its name.
-    fn read(mut written: Map<String, Value>) -> Result<TcpSpec, SpecError> {
-        let name: String = match written.remove("profile") {
-            Some(name) => read("tcp.profile", name)?,
-            None => "unc-testbed".into(),
-        };
-        let profile = Profile::named(&name).ok_or_else(|| {
-            fault("tcp.profile", format!("unknown `{name}`: choose {}", Profile::NAMES.join(", ")))
-        })?;
-        let mut values = serde_json::to_value(profile).expect("a profile has a JSON form");
-        let fields = values.as_object_mut().expect("a profile is an object");
-        fields.extend(written);
-        let values: Profile = read("tcp", values)?;
-        values.check().map_err(|(field, message)| fault(&format!("tcp.{field}"), message))?;
-        Ok(TcpSpec { profile: name, values })
-    }
-
-    /// Timers that would expire all the time or hardly ever. Endpoints count timeouts in 32 bits of microseconds.
-    fn check(&self) -> Result<(), SpecError> {
-        let Profile { initial_rto, min_rto, max_rto, tick, delayed_ack, connect_timeout, .. } = self.values;
-        for (field, timer) in [("initial_rto", initial_rto), ("min_rto", min_rto)] {
-            at_least(&format!("tcp.{field}"), timer, Duration::from_millis(1))?;
-        }
-        let timers = [
-            ("initial_rto", initial_rto),
-            ("max_rto", max_rto),
-            ("tick", tick),
-            ("delayed_ack", delayed_ack),
-        ];
-        for (field, timer) in timers {
-            at_most(&format!("tcp.{field}"), timer, Duration::from_secs(1_000))?;
-        }
-        at_most("tcp.connect_timeout", connect_timeout, WEEK)
-    }
-}
 
 impl UsersSpec {
     fn read(written: WrittenUsers) -> Result<UsersSpec, SpecError> {

@@ -15,11 +15,25 @@ const PORTS: u32 = 65_536 - FIRST_PORT;
 /// Where the servers of a side begin: beyond all its users.
 const FIRST_SERVER: u32 = 127 << 16;
 
-/// An address and a port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Socket {
+/// One end of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct End {
     pub(super) address: [u8; 4],
     pub(super) port: u16,
+    /// The greatest segment that its SYN says it takes.
+    pub(super) mss: u16,
+}
+
+/// A connection that has just been opened.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NewConnection {
+    /// The place it takes.
+    pub(crate) client: EndpointId,
+    pub(crate) user: u32,
+    /// The machine of its server.
+    pub(crate) host: u16,
+    /// The segment sizes of client and server.
+    pub(crate) mss: [u16; 2],
 }
 
 /// What belongs to the two ends of each place for a connection.
@@ -27,18 +41,18 @@ pub(super) struct Socket {
 pub(super) struct Addresses {
     servers_per_side: u32,
     /// Client and server by the number of the connection's place.
-    sockets: Vec<[Socket; 2]>,
+    ends: Vec<[End; 2]>,
     /// How many connections each user has opened.
     opened: Vec<u32>,
 }
 
 impl Addresses {
     pub(super) fn new(servers_per_side: u32) -> Addresses {
-        Addresses { servers_per_side, sockets: Vec::new(), opened: Vec::new() }
+        Addresses { servers_per_side, ends: Vec::new(), opened: Vec::new() }
     }
 
-    /// `user` opens a connection to a server on machine `host`; it takes the place of `client`.
-    pub(super) fn open(&mut self, client: EndpointId, user: u32, host: u16) {
+    pub(super) fn open(&mut self, connection: &NewConnection) {
+        let &NewConnection { client, user, host, mss } = connection;
         let user_index = user as usize;
         if self.opened.len() <= user_index {
             self.opened.resize(user_index + 1, 0);
@@ -48,20 +62,20 @@ impl Addresses {
 
         let side = client.side();
         let port = u16::try_from(port).expect("a port below 65,536");
-        let browser = Socket { address: address(side, user / 2), port };
+        let browser = End { address: address(side, user / 2), port, mss: mss[0] };
         let machine = FIRST_SERVER + u32::from(host) % self.servers_per_side;
-        let server = Socket { address: address(1 - side, machine), port: HTTP };
+        let server = End { address: address(1 - side, machine), port: HTTP, mss: mss[1] };
 
         let place = client.connection();
-        if self.sockets.len() <= place {
-            self.sockets.resize(place + 1, [browser, server]);
+        if self.ends.len() <= place {
+            self.ends.resize(place + 1, [browser, server]);
         }
-        self.sockets[place] = [browser, server];
+        self.ends[place] = [browser, server];
     }
 
     /// Source and destination of a packet to `to`.
-    pub(super) fn of_packet_to(&self, to: EndpointId) -> [Socket; 2] {
-        let [browser, server] = self.sockets[to.connection()];
+    pub(super) fn of_packet_to(&self, to: EndpointId) -> [End; 2] {
+        let [browser, server] = self.ends[to.connection()];
         if to.is_server() { [browser, server] } else { [server, browser] }
     }
 }
@@ -79,16 +93,23 @@ mod tests {
 
     use super::*;
 
+    fn open(addresses: &mut Addresses, client: EndpointId, user: u32, host: u16) {
+        addresses.open(&NewConnection { client, user, host, mss: [1460, 536] });
+    }
+
     #[test]
     fn the_two_directions_of_a_connection_have_its_ends_the_other_way_round() {
         let mut addresses = Addresses::new(8);
         let client = EndpointId::client(3, 1);
-        addresses.open(client, 515, 2);
+        open(&mut addresses, client, 515, 2);
         let request = addresses.of_packet_to(client.peer());
         let answer = addresses.of_packet_to(client);
         assert_eq!(
             request,
-            [Socket { address: [10, 128, 1, 1], port: 1024 }, Socket { address: [10, 127, 0, 2], port: 80 },]
+            [
+                End { address: [10, 128, 1, 1], port: 1024, mss: 1460 },
+                End { address: [10, 127, 0, 2], port: 80, mss: 536 },
+            ]
         );
         assert_eq!(answer, [request[1], request[0]]);
     }
@@ -99,9 +120,12 @@ mod tests {
         let client = EndpointId::client(0, 0);
         let mut seen = HashSet::new();
         for _ in 0..PORTS {
-            addresses.open(client, 0, 0);
+            open(&mut addresses, client, 0, 0);
             let [browser, _] = addresses.of_packet_to(client.peer());
-            assert!(browser.port >= 1024 && seen.insert(browser), "{browser:?} comes again");
+            assert!(
+                browser.port >= 1024 && seen.insert((browser.address, browser.port)),
+                "{browser:?} comes again"
+            );
         }
     }
 
@@ -110,8 +134,8 @@ mod tests {
         let mut addresses = Addresses::new(10_000);
         for side in 0..2 {
             let user = 9_999_998 + u32::from(side == 1);
-            addresses.open(EndpointId::client(0, side), user, 0);
-            addresses.open(EndpointId::client(0, 1 - side), u32::from(side == 0), 9_999);
+            open(&mut addresses, EndpointId::client(0, side), user, 0);
+            open(&mut addresses, EndpointId::client(0, 1 - side), u32::from(side == 0), 9_999);
             let [last_user, _] = addresses.of_packet_to(EndpointId::client(0, side).peer());
             let [_, server] = addresses.of_packet_to(EndpointId::client(0, 1 - side).peer());
             assert_eq!(last_user.address[0], server.address[0]);

@@ -8,7 +8,7 @@ use aqmlab_aqm::Ecn;
 use aqmlab_tcp::Flags;
 use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader};
 
-use super::addresses::Socket;
+use super::addresses::End;
 use crate::packet::Packet;
 
 /// The longest headers there are: 20 bytes of IP, 60 of TCP.
@@ -31,12 +31,9 @@ impl OnTheWire for () {
     fn write(&self, _out: &mut Vec<u8>) {}
 }
 
-/// The headers of a packet from `source` to `destination`. A SYN tells the `mss` (RFC 9293 section 3.7.1).
-pub(super) fn headers<O: OnTheWire>(
-    packet: &Packet<O>,
-    [source, destination]: [Socket; 2],
-    mss: u16,
-) -> Vec<u8> {
+/// The headers of a packet from `source` to `destination`. A SYN tells its end's greatest
+/// segment (RFC 9293 section 3.7.1).
+pub(super) fn headers<O: OnTheWire>(packet: &Packet<O>, [source, destination]: [End; 2]) -> Vec<u8> {
     let segment = &packet.segment;
     let has = |flag| segment.flags.contains(flag);
     let mut tcp = TcpHeader::new(source.port, destination.port, segment.seq.get(), segment.window);
@@ -48,7 +45,7 @@ pub(super) fn headers<O: OnTheWire>(
     let mut options = Vec::new();
     if tcp.syn {
         options.extend([2, 4]);
-        options.extend(mss.to_be_bytes());
+        options.extend(source.mss.to_be_bytes());
     }
     segment.options.write(&mut options);
     tcp.set_options_raw(&options).expect("a stack's options fit its header");
@@ -94,11 +91,13 @@ mod tests {
         checksum(&[&pseudo, &headers[20..], &vec![0; usize::from(data)]].concat())
     }
 
-    const ENDS: [Socket; 2] =
-        [Socket { address: [10, 0, 1, 2], port: 1024 }, Socket { address: [10, 255, 0, 3], port: 80 }];
+    const ENDS: [End; 2] = [
+        End { address: [10, 0, 1, 2], port: 1024, mss: 1460 },
+        End { address: [10, 255, 0, 3], port: 80, mss: 536 },
+    ];
 
-    fn of(segment: Segment, mss: u16) -> Vec<u8> {
-        headers(&Packet { to: EndpointId::client(0, 0), segment }, ENDS, mss)
+    fn of(segment: Segment) -> Vec<u8> {
+        headers(&Packet { to: EndpointId::client(0, 0), segment }, ENDS)
     }
 
     fn any_flags() -> impl Strategy<Value = Flags> {
@@ -121,11 +120,11 @@ mod tests {
     proptest! {
         #[test]
         fn checksums_and_lengths_are_right_whatever_the_segment(
-            seq: u32, ack: u32, len in 0..9_000_u16, window: u16, flags in any_flags(), mss in 1..9_000_u16,
+            seq: u32, ack: u32, len in 0..9_000_u16, window: u16, flags in any_flags() ,
         ) {
             let (seq, ack) = (Seq::new(seq), Seq::new(ack));
             let segment = Segment { seq, ack, len, window, flags, options: () };
-            let bytes = of(segment, mss);
+            let bytes = of(segment);
             prop_assert_eq!(checksum(&bytes[..20]), 0);
             prop_assert_eq!(tcp_checksum(&bytes, len), 0);
             let total = u16::from_be_bytes([bytes[2], bytes[3]]);
@@ -144,14 +143,14 @@ mod tests {
             flags: Flags::ACK | Flags::ECE | Flags::ECT,
             options: (),
         };
-        let bytes = of(segment, 1460);
+        let bytes = of(segment);
         assert_eq!(bytes.len(), 40);
         assert_eq!(bytes[..10], [0x45, 0b10, 0, 140, 0, 0, 0x40, 0, 64, 6]);
         assert_eq!(bytes[12..24], [10, 0, 1, 2, 10, 255, 0, 3, 4, 0, 0, 80]);
         assert_eq!(bytes[24..36], [1, 2, 3, 4, 5, 6, 7, 8, 0x50, 0b0101_0000, 0x11, 0x22]);
-        let answer = of(Segment { flags: Flags::ACK | Flags::CWR | Flags::FIN, ..segment }, 1460);
+        let answer = of(Segment { flags: Flags::ACK | Flags::CWR | Flags::FIN, ..segment });
         assert_eq!(answer[33], 0b1001_0001);
-        let without_ack = of(Segment { flags: Flags::AE | Flags::CE, ..segment }, 1460);
+        let without_ack = of(Segment { flags: Flags::AE | Flags::CE, ..segment });
         assert_eq!(without_ack[1], 0b11);
         assert_eq!(without_ack[28..34], [0, 0, 0, 0, 0x51, 0]);
     }
@@ -159,7 +158,7 @@ mod tests {
     #[test]
     fn a_syn_tells_the_greatest_segment() {
         let segment = Segment { flags: Flags::SYN | Flags::ECT, ..Segment::<()>::default() };
-        let bytes = of(segment, 1460);
+        let bytes = of(segment);
         assert_eq!(bytes[1], 0b10);
         assert_eq!(bytes[40..], [2, 4, 0x05, 0xB4]);
     }

@@ -42,7 +42,6 @@ struct Record {
 pub(super) struct Recorder {
     pub(super) addresses: Addresses,
     bounds: Bounds,
-    mss: u16,
     /// Packets captured so far.
     captured: u64,
     /// The last of them, from the first whose fate is open.
@@ -62,7 +61,6 @@ impl Recorder {
         Recorder {
             addresses: Addresses::new(spec.hosts.servers_per_side),
             bounds,
-            mss: spec.tcp.values.mss,
             captured: 0,
             open: VecDeque::new(),
             file,
@@ -80,7 +78,7 @@ impl Recorder {
         if now < from || until <= now || self.captured == packets {
             return None;
         }
-        let headers = headers(packet, self.addresses.of_packet_to(packet.to), self.mss);
+        let headers = headers(packet, self.addresses.of_packet_to(packet.to));
         let stored = u32::try_from(headers.len()).expect("headers are 80 bytes at most");
         self.open.push_back(Record {
             arrived: now,

@@ -5,6 +5,7 @@ use aqmlab_units::Bytes;
 use aqmlab_workload::{Action, Connection, ConnectionId, Event as WebEvent};
 
 use super::{Engine, Event};
+use crate::capture::NewConnection;
 use crate::link::Link;
 use crate::packet::{Direction, EndpointId};
 
@@ -76,9 +77,11 @@ impl<S: Stack, L: Link<S::Options>> Engine<S, L> {
         let request = connection.exchange().request;
         let side = side_of(number);
         let host = self.hosts.of(1 - side, u64::from(number) + connection.number());
-        let id = self.connections.open(number, side, connection, host, &self.profile, self.now);
+        let id = self.connections.open(number, side, connection, host, &self.stacks, self.now);
         if let Some(capture) = &self.capture {
-            capture.opened(id, number, host);
+            let mss =
+                [id, id.peer()].map(|end| self.stacks.profile(self.connections.endpoint(end).stack()).mss);
+            capture.opened(&NewConnection { client: id, user: number, host, mss });
         }
         self.expect(id, request);
         if !std::mem::replace(&mut self.connections.browser_mut(id).watched, true)

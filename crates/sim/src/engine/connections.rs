@@ -1,12 +1,16 @@
 //! The connections that exist: two endpoints each, and what their browser makes of them.
 
-use aqmlab_tcp::{Endpoint, Profile, Recovery, Stack};
+use aqmlab_tcp::{Endpoint, Recovery, Stack};
 use aqmlab_units::{Duration, Time};
 use aqmlab_workload::Connection;
 
 use super::is_done;
+use super::stacks::{StackId, Stacks};
 use crate::packet::{Direction, EndpointId};
 use crate::prefetch::prefetch;
+
+/// How many bits of a cell tell its place in the network.
+const PLACE_BITS: u32 = 26;
 
 /// One end of a connection in the network. Aligned so that an undisturbed transfer stays within one cache line.
 #[derive(Debug)]
@@ -16,8 +20,9 @@ pub(super) struct Cell<S: Stack> {
     sent: u16,
     /// Packets received by this end; wraps.
     received: u16,
-    /// A client's round-trip time in microseconds; the number of a server's machine.
-    delay_or_host: u32,
+    /// The low 26 bits: a client's round-trip time in microseconds, or the number of a server's machine. The six bits
+    /// above: the number of its stack.
+    place: u32,
     pub(super) tcp: Endpoint<S>,
 }
 
@@ -44,13 +49,23 @@ pub(super) struct Connections<S: Stack> {
 }
 
 impl<S: Stack> Cell<S> {
-    fn client(tcp: Endpoint<S>, delay: Duration) -> Cell<S> {
-        let micros = u32::try_from(delay.as_micros()).expect("round-trip times are at most an hour");
-        Cell { sent: 0, received: 0, delay_or_host: micros, tcp }
+    fn client(tcp: Endpoint<S>, stack: StackId, delay: Duration) -> Cell<S> {
+        let micros = u32::try_from(delay.as_micros()).expect("round-trip times are at most a minute");
+        Cell::at(micros, stack, tcp)
     }
 
-    fn server(tcp: Endpoint<S>, host: u16) -> Cell<S> {
-        Cell { sent: 0, received: 0, delay_or_host: u32::from(host), tcp }
+    fn server(tcp: Endpoint<S>, stack: StackId, host: u16) -> Cell<S> {
+        Cell::at(host.into(), stack, tcp)
+    }
+
+    fn at(place: u32, stack: StackId, tcp: Endpoint<S>) -> Cell<S> {
+        debug_assert!(place >> PLACE_BITS == 0, "the number of the stack stands there");
+        Cell { sent: 0, received: 0, place: place | u32::from(stack.0) << PLACE_BITS, tcp }
+    }
+
+    #[inline]
+    pub(super) fn stack(&self) -> StackId {
+        StackId((self.place >> PLACE_BITS) as u8)
     }
 
     #[inline]
@@ -71,14 +86,14 @@ impl<S: Stack> Cell<S> {
     /// What the network adds to each packet that this client sends.
     #[inline]
     pub(super) fn delay(&self) -> Duration {
-        Duration::from_micros(u64::from(self.delay_or_host))
+        Duration::from_micros(u64::from(self.place & ((1 << PLACE_BITS) - 1)))
     }
 
     /// The machine that this server runs on.
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "a server's cell holds 16 bits here")]
     pub(super) fn host(&self) -> u16 {
-        self.delay_or_host as u16
+        self.place as u16
     }
 
     /// Packets on their way from this end to `peer`.
@@ -92,32 +107,38 @@ impl<S: Stack> Connections<S> {
         Connections { cells: Vec::new(), browsers: Vec::new(), free: Default::default() }
     }
 
-    /// Both ends of a new connection; its client.
+    /// Both ends of a new connection of the user `number`; its client.
     pub(super) fn open(
         &mut self,
-        user: u32,
+        number: u32,
         side: Direction,
         connection: Connection,
         host: u16,
-        profile: &Profile,
+        stacks: &Stacks,
         now: Time,
     ) -> EndpointId {
-        let slot = self.free[side].pop().unwrap_or_else(|| self.grow(side, &connection, profile, now));
+        let user = u64::from(number);
+        let client = stacks.of_client(side, user);
+        let server = stacks.of_server(1 - side, user, connection.number());
+        let slot = self.free[side].pop().unwrap_or_else(|| self.grow(side, &connection, stacks, now));
         let id = EndpointId::client(slot, side);
-        self.cells[id.index()] = Cell::client(Endpoint::connect(profile, now), connection.min_rtt());
-        self.cells[id.peer().index()] = Cell::server(Endpoint::listen(profile, now), host);
+        let tcp = Endpoint::connect(stacks.profile(client), now);
+        self.cells[id.index()] = Cell::client(tcp, client, connection.min_rtt());
+        let tcp = Endpoint::listen(stacks.profile(server), now);
+        self.cells[id.peer().index()] = Cell::server(tcp, server, host);
         let browser = &mut self.browsers[id.connection()];
         let watched = browser.watched;
-        *browser = Browser { user, open: true, watched, connection, at_request: Recovery::default() };
+        *browser = Browser { user: number, open: true, watched, connection, at_request: Recovery::default() };
         id
     }
 
     /// Room for one more connection on each side.
-    fn grow(&mut self, side: Direction, connection: &Connection, profile: &Profile, now: Time) -> u32 {
+    fn grow(&mut self, side: Direction, connection: &Connection, stacks: &Stacks, now: Time) -> u32 {
         let slot = u32::try_from(self.browsers.len() / 2).expect("fewer than 2^30 connections");
+        let stack = StackId::default();
         for _ in 0..2 {
             for _ in 0..2 {
-                self.cells.push(Cell::server(Endpoint::listen(profile, now), 0));
+                self.cells.push(Cell::server(Endpoint::listen(stacks.profile(stack), now), stack, 0));
             }
             let connection = connection.clone();
             let at_request = Recovery::default();

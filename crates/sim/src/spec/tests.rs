@@ -2,6 +2,8 @@
 
 use serde_json::json;
 
+use aqmlab_tcp::Profile;
+
 use super::*;
 
 /// The least that a person must write.
@@ -32,6 +34,7 @@ fn a_spec_in_full_reads_back_as_itself() {
         json!({"queue": {"rem": {"tau": "0.3 ms", "limit": "30 kB"}}, "tcp": {"profile": "freebsd-4.5", "ecn": true}}),
         json!({"link": {"rate": "3333333 bit/s", "delay": "1.234567 ms", "overhead": "0 B"}}),
         json!({"users": {"per_side": 1, "workload": workload, "rtt": "general"}}),
+        json!({"tcp": {"mix": [{"share": 0.2, "side": 1}, {"share": 1e-3, "role": "server", "profile": "freebsd-4.5"}]}}),
         json!({"protocol": {"warmup": "0 s", "duration": "1.5 h"}, "record": {"exchanges": true}}),
     ] {
         let once = in_full(&with(parts).expect("a sound spec"));
@@ -54,6 +57,16 @@ fn values_of_a_profile_are_set_one_by_one() {
     let spec =
         with(json!({"tcp": {"profile": "freebsd-4.5", "ecn": true, "mss": 536}})).expect("a sound spec");
     assert_eq!(spec.tcp.values, Profile { ecn: true, mss: 536, ..Profile::freebsd_4_5() });
+}
+
+#[test]
+fn hosts_of_a_mix_differ_in_what_is_written_and_use_ecn_as_all_do() {
+    let mix = json!([{"share": 0.5, "mss": 536}, {"share": 0.5, "profile": "freebsd-4.5"}]);
+    let spec = with(json!({"tcp": {"ecn": true, "min_rto": "2 s", "mix": mix}})).expect("a sound spec");
+    let all = Profile { ecn: true, min_rto: Duration::from_secs(2), ..Profile::unc_testbed() };
+    let profiles: Vec<_> = spec.tcp.profiles().cloned().collect();
+    let freebsd = Profile { ecn: true, ..Profile::freebsd_4_5() };
+    assert_eq!(profiles, [all.clone(), Profile { mss: 536, ..all }, freebsd]);
 }
 
 #[test]
@@ -146,17 +159,50 @@ fn a_mistake_is_told_in_one_line_with_the_field_and_what_is_allowed() {
         ),
         (
             rtt(json!({"uniform_ms": {"min": 3, "max": 2}})),
-            "users.rtt.distribution.uniform_ms: must have min <= max <= 3600000, got min = 3, max = 2",
+            "users.rtt.distribution.uniform_ms: must have min <= max <= 60000, got min = 3, max = 2",
         ),
         // Not exactly one law.
         (json!({"queue": {}}), "queue: must be one law with its parameters, such as {\"red\": {}}, got {}"),
         (json!({"queue": {"pi": {}, "red": {}}}), "queue: must be one law with its parameters, "),
         (json!({"queue": "red"}), "queue: must be one law with its parameters, "),
     ] {
-        let refusal = with(parts).expect_err(message).to_string();
-        assert!(refusal.starts_with(message), "{refusal}\n  instead of\n{message}");
-        assert!(!refusal.contains('\n') && !refusal.contains(" at line "), "{refusal}");
+        assert_refused(parts, message);
     }
+}
+
+#[test]
+fn a_mix_that_cannot_be_is_refused() {
+    for (parts, message) in [
+        (json!({"tcp": {"mix": [{"profile": "freebsd-4.5"}]}}), "tcp.mix[0]: missing field `share`"),
+        (json!({"tcp": {"mix": [{"share": 0}]}}), "tcp.mix[0].share: must be above 0 and at most 1, got 0"),
+        (json!({"tcp": {"mix": [{"share": 1, "side": 2}]}}), "tcp.mix[0].side: must be 0 or 1"),
+        (
+            json!({"tcp": {"mix": [{"share": 1, "role": "router"}]}}),
+            "tcp.mix[0].role: unknown variant `router`, expected `client` or `server`",
+        ),
+        (
+            json!({"tcp": {"mix": [{"share": 1, "mss": 1461}]}}),
+            "tcp.mix[0].mss: must be at most link.mtu - 40",
+        ),
+        (
+            json!({"tcp": {"mix": [{"share": 0.6}, {"share": 0.6, "side": 1, "role": "server"}]}}),
+            "tcp.mix: must share out at most all servers of side 1, got 1.2",
+        ),
+        (
+            json!({"tcp": {"mix": vec![json!({"share": 0.01}); 64]}}),
+            "tcp.mix: must have fewer than 64 entries",
+        ),
+    ] {
+        assert_refused(parts, message);
+    }
+}
+
+/// One line that starts with `message`.
+#[track_caller]
+fn assert_refused(parts: Value, message: &str) {
+    let refusal = with(parts).expect_err(message).to_string();
+    assert!(refusal.starts_with(message), "{refusal}\n  instead of\n{message}");
+    assert!(!refusal.contains('\n') && !refusal.contains(" at line "), "{refusal}");
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod ecn;
 mod own;
 mod population;
 mod regimes;
+mod stacks;
 mod uncongested;
 
 use aqmlab_aqm::catalogue;

@@ -1,0 +1,57 @@
+//! Held-back acknowledgements. Those of one stack all wait equally long, so they stand in a ring, with one event in the
+//! wheel for its foremost.
+
+use std::collections::VecDeque;
+
+use aqmlab_tcp::{Profile, Stack};
+use aqmlab_units::{Duration, Time};
+
+use super::connections::Connections;
+use crate::packet::EndpointId;
+
+/// The held-back acknowledgements of the hosts with one stack.
+#[derive(Debug)]
+pub(super) struct DelayedAcks {
+    /// For how long.
+    delay: Duration,
+    /// Who, and until when, in order.
+    held: VecDeque<(Time, EndpointId)>,
+    is_armed: bool,
+}
+
+impl DelayedAcks {
+    pub(super) fn new(profile: &Profile) -> DelayedAcks {
+        DelayedAcks { delay: profile.delayed_ack, held: VecDeque::new(), is_armed: false }
+    }
+
+    /// `id` holds back an acknowledgement until `deadline`, perhaps since just now. Does the ring need an event then?
+    pub(super) fn hold(&mut self, id: EndpointId, deadline: Time, now: Time) -> bool {
+        if deadline != now + self.delay {
+            return false;
+        }
+        self.held.push_back((deadline, id));
+        !std::mem::replace(&mut self.is_armed, true)
+    }
+
+    /// The next endpoint whose acknowledgement is due now. Those that have sent it meanwhile are passed over.
+    pub(super) fn next<S: Stack>(&mut self, connections: &Connections<S>, now: Time) -> Option<EndpointId> {
+        while let Some(&(deadline, id)) = self.held.front() {
+            let is_held = connections.endpoint(id).tcp.delayed_ack_deadline() == deadline;
+            if is_held && now < deadline {
+                return None;
+            }
+            self.held.pop_front();
+            if is_held {
+                return Some(id);
+            }
+        }
+        None
+    }
+
+    /// The time of the ring's next event.
+    pub(super) fn rearm(&mut self) -> Option<Time> {
+        let next = self.held.front().map(|&(deadline, _)| deadline);
+        self.is_armed = next.is_some();
+        next
+    }
+}

@@ -1,0 +1,176 @@
+//! Which TCP the hosts have: all the same, or a mix.
+
+use aqmlab_tcp::Profile;
+use aqmlab_units::{Bytes, Duration};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{SpecError, WEEK, at_least, at_most, fault, read};
+use crate::packet::{Direction, HEADERS};
+
+/// The stack of the hosts: a profile's name, its values with those the user has set, and the hosts that differ.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TcpSpec {
+    /// The profile that the values come from.
+    pub profile: String,
+    /// The values.
+    #[serde(flatten)]
+    pub values: Profile,
+    /// Other stacks, each on a share of the hosts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub mix: Vec<MixSpec>,
+}
+
+/// A share of the hosts whose stack is another.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MixSpec {
+    /// The part of the hosts, from 0 to 1, among those of this side and role.
+    pub share: f64,
+    /// The side of the link that they are on, 0 or 1; both when left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub side: Option<u8>,
+    /// What they do; everything when left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub role: Option<Role>,
+    /// The profile that the values come from.
+    pub profile: String,
+    /// The values.
+    #[serde(flatten)]
+    pub values: Profile,
+}
+
+/// The end of a connection that a host is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// It opens connections.
+    Client,
+    /// It accepts them.
+    Server,
+}
+
+/// The part of a mix that says whose stack it is.
+#[derive(Deserialize)]
+struct Whose {
+    share: f64,
+    side: Option<u8>,
+    role: Option<Role>,
+}
+
+/// Stacks are numbered in six bits, the common one included.
+pub(crate) const MOST_STACKS: usize = 64;
+
+impl MixSpec {
+    /// Are hosts that do this on this side among those it is about?
+    pub(crate) fn is_about(&self, side: Direction, role: Role) -> bool {
+        self.side.is_none_or(|its| usize::from(its) == side) && self.role.is_none_or(|its| its == role)
+    }
+
+    /// The values of `base`, or of another profile, with those that are written. A host of another profile uses ECN as
+    /// the others do unless it is written otherwise.
+    fn read(path: &str, mut written: Map<String, Value>, base: &TcpSpec) -> Result<MixSpec, SpecError> {
+        let whose: Map<String, Value> =
+            ["share", "side", "role"].iter().filter_map(|&key| written.remove_entry(key)).collect();
+        let Whose { share, side, role } = read(path, Value::Object(whose))?;
+        if !(share > 0.0 && share <= 1.0) {
+            return Err(fault(
+                &format!("{path}.share"),
+                format!("must be above 0 and at most 1, got {share}"),
+            ));
+        }
+        if side.is_some_and(|side| side > 1) {
+            return Err(fault(&format!("{path}.side"), "must be 0 or 1".into()));
+        }
+        let (profile, start) = match written.remove("profile") {
+            None => (base.profile.clone(), base.values.clone()),
+            Some(name) => {
+                let (name, values) = named(&format!("{path}.profile"), name)?;
+                (name, Profile { ecn: base.values.ecn, ..values })
+            }
+        };
+        let values = with_values(path, &start, written)?;
+        Ok(MixSpec { share, side, role, profile, values })
+    }
+}
+
+impl TcpSpec {
+    /// A profile's values, each of which may be set by its name, and the mix.
+    pub(super) fn read(mut written: Map<String, Value>) -> Result<TcpSpec, SpecError> {
+        let name = written.remove("profile").unwrap_or_else(|| "unc-testbed".into());
+        let (profile, start) = named("tcp.profile", name)?;
+        let mix: Vec<Map<String, Value>> =
+            written.remove("mix").map_or(Ok(Vec::new()), |mix| read("tcp.mix", mix))?;
+        let values = with_values("tcp", &start, written)?;
+        let mut spec = TcpSpec { profile, values, mix: Vec::new() };
+        let entries = mix.into_iter().enumerate();
+        spec.mix = entries
+            .map(|(number, entry)| MixSpec::read(&format!("tcp.mix[{number}]"), entry, &spec))
+            .collect::<Result<_, _>>()?;
+        Ok(spec)
+    }
+
+    /// The values of each stack, that of most hosts first.
+    pub(crate) fn profiles(&self) -> impl Iterator<Item = &Profile> {
+        std::iter::once(&self.values).chain(self.mix.iter().map(|entry| &entry.values))
+    }
+
+    pub(super) fn check(&self, mtu: Bytes) -> Result<(), SpecError> {
+        check_values("tcp", &self.values, mtu)?;
+        for (number, entry) in self.mix.iter().enumerate() {
+            check_values(&format!("tcp.mix[{number}]"), &entry.values, mtu)?;
+        }
+        if self.mix.len() >= MOST_STACKS {
+            let message = format!("must have fewer than {MOST_STACKS} entries, got {}", self.mix.len());
+            return Err(fault("tcp.mix", message));
+        }
+        for (side, role) in [(0, Role::Client), (0, Role::Server), (1, Role::Client), (1, Role::Server)] {
+            let sum: f64 =
+                self.mix.iter().filter(|entry| entry.is_about(side, role)).map(|entry| entry.share).sum();
+            // Shares written in decimals may miss 1 by a rounding.
+            if sum > 1.0 + 1e-9 {
+                let role = if role == Role::Client { "clients" } else { "servers" };
+                let message = format!("must share out at most all {role} of side {side}, got {sum}");
+                return Err(fault("tcp.mix", message));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A profile by its name.
+fn named(path: &str, name: Value) -> Result<(String, Profile), SpecError> {
+    let name: String = read(path, name)?;
+    match Profile::named(&name) {
+        Some(profile) => Ok((name, profile)),
+        None => Err(fault(path, format!("unknown `{name}`: choose {}", Profile::NAMES.join(", ")))),
+    }
+}
+
+/// The values of `profile` with those that are written.
+fn with_values(path: &str, profile: &Profile, written: Map<String, Value>) -> Result<Profile, SpecError> {
+    let mut values = serde_json::to_value(profile).expect("a profile has a JSON form");
+    values.as_object_mut().expect("a profile is an object").extend(written);
+    read(path, values)
+}
+
+/// What the stack itself has to say, segments that do not fit, and timers that would expire all the time or hardly
+/// ever. Endpoints count timeouts in 32 bits of microseconds.
+fn check_values(path: &str, values: &Profile, mtu: Bytes) -> Result<(), SpecError> {
+    let at = |field: &str| format!("{path}.{field}");
+    values.check().map_err(|(field, message)| fault(&at(field), message))?;
+    let most_data = mtu.get().saturating_sub(HEADERS);
+    if u64::from(values.mss) > most_data {
+        let message = format!("must be at most link.mtu - {HEADERS} = {most_data}, got {}", values.mss);
+        return Err(fault(&at("mss"), message));
+    }
+    let Profile { initial_rto, min_rto, max_rto, tick, delayed_ack, connect_timeout, .. } = *values;
+    for (field, timer) in [("initial_rto", initial_rto), ("min_rto", min_rto)] {
+        at_least(&at(field), timer, Duration::from_millis(1))?;
+    }
+    let timers =
+        [("initial_rto", initial_rto), ("max_rto", max_rto), ("tick", tick), ("delayed_ack", delayed_ack)];
+    for (field, timer) in timers {
+        at_most(&at(field), timer, Duration::from_secs(1_000))?;
+    }
+    at_most(&at("connect_timeout"), connect_timeout, WEEK)
+}
