@@ -13,6 +13,7 @@ from aqmlab._core import LinkContext, Packet, QueueState, SpecError, Stream
 from aqmlab.compare import Comparison, compare
 from aqmlab.faults import LawError
 from aqmlab.law import Law, Time, Verdict
+from aqmlab.pcap import Pcap
 from aqmlab.presets import BOTTLENECK, UNCONGESTED, uncongested
 from aqmlab.queue import Counters, Queue
 from aqmlab.result import Result
@@ -35,6 +36,7 @@ __all__ = [
     "Link",
     "LinkContext",
     "Packet",
+    "Pcap",
     "Protocol",
     "Queue",
     "QueueSpec",

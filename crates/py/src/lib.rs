@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use aqmlab_aqm::Aqm;
-use aqmlab_sim::{Laboratory, Spec, build, build_own, queue_stream};
+use aqmlab_sim::{Bounds, Capture, Laboratory, Spec, build, build_own, queue_stream};
 use aqmlab_tcp::Profile;
-use aqmlab_units::Duration;
+use aqmlab_units::{Duration, Time};
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -57,6 +57,8 @@ struct Simulation {
     laboratory: Mutex<Box<dyn Laboratory>>,
     /// What the laws raised, if they are Python's.
     faults: Faults,
+    /// Its packets, if they are captured.
+    capture: Option<Capture>,
 }
 
 impl Simulation {
@@ -68,22 +70,31 @@ impl Simulation {
 #[pymethods]
 impl Simulation {
     #[new]
-    #[pyo3(signature = (resolved_json, seed, make_law = None))]
-    fn new(resolved_json: &str, seed: u64, make_law: Option<&Bound<'_, PyAny>>) -> PyResult<Simulation> {
+    #[pyo3(signature = (resolved_json, seed, make_law = None, capture = None))]
+    fn new(
+        resolved_json: &str,
+        seed: u64,
+        make_law: Option<&Bound<'_, PyAny>>,
+        capture: Option<(f64, f64, u64)>,
+    ) -> PyResult<Simulation> {
         let spec = parse(resolved_json)?;
+        let capture = capture.map(|(from_s, until_s, packets)| {
+            let [from, until] = [from_s, until_s].map(Time::from_secs_f64);
+            Capture::new(&spec, Bounds { from, until, packets })
+        });
         let faults = Faults::default();
         let laboratory = match make_law {
-            None => build(&spec, seed),
+            None => build(&spec, seed, capture.as_ref()),
             Some(make) => {
                 let law = |direction| -> PyResult<Box<dyn Aqm + Send>> {
                     let rng = queue_stream(seed, direction);
                     Ok(Box::new(PyLaw::new(make, spec.link.context(), rng, faults.clone())?))
                 };
-                build_own(&spec, seed, [law(0)?, law(1)?])
+                build_own(&spec, seed, [law(0)?, law(1)?], capture.as_ref())
             }
         };
         let laboratory = laboratory.map_err(|error| SpecError::new_err(error.to_string()))?;
-        Ok(Simulation { laboratory: Mutex::new(laboratory), faults })
+        Ok(Simulation { laboratory: Mutex::new(laboratory), faults, capture })
     }
 
     #[getter]
@@ -109,6 +120,17 @@ impl Simulation {
         let batch = py.detach(|| tables::take(self.lock().tables(), table));
         let batch = batch.ok_or_else(|| PyValueError::new_err(format!("no table is called {table}")))?;
         Ok((batch.num_rows() > 0).then_some(PyRecordBatch(batch)))
+    }
+
+    fn take_capture(&self, py: Python<'_>) -> Vec<u8> {
+        let Some(capture) = &self.capture else { return Vec::new() };
+        py.detach(|| {
+            let laboratory = self.lock();
+            if laboratory.now() == laboratory.end() {
+                capture.finish();
+            }
+            capture.take()
+        })
     }
 
     fn response_times(&self, py: Python<'_>) -> PyRecordBatch {

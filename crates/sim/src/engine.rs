@@ -35,6 +35,7 @@ use self::hosts::Hosts;
 use self::sources::Sources;
 use self::stacks::{StackId, Stacks};
 use self::timers::Timers;
+use crate::capture::Capture;
 use crate::laboratory::Laboratory;
 use crate::link::{Link, LinkCounters};
 use crate::packet::{Direction, EndpointId, Packet};
@@ -87,6 +88,12 @@ pub(crate) struct Traffic {
     pub(crate) sources: Vec<Source>,
 }
 
+/// The two directions of the link, and the capture of what passes their queues.
+pub(crate) struct Network<L> {
+    pub(crate) links: [L; 2],
+    pub(crate) capture: Option<Capture>,
+}
+
 /// The laboratory whose hosts have the TCP `S`, with links of kind `L`.
 pub(crate) struct Engine<S: Stack, L> {
     now: Time,
@@ -117,10 +124,12 @@ pub(crate) struct Engine<S: Stack, L> {
     last_read: [LinkCounters; 2],
     /// Counters at the start of the measured window.
     at_window_start: [LinkCounters; 2],
+    /// Asks to be told of new connections.
+    capture: Option<Capture>,
 }
 
 impl<S: Stack, L: Link<S::Options>> Engine<S, L> {
-    pub(crate) fn new(spec: &Spec, seed: u64, traffic: Traffic, links: [L; 2]) -> Engine<S, L> {
+    pub(crate) fn new(spec: &Spec, seed: u64, traffic: Traffic, network: Network<L>) -> Engine<S, L> {
         // A few packets a bucket: the link passes one of about 500 bytes in that time.
         let spacing = spec.link.rate.time_to_send(Bytes::new(500));
         let window_start = Time::ZERO + spec.protocol.warmup;
@@ -130,7 +139,7 @@ impl<S: Stack, L: Link<S::Options>> Engine<S, L> {
             end: window_start + spec.protocol.duration,
             spec: spec.clone(),
             wheel: Wheel::new(spacing),
-            links,
+            links: network.links,
             connections: Connections::new(),
             hosts: Hosts::new(&spec.hosts, spec.link.overhead),
             timers: Timers::new(spec.tcp.profiles()),
@@ -148,6 +157,7 @@ impl<S: Stack, L: Link<S::Options>> Engine<S, L> {
             aborted: 0,
             last_read: Default::default(),
             at_window_start: Default::default(),
+            capture: network.capture,
         };
         for number in 0..2 * spec.users.per_side {
             let (user, first_wake) = engine.web.user(number);

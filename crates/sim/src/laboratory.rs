@@ -6,7 +6,8 @@ use aqmlab_units::{Stream, Time};
 use aqmlab_workload::Web;
 use aqmlab_workload::sources::Source;
 
-use crate::engine::{Engine, Traffic};
+use crate::capture::{Capture, Observed, Tagged};
+use crate::engine::{Engine, Network, Traffic};
 use crate::link::{Computed, Link, Queued, Wire};
 use crate::packet::Packet;
 use crate::record::{ResponseBin, Tables};
@@ -34,11 +35,19 @@ pub trait Laboratory: Send {
     fn summary(&mut self) -> Summary;
 }
 
-/// Prepare the run `seed` of `spec`, whose queue discipline is of the catalogue.
-pub fn build(spec: &Spec, seed: u64) -> Result<Box<dyn Laboratory>, SpecError> {
+/// Prepare the run `seed` of `spec`, whose queue discipline is of the catalogue, with its packets captured if `capture`
+/// is given.
+pub fn build(spec: &Spec, seed: u64, capture: Option<&Capture>) -> Result<Box<dyn Laboratory>, SpecError> {
     let build = Build::new(spec, seed)?;
+    let link = spec.link.context();
     match &spec.queue {
-        QueueSpec::Known(config) => Ok(config.visit(&spec.link.context(), build)),
+        QueueSpec::Known(config) => Ok(match capture {
+            None => config.visit(&link, build),
+            Some(capture) => {
+                let queue = |direction| config.queue(&link, queue_stream(seed, direction));
+                build.captured([queue(0), queue(1)], capture)
+            }
+        }),
         QueueSpec::Own(own) => {
             let message = "is a law of the caller's own, who has to bring it".to_owned();
             Err(SpecError { path: format!("queue.{}", own.name), message })
@@ -52,11 +61,23 @@ pub fn build_own(
     spec: &Spec,
     seed: u64,
     laws: [Box<dyn Aqm + Send>; 2],
+    capture: Option<&Capture>,
 ) -> Result<Box<dyn Laboratory>, SpecError> {
     let build = Build::new(spec, seed)?;
     let (limit, wire) = (spec.queue.limit(), build.wire());
-    Ok(build.run(laws.map(|law| Queued::new(Fifo::new(law, limit), wire))))
+    Ok(match capture {
+        None => {
+            let links = laws.map(|law| Queued::new(Fifo::new(law, limit), wire));
+            build.run(Network { links, capture: None })
+        }
+        Some(capture) => {
+            build.captured(laws.map(|law| -> Queue { Box::new(Fifo::new(law, limit)) }), capture)
+        }
+    })
 }
+
+/// A queue whose packets are captured.
+type Queue = Box<dyn Qdisc<Tagged<()>> + Send>;
 
 /// The random stream of the queue of one direction in the run `seed`.
 pub fn queue_stream(seed: u64, direction: usize) -> Stream {
@@ -92,11 +113,17 @@ impl<'a> Build<'a> {
 
     fn with<L: Link + Send + 'static>(self, make: impl Fn(Stream, Wire) -> L) -> Box<dyn Laboratory> {
         let links = [0, 1].map(|direction| make(queue_stream(self.seed, direction), self.wire()));
-        self.run(links)
+        self.run(Network { links, capture: None })
     }
 
-    fn run<L: Link + Send + 'static>(self, links: [L; 2]) -> Box<dyn Laboratory> {
-        Box::new(Engine::<Basic, L>::new(self.spec, self.seed, self.traffic, links))
+    fn captured(self, [first, second]: [Queue; 2], capture: &Capture) -> Box<dyn Laboratory> {
+        let wire = self.wire();
+        let link = |direction, queue| Queued::new(Observed::new(queue, direction, capture.clone()), wire);
+        self.run(Network { links: [link(0, first), link(1, second)], capture: Some(capture.clone()) })
+    }
+
+    fn run<L: Link + Send + 'static>(self, network: Network<L>) -> Box<dyn Laboratory> {
+        Box::new(Engine::<Basic, L>::new(self.spec, self.seed, self.traffic, network))
     }
 }
 

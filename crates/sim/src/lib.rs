@@ -4,8 +4,10 @@
 //! for each connection, a queue discipline at each end of the link: the laboratory of Le, Aikat, Jeffay and Smith
 //! (SIGCOMM 2003), packet by packet on a virtual clock.
 //!
-//! [`Spec`] says what to run, [`Laboratory`] runs it, [`Tables`] and [`Summary`] hold what came out.
+//! [`Spec`] says what to run, [`Laboratory`] runs it, [`Tables`] and [`Summary`] hold what came out. A [`Capture`] writes
+//! down what passes the queues.
 
+mod capture;
 mod engine;
 mod laboratory;
 mod link;
@@ -17,6 +19,7 @@ mod summary;
 mod transmitter;
 mod wheel;
 
+pub use capture::{Bounds, Capture};
 pub use laboratory::{Laboratory, build, build_own, queue_stream};
 pub use record::{ExchangeTable, LinkTable, QueueTable, ResponseBin, Tables};
 pub use spec::{

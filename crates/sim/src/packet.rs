@@ -34,6 +34,11 @@ impl EndpointId {
         self.0 >> 31 == 1
     }
 
+    /// The number of the flow of datagrams among those of its source.
+    pub(crate) fn flow(self) -> u32 {
+        self.0 >> 2 & 0xf_ffff
+    }
+
     /// The number of the source whose datagrams it receives.
     pub(crate) fn source(self) -> usize {
         (self.0 >> 22 & 0xff) as usize

@@ -6,6 +6,7 @@ use aqmlab_workload::{Action, Connection, ConnectionId, Event as WebEvent};
 
 use super::connections::{Application, Opening};
 use super::{Engine, Event};
+use crate::capture::{NewConnection, Opener};
 use crate::link::Link;
 use crate::packet::{Direction, EndpointId};
 
@@ -99,7 +100,17 @@ impl<S: Stack, L: Link<S::Options>> Engine<S, L> {
 
     /// Both ends of a connection whose timers are looked at from now on.
     pub(super) fn open_connection(&mut self, opening: Opening) -> EndpointId {
+        let opener = match &opening.application {
+            Application::User(number, _) => Opener::User(*number),
+            Application::Flow(id) => Opener::Source(self.sources.number_of(*id)),
+            Application::Nobody => unreachable!("somebody opens a connection"),
+        };
+        let (host, stacks) = (opening.host, opening.stacks);
         let id = self.connections.open(opening, &self.stacks, self.now);
+        if let Some(capture) = &self.capture {
+            let mss = stacks.map(|stack| self.stacks.profile(stack).mss);
+            capture.opened(&NewConnection { client: id, opener, host, mss });
+        }
         if !std::mem::replace(&mut self.connections.session_mut(id).watched, true)
             && let Some(first) = self.timers.watch(id, self.now)
         {

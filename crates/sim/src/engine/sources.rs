@@ -101,6 +101,11 @@ impl Sources {
         Some((flow, source, record))
     }
 
+    /// The source of the flow `id`, which is under way.
+    pub(super) fn number_of(&mut self, id: FlowId) -> u8 {
+        self.flow(id).expect("a flow that is under way").0.source
+    }
+
     fn begin(&mut self, flow: Flow) -> FlowId {
         self.opened = self.opened.wrapping_add(1);
         let place = self.free.pop().unwrap_or_else(|| {

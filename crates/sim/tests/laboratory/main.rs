@@ -1,6 +1,7 @@
 //! Experiments on the whole laboratory: what it must do whatever the queue discipline, and what theory says it does.
 
 mod accounting;
+mod capture;
 mod determinism;
 mod ecn;
 mod own;
@@ -68,7 +69,7 @@ impl Run {
 }
 
 fn prepare(spec: &Value, seed: u64) -> Box<dyn Laboratory> {
-    build(&read(spec), seed).expect("the spec is sound")
+    build(&read(spec), seed, None).expect("the spec is sound")
 }
 
 fn read(spec: &Value) -> Spec {

@@ -3,7 +3,7 @@
 use super::*;
 
 /// Sources alone on a link of 10 Mbit/s with 50 packets of buffer, for a minute.
-fn alone(sources: Value) -> Value {
+fn alone(sources: &Value) -> Value {
     json!({
         "link": {"rate": "10 Mbit/s", "device_fifo": 0},
         "queue": {"droptail": {"limit": 50}},
@@ -26,7 +26,7 @@ fn transfer(bytes: u64) -> Value {
 fn long_transfers_fill_the_link_in_either_direction() {
     for direction in ["upload", "download"] {
         let mut spec =
-            alone(json!([{"bulk": {"flows": 4, "direction": direction, "rtt": {"fixed": "40 ms"}}}]));
+            alone(&json!([{"bulk": {"flows": 4, "direction": direction, "rtt": {"fixed": "40 ms"}}}]));
         spec["protocol"]["warmup"] = "10 s".into();
         let run = Run::to_the_end(&spec, 1);
         let source = &run.summary.sources[0];
@@ -43,7 +43,7 @@ fn long_transfers_fill_the_link_in_either_direction() {
 fn a_transfer_takes_what_arithmetic_gives() {
     // SYN, SYN/ACK, request and response cross an idle link of 10 Mbit/s with 0.5 ms each way and 38 bytes of overhead;
     // the 40 ms are added to what the client sends.
-    let run = Run::to_the_end(&alone(transfer(1_000)), 1);
+    let run = Run::to_the_end(&alone(&transfer(1_000)), 1);
     let wire = |bytes: u32| f64::from(bytes + 40 + 38) * 8.0 / 10e3;
     let (handshake, request, response) = (2.0 * wire(0), wire(300), wire(1_000));
     let expected = 2.0 * 40.0 + 4.0 * 0.5 + handshake + request + response;
@@ -56,7 +56,7 @@ fn a_transfer_takes_what_arithmetic_gives() {
 #[test]
 fn transfers_of_more_than_tcp_takes_at_once_arrive_whole() {
     let bytes = (1 << 29) + 12_345;
-    let mut spec = alone(transfer(bytes));
+    let mut spec = alone(&transfer(bytes));
     spec["link"] = json!({"rate": "10 Gbit/s"});
     spec["hosts"] = json!({"rate": "10 Gbit/s"});
     spec["sources"][0]["trace"]["rtt_ms"] = json!([1]);
@@ -70,7 +70,7 @@ fn transfers_of_more_than_tcp_takes_at_once_arrive_whole() {
 #[test]
 fn datagrams_on_an_idle_link_arrive_after_transmission_and_propagation() {
     let datagrams = json!([{"datagrams": {"rate": "1 Mbit/s", "packet": "462 B", "spread": "0 s"}}]);
-    let run = Run::to_the_end(&alone(datagrams), 1);
+    let run = Run::to_the_end(&alone(&datagrams), 1);
     let seen = run.summary.sources[0].datagrams.expect("it sends datagrams");
     // One every 3.696 ms from 0 s on, of which the one at 0 s is not after the window's start.
     assert_eq!((seen.sent, seen.loss_percent), (16_233, 0.0));
@@ -81,7 +81,7 @@ fn datagrams_on_an_idle_link_arrive_after_transmission_and_propagation() {
 #[test]
 fn datagrams_beyond_the_rate_of_the_link_are_lost() {
     let datagrams = json!([{"datagrams": {"rate": "20 Mbit/s", "packet": "1462 B"}}]);
-    let run = Run::to_the_end(&alone(datagrams), 1);
+    let run = Run::to_the_end(&alone(&datagrams), 1);
     let seen = run.summary.sources[0].datagrams.expect("it sends datagrams");
     // Of 20 Mbit/s of IP, 10 x 1462 / 1500 pass.
     assert!((seen.loss_percent - 100.0 * (1.0 - 0.5 * 1462.0 / 1500.0)).abs() < 0.2, "{}", seen.loss_percent);
@@ -98,9 +98,9 @@ fn connections_start_at_the_same_instants_under_every_discipline() {
         {"on_off": {"flows": 3, "size": {"exponential": {"mean": "50 kB"}}, "off": {"exponential": {"mean": "1 s"}}}},
         {"datagrams": {"rate": "100 kbit/s", "packet": "200 B"}},
     ]);
-    let first_requests = |queue: Value| {
-        let mut spec = alone(sources.clone());
-        spec["queue"] = queue;
+    let first_requests = |queue: &Value| {
+        let mut spec = alone(&sources);
+        spec["queue"] = queue.clone();
         let exchanges = Run::to_the_end(&spec, 1).tables.exchanges;
         let mut starts: Vec<(u8, u64, u32)> = (0..exchanges.start_s.len())
             .filter(|&row| exchanges.first_on_connection[row] && exchanges.source[row] <= 2)
@@ -111,7 +111,8 @@ fn connections_start_at_the_same_instants_under_every_discipline() {
         starts.sort_unstable();
         starts
     };
-    let [some, others] = [json!({"droptail": {"limit": 1000}}), json!({"fq_codel": {}})].map(first_requests);
+    let some = first_requests(&json!({"droptail": {"limit": 1000}}));
+    let others = first_requests(&json!({"fq_codel": {}}));
     let common = some.iter().filter(|start| others.binary_search(start).is_ok()).count();
     // Not all are complete at the end of either run.
     assert!(some.len() > 1_000 && common as f64 > 0.98 * some.len() as f64, "{common} of {}", some.len());
@@ -141,7 +142,7 @@ fn sources_and_users_share_a_link_under_every_discipline() {
 
 #[test]
 fn without_users_the_summary_is_of_the_sources() {
-    let run = Run::to_the_end(&alone(transfer(1_000)), 1);
+    let run = Run::to_the_end(&alone(&transfer(1_000)), 1);
     assert_eq!((run.summary.completed_requests, run.summary.sources[0].completed), (1, 1));
     assert!(run.summary.response_time_ms.p50 > 80.0);
     assert_eq!(run.response_times.iter().map(|bin| bin.count).sum::<u64>(), 1);
