@@ -113,7 +113,8 @@ pub trait CongestionControl {
     /// New data were acknowledged outside loss recovery.
     fn on_ack(&mut self, ack: &Ack);
 
-    /// A loss was found, the first of its window, other than by a timeout; `window` bytes were allowed in flight.
+    /// A loss was found, the first of its window, other than by a timeout; `window` bytes were allowed in flight. It is
+    /// more than the congestion window where a mark has reduced that for the same window of data.
     fn on_fast_retransmit(&mut self, window: u32, mss: u32);
 
     /// A further segment left the network during fast recovery without SACK.

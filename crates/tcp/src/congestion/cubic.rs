@@ -100,7 +100,8 @@ impl Window {
         let falls = self.w_max.is_some_and(|w_max| self.cwnd < w_max);
         self.w_max = Some(if falls { self.cwnd * (1.0 + BETA_CUBIC) / 2.0 } else { self.cwnd });
         self.cwnd_prior = self.cwnd;
-        self.cwnd = (window * beta).max(least * mss);
+        // A mark may have reduced for the same window of data.
+        self.cwnd = (window * beta).min(self.cwnd).max(least * mss);
         self.ssthresh = self.cwnd.max(2.0 * mss);
         self.epoch = None;
     }
@@ -315,6 +316,15 @@ mod tests {
         assert_eq!(cc.window.w_max, Some(100_000.0));
         cc.on_fast_retransmit(70 * MSS, MSS);
         assert_eq!(cc.window.w_max, Some(70_000.0 * 0.85));
+    }
+
+    #[test]
+    fn a_loss_in_a_window_that_a_mark_has_reduced_gives_nothing_back() {
+        // RFC 3168 §6.1.2
+        let mut cc = cubic(100, |_| {});
+        cc.on_ecn_echo(100 * MSS, MSS);
+        cc.on_fast_retransmit(140 * MSS, MSS);
+        assert_eq!(cc.cwnd(), 70 * MSS);
     }
 
     #[test]

@@ -71,7 +71,7 @@ impl Prague {
 
     fn reduce_for_loss(&mut self, window: u32, mss: u32) {
         self.undo = Some((self.cwnd, self.ssthresh));
-        self.ssthresh = (f64::from(window) * BETA).max(2.0 * f64::from(mss));
+        self.ssthresh = (f64::from(window) * BETA).min(self.cwnd).max(2.0 * f64::from(mss));
     }
 
     /// `cwnd += (acked - marked) / M^2 * MSS / cwnd`, where `M = RTT_ref / RTT`.

@@ -53,8 +53,8 @@ impl Reno {
 
     fn reduce_for_loss(&mut self, window: u32, mss: u32) {
         self.undo = Some((self.cwnd, self.ssthresh));
-        // ssthresh = max(FlightSize / 2, 2 * SMSS)
-        self.ssthresh = scaled(window, BETA).max(2 * mss);
+        // ssthresh = max(FlightSize / 2, 2 * SMSS); a mark may have reduced for the same window of data.
+        self.ssthresh = scaled(window, BETA).min(self.cwnd).max(2 * mss);
         self.bytes_acked = 0;
     }
 }
@@ -193,6 +193,18 @@ mod tests {
         assert_eq!((cc.cwnd(), cc.ssthresh()), (5500, 5500));
         cc.on_recovered(2 * MSS, MSS);
         assert_eq!(cc.cwnd(), 5500);
+    }
+
+    #[test]
+    fn a_loss_in_a_window_that_a_mark_has_reduced_asks_for_no_more_and_gives_nothing_back() {
+        // RFC 3168 §6.1.2, RFC 8511 §3
+        let mut cc = reno(20, |profile| profile.abe = true);
+        cc.on_fast_retransmit(20 * MSS, MSS);
+        cc.on_ecn_echo(10 * MSS, MSS);
+        cc.on_fast_retransmit(16 * MSS, MSS);
+        assert_eq!(cc.cwnd(), 8 * MSS);
+        cc.on_fast_retransmit(80 * MSS, MSS);
+        assert_eq!(cc.cwnd(), 8 * MSS);
     }
 
     #[test]

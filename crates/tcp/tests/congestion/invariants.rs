@@ -10,21 +10,34 @@ use crate::{MSS, profile};
 /// Something that happens to a control.
 #[derive(Clone, Debug)]
 enum Operation {
-    Ack { bytes: u32, marked: u32, lost: u32, rtt_us: u64, flags: u8 },
-    FastRetransmit,
-    Recovered { flight: u32 },
+    Ack {
+        bytes: u32,
+        marked: u32,
+        lost: u32,
+        rtt_us: u64,
+        flags: u8,
+    },
+    /// `halved`: a mark has halved the window just before.
+    FastRetransmit {
+        halved: bool,
+    },
+    Recovered {
+        flight: u32,
+    },
     Timeout,
     Spurious,
     Echo,
     Idle,
-    Wait { us: u64 },
+    Wait {
+        us: u64,
+    },
 }
 
 fn operation() -> impl Strategy<Value = Operation> {
     let ack = (0..200_000_u32, 0..200_000_u32, 0..50_000_u32, 0..2_000_000_u64, any::<u8>());
     prop_oneof![
         20 => ack.prop_map(|(bytes, marked, lost, rtt_us, flags)| Operation::Ack { bytes, marked, lost, rtt_us, flags }),
-        1 => Just(Operation::FastRetransmit),
+        1 => any::<bool>().prop_map(|halved| Operation::FastRetransmit { halved }),
         1 => (0..1_000_000_u32).prop_map(|flight| Operation::Recovered { flight }),
         1 => Just(Operation::Timeout),
         1 => Just(Operation::Spurious),
@@ -70,7 +83,9 @@ fn apply(control: &mut Any, now: &mut Time, operation: &Operation) {
             control.on_delivery(&ack);
             control.on_ack(&ack);
         }
-        Operation::FastRetransmit => control.on_fast_retransmit(window, MSS),
+        Operation::FastRetransmit { halved } => {
+            control.on_fast_retransmit(if *halved { 2 * window } else { window }, MSS);
+        }
         Operation::Recovered { flight } => control.on_recovered(*flight, MSS),
         Operation::Timeout => control.on_timeout(window, MSS),
         Operation::Spurious => control.on_spurious(),
