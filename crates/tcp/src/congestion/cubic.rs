@@ -280,6 +280,19 @@ mod tests {
     }
 
     #[test]
+    fn the_window_aims_at_where_the_curve_is_a_round_trip_later() {
+        // RFC 9438 §4.2: an acknowledgement 1 s after the epoch began, and W_cubic(1.1 s).
+        let mut cc = after_loss_at(200);
+        cc.on_delivery(&acked(0));
+        cc.on_ack(&acked(0));
+        let before = cc.window.cwnd;
+        cc.on_ack(&acked(1000));
+        let target = 1000.0 * (0.4 * (1.1 - libm::cbrt(60.0 / 0.4)).powi(3) + 200.0);
+        let expected = before + (target - before) * 1000.0 / before;
+        assert!((cc.window.cwnd - expected).abs() < 1.0, "{} and {expected}", cc.window.cwnd);
+    }
+
+    #[test]
     fn growth_is_concave_before_w_max_and_convex_after_it() {
         // RFC 9438 §4.4-4.5
         let mut cc = after_loss_at(200);

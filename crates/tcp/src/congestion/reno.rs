@@ -187,6 +187,15 @@ mod tests {
     }
 
     #[test]
+    fn what_is_acknowledged_beyond_a_window_counts_for_the_next() {
+        // RFC 3465 §2.1: 12 segments for a window of 10, so 9 more for one of 11.
+        let mut cc = reno(20, |_| {});
+        cc.on_fast_retransmit(20 * MSS, MSS);
+        (0..7).for_each(|_| cc.on_ack(&Ack { bytes: 3 * MSS, ..ack() }));
+        assert_eq!(cc.cwnd(), 12 * MSS);
+    }
+
+    #[test]
     fn a_loss_halves_the_window_without_inflating_it() {
         let mut cc = reno(11, |_| {});
         cc.on_fast_retransmit(11 * MSS, MSS);
