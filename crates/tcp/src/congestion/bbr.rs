@@ -1,8 +1,9 @@
 //! BBR, version 3: a model of the path (bandwidth, round trip, what it holds without loss) decides rate and window.
 //!
-//! Source: draft-ietf-ccwg-bbr (2026), whose names state and functions have, one file a part: the path's [`model`], the
-//! [`round`]s and samples it is made of, [`startup`] with Drain, [`probe_bw`], [`probe_rtt`], [`loss`], and [`control`]
-//! for what comes of it. The endpoint gives rate samples, paces, and does not slow down for recovery.
+//! Source: draft-ietf-ccwg-bbr (working copy of August 2026, after -06), whose names state and functions have. One file
+//! a part: the path's [`model`], the [`round`]s and samples it is made of, [`startup`] with Drain, [`probe_bw`],
+//! [`probe_rtt`], [`loss`], and [`control`] for what comes of it. The endpoint gives rate samples, paces, and does not
+//! slow down for recovery.
 //!
 //! Differs from the draft:
 //! * Losses are looked at once an acknowledgement, with the sample of the segment acknowledged, not of each one lost;

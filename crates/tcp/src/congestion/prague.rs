@@ -1,6 +1,6 @@
 //! Prague: DCTCP's response made for the Internet (L4S).
 //!
-//! Source: draft-briscoe-iccrg-prague-congestion-control, sections "Moving Average of ECN Feedback" to "Pacing".
+//! Source: draft-briscoe-iccrg-prague-congestion-control-00, sections "Moving Average of ECN Feedback" to "Packet Pacing".
 //!
 //! The window is reduced at the first mark by half of the estimate alpha, then not for a round trip; it grows all the
 //! while by what was not marked. After [`RTT_DEPENDENT_ROUNDS`] a flow behaves as if its round trip took at least
