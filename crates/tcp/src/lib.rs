@@ -20,7 +20,7 @@ mod seq;
 mod stack;
 mod timer;
 
-pub use congestion::{Ack, CongestionControl, NewReno};
+pub use congestion::{Ack, Algorithm, CongestionControl, Marks, NewReno, RateSample};
 pub use endpoint::{Endpoint, Event, Recovery, State};
 pub use profile::Profile;
 pub use segment::{Flags, Segment};

@@ -2,6 +2,8 @@
 
 use aqmlab_units::Duration;
 
+use crate::congestion::Algorithm;
+
 /// The constants of one TCP stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own in the stacks described")]
@@ -44,6 +46,15 @@ pub struct Profile {
     pub nagle: bool,
     /// Offer and accept ECN (RFC 3168)?
     pub ecn: bool,
+    // Congestion control, for a stack in which it can be chosen.
+    /// The congestion control. Default Reno, which FreeBSD 4.5 had.
+    pub congestion: Algorithm,
+    /// Reduce less for a mark than for a loss (ABE, RFC 8511)? Reno to 0.8 instead of 0.5, CUBIC to 0.85 instead of
+    /// 0.7 of the window. Default off, as in Linux; FreeBSD has it as an option.
+    pub abe: bool,
+    /// End the first slow start when the round-trip time rises (HyStart++, RFC 9406)? For Reno and CUBIC. Default off:
+    /// it is younger than these profiles.
+    pub hystart: bool,
 }
 
 impl Profile {
@@ -73,6 +84,9 @@ impl Profile {
             restart_after_idle: true,
             nagle: false,
             ecn: false,
+            congestion: Algorithm::Reno,
+            abe: false,
+            hystart: false,
         }
     }
 
@@ -134,6 +148,27 @@ impl Profile {
         if self.max_rto < self.min_rto {
             let message = format!("must be at least min_rto = {}, got {}", self.min_rto, self.max_rto);
             return Err(("max_rto", message));
+        }
+        self.check_congestion()
+    }
+
+    /// Options of congestion control that would do nothing are mistakes.
+    fn check_congestion(&self) -> Result<(), (&'static str, String)> {
+        let algorithm = self.congestion;
+        if algorithm.counts_marks() && !self.ecn {
+            return Err(("congestion", format!("{algorithm} answers marks: it needs ecn = true, got false")));
+        }
+        if self.abe && !self.ecn {
+            return Err(("abe", "needs ecn = true, got false".into()));
+        }
+        let classic = matches!(algorithm, Algorithm::Reno | Algorithm::Cubic);
+        for (field, set) in [("abe", self.abe), ("hystart", self.hystart)] {
+            if set && !classic {
+                return Err((
+                    field,
+                    format!("must be false unless congestion is reno or cubic, got {algorithm}"),
+                ));
+            }
         }
         Ok(())
     }
