@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn a_datagram_has_the_headers_of_udp_and_as_much_data_as_makes_its_length() {
-        let segment = Segment { seq: Seq::new(7), ack: Seq::new(9), len: 160, ..Segment::default() };
+        let segment: Segment = Segment { seq: Seq::new(7), ack: Seq::new(9), len: 160, ..Segment::default() };
         let bytes = headers(&Packet { to: EndpointId::datagram(1, 2, 0), segment }, ENDS);
         assert_eq!(bytes.len(), 28);
         assert_eq!(checksum(&bytes[..20]), 0);
