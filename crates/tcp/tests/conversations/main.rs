@@ -2,9 +2,27 @@
 
 mod script;
 
-mod closing;
+/// What every stack does.
+macro_rules! common {
+    ($name:ident, $stack:ty) => {
+        #[path = "."]
+        mod $name {
+            mod script {
+                pub(crate) use crate::script::*;
+                pub(crate) type Conversation = Script<$stack>;
+            }
+
+            mod closing;
+            mod handshake;
+            mod receiving;
+            mod sending;
+        }
+    };
+}
+
+common!(basic, aqmlab_tcp::Basic);
+common!(full, aqmlab_tcp::Full);
+
 mod ecn;
-mod handshake;
 mod loss;
-mod receiving;
-mod sending;
+mod modern;

@@ -83,7 +83,7 @@ impl<P: FnMut(usize, Segment, Time) -> Vec<(Time, Segment)>> Network<P> {
             if segment.len > 0 {
                 end.sent += u64::from(segment.len);
                 let last = segment.seq + u32::from(segment.len);
-                let window = end.tcp.congestion().cwnd().min(u32::from(self.profile.receive_window));
+                let window = end.tcp.congestion().cwnd().min(self.profile.receive_window);
                 assert!(last - end.acked <= window, "sent {} of a window of {window}", last - end.acked);
                 assert!(last <= Seq::new(1) + end.written, "sent up to {last:?}, beyond what was written");
             }

@@ -46,7 +46,7 @@ fn profile() -> impl Strategy<Value = Profile> {
         |((mss, segments, rest), (ecn, nagle, restart, opens), initial_window, ack_every, min_rto_ms)| {
             Profile {
                 mss,
-                receive_window: mss * segments + rest,
+                receive_window: u32::from(mss * segments + rest),
                 initial_window,
                 ack_every,
                 ecn,
