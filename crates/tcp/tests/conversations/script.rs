@@ -255,6 +255,11 @@ impl<S: Stack<Options: Shown>> Script<S> {
         self
     }
 
+    /// How many segments were sent since the last step, whatever they are.
+    pub(crate) fn drop_sent(&mut self) -> usize {
+        take(&mut self.sent).len()
+    }
+
     /// The application was told exactly this since last asked.
     #[track_caller]
     pub(crate) fn tells(&mut self, expected: impl IntoIterator<Item = Event>) -> &mut Self {

@@ -83,7 +83,9 @@ impl<S: ModernStack> Endpoint<S> {
     /// `NextSeg` (3) and (4): a hole that is not yet known to be lost; once a recovery, the last segment.
     fn next_that_may_be_lost(&mut self) -> Option<Choice> {
         let board = &self.extension.board;
-        let rescue = || board.last_outstanding().filter(|_| !self.extension.rescued);
+        let rescue = || {
+            board.last_outstanding().filter(|&last| !self.extension.rescued && !board.record(last).repeated)
+        };
         let hole = board.next_hole();
         let index = hole.or_else(rescue)?;
         let record = board.record(index);
