@@ -134,7 +134,10 @@ impl HeaderOptions for Options {
 
 /// The clock of the timestamps option: a tick each millisecond, as in Linux (`TCP_TS_HZ`); RFC 7323 §5.4 asks for 1 ms
 /// to 1 s.
-#[expect(clippy::cast_possible_truncation, reason = "the clock wraps after 49 days, and is compared as one that does")]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the clock wraps after 49 days, and is compared as one that does"
+)]
 pub(crate) fn timestamp(now: Time) -> u32 {
     (now.as_nanos() / 1_000_000) as u32
 }

@@ -3,12 +3,14 @@
 //! Over the recovery the window shrinks in proportion to what is delivered, so that what is in flight ends at the
 //! slow-start threshold. In bytes, and a segment leaves when a whole one is due; the RFC leaves rounding open.
 
-/// The state of one recovery, under the RFC's names (§6).
+/// The state of one recovery (§6).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Prr {
-    prr_delivered: u32,
-    prr_out: u32,
-    /// `RecoverFS`: what was in flight when the recovery began.
+    /// `prr_delivered`: bytes delivered since it began.
+    delivered: u32,
+    /// `prr_out`: bytes sent since it began.
+    out: u32,
+    /// `RecoverFS`: what was in flight when it began.
     recover_fs: u32,
     window: u32,
 }
@@ -35,23 +37,23 @@ impl Prr {
     /// as much as is delivered, a segment more after a safe acknowledgement, up to the threshold.
     pub(crate) fn on_ack(&mut self, ack: Progress) {
         let Progress { delivered, pipe, ssthresh, mss, safe } = ack;
-        self.prr_delivered += delivered;
+        self.delivered += delivered;
         let mut send_count = if pipe > ssthresh {
-            let due = (u64::from(self.prr_delivered) * u64::from(ssthresh)).div_ceil(u64::from(self.recover_fs));
-            u32::try_from(due).unwrap_or(u32::MAX).saturating_sub(self.prr_out)
+            let due = (u64::from(self.delivered) * u64::from(ssthresh)).div_ceil(u64::from(self.recover_fs));
+            u32::try_from(due).unwrap_or(u32::MAX).saturating_sub(self.out)
         } else {
-            let conserved = self.prr_delivered.saturating_sub(self.prr_out).max(delivered);
+            let conserved = self.delivered.saturating_sub(self.out).max(delivered);
             (conserved + if safe { mss } else { 0 }).min(ssthresh - pipe)
         };
         // The first retransmission leaves whatever the count says.
-        if self.prr_out == 0 {
+        if self.out == 0 {
             send_count = send_count.max(mss);
         }
         self.window = pipe + send_count;
     }
 
     pub(crate) fn on_sent(&mut self, bytes: u32) {
-        self.prr_out += bytes;
+        self.out += bytes;
     }
 
     /// How much may be in flight.
@@ -103,7 +105,8 @@ mod tests {
     #[test]
     fn below_the_threshold_packets_are_conserved_and_a_safe_acknowledgement_adds_one() {
         // RFC 6937 §3's second example: 15 of 20 lost, so that 4 are in flight and 10 would be allowed.
-        let progress = |pipe: u32, safe: bool| Progress { delivered: MSS, pipe, ssthresh: 10 * MSS, mss: MSS, safe };
+        let progress =
+            |pipe: u32, safe: bool| Progress { delivered: MSS, pipe, ssthresh: 10 * MSS, mss: MSS, safe };
         let mut recovery = Prr::new(20 * MSS);
         recovery.on_ack(progress(4 * MSS, false));
         assert_eq!(recovery.window(), 5 * MSS, "as many as arrived");

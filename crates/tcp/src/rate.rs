@@ -29,8 +29,8 @@ pub(crate) struct RateEstimator {
     delivered: u64,
     delivered_at: Time,
     first_sent_at: Time,
-    /// The application had nothing more to send until this much is delivered.
-    app_limited_until: u64,
+    /// The application left the window unused when this much was still to be delivered.
+    app_limited_until: Option<u64>,
     /// A round trip ends when a segment is acknowledged that was sent with this much delivered.
     round_end: u64,
     /// The most recently sent of the segments that this acknowledgement delivers: when it was sent, and its memory.
@@ -43,7 +43,7 @@ impl RateEstimator {
             delivered: 0,
             delivered_at: now,
             first_sent_at: now,
-            app_limited_until: 0,
+            app_limited_until: None,
             round_end: 0,
             newest: None,
         }
@@ -60,13 +60,13 @@ impl RateEstimator {
             first_sent_at: self.first_sent_at,
             lost,
             in_flight: pipe + len,
-            app_limited: self.delivered < self.app_limited_until,
+            app_limited: self.app_limited_until.is_some_and(|until| self.delivered <= until),
         }
     }
 
     /// The window has room that the application does not fill while `pipe` bytes are in flight.
     pub(crate) fn on_app_limited(&mut self, pipe: u32) {
-        self.app_limited_until = (self.delivered + u64::from(pipe)).max(1);
+        self.app_limited_until = Some(self.delivered + u64::from(pipe));
     }
 
     /// An acknowledgement delivers `record`, among others.

@@ -2,8 +2,8 @@
 
 use std::ops::{BitAnd, BitOr, BitOrAssign};
 
-use crate::options::HeaderOptions;
 use crate::Seq;
+use crate::options::HeaderOptions;
 
 /// A TCP segment with the ECN bits of the IP packet that carries it, and the options `O` that its stack knows of. 16
 /// bytes without any: the engine copies a hundred thousand of them per simulated second.

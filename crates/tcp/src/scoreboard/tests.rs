@@ -53,7 +53,8 @@ fn what_is_sent_again_is_in_flight_again_until_it_arrives() {
 }
 
 #[test]
-fn duplicates_without_sack_take_segments_out_of_the_pipe_and_later_acknowledgements_do_not_count_them_again() {
+fn duplicates_without_sack_take_segments_out_of_the_pipe_and_later_acknowledgements_do_not_count_them_again()
+{
     let mut board = sent(10);
     assert_eq!((board.presume(MSS), board.presume(MSS), board.presume(MSS)), (MSS, MSS, MSS));
     assert_eq!(board.pipe(), 7 * MSS);

@@ -1,5 +1,7 @@
 //! One endpoint at a time, its peer played by a script: what each rule of TCP asks for, segment by segment.
 
+#![expect(clippy::duplicate_mod, reason = "the common scripts are played to each stack")]
+
 mod script;
 
 /// What every stack does.

@@ -118,18 +118,11 @@ impl Shown for () {
 impl Shown for Options {
     /// ` sack 2001:3001 ts 100 ecr 0 scale 7 sackok`, what there is of it; an MSS alone is as good as none.
     fn shown(&self) -> String {
-        let mut shown = String::new();
-        for (from, to) in self.sack.iter() {
-            shown += &format!(" sack {}:{}", from.get(), to.get());
-        }
-        if let Some(both) = self.timestamps {
-            shown += &format!(" ts {} ecr {}", both.value, both.echo);
-        }
-        if let Some(syn) = self.syn {
-            shown += &syn.window_scale.map_or(String::new(), |scale| format!(" scale {scale}"));
-            shown += if syn.sack_permitted { " sackok" } else { "" };
-        }
-        shown
+        let sack = self.sack.iter().map(|(from, to)| format!(" sack {}:{}", from.get(), to.get()));
+        let timestamps = self.timestamps.map(|both| format!(" ts {} ecr {}", both.value, both.echo));
+        let scale = self.syn.and_then(|syn| syn.window_scale).map(|scale| format!(" scale {scale}"));
+        let permitted = self.syn.filter(|syn| syn.sack_permitted).map(|_| " sackok".to_string());
+        sack.chain(timestamps).chain(scale).chain(permitted).collect()
     }
 
     fn scales(&self) -> bool {
@@ -174,7 +167,8 @@ impl<S: Stack<Options: Shown>> Script<S> {
 
     fn with(tcp: Endpoint<S>, profile: Profile) -> Script<S> {
         profile.check().expect("a sensible profile");
-        let mut conversation = Script { tcp, profile, now: Time::ZERO, sent: vec![], events: vec![], scale: 0 };
+        let mut conversation =
+            Script { tcp, profile, now: Time::ZERO, sent: vec![], events: vec![], scale: 0 };
         conversation.drain();
         conversation
     }

@@ -12,6 +12,7 @@ use crate::{Flags, Profile, Segment};
 
 /// What one acknowledgement has told.
 #[derive(Clone, Copy, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about the acknowledgement")]
 pub(super) struct News {
     /// Bytes newly delivered, in order, by SACK, or as duplicates without SACK say.
     pub(super) delivered: u32,
@@ -176,5 +177,4 @@ impl<S: ModernStack> Endpoint<S> {
             }
         }
     }
-
 }

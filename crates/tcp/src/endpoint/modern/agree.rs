@@ -33,7 +33,7 @@ impl Agreed {
     }
 
     /// RFC 7323 §2.3: the window in every segment but a SYN is shifted.
-    pub(super) fn own_window(&self, profile: &Profile) -> u16 {
+    pub(super) fn own_window(self, profile: &Profile) -> u16 {
         if !self.scaling {
             return profile.unscaled_window();
         }

@@ -89,7 +89,8 @@ impl<S: ModernStack> Endpoint<S> {
     pub(super) fn settle_probe(&mut self, segment: &Segment<Options>, news: &News, profile: &Profile) {
         let Some(end) = self.extension.probe.end.filter(|&end| end <= segment.ack) else { return };
         let repeat = self.extension.probe.is_repeat;
-        let reported = news.duplicate && segment.options.sack.duplicate(segment.ack).is_some_and(|(_, to)| to == end);
+        let reported =
+            news.duplicate && segment.options.sack.duplicate(segment.ack).is_some_and(|(_, to)| to == end);
         if repeat && !reported && end < segment.ack {
             self.reduce_for_repaired_loss(profile);
         } else if repeat && !reported && !news.repeats {

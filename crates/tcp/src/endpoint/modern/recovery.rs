@@ -32,10 +32,8 @@ impl<S: ModernStack> Endpoint<S> {
             && news.repeats
             && usize::from(self.dup_acks) == DUP_THRESH
             && self.recover <= self.snd_una;
-        let partial = this.phase == Phase::Recovery
-            && news.advances
-            && profile.newreno
-            && self.snd_una < self.recover;
+        let partial =
+            this.phase == Phase::Recovery && news.advances && profile.newreno && self.snd_una < self.recover;
         (third || partial) && this.board.lose_first()
     }
 

@@ -19,7 +19,11 @@ enum Choice {
 }
 
 impl<S: ModernStack> Endpoint<S> {
-    pub(super) fn transmit_by_scoreboard(&mut self, now: Time, profile: &Profile) -> Option<Segment<Options>> {
+    pub(super) fn transmit_by_scoreboard(
+        &mut self,
+        now: Time,
+        profile: &Profile,
+    ) -> Option<Segment<Options>> {
         if self.is_unsynchronised() {
             return None;
         }

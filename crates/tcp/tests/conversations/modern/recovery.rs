@@ -23,7 +23,8 @@ fn the_window_shrinks_in_proportion_and_ends_at_the_threshold() {
     // for two delivered, the first retransmission a half ahead. Since segment 1 is lost that is reached after the ninth.
     tcp.gets(sack(ack(1), [(2, 4)])).sends([full(1)]);
     let mut next = 13;
-    for (last, leaves) in [(5, false), (6, false), (7, true), (8, false), (9, false), (10, true), (11, true)] {
+    for (last, leaves) in [(5, false), (6, false), (7, true), (8, false), (9, false), (10, true), (11, true)]
+    {
         tcp.gets(sack(ack(1), [(2, last)]));
         if leaves {
             tcp.sends([full(next)]);
