@@ -264,6 +264,11 @@ impl TcpSpec {
         fields.extend(written);
         let values: Profile = read("tcp", values)?;
         values.check().map_err(|(field, message)| fault(&format!("tcp.{field}"), message))?;
+        if values.needs_full() {
+            let message =
+                format!("`{name}` with these values needs a stack that the engine does not have yet");
+            return Err(fault("tcp.profile", message));
+        }
         Ok(TcpSpec { profile: name, values })
     }
 

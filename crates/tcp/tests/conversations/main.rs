@@ -28,3 +28,4 @@ common!(full, aqmlab_tcp::Full);
 mod ecn;
 mod loss;
 mod modern;
+mod profiles;

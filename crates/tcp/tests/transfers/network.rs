@@ -13,6 +13,8 @@ pub(crate) const CLIENT: usize = 0;
 /// The end that listens.
 pub(crate) const SERVER: usize = 1;
 
+type InTransit<O> = BTreeMap<(Time, u64), (usize, Segment<O>)>;
+
 /// Two ends and a path: when and how the copies of a segment that leaves an end arrive at the other.
 pub(crate) struct Network<P, S: Stack = Basic> {
     pub(crate) ends: [End<S>; 2],
@@ -20,7 +22,7 @@ pub(crate) struct Network<P, S: Stack = Basic> {
     profile: Profile,
     path: P,
     /// What is on its way, by time of arrival and then in the order sent, with the end it will reach.
-    in_transit: BTreeMap<(Time, u64), (usize, Segment<S::Options>)>,
+    in_transit: InTransit<S::Options>,
     sent: u64,
 }
 

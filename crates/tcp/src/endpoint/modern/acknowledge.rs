@@ -110,7 +110,8 @@ impl<S: ModernStack> Endpoint<S> {
         news.duplicate = duplicate.is_some();
         let repeats = !news.advances && segment.span() == 0 && flight > 0;
         news.repeats = repeats && sack.is_empty();
-        if news.repeats && !this.agreed.sack {
+        // After a timeout duplicates may stem from what was sent twice for nothing.
+        if news.repeats && !this.agreed.sack && this.phase != Phase::Loss {
             delivered += this.board.presume(u32::from(this.agreed.mss));
         }
         news.delivered = delivered + selected;
