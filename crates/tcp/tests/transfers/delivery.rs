@@ -147,3 +147,29 @@ fn paced_segments_leave_no_faster_than_the_rate_and_the_rate_is_kept() {
     }
     assert!(departures.len() > 900, "{}", departures.len());
 }
+
+#[test]
+fn acknowledgements_that_come_together_do_not_make_the_path_look_faster() {
+    // Paced at 4 Mbit/s. What should come back from 0.8 s on is held up: one acknowledgement at 1 s, the others 10 ms
+    // later. Over the round trip after the first, 300 ms of data are acknowledged; they took 300 ms to send.
+    let at = Time::from_secs_f64;
+    let mut held = 0;
+    let path = move |from, segment, now| {
+        let mut arrival = later(now);
+        if from != CLIENT && at(0.8) <= arrival && arrival < at(1.01) {
+            arrival = if held == 0 { at(1.0) } else { at(1.01) };
+            held += 1;
+        }
+        vec![(arrival, segment)]
+    };
+    let mut network = Network::<_, Full<Fixed<4>>>::between(profile(200), path);
+    network.write(CLIENT, 1_000_000);
+    while network.now < at(1.8) {
+        network.step();
+    }
+    let rates = &network.ends[CLIENT].tcp.congestion().rates;
+    assert!(rates.len() > 500);
+    for sample in rates {
+        assert!(mbit_per_sec(sample) <= 4.1, "{sample:?}");
+    }
+}

@@ -140,7 +140,7 @@ impl<S: ModernStack> Endpoint<S> {
         }
         if let Some(rate) = self.congestion.pacing_rate() {
             let this = &mut self.extension;
-            this.release = this.release.max(now) + rate.time_to_send(Bytes::new(u64::from(len)));
+            this.release = now + rate.time_to_send(Bytes::new(u64::from(len)));
         }
         if self.retransmit_timer.is_off() {
             self.arm_retransmit_timer(now, profile);

@@ -23,9 +23,10 @@ fn a_segment_that_comes_twice_is_reported_once() {
 }
 
 #[test]
-fn a_fin_that_came_too_early_is_not_reported() {
+fn a_fin_without_data_that_comes_too_early_or_twice_is_not_reported() {
     let mut tcp = client(selective());
     tcp.gets(fin(after(2))).sends([ack(1)]).gets(full(1)).sends([ack(after(1))]);
+    tcp.gets(fin(after(1))).sends([ack(after(1) + 1)]).gets(fin(after(1))).sends([ack(after(1) + 1)]);
 }
 
 #[test]

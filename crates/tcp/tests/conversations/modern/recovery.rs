@@ -50,7 +50,8 @@ fn holes_come_first_then_new_data_then_what_may_be_lost_and_once_the_last() {
     tcp.gets(sack(ack(1), [(7, 7), (5, 5), (3, 3)])).sends([full(1)]);
     tcp.gets(sack(ack(after(1)), [(7, 7), (5, 5), (3, 3)])).sends([full(2), full(4)]);
     tcp.gets(sack(ack(after(3)), [(7, 7), (5, 5)])).sends([full(6), full(10)]);
-    tcp.gets(sack(ack(after(5)), [(7, 7)])).sends([]).gets(ack(after(10)));
+    // New data come before another rescue, which there is none of.
+    tcp.writes(1000).sends([]).gets(sack(ack(after(5)), [(7, 7)])).sends([full(11)]).gets(ack(after(11)));
     assert_eq!(recovery_of(&tcp), (1, 0));
 }
 
@@ -122,4 +123,11 @@ fn a_retransmission_is_in_flight_and_the_peers_window_is_kept() {
     tcp.gets(sack(ack(1), [(2, 2)])).sends([full(11)]).gets(sack(ack(1), [(2, 3)])).sends([full(12)]);
     tcp.gets(sack(ack(1), [(2, 12)])).sends([full(1)]);
     tcp.gets(ack(after(12))).sends((13..=14).map(full));
+}
+
+#[test]
+fn after_a_timeout_duplicates_without_sack_let_nothing_out() {
+    let mut tcp = Conversation::<NewReno>::client(wide());
+    tcp.writes(50_000).sends((1..=10).map(full)).at(OPENED + 1000).sends([full(1)]);
+    tcp.gets_times(5, ack(1)).sends([]).gets(ack(after(1))).sends([full(2), full(3)]);
 }
