@@ -31,6 +31,7 @@ use self::stacks::{StackId, Stacks};
 use self::timers::Timers;
 use crate::laboratory::Laboratory;
 use crate::link::{Link, LinkCounters};
+use crate::observer::{Leaving, Observer};
 use crate::packet::{Direction, EndpointId, Packet};
 use crate::record::{ResponseBin, ResponseTimes, Tables};
 use crate::spec::Spec;
@@ -70,15 +71,16 @@ impl<O> Event<O> {
     }
 }
 
-/// The laboratory whose hosts have the TCP `S`, with links of kind `L`.
-pub(crate) struct Engine<S: Stack, L> {
+/// The laboratory whose hosts have the TCP `S`, with links of kind `L`, watched by `O`.
+pub(crate) struct Engine<S: Stack, L, O: Observer<S> = ()> {
     now: Time,
     window_start: Time,
     end: Time,
     spec: Spec,
     stacks: Stacks,
-    wheel: Wheel<Event<S::Options>>,
+    wheel: Wheel<Event<O::Carried>>,
     links: [L; 2],
+    observer: O,
     connections: Connections<S>,
     hosts: Hosts,
     timers: Timers,
@@ -99,8 +101,8 @@ pub(crate) struct Engine<S: Stack, L> {
     at_window_start: [LinkCounters; 2],
 }
 
-impl<S: Stack, L: Link<S::Options>> Engine<S, L> {
-    pub(crate) fn new(spec: &Spec, seed: u64, web: Web, links: [L; 2]) -> Engine<S, L> {
+impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
+    pub(crate) fn new(spec: &Spec, seed: u64, web: Web, links: [L; 2], observer: O) -> Engine<S, L, O> {
         // A few packets a bucket: the link passes one of about 500 bytes in that time.
         let spacing = spec.link.rate.time_to_send(Bytes::new(500));
         let window_start = Time::ZERO + spec.protocol.warmup;
@@ -111,6 +113,7 @@ impl<S: Stack, L: Link<S::Options>> Engine<S, L> {
             spec: spec.clone(),
             wheel: Wheel::new(spacing),
             links,
+            observer,
             connections: Connections::new(),
             hosts: Hosts::new(&spec.hosts, spec.link.overhead),
             timers: Timers::new(spec.tcp.profiles()),
@@ -167,7 +170,7 @@ impl<S: Stack, L: Link<S::Options>> Engine<S, L> {
     }
 
     #[inline(always)]
-    fn handle(&mut self, event: Event<S::Options>) {
+    fn handle(&mut self, event: Event<O::Carried>) {
         match event {
             Event::AtLink { to, seq, ack, len, window, flags, options } => {
                 let segment = Segment { seq, ack, len, window, flags, options };
@@ -193,7 +196,7 @@ impl<S: Stack, L: Link<S::Options>> Engine<S, L> {
 
     /// A packet arrives at the link.
     #[inline(always)]
-    fn reach_link(&mut self, packet: Packet<S::Options>) {
+    fn reach_link(&mut self, packet: Packet<O::Carried>) {
         let direction = packet.to.peer().direction();
         self.links[direction].arrive(packet, self.now);
         self.forget_lost(direction);
@@ -203,6 +206,7 @@ impl<S: Stack, L: Link<S::Options>> Engine<S, L> {
     #[inline]
     fn forget_lost(&mut self, direction: Direction) {
         while let Some(packet) = self.links[direction].take_lost() {
+            self.observer.lost(&packet, &self.links[direction], self.now);
             let from = packet.to.peer();
             self.connections.endpoint_mut(from).lost_packet();
             self.release_if_done(from);
@@ -211,7 +215,8 @@ impl<S: Stack, L: Link<S::Options>> Engine<S, L> {
 
     /// A packet has arrived at its endpoint.
     #[inline(always)]
-    fn receive(&mut self, packet: Packet<S::Options>) {
+    fn receive(&mut self, packet: Packet<O::Carried>) {
+        let packet = self.observer.arrived(packet, self.now);
         let cell = self.connections.endpoint_mut(packet.to);
         cell.received_packet();
         let profile = self.stacks.profile(cell.stack());
@@ -253,6 +258,8 @@ impl<S: Stack, L: Link<S::Options>> Engine<S, L> {
             } else {
                 self.now + cell.delay()
             };
+            let leaving = Leaving { tcp: &cell.tcp, now: self.now, at_link };
+            let packet = self.observer.sent(packet, &leaving);
             if at_link == self.now {
                 self.reach_link(packet);
             } else {
@@ -260,6 +267,7 @@ impl<S: Stack, L: Link<S::Options>> Engine<S, L> {
             }
         }
         let cell = self.connections.endpoint(id);
+        self.observer.settled(id, &cell.tcp);
         let deadline = cell.tcp.delayed_ack_deadline();
         if deadline < Time::MAX {
             let stack = cell.stack();
@@ -273,6 +281,7 @@ impl<S: Stack, L: Link<S::Options>> Engine<S, L> {
     fn expire(&mut self, id: EndpointId) {
         let cell = self.connections.endpoint_mut(id);
         let profile = self.stacks.profile(cell.stack());
+        self.observer.expiring(id, &cell.tcp, self.now);
         cell.tcp.handle_timeout(self.now, profile);
         self.settle(id);
     }
@@ -313,7 +322,10 @@ fn is_done(state: State) -> bool {
     matches!(state, State::Closed | State::TimeWait | State::Listen)
 }
 
-impl<S: Stack, L: Link<S::Options> + Send> Laboratory for Engine<S, L> {
+impl<S: Stack, L: Link<O::Carried> + Send, O: Observer<S> + Send> Laboratory for Engine<S, L, O>
+where
+    O::Carried: Send,
+{
     fn advance(&mut self, until: Time) {
         let until = until.min(self.end);
         if until > self.now {

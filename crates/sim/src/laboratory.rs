@@ -87,7 +87,7 @@ impl<'a> Build<'a> {
     }
 
     fn run<L: Link + Send + 'static>(self, links: [L; 2]) -> Box<dyn Laboratory> {
-        Box::new(Engine::<Basic, L>::new(self.spec, self.seed, self.web, links))
+        Box::new(Engine::<Basic, L>::new(self.spec, self.seed, self.web, links, ()))
     }
 }
 

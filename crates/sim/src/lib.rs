@@ -9,6 +9,7 @@
 mod engine;
 mod laboratory;
 mod link;
+mod observer;
 mod packet;
 mod prefetch;
 mod record;

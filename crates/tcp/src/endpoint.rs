@@ -320,6 +320,11 @@ impl<S: Stack> Endpoint<S> {
         self.recovery
     }
 
+    /// Is it repairing a loss that duplicate acknowledgements told of?
+    pub fn in_recovery(&self) -> bool {
+        self.pending.any(Pending::IN_RECOVERY)
+    }
+
     /// Bytes sent and not acknowledged.
     pub fn in_flight(&self) -> u32 {
         self.snd_max - self.snd_una

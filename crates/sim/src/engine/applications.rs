@@ -6,15 +6,17 @@ use aqmlab_workload::{Action, Connection, ConnectionId, Event as WebEvent};
 
 use super::{Engine, Event};
 use crate::link::Link;
+use crate::observer::{Observer, Row};
 use crate::packet::{Direction, EndpointId};
 
-impl<S: Stack, L: Link<S::Options>> Engine<S, L> {
+impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
     /// What a server does: answer each request at once, close when the client has closed.
     pub(super) fn on_server_event(&mut self, id: EndpointId, event: TcpEvent) {
         match event {
             TcpEvent::Received => {
                 let response = self.connections.browser(id).connection.exchange().response;
                 self.connections.endpoint_mut(id).tcp.write(in_segments(response));
+                self.observer.wrote(id, self.now);
                 self.transmit(id);
             }
             TcpEvent::PeerClosed => {
@@ -59,6 +61,8 @@ impl<S: Stack, L: Link<S::Options>> Engine<S, L> {
                     if self.now > self.window_start {
                         self.completed += 1;
                         self.times.record(&exchange);
+                        let row = Row { exchange: &exchange, side, recovery };
+                        self.observer.completed(about(), &row, &mut self.tables);
                         if self.spec.record.exchanges {
                             self.tables.exchanges.push(&exchange, side, recovery);
                         }
@@ -77,6 +81,7 @@ impl<S: Stack, L: Link<S::Options>> Engine<S, L> {
         let side = side_of(number);
         let host = self.hosts.of(1 - side, u64::from(number) + connection.number());
         let id = self.connections.open(number, side, connection, host, &self.stacks, self.now);
+        self.observer.opened(id, self.now);
         self.expect(id, request);
         if !std::mem::replace(&mut self.connections.browser_mut(id).watched, true)
             && let Some(first) = self.timers.watch(id, self.now)
@@ -90,6 +95,7 @@ impl<S: Stack, L: Link<S::Options>> Engine<S, L> {
     fn write_request(&mut self, id: EndpointId, request: Bytes) {
         self.expect(id, request);
         self.connections.endpoint_mut(id).tcp.write(in_segments(request));
+        self.observer.wrote(id, self.now);
     }
 
     /// Both ends wait for their part of the exchange. The server can know how much to expect because the simulator's
