@@ -6,10 +6,11 @@ use aqmlab_units::{Stream, Time};
 use aqmlab_workload::Web;
 
 use crate::engine::Engine;
+use crate::explain::{Explainer, Numbered, Wish};
 use crate::link::{Computed, Link, Queued, Wire};
 use crate::packet::Packet;
 use crate::record::{ResponseBin, Tables};
-use crate::spec::{LinkSpec, QueueSpec, Spec, SpecError};
+use crate::spec::{LinkSpec, Spec, SpecError};
 use crate::summary::Summary;
 
 /// A run under way, whatever its queue discipline.
@@ -36,13 +37,7 @@ pub trait Laboratory: Send {
 /// Prepare the run `seed` of `spec`, whose queue discipline is of the catalogue.
 pub fn build(spec: &Spec, seed: u64) -> Result<Box<dyn Laboratory>, SpecError> {
     let build = Build::new(spec, seed)?;
-    match &spec.queue {
-        QueueSpec::Known(config) => Ok(config.visit(&spec.link.context(), build)),
-        QueueSpec::Own(own) => {
-            let message = "is a law of the caller's own, who has to bring it".to_owned();
-            Err(SpecError { path: format!("queue.{}", own.name), message })
-        }
-    }
+    Ok(spec.queue.known()?.visit(&spec.link.context(), build))
 }
 
 /// Prepare the run `seed` of `spec` under laws that the caller brings, one for each direction, each behind a plain queue
@@ -55,6 +50,27 @@ pub fn build_own(
     let build = Build::new(spec, seed)?;
     let (limit, wire) = (spec.queue.limit(), build.wire());
     Ok(build.run(laws.map(|law| Queued::new(Fifo::new(law, limit), wire))))
+}
+
+/// Prepare the run that [`build`] would, to be explained: the same results, and where the time of each exchange went.
+pub fn build_explained(spec: &Spec, seed: u64, wish: Wish) -> Result<Box<dyn Laboratory>, SpecError> {
+    let build = Build::new(spec, seed)?;
+    let config = spec.queue.known()?;
+    let links = config.visit(&spec.link.context(), Links { seed, wire: build.wire() });
+    Ok(build.explained(links, wish))
+}
+
+/// Prepare the run that [`build_own`] would, to be explained.
+pub fn build_own_explained(
+    spec: &Spec,
+    seed: u64,
+    laws: [Box<dyn Aqm + Send>; 2],
+    wish: Wish,
+) -> Result<Box<dyn Laboratory>, SpecError> {
+    let build = Build::new(spec, seed)?;
+    let (limit, wire) = (spec.queue.limit(), build.wire());
+    let links = laws.map(|law| -> ExplainedLink { Box::new(Queued::new(Fifo::new(law, limit), wire)) });
+    Ok(build.explained(links, wish))
 }
 
 /// The random stream of the queue of one direction in the run `seed`.
@@ -88,6 +104,53 @@ impl<'a> Build<'a> {
 
     fn run<L: Link + Send + 'static>(self, links: [L; 2]) -> Box<dyn Laboratory> {
         Box::new(Engine::<Basic, L>::new(self.spec, self.seed, self.web, links, ()))
+    }
+
+    fn explained(self, links: [ExplainedLink; 2], wish: Wish) -> Box<dyn Laboratory> {
+        let explainer = Explainer::new(&self.spec.link, wish);
+        Box::new(Engine::<Basic, ExplainedLink, Explainer>::new(
+            self.spec, self.seed, self.web, links, explainer,
+        ))
+    }
+}
+
+/// Links of explained runs are boxed: one engine for all disciplines is enough where speed is not the point.
+type ExplainedLink = Box<dyn Link<Numbered<()>> + Send>;
+
+/// Builds both directions of the link of an explained run.
+struct Links {
+    seed: u64,
+    wire: Wire,
+}
+
+impl Links {
+    fn with<L>(self, make: impl Fn(Stream, Wire) -> L) -> [ExplainedLink; 2]
+    where
+        L: Link<Numbered<()>> + Send + 'static,
+    {
+        [0, 1].map(|direction| -> ExplainedLink {
+            Box::new(make(queue_stream(self.seed, direction), self.wire))
+        })
+    }
+}
+
+impl Visitor for Links {
+    type Payload = Packet<Numbered<()>>;
+    type Output = [ExplainedLink; 2];
+
+    fn law<A: DecidesAtEnqueue + Send + 'static>(
+        self,
+        limit: Limit,
+        make: impl Fn(Stream) -> A,
+    ) -> [ExplainedLink; 2] {
+        self.with(|stream, wire| Computed::new(Gate::new(make(stream), limit), wire))
+    }
+
+    fn queue<Q: Qdisc<Self::Payload> + Send + 'static>(
+        self,
+        make: impl Fn(Stream) -> Q,
+    ) -> [ExplainedLink; 2] {
+        self.with(|stream, wire| Queued::new(make(stream), wire))
     }
 }
 

@@ -7,6 +7,7 @@
 //! [`Spec`] says what to run, [`Laboratory`] runs it, [`Tables`] and [`Summary`] hold what came out.
 
 mod engine;
+mod explain;
 mod laboratory;
 mod link;
 mod observer;
@@ -18,7 +19,8 @@ mod summary;
 mod transmitter;
 mod wheel;
 
-pub use laboratory::{Laboratory, build, build_own, queue_stream};
+pub use explain::{ExplanationTable, PartColumn, TimelineTable, Wish};
+pub use laboratory::{Laboratory, build, build_explained, build_own, build_own_explained, queue_stream};
 pub use record::{ExchangeTable, LinkTable, QueueTable, ResponseBin, Tables};
 pub use spec::{
     HostsSpec, LinkSpec, MixSpec, OwnLaw, ProtocolSpec, QueueSpec, RecordSpec, Role, Spec, SpecError,

@@ -3,6 +3,7 @@
 mod accounting;
 mod determinism;
 mod ecn;
+mod explain;
 mod own;
 mod population;
 mod regimes;

@@ -1,0 +1,218 @@
+//! Where the time of an exchange goes: exactly all of it, and to what arithmetic says where arithmetic can say it.
+
+use std::collections::BTreeMap;
+
+use aqmlab_aqm::{Aqm, Packet, QueueState, Verdict};
+use aqmlab_sim::{ExplanationTable, TimelineTable, Wish, build_explained, build_own_explained};
+use aqmlab_units::Time;
+
+use super::*;
+
+const MS: u64 = 1_000_000;
+const SECOND: u64 = 1_000 * MS;
+
+/// One response time, and where it went.
+#[derive(Clone, Debug)]
+struct Explained {
+    response_time: u64,
+    request: u32,
+    response: u32,
+    first: bool,
+    losses: u32,
+    marks: u32,
+    parts: BTreeMap<&'static str, u64>,
+}
+
+impl Explained {
+    fn all(table: &ExplanationTable) -> Vec<Explained> {
+        (0..table.start_ns.len())
+            .map(|row| Explained {
+                response_time: table.response_time_ns[row],
+                request: table.request_bytes[row],
+                response: table.response_bytes[row],
+                first: table.first_on_connection[row],
+                losses: table.losses[row],
+                marks: table.marks[row],
+                parts: table.parts.iter().map(|part| (part.name, part.nanos[row])).collect(),
+            })
+            .collect()
+    }
+
+    /// The parts that are not nothing.
+    fn what_counts(&self) -> Vec<&'static str> {
+        self.parts.iter().filter(|&(_, &nanos)| nanos > 0).map(|(&name, _)| name).collect()
+    }
+}
+
+fn explained(spec: &Value, wish: Wish) -> Run {
+    let mut laboratory = build_explained(&read(spec), 1, wish).expect("the spec is sound");
+    laboratory.advance(laboratory.end());
+    Run::result_of(&mut *laboratory)
+}
+
+fn congested_runs() -> Vec<(String, Value)> {
+    let queues = [
+        ("droptail", law("droptail")),
+        ("pi", law("pi")),
+        ("codel", json!({"codel": {}})),
+        ("fq_codel", json!({"fq_codel": {}})),
+        ("dualpi2", json!({"dualpi2": {}})),
+    ];
+    let profiles = ["unc-testbed", "freebsd-4.5"];
+    let both = queues.iter().flat_map(|queue| profiles.map(|profile| (queue, profile)));
+    both.map(|((name, queue), profile)| {
+        let mut spec = congested(queue);
+        spec["tcp"] = json!({"profile": profile, "ecn": *name != "droptail" && profile == "unc-testbed"});
+        (format!("{name}, {profile}"), spec)
+    })
+    .collect()
+}
+
+#[test]
+fn the_parts_of_each_response_time_add_up_to_it_and_the_run_is_the_plain_one() {
+    let mut ever = BTreeMap::new();
+    for (name, spec) in congested_runs() {
+        let plain = Run::to_the_end(&spec, 1);
+        let mut run = explained(&spec, Wish { request: Some(7), slowest: 3 });
+        let table = std::mem::take(&mut run.tables.explanations);
+        run.tables.timelines = TimelineTable::default();
+        assert!(format!("{run:?}") == format!("{plain:?}"), "{name}: another run than the plain one");
+        let (rows, exchanges) = (Explained::all(&table), &plain.tables.exchanges);
+        assert_eq!(rows.len(), exchanges.start_s.len(), "{name}");
+        for (number, row) in rows.iter().enumerate() {
+            assert_eq!(row.parts.values().sum::<u64>(), row.response_time, "{name}: {row:?}");
+            let plain_ms = exchanges.response_time_ms[number];
+            assert!((plain_ms - row.response_time as f64 * 1e-6).abs() < 1e-9, "{name}: row {number}");
+            for (&part, &nanos) in &row.parts {
+                *ever.entry(part).or_default() += nanos;
+            }
+        }
+        assert_eq!(table.syn_retransmits, exchanges.syn_retransmits, "{name}");
+        assert_eq!(table.timeouts, exchanges.timeouts, "{name}");
+        assert_eq!(table.fast_retransmits, exchanges.fast_retransmits, "{name}");
+        assert_eq!(table.ecn_reductions, exchanges.ecn_reductions, "{name}");
+        let marked: u64 = rows.iter().map(|row| u64::from(row.marks)).sum();
+        assert_eq!(marked > 0, plain.summary.mark_percent > 0.0, "{name}");
+    }
+    let never: Vec<&&str> = ever.iter().filter(|&(_, &nanos): &(_, &u64)| nanos == 0).map(|(part, _)| part).collect();
+    assert!(never.is_empty(), "no run has anything of {never:?}");
+}
+
+#[test]
+fn without_a_loss_no_time_goes_to_timeouts_or_repair_and_a_timeout_takes_a_second() {
+    for (name, spec) in congested_runs() {
+        let run = explained(&spec, Wish::default());
+        let rows = Explained::all(&run.tables.explanations);
+        assert!(rows.iter().any(|row| row.losses > 0) && rows.iter().any(|row| row.losses == 0), "{name}");
+        for (number, row) in rows.iter().enumerate() {
+            let table = &run.tables.explanations;
+            if table.syn_retransmits[number] == 0 {
+                assert_eq!(row.parts["syn_timeouts"], 0, "{name}: {row:?}");
+            }
+            if table.timeouts[number] == 0 {
+                assert_eq!(row.parts["data_timeouts"], 0, "{name}: {row:?}");
+            }
+            // The clock's tick is 10 ms and the least timeout 1 s, whoever waits.
+            let waits = row.parts["data_timeouts"];
+            assert!(waits == 0 || waits >= SECOND, "{name}: {row:?}");
+            assert!(row.parts["syn_timeouts"] % (3 * SECOND) == 0, "{name}: {row:?}");
+            assert!(row.first || row.parts["handshake"] == 0, "{name}: {row:?}");
+        }
+    }
+}
+
+/// One user on each side, 100 ms and twice 0.5 ms from the servers, on an idle link of 8 ns a byte.
+fn idle() -> Value {
+    json!({
+        "link": {"rate": "1 Gbit/s", "device_fifo": 0},
+        "queue": {"droptail": {"limit": 1000}},
+        "users": {
+            "per_side": 1,
+            "rtt": {"source": "none", "distribution": {"uniform_ms": {"min": 100, "max": 100}}},
+        },
+        "protocol": {"warmup": "0 s", "duration": "60 min"},
+    })
+}
+
+/// Flights of a response that begins with a window of two segments and doubles it.
+fn flights(response: u32) -> u64 {
+    let (mut window, mut sent, mut flights) = (2, 0, 0);
+    while sent < response.div_ceil(1460) {
+        sent += window;
+        window *= 2;
+        flights += 1;
+    }
+    flights
+}
+
+#[test]
+fn on_an_idle_link_the_parts_are_what_arithmetic_gives() {
+    let run = explained(&idle(), Wish::default());
+    let rows = Explained::all(&run.tables.explanations);
+    let mut small = 0;
+    for row in &rows {
+        let of = |part| row.parts[part];
+        for part in ["syn_timeouts", "data_timeouts", "recovery", "delayed_acks"] {
+            assert_eq!(of(part), 0, "{part}: {row:?}");
+        }
+        assert_eq!(of("handshake"), if row.first { 101 * MS } else { 0 }, "{row:?}");
+        // The ways of a request longer than a segment, and of later flights, are whole round trips.
+        assert_eq!(of("request"), 101 * MS, "{row:?}");
+        assert_eq!(of("window") % (101 * MS), 0, "{row:?}");
+        if row.first && row.request <= 1460 && row.response <= 14 * 1460 {
+            assert_eq!(of("window"), (flights(row.response) - 1) * 101 * MS, "{row:?}");
+        }
+        if row.request <= 1460 && row.response <= 1460 {
+            small += 1;
+            // 40 bytes of headers and 38 of the frame, each 8 ns: twice for the handshake, twice for the data.
+            let bytes = u64::from(row.request + row.response) + 2 * 78 + if row.first { 2 * 78 } else { 0 };
+            assert_eq!(of("transmission"), 8 * bytes, "{row:?}");
+        }
+    }
+    assert!(small > 100, "too few to tell");
+}
+
+/// Drops packet number `victim` of those that arrive, the first being 0.
+struct Dropper {
+    victim: Option<u32>,
+    seen: u32,
+}
+
+impl Aqm for Dropper {
+    fn on_enqueue(&mut self, _pkt: &Packet, _queue: QueueState, _now: Time) -> Verdict {
+        self.seen += 1;
+        if self.victim == Some(self.seen - 1) { Verdict::Drop } else { Verdict::Pass }
+    }
+}
+
+/// The first exchange when a packet of the direction of its requests, or of the other, is dropped.
+fn first_when_dropped(victims: [Option<u32>; 2]) -> (Explained, TimelineTable) {
+    let mut spec = idle();
+    spec["queue"] = json!({"test:Dropper": {}});
+    spec["protocol"]["duration"] = json!("10 min");
+    // Only users of side 0 begin early enough: the other side has none that matters.
+    let laws = victims.map(|victim| Box::new(Dropper { victim, seen: 0 }) as Box<dyn Aqm + Send>);
+    let wish = Wish { request: Some(0), slowest: 0 };
+    let mut laboratory = build_own_explained(&read(&spec), 1, laws, wish).expect("the spec is sound");
+    laboratory.advance(laboratory.end());
+    let run = Run::result_of(&mut *laboratory);
+    (Explained::all(&run.tables.explanations)[0].clone(), run.tables.timelines)
+}
+
+#[test]
+fn a_dropped_syn_costs_three_seconds_under_syn_timeouts() {
+    let (undisturbed, _) = first_when_dropped([None, None]);
+    println!("{undisturbed:?}");
+    for victims in [[Some(0), None], [None, Some(0)]] {
+        let (first, _) = first_when_dropped(victims);
+        println!("{first:?}");
+    }
+    for n in 1..4 {
+    for victims in [[Some(n), None], [None, Some(n)]] {
+        let (first, t) = first_when_dropped(victims);
+        println!("{victims:?} {first:?}");
+        println!("{t:#?}", );
+    }
+    }
+    panic!();
+}
