@@ -10,7 +10,10 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use aqmlab_aqm::Aqm;
-use aqmlab_sim::{Laboratory, Spec, build, build_own, queue_stream};
+use aqmlab_sim::{
+    Laboratory, Spec, SpecError as Refusal, Wish, build, build_explained, build_own, build_own_explained,
+    queue_stream,
+};
 use aqmlab_tcp::Profile;
 use aqmlab_units::Duration;
 use pyo3::create_exception;
@@ -59,7 +62,26 @@ struct Simulation {
     faults: Faults,
 }
 
+/// The laws of both directions, if they are Python's.
+type Laws = Option<[Box<dyn Aqm + Send>; 2]>;
+
 impl Simulation {
+    fn prepare(
+        spec: &Spec,
+        seed: u64,
+        make_law: Option<&Bound<'_, PyAny>>,
+        build: impl FnOnce(&Spec, Laws) -> Result<Box<dyn Laboratory>, Refusal>,
+    ) -> PyResult<Simulation> {
+        let faults = Faults::default();
+        let law = |make, direction| -> PyResult<Box<dyn Aqm + Send>> {
+            let rng = queue_stream(seed, direction);
+            Ok(Box::new(PyLaw::new(make, spec.link.context(), rng, faults.clone())?))
+        };
+        let laws = make_law.map(|make| Ok::<_, PyErr>([law(make, 0)?, law(make, 1)?])).transpose()?;
+        let laboratory = build(spec, laws).map_err(|error| SpecError::new_err(error.to_string()))?;
+        Ok(Simulation { laboratory: Mutex::new(laboratory), faults })
+    }
+
     fn lock(&self) -> MutexGuard<'_, Box<dyn Laboratory>> {
         self.laboratory.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -70,20 +92,26 @@ impl Simulation {
     #[new]
     #[pyo3(signature = (resolved_json, seed, make_law = None))]
     fn new(resolved_json: &str, seed: u64, make_law: Option<&Bound<'_, PyAny>>) -> PyResult<Simulation> {
-        let spec = parse(resolved_json)?;
-        let faults = Faults::default();
-        let laboratory = match make_law {
-            None => build(&spec, seed),
-            Some(make) => {
-                let law = |direction| -> PyResult<Box<dyn Aqm + Send>> {
-                    let rng = queue_stream(seed, direction);
-                    Ok(Box::new(PyLaw::new(make, spec.link.context(), rng, faults.clone())?))
-                };
-                build_own(&spec, seed, [law(0)?, law(1)?])
-            }
-        };
-        let laboratory = laboratory.map_err(|error| SpecError::new_err(error.to_string()))?;
-        Ok(Simulation { laboratory: Mutex::new(laboratory), faults })
+        Simulation::prepare(&parse(resolved_json)?, seed, make_law, |spec, laws| match laws {
+            None => build(spec, seed),
+            Some(laws) => build_own(spec, seed, laws),
+        })
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (resolved_json, seed, make_law = None, *, request = None, slowest = 0))]
+    fn explained(
+        resolved_json: &str,
+        seed: u64,
+        make_law: Option<&Bound<'_, PyAny>>,
+        request: Option<u64>,
+        slowest: usize,
+    ) -> PyResult<Simulation> {
+        let wish = Wish { request, slowest };
+        Simulation::prepare(&parse(resolved_json)?, seed, make_law, |spec, laws| match laws {
+            None => build_explained(spec, seed, wish),
+            Some(laws) => build_own_explained(spec, seed, laws, wish),
+        })
     }
 
     #[getter]

@@ -17,26 +17,25 @@
 //! may have been repaired for less than a round trip.
 
 mod blame;
+mod drops;
 mod flights;
+mod follow;
 mod tables;
 mod timeline;
 
-use aqmlab_aqm::Counters;
-use aqmlab_tcp::{CongestionControl, Endpoint, Flags, Recovery, Segment, Seq, Stack, State};
+use aqmlab_tcp::{Endpoint, Flags, Recovery, Segment, Seq, Stack};
 use aqmlab_units::{Duration, Time};
 
 use self::blame::{Blame, Epoch, Part};
-use self::flights::{Flight, Flights};
-use self::timeline::{Cause, Moment, Place, Purpose, Timelines, What, offset};
-use crate::link::Link;
-use crate::observer::{Leaving, Observer, Row};
-use crate::packet::{EndpointId, Packet};
-use crate::record::Tables;
+use self::drops::Drops;
+use self::flights::Flights;
+use self::timeline::{Moment, Place, Purpose, Timelines, What, offset};
+use crate::packet::EndpointId;
 use crate::spec::LinkSpec;
 use crate::transmitter::Transmitter;
 
 pub(crate) use self::flights::Numbered;
-pub use self::tables::{ExplanationTable, PartColumn, TimelineTable};
+pub use self::tables::{ExplanationTable, TimelineTable};
 pub use self::timeline::Wish;
 
 /// The observer.
@@ -50,8 +49,7 @@ pub(crate) struct Explainer {
     ends: Vec<End>,
     /// By the number of the connection.
     exchanges: Vec<Exchange>,
-    /// Drops that have been told of, by cause, in each direction.
-    drops: [Counters; 2],
+    drops: [Drops; 2],
     timelines: Timelines,
 }
 
@@ -65,8 +63,6 @@ struct End {
     delayed_ack: (Time, Blame),
     /// In this event its application has written: what leaves now is the first flight.
     first_flight: bool,
-    /// The event is the arrival of a repair.
-    answers_repair: bool,
     /// The application has not written its first request.
     is_new: bool,
     /// The last acknowledgement that it sent.
@@ -126,7 +122,7 @@ impl Explainer {
             Part::Handshake
         } else if segment.span() == 0 {
             let is_duplicate = end.acked == Some(segment.ack);
-            if is_duplicate || end.answers_repair { Part::Recovery } else { Part::Window }
+            if is_duplicate || tcp.has_gap() { Part::Recovery } else { Part::Window }
         } else if segment.seq < end.sent || tcp.in_recovery() {
             Part::Recovery
         } else if end.first_flight {
@@ -134,26 +130,6 @@ impl Explainer {
         } else {
             Part::Window
         }
-    }
-
-    /// Why `link` dropped a packet that reached it at `at_link`, when it has told of all drops before.
-    fn cause_of_drop(&mut self, direction: usize, counters: &Counters, on_arrival: bool) -> Cause {
-        let told = &mut self.drops[direction];
-        let causes = [
-            (Cause::Early, counters.dropped_early, &mut told.dropped_early),
-            (Cause::Forced, counters.dropped_forced, &mut told.dropped_forced),
-            (Cause::Limit, counters.dropped_by_limit, &mut told.dropped_by_limit),
-            (Cause::AtDequeue, counters.dropped_at_dequeue, &mut told.dropped_at_dequeue),
-            (Cause::Evicted, counters.evicted, &mut told.evicted),
-        ];
-        // Those at the entrance come first for a packet that has just arrived, and last for others.
-        let first = if on_arrival { 0 } else { 3 };
-        let mut causes = causes.into_iter().collect::<Vec<_>>();
-        causes.rotate_left(first);
-        let (cause, _, told) =
-            causes.into_iter().find(|(_, all, told)| **told < *all).expect("a link counts what it drops");
-        *told += 1;
-        cause
     }
 
     /// Write a moment of the timeline down.
@@ -196,142 +172,4 @@ impl Explainer {
 
 fn place_of(id: EndpointId) -> Place {
     if id.is_server() { Place::Server } else { Place::Client }
-}
-
-impl<S: Stack> Observer<S> for Explainer {
-    type Carried = Numbered<S::Options>;
-
-    fn opened(&mut self, client: EndpointId, now: Time) {
-        let places = client.peer().index().max(client.index()) + 1;
-        if self.ends.len() < places {
-            self.ends.resize(places, End::default());
-            self.exchanges.resize(places.div_ceil(2), Exchange::default());
-        }
-        let first = Seq::new(1);
-        let end = End { is_new: true, sent: first, base: first, ..End::default() };
-        self.ends[client.index()] = end;
-        self.ends[client.peer().index()] = end;
-        self.begin(client, now);
-    }
-
-    fn wrote(&mut self, id: EndpointId, now: Time) {
-        let is_new = std::mem::replace(&mut self.ends[id.index()].is_new, false);
-        if !id.is_server() && !is_new {
-            self.begin(id, now);
-        }
-        let end = &mut self.ends[id.index()];
-        end.first_flight = true;
-        end.base = end.sent;
-        self.note(id, self.event(id, What::Wrote));
-    }
-
-    fn sent(&mut self, packet: Packet<S::Options>, leaving: &Leaving<'_, S>) -> Packet<Self::Carried> {
-        let Leaving { tcp, now, at_link } = *leaving;
-        let (segment, from) = (packet.segment, packet.to.peer());
-        let blame = self.current(self.ends[from.index()].now, from);
-        debug_assert_eq!(blame.at(), now, "what is sent has a cause");
-        let end = &mut self.ends[from.index()];
-        let purpose = Explainer::purpose_of_way(end, &segment, tcp);
-        let again = segment.span() > 0 && segment.seq < end.sent;
-        end.sent = end.sent.max(segment.seq + segment.span());
-        end.acked = segment.flags.contains(Flags::ACK).then_some(segment.ack);
-        let what = if again { What::SentAgain } else { What::Sent };
-        let moment = self.about(from, &segment, what, now);
-        self.note(from, Moment { cwnd: tcp.congestion().cwnd(), ..moment });
-        let approach = if from.is_server() { Part::Interface } else { purpose };
-        self.flights.take_off(packet, Flight { blame, at_link, ways: [approach, purpose] })
-    }
-
-    fn lost<L: Link<Self::Carried>>(&mut self, packet: &Packet<Self::Carried>, link: &L, now: Time) {
-        let (packet, flight) = self.flights.land(packet);
-        let from = packet.to.peer();
-        let cause =
-            self.cause_of_drop(from.direction(), &link.counters().queue, flight.at_link == now);
-        if flight.blame.is_of(self.epoch(from)) {
-            self.exchanges[from.connection()].losses += 1;
-            let moment = self.about(from, &packet.segment, What::Dropped(cause), now);
-            self.note(from, Moment { place: Place::Link, ..moment });
-        }
-    }
-
-    fn arrived(&mut self, packet: Packet<Self::Carried>, now: Time) -> Packet<S::Options> {
-        let size = packet.size();
-        let (packet, Flight { blame, at_link, ways: [approach, way] }) = self.flights.land(&packet);
-        // Backwards from the arrival: the delay behind the link, the last bit on the wire, the first.
-        let last_bit = Time::from_nanos(now.as_nanos() - self.delay.as_nanos());
-        let (_, on_wire) = { self.transmitter }.send(size, Time::ZERO);
-        let first_bit = Time::from_nanos(last_bit.as_nanos() - on_wire.as_nanos());
-        let to = packet.to;
-        let at_hand = self
-            .current(blame, to)
-            .then(approach, at_link)
-            .then(Part::Queueing, first_bit)
-            .then(Part::Transmission, last_bit)
-            .then(way, now);
-        let end = &mut self.ends[to.index()];
-        end.now = at_hand;
-        end.first_flight = false;
-        end.answers_repair = way == Part::Recovery;
-        if blame.is_of(self.epoch(to)) {
-            let is_marked = packet.segment.flags.contains(Flags::CE);
-            self.exchanges[to.connection()].marks += u32::from(is_marked);
-            let what = if is_marked { What::ArrivedMarked } else { What::Arrived };
-            let moment = self.about(to.peer(), &packet.segment, what, now);
-            self.note(to, Moment { place: place_of(to), waited: first_bit - at_link, ..moment });
-        }
-        packet
-    }
-
-    fn expiring(&mut self, id: EndpointId, tcp: &Endpoint<S>, now: Time) {
-        let end = &self.ends[id.index()];
-        let is_opening = matches!(tcp.state(), State::SynSent | State::SynReceived);
-        let ((_, set), part, what) = if tcp.retransmit_deadline() <= now {
-            if is_opening {
-                (end.retransmit, Part::SynTimeouts, What::SynTimeout)
-            } else {
-                (end.retransmit, Part::DataTimeouts, What::DataTimeout)
-            }
-        } else if tcp.delayed_ack_deadline() <= now {
-            (end.delayed_ack, Part::DelayedAcks, What::DelayedAck)
-        } else {
-            return;
-        };
-        let expired = self.current(set, id).then(part, now);
-        let end = &mut self.ends[id.index()];
-        end.now = expired;
-        end.first_flight = false;
-        end.answers_repair &= what == What::DelayedAck;
-        self.note(id, Moment { waited: now - set.at(), ..self.event(id, what) });
-    }
-
-    fn settled(&mut self, id: EndpointId, tcp: &Endpoint<S>) {
-        let end = &mut self.ends[id.index()];
-        let deadlines = [tcp.retransmit_deadline(), tcp.delayed_ack_deadline()];
-        for (timer, deadline) in [&mut end.retransmit, &mut end.delayed_ack].into_iter().zip(deadlines) {
-            if timer.0 != deadline {
-                *timer = (deadline, end.now);
-            }
-        }
-        let before = std::mem::replace(&mut end.recovery, tcp.recovery());
-        let was_in_recovery = std::mem::replace(&mut end.in_recovery, tcp.in_recovery());
-        let since = end.recovery - before;
-        let happened = [
-            (since.fast_retransmits > 0, What::FastRetransmit),
-            (was_in_recovery && !tcp.in_recovery(), What::Recovered),
-            (since.ecn_reductions > 0, What::Reduced),
-        ];
-        for (_, what) in happened.into_iter().filter(|&(happened, _)| happened) {
-            self.note(id, Moment { cwnd: tcp.congestion().cwnd(), ..self.event(id, what) });
-        }
-    }
-
-    fn completed(&mut self, client: EndpointId, row: &Row<'_>, tables: &mut Tables) {
-        let blame = self.ends[client.index()].now;
-        let took = row.exchange.response_time;
-        assert_eq!(blame.sum(), took, "a part of a response time has no cause");
-        self.note(client, self.event(client, What::Complete));
-        let exchange = &self.exchanges[client.connection()];
-        tables.explanations.push(row, &blame, [exchange.losses, exchange.marks]);
-        self.timelines.completed(took, &exchange.moments, &mut tables.timelines);
-    }
 }

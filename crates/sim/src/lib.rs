@@ -19,7 +19,7 @@ mod summary;
 mod transmitter;
 mod wheel;
 
-pub use explain::{ExplanationTable, PartColumn, TimelineTable, Wish};
+pub use explain::{ExplanationTable, TimelineTable, Wish};
 pub use laboratory::{Laboratory, build, build_explained, build_own, build_own_explained, queue_stream};
 pub use record::{ExchangeTable, LinkTable, QueueTable, ResponseBin, Tables};
 pub use spec::{

@@ -13,7 +13,7 @@ pub(crate) enum Part {
     Request,
     /// Acknowledgements on their way, and the later flights that they let go.
     Window,
-    /// Duplicate acknowledgements on their way, what is sent again, and what is sent in fast recovery.
+    /// Acknowledgements on their way that tell of a gap, what is sent again, and what is sent in fast recovery.
     Recovery,
     /// Waiting for the retransmission timer.
     DataTimeouts,

@@ -23,7 +23,7 @@ pub struct ExplanationTable {
     /// The first exchange of its connection.
     pub first_on_connection: Vec<bool>,
     /// The parts of the response time under their names, in nanoseconds.
-    pub parts: [PartColumn; Part::ALL.len()],
+    pub parts: Vec<(&'static str, Vec<u64>)>,
     /// Packets of the connection that were dropped during the exchange.
     pub losses: Vec<u32>,
     /// Packets that arrived marked.
@@ -36,15 +36,6 @@ pub struct ExplanationTable {
     pub fast_retransmits: Vec<u16>,
     /// Window reductions in answer to ECN echoes, both ends.
     pub ecn_reductions: Vec<u16>,
-}
-
-/// One part of all response times.
-#[derive(Clone, Debug)]
-pub struct PartColumn {
-    /// What it is called.
-    pub name: &'static str,
-    /// One value for each exchange.
-    pub nanos: Vec<u64>,
 }
 
 /// What happened during the exchanges that were asked for, in the order of time.
@@ -72,12 +63,6 @@ pub struct TimelineTable {
     pub cwnd: Vec<u32>,
 }
 
-impl Default for PartColumn {
-    fn default() -> PartColumn {
-        PartColumn { name: "", nanos: Vec::new() }
-    }
-}
-
 impl ExplanationTable {
     /// `disturbed`: packets lost and marked.
     pub(super) fn push(&mut self, row: &Row<'_>, blame: &Blame, [losses, marks]: [u32; 2]) {
@@ -89,9 +74,11 @@ impl ExplanationTable {
         self.response_bytes.push(size(exchange.response));
         self.side.push(u8::from(*side == 1));
         self.first_on_connection.push(exchange.first);
-        for (column, part) in self.parts.iter_mut().zip(Part::ALL) {
-            column.name = part.name();
-            column.nanos.push(blame.part(part).as_nanos());
+        if self.parts.is_empty() {
+            self.parts = Part::ALL.map(|part| (part.name(), Vec::new())).into();
+        }
+        for ((_, nanos), part) in self.parts.iter_mut().zip(Part::ALL) {
+            nanos.push(blame.part(part).as_nanos());
         }
         self.losses.push(losses);
         self.marks.push(marks);

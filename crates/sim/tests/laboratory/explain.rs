@@ -33,7 +33,7 @@ impl Explained {
                 first: table.first_on_connection[row],
                 losses: table.losses[row],
                 marks: table.marks[row],
-                parts: table.parts.iter().map(|part| (part.name, part.nanos[row])).collect(),
+                parts: table.parts.iter().map(|(name, nanos)| (*name, nanos[row])).collect(),
             })
             .collect()
     }
@@ -94,7 +94,8 @@ fn the_parts_of_each_response_time_add_up_to_it_and_the_run_is_the_plain_one() {
         let marked: u64 = rows.iter().map(|row| u64::from(row.marks)).sum();
         assert_eq!(marked > 0, plain.summary.mark_percent > 0.0, "{name}");
     }
-    let never: Vec<&&str> = ever.iter().filter(|&(_, &nanos): &(_, &u64)| nanos == 0).map(|(part, _)| part).collect();
+    let never: Vec<&&str> =
+        ever.iter().filter(|&(_, &nanos): &(_, &u64)| nanos == 0).map(|(part, _)| part).collect();
     assert!(never.is_empty(), "no run has anything of {never:?}");
 }
 
@@ -185,34 +186,96 @@ impl Aqm for Dropper {
     }
 }
 
-/// The first exchange when a packet of the direction of its requests, or of the other, is dropped.
-fn first_when_dropped(victims: [Option<u32>; 2]) -> (Explained, TimelineTable) {
+/// The first exchange, when packet number `victim` of those that arrive on its way out, or on its way back, is dropped;
+/// and its timeline.
+fn first_without(out: Option<u32>, back: Option<u32>) -> (Explained, TimelineTable) {
     let mut spec = idle();
     spec["queue"] = json!({"test:Dropper": {}});
-    spec["protocol"]["duration"] = json!("10 min");
-    // Only users of side 0 begin early enough: the other side has none that matters.
-    let laws = victims.map(|victim| Box::new(Dropper { victim, seen: 0 }) as Box<dyn Aqm + Send>);
+    spec["protocol"]["duration"] = json!("1 min");
+    // The first user to wake is one of side 1.
+    let laws = [back, out].map(|victim| Box::new(Dropper { victim, seen: 0 }) as Box<dyn Aqm + Send>);
     let wish = Wish { request: Some(0), slowest: 0 };
     let mut laboratory = build_own_explained(&read(&spec), 1, laws, wish).expect("the spec is sound");
     laboratory.advance(laboratory.end());
-    let run = Run::result_of(&mut *laboratory);
-    (Explained::all(&run.tables.explanations)[0].clone(), run.tables.timelines)
+    let tables = Run::result_of(&mut *laboratory).tables;
+    assert_eq!(tables.explanations.side[0], 1);
+    (Explained::all(&tables.explanations)[0].clone(), tables.timelines)
+}
+
+/// What happened, in order, as far as it is not routine.
+fn incidents(timeline: &TimelineTable) -> Vec<&'static str> {
+    let routine = ["sent", "arrived", "written", "complete"];
+    timeline.event.iter().copied().filter(|event| !routine.contains(event)).collect()
 }
 
 #[test]
-fn a_dropped_syn_costs_three_seconds_under_syn_timeouts() {
-    let (undisturbed, _) = first_when_dropped([None, None]);
-    println!("{undisturbed:?}");
-    for victims in [[Some(0), None], [None, Some(0)]] {
-        let (first, _) = first_when_dropped(victims);
-        println!("{first:?}");
+fn a_dropped_syn_or_syn_ack_costs_three_seconds_under_syn_timeouts() {
+    let (undisturbed, timeline) = first_without(None, None);
+    assert_eq!(
+        undisturbed.what_counts(),
+        ["handshake", "interface", "queueing", "request", "transmission", "window"]
+    );
+    assert_eq!(incidents(&timeline), [""; 0]);
+    for (out, back) in [(Some(0), None), (None, Some(0))] {
+        let (first, timeline) = first_without(out, back);
+        assert_eq!(first.losses, 1);
+        assert_eq!(first.parts["syn_timeouts"], 3 * SECOND);
+        assert_eq!(first.parts["handshake"], 101 * MS);
+        assert_eq!(incidents(&timeline)[..3], ["dropped, forced", "SYN timeout", "sent again"]);
     }
-    for n in 1..4 {
-    for victims in [[Some(n), None], [None, Some(n)]] {
-        let (first, t) = first_when_dropped(victims);
-        println!("{victims:?} {first:?}");
-        println!("{t:#?}", );
+    // A server whose SYN/ACK was lost begins with a window of one segment: 8 segments take a flight more.
+    let window = |(first, _): (Explained, TimelineTable)| first.parts["window"];
+    assert_eq!(window(first_without(Some(0), None)), undisturbed.parts["window"]);
+    assert_eq!(window(first_without(None, Some(0))), undisturbed.parts["window"] + 101 * MS);
+}
+
+#[test]
+fn a_dropped_request_costs_a_second_and_its_way_is_repair() {
+    let (first, timeline) = first_without(Some(2), None);
+    assert_eq!(incidents(&timeline), ["dropped, forced", "data timeout", "sent again"]);
+    assert_eq!(first.parts["data_timeouts"], SECOND);
+    // The request's way takes the whole round-trip time and the link's delay, the answer's the delay alone.
+    assert_eq!(first.parts["recovery"], 100 * MS + MS / 2);
+    assert_eq!(first.parts["request"], MS / 2);
+}
+
+#[test]
+fn a_segment_dropped_from_a_flight_of_four_costs_a_round_trip_of_repair_and_no_timeout() {
+    // Behind SYN/ACK, the acknowledgement of the request, and a flight of two.
+    let (first, timeline) = first_without(None, Some(4));
+    let (undisturbed, _) = first_without(None, None);
+    assert_eq!(incidents(&timeline), ["dropped, forced", "fast retransmit", "sent again", "recovery ends"]);
+    assert_eq!(first.parts["data_timeouts"], 0);
+    assert_eq!(first.parts["recovery"], 101 * MS);
+    assert_eq!(first.parts["window"], undisturbed.parts["window"]);
+}
+
+#[test]
+fn a_timeline_runs_from_the_start_to_the_last_byte_and_has_all_losses_and_marks() {
+    for (name, spec) in congested_runs() {
+        let run = explained(&spec, Wish { request: Some(100), slowest: 5 });
+        let (rows, timeline) = (Explained::all(&run.tables.explanations), &run.tables.timelines);
+        let mut slowest: Vec<usize> = (0..rows.len()).collect();
+        slowest.sort_by_key(|&row| std::cmp::Reverse(rows[row].response_time));
+        for row in slowest[..5].iter().copied().chain([100]) {
+            let of_row = || (0..timeline.request.len()).filter(|&at| timeline.request[at] == row as u64);
+            let times: Vec<u64> = of_row().map(|at| timeline.time_ns[at]).collect();
+            assert!(times.is_sorted(), "{name}: row {row}");
+            assert_eq!((times[0], times[times.len() - 1]), (0, rows[row].response_time), "{name}: row {row}");
+            let count =
+                |wanted: &[&str]| of_row().filter(|&at| wanted.contains(&timeline.event[at])).count() as u32;
+            let drops = [
+                "dropped early",
+                "dropped, forced",
+                "dropped at the limit",
+                "dropped at dequeue",
+                "pushed out",
+            ];
+            assert_eq!(count(&drops), rows[row].losses, "{name}: row {row}");
+            assert_eq!(count(&["arrived marked"]), rows[row].marks, "{name}: row {row}");
+            let arrivals = of_row().filter(|&at| timeline.event[at].starts_with("arrived"));
+            let waits: u64 = arrivals.map(|at| timeline.waited_ns[at]).sum();
+            assert!(rows[row].parts["queueing"] <= waits, "{name}: the chain is part of all that happened");
+        }
     }
-    }
-    panic!();
 }
