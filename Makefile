@@ -1,5 +1,6 @@
 # What a person types. The CI calls the same targets.
 #   make demo | test | lint | bench | validate: need Python >= 3.11, a Rust toolchain and make; nothing else
+#   make bench-check    is the engine as fast as on record? needs valgrind
 #   make reference      the pages of docs/reference/aqm, after a change of a discipline, its parameters or its page
 #   make cost           what each discipline costs, for docs/reference
 #   make calibration    users for each load, measured anew for the package
@@ -10,7 +11,7 @@ BIN := .venv/bin
 SOURCES := $(shell find crates -name '*.rs' -o -name '*.json' -o -name '*.md' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 RUST_EXAMPLE := examples/rust_aqm/Cargo.toml
 
-.PHONY: demo test lint bench reference cost validate calibration lock clean
+.PHONY: demo test lint bench bench-check reference cost validate calibration lock clean
 
 demo: .venv/extension.stamp
 	$(BIN)/aqmlab compare --load 98 --warmup "2 min" --duration "10 min" --seeds 1 \
@@ -34,6 +35,9 @@ lint: .venv/extension.stamp .venv/dev.stamp
 
 bench: .venv/extension.stamp
 	$(BIN)/python benches/bench.py
+
+bench-check: .venv/extension.stamp
+	$(BIN)/python benches/check.py
 
 reference: .venv/extension.stamp
 	$(BIN)/python -m aqmlab.reference docs/reference/aqm

@@ -6,6 +6,8 @@ import numpy as np
 import polars as pl
 import pytest
 from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import StepPatch
 
@@ -120,3 +122,39 @@ def test_a_figure_of_an_unknown_kind_is_refused_before_anything_is_drawn(tmp_pat
     with pytest.raises(ValueError, match=r"one of svg, png, pdf, got 'figure\.doc'"):
         plot.write(tmp_path / "figure.doc", lambda figure: pytest.fail("drawn"))
     assert list(tmp_path.iterdir()) == []
+
+
+def tail(mean: float, *, noisy: float = 0.0) -> pl.DataFrame:
+    packets = np.arange(0, 60, 10 if noisy else 1)
+    above = np.exp(-packets / mean)
+    return pl.DataFrame(
+        {"packets": packets, "above": above, "low": above * (1 - noisy), "high": above * (1 + noisy)}
+    ).with_columns(utilisation=pl.col("packets") / 60)
+
+
+@pytest.mark.parametrize("draw", [plot.queue_tail, plot.queue_exceedance])
+def test_simulated_points_stand_beside_the_models_line_in_its_colour(draw: object, axis: Axes) -> None:
+    assert callable(draw)
+    curves = {"80 %": tail(5), "90 %": tail(10)}
+    draw(axis, curves, simulated={"90 %": tail(9, noisy=0.3)})
+    other, model = sorted(axis.get_lines(), key=lambda line: str(line.get_label()))
+    points, bars = axis.collections
+    colour = to_rgba(str(model.get_color()))
+    assert {tuple(c) for c in (*points.get_facecolor(), *bars.get_edgecolor())} == {colour}
+    assert other.get_color() != model.get_color()
+    unit = {"packets in the queue": 1, "utilisation, %": 100 / 60}[axis.get_xlabel()]
+    packets = np.arange(0, 60, 10)
+    expected = np.column_stack((unit * packets, 100 * np.exp(-packets / 9)))
+    assert np.asarray(points.get_offsets()) == pytest.approx(expected)
+    assert isinstance(bars, LineCollection)
+    for (x, share), bar in zip(expected, bars.get_segments(), strict=True):
+        assert np.asarray(bar) == pytest.approx(np.array([[x, 0.7 * share], [x, 1.3 * share]]))
+    legend = axis.get_legend()
+    assert legend is not None
+    assert len(legend.get_texts()) == 2, "points need no entry of their own"
+
+
+def test_a_model_alone_says_nothing_of_a_simulation(axis: Axes) -> None:
+    plot.queue_tail(axis, {"80 %": tail(5)}, simulated={})
+    assert not axis.collections
+    assert axis.get_title(loc="right") == ""

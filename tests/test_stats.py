@@ -43,6 +43,13 @@ def test_a_quantile_is_within_a_bin_of_the_exact_one(times_ms: list[float], frac
     assert low / 1.02 <= ours <= high * 1.02
 
 
+@given(times, st.lists(st.floats(0.01, 1e7), min_size=1, max_size=5))
+def test_a_share_is_within_a_bin_of_the_exact_one(times_ms: list[float], at_ms: list[float]) -> None:
+    exact = np.array(times_ms)
+    for time, share in zip(at_ms, stats.shares_within(histogram(times_ms), at_ms), strict=True):
+        assert np.mean(exact < time / 1.02) - 1e-12 <= share <= np.mean(exact < time * 1.02) + 1e-12
+
+
 def record(seed: int, value: float) -> dict[str, object]:
     measures = dict.fromkeys((*MEASURES, *COSTS), value) | {"response_time_ms": {"p50": value, "p99": 2 * value}}
     settings = {name: f"the {name}" for name in stats.SETTINGS}

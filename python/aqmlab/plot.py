@@ -178,6 +178,50 @@ def drop_curve(figure: Figure, curve: pl.DataFrame, *, title: str) -> None:
     axis.set_title(title, loc="left", fontsize=10)
 
 
+def queue_tail(axis: Axes, curves: Mapping[str, pl.DataFrame], *, simulated: Mapping[str, pl.DataFrame]) -> Axes:
+    """Draw the share of time for which a queue is longer than a length, on a logarithmic axis.
+
+    Parameters
+    ----------
+    axis
+        Where to draw.
+    curves
+        Frames of ``packets`` and ``above``, the model's share of time with more, by label.
+    simulated
+        Points to draw beside them, under the same labels: frames of ``packets``, ``above``, ``low`` and ``high``; none
+        where it is empty.
+    """
+    _model_and_points(axis, "packets", 1.0, curves, simulated)
+    axis.set(xlabel="packets in the queue", ylabel="time with more, %", yscale="log", xlim=(0, None), ylim=(0.01, 100))
+    axis.yaxis.set_major_formatter(_GROUPED)
+    return _legend(axis)
+
+
+def queue_exceedance(axis: Axes, curves: Mapping[str, pl.DataFrame], *, simulated: Mapping[str, pl.DataFrame]) -> Axes:
+    """Draw the share of time for which a queue is longer than its target, over the utilisation.
+
+    The parameters are those of :func:`queue_tail`, with ``utilisation`` in the place of ``packets``.
+    """
+    _model_and_points(axis, "utilisation", 100.0, curves, simulated)
+    axis.set(xlabel="utilisation, %", ylabel="time above the target, %", xlim=(None, 100), ylim=(0, 100))
+    return _legend(axis)
+
+
+def _model_and_points(
+    axis: Axes, over: str, unit: float, curves: Mapping[str, pl.DataFrame], simulated: Mapping[str, pl.DataFrame]
+) -> None:
+    for index, (label, curve) in enumerate(curves.items(), start=1):
+        line = _line(index, is_baseline=False)
+        axis.plot(unit * curve[over], 100 * curve["above"], label=label, **line)
+        if label in simulated:
+            points = simulated[label]
+            x = (unit * points[over]).to_numpy()
+            axis.scatter(x, 100 * points["above"], s=16, color=line["color"], zorder=3)
+            axis.vlines(x, 100 * points["low"], 100 * points["high"], color=line["color"], linewidth=0.8)
+    if simulated:
+        axis.set_title("dots: simulated, 95 % intervals", loc="right", fontsize=9)
+
+
 def _own_variable(rows: pl.DataFrame) -> str | None:
     """Name the variable that says most of a law: its probability if it shows one, else the first that varies."""
     known = ("time_s", "delay_ms", "arrived", "dropped", "marked")

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from aqmlab.result import COSTS, MEASURES
 
@@ -57,13 +58,23 @@ def quantiles(response_times: pl.DataFrame, fractions: Iterable[float]) -> list[
 
     Within a bin of the histogram requests are taken as spread evenly, so the error is at most the bin's width.
     """
+    edges, share = _walk(response_times)
+    return [float(np.interp(fraction, share, edges)) for fraction in fractions]
+
+
+def shares_within(response_times: pl.DataFrame, times_ms: Iterable[float]) -> list[float]:
+    """Return the shares of the requests that were answered within these times in ms; inverts :func:`quantiles`."""
+    edges, share = _walk(response_times)
+    return [float(np.interp(time, edges, share)) for time in times_ms]
+
+
+def _walk(response_times: pl.DataFrame) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Walk along the edges of a histogram's bins: times, and the share below each; nothing is answered in a gap."""
     bins = response_times.group_by("time_low_ms", "time_high_ms").agg(pl.col("count").sum()).sort("time_low_ms")
     bins = bins.filter(pl.col("count") > 0)
-    # A walk along the bins' edges; a gap between two bins is a step straight up.
     edges = bins.select("time_low_ms", "time_high_ms").to_numpy().ravel()
     after = bins["count"].cum_sum().to_numpy() / bins["count"].sum()
-    share = np.column_stack((np.concatenate(([0.0], after[:-1])), after)).ravel()
-    return [float(np.interp(fraction, share, edges)) for fraction in fractions]
+    return edges, np.column_stack((np.concatenate(([0.0], after[:-1])), after)).ravel()
 
 
 def _each_number(

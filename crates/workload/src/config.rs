@@ -14,6 +14,13 @@ pub struct ConfigError {
     pub message: String,
 }
 
+impl ConfigError {
+    /// The same mistake, seen from around `part`.
+    pub(crate) fn inside(self, part: &str) -> ConfigError {
+        ConfigError { path: format!("{part}.{}", self.path), message: self.message }
+    }
+}
+
 /// A distribution given by quantiles.
 ///
 /// A draw has probability u to be at or below the value of a node `[u, value]`. Between nodes ln(value) is linear
@@ -188,19 +195,24 @@ pub(crate) const MAX_SERVERS: u8 = 8;
 /// A minute, far above every round-trip time.
 const MAX_RTT_MS: u32 = 60_000;
 
+/// The answer to a mistake at `path`.
+pub(crate) fn refuse<T>(path: &str, message: String) -> Result<T, ConfigError> {
+    Err(ConfigError { path: path.into(), message })
+}
+
 fn unknown(path: &str, name: &str, known: &[&str]) -> ConfigError {
     ConfigError { path: path.into(), message: format!("unknown `{name}`: choose {}", known.join(", ")) }
 }
 
-fn check_range(path: &str, value: f64, min: f64, max: f64) -> Result<(), ConfigError> {
+pub(crate) fn check_range(path: &str, value: f64, min: f64, max: f64) -> Result<(), ConfigError> {
     if (min..=max).contains(&value) {
         return Ok(());
     }
-    Err(ConfigError { path: path.into(), message: format!("must be between {min} and {max}, got {value}") })
+    refuse(path, format!("must be between {min} and {max}, got {value}"))
 }
 
 /// At least two nodes; u from 0, increasing, below 1; values above zero, never decreasing, at most `largest`.
-fn check_nodes(path: &str, nodes: &[[f64; 2]], largest: f64) -> Result<(), ConfigError> {
+pub(crate) fn check_nodes(path: &str, nodes: &[[f64; 2]], largest: f64) -> Result<(), ConfigError> {
     let fail = |i: usize, message: String| Err(ConfigError { path: format!("{path}[{i}]"), message });
     if nodes.len() < 2 {
         let message = format!("needs at least 2 nodes [u, value], got {}", nodes.len());

@@ -1,4 +1,5 @@
-//! Web users as sans-IO state machines: what they request, when, and over which connections.
+//! Web users as sans-IO state machines: what they request, when, and over which connections. Traffic of other kinds
+//! is in [`sources`].
 //!
 //! The workload is that of Le, Aikat, Jeffay and Smith (2003, 2004), who drove their laboratory with the model of
 //! Smith, Hernández-Campos, Jeffay and Ott (2001): a closed population of users who think, fetch a page, and think
@@ -30,6 +31,7 @@ mod connection;
 mod discrete;
 mod quantile;
 mod sampler;
+pub mod sources;
 mod start;
 mod user;
 mod web;

@@ -117,7 +117,7 @@ pub(crate) enum Rtt {
 }
 
 impl Rtt {
-    fn new(distribution: &RttDistribution) -> Rtt {
+    pub(crate) fn new(distribution: &RttDistribution) -> Rtt {
         match distribution {
             RttDistribution::UniformMs { min, max } => Rtt::UniformMs { min: *min, max: *max },
             RttDistribution::QuantilesMs(nodes) => {
@@ -128,7 +128,7 @@ impl Rtt {
     }
 
     #[inline]
-    fn draw(&self, stream: &mut Stream) -> Duration {
+    pub(crate) fn draw(&self, stream: &mut Stream) -> Duration {
         match self {
             Rtt::UniformMs { min, max } => {
                 Duration::from_millis(u64::from(*min) + stream.below(u64::from(max - min) + 1))

@@ -118,7 +118,7 @@ fn round_trip_times_are_checked_too() {
     let error = RttConfig { source: String::new(), distribution: uniform }.check().expect_err("refused");
     assert_eq!(
         error.to_string(),
-        "distribution.uniform_ms: must have min <= max <= 3600000, got min = 150, max = 10"
+        "distribution.uniform_ms: must have min <= max <= 60000, got min = 150, max = 10"
     );
     let falling = RttDistribution::QuantilesMs(vec![[0.0, 5.0], [0.5, 4.0]]);
     let error = RttConfig { source: String::new(), distribution: falling }.check().expect_err("refused");

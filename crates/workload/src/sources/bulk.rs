@@ -1,0 +1,134 @@
+//! Long transfers: each connection carries one, of a given size or without end.
+
+use aqmlab_units::{Bytes, Duration, Stream};
+use serde::{Deserialize, Serialize};
+
+use super::check_side;
+use super::distribution::{check_size, check_time};
+use super::generator::{Generator, Place, Start, turn};
+use super::rtt::MinRttConfig;
+use super::starts::Starts;
+use super::vector::{Adu, End};
+use crate::config::{ConfigError, refuse};
+
+/// An endless transfer has so many bytes: at 1 Tbit/s it takes a year.
+pub const ENDLESS: Bytes = Bytes::new(1 << 62);
+
+/// The most connections or flows of one source.
+pub(crate) const MAX_FLOWS: u32 = 1_000_000;
+
+/// Long transfers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BulkConfig {
+    /// What to call the source.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Transfers, each on a connection of its own; 1 to 1,000,000.
+    pub flows: u32,
+    /// The side of the link that the initiators are on, 0 or 1; default 0.
+    #[serde(default)]
+    pub side: u8,
+    /// Who sends the data; default download, as for users.
+    #[serde(default)]
+    pub direction: TransferDirection,
+    /// The size of each; absent: endless.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<Bytes>,
+    /// The earliest start; default 0.
+    #[serde(default = "no_time")]
+    pub start: Duration,
+    /// The starts are spread evenly at random over this time; default 1 s. Ours: flows that start at one instant
+    /// would have their slow starts in step.
+    #[serde(default = "one_second")]
+    pub spread: Duration,
+    /// Minimum round-trip times; absent: the experiment's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rtt: Option<MinRttConfig>,
+}
+
+/// Who sends the data of a transfer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TransferDirection {
+    /// The acceptor, asked by a request of 300 bytes.
+    #[default]
+    Download,
+    /// The initiator.
+    Upload,
+}
+
+/// The request for a transfer where nothing else is said, near the mean of web requests. Source: ours.
+pub(crate) fn default_request() -> Bytes {
+    Bytes::new(300)
+}
+
+pub(crate) fn no_time() -> Duration {
+    Duration::ZERO
+}
+
+pub(crate) fn one_second() -> Duration {
+    Duration::from_secs(1)
+}
+
+impl BulkConfig {
+    pub(crate) fn check(&self) -> Result<(), ConfigError> {
+        check_flows("flows", self.flows)?;
+        check_side(self.side)?;
+        self.bytes.map_or(Ok(()), |bytes| check_size("bytes", bytes))?;
+        check_time("start", self.start)?;
+        check_time("spread", self.spread)?;
+        self.rtt.as_ref().map_or(Ok(()), |rtt| rtt.check("rtt"))
+    }
+}
+
+pub(crate) fn check_flows(path: &str, flows: u32) -> Result<(), ConfigError> {
+    if (1..=MAX_FLOWS).contains(&flows) {
+        return Ok(());
+    }
+    refuse(path, format!("must be between 1 and {MAX_FLOWS}, got {flows}"))
+}
+
+#[derive(Debug)]
+pub(crate) struct Bulk {
+    starts: Starts,
+    side: u8,
+    direction: TransferDirection,
+    bytes: Option<Bytes>,
+}
+
+impl Bulk {
+    pub(crate) fn new(config: &BulkConfig, stream: Stream) -> Bulk {
+        Bulk {
+            starts: Starts::uniform(config.flows, config.start, config.spread, stream),
+            side: config.side,
+            direction: config.direction,
+            bytes: config.bytes,
+        }
+    }
+}
+
+impl Generator for Bulk {
+    fn next(&mut self) -> Option<Start> {
+        Some(Start::at(self.starts.next()?, self.side))
+    }
+
+    fn adu(&self, place: &mut Place) -> Option<Adu> {
+        let (number, _) = place.step();
+        let bytes = self.bytes.unwrap_or(ENDLESS);
+        let units = if self.direction == TransferDirection::Upload { 1 } else { 2 };
+        if number >= units && !self.is_endless() {
+            return None;
+        }
+        Some(match (self.direction, turn(number)) {
+            (TransferDirection::Upload, End::Initiator) => Adu::request(Duration::ZERO, bytes),
+            (TransferDirection::Download, End::Initiator) => Adu::request(Duration::ZERO, default_request()),
+            // After an endless upload it is never reached; it is there so that a lost one is begun again.
+            (_, End::Acceptor) => Adu::response(Duration::ZERO, bytes),
+        })
+    }
+
+    fn is_endless(&self) -> bool {
+        self.bytes.is_none()
+    }
+}

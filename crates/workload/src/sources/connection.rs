@@ -1,0 +1,292 @@
+//! A connection that follows its vector: what both ends do next, as the network and the clock report.
+
+use aqmlab_units::{Bytes, Duration, Time};
+
+use super::VectorSource;
+use super::generator::Place;
+use super::vector::{End, Vector, VectorAction, VectorEvent};
+use crate::Completed;
+
+/// The state of a connection, both ends together.
+#[derive(Clone, Debug)]
+pub struct VectorConnection {
+    place: Place,
+    /// The unit to come; its fields stand apart because that saves the room of a word.
+    next_by: Option<End>,
+    next_pause: Duration,
+    next_size: Bytes,
+    /// Bytes written for the acceptor that have not come yet, and for the initiator.
+    to_acceptor: Bytes,
+    to_initiator: Bytes,
+    /// Of these, the first ones: those of the answer to the exchange in progress.
+    answer_left: Bytes,
+    started: Time,
+    /// Of the exchange in progress: what has been written of it.
+    request: Bytes,
+    response: Bytes,
+    phase: Phase,
+    /// An exchange is in progress.
+    exchange: bool,
+    first: bool,
+    persistent: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// The handshake is under way.
+    Opening,
+    /// The pause before the next unit is running.
+    Pausing,
+    /// Bytes are on their way; those who send next have not got them all.
+    Waiting,
+    /// The connection was lost; its replacement is opened after the pause that is running.
+    Lost,
+    /// Nothing more will happen.
+    Over,
+}
+
+impl VectorConnection {
+    /// The state of `vector` of `source` when it is opened at `now`.
+    pub(crate) fn new(source: &VectorSource, vector: &Vector, now: Time) -> VectorConnection {
+        let mut connection = VectorConnection {
+            place: vector.place,
+            next_by: None,
+            next_pause: Duration::ZERO,
+            next_size: Bytes::ZERO,
+            to_acceptor: Bytes::ZERO,
+            to_initiator: Bytes::ZERO,
+            answer_left: Bytes::ZERO,
+            started: now,
+            request: Bytes::ZERO,
+            response: Bytes::ZERO,
+            phase: Phase::Opening,
+            exchange: false,
+            first: true,
+            persistent: vector.persistent,
+        };
+        connection.look_ahead(source);
+        connection.connect(now);
+        connection
+    }
+
+    /// Bytes that have to come to the initiator before there is something to do: what to set a socket's receive
+    /// low-water mark to.
+    pub fn awaits_at_initiator(&self) -> Bytes {
+        if self.answer_left > Bytes::ZERO { self.answer_left } else { self.to_initiator }
+    }
+
+    /// The same for the acceptor.
+    pub fn awaits_at_acceptor(&self) -> Bytes {
+        self.to_acceptor
+    }
+
+    /// Neither end will do anything more.
+    pub fn is_over(&self) -> bool {
+        self.phase == Phase::Over
+    }
+
+    /// `connect()` is called.
+    fn connect(&mut self, now: Time) {
+        self.phase = Phase::Opening;
+        self.started = now;
+        self.first = true;
+        // Whoever asks first begins to wait with the handshake.
+        self.begin(self.next_by == Some(End::Initiator));
+    }
+
+    fn begin(&mut self, exchange: bool) {
+        self.exchange = exchange;
+        (self.request, self.response, self.answer_left) = (Bytes::ZERO, Bytes::ZERO, Bytes::ZERO);
+    }
+
+    fn look_ahead(&mut self, source: &VectorSource) {
+        match source.adu(&mut self.place) {
+            Some(adu) => {
+                self.next_by = Some(adu.by);
+                (self.next_pause, self.next_size) = (adu.pause, adu.size);
+            }
+            None => self.next_by = None,
+        }
+    }
+
+    /// Something happened.
+    pub(crate) fn on_event(
+        &mut self,
+        source: &VectorSource,
+        event: VectorEvent,
+        now: Time,
+        out: &mut Vec<VectorAction>,
+    ) {
+        match event {
+            VectorEvent::Opened => {
+                debug_assert!(self.phase == Phase::Opening, "a connection opens once");
+                self.pause(source, now, out);
+            }
+            VectorEvent::Woken if self.phase == Phase::Lost => {
+                self.connect(now);
+                out.push(VectorAction::Open);
+            }
+            VectorEvent::Woken => self.send(source, now, out),
+            VectorEvent::Delivered(n) => {
+                self.to_acceptor = self.to_acceptor - n;
+                if self.to_acceptor == Bytes::ZERO {
+                    if self.exchange && self.response == Bytes::ZERO && self.falls_silent() {
+                        self.complete(now, out);
+                    }
+                    self.arrived(End::Acceptor, source, now, out);
+                }
+            }
+            VectorEvent::Received(n) => {
+                self.to_initiator = self.to_initiator - n;
+                if self.answer_left > Bytes::ZERO {
+                    self.answer_left = Bytes::new(self.answer_left.get().saturating_sub(n.get()));
+                    if self.answer_left == Bytes::ZERO {
+                        self.complete(now, out);
+                    }
+                }
+                if self.to_initiator == Bytes::ZERO {
+                    self.arrived(End::Initiator, source, now, out);
+                }
+            }
+            VectorEvent::Closed => self.lose(source, now, out),
+        }
+    }
+
+    /// Nothing will be sent any more, but for a FIN.
+    fn falls_silent(&self) -> bool {
+        self.next_by.is_none() || self.next_size == Bytes::ZERO
+    }
+
+    /// All that was sent to `end` has come.
+    fn arrived(&mut self, end: End, source: &VectorSource, now: Time, out: &mut Vec<VectorAction>) {
+        if self.phase != Phase::Waiting {
+            return;
+        }
+        match self.next_by {
+            Some(by) if by == end => self.pause(source, now, out),
+            Some(_) => {}
+            None => self.finish(out),
+        }
+    }
+
+    /// The pause before the next unit begins.
+    fn pause(&mut self, source: &VectorSource, now: Time, out: &mut Vec<VectorAction>) {
+        if self.next_by.is_some() && self.next_pause > Duration::ZERO {
+            self.phase = Phase::Pausing;
+            out.push(VectorAction::Sleep(self.next_pause));
+        } else {
+            self.send(source, now, out);
+        }
+    }
+
+    /// The pause is over: send the next unit, and those that the same end sends right after it.
+    fn send(&mut self, source: &VectorSource, now: Time, out: &mut Vec<VectorAction>) {
+        self.phase = Phase::Waiting;
+        loop {
+            match self.next_by {
+                Some(by) if self.next_size > Bytes::ZERO => {
+                    self.write(by, now, out);
+                    self.look_ahead(source);
+                    if self.next_by != Some(by) {
+                        return;
+                    }
+                    if self.next_pause > Duration::ZERO {
+                        self.phase = Phase::Pausing;
+                        out.push(VectorAction::Sleep(self.next_pause));
+                        return;
+                    }
+                }
+                _ => {
+                    self.next_by = None;
+                    return self.finish(out);
+                }
+            }
+        }
+    }
+
+    fn write(&mut self, by: End, now: Time, out: &mut Vec<VectorAction>) {
+        let size = self.next_size;
+        match by {
+            End::Initiator => {
+                if !self.exchange {
+                    self.begin(true);
+                }
+                if !self.first || self.request > Bytes::ZERO {
+                    self.started = now;
+                }
+                self.request += size;
+                self.to_acceptor += size;
+                out.push(VectorAction::Write(size));
+            }
+            End::Acceptor => {
+                self.to_initiator += size;
+                if self.exchange && self.response == Bytes::ZERO {
+                    self.response = size;
+                    self.answer_left = size;
+                }
+                // A greeting of the acceptor's takes the handshake away from the first exchange.
+                self.first &= self.exchange;
+                out.push(VectorAction::Answer(size));
+            }
+        }
+    }
+
+    fn complete(&mut self, now: Time, out: &mut Vec<VectorAction>) {
+        out.push(VectorAction::Completed(Completed {
+            request: self.request,
+            response: self.response,
+            started: self.started,
+            response_time: now - self.started,
+            first: self.first,
+            persistent: self.persistent,
+            // Sources know of no pages.
+            top_level: false,
+        }));
+        self.exchange = false;
+        self.first = false;
+    }
+
+    /// Both ends have fallen silent.
+    fn finish(&mut self, out: &mut Vec<VectorAction>) {
+        if self.to_acceptor == Bytes::ZERO && self.to_initiator == Bytes::ZERO {
+            self.phase = Phase::Over;
+            out.push(VectorAction::Close);
+        }
+    }
+
+    /// The connection broke. An endless one is replaced: what was lost stays lost, and the initiator goes on with its
+    /// next request, after the pause that belongs to it.
+    fn lose(&mut self, source: &VectorSource, now: Time, out: &mut Vec<VectorAction>) {
+        if std::mem::take(&mut self.exchange) {
+            out.push(VectorAction::Aborted);
+        }
+        (self.to_acceptor, self.to_initiator) = (Bytes::ZERO, Bytes::ZERO);
+        if !source.replaces_lost() {
+            self.phase = Phase::Over;
+            return;
+        }
+        if self.phase == Phase::Opening {
+            // The request was not written. Its pause is over, so the next attempt begins at once.
+            self.connect(now);
+            out.push(VectorAction::Open);
+            return;
+        }
+        while self.next_by == Some(End::Acceptor) {
+            self.look_ahead(source);
+        }
+        let pause = std::mem::replace(&mut self.next_pause, Duration::ZERO);
+        if self.phase == Phase::Pausing {
+            // The report that is due serves.
+            self.phase = Phase::Lost;
+        } else if pause > Duration::ZERO {
+            self.phase = Phase::Lost;
+            out.push(VectorAction::Sleep(pause));
+        } else {
+            self.connect(now);
+            out.push(VectorAction::Open);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,68 @@
+//! What every kind of source of connections answers: which connection starts next, and what a connection sends next.
+
+use std::fmt::Debug;
+
+use aqmlab_units::{Duration, Stream, Time};
+
+use super::vector::{Adu, End, Windows};
+
+/// A kind of source.
+pub(crate) trait Generator: Debug + Send + Sync {
+    /// The next connection, in order of start; those of one instant in any order, but always the same.
+    fn next(&mut self) -> Option<Start>;
+
+    /// What the connection at `place` sends next, or nothing any more. It depends on `place` alone and moves it.
+    fn adu(&self, place: &mut Place) -> Option<Adu>;
+
+    /// Its connections never end by themselves, so that one lost is replaced.
+    fn is_endless(&self) -> bool {
+        false
+    }
+}
+
+/// A connection to start.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Start {
+    pub(crate) at: Time,
+    pub(crate) side: u8,
+    /// None: drawn by the source.
+    pub(crate) min_rtt: Option<Duration>,
+    pub(crate) windows: Option<Windows>,
+    pub(crate) persistent: bool,
+    /// Where the connection's place begins.
+    pub(crate) next: u32,
+    pub(crate) state: u64,
+}
+
+impl Start {
+    /// A connection of which nothing but time and side is settled.
+    pub(crate) fn at(at: Time, side: u8) -> Start {
+        Start { at, side, min_rtt: None, windows: None, persistent: false, next: 0, state: 0 }
+    }
+}
+
+/// How far a connection has come in what it has to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// The key of the connection's streams.
+    pub(crate) key: u64,
+    /// What the generator notes about it.
+    pub(crate) state: u64,
+    /// The number of the next unit.
+    pub(crate) next: u32,
+}
+
+impl Place {
+    /// The stream that the next unit is drawn from, and its number. Each unit has a stream of its own: 0 is the
+    /// connection's, unit i draws from i + 1.
+    pub(crate) fn step(&mut self) -> (u32, Stream) {
+        let number = self.next;
+        self.next = number.wrapping_add(1);
+        (number, Stream::numbered(self.key, u64::from(number) + 1))
+    }
+}
+
+/// Who sends unit `number` when the ends take turns and the initiator begins.
+pub(crate) fn turn(number: u32) -> End {
+    if number.is_multiple_of(2) { End::Initiator } else { End::Acceptor }
+}

@@ -1,0 +1,99 @@
+//! On-off flows over TCP: each connection carries bursts, one after another, with a pause after each.
+//!
+//! A burst is a response of random size; the pause runs from its last byte to the request for the next one. So the
+//! flow is closed-loop: a slow network delays its bursts.
+
+use aqmlab_units::{Bytes, Duration, Stream};
+use serde::{Deserialize, Serialize};
+
+use super::bulk::{check_flows, default_request, no_time, one_second};
+use super::check_side;
+use super::distribution::{Size, SizeConfig, Span, TimeConfig, check_size, check_time};
+use super::generator::{Generator, Place, Start, turn};
+use super::rtt::MinRttConfig;
+use super::starts::Starts;
+use super::vector::{Adu, End};
+use crate::config::ConfigError;
+
+/// On-off flows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OnOffConfig {
+    /// What to call the source.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Flows, each on a connection of its own; 1 to 1,000,000.
+    pub flows: u32,
+    /// The side of the link that asks, 0 or 1; default 0.
+    #[serde(default)]
+    pub side: u8,
+    /// The size of a burst.
+    pub size: SizeConfig,
+    /// The pause after it.
+    pub off: TimeConfig,
+    /// The size of a request; default 300 B, ours.
+    #[serde(default = "default_request")]
+    pub request: Bytes,
+    /// The earliest start; default 0.
+    #[serde(default = "no_time")]
+    pub start: Duration,
+    /// The starts are spread evenly at random over this time; default 1 s, ours.
+    #[serde(default = "one_second")]
+    pub spread: Duration,
+    /// Minimum round-trip times; absent: the experiment's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rtt: Option<MinRttConfig>,
+}
+
+impl OnOffConfig {
+    pub(crate) fn check(&self) -> Result<(), ConfigError> {
+        check_flows("flows", self.flows)?;
+        check_side(self.side)?;
+        self.size.check("size")?;
+        self.off.check("off")?;
+        check_size("request", self.request)?;
+        check_time("start", self.start)?;
+        check_time("spread", self.spread)?;
+        self.rtt.as_ref().map_or(Ok(()), |rtt| rtt.check("rtt"))
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct OnOff {
+    starts: Starts,
+    side: u8,
+    size: Size,
+    off: Span,
+    request: Bytes,
+}
+
+impl OnOff {
+    pub(crate) fn new(config: &OnOffConfig, stream: Stream) -> OnOff {
+        OnOff {
+            starts: Starts::uniform(config.flows, config.start, config.spread, stream),
+            side: config.side,
+            size: Size::new(&config.size),
+            off: Span::new(&config.off),
+            request: config.request,
+        }
+    }
+}
+
+impl Generator for OnOff {
+    fn next(&mut self) -> Option<Start> {
+        Some(Start { persistent: true, ..Start::at(self.starts.next()?, self.side) })
+    }
+
+    fn adu(&self, place: &mut Place) -> Option<Adu> {
+        let (number, mut stream) = place.step();
+        Some(match turn(number) {
+            End::Initiator if number == 0 => Adu::request(Duration::ZERO, self.request),
+            End::Initiator => Adu::request(self.off.draw(&mut stream), self.request),
+            End::Acceptor => Adu::response(Duration::ZERO, self.size.draw(&mut stream)),
+        })
+    }
+
+    fn is_endless(&self) -> bool {
+        true
+    }
+}

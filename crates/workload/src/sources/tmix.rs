@@ -1,0 +1,193 @@
+//! Connection vectors in the two text formats of tmix.
+//!
+//! Source: the ns-2 manual, chapter "Tmix"; Weigle et al., CCR 2006. Times are microseconds, sizes bytes. A vector
+//! begins with `SEQ start epochs id id` (original format) or `S ...` (alternate format), followed by `w` windows of
+//! initiator and acceptor, `r` minimum round-trip time, `l` loss rates, `m` segment sizes, each of them optional. Then
+//! come its units. In the original format these are `> size` (the initiator sends), `< size` (the acceptor sends) and
+//! `t pause`; a last `t` is the pause before the connection closes. In the alternate format they are
+//! `I send receive size` and `A send receive size`, with the pause after the end's own write or after the arrival of
+//! the other's unit; a size of 0 closes.
+//!
+//! Loss rates and segment sizes are read over: loss is the queues' to cause, and segments are the stack's. `epochs` and
+//! the `id`s say nothing that the units do not. Concurrent vectors (`CONC`, `C`), in which the ends do not wait for each other, are refused, or left out on
+//! demand.
+
+use aqmlab_units::{Bytes, Duration, Time};
+use serde::{Deserialize, Serialize};
+
+use super::check_side;
+use super::distribution::{MAX_SIZE, MAX_TIME};
+use super::pair_trace::{fault, fields, lines, number};
+use super::recorded::Recorded;
+use super::rtt::{MAX_RTT, MinRttConfig};
+use super::vector::{Adu, End, Windows};
+use crate::config::ConfigError;
+
+/// Connection vectors from a file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TmixConfig {
+    /// What to call the source.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The contents of the file.
+    pub text: String,
+    /// The side of the link that the initiators are on, 0 or 1; default 0. tmix has a file for each.
+    #[serde(default)]
+    pub side: u8,
+    /// Leave out concurrent vectors; default false: they are refused.
+    #[serde(default)]
+    pub skip_concurrent: bool,
+    /// Minimum round-trip times of vectors without a line `r`; absent: the experiment's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rtt: Option<MinRttConfig>,
+}
+
+impl TmixConfig {
+    pub(crate) fn check(&self) -> Result<(), ConfigError> {
+        check_side(self.side)?;
+        self.rtt.as_ref().map_or(Ok(()), |rtt| rtt.check("rtt"))?;
+        self.record().map(drop)
+    }
+
+    pub(crate) fn record(&self) -> Result<Recorded, ConfigError> {
+        let mut recorded = Recorded::default();
+        let mut reader = Reader::Nothing;
+        for (line, words) in lines(&self.text) {
+            match words[0] {
+                "S" | "SEQ" => {
+                    reader.finish(&mut recorded);
+                    reader = Reader::Vector(Reading::begin(line, &words, self.side)?);
+                }
+                "C" | "CONC" if self.skip_concurrent => {
+                    reader.finish(&mut recorded);
+                    reader = Reader::Skipping;
+                }
+                "C" | "CONC" => {
+                    let message = "concurrent connection vectors are not replayed: \
+                        take them out, or set skip_concurrent = true";
+                    return fault(line, message.into());
+                }
+                _ => match &mut reader {
+                    Reader::Vector(reading) => reading.line(line, &words)?,
+                    Reader::Skipping => {}
+                    Reader::Nothing => {
+                        return fault(
+                            line,
+                            format!("must begin a vector, `S` or `SEQ`, got `{}`", words.join(" ")),
+                        );
+                    }
+                },
+            }
+        }
+        reader.finish(&mut recorded);
+        Ok(recorded.sorted())
+    }
+}
+
+/// What the lines at hand belong to.
+enum Reader {
+    Nothing,
+    Vector(Reading),
+    Skipping,
+}
+
+impl Reader {
+    /// Keep the vector that has been read.
+    fn finish(&mut self, recorded: &mut Recorded) {
+        let Reader::Vector(reading) = std::mem::replace(self, Reader::Nothing) else { return };
+        let Reading { start, side, min_rtt, windows, mut units, pause, .. } = reading;
+        if let (Some(pause), Some(last)) = (pause, units.last()) {
+            units.push(Adu { by: last.by, pause, size: Bytes::ZERO });
+        }
+        recorded.push(start, side, min_rtt, units);
+        if let Some(row) = recorded.last() {
+            row.windows = windows;
+        }
+    }
+}
+
+/// A vector being read.
+struct Reading {
+    start: Time,
+    side: u8,
+    min_rtt: Option<Duration>,
+    windows: Option<Windows>,
+    units: Vec<Adu>,
+    /// The pause of a line `t` that no unit has followed yet.
+    pause: Option<Duration>,
+}
+
+impl Reading {
+    fn begin(line: usize, words: &[&str], side: u8) -> Result<Reading, ConfigError> {
+        let [_, start, ..] = fields::<5>(line, words, "S start epochs id id")?;
+        let start = Time::ZERO + time(line, "start", start, MAX_TIME)?;
+        Ok(Reading { start, side, min_rtt: None, windows: None, units: Vec::new(), pause: None })
+    }
+
+    fn line(&mut self, line: usize, words: &[&str]) -> Result<(), ConfigError> {
+        if self.units.last().is_some_and(|last| last.size == Bytes::ZERO) {
+            return fault(line, "nothing may follow the unit of size 0 that closes the connection".into());
+        }
+        match words[0] {
+            "w" => {
+                let [_, initiator, acceptor] = fields(line, words, "w initiator acceptor")?;
+                let window = |word| number(line, "a window", word, 1, 1 << 30).map(Bytes::new);
+                self.windows = Some(Windows { initiator: window(initiator)?, acceptor: window(acceptor)? });
+                Ok(())
+            }
+            "r" => {
+                let [_, rtt] = fields(line, words, "r rtt")?;
+                self.min_rtt = Some(time(line, "the round-trip time", rtt, MAX_RTT)?);
+                Ok(())
+            }
+            "l" | "m" => Ok(()),
+            "t" => {
+                let [_, pause] = fields(line, words, "t pause")?;
+                match self.pause.replace(time(line, "a pause", pause, MAX_TIME)?) {
+                    Some(_) => fault(line, "must not follow another line `t`".into()),
+                    None if self.units.is_empty() => fault(line, "a pause must follow a unit".into()),
+                    None => Ok(()),
+                }
+            }
+            ">" | "<" => {
+                let [end, size] = fields(line, words, "> size` or `< size")?;
+                let by = if end == ">" { End::Initiator } else { End::Acceptor };
+                let pause = self.pause.take().unwrap_or(Duration::ZERO);
+                let size = number(line, "the size", size, 1, MAX_SIZE.get())?;
+                self.units.push(Adu { by, pause, size: Bytes::new(size) });
+                Ok(())
+            }
+            "I" | "A" => self.alternate(line, words),
+            _ => fault(
+                line,
+                format!("must be one of w, r, l, m, >, <, t, I, A, S, SEQ, C or CONC, got `{}`", words[0]),
+            ),
+        }
+    }
+
+    /// `I send receive size`.
+    fn alternate(&mut self, line: usize, words: &[&str]) -> Result<(), ConfigError> {
+        let [end, send, receive, size] = fields(line, words, "I send receive size` or `A send receive size")?;
+        let by = if end == "I" { End::Initiator } else { End::Acceptor };
+        let send = time(line, "the pause after sending", send, MAX_TIME)?;
+        let receive = time(line, "the pause after receiving", receive, MAX_TIME)?;
+        let size = number(line, "the size", size, 0, MAX_SIZE.get())?;
+        let again = self.units.last().is_some_and(|before| before.by == by);
+        let (pause, other) = if again { (send, receive) } else { (receive, send) };
+        if other > Duration::ZERO {
+            let (whose, after) = if again { ("the same", "sending") } else { ("the other", "receiving") };
+            return fault(
+                line,
+                format!("follows a unit of {whose} end, so that its pause must be the one after {after}"),
+            );
+        }
+        self.units.push(Adu { by, pause, size: Bytes::new(size) });
+        Ok(())
+    }
+}
+
+/// A time in microseconds.
+fn time(line: usize, name: &str, word: &str, max: Duration) -> Result<Duration, ConfigError> {
+    number(line, &format!("{name} (microseconds)"), word, 0, max.as_micros()).map(Duration::from_micros)
+}

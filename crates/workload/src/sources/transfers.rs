@@ -1,0 +1,139 @@
+//! Transfers that arrive at random, whatever has become of those before: an open load.
+
+use aqmlab_units::{Bytes, Duration, Stream, Time};
+use serde::{Deserialize, Serialize};
+
+use super::bulk::{default_request, no_time};
+use super::distribution::{Size, SizeConfig, check_size, check_time};
+use super::generator::{Generator, Place, Start};
+use super::rtt::MinRttConfig;
+use super::variates::exponential;
+use super::vector::Adu;
+use crate::config::{ConfigError, refuse};
+
+/// Transfers in two Poisson processes, one for each side.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TransfersConfig {
+    /// What to call the source.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Connections per second that side 0 and side 1 open; each 0, or between 0.001 and 1,000,000, and one above 0.
+    pub rate_per_second: [f64; 2],
+    /// The size of a response.
+    pub size: SizeConfig,
+    /// The size of a request; default 300 B, ours.
+    #[serde(default = "default_request")]
+    pub request: Bytes,
+    /// When they begin to arrive; default 0.
+    #[serde(default = "no_time")]
+    pub start: Duration,
+    /// When no more arrive; absent: never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<Duration>,
+    /// Minimum round-trip times; absent: the experiment's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rtt: Option<MinRttConfig>,
+}
+
+impl TransfersConfig {
+    pub(crate) fn check(&self) -> Result<(), ConfigError> {
+        for (side, &rate) in self.rate_per_second.iter().enumerate() {
+            if rate != 0.0 {
+                check_rate(&format!("rate_per_second[{side}]"), rate)?;
+            }
+        }
+        if self.rate_per_second.iter().all(|&rate| rate == 0.0) {
+            return refuse("rate_per_second", "must be above 0 for one side at least, got [0, 0]".into());
+        }
+        self.size.check("size")?;
+        check_size("request", self.request)?;
+        check_time("start", self.start)?;
+        check_stop(self.start, self.stop)?;
+        self.rtt.as_ref().map_or(Ok(()), |rtt| rtt.check("rtt"))
+    }
+}
+
+pub(crate) fn check_rate(path: &str, rate: f64) -> Result<(), ConfigError> {
+    if (0.001..=1e6).contains(&rate) {
+        return Ok(());
+    }
+    refuse(path, format!("must be between 0.001 and 1000000 a second, got {rate}"))
+}
+
+pub(crate) fn check_stop(start: Duration, stop: Option<Duration>) -> Result<(), ConfigError> {
+    match stop {
+        Some(stop) if stop <= start => refuse("stop", format!("must be above start = {start}, got {stop}")),
+        Some(stop) => check_time("stop", stop),
+        None => Ok(()),
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Transfers {
+    arrivals: [Option<Poisson>; 2],
+    stop: Option<Time>,
+    size: Size,
+    request: Bytes,
+}
+
+/// The arrivals of one side.
+#[derive(Debug)]
+struct Poisson {
+    stream: Stream,
+    rate: f64,
+    next: Time,
+}
+
+impl Poisson {
+    fn new(rate: f64, start: Duration, stream: Stream) -> Option<Poisson> {
+        (rate > 0.0).then(|| {
+            let mut arrivals = Poisson { stream, rate, next: Time::ZERO + start };
+            arrivals.advance();
+            arrivals
+        })
+    }
+
+    /// Move to the next arrival; returns the one before.
+    fn advance(&mut self) -> Time {
+        let gap = Duration::from_secs_f64(exponential(&mut self.stream) / self.rate);
+        let next = self.next + gap;
+        std::mem::replace(&mut self.next, next)
+    }
+}
+
+impl Transfers {
+    pub(crate) fn new(config: &TransfersConfig, key: u64) -> Transfers {
+        let arrivals = |side: u8| {
+            Poisson::new(
+                config.rate_per_second[usize::from(side)],
+                config.start,
+                Stream::numbered(key, side.into()),
+            )
+        };
+        Transfers {
+            arrivals: [arrivals(0), arrivals(1)],
+            stop: config.stop.map(|stop| Time::ZERO + stop),
+            size: Size::new(&config.size),
+            request: config.request,
+        }
+    }
+}
+
+impl Generator for Transfers {
+    fn next(&mut self) -> Option<Start> {
+        let due = |arrivals: &Option<Poisson>| arrivals.as_ref().map_or(Time::MAX, |side| side.next);
+        let side = u8::from(due(&self.arrivals[1]) < due(&self.arrivals[0]));
+        let at = self.arrivals[usize::from(side)].as_mut()?.advance();
+        self.stop.is_none_or(|stop| at < stop).then(|| Start::at(at, side))
+    }
+
+    fn adu(&self, place: &mut Place) -> Option<Adu> {
+        let (number, mut stream) = place.step();
+        match number {
+            0 => Some(Adu::request(Duration::ZERO, self.request)),
+            1 => Some(Adu::response(Duration::ZERO, self.size.draw(&mut stream))),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Connection vectors: what the two ends of a TCP connection send each other, and when.
+//!
+//! The idea and the terms are those of tmix (Weigle, Adurthi, Hernández-Campos, Jeffay and Smith, "Tmix: a tool for
+//! generating realistic TCP application workloads in ns-2", CCR 2006): an application is seen as the *application data
+//! units* (ADUs) that its ends send one after another, with the pauses between them. An end that answers pauses after
+//! the last byte of the other's unit has come; an end that sends twice in a row pauses after its own write.
+//!
+//! An *exchange* is a request, all that the initiator sends in a row, and the unit that answers it. Its response time
+//! is that of a user: from `connect()` for the first exchange of a connection, from the write of the last part of the
+//! request for later ones, to the last byte of the answer. Units that the acceptor sends without being asked belong to
+//! no exchange. A request that nothing follows is an upload: it is complete when it has come whole.
+//!
+//! Differs from tmix: the initiator closes, whichever end fell silent last, and only when all bytes have come.
+
+use aqmlab_units::{Bytes, Duration, Time};
+
+use super::generator::Place;
+use crate::Completed;
+
+/// One end of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The one that calls `connect()`.
+    Initiator,
+    /// The one that accepts.
+    Acceptor,
+}
+
+/// An application data unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Adu {
+    /// Who sends it.
+    pub by: End,
+    /// The pause before it: from the arrival of all that the other end has sent, or from the own write of the unit
+    /// before; for the first unit, from the handshake.
+    pub pause: Duration,
+    /// Its size; zero closes the connection, and nothing follows.
+    pub size: Bytes,
+}
+
+impl Adu {
+    pub(crate) fn request(pause: Duration, size: Bytes) -> Adu {
+        Adu { by: End::Initiator, pause, size }
+    }
+
+    pub(crate) fn response(pause: Duration, size: Bytes) -> Adu {
+        Adu { by: End::Acceptor, pause, size }
+    }
+}
+
+/// Receive windows of a connection, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Windows {
+    /// That of the initiator.
+    pub initiator: Bytes,
+    /// That of the acceptor.
+    pub acceptor: Bytes,
+}
+
+/// A connection to be opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Vector {
+    /// Its number among those of its source, from 0 in the order of starting.
+    pub number: u64,
+    /// When `connect()` is called.
+    pub start: Time,
+    /// The side of the link that its initiator is on, 0 or 1.
+    pub side: u8,
+    /// The delay that its path adds, queueing not included.
+    pub min_rtt: Duration,
+    /// The receive windows, where the source knows them.
+    pub windows: Option<Windows>,
+    /// It may carry more than one exchange.
+    pub persistent: bool,
+    pub(crate) place: Place,
+}
+
+/// What the network and the clock report about a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VectorEvent {
+    /// It is established.
+    Opened,
+    /// So many more bytes have come to the acceptor. One report of all or many of parts give the same actions.
+    Delivered(Bytes),
+    /// So many more bytes have come to the initiator; the same holds.
+    Received(Bytes),
+    /// The time of [`VectorAction::Sleep`] is over.
+    Woken,
+    /// It broke.
+    Closed,
+}
+
+/// What the ends want done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VectorAction {
+    /// The initiator sends so many bytes.
+    Write(Bytes),
+    /// The acceptor sends so many bytes.
+    Answer(Bytes),
+    /// Report [`VectorEvent::Woken`] after this time. There is never more than one such report due.
+    Sleep(Duration),
+    /// An exchange is complete.
+    Completed(Completed),
+    /// The exchange in progress ended without its answer.
+    Aborted,
+    /// The initiator closes: all has been sent and has come. No event may follow.
+    Close,
+    /// The lost connection is replaced: open another for the same state, with the same round-trip time.
+    Open,
+}
