@@ -25,8 +25,8 @@ from conftest import Command
 def result(tmp_path_factory: pytest.TempPathFactory) -> Result:
     """A run of a congested link with a row for each request, and a law that marks."""
     experiment = lab.Experiment(
-        link={"rate": "2 Mbit/s"},
-        queue={"pi": {"q_ref": 10}},
+        link={"rate": "2 Mbit/s", "device_fifo": 16},
+        queue={"red": {"min_th": 5, "max_th": 15, "limit": "25 packets"}},
         tcp={"ecn": True},
         users={"per_side": 200},
         protocol={"warmup": "5 s", "duration": "30 s"},
@@ -46,7 +46,9 @@ def test_the_parts_of_each_response_time_add_up_to_that_of_the_stored_row(
 ) -> None:
     requests, exchanges = explanation.requests, result.exchanges
     assert requests["request"].to_list() == list(range(exchanges.height))
-    assert requests.select(pl.sum_horizontal(PARTS)).to_series().equals(requests["response_time_ns"], check_names=False)
+    assert (
+        requests.select(pl.sum_horizontal(*PARTS)).to_series().equals(requests["response_time_ns"], check_names=False)
+    )
     assert np.allclose(requests["response_time_ns"] / 1e6, exchanges["response_time_ms"], rtol=0, atol=1e-9)
     for column in ("request_bytes", "response_bytes", "side", "first_on_connection", "timeouts", "ecn_reductions"):
         assert requests[column].equals(exchanges[column])
@@ -78,7 +80,7 @@ def test_bands_are_means_of_the_requests_around_a_quantile() -> None:
     times = range(1, 1001)
     zero = dict.fromkeys(PARTS, pl.lit(0, pl.UInt64))
     requests = pl.DataFrame({"request": range(1000), "response_time_ns": [10**6 * ms for ms in times]}).with_columns(
-        **zero | {"queueing": pl.col("response_time_ns") // 2, "window": pl.col("response_time_ns") // 2}
+        **zero | {"queueing": pl.col("response_time_ns") // 2, "further_round_trips": pl.col("response_time_ns") // 2}
     )
     bands = by_band(requests.reverse())
     assert bands["band"].to_list() == ["mean", "p50", "p90", "p99"]
@@ -92,7 +94,7 @@ def test_bands_are_means_of_the_requests_around_a_quantile() -> None:
 def test_bars_have_the_length_of_the_shares(explanation: lab.Explanation) -> None:
     bands = by_band(explanation.requests)
     figure = Figure()
-    plot.explanation(figure, bands)
+    plot.explanation(figure, bands, title=explanation.title)
     (axis,) = figure.axes
     (mean, *_) = zip(*axis.containers, strict=True)
     assert sum(bar.get_width() for bar in mean) == pytest.approx(100)

@@ -346,15 +346,17 @@ def _show_parts(explanation: Explanation, figure: Path | None, *, as_json: bool)
     bands = by_band(explanation.requests)
     if figure is not None:
         with _one_line_refusals():
-            plot.write(figure, lambda canvas: plot.explanation(canvas, bands))
+            plot.write(figure, lambda canvas: plot.explanation(canvas, bands, title=explanation.title))
     if as_json:
         _print_json({"cell": str(explanation.directory), "bands": bands.to_dicts()})
     else:
+        print(explanation.title)
         table.show(table.explanation(bands.to_dicts()))
 
 
 def _show_timelines(explanation: Explanation) -> None:
     rows = explanation.requests.to_dicts()
+    print(explanation.title)
     table.show(table.requests(rows), wide=True)
     for row in rows:
         moments = explanation.timeline(row["request"]).to_dicts()

@@ -23,8 +23,8 @@ from aqmlab.run import Watch
 PARTS = {
     "handshake": "handshake",
     "syn_timeouts": "SYN timeouts",
-    "request": "request's round trip",
-    "window": "further round trips",
+    "request_round_trip": "request's round trip",
+    "further_round_trips": "further round trips",
     "recovery": "loss recovery",
     "data_timeouts": "data timeouts",
     "delayed_acks": "delayed ACKs",
@@ -50,6 +50,8 @@ class Explanation:
 
     directory: Path
     """The cell."""
+    title: str
+    """What the cell is."""
     requests: pl.DataFrame
     """Requests by their number ``request``: times and parts in whole nanoseconds, sizes, losses, marks, recovery."""
     timelines: pl.DataFrame
@@ -125,7 +127,7 @@ def explain(
             timelines = [_of(requests[0], pl.concat(timelines))]
     kept = pl.concat(requests)
     assert request is not None or completed == cell.completed, "the same run has the same requests"
-    return Explanation(cell.directory, kept, _of(kept, pl.concat(timelines)))
+    return Explanation(cell.directory, cell.title, kept, _of(kept, pl.concat(timelines)))
 
 
 def by_band(requests: pl.DataFrame) -> pl.DataFrame:
@@ -163,6 +165,18 @@ class _Cell:
     seed: int
     completed: int
 
+    @property
+    def queue(self) -> tuple[str, dict[str, Any]]:
+        """The discipline and its parameters."""
+        ((name, parameters),) = json.loads(self.spec)["queue"].items()
+        return name, parameters
+
+    @property
+    def title(self) -> str:
+        name, _ = self.queue
+        per_side = json.loads(self.spec)["users"]["per_side"]
+        return f"{name}, {per_side:,} users on each side, seed {self.seed}"
+
     @classmethod
     def read(cls, directory: Path) -> _Cell:
         try:
@@ -185,14 +199,11 @@ def _steps(
     cell: _Cell, request: int | None, slowest: int | None, watch: Watch
 ) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
     """Run the cell; yield what each step explains, and what happened in the timelines that are wanted so far."""
-    ((scheme, parameters),) = json.loads(cell.spec)["queue"].items()
     try:
-        make_law = own.maker(scheme, parameters)
+        make_law = own.maker(*cell.queue)
     except ValueError as error:
         raise SpecError(str(error)) from None
-    simulation = _core.Simulation.explained(
-        cell.spec, cell.seed, make_law, request=request, slowest=0 if slowest is None else slowest
-    )
+    simulation = _core.Simulation.explained(cell.spec, cell.seed, make_law, request=request, slowest=slowest or 0)
     while simulation.now < simulation.end:
         simulation.advance(_STEP_S)
         watch(simulation.now, simulation.end)
@@ -200,6 +211,7 @@ def _steps(
             # The cell has them.
             simulation.take(table)
         explained = _frame(simulation.take("explanations"))
+        if explained is not None:
         if explained is not None:
             happened = _frame(simulation.take("timelines"))
             yield explained, pl.DataFrame(schema=_TIMELINE) if happened is None else happened

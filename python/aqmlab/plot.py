@@ -29,8 +29,8 @@ _PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 _PART_COLOURS = {
     "handshake": "#A6D3F0",
     "syn_timeouts": "#D55E00",
-    "request": "#56B4E9",
-    "window": "#0072B2",
+    "request_round_trip": "#56B4E9",
+    "further_round_trips": "#0072B2",
     "recovery": "#CC79A7",
     "data_timeouts": "#E69F00",
     "delayed_acks": "#F0E442",
@@ -230,7 +230,7 @@ def _own_variable(rows: pl.DataFrame) -> str | None:
     return next(iter((*probabilities, *varying)), None)
 
 
-def explanation(figure: Figure, bands: pl.DataFrame) -> None:
+def explanation(figure: Figure, bands: pl.DataFrame, *, title: str) -> None:
     """Draw what the response time is made of as a bar of shares for each band of requests.
 
     Parameters
@@ -239,6 +239,8 @@ def explanation(figure: Figure, bands: pl.DataFrame) -> None:
         Where to draw.
     bands
         One row for each band, as :func:`aqmlab.explain.by_band` gives them.
+    title
+        Whose requests they are.
     """
     axis = figure.subplots()
     names = ["all requests" if name == "mean" else f"around {name}" for name in bands["band"]]
@@ -253,6 +255,7 @@ def explanation(figure: Figure, bands: pl.DataFrame) -> None:
     axis.invert_yaxis()
     axis.set(xlim=(0, 100), xlabel="share of the response time, %")
     axis.grid(visible=False, axis="y")
+    axis.set_title(title, loc="left", fontsize=10)
     axis.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
 
 

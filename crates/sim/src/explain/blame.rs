@@ -47,8 +47,8 @@ impl Part {
         match self {
             Part::Handshake => "handshake",
             Part::SynTimeouts => "syn_timeouts",
-            Part::Request => "request",
-            Part::Window => "window",
+            Part::Request => "request_round_trip",
+            Part::Window => "further_round_trips",
             Part::Recovery => "recovery",
             Part::DataTimeouts => "data_timeouts",
             Part::DelayedAcks => "delayed_acks",

@@ -43,7 +43,7 @@ impl Flights {
         });
         self.known[number as usize] = flight;
         let options = Numbered { number, options: packet.segment.options };
-        Packet { to: packet.to, segment: with_options(packet.segment, options) }
+        Packet { to: packet.to, segment: with_options(&packet.segment, options) }
     }
 
     /// A packet has come to the end of its way, or has been dropped: as its sender sent it, marks apart, and what is
@@ -51,12 +51,12 @@ impl Flights {
     pub(super) fn land<O: Copy>(&mut self, packet: &Packet<Numbered<O>>) -> (Packet<O>, Flight) {
         let Numbered { number, options } = packet.segment.options;
         self.free.push(number);
-        let segment = with_options(packet.segment, options);
+        let segment = with_options(&packet.segment, options);
         (Packet { to: packet.to, segment }, self.known[number as usize])
     }
 }
 
-fn with_options<A, B>(segment: Segment<A>, options: B) -> Segment<B> {
-    let Segment { seq, ack, len, window, flags, options: _ } = segment;
+fn with_options<A, B>(segment: &Segment<A>, options: B) -> Segment<B> {
+    let &Segment { seq, ack, len, window, flags, options: _ } = segment;
     Segment { seq, ack, len, window, flags, options }
 }

@@ -158,10 +158,10 @@ fn on_an_idle_link_the_parts_are_what_arithmetic_gives() {
         }
         assert_eq!(of("handshake"), if row.first { 101 * MS } else { 0 }, "{row:?}");
         // The ways of a request longer than a segment, and of later flights, are whole round trips.
-        assert_eq!(of("request"), 101 * MS, "{row:?}");
-        assert_eq!(of("window") % (101 * MS), 0, "{row:?}");
+        assert_eq!(of("request_round_trip"), 101 * MS, "{row:?}");
+        assert_eq!(of("further_round_trips") % (101 * MS), 0, "{row:?}");
         if row.first && row.request <= 1460 && row.response <= 14 * 1460 {
-            assert_eq!(of("window"), (flights(row.response) - 1) * 101 * MS, "{row:?}");
+            assert_eq!(of("further_round_trips"), (flights(row.response) - 1) * 101 * MS, "{row:?}");
         }
         if row.request <= 1460 && row.response <= 1460 {
             small += 1;
@@ -213,7 +213,7 @@ fn a_dropped_syn_or_syn_ack_costs_three_seconds_under_syn_timeouts() {
     let (undisturbed, timeline) = first_without(None, None);
     assert_eq!(
         undisturbed.what_counts(),
-        ["handshake", "interface", "queueing", "request", "transmission", "window"]
+        ["further_round_trips", "handshake", "interface", "queueing", "request_round_trip", "transmission"]
     );
     assert_eq!(incidents(&timeline), [""; 0]);
     for (out, back) in [(Some(0), None), (None, Some(0))] {
@@ -224,9 +224,9 @@ fn a_dropped_syn_or_syn_ack_costs_three_seconds_under_syn_timeouts() {
         assert_eq!(incidents(&timeline)[..3], ["dropped, forced", "SYN timeout", "sent again"]);
     }
     // A server whose SYN/ACK was lost begins with a window of one segment: 8 segments take a flight more.
-    let window = |(first, _): (Explained, TimelineTable)| first.parts["window"];
-    assert_eq!(window(first_without(Some(0), None)), undisturbed.parts["window"]);
-    assert_eq!(window(first_without(None, Some(0))), undisturbed.parts["window"] + 101 * MS);
+    let window = |(first, _): (Explained, TimelineTable)| first.parts["further_round_trips"];
+    assert_eq!(window(first_without(Some(0), None)), undisturbed.parts["further_round_trips"]);
+    assert_eq!(window(first_without(None, Some(0))), undisturbed.parts["further_round_trips"] + 101 * MS);
 }
 
 #[test]
@@ -236,7 +236,7 @@ fn a_dropped_request_costs_a_second_and_its_way_is_repair() {
     assert_eq!(first.parts["data_timeouts"], SECOND);
     // The request's way takes the whole round-trip time and the link's delay, the answer's the delay alone.
     assert_eq!(first.parts["recovery"], 100 * MS + MS / 2);
-    assert_eq!(first.parts["request"], MS / 2);
+    assert_eq!(first.parts["request_round_trip"], MS / 2);
 }
 
 #[test]
@@ -247,7 +247,7 @@ fn a_segment_dropped_from_a_flight_of_four_costs_a_round_trip_of_repair_and_no_t
     assert_eq!(incidents(&timeline), ["dropped, forced", "fast retransmit", "sent again", "recovery ends"]);
     assert_eq!(first.parts["data_timeouts"], 0);
     assert_eq!(first.parts["recovery"], 101 * MS);
-    assert_eq!(first.parts["window"], undisturbed.parts["window"]);
+    assert_eq!(first.parts["further_round_trips"], undisturbed.parts["further_round_trips"]);
 }
 
 #[test]
@@ -262,8 +262,7 @@ fn a_timeline_runs_from_the_start_to_the_last_byte_and_has_all_losses_and_marks(
             let times: Vec<u64> = of_row().map(|at| timeline.time_ns[at]).collect();
             assert!(times.is_sorted(), "{name}: row {row}");
             assert_eq!((times[0], times[times.len() - 1]), (0, rows[row].response_time), "{name}: row {row}");
-            let count =
-                |wanted: &[&str]| of_row().filter(|&at| wanted.contains(&timeline.event[at])).count() as u32;
+            let count = |wanted: &[&str]| of_row().filter(|&at| wanted.contains(&timeline.event[at])).count();
             let drops = [
                 "dropped early",
                 "dropped, forced",
@@ -271,8 +270,8 @@ fn a_timeline_runs_from_the_start_to_the_last_byte_and_has_all_losses_and_marks(
                 "dropped at dequeue",
                 "pushed out",
             ];
-            assert_eq!(count(&drops), rows[row].losses, "{name}: row {row}");
-            assert_eq!(count(&["arrived marked"]), rows[row].marks, "{name}: row {row}");
+            assert_eq!(count(&drops), rows[row].losses as usize, "{name}: row {row}");
+            assert_eq!(count(&["arrived marked"]), rows[row].marks as usize, "{name}: row {row}");
             let arrivals = of_row().filter(|&at| timeline.event[at].starts_with("arrived"));
             let waits: u64 = arrivals.map(|at| timeline.waited_ns[at]).sum();
             assert!(rows[row].parts["queueing"] <= waits, "{name}: the chain is part of all that happened");
