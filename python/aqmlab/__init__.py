@@ -11,6 +11,7 @@ from importlib.metadata import version
 
 from aqmlab._core import LinkContext, Packet, QueueState, SpecError, Stream
 from aqmlab.compare import Comparison, compare
+from aqmlab.explain import Explanation, explain
 from aqmlab.faults import LawError
 from aqmlab.law import Law, Time, Verdict
 from aqmlab.pcap import Pcap
@@ -30,6 +31,7 @@ __all__ = [
     "Comparison",
     "Counters",
     "Experiment",
+    "Explanation",
     "Hosts",
     "Law",
     "LawError",
@@ -52,6 +54,7 @@ __all__ = [
     "Verdict",
     "cdf",
     "compare",
+    "explain",
     "quantiles",
     "run",
     "uncongested",

@@ -44,6 +44,21 @@ class Simulation:
         make_law: Callable[[LinkContext, Stream], object] | None = None,
         capture: tuple[float, float, int] | None = None,
     ) -> Simulation: ...
+    @staticmethod
+    def explained(
+        resolved_json: str,
+        seed: int,
+        make_law: Callable[[LinkContext, Stream], object] | None = None,
+        *,
+        request: int | None = None,
+        slowest: int = 0,
+    ) -> Simulation:
+        """Prepare the same run, to be explained: where the time of each exchange went.
+
+        Its timelines are those of the exchange with the row ``request`` and of each one that was among the ``slowest``
+        so far.
+        """
+
     @property
     def now(self) -> float:
         """The virtual clock, in seconds since the start of the warm-up."""
@@ -56,7 +71,11 @@ class Simulation:
         """Simulate so many seconds more, but not past the end. Releases the GIL; raises what a law raised."""
 
     def take(self, table: str) -> RecordBatch | None:
-        """Take the rows of ``queue``, ``link`` or ``exchanges`` recorded since the last call."""
+        """Take the rows of one table recorded since the last call.
+
+        The tables are ``queue``, ``link`` and ``exchanges``; of an explained run also ``explanations`` and
+        ``timelines``.
+        """
 
     def take_capture(self) -> bytes:
         """Take what has been added to the pcapng file since the last call."""

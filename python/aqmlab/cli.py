@@ -1,4 +1,4 @@
-"""The command line: ``aqmlab compare | run | calibrate | aqm | design | validate``."""
+"""The command line: ``aqmlab compare | run | explain | calibrate | aqm | design | validate``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from aqmlab import calibration, catalogue, own, plot, table
+from aqmlab import calibration, catalogue, own, plot, table, timeline
 from aqmlab import design as rules
 from aqmlab._core import SpecError
 from aqmlab._units import bits_per_second, seconds, size_in_bytes
@@ -23,9 +23,11 @@ from aqmlab.calibrate import calibration_cells, fitted
 from aqmlab.cell import Cell, make_cell, populate
 from aqmlab.compare import BASELINE, Comparison, comparison_cells
 from aqmlab.design import Design
+from aqmlab.explain import Explanation, by_band
+from aqmlab.explain import explain as explained
 from aqmlab.faults import LawError
 from aqmlab.pcap import Pcap, one_a_cell
-from aqmlab.progress import SweepProgress
+from aqmlab.progress import RunProgress, SweepProgress
 from aqmlab.result import Result
 from aqmlab.spec import Experiment
 from aqmlab.store import Store
@@ -164,6 +166,40 @@ def run(
         print(result)
         if capture:
             print(f"  packets:   {capture.file}")
+
+
+@app.command()
+def explain(
+    cell: Annotated[Path, typer.Argument(metavar="CELL", help="A cell: a directory below results/cells.")],
+    request: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="The timeline of this request: its row in the table exchanges, counted from 0 in the order in which"
+            " requests are completed in the measured window.",
+        ),
+    ] = None,
+    slowest: Annotated[int | None, typer.Option(metavar="K", help="The timelines of so many slowest requests.")] = None,
+    figure: Annotated[Path | None, typer.Option(help="Draw the parts of the response time.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Say where the time of a cell's requests went, by running it again.
+
+    Example: aqmlab explain results/cells/0123456789abcdef --slowest 3
+    """
+    if sum(each is not None for each in (request, slowest, figure)) > 1:
+        raise SpecError("explain: write one of --request, --slowest and --figure")
+    if figure is not None:
+        with _one_line_refusals():
+            plot.check_kind(figure)
+    with RunProgress(cell.name) as watch:
+        explanation = explained(cell, request=request, slowest=slowest, watch=watch)
+    if request is None and slowest is None:
+        _show_parts(explanation, figure, as_json=as_json)
+    elif as_json:
+        _print_json(explanation.record())
+    else:
+        _show_timelines(explanation)
 
 
 @app.command()
@@ -345,6 +381,28 @@ def _pcap(file: Path | None, from_: str | None, for_: str | None, packets: int |
         from_s = None if from_ is None else _read(from_, "--pcap-from")
         for_s = None if for_ is None else _read(for_, "--pcap-for")
     return Pcap(file=file, **_without_none(from_s=from_s, for_s=for_s, packets=packets))
+
+
+def _show_parts(explanation: Explanation, figure: Path | None, *, as_json: bool) -> None:
+    bands = by_band(explanation.requests)
+    if figure is not None:
+        with _one_line_refusals():
+            plot.write(figure, lambda canvas: plot.explanation(canvas, bands, title=explanation.title))
+    if as_json:
+        _print_json({"cell": str(explanation.directory), "bands": bands.to_dicts()})
+    else:
+        print(explanation.title)
+        table.show(table.explanation(bands.to_dicts()))
+
+
+def _show_timelines(explanation: Explanation) -> None:
+    rows = explanation.requests.to_dicts()
+    print(explanation.title)
+    table.show(table.requests(rows), wide=True)
+    for row in rows:
+        moments = explanation.timeline(row["request"]).to_dicts()
+        print(f"Request {row['request']:,}")
+        table.show(table.timeline(timeline.lines(moments, row["request_bytes"], row["response_bytes"])))
 
 
 def _sweep(

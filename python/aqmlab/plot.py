@@ -20,10 +20,25 @@ from matplotlib.ticker import FuncFormatter
 
 from aqmlab.calibration import PUBLISHED_USERS, Calibration
 from aqmlab.control import Loop
+from aqmlab.explain import PARTS
 from aqmlab.step import Load
 
 _PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 """Okabe and Ito's colours, which colour-blind readers can tell apart; beyond six they come again, dashed."""
+
+_PART_COLOURS = {
+    "handshake": "#A6D3F0",
+    "syn_timeouts": "#D55E00",
+    "request_round_trip": "#56B4E9",
+    "further_round_trips": "#0072B2",
+    "recovery": "#CC79A7",
+    "data_timeouts": "#E69F00",
+    "delayed_acks": "#F0E442",
+    "queueing": "#009E73",
+    "transmission": "#7FCFB6",
+    "interface": "#999999",
+}
+"""After Okabe and Ito: ways are blue, timers are orange and yellow, the link is green, repair is purple."""
 
 _STAMPS = {"svg": "Date", "png": "Software", "pdf": "CreationDate"}
 """What a kind of file would tell of when or with what it was made."""
@@ -215,6 +230,35 @@ def _own_variable(rows: pl.DataFrame) -> str | None:
     return next(iter((*probabilities, *varying)), None)
 
 
+def explanation(figure: Figure, bands: pl.DataFrame, *, title: str) -> None:
+    """Draw what the response time is made of as a bar of shares for each band of requests.
+
+    Parameters
+    ----------
+    figure
+        Where to draw.
+    bands
+        One row for each band, as :func:`aqmlab.explain.by_band` gives them.
+    title
+        Whose requests they are.
+    """
+    axis = figure.subplots()
+    names = ["all requests" if name == "mean" else f"around {name}" for name in bands["band"]]
+    labels = [f"{name}\n{ms:,.0f} ms" for name, ms in zip(names, bands["response_time_ms"], strict=True)]
+    left = np.zeros(bands.height)
+    for part, name in PARTS.items():
+        share = 100 * (bands[part] / bands["response_time_ms"]).to_numpy()
+        bars = axis.barh(labels, share, left=left, height=0.62, color=_PART_COLOURS[part], label=name)
+        inside = [f"{value:.0f}" if value >= 3.5 else "" for value in share]
+        axis.bar_label(bars, labels=inside, label_type="center", fontsize=8)
+        left += share
+    axis.invert_yaxis()
+    axis.set(xlim=(0, 100), xlabel="share of the response time, %")
+    axis.grid(visible=False, axis="y")
+    axis.set_title(title, loc="left", fontsize=10)
+    axis.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
+
+
 def save(stem: Path, draw: Callable[[Axes], Axes], *, title: str) -> list[Path]:
     """Draw a figure of one axis and write it as SVG and PNG; return the files."""
 
@@ -238,13 +282,19 @@ def write(file: Path, draw: Callable[[Figure], None], *, size: tuple[float, floa
         "grid.linewidth": 0.6,
         "svg.hashsalt": "aqmlab",
     }
-    kind = file.suffix.removeprefix(".")
-    if kind not in _STAMPS:
-        raise ValueError(f"a figure is one of {', '.join(_STAMPS)}, got {file.name!r}")
+    kind = check_kind(file)
     with mpl.rc_context(style):
         figure = Figure(figsize=size, layout="constrained")
         draw(figure)
         figure.savefig(file, dpi=160, metadata={_STAMPS[kind]: None})
+
+
+def check_kind(file: Path) -> str:
+    """Return the form of a figure, which its file's suffix says; a ``ValueError`` says which there are."""
+    kind = file.suffix.removeprefix(".")
+    if kind not in _STAMPS:
+        raise ValueError(f"a figure is one of {', '.join(_STAMPS)}, got {file.name!r}")
+    return kind
 
 
 def _line(index: int, is_baseline: bool) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Progress of a sweep on standard error: a bar for each cell on a terminal, a line for each in a log."""
+"""Progress on standard error: a bar for each cell on a terminal, a line for each in a log."""
 
 from __future__ import annotations
 
@@ -25,16 +25,7 @@ class SweepProgress:
     """
 
     def __init__(self, cells: Sequence[Cell], store: Store, *, captured: Container[str] = ()) -> None:
-        console = Console(stderr=True)
-        self._progress = Progress(
-            TextColumn("{task.description}", table_column=Column(no_wrap=True)),
-            BarColumn(bar_width=None),
-            TextColumn("{task.fields[state]}", justify="right", table_column=Column(no_wrap=True)),
-            TimeRemainingColumn(compact=True),
-            console=console,
-            expand=True,
-            disable=not console.is_terminal,
-        )
+        self._progress = _progress()
         self._lock = threading.Lock()
         self._ended = 0
         distinct = {cell.key: cell for cell in cells}
@@ -79,6 +70,46 @@ class SweepProgress:
         if self._progress.disable:
             line = f"[{self._ended}/{self._total}] {cell}: {how}"
             self._progress.console.print(line, highlight=False, soft_wrap=True)
+
+
+class RunProgress:
+    """A context, and a watch for one run inside it."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._progress = _progress()
+        self._task = self._progress.add_task(name, total=None, state="")
+        self._now = 0.0
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        self._progress.stop()
+        if self._progress.disable and self._now:
+            speed = _speed(self._progress.tasks[self._task], self._now)
+            line = f"{self._name}: {self._now:,.0f} s simulated, {speed:,.0f} x real time"
+            self._progress.console.print(line, highlight=False, soft_wrap=True)
+
+    def __call__(self, now: float, end: float) -> None:
+        """Show how far the run is."""
+        self._now = now
+        task = self._progress.tasks[self._task]
+        self._progress.update(self._task, total=end, completed=now, state=_state(task, now, end))
+
+
+def _progress() -> Progress:
+    console = Console(stderr=True)
+    return Progress(
+        TextColumn("{task.description}", table_column=Column(no_wrap=True)),
+        BarColumn(bar_width=None),
+        TextColumn("{task.fields[state]}", justify="right", table_column=Column(no_wrap=True)),
+        TimeRemainingColumn(compact=True),
+        console=console,
+        expand=True,
+        disable=not console.is_terminal,
+    )
 
 
 def _state(task: Task, now: float, end: float) -> str:

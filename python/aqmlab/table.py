@@ -13,6 +13,8 @@ from rich.text import Text
 
 from aqmlab.catalogue import Discipline
 from aqmlab.design import Design
+from aqmlab.explain import PARTS
+from aqmlab.timeline import Line
 
 _WIDE = 400
 
@@ -102,6 +104,53 @@ def design(made: Design) -> Table:
         )
         for row in rows:
             table.add_row(*row, loop, made.parameters[0].source)
+    return table
+
+
+def explanation(bands: Sequence[Mapping[str, Any]]) -> Table:
+    """Show what the response time is made of: milliseconds and shares, of all requests and around each quantile."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    table.add_column("part")
+    for band in bands:
+        name = "mean" if band["band"] == "mean" else f"around {band['band']}"
+        table.add_column(f"{name}\nms", justify="right", no_wrap=True)
+        table.add_column("\n%", justify="right", no_wrap=True)
+    for part, name in PARTS.items():
+        cells = ((_number(band[part], 1), _number(100 * band[part] / band["response_time_ms"], 1)) for band in bands)
+        table.add_row(name, *(text for pair in cells for text in pair))
+    table.add_section()
+    table.add_row("response time", *(text for band in bands for text in (_number(band["response_time_ms"], 1), "")))
+    table.add_row("requests", *(text for band in bands for text in (_number(band["requests"], 0), "")))
+    return table
+
+
+def requests(rows: Iterable[Mapping[str, Any]]) -> Table:
+    """List requests, one a row, with what their time went to, in milliseconds."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", collapse_padding=True)
+    known = ("request", "start\ns", "response\ntime ms", "response\nbytes", "losses", "marks")
+    for title in (*known, *(name.replace(" ", "\n", 1) for name in PARTS.values())):
+        table.add_column(title, justify="right", no_wrap=True)
+    for row in rows:
+        table.add_row(
+            _number(row["request"], 0),
+            _number(row["start_ns"] / 1e9, 3),
+            _number(row["response_time_ns"] / 1e6, 1),
+            *(_number(row[name], 0) for name in ("response_bytes", "losses", "marks")),
+            *(_number(row[part] / 1e6, 1) for part in PARTS),
+        )
+    return table
+
+
+def timeline(lines: Iterable[Line]) -> Table:
+    """Show what happened during a request."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    for title in ("at ms", "until ms"):
+        table.add_column(title, justify="right", no_wrap=True)
+    table.add_column("who", no_wrap=True)
+    table.add_column("what")
+    for line in lines:
+        until = "" if line.until_ms == line.at_ms else _number(line.until_ms, 1)
+        table.add_row(_number(line.at_ms, 1), until, line.who, Text(line.what))
     return table
 
 

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use aqmlab_aqm::Aqm;
-use aqmlab_sim::{Bounds, Capture, Laboratory, Spec, build, build_own, queue_stream};
+use aqmlab_sim::{Bounds, Capture, Laboratory, Laws, Spec, Watch, Wish, build, queue_stream};
 use aqmlab_tcp::Profile;
 use aqmlab_units::{Duration, Time};
 use pyo3::create_exception;
@@ -62,6 +62,24 @@ struct Simulation {
 }
 
 impl Simulation {
+    fn prepare(
+        spec: &Spec,
+        seed: u64,
+        make_law: Option<&Bound<'_, PyAny>>,
+        watch: Watch<'_>,
+    ) -> PyResult<Simulation> {
+        let faults = Faults::default();
+        let law = |make, direction| -> PyResult<Box<dyn Aqm + Send>> {
+            let rng = queue_stream(seed, direction);
+            Ok(Box::new(PyLaw::new(make, spec.link.context(), rng, faults.clone())?))
+        };
+        let laws: Option<Laws> =
+            make_law.map(|make| Ok::<_, PyErr>([law(make, 0)?, law(make, 1)?])).transpose()?;
+        let laboratory =
+            build(spec, seed, laws, watch).map_err(|error| SpecError::new_err(error.to_string()))?;
+        Ok(Simulation { laboratory: Mutex::new(laboratory), faults, capture: None })
+    }
+
     fn lock(&self) -> MutexGuard<'_, Box<dyn Laboratory>> {
         self.laboratory.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -82,19 +100,21 @@ impl Simulation {
             let [from, until] = [from_s, until_s].map(Time::from_secs_f64);
             Capture::new(&spec, Bounds { from, until, packets })
         });
-        let faults = Faults::default();
-        let laboratory = match make_law {
-            None => build(&spec, seed, capture.as_ref()),
-            Some(make) => {
-                let law = |direction| -> PyResult<Box<dyn Aqm + Send>> {
-                    let rng = queue_stream(seed, direction);
-                    Ok(Box::new(PyLaw::new(make, spec.link.context(), rng, faults.clone())?))
-                };
-                build_own(&spec, seed, [law(0)?, law(1)?], capture.as_ref())
-            }
-        };
-        let laboratory = laboratory.map_err(|error| SpecError::new_err(error.to_string()))?;
-        Ok(Simulation { laboratory: Mutex::new(laboratory), faults, capture })
+        let watch = capture.as_ref().map_or(Watch::Nothing, Watch::Capture);
+        let simulation = Simulation::prepare(&spec, seed, make_law, watch)?;
+        Ok(Simulation { capture, ..simulation })
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (resolved_json, seed, make_law = None, *, request = None, slowest = 0))]
+    fn explained(
+        resolved_json: &str,
+        seed: u64,
+        make_law: Option<&Bound<'_, PyAny>>,
+        request: Option<u64>,
+        slowest: usize,
+    ) -> PyResult<Simulation> {
+        Simulation::prepare(&parse(resolved_json)?, seed, make_law, Watch::Explain(Wish { request, slowest }))
     }
 
     #[getter]

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use aqmlab_sim::{ExchangeTable, LinkTable, QueueTable, ResponseBin, Tables};
+use aqmlab_sim::{
+    ExchangeTable, ExplanationTable, LinkTable, QueueTable, ResponseBin, Tables, TimelineTable,
+};
 use arrow_array::ffi::to_ffi;
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, Float64Array, RecordBatch, StructArray, UInt8Array, UInt16Array,
-    UInt32Array, UInt64Array,
+    Array, ArrayRef, BooleanArray, Float64Array, RecordBatch, StringArray, StructArray, UInt8Array,
+    UInt16Array, UInt32Array, UInt64Array,
 };
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -42,6 +44,8 @@ pub(crate) fn take(tables: &mut Tables, name: &str) -> Option<RecordBatch> {
         "queue" => Some(queue(std::mem::take(&mut tables.queue))),
         "link" => Some(link(std::mem::take(&mut tables.link))),
         "exchanges" => Some(exchanges(std::mem::take(&mut tables.exchanges))),
+        "explanations" => Some(explanations(std::mem::take(&mut tables.explanations))),
+        "timelines" => Some(timelines(std::mem::take(&mut tables.timelines))),
         _ => None,
     }
 }
@@ -83,6 +87,40 @@ fn exchanges(table: ExchangeTable) -> RecordBatch {
         ("timeouts", array::<UInt16Array, _>(table.timeouts)),
         ("fast_retransmits", array::<UInt16Array, _>(table.fast_retransmits)),
         ("ecn_reductions", array::<UInt16Array, _>(table.ecn_reductions)),
+    ])
+}
+
+fn explanations(table: ExplanationTable) -> RecordBatch {
+    let known = [
+        ("start_ns", array::<UInt64Array, _>(table.start_ns)),
+        ("response_time_ns", array::<UInt64Array, _>(table.response_time_ns)),
+        ("request_bytes", array::<UInt32Array, _>(table.request_bytes)),
+        ("response_bytes", array::<UInt32Array, _>(table.response_bytes)),
+        ("side", array::<UInt8Array, _>(table.side)),
+        ("first_on_connection", array::<BooleanArray, _>(table.first_on_connection)),
+        ("losses", array::<UInt32Array, _>(table.losses)),
+        ("marks", array::<UInt32Array, _>(table.marks)),
+        ("syn_retransmits", array::<UInt16Array, _>(table.syn_retransmits)),
+        ("timeouts", array::<UInt16Array, _>(table.timeouts)),
+        ("fast_retransmits", array::<UInt16Array, _>(table.fast_retransmits)),
+        ("ecn_reductions", array::<UInt16Array, _>(table.ecn_reductions)),
+    ];
+    let parts = table.parts.into_iter().map(|(name, nanos)| (name, array::<UInt64Array, _>(nanos)));
+    batch(known.into_iter().chain(parts))
+}
+
+fn timelines(table: TimelineTable) -> RecordBatch {
+    batch([
+        ("request", array::<UInt64Array, _>(table.request)),
+        ("time_ns", array::<UInt64Array, _>(table.time_ns)),
+        ("place", array::<StringArray, _>(table.place)),
+        ("event", array::<StringArray, _>(table.event)),
+        ("segment", array::<StringArray, _>(table.segment)),
+        ("sender", array::<StringArray, _>(table.sender)),
+        ("offset", array::<UInt32Array, _>(table.offset)),
+        ("bytes", array::<UInt32Array, _>(table.bytes)),
+        ("waited_ns", array::<UInt64Array, _>(table.waited_ns)),
+        ("cwnd", array::<UInt32Array, _>(table.cwnd)),
     ])
 }
 

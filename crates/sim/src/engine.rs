@@ -11,6 +11,7 @@
 //! order: deliveries of direction 0, deliveries of direction 1, then the wheel's in the order in which they were
 //! pushed.
 
+mod alarms;
 mod applications;
 mod connections;
 mod datagrams;
@@ -28,6 +29,7 @@ use aqmlab_workload::sources::{Source, VectorAction};
 use aqmlab_workload::{Action, User, Web};
 use hdrhistogram::Histogram;
 
+use self::alarms::Alarms;
 use self::connections::{Application, Connections};
 use self::delayed_acks::DelayedAcks;
 use self::flows::FlowId;
@@ -38,6 +40,7 @@ use self::timers::Timers;
 use crate::capture::Capture;
 use crate::laboratory::Laboratory;
 use crate::link::{Link, LinkCounters};
+use crate::observer::{Leaving, Observer};
 use crate::packet::{Direction, EndpointId, Packet};
 use crate::record::{ResponseBin, ResponseTimes, Tables};
 use crate::spec::Spec;
@@ -52,6 +55,8 @@ enum Event<O> {
     AtLink { to: EndpointId, seq: Seq, ack: Seq, len: u16, window: u16, flags: Flags, options: O },
     /// A retransmission timer may have expired.
     Retransmit(EndpointId),
+    /// Short timers: some timer may have expired.
+    Alarm(EndpointId),
     /// Held-back acknowledgements of hosts with this stack may be due.
     DelayedAcks(StackId),
     /// Look for retransmission timers that expire soon.
@@ -94,18 +99,21 @@ pub(crate) struct Network<L> {
     pub(crate) capture: Option<Capture>,
 }
 
-/// The laboratory whose hosts have the TCP `S`, with links of kind `L`.
-pub(crate) struct Engine<S: Stack, L> {
+/// The laboratory whose hosts have the TCP `S`, with links of kind `L`, watched by `O`.
+pub(crate) struct Engine<S: Stack, L, O: Observer<S> = ()> {
     now: Time,
     window_start: Time,
     end: Time,
     spec: Spec,
     stacks: Stacks,
-    wheel: Wheel<Event<S::Options>>,
+    wheel: Wheel<Event<O::Carried>>,
     links: [L; 2],
+    observer: O,
     connections: Connections<S>,
     hosts: Hosts,
     timers: Timers,
+    /// Of stacks with short timers, instead of the two.
+    alarms: Alarms,
     /// Those of each stack.
     delayed_acks: Vec<DelayedAcks>,
     web: Web,
@@ -128,8 +136,14 @@ pub(crate) struct Engine<S: Stack, L> {
     capture: Option<Capture>,
 }
 
-impl<S: Stack, L: Link<S::Options>> Engine<S, L> {
-    pub(crate) fn new(spec: &Spec, seed: u64, traffic: Traffic, network: Network<L>) -> Engine<S, L> {
+impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
+    pub(crate) fn new(
+        spec: &Spec,
+        seed: u64,
+        traffic: Traffic,
+        network: Network<L>,
+        observer: O,
+    ) -> Engine<S, L, O> {
         // A few packets a bucket: the link passes one of about 500 bytes in that time.
         let spacing = spec.link.rate.time_to_send(Bytes::new(500));
         let window_start = Time::ZERO + spec.protocol.warmup;
@@ -140,9 +154,11 @@ impl<S: Stack, L: Link<S::Options>> Engine<S, L> {
             spec: spec.clone(),
             wheel: Wheel::new(spacing),
             links: network.links,
+            observer,
             connections: Connections::new(),
             hosts: Hosts::new(&spec.hosts, spec.link.overhead),
             timers: Timers::new(spec.tcp.profiles()),
+            alarms: Alarms::default(),
             delayed_acks: spec.tcp.profiles().map(DelayedAcks::new).collect(),
             stacks: Stacks::new(&spec.tcp, seed),
             web: traffic.web,
@@ -202,13 +218,18 @@ impl<S: Stack, L: Link<S::Options>> Engine<S, L> {
     }
 
     #[inline(always)]
-    fn handle(&mut self, event: Event<S::Options>) {
+    fn handle(&mut self, event: Event<O::Carried>) {
         match event {
             Event::AtLink { to, seq, ack, len, window, flags, options } => {
                 let segment = Segment { seq, ack, len, window, flags, options };
                 self.reach_link(Packet { to, segment });
             }
             Event::Retransmit(id) => self.expire(id),
+            Event::Alarm(id) => {
+                if self.alarms.ring(id, self.now) {
+                    self.expire(id);
+                }
+            }
             Event::DelayedAcks(stack) => self.expire_delayed_acks(stack),
             Event::Inspect => self.inspect(),
             Event::Wake(number) => {
@@ -230,7 +251,7 @@ impl<S: Stack, L: Link<S::Options>> Engine<S, L> {
 
     /// A packet arrives at the link.
     #[inline(always)]
-    fn reach_link(&mut self, packet: Packet<S::Options>) {
+    fn reach_link(&mut self, packet: Packet<O::Carried>) {
         let direction = packet.to.peer().direction();
         self.links[direction].arrive(packet, self.now);
         self.forget_lost(direction);
@@ -240,13 +261,14 @@ impl<S: Stack, L: Link<S::Options>> Engine<S, L> {
     #[inline]
     fn forget_lost(&mut self, direction: Direction) {
         while let Some(packet) = self.links[direction].take_lost() {
+            self.observer.lost(&packet, &self.links[direction], self.now);
             self.forget(&packet);
         }
     }
 
     /// This packet will not arrive.
     #[inline(never)]
-    fn forget(&mut self, packet: &Packet<S::Options>) {
+    fn forget(&mut self, packet: &Packet<O::Carried>) {
         if packet.to.is_datagram() {
             return self.lose_datagram(packet);
         }
@@ -257,10 +279,11 @@ impl<S: Stack, L: Link<S::Options>> Engine<S, L> {
 
     /// A packet has arrived at its endpoint.
     #[inline(always)]
-    fn receive(&mut self, packet: Packet<S::Options>) {
+    fn receive(&mut self, packet: Packet<O::Carried>) {
         if packet.to.is_datagram() {
             return self.receive_datagram(&packet);
         }
+        let packet = self.observer.arrived(packet, self.now);
         let cell = self.connections.endpoint_mut(packet.to);
         cell.received_packet();
         let profile = self.stacks.profile(cell.stack());
@@ -306,6 +329,8 @@ impl<S: Stack, L: Link<S::Options>> Engine<S, L> {
             } else {
                 self.now + cell.delay()
             };
+            let leaving = Leaving { tcp: &cell.tcp, now: self.now, at_link };
+            let packet = self.observer.sent(packet, &leaving);
             if at_link == self.now {
                 self.reach_link(packet);
             } else {
@@ -313,6 +338,14 @@ impl<S: Stack, L: Link<S::Options>> Engine<S, L> {
             }
         }
         let cell = self.connections.endpoint(id);
+        self.observer.settled(id, &cell.tcp);
+        if S::SHORT_TIMERS {
+            let deadline = cell.tcp.poll_timeout().max(self.now);
+            if self.alarms.set(id, deadline) {
+                self.wheel.push(deadline, Event::Alarm(id));
+            }
+            return;
+        }
         let deadline = cell.tcp.delayed_ack_deadline();
         if deadline < Time::MAX {
             let stack = cell.stack();
@@ -326,6 +359,7 @@ impl<S: Stack, L: Link<S::Options>> Engine<S, L> {
     fn expire(&mut self, id: EndpointId) {
         let cell = self.connections.endpoint_mut(id);
         let profile = self.stacks.profile(cell.stack());
+        self.observer.expiring(id, &cell.tcp, self.now);
         cell.tcp.handle_timeout(self.now, profile);
         self.settle(id);
     }
@@ -366,7 +400,10 @@ fn is_done(state: State) -> bool {
     matches!(state, State::Closed | State::TimeWait | State::Listen)
 }
 
-impl<S: Stack, L: Link<S::Options> + Send> Laboratory for Engine<S, L> {
+impl<S: Stack, L: Link<O::Carried> + Send, O: Observer<S> + Send> Laboratory for Engine<S, L, O>
+where
+    O::Carried: Send,
+{
     fn advance(&mut self, until: Time) {
         let until = until.min(self.end);
         if until > self.now {

@@ -9,8 +9,10 @@
 
 mod capture;
 mod engine;
+mod explain;
 mod laboratory;
 mod link;
+mod observer;
 mod packet;
 mod prefetch;
 mod record;
@@ -20,7 +22,8 @@ mod transmitter;
 mod wheel;
 
 pub use capture::{Bounds, Capture};
-pub use laboratory::{Laboratory, build, build_own, queue_stream};
+pub use explain::{ExplanationTable, TimelineTable, Wish};
+pub use laboratory::{Laboratory, Laws, Watch, build, queue_stream};
 pub use record::{ExchangeTable, LinkTable, QueueTable, ResponseBin, Tables};
 pub use spec::{
     HostsSpec, LinkSpec, MixSpec, OwnLaw, ProtocolSpec, QueueSpec, RecordSpec, Role, Spec, SpecError,

@@ -77,3 +77,45 @@ pub(crate) trait Link<O = ()> {
     /// Packets that wait and packets that have left and not arrived: all that is inside.
     fn inside(&self) -> u64;
 }
+
+impl<O, T: Link<O> + ?Sized> Link<O> for Box<T> {
+    fn arrive(&mut self, packet: Packet<O>, now: Time) {
+        (**self).arrive(packet, now);
+    }
+
+    fn take_lost(&mut self) -> Option<Packet<O>> {
+        (**self).take_lost()
+    }
+
+    fn next_delivery(&self) -> Time {
+        (**self).next_delivery()
+    }
+
+    fn upcoming(&self, ahead: u64) -> EndpointId {
+        (**self).upcoming(ahead)
+    }
+
+    fn deliver(&mut self) -> Packet<O> {
+        (**self).deliver()
+    }
+
+    fn advance(&mut self, now: Time) {
+        (**self).advance(now);
+    }
+
+    fn state(&self) -> QueueState {
+        (**self).state()
+    }
+
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        (**self).probe(out);
+    }
+
+    fn counters(&self) -> LinkCounters {
+        (**self).counters()
+    }
+
+    fn inside(&self) -> u64 {
+        (**self).inside()
+    }
+}

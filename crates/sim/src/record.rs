@@ -5,6 +5,7 @@ use aqmlab_units::{Duration, Time};
 use aqmlab_workload::Completed;
 use hdrhistogram::Histogram;
 
+use crate::explain::{ExplanationTable, TimelineTable};
 use crate::link::{Link, LinkCounters};
 use crate::packet::Direction;
 
@@ -17,6 +18,10 @@ pub struct Tables {
     pub link: LinkTable,
     /// One row per completed exchange, when asked for.
     pub exchanges: ExchangeTable,
+    /// One row per completed exchange of an explained run.
+    pub explanations: ExplanationTable,
+    /// What happened during the exchanges whose timelines an explained run was asked for.
+    pub timelines: TimelineTable,
 }
 
 /// The queues at regular instants: one row per instant and direction.

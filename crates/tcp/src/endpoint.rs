@@ -329,6 +329,16 @@ impl<S: Stack> Endpoint<S> {
         self.recovery
     }
 
+    /// Is it repairing a loss that duplicate acknowledgements told of?
+    pub fn in_recovery(&self) -> bool {
+        self.pending.any(Pending::IN_RECOVERY)
+    }
+
+    /// Does it miss data that came before others which have arrived?
+    pub fn has_gap(&self) -> bool {
+        self.pending.any(Pending::OUT_OF_ORDER)
+    }
+
     /// Bytes sent and not acknowledged.
     pub fn in_flight(&self) -> u32 {
         self.snd_max - self.snd_una

@@ -8,9 +8,10 @@ use super::connections::{Application, Opening};
 use super::{Engine, Event};
 use crate::capture::{NewConnection, Opener};
 use crate::link::Link;
+use crate::observer::{Observer, Row};
 use crate::packet::{Direction, EndpointId};
 
-impl<S: Stack, L: Link<S::Options>> Engine<S, L> {
+impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
     /// What a server does: answer each request at once, close when the client has closed.
     pub(super) fn on_server_event(&mut self, id: EndpointId, event: TcpEvent) {
         match event {
@@ -20,6 +21,7 @@ impl<S: Stack, L: Link<S::Options>> Engine<S, L> {
                 };
                 let response = connection.exchange().response;
                 self.connections.endpoint_mut(id).tcp.write(in_segments(response));
+                self.observer.wrote(id, self.now);
                 self.transmit(id);
             }
             TcpEvent::PeerClosed => {
@@ -66,6 +68,8 @@ impl<S: Stack, L: Link<S::Options>> Engine<S, L> {
                     if self.now > self.window_start {
                         self.completed += 1;
                         self.times.record(&exchange);
+                        let row = Row { exchange: &exchange, side, recovery };
+                        self.observer.completed(about(), &row, &mut self.tables);
                         if self.spec.record.exchanges {
                             self.tables.exchanges.push(&exchange, 0, side, recovery);
                         }
@@ -107,11 +111,13 @@ impl<S: Stack, L: Link<S::Options>> Engine<S, L> {
         };
         let (host, stacks) = (opening.host, opening.stacks);
         let id = self.connections.open(opening, &self.stacks, self.now);
+        self.observer.opened(id, self.now);
         if let Some(capture) = &self.capture {
             let mss = stacks.map(|stack| self.stacks.profile(stack).mss);
             capture.opened(&NewConnection { client: id, opener, host, mss });
         }
-        if !std::mem::replace(&mut self.connections.session_mut(id).watched, true)
+        if !S::SHORT_TIMERS
+            && !std::mem::replace(&mut self.connections.session_mut(id).watched, true)
             && let Some(first) = self.timers.watch(id, self.now)
         {
             self.wheel.push(first, Event::Inspect);
@@ -123,6 +129,7 @@ impl<S: Stack, L: Link<S::Options>> Engine<S, L> {
     fn write_request(&mut self, id: EndpointId, request: Bytes) {
         self.expect(id, request);
         self.connections.endpoint_mut(id).tcp.write(in_segments(request));
+        self.observer.wrote(id, self.now);
     }
 
     /// Both ends wait for their part of the exchange. The server can know how much to expect because the simulator's

@@ -4,8 +4,9 @@ use aqmlab_tcp::Stack;
 
 use super::{Engine, Event};
 use crate::link::{Link, LinkCounters};
+use crate::observer::Observer;
 
-impl<S: Stack, L: Link<S::Options>> Engine<S, L> {
+impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
     pub(super) fn sample_queues(&mut self) {
         for (direction, link) in self.links.iter_mut().enumerate() {
             link.advance(self.now);

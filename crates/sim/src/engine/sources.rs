@@ -12,6 +12,7 @@ use super::datagrams::{Datagrams, sent_at};
 use super::flows::{Flow, FlowId, Pipe};
 use super::{Engine, Event};
 use crate::link::Link;
+use crate::observer::Observer;
 use crate::packet::{EndpointId, Packet};
 use crate::record::ResponseTimes;
 use crate::summary::{ResponseTimeMs, SourceSummary, ratio};
@@ -127,7 +128,7 @@ impl Sources {
     }
 }
 
-impl<S: Stack, L: Link<S::Options>> Engine<S, L> {
+impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
     /// Find out when source `number` does something next.
     pub(super) fn plan_source(&mut self, number: u8) {
         if let Some(at) = self.sources.plan(number) {
@@ -152,13 +153,13 @@ impl<S: Stack, L: Link<S::Options>> Engine<S, L> {
     }
 
     #[inline(never)]
-    pub(super) fn receive_datagram(&mut self, packet: &Packet<S::Options>) {
+    pub(super) fn receive_datagram(&mut self, packet: &Packet<O::Carried>) {
         let datagrams = &mut self.sources.records[packet.to.source()].datagrams;
         datagrams.receive(sent_at(&packet.segment), packet.size(), self.now, self.window_start);
     }
 
     #[inline(never)]
-    pub(super) fn lose_datagram(&mut self, packet: &Packet<S::Options>) {
+    pub(super) fn lose_datagram(&mut self, packet: &Packet<O::Carried>) {
         let datagrams = &mut self.sources.records[packet.to.source()].datagrams;
         datagrams.lose(sent_at(&packet.segment), self.window_start);
     }

@@ -50,6 +50,17 @@ impl QueueSpec {
             .map_err(|error| fault(&format!("queue.{}.{}", config.name(), error.field), error.message))
     }
 
+    /// That of the catalogue, for those who cannot bring a law.
+    pub(crate) fn known(&self) -> Result<&QueueConfig, SpecError> {
+        match self {
+            QueueSpec::Known(config) => Ok(config),
+            QueueSpec::Own(own) => {
+                let message = "is a law of the caller's own, who has to bring it".to_owned();
+                Err(SpecError { path: format!("queue.{}", own.name), message })
+            }
+        }
+    }
+
     /// The most that may wait.
     pub fn limit(&self) -> Limit {
         match self {

@@ -1,0 +1,175 @@
+//! Where the time of an exchange goes: an observer that follows causes.
+//!
+//! A response is complete when a packet arrives; that packet was sent when another arrived or a timer expired; and so
+//! on back to the moment at which the user began to wait. The time along this chain is the response time. So every
+//! packet and every timer carries the [`Blame`] of what caused it, the time since its exchange began by [`Part`], and
+//! what happens next adds its own share. Nothing is estimated, and the parts add up to the nanosecond.
+//!
+//! * What an endpoint sends in answer to an event inherits the event's blame.
+//! * On its way a packet adds: its way to the link (a client's round-trip time, or the wait for the interface of a
+//!   server's machine), its wait in queue and device, its time on the wire, and the way from there.
+//! * A timer that expires inherits the blame of the moment when it was last set, and adds the wait.
+//! * With a new exchange on an old connection all begins anew: of a cause from before it only the time after its
+//!   start counts.
+//!
+//! Way is booked as what the packet was for: the handshake, the request and the first flight of the response, later
+//! flights, or repair. What is off the chain costs nothing: a segment that was lost while others were still on their way
+//! may have been repaired for less than a round trip.
+
+mod blame;
+mod drops;
+mod flights;
+mod follow;
+mod tables;
+mod timeline;
+
+use aqmlab_tcp::{Endpoint, Flags, Recovery, Segment, Seq, Stack};
+use aqmlab_units::{Duration, Time};
+
+use self::blame::{Blame, Epoch, Part};
+use self::drops::Drops;
+use self::flights::Flights;
+use self::timeline::{Moment, Place, Purpose, Timelines, What, offset};
+use crate::packet::EndpointId;
+use crate::spec::LinkSpec;
+use crate::transmitter::Transmitter;
+
+pub(crate) use self::flights::Numbered;
+pub use self::tables::{ExplanationTable, TimelineTable};
+pub use self::timeline::Wish;
+
+/// The observer.
+#[derive(Debug)]
+pub(crate) struct Explainer {
+    /// The link's delay, and an idle transmitter like its own.
+    delay: Duration,
+    transmitter: Transmitter,
+    flights: Flights,
+    /// By the number of the endpoint.
+    ends: Vec<End>,
+    /// By the number of the connection.
+    exchanges: Vec<Exchange>,
+    drops: [Drops; 2],
+    timelines: Timelines,
+}
+
+/// What is known of an endpoint.
+#[derive(Clone, Copy, Debug, Default)]
+struct End {
+    /// The event it is at, or was at last.
+    now: Blame,
+    /// Its timers: until when they run, and the moment when they were set.
+    retransmit: (Time, Blame),
+    delayed_ack: (Time, Blame),
+    /// In this event its application has written: what leaves now is the first flight.
+    first_flight: bool,
+    /// The application has not written its first request.
+    is_new: bool,
+    /// The last acknowledgement that it sent.
+    acked: Option<Seq>,
+    /// One past the highest byte that it has sent, and the first byte of its request or response.
+    sent: Seq,
+    base: Seq,
+    /// What recovery it had needed after the event before.
+    recovery: Recovery,
+    in_recovery: bool,
+}
+
+/// The exchange that a connection is at.
+#[derive(Clone, Debug, Default)]
+struct Exchange {
+    epoch: Epoch,
+    losses: u32,
+    marks: u32,
+    moments: Vec<Moment>,
+}
+
+impl Explainer {
+    pub(crate) fn new(link: &LinkSpec, wish: Wish) -> Explainer {
+        Explainer {
+            delay: link.delay,
+            transmitter: Transmitter::new(link.rate, link.overhead),
+            flights: Flights::default(),
+            ends: Vec::new(),
+            exchanges: Vec::new(),
+            drops: Default::default(),
+            timelines: Timelines::new(wish),
+        }
+    }
+
+    /// From now on times are counted from `now`.
+    fn begin(&mut self, client: EndpointId, now: Time) {
+        let exchange = &mut self.exchanges[client.connection()];
+        exchange.epoch = Epoch { number: exchange.epoch.number + 1, start: now };
+        exchange.losses = 0;
+        exchange.marks = 0;
+        exchange.moments.clear();
+        self.ends[client.index()].now = Blame::nothing(exchange.epoch);
+    }
+
+    fn epoch(&self, id: EndpointId) -> Epoch {
+        self.exchanges[id.connection()].epoch
+    }
+
+    /// The moment as part of the current exchange of the connection of `id`.
+    fn current(&self, blame: Blame, id: EndpointId) -> Blame {
+        blame.within(self.epoch(id))
+    }
+
+    /// What the way of a packet is for.
+    fn purpose_of_way<S: Stack>(end: &End, segment: &Segment<S::Options>, tcp: &Endpoint<S>) -> Part {
+        if segment.flags.contains(Flags::SYN) {
+            Part::Handshake
+        } else if segment.span() == 0 {
+            let is_duplicate = end.acked == Some(segment.ack);
+            if is_duplicate || tcp.has_gap() { Part::Recovery } else { Part::Window }
+        } else if segment.seq < end.sent || tcp.in_recovery() {
+            Part::Recovery
+        } else if end.first_flight {
+            Part::Request
+        } else {
+            Part::Window
+        }
+    }
+
+    /// Write a moment of the timeline down.
+    fn note(&mut self, id: EndpointId, moment: Moment) {
+        if self.timelines.wanted() {
+            self.exchanges[id.connection()].moments.push(moment);
+        }
+    }
+
+    /// Something that concerns an endpoint and no segment.
+    fn event(&self, id: EndpointId, what: What) -> Moment {
+        let place = place_of(id);
+        Moment {
+            since_start: self.ends[id.index()].now.at().saturating_since(self.epoch(id).start),
+            place,
+            what,
+            segment: None,
+            sender: place,
+            offset: 0,
+            bytes: 0,
+            waited: Duration::ZERO,
+            cwnd: 0,
+        }
+    }
+
+    /// Something that happens at `now` to a segment from `from`.
+    fn about<O>(&self, from: EndpointId, segment: &Segment<O>, what: What, now: Time) -> Moment {
+        let is_ack = segment.span() == 0;
+        let (number, counted_from) = if is_ack { (segment.ack, from.peer()) } else { (segment.seq, from) };
+        Moment {
+            since_start: now.saturating_since(self.epoch(from).start),
+            segment: Some(Purpose::of(segment)),
+            sender: place_of(from),
+            offset: offset(number, self.ends[counted_from.index()].base),
+            bytes: segment.len,
+            ..self.event(from, what)
+        }
+    }
+}
+
+fn place_of(id: EndpointId) -> Place {
+    if id.is_server() { Place::Server } else { Place::Client }
+}

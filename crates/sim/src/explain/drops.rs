@@ -1,0 +1,50 @@
+//! Why a queue has dropped a packet, told by which of its counters has risen.
+
+use aqmlab_aqm::Counters;
+
+use super::timeline::Cause;
+
+/// The drops of one queue that have been told of, by cause.
+#[derive(Debug, Default)]
+pub(super) struct Drops {
+    told: [u64; 5],
+}
+
+impl Drops {
+    /// The cause of a drop, when all drops before it have been told of; `on_arrival`: it met a packet that had just
+    /// arrived.
+    pub(super) fn cause(&mut self, counters: &Counters, on_arrival: bool) -> Cause {
+        let at_entrance = [
+            (Cause::Early, counters.dropped_early),
+            (Cause::Forced, counters.dropped_forced),
+            (Cause::Limit, counters.dropped_by_limit),
+        ];
+        let inside = [(Cause::AtDequeue, counters.dropped_at_dequeue), (Cause::Evicted, counters.evicted)];
+        let (first, second) =
+            if on_arrival { (&at_entrance[..], &inside[..]) } else { (&inside[..], &at_entrance[..]) };
+        let (cause, _) = *first
+            .iter()
+            .chain(second)
+            .find(|&&(cause, counted)| self.told[cause as usize] < counted)
+            .expect("a queue counts what it drops");
+        self.told[cause as usize] += 1;
+        cause
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_drop_has_the_cause_that_was_counted_and_no_other() {
+        let mut drops = Drops::default();
+        let mut counters = Counters { dropped_by_limit: 1, dropped_at_dequeue: 1, ..Counters::default() };
+        assert_eq!(drops.cause(&counters, false), Cause::AtDequeue);
+        assert_eq!(drops.cause(&counters, true), Cause::Limit);
+        counters.dropped_early = 1;
+        assert_eq!(drops.cause(&counters, true), Cause::Early);
+        counters.evicted = 1;
+        assert_eq!(drops.cause(&counters, true), Cause::Evicted);
+    }
+}

@@ -1,0 +1,68 @@
+//! Packets on their way, each with a number by which what is known of it is found again.
+//!
+//! The number travels with the packet, where its options stand. Telling packets apart by what is in them would not do:
+//! duplicate acknowledgements are alike, and which of them a queue has dropped decides what comes next.
+
+use aqmlab_tcp::{HeaderOptions, Segment};
+use aqmlab_units::Time;
+
+use super::blame::{Blame, Part};
+use crate::packet::Packet;
+
+/// A packet's options and its number.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Numbered<O> {
+    number: u32,
+    options: O,
+}
+
+impl<O: HeaderOptions> HeaderOptions for Numbered<O> {
+    fn len(&self) -> u16 {
+        self.options.len()
+    }
+}
+
+/// What is known of a packet on its way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Flight {
+    /// Its sending.
+    pub(super) blame: Blame,
+    /// When it reaches the link.
+    pub(super) at_link: Time,
+    /// What the way to the link goes to, and the way from the link to the receiver.
+    pub(super) ways: [Part; 2],
+}
+
+/// All packets on their way. Numbers are used again.
+#[derive(Debug, Default)]
+pub(super) struct Flights {
+    known: Vec<Flight>,
+    free: Vec<u32>,
+}
+
+impl Flights {
+    /// Give a packet its number.
+    pub(super) fn take_off<O: Copy>(&mut self, packet: Packet<O>, flight: Flight) -> Packet<Numbered<O>> {
+        let number = self.free.pop().unwrap_or_else(|| {
+            self.known.push(flight);
+            u32::try_from(self.known.len() - 1).expect("fewer than 2^32 packets on their way")
+        });
+        self.known[number as usize] = flight;
+        let options = Numbered { number, options: packet.segment.options };
+        Packet { to: packet.to, segment: with_options(&packet.segment, options) }
+    }
+
+    /// A packet has come to the end of its way, or has been dropped: as its sender sent it, marks apart, and what is
+    /// known of it.
+    pub(super) fn land<O: Copy>(&mut self, packet: &Packet<Numbered<O>>) -> (Packet<O>, Flight) {
+        let Numbered { number, options } = packet.segment.options;
+        self.free.push(number);
+        let segment = with_options(&packet.segment, options);
+        (Packet { to: packet.to, segment }, self.known[number as usize])
+    }
+}
+
+fn with_options<A, B>(segment: &Segment<A>, options: B) -> Segment<B> {
+    let &Segment { seq, ack, len, window, flags, options: _ } = segment;
+    Segment { seq, ack, len, window, flags, options }
+}

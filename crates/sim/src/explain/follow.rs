@@ -1,0 +1,223 @@
+//! What the explainer does about each thing that happens.
+
+use aqmlab_tcp::{CongestionControl, Endpoint, Flags, Seq, Stack, State};
+use aqmlab_units::Time;
+
+use super::blame::Part;
+use super::flights::{Flight, Numbered};
+use super::timeline::{Moment, Place, What};
+use super::{End, Exchange, Explainer, place_of};
+use crate::link::Link;
+use crate::observer::{Leaving, Observer, Row};
+use crate::packet::{EndpointId, Packet};
+use crate::record::Tables;
+
+impl Explainer {
+    /// What an endpoint has made of what happened to it.
+    fn note_reactions<S: Stack>(&mut self, id: EndpointId, tcp: &Endpoint<S>) {
+        let end = &mut self.ends[id.index()];
+        let before = std::mem::replace(&mut end.recovery, tcp.recovery());
+        let was_in_recovery = std::mem::replace(&mut end.in_recovery, tcp.in_recovery());
+        let happened = [
+            (before.fast_retransmits < end.recovery.fast_retransmits, What::FastRetransmit),
+            (was_in_recovery && !tcp.in_recovery(), What::Recovered),
+            (before.ecn_reductions < end.recovery.ecn_reductions, What::Reduced),
+        ];
+        for (_, what) in happened.into_iter().filter(|&(happened, _)| happened) {
+            self.note(id, Moment { cwnd: tcp.congestion().cwnd(), ..self.event(id, what) });
+        }
+    }
+}
+
+impl<S: Stack> Observer<S> for Explainer {
+    type Carried = Numbered<S::Options>;
+
+    fn opened(&mut self, client: EndpointId, now: Time) {
+        let places = client.peer().index().max(client.index()) + 1;
+        if self.ends.len() < places {
+            self.ends.resize(places, End::default());
+            self.exchanges.resize(places.div_ceil(2), Exchange::default());
+        }
+        let end = End { is_new: true, base: Seq::new(1), ..End::default() };
+        self.ends[client.index()] = end;
+        self.ends[client.peer().index()] = end;
+        self.begin(client, now);
+    }
+
+    fn wrote(&mut self, id: EndpointId, now: Time) {
+        let is_new = std::mem::replace(&mut self.ends[id.index()].is_new, false);
+        if !id.is_server() && !is_new {
+            self.begin(id, now);
+        }
+        let end = &mut self.ends[id.index()];
+        end.first_flight = true;
+        end.base = end.sent;
+        self.note(id, self.event(id, What::Wrote));
+    }
+
+    fn sent(&mut self, packet: Packet<S::Options>, leaving: &Leaving<'_, S>) -> Packet<Self::Carried> {
+        let Leaving { tcp, now, at_link } = *leaving;
+        let (segment, from) = (packet.segment, packet.to.peer());
+        self.note_reactions(from, tcp);
+        let blame = self.current(self.ends[from.index()].now, from);
+        debug_assert_eq!(blame.at(), now, "what is sent has a cause");
+        let end = &mut self.ends[from.index()];
+        let purpose = Explainer::purpose_of_way(end, &segment, tcp);
+        let again = segment.span() > 0 && segment.seq < end.sent;
+        end.sent = end.sent.max(segment.seq + segment.span());
+        end.acked = segment.flags.contains(Flags::ACK).then_some(segment.ack);
+        let what = if again { What::SentAgain } else { What::Sent };
+        let moment = self.about(from, &segment, what, now);
+        self.note(from, Moment { cwnd: tcp.congestion().cwnd(), ..moment });
+        let approach = if from.is_server() { Part::Interface } else { purpose };
+        self.flights.take_off(packet, Flight { blame, at_link, ways: [approach, purpose] })
+    }
+
+    fn lost<L: Link<Self::Carried>>(&mut self, packet: &Packet<Self::Carried>, link: &L, now: Time) {
+        let (packet, flight) = self.flights.land(packet);
+        let from = packet.to.peer();
+        let on_arrival = flight.at_link == now;
+        let cause = self.drops[from.direction()].cause(&link.counters().queue, on_arrival);
+        if flight.blame.is_of(self.epoch(from)) {
+            self.exchanges[from.connection()].losses += 1;
+            let moment = self.about(from, &packet.segment, What::Dropped(cause), now);
+            self.note(from, Moment { place: Place::Link, ..moment });
+        }
+    }
+
+    fn arrived(&mut self, packet: Packet<Self::Carried>, now: Time) -> Packet<S::Options> {
+        let size = packet.size();
+        let (packet, Flight { blame, at_link, ways: [approach, way] }) = self.flights.land(&packet);
+        // Backwards from the arrival: the delay behind the link, the last bit on the wire, the first.
+        let last_bit = Time::from_nanos(now.as_nanos() - self.delay.as_nanos());
+        let (_, on_wire) = { self.transmitter }.send(size, Time::ZERO);
+        let first_bit = Time::from_nanos(last_bit.as_nanos() - on_wire.as_nanos());
+        let to = packet.to;
+        let at_hand = self
+            .current(blame, to)
+            .then(approach, at_link)
+            .then(Part::Queueing, first_bit)
+            .then(Part::Transmission, last_bit)
+            .then(way, now);
+        let end = &mut self.ends[to.index()];
+        end.now = at_hand;
+        end.first_flight = false;
+        if blame.is_of(self.epoch(to)) {
+            let is_marked = packet.segment.flags.contains(Flags::CE);
+            self.exchanges[to.connection()].marks += u32::from(is_marked);
+            let what = if is_marked { What::ArrivedMarked } else { What::Arrived };
+            let moment = self.about(to.peer(), &packet.segment, what, now);
+            self.note(to, Moment { place: place_of(to), waited: first_bit - at_link, ..moment });
+        }
+        packet
+    }
+
+    fn expiring(&mut self, id: EndpointId, tcp: &Endpoint<S>, now: Time) {
+        let end = &self.ends[id.index()];
+        let is_opening = matches!(tcp.state(), State::SynSent | State::SynReceived);
+        let ((_, set), part, what) = if tcp.retransmit_deadline() <= now {
+            if is_opening {
+                (end.retransmit, Part::SynTimeouts, What::SynTimeout)
+            } else {
+                (end.retransmit, Part::DataTimeouts, What::DataTimeout)
+            }
+        } else if tcp.delayed_ack_deadline() <= now {
+            (end.delayed_ack, Part::DelayedAcks, What::DelayedAck)
+        } else {
+            return;
+        };
+        let expired = self.current(set, id).then(part, now);
+        let end = &mut self.ends[id.index()];
+        end.now = expired;
+        end.first_flight = false;
+        self.note(id, Moment { waited: now - set.at(), ..self.event(id, what) });
+    }
+
+    fn settled(&mut self, id: EndpointId, tcp: &Endpoint<S>) {
+        let end = &mut self.ends[id.index()];
+        let deadlines = [tcp.retransmit_deadline(), tcp.delayed_ack_deadline()];
+        for (timer, deadline) in [&mut end.retransmit, &mut end.delayed_ack].into_iter().zip(deadlines) {
+            if timer.0 != deadline {
+                *timer = (deadline, end.now);
+            }
+        }
+        self.note_reactions(id, tcp);
+    }
+
+    fn completed(&mut self, client: EndpointId, row: &Row<'_>, tables: &mut Tables) {
+        let blame = self.ends[client.index()].now;
+        let took = row.exchange.response_time;
+        assert_eq!(blame.sum(), took, "a part of a response time has no cause");
+        self.note(client, self.event(client, What::Complete));
+        let exchange = &self.exchanges[client.connection()];
+        tables.explanations.push(row, &blame, [exchange.losses, exchange.marks]);
+        self.timelines.completed(took, &exchange.moments, &mut tables.timelines);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use aqmlab_aqm::{Aqm, Fifo, Limit, QueueState, Verdict};
+    use aqmlab_tcp::{Basic, Profile, Segment};
+    use aqmlab_units::{BitRate, Duration};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::explain::Wish;
+    use crate::link::{Queued, Wire};
+    use crate::spec::LinkSpec;
+
+    /// Writes down how long each packet waited, by its flow.
+    struct Stopwatch(Arc<Mutex<Vec<(u32, Duration)>>>);
+
+    impl Aqm for Stopwatch {
+        fn on_dequeue(
+            &mut self,
+            pkt: &aqmlab_aqm::Packet,
+            enqueued_at: Time,
+            _queue: QueueState,
+            now: Time,
+        ) -> Verdict {
+            self.0.lock().expect("one thread").push((pkt.flow, now - enqueued_at));
+            Verdict::Pass
+        }
+    }
+
+    proptest! {
+        /// Without a device FIFO a packet's wait is all in the discipline's queue, which knows it.
+        #[test]
+        fn queueing_is_what_the_queue_itself_measures(
+            steps in prop::collection::vec((0..400_000u64, 0..1_461u16), 1..200),
+        ) {
+            let spec = LinkSpec { rate: BitRate::from_mbit_per_sec(10), device_fifo: 0, ..LinkSpec::default() };
+            let waited = Arc::new(Mutex::new(Vec::new()));
+            let wire = Wire { context: spec.context(), delay: spec.delay, device_fifo: 0 };
+            let law = Stopwatch(Arc::clone(&waited));
+            let mut link = Queued::new(Fifo::new(law, Limit::Packets(1_000)), wire);
+            let mut explainer = Explainer::new(&spec, Wish::default());
+            let profile = Profile::freebsd_4_5();
+            let tcp: Endpoint = Endpoint::connect(&profile, Time::ZERO);
+            let mut now = Time::ZERO;
+            for (client, &(after, len)) in (0..).map(|slot| EndpointId::client(slot, 0)).zip(&steps) {
+                now += Duration::from_nanos(after);
+                Observer::<Basic>::opened(&mut explainer, client, now);
+                let segment = Segment { seq: Seq::new(1), len, ..Segment::default() };
+                let leaving = Leaving { tcp: &tcp, now, at_link: now };
+                let packet = explainer.sent(Packet { to: client.peer(), segment }, &leaving);
+                link.arrive(packet, now);
+            }
+            let mut explained = Vec::new();
+            while link.next_delivery() < Time::MAX {
+                let at = link.next_delivery();
+                let packet: Packet = Observer::<Basic>::arrived(&mut explainer, link.deliver(), at);
+                explained.push(packet.to);
+            }
+            let queueing = explained.iter().map(|&to| {
+                (to.number(), explainer.ends[to.index()].now.part(Part::Queueing))
+            });
+            prop_assert_eq!(queueing.collect::<Vec<_>>(), waited.lock().expect("one thread").clone());
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Who watches a run: told what happens, as it happens, without a say in it.
+
+use aqmlab_tcp::{Endpoint, HeaderOptions, Recovery, Stack};
+use aqmlab_units::Time;
+use aqmlab_workload::Completed;
+
+use crate::link::Link;
+use crate::packet::{EndpointId, Packet};
+use crate::record::Tables;
+
+/// What the engine tells. Nobody, `()`, listens to nothing and costs nothing.
+pub(crate) trait Observer<S: Stack> {
+    /// What packets carry through the network where their options stand: at least these.
+    type Carried: HeaderOptions;
+
+    /// `connect()`: this client's first exchange begins.
+    fn opened(&mut self, _client: EndpointId, _now: Time) {}
+
+    /// The application at this end has written: a request or a response.
+    fn wrote(&mut self, _id: EndpointId, _now: Time) {}
+
+    /// A packet leaves its sender.
+    fn sent(&mut self, packet: Packet<S::Options>, leaving: &Leaving<'_, S>) -> Packet<Self::Carried>;
+
+    /// `link` has dropped a packet, and tells so now.
+    fn lost<L: Link<Self::Carried>>(&mut self, _packet: &Packet<Self::Carried>, _link: &L, _now: Time) {}
+
+    /// A packet is at its receiver, who has not seen it yet.
+    fn arrived(&mut self, packet: Packet<Self::Carried>, now: Time) -> Packet<S::Options>;
+
+    /// A timer of this endpoint may have expired; it does not know yet.
+    fn expiring(&mut self, _id: EndpointId, _tcp: &Endpoint<S>, _now: Time) {}
+
+    /// This endpoint has sent all that it has to send for the moment.
+    fn settled(&mut self, _id: EndpointId, _tcp: &Endpoint<S>) {}
+
+    /// An exchange of a web user is complete at its client, in the measured window.
+    fn completed(&mut self, _client: EndpointId, _row: &Row<'_>, _tables: &mut Tables) {}
+}
+
+/// A packet's way to the link.
+pub(crate) struct Leaving<'a, S: Stack> {
+    /// Its sender.
+    pub(crate) tcp: &'a Endpoint<S>,
+    pub(crate) now: Time,
+    /// When it will be at the link.
+    pub(crate) at_link: Time,
+}
+
+/// A completed exchange, and what recovery cost both ends.
+pub(crate) struct Row<'a> {
+    pub(crate) exchange: &'a Completed,
+    pub(crate) side: usize,
+    pub(crate) recovery: Recovery,
+}
+
+impl<S: Stack> Observer<S> for () {
+    type Carried = S::Options;
+
+    #[inline(always)]
+    fn sent(&mut self, packet: Packet<S::Options>, _leaving: &Leaving<'_, S>) -> Packet<S::Options> {
+        packet
+    }
+
+    #[inline(always)]
+    fn arrived(&mut self, packet: Packet<S::Options>, _now: Time) -> Packet<S::Options> {
+        packet
+    }
+}

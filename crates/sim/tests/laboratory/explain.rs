@@ -1,0 +1,280 @@
+//! Where the time of an exchange goes: exactly all of it, and to what arithmetic says where arithmetic can say it.
+
+use std::collections::BTreeMap;
+
+use aqmlab_aqm::{Aqm, Packet, QueueState, Verdict};
+use aqmlab_sim::{ExplanationTable, TimelineTable, Watch, Wish, build};
+use aqmlab_units::Time;
+
+use super::*;
+
+const MS: u64 = 1_000_000;
+const SECOND: u64 = 1_000 * MS;
+
+/// One response time, and where it went.
+#[derive(Clone, Debug)]
+struct Explained {
+    response_time: u64,
+    request: u32,
+    response: u32,
+    first: bool,
+    losses: u32,
+    marks: u32,
+    parts: BTreeMap<&'static str, u64>,
+}
+
+impl Explained {
+    fn all(table: &ExplanationTable) -> Vec<Explained> {
+        (0..table.start_ns.len())
+            .map(|row| Explained {
+                response_time: table.response_time_ns[row],
+                request: table.request_bytes[row],
+                response: table.response_bytes[row],
+                first: table.first_on_connection[row],
+                losses: table.losses[row],
+                marks: table.marks[row],
+                parts: table.parts.iter().map(|(name, nanos)| (*name, nanos[row])).collect(),
+            })
+            .collect()
+    }
+
+    /// The parts that are not nothing.
+    fn what_counts(&self) -> Vec<&'static str> {
+        self.parts.iter().filter(|&(_, &nanos)| nanos > 0).map(|(&name, _)| name).collect()
+    }
+}
+
+fn explained(spec: &Value, wish: Wish) -> Run {
+    let mut laboratory = build(&read(spec), 1, None, Watch::Explain(wish)).expect("the spec is sound");
+    laboratory.advance(laboratory.end());
+    Run::result_of(&mut *laboratory)
+}
+
+fn congested_runs() -> Vec<(String, Value)> {
+    let queues = [
+        ("droptail", law("droptail")),
+        ("pi", law("pi")),
+        ("codel", json!({"codel": {}})),
+        ("fq_codel", json!({"fq_codel": {}})),
+        ("dualpi2", json!({"dualpi2": {}})),
+    ];
+    let profiles = ["unc-testbed", "freebsd-4.5"];
+    let both = queues.iter().flat_map(|queue| profiles.map(|profile| (queue, profile)));
+    both.map(|((name, queue), profile)| {
+        let mut spec = congested(queue);
+        spec["tcp"] = json!({"profile": profile, "ecn": *name != "droptail" && profile == "unc-testbed"});
+        (format!("{name}, {profile}"), spec)
+    })
+    .collect()
+}
+
+#[test]
+fn the_parts_of_each_response_time_add_up_to_it_and_the_run_is_the_plain_one() {
+    let mut ever = BTreeMap::new();
+    for (name, spec) in congested_runs() {
+        let plain = Run::to_the_end(&spec, 1);
+        let mut run = explained(&spec, Wish { request: Some(7), slowest: 3 });
+        let table = std::mem::take(&mut run.tables.explanations);
+        run.tables.timelines = TimelineTable::default();
+        assert!(format!("{run:?}") == format!("{plain:?}"), "{name}: another run than the plain one");
+        let (rows, exchanges) = (Explained::all(&table), &plain.tables.exchanges);
+        assert_eq!(rows.len(), exchanges.start_s.len(), "{name}");
+        for (number, row) in rows.iter().enumerate() {
+            assert_eq!(row.parts.values().sum::<u64>(), row.response_time, "{name}: {row:?}");
+            let plain_ms = exchanges.response_time_ms[number];
+            assert!((plain_ms - row.response_time as f64 * 1e-6).abs() < 1e-9, "{name}: row {number}");
+            for (&part, &nanos) in &row.parts {
+                *ever.entry(part).or_default() += nanos;
+            }
+        }
+        assert_eq!(table.syn_retransmits, exchanges.syn_retransmits, "{name}");
+        assert_eq!(table.timeouts, exchanges.timeouts, "{name}");
+        assert_eq!(table.fast_retransmits, exchanges.fast_retransmits, "{name}");
+        assert_eq!(table.ecn_reductions, exchanges.ecn_reductions, "{name}");
+        let marked: u64 = rows.iter().map(|row| u64::from(row.marks)).sum();
+        assert_eq!(marked > 0, plain.summary.mark_percent > 0.0, "{name}");
+    }
+    let never: Vec<&&str> =
+        ever.iter().filter(|&(_, &nanos): &(_, &u64)| nanos == 0).map(|(part, _)| part).collect();
+    assert!(never.is_empty(), "no run has anything of {never:?}");
+}
+
+#[test]
+fn without_a_loss_no_time_goes_to_timeouts_or_repair_and_a_timeout_takes_a_second() {
+    for (name, spec) in congested_runs() {
+        let run = explained(&spec, Wish::default());
+        let rows = Explained::all(&run.tables.explanations);
+        assert!(rows.iter().any(|row| row.losses > 0) && rows.iter().any(|row| row.losses == 0), "{name}");
+        for (number, row) in rows.iter().enumerate() {
+            let table = &run.tables.explanations;
+            if table.syn_retransmits[number] == 0 {
+                assert_eq!(row.parts["syn_timeouts"], 0, "{name}: {row:?}");
+            }
+            if table.timeouts[number] == 0 {
+                assert_eq!(row.parts["data_timeouts"], 0, "{name}: {row:?}");
+            }
+            // The clock's tick is 10 ms and the least timeout 1 s, whoever waits.
+            let waits = row.parts["data_timeouts"];
+            assert!(waits == 0 || waits >= SECOND, "{name}: {row:?}");
+            assert!(row.parts["syn_timeouts"] % (3 * SECOND) == 0, "{name}: {row:?}");
+            assert!(row.first || row.parts["handshake"] == 0, "{name}: {row:?}");
+        }
+    }
+}
+
+/// One user on each side, 100 ms and twice 0.5 ms from the servers, on an idle link of 8 ns a byte.
+fn idle() -> Value {
+    json!({
+        "link": {"rate": "1 Gbit/s", "device_fifo": 0},
+        "queue": {"droptail": {"limit": 1000}},
+        "users": {
+            "per_side": 1,
+            "rtt": {"source": "none", "distribution": {"uniform_ms": {"min": 100, "max": 100}}},
+        },
+        "protocol": {"warmup": "0 s", "duration": "60 min"},
+    })
+}
+
+/// Flights of a response that begins with a window of two segments and doubles it.
+fn flights(response: u32) -> u64 {
+    let (mut window, mut sent, mut flights) = (2, 0, 0);
+    while sent < response.div_ceil(1460) {
+        sent += window;
+        window *= 2;
+        flights += 1;
+    }
+    flights
+}
+
+#[test]
+fn on_an_idle_link_the_parts_are_what_arithmetic_gives() {
+    let run = explained(&idle(), Wish::default());
+    let rows = Explained::all(&run.tables.explanations);
+    let mut small = 0;
+    for row in &rows {
+        let of = |part| row.parts[part];
+        for part in ["syn_timeouts", "data_timeouts", "recovery", "delayed_acks"] {
+            assert_eq!(of(part), 0, "{part}: {row:?}");
+        }
+        assert_eq!(of("handshake"), if row.first { 101 * MS } else { 0 }, "{row:?}");
+        // The ways of a request longer than a segment, and of later flights, are whole round trips.
+        assert_eq!(of("request_round_trip"), 101 * MS, "{row:?}");
+        assert_eq!(of("further_round_trips") % (101 * MS), 0, "{row:?}");
+        if row.first && row.request <= 1460 && row.response <= 14 * 1460 {
+            assert_eq!(of("further_round_trips"), (flights(row.response) - 1) * 101 * MS, "{row:?}");
+        }
+        if row.request <= 1460 && row.response <= 1460 {
+            small += 1;
+            // 40 bytes of headers and 38 of the frame, each 8 ns: twice for the handshake, twice for the data.
+            let bytes = u64::from(row.request + row.response) + 2 * 78 + if row.first { 2 * 78 } else { 0 };
+            assert_eq!(of("transmission"), 8 * bytes, "{row:?}");
+        }
+    }
+    assert!(small > 100, "too few to tell");
+}
+
+/// Drops packet number `victim` of those that arrive, the first being 0.
+struct Dropper {
+    victim: Option<u32>,
+    seen: u32,
+}
+
+impl Aqm for Dropper {
+    fn on_enqueue(&mut self, _pkt: &Packet, _queue: QueueState, _now: Time) -> Verdict {
+        self.seen += 1;
+        if self.victim == Some(self.seen - 1) { Verdict::Drop } else { Verdict::Pass }
+    }
+}
+
+/// The first exchange, when packet number `victim` of those that arrive on its way out, or on its way back, is dropped;
+/// and its timeline.
+fn first_without(out: Option<u32>, back: Option<u32>) -> (Explained, TimelineTable) {
+    let mut spec = idle();
+    spec["queue"] = json!({"test:Dropper": {}});
+    spec["protocol"]["duration"] = json!("1 min");
+    // The first user to wake is one of side 1.
+    let laws = [back, out].map(|victim| Box::new(Dropper { victim, seen: 0 }) as Box<dyn Aqm + Send>);
+    let wish = Wish { request: Some(0), slowest: 0 };
+    let mut laboratory = build(&read(&spec), 1, Some(laws), Watch::Explain(wish)).expect("the spec is sound");
+    laboratory.advance(laboratory.end());
+    let tables = Run::result_of(&mut *laboratory).tables;
+    assert_eq!(tables.explanations.side[0], 1);
+    (Explained::all(&tables.explanations)[0].clone(), tables.timelines)
+}
+
+/// What happened, in order, as far as it is not routine.
+fn incidents(timeline: &TimelineTable) -> Vec<&'static str> {
+    let routine = ["sent", "arrived", "written", "complete"];
+    timeline.event.iter().copied().filter(|event| !routine.contains(event)).collect()
+}
+
+#[test]
+fn a_dropped_syn_or_syn_ack_costs_three_seconds_under_syn_timeouts() {
+    let (undisturbed, timeline) = first_without(None, None);
+    assert_eq!(
+        undisturbed.what_counts(),
+        ["further_round_trips", "handshake", "interface", "queueing", "request_round_trip", "transmission"]
+    );
+    assert_eq!(incidents(&timeline), [""; 0]);
+    for (out, back) in [(Some(0), None), (None, Some(0))] {
+        let (first, timeline) = first_without(out, back);
+        assert_eq!(first.losses, 1);
+        assert_eq!(first.parts["syn_timeouts"], 3 * SECOND);
+        assert_eq!(first.parts["handshake"], 101 * MS);
+        assert_eq!(incidents(&timeline)[..3], ["dropped, forced", "SYN timeout", "sent again"]);
+    }
+    // A server whose SYN/ACK was lost begins with a window of one segment: 8 segments take a flight more.
+    let window = |(first, _): (Explained, TimelineTable)| first.parts["further_round_trips"];
+    assert_eq!(window(first_without(Some(0), None)), undisturbed.parts["further_round_trips"]);
+    assert_eq!(window(first_without(None, Some(0))), undisturbed.parts["further_round_trips"] + 101 * MS);
+}
+
+#[test]
+fn a_dropped_request_costs_a_second_and_its_way_is_repair() {
+    let (first, timeline) = first_without(Some(2), None);
+    assert_eq!(incidents(&timeline), ["dropped, forced", "data timeout", "sent again"]);
+    assert_eq!(first.parts["data_timeouts"], SECOND);
+    // The request's way takes the whole round-trip time and the link's delay, the answer's the delay alone.
+    assert_eq!(first.parts["recovery"], 100 * MS + MS / 2);
+    assert_eq!(first.parts["request_round_trip"], MS / 2);
+}
+
+#[test]
+fn a_segment_dropped_from_a_flight_of_four_costs_a_round_trip_of_repair_and_no_timeout() {
+    // Behind SYN/ACK, the acknowledgement of the request, and a flight of two.
+    let (first, timeline) = first_without(None, Some(4));
+    let (undisturbed, _) = first_without(None, None);
+    assert_eq!(incidents(&timeline), ["dropped, forced", "fast retransmit", "sent again", "recovery ends"]);
+    assert_eq!(first.parts["data_timeouts"], 0);
+    assert_eq!(first.parts["recovery"], 101 * MS);
+    assert_eq!(first.parts["further_round_trips"], undisturbed.parts["further_round_trips"]);
+}
+
+#[test]
+fn a_timeline_runs_from_the_start_to_the_last_byte_and_has_all_losses_and_marks() {
+    for (name, spec) in congested_runs() {
+        let run = explained(&spec, Wish { request: Some(100), slowest: 5 });
+        let (rows, timeline) = (Explained::all(&run.tables.explanations), &run.tables.timelines);
+        let mut slowest: Vec<usize> = (0..rows.len()).collect();
+        slowest.sort_by_key(|&row| std::cmp::Reverse(rows[row].response_time));
+        for row in slowest[..5].iter().copied().chain([100]) {
+            let of_row = || (0..timeline.request.len()).filter(|&at| timeline.request[at] == row as u64);
+            let times: Vec<u64> = of_row().map(|at| timeline.time_ns[at]).collect();
+            assert!(times.is_sorted(), "{name}: row {row}");
+            assert_eq!((times[0], times[times.len() - 1]), (0, rows[row].response_time), "{name}: row {row}");
+            let count = |wanted: &[&str]| of_row().filter(|&at| wanted.contains(&timeline.event[at])).count();
+            let drops = [
+                "dropped early",
+                "dropped, forced",
+                "dropped at the limit",
+                "dropped at dequeue",
+                "pushed out",
+            ];
+            assert_eq!(count(&drops), rows[row].losses as usize, "{name}: row {row}");
+            assert_eq!(count(&["arrived marked"]), rows[row].marks as usize, "{name}: row {row}");
+            let arrivals = of_row().filter(|&at| timeline.event[at].starts_with("arrived"));
+            let waits: u64 = arrivals.map(|at| timeline.waited_ns[at]).sum();
+            assert!(rows[row].parts["queueing"] <= waits, "{name}: the chain is part of all that happened");
+        }
+    }
+}

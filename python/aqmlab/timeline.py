@@ -1,0 +1,170 @@
+"""The timeline of a request as lines for a person: what went as it should is told by the flight."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+_FLIGHTS = 6
+"""Undisturbed flights in a row that get a line each; of more, only the first do."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """Something that happened, or several things of one kind."""
+
+    at_ms: float
+    """When it began, since the start of the request."""
+    until_ms: float
+    """When it was over: a packet's arrival or loss."""
+    who: str
+    what: str
+
+
+@dataclass(frozen=True)
+class _Packet:
+    """A packet from its sending to its end."""
+
+    sender: str
+    segment: str
+    offset: int
+    bytes: int
+    again: bool
+    at_ms: float
+    until_ms: float | None = None
+    fate: str = "still on its way"
+    queue_ms: float = 0.0
+
+    @property
+    def is_routine(self) -> bool:
+        is_plain = self.segment in ("data", "ACK") and not self.again
+        return is_plain and not self.fate.startswith(("dropped", "pushed"))
+
+    @property
+    def end(self) -> int:
+        return self.offset + self.bytes
+
+    def describe(self) -> str:
+        """Say what it is and what became of it."""
+        what = self.segment + (f" {_range(self.offset, self.end)}" if self.segment == "data" else "")
+        if self.segment == "ACK":
+            what += f" to {self.offset:,}"
+        again = " again" if self.again else ""
+        fate = {"arrived": _queue([self]), "arrived marked": f"marked, {_queue([self])}"}.get(self.fate, self.fate)
+        return f"{what}{again}: {fate}"
+
+
+def lines(moments: Iterable[Mapping[str, Any]], request_bytes: int, response_bytes: int) -> list[Line]:
+    """Tell what happened during one request.
+
+    Parameters
+    ----------
+    moments
+        The rows of its timeline.
+    request_bytes
+        The size of the request.
+    response_bytes
+        The size of the response.
+    """
+    sizes = {"client": f"request of {request_bytes:,} bytes", "server": f"response of {response_bytes:,} bytes"}
+    told: list[Line] = []
+    routine: list[_Packet] = []
+    for happened in _joined(moments):
+        if isinstance(happened, _Packet) and happened.is_routine:
+            routine.append(happened)
+            continue
+        told += _flights(routine)
+        routine = []
+        if isinstance(happened, _Packet):
+            until = happened.at_ms if happened.until_ms is None else happened.until_ms
+            told.append(Line(happened.at_ms, until, happened.sender, happened.describe()))
+        else:
+            at = happened["time_ns"] / 1e6
+            told.append(Line(at, at, happened["place"], _event(happened, sizes)))
+    return told + _flights(routine)
+
+
+def _joined(moments: Iterable[Mapping[str, Any]]) -> list[_Packet | Mapping[str, Any]]:
+    """Put the two ends of each packet's way together; what else happened stays as it is."""
+    happened: list[_Packet | Mapping[str, Any]] = []
+    under_way: dict[tuple[str, str, int, int], deque[int]] = defaultdict(deque)
+    for moment in moments:
+        at = moment["time_ns"] / 1e6
+        key = (moment["sender"], moment["segment"], moment["offset"], moment["bytes"])
+        if not moment["segment"]:
+            happened.append(moment)
+        elif moment["event"].startswith("sent"):
+            under_way[key].append(len(happened))
+            happened.append(_Packet(*key, again=moment["event"] == "sent again", at_ms=at))
+        elif under_way[key]:
+            place = under_way[key].popleft()
+            sent = happened[place]
+            assert isinstance(sent, _Packet), "a packet was sent before it arrived"
+            queue_ms = moment["waited_ns"] / 1e6
+            happened[place] = replace(sent, until_ms=at, fate=moment["event"], queue_ms=queue_ms)
+    return happened
+
+
+def _event(moment: Mapping[str, Any], sizes: Mapping[str, str]) -> str:
+    what, waited_ms = moment["event"], moment["waited_ns"] / 1e6
+    if what == "written":
+        return str(sizes[moment["place"]])
+    if what == "complete":
+        return "response complete"
+    if waited_ms:
+        return f"{what} after {waited_ms:,.1f} ms"
+    return f"{what}, cwnd {moment['cwnd']:,} bytes" if moment["cwnd"] else str(what)
+
+
+def _flights(packets: Sequence[_Packet]) -> list[Line]:
+    """Tell of undisturbed packets, a line for each flight of data with its acknowledgements."""
+    flights: list[list[_Packet]] = []
+    for packet in packets:
+        is_data = packet.segment == "data"
+        if is_data and (not flights or _answers(packet, flights[-1])):
+            flights.append([packet])
+        elif flights:
+            flights[-1].append(packet)
+    told = [[flight] for flight in flights[:_FLIGHTS]]
+    if len(flights) > _FLIGHTS:
+        told.append(flights[_FLIGHTS:])
+    return [_describe(group) for group in told]
+
+
+def _answers(packet: _Packet, flight: Sequence[_Packet]) -> bool:
+    """Say whether it was let go by an acknowledgement of the flight, or goes the other way."""
+    first = flight[0]
+    acks = (other for other in flight if other.segment == "ACK" and other.sender != first.sender)
+    arrived = (ack.until_ms for ack in acks if ack.offset > first.offset and ack.until_ms is not None)
+    return packet.sender != first.sender or any(at <= packet.at_ms for at in arrived)
+
+
+def _describe(flights: Sequence[Sequence[_Packet]]) -> Line:
+    packets = [packet for flight in flights for packet in flight]
+    data = [packet for packet in packets if packet.segment == "data"]
+    acks = [packet for packet in packets if packet.segment == "ACK" and packet.sender != data[0].sender]
+    prefix = f"{len(flights):,} flights, " if len(flights) > 1 else ""
+    segments = "1 segment" if len(data) == 1 else f"{len(data):,} segments"
+    what = f"{prefix}{segments} {_range(min(p.offset for p in data), max(p.end for p in data))}: {_queue(data)}"
+    marks = sum(packet.fate == "arrived marked" for packet in packets)
+    if marks:
+        what += f", {marks:,} marked"
+    waited = [ack for ack in acks if ack.until_ms is not None]
+    if waited:
+        what += f"; {'its ACK' if len(waited) == 1 else f'{len(waited):,} ACKs'} {_queue(waited)}"
+    arrived = [packet.until_ms for packet in data if packet.until_ms is not None]
+    return Line(data[0].at_ms, max(arrived, default=data[0].at_ms), data[0].sender, what)
+
+
+def _range(first: int, end: int) -> str:
+    return f"{first:,}-{end:,}"
+
+
+def _queue(packets: Sequence[_Packet]) -> str:
+    waits = [packet.queue_ms for packet in packets if packet.until_ms is not None]
+    if not waits:
+        return "still on its way"
+    low, high = f"{min(waits):,.1f}", f"{max(waits):,.1f}"
+    return f"queue {low} ms" if low == high else f"queue {low}-{high} ms"

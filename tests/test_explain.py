@@ -1,0 +1,268 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from matplotlib.figure import Figure
+
+import aqmlab as lab
+from aqmlab import plot, table
+from aqmlab.cell import Cell, make_cell
+from aqmlab.explain import PARTS, by_band
+from aqmlab.result import Result
+from aqmlab.run import run_cell
+from aqmlab.store import Store
+from aqmlab.timeline import lines
+from conftest import Command
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory: pytest.TempPathFactory) -> Result:
+    """A run of a congested link with a row for each request, and a law that marks."""
+    experiment = lab.Experiment(
+        link={"rate": "2 Mbit/s", "device_fifo": 16},
+        queue={"red": {"min_th": 5, "max_th": 15, "limit": "25 packets"}},
+        tcp={"ecn": True},
+        users={"per_side": 200},
+        protocol={"warmup": "5 s", "duration": "30 s"},
+        record={"exchanges": True},
+    )
+    cell = make_cell(experiment, seed=1, load_percent=None)
+    return run_cell(cell, Store(tmp_path_factory.mktemp("results")))
+
+
+@pytest.fixture(scope="module")
+def explanation(result: Result) -> lab.Explanation:
+    return lab.explain(result.directory)
+
+
+def test_the_parts_of_each_response_time_add_up_to_that_of_the_stored_row(
+    result: Result, explanation: lab.Explanation
+) -> None:
+    requests, exchanges = explanation.requests, result.exchanges
+    assert requests["request"].to_list() == list(range(exchanges.height))
+    assert (
+        requests.select(pl.sum_horizontal(*PARTS)).to_series().equals(requests["response_time_ns"], check_names=False)
+    )
+    assert np.allclose(requests["response_time_ns"] / 1e6, exchanges["response_time_ms"], rtol=0, atol=1e-9)
+    for column in ("request_bytes", "response_bytes", "side", "first_on_connection", "timeouts", "ecn_reductions"):
+        assert requests[column].equals(exchanges[column])
+    assert requests["losses"].sum() > 0
+    assert requests["marks"].sum() > 0
+    assert explanation.timelines.is_empty()
+
+
+def test_a_request_is_found_by_its_row_and_the_run_ends_with_it(result: Result) -> None:
+    seen: list[float] = []
+    one = lab.explain(result.directory, request=100, watch=lambda now, end: seen.append(now))
+    (row,) = one.requests.to_dicts()
+    assert row["request"] == 100
+    assert row["response_time_ns"] / 1e6 == pytest.approx(result.exchanges["response_time_ms"][100])
+    done = (row["start_ns"] + row["response_time_ns"]) / 1e9
+    assert done <= seen[-1] < done + 1
+    assert one.timelines["request"].unique().to_list() == [100]
+    assert one.timelines["time_ns"][-1] == row["response_time_ns"]
+
+
+def test_the_slowest_are_those_that_took_longest(result: Result, explanation: lab.Explanation) -> None:
+    slowest = lab.explain(result.directory, slowest=4)
+    expected = explanation.requests.sort("response_time_ns", descending=True).head(4)
+    assert slowest.requests.equals(expected)
+    assert set(slowest.timelines["request"]) == set(expected["request"])
+
+
+def test_bands_are_means_of_the_requests_around_a_quantile() -> None:
+    times = range(1, 1001)
+    zero = dict.fromkeys(PARTS, pl.lit(0, pl.UInt64))
+    requests = pl.DataFrame({"request": range(1000), "response_time_ns": [10**6 * ms for ms in times]}).with_columns(
+        **zero | {"queueing": pl.col("response_time_ns") // 2, "further_round_trips": pl.col("response_time_ns") // 2}
+    )
+    bands = by_band(requests.reverse())
+    assert bands["band"].to_list() == ["mean", "p50", "p90", "p99"]
+    assert bands["requests"].to_list() == [1000, 10, 10, 10]
+    # Half a point to either side of the median: the requests of 496 to 505 ms.
+    assert bands["response_time_ms"].to_list() == [500.5, 500.5, 900.5, 990.5]
+    assert bands["queueing"].to_list() == [250.25, 250.25, 450.25, 495.25]
+    assert by_band(requests.head(1))["requests"].to_list() == [1, 1, 1, 1]
+
+
+def test_bars_have_the_length_of_the_shares(explanation: lab.Explanation) -> None:
+    bands = by_band(explanation.requests)
+    figure = Figure()
+    plot.explanation(figure, bands, title=explanation.title)
+    (axis,) = figure.axes
+    (mean, *_) = zip(*axis.containers, strict=True)
+    assert sum(bar.get_width() for bar in mean) == pytest.approx(100)
+    for bar, part in zip(mean, PARTS, strict=True):
+        assert bar.get_width() == pytest.approx(100 * bands[part][0] / bands["response_time_ms"][0])
+
+
+def moment(time_ms: float, event: str, **others: Any) -> dict[str, Any]:
+    """Return a moment of a timeline, of a segment of the response unless it is said to be another."""
+    known = {"sender": "server", "segment": "data", "offset": 0, "bytes": 0, "waited_ns": 0, "cwnd": 0} | others
+    return {"time_ns": int(1e6 * time_ms), "event": event, "place": known["sender"], **known}
+
+
+def flight(at: float, first: int, count: int) -> Iterable[dict[str, Any]]:
+    for n in range(count):
+        segment = {"offset": 1000 * (first + n), "bytes": 1000}
+        yield moment(at, "sent", **segment)
+        yield moment(at + 10, "arrived", waited_ns=1_000_000 * (n + 1), **segment)
+        ack = {"sender": "client", "segment": "ACK", "offset": 1000 * (first + n + 1)}
+        yield moment(at + 10, "sent", **ack)
+        yield moment(at + 100, "arrived", **ack)
+
+
+def in_order(*moments: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    return sorted((each for group in moments for each in group), key=lambda each: each["time_ns"])
+
+
+def test_an_undisturbed_flight_is_one_line() -> None:
+    told = lines(in_order(flight(0, 0, 2), flight(100, 2, 4)), 300, 6000)
+    assert [line.what for line in told] == [
+        "2 segments 0-2,000: queue 1.0-2.0 ms; 2 ACKs queue 0.0 ms",
+        "4 segments 2,000-6,000: queue 1.0-4.0 ms; 4 ACKs queue 0.0 ms",
+    ]
+    assert [(line.at_ms, line.until_ms, line.who) for line in told] == [(0, 10, "server"), (100, 110, "server")]
+
+
+def test_of_many_undisturbed_flights_the_later_ones_share_a_line() -> None:
+    told = lines(in_order(*(flight(100 * n, 3 * n, 3) for n in range(20))), 300, 60_000)
+    assert len(told) == 7
+    assert told[-1].what == "14 flights, 42 segments 18,000-60,000: queue 1.0-3.0 ms; 42 ACKs queue 0.0 ms"
+
+
+def test_what_goes_wrong_has_a_line_of_its_own() -> None:
+    lost = {"offset": 2000, "bytes": 1000}
+    moments = in_order(
+        flight(0, 0, 2),
+        [
+            moment(100, "sent", **lost),
+            moment(100, "dropped early", **(lost | {"place": "link"})),
+            moment(1100, "data timeout", segment="", waited_ns=1_000_000_000),
+            moment(1100, "sent again", **lost),
+            moment(1110, "arrived marked", waited_ns=2_500_000, **lost),
+            moment(1110, "complete", sender="client", segment=""),
+        ],
+    )
+    assert [(line.who, line.what) for line in lines(moments, 300, 3000)][1:] == [
+        ("server", "data 2,000-3,000: dropped early"),
+        ("server", "data timeout after 1,000.0 ms"),
+        ("server", "data 2,000-3,000 again: marked, queue 2.5 ms"),
+        ("client", "response complete"),
+    ]
+
+
+def test_explain_prints_the_parts_and_draws_them(aqmlab: Command, result: Result, tmp_path: Path) -> None:
+    outcome = aqmlab("explain", str(result.directory), "--figure", "parts.svg")
+    assert outcome.code == 0
+    for name in PARTS.values():
+        assert f"\n {name} " in outcome.out
+    assert (tmp_path / "parts.svg").stat().st_size > 0
+    (line,) = outcome.err.splitlines()
+    assert "35 s simulated" in line
+    report = json.loads(aqmlab("explain", str(result.directory), "--json").out)
+    assert [band["band"] for band in report["bands"]] == ["mean", "p50", "p90", "p99"]
+    for band in report["bands"]:
+        assert sum(band[part] for part in PARTS) == pytest.approx(band["response_time_ms"])
+    assert report["bands"][0]["response_time_ms"] == pytest.approx(result.summary["response_time_ms"]["mean"])
+
+
+def test_explain_prints_timelines(aqmlab: Command, result: Result, explanation: lab.Explanation) -> None:
+    shown = aqmlab("explain", str(result.directory), "--request", "0").out
+    assert "Request 0\n" in shown
+    assert "response complete" in shown
+    slowest = json.loads(aqmlab("explain", str(result.directory), "--slowest", "2", "--json").out)["requests"]
+    expected = explanation.requests.sort("response_time_ns", descending=True)["request"].head(2).to_list()
+    assert [request["request"] for request in slowest] == expected
+    for request in slowest:
+        assert request["timeline"][-1]["event"] == "complete"
+        dropped = [moment for moment in request["timeline"] if moment["place"] == "link"]
+        assert len(dropped) == request["losses"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        pytest.param(["--request", "1000000"], "request: must be from 0 to ", id="number beyond the last"),
+        pytest.param(["--request", "-1"], "got -1", id="negative number"),
+        pytest.param(["--request", "first"], "--request", id="number that is a word"),
+        pytest.param(["--slowest", "0"], "slowest: must be at least 1, got 0", id="no slowest"),
+        pytest.param(["--slowest", "1", "--request", "1"], "--slowest", id="both"),
+        pytest.param(["--figure", "parts.doc"], "parts.doc", id="figure of an unknown kind"),
+        pytest.param(["--figure", "missing/parts.svg"], "missing/parts.svg", id="figure that cannot be written"),
+    ],
+)
+def test_a_mistake_is_one_line_and_exit_code_2(
+    aqmlab: Command, result: Result, arguments: list[str], named: str
+) -> None:
+    outcome = aqmlab("explain", str(result.directory), *arguments)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.splitlines()[-1].startswith("aqmlab: ")
+    assert named in outcome.err.splitlines()[-1]
+
+
+@pytest.mark.parametrize("directory", ["missing", ".", "half"])
+def test_what_is_no_cell_is_said_to_be_none(aqmlab: Command, tmp_path: Path, directory: str) -> None:
+    (tmp_path / "half").mkdir()
+    (tmp_path / "half" / "spec.json").write_text("{}")
+    (tmp_path / "half" / "metadata.json").write_text("no JSON")
+    outcome = aqmlab("explain", directory)
+    assert outcome.code == 2
+    (line,) = outcome.err.splitlines()
+    assert line.startswith("aqmlab: cell: must be the directory of a cell")
+    assert line.endswith(f"got '{directory}'")
+
+
+def test_a_cell_of_another_engine_is_not_explained(aqmlab: Command, small_cell: Cell, store: Store) -> None:
+    directory = run_cell(small_cell, store).directory
+    file = directory / "metadata.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "engine": "0.0.1+old"}))
+    outcome = aqmlab("explain", str(directory))
+    assert outcome.code == 2
+    (line,) = outcome.err.splitlines()
+    assert "was made by the engine 0.0.1+old" in line
+    assert line.endswith("run it again")
+
+
+def test_a_cell_without_requests_has_nothing_to_explain(store: Store) -> None:
+    idle = lab.Experiment(users={"per_side": 1}, protocol={"warmup": "0 s", "duration": "10 ms"})
+    result = run_cell(make_cell(idle, seed=1, load_percent=None), store)
+    assert result.summary["completed_requests"] == 0
+    with pytest.raises(lab.SpecError, match="no request was completed"):
+        lab.explain(result.directory)
+
+
+def test_a_law_of_the_users_own_is_explained_unless_it_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, store: Store
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    law = "import aqmlab as lab\n\nclass Step(lab.Law):\n    def on_enqueue(self, packet, queue, now):\n"
+    law += "        return lab.Verdict.MARK if queue.packets >= 5 else lab.Verdict.PASS\n"
+    (tmp_path / "explained_law.py").write_text(law)
+    experiment = lab.Experiment(
+        link={"rate": "2 Mbit/s"},
+        queue={"explained_law:Step": {}},
+        users={"per_side": 100},
+        protocol={"warmup": "0 s", "duration": "5 s"},
+    )
+    result = run_cell(make_cell(experiment, seed=1, load_percent=None), store)
+    assert lab.explain(result.directory).requests.height == result.summary["completed_requests"]
+    (tmp_path / "explained_law.py").write_text(law + "\n")
+    with pytest.raises(lab.SpecError, match="its source has changed"):
+        lab.explain(result.directory)
+    (tmp_path / "explained_law.py").unlink()
+    with pytest.raises(lab.SpecError, match="no module is called 'explained_law'"):
+        lab.explain(result.directory)
+
+
+def test_a_table_of_parts_has_shares_that_add_up(explanation: lab.Explanation) -> None:
+    shown = table.plain(table.explanation(by_band(explanation.requests).to_dicts()))
+    rows = [line for line in shown.splitlines() if line.strip().startswith(tuple(PARTS.values()))]
+    assert len(rows) == len(PARTS)
+    assert sum(float(row.split()[-1]) for row in rows) == pytest.approx(100, abs=0.5)
