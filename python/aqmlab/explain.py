@@ -212,7 +212,6 @@ def _steps(
             simulation.take(table)
         explained = _frame(simulation.take("explanations"))
         if explained is not None:
-        if explained is not None:
             happened = _frame(simulation.take("timelines"))
             yield explained, pl.DataFrame(schema=_TIMELINE) if happened is None else happened
 
