@@ -173,3 +173,36 @@ impl Explainer {
 fn place_of(id: EndpointId) -> Place {
     if id.is_server() { Place::Server } else { Place::Client }
 }
+
+#[cfg(test)]
+mod tests {
+    use aqmlab_tcp::{Basic, Profile};
+
+    use super::*;
+
+    #[test]
+    fn an_acknowledgement_is_repair_while_something_is_missing_or_when_it_says_nothing_new() {
+        let (profile, now) = (Profile::unc_testbed(), Time::ZERO);
+        let mut tcp: Endpoint = Endpoint::connect(&profile, now);
+        tcp.poll_transmit(now, &profile);
+        let flags = Flags::SYN | Flags::ACK;
+        let syn_ack = Segment { ack: Seq::new(1), window: 16_384, flags, ..Segment::default() };
+        tcp.handle_segment(&syn_ack, now, &profile);
+        let way_of_ack = |tcp: &Endpoint, ack, acked| {
+            let segment = Segment { ack: Seq::new(ack), flags: Flags::ACK, ..Segment::default() };
+            let end = End { acked: Some(Seq::new(acked)), ..End::default() };
+            Explainer::purpose_of_way::<Basic>(&end, &segment, tcp)
+        };
+        assert_eq!(way_of_ack(&tcp, 1, 0), Part::Window);
+        assert_eq!(way_of_ack(&tcp, 1, 1), Part::Recovery);
+        let data = |tcp: &mut Endpoint, seq| {
+            let seq = Seq::new(seq);
+            let segment = Segment { seq, ack: Seq::new(1), len: 100, flags: Flags::ACK, ..syn_ack };
+            tcp.handle_segment(&segment, now, &profile);
+        };
+        data(&mut tcp, 101);
+        assert_eq!(way_of_ack(&tcp, 101, 1), Part::Recovery);
+        data(&mut tcp, 1);
+        assert_eq!(way_of_ack(&tcp, 201, 1), Part::Window);
+    }
+}

@@ -220,4 +220,32 @@ mod tests {
             prop_assert_eq!(queueing.collect::<Vec<_>>(), waited.lock().expect("one thread").clone());
         }
     }
+
+    #[test]
+    fn a_loss_counts_for_the_exchange_that_the_packet_was_sent_in() {
+        for begins_another in [false, true] {
+            let spec = LinkSpec { device_fifo: 0, ..LinkSpec::default() };
+            let wire = Wire { context: spec.context(), delay: spec.delay, device_fifo: 0 };
+            let law = Stopwatch(Arc::default());
+            let mut link = Queued::new(Fifo::new(law, Limit::Packets(1)), wire);
+            let mut explainer = Explainer::new(&spec, Wish::default());
+            let (client, now) = (EndpointId::client(0, 0), Time::ZERO);
+            let tcp: Endpoint = Endpoint::connect(&Profile::freebsd_4_5(), now);
+            Observer::<Basic>::opened(&mut explainer, client, now);
+            Observer::<Basic>::wrote(&mut explainer, client, now);
+            // One is being sent, one waits.
+            for _ in 0..3 {
+                let leaving = Leaving { tcp: &tcp, now, at_link: now };
+                let packet = Packet { to: client.peer(), segment: Segment::default() };
+                link.arrive(explainer.sent(packet, &leaving), now);
+            }
+            if begins_another {
+                Observer::<Basic>::wrote(&mut explainer, client, now);
+            }
+            let packet = link.take_lost().expect("the queue is full");
+            Observer::<Basic>::lost(&mut explainer, &packet, &link, now);
+            let losses = explainer.exchanges[client.connection()].losses;
+            assert_eq!(losses, u32::from(!begins_another));
+        }
+    }
 }
