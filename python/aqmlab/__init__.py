@@ -14,6 +14,7 @@ from aqmlab.compare import Comparison, compare
 from aqmlab.explain import Explanation, explain
 from aqmlab.faults import LawError
 from aqmlab.law import Law, Time, Verdict
+from aqmlab.pcap import Pcap
 from aqmlab.presets import BOTTLENECK, UNCONGESTED, uncongested
 from aqmlab.queue import Counters, Queue
 from aqmlab.result import Result
@@ -37,6 +38,7 @@ __all__ = [
     "Link",
     "LinkContext",
     "Packet",
+    "Pcap",
     "Protocol",
     "Queue",
     "QueueSpec",

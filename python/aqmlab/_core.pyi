@@ -33,11 +33,16 @@ class RecordBatch:
 class Simulation:
     """One run of one resolved spec with one seed.
 
-    ``make_law`` makes the law of each direction where it is not one of the catalogue.
+    ``make_law`` makes the law of each direction where it is not one of the catalogue. ``capture`` is from when, until
+    when (in seconds) and how many packets are captured.
     """
 
     def __new__(
-        cls, resolved_json: str, seed: int, make_law: Callable[[LinkContext, Stream], object] | None = None
+        cls,
+        resolved_json: str,
+        seed: int,
+        make_law: Callable[[LinkContext, Stream], object] | None = None,
+        capture: tuple[float, float, int] | None = None,
     ) -> Simulation: ...
     @staticmethod
     def explained(
@@ -71,6 +76,9 @@ class Simulation:
         The tables are ``queue``, ``link`` and ``exchanges``; of an explained run also ``explanations`` and
         ``timelines``.
         """
+
+    def take_capture(self) -> bytes:
+        """Take what has been added to the pcapng file since the last call."""
 
     def response_times(self) -> RecordBatch:
         """Return the log histogram of response times by response size."""

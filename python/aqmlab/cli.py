@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -26,6 +26,7 @@ from aqmlab.design import Design
 from aqmlab.explain import Explanation, by_band
 from aqmlab.explain import explain as explained
 from aqmlab.faults import LawError
+from aqmlab.pcap import Pcap, one_a_cell
 from aqmlab.progress import RunProgress, SweepProgress
 from aqmlab.result import Result
 from aqmlab.spec import Experiment
@@ -51,6 +52,19 @@ Duration = Annotated[str, typer.Option(help="Simulated time of the measured wind
 Seeds = Annotated[int, typer.Option(min=1, max=1000, help="Repetitions: seeds 1 to N.")]
 Workers = Annotated[int | None, typer.Option(min=1, max=1000, help="Cells run at a time.", show_default="one a core")]
 Out = Annotated[Path, typer.Option(help="Results directory; cells it has are not run again.")]
+PcapFile = Annotated[
+    Path | None, typer.Option("--pcap", metavar="FILE", help="Capture the packets of both queues as pcapng.")
+]
+PcapFrom = Annotated[
+    str | None,
+    typer.Option(metavar="TIME", help="Simulated time from which on.", show_default="the measured window's start"),
+]
+PcapFor = Annotated[
+    str | None, typer.Option(metavar="TIME", help="And for how long.", show_default="to the end of the run")
+]
+PcapPackets = Annotated[
+    int | None, typer.Option(metavar="N", min=1, help="And at most so many packets.", show_default="100000")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
 
 
@@ -93,6 +107,10 @@ def compare(
     workers: Workers = None,
     record: Annotated[str | None, typer.Option(metavar="exchanges", help="Keep a row for each request.")] = None,
     out: Out = Path("results"),
+    pcap: PcapFile = None,
+    pcap_from: PcapFrom = None,
+    pcap_for: PcapFor = None,
+    pcap_packets: PcapPackets = None,
     as_json: Json = False,
 ) -> None:
     """Run schemes side by side under the same users, with the uncongested network for scale.
@@ -107,7 +125,9 @@ def compare(
         record={"exchanges": record == "exchanges"},
     )
     cells = comparison_cells(schemes, experiment, range(1, seeds + 1), calibration.known(out))
-    comparison = Comparison(tuple(_sweep(cells, out, workers)))
+    capture = _pcap(pcap, pcap_from, pcap_for, pcap_packets)
+    pcaps = one_a_cell(capture, cells) if capture else {}
+    comparison = Comparison(tuple(_sweep(cells, out, workers, pcaps)))
     repetitions = "1 seed" if seeds == 1 else f"{seeds} seeds"
     title = f"{cells[0].describe_users()}, {warmup} + {duration}, {repetitions}"
     files = _response_time_figures(comparison, out, title)
@@ -116,7 +136,7 @@ def compare(
     else:
         print(title)
         table.show(table.comparison(comparison.schemes), wide=True)
-        print(*(str(file) for file in files), sep="\n")
+        print(*files, *(each.file for each in pcaps.values()), sep="\n")
 
 
 @app.command()
@@ -128,16 +148,24 @@ def run(
     ] = None,
     seed: Annotated[int, typer.Option(min=0, max=2**64 - 1, help="It decides all random draws.")] = 1,
     out: Out = Path("results"),
+    pcap: PcapFile = None,
+    pcap_from: PcapFrom = None,
+    pcap_for: PcapFor = None,
+    pcap_packets: PcapPackets = None,
     as_json: Json = False,
 ) -> None:
     """Run one experiment with one seed."""
     experiment = Experiment.from_toml(spec, changes=changes or ())
     populated, load = populate(experiment, calibration.known(out))
-    (result,) = _sweep([make_cell(populated, seed=seed, load_percent=load)], out, workers=1)
+    cell = make_cell(populated, seed=seed, load_percent=load)
+    capture = _pcap(pcap, pcap_from, pcap_for, pcap_packets)
+    (result,) = _sweep([cell], out, workers=1, pcaps={cell.key: capture} if capture else {})
     if as_json:
         _print_json(result.record())
     else:
         print(result)
+        if capture:
+            print(f"  packets:   {capture.file}")
 
 
 @app.command()
@@ -364,11 +392,27 @@ def _show_timelines(explanation: Explanation) -> None:
         table.show(table.timeline(timeline.lines(moments, row["request_bytes"], row["response_bytes"])))
 
 
-def _sweep(cells: Sequence[Cell], out: Path, workers: int | None) -> list[Result]:
+def _pcap(file: Path | None, from_: str | None, for_: str | None, packets: int | None) -> Pcap | None:
+    given = {"--pcap-from": from_, "--pcap-for": for_, "--pcap-packets": packets}
+    if file is None:
+        for option, value in given.items():
+            if value is not None:
+                raise SpecError(f"{option}: is about --pcap, which is not given, got {value}")
+        return None
+    with _one_line_refusals():
+        from_s = None if from_ is None else _read(from_, "--pcap-from")
+        for_s = None if for_ is None else _read(for_, "--pcap-for")
+    return Pcap(file=file, **_without_none(from_s=from_s, for_s=for_s, packets=packets))
+
+
+def _sweep(
+    cells: Sequence[Cell], out: Path, workers: int | None, pcaps: Mapping[str, Pcap] | None = None
+) -> list[Result]:
     store = Store(out)
+    pcaps = pcaps or {}
     try:
-        with SweepProgress(cells, store) as watch:
-            return sweep(cells, store, workers=workers, watch=watch)
+        with SweepProgress(cells, store, captured=pcaps) as watch:
+            return sweep(cells, store, workers=workers, watch=watch, pcaps=pcaps)
     except KeyboardInterrupt:
         print(f"aqmlab: stopped; the cells that were done are kept in {out}", file=sys.stderr)
         raise

@@ -14,6 +14,7 @@ import polars as pl
 from aqmlab import presets, schemes, stats, table
 from aqmlab.calibration import Calibrations, known
 from aqmlab.cell import Cell, make_cell, populate
+from aqmlab.pcap import Pcap, one_a_cell
 from aqmlab.result import Result
 from aqmlab.spec import Experiment
 from aqmlab.store import Store
@@ -60,6 +61,7 @@ def compare(
     seeds: Sequence[int] = (1, 2, 3),
     out: Path | str = "results",
     workers: int | None = None,
+    pcap: Pcap | None = None,
 ) -> Comparison:
     """Run schemes and the uncongested network under the same users.
 
@@ -75,6 +77,8 @@ def compare(
         The results directory; cells it has are not run again.
     workers
         Cells run at a time; by default as many as there are cores.
+    pcap
+        A packet capture to be made of each cell, in a file whose name is this one's with scheme and seed.
 
     Raises
     ------
@@ -86,7 +90,8 @@ def compare(
     >>> compare("droptail:limit=240", "pi:q_ref=24,ecn=true", seeds=[1])  # doctest: +SKIP
     """
     cells = comparison_cells(scheme_texts, experiment or Experiment(), seeds, known(Path(out)))
-    return Comparison(tuple(sweep(cells, Store(out), workers=workers)))
+    pcaps = one_a_cell(pcap, cells) if pcap is not None else {}
+    return Comparison(tuple(sweep(cells, Store(out), workers=workers, pcaps=pcaps)))
 
 
 def comparison_cells(

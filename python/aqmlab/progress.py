@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from types import TracebackType
 from typing import Self
 
@@ -19,9 +19,12 @@ _MOST_ROWS = 20
 
 
 class SweepProgress:
-    """A context, and a watch for :func:`aqmlab.sweep.sweep` inside it."""
+    """A context, and a watch for :func:`aqmlab.sweep.sweep` inside it.
 
-    def __init__(self, cells: Sequence[Cell], store: Store) -> None:
+    Cells that are captured, given by their keys, are run even if the store has them.
+    """
+
+    def __init__(self, cells: Sequence[Cell], store: Store, *, captured: Container[str] = ()) -> None:
         self._progress = _progress()
         self._lock = threading.Lock()
         self._ended = 0
@@ -29,7 +32,10 @@ class SweepProgress:
         self._total = len(distinct)
         self._few = self._total <= _MOST_ROWS
         self._all = self._progress.add_task("all cells", total=self._total, state="")
-        self._tasks = {key: self._add(cell, store) for key, cell in distinct.items()}
+        self._tasks = {
+            key: self._add(cell, kept=key not in captured and store.get(cell) is not None)
+            for key, cell in distinct.items()
+        }
 
     def __enter__(self) -> Self:
         self._progress.start()
@@ -49,10 +55,10 @@ class SweepProgress:
             if now >= end:
                 self._end(cell, task_id, f"{end:,.0f} s simulated, {_speed(task, now):,.0f} x real time")
 
-    def _add(self, cell: Cell, store: Store) -> TaskID:
+    def _add(self, cell: Cell, *, kept: bool) -> TaskID:
         name = f"{cell.label}, seed {cell.seed}"
         task_id = self._progress.add_task(name, total=1, start=False, state="", visible=False)
-        if store.get(cell):
+        if kept:
             self._progress.update(task_id, completed=1)
             self._end(cell, task_id, "in the store")
         return task_id

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import BinaryIO, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -17,6 +18,7 @@ import pyarrow.parquet as pq
 from aqmlab import _core, own
 from aqmlab.calibration import known
 from aqmlab.cell import Cell, make_cell, populate
+from aqmlab.pcap import Pcap
 from aqmlab.result import Result
 from aqmlab.spec import Experiment
 from aqmlab.store import Store
@@ -33,7 +35,7 @@ _STEPS_A_BATCH = 60
 _STREAMED = ("queue", "link", "exchanges")
 
 
-def run(experiment: Experiment, *, seed: int = 1, out: Path | str = "results") -> Result:
+def run(experiment: Experiment, *, seed: int = 1, out: Path | str = "results", pcap: Pcap | None = None) -> Result:
     """Run an experiment with one seed, or return the result from the store where it has been run before.
 
     Parameters
@@ -44,6 +46,8 @@ def run(experiment: Experiment, *, seed: int = 1, out: Path | str = "results") -
         It decides all random draws. Experiments with one seed have the same users, whatever the discipline.
     out
         The results directory.
+    pcap
+        A packet capture to be made; for it an experiment that has been run before is run again.
 
     Raises
     ------
@@ -58,27 +62,42 @@ def run(experiment: Experiment, *, seed: int = 1, out: Path | str = "results") -
     >>> run(experiment, seed=1).queue  # doctest: +SKIP
     """
     populated, load = populate(experiment, known(Path(out)))
-    return run_cell(make_cell(populated, seed=seed, load_percent=load), Store(out))
+    return run_cell(make_cell(populated, seed=seed, load_percent=load), Store(out), pcap=pcap)
 
 
-def run_cell(cell: Cell, store: Store, watch: Watch = lambda now, end: None) -> Result:
-    """Run a cell unless the store has it."""
+def run_cell(cell: Cell, store: Store, watch: Watch = lambda now, end: None, *, pcap: Pcap | None = None) -> Result:
+    """Run a cell unless the store has it and no packets are asked for."""
     result = store.get(cell)
-    if result is None:
+    if pcap is not None:
+        bounds = pcap.bounds(cell)
+        with pcap.create() as file, store.create(cell) as directory:
+            _simulate(cell, directory, watch, _Capture(bounds, file))
+    elif result is None:
         with store.create(cell) as directory:
             _simulate(cell, directory, watch)
+    if result is None:
         result = store.get(cell)
     assert result is not None, "a cell that ended well is in the store"
     return result
 
 
-def _simulate(cell: Cell, directory: Path, watch: Watch) -> None:
+class _Capture(NamedTuple):
+    """What is captured, and where it goes."""
+
+    bounds: tuple[float, float, int]
+    file: BinaryIO
+
+
+def _simulate(cell: Cell, directory: Path, watch: Watch, capture: _Capture | None = None) -> None:
     wall, cpu = time.perf_counter(), time.thread_time()
-    simulation = _core.Simulation(cell.spec, cell.seed, own.maker(cell.scheme, cell.parameters))
+    bounds = capture and capture.bounds
+    simulation = _core.Simulation(cell.spec, cell.seed, own.maker(cell.scheme, cell.parameters), bounds)
     end = simulation.end
     with _Tables(directory) as tables:
         for step in itertools.count(1):
             simulation.advance(_STEP_S)
+            if capture is not None:
+                capture.file.write(simulation.take_capture())
             watch(simulation.now, end)
             ended = simulation.now >= end
             if ended or step % _STEPS_A_BATCH == 0:

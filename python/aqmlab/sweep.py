@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from types import MappingProxyType
 
 from aqmlab.cell import Cell
+from aqmlab.pcap import Pcap
 from aqmlab.result import Result
 from aqmlab.run import run_cell
 from aqmlab.store import Store
@@ -26,6 +28,7 @@ def sweep(
     *,
     workers: int | None = None,
     watch: Watch = lambda cell, now, end: None,
+    pcaps: Mapping[str, Pcap] = MappingProxyType({}),
 ) -> list[Result]:
     """Run what the store does not have yet; return the results in the order of the cells.
 
@@ -39,6 +42,8 @@ def sweep(
         How many run at a time; by default as many as there are cores.
     watch
         Told of the progress.
+    pcaps
+        Packet captures to be made, by the key of their cell.
     """
     stop = threading.Event()
 
@@ -48,7 +53,7 @@ def sweep(
             if stop.is_set():
                 raise _Stopped
 
-        run_cell(cell, store, look)
+        run_cell(cell, store, look, pcap=pcaps.get(cell.key))
 
     distinct = {cell.key: cell for cell in reversed(cells)}
     with ThreadPoolExecutor(workers or os.cpu_count()) as pool:

@@ -11,11 +11,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use aqmlab_aqm::Aqm;
 use aqmlab_sim::{
-    Laboratory, Spec, SpecError as Refusal, Wish, build, build_explained, build_own, build_own_explained,
-    queue_stream,
+    Bounds, Capture, Laboratory, Spec, SpecError as Refusal, Wish, build, build_explained, build_own,
+    build_own_explained, queue_stream,
 };
 use aqmlab_tcp::Profile;
-use aqmlab_units::Duration;
+use aqmlab_units::{Duration, Time};
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -60,6 +60,8 @@ struct Simulation {
     laboratory: Mutex<Box<dyn Laboratory>>,
     /// What the laws raised, if they are Python's.
     faults: Faults,
+    /// Its packets, if they are captured.
+    capture: Option<Capture>,
 }
 
 /// The laws of both directions, if they are Python's.
@@ -70,7 +72,7 @@ impl Simulation {
         spec: &Spec,
         seed: u64,
         make_law: Option<&Bound<'_, PyAny>>,
-        build: impl FnOnce(&Spec, Laws) -> Result<Box<dyn Laboratory>, Refusal>,
+        build: impl FnOnce(Laws) -> Result<Box<dyn Laboratory>, Refusal>,
     ) -> PyResult<Simulation> {
         let faults = Faults::default();
         let law = |make, direction| -> PyResult<Box<dyn Aqm + Send>> {
@@ -78,8 +80,8 @@ impl Simulation {
             Ok(Box::new(PyLaw::new(make, spec.link.context(), rng, faults.clone())?))
         };
         let laws = make_law.map(|make| Ok::<_, PyErr>([law(make, 0)?, law(make, 1)?])).transpose()?;
-        let laboratory = build(spec, laws).map_err(|error| SpecError::new_err(error.to_string()))?;
-        Ok(Simulation { laboratory: Mutex::new(laboratory), faults })
+        let laboratory = build(laws).map_err(|error| SpecError::new_err(error.to_string()))?;
+        Ok(Simulation { laboratory: Mutex::new(laboratory), faults, capture: None })
     }
 
     fn lock(&self) -> MutexGuard<'_, Box<dyn Laboratory>> {
@@ -90,12 +92,23 @@ impl Simulation {
 #[pymethods]
 impl Simulation {
     #[new]
-    #[pyo3(signature = (resolved_json, seed, make_law = None))]
-    fn new(resolved_json: &str, seed: u64, make_law: Option<&Bound<'_, PyAny>>) -> PyResult<Simulation> {
-        Simulation::prepare(&parse(resolved_json)?, seed, make_law, |spec, laws| match laws {
-            None => build(spec, seed),
-            Some(laws) => build_own(spec, seed, laws),
-        })
+    #[pyo3(signature = (resolved_json, seed, make_law = None, capture = None))]
+    fn new(
+        resolved_json: &str,
+        seed: u64,
+        make_law: Option<&Bound<'_, PyAny>>,
+        capture: Option<(f64, f64, u64)>,
+    ) -> PyResult<Simulation> {
+        let spec = parse(resolved_json)?;
+        let capture = capture.map(|(from_s, until_s, packets)| {
+            let [from, until] = [from_s, until_s].map(Time::from_secs_f64);
+            Capture::new(&spec, Bounds { from, until, packets })
+        });
+        let simulation = Simulation::prepare(&spec, seed, make_law, |laws| match laws {
+            None => build(&spec, seed, capture.as_ref()),
+            Some(laws) => build_own(&spec, seed, laws, capture.as_ref()),
+        })?;
+        Ok(Simulation { capture, ..simulation })
     }
 
     #[staticmethod]
@@ -107,10 +120,11 @@ impl Simulation {
         request: Option<u64>,
         slowest: usize,
     ) -> PyResult<Simulation> {
+        let spec = parse(resolved_json)?;
         let wish = Wish { request, slowest };
-        Simulation::prepare(&parse(resolved_json)?, seed, make_law, |spec, laws| match laws {
-            None => build_explained(spec, seed, wish),
-            Some(laws) => build_own_explained(spec, seed, laws, wish),
+        Simulation::prepare(&spec, seed, make_law, |laws| match laws {
+            None => build_explained(&spec, seed, wish),
+            Some(laws) => build_own_explained(&spec, seed, laws, wish),
         })
     }
 
@@ -137,6 +151,17 @@ impl Simulation {
         let batch = py.detach(|| tables::take(self.lock().tables(), table));
         let batch = batch.ok_or_else(|| PyValueError::new_err(format!("no table is called {table}")))?;
         Ok((batch.num_rows() > 0).then_some(PyRecordBatch(batch)))
+    }
+
+    fn take_capture(&self, py: Python<'_>) -> Vec<u8> {
+        let Some(capture) = &self.capture else { return Vec::new() };
+        py.detach(|| {
+            let laboratory = self.lock();
+            if laboratory.now() == laboratory.end() {
+                capture.finish();
+            }
+            capture.take()
+        })
     }
 
     fn response_times(&self, py: Python<'_>) -> PyRecordBatch {

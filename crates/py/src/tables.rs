@@ -79,6 +79,7 @@ fn exchanges(table: ExchangeTable) -> RecordBatch {
         ("response_time_ms", array::<Float64Array, _>(table.response_time_ms)),
         ("request_bytes", array::<UInt32Array, _>(table.request_bytes)),
         ("response_bytes", array::<UInt32Array, _>(table.response_bytes)),
+        ("source", array::<UInt8Array, _>(table.source)),
         ("side", array::<UInt8Array, _>(table.side)),
         ("first_on_connection", array::<BooleanArray, _>(table.first_on_connection)),
         ("persistent", array::<BooleanArray, _>(table.persistent)),

@@ -9,7 +9,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let path = arguments.next().ok_or("usage: run SPEC.json [SEED]")?;
     let seed = arguments.next().map_or(Ok(1), |seed| seed.parse())?;
     let spec = Spec::from_json(&std::fs::read_to_string(path)?)?;
-    let mut laboratory = build(&spec, seed)?;
+    let mut laboratory = build(&spec, seed, None)?;
     laboratory.advance(laboratory.end());
     println!("{}", serde_json::to_string_pretty(&laboratory.summary())?);
     Ok(())

@@ -13,22 +13,29 @@
 
 mod applications;
 mod connections;
+mod datagrams;
 mod delayed_acks;
+mod flows;
 mod hosts;
 mod readings;
+mod sources;
 mod stacks;
 mod timers;
 
 use aqmlab_tcp::{Flags, Segment, Seq, Stack, State};
 use aqmlab_units::{Bytes, Time};
+use aqmlab_workload::sources::{Source, VectorAction};
 use aqmlab_workload::{Action, User, Web};
 use hdrhistogram::Histogram;
 
-use self::connections::Connections;
+use self::connections::{Application, Connections};
 use self::delayed_acks::DelayedAcks;
+use self::flows::FlowId;
 use self::hosts::Hosts;
+use self::sources::Sources;
 use self::stacks::{StackId, Stacks};
 use self::timers::Timers;
+use crate::capture::Capture;
 use crate::laboratory::Laboratory;
 use crate::link::{Link, LinkCounters};
 use crate::observer::{Leaving, Observer};
@@ -52,6 +59,10 @@ enum Event<O> {
     Inspect,
     /// A user has thought enough.
     Wake(u32),
+    /// A source opens a connection or sends a datagram.
+    Source(u8),
+    /// A pause of a source's connection is over.
+    WakeFlow(FlowId),
     /// Sample the queues.
     SampleQueues,
     /// Read the link's counters.
@@ -69,6 +80,20 @@ impl<O> Event<O> {
         let Segment { seq, ack, len, window, flags, options } = packet.segment;
         Event::AtLink { to: packet.to, seq, ack, len, window, flags, options }
     }
+}
+
+/// Who uses the network.
+#[derive(Debug)]
+pub(crate) struct Traffic {
+    pub(crate) web: Web,
+    pub(crate) sources: Vec<Source>,
+}
+
+/// The two directions of the link, the capture of what passes their queues, and who watches the run.
+pub(crate) struct Network<L, O = ()> {
+    pub(crate) links: [L; 2],
+    pub(crate) capture: Option<Capture>,
+    pub(crate) observer: O,
 }
 
 /// The laboratory whose hosts have the TCP `S`, with links of kind `L`, watched by `O`.
@@ -90,6 +115,9 @@ pub(crate) struct Engine<S: Stack, L, O: Observer<S> = ()> {
     users: Vec<User>,
     /// What users want done about the event at hand: always empty between events.
     actions: Vec<Action>,
+    sources: Sources,
+    /// What a source's connection wants done: always empty between events.
+    flow_actions: Vec<VectorAction>,
     tables: Tables,
     times: ResponseTimes,
     queue_packets: Histogram<u64>,
@@ -99,10 +127,12 @@ pub(crate) struct Engine<S: Stack, L, O: Observer<S> = ()> {
     last_read: [LinkCounters; 2],
     /// Counters at the start of the measured window.
     at_window_start: [LinkCounters; 2],
+    /// Asks to be told of new connections.
+    capture: Option<Capture>,
 }
 
 impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
-    pub(crate) fn new(spec: &Spec, seed: u64, web: Web, links: [L; 2], observer: O) -> Engine<S, L, O> {
+    pub(crate) fn new(spec: &Spec, seed: u64, traffic: Traffic, network: Network<L, O>) -> Engine<S, L, O> {
         // A few packets a bucket: the link passes one of about 500 bytes in that time.
         let spacing = spec.link.rate.time_to_send(Bytes::new(500));
         let window_start = Time::ZERO + spec.protocol.warmup;
@@ -112,16 +142,18 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
             end: window_start + spec.protocol.duration,
             spec: spec.clone(),
             wheel: Wheel::new(spacing),
-            links,
-            observer,
+            links: network.links,
+            observer: network.observer,
             connections: Connections::new(),
             hosts: Hosts::new(&spec.hosts, spec.link.overhead),
             timers: Timers::new(spec.tcp.profiles()),
             delayed_acks: spec.tcp.profiles().map(DelayedAcks::new).collect(),
             stacks: Stacks::new(&spec.tcp, seed),
-            web,
+            web: traffic.web,
             users: Vec::new(),
             actions: Vec::new(),
+            sources: Sources::new(traffic.sources),
+            flow_actions: Vec::new(),
             tables: Tables::default(),
             times: ResponseTimes::new(),
             queue_packets: Histogram::new(3).expect("three significant digits are allowed"),
@@ -129,11 +161,15 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
             aborted: 0,
             last_read: Default::default(),
             at_window_start: Default::default(),
+            capture: network.capture,
         };
         for number in 0..2 * spec.users.per_side {
             let (user, first_wake) = engine.web.user(number);
             engine.users.push(user);
             engine.wheel.push(Time::ZERO + first_wake, Event::Wake(number));
+        }
+        for number in engine.sources.numbers() {
+            engine.plan_source(number);
         }
         engine.wheel.push(window_start + spec.record.queue_every, Event::SampleQueues);
         // The first reading is the start of the window.
@@ -189,6 +225,8 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
                     self.act(number, None);
                 }
             }
+            Event::Source(number) => self.run_source(number),
+            Event::WakeFlow(id) => self.wake_flow(id),
             Event::SampleQueues => self.sample_queues(),
             Event::ReadLinks => self.read_links(),
         }
@@ -207,15 +245,27 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
     fn forget_lost(&mut self, direction: Direction) {
         while let Some(packet) = self.links[direction].take_lost() {
             self.observer.lost(&packet, &self.links[direction], self.now);
-            let from = packet.to.peer();
-            self.connections.endpoint_mut(from).lost_packet();
-            self.release_if_done(from);
+            self.forget(&packet);
         }
+    }
+
+    /// This packet will not arrive.
+    #[inline(never)]
+    fn forget(&mut self, packet: &Packet<O::Carried>) {
+        if packet.to.is_datagram() {
+            return self.lose_datagram(packet);
+        }
+        let from = packet.to.peer();
+        self.connections.endpoint_mut(from).lost_packet();
+        self.release_if_done(from);
     }
 
     /// A packet has arrived at its endpoint.
     #[inline(always)]
     fn receive(&mut self, packet: Packet<O::Carried>) {
+        if packet.to.is_datagram() {
+            return self.receive_datagram(&packet);
+        }
         let packet = self.observer.arrived(packet, self.now);
         let cell = self.connections.endpoint_mut(packet.to);
         cell.received_packet();
@@ -237,7 +287,11 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
     /// Tell the applications what happened at `id`.
     fn tell(&mut self, id: EndpointId) {
         while let Some(event) = self.connections.endpoint_mut(id).tcp.poll_event() {
-            if id.is_server() { self.on_server_event(id, event) } else { self.on_client_event(id, event) }
+            match self.connections.session(id).application {
+                Application::Flow(flow) => self.on_flow_event(flow, id, event),
+                _ if id.is_server() => self.on_server_event(id, event),
+                _ => self.on_client_event(id, event),
+            }
         }
         if is_done(self.connections.endpoint(id).tcp.state()) {
             self.release_if_done(id);
@@ -364,6 +418,7 @@ where
             completed: self.completed,
             aborted: self.aborted,
         };
-        Summary::new(&self.spec, &window, &self.queue_packets, &self.times)
+        let sources = self.source_summaries(window.seconds);
+        Summary::new(&self.spec, &window, &self.queue_packets, &self.times, sources)
     }
 }

@@ -12,6 +12,9 @@
 //! * With a new exchange on an old connection all begins anew: of a cause from before it only the time after its
 //!   start counts.
 //!
+//! Explained are the exchanges of web users. The connections of other sources are watched too, since a packet is a packet,
+//! but what they send when a pause is over has no cause here.
+//!
 //! Way is booked as what the packet was for: the handshake, the request and the first flight of the response, later
 //! flights, or repair. What is off the chain costs nothing: a segment that was lost while others were still on their way
 //! may have been repaired for less than a round trip.
@@ -78,6 +81,8 @@ struct End {
 /// The exchange that a connection is at.
 #[derive(Clone, Debug, Default)]
 struct Exchange {
+    /// It is a web user's; those of other sources are not explained.
+    by_user: bool,
     epoch: Epoch,
     losses: u32,
     marks: u32,
@@ -134,8 +139,9 @@ impl Explainer {
 
     /// Write a moment of the timeline down.
     fn note(&mut self, id: EndpointId, moment: Moment) {
-        if self.timelines.wanted() {
-            self.exchanges[id.connection()].moments.push(moment);
+        let exchange = &mut self.exchanges[id.connection()];
+        if exchange.by_user && self.timelines.wanted() {
+            exchange.moments.push(moment);
         }
     }
 

@@ -4,10 +4,13 @@ use aqmlab_aqm::{Aqm, DecidesAtEnqueue, Fifo, Gate, Limit, Qdisc, Visitor};
 use aqmlab_tcp::Basic;
 use aqmlab_units::{Stream, Time};
 use aqmlab_workload::Web;
+use aqmlab_workload::sources::Source;
 
-use crate::engine::Engine;
+use crate::capture::{Capture, Observed, Tagged};
+use crate::engine::{Engine, Network, Traffic};
 use crate::explain::{Explainer, Numbered, Wish};
 use crate::link::{Computed, Link, Queued, Wire};
+use crate::observer::Observer;
 use crate::packet::Packet;
 use crate::record::{ResponseBin, Tables};
 use crate::spec::{LinkSpec, Spec, SpecError};
@@ -34,10 +37,19 @@ pub trait Laboratory: Send {
     fn summary(&mut self) -> Summary;
 }
 
-/// Prepare the run `seed` of `spec`, whose queue discipline is of the catalogue.
-pub fn build(spec: &Spec, seed: u64) -> Result<Box<dyn Laboratory>, SpecError> {
+/// Prepare the run `seed` of `spec`, whose queue discipline is of the catalogue, with its packets captured if `capture`
+/// is given.
+pub fn build(spec: &Spec, seed: u64, capture: Option<&Capture>) -> Result<Box<dyn Laboratory>, SpecError> {
     let build = Build::new(spec, seed)?;
-    Ok(spec.queue.known()?.visit(&spec.link.context(), build))
+    let config = spec.queue.known()?;
+    let link = spec.link.context();
+    Ok(match capture {
+        None => config.visit(&link, build),
+        Some(capture) => {
+            let queue = |direction| config.queue(&link, queue_stream(seed, direction));
+            build.captured([queue(0), queue(1)], capture)
+        }
+    })
 }
 
 /// Prepare the run `seed` of `spec` under laws that the caller brings, one for each direction, each behind a plain queue
@@ -46,10 +58,19 @@ pub fn build_own(
     spec: &Spec,
     seed: u64,
     laws: [Box<dyn Aqm + Send>; 2],
+    capture: Option<&Capture>,
 ) -> Result<Box<dyn Laboratory>, SpecError> {
     let build = Build::new(spec, seed)?;
     let (limit, wire) = (spec.queue.limit(), build.wire());
-    Ok(build.run(laws.map(|law| Queued::new(Fifo::new(law, limit), wire))))
+    Ok(match capture {
+        None => {
+            let links = laws.map(|law| Queued::new(Fifo::new(law, limit), wire));
+            build.run(Network { links, capture: None, observer: () })
+        }
+        Some(capture) => {
+            build.captured(laws.map(|law| -> Queue { Box::new(Fifo::new(law, limit)) }), capture)
+        }
+    })
 }
 
 /// Prepare the run that [`build`] would, to be explained: the same results, and where the time of each exchange went.
@@ -73,6 +94,9 @@ pub fn build_own_explained(
     Ok(build.explained(links, wish))
 }
 
+/// A queue whose packets are captured.
+type Queue = Box<dyn Qdisc<Tagged<()>> + Send>;
+
 /// The random stream of the queue of one direction in the run `seed`.
 pub fn queue_stream(seed: u64, direction: usize) -> Stream {
     Stream::named(seed, &format!("queue/{direction}"))
@@ -82,14 +106,22 @@ pub fn queue_stream(seed: u64, direction: usize) -> Stream {
 struct Build<'a> {
     spec: &'a Spec,
     seed: u64,
-    web: Web,
+    traffic: Traffic,
 }
 
 impl<'a> Build<'a> {
     fn new(spec: &'a Spec, seed: u64) -> Result<Build<'a>, SpecError> {
         let web = Web::new(&spec.users.workload, &spec.users.rtt, seed)
             .map_err(|error| SpecError { path: format!("users.{}", error.path), message: error.message })?;
-        Ok(Build { spec, seed, web })
+        let numbered = (0..).zip(&spec.sources);
+        let sources = numbered.map(|(number, config)| {
+            Source::new(config, number, &spec.users.rtt, seed).map_err(|error| SpecError {
+                path: format!("sources[{number}].{}", error.path),
+                message: error.message,
+            })
+        });
+        let sources = sources.collect::<Result<_, _>>()?;
+        Ok(Build { spec, seed, traffic: Traffic { web, sources } })
     }
 
     fn wire(&self) -> Wire {
@@ -99,18 +131,28 @@ impl<'a> Build<'a> {
 
     fn with<L: Link + Send + 'static>(self, make: impl Fn(Stream, Wire) -> L) -> Box<dyn Laboratory> {
         let links = [0, 1].map(|direction| make(queue_stream(self.seed, direction), self.wire()));
-        self.run(links)
+        self.run(Network { links, capture: None, observer: () })
     }
 
-    fn run<L: Link + Send + 'static>(self, links: [L; 2]) -> Box<dyn Laboratory> {
-        Box::new(Engine::<Basic, L>::new(self.spec, self.seed, self.web, links, ()))
+    fn captured(self, [first, second]: [Queue; 2], capture: &Capture) -> Box<dyn Laboratory> {
+        let wire = self.wire();
+        let link = |direction, queue| Queued::new(Observed::new(queue, direction, capture.clone()), wire);
+        let links = [link(0, first), link(1, second)];
+        self.run(Network { links, capture: Some(capture.clone()), observer: () })
     }
 
     fn explained(self, links: [ExplainedLink; 2], wish: Wish) -> Box<dyn Laboratory> {
-        let explainer = Explainer::new(&self.spec.link, wish);
-        Box::new(Engine::<Basic, ExplainedLink, Explainer>::new(
-            self.spec, self.seed, self.web, links, explainer,
-        ))
+        let observer = Explainer::new(&self.spec.link, wish);
+        self.run(Network { links, capture: None, observer })
+    }
+
+    fn run<L, O>(self, network: Network<L, O>) -> Box<dyn Laboratory>
+    where
+        L: Link<O::Carried> + Send + 'static,
+        O: Observer<Basic> + Send + 'static,
+        O::Carried: Send,
+    {
+        Box::new(Engine::<Basic, L, O>::new(self.spec, self.seed, self.traffic, network))
     }
 }
 

@@ -4,8 +4,10 @@
 //! for each connection, a queue discipline at each end of the link: the laboratory of Le, Aikat, Jeffay and Smith
 //! (SIGCOMM 2003), packet by packet on a virtual clock.
 //!
-//! [`Spec`] says what to run, [`Laboratory`] runs it, [`Tables`] and [`Summary`] hold what came out.
+//! [`Spec`] says what to run, [`Laboratory`] runs it, [`Tables`] and [`Summary`] hold what came out. A [`Capture`] writes
+//! down what passes the queues.
 
+mod capture;
 mod engine;
 mod explain;
 mod laboratory;
@@ -19,6 +21,7 @@ mod summary;
 mod transmitter;
 mod wheel;
 
+pub use capture::{Bounds, Capture};
 pub use explain::{ExplanationTable, TimelineTable, Wish};
 pub use laboratory::{Laboratory, build, build_explained, build_own, build_own_explained, queue_stream};
 pub use record::{ExchangeTable, LinkTable, QueueTable, ResponseBin, Tables};
@@ -26,4 +29,4 @@ pub use spec::{
     HostsSpec, LinkSpec, MixSpec, OwnLaw, ProtocolSpec, QueueSpec, RecordSpec, Role, Spec, SpecError,
     TcpSpec, UsersSpec,
 };
-pub use summary::{LinkSummary, ResponseTimeMs, Summary};
+pub use summary::{DatagramSummary, LinkSummary, ResponseTimeMs, SourceSummary, Summary};

@@ -21,6 +21,29 @@ impl EndpointId {
         EndpointId(slot << 2 | u32::from(side == 1) << 1)
     }
 
+    /// The receiver of datagrams of flow `flow` of a source, sent from `side`.
+    pub(crate) fn datagram(source: u8, flow: u32, side: Direction) -> EndpointId {
+        debug_assert!(flow < 1 << 20, "a source has fewer flows of datagrams");
+        let receiver = u32::from(side == 1) << 1 | 1;
+        EndpointId(1 << 31 | u32::from(source) << 22 | flow << 2 | receiver)
+    }
+
+    /// Is it no endpoint of a connection but a receiver of datagrams?
+    #[inline]
+    pub(crate) fn is_datagram(self) -> bool {
+        self.0 >> 31 == 1
+    }
+
+    /// The number of the flow of datagrams among those of its source.
+    pub(crate) fn flow(self) -> u32 {
+        self.0 >> 2 & 0xf_ffff
+    }
+
+    /// The number of the source whose datagrams it receives.
+    pub(crate) fn source(self) -> usize {
+        (self.0 >> 22 & 0xff) as usize
+    }
+
     /// The other end.
     #[inline]
     pub(crate) fn peer(self) -> EndpointId {

@@ -69,7 +69,9 @@ pub struct ExchangeTable {
     pub request_bytes: Vec<u32>,
     /// Size of the response.
     pub response_bytes: Vec<u32>,
-    /// The user's side of the link.
+    /// 0: a web user; else the number of the source, from 1.
+    pub source: Vec<u8>,
+    /// The side of the link of who asked.
     pub side: Vec<u8>,
     /// The first exchange of its connection.
     pub first_on_connection: Vec<bool>,
@@ -201,12 +203,13 @@ impl LinkTable {
 }
 
 impl ExchangeTable {
-    pub(crate) fn push(&mut self, exchange: &Completed, side: Direction, recovery: Recovery) {
+    pub(crate) fn push(&mut self, exchange: &Completed, source: u8, side: Direction, recovery: Recovery) {
         let size = |bytes: aqmlab_units::Bytes| u32::try_from(bytes.get()).unwrap_or(u32::MAX);
         self.start_s.push(exchange.started.as_secs_f64());
         self.response_time_ms.push(exchange.response_time.as_millis_f64());
         self.request_bytes.push(size(exchange.request));
         self.response_bytes.push(size(exchange.response));
+        self.source.push(source);
         self.side.push(u8::from(side == 1));
         self.first_on_connection.push(exchange.first);
         self.persistent.push(exchange.persistent);

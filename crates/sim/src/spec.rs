@@ -1,10 +1,12 @@
 //! What to run, as JSON: checked, with every default filled in.
 
 mod queue;
+mod sources;
 mod tcp;
 
 use aqmlab_aqm::LinkContext;
 use aqmlab_units::{BitRate, Bytes, Duration};
+use aqmlab_workload::sources::SourceConfig;
 use aqmlab_workload::{RttConfig, WebConfig};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -28,8 +30,11 @@ pub struct Spec {
     pub hosts: HostsSpec,
     /// The TCP of all hosts.
     pub tcp: TcpSpec,
-    /// The users.
+    /// The web users.
     pub users: UsersSpec,
+    /// Traffic beside them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<SourceConfig>,
     /// How long.
     pub protocol: ProtocolSpec,
     /// What is written down.
@@ -164,6 +169,8 @@ struct Written {
     tcp: Map<String, Value>,
     users: WrittenUsers,
     #[serde(default)]
+    sources: Vec<Value>,
+    #[serde(default)]
     protocol: ProtocolSpec,
     #[serde(default)]
     record: RecordSpec,
@@ -193,6 +200,7 @@ impl Spec {
         let document: Value = serde_json::from_str(text).map_err(|error| fault("spec", error.to_string()))?;
         let written: Written = read("", document)?;
         let link = written.link;
+        let mtu = link.mtu;
         let queue = QueueSpec::read(written.queue, &link.context())?;
         let spec = Spec {
             link,
@@ -200,6 +208,7 @@ impl Spec {
             hosts: written.hosts,
             tcp: TcpSpec::read(written.tcp)?,
             users: UsersSpec::read(written.users)?,
+            sources: sources::read_sources(written.sources, mtu)?,
             protocol: written.protocol,
             record: written.record,
         };
@@ -217,7 +226,8 @@ impl Spec {
         at_least("hosts.servers_per_side", self.hosts.servers_per_side, 1)?;
         at_most("hosts.servers_per_side", self.hosts.servers_per_side, 10_000)?;
         at_least("hosts.rate", self.hosts.rate, BitRate::from_mbit_per_sec(1))?;
-        at_least("users.per_side", self.users.per_side, 1)?;
+        // Without web users there must be something else to do.
+        at_least("users.per_side", self.users.per_side, u32::from(self.sources.is_empty()))?;
         at_most("users.per_side", self.users.per_side, 5_000_000)?;
         at_most("protocol.warmup", self.protocol.warmup, WEEK)?;
         at_least("protocol.duration", self.protocol.duration, Duration::from_millis(1))?;

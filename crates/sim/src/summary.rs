@@ -14,7 +14,7 @@ pub struct Summary {
     pub loss_percent: f64,
     /// Packets marked, in per cent of those that arrived.
     pub mark_percent: f64,
-    /// Exchanges completed by users of both sides.
+    /// Exchanges completed by web users of both sides; in an experiment without users, by its sources.
     pub completed_requests: u64,
     /// Exchanges given up.
     pub aborted_requests: u64,
@@ -28,7 +28,7 @@ pub struct Summary {
     pub queue_packets_p99: u64,
     /// Mean IP packet in bytes among those sent.
     pub packet_bytes_mean: f64,
-    /// How long users waited.
+    /// How long they took.
     pub response_time_ms: ResponseTimeMs,
     /// Share of the exchanges completed within half a second.
     pub fraction_within_500ms: f64,
@@ -36,6 +36,43 @@ pub struct Summary {
     pub bottleneck_packets: u64,
     /// The two directions over the whole run.
     pub links: [LinkSummary; 2],
+    /// Traffic beside the web users, source by source.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<SourceSummary>,
+}
+
+/// What became of a source's traffic in the measured window.
+#[derive(Clone, Debug, Serialize)]
+pub struct SourceSummary {
+    /// What it is called.
+    pub name: String,
+    /// Its kind.
+    pub kind: &'static str,
+    /// Mbit/s of data delivered in order, both directions together; of datagrams, Mbit/s of IP packets delivered.
+    pub goodput_mbps: f64,
+    /// Exchanges completed.
+    pub completed: u64,
+    /// Exchanges given up.
+    pub aborted: u64,
+    /// How long they took, if any was completed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub response_time_ms: Option<ResponseTimeMs>,
+    /// Datagrams, if it sends them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub datagrams: Option<DatagramSummary>,
+}
+
+/// What became of datagrams sent in the measured window.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct DatagramSummary {
+    /// Packets sent.
+    pub sent: u64,
+    /// Packets lost, in per cent of those sent.
+    pub loss_percent: f64,
+    /// Mean one-way delay in milliseconds.
+    pub delay_ms_mean: f64,
+    /// Its 99th percentile.
+    pub delay_ms_p99: f64,
 }
 
 /// Percentiles and mean of the response times in milliseconds.
@@ -98,6 +135,7 @@ impl Summary {
         window: &Window,
         queue_packets: &Histogram<u64>,
         times: &ResponseTimes,
+        sources: Vec<SourceSummary>,
     ) -> Summary {
         let sum = |read: &dyn Fn(&LinkCounters) -> u64| -> f64 {
             window.links.iter().map(|(before, after)| read(after) - read(before)).sum::<u64>() as f64
@@ -135,12 +173,13 @@ impl Summary {
                 marked: total.queue.marked,
                 held: total.held,
             }),
+            sources,
         }
     }
 }
 
 impl ResponseTimeMs {
-    fn new(all: &Histogram<u64>, times: &ResponseTimes) -> ResponseTimeMs {
+    pub(crate) fn new(all: &Histogram<u64>, times: &ResponseTimes) -> ResponseTimeMs {
         let at = |quantile| all.median_equivalent(all.value_at_quantile(quantile)) as f64 * 1e-3;
         ResponseTimeMs {
             p10: at(0.10),
@@ -156,7 +195,7 @@ impl ResponseTimeMs {
 }
 
 /// Zero when there is nothing to divide by.
-fn ratio(part: f64, whole: f64) -> f64 {
+pub(crate) fn ratio(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }
 
@@ -172,7 +211,7 @@ mod tests {
         let spec = Spec::from_json(spec).expect("a sound spec");
         let samples = Histogram::new(3).expect("three significant digits are allowed");
         let window = Window { links: *links, seconds, completed: 0, aborted: 0 };
-        Summary::new(&spec, &window, &samples, &ResponseTimes::new())
+        Summary::new(&spec, &window, &samples, &ResponseTimes::new(), Vec::new())
     }
 
     fn counters(

@@ -1,12 +1,31 @@
 //! Congestion control: how much may be in flight.
 
+mod algorithm;
+mod bbr;
+mod cubic;
+mod dctcp;
+mod hystart;
 mod new_reno;
+mod prague;
+mod reno;
+mod slow_start;
+mod smoothed_rtt;
 
 use aqmlab_units::{BitRate, Duration, Time};
 
+pub use algorithm::{Algorithm, Any};
+pub use bbr::Bbr;
+pub use cubic::Cubic;
+pub use dctcp::Dctcp;
 pub use new_reno::NewReno;
+pub use prague::Prague;
+pub use reno::Reno;
 
 use crate::Profile;
+
+/// The largest window that TCP can advertise (RFC 7323 §2.2), so a bound of every congestion window; the first
+/// slow-start threshold too, which RFC 5681 §3.1 wants arbitrarily high.
+const MAX_WINDOW: u32 = 1 << 30;
 
 /// What one acknowledgement that delivers something says. A basic endpoint fills in `now`, `bytes` and `mss` alone.
 #[derive(Clone, Copy, Debug, Default)]
@@ -21,7 +40,9 @@ pub struct Ack {
     pub in_flight: u32,
     /// Of `bytes`, those that the receiver says came with a congestion mark (accurate feedback only).
     pub marked: u32,
-    /// The round trip it measured.
+    /// Bytes found lost, by whatever means, since the acknowledgement before.
+    pub lost: u32,
+    /// The round trip it measured: of several segments, the shortest.
     pub rtt: Option<Duration>,
     /// It is the first of a round trip: what it acknowledges was sent after the round before had been acknowledged.
     pub new_round: bool,
@@ -34,21 +55,37 @@ pub struct Ack {
 /// A measurement of the delivery rate (draft-ietf-ccwg-bbr, delivery-rate estimation).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RateSample {
-    /// Bytes delivered over `interval`.
+    /// Bytes delivered since the segment was sent that this acknowledgement covers (the last of several).
     pub delivered: u32,
-    /// The longer of the time it took to send them and to have them acknowledged.
+    /// The longer of the time it took to send them and to have them acknowledged; zero when they say no rate.
     pub interval: Duration,
-    /// Bytes found lost over `interval`.
+    /// Bytes found lost since that segment was sent.
     pub lost: u32,
-    /// Bytes in flight when the segment was sent that this acknowledgement covers.
+    /// Bytes in flight when that segment was sent, itself among them.
     pub in_flight_at_send: u32,
     /// The application had nothing to send during it, so the path may be faster.
     pub app_limited: bool,
 }
 
+/// What a control makes of congestion marks; the endpoint chooses its ECN codepoint and its feedback by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Marks {
+    /// A mark is answered once a window, by [`CongestionControl::on_ecn_echo`]. Packets are ECT(0) (RFC 3168).
+    Echoed,
+    /// The control counts [`Ack::marked`] and reduces by itself. Packets are ECT(0) (RFC 8257).
+    Counted,
+    /// The same, and packets are ECT(1), which asks the network for L4S (RFC 9331 §4.1).
+    L4s,
+}
+
 /// A congestion control: one window in bytes, moved by what happens to the data.
 ///
 /// Loss recovery (what to retransmit, and when it ends) is the endpoint's; this only says how much may be in flight.
+///
+/// Marks come in one of two ways, never both on one connection. With accurate feedback, [`Ack::marked`] says how many
+/// bytes were marked, and a control whose [`CongestionControl::marks`] are not [`Marks::Echoed`] answers them by
+/// itself. Any other connection gets [`CongestionControl::on_ecn_echo`] once a window: so does one whose control would
+/// count marks but whose peer has no accurate feedback, which then has to send ECT(0) and is answered like Reno.
 pub trait CongestionControl {
     /// A window of the profile's initial window and no slow-start threshold yet.
     fn new(profile: &Profile) -> Self;
@@ -56,8 +93,14 @@ pub trait CongestionControl {
     /// The congestion window in bytes.
     fn cwnd(&self) -> u32;
 
-    /// The slow-start threshold in bytes: what recovery steers to.
+    /// The slow-start threshold in bytes: what recovery steers to. A control that does not slow down for recovery
+    /// says its window.
     fn ssthresh(&self) -> u32;
+
+    /// What it makes of congestion marks.
+    fn marks(&self) -> Marks {
+        Marks::Echoed
+    }
 
     /// How fast segments may leave; `None`: as fast as the window lets them.
     fn pacing_rate(&self) -> Option<BitRate> {
@@ -70,7 +113,8 @@ pub trait CongestionControl {
     /// New data were acknowledged outside loss recovery.
     fn on_ack(&mut self, ack: &Ack);
 
-    /// A loss was found, the first of its window, other than by a timeout; `window` bytes were allowed in flight.
+    /// A loss was found, the first of its window, other than by a timeout; `window` bytes were allowed in flight. It is
+    /// more than the congestion window where a mark has reduced that for the same window of data.
     fn on_fast_retransmit(&mut self, window: u32, mss: u32);
 
     /// A further segment left the network during fast recovery without SACK.
@@ -88,7 +132,8 @@ pub trait CongestionControl {
     /// The last loss or timeout turned out not to have been one: take back what it did to the window.
     fn on_spurious(&mut self) {}
 
-    /// The peer echoed a congestion mark, first in this window of data.
+    /// The peer echoed a congestion mark, first in this window of data (RFC 3168 §6.1.2). Not called where the control
+    /// counts marks.
     fn on_ecn_echo(&mut self, window: u32, mss: u32);
 
     /// Nothing was sent for longer than the retransmission timeout.

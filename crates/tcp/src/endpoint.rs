@@ -4,6 +4,8 @@
 //! `transmit`, what expires in `timeout`. Fields are ordered so that a segment of an undisturbed transfer touches
 //! the first 64 bytes alone.
 
+mod extension;
+mod modern;
 mod receive;
 mod timeout;
 mod transmit;
@@ -18,6 +20,9 @@ use crate::reassembly::Reassembly;
 use crate::rtt::RttEstimator;
 use crate::timer::Timer;
 use crate::{Basic, Profile, Seq, Stack};
+
+pub(crate) use extension::{Classic, Extension};
+pub(crate) use modern::Modern;
 
 /// The state of a connection (RFC 9293 §3.3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,7 +109,7 @@ pub struct Endpoint<S: Stack = Basic> {
     /// Tell the application when `rcv_nxt` gets here.
     rcv_low_water: Seq,
     congestion: S::Congestion,
-    /// The peer's receive window in bytes.
+    /// The peer's receive window as it stands in its segments.
     snd_wnd: u16,
     pending: Pending,
     state: State,
@@ -130,6 +135,8 @@ pub struct Endpoint<S: Stack = Basic> {
     /// Holds something only while [`Pending::OUT_OF_ORDER`].
     reassembly: Reassembly,
     recovery: Recovery,
+    /// What only some stacks keep.
+    extension: S::Extension,
 }
 
 // An undisturbed transfer stays within one cache line, and an endpoint leaves room for the engine's own in two.
@@ -235,6 +242,7 @@ impl<S: Stack> Endpoint<S> {
             ecn_recover: Seq::ZERO,
             reassembly: Reassembly::default(),
             recovery: Recovery::default(),
+            extension: S::Extension::new(profile, now),
         }
     }
 
@@ -242,6 +250,7 @@ impl<S: Stack> Endpoint<S> {
     /// What is written and not yet acknowledged must stay below 2^31 bytes.
     pub fn write(&mut self, bytes: u32) {
         debug_assert!(!self.pending.any(Pending::FIN), "data written after close()");
+        S::Extension::before_write(self);
         self.snd_end += bytes;
     }
 
@@ -288,7 +297,7 @@ impl<S: Stack> Endpoint<S> {
     /// When [`Endpoint::handle_timeout`] is next due; [`Time::MAX`] when no timer runs. May change after any call.
     #[inline]
     pub fn poll_timeout(&self) -> Time {
-        self.retransmit_deadline().min(self.delayed_ack_deadline())
+        self.retransmit_deadline().min(self.delayed_ack_deadline()).min(self.extension.poll_timeout())
     }
 
     /// When the retransmission timer expires; [`Time::MAX`] when it is off.
@@ -343,7 +352,13 @@ impl<S: Stack> Endpoint<S> {
     /// How much may be unacknowledged: min(cwnd, the peer's window).
     #[inline]
     fn send_window(&self) -> u32 {
-        self.congestion.cwnd().min(u32::from(self.snd_wnd))
+        self.congestion.cwnd().min(S::Extension::peer_window(self))
+    }
+
+    /// The sender's maximum segment size.
+    #[inline]
+    fn mss(&self, profile: &Profile) -> u32 {
+        u32::from(S::Extension::mss(self, profile))
     }
 
     fn is_unsynchronised(&self) -> bool {
@@ -353,6 +368,7 @@ impl<S: Stack> Endpoint<S> {
     fn enter_closed(&mut self) {
         self.state = State::Closed;
         self.retransmit_timer = Timer::OFF;
+        self.extension.stop();
         self.unacked_segments = 0;
         self.pending.clear(Pending::ACK | Pending::RETRANSMIT | Pending::SYN);
     }

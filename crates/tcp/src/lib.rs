@@ -12,17 +12,24 @@
 
 pub mod congestion;
 mod endpoint;
+pub mod options;
 mod profile;
+mod prr;
+mod rack;
+mod rate;
 mod reassembly;
 mod rtt;
+mod sack;
+mod scoreboard;
 mod segment;
 mod seq;
 mod stack;
 mod timer;
 
-pub use congestion::{Ack, CongestionControl, NewReno};
+pub use congestion::{Ack, Algorithm, CongestionControl, Marks, NewReno, RateSample};
 pub use endpoint::{Endpoint, Event, Recovery, State};
+pub use options::{HeaderOptions, Options};
 pub use profile::Profile;
 pub use segment::{Flags, Segment};
 pub use seq::Seq;
-pub use stack::{Basic, Stack};
+pub use stack::{Basic, Full, Stack};

@@ -2,6 +2,8 @@
 
 use aqmlab_units::Duration;
 
+use crate::congestion::Algorithm;
+
 /// The constants of one TCP stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own in the stacks described")]
@@ -9,8 +11,21 @@ use aqmlab_units::Duration;
 pub struct Profile {
     /// Maximum segment size in bytes of data.
     pub mss: u16,
-    /// Receive window in bytes. The application reads at once, so it stays open.
-    pub receive_window: u16,
+    /// Receive window in bytes. The application reads at once, so it stays open; above 65,535 it needs
+    /// `window_scaling`.
+    pub receive_window: u32,
+    /// Offer and accept window scaling (RFC 7323 §2)?
+    pub window_scaling: bool,
+    /// Offer and accept timestamps (RFC 7323 §3)? They take 12 bytes of each segment, give a round trip for each
+    /// acknowledgement, and undo reductions for losses that were none (RFC 3522).
+    pub timestamps: bool,
+    /// Offer and accept selective acknowledgements (RFC 2018) with reports of duplicates (RFC 2883)?
+    pub sack: bool,
+    /// Find losses by time, and probe for lost tails (RACK-TLP, RFC 8985)? Else by three segments above a hole (RFC 6675).
+    pub rack: bool,
+    /// Stay in fast recovery until all that was in flight at its start is acknowledged (`NewReno`, RFC 6582)? Else the
+    /// first new acknowledgement ends it (Reno, RFC 2581). With SACK it always stays.
+    pub newreno: bool,
     /// Congestion window at the start of a connection and after idling, in segments.
     pub initial_window: u8,
     /// Does the acknowledgement that completes the handshake open the server's window by a segment? It makes the
@@ -20,30 +35,43 @@ pub struct Profile {
     pub initial_rto: Duration,
     /// Least retransmission timeout.
     pub min_rto: Duration,
+    /// Least that the retransmission timeout is above the smoothed round-trip time.
+    pub rto_margin: Duration,
     /// Greatest retransmission timeout.
     pub max_rto: Duration,
     /// Granularity of the clock that round trips are measured with.
     pub tick: Duration,
     /// Waits between SYNs, in units of the initial timeout; the last one repeats.
-    pub syn_backoff: Vec<u8>,
+    pub syn_backoff: Vec<u16>,
     /// How long `connect()` tries before it fails.
     pub connect_timeout: Duration,
     /// How often a server repeats a SYN/ACK, doubling the wait, before it forgets the connection.
     pub syn_ack_retransmits: u8,
     /// Successive timeouts of data, in units of the retransmission timeout; the last one repeats.
-    pub data_backoff: Vec<u8>,
+    pub data_backoff: Vec<u16>,
     /// How many timeouts without a round-trip sample in between are answered before the connection is given up.
     pub data_retransmits: u8,
     /// How long an acknowledgement may wait for data to ride on or a second segment.
     pub delayed_ack: Duration,
     /// Acknowledge at once every so many segments; 1 turns delayed acknowledgements off.
     pub ack_every: u8,
+    /// How many segments a receiver acknowledges at once from the start, before it holds acknowledgements back.
+    pub quick_acks: u8,
     /// Go back to the initial window after idling for longer than the retransmission timeout?
     pub restart_after_idle: bool,
     /// Hold back a last partial segment while data are unacknowledged (Nagle, RFC 896)?
     pub nagle: bool,
     /// Offer and accept ECN (RFC 3168)?
     pub ecn: bool,
+    // Congestion control, for a stack in which it can be chosen.
+    /// The congestion control. Default Reno, which FreeBSD 4.5 had.
+    pub congestion: Algorithm,
+    /// Reduce less for a mark than for a loss (ABE, RFC 8511)? Reno to 0.8 instead of 0.5, CUBIC to 0.85 instead of
+    /// 0.7 of the window. Default off, as in Linux; FreeBSD has it as an option.
+    pub abe: bool,
+    /// End the first slow start when the round-trip time rises (HyStart++, RFC 9406)? For Reno and CUBIC. Default off:
+    /// it is younger than these profiles.
+    pub hystart: bool,
 }
 
 impl Profile {
@@ -57,10 +85,16 @@ impl Profile {
         Profile {
             mss: 1460,
             receive_window: 16_384,
+            window_scaling: false,
+            timestamps: false,
+            sack: false,
+            rack: false,
+            newreno: true,
             initial_window: 1,
             handshake_ack_opens_window: true,
             initial_rto: Duration::from_secs(3),
             min_rto: Duration::from_secs(1),
+            rto_margin: Duration::ZERO,
             max_rto: Duration::from_secs(64),
             tick: Duration::from_millis(10),
             syn_backoff: vec![1, 1, 1, 1, 1, 2, 4, 8, 16, 32, 64],
@@ -70,9 +104,13 @@ impl Profile {
             data_retransmits: 12,
             delayed_ack: Duration::from_millis(100),
             ack_every: 2,
+            quick_acks: 0,
             restart_after_idle: true,
             nagle: false,
             ecn: false,
+            congestion: Algorithm::Reno,
+            abe: false,
+            hystart: false,
         }
     }
 
@@ -84,17 +122,111 @@ impl Profile {
         Profile { ack_every: 1, ..Profile::freebsd_4_5() }
     }
 
+    /// Linux 6.5 and later with its defaults (`Documentation/networking/ip-sysctl.rst`, `include/net/tcp.h`).
+    ///
+    /// SACK with RACK-TLP, timestamps, window scaling; initial window of ten segments (RFC 6928). Timeouts: 1 s at first,
+    /// then at least 200 ms above the smoothed round trip (`TCP_RTO_MIN`), at most 120 s. SYNs: four repetitions
+    /// a second apart (`tcp_syn_linear_timeouts`, since 6.5), then doubling, ten in all, given up at 131 s; before
+    /// 6.5 they doubled from the first. Five SYN/ACKs more (`tcp_synack_retries`), 15 timeouts of data
+    /// (`tcp_retries2`). Acknowledgements: the first 16 segments at once (`TCP_MAX_QUICKACKS`), then each second, or
+    /// after 40 ms (`TCP_DELACK_MIN`).
+    ///
+    /// CUBIC (`tcp_congestion_control`), whose slow start ends by HyStart++ here and by the older HyStart in Linux.
+    ///
+    /// Simpler than Linux: the receive window is what `tcp_rmem` allows at most from the start and is not tuned; it does
+    /// not return to quick acknowledgements after a pause; the window after idling is the initial one, not halved for
+    /// each timeout that has passed. Nagle is off, as for [`Profile::freebsd_4_5`].
+    pub fn linux_6() -> Profile {
+        Profile {
+            mss: 1460,
+            receive_window: 6_291_456,
+            window_scaling: true,
+            timestamps: true,
+            sack: true,
+            rack: true,
+            newreno: true,
+            initial_window: 10,
+            handshake_ack_opens_window: false,
+            initial_rto: Duration::from_secs(1),
+            min_rto: Duration::from_millis(200),
+            rto_margin: Duration::from_millis(200),
+            max_rto: Duration::from_secs(120),
+            tick: Duration::from_micros(1),
+            syn_backoff: vec![1, 1, 1, 1, 1, 2, 4, 8, 16, 32, 64],
+            connect_timeout: Duration::from_secs(131),
+            syn_ack_retransmits: 5,
+            data_backoff: vec![1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024],
+            data_retransmits: 15,
+            delayed_ack: Duration::from_millis(40),
+            ack_every: 2,
+            quick_acks: 16,
+            restart_after_idle: true,
+            nagle: false,
+            ecn: false,
+            congestion: Algorithm::Cubic,
+            abe: false,
+            hystart: true,
+        }
+    }
+
+    /// `Agent/TCP/Newreno` of ns-2.1b7 (2000) with its defaults, as in the simulations of its time.
+    ///
+    /// From `ns-default.tcl` and the dates of its changes: a window of 20 segments, initial window 1 (2 since May
+    /// 2001), first timeout 6 s (3 s since January 2006), a clock of 100 ms (10 ms since March 2002), each segment
+    /// acknowledged (`Agent/TCPSink`), timeouts doubling up to 64 s. Segments of 1,000 bytes included their headers
+    /// (`useHeaders_` false until November 2001), so 960 bytes are data. The least timeout of two ticks is our reading.
+    ///
+    /// Unlike ns-2's one-way TCP a connection has a handshake here, with the same first timeout.
+    pub fn ns2_newreno() -> Profile {
+        Profile {
+            mss: 960,
+            receive_window: 20 * 960,
+            initial_window: 1,
+            handshake_ack_opens_window: false,
+            initial_rto: Duration::from_secs(6),
+            min_rto: Duration::from_millis(200),
+            max_rto: Duration::from_secs(64),
+            tick: Duration::from_millis(100),
+            syn_backoff: vec![1, 2, 4, 8],
+            connect_timeout: Duration::from_secs(90),
+            data_backoff: vec![1, 2, 4, 8, 16, 32, 64],
+            ack_every: 1,
+            ..Profile::freebsd_4_5()
+        }
+    }
+
+    /// [`Profile::ns2_newreno`] with Reno's fast recovery (`Agent/TCP/Reno`): the first new acknowledgement ends it.
+    /// As by default in ns-2 (`bugFix_`), losses of one window start one fast retransmit.
+    pub fn ns2_reno() -> Profile {
+        Profile { newreno: false, ..Profile::ns2_newreno() }
+    }
+
     /// The profile called `name`, or `None`.
     pub fn named(name: &str) -> Option<Profile> {
         match name {
             "freebsd-4.5" => Some(Profile::freebsd_4_5()),
             "unc-testbed" => Some(Profile::unc_testbed()),
+            "linux-6" => Some(Profile::linux_6()),
+            "ns2-reno" => Some(Profile::ns2_reno()),
+            "ns2-newreno" => Some(Profile::ns2_newreno()),
             _ => None,
         }
     }
 
     /// The names that [`Profile::named`] knows.
-    pub const NAMES: [&str; 2] = ["freebsd-4.5", "unc-testbed"];
+    pub const NAMES: [&str; 5] = ["freebsd-4.5", "unc-testbed", "linux-6", "ns2-reno", "ns2-newreno"];
+
+    /// Does it take the stack [`Full`](crate::Full)? [`Basic`](crate::Basic) leaves out what this asks about.
+    pub fn needs_full(&self) -> bool {
+        self.sack
+            || self.timestamps
+            || self.window_scaling
+            || self.receive_window > MAX_UNSCALED_WINDOW
+            || self.quick_acks > 0
+            || self.congestion != Algorithm::Reno
+            || self.abe
+            || self.hystart
+    }
 
     /// A description of the first value that makes no sense, as its field and what it must be.
     pub fn check(&self) -> Result<(), (&'static str, String)> {
@@ -108,9 +240,22 @@ impl Profile {
         if self.mss == 0 || self.mss > 9_000 {
             return Err(("mss", format!("must be from 1 to 9000 bytes, got {}", self.mss)));
         }
-        if self.receive_window < self.mss {
-            let message = format!("must be at least mss = {}, got {}", self.mss, self.receive_window);
+        if (self.sack || self.timestamps) && self.mss < MIN_MSS_WITH_OPTIONS {
+            let message = format!(
+                "must be at least {MIN_MSS_WITH_OPTIONS} bytes with sack or timestamps, got {}",
+                self.mss
+            );
+            return Err(("mss", message));
+        }
+        let largest = if self.window_scaling { MAX_SCALED_WINDOW } else { MAX_UNSCALED_WINDOW };
+        if self.receive_window < u32::from(self.mss) || self.receive_window > largest {
+            let (mss, window, off) = (self.mss, self.receive_window, !self.window_scaling);
+            let unless = if off { " without window_scaling" } else { "" };
+            let message = format!("must be from mss = {mss} to {largest} bytes{unless}, got {window}");
             return Err(("receive_window", message));
+        }
+        if self.rack && !self.sack {
+            return Err(("rack", "needs sack = true, got false".into()));
         }
         if self.initial_window == 0 {
             return Err(("initial_window", "must be at least 1 segment, got 0".into()));
@@ -135,12 +280,45 @@ impl Profile {
             let message = format!("must be at least min_rto = {}, got {}", self.min_rto, self.max_rto);
             return Err(("max_rto", message));
         }
+        self.check_congestion()
+    }
+
+    /// Options of congestion control that would do nothing are mistakes.
+    fn check_congestion(&self) -> Result<(), (&'static str, String)> {
+        let algorithm = self.congestion;
+        if algorithm.counts_marks() && !self.ecn {
+            return Err(("congestion", format!("{algorithm} answers marks: it needs ecn = true, got false")));
+        }
+        if self.abe && !self.ecn {
+            return Err(("abe", "needs ecn = true, got false".into()));
+        }
+        let classic = matches!(algorithm, Algorithm::Reno | Algorithm::Cubic);
+        for (field, set) in [("abe", self.abe), ("hystart", self.hystart)] {
+            if set && !classic {
+                return Err((
+                    field,
+                    format!("must be false unless congestion is reno or cubic, got {algorithm}"),
+                ));
+            }
+        }
         Ok(())
     }
 
     /// The initial window in bytes.
     pub(crate) fn initial_window_bytes(&self) -> u32 {
         u32::from(self.initial_window) * u32::from(self.mss)
+    }
+
+    /// The receive window as it stands in a SYN, and in all segments without window scaling.
+    #[inline]
+    pub(crate) fn unscaled_window(&self) -> u16 {
+        u16::try_from(self.receive_window).unwrap_or(u16::MAX)
+    }
+
+    /// The least shift with which the receive window fits into 16 bits (RFC 7323 §2.2).
+    pub(crate) fn window_shift(&self) -> u8 {
+        let above = u32::BITS - (self.receive_window >> 16).leading_zeros();
+        u8::try_from(above).unwrap_or(14)
     }
 
     /// The wait for an answer to a SYN after `timeouts` of them went unanswered.
@@ -158,7 +336,16 @@ impl Profile {
     }
 }
 
+/// The largest window that 16 bits hold.
+const MAX_UNSCALED_WINDOW: u32 = 65_535;
+
+/// The largest window that 16 bits and a shift of 14 hold (RFC 7323 §2.2).
+const MAX_SCALED_WINDOW: u32 = 65_535 << 14;
+
+/// Below this, 40 bytes of options would leave hardly any data in a segment.
+const MIN_MSS_WITH_OPTIONS: u16 = 64;
+
 /// Entry `index` of a back-off table, the last one repeating.
-fn factor(table: &[u8], index: u8) -> u8 {
+fn factor(table: &[u16], index: u8) -> u16 {
     table.get(usize::from(index)).or(table.last()).copied().unwrap_or(1)
 }

@@ -14,6 +14,11 @@ impl Reassembly {
         self.0.as_ref().is_none_or(|ranges| ranges.is_empty())
     }
 
+    /// The range that holds byte `seq`.
+    pub(crate) fn range_around(&self, seq: Seq) -> Option<(Seq, Seq)> {
+        self.0.as_ref()?.iter().copied().find(|&(start, end)| start <= seq && seq < end)
+    }
+
     /// Keep the range `from..to`.
     pub(crate) fn insert(&mut self, from: Seq, to: Seq) {
         let ranges = self.0.get_or_insert_default();

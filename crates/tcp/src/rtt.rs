@@ -22,7 +22,8 @@ impl RttEstimator {
 
     /// RFC 6298 §2. First sample R: SRTT = R, RTTVAR = R/2. Later ones:
     /// RTTVAR = 3/4 RTTVAR + 1/4 |SRTT - R|, SRTT = 7/8 SRTT + 1/8 R. Then
-    /// RTO = SRTT + max(G, 4 RTTVAR), within the profile's bounds, in whole clock ticks G.
+    /// RTO = SRTT + max(G, 4 RTTVAR), within the profile's bounds, in whole clock ticks G. A stack may ask for a larger
+    /// margin than G.
     pub(crate) fn sample(&mut self, rtt: Duration, profile: &Profile) {
         let tick = micros(profile.tick).max(1);
         let r = micros(rtt).next_multiple_of(tick);
@@ -38,8 +39,14 @@ impl RttEstimator {
             }
         };
         self.srtt = NonZeroU32::new(srtt.max(1));
-        let rto = srtt.saturating_add(self.rttvar.saturating_mul(4).max(tick)).next_multiple_of(tick);
+        let margin = self.rttvar.saturating_mul(4).max(tick).max(micros(profile.rto_margin));
+        let rto = srtt.saturating_add(margin).next_multiple_of(tick);
         self.rto = rto.clamp(micros(profile.min_rto), micros(profile.max_rto));
+    }
+
+    /// The smoothed round-trip time, once there is a sample.
+    pub(crate) fn srtt(&self) -> Option<Duration> {
+        self.srtt.map(|srtt| Duration::from_micros(u64::from(srtt.get())))
     }
 
     /// The retransmission timeout before back-off.
@@ -75,6 +82,18 @@ mod tests {
         assert_eq!(measured(&[100]), Duration::from_millis(300));
         // R = 180: RTTVAR 37.5 + 20 = 57.5, SRTT 87.5 + 22.5 = 110, RTO 340.
         assert_eq!(measured(&[100, 180]), Duration::from_millis(340));
+    }
+
+    #[test]
+    fn a_margin_holds_the_timeout_above_a_steady_round_trip() {
+        let margin = Duration::from_millis(200);
+        let profile = Profile { rto_margin: margin, min_rto: margin, ..Profile::linux_6() };
+        let mut rtt = RttEstimator::new(&profile);
+        for _ in 0..100 {
+            rtt.sample(Duration::from_millis(300), &profile);
+        }
+        let srtt = rtt.srtt().expect("a sample was taken");
+        assert_eq!(rtt.rto(), srtt + margin);
     }
 
     #[test]

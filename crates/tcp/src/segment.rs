@@ -3,6 +3,7 @@
 use std::ops::{BitAnd, BitOr, BitOrAssign};
 
 use crate::Seq;
+use crate::options::HeaderOptions;
 
 /// A TCP segment with the ECN bits of the IP packet that carries it, and the options `O` that its stack knows of. 16
 /// bytes without any: the engine copies a hundred thousand of them per simulated second.
@@ -14,7 +15,7 @@ pub struct Segment<O = ()> {
     pub ack: Seq,
     /// Data bytes.
     pub len: u16,
-    /// The receive window offered, in bytes.
+    /// The receive window offered: in bytes on a SYN, later shifted right by the scale that was agreed on.
     pub window: u16,
     /// Control bits and ECN codepoint.
     pub flags: Flags,
@@ -31,6 +32,14 @@ impl<O> Segment<O> {
         u32::from(self.len)
             + u32::from(self.flags.contains(Flags::SYN))
             + u32::from(self.flags.contains(Flags::FIN))
+    }
+}
+
+impl<O: HeaderOptions> Segment<O> {
+    /// Bytes of the TCP header with its options.
+    #[inline]
+    pub fn header_len(&self) -> u16 {
+        20 + self.options.len()
     }
 }
 

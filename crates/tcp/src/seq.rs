@@ -28,6 +28,13 @@ impl Seq {
     pub fn max(self, other: Seq) -> Seq {
         if self < other { other } else { self }
     }
+
+    /// The earlier of two.
+    #[inline]
+    #[must_use]
+    pub fn min(self, other: Seq) -> Seq {
+        if other < self { other } else { self }
+    }
 }
 
 impl PartialOrd for Seq {

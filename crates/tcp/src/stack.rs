@@ -1,16 +1,21 @@
 //! What is compiled into an endpoint.
 
 use std::fmt::Debug;
+use std::marker::PhantomData;
 
 use crate::congestion::{CongestionControl, NewReno};
+use crate::endpoint::{Classic, Extension, Modern};
+use crate::options::{HeaderOptions, Options};
 
 /// The parts of a TCP that take room in each endpoint and each segment. What only takes other values is in the
 /// [`Profile`](crate::Profile).
-pub trait Stack: 'static {
+pub trait Stack: Sized + 'static {
     /// How the congestion window moves.
     type Congestion: CongestionControl + Debug + Send;
     /// The TCP options that its segments may carry.
-    type Options: Copy + Default + PartialEq + Debug + Send;
+    type Options: HeaderOptions;
+    /// How it keeps track of what it has sent.
+    type Extension: Extension<Self>;
 }
 
 /// The TCP of 2001: `NewReno`, no options beyond the SYN's. Small, so that tens of thousands of connections stay fast.
@@ -20,4 +25,16 @@ pub struct Basic;
 impl Stack for Basic {
     type Congestion = NewReno;
     type Options = ();
+    type Extension = Classic;
+}
+
+/// A TCP of today with the congestion control `C`: SACK, timestamps, window scaling, a record of each segment sent,
+/// RACK-TLP, proportional rate reduction, pacing. Which of these a connection uses the profile says.
+#[derive(Clone, Copy, Debug)]
+pub struct Full<C = NewReno>(PhantomData<C>);
+
+impl<C: CongestionControl + Debug + Send + 'static> Stack for Full<C> {
+    type Congestion = C;
+    type Options = Options;
+    type Extension = Modern;
 }

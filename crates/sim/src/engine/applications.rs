@@ -4,7 +4,9 @@ use aqmlab_tcp::{Event as TcpEvent, Stack};
 use aqmlab_units::Bytes;
 use aqmlab_workload::{Action, Connection, ConnectionId, Event as WebEvent};
 
+use super::connections::{Application, Opening};
 use super::{Engine, Event};
+use crate::capture::{NewConnection, Opener};
 use crate::link::Link;
 use crate::observer::{Observer, Row};
 use crate::packet::{Direction, EndpointId};
@@ -14,7 +16,10 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
     pub(super) fn on_server_event(&mut self, id: EndpointId, event: TcpEvent) {
         match event {
             TcpEvent::Received => {
-                let response = self.connections.browser(id).connection.exchange().response;
+                let Application::User(_, connection) = &self.connections.session(id).application else {
+                    return;
+                };
+                let response = connection.exchange().response;
                 self.connections.endpoint_mut(id).tcp.write(in_segments(response));
                 self.observer.wrote(id, self.now);
                 self.transmit(id);
@@ -29,18 +34,20 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
 
     /// What a browser does is the user's to decide.
     pub(super) fn on_client_event(&mut self, id: EndpointId, event: TcpEvent) {
-        let browser = self.connections.browser_mut(id);
+        let Application::User(number, connection) = &mut self.connections.session_mut(id).application else {
+            return;
+        };
         let event = match event {
             TcpEvent::Opened => WebEvent::Opened,
-            TcpEvent::Received => WebEvent::Received(browser.connection.awaits()),
+            TcpEvent::Received => WebEvent::Received(connection.awaits()),
             TcpEvent::Aborted => WebEvent::Closed,
             // Servers close only in answer.
             TcpEvent::PeerClosed => return,
         };
-        let number = browser.user;
+        let number = *number;
         let user = &mut self.users[number as usize];
         let name = ConnectionId(id.number());
-        self.web.on_event(user, &mut browser.connection, name, event, self.now, &mut self.actions);
+        self.web.on_event(user, connection, name, event, self.now, &mut self.actions);
         self.act(number, Some(id));
         self.transmit(id);
     }
@@ -64,7 +71,7 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
                         let row = Row { exchange: &exchange, side, recovery };
                         self.observer.completed(about(), &row, &mut self.tables);
                         if self.spec.record.exchanges {
-                            self.tables.exchanges.push(&exchange, side, recovery);
+                            self.tables.exchanges.push(&exchange, 0, side, recovery);
                         }
                     }
                 }
@@ -79,16 +86,43 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
     fn open(&mut self, number: u32, connection: Connection) {
         let request = connection.exchange().request;
         let side = side_of(number);
-        let host = self.hosts.of(1 - side, u64::from(number) + connection.number());
-        let id = self.connections.open(number, side, connection, host, &self.stacks, self.now);
-        self.observer.opened(id, self.now);
+        let user = u64::from(number);
+        let opening = Opening {
+            side,
+            min_rtt: connection.min_rtt(),
+            host: self.hosts.of(1 - side, user + connection.number()),
+            stacks: [
+                self.stacks.of_client(side, user),
+                self.stacks.of_server(1 - side, user, connection.number()),
+            ],
+            application: Application::User(number, connection),
+        };
+        let id = self.open_connection(opening);
         self.expect(id, request);
-        if !std::mem::replace(&mut self.connections.browser_mut(id).watched, true)
+        self.transmit(id);
+    }
+
+    /// Both ends of a connection whose timers are looked at from now on.
+    pub(super) fn open_connection(&mut self, opening: Opening) -> EndpointId {
+        let opener = match &opening.application {
+            Application::User(number, _) => Opener::User(*number),
+            Application::Flow(id) => Opener::Source(self.sources.number_of(*id)),
+            Application::Nobody => unreachable!("somebody opens a connection"),
+        };
+        let (host, stacks) = (opening.host, opening.stacks);
+        let by_user = matches!(opener, Opener::User(_));
+        let id = self.connections.open(opening, &self.stacks, self.now);
+        self.observer.opened(id, by_user, self.now);
+        if let Some(capture) = &self.capture {
+            let mss = stacks.map(|stack| self.stacks.profile(stack).mss);
+            capture.opened(&NewConnection { client: id, opener, host, mss });
+        }
+        if !std::mem::replace(&mut self.connections.session_mut(id).watched, true)
             && let Some(first) = self.timers.watch(id, self.now)
         {
             self.wheel.push(first, Event::Inspect);
         }
-        self.transmit(id);
+        id
     }
 
     /// A request leaves the client.
@@ -101,24 +135,20 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
     /// Both ends wait for their part of the exchange. The server can know how much to expect because the simulator's
     /// data carry no content of their own.
     fn expect(&mut self, id: EndpointId, request: Bytes) {
-        let response = self.connections.browser(id).connection.awaits();
+        let Application::User(_, connection) = &self.connections.session(id).application else { return };
+        let response = connection.awaits();
         self.connections.endpoint_mut(id).tcp.await_data(in_segments(response));
         self.connections.endpoint_mut(id.peer()).tcp.await_data(in_segments(request));
     }
 
     /// A connection kept from an earlier page is used again.
     pub(super) fn resume(&mut self, number: u32, id: EndpointId) {
+        let Application::User(_, connection) = &mut self.connections.session_mut(id).application else {
+            return;
+        };
         let user = &mut self.users[number as usize];
-        let browser = self.connections.browser_mut(id);
         let name = ConnectionId(id.number());
-        self.web.on_event(
-            user,
-            &mut browser.connection,
-            name,
-            WebEvent::Resumed,
-            self.now,
-            &mut self.actions,
-        );
+        self.web.on_event(user, connection, name, WebEvent::Resumed, self.now, &mut self.actions);
         self.act(number, Some(id));
         self.transmit(id);
     }

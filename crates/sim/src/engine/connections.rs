@@ -1,9 +1,10 @@
-//! The connections that exist: two endpoints each, and what their browser makes of them.
+//! The connections that exist: two endpoints each, and what runs above them.
 
 use aqmlab_tcp::{Endpoint, Recovery, Stack};
 use aqmlab_units::{Duration, Time};
 use aqmlab_workload::Connection;
 
+use super::flows::FlowId;
 use super::is_done;
 use super::stacks::{StackId, Stacks};
 use crate::packet::{Direction, EndpointId};
@@ -26,17 +27,40 @@ pub(super) struct Cell<S: Stack> {
     pub(super) tcp: Endpoint<S>,
 }
 
-/// What the browser's side knows of a connection, needed only at the edges of an exchange.
+/// What runs above a connection, needed only at the edges of an exchange.
 #[derive(Debug)]
-pub(super) struct Browser {
-    pub(super) user: u32,
+pub(super) struct Session {
+    pub(super) application: Application,
     /// The connection is in use, not a free place.
     open: bool,
     /// It stands in the ring of timers to inspect.
     pub(super) watched: bool,
-    pub(super) connection: Connection,
     /// What recovery had cost both ends when the exchange before ended.
     at_request: Recovery,
+}
+
+/// Whose a connection is.
+#[derive(Debug)]
+pub(super) enum Application {
+    /// A web user's, by number.
+    User(u32, Connection),
+    /// A source's.
+    Flow(FlowId),
+    /// Nobody's any more: it only has to end.
+    Nobody,
+}
+
+/// A connection to be opened.
+#[derive(Debug)]
+pub(super) struct Opening {
+    pub(super) application: Application,
+    /// The side of its client.
+    pub(super) side: Direction,
+    pub(super) min_rtt: Duration,
+    /// The machine of its server.
+    pub(super) host: u16,
+    /// Those of client and server.
+    pub(super) stacks: [StackId; 2],
 }
 
 /// All connections. Places are used again, those of each side apart, the last one freed first: what was used last
@@ -44,7 +68,7 @@ pub(super) struct Browser {
 #[derive(Debug)]
 pub(super) struct Connections<S: Stack> {
     cells: Vec<Cell<S>>,
-    browsers: Vec<Browser>,
+    sessions: Vec<Session>,
     free: [Vec<u32>; 2],
 }
 
@@ -104,45 +128,34 @@ impl<S: Stack> Cell<S> {
 
 impl<S: Stack> Connections<S> {
     pub(super) fn new() -> Connections<S> {
-        Connections { cells: Vec::new(), browsers: Vec::new(), free: Default::default() }
+        Connections { cells: Vec::new(), sessions: Vec::new(), free: Default::default() }
     }
 
-    /// Both ends of a new connection of the user `number`; its client.
-    pub(super) fn open(
-        &mut self,
-        number: u32,
-        side: Direction,
-        connection: Connection,
-        host: u16,
-        stacks: &Stacks,
-        now: Time,
-    ) -> EndpointId {
-        let user = u64::from(number);
-        let client = stacks.of_client(side, user);
-        let server = stacks.of_server(1 - side, user, connection.number());
-        let slot = self.free[side].pop().unwrap_or_else(|| self.grow(side, &connection, stacks, now));
+    /// Both ends of a new connection; its client.
+    pub(super) fn open(&mut self, opening: Opening, stacks: &Stacks, now: Time) -> EndpointId {
+        let Opening { application, side, min_rtt, host, stacks: [client, server] } = opening;
+        let slot = self.free[side].pop().unwrap_or_else(|| self.grow(side, stacks, now));
         let id = EndpointId::client(slot, side);
         let tcp = Endpoint::connect(stacks.profile(client), now);
-        self.cells[id.index()] = Cell::client(tcp, client, connection.min_rtt());
+        self.cells[id.index()] = Cell::client(tcp, client, min_rtt);
         let tcp = Endpoint::listen(stacks.profile(server), now);
         self.cells[id.peer().index()] = Cell::server(tcp, server, host);
-        let browser = &mut self.browsers[id.connection()];
-        let watched = browser.watched;
-        *browser = Browser { user: number, open: true, watched, connection, at_request: Recovery::default() };
+        let session = &mut self.sessions[id.connection()];
+        let watched = session.watched;
+        *session = Session { application, open: true, watched, at_request: Recovery::default() };
         id
     }
 
     /// Room for one more connection on each side.
-    fn grow(&mut self, side: Direction, connection: &Connection, stacks: &Stacks, now: Time) -> u32 {
-        let slot = u32::try_from(self.browsers.len() / 2).expect("fewer than 2^30 connections");
+    fn grow(&mut self, side: Direction, stacks: &Stacks, now: Time) -> u32 {
+        let slot = u32::try_from(self.sessions.len() / 2).expect("fewer than 2^29 connections");
         let stack = StackId::default();
         for _ in 0..2 {
             for _ in 0..2 {
                 self.cells.push(Cell::server(Endpoint::listen(stacks.profile(stack), now), stack, 0));
             }
-            let connection = connection.clone();
-            let at_request = Recovery::default();
-            self.browsers.push(Browser { user: 0, open: false, watched: false, connection, at_request });
+            let (application, at_request) = (Application::Nobody, Recovery::default());
+            self.sessions.push(Session { application, open: false, watched: false, at_request });
         }
         self.free[1 - side].push(slot);
         slot
@@ -157,7 +170,7 @@ impl<S: Stack> Connections<S> {
     /// Both ends of this client's connection will be looked at soon.
     #[inline]
     pub(super) fn prefetch_both(&self, client: EndpointId) {
-        prefetch(&self.browsers, client.connection());
+        prefetch(&self.sessions, client.connection());
         prefetch(&self.cells, client.index());
         prefetch(&self.cells, client.peer().index());
     }
@@ -172,22 +185,22 @@ impl<S: Stack> Connections<S> {
         &mut self.cells[id.index()]
     }
 
-    pub(super) fn browser(&self, id: EndpointId) -> &Browser {
-        &self.browsers[id.connection()]
+    pub(super) fn session(&self, id: EndpointId) -> &Session {
+        &self.sessions[id.connection()]
     }
 
-    pub(super) fn browser_mut(&mut self, id: EndpointId) -> &mut Browser {
-        &mut self.browsers[id.connection()]
+    pub(super) fn session_mut(&mut self, id: EndpointId) -> &mut Session {
+        &mut self.sessions[id.connection()]
     }
 
     pub(super) fn is_open(&self, id: EndpointId) -> bool {
-        self.browsers[id.connection()].open
+        self.sessions[id.connection()].open
     }
 
     /// What recovery has cost both ends since this was last asked, at the end of the exchange before.
     pub(super) fn take_recovery(&mut self, id: EndpointId) -> Recovery {
         let total = self.recovery(id);
-        total - std::mem::replace(&mut self.browsers[id.connection()].at_request, total)
+        total - std::mem::replace(&mut self.sessions[id.connection()].at_request, total)
     }
 
     fn recovery(&self, id: EndpointId) -> Recovery {
@@ -199,8 +212,8 @@ impl<S: Stack> Connections<S> {
         let (this, peer) = (self.endpoint(id), self.endpoint(id.peer()));
         let quiet = this.in_network(peer) == 0 && peer.in_network(this) == 0;
         if quiet && is_done(this.tcp.state()) && is_done(peer.tcp.state()) {
-            let browser = &mut self.browsers[id.connection()];
-            if std::mem::replace(&mut browser.open, false) {
+            let session = &mut self.sessions[id.connection()];
+            if std::mem::replace(&mut session.open, false) {
                 self.free[id.side()].push(id.slot());
             }
         }

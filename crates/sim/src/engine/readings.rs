@@ -27,6 +27,9 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
             }
             self.last_read[direction] = counters;
         }
+        if self.now == self.window_start {
+            self.note_delivered();
+        }
         self.wheel.push(self.now + self.spec.record.link_every, Event::ReadLinks);
     }
 
@@ -40,7 +43,7 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
             assert_eq!(queue.queued, dropped_inside + sent + held, "a packet vanished in the queue");
         }
         let inside: u64 = self.links.iter().map(Link::inside).sum();
-        let on_the_way = self.connections.packets_in_network();
+        let on_the_way = self.connections.packets_in_network() + self.sources.datagrams_on_the_way();
         let in_wheel = self.wheel.iter().filter(|event| matches!(event, Event::AtLink { .. })).count() as u64;
         assert_eq!(on_the_way, inside + in_wheel, "a packet vanished between the endpoints");
     }

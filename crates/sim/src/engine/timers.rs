@@ -55,7 +55,7 @@ impl Timers {
                 self.to_inspect.push_back((now + self.period, client));
                 return Some((client, now + self.period));
             }
-            connections.browser_mut(client).watched = false;
+            connections.session_mut(client).watched = false;
         }
         None
     }

@@ -35,6 +35,7 @@ fn a_spec_in_full_reads_back_as_itself() {
         json!({"link": {"rate": "3333333 bit/s", "delay": "1.234567 ms", "overhead": "0 B"}}),
         json!({"users": {"per_side": 1, "workload": workload, "rtt": "general"}}),
         json!({"tcp": {"mix": [{"share": 0.2, "side": 1}, {"share": 1e-3, "role": "server", "profile": "freebsd-4.5"}]}}),
+        json!({"sources": [{"bulk": {"flows": 3}}, {"datagrams": {"rate": "50 kbit/s"}}, {"three_gpp": {"users": 7}}]}),
         json!({"protocol": {"warmup": "0 s", "duration": "1.5 h"}, "record": {"exchanges": true}}),
     ] {
         let once = in_full(&with(parts).expect("a sound spec"));
@@ -195,6 +196,30 @@ fn a_mix_that_cannot_be_is_refused() {
     ] {
         assert_refused(parts, message);
     }
+}
+
+#[test]
+fn sources_that_cannot_be_are_refused() {
+    let alone = |source: Value| json!({"sources": [source]});
+    let twins = json!({"sources": [{"bulk": {"flows": 1}}, {"bulk": {"flows": 2}}]});
+    for (parts, message) in [
+        (alone(json!({"bulk": {}})), "sources[0].bulk: missing field `flows`"),
+        (alone(json!({"bulk": {"flows": 0}})), "sources[0].bulk.flows: must be between 1 and 1000000, got 0"),
+        (alone(json!({"bulc": {}})), "sources[0]: unknown variant `bulc`, expected one of `bulk`, "),
+        (twins, "sources[1].bulk.name: must differ from that of every other source, got `bulk`"),
+        (
+            alone(json!({"datagrams": {"rate": "1 Mbit/s", "packet": "30 B"}})),
+            "sources[0].datagrams.packet: must be between 40 B and link.mtu = 1500 B, got 30 B",
+        ),
+        (
+            json!({"sources": vec![json!({"bulk": {"flows": 1}}); 256]}),
+            "sources: must be at most 255, got 256",
+        ),
+    ] {
+        assert_refused(parts, message);
+    }
+    let without_users = json!({"users": {"per_side": 0}, "sources": [{"bulk": {"flows": 1}}]});
+    assert_eq!(with(without_users).map(|spec| spec.users.per_side), Ok(0));
 }
 
 /// One line that starts with `message`.

@@ -1,12 +1,14 @@
 //! Experiments on the whole laboratory: what it must do whatever the queue discipline, and what theory says it does.
 
 mod accounting;
+mod capture;
 mod determinism;
 mod ecn;
 mod explain;
 mod own;
 mod population;
 mod regimes;
+mod sources;
 mod stacks;
 mod uncongested;
 
@@ -68,7 +70,7 @@ impl Run {
 }
 
 fn prepare(spec: &Value, seed: u64) -> Box<dyn Laboratory> {
-    build(&read(spec), seed).expect("the spec is sound")
+    build(&read(spec), seed, None).expect("the spec is sound")
 }
 
 fn read(spec: &Value) -> Spec {

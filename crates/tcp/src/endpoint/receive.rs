@@ -2,7 +2,7 @@
 
 use aqmlab_units::Time;
 
-use super::{Endpoint, Pending, State, count};
+use super::{Endpoint, Extension, Pending, State, count};
 use crate::congestion::{Ack, CongestionControl};
 use crate::timer::Timer;
 use crate::{Flags, Profile, Segment, Seq, Stack};
@@ -17,7 +17,8 @@ impl<S: Stack> Endpoint<S> {
         if segment.flags.intersects(Flags::ECE | Flags::CWR | Flags::CE) {
             self.handle_ecn(segment, profile);
         }
-        self.handle_ack(segment, now, profile);
+        S::Extension::note_arrival(self, segment);
+        S::Extension::handle_ack(self, segment, now, profile);
         if segment.span() > 0 {
             self.handle_data(segment, now, profile);
         }
@@ -36,6 +37,7 @@ impl<S: Stack> Endpoint<S> {
             State::Listen if flags.contains(Flags::SYN) => {
                 self.snd_wnd = segment.window;
                 self.rcv_nxt = segment.seq + 1;
+                S::Extension::agree(self, segment, profile);
                 // RFC 3168 §6.1.1: a SYN with ECE and CWR asks for ECN.
                 if profile.ecn && flags.contains(Flags::ECE | Flags::CWR) {
                     self.pending.set(Pending::ECN);
@@ -46,6 +48,7 @@ impl<S: Stack> Endpoint<S> {
             State::SynSent if flags.contains(Flags::SYN | Flags::ACK) => {
                 self.snd_wnd = segment.window;
                 self.rcv_nxt = segment.seq + 1;
+                S::Extension::agree(self, segment, profile);
                 if profile.ecn && flags.contains(Flags::ECE) {
                     self.pending.set(Pending::ECN);
                 }
@@ -59,7 +62,7 @@ impl<S: Stack> Endpoint<S> {
                 // 4.4BSD counts the acknowledgement of the SYN/ACK as one of data: one segment more, unless the
                 // SYN/ACK had to be repeated.
                 if profile.handshake_ack_opens_window && self.recovery.syn_retransmits == 0 {
-                    let mss = u32::from(profile.mss);
+                    let mss = self.mss(profile);
                     self.congestion.on_ack(&Ack { now, bytes: mss, mss, ..Ack::default() });
                 }
                 // The segment may carry the first data when the bare acknowledgement was lost.
@@ -101,7 +104,7 @@ impl<S: Stack> Endpoint<S> {
         }
         let new_window = self.ecn_recover < segment.ack;
         if flags.contains(Flags::ECE) && new_window && !self.pending.any(Pending::IN_RECOVERY) {
-            self.congestion.on_ecn_echo(self.send_window(), u32::from(profile.mss));
+            self.congestion.on_ecn_echo(self.send_window(), self.mss(profile));
             self.note_reduction();
             count(&mut self.recovery.ecn_reductions);
         }
@@ -117,7 +120,7 @@ impl<S: Stack> Endpoint<S> {
     }
 
     #[inline(always)]
-    fn handle_ack(&mut self, segment: &Segment<S::Options>, now: Time, profile: &Profile) {
+    pub(super) fn handle_ack(&mut self, segment: &Segment<S::Options>, now: Time, profile: &Profile) {
         let ack = segment.ack;
         if self.snd_una < ack {
             if self.snd_max < ack {
@@ -142,7 +145,7 @@ impl<S: Stack> Endpoint<S> {
         self.snd_una = segment.ack;
         self.snd_nxt = self.snd_nxt.max(segment.ack);
         if self.pending.any(Pending::IN_RECOVERY) {
-            self.recover_further(ack);
+            self.recover_further(ack, profile);
         } else {
             self.dup_acks = 0;
             // RFC 3168 §6.1.2: an echo is answered by the reduction, not by growth too.
@@ -174,9 +177,10 @@ impl<S: Stack> Endpoint<S> {
         }
     }
 
-    /// RFC 6582 §3.2: a full acknowledgement ends fast recovery, a partial one names the next loss.
-    fn recover_further(&mut self, ack: Ack) {
-        if self.snd_una < self.recover {
+    /// RFC 6582 §3.2: a full acknowledgement ends fast recovery, a partial one names the next loss. For Reno (RFC 2581
+    /// §3.2) any new acknowledgement ends it.
+    fn recover_further(&mut self, ack: Ack, profile: &Profile) {
+        if self.snd_una < self.recover && profile.newreno {
             self.congestion.on_partial_ack(&ack);
             self.pending.set(Pending::RETRANSMIT);
         } else {
@@ -195,10 +199,7 @@ impl<S: Stack> Endpoint<S> {
         if self.pending.any(Pending::IN_RECOVERY) {
             self.congestion.on_duplicate_ack(mss);
         } else if self.dup_acks == 3 && self.recover <= self.snd_una {
-            // RFC 3168 §6.1.2: one reduction per window. What a mark has halved counts as it was before.
-            let halved = self.snd_una < self.ecn_recover;
-            let window = if halved { 2 * self.send_window() } else { self.send_window() };
-            self.congestion.on_fast_retransmit(window, mss);
+            self.congestion.on_fast_retransmit(self.window_before_loss(), mss);
             self.note_reduction();
             self.recover = self.snd_max;
             self.pending.clear(Pending::TIMING);
@@ -208,8 +209,15 @@ impl<S: Stack> Endpoint<S> {
         }
     }
 
+    /// What was allowed in flight when a loss is found. RFC 3168 §6.1.2: one reduction per window. What a mark has halved
+    /// counts as it was before.
+    pub(super) fn window_before_loss(&self) -> u32 {
+        let halved = self.snd_una < self.ecn_recover;
+        if halved { 2 * self.send_window() } else { self.send_window() }
+    }
+
     /// Our FIN has arrived.
-    fn handle_fin_acked(&mut self) {
+    pub(super) fn handle_fin_acked(&mut self) {
         match self.state {
             State::FinWait1 => self.state = State::FinWait2,
             State::Closing => self.state = State::TimeWait,
@@ -226,7 +234,7 @@ impl<S: Stack> Endpoint<S> {
             self.rcv_nxt = end;
             self.acknowledge(now, profile);
         } else {
-            self.reassemble(segment.seq, end);
+            S::Extension::reassemble(self, segment.seq, end);
             self.pending.set(Pending::ACK);
         }
         if self.pending.any(Pending::AWAITING) && self.rcv_low_water <= self.rcv_nxt {
@@ -239,7 +247,7 @@ impl<S: Stack> Endpoint<S> {
     }
 
     /// Data that repeat, overlap or lie beyond a gap.
-    fn reassemble(&mut self, start: Seq, end: Seq) {
+    pub(super) fn reassemble(&mut self, start: Seq, end: Seq) {
         if self.rcv_nxt < end {
             self.reassembly.insert(start.max(self.rcv_nxt), end);
             self.rcv_nxt = self.reassembly.advance(self.rcv_nxt);
@@ -254,7 +262,7 @@ impl<S: Stack> Endpoint<S> {
     #[inline(always)]
     fn acknowledge(&mut self, now: Time, profile: &Profile) {
         self.unacked_segments += 1;
-        if self.unacked_segments >= profile.ack_every {
+        if self.unacked_segments >= profile.ack_every || self.extension.acknowledges_at_once() {
             self.pending.set(Pending::ACK);
         } else if self.unacked_segments == 1 {
             self.delayed_ack_timer = Timer::at(now + profile.delayed_ack);

@@ -2,7 +2,7 @@
 
 use aqmlab_units::Time;
 
-use super::{Endpoint, Pending, State, count};
+use super::{Endpoint, Extension, Pending, State, count};
 use crate::congestion::CongestionControl;
 use crate::timer::Timer;
 use crate::{Profile, Stack};
@@ -13,6 +13,7 @@ impl<S: Stack> Endpoint<S> {
         if self.delayed_ack_deadline() <= now {
             self.pending.set(Pending::ACK);
         }
+        S::Extension::handle_timeout(self, now, profile);
         if self.retransmit_timer.is_due(now) {
             match self.state {
                 State::SynSent => self.retry_syn(now, profile),
@@ -46,14 +47,20 @@ impl<S: Stack> Endpoint<S> {
         self.arm_retransmit_timer(now, profile);
     }
 
-    /// RFC 6298 §5.4-5.6 and 4.4BSD: back off, shrink to one segment, and go back to the oldest unacknowledged
-    /// byte.
+    /// RFC 6298 §5.4-5.6: back off and send again, until the connection is given up.
     fn retry_data(&mut self, now: Time, profile: &Profile) {
         if self.timeouts == profile.data_retransmits {
             self.abort();
             return self.pending.set(Pending::RST);
         }
         self.timeouts += 1;
+        S::Extension::handle_loss_of_all(self, now, profile);
+        count(&mut self.recovery.timeouts);
+        self.arm_retransmit_timer(now, profile);
+    }
+
+    /// 4.4BSD: shrink to one segment, and go back to the oldest unacknowledged byte.
+    pub(super) fn go_back(&mut self, profile: &Profile) {
         self.congestion.on_timeout(self.send_window(), u32::from(profile.mss));
         self.note_reduction();
         self.snd_nxt = self.snd_una;
@@ -62,8 +69,6 @@ impl<S: Stack> Endpoint<S> {
         self.pending.clear(Pending::IN_RECOVERY | Pending::RETRANSMIT);
         self.dup_acks = 0;
         self.pending.clear(Pending::TIMING);
-        count(&mut self.recovery.timeouts);
-        self.arm_retransmit_timer(now, profile);
     }
 
     /// Start the retransmission timer anew.

@@ -2,7 +2,7 @@
 
 use aqmlab_units::Time;
 
-use super::{Endpoint, Pending, State, count};
+use super::{Endpoint, Extension, Pending, State, count};
 use crate::congestion::CongestionControl;
 use crate::{Flags, Profile, Segment, Seq, Stack};
 
@@ -11,7 +11,8 @@ impl<S: Stack> Endpoint<S> {
     /// [`Endpoint::poll_event`].
     #[inline(always)]
     pub fn poll_transmit(&mut self, now: Time, profile: &Profile) -> Option<Segment<S::Options>> {
-        if self.snd_nxt == self.snd_end && !self.pending.any(Pending::TO_SEND) {
+        let all_sent = self.snd_nxt == self.snd_end && !self.extension.has_repairs();
+        if all_sent && !self.pending.any(Pending::TO_SEND) {
             return None;
         }
         self.transmit(now, profile)
@@ -22,10 +23,10 @@ impl<S: Stack> Endpoint<S> {
         if self.pending.any(Pending::RETRANSMIT | Pending::SYN | Pending::RST) {
             return Some(self.transmit_control(now, profile));
         }
-        if let Some(segment) = self.transmit_data(now, profile) {
+        if let Some(segment) = S::Extension::transmit_data(self, now, profile) {
             return Some(segment);
         }
-        self.pending.any(Pending::ACK).then(|| self.segment(self.snd_nxt, 0, Flags::NONE, profile))
+        self.pending.any(Pending::ACK).then(|| self.segment(self.snd_nxt, 0, Flags::NONE, now, profile))
     }
 
     /// SYN, reset or retransmission: what goes before everything else.
@@ -42,7 +43,7 @@ impl<S: Stack> Endpoint<S> {
         let (len, fin) = self.extent(seq, profile);
         self.note_sent(seq, len, fin);
         // Retransmissions are not ECN-capable (RFC 3168 §6.1.5).
-        self.segment(seq, len, fin, profile)
+        self.segment(seq, len, fin, now, profile)
     }
 
     fn transmit_syn(&mut self, now: Time, profile: &Profile) -> Segment<S::Options> {
@@ -59,8 +60,8 @@ impl<S: Stack> Endpoint<S> {
         if self.snd_max == Seq::ZERO {
             self.snd_nxt = Seq::new(1);
             self.snd_max = self.snd_nxt;
-            // A server's SYN cache keeps no clock: its first sample comes from data.
-            if self.state == State::SynSent {
+            // The SYN cache of a classic server keeps no clock: its first sample comes from data.
+            if self.state == State::SynSent || S::Extension::TIMES_SYN_ACK {
                 self.time_segment(Seq::ZERO, now);
             }
             self.arm_retransmit_timer(now, profile);
@@ -68,12 +69,14 @@ impl<S: Stack> Endpoint<S> {
             self.pending.clear(Pending::TIMING);
             count(&mut self.recovery.syn_retransmits);
         }
-        Segment { ack: self.rcv_nxt, window: profile.receive_window, flags, ..Segment::default() }
+        let options = S::Extension::syn_options(self, now, profile);
+        let window = profile.unscaled_window();
+        Segment { ack: self.rcv_nxt, window, flags, options, ..Segment::default() }
     }
 
     /// New data, data sent again after a timeout, or the FIN.
     #[inline(always)]
-    fn transmit_data(&mut self, now: Time, profile: &Profile) -> Option<Segment<S::Options>> {
+    pub(super) fn transmit_data(&mut self, now: Time, profile: &Profile) -> Option<Segment<S::Options>> {
         let fin_due = self.pending.any(Pending::FIN) && self.snd_nxt <= self.snd_end;
         if !(self.snd_nxt < self.snd_end || fin_due) || self.is_unsynchronised() {
             return None;
@@ -90,11 +93,8 @@ impl<S: Stack> Endpoint<S> {
         let seq = self.snd_nxt;
         let mut flags = fin;
         let is_new = self.snd_max <= seq;
-        if is_new && len > 0 && self.pending.any(Pending::ECN) {
-            flags |= Flags::ECT;
-            if self.pending.take(Pending::CWR) {
-                flags |= Flags::CWR;
-            }
+        if is_new && len > 0 {
+            flags |= self.ecn_of_new_data();
         }
         if is_new {
             self.time_segment(seq, now);
@@ -103,7 +103,16 @@ impl<S: Stack> Endpoint<S> {
         if self.retransmit_timer.is_off() {
             self.arm_retransmit_timer(now, profile);
         }
-        Some(self.segment(seq, len, flags, profile))
+        Some(self.segment(seq, len, flags, now, profile))
+    }
+
+    /// RFC 3168 §6.1.2: new data are ECN-capable, and the first after a reduction say so.
+    #[inline(always)]
+    pub(super) fn ecn_of_new_data(&mut self) -> Flags {
+        if !self.pending.any(Pending::ECN) {
+            return Flags::NONE;
+        }
+        if self.pending.take(Pending::CWR) { Flags::ECT | Flags::CWR } else { Flags::ECT }
     }
 
     /// What a segment beginning at `seq` carries: up to one MSS of written data, and the FIN if it comes next.
@@ -129,7 +138,7 @@ impl<S: Stack> Endpoint<S> {
     }
 
     /// RFC 5681 §4.1: nothing in flight for longer than the retransmission timeout.
-    fn restart_after_idle(&mut self, now: Time, profile: &Profile) {
+    pub(super) fn restart_after_idle(&mut self, now: Time, profile: &Profile) {
         if profile.restart_after_idle && now - self.idle_since >= self.rtt.rto() {
             self.congestion.on_idle(profile.initial_window_bytes());
         }
@@ -147,7 +156,7 @@ impl<S: Stack> Endpoint<S> {
 
     /// A segment leaves. Sent again it may reach further than before, if more was written in between.
     #[inline]
-    fn note_sent(&mut self, seq: Seq, len: u16, fin: Flags) {
+    pub(super) fn note_sent(&mut self, seq: Seq, len: u16, fin: Flags) {
         let mut end = seq + u32::from(len);
         if fin.contains(Flags::FIN) {
             end += 1;
@@ -173,20 +182,22 @@ impl<S: Stack> Endpoint<S> {
 
     /// A segment that carries the current acknowledgement, which is thereby sent.
     #[inline(always)]
-    fn segment(&mut self, seq: Seq, len: u16, extra: Flags, profile: &Profile) -> Segment<S::Options> {
+    pub(super) fn segment(
+        &mut self,
+        seq: Seq,
+        len: u16,
+        extra: Flags,
+        now: Time,
+        profile: &Profile,
+    ) -> Segment<S::Options> {
         self.pending.clear(Pending::ACK);
         self.unacked_segments = 0;
         let mut flags = Flags::ACK | extra;
         if self.pending.any(Pending::ECHO) {
             flags |= Flags::ECE;
         }
-        Segment {
-            seq,
-            ack: self.rcv_nxt,
-            len,
-            window: profile.receive_window,
-            flags,
-            options: S::Options::default(),
-        }
+        let window = S::Extension::own_window(self, profile);
+        let options = S::Extension::options(self, len, now, profile);
+        Segment { seq, ack: self.rcv_nxt, len, window, flags, options }
     }
 }

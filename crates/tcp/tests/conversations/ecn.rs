@@ -1,8 +1,10 @@
 //! Explicit congestion notification: RFC 3168 §6.1.
 
-use aqmlab_tcp::{Flags, Profile, Segment};
+use aqmlab_tcp::{Basic, Flags, Profile, Segment};
 
 use crate::script::*;
+
+type Conversation = Script<Basic>;
 
 fn ecn() -> Profile {
     Profile { ecn: true, ..wide() }

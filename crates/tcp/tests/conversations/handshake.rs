@@ -2,7 +2,7 @@
 
 use aqmlab_tcp::{Event, Flags, Profile, Segment, Seq, State};
 
-use crate::script::*;
+use super::script::*;
 
 fn reset(seq: u32, ack: u32) -> Segment {
     Segment { seq: Seq::new(seq), ack: Seq::new(ack), flags: Flags::RST | Flags::ACK, ..Segment::default() }
@@ -131,11 +131,4 @@ fn a_syn_sent_again_is_no_sample() {
     let mut tcp = Conversation::connect(profile());
     tcp.sends([syn()]).at(3000).sends([syn()]).at(3100).gets(syn_ack()).sends([ack(1)]);
     tcp.writes(300).sends([data(1, 300)]).at(3100 + 3000).sends([data(1, 300)]);
-}
-
-#[test]
-fn a_servers_first_flight_has_no_sample_and_is_repeated_after_3_s_and_6_s_more() {
-    let mut tcp = Conversation::server(profile());
-    tcp.writes(300).sends([data(1, 300)]);
-    tcp.at(OPENED + 3000).sends([data(1, 300)]).at(OPENED + 9000).sends([data(1, 300)]);
 }

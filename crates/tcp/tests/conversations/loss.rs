@@ -1,8 +1,10 @@
 //! Losses: RFC 5681 §3.2, RFC 6582 (`NewReno`), RFC 6298 and Karn's rules.
 
-use aqmlab_tcp::{Event, Flags, State};
+use aqmlab_tcp::{Basic, Event, Flags, State};
 
 use crate::script::*;
+
+type Conversation = Script<Basic>;
 
 /// A client with the segments 1 to 10 in flight and forty more to send.
 fn ten_in_flight() -> Conversation {
@@ -183,4 +185,18 @@ fn a_retransmission_may_reach_into_data_never_sent() {
     // A full segment does not fit beside 400 bytes in flight, but follows the lost 100 in the retransmission.
     tcp.writes(2000).sends([]).gets_times(3, ack(1)).sends([full(1), full(2), data(2001, 400)]);
     tcp.gets(ack(after(1))).gets(ack(2401)).at(100_000).sends([]);
+}
+
+#[test]
+fn a_fin_sent_again_joins_the_data_before_it() {
+    let mut tcp = Conversation::client(wide());
+    tcp.writes(1500).sends([full(1), data(1001, 500)]).closes().sends([fin(1501)]);
+    tcp.gets(ack(after(1))).at(OPENED + 1000).sends([data(1001, 500).and(Flags::FIN)]).is(State::FinWait1);
+}
+
+#[test]
+fn a_servers_first_flight_has_no_sample_and_is_repeated_after_3_s_and_6_s_more() {
+    let mut tcp = Conversation::server(profile());
+    tcp.writes(300).sends([data(1, 300)]);
+    tcp.at(OPENED + 3000).sends([data(1, 300)]).at(OPENED + 9000).sends([data(1, 300)]);
 }

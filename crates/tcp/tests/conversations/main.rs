@@ -1,10 +1,31 @@
 //! One endpoint at a time, its peer played by a script: what each rule of TCP asks for, segment by segment.
 
+#![expect(clippy::duplicate_mod, reason = "the common scripts are played to each stack")]
+
 mod script;
 
-mod closing;
+/// What every stack does.
+macro_rules! common {
+    ($name:ident, $stack:ty) => {
+        #[path = "."]
+        mod $name {
+            mod script {
+                pub(crate) use crate::script::*;
+                pub(crate) type Conversation = Script<$stack>;
+            }
+
+            mod closing;
+            mod handshake;
+            mod receiving;
+            mod sending;
+        }
+    };
+}
+
+common!(basic, aqmlab_tcp::Basic);
+common!(full, aqmlab_tcp::Full);
+
 mod ecn;
-mod handshake;
 mod loss;
-mod receiving;
-mod sending;
+mod modern;
+mod profiles;

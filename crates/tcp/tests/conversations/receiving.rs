@@ -2,7 +2,7 @@
 
 use aqmlab_tcp::{Event, Profile};
 
-use crate::script::*;
+use super::script::*;
 
 #[test]
 fn every_second_segment_is_acknowledged_at_once() {
@@ -39,7 +39,7 @@ fn the_wait_for_an_acknowledgement_runs_from_the_first_segment_that_is_held_back
 fn an_answer_carries_the_acknowledgement() {
     let mut tcp = Conversation::server(profile());
     tcp.gets(data(1, 300)).at(OPENED + 50).writes(500).sends([data(1, 500).acking(301)]);
-    tcp.at(OPENED + 2000).sends([]);
+    tcp.at(OPENED + 1000).sends([]);
 }
 
 #[test]

@@ -6,7 +6,9 @@
 
 use std::mem::take;
 
-use aqmlab_tcp::{CongestionControl, Endpoint, Event, Flags, Profile, Segment, Seq, State};
+use aqmlab_tcp::{
+    CongestionControl, Endpoint, Event, Flags, HeaderOptions, Options, Profile, Segment, Seq, Stack, State,
+};
 use aqmlab_units::{Duration, Time};
 
 /// The segment size of most conversations: numbers that are easy to read.
@@ -78,42 +80,95 @@ impl Wording for Segment {
     }
 }
 
-pub(crate) struct Conversation {
-    pub(crate) tcp: Endpoint,
-    profile: Profile,
-    now: Time,
-    sent: Vec<Segment>,
-    events: Vec<Event>,
+/// What a script may say to, and expect from, an endpoint whose segments have options `O`.
+pub(crate) trait Said<O> {
+    fn said(self) -> Segment<O>;
 }
 
-impl Conversation {
+impl<O: HeaderOptions> Said<O> for Segment {
+    fn said(self) -> Segment<O> {
+        let Segment { seq, ack, len, window, flags, options: () } = self;
+        Segment { seq, ack, len, window, flags, options: O::default() }
+    }
+}
+
+impl Said<Options> for Segment<Options> {
+    fn said(self) -> Segment<Options> {
+        self
+    }
+}
+
+/// Options as a trace shows them.
+pub(crate) trait Shown {
+    fn shown(&self) -> String;
+    /// Does a SYN with them offer window scaling?
+    fn scales(&self) -> bool;
+}
+
+impl Shown for () {
+    fn shown(&self) -> String {
+        String::new()
+    }
+
+    fn scales(&self) -> bool {
+        false
+    }
+}
+
+impl Shown for Options {
+    /// ` sack 2001:3001 ts 100 ecr 0 scale 7 sackok`, what there is of it; an MSS alone is as good as none.
+    fn shown(&self) -> String {
+        let sack = self.sack.iter().map(|(from, to)| format!(" sack {}:{}", from.get(), to.get()));
+        let timestamps = self.timestamps.map(|both| format!(" ts {} ecr {}", both.value, both.echo));
+        let scale = self.syn.and_then(|syn| syn.window_scale).map(|scale| format!(" scale {scale}"));
+        let permitted = self.syn.filter(|syn| syn.sack_permitted).map(|_| " sackok".to_string());
+        sack.chain(timestamps).chain(scale).chain(permitted).collect()
+    }
+
+    fn scales(&self) -> bool {
+        self.syn.is_some_and(|syn| syn.window_scale.is_some())
+    }
+}
+
+pub(crate) struct Script<S: Stack> {
+    pub(crate) tcp: Endpoint<S>,
+    profile: Profile,
+    now: Time,
+    sent: Vec<Segment<S::Options>>,
+    events: Vec<Event>,
+    /// By how much windows are shifted.
+    scale: u8,
+}
+
+impl<S: Stack<Options: Shown>> Script<S> {
     /// A client that has just called `connect()`, at 0 ms.
-    pub(crate) fn connect(profile: Profile) -> Conversation {
-        Conversation::with(Endpoint::connect(&profile, Time::ZERO), profile)
+    pub(crate) fn connect(profile: Profile) -> Script<S> {
+        Script::with(Endpoint::connect(&profile, Time::ZERO), profile)
     }
 
     /// A server that waits.
-    pub(crate) fn listen(profile: Profile) -> Conversation {
-        Conversation::with(Endpoint::listen(&profile, Time::ZERO), profile)
+    pub(crate) fn listen(profile: Profile) -> Script<S> {
+        Script::with(Endpoint::listen(&profile, Time::ZERO), profile)
     }
 
     /// A client whose connection has been open since [`OPENED`], without ECN.
-    pub(crate) fn client(profile: Profile) -> Conversation {
-        let mut tcp = Conversation::connect(profile);
+    pub(crate) fn client(profile: Profile) -> Script<S> {
+        let mut tcp = Script::connect(profile);
         tcp.sends([syn()]).at(OPENED).gets(syn_ack()).sends([ack(1)]).tells([Event::Opened]);
         tcp
     }
 
     /// A server whose connection has been open since [`OPENED`], without ECN.
-    pub(crate) fn server(profile: Profile) -> Conversation {
-        let mut tcp = Conversation::listen(profile);
+    pub(crate) fn server(profile: Profile) -> Script<S> {
+        let mut tcp = Script::listen(profile);
         tcp.gets(syn()).sends([syn_ack()]).at(OPENED).gets(ack(1)).tells([Event::Opened]);
         tcp
     }
 
-    fn with(tcp: Endpoint, profile: Profile) -> Conversation {
+    fn with(tcp: Endpoint<S>, profile: Profile) -> Script<S> {
         profile.check().expect("a sensible profile");
-        let mut conversation = Conversation { tcp, profile, now: Time::ZERO, sent: vec![], events: vec![] };
+        let mut conversation =
+            Script { tcp, profile, now: Time::ZERO, sent: vec![], events: vec![], scale: 0 };
         conversation.drain();
         conversation
     }
@@ -134,16 +189,26 @@ impl Conversation {
     }
 
     /// A segment arrives from the peer, which offers the same window.
-    pub(crate) fn gets(&mut self, segment: Segment) -> &mut Self {
+    pub(crate) fn gets(&mut self, segment: impl Said<S::Options>) -> &mut Self {
         self.sends([]);
-        let window = self.profile.receive_window;
+        let segment = segment.said();
+        if segment.options.scales() && self.profile.window_scaling {
+            self.scale = 7;
+        }
+        let window = self.window(segment.flags);
         self.tcp.handle_segment(&Segment { window, ..segment }, self.now, &self.profile);
         self.drain();
         self
     }
 
+    /// The window in a segment with `flags`, in either direction.
+    fn window(&self, flags: Flags) -> u16 {
+        let scale = if flags.contains(Flags::SYN) { 0 } else { self.scale };
+        u16::try_from(self.profile.receive_window >> scale).unwrap_or(u16::MAX)
+    }
+
     /// `count` equal segments arrive; nothing is sent before the last.
-    pub(crate) fn gets_times(&mut self, count: usize, segment: Segment) -> &mut Self {
+    pub(crate) fn gets_times(&mut self, count: usize, segment: impl Said<S::Options> + Copy) -> &mut Self {
         for _ in 0..count {
             self.gets(segment);
         }
@@ -169,10 +234,24 @@ impl Conversation {
     /// Exactly these segments were sent since the last step.
     #[track_caller]
     pub(crate) fn sends(&mut self, expected: impl IntoIterator<Item = Segment>) -> &mut Self {
+        self.sends_with(expected.into_iter().map(Said::said))
+    }
+
+    /// Exactly these segments with options were sent since the last step.
+    #[track_caller]
+    pub(crate) fn sends_with(
+        &mut self,
+        expected: impl IntoIterator<Item = Segment<S::Options>>,
+    ) -> &mut Self {
         let sent: Vec<String> = take(&mut self.sent).iter().map(show).collect();
         let expected: Vec<String> = expected.into_iter().map(|segment| show(&segment)).collect();
         assert_eq!(sent, expected, "sent (left) and expected (right) at {}", self.now);
         self
+    }
+
+    /// How many segments were sent since the last step, whatever they are.
+    pub(crate) fn drop_sent(&mut self) -> usize {
+        take(&mut self.sent).len()
     }
 
     /// The application was told exactly this since last asked.
@@ -201,7 +280,7 @@ impl Conversation {
     fn drain(&mut self) {
         while let Some(segment) = self.tcp.poll_transmit(self.now, &self.profile) {
             let closed = segment.flags.contains(Flags::RST);
-            assert!(closed || segment.window == self.profile.receive_window, "the window stays open");
+            assert!(closed || segment.window == self.window(segment.flags), "the window stays open");
             self.sent.push(segment);
         }
         self.events.extend(std::iter::from_fn(|| self.tcp.poll_event()));
@@ -209,16 +288,16 @@ impl Conversation {
     }
 }
 
-impl Drop for Conversation {
+impl<S: Stack> Drop for Script<S> {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            self.sends([]);
+            assert!(self.sent.is_empty(), "sent and not expected: {:?}", self.sent);
         }
     }
 }
 
 /// A segment as a trace shows it: `S. 0:0 ack 1`, `. 1:1001 ack 1 ECT`.
-fn show(segment: &Segment) -> String {
+fn show<O: Shown>(segment: &Segment<O>) -> String {
     let names = [
         (Flags::SYN, "S"),
         (Flags::FIN, "F"),
@@ -233,5 +312,5 @@ fn show(segment: &Segment) -> String {
     let control: String = names[..4].iter().filter_map(set).collect();
     let ecn: String = names[4..].iter().filter_map(set).collect();
     let (first, last) = (segment.seq.get(), (segment.seq + u32::from(segment.len)).get());
-    format!("{control} {first}:{last} ack {}{ecn}", segment.ack.get())
+    format!("{control} {first}:{last} ack {}{ecn}{}", segment.ack.get(), segment.options.shown())
 }

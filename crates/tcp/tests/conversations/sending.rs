@@ -2,7 +2,7 @@
 
 use aqmlab_tcp::Profile;
 
-use crate::script::*;
+use super::script::*;
 
 #[test]
 fn slow_start_sends_two_segments_for_each_one_acknowledged() {

@@ -2,6 +2,7 @@
 
 mod network;
 
+mod delivery;
 mod long;
 mod properties;
 mod theory;

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use aqmlab_tcp::{CongestionControl, Endpoint, Event, Flags, Profile, Segment, Seq, State};
+use aqmlab_tcp::{
+    Basic, CongestionControl, Endpoint, Event, Flags, Full, HeaderOptions, Profile, Segment, Seq, Stack,
+    State,
+};
 use aqmlab_units::Time;
 
 /// The end that connects.
@@ -10,19 +13,21 @@ pub(crate) const CLIENT: usize = 0;
 /// The end that listens.
 pub(crate) const SERVER: usize = 1;
 
+type InTransit<O> = BTreeMap<(Time, u64), (usize, Segment<O>)>;
+
 /// Two ends and a path: when and how the copies of a segment that leaves an end arrive at the other.
-pub(crate) struct Network<P> {
-    pub(crate) ends: [End; 2],
+pub(crate) struct Network<P, S: Stack = Basic> {
+    pub(crate) ends: [End<S>; 2],
     pub(crate) now: Time,
     profile: Profile,
     path: P,
     /// What is on its way, by time of arrival and then in the order sent, with the end it will reach.
-    in_transit: BTreeMap<(Time, u64), (usize, Segment)>,
+    in_transit: InTransit<S::Options>,
     sent: u64,
 }
 
-pub(crate) struct End {
-    pub(crate) tcp: Endpoint,
+pub(crate) struct End<S: Stack> {
+    pub(crate) tcp: Endpoint<S>,
     pub(crate) events: Vec<Event>,
     /// Bytes written.
     pub(crate) written: u32,
@@ -32,8 +37,37 @@ pub(crate) struct End {
     acked: Seq,
 }
 
+/// How much a sender may have beyond the acknowledgement.
+pub(crate) trait Bounded: Stack {
+    fn most_in_flight(tcp: &Endpoint<Self>, profile: &Profile) -> u32;
+}
+
+impl Bounded for Basic {
+    fn most_in_flight(tcp: &Endpoint<Basic>, profile: &Profile) -> u32 {
+        tcp.congestion().cwnd().min(profile.receive_window)
+    }
+}
+
+/// With a scoreboard the congestion window bounds what is in the network; what has arrived out of order is not.
+impl<C: CongestionControl + std::fmt::Debug + Send + 'static> Bounded for Full<C> {
+    fn most_in_flight(tcp: &Endpoint<Self>, profile: &Profile) -> u32 {
+        assert!(tcp.pipe() <= 2 * tcp.in_flight(), "each byte is in flight at most twice");
+        profile.receive_window
+    }
+}
+
 impl<P: FnMut(usize, Segment, Time) -> Vec<(Time, Segment)>> Network<P> {
     pub(crate) fn new(profile: Profile, path: P) -> Network<P> {
+        Network::between(profile, path)
+    }
+}
+
+impl<S: Bounded, P: FnMut(usize, Segment<S::Options>, Time) -> Vec<(Time, Segment<S::Options>)>>
+    Network<P, S>
+{
+    /// Two ends of stack `S`.
+    pub(crate) fn between(profile: Profile, path: P) -> Network<P, S> {
+        profile.check().expect("a sensible profile");
         let end = |tcp| End { tcp, events: vec![], written: 0, sent: 0, acked: Seq::ZERO };
         let ends =
             [end(Endpoint::connect(&profile, Time::ZERO)), end(Endpoint::listen(&profile, Time::ZERO))];
@@ -61,7 +95,7 @@ impl<P: FnMut(usize, Segment, Time) -> Vec<(Time, Segment)>> Network<P> {
     }
 
     /// Let the next thing happen. A segment that arrives is returned with the end it has reached.
-    pub(crate) fn step(&mut self) -> Option<(usize, Segment)> {
+    pub(crate) fn step(&mut self) -> Option<(usize, Segment<S::Options>)> {
         self.now = self.next_event();
         assert!(self.now < Time::MAX, "nothing will ever happen again");
         if let Some(end) = (0..2).find(|&end| self.ends[end].tcp.poll_timeout() == self.now) {
@@ -83,7 +117,9 @@ impl<P: FnMut(usize, Segment, Time) -> Vec<(Time, Segment)>> Network<P> {
             if segment.len > 0 {
                 end.sent += u64::from(segment.len);
                 let last = segment.seq + u32::from(segment.len);
-                let window = end.tcp.congestion().cwnd().min(u32::from(self.profile.receive_window));
+                let window = S::most_in_flight(&end.tcp, &self.profile);
+                let full = u32::from(segment.len) + u32::from(segment.options.len());
+                assert!(full <= u32::from(self.profile.mss), "{full} bytes of data and options");
                 assert!(last - end.acked <= window, "sent {} of a window of {window}", last - end.acked);
                 assert!(last <= Seq::new(1) + end.written, "sent up to {last:?}, beyond what was written");
             }
@@ -104,7 +140,7 @@ impl<P: FnMut(usize, Segment, Time) -> Vec<(Time, Segment)>> Network<P> {
 }
 
 /// The segment with the mark that a router gives to one that is ECN-capable.
-pub(crate) fn marked(segment: Segment) -> Segment {
+pub(crate) fn marked<O>(segment: Segment<O>) -> Segment<O> {
     let mark = if segment.flags.contains(Flags::ECT) { Flags::CE } else { Flags::NONE };
     Segment { flags: segment.flags | mark, ..segment }
 }

@@ -3,10 +3,10 @@
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;
 
-use aqmlab_tcp::{CongestionControl, Profile, Segment};
+use aqmlab_tcp::{Basic, CongestionControl, Full, Profile, Segment};
 use aqmlab_units::{Duration, Prob, Stream, Time};
 
-use crate::network::{CLIENT, Network, SERVER};
+use crate::network::{Bounded, CLIENT, Network, SERVER};
 
 /// More than any of these flows can send; what is written and not acknowledged must stay below 2^31 bytes.
 const ENDLESS: u32 = 2_000_000_000;
@@ -21,13 +21,13 @@ fn square_root_law(p: f64, rtt: f64) -> f64 {
 }
 
 /// Throughput in segments a second under independent losses of probability `p`, over some thousand losses.
-fn throughput_under_random_loss(p: f64, rtt: f64) -> f64 {
+fn throughput_under_random_loss<S: Bounded>(values: &Profile, p: f64, rtt: f64) -> f64 {
     // Small segments, so that the window of 65,535 bytes, which is 131 of them, almost never limits the flow.
-    let profile = Profile { mss: 500, receive_window: 65_535, ..Profile::unc_testbed() };
+    let profile = Profile { mss: 500, receive_window: 65_535, ..values.clone() };
     let mss = f64::from(profile.mss);
     let loss = Prob::clamped(p);
     let mut stream = Stream::named(1, "loss");
-    let mut network = Network::new(profile, move |_, segment, now| {
+    let mut network = Network::<_, S>::between(profile, move |_, segment, now| {
         let lost = segment.len > 0 && stream.chance(loss);
         if lost { vec![] } else { vec![(now + seconds(rtt / 2.0), segment)] }
     });
@@ -48,7 +48,8 @@ fn throughput_under_random_loss(p: f64, rtt: f64) -> f64 {
 #[test]
 fn throughput_follows_the_square_root_law_while_timeouts_are_rare() {
     let near = |expected: RangeInclusive<f64>, p: f64, rtt: f64| {
-        let ratio = throughput_under_random_loss(p, rtt) / square_root_law(p, rtt);
+        let ratio =
+            throughput_under_random_loss::<Basic>(&Profile::unc_testbed(), p, rtt) / square_root_law(p, rtt);
         assert!(expected.contains(&ratio), "{ratio} of the law at p = {p}, RTT = {rtt} s");
     };
     near(0.90..=1.10, 0.001, 0.10);
@@ -57,6 +58,22 @@ fn throughput_follows_the_square_root_law_while_timeouts_are_rare() {
     near(0.90..=1.10, 0.010, 0.10);
     // Windows of nine segments: now and then too few are left for three duplicates, and a second is lost.
     near(0.80..=1.00, 0.020, 0.10);
+}
+
+#[test]
+fn with_sack_throughput_follows_the_square_root_law_up_to_two_percent_of_loss() {
+    let threshold = Profile { sack: true, ..Profile::unc_testbed() };
+    let time = Profile { rack: true, ..threshold.clone() };
+    for values in [threshold, time] {
+        for (p, rtt) in [(0.001, 0.10), (0.005, 0.05), (0.010, 0.10), (0.020, 0.10)] {
+            let ratio = throughput_under_random_loss::<Full>(&values, p, rtt) / square_root_law(p, rtt);
+            let rack = values.rack;
+            assert!(
+                (0.90..=1.10).contains(&ratio),
+                "{ratio} of the law at p = {p}, RTT = {rtt} s, RACK {rack}"
+            );
+        }
+    }
 }
 
 /// A drop-tail queue before a link.

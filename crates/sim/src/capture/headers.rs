@@ -1,0 +1,194 @@
+//! IPv4 and TCP headers of a segment, or UDP headers of a datagram, with the checksums that it would have on a real link.
+//!
+//! Sources: RFC 791 section 3.1, RFC 9293 section 3.1, RFC 3168 section 5 and 6.1 (ECN), RFC 9768 section 3.1 (AE).
+//! Data are zeros, which add nothing to a checksum but their length. As RFC 6864 section 4.1 allows for packets that are
+//! not to be fragmented, all have identification 0.
+
+use aqmlab_aqm::Ecn;
+use aqmlab_tcp::Flags;
+use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader, UdpHeader};
+
+use super::addresses::End;
+use crate::packet::Packet;
+
+/// The longest headers there are: 20 bytes of IP, 60 of TCP.
+pub(super) const MOST_BYTES: u32 = 80;
+
+/// Ours; no packet crosses more than one router.
+const TIME_TO_LIVE: u8 = 64;
+
+/// All the data there are.
+static DATA: [u8; u16::MAX as usize] = [0; u16::MAX as usize];
+
+/// The TCP options of a segment as they stand in its header.
+pub(crate) trait OnTheWire {
+    /// Append them; the caller pads.
+    fn write(&self, out: &mut Vec<u8>);
+}
+
+/// The TCP of 2001 has no options beyond the SYN's.
+impl OnTheWire for () {
+    fn write(&self, _out: &mut Vec<u8>) {}
+}
+
+/// The headers of a packet from `source` to `destination`. A SYN tells its end's greatest
+/// segment (RFC 9293 section 3.7.1).
+pub(super) fn headers<O: OnTheWire>(packet: &Packet<O>, [source, destination]: [End; 2]) -> Vec<u8> {
+    if packet.to.is_datagram() {
+        return datagram_headers(packet, [source, destination]);
+    }
+    let segment = &packet.segment;
+    let has = |flag| segment.flags.contains(flag);
+    let mut tcp = TcpHeader::new(source.port, destination.port, segment.seq.get(), segment.window);
+    tcp.acknowledgment_number = if has(Flags::ACK) { segment.ack.get() } else { 0 };
+    (tcp.syn, tcp.fin, tcp.rst, tcp.ack) =
+        (has(Flags::SYN), has(Flags::FIN), has(Flags::RST), has(Flags::ACK));
+    (tcp.ece, tcp.cwr, tcp.ns) = (has(Flags::ECE), has(Flags::CWR), has(Flags::AE));
+
+    let mut options = Vec::new();
+    if tcp.syn {
+        options.extend([2, 4]);
+        options.extend(source.mss.to_be_bytes());
+    }
+    segment.options.write(&mut options);
+    tcp.set_options_raw(&options).expect("a stack's options fit its header");
+
+    let data = &DATA[..usize::from(segment.len)];
+    let length = tcp.header_len_u16() + segment.len;
+    let mut ip = Ipv4Header::new(length, TIME_TO_LIVE, IpNumber::TCP, source.address, destination.address)
+        .expect("a packet is no longer than the link's MTU");
+    ip.ecn = match packet.seen_by_law().ecn {
+        Ecn::NotEct => IpEcn::NotEct,
+        Ecn::Ect0 => IpEcn::Ect0,
+        Ecn::Ect1 => IpEcn::Ect1,
+        Ecn::Ce => IpEcn::CongestionExperienced,
+    };
+    ip.header_checksum = ip.calc_header_checksum();
+    tcp.checksum = tcp.calc_checksum_ipv4(&ip, data).expect("a packet is no longer than the link's MTU");
+    [&ip.to_bytes()[..], &tcp.to_bytes()[..]].concat()
+}
+
+/// Datagrams are counted as if they had the headers of a segment; what these are longer than UDP's is data.
+fn datagram_headers<O>(packet: &Packet<O>, [source, destination]: [End; 2]) -> Vec<u8> {
+    let length = u16::try_from(packet.size().get()).expect("a packet is no longer than the link's MTU");
+    let data = &DATA[..usize::from(length) - Ipv4Header::MIN_LEN - UdpHeader::LEN];
+    let payload = length - Ipv4Header::MIN_LEN_U16;
+    let mut ip = Ipv4Header::new(payload, TIME_TO_LIVE, IpNumber::UDP, source.address, destination.address)
+        .expect("a packet is no longer than the link's MTU");
+    ip.header_checksum = ip.calc_header_checksum();
+    let udp = UdpHeader::with_ipv4_checksum(source.port, destination.port, &ip, data)
+        .expect("a packet is no longer than the link's MTU");
+    [&ip.to_bytes()[..], &udp.to_bytes()[..]].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use aqmlab_tcp::{Segment, Seq};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::packet::EndpointId;
+
+    /// The Internet checksum of RFC 1071, section 1, dully: 0 for bytes that contain their own.
+    fn checksum(bytes: &[u8]) -> u16 {
+        let words =
+            bytes.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0)));
+        let mut sum: u32 = words.sum();
+        while sum > 0xFFFF {
+            sum = (sum & 0xFFFF) + (sum >> 16);
+        }
+        !u16::try_from(sum).unwrap()
+    }
+
+    /// The sum over pseudo-header, header and data of RFC 9293, section 3.1.
+    fn tcp_checksum(headers: &[u8], data: u16) -> u16 {
+        let length = u16::try_from(headers.len() - 20).unwrap() + data;
+        let pseudo = [&headers[12..20], &[0, 6], &length.to_be_bytes()].concat();
+        checksum(&[&pseudo, &headers[20..], &vec![0; usize::from(data)]].concat())
+    }
+
+    const ENDS: [End; 2] = [
+        End { address: [10, 0, 1, 2], port: 1024, mss: 1460 },
+        End { address: [10, 255, 0, 3], port: 80, mss: 536 },
+    ];
+
+    fn of(segment: Segment) -> Vec<u8> {
+        headers(&Packet { to: EndpointId::client(0, 0), segment }, ENDS)
+    }
+
+    fn any_flags() -> impl Strategy<Value = Flags> {
+        let all = [
+            Flags::SYN,
+            Flags::FIN,
+            Flags::RST,
+            Flags::ACK,
+            Flags::ECE,
+            Flags::CWR,
+            Flags::AE,
+            Flags::ECT,
+            Flags::ECT1,
+            Flags::CE,
+        ];
+        prop::collection::vec(prop::sample::select(all.to_vec()), 0..6)
+            .prop_map(|flags| flags.into_iter().fold(Flags::NONE, |all, flag| all | flag))
+    }
+
+    proptest! {
+        #[test]
+        fn checksums_and_lengths_are_right_whatever_the_segment(
+            seq: u32, ack: u32, len in 0..9_000_u16, window: u16, flags in any_flags() ,
+        ) {
+            let (seq, ack) = (Seq::new(seq), Seq::new(ack));
+            let segment = Segment { seq, ack, len, window, flags, options: () };
+            let bytes = of(segment);
+            prop_assert_eq!(checksum(&bytes[..20]), 0);
+            prop_assert_eq!(tcp_checksum(&bytes, len), 0);
+            let total = u16::from_be_bytes([bytes[2], bytes[3]]);
+            prop_assert_eq!(usize::from(total), bytes.len() + usize::from(len));
+            prop_assert_eq!(usize::from(bytes[32] >> 4) * 4, bytes.len() - 20);
+        }
+    }
+
+    #[test]
+    fn a_datagram_has_the_headers_of_udp_and_as_much_data_as_makes_its_length() {
+        let segment: Segment = Segment { seq: Seq::new(7), ack: Seq::new(9), len: 160, ..Segment::default() };
+        let bytes = headers(&Packet { to: EndpointId::datagram(1, 2, 0), segment }, ENDS);
+        assert_eq!(bytes.len(), 28);
+        assert_eq!(checksum(&bytes[..20]), 0);
+        assert_eq!((bytes[9], u16::from_be_bytes([bytes[2], bytes[3]])), (17, 200));
+        assert_eq!(&bytes[20..26], &[4, 0, 0, 80, 0, 180]);
+        let data = vec![0; 172];
+        let pseudo = [&bytes[12..20], &[0, 17, 0, 180]].concat();
+        assert_eq!(checksum(&[&pseudo, &bytes[20..], &data].concat()), 0);
+    }
+
+    #[test]
+    fn every_field_stands_where_the_rfcs_put_it() {
+        let segment = Segment {
+            seq: Seq::new(0x0102_0304),
+            ack: Seq::new(0x0506_0708),
+            len: 100,
+            window: 0x1122,
+            flags: Flags::ACK | Flags::ECE | Flags::ECT,
+            options: (),
+        };
+        let bytes = of(segment);
+        assert_eq!(bytes.len(), 40);
+        assert_eq!(bytes[..10], [0x45, 0b10, 0, 140, 0, 0, 0x40, 0, 64, 6]);
+        assert_eq!(bytes[12..24], [10, 0, 1, 2, 10, 255, 0, 3, 4, 0, 0, 80]);
+        assert_eq!(bytes[24..36], [1, 2, 3, 4, 5, 6, 7, 8, 0x50, 0b0101_0000, 0x11, 0x22]);
+        let answer = of(Segment { flags: Flags::ACK | Flags::CWR | Flags::FIN, ..segment });
+        assert_eq!(answer[33], 0b1001_0001);
+        let without_ack = of(Segment { flags: Flags::AE | Flags::CE, ..segment });
+        assert_eq!(without_ack[1], 0b11);
+        assert_eq!(without_ack[28..34], [0, 0, 0, 0, 0x51, 0]);
+    }
+
+    #[test]
+    fn a_syn_tells_the_greatest_segment() {
+        let segment = Segment { flags: Flags::SYN | Flags::ECT, ..Segment::<()>::default() };
+        let bytes = of(segment);
+        assert_eq!(bytes[1], 0b10);
+        assert_eq!(bytes[40..], [2, 4, 0x05, 0xB4]);
+    }
+}

@@ -1,0 +1,124 @@
+//! A queue discipline that tells a capture what it does.
+
+use aqmlab_aqm::{Admission, Counters, Departure, Ecn, Packet as Seen, Qdisc, QueueState};
+use aqmlab_units::Time;
+
+use super::recorder::Fate;
+use super::{Capture, OnTheWire};
+use crate::packet::{Direction, Packet};
+
+/// A packet with its number in the capture, when it is captured.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tagged<O> {
+    packet: Packet<O>,
+    number: Option<u64>,
+}
+
+/// The discipline of one direction. Whatever its kind it is asked packet by packet: a capture need not be fast, and
+/// that way it sees when each one leaves.
+pub(crate) struct Observed<O> {
+    queue: Box<dyn Qdisc<Tagged<O>> + Send>,
+    direction: Direction,
+    capture: Capture,
+    /// Captured packets dropped in the call at hand; empty between calls.
+    dropped: Vec<u64>,
+}
+
+impl<O> Observed<O> {
+    pub(crate) fn new(
+        queue: Box<dyn Qdisc<Tagged<O>> + Send>,
+        direction: Direction,
+        capture: Capture,
+    ) -> Observed<O> {
+        Observed { queue, direction, capture, dropped: Vec::new() }
+    }
+
+    /// The discipline's variables as text. Seven digits say enough: a number is shortened to the nearest `f32`.
+    #[expect(clippy::cast_possible_truncation, reason = "only shown")]
+    fn variables(&self) -> String {
+        let mut shown = Vec::new();
+        self.queue.probe(&mut |name, value| shown.push(format!("{name}={}", value as f32)));
+        shown.join(" ")
+    }
+}
+
+impl<O: OnTheWire> Qdisc<Packet<O>> for Observed<O> {
+    fn enqueue(
+        &mut self,
+        seen: Seen,
+        packet: Packet<O>,
+        now: Time,
+        lost: &mut dyn FnMut(Packet<O>),
+    ) -> Admission {
+        let number = self.capture.lock().arrive(self.direction, &packet, now);
+        let admission = self.queue.enqueue(seen, Tagged { packet, number }, now, &mut |tagged| {
+            self.dropped.extend(tagged.number);
+            lost(tagged.packet);
+        });
+        let variables = number.map(|_| self.variables());
+        let mut recorder = self.capture.lock();
+        if let Some((number, variables)) = number.zip(variables) {
+            recorder.decided(number, variables);
+            if admission == Admission::Marked {
+                recorder.mark(number);
+            }
+        }
+        let refused = match admission {
+            Admission::DroppedEarly => Some("early"),
+            Admission::DroppedForced => Some("forced"),
+            Admission::DroppedByLimit => Some("by limit"),
+            Admission::Queued | Admission::Marked => None,
+        };
+        for dropped in self.dropped.drain(..) {
+            let fate = match refused {
+                Some(why) if number == Some(dropped) => Fate::Refused(why),
+                _ => Fate::Dropped("evicted", now),
+            };
+            recorder.settle(dropped, fate);
+        }
+        admission
+    }
+
+    fn dequeue(&mut self, now: Time, lost: &mut dyn FnMut(Packet<O>)) -> Option<Departure<Packet<O>>> {
+        let departure = self.queue.dequeue(now, &mut |tagged| {
+            self.dropped.extend(tagged.number);
+            lost(tagged.packet);
+        });
+        for dropped in std::mem::take(&mut self.dropped) {
+            let variables = self.variables();
+            let mut recorder = self.capture.lock();
+            recorder.decided(dropped, variables);
+            recorder.settle(dropped, Fate::Dropped("at dequeue", now));
+        }
+        let Departure { packet, payload, enqueued_at } = departure?;
+        if let Some(number) = payload.number {
+            let is_marked = packet.ecn == Ecn::Ce && payload.packet.seen_by_law().ecn != Ecn::Ce;
+            if is_marked && self.capture.lock().mark(number) {
+                let variables = self.variables();
+                self.capture.lock().decided(number, variables);
+            }
+            self.capture.lock().settle(number, Fate::Left(now));
+        }
+        Some(Departure { packet, payload: payload.packet, enqueued_at })
+    }
+
+    fn state(&self) -> QueueState {
+        self.queue.state()
+    }
+
+    fn counters(&self) -> Counters {
+        self.queue.counters()
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        self.queue.poll_timeout()
+    }
+
+    fn on_timeout(&mut self, now: Time) {
+        self.queue.on_timeout(now);
+    }
+
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        self.queue.probe(out);
+    }
+}

@@ -1,0 +1,159 @@
+//! Packets in the order of their arrival, each written when its fate is known.
+
+use std::collections::VecDeque;
+
+use aqmlab_units::Time;
+
+use super::Bounds;
+use super::addresses::Addresses;
+use super::headers::{MOST_BYTES, OnTheWire, headers};
+use super::pcapng::{self, PacketBlock};
+use crate::packet::{Direction, Packet};
+use crate::spec::Spec;
+
+/// What became of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// Still in the queue, as far as is known.
+    Queued,
+    /// It left for the device.
+    Left(Time),
+    /// Never let in, and why.
+    Refused(&'static str),
+    /// Let in and dropped later, and how.
+    Dropped(&'static str, Time),
+}
+
+/// A captured packet.
+#[derive(Debug)]
+struct Record {
+    arrived: Time,
+    direction: Direction,
+    headers: Vec<u8>,
+    length: u32,
+    fate: Fate,
+    marked: bool,
+    /// The discipline's variables when it decided about the packet, as text.
+    variables: String,
+}
+
+/// What is being captured.
+#[derive(Debug)]
+pub(super) struct Recorder {
+    pub(super) addresses: Addresses,
+    bounds: Bounds,
+    /// Packets captured so far.
+    captured: u64,
+    /// The last of them, from the first whose fate is open.
+    open: VecDeque<Record>,
+    /// The file, but for what has been taken.
+    file: Vec<u8>,
+}
+
+impl Recorder {
+    pub(super) fn new(spec: &Spec, bounds: Bounds) -> Recorder {
+        let mut file = Vec::new();
+        pcapng::section(&mut file);
+        for direction in 0..2 {
+            let name = format!("direction {direction}");
+            pcapng::interface(&mut file, &name, spec.link.rate, MOST_BYTES);
+        }
+        Recorder {
+            addresses: Addresses::new(spec.hosts.servers_per_side),
+            bounds,
+            captured: 0,
+            open: VecDeque::new(),
+            file,
+        }
+    }
+
+    /// A packet arrives. Its number, when it is to be captured.
+    pub(super) fn arrive<O: OnTheWire>(
+        &mut self,
+        direction: Direction,
+        packet: &Packet<O>,
+        now: Time,
+    ) -> Option<u64> {
+        let Bounds { from, until, packets } = self.bounds;
+        if now < from || until <= now || self.captured == packets {
+            return None;
+        }
+        let headers = headers(packet, self.addresses.of_packet_to(packet.to));
+        let stored = u32::try_from(headers.len()).expect("headers are 80 bytes at most");
+        self.open.push_back(Record {
+            arrived: now,
+            direction,
+            headers,
+            length: stored + u32::from(packet.segment.len),
+            fate: Fate::Queued,
+            marked: false,
+            variables: String::new(),
+        });
+        self.captured += 1;
+        Some(self.captured - 1)
+    }
+
+    /// The discipline has shown its variables after deciding about packet `number`.
+    pub(super) fn decided(&mut self, number: u64, variables: String) {
+        self.record(number).variables = variables;
+    }
+
+    /// Packet `number` has got CE. Was it the first to hear of it?
+    pub(super) fn mark(&mut self, number: u64) -> bool {
+        !std::mem::replace(&mut self.record(number).marked, true)
+    }
+
+    /// The fate of packet `number` is known.
+    pub(super) fn settle(&mut self, number: u64, fate: Fate) {
+        self.record(number).fate = fate;
+        while let Some(record) = self.open.front()
+            && record.fate != Fate::Queued
+        {
+            record.write(&mut self.file);
+            self.open.pop_front();
+        }
+    }
+
+    pub(super) fn finish(&mut self) {
+        for record in self.open.drain(..) {
+            record.write(&mut self.file);
+        }
+    }
+
+    pub(super) fn take(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.file)
+    }
+
+    fn record(&mut self, number: u64) -> &mut Record {
+        let place = self.open.len() as u64 - (self.captured - number);
+        let place = usize::try_from(place).expect("a place among packets in memory");
+        &mut self.open[place]
+    }
+}
+
+impl Record {
+    fn write(&self, file: &mut Vec<u8>) {
+        let packet = PacketBlock {
+            interface: u32::from(self.direction == 1),
+            time: self.arrived,
+            stored: &self.headers,
+            length: self.length,
+            comment: &self.comment(),
+        };
+        packet.write(file);
+    }
+
+    /// What became of the packet, then the discipline's variables: `marked, queued 3.200000 ms; p=0.0123`.
+    fn comment(&self) -> String {
+        let waited = |until: Time| format!("{:.6} ms", until.saturating_since(self.arrived).as_millis_f64());
+        let fate = match self.fate {
+            Fate::Queued => "queued, still there at the end".to_owned(),
+            Fate::Left(at) => format!("queued {}", waited(at)),
+            Fate::Refused(why) => format!("dropped {why}"),
+            Fate::Dropped(how, at) => format!("queued {}, dropped {how}", waited(at)),
+        };
+        let mark = if self.marked { "marked, " } else { "" };
+        let shown = if self.variables.is_empty() { "" } else { "; " };
+        format!("{mark}{fate}{shown}{}", self.variables)
+    }
+}

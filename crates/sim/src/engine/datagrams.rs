@@ -1,0 +1,77 @@
+//! Datagrams on their way: how many, how long, and how many never arrive.
+
+use aqmlab_tcp::{Segment, Seq};
+use aqmlab_units::{Bytes, Duration, Time};
+use aqmlab_workload::sources::Datagram;
+use hdrhistogram::Histogram;
+
+use crate::packet::{EndpointId, HEADERS, Packet};
+use crate::summary::{DatagramSummary, ratio};
+
+/// What became of a source's datagrams. All but `on_the_way` count those sent in the measured window.
+#[derive(Debug)]
+pub(super) struct Datagrams {
+    sent: u64,
+    lost: u64,
+    pub(super) delivered_bytes: u64,
+    /// One-way delays in microseconds.
+    delays: Histogram<u64>,
+    /// Packets in the network now.
+    pub(super) on_the_way: u64,
+}
+
+impl Datagrams {
+    pub(super) fn new() -> Datagrams {
+        let delays = Histogram::new(3).expect("three significant digits are allowed");
+        Datagrams { sent: 0, lost: 0, delivered_bytes: 0, delays, on_the_way: 0 }
+    }
+
+    /// A packet leaves. It carries the time of its sending where a segment has its numbers.
+    pub(super) fn send<O: Default>(
+        &mut self,
+        source: u8,
+        datagram: &Datagram,
+        window_start: Time,
+    ) -> Packet<O> {
+        self.on_the_way += 1;
+        self.sent += u64::from(datagram.at > window_start);
+        let to = EndpointId::datagram(source, datagram.flow, datagram.side.into());
+        let (high, low) = halves(datagram.at.as_nanos());
+        let data = datagram.size.get().saturating_sub(HEADERS);
+        let len = u16::try_from(data).expect("the spec bounds a datagram by the MTU");
+        Packet { to, segment: Segment { seq: Seq::new(high), ack: Seq::new(low), len, ..Segment::default() } }
+    }
+
+    pub(super) fn receive(&mut self, sent_at: Time, size: Bytes, now: Time, window_start: Time) {
+        self.on_the_way -= 1;
+        if sent_at > window_start {
+            self.delivered_bytes += size.get();
+            let delay: Duration = now - sent_at;
+            self.delays.record(delay.as_micros()).expect("the histogram resizes itself");
+        }
+    }
+
+    pub(super) fn summary(&self) -> DatagramSummary {
+        DatagramSummary {
+            sent: self.sent,
+            loss_percent: 100.0 * ratio(self.lost as f64, self.sent as f64),
+            delay_ms_mean: 1e-3 * self.delays.mean(),
+            delay_ms_p99: 1e-3 * self.delays.value_at_quantile(0.99) as f64,
+        }
+    }
+
+    pub(super) fn lose(&mut self, sent_at: Time, window_start: Time) {
+        self.on_the_way -= 1;
+        self.lost += u64::from(sent_at > window_start);
+    }
+}
+
+/// When a datagram was sent.
+pub(super) fn sent_at<O>(segment: &Segment<O>) -> Time {
+    Time::from_nanos(u64::from(segment.seq.get()) << 32 | u64::from(segment.ack.get()))
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "split in two")]
+fn halves(number: u64) -> (u32, u32) {
+    ((number >> 32) as u32, number as u32)
+}

@@ -1,0 +1,94 @@
+//! Connections that follow a vector: what their two ends still have to send, and what has come.
+
+use aqmlab_tcp::{Endpoint, Stack};
+use aqmlab_units::{Bytes, Duration};
+use aqmlab_workload::sources::VectorConnection;
+
+use crate::packet::{Direction, EndpointId};
+
+/// The name of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct FlowId {
+    pub(super) place: u32,
+    /// Tells it from an earlier flow at its place, which may still have a report due.
+    pub(super) serial: u32,
+}
+
+/// A connection of a source.
+#[derive(Debug)]
+pub(super) struct Flow {
+    /// The number of its source, and its own among those of the source.
+    pub(super) source: u8,
+    pub(super) number: u64,
+    pub(super) side: Direction,
+    pub(super) min_rtt: Duration,
+    pub(super) client: EndpointId,
+    pub(super) state: VectorConnection,
+    /// To the acceptor, and to the initiator.
+    pub(super) to_acceptor: Pipe,
+    pub(super) to_initiator: Pipe,
+}
+
+/// The bytes that one end sends to the other over the life of a connection.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Pipe {
+    /// Bytes that the sender's TCP has not been given yet.
+    unwritten: u64,
+    /// Bytes that it has been given.
+    written: u64,
+    /// Bytes whose arrival has been reported.
+    reported: u64,
+}
+
+/// TCP is given at most two of these in advance: what is written and not acknowledged must stay below 2^31 bytes.
+const PORTION: u64 = 1 << 28;
+
+impl Pipe {
+    pub(super) fn add(&mut self, size: Bytes) {
+        self.unwritten += size.get();
+    }
+
+    /// Give the sender's TCP what it may have.
+    pub(super) fn pump<S: Stack>(&mut self, sender: &mut Endpoint<S>) {
+        while self.unwritten > 0 && self.written - self.reported < 2 * PORTION {
+            let portion = self.unwritten.min(PORTION);
+            sender.write(u32::try_from(portion).expect("a portion has fewer than 2^32 bytes"));
+            self.unwritten -= portion;
+            self.written += portion;
+        }
+    }
+
+    /// Bytes that have come and have not been reported.
+    fn unreported<S: Stack>(&self, receiver: &Endpoint<S>) -> u64 {
+        // Data are numbered from 1, in 32 bits that wrap; a FIN takes a number too.
+        let next = receiver.received().get();
+        if next == 0 && self.reported == 0 {
+            return 0;
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "numbers wrap")]
+        let come = next.wrapping_sub(1).wrapping_sub(self.reported as u32);
+        u64::from(come).min(self.written - self.reported)
+    }
+
+    /// What to report: all that has come, if it is as much as is waited for; else `None`, and the receiver is told how
+    /// much more to wait for.
+    pub(super) fn report<S: Stack>(&mut self, receiver: &mut Endpoint<S>, awaited: Bytes) -> Option<Bytes> {
+        let awaited = awaited.get().min(PORTION);
+        if awaited == 0 {
+            return None;
+        }
+        let come = self.unreported(receiver);
+        if come < awaited {
+            let more = u32::try_from(awaited - come).expect("a portion has fewer than 2^32 bytes");
+            receiver.await_data(more);
+            return None;
+        }
+        self.reported += come;
+        Some(Bytes::new(come))
+    }
+
+    /// Bytes that have come in order.
+    pub(super) fn delivered<S: Stack>(&self, receiver: &Endpoint<S>) -> u64 {
+        self.reported + self.unreported(receiver)
+    }
+}

@@ -1,0 +1,178 @@
+//! A capture looks and does not touch, and tells of each packet what the counters tell of all.
+
+use aqmlab_sim::{Bounds, Capture};
+use aqmlab_units::{Duration, Time};
+
+use super::*;
+
+const ALL: Bounds = Bounds { from: Time::ZERO, until: Time::MAX, packets: u64::MAX };
+
+/// Twenty seconds of [`congested`].
+fn briefly(queue: &Value, ecn: bool) -> Value {
+    let mut spec = congested(queue);
+    spec["protocol"]["duration"] = json!("20 s");
+    spec["tcp"] = json!({"ecn": ecn});
+    spec
+}
+
+/// A run in steps of a second, and the file of its capture.
+fn captured(spec: &Value, bounds: Bounds) -> (Run, Vec<u8>) {
+    let spec = read(spec);
+    let capture = Capture::new(&spec, bounds);
+    let mut laboratory = build(&spec, 1, Some(&capture)).expect("the spec is sound");
+    let mut file = Vec::new();
+    while laboratory.now() < laboratory.end() {
+        laboratory.advance(laboratory.now() + Duration::from_secs(1));
+        file.extend(capture.take());
+    }
+    capture.finish();
+    file.extend(capture.take());
+    (Run::result_of(&mut *laboratory), file)
+}
+
+/// An enhanced packet block, read dully.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Seen {
+    interface: u32,
+    nanos: u64,
+    stored: Vec<u8>,
+    length: u32,
+    comment: String,
+}
+
+fn packets(mut file: &[u8]) -> Vec<Seen> {
+    let word = |bytes: &[u8]| u32::from_le_bytes(bytes.try_into().expect("four bytes"));
+    let mut packets = Vec::new();
+    while !file.is_empty() {
+        let (block, rest) = file.split_at(word(&file[4..8]) as usize);
+        file = rest;
+        if word(&block[..4]) != 6 {
+            continue;
+        }
+        let stored = word(&block[20..24]) as usize;
+        let options = &block[28 + stored.next_multiple_of(4)..];
+        let comment = &options[4..4 + usize::from(u16::from_le_bytes([options[2], options[3]]))];
+        packets.push(Seen {
+            interface: word(&block[8..12]),
+            nanos: u64::from(word(&block[12..16])) << 32 | u64::from(word(&block[16..20])),
+            stored: block[28..28 + stored].to_vec(),
+            length: word(&block[24..28]),
+            comment: String::from_utf8(comment.to_vec()).expect("a comment is text"),
+        });
+    }
+    packets
+}
+
+#[test]
+fn a_run_is_the_same_with_its_packets_captured_under_every_discipline() {
+    for (name, queue) in disciplines() {
+        for ecn in [false, true] {
+            let spec = briefly(&queue, ecn);
+            let (run, _) = captured(&spec, ALL);
+            assert!(format!("{run:?}") == format!("{:?}", Run::to_the_end(&spec, 1)), "{name}, ecn {ecn}");
+        }
+    }
+}
+
+#[test]
+fn the_comments_count_what_the_counters_count_under_every_discipline() {
+    for (name, queue) in disciplines() {
+        for ecn in [false, true] {
+            let (run, file) = captured(&briefly(&queue, ecn), ALL);
+            let packets = packets(&file);
+            for (direction, link) in (0..).zip(run.summary.links) {
+                let here: Vec<&str> = packets
+                    .iter()
+                    .filter(|seen| seen.interface == direction)
+                    .map(|seen| &*seen.comment)
+                    .collect();
+                let count = |word: &str| here.iter().filter(|comment| comment.contains(word)).count() as u64;
+                let told = [
+                    here.len() as u64,
+                    count("marked"),
+                    count("dropped early"),
+                    count("dropped forced"),
+                    count("dropped by limit"),
+                    count("dropped at dequeue"),
+                    count("dropped evicted"),
+                    count("dropped"),
+                ];
+                let counted = [
+                    link.arrived,
+                    link.marked,
+                    link.dropped_early,
+                    link.dropped_forced,
+                    link.dropped_by_limit,
+                    link.dropped_at_dequeue,
+                    link.evicted,
+                    link.dropped(),
+                ];
+                assert_eq!(told, counted, "direction {direction} under {name}, ecn {ecn}");
+                assert!(count("still there at the end") <= link.held);
+            }
+        }
+    }
+}
+
+#[test]
+fn packets_are_in_the_order_of_time_and_no_longer_than_their_headers() {
+    let (_, file) = captured(&briefly(&json!({"fq_codel": {}}), true), ALL);
+    let packets = packets(&file);
+    assert!(packets.len() > 5_000 && packets.is_sorted_by_key(|seen| seen.nanos));
+    for Seen { stored, length, .. } in packets {
+        let total = u32::from(u16::from_be_bytes([stored[2], stored[3]]));
+        let headers = 20 + 4 * usize::from(stored[32] >> 4);
+        assert_eq!((total, headers), (length, stored.len()));
+    }
+}
+
+#[test]
+fn a_law_tells_the_probability_it_decided_by() {
+    let (_, file) = captured(&briefly(&law("pi"), false), ALL);
+    let drops: Vec<Seen> =
+        packets(&file).into_iter().filter(|seen| seen.comment.starts_with("dropped early; p=")).collect();
+    assert!(drops.len() > 50);
+    for Seen { comment, .. } in drops {
+        let (_, p) = comment.split_once("p=").unwrap();
+        let p: f64 = p.parse().unwrap();
+        assert!(0.0 < p && p <= 1.0, "{comment}");
+    }
+}
+
+#[test]
+fn bounds_choose_packets_and_change_none() {
+    let spec = briefly(&law("ared"), false);
+    let all = packets(&captured(&spec, ALL).1);
+    let [from, until] = [5, 12].map(|secs| Time::ZERO + Duration::from_secs(secs));
+    let between: Vec<Seen> =
+        all.into_iter().filter(|seen| (from.as_nanos()..until.as_nanos()).contains(&seen.nanos)).collect();
+    let seen =
+        |packets_at_most| packets(&captured(&spec, Bounds { from, until, packets: packets_at_most }).1);
+    assert!(seen(u64::MAX) == between, "other packets than those between the bounds");
+    assert!(seen(100) == between[..100], "other packets than the first hundred");
+}
+
+#[test]
+fn a_wait_is_told_to_the_nanosecond() {
+    // With no place in the device but for the packet being sent, a packet that waits leaves the queue when the one
+    // before it has been sent: 38 bytes of overhead and 4 µs a byte at 2 Mbit/s.
+    let mut spec = briefly(&law("droptail"), false);
+    spec["link"]["device_fifo"] = json!(0);
+    let packets = packets(&captured(&spec, ALL).1);
+    let mut free = 0;
+    let mut waited = 0;
+    for seen in packets.iter().filter(|seen| seen.interface == 0) {
+        let Some(wait) = seen.comment.strip_prefix("queued ").and_then(|rest| rest.strip_suffix(" ms"))
+        else {
+            continue;
+        };
+        let begins = free.max(seen.nanos);
+        assert_eq!(wait, format!("{:.6}", (begins - seen.nanos) as f64 * 1e-6));
+        waited += u64::from(begins > seen.nanos);
+        // The engine sends a SYN without the option that is shown.
+        let is_syn = seen.stored[33] & 2 != 0;
+        let size = if is_syn { 40 } else { u64::from(seen.length) };
+        free = begins + (size + 38) * 4_000;
+    }
+    assert!(waited > 1_000);
+}

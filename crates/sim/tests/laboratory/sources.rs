@@ -1,0 +1,149 @@
+//! Traffic beside web users.
+
+use super::*;
+
+/// Sources alone on a link of 10 Mbit/s with 50 packets of buffer, for a minute.
+fn alone(sources: &Value) -> Value {
+    json!({
+        "link": {"rate": "10 Mbit/s", "device_fifo": 0},
+        "queue": {"droptail": {"limit": 50}},
+        "tcp": {"receive_window": 65535},
+        "users": {"per_side": 0},
+        "sources": sources,
+        "protocol": {"warmup": "0 s", "duration": "60 s"},
+        "record": {"exchanges": true},
+    })
+}
+
+/// One transfer: a response of `bytes` over a path of 40 ms.
+fn transfer(bytes: u64) -> Value {
+    json!([{"trace": {
+        "start_seconds": [1], "side": [0], "request_bytes": [300], "response_bytes": [bytes], "rtt_ms": [40]
+    }}])
+}
+
+#[test]
+fn long_transfers_fill_the_link_in_either_direction() {
+    for direction in ["upload", "download"] {
+        let mut spec =
+            alone(&json!([{"bulk": {"flows": 4, "direction": direction, "rtt": {"fixed": "40 ms"}}}]));
+        spec["protocol"]["warmup"] = "10 s".into();
+        let run = Run::to_the_end(&spec, 1);
+        let source = &run.summary.sources[0];
+        // 1,460 bytes of data take 1,538 on the wire.
+        let most = 10.0 * 1460.0 / 1538.0;
+        assert!((0.97 * most..=most).contains(&source.goodput_mbps), "{} Mbit/s", source.goodput_mbps);
+        let busy = usize::from(direction == "download");
+        assert!(run.summary.links[busy].sent > run.summary.links[1 - busy].sent / 2);
+        assert!(run.summary.links[busy].dropped_by_limit > 0 && run.summary.links[1 - busy].dropped() == 0);
+    }
+}
+
+#[test]
+fn a_transfer_takes_what_arithmetic_gives() {
+    // SYN, SYN/ACK, request and response cross an idle link of 10 Mbit/s with 0.5 ms each way and 38 bytes of overhead;
+    // the 40 ms are added to what the client sends.
+    let run = Run::to_the_end(&alone(&transfer(1_000)), 1);
+    let wire = |bytes: u32| f64::from(bytes + 40 + 38) * 8.0 / 10e3;
+    let (handshake, request, response) = (2.0 * wire(0), wire(300), wire(1_000));
+    let expected = 2.0 * 40.0 + 4.0 * 0.5 + handshake + request + response;
+    let took = run.tables.exchanges.response_time_ms[0];
+    // The request follows the handshake's last acknowledgement, and the response the request's own.
+    assert!((took - expected - 2.0 * wire(0)).abs() < 1e-3, "{took} ms instead of {expected} ms");
+    assert_eq!(run.tables.exchanges.source, [1]);
+}
+
+#[test]
+fn transfers_of_more_than_tcp_takes_at_once_arrive_whole() {
+    let bytes = (1 << 29) + 12_345;
+    let mut spec = alone(&transfer(bytes));
+    spec["link"] = json!({"rate": "10 Gbit/s"});
+    spec["hosts"] = json!({"rate": "10 Gbit/s"});
+    spec["sources"][0]["trace"]["rtt_ms"] = json!([1]);
+    let run = Run::to_the_end(&spec, 1);
+    assert_eq!(run.summary.sources[0].completed, 1);
+    let delivered = run.summary.sources[0].goodput_mbps * 60e6 / 8.0;
+    assert!((delivered - (bytes + 300) as f64).abs() < 1.0, "{delivered} bytes");
+    assert_eq!(run.tables.exchanges.response_bytes, [u32::try_from(bytes).expect("fits")]);
+}
+
+#[test]
+fn datagrams_on_an_idle_link_arrive_after_transmission_and_propagation() {
+    let datagrams = json!([{"datagrams": {"rate": "1 Mbit/s", "packet": "462 B", "spread": "0 s"}}]);
+    let run = Run::to_the_end(&alone(&datagrams), 1);
+    let seen = run.summary.sources[0].datagrams.expect("it sends datagrams");
+    // One every 3.696 ms from 0 s on, of which the one at 0 s is not after the window's start.
+    assert_eq!((seen.sent, seen.loss_percent), (16_233, 0.0));
+    // 500 bytes at 10 Mbit/s, and 0.5 ms.
+    assert!((seen.delay_ms_mean - 0.9).abs() < 2e-3, "{} ms", seen.delay_ms_mean);
+}
+
+#[test]
+fn datagrams_beyond_the_rate_of_the_link_are_lost() {
+    let datagrams = json!([{"datagrams": {"rate": "20 Mbit/s", "packet": "1462 B"}}]);
+    let run = Run::to_the_end(&alone(&datagrams), 1);
+    let seen = run.summary.sources[0].datagrams.expect("it sends datagrams");
+    // Of 20 Mbit/s of IP, 10 x 1462 / 1500 pass.
+    assert!((seen.loss_percent - 100.0 * (1.0 - 0.5 * 1462.0 / 1500.0)).abs() < 0.2, "{}", seen.loss_percent);
+    // 50 packets wait in front of each, 1.2 ms apiece.
+    assert!((seen.delay_ms_p99 - (51.0 * 1.2 + 0.5)).abs() < 1.3, "{} ms", seen.delay_ms_p99);
+}
+
+#[test]
+fn connections_start_at_the_same_instants_under_every_discipline() {
+    let sources = json!([
+        {"transfers": {"rate_per_second": [20, 10], "size": {"pareto": {"mean": "12 kB", "shape": 1.2}}}},
+        {"packmime": {"rate_per_second": 5}},
+        {"three_gpp": {"users": 5}},
+        {"on_off": {"flows": 3, "size": {"exponential": {"mean": "50 kB"}}, "off": {"exponential": {"mean": "1 s"}}}},
+        {"datagrams": {"rate": "100 kbit/s", "packet": "200 B"}},
+    ]);
+    let first_requests = |queue: &Value| {
+        let mut spec = alone(&sources);
+        spec["queue"] = queue.clone();
+        let exchanges = Run::to_the_end(&spec, 1).tables.exchanges;
+        let mut starts: Vec<(u8, u64, u32)> = (0..exchanges.start_s.len())
+            .filter(|&row| exchanges.first_on_connection[row] && exchanges.source[row] <= 2)
+            .map(|row| {
+                (exchanges.source[row], exchanges.start_s[row].to_bits(), exchanges.request_bytes[row])
+            })
+            .collect();
+        starts.sort_unstable();
+        starts
+    };
+    let some = first_requests(&json!({"droptail": {"limit": 1000}}));
+    let others = first_requests(&json!({"fq_codel": {}}));
+    let common = some.iter().filter(|start| others.binary_search(start).is_ok()).count();
+    // Not all are complete at the end of either run.
+    assert!(some.len() > 1_000 && common as f64 > 0.98 * some.len() as f64, "{common} of {}", some.len());
+}
+
+#[test]
+fn sources_and_users_share_a_link_under_every_discipline() {
+    for (name, queue) in disciplines() {
+        let mut spec = congested(&queue);
+        spec["users"]["per_side"] = 100.into();
+        spec["sources"] = json!([
+            {"bulk": {"flows": 2, "rtt": {"fixed": "40 ms"}}},
+            {"datagrams": {"rate": "300 kbit/s", "packet": "200 B", "side": 1}},
+        ]);
+        // The engine itself checks that every packet is accounted for.
+        let run = Run::to_the_end(&spec, 1);
+        let (bulk, datagrams) = (&run.summary.sources[0], &run.summary.sources[1]);
+        assert!(
+            bulk.goodput_mbps > 0.01 && datagrams.goodput_mbps > 0.01,
+            "{name}: {:?}",
+            run.summary.sources
+        );
+        assert!(run.summary.completed_requests > 100, "{name}");
+        assert_eq!(run.tables.exchanges.source.iter().filter(|&&source| source > 0).count(), 0, "endless");
+    }
+}
+
+#[test]
+fn without_users_the_summary_is_of_the_sources() {
+    let run = Run::to_the_end(&alone(&transfer(1_000)), 1);
+    assert_eq!((run.summary.completed_requests, run.summary.sources[0].completed), (1, 1));
+    assert!(run.summary.response_time_ms.p50 > 80.0);
+    assert_eq!(run.response_times.iter().map(|bin| bin.count).sum::<u64>(), 1);
+}

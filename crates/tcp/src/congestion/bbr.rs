@@ -1,0 +1,201 @@
+//! BBR, version 3: a model of the path (bandwidth, round trip, what it holds without loss) decides rate and window.
+//!
+//! Source: draft-ietf-ccwg-bbr (working copy of August 2026, after -06), whose names state and functions have. One file
+//! a part: the path's [`model`], the [`round`]s and samples it is made of, [`startup`] with Drain, [`probe_bw`],
+//! [`probe_rtt`], [`loss`], and [`control`] for what comes of it. The endpoint gives rate samples, paces, and does not
+//! slow down for recovery.
+//!
+//! Differs from the draft:
+//! * Losses are looked at once an acknowledgement, with the sample of the segment acknowledged, not of each one lost;
+//!   "discontiguous ranges" (§ Startup) are acknowledgements that found something lost.
+//! * Nothing is sent in bursts of more than a segment, so the offload budget is below the least window and left out.
+//! * The draft has no answer to ECN but that a mark must be taken for congestion. An echo, which comes once a window, is
+//!   taken as a loss where only one a window can be seen (its rule for connections without SACK).
+//! * A restart from idle is what the endpoint says is one. The first acknowledgement after it ends ProbeRTT if due.
+//! * Randomness (when to probe next) is a [`Stream`](aqmlab_units::Stream) numbered by the instant and the bytes
+//!   delivered, so that flows do not fall into step and one seed gives one result.
+
+mod control;
+mod loss;
+mod max_filter;
+mod model;
+mod probe_bw;
+mod probe_rtt;
+mod round;
+mod startup;
+
+use aqmlab_units::{BitRate, Time};
+
+use self::control::Control;
+use self::loss::Losses;
+use self::model::Model;
+use self::probe_bw::Probing;
+use self::probe_rtt::PathDelay;
+use self::round::{RoundCounter, Sample};
+use self::startup::FullPipe;
+use super::{Ack, CongestionControl};
+use crate::Profile;
+
+/// BBR's state machine and its model of the path. Volumes are bytes, rates bytes per second.
+#[derive(Debug)]
+pub struct Bbr {
+    state: State,
+    now: Time,
+    /// `C.delivered`, the bytes delivered so far.
+    delivered: u64,
+    /// `C.inflight`.
+    in_flight: f64,
+    mss: f64,
+    initial_cwnd: f64,
+    rs: Sample,
+    rounds: RoundCounter,
+    model: Model,
+    delay: PathDelay,
+    full_pipe: FullPipe,
+    probing: Probing,
+    losses: Losses,
+    control: Control,
+}
+
+/// Where in its cycle of probing and draining a flow is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Startup,
+    Drain,
+    ProbeBwDown,
+    ProbeBwCruise,
+    ProbeBwRefill,
+    ProbeBwUp,
+    ProbeRtt,
+}
+
+impl State {
+    /// `pacing_gain` (table in "Summary of Control Behavior"): 4 ln 2 doubles the rate each round.
+    fn pacing_gain(self) -> f64 {
+        match self {
+            State::Startup => 2.77,
+            State::Drain => 0.5,
+            State::ProbeBwDown => 0.9,
+            State::ProbeBwCruise | State::ProbeBwRefill | State::ProbeRtt => 1.0,
+            State::ProbeBwUp => 1.25,
+        }
+    }
+
+    /// `cwnd_gain` (the same table).
+    fn cwnd_gain(self) -> f64 {
+        match self {
+            State::ProbeBwUp => 2.25,
+            State::ProbeRtt => 0.5,
+            _ => 2.0,
+        }
+    }
+
+    /// `IsInAProbeBWState()`
+    fn is_probe_bw(self) -> bool {
+        matches!(self, State::ProbeBwDown | State::ProbeBwCruise | State::ProbeBwRefill | State::ProbeBwUp)
+    }
+
+    /// `IsProbingBW()`
+    fn is_accelerating(self) -> bool {
+        matches!(self, State::Startup | State::ProbeBwRefill | State::ProbeBwUp)
+    }
+}
+
+impl Bbr {
+    /// `UpdateModelAndState()`
+    fn update_model_and_state(&mut self) {
+        self.update_latest_delivery_signals();
+        self.update_congestion_signals();
+        self.update_ack_aggregation();
+        self.check_full_bw_reached();
+        self.check_startup_done();
+        self.check_drain_done();
+        self.update_probe_bw_cycle_phase();
+        self.update_min_rtt();
+        self.check_probe_rtt();
+        self.advance_latest_delivery_signals();
+        self.bound_bw_for_model();
+    }
+
+    /// `UpdateControlParameters()`
+    fn update_control_parameters(&mut self) {
+        self.set_pacing_rate();
+        self.set_cwnd();
+    }
+}
+
+impl CongestionControl for Bbr {
+    fn new(profile: &Profile) -> Bbr {
+        let initial_cwnd = f64::from(profile.initial_window_bytes());
+        Bbr {
+            state: State::Startup,
+            now: Time::ZERO,
+            delivered: 0,
+            in_flight: 0.0,
+            mss: f64::from(profile.mss),
+            initial_cwnd,
+            rs: Sample::default(),
+            rounds: RoundCounter::default(),
+            model: Model::new(),
+            delay: PathDelay::default(),
+            full_pipe: FullPipe::default(),
+            probing: Probing::new(),
+            losses: Losses::new(),
+            control: Control::new(initial_cwnd),
+        }
+    }
+
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 1 MSS to MAX_WINDOW")]
+    fn cwnd(&self) -> u32 {
+        self.control.cwnd as u32
+    }
+
+    /// The window: recovery does not slow BBR down, its model does.
+    fn ssthresh(&self) -> u32 {
+        self.cwnd()
+    }
+
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "float casts saturate")]
+    fn pacing_rate(&self) -> Option<BitRate> {
+        BitRate::from_bits_per_sec((8.0 * self.control.pacing_rate).max(1.0) as u64)
+    }
+
+    /// `UpdateOnACK()`
+    fn on_delivery(&mut self, ack: &Ack) {
+        self.take_sample(ack);
+        if ack.lost > 0 {
+            self.handle_losses();
+        }
+        self.update_model_and_state();
+        self.update_control_parameters();
+    }
+
+    fn on_ack(&mut self, _ack: &Ack) {}
+
+    fn on_fast_retransmit(&mut self, _window: u32, _mss: u32) {
+        self.enter_fast_recovery();
+    }
+
+    fn on_recovered(&mut self, _flight: u32, _mss: u32) {
+        self.leave_recovery();
+    }
+
+    fn on_timeout(&mut self, _window: u32, mss: u32) {
+        self.enter_rto(mss);
+    }
+
+    fn on_spurious(&mut self) {
+        self.handle_spurious_loss_detection();
+    }
+
+    fn on_ecn_echo(&mut self, _window: u32, _mss: u32) {
+        self.handle_echo();
+    }
+
+    fn on_idle(&mut self, _initial_window: u32) {
+        self.handle_restart_from_idle();
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,140 @@
+//! What comes of the model: the pacing rate and the congestion window.
+
+use super::loss::Recovery;
+use super::{Bbr, State};
+use crate::congestion::MAX_WINDOW;
+
+/// The least window: two segments each way for a peer that acknowledges every other one (`MinPipeCwnd`).
+pub(super) const MIN_PIPE_SEGMENTS: f64 = 4.0;
+/// 1 % below the bandwidth, so that queues drain (`PacingMarginPercent`).
+const PACING_MARGIN: f64 = 0.99;
+/// The round trip that is assumed before the first sample, in seconds.
+const NOMINAL_RTT: f64 = 0.001;
+
+/// Window and rate.
+#[derive(Debug)]
+pub(super) struct Control {
+    pub(super) cwnd: f64,
+    /// The window before recovery or ProbeRTT.
+    prior_cwnd: f64,
+    pub(super) pacing_rate: f64,
+    has_seen_rtt: bool,
+}
+
+impl Control {
+    pub(super) fn new(initial_cwnd: f64) -> Control {
+        let pacing_rate = initial_pacing_rate(initial_cwnd, NOMINAL_RTT);
+        Control { cwnd: initial_cwnd, prior_cwnd: 0.0, pacing_rate, has_seen_rtt: false }
+    }
+}
+
+/// `InitPacingRate()`: `StartupPacingGain * InitialCwnd / srtt`
+fn initial_pacing_rate(initial_cwnd: f64, srtt: f64) -> f64 {
+    State::Startup.pacing_gain() * initial_cwnd / srtt
+}
+
+impl Bbr {
+    /// `SetPacingRate()`
+    pub(super) fn set_pacing_rate(&mut self) {
+        if let Some(rtt) = self.rs.rtt
+            && !self.control.has_seen_rtt
+        {
+            self.control.has_seen_rtt = true;
+            self.control.pacing_rate = initial_pacing_rate(self.initial_cwnd, rtt.as_secs_f64().max(1e-9));
+        }
+        self.set_pacing_rate_with_gain(self.state.pacing_gain());
+    }
+
+    /// `SetPacingRateWithGain()`
+    fn set_pacing_rate_with_gain(&mut self, pacing_gain: f64) {
+        let rate = pacing_gain * self.model.bw * PACING_MARGIN;
+        // Without a bandwidth yet there is nothing to follow.
+        if rate > 0.0 && (self.full_pipe.full_bw_reached || rate > self.control.pacing_rate) {
+            self.control.pacing_rate = rate;
+        }
+    }
+
+    /// `HandleRestartFromIdle()`: at exactly the bandwidth.
+    pub(super) fn handle_restart_from_idle(&mut self) {
+        self.delay.idle_restart = true;
+        if self.state.is_probe_bw() {
+            self.set_pacing_rate_with_gain(1.0);
+        }
+    }
+
+    /// The bandwidth-delay product at `bw`.
+    pub(super) fn bandwidth_delay(&self, bw: f64) -> f64 {
+        self.delay.min_rtt.map_or(self.initial_cwnd, |min_rtt| bw * min_rtt.as_secs_f64())
+    }
+
+    /// BDPMultiple(gain); the initial window while there is no round-trip time yet.
+    pub(super) fn bdp_multiple(&self, gain: f64) -> f64 {
+        let bdp = self.bandwidth_delay(self.model.bw);
+        if self.delay.min_rtt.is_some() { gain * bdp } else { bdp }
+    }
+
+    /// `QuantizationBudget(inflight_cap)`
+    pub(super) fn quantised(&self, inflight_cap: f64) -> f64 {
+        let probing = if self.state == State::ProbeBwUp { 2.0 * self.mss } else { 0.0 };
+        inflight_cap.max(MIN_PIPE_SEGMENTS * self.mss) + probing
+    }
+
+    /// `Inflight(gain)`
+    pub(super) fn inflight(&self, gain: f64) -> f64 {
+        self.quantised(self.bdp_multiple(gain))
+    }
+
+    /// `TargetInflight()`
+    pub(super) fn target_inflight(&self) -> f64 {
+        self.bdp_multiple(1.0).min(self.control.cwnd)
+    }
+
+    /// `SetCwnd()`
+    pub(super) fn set_cwnd(&mut self) {
+        let max_inflight = self.quantised(self.bdp_multiple(self.state.cwnd_gain()) + self.model.extra_acked);
+        let grown = self.control.cwnd + self.rs.newly_acked;
+        if self.full_pipe.full_bw_reached {
+            self.control.cwnd = grown.min(max_inflight);
+        } else if self.control.cwnd < max_inflight || (self.delivered as f64) < self.initial_cwnd {
+            self.control.cwnd = grown;
+        }
+        self.control.cwnd = self.control.cwnd.clamp(MIN_PIPE_SEGMENTS * self.mss, f64::from(MAX_WINDOW));
+        self.bound_cwnd_for_probe_rtt();
+        self.bound_cwnd_for_model();
+    }
+
+    /// `ProbeRTTCwnd()`
+    pub(super) fn probe_rtt_cwnd(&self) -> f64 {
+        self.bdp_multiple(State::ProbeRtt.cwnd_gain()).max(MIN_PIPE_SEGMENTS * self.mss)
+    }
+
+    /// `BoundCwndForProbeRTT()`
+    pub(super) fn bound_cwnd_for_probe_rtt(&mut self) {
+        if self.state == State::ProbeRtt {
+            self.control.cwnd = self.control.cwnd.min(self.probe_rtt_cwnd());
+        }
+    }
+
+    /// `BoundCwndForModel()`
+    pub(super) fn bound_cwnd_for_model(&mut self) {
+        let cap = match self.state {
+            State::ProbeBwDown | State::ProbeBwRefill | State::ProbeBwUp => self.model.inflight_longterm,
+            State::ProbeRtt | State::ProbeBwCruise => self.inflight_with_headroom(),
+            State::Startup | State::Drain => f64::INFINITY,
+        };
+        let cap = cap.min(self.model.inflight_shortterm).max(MIN_PIPE_SEGMENTS * self.mss);
+        self.control.cwnd = self.control.cwnd.min(cap);
+    }
+
+    /// `SaveCwnd()`: the latest window that neither recovery nor ProbeRTT holds down.
+    pub(super) fn save_cwnd(&mut self) {
+        let held_down = self.losses.recovery != Recovery::None || self.state == State::ProbeRtt;
+        let prior = if held_down { self.control.prior_cwnd } else { 0.0 };
+        self.control.prior_cwnd = prior.max(self.control.cwnd);
+    }
+
+    /// `RestoreCwnd()`
+    pub(super) fn restore_cwnd(&mut self) {
+        self.control.cwnd = self.control.cwnd.max(self.control.prior_cwnd);
+    }
+}

@@ -1,0 +1,148 @@
+//! What losses and marks do to the model, and how it is restored when they were none.
+
+use super::{Bbr, State};
+
+/// The share of losses in a round trip that is tolerated while probing.
+const LOSS_THRESH: f64 = 0.02;
+/// No bound falls by more in a round, and CUBIC's does by as much.
+pub(super) const BETA: f64 = 0.7;
+
+/// Losses of this round, and the state before them.
+#[derive(Debug)]
+pub(super) struct Losses {
+    pub(super) is_loss_in_round: bool,
+    /// Acknowledgements of this round that found something lost.
+    pub(super) loss_events_in_round: u32,
+    pub(super) recovery: Recovery,
+    pub(super) undo: Undo,
+}
+
+/// Which loss recovery the endpoint is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Recovery {
+    None,
+    Fast { since_round: u64 },
+    Timeout,
+}
+
+/// What a spurious loss restores.
+#[derive(Debug)]
+pub(super) struct Undo {
+    /// The state that losses ended, if they did.
+    pub(super) state: Option<State>,
+    bw_shortterm: f64,
+    inflight_shortterm: f64,
+    inflight_longterm: f64,
+}
+
+impl Losses {
+    pub(super) fn new() -> Losses {
+        Losses {
+            is_loss_in_round: false,
+            loss_events_in_round: 0,
+            recovery: Recovery::None,
+            undo: Undo { state: None, bw_shortterm: 0.0, inflight_shortterm: 0.0, inflight_longterm: 0.0 },
+        }
+    }
+}
+
+impl Bbr {
+    /// `HandleLostPacket()`, for all that one acknowledgement found lost.
+    pub(super) fn handle_losses(&mut self) {
+        self.note_loss();
+        self.losses.loss_events_in_round += 1;
+        if self.probing.is_bw_probe_sample && self.is_inflight_too_high() {
+            self.handle_inflight_too_high();
+        }
+    }
+
+    /// An echo of a mark: as a loss where only one a window can be seen, which is too much whenever BBR probes.
+    pub(super) fn handle_echo(&mut self) {
+        self.note_loss();
+        self.exit_startup_for_congestion();
+        if self.probing.is_bw_probe_sample {
+            self.handle_inflight_too_high();
+        }
+    }
+
+    /// `NoteLoss()`
+    fn note_loss(&mut self) {
+        if !self.losses.is_loss_in_round {
+            self.model.loss_round_delivered = self.delivered;
+            self.save_state_upon_loss();
+        }
+        self.losses.is_loss_in_round = true;
+    }
+
+    /// `IsInflightTooHigh()`
+    pub(super) fn is_inflight_too_high(&self) -> bool {
+        self.rs.lost > self.rs.tx_in_flight * LOSS_THRESH
+    }
+
+    /// `HandleInflightTooHigh()`
+    fn handle_inflight_too_high(&mut self) {
+        self.probing.prev_probe_too_high = true;
+        self.probing.is_bw_probe_sample = false;
+        if !self.rs.is_app_limited {
+            self.model.inflight_longterm = self.rs.tx_in_flight.max(self.target_inflight() * BETA);
+        }
+        if self.state == State::ProbeBwUp {
+            self.losses.undo.state = Some(State::ProbeBwUp);
+            self.start_probe_bw_down();
+        }
+    }
+
+    /// `SaveStateUponLoss()`
+    fn save_state_upon_loss(&mut self) {
+        self.save_cwnd();
+        self.losses.undo = Undo {
+            state: None,
+            bw_shortterm: self.model.bw_shortterm,
+            inflight_shortterm: self.model.inflight_shortterm,
+            inflight_longterm: self.model.inflight_longterm,
+        };
+    }
+
+    /// `OnEnterFastRecovery()`. What the losses that began it have changed stays to be undone.
+    pub(super) fn enter_fast_recovery(&mut self) {
+        self.save_cwnd();
+        self.losses.recovery = Recovery::Fast { since_round: self.rounds.round_count };
+    }
+
+    /// `OnEnterRTO()`: room for one segment.
+    pub(super) fn enter_rto(&mut self, mss: u32) {
+        self.save_state_upon_loss();
+        self.losses.recovery = Recovery::Timeout;
+        self.control.cwnd = f64::from(mss);
+    }
+
+    pub(super) fn leave_recovery(&mut self) {
+        self.losses.recovery = Recovery::None;
+        self.restore_cwnd();
+        self.bound_cwnd_for_probe_rtt();
+        self.bound_cwnd_for_model();
+    }
+
+    /// `HandleSpuriousLossDetection()`
+    pub(super) fn handle_spurious_loss_detection(&mut self) {
+        self.restore_cwnd();
+        self.losses.is_loss_in_round = false;
+        self.full_pipe.reset(0.0);
+        let (model, undo) = (&mut self.model, &mut self.losses.undo);
+        model.bw_shortterm = model.bw_shortterm.max(undo.bw_shortterm);
+        model.inflight_shortterm = model.inflight_shortterm.max(undo.inflight_shortterm);
+        model.inflight_longterm = model.inflight_longterm.max(undo.inflight_longterm);
+        match undo.state.take() {
+            Some(State::Startup) if self.state != State::Startup => {
+                self.full_pipe.full_bw_reached = false;
+                if self.state != State::ProbeRtt {
+                    self.enter_startup();
+                }
+            }
+            Some(State::ProbeBwUp) if !matches!(self.state, State::ProbeBwUp | State::ProbeRtt) => {
+                self.start_probe_bw_refill();
+            }
+            _ => {}
+        }
+    }
+}

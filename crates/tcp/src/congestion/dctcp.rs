@@ -1,0 +1,191 @@
+//! DCTCP: Reno that reduces in proportion to how many bytes were marked.
+//!
+//! Source: RFC 8257 §3.3-3.5; slow start, congestion avoidance and losses as in [`Reno`].
+//!
+//! At the end of each observation window, about a round trip, the estimate alpha follows the share of marked bytes, and
+//! the window is reduced if there were any: the order of the steps 4 to 9 of §3.3. Where the RFC is silent: a mark ends
+//! slow start at once, as in Linux, and what was marked does not let the window grow, as RFC 3168 §6.1.2 has it for an
+//! echo.
+
+use super::reno::Reno;
+use super::{Ack, CongestionControl, Marks};
+use crate::Profile;
+
+/// The gain g of the estimate (RFC 8257 §4.2).
+const G: f64 = 1.0 / 16.0;
+/// The first estimate (RFC 8257 §4.2: careful rather than fast; Linux too).
+const INITIAL_ALPHA: f64 = 1.0;
+
+/// DCTCP's window and estimate.
+#[derive(Clone, Copy, Debug)]
+pub struct Dctcp {
+    reno: Reno,
+    estimate: Estimate,
+    /// The last observation window had marks that have not been answered.
+    reduction_due: bool,
+}
+
+/// The moving average of the share of marked bytes, DCTCP.Alpha.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Estimate {
+    alpha: f64,
+    bytes_acked: u64,
+    bytes_marked: u64,
+}
+
+impl Estimate {
+    pub(super) const INITIAL: Estimate = Estimate { alpha: INITIAL_ALPHA, bytes_acked: 0, bytes_marked: 0 };
+
+    pub(super) fn alpha(&self) -> f64 {
+        self.alpha
+    }
+
+    pub(super) fn count(&mut self, ack: &Ack) {
+        self.bytes_acked += u64::from(ack.bytes);
+        self.bytes_marked += u64::from(ack.marked.min(ack.bytes));
+    }
+
+    /// The observation window ends. True when it had marks.
+    pub(super) fn end_window(&mut self) -> bool {
+        let marked = self.bytes_marked > 0;
+        if self.bytes_acked > 0 {
+            // M = DCTCP.BytesMarked / DCTCP.BytesAcked
+            let m = self.bytes_marked as f64 / self.bytes_acked as f64;
+            // DCTCP.Alpha = DCTCP.Alpha * (1 - g) + g * M
+            self.alpha = self.alpha * (1.0 - G) + G * m;
+        }
+        (self.bytes_acked, self.bytes_marked) = (0, 0);
+        marked
+    }
+}
+
+impl CongestionControl for Dctcp {
+    fn new(profile: &Profile) -> Dctcp {
+        Dctcp { reno: Reno::new(profile), estimate: Estimate::INITIAL, reduction_due: false }
+    }
+
+    fn cwnd(&self) -> u32 {
+        self.reno.cwnd()
+    }
+
+    fn ssthresh(&self) -> u32 {
+        self.reno.ssthresh()
+    }
+
+    fn marks(&self) -> Marks {
+        Marks::Counted
+    }
+
+    fn on_delivery(&mut self, ack: &Ack) {
+        if ack.new_round {
+            self.reduction_due |= self.estimate.end_window();
+        }
+        self.estimate.count(ack);
+    }
+
+    fn on_ack(&mut self, ack: &Ack) {
+        if self.reduction_due {
+            self.reduction_due = false;
+            // cwnd = cwnd * (1 - DCTCP.Alpha / 2)
+            self.reno.reduce_for_marks(self.reno.cwnd(), 1.0 - self.estimate.alpha() / 2.0, ack.mss);
+        } else if ack.marked > 0 && self.reno.in_slow_start() {
+            self.reno.leave_slow_start();
+        }
+        self.reno.on_ack(&Ack { bytes: ack.bytes.saturating_sub(ack.marked), ..*ack });
+    }
+
+    /// RFC 8257 §3.5: a loss is answered as by Reno; it stands for the marks of its round trip too.
+    fn on_fast_retransmit(&mut self, window: u32, mss: u32) {
+        self.reno.on_fast_retransmit(window, mss);
+    }
+
+    fn on_recovered(&mut self, flight: u32, mss: u32) {
+        self.reduction_due = false;
+        self.reno.on_recovered(flight, mss);
+    }
+
+    fn on_timeout(&mut self, window: u32, mss: u32) {
+        self.reduction_due = false;
+        self.reno.on_timeout(window, mss);
+    }
+
+    fn on_spurious(&mut self) {
+        self.reno.on_spurious();
+    }
+
+    fn on_ecn_echo(&mut self, window: u32, mss: u32) {
+        self.reno.on_ecn_echo(window, mss);
+    }
+
+    fn on_idle(&mut self, initial_window: u32) {
+        self.reno.on_idle(initial_window);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u32 = 1000;
+
+    fn dctcp() -> Dctcp {
+        let profile = Profile { mss: 1000, initial_window: 100, ..Profile::freebsd_4_5() };
+        Dctcp::new(&profile)
+    }
+
+    /// A round trip of 100 segments of which the first `marked` are marked.
+    fn round(cc: &mut Dctcp, marked: u32) {
+        for i in 0..100 {
+            let marked = if i < marked { MSS } else { 0 };
+            let ack = Ack { bytes: MSS, mss: MSS, marked, new_round: i == 0, ..Ack::default() };
+            cc.on_delivery(&ack);
+            cc.on_ack(&ack);
+        }
+    }
+
+    #[test]
+    fn the_estimate_moves_by_a_sixteenth_of_the_way_to_the_share_of_marks_each_round() {
+        // RFC 8257 §3.3, steps 5 and 6
+        let mut cc = dctcp();
+        round(&mut cc, 25);
+        round(&mut cc, 0);
+        let alpha = 1.0 + (0.25 - 1.0) / 16.0;
+        assert!((cc.estimate.alpha() - alpha).abs() < 1e-12, "{}", cc.estimate.alpha());
+    }
+
+    #[test]
+    fn the_window_is_reduced_by_half_of_the_estimate_once_a_round() {
+        // RFC 8257 §3.3, step 9
+        let mut cc = dctcp();
+        round(&mut cc, 100);
+        assert_eq!(cc.cwnd(), 100 * MSS, "the observation window has not ended");
+        round(&mut cc, 100);
+        assert_eq!(cc.cwnd(), 50 * MSS);
+        round(&mut cc, 0);
+        assert_eq!(cc.cwnd(), 25 * MSS);
+        round(&mut cc, 0);
+        assert_eq!(cc.cwnd(), 25 * MSS, "a round without marks asks for nothing");
+    }
+
+    #[test]
+    fn the_first_mark_ends_slow_start() {
+        let mut cc = dctcp();
+        round(&mut cc, 0);
+        assert!(cc.reno.in_slow_start());
+        round(&mut cc, 1);
+        assert!(!cc.reno.in_slow_start());
+    }
+
+    #[test]
+    fn a_loss_halves_and_stands_for_the_marks_of_its_round_trip() {
+        // RFC 8257 §3.5
+        let mut cc = dctcp();
+        let ack = Ack { bytes: MSS, mss: MSS, marked: MSS, ..Ack::default() };
+        cc.on_delivery(&ack);
+        cc.on_fast_retransmit(100 * MSS, MSS);
+        cc.on_delivery(&Ack { new_round: true, ..ack });
+        cc.on_recovered(50 * MSS, MSS);
+        cc.on_ack(&ack);
+        assert_eq!(cc.cwnd(), 50 * MSS);
+    }
+}

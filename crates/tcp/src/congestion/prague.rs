@@ -1,0 +1,291 @@
+//! Prague: DCTCP's response made for the Internet (L4S).
+//!
+//! Source: draft-briscoe-iccrg-prague-congestion-control-00, sections "Moving Average of ECN Feedback" to "Packet Pacing".
+//!
+//! The window is reduced at the first mark by half of the estimate alpha, then not for a round trip; it grows all the
+//! while by what was not marked. After [`RTT_DEPENDENT_ROUNDS`] a flow behaves as if its round trip took at least
+//! [`RTT_REF`], so that a short path does not get more than a long one.
+//!
+//! Chosen where the draft leaves a choice: a loss halves the window, whether or not marks have just reduced it; alpha
+//! begins at 1, as DCTCP's does; slow start is Reno's and ends with the first mark. Left out: the fall-back for queues
+//! of classic ECN, which the draft says is off by default.
+
+use aqmlab_units::{BitRate, Duration, Time};
+
+use super::dctcp::Estimate;
+use super::slow_start::SlowStart;
+use super::smoothed_rtt::SmoothedRtt;
+use super::{Ack, CongestionControl, MAX_WINDOW, Marks};
+use crate::Profile;
+
+/// The reference round trip: `RTT_ref = max(RTT, 25 ms)` (the draft's default).
+const RTT_REF: Duration = Duration::from_millis(25);
+/// D, the rounds for which a flow takes its own round trip as the reference (the draft's default).
+const RTT_DEPENDENT_ROUNDS: u32 = 500;
+/// A loss multiplies the window by it (RFC 5681).
+const BETA: f64 = 0.5;
+
+/// Prague's window and estimate.
+#[derive(Clone, Copy, Debug)]
+pub struct Prague {
+    /// In bytes, with the fractions that small reductions and increases need.
+    cwnd: f64,
+    ssthresh: f64,
+    in_flight: u32,
+    slow_start: SlowStart,
+    estimate: Estimate,
+    srtt: SmoothedRtt,
+    rounds: u32,
+    /// When the present observation window began.
+    window_start: Time,
+    /// Until then marks ask for no further reduction (the state CWR).
+    cwr_until: Time,
+    /// Window and threshold before the last loss or timeout.
+    undo: Option<(f64, f64)>,
+}
+
+impl Prague {
+    /// The smoothed and the reference round trip; `None` before the first sample.
+    fn round_trips(&self) -> Option<(Duration, Duration)> {
+        let rtt = self.srtt.get()?;
+        Some((rtt, if self.rounds < RTT_DEPENDENT_ROUNDS { rtt } else { rtt.max(RTT_REF) }))
+    }
+
+    /// Marks: reduce, unless that was done less than a round trip ago.
+    fn answer_marks(&mut self, ack: &Ack) {
+        if ack.marked == 0 || ack.now < self.cwr_until {
+            return;
+        }
+        let reference = self.round_trips().map_or(RTT_REF, |(_, reference)| reference);
+        self.cwr_until = ack.now + reference;
+        // ssthresh = (1 - alpha / 2) * cwnd
+        self.reduce_for_marks(self.cwnd, 1.0 - self.estimate.alpha() / 2.0, ack.mss);
+    }
+
+    fn reduce_for_marks(&mut self, window: f64, beta: f64, mss: u32) {
+        self.slow_start.on_congestion();
+        self.undo = None;
+        self.cwnd = (window * beta).max(f64::from(mss));
+        self.ssthresh = self.cwnd.max(2.0 * f64::from(mss));
+    }
+
+    fn reduce_for_loss(&mut self, window: u32, mss: u32) {
+        self.undo = Some((self.cwnd, self.ssthresh));
+        self.ssthresh = (f64::from(window) * BETA).min(self.cwnd).max(2.0 * f64::from(mss));
+    }
+
+    /// `cwnd += (acked - marked) / M^2 * MSS / cwnd`, where `M = RTT_ref / RTT`.
+    fn avoid_congestion(&mut self, ack: &Ack) {
+        let inverse_m = self.round_trips().map_or(1.0, |(rtt, reference)| rtt / reference);
+        let unmarked = f64::from(ack.bytes.saturating_sub(ack.marked));
+        self.cwnd += unmarked * inverse_m * inverse_m * f64::from(ack.mss) / self.cwnd;
+    }
+
+    fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+}
+
+impl CongestionControl for Prague {
+    fn new(profile: &Profile) -> Prague {
+        Prague {
+            cwnd: f64::from(profile.initial_window_bytes()),
+            ssthresh: f64::from(MAX_WINDOW),
+            in_flight: 0,
+            slow_start: SlowStart::new(false),
+            estimate: Estimate::INITIAL,
+            srtt: SmoothedRtt::default(),
+            rounds: 0,
+            window_start: Time::ZERO,
+            cwr_until: Time::ZERO,
+            undo: None,
+        }
+    }
+
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 1 MSS to MAX_WINDOW")]
+    fn cwnd(&self) -> u32 {
+        self.cwnd as u32
+    }
+
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 2 MSS to MAX_WINDOW")]
+    fn ssthresh(&self) -> u32 {
+        self.ssthresh as u32
+    }
+
+    fn marks(&self) -> Marks {
+        Marks::L4s
+    }
+
+    /// `pacing_rate = max(cwnd, inflight) / srtt`, and twice that while `cwnd < ssthresh / 2`.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "float casts saturate")]
+    fn pacing_rate(&self) -> Option<BitRate> {
+        let srtt = self.srtt.get()?.as_secs_f64().max(1e-9);
+        let window = self.cwnd.max(f64::from(self.in_flight));
+        let factor = if self.cwnd < self.ssthresh / 2.0 { 2.0 } else { 1.0 };
+        BitRate::from_bits_per_sec((8.0 * factor * window / srtt) as u64)
+    }
+
+    fn on_delivery(&mut self, ack: &Ack) {
+        if let Some(rtt) = ack.rtt {
+            self.srtt.sample(rtt);
+        }
+        self.in_flight = ack.in_flight;
+        if ack.new_round {
+            self.rounds = self.rounds.saturating_add(1);
+            let elapsed = ack.now.saturating_since(self.window_start);
+            // Observation windows too are reference round trips, but no shorter than a real one.
+            if self.round_trips().is_none_or(|(rtt, reference)| reference == rtt || elapsed >= reference) {
+                self.estimate.end_window();
+                self.window_start = ack.now;
+            }
+        }
+        self.estimate.count(ack);
+    }
+
+    fn on_ack(&mut self, ack: &Ack) {
+        self.answer_marks(ack);
+        if self.in_slow_start() {
+            let unmarked = Ack { bytes: ack.bytes.saturating_sub(ack.marked), ..*ack };
+            self.cwnd += f64::from(self.slow_start.growth(&unmarked).unwrap_or(0));
+        } else if ack.window_limited {
+            self.avoid_congestion(ack);
+        }
+        self.cwnd = self.cwnd.min(f64::from(MAX_WINDOW));
+    }
+
+    fn on_fast_retransmit(&mut self, window: u32, mss: u32) {
+        self.reduce_for_loss(window, mss);
+        self.slow_start.on_congestion();
+        self.cwnd = self.ssthresh;
+    }
+
+    fn on_recovered(&mut self, _flight: u32, _mss: u32) {
+        self.cwnd = self.ssthresh;
+    }
+
+    /// As Reno: the threshold stays when nothing has let the window grow since the last timeout.
+    fn on_timeout(&mut self, window: u32, mss: u32) {
+        if self.cwnd > f64::from(mss) {
+            self.reduce_for_loss(window, mss);
+        }
+        self.slow_start.on_timeout();
+        self.cwnd = f64::from(mss);
+    }
+
+    fn on_spurious(&mut self) {
+        if let Some((cwnd, ssthresh)) = self.undo.take() {
+            self.cwnd = self.cwnd.max(cwnd);
+            self.ssthresh = self.ssthresh.max(ssthresh);
+        }
+    }
+
+    /// No accurate feedback, so Reno's response, as the draft demands.
+    fn on_ecn_echo(&mut self, window: u32, mss: u32) {
+        self.reduce_for_marks(f64::from(window), BETA, mss);
+    }
+
+    fn on_idle(&mut self, initial_window: u32) {
+        self.cwnd = self.cwnd.min(f64::from(initial_window));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u32 = 1000;
+
+    fn prague() -> Prague {
+        Prague::new(&Profile { mss: 1000, initial_window: 100, ..Profile::freebsd_4_5() })
+    }
+
+    fn acked(now_ms: u64, rtt_ms: u64) -> Ack {
+        Ack {
+            now: Time::ZERO + Duration::from_millis(now_ms),
+            bytes: MSS,
+            mss: MSS,
+            rtt: Some(Duration::from_millis(rtt_ms)),
+            window_limited: true,
+            ..Ack::default()
+        }
+    }
+
+    fn deliver(cc: &mut Prague, ack: Ack) {
+        cc.on_delivery(&ack);
+        cc.on_ack(&ack);
+    }
+
+    /// In congestion avoidance with a window of 50 segments, `rounds` after the start.
+    fn settled(rtt_ms: u64, rounds: u32) -> Prague {
+        let mut cc = prague();
+        cc.on_fast_retransmit(100 * MSS, MSS);
+        cc.on_recovered(50 * MSS, MSS);
+        (0..rounds).for_each(|_| cc.on_delivery(&Ack { new_round: true, ..acked(0, rtt_ms) }));
+        cc
+    }
+
+    #[test]
+    fn marks_reduce_once_in_a_round_trip_by_half_of_the_estimate() {
+        let mut cc = settled(100, 1);
+        for (now_ms, expected) in [(0, 25), (99, 25), (100, 12)] {
+            deliver(&mut cc, Ack { marked: MSS, ..acked(now_ms, 100) });
+            assert_eq!(cc.cwnd() / MSS, expected, "at {now_ms} ms");
+        }
+    }
+
+    #[test]
+    fn the_window_grows_between_reductions_by_what_was_not_marked() {
+        let mut cc = settled(100, 1);
+        deliver(&mut cc, Ack { marked: MSS, ..acked(0, 100) });
+        assert_eq!(cc.cwnd(), 25 * MSS);
+        (1..=25).for_each(|now| deliver(&mut cc, acked(now, 100)));
+        assert_eq!((cc.cwnd() + 500) / MSS, 26);
+    }
+
+    #[test]
+    fn a_short_path_grows_as_if_its_round_trip_took_25_ms_after_500_rounds() {
+        // A fifth of the reference: a 25th of a segment for each real round trip.
+        for (rounds, expected) in [(499, 1.0), (500, 1.0 / 25.0)] {
+            let mut cc = settled(5, rounds);
+            (0..50).for_each(|_| cc.on_ack(&acked(0, 5)));
+            let grown = cc.cwnd / f64::from(MSS) - 50.0;
+            assert!((grown / expected - 1.0).abs() < 0.02, "{rounds} rounds: {grown} segments");
+        }
+    }
+
+    #[test]
+    fn a_short_path_reduces_and_observes_in_reference_round_trips_after_500_rounds() {
+        let mut cc = settled(5, 500);
+        deliver(&mut cc, Ack { marked: MSS, ..acked(0, 5) });
+        let reduced = cc.cwnd();
+        deliver(&mut cc, Ack { marked: MSS, ..acked(24, 5) });
+        assert_eq!(cc.cwnd(), reduced);
+        let alpha = cc.estimate.alpha();
+        cc.on_delivery(&Ack { new_round: true, ..acked(24, 5) });
+        assert_eq!(cc.estimate.alpha().to_bits(), alpha.to_bits());
+        cc.on_delivery(&Ack { new_round: true, ..acked(25, 5) });
+        assert_ne!(cc.estimate.alpha().to_bits(), alpha.to_bits());
+        deliver(&mut cc, Ack { marked: MSS, ..acked(25, 5) });
+        assert!(cc.cwnd() < reduced);
+    }
+
+    #[test]
+    fn the_first_mark_ends_slow_start() {
+        let mut cc = prague();
+        deliver(&mut cc, acked(0, 100));
+        assert_eq!(cc.cwnd(), 101 * MSS);
+        deliver(&mut cc, Ack { marked: MSS, ..acked(1, 100) });
+        assert!(!cc.in_slow_start());
+    }
+
+    #[test]
+    fn the_window_is_paced_over_the_round_trip_and_twice_as_fast_in_slow_start() {
+        let mut cc = prague();
+        assert_eq!(cc.pacing_rate(), None);
+        cc.on_delivery(&acked(0, 100));
+        // 100 segments of 1,000 bytes in 100 ms are 8 Mbit/s.
+        assert_eq!(cc.pacing_rate(), Some(BitRate::from_mbit_per_sec(16)));
+        cc.on_fast_retransmit(200 * MSS, MSS);
+        assert_eq!(cc.pacing_rate(), Some(BitRate::from_mbit_per_sec(8)));
+    }
+}

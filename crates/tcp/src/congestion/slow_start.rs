@@ -1,0 +1,76 @@
+//! Slow start by bytes counted, for the controls that have one.
+//!
+//! Sources: RFC 5681 §3.1, RFC 3465 §2.2-2.3 (appropriate byte counting), RFC 9406 (HyStart++).
+
+use super::hystart::HyStart;
+use super::{Ack, MAX_WINDOW};
+
+/// The most segments that one acknowledgement counts for (RFC 3465 §2.2), and after a timeout (§2.3).
+const L: u32 = 2;
+const L_AFTER_TIMEOUT: u32 = 1;
+
+/// How the window grows below the threshold.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SlowStart {
+    /// Until the first congestion, if asked for.
+    hystart: Option<HyStart>,
+    limit: u32,
+}
+
+impl SlowStart {
+    pub(super) fn new(hystart: bool) -> SlowStart {
+        SlowStart { hystart: hystart.then(HyStart::default), limit: L }
+    }
+
+    /// What `ack` adds to the window; `None` when delay says that slow start is over.
+    pub(super) fn growth(&mut self, ack: &Ack) -> Option<u32> {
+        let growth = match &mut self.hystart {
+            Some(hystart) => hystart.growth(ack)?,
+            // cwnd += min(N, L * SMSS)
+            None => ack.bytes.min(self.limit.saturating_mul(ack.mss)),
+        };
+        Some(if ack.window_limited { growth.min(MAX_WINDOW) } else { 0 })
+    }
+
+    /// A loss or a mark was found. HyStart++ is for the first slow start alone (RFC 9406 §4.3).
+    pub(super) fn on_congestion(&mut self) {
+        *self = SlowStart { hystart: None, limit: L };
+    }
+
+    pub(super) fn on_timeout(&mut self) {
+        *self = SlowStart { hystart: None, limit: L_AFTER_TIMEOUT };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_acknowledgement_counts_for_two_segments_and_for_one_after_a_timeout() {
+        let ack = Ack { bytes: 9000, mss: 1000, window_limited: true, ..Ack::default() };
+        let mut slow_start = SlowStart::new(false);
+        assert_eq!(slow_start.growth(&ack), Some(2000));
+        slow_start.on_timeout();
+        assert_eq!(slow_start.growth(&ack), Some(1000));
+        slow_start.on_congestion();
+        assert_eq!(slow_start.growth(&ack), Some(2000));
+    }
+
+    #[test]
+    fn a_window_that_is_not_used_does_not_grow() {
+        for hystart in [false, true] {
+            let ack = Ack { bytes: 1000, mss: 1000, ..Ack::default() };
+            assert_eq!(SlowStart::new(hystart).growth(&ack), Some(0));
+        }
+    }
+
+    #[test]
+    fn hystart_is_for_the_first_slow_start_alone() {
+        let ack = Ack { bytes: 9000, mss: 1000, window_limited: true, ..Ack::default() };
+        let mut slow_start = SlowStart::new(true);
+        assert_eq!(slow_start.growth(&ack), Some(8000));
+        slow_start.on_congestion();
+        assert_eq!(slow_start.growth(&ack), Some(2000));
+    }
+}

@@ -1,0 +1,142 @@
+//! Where a modern endpoint differs from one of 2001.
+//!
+//! The handshake, the state diagram, reassembly and closing are common. [`Classic`] does the rest as 4.4BSD did: it goes
+//! back to the oldest byte, times one segment, and holds nothing of its own. [`Modern`](super::Modern) keeps a scoreboard.
+
+use std::fmt::Debug;
+
+use aqmlab_units::Time;
+
+use super::Endpoint;
+use crate::{Profile, Segment, Seq, Stack};
+
+/// What an endpoint of stack `S` does in its own way. A classic endpoint's answers are constants or existing functions,
+/// so that nothing is left of this where it is compiled.
+pub trait Extension<S: Stack>: Debug + Send + Sized {
+    /// Does a server time its SYN/ACK?
+    const TIMES_SYN_ACK: bool;
+
+    /// State of a connection that begins at `now`.
+    fn new(profile: &Profile, now: Time) -> Self;
+
+    /// The connection is over: no timer runs any more.
+    fn stop(&mut self) {}
+
+    /// Is there something to send that neither unsent data nor a pending flag tell of?
+    #[inline]
+    fn has_repairs(&self) -> bool {
+        false
+    }
+
+    /// When its own timers are next due.
+    #[inline]
+    fn poll_timeout(&self) -> Time {
+        Time::MAX
+    }
+
+    /// Its own timers may have expired.
+    #[inline]
+    fn handle_timeout(_tcp: &mut Endpoint<S>, _now: Time, _profile: &Profile) {}
+
+    /// The largest number of data bytes in a segment.
+    fn mss(tcp: &Endpoint<S>, profile: &Profile) -> u16;
+
+    /// The peer's receive window in bytes.
+    fn peer_window(tcp: &Endpoint<S>) -> u32;
+
+    /// The field that says how large the own receive window is.
+    fn own_window(tcp: &Endpoint<S>, profile: &Profile) -> u16;
+
+    /// What a SYN or SYN/ACK carries.
+    fn syn_options(tcp: &Endpoint<S>, now: Time, profile: &Profile) -> S::Options;
+
+    /// What a segment with `len` bytes of data carries that leaves now.
+    fn options(tcp: &mut Endpoint<S>, len: u16, now: Time, profile: &Profile) -> S::Options;
+
+    /// The peer's SYN or SYN/ACK has arrived: what both ends offer is agreed on.
+    #[inline]
+    fn agree(_tcp: &mut Endpoint<S>, _syn: &Segment<S::Options>, _profile: &Profile) {}
+
+    /// A segment of an open connection has arrived.
+    #[inline]
+    fn note_arrival(_tcp: &mut Endpoint<S>, _segment: &Segment<S::Options>) {}
+
+    /// Data `from..to` have arrived that repeat, overlap or lie beyond a gap.
+    fn reassemble(tcp: &mut Endpoint<S>, from: Seq, to: Seq);
+
+    /// Is the segment in order that has just arrived acknowledged without delay?
+    #[inline]
+    fn acknowledges_at_once(&mut self) -> bool {
+        false
+    }
+
+    /// The application is about to write.
+    #[inline]
+    fn before_write(_tcp: &mut Endpoint<S>) {}
+
+    /// What an acknowledgement says about the data sent.
+    fn handle_ack(tcp: &mut Endpoint<S>, segment: &Segment<S::Options>, now: Time, profile: &Profile);
+
+    /// The next data segment or FIN.
+    fn transmit_data(tcp: &mut Endpoint<S>, now: Time, profile: &Profile) -> Option<Segment<S::Options>>;
+
+    /// The retransmission timer has expired while data are unacknowledged.
+    fn handle_loss_of_all(tcp: &mut Endpoint<S>, now: Time, profile: &Profile);
+}
+
+/// What 4.4BSD did.
+#[derive(Clone, Copy, Debug)]
+pub struct Classic;
+
+impl<S: Stack<Extension = Classic>> Extension<S> for Classic {
+    const TIMES_SYN_ACK: bool = false;
+
+    fn new(_profile: &Profile, _now: Time) -> Classic {
+        Classic
+    }
+
+    #[inline(always)]
+    fn mss(_tcp: &Endpoint<S>, profile: &Profile) -> u16 {
+        profile.mss
+    }
+
+    #[inline(always)]
+    fn peer_window(tcp: &Endpoint<S>) -> u32 {
+        u32::from(tcp.snd_wnd)
+    }
+
+    #[inline(always)]
+    fn own_window(_tcp: &Endpoint<S>, profile: &Profile) -> u16 {
+        profile.unscaled_window()
+    }
+
+    #[inline(always)]
+    fn syn_options(_tcp: &Endpoint<S>, _now: Time, _profile: &Profile) -> S::Options {
+        S::Options::default()
+    }
+
+    #[inline(always)]
+    fn options(_tcp: &mut Endpoint<S>, _len: u16, _now: Time, _profile: &Profile) -> S::Options {
+        S::Options::default()
+    }
+
+    #[inline(always)]
+    fn reassemble(tcp: &mut Endpoint<S>, from: Seq, to: Seq) {
+        tcp.reassemble(from, to);
+    }
+
+    #[inline(always)]
+    fn handle_ack(tcp: &mut Endpoint<S>, segment: &Segment<S::Options>, now: Time, profile: &Profile) {
+        tcp.handle_ack(segment, now, profile);
+    }
+
+    #[inline(always)]
+    fn transmit_data(tcp: &mut Endpoint<S>, now: Time, profile: &Profile) -> Option<Segment<S::Options>> {
+        tcp.transmit_data(now, profile)
+    }
+
+    #[inline(always)]
+    fn handle_loss_of_all(tcp: &mut Endpoint<S>, _now: Time, profile: &Profile) {
+        tcp.go_back(profile);
+    }
+}

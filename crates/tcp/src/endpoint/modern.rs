@@ -1,0 +1,223 @@
+//! A modern endpoint: it records each segment sent and reads selective acknowledgements and timestamps.
+//!
+//! `agree`: options, at the handshake and later. `acknowledge`: what an acknowledgement says. `recovery`: which losses
+//! begin and end what. `probe`: tail loss probes. `transmit`: what leaves next, and how fast. Losses are told from
+//! delays as well: a reduction that a timestamp shows to have been for nothing is undone.
+
+mod acknowledge;
+mod agree;
+mod probe;
+mod recovery;
+mod transmit;
+
+use aqmlab_units::Time;
+
+use self::agree::Agreed;
+use self::probe::Probe;
+use super::{Endpoint, Extension, Pending};
+use crate::congestion::CongestionControl;
+use crate::options::{Options, TIMESTAMPS_LEN};
+use crate::prr::Prr;
+use crate::rack::Rack;
+use crate::rate::RateEstimator;
+use crate::sack::Reporter;
+use crate::scoreboard::Scoreboard;
+use crate::timer::Timer;
+use crate::{Profile, Segment, Seq, Stack};
+
+/// A stack whose endpoints are modern.
+pub trait ModernStack: Stack<Extension = Modern, Options = Options> {}
+
+impl<S: Stack<Extension = Modern, Options = Options>> ModernStack for S {}
+
+/// What a modern endpoint keeps beyond a classic one.
+#[derive(Debug)]
+pub struct Modern {
+    agreed: Agreed,
+    board: Scoreboard,
+    phase: Phase,
+    prr: Prr,
+    rack: Rack,
+    /// When to look again for segments that are lost but for the reordering window (RFC 8985 §6.2 step 5).
+    reorder_timer: Timer,
+    probe: Probe,
+    rate: RateEstimator,
+    /// When the next segment may leave, if the congestion control paces.
+    release: Time,
+    /// Runs while a segment waits for `release`.
+    pacing_timer: Timer,
+    /// Bytes that the congestion control knows to have been lost.
+    lost_told: u64,
+    /// The window has kept data back since the last acknowledgement.
+    window_limited: bool,
+    /// Send the first segment again whatever the window.
+    repeat_first: bool,
+    /// A segment has been sent again out of turn in this recovery (RFC 6675's rescue retransmission).
+    rescued: bool,
+    /// Where the timeout found `snd_una` that began [`Phase::Loss`].
+    timed_out_at: Seq,
+    /// Of the first segment sent again in this recovery: the timestamp it left with.
+    first_repeat: Option<u32>,
+    reporter: Reporter,
+    /// The timestamp to echo (RFC 7323's `TS.Recent`).
+    ts_recent: u32,
+    last_ack_sent: Seq,
+    /// How many segments are still acknowledged at once.
+    quick_acks: u8,
+}
+
+/// What is done about losses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Nothing: none is known.
+    Open,
+    /// Fast recovery; also [`Pending::IN_RECOVERY`].
+    Recovery,
+    /// A timeout has expired and not all that was in flight then is acknowledged.
+    Loss,
+}
+
+impl<S: ModernStack> Extension<S> for Modern {
+    const TIMES_SYN_ACK: bool = true;
+
+    fn new(profile: &Profile, now: Time) -> Modern {
+        Modern {
+            agreed: Agreed::nothing(profile),
+            board: Scoreboard::default(),
+            phase: Phase::Open,
+            prr: Prr::default(),
+            rack: Rack::new(),
+            reorder_timer: Timer::OFF,
+            probe: Probe::default(),
+            rate: RateEstimator::new(now),
+            release: now,
+            pacing_timer: Timer::OFF,
+            lost_told: 0,
+            window_limited: false,
+            repeat_first: false,
+            rescued: false,
+            timed_out_at: Seq::ZERO,
+            first_repeat: None,
+            reporter: Reporter::default(),
+            ts_recent: 0,
+            last_ack_sent: Seq::ZERO,
+            quick_acks: profile.quick_acks,
+        }
+    }
+
+    fn stop(&mut self) {
+        self.reorder_timer = Timer::OFF;
+        self.pacing_timer = Timer::OFF;
+        self.probe.timer = Timer::OFF;
+    }
+
+    fn has_repairs(&self) -> bool {
+        self.phase != Phase::Open || self.probe.is_due
+    }
+
+    fn poll_timeout(&self) -> Time {
+        self.reorder_timer.deadline().min(self.probe.timer.deadline()).min(self.pacing_timer.deadline())
+    }
+
+    fn handle_timeout(tcp: &mut Endpoint<S>, now: Time, profile: &Profile) {
+        let this = &mut tcp.extension;
+        if this.pacing_timer.is_due(now) {
+            this.pacing_timer = Timer::OFF;
+        }
+        if this.reorder_timer.is_due(now) {
+            tcp.look_for_reordered_losses(now, profile);
+        }
+        if tcp.extension.probe.timer.is_due(now) {
+            tcp.send_probe(now, profile);
+        }
+    }
+
+    fn mss(tcp: &Endpoint<S>, _profile: &Profile) -> u16 {
+        let agreed = &tcp.extension.agreed;
+        agreed.mss - if agreed.timestamps { TIMESTAMPS_LEN } else { 0 }
+    }
+
+    fn peer_window(tcp: &Endpoint<S>) -> u32 {
+        tcp.peer_window()
+    }
+
+    fn own_window(tcp: &Endpoint<S>, profile: &Profile) -> u16 {
+        tcp.extension.agreed.own_window(profile)
+    }
+
+    fn syn_options(tcp: &Endpoint<S>, now: Time, profile: &Profile) -> Options {
+        tcp.offer(now, profile)
+    }
+
+    fn options(tcp: &mut Endpoint<S>, len: u16, now: Time, _profile: &Profile) -> Options {
+        tcp.options(len, now)
+    }
+
+    fn agree(tcp: &mut Endpoint<S>, syn: &Segment<Options>, profile: &Profile) {
+        tcp.agree(syn, profile);
+    }
+
+    fn note_arrival(tcp: &mut Endpoint<S>, segment: &Segment<Options>) {
+        tcp.note_timestamp(segment);
+        tcp.snd_wnd = segment.window;
+    }
+
+    fn reassemble(tcp: &mut Endpoint<S>, from: Seq, to: Seq) {
+        // A FIN without data that came too early is dropped, and leaves nothing to report.
+        if from == to {
+            return;
+        }
+        tcp.extension.reporter.note_duplicate(from, to, tcp.rcv_nxt, &tcp.reassembly);
+        tcp.reassemble(from, to);
+        tcp.extension.reporter.note_kept(from, &tcp.reassembly);
+    }
+
+    fn acknowledges_at_once(&mut self) -> bool {
+        let quick = self.quick_acks > 0;
+        self.quick_acks -= u8::from(quick);
+        quick
+    }
+
+    fn before_write(tcp: &mut Endpoint<S>) {
+        tcp.note_app_limited();
+    }
+
+    fn handle_ack(tcp: &mut Endpoint<S>, segment: &Segment<Options>, now: Time, profile: &Profile) {
+        tcp.handle_selective_ack(segment, now, profile);
+    }
+
+    fn transmit_data(tcp: &mut Endpoint<S>, now: Time, profile: &Profile) -> Option<Segment<Options>> {
+        tcp.transmit_by_scoreboard(now, profile)
+    }
+
+    fn handle_loss_of_all(tcp: &mut Endpoint<S>, now: Time, profile: &Profile) {
+        tcp.enter_loss(now, profile);
+    }
+}
+
+impl<S: ModernStack> Endpoint<S> {
+    /// Bytes estimated to be in the network (RFC 6675 §4).
+    pub fn pipe(&self) -> u32 {
+        self.extension.board.pipe()
+    }
+
+    fn peer_window(&self) -> u32 {
+        u32::from(self.snd_wnd) << self.extension.agreed.peer_scale
+    }
+
+    /// How much may be in flight: during fast recovery what rate reduction says, else the congestion window.
+    fn congestion_window(&self) -> u32 {
+        match self.extension.phase {
+            Phase::Recovery => self.extension.prr.window(),
+            Phase::Open | Phase::Loss => self.congestion.cwnd(),
+        }
+    }
+
+    fn set_phase(&mut self, phase: Phase) {
+        self.extension.phase = phase;
+        self.pending.clear(Pending::IN_RECOVERY);
+        if phase == Phase::Recovery {
+            self.pending.set(Pending::IN_RECOVERY);
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Options: what a SYN offers, what both ends agree on, and what later segments carry.
+
+use aqmlab_units::Time;
+
+use super::ModernStack;
+use crate::endpoint::{Endpoint, State};
+use crate::options::{
+    HeaderOptions, MAX_SACK_BLOCKS, Options, SynOptions, TIMESTAMPS_LEN, Timestamps, is_earlier, timestamp,
+};
+use crate::{Profile, Segment};
+
+/// What both ends of a connection can do.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Agreed {
+    /// The lesser of both maximum segment sizes, without options.
+    pub(super) mss: u16,
+    pub(super) sack: bool,
+    pub(super) timestamps: bool,
+    scaling: bool,
+    /// By how much the peer's window field is shifted.
+    pub(super) peer_scale: u8,
+}
+
+/// A larger shift is taken for this one (RFC 7323 §2.3).
+const MAX_SCALE: u8 = 14;
+
+/// Bytes of options that a header has room for.
+const MAX_OPTIONS: u16 = 40;
+
+impl Agreed {
+    pub(super) fn nothing(profile: &Profile) -> Agreed {
+        Agreed { mss: profile.mss, sack: false, timestamps: false, scaling: false, peer_scale: 0 }
+    }
+
+    /// RFC 7323 §2.3: the window in every segment but a SYN is shifted.
+    pub(super) fn own_window(self, profile: &Profile) -> u16 {
+        if !self.scaling {
+            return profile.unscaled_window();
+        }
+        u16::try_from(profile.receive_window >> profile.window_shift()).unwrap_or(u16::MAX)
+    }
+}
+
+impl<S: ModernStack> Endpoint<S> {
+    /// RFC 2018 §2, RFC 7323 §2.2 and §3.2: a SYN offers what the profile has, a SYN/ACK what the SYN has offered too.
+    pub(super) fn offer(&self, now: Time, profile: &Profile) -> Options {
+        let this = &self.extension;
+        let answers = self.state != State::SynSent;
+        let (sack, timestamps, scaling) = if answers {
+            (this.agreed.sack, this.agreed.timestamps, this.agreed.scaling)
+        } else {
+            (profile.sack, profile.timestamps, profile.window_scaling)
+        };
+        let syn = SynOptions {
+            mss: profile.mss,
+            sack_permitted: sack,
+            window_scale: scaling.then(|| profile.window_shift()),
+        };
+        Options {
+            timestamps: timestamps.then(|| Timestamps { value: timestamp(now), echo: this.ts_recent }),
+            syn: Some(syn),
+            ..Options::default()
+        }
+    }
+
+    /// The peer's SYN or SYN/ACK: what it offers and this end has is agreed on.
+    pub(super) fn agree(&mut self, syn: &Segment<Options>, profile: &Profile) {
+        let Some(offer) = syn.options.syn else { return };
+        let this = &mut self.extension;
+        let scale = offer.window_scale.filter(|_| profile.window_scaling);
+        let timestamps = syn.options.timestamps.filter(|_| profile.timestamps);
+        this.agreed = Agreed {
+            mss: profile.mss.min(offer.mss),
+            sack: profile.sack && offer.sack_permitted,
+            timestamps: timestamps.is_some(),
+            scaling: scale.is_some(),
+            peer_scale: scale.unwrap_or(0).min(MAX_SCALE),
+        };
+        this.ts_recent = timestamps.map_or(0, |timestamps| timestamps.value);
+        this.last_ack_sent = self.rcv_nxt;
+    }
+
+    /// RFC 7323 §4.3: the timestamp to echo is that of the earliest segment not yet acknowledged, so that the sender's
+    /// sample includes the wait of a held-back acknowledgement. Segments with timestamps from the past are not refused
+    /// (PAWS, §5): sequence numbers do not come round within a segment's life here.
+    pub(super) fn note_timestamp(&mut self, segment: &Segment<Options>) {
+        let this = &mut self.extension;
+        if let Some(Timestamps { value, .. }) = segment.options.timestamps
+            && segment.seq <= this.last_ack_sent
+            && !is_earlier(value, this.ts_recent)
+        {
+            this.ts_recent = value;
+        }
+    }
+
+    /// What leaves with an acknowledgement. Blocks that find no room beside data are left out.
+    pub(super) fn options(&mut self, len: u16, now: Time) -> Options {
+        let this = &mut self.extension;
+        this.last_ack_sent = self.rcv_nxt;
+        let echo = this.ts_recent;
+        let timestamps = this.agreed.timestamps.then(|| Timestamps { value: timestamp(now), echo });
+        let mut options = Options { timestamps, ..Options::default() };
+        if this.agreed.sack && !this.reporter.is_empty() {
+            let beside_data = if len == 0 { MAX_OPTIONS } else { this.agreed.mss - len };
+            options.sack = this.reporter.report(&self.reassembly);
+            options.sack.truncate(blocks_within(beside_data.min(MAX_OPTIONS), &options));
+        }
+        options
+    }
+
+    /// The most data that a new segment may hold beside the options it will have.
+    pub(super) fn room_for_data(&self) -> u16 {
+        let this = &self.extension;
+        let timestamps = if this.agreed.timestamps { TIMESTAMPS_LEN } else { 0 };
+        if this.agreed.sack && !this.reporter.is_empty() {
+            this.agreed.mss - MAX_OPTIONS
+        } else {
+            this.agreed.mss - timestamps
+        }
+    }
+}
+
+/// How many SACK blocks fit into `room` bytes beside the timestamps of `options`.
+fn blocks_within(room: u16, options: &Options) -> usize {
+    let timestamps = Options { timestamps: options.timestamps, ..Options::default() }.len();
+    usize::from(room.saturating_sub(timestamps + 4) / 8).min(MAX_SACK_BLOCKS)
+}

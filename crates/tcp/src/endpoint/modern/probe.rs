@@ -1,0 +1,102 @@
+//! Tail loss probes (RFC 8985 §7): when acknowledgements stay away, one segment asks for another.
+
+use aqmlab_units::{Duration, Time};
+
+use super::acknowledge::News;
+use super::{Modern, ModernStack, Phase};
+use crate::endpoint::Endpoint;
+use crate::options::Options;
+use crate::timer::Timer;
+use crate::{Profile, Segment, Seq};
+
+/// What a receiver may hold back the acknowledgement of a single segment: §7.2 leaves it open, Linux takes its least
+/// retransmission timeout.
+const MAX_ACK_DELAY: Duration = Duration::from_millis(200);
+
+/// The wait before there is a round trip to go by (§7.2).
+const INITIAL_PTO: Duration = Duration::from_secs(1);
+
+/// RFC 8985 §7.1's variables.
+#[derive(Debug)]
+pub(super) struct Probe {
+    pub(super) timer: Timer,
+    /// The timer has expired: send one now.
+    pub(super) is_due: bool,
+    /// One past the last byte in flight when the probe was sent that is unanswered.
+    pub(super) end: Option<Seq>,
+    /// It repeated a segment.
+    is_repeat: bool,
+    /// A round trip was measured since the last probe.
+    pub(super) has_sample: bool,
+}
+
+impl Default for Probe {
+    fn default() -> Probe {
+        Probe { timer: Timer::OFF, is_due: false, end: None, is_repeat: false, has_sample: true }
+    }
+}
+
+impl Modern {
+    pub(super) fn stop_probing(&mut self) {
+        self.probe.timer = Timer::OFF;
+        self.probe.is_due = false;
+    }
+
+    /// A probe has left, the last byte sent being before `end`.
+    pub(super) fn note_probe(&mut self, end: Seq, is_repeat: bool) {
+        self.probe.is_due = false;
+        self.probe.end = Some(end);
+        self.probe.is_repeat = is_repeat;
+        self.probe.has_sample = false;
+    }
+}
+
+impl<S: ModernStack> Endpoint<S> {
+    /// §7.2: with each new segment and each acknowledgement of new data the timer starts anew, unless other means are at
+    /// work: in a recovery, while something is selectively acknowledged, while a probe is unanswered.
+    pub(super) fn schedule_probe(&mut self, now: Time, profile: &Profile, anew: bool) {
+        let this = &self.extension;
+        let others_at_work = this.phase != Phase::Open || this.board.sacked() > 0;
+        if !profile.rack || !this.agreed.sack || others_at_work || this.probe.end.is_some() {
+            self.extension.probe.timer = Timer::OFF;
+        } else if anew && this.probe.has_sample {
+            let deadline = (now + self.probe_timeout()).min(self.retransmit_deadline());
+            self.extension.probe.timer = Timer::at(deadline);
+        }
+    }
+
+    /// §7.2, `TLP_calc_PTO`.
+    fn probe_timeout(&self) -> Duration {
+        let lone = self.extension.board.len() == 1;
+        match self.rtt.srtt() {
+            Some(srtt) if lone => srtt * 2 + MAX_ACK_DELAY,
+            Some(srtt) => srtt * 2,
+            None => INITIAL_PTO,
+        }
+    }
+
+    /// §7.3: the probe leaves next, and the retransmission timer starts anew.
+    pub(super) fn send_probe(&mut self, now: Time, profile: &Profile) {
+        self.extension.probe.timer = Timer::OFF;
+        if self.snd_una < self.snd_max {
+            self.extension.probe.is_due = true;
+            self.arm_retransmit_timer(now, profile);
+        }
+    }
+
+    /// §7.4.2: an acknowledgement beyond a probe that repeated a segment tells of a loss that the probe has repaired,
+    /// unless the peer says that it got that segment twice.
+    pub(super) fn settle_probe(&mut self, segment: &Segment<Options>, news: &News, profile: &Profile) {
+        let Some(end) = self.extension.probe.end.filter(|&end| end <= segment.ack) else { return };
+        let repeat = self.extension.probe.is_repeat;
+        let reported =
+            news.duplicate && segment.options.sack.duplicate(segment.ack).is_some_and(|(_, to)| to == end);
+        if repeat && !reported && end < segment.ack {
+            self.reduce_for_repaired_loss(profile);
+        } else if repeat && !reported && !news.repeats {
+            // It may still turn out which copy has arrived.
+            return;
+        }
+        self.extension.probe.end = None;
+    }
+}

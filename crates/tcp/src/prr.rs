@@ -1,0 +1,121 @@
+//! Proportional rate reduction (RFC 9937, before that RFC 6937): how much may be sent during fast recovery.
+//!
+//! Over the recovery the window shrinks in proportion to what is delivered, so that what is in flight ends at the
+//! slow-start threshold. In bytes, and a segment leaves when a whole one is due; the RFC leaves rounding open.
+
+/// The state of one recovery (§6).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Prr {
+    /// `prr_delivered`: bytes delivered since it began.
+    delivered: u32,
+    /// `prr_out`: bytes sent since it began.
+    out: u32,
+    /// `RecoverFS`: what was in flight when it began.
+    recover_fs: u32,
+    window: u32,
+}
+
+/// What one acknowledgement says during recovery.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Progress {
+    /// Bytes newly delivered, by SACK or in order.
+    pub(crate) delivered: u32,
+    /// Bytes in flight after it.
+    pub(crate) pipe: u32,
+    pub(crate) ssthresh: u32,
+    pub(crate) mss: u32,
+    /// It acknowledges new data in order and no further loss came to light (`SafeACK`).
+    pub(crate) safe: bool,
+}
+
+impl Prr {
+    pub(crate) fn new(recover_fs: u32) -> Prr {
+        Prr { recover_fs: recover_fs.max(1), ..Prr::default() }
+    }
+
+    /// §6.2. While more is in flight than the threshold: `ssthresh` out of `RecoverFS` of what is delivered. Below it:
+    /// as much as is delivered, a segment more after a safe acknowledgement, up to the threshold.
+    pub(crate) fn on_ack(&mut self, ack: Progress) {
+        let Progress { delivered, pipe, ssthresh, mss, safe } = ack;
+        self.delivered += delivered;
+        let mut send_count = if pipe > ssthresh {
+            let due = (u64::from(self.delivered) * u64::from(ssthresh)).div_ceil(u64::from(self.recover_fs));
+            u32::try_from(due).unwrap_or(u32::MAX).saturating_sub(self.out)
+        } else {
+            let conserved = self.delivered.saturating_sub(self.out).max(delivered);
+            (conserved + if safe { mss } else { 0 }).min(ssthresh - pipe)
+        };
+        // The first retransmission leaves whatever the count says.
+        if self.out == 0 {
+            send_count = send_count.max(mss);
+        }
+        self.window = pipe + send_count;
+    }
+
+    pub(crate) fn on_sent(&mut self, bytes: u32) {
+        self.out += bytes;
+    }
+
+    /// How much may be in flight.
+    pub(crate) fn window(&self) -> u32 {
+        self.window
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u32 = 1000;
+
+    /// What leaves after each acknowledgement, in segments, when each delivers one and nothing else leaves the network.
+    fn sent(recovery: &mut Prr, pipe: &mut u32, ssthresh: u32, acks: usize, safe: bool) -> Vec<u32> {
+        let mut sent = vec![];
+        for _ in 0..acks {
+            *pipe -= MSS;
+            recovery.on_ack(Progress { delivered: MSS, pipe: *pipe, ssthresh, mss: MSS, safe });
+            let segments = (recovery.window() - *pipe) / MSS;
+            *pipe += segments * MSS;
+            recovery.on_sent(segments * MSS);
+            sent.push(segments);
+        }
+        sent
+    }
+
+    #[test]
+    fn half_the_window_leaves_every_second_acknowledgement() {
+        // RFC 6937 §3's first example: 20 in flight, the first lost, half of it the threshold.
+        let (mut recovery, mut pipe) = (Prr::new(20 * MSS), 20 * MSS);
+        let sent = sent(&mut recovery, &mut pipe, 10 * MSS, 20, false);
+        // The first retransmission is one ahead of 1 : 2, so that the next is due with the fourth. After the 18th as much
+        // is in flight as the threshold, and what is due waits until there is room.
+        assert_eq!(sent, [1, 0, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 0, 1, 1]);
+        assert_eq!(pipe, 10 * MSS, "in flight ends at the threshold");
+    }
+
+    #[test]
+    fn seven_tenths_leave_seven_times_in_ten() {
+        let (mut recovery, mut pipe) = (Prr::new(100 * MSS), 100 * MSS);
+        let sent = sent(&mut recovery, &mut pipe, 70 * MSS, 100, false);
+        assert_eq!(sent.iter().sum::<u32>(), 70);
+        assert!(sent[..90].windows(2).all(|pair| pair[0] + pair[1] >= 1), "evenly: {sent:?}");
+        assert_eq!(pipe, 70 * MSS);
+    }
+
+    #[test]
+    fn below_the_threshold_packets_are_conserved_and_a_safe_acknowledgement_adds_one() {
+        // RFC 6937 §3's second example: 15 of 20 lost, so that 4 are in flight and 10 would be allowed.
+        let progress =
+            |pipe: u32, safe: bool| Progress { delivered: MSS, pipe, ssthresh: 10 * MSS, mss: MSS, safe };
+        let mut recovery = Prr::new(20 * MSS);
+        recovery.on_ack(progress(4 * MSS, false));
+        assert_eq!(recovery.window(), 5 * MSS, "as many as arrived");
+        recovery.on_sent(MSS);
+        recovery.on_ack(progress(4 * MSS, true));
+        assert_eq!(recovery.window(), 6 * MSS, "one more than arrived");
+        recovery.on_sent(2 * MSS);
+        // Never beyond the threshold, whatever is due.
+        recovery.on_ack(Progress { delivered: 9 * MSS, ..progress(7 * MSS, true) });
+        assert_eq!(recovery.window(), 10 * MSS);
+    }
+}

@@ -1,0 +1,140 @@
+//! Loss detection by time (RFC 8985 §6): a segment is lost when one sent a reordering window later has arrived.
+
+use aqmlab_units::{Duration, Time};
+
+use crate::Seq;
+use crate::options::{is_earlier, timestamp};
+use crate::scoreboard::{DUP_THRESH, Record, Scoreboard};
+
+/// How many recoveries a widened reordering window lasts (RFC 8985 §6.2 step 4).
+const REO_WND_PERSIST: u8 = 16;
+
+/// RFC 8985 §5.3's variables under their names.
+#[derive(Debug)]
+pub(crate) struct Rack {
+    /// When the segment was sent that was sent last among those that have arrived, and its end.
+    newest: Option<(Time, Seq)>,
+    /// The round trip of that segment.
+    rtt: Duration,
+    /// The least round trip of the connection. The RFC would forget it after a while; a path's delay is constant here.
+    min_rtt: Option<Duration>,
+    /// The highest number that has arrived.
+    fack: Seq,
+    reordering_seen: bool,
+    reo_wnd_mult: u8,
+    reo_wnd_persist: u8,
+    /// The end of the round trip in which the window was widened.
+    dsack_round: Option<Seq>,
+}
+
+impl Rack {
+    pub(crate) fn new() -> Rack {
+        Rack {
+            newest: None,
+            rtt: Duration::ZERO,
+            min_rtt: None,
+            fack: Seq::ZERO,
+            reordering_seen: false,
+            reo_wnd_mult: 1,
+            reo_wnd_persist: REO_WND_PERSIST,
+            dsack_round: None,
+        }
+    }
+
+    /// §6.2 step 1.
+    pub(crate) fn on_round_trip(&mut self, rtt: Duration) {
+        self.min_rtt = Some(self.min_rtt.map_or(rtt, |least| least.min(rtt)));
+    }
+
+    pub(crate) fn min_rtt(&self) -> Duration {
+        self.min_rtt.unwrap_or(Duration::ZERO)
+    }
+
+    /// §6.2 steps 2 and 3: `record` has arrived; `echo` is the timestamp that came back.
+    ///
+    /// What was sent twice may have arrived the first time: it does not count if the echo is older than its second
+    /// copy, or if it would have been quicker than any round trip so far.
+    pub(crate) fn on_delivered(&mut self, record: &Record, now: Time, echo: Option<u32>) {
+        if self.fack < record.end {
+            self.fack = record.end;
+        } else if record.end < self.fack && !record.retransmitted {
+            self.reordering_seen = true;
+        }
+        let rtt = now.saturating_since(record.sent_at);
+        if record.retransmitted {
+            let from_before = echo.is_some_and(|echo| is_earlier(echo, timestamp(record.sent_at)));
+            if from_before || rtt < self.min_rtt() {
+                return;
+            }
+        }
+        self.rtt = rtt;
+        if self.newest.is_none_or(|newest| is_after((record.sent_at, record.end), newest)) {
+            self.newest = Some((record.sent_at, record.end));
+        }
+    }
+
+    /// §6.2 step 4: a duplicate that the peer reports widens the window, once a round trip.
+    pub(crate) fn on_acknowledged(&mut self, una: Seq, next: Seq, duplicate: bool) {
+        // What lies behind follows, or 2^31 bytes later it would seem to lie ahead.
+        self.fack = self.fack.max(una);
+        if self.dsack_round.is_some_and(|round| round <= una) {
+            self.dsack_round = None;
+        }
+        if duplicate && self.dsack_round.is_none() {
+            self.dsack_round = Some(next);
+            self.reo_wnd_mult = self.reo_wnd_mult.saturating_add(1);
+            self.reo_wnd_persist = REO_WND_PERSIST;
+        }
+    }
+
+    /// §6.2 step 4: a recovery is over.
+    pub(crate) fn on_recovered(&mut self) {
+        self.reo_wnd_persist = self.reo_wnd_persist.saturating_sub(1);
+        if self.reo_wnd_persist == 0 {
+            self.reo_wnd_mult = 1;
+        }
+    }
+
+    /// §6.2 step 4: none at all while no reordering was seen and there is enough else to go by.
+    fn reo_wnd(&self, board: &Scoreboard, in_recovery: bool, srtt: Duration) -> Duration {
+        if !self.reordering_seen && (in_recovery || board.sacked_segments() >= DUP_THRESH) {
+            return Duration::ZERO;
+        }
+        Duration::from_nanos(self.min_rtt().as_nanos() / 4 * u64::from(self.reo_wnd_mult)).min(srtt)
+    }
+
+    /// §6.2 step 5. Whether any segment was found to be lost, and when to look again.
+    pub(crate) fn detect(
+        &self,
+        board: &mut Scoreboard,
+        in_recovery: bool,
+        srtt: Duration,
+        now: Time,
+    ) -> (bool, Option<Time>) {
+        let Some(newest) = self.newest else { return (false, None) };
+        let wait = self.rtt + self.reo_wnd(board, in_recovery, srtt);
+        let sent_before = |record: &Record| is_after(newest, (record.sent_at, record.end));
+        // Segments sent once stand in the order of their times; those behind that were sent again are later still.
+        let below = board.position_of_first(|record| !record.retransmitted && !sent_before(record));
+        let again = board
+            .outstanding(below)
+            .filter(|record| sent_before(record))
+            .map(|record| record.sent_at + wait)
+            .filter(|&due| now < due)
+            .max();
+        let found = board.lose_where(below, |record| sent_before(record) && record.sent_at + wait <= now);
+        (found, again)
+    }
+
+    /// §6.3: at a timeout the first segment is lost, and so is all that was sent a round trip and a window ago.
+    pub(crate) fn on_timeout(&self, board: &mut Scoreboard, srtt: Duration, now: Time) {
+        let wait = self.rtt + self.reo_wnd(board, false, srtt);
+        board.lose_where(1, |_| true);
+        board.lose_where(usize::MAX, |record| record.sent_at + wait <= now);
+    }
+}
+
+/// §6.1, `RACK_sent_after`: by time, then by number.
+fn is_after(a: (Time, Seq), b: (Time, Seq)) -> bool {
+    b.0 < a.0 || (a.0 == b.0 && b.1 < a.1)
+}

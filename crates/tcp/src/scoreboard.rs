@@ -1,0 +1,281 @@
+//! What was sent and is not acknowledged, segment by segment (RFC 6675 §3's scoreboard).
+//!
+//! It knows what was said about each segment and counts what is in flight. Who is lost is decided by
+//! [`Scoreboard::lose_by_threshold`] (RFC 6675) or by [`Rack`](crate::rack::Rack) (RFC 8985).
+
+use std::collections::VecDeque;
+
+use aqmlab_units::Time;
+
+use crate::Seq;
+use crate::rate::Snapshot;
+
+/// One segment that was sent. It is sent again as it was.
+#[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about the segment")]
+pub(crate) struct Record {
+    pub(crate) seq: Seq,
+    /// One past its last byte, or past its FIN.
+    pub(crate) end: Seq,
+    /// When it was last sent.
+    pub(crate) sent_at: Time,
+    /// Was it ever sent again?
+    pub(crate) retransmitted: bool,
+    /// The peer has it (SACK).
+    pub(crate) sacked: bool,
+    /// What was sent first is presumed lost.
+    pub(crate) lost: bool,
+    /// What was sent again is in flight.
+    pub(crate) repeated: bool,
+    /// What the rate estimate knew when it was last sent.
+    pub(crate) snapshot: Snapshot,
+}
+
+impl Record {
+    /// Sequence numbers it takes up.
+    pub(crate) fn span(&self) -> u32 {
+        self.end - self.seq
+    }
+
+    /// What it adds to the pipe (RFC 6675 §4): its first copy unless lost, and a second one if sent.
+    fn in_flight(&self) -> u32 {
+        if self.sacked { 0 } else { self.span() * (u32::from(!self.lost) + u32::from(self.repeated)) }
+    }
+
+    fn awaits_repair(&self) -> bool {
+        self.lost && !self.repeated && !self.sacked
+    }
+}
+
+/// Three segments above a hole mean that it is lost (RFC 5681 §3.2, RFC 6675 §2).
+pub(crate) const DUP_THRESH: usize = 3;
+
+#[derive(Debug, Default)]
+pub(crate) struct Scoreboard {
+    records: VecDeque<Record>,
+    /// The sum of what the records have in flight.
+    in_flight: u32,
+    /// Bytes of the records that are selectively acknowledged.
+    sacked: u32,
+    sacked_segments: usize,
+    /// Bytes that duplicates without SACK say have left the network, nobody knows which.
+    presumed: u32,
+    /// How many records wait to be sent again.
+    to_repair: u32,
+    /// Bytes ever presumed lost.
+    lost_total: u64,
+}
+
+impl Scoreboard {
+    pub(crate) fn push(&mut self, seq: Seq, end: Seq, now: Time, snapshot: Snapshot) {
+        let record = Record {
+            seq,
+            end,
+            sent_at: now,
+            retransmitted: false,
+            sacked: false,
+            lost: false,
+            repeated: false,
+            snapshot,
+        };
+        self.in_flight += record.in_flight();
+        self.records.push_back(record);
+    }
+
+    /// Bytes estimated to be in the network (RFC 6675 §4, `SetPipe`).
+    pub(crate) fn pipe(&self) -> u32 {
+        self.in_flight.saturating_sub(self.presumed)
+    }
+
+    pub(crate) fn sacked(&self) -> u32 {
+        self.sacked
+    }
+
+    pub(crate) fn lost_total(&self) -> u64 {
+        self.lost_total
+    }
+
+    pub(crate) fn has_lost(&self) -> bool {
+        self.to_repair > 0
+    }
+
+    /// How many segments are unacknowledged, SACK or not.
+    pub(crate) fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    /// How many segments are selectively acknowledged.
+    pub(crate) fn sacked_segments(&self) -> usize {
+        self.sacked_segments
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    /// Segment `index`, counted from the first that is unacknowledged.
+    pub(crate) fn record(&self, index: usize) -> &Record {
+        &self.records[index]
+    }
+
+    /// Bytes that have arrived beyond the acknowledgement, as far as is known.
+    pub(crate) fn known_delivered(&self) -> u32 {
+        self.sacked + self.presumed
+    }
+
+    /// All below `una` has arrived. `delivered` is told of each segment not known to have before, in order. The bytes
+    /// newly delivered.
+    pub(crate) fn acknowledge(&mut self, una: Seq, mut delivered: impl FnMut(&Record)) -> u32 {
+        let (mut bytes, mut total, mut first) = (0, 0, 0);
+        while let Some(&record) = self.records.front()
+            && record.seq < una
+        {
+            let acknowledged = una.min(record.end) - record.seq;
+            if total == 0 {
+                first = acknowledged;
+            }
+            total += acknowledged;
+            if !record.sacked {
+                bytes += acknowledged;
+                delivered(&record);
+            }
+            if record.end <= una {
+                self.change(0, |record| (record.seq, record.sacked) = (record.end, true));
+                self.sacked_segments -= 1;
+                self.records.pop_front();
+            } else {
+                // It keeps what was not acknowledged.
+                self.change(0, |record| record.seq = una);
+            }
+        }
+        // The first was missing, so duplicates spoke of those behind it (RFC 9937 §6).
+        let credited = self.presumed.min(total - first);
+        self.presumed -= credited;
+        bytes - credited.min(bytes)
+    }
+
+    /// The peer has `from..to`. `delivered` is told of each segment of it not known before. The bytes newly delivered.
+    pub(crate) fn select(&mut self, from: Seq, to: Seq, mut delivered: impl FnMut(&Record)) -> u32 {
+        let mut bytes = 0;
+        let start = self.records.partition_point(|record| record.seq < from);
+        for index in start..self.records.len() {
+            let record = self.records[index];
+            if to < record.end {
+                break;
+            }
+            if !record.sacked {
+                bytes += record.span();
+                delivered(&record);
+                self.change(index, |record| record.sacked = true);
+            }
+        }
+        bytes
+    }
+
+    /// A duplicate acknowledgement without SACK: one of the segments behind the first has arrived. The bytes delivered.
+    pub(crate) fn presume(&mut self, mss: u32) -> u32 {
+        let behind_first = self.records.back().map_or(0, |last| last.end - self.records[0].end);
+        let more = mss.min(behind_first.saturating_sub(self.presumed));
+        self.presumed += more;
+        more
+    }
+
+    /// RFC 6675 §4, `IsLost`: three segments above it have arrived. The RFC counts ranges, or bytes of full segments;
+    /// counting segments covers both and short segments too. Whether any was found.
+    pub(crate) fn lose_by_threshold(&mut self) -> bool {
+        let mut above = 0;
+        let third = self.records.iter().rposition(|record| {
+            above += usize::from(record.sacked);
+            above == DUP_THRESH
+        });
+        third.is_some_and(|below| self.lose_where(below, |record| !record.lost))
+    }
+
+    /// The first segment is lost. Whether that was news.
+    pub(crate) fn lose_first(&mut self) -> bool {
+        self.lose_where(1, |record| !record.lost)
+    }
+
+    /// Of the first `below` segments, each that has not arrived and that `is_lost` says so of has been lost with all its
+    /// copies. Whether there was any.
+    pub(crate) fn lose_where(&mut self, below: usize, mut is_lost: impl FnMut(&Record) -> bool) -> bool {
+        let mut found = false;
+        for index in 0..below.min(self.records.len()) {
+            let record = self.records[index];
+            if !record.sacked && !record.awaits_repair() && is_lost(&record) {
+                self.lost_total += u64::from(record.span());
+                self.change(index, |record| (record.lost, record.repeated) = (true, false));
+                found = true;
+            }
+        }
+        found
+    }
+
+    /// Where the first segment stands that has not arrived and of which `holds` is true; their number if there is none.
+    pub(crate) fn position_of_first(&self, mut holds: impl FnMut(&Record) -> bool) -> usize {
+        self.records.iter().position(|record| !record.sacked && holds(record)).unwrap_or(self.records.len())
+    }
+
+    /// Of the first `below` segments those that are in flight.
+    pub(crate) fn outstanding(&self, below: usize) -> impl Iterator<Item = &Record> {
+        self.records.range(..below).filter(|record| !record.sacked && !record.awaits_repair())
+    }
+
+    /// After a timeout: what duplicates without SACK said is void.
+    pub(crate) fn forget_presumed(&mut self) {
+        self.presumed = 0;
+    }
+
+    /// Nothing was lost after all: what was sent first is in flight again, and no repair is due.
+    pub(crate) fn forgive(&mut self) {
+        for index in 0..self.records.len() {
+            self.change(index, |record| (record.lost, record.repeated) = (false, false));
+        }
+    }
+
+    /// RFC 6675 §4, `NextSeg` (1): the first segment that is lost and was not sent again.
+    pub(crate) fn next_lost(&self) -> Option<usize> {
+        if self.to_repair == 0 {
+            return None;
+        }
+        self.records.iter().position(Record::awaits_repair)
+    }
+
+    /// `NextSeg` (3): the first hole below what the peer has that is neither known to be lost nor sent again.
+    pub(crate) fn next_hole(&self) -> Option<usize> {
+        let highest = self.records.iter().rposition(|record| record.sacked)?;
+        self.records.range(..highest).position(|record| !record.sacked && !record.lost && !record.repeated)
+    }
+
+    /// The last segment the peer is not known to have: `NextSeg` (4) and the loss probe.
+    pub(crate) fn last_outstanding(&self) -> Option<usize> {
+        self.records.iter().rposition(|record| !record.sacked)
+    }
+
+    /// Segment `index` is sent again.
+    pub(crate) fn resend(&mut self, index: usize, now: Time, snapshot: Snapshot) -> Record {
+        self.change(index, |record| {
+            record.sent_at = now;
+            record.retransmitted = true;
+            record.repeated = true;
+            record.snapshot = snapshot;
+        });
+        self.records[index]
+    }
+
+    fn change(&mut self, index: usize, change: impl FnOnce(&mut Record)) {
+        let record = &mut self.records[index];
+        self.in_flight -= record.in_flight();
+        self.to_repair -= u32::from(record.awaits_repair());
+        self.sacked -= if record.sacked { record.span() } else { 0 };
+        self.sacked_segments -= usize::from(record.sacked);
+        change(record);
+        self.in_flight += record.in_flight();
+        self.to_repair += u32::from(record.awaits_repair());
+        self.sacked += if record.sacked { record.span() } else { 0 };
+        self.sacked_segments += usize::from(record.sacked);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,166 @@
+use proptest::prelude::*;
+
+use super::*;
+
+const MSS: u32 = 1000;
+
+/// `count` segments of [`MSS`] bytes from number 0, sent a millisecond after each other.
+fn sent(count: u64) -> Scoreboard {
+    let mut board = Scoreboard::default();
+    for k in 0..count {
+        board.push(at(k), at(k + 1), Time::from_nanos(k * 1_000_000), Snapshot::default());
+    }
+    board
+}
+
+/// The start of segment `k`.
+fn at(k: u64) -> Seq {
+    Seq::new(u32::try_from(k).expect("few segments") * MSS)
+}
+
+/// The segments that are presumed lost.
+fn lost(board: &Scoreboard) -> Vec<u32> {
+    board.records.iter().filter(|record| record.lost).map(|record| record.seq.get() / MSS).collect()
+}
+
+fn ignore(_: &Record) {}
+
+#[test]
+fn three_segments_above_a_hole_mean_that_it_is_lost() {
+    let mut board = sent(10);
+    board.select(at(2), at(4), ignore);
+    assert!(!board.lose_by_threshold());
+    board.select(at(6), at(7), ignore);
+    assert!(board.lose_by_threshold());
+    assert_eq!(lost(&board), [0, 1]);
+    // Of ten segments three have arrived and two are lost.
+    assert_eq!(board.pipe(), 5 * MSS);
+    // A fourth above changes nothing for those, and 4 and 5 have one above each.
+    board.select(at(1), at(2), ignore);
+    assert!(!board.lose_by_threshold());
+}
+
+#[test]
+fn what_is_sent_again_is_in_flight_again_until_it_arrives() {
+    let mut board = sent(5);
+    board.select(at(1), at(5), ignore);
+    board.lose_by_threshold();
+    assert_eq!((board.pipe(), board.next_lost()), (0, Some(0)));
+    board.resend(0, Time::ZERO, Snapshot::default());
+    assert_eq!((board.pipe(), board.next_lost()), (MSS, None));
+    assert_eq!(board.acknowledge(at(5), ignore), MSS, "the others were counted when they were selected");
+    assert_eq!((board.pipe(), board.len(), board.sacked()), (0, 0, 0));
+}
+
+#[test]
+fn duplicates_without_sack_take_segments_out_of_the_pipe_and_later_acknowledgements_do_not_count_them_again()
+{
+    let mut board = sent(10);
+    assert_eq!((board.presume(MSS), board.presume(MSS), board.presume(MSS)), (MSS, MSS, MSS));
+    assert_eq!(board.pipe(), 7 * MSS);
+    // Segments 0 to 5: the first was missing and three of the others are known.
+    assert_eq!(board.acknowledge(at(6), ignore), 3 * MSS);
+    assert_eq!(board.pipe(), 4 * MSS);
+    // No more can have arrived than lies behind the first.
+    assert_eq!((0..9).map(|_| board.presume(MSS)).sum::<u32>(), 3 * MSS);
+}
+
+#[test]
+fn holes_are_repaired_before_those_not_known_to_be_lost() {
+    // RFC 6675 §4, NextSeg: (1) is 0 and 1; (3) is 4, below the highest that arrived; (4) is 9.
+    let mut board = sent(10);
+    for k in [2, 3, 5, 6] {
+        board.select(at(k), at(k + 1), ignore);
+    }
+    board.lose_by_threshold();
+    assert_eq!((lost(&board), board.next_hole()), (vec![0, 1], Some(4)));
+    for expected in [0, 1] {
+        assert_eq!(board.next_lost(), Some(expected));
+        board.resend(expected, Time::ZERO, Snapshot::default());
+    }
+    assert_eq!(board.next_lost(), None);
+    board.resend(4, Time::ZERO, Snapshot::default());
+    assert_eq!((board.next_hole(), board.last_outstanding()), (None, Some(9)));
+    // Segment 4 counts twice: nobody has said that its first copy is lost.
+    assert_eq!(board.pipe(), (10 - 4 - 2 + 3) * MSS);
+}
+
+#[test]
+fn what_was_not_lost_after_all_is_in_flight_again() {
+    let mut board = sent(5);
+    board.lose_where(5, |_| true);
+    board.resend(0, Time::ZERO, Snapshot::default());
+    board.forgive();
+    assert_eq!((board.pipe(), board.next_lost()), (5 * MSS, None));
+}
+
+/// What a peer or a timer may say.
+#[derive(Clone, Debug)]
+enum Step {
+    Send,
+    Acknowledge(u64),
+    Select(u64, u64),
+    Threshold,
+    LoseFirst,
+    LoseAll,
+    Resend,
+    Forgive,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        4 => Just(Step::Send),
+        2 => (0u64..40).prop_map(Step::Acknowledge),
+        4 => (0u64..60, 1u64..5).prop_map(|(from, len)| Step::Select(from, from + len)),
+        2 => Just(Step::Threshold),
+        1 => Just(Step::LoseFirst),
+        1 => Just(Step::LoseAll),
+        3 => Just(Step::Resend),
+        1 => Just(Step::Forgive),
+    ];
+    prop::collection::vec(step, 0..120)
+}
+
+proptest! {
+    /// The counts are what counting gives, and what is delivered is delivered once.
+    #[test]
+    fn whatever_is_said_the_pipe_is_what_counting_gives(steps in steps()) {
+        let mut board = Scoreboard::default();
+        let (mut next, mut una, mut delivered) = (0, 0, 0);
+        for step in steps {
+            match step {
+                Step::Send => {
+                    board.push(at(next), at(next + 1), Time::ZERO, Snapshot::default());
+                    next += 1;
+                }
+                Step::Acknowledge(more) => {
+                    una = (una + more).min(next);
+                    delivered += board.acknowledge(at(una), ignore);
+                }
+                Step::Select(from, to) => {
+                    delivered += board.select(at(una + from), at((una + to).min(next.max(una + from))), ignore);
+                }
+                Step::Threshold => drop(board.lose_by_threshold()),
+                Step::LoseFirst => drop(board.lose_first()),
+                Step::LoseAll => drop(board.lose_where(usize::MAX, |_| true)),
+                Step::Resend => {
+                    if let Some(index) = board.next_lost() {
+                        board.resend(index, Time::ZERO, Snapshot::default());
+                    }
+                }
+                Step::Forgive => board.forgive(),
+            }
+            let records = &board.records;
+            let count = |wanted: fn(&Record) -> bool| {
+                records.iter().filter(|record| wanted(record)).map(Record::span).sum::<u32>()
+            };
+            let first_copies = count(|record| !record.sacked && !record.lost);
+            let second_copies = count(|record| !record.sacked && record.repeated);
+            prop_assert_eq!(board.pipe(), first_copies + second_copies);
+            prop_assert_eq!(board.sacked(), count(|record| record.sacked));
+            prop_assert_eq!(board.sacked_segments(), records.iter().filter(|record| record.sacked).count());
+            prop_assert_eq!(board.has_lost(), board.next_lost().is_some() || records.iter().any(Record::awaits_repair));
+            prop_assert_eq!(u64::from(delivered) + u64::from(count(|record| !record.sacked)), next * u64::from(MSS));
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! Congestion controls without an endpoint: their published response functions, BBR on a path with one queue, and what
+//! must hold for any of them.
+
+mod bbr;
+mod bottleneck;
+mod clocked;
+mod invariants;
+mod response;
+
+use aqmlab_tcp::{Algorithm, Profile};
+
+/// Bytes of a segment.
+pub(crate) const MSS: u32 = 1_000;
+
+/// Ten segments to begin with, and ECN.
+pub(crate) fn profile(congestion: Algorithm) -> Profile {
+    Profile { mss: 1_000, initial_window: 10, ecn: true, congestion, ..Profile::freebsd_4_5() }
+}

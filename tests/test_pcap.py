@@ -1,0 +1,390 @@
+"""Packet captures: the file, independently of what wrote it, and what tshark makes of it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import struct
+import subprocess
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import aqmlab as lab
+from aqmlab.cell import Cell, make_cell
+from aqmlab.pcap import one_a_cell
+from aqmlab.run import run_cell
+from aqmlab.store import Store
+from conftest import Command
+from test_run import digests
+
+FIN, SYN, RST, ACK, ECE, CWR = 0x01, 0x02, 0x04, 0x10, 0x40, 0x80
+NEEDS_TSHARK = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A packet as it stands in a capture."""
+
+    interface: int
+    nanos: int
+    stored: bytes
+    length: int
+    comment: str
+
+    @property
+    def sockets(self) -> tuple[bytes, bytes]:
+        return self.stored[12:16] + self.stored[20:22], self.stored[16:20] + self.stored[22:24]
+
+    @property
+    def seq(self) -> int:
+        return int.from_bytes(self.stored[24:28])
+
+    @property
+    def ack(self) -> int:
+        return int.from_bytes(self.stored[28:32])
+
+    @property
+    def flags(self) -> int:
+        return self.stored[33]
+
+    @property
+    def data(self) -> int:
+        return self.length - len(self.stored)
+
+    @property
+    def next_seq(self) -> int:
+        return self.seq + self.data + bool(self.flags & SYN) + bool(self.flags & FIN)
+
+
+def blocks(file: bytes) -> Iterator[tuple[int, bytes]]:
+    at = 0
+    while at < len(file):
+        kind, length = struct.unpack_from("<II", file, at)
+        assert length % 4 == 0
+        assert struct.unpack_from("<I", file, at + length - 4) == (length,)
+        yield kind, file[at + 8 : at + length - 4]
+        at += length
+    assert at == len(file)
+
+
+def options(body: bytes) -> dict[int, bytes]:
+    found = {}
+    at = 0
+    while (header := struct.unpack_from("<HH", body, at)) != (0, 0):
+        code, length = header
+        found[code] = body[at + 4 : at + 4 + length]
+        at += 4 + length + -length % 4
+    assert at + 4 == len(body)
+    return found
+
+
+def packets(file: Path) -> list[Seen]:
+    seen = []
+    for kind, body in blocks(file.read_bytes()):
+        if kind == 6:
+            interface, high, low, stored, length = struct.unpack_from("<5I", body)
+            comment = options(body[20 + stored + -stored % 4 :])[1].decode()
+            seen.append(Seen(interface, high << 32 | low, body[20 : 20 + stored], length, comment))
+    return seen
+
+
+def checksum(data: bytes) -> int:
+    """Return the Internet checksum (RFC 1071), which is 0 over data that contain their own."""
+    total: int = sum(struct.unpack(f"!{len(data) // 2}H", data))
+    while total > 0xFFFF:
+        total = (total & 0xFFFF) + (total >> 16)
+    return total ^ 0xFFFF
+
+
+def experiment(**changes: Any) -> lab.Experiment:
+    """Half a minute of users with ECN who congest a slow link from the beginning."""
+    settings: dict[str, Any] = {
+        "link": {"rate": "2 Mbit/s"},
+        "queue": {"pi": {"q_ref": 10}},
+        "tcp": {"ecn": True},
+        "users": {"per_side": 300},
+        "protocol": {"warmup": "5 s", "duration": "25 s"},
+    }
+    return lab.Experiment(**settings | changes)
+
+
+@pytest.fixture(scope="module")
+def dropping(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All packets of a run whose queue drops."""
+    out = tmp_path_factory.mktemp("dropping")
+    lab.run(experiment(tcp={"ecn": False}), out=out, pcap=lab.Pcap(file=out / "all.pcapng", from_s=0))
+    return out / "all.pcapng"
+
+
+@pytest.fixture(scope="module")
+def marking(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All packets of a run whose queue marks."""
+    out = tmp_path_factory.mktemp("marking")
+    lab.run(experiment(), out=out, pcap=lab.Pcap(file=out / "all.pcapng", from_s=0))
+    return out / "all.pcapng"
+
+
+def test_the_file_is_one_section_of_two_raw_ip_interfaces_in_nanoseconds(marking: Path) -> None:
+    (section, header), *interfaces = list(blocks(marking.read_bytes()))[:3]
+    assert section == 0x0A0D0D0A
+    assert struct.unpack_from("<IHHq", header) == (0x1A2B3C4D, 1, 0, -1)
+    for direction, (kind, body) in enumerate(interfaces):
+        assert (kind, *struct.unpack_from("<HHI", body)) == (1, 101, 0, 80)
+        described = options(body[8:])
+        assert described[2].decode() == f"direction {direction}"
+        assert struct.unpack("<Q", described[8]) == (2_000_000,)
+        assert described[9] == b"\x09"
+
+
+@pytest.mark.parametrize("which", ["dropping", "marking"])
+def test_checksums_hold_and_time_runs_forwards(which: str, request: pytest.FixtureRequest) -> None:
+    seen = packets(request.getfixturevalue(which))
+    assert len(seen) > 5_000
+    assert [each.nanos for each in seen] == sorted(each.nanos for each in seen)
+    for each in seen:
+        header, segment = each.stored[:20], each.stored[20:]
+        pseudo = header[12:20] + struct.pack("!HH", 6, len(segment) + each.data)
+        assert checksum(header) == 0
+        # Data are zeros.
+        assert checksum(pseudo + segment) == 0
+
+
+def test_what_dropping_and_marking_queues_do_is_told(dropping: Path, marking: Path) -> None:
+    def told(file: Path) -> Counter[str]:
+        kinds = (re.sub(r"[\d.]+ ms|; .*", "", each.comment).strip() for each in packets(file))
+        return Counter(kind.removesuffix(", still there at the end") for kind in kinds)
+
+    dropped, marked = told(dropping), told(marking)
+    assert dropped.keys() <= {"queued", "dropped early", "dropped by limit"}
+    assert dropped["dropped early"] > 50
+    # What is no data may not be marked.
+    assert marked.keys() <= {*dropped, "marked, queued"}
+    assert marked["marked, queued"] > 50
+
+
+def test_a_connection_has_a_port_of_its_own(dropping: Path) -> None:
+    """A SYN with sockets seen before repeats one that was not answered, so nothing else came between."""
+    last: dict[tuple[bytes, bytes], int] = {}
+    for each in packets(dropping):
+        client_speaks = each.sockets[1][-2:] == (80).to_bytes(2)
+        if client_speaks and each.flags & SYN:
+            assert last.get(each.sockets, SYN) & SYN
+        if client_speaks:
+            last[each.sockets] = each.flags
+    assert len(last) > 500
+
+
+def test_a_capture_changes_no_result_and_no_name(tmp_path: Path) -> None:
+    plain = lab.run(experiment(), out=tmp_path / "plain")
+    captured = lab.run(experiment(), out=tmp_path / "captured", pcap=lab.Pcap(file=tmp_path / "x.pcapng"))
+    assert plain.cell.key == captured.cell.key
+    assert digests(plain) == digests(captured)
+
+
+def test_a_cell_of_the_store_is_run_again_for_its_packets_and_kept(tmp_path: Path) -> None:
+    before = lab.run(experiment(), out=tmp_path).metadata
+    file = tmp_path / "x.pcapng"
+    after = lab.run(experiment(), out=tmp_path, pcap=lab.Pcap(file=file, for_s=2)).metadata
+    assert before == after
+    times = [each.nanos for each in packets(file)]
+    assert 5e9 <= min(times) < max(times) < 7e9
+
+
+def test_a_capture_is_bounded(tmp_path: Path) -> None:
+    file = tmp_path / "x.pcapng"
+    lab.run(experiment(), out=tmp_path, pcap=lab.Pcap(file=file, packets=10))
+    seen = packets(file)
+    assert len(seen) == 10
+    assert seen[0].nanos >= 5e9
+
+
+def test_an_interrupted_run_leaves_no_capture(tmp_path: Path) -> None:
+    def watch(now: float, end: float) -> None:
+        if now > 8:
+            raise KeyboardInterrupt
+
+    cell = make_cell(experiment(), seed=1, load_percent=None)
+    file = tmp_path / "x.pcapng"
+    file.write_text("an older one")
+    with pytest.raises(KeyboardInterrupt):
+        run_cell(cell, Store(tmp_path / "results"), watch, pcap=lab.Pcap(file=file))
+    assert file.read_text() == "an older one"
+    assert {path.name for path in tmp_path.iterdir()} == {"results", "x.pcapng"}
+
+
+def test_each_cell_of_a_comparison_has_a_file_of_its_own(tmp_path: Path) -> None:
+    lab.compare(
+        "pi:q_ref=10,ecn=true",
+        "droptail",
+        experiment=experiment(queue={"droptail": {}}, tcp={}),
+        seeds=[1, 2],
+        out=tmp_path,
+        pcap=lab.Pcap(file=tmp_path / "x.pcapng", packets=5),
+    )
+    names = {path.name for path in tmp_path.glob("*.pcapng")}
+    schemes = ("uncongested", "pi-q_ref=10-ecn=true", "droptail")
+    assert names == {f"x-{scheme}-seed{seed}.pcapng" for scheme in schemes for seed in (1, 2)}
+
+
+def test_labels_that_no_file_name_tells_apart_have_files_of_their_own() -> None:
+    def cell(label: str, q_ref: int) -> Cell:
+        changed = experiment(queue={"pi": {"q_ref": q_ref}})
+        return make_cell(changed, seed=1, load_percent=None, label=label)
+
+    cells = [cell("a:b", 10), cell("a/b", 11), cell("a/b", 11)]
+    files = {pcap.file for pcap in one_a_cell(lab.Pcap(file="x.pcapng"), cells).values()}
+    assert len(files) == 2
+
+
+SPEC = """
+link = {rate = "2 Mbit/s"}
+queue = {droptail = {}}
+users = {per_side = 20}
+protocol = {warmup = "1 s", duration = "2 s"}
+"""
+
+
+def test_the_command_line_captures(aqmlab: Command) -> None:
+    Path("x.toml").write_text(SPEC)
+    done = aqmlab("run", "x.toml", "--pcap", "x.pcapng", "--pcap-from", "0 s", "--pcap-for", "2500 ms")
+    assert (done.code, done.out.splitlines()[-1].split()) == (0, ["packets:", "x.pcapng"])
+    times = [each.nanos for each in packets(Path("x.pcapng"))]
+    assert min(times) < 1e9 < 2e9 < max(times) < 2.5e9
+
+
+@pytest.mark.parametrize(
+    ("options", "mistake"),
+    [
+        (("--pcap", "no/where.pcapng"), "pcap.file: must be a file that can be written, got no/where.pcapng (No such"),
+        (("--pcap", "."), "pcap.file: must be a file that can be written, got . ("),
+        (("--pcap", "x", "--pcap-from", "3 s"), "pcap.from_s: must be from 0 to below the end of the run at 3 s, got"),
+        (("--pcap", "x", "--pcap-for", "0 s"), "pcap.for_s: must be above 0 s, got 0"),
+        (("--pcap", "x", "--pcap-for", "5"), "--pcap-for: write a unit, such as "),
+        (("--pcap", "x", "--pcap-packets", "0"), "Invalid value for '--pcap-packets'"),
+        (("--pcap-packets", "7"), "--pcap-packets: is about --pcap, which is not given, got 7"),
+    ],
+)
+def test_what_cannot_be_captured_is_refused_in_one_line(
+    aqmlab: Command, options: tuple[str, ...], mistake: str
+) -> None:
+    Path("x.toml").write_text(SPEC)
+    done = aqmlab("run", "x.toml", *options)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.count("\n") == 1
+    assert done.err.startswith(f"aqmlab: {mistake}")
+    assert not Path("x").exists()
+
+
+def tshark(file: Path, *fields: str) -> list[tuple[str, ...]]:
+    """Return fields of each packet; empty where tshark has nothing to say."""
+    chosen = [part for name in fields for part in ("-e", name)]
+    command = ["tshark", "-n", "-r", str(file), "-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE"]
+    done = subprocess.run([*command, "-T", "fields", *chosen], capture_output=True, text=True, check=True)
+    return [tuple(line.split("\t")) for line in done.stdout.splitlines()]
+
+
+def sent_before(seen: list[Seen]) -> list[bool]:
+    """Say of each packet whether its first sequence number was sent before: a retransmission by any cause."""
+    sent: dict[tuple[bytes, bytes], int] = {}
+    again = []
+    for each in seen:
+        known = sent.get(each.sockets, each.seq)
+        again.append(each.next_seq > each.seq and each.seq < known)
+        sent[each.sockets] = max(known, each.next_seq)
+    return again
+
+
+def acknowledges_again(seen: list[Seen]) -> list[bool]:
+    """Say of each packet whether it is a duplicate acknowledgement (RFC 5681, section 2, but for its clause a)."""
+    last: dict[tuple[bytes, bytes], tuple[int, bytes]] = {}
+    again = []
+    for each in seen:
+        pure = each.next_seq == each.seq and each.flags & ACK and not each.flags & RST
+        said = (each.ack, each.stored[34:36])
+        again.append(bool(pure and last.get(each.sockets) == said))
+        last[each.sockets] = said
+    return again
+
+
+@NEEDS_TSHARK
+@pytest.mark.parametrize("which", ["dropping", "marking"])
+def test_tshark_finds_nothing_malformed(which: str, request: pytest.FixtureRequest) -> None:
+    seen = tshark(
+        request.getfixturevalue(which),
+        "_ws.malformed",
+        "_ws.expert.severity",
+        "ip.checksum.status",
+        "tcp.checksum.status",
+    )
+    error, good, unverified = 0x800000, "1", "2"
+    for malformed, severities, ip, tcp in seen:
+        assert not malformed
+        assert all(int(severity, 0) < error for severity in severities.split(",") if severity)
+        # What is longer than its headers tshark has not got whole.
+        assert (ip, tcp in (good, unverified)) == (good, True)
+    assert sum(tcp == good for *_, tcp in seen) > 1_000
+
+
+@NEEDS_TSHARK
+def test_tshark_finds_our_retransmissions(dropping: Path) -> None:
+    # tshark gives one of four names to what starts below the highest sequence number: a retransmission so soon that it
+    # could have been overtaken is out of order, though nothing is overtaken here.
+    names = ("retransmission", "fast_retransmission", "spurious_retransmission", "out_of_order")
+    found = tshark(dropping, "frame.number", *(f"tcp.analysis.{name}" for name in names))
+    theirs = [int(number) for number, *flags in found if any(flags)]
+    ours = [number for number, again in enumerate(sent_before(packets(dropping)), 1) if again]
+    assert theirs == ours
+    assert len(ours) > 100
+
+
+@NEEDS_TSHARK
+def test_tshark_finds_our_duplicate_acknowledgements(dropping: Path) -> None:
+    found = tshark(dropping, "frame.number", "tcp.analysis.duplicate_ack")
+    theirs = [int(number) for number, duplicate in found if duplicate]
+    ours = [number for number, again in enumerate(acknowledges_again(packets(dropping)), 1) if again]
+    assert theirs == ours
+    assert len(ours) > 100
+
+
+@NEEDS_TSHARK
+def test_tshark_finds_our_ecn_flags(marking: Path) -> None:
+    theirs = [(int(flags, 0), int(ecn)) for flags, ecn in tshark(marking, "tcp.flags", "ip.dsfield.ecn")]
+    ours = [(each.flags, each.stored[1] & 3) for each in packets(marking)]
+    assert theirs == ours
+    for flag in (ECE, CWR):
+        assert sum(bool(flags & flag and not flags & SYN) for flags, _ in theirs) > 50
+
+
+@NEEDS_TSHARK
+def test_the_round_trip_that_tshark_sees_is_the_configured_one_and_the_queues(tmp_path: Path) -> None:
+    """From SYN to the handshake's last ACK: two waits, twice the wire, and a round-trip time from 10 to 150 ms.
+
+    The engine has those times in whole microseconds, and a SYN that is 78 bytes on the wire.
+    """
+    file = tmp_path / "x.pcapng"
+    quiet = experiment(link={"rate": "2 Mbit/s", "device_fifo": 0}, users={"per_side": 150})
+    lab.run(quiet, out=tmp_path, pcap=lab.Pcap(file=file, from_s=0))
+    handshakes: dict[str, list[str]] = {}
+    round_trips: dict[str, int] = {}
+    for stream, flags, comment, rtt in tshark(
+        file, "tcp.stream", "tcp.flags", "frame.comment", "tcp.analysis.initial_rtt"
+    ):
+        if int(flags, 0) & SYN:
+            handshakes.setdefault(stream, []).append(comment)
+        if rtt:
+            round_trips[stream] = round(float(rtt) * 1e9)
+    once = 2 * ((40 + 38) * 4_000 + 500_000)
+    rests = []
+    for stream, round_trip in round_trips.items():
+        waits = [re.fullmatch(r"(?:marked, )?queued ([\d.]+) ms; .*", comment) for comment in handshakes[stream]]
+        if len(waits) == 2 and all(waits):
+            rests.append(round_trip - once - sum(round(float(wait[1]) * 1e6) for wait in waits if wait))
+    assert len(rests) > 200
+    assert all(10_000_000 <= rest <= 151_000_000 for rest in rests)
+    # But where a server's interface was busy.
+    assert sum(rest % 1_000 == 0 for rest in rests) > 0.95 * len(rests)
