@@ -8,6 +8,10 @@ from pathlib import Path
 import pytest
 
 import aqmlab as lab
+from aqmlab.cell import Cell
+from aqmlab.explain import PARTS
+from aqmlab.run import run_cell
+from aqmlab.store import Store
 
 ROOT = Path(__file__).parents[1]
 
@@ -40,3 +44,13 @@ def test_the_guide_shows_the_law_of_the_rust_example() -> None:
     law = (ROOT / "examples" / "rust_aqm" / "src" / "lib.rs").read_text()
     # The guide leaves out what shows the law's variable.
     assert shown.rstrip().removesuffix("}").rstrip() in law
+
+
+def test_the_code_of_the_guide_to_explanations_runs_and_names_every_part(small_cell: Cell, store: Store) -> None:
+    names: dict[str, object] = {"directory": run_cell(small_cell, store).directory}
+    (block,) = code("explain.md", "python")
+    exec(block, names)
+    assert isinstance(names["explanation"], lab.Explanation)
+    guide = (ROOT / "docs" / "guide" / "explain.md").read_text()
+    for column, name in PARTS.items():
+        assert re.search(rf"^\| {name} \| .* \| `{column}` \|$", guide, re.MULTILINE), column

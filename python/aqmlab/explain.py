@@ -86,8 +86,9 @@ def explain(
     directory
         The cell: a directory below ``results/cells``.
     request
-        Explain this request alone, with its timeline; the run ends when it is complete. Requests are numbered from 0 in
-        the order in which they are completed in the measured window, which is their row in the table ``exchanges``.
+        Explain this request alone, with its timeline; the run ends when it is complete. Requests of web users are
+        numbered from 0 in the order in which they are completed in the measured window, which is their row in the table
+        ``exchanges``, those of other sources left out.
     slowest
         Explain so many slowest requests alone, with their timelines.
     watch
@@ -104,6 +105,8 @@ def explain(
     >>> by_band(explanation.requests)  # doctest: +SKIP
     """
     cell = _Cell.read(Path(directory))
+    if cell.users_per_side == 0:
+        raise SpecError(f"cell: {directory} has no web users, whose requests are explained")
     if cell.completed == 0:
         raise SpecError(f"cell: no request was completed in {directory}: there is nothing to explain")
     if request is not None and not 0 <= request < cell.completed:
@@ -174,8 +177,11 @@ class _Cell:
     @property
     def title(self) -> str:
         name, _ = self.queue
-        per_side = json.loads(self.spec)["users"]["per_side"]
-        return f"{name}, {per_side:,} users on each side, seed {self.seed}"
+        return f"{name}, {self.users_per_side:,} users on each side, seed {self.seed}"
+
+    @property
+    def users_per_side(self) -> int:
+        return int(json.loads(self.spec)["users"]["per_side"])
 
     @classmethod
     def read(cls, directory: Path) -> _Cell:
@@ -211,7 +217,6 @@ def _steps(
             # The cell has them.
             simulation.take(table)
         explained = _frame(simulation.take("explanations"))
-        if explained is not None:
         if explained is not None:
             happened = _frame(simulation.take("timelines"))
             yield explained, pl.DataFrame(schema=_TIMELINE) if happened is None else happened

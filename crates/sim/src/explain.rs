@@ -12,6 +12,9 @@
 //! * With a new exchange on an old connection all begins anew: of a cause from before it only the time after its
 //!   start counts.
 //!
+//! Explained are the exchanges of web users. The connections of other sources are watched too, since a packet is a packet,
+//! but what they send when a pause is over has no cause here.
+//!
 //! Way is booked as what the packet was for: the handshake, the request and the first flight of the response, later
 //! flights, or repair. What is off the chain costs nothing: a segment that was lost while others were still on their way
 //! may have been repaired for less than a round trip.
@@ -78,6 +81,8 @@ struct End {
 /// The exchange that a connection is at.
 #[derive(Clone, Debug, Default)]
 struct Exchange {
+    /// It is a web user's; those of other sources are not explained.
+    by_user: bool,
     epoch: Epoch,
     losses: u32,
     marks: u32,
@@ -134,8 +139,9 @@ impl Explainer {
 
     /// Write a moment of the timeline down.
     fn note(&mut self, id: EndpointId, moment: Moment) {
-        if self.timelines.wanted() {
-            self.exchanges[id.connection()].moments.push(moment);
+        let exchange = &mut self.exchanges[id.connection()];
+        if exchange.by_user && self.timelines.wanted() {
+            exchange.moments.push(moment);
         }
     }
 
@@ -172,4 +178,37 @@ impl Explainer {
 
 fn place_of(id: EndpointId) -> Place {
     if id.is_server() { Place::Server } else { Place::Client }
+}
+
+#[cfg(test)]
+mod tests {
+    use aqmlab_tcp::{Basic, Profile};
+
+    use super::*;
+
+    #[test]
+    fn an_acknowledgement_is_repair_while_something_is_missing_or_when_it_says_nothing_new() {
+        let (profile, now) = (Profile::unc_testbed(), Time::ZERO);
+        let mut tcp: Endpoint = Endpoint::connect(&profile, now);
+        tcp.poll_transmit(now, &profile);
+        let flags = Flags::SYN | Flags::ACK;
+        let syn_ack = Segment { ack: Seq::new(1), window: 16_384, flags, ..Segment::default() };
+        tcp.handle_segment(&syn_ack, now, &profile);
+        let way_of_ack = |tcp: &Endpoint, ack, acked| {
+            let segment = Segment { ack: Seq::new(ack), flags: Flags::ACK, ..Segment::default() };
+            let end = End { acked: Some(Seq::new(acked)), ..End::default() };
+            Explainer::purpose_of_way::<Basic>(&end, &segment, tcp)
+        };
+        assert_eq!(way_of_ack(&tcp, 1, 0), Part::Window);
+        assert_eq!(way_of_ack(&tcp, 1, 1), Part::Recovery);
+        let data = |tcp: &mut Endpoint, seq| {
+            let seq = Seq::new(seq);
+            let segment = Segment { seq, ack: Seq::new(1), len: 100, flags: Flags::ACK, ..syn_ack };
+            tcp.handle_segment(&segment, now, &profile);
+        };
+        data(&mut tcp, 101);
+        assert_eq!(way_of_ack(&tcp, 101, 1), Part::Recovery);
+        data(&mut tcp, 1);
+        assert_eq!(way_of_ack(&tcp, 201, 1), Part::Window);
+    }
 }

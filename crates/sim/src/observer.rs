@@ -13,19 +13,19 @@ pub(crate) trait Observer<S: Stack> {
     /// What packets carry through the network where their options stand: at least these.
     type Carried: HeaderOptions;
 
-    /// `connect()`: this client's first exchange begins.
-    fn opened(&mut self, _client: EndpointId, _now: Time) {}
+    /// `connect()`: this client's first exchange begins, if it is a web user's.
+    fn opened(&mut self, _client: EndpointId, _by_user: bool, _now: Time) {}
 
-    /// The application at this end has written: a request or a response.
+    /// The application at this end has written a user's request, or the response to it.
     fn wrote(&mut self, _id: EndpointId, _now: Time) {}
 
     /// A packet leaves its sender.
     fn sent(&mut self, packet: Packet<S::Options>, leaving: &Leaving<'_, S>) -> Packet<Self::Carried>;
 
-    /// `link` has dropped a packet, and tells so now.
+    /// `link` has dropped a packet or a datagram, and tells so now.
     fn lost<L: Link<Self::Carried>>(&mut self, _packet: &Packet<Self::Carried>, _link: &L, _now: Time) {}
 
-    /// A packet is at its receiver, who has not seen it yet.
+    /// A packet that is no datagram is at its receiver, who has not seen it yet.
     fn arrived(&mut self, packet: Packet<Self::Carried>, now: Time) -> Packet<S::Options>;
 
     /// A timer of this endpoint may have expired; it does not know yet.
@@ -34,7 +34,7 @@ pub(crate) trait Observer<S: Stack> {
     /// This endpoint has sent all that it has to send for the moment.
     fn settled(&mut self, _id: EndpointId, _tcp: &Endpoint<S>) {}
 
-    /// An exchange of a web user is complete at its client, in the measured window.
+    /// A user's exchange in the measured window is complete at its client.
     fn completed(&mut self, _client: EndpointId, _row: &Row<'_>, _tables: &mut Tables) {}
 }
 

@@ -111,7 +111,7 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
         };
         let (host, stacks) = (opening.host, opening.stacks);
         let id = self.connections.open(opening, &self.stacks, self.now);
-        self.observer.opened(id, self.now);
+        self.observer.opened(id, matches!(opener, Opener::User(_)), self.now);
         if let Some(capture) = &self.capture {
             let mss = stacks.map(|stack| self.stacks.profile(stack).mss);
             capture.opened(&NewConnection { client: id, opener, host, mss });

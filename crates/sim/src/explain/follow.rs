@@ -32,7 +32,7 @@ impl Explainer {
 impl<S: Stack> Observer<S> for Explainer {
     type Carried = Numbered<S::Options>;
 
-    fn opened(&mut self, client: EndpointId, now: Time) {
+    fn opened(&mut self, client: EndpointId, by_user: bool, now: Time) {
         let places = client.peer().index().max(client.index()) + 1;
         if self.ends.len() < places {
             self.ends.resize(places, End::default());
@@ -41,6 +41,7 @@ impl<S: Stack> Observer<S> for Explainer {
         let end = End { is_new: true, base: Seq::new(1), ..End::default() };
         self.ends[client.index()] = end;
         self.ends[client.peer().index()] = end;
+        self.exchanges[client.connection()].by_user = by_user;
         self.begin(client, now);
     }
 
@@ -60,7 +61,6 @@ impl<S: Stack> Observer<S> for Explainer {
         let (segment, from) = (packet.segment, packet.to.peer());
         self.note_reactions(from, tcp);
         let blame = self.current(self.ends[from.index()].now, from);
-        debug_assert_eq!(blame.at(), now, "what is sent has a cause");
         let end = &mut self.ends[from.index()];
         let purpose = Explainer::purpose_of_way(end, &segment, tcp);
         let again = segment.span() > 0 && segment.seq < end.sent;
@@ -74,10 +74,14 @@ impl<S: Stack> Observer<S> for Explainer {
     }
 
     fn lost<L: Link<Self::Carried>>(&mut self, packet: &Packet<Self::Carried>, link: &L, now: Time) {
+        let direction = packet.to.peer().direction();
+        if packet.to.is_datagram() {
+            self.drops[direction].cause(&link.counters().queue, true);
+            return;
+        }
         let (packet, flight) = self.flights.land(packet);
         let from = packet.to.peer();
-        let on_arrival = flight.at_link == now;
-        let cause = self.drops[from.direction()].cause(&link.counters().queue, on_arrival);
+        let cause = self.drops[direction].cause(&link.counters().queue, flight.at_link == now);
         if flight.blame.is_of(self.epoch(from)) {
             self.exchanges[from.connection()].losses += 1;
             let moment = self.about(from, &packet.segment, What::Dropped(cause), now);
@@ -202,7 +206,7 @@ mod tests {
             let mut now = Time::ZERO;
             for (client, &(after, len)) in (0..).map(|slot| EndpointId::client(slot, 0)).zip(&steps) {
                 now += Duration::from_nanos(after);
-                Observer::<Basic>::opened(&mut explainer, client, now);
+                Observer::<Basic>::opened(&mut explainer, client, true, now);
                 let segment = Segment { seq: Seq::new(1), len, ..Segment::default() };
                 let leaving = Leaving { tcp: &tcp, now, at_link: now };
                 let packet = explainer.sent(Packet { to: client.peer(), segment }, &leaving);
@@ -218,6 +222,34 @@ mod tests {
                 (to.number(), explainer.ends[to.index()].now.part(Part::Queueing))
             });
             prop_assert_eq!(queueing.collect::<Vec<_>>(), waited.lock().expect("one thread").clone());
+        }
+    }
+
+    #[test]
+    fn a_loss_counts_for_the_exchange_that_the_packet_was_sent_in() {
+        for begins_another in [false, true] {
+            let spec = LinkSpec { device_fifo: 0, ..LinkSpec::default() };
+            let wire = Wire { context: spec.context(), delay: spec.delay, device_fifo: 0 };
+            let law = Stopwatch(Arc::default());
+            let mut link = Queued::new(Fifo::new(law, Limit::Packets(1)), wire);
+            let mut explainer = Explainer::new(&spec, Wish::default());
+            let (client, now) = (EndpointId::client(0, 0), Time::ZERO);
+            let tcp: Endpoint = Endpoint::connect(&Profile::freebsd_4_5(), now);
+            Observer::<Basic>::opened(&mut explainer, client, true, now);
+            Observer::<Basic>::wrote(&mut explainer, client, now);
+            // One is being sent, one waits.
+            for _ in 0..3 {
+                let leaving = Leaving { tcp: &tcp, now, at_link: now };
+                let packet = Packet { to: client.peer(), segment: Segment::default() };
+                link.arrive(explainer.sent(packet, &leaving), now);
+            }
+            if begins_another {
+                Observer::<Basic>::wrote(&mut explainer, client, now);
+            }
+            let packet = link.take_lost().expect("the queue is full");
+            Observer::<Basic>::lost(&mut explainer, &packet, &link, now);
+            let losses = explainer.exchanges[client.connection()].losses;
+            assert_eq!(losses, u32::from(!begins_another));
         }
     }
 }
