@@ -135,7 +135,7 @@ class Tcp(BaseModel):
     model_config = ConfigDict(extra="allow", frozen=True, use_attribute_docstrings=True)
 
     profile: str = "unc-testbed"
-    """The stack: ``unc-testbed``, ``freebsd-4.5``, ``linux-6``, ``ns2-reno`` or ``ns2-newreno``: see docs/guide/tcp.md."""
+    """``unc-testbed``, ``freebsd-4.5``, ``linux-6``, ``ns2-reno`` or ``ns2-newreno``: see docs/guide/tcp.md."""
     ecn: StrictBool = False
     """Do the hosts negotiate ECN?"""
 
