@@ -11,6 +11,7 @@
 //! Calling it early or twice is harmless.
 
 pub mod congestion;
+mod ecn;
 mod endpoint;
 mod profile;
 mod reassembly;
@@ -21,6 +22,7 @@ mod stack;
 mod timer;
 
 pub use congestion::{Ack, CongestionControl, NewReno};
+pub use ecn::EcnPolicy;
 pub use endpoint::{Endpoint, Event, Recovery, State};
 pub use profile::Profile;
 pub use segment::{Flags, Segment};

@@ -2,6 +2,8 @@
 
 use aqmlab_units::Duration;
 
+use crate::{EcnPolicy, Flags};
+
 /// The constants of one TCP stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own in the stacks described")]
@@ -42,8 +44,14 @@ pub struct Profile {
     pub restart_after_idle: bool,
     /// Hold back a last partial segment while data are unacknowledged (Nagle, RFC 896)?
     pub nagle: bool,
-    /// Offer and accept ECN (RFC 3168)?
-    pub ecn: bool,
+    /// The form of ECN to offer and accept.
+    pub ecn: EcnPolicy,
+    /// Do SYNs that are sent again no longer ask for ECN (RFC 3168 §6.1.1.1; accurate: from the second on, RFC 9768
+    /// §3.1.4.1)?
+    pub ecn_fallback: bool,
+    /// Say ECN-capable with ECT(1), which asks for the low-latency service (RFC 9331), rather than with ECT(0)? For
+    /// scalable congestion controls.
+    pub ect1: bool,
 }
 
 impl Profile {
@@ -72,7 +80,9 @@ impl Profile {
             ack_every: 2,
             restart_after_idle: true,
             nagle: false,
-            ecn: false,
+            ecn: EcnPolicy::Off,
+            ecn_fallback: false,
+            ect1: false,
         }
     }
 
@@ -122,6 +132,13 @@ impl Profile {
             let message = format!("must be at most 16, got {}", self.syn_ack_retransmits);
             return Err(("syn_ack_retransmits", message));
         }
+        if self.ect1 && !self.ecn.counts_marks() {
+            let message = format!(
+                "must be false unless ecn is dctcp, accurate or accurate++ (RFC 9331 §4.2), got true with ecn = {}",
+                self.ecn
+            );
+            return Err(("ect1", message));
+        }
         for (field, table) in [("syn_backoff", &self.syn_backoff), ("data_backoff", &self.data_backoff)] {
             if table.is_empty() || table.contains(&0) {
                 return Err((field, "must be a list of factors above 0".into()));
@@ -136,6 +153,12 @@ impl Profile {
             return Err(("max_rto", message));
         }
         Ok(())
+    }
+
+    /// The codepoint that says ECN-capable.
+    #[inline]
+    pub(crate) fn ect(&self) -> Flags {
+        if self.ect1 { Flags::ECT1 } else { Flags::ECT }
     }
 
     /// The initial window in bytes.

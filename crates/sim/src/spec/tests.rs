@@ -53,7 +53,7 @@ fn what_is_left_out_is_the_testbed_of_the_papers() {
 fn values_of_a_profile_are_set_one_by_one() {
     let spec =
         with(json!({"tcp": {"profile": "freebsd-4.5", "ecn": true, "mss": 536}})).expect("a sound spec");
-    assert_eq!(spec.tcp.values, Profile { ecn: true, mss: 536, ..Profile::freebsd_4_5() });
+    assert_eq!(spec.tcp.values, Profile { ecn: EcnPolicy::Rfc3168, mss: 536, ..Profile::freebsd_4_5() });
 }
 
 #[test]

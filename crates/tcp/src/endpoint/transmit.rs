@@ -4,6 +4,7 @@ use aqmlab_units::Time;
 
 use super::{Endpoint, Pending, State, count};
 use crate::congestion::CongestionControl;
+use crate::ecn::Control;
 use crate::{Flags, Profile, Segment, Seq, Stack};
 
 impl<S: Stack> Endpoint<S> {
@@ -25,13 +26,16 @@ impl<S: Stack> Endpoint<S> {
         if let Some(segment) = self.transmit_data(now, profile) {
             return Some(segment);
         }
-        self.pending.any(Pending::ACK).then(|| self.segment(self.snd_nxt, 0, Flags::NONE, profile))
+        self.pending.any(Pending::ACK).then(|| {
+            let ect = self.ect_on(Control::PureAck, profile);
+            self.segment(self.snd_nxt, 0, ect, profile)
+        })
     }
 
     /// SYN, reset or retransmission: what goes before everything else.
     fn transmit_control(&mut self, now: Time, profile: &Profile) -> Segment<S::Options> {
         if self.pending.take(Pending::RST) {
-            let flags = Flags::RST | Flags::ACK;
+            let flags = Flags::RST | Flags::ACK | self.ect_on(Control::Reset, profile);
             return Segment { seq: self.snd_nxt, ack: self.rcv_nxt, flags, ..Segment::default() };
         }
         if self.pending.take(Pending::SYN) {
@@ -41,24 +45,16 @@ impl<S: Stack> Endpoint<S> {
         let seq = self.snd_una;
         let (len, fin) = self.extent(seq, profile);
         self.note_sent(seq, len, fin);
-        // Retransmissions are not ECN-capable (RFC 3168 §6.1.5).
-        self.segment(seq, len, fin, profile)
+        self.segment(seq, len, fin | self.ect_on(Control::Retransmission, profile), profile)
     }
 
     fn transmit_syn(&mut self, now: Time, profile: &Profile) -> Segment<S::Options> {
-        let mut flags = match self.state {
-            State::SynSent => Flags::SYN,
-            _ => Flags::SYN | Flags::ACK,
-        };
-        // RFC 3168 §6.1.1: ECN-setup SYN and SYN/ACK; neither is ECT.
-        if self.state == State::SynSent && profile.ecn {
-            flags |= Flags::ECE | Flags::CWR;
-        } else if self.pending.any(Pending::ECN) {
-            flags |= Flags::ECE;
-        }
+        let kind = if self.state == State::SynSent { Flags::SYN } else { Flags::SYN | Flags::ACK };
+        let flags = kind | self.handshake_flags(profile);
         if self.snd_max == Seq::ZERO {
             self.snd_nxt = Seq::new(1);
             self.snd_max = self.snd_nxt;
+            self.since = now;
             // A server's SYN cache keeps no clock: its first sample comes from data.
             if self.state == State::SynSent {
                 self.time_segment(Seq::ZERO, now);
@@ -79,6 +75,9 @@ impl<S: Stack> Endpoint<S> {
             return None;
         }
         if self.snd_una == self.snd_max {
+            if self.holds_back(profile) {
+                return None;
+            }
             self.restart_after_idle(now, profile);
         } else if self.snd_nxt - self.snd_una >= self.send_window() && self.snd_nxt < self.snd_end {
             return None;
@@ -90,11 +89,15 @@ impl<S: Stack> Endpoint<S> {
         let seq = self.snd_nxt;
         let mut flags = fin;
         let is_new = self.snd_max <= seq;
-        if is_new && len > 0 && self.pending.any(Pending::ECN) {
-            flags |= Flags::ECT;
-            if self.pending.take(Pending::CWR) {
-                flags |= Flags::CWR;
+        if is_new && len > 0 {
+            if self.pending.any(Pending::ECT) {
+                flags |= self.ect(profile);
+                if self.pending.take(Pending::CWR) {
+                    flags |= Flags::CWR;
+                }
             }
+        } else {
+            flags |= self.ect_on(if is_new { Control::Fin } else { Control::Retransmission }, profile);
         }
         if is_new {
             self.time_segment(seq, now);
@@ -130,7 +133,7 @@ impl<S: Stack> Endpoint<S> {
 
     /// RFC 5681 §4.1: nothing in flight for longer than the retransmission timeout.
     fn restart_after_idle(&mut self, now: Time, profile: &Profile) {
-        if profile.restart_after_idle && now - self.idle_since >= self.rtt.rto() {
+        if profile.restart_after_idle && now - self.since >= self.rtt.rto() {
             self.congestion.on_idle(profile.initial_window_bytes());
         }
     }
@@ -141,7 +144,7 @@ impl<S: Stack> Endpoint<S> {
         if !self.pending.any(Pending::TIMING) {
             self.pending.set(Pending::TIMING);
             self.timed = seq;
-            self.timed_at = now;
+            self.since = now;
         }
     }
 
@@ -178,7 +181,7 @@ impl<S: Stack> Endpoint<S> {
         self.unacked_segments = 0;
         let mut flags = Flags::ACK | extra;
         if self.pending.any(Pending::ECHO) {
-            flags |= Flags::ECE;
+            flags |= self.echo(len, extra);
         }
         Segment {
             seq,

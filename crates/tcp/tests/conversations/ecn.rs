@@ -1,11 +1,15 @@
 //! Explicit congestion notification: RFC 3168 §6.1.
 
-use aqmlab_tcp::{Flags, Profile, Segment};
+use aqmlab_tcp::{EcnPolicy, Flags, Profile, Segment};
 
 use crate::script::*;
 
 fn ecn() -> Profile {
-    Profile { ecn: true, ..wide() }
+    Profile { ecn: EcnPolicy::Rfc3168, ..wide() }
+}
+
+fn agreeing(agrees: bool) -> Profile {
+    if agrees { ecn() } else { wide() }
 }
 
 fn ecn_syn() -> Segment {
@@ -43,11 +47,11 @@ fn echo(ackno: u32) -> Segment {
 #[test]
 fn ecn_is_used_only_when_both_ends_agree() {
     let data_after = |offers: bool, accepts: bool| {
-        let profile = Profile { ecn: offers, ..wide() };
+        let profile = agreeing(offers);
         let mut client = Conversation::connect(profile);
         client.sends([if offers { ecn_syn() } else { syn() }]);
         client.gets(if offers && accepts { ecn_syn_ack() } else { syn_ack() }).sends([ack(1)]);
-        let mut server = Conversation::listen(Profile { ecn: accepts, ..wide() });
+        let mut server = Conversation::listen(agreeing(accepts));
         server.gets(if offers { ecn_syn() } else { syn() });
         server.sends([if offers && accepts { ecn_syn_ack() } else { syn_ack() }]).gets(ack(1));
         for tcp in [&mut client, &mut server] {

@@ -1,7 +1,7 @@
 //! Whatever the network loses, repeats, delays, reorders and marks: both streams arrive, in order and complete, and
 //! both ends close.
 
-use aqmlab_tcp::{Event, Profile, Segment, State};
+use aqmlab_tcp::{EcnPolicy, Event, Profile, Segment, State};
 use aqmlab_units::{Duration, Time};
 use proptest::prelude::*;
 
@@ -49,7 +49,7 @@ fn profile() -> impl Strategy<Value = Profile> {
                 receive_window: mss * segments + rest,
                 initial_window,
                 ack_every,
-                ecn,
+                ecn: if ecn { EcnPolicy::Rfc3168 } else { EcnPolicy::Off },
                 nagle,
                 restart_after_idle: restart,
                 handshake_ack_opens_window: opens,
@@ -160,7 +160,7 @@ proptest! {
     fn marks_alone_never_cause_a_retransmission(
         profile in profile(), fates in fates(), writes in writes(),
     ) {
-        let profile = Profile { ecn: true, min_rto: Duration::from_secs(1), ..profile };
+        let profile = Profile { ecn: EcnPolicy::Rfc3168, min_rto: Duration::from_secs(1), ..profile };
         let mut fates = fates.into_iter();
         let mut network = Network::new(profile, move |_, segment, now| {
             let mark = fates.next().is_some_and(|fate| fate.mark);
