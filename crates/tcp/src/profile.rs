@@ -50,7 +50,7 @@ pub struct Profile {
     /// §3.1.4.1)?
     pub ecn_fallback: bool,
     /// Say ECN-capable with ECT(1), which asks for the low-latency service (RFC 9331), rather than with ECT(0)? For
-    /// scalable congestion controls.
+    /// scalable congestion controls, with feedback that counts marks.
     pub ect1: bool,
 }
 
@@ -132,9 +132,9 @@ impl Profile {
             let message = format!("must be at most 16, got {}", self.syn_ack_retransmits);
             return Err(("syn_ack_retransmits", message));
         }
-        if self.ect1 && !self.ecn.counts_marks() {
+        if self.ect1 && self.ecn != EcnPolicy::Off && !self.ecn.counts_marks() {
             let message = format!(
-                "must be false unless ecn is dctcp, accurate or accurate++ (RFC 9331 §4.2), got true with ecn = {}",
+                "must be false unless ecn is off, dctcp, accurate or accurate++ (RFC 9331 §4.2), got true with ecn = {}",
                 self.ecn
             );
             return Err(("ect1", message));

@@ -1,7 +1,7 @@
 //! What runs above TCP: servers that answer at once, and browsers that do what their users decide.
 
-use aqmlab_tcp::Event as TcpEvent;
-use aqmlab_units::Bytes;
+use aqmlab_tcp::{EcnPolicy, Event as TcpEvent};
+use aqmlab_units::{Bytes, Time};
 use aqmlab_workload::{Action, Connection, ConnectionId, Event as WebEvent};
 
 use super::{Engine, Event};
@@ -21,7 +21,16 @@ impl<L: Link> Engine<L> {
                 self.connections.endpoint_mut(id).tcp.close();
                 self.transmit(id);
             }
-            TcpEvent::Opened | TcpEvent::Aborted => {}
+            TcpEvent::Opened => self.follow_wait(id),
+            TcpEvent::Aborted => {}
+        }
+    }
+
+    /// ECN+/Wait holds a server's data back for less than inspections are apart.
+    fn follow_wait(&mut self, id: EndpointId) {
+        let deadline = self.connections.endpoint(id).tcp.retransmit_deadline();
+        if self.profile.ecn == EcnPolicy::PlusWait && deadline < Time::MAX {
+            self.wheel.push(deadline, Event::Retransmit(id));
         }
     }
 

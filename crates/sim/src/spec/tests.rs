@@ -1,5 +1,6 @@
 //! What a person may leave out, and what each mistake is answered with.
 
+use aqmlab_tcp::EcnPolicy;
 use serde_json::json;
 
 use super::*;

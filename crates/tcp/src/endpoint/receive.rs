@@ -59,17 +59,16 @@ impl<S: Stack> Endpoint<S> {
             }
             State::SynReceived if segment.ack == self.snd_max => {
                 let marked = self.hears_of_marked_syn_ack(segment);
-                if marked && self.tries_syn_ack_once_more(now, profile) {
+                if marked && self.tries_syn_ack_once_more(segment, now, profile) {
                     return;
                 }
                 let sent = self.since;
                 self.establish(segment, now, profile);
+                // 4.4BSD counts the acknowledgement of the SYN/ACK as one of data: one segment more, unless the
+                // SYN/ACK had to be repeated or came marked.
                 if marked {
                     self.answer_marked_syn_ack(sent, now, profile);
-                }
-                // 4.4BSD counts the acknowledgement of the SYN/ACK as one of data: one segment more, unless the
-                // SYN/ACK had to be repeated.
-                else if profile.handshake_ack_opens_window && self.recovery.syn_retransmits == 0 {
+                } else if profile.handshake_ack_opens_window && self.recovery.syn_retransmits == 0 {
                     let mss = u32::from(profile.mss);
                     self.congestion.on_ack(&Ack { now, bytes: mss, mss, ..Ack::default() });
                 }

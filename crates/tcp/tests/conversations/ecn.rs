@@ -1,6 +1,6 @@
 //! Explicit congestion notification: RFC 3168 §6.1.
 
-use aqmlab_tcp::{EcnPolicy, Flags, Profile, Segment};
+use aqmlab_tcp::{EcnPolicy, Flags, Profile};
 
 use crate::script::*;
 
@@ -10,14 +10,6 @@ fn ecn() -> Profile {
 
 fn agreeing(agrees: bool) -> Profile {
     if agrees { ecn() } else { wide() }
-}
-
-fn ecn_syn() -> Segment {
-    syn().and(Flags::ECE).and(Flags::CWR)
-}
-
-fn ecn_syn_ack() -> Segment {
-    syn_ack().and(Flags::ECE)
 }
 
 /// A client that has agreed on ECN, with the segments 1 to 10 in flight and forty more to send.
@@ -33,15 +25,6 @@ fn receiver() -> Conversation {
     let mut tcp = Conversation::connect(Profile { ack_every: 1, ..ecn() });
     tcp.sends([ecn_syn()]).at(OPENED).gets(ecn_syn_ack()).sends([ack(1)]);
     tcp
-}
-
-/// Full-sized segment `k`, ECN-capable.
-fn ect(k: u32) -> Segment {
-    full(k).and(Flags::ECT)
-}
-
-fn echo(ackno: u32) -> Segment {
-    ack(ackno).and(Flags::ECE)
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod network;
 
+mod ecn;
 mod long;
 mod properties;
 mod theory;

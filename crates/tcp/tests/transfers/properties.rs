@@ -9,37 +9,37 @@ use crate::network::{CLIENT, Network, SERVER, marked};
 
 /// What happens to one segment. When the script of fates has been played, nothing more goes wrong.
 #[derive(Clone, Copy, Debug)]
-struct Fate {
-    copies: usize,
-    delay_ms: u64,
-    mark: bool,
+pub(crate) struct Fate {
+    pub(crate) copies: usize,
+    pub(crate) delay_ms: u64,
+    pub(crate) mark: bool,
 }
 
-const UNHARMED: Fate = Fate { copies: 1, delay_ms: 50, mark: false };
+pub(crate) const UNHARMED: Fate = Fate { copies: 1, delay_ms: 50, mark: false };
 
 /// Something the application at one end does, so long after what was done before.
 #[derive(Clone, Copy, Debug)]
-struct Write {
+pub(crate) struct Write {
     end: usize,
     after_ms: u64,
     bytes: u32,
 }
 
-fn fates() -> impl Strategy<Value = Vec<Fate>> {
+pub(crate) fn fates() -> impl Strategy<Value = Vec<Fate>> {
     let copies = prop_oneof![2 => Just(0usize), 7 => Just(1), 1 => Just(2)];
     let fate = (copies, 1u64..300, prop::bool::weighted(0.3));
     let fate = fate.prop_map(|(copies, delay_ms, mark)| Fate { copies, delay_ms, mark });
     prop::collection::vec(fate, 0..200)
 }
 
-fn writes() -> impl Strategy<Value = Vec<Write>> {
+pub(crate) fn writes() -> impl Strategy<Value = Vec<Write>> {
     let write = (0usize..2, 0u64..3000, 1u32..20_000);
     let write = write.prop_map(|(end, after_ms, bytes)| Write { end, after_ms, bytes });
     prop::collection::vec(write, 0..12)
 }
 
 /// Stacks of many kinds, which never give up.
-fn profile() -> impl Strategy<Value = Profile> {
+pub(crate) fn profile() -> impl Strategy<Value = Profile> {
     let sizes = (100u16..1500, 1u16..12, 0u16..100);
     let switches = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     (sizes, switches, 1u8..4, 1u8..4, 200u64..1500).prop_map(
@@ -86,7 +86,7 @@ type Sent = Vec<(Time, Segment)>;
 
 /// Play a connection to its end: writes, then each end's close. After each arrival exactly the bytes that have
 /// arrived without a gap count as received.
-fn play<P>(network: &mut Network<P>, writes: &[Write])
+pub(crate) fn play<P>(network: &mut Network<P>, writes: &[Write])
 where
     P: FnMut(usize, Segment, Time) -> Sent,
 {

@@ -187,10 +187,17 @@ impl<S: Stack> Endpoint<S> {
         }
     }
 
-    /// RFC 5562 §3.2: answer the report of a marked SYN/ACK by one that is not ECN-capable, once.
-    pub(in crate::endpoint) fn tries_syn_ack_once_more(&mut self, now: Time, profile: &Profile) -> bool {
+    /// RFC 5562 §3.2: answer the report of a marked SYN/ACK by one that is not ECN-capable, once. A client that sends
+    /// data does not wait for it.
+    pub(in crate::endpoint) fn tries_syn_ack_once_more(
+        &mut self,
+        segment: &Segment<S::Options>,
+        now: Time,
+        profile: &Profile,
+    ) -> bool {
         let resends = profile.ecn.after_marked_syn_ack() == Some(AfterMarkedSynAck::Resend)
-            && self.recovery.syn_retransmits == 0;
+            && self.recovery.syn_retransmits == 0
+            && segment.span() == 0;
         if resends {
             self.reduce_to_one_segment(profile);
             self.pending.set(Pending::SYN);
@@ -211,7 +218,7 @@ impl<S: Stack> Endpoint<S> {
                     self.retransmit_timer = Timer::at(now + (now - sent));
                 }
             }
-            // The report of the first SYN/ACK may have come after it was sent again for want of one.
+            // Its second SYN/ACK was not due: the first was sent again before, or the client has gone on.
             Some(AfterMarkedSynAck::Resend) if self.recovery.ecn_reductions == 0 => {
                 self.reduce_to_one_segment(profile);
             }

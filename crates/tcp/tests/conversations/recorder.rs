@@ -1,0 +1,57 @@
+//! A congestion control that adds up what it is told of marks and never moves its window.
+
+use aqmlab_tcp::{Ack, CongestionControl, Profile, Stack};
+
+#[derive(Debug)]
+pub(crate) struct Recorder {
+    window: u32,
+    pub(crate) delivered: u32,
+    pub(crate) marked: u32,
+    /// What was told last: `(bytes, marked)`.
+    pub(crate) last: (u32, u32),
+    pub(crate) grown: u32,
+    pub(crate) echoes: u32,
+}
+
+impl CongestionControl for Recorder {
+    fn new(profile: &Profile) -> Recorder {
+        let window = u32::from(profile.initial_window) * u32::from(profile.mss);
+        Recorder { window, delivered: 0, marked: 0, last: (0, 0), grown: 0, echoes: 0 }
+    }
+
+    fn cwnd(&self) -> u32 {
+        self.window
+    }
+
+    fn ssthresh(&self) -> u32 {
+        self.window
+    }
+
+    fn on_delivery(&mut self, ack: &Ack) {
+        self.delivered += ack.bytes;
+        self.marked += ack.marked;
+        self.last = (ack.bytes, ack.marked);
+    }
+
+    fn on_ack(&mut self, ack: &Ack) {
+        self.grown += ack.bytes;
+    }
+
+    fn on_ecn_echo(&mut self, _window: u32, _mss: u32) {
+        self.echoes += 1;
+    }
+
+    fn on_fast_retransmit(&mut self, _window: u32, _mss: u32) {}
+    fn on_recovered(&mut self, _flight: u32, _mss: u32) {}
+    fn on_timeout(&mut self, _window: u32, _mss: u32) {}
+    fn on_idle(&mut self, _initial_window: u32) {}
+}
+
+/// The TCP of 2001 with a [`Recorder`].
+#[derive(Debug)]
+pub(crate) struct Recording;
+
+impl Stack for Recording {
+    type Congestion = Recorder;
+    type Options = ();
+}
