@@ -58,6 +58,25 @@ fn values_of_a_profile_are_set_one_by_one() {
 }
 
 #[test]
+fn ecn_is_written_as_a_switch_or_by_name() {
+    for (written, policy, in_full) in [
+        (json!(false), EcnPolicy::Off, json!(false)),
+        (json!("off"), EcnPolicy::Off, json!(false)),
+        (json!(true), EcnPolicy::Rfc3168, json!(true)),
+        (json!("rfc3168"), EcnPolicy::Rfc3168, json!(true)),
+        (json!("ecn+/try-once"), EcnPolicy::TryOnce, json!("ecn+/try-once")),
+    ] {
+        let spec = with(json!({"tcp": {"ecn": written}})).expect("a sound spec");
+        assert_eq!(spec.tcp.values.ecn, policy);
+        assert_eq!(serde_json::to_value(&spec.tcp).expect("a JSON form")["ecn"], in_full);
+    }
+    for (name, policy) in EcnPolicy::ALL {
+        let spec = with(json!({"tcp": {"ecn": name}})).expect("a sound spec");
+        assert_eq!(spec.tcp.values.ecn, policy, "{name}");
+    }
+}
+
+#[test]
 fn a_mistake_is_told_in_one_line_with_the_field_and_what_is_allowed() {
     let rtt = |distribution: Value| json!({"users": {"per_side": 1, "rtt": {"source": "", "distribution": distribution}}});
     for (parts, message) in [
@@ -93,6 +112,18 @@ fn a_mistake_is_told_in_one_line_with_the_field_and_what_is_allowed() {
         (
             json!({"tcp": {"profile": "linux"}}),
             "tcp.profile: unknown `linux`: choose freebsd-4.5, unc-testbed",
+        ),
+        (
+            json!({"tcp": {"ecn": "maybe"}}),
+            r#"tcp.ecn: invalid value: string "maybe", expected true, false or one of off, rfc3168, ecn+, "#,
+        ),
+        (
+            json!({"tcp": {"ecn": 1}}),
+            "tcp.ecn: invalid type: integer `1`, expected true, false or one of off, ",
+        ),
+        (
+            json!({"tcp": {"ecn": true, "ect1": true}}),
+            "tcp.ect1: must be false unless ecn is off, dctcp, accurate or accurate++ (RFC 9331 §4.2), got true",
         ),
         (
             json!({"users": {"per_side": 1, "workload": "unc"}}),
