@@ -66,8 +66,8 @@ def test_an_unknown_key_is_refused_with_its_path(key: str, part: str) -> None:
         ({"queue": {"pi": 24}}, "queue: write a table of parameters"),
         (
             {"tcp": {"ecn": "yes"}},
-            "tcp.ecn: must be one of true, false, off, rfc3168, ecn+, ecn+/wait, ecn+/try-once, ecn++, dctcp, accurate, "
-            "accurate++, got 'yes'",
+            "tcp.ecn: must be one of true, false, off, rfc3168, ecn+, ecn+/wait, ecn+/try-once, ecn++, dctcp, "
+            "accurate, accurate++, got 'yes'",
         ),
         ({"tcp": {"ecn": 1}}, "tcp.ecn: must be one of true, false, "),
         ({"users": {"load": 0}}, "users.load: should be greater than 0, got 0"),

@@ -13,7 +13,7 @@ pub enum EcnPolicy {
     /// ECN+ (Kuzmanovic 2005): the SYN/ACK is ECN-capable too; after a mark on it the server goes on at once with half
     /// its window.
     Plus,
-    /// ECN+/Wait (RFC 5562 §4): after that mark the server waits a round trip and sends one segment.
+    /// ECN+/Wait (as RFC 5562 discusses it): after that mark the server waits a round trip and sends one segment.
     PlusWait,
     /// ECN+/TryOnce (RFC 5562 §3): after that mark the client says so and waits; the server sends a SYN/ACK that is
     /// not ECN-capable at once and starts with one segment.
