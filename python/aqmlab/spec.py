@@ -160,9 +160,9 @@ class Tcp(BaseModel):
     profile: str = "unc-testbed"
     """The stack: ``freebsd-4.5``, or ``unc-testbed``, which differs from it in acknowledging every segment."""
     ecn: Annotated[bool | EcnForm, BeforeValidator(ecn_form)] = False
-    """The form of ECN that the hosts negotiate: ``true`` is RFC 3168; with ``ecn+``, ``ecn+/wait`` and ``ecn+/try-once``
-    SYN/ACKs are ECN-capable; with ``ecn++`` more packets are; ``dctcp`` and ``accurate`` (Accurate ECN) count marks;
-    with ``accurate++`` every packet is ECN-capable. See docs/guide/ecn.md."""
+    """The form of ECN that the hosts negotiate: ``true`` is RFC 3168; with ``ecn+``, ``ecn+/wait`` and
+    ``ecn+/try-once`` SYN/ACKs are ECN-capable; with ``ecn++`` more packets are; ``dctcp`` and ``accurate``
+    (Accurate ECN) count marks; with ``accurate++`` every packet is ECN-capable. See docs/guide/ecn.md."""
 
 
 class Users(_Part):
