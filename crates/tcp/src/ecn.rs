@@ -37,10 +37,9 @@ pub(crate) enum Control {
     SynAck,
     /// An acknowledgement without data.
     PureAck,
-    /// A FIN without data.
-    Fin,
     Reset,
-    Retransmission,
+    /// A FIN without data, and whatever is sent again.
+    FinOrRetransmission,
 }
 
 /// What a server does about a marked SYN/ACK.
@@ -85,15 +84,15 @@ impl EcnPolicy {
 
     /// May packets of this sort be ECN-capable?
     ///
-    /// ECN+: RFC 5562 §3. DCTCP: RFC 8257 §3.5. ECN++: draft-ietf-tcpm-generalized-ecn, table 1; the SYN and pure
-    /// acknowledgements only with accurate feedback.
+    /// ECN+: RFC 5562 §3. DCTCP: RFC 8257 §3.5. ECN++: draft-ietf-tcpm-generalized-ecn, table 1; the SYN only where it asks
+    /// for accurate feedback. Pure acknowledgements must have it agreed on as well, which is the endpoint's to see.
     #[inline]
     pub(crate) const fn lets(self, sort: Control) -> bool {
         match self {
             EcnPolicy::Off | EcnPolicy::Rfc3168 | EcnPolicy::Accurate => false,
             EcnPolicy::Plus | EcnPolicy::PlusWait | EcnPolicy::TryOnce => matches!(sort, Control::SynAck),
             EcnPolicy::Dctcp => matches!(sort, Control::Syn | Control::SynAck | Control::Reset),
-            EcnPolicy::PlusPlus => !matches!(sort, Control::Syn | Control::PureAck),
+            EcnPolicy::PlusPlus => !matches!(sort, Control::Syn),
             EcnPolicy::AccuratePlusPlus => true,
         }
     }

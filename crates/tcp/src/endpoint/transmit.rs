@@ -45,7 +45,7 @@ impl<S: Stack> Endpoint<S> {
         let seq = self.snd_una;
         let (len, fin) = self.extent(seq, profile);
         self.note_sent(seq, len, fin);
-        self.segment(seq, len, fin | self.ect_on(Control::Retransmission, profile), profile)
+        self.segment(seq, len, fin | self.ect_on(Control::FinOrRetransmission, profile), profile)
     }
 
     fn transmit_syn(&mut self, now: Time, profile: &Profile) -> Segment<S::Options> {
@@ -97,7 +97,7 @@ impl<S: Stack> Endpoint<S> {
                 }
             }
         } else {
-            flags |= self.ect_on(if is_new { Control::Fin } else { Control::Retransmission }, profile);
+            flags |= self.ect_on(Control::FinOrRetransmission, profile);
         }
         if is_new {
             self.time_segment(seq, now);
