@@ -1,5 +1,6 @@
 //! What a person may leave out, and what each mistake is answered with.
 
+use aqmlab_tcp::EcnPolicy;
 use serde_json::json;
 
 use aqmlab_tcp::Profile;
@@ -57,16 +58,35 @@ fn what_is_left_out_is_the_testbed_of_the_papers() {
 fn values_of_a_profile_are_set_one_by_one() {
     let spec =
         with(json!({"tcp": {"profile": "freebsd-4.5", "ecn": true, "mss": 536}})).expect("a sound spec");
-    assert_eq!(spec.tcp.values, Profile { ecn: true, mss: 536, ..Profile::freebsd_4_5() });
+    assert_eq!(spec.tcp.values, Profile { ecn: EcnPolicy::Rfc3168, mss: 536, ..Profile::freebsd_4_5() });
+}
+
+#[test]
+fn ecn_is_written_as_a_switch_or_by_name() {
+    for (written, policy, in_full) in [
+        (json!(false), EcnPolicy::Off, json!(false)),
+        (json!("off"), EcnPolicy::Off, json!(false)),
+        (json!(true), EcnPolicy::Rfc3168, json!(true)),
+        (json!("rfc3168"), EcnPolicy::Rfc3168, json!(true)),
+        (json!("ecn+/try-once"), EcnPolicy::TryOnce, json!("ecn+/try-once")),
+    ] {
+        let spec = with(json!({"tcp": {"ecn": written}})).expect("a sound spec");
+        assert_eq!(spec.tcp.values.ecn, policy);
+        assert_eq!(serde_json::to_value(&spec.tcp).expect("a JSON form")["ecn"], in_full);
+    }
+    for (name, policy) in EcnPolicy::ALL {
+        let spec = with(json!({"tcp": {"ecn": name}})).expect("a sound spec");
+        assert_eq!(spec.tcp.values.ecn, policy, "{name}");
+    }
 }
 
 #[test]
 fn hosts_of_a_mix_differ_in_what_is_written_and_use_ecn_as_all_do() {
     let mix = json!([{"share": 0.5, "mss": 536}, {"share": 0.5, "profile": "freebsd-4.5"}]);
     let spec = with(json!({"tcp": {"ecn": true, "min_rto": "2 s", "mix": mix}})).expect("a sound spec");
-    let all = Profile { ecn: true, min_rto: Duration::from_secs(2), ..Profile::unc_testbed() };
+    let all = Profile { ecn: EcnPolicy::Rfc3168, min_rto: Duration::from_secs(2), ..Profile::unc_testbed() };
     let profiles: Vec<_> = spec.tcp.profiles().cloned().collect();
-    let freebsd = Profile { ecn: true, ..Profile::freebsd_4_5() };
+    let freebsd = Profile { ecn: EcnPolicy::Rfc3168, ..Profile::freebsd_4_5() };
     assert_eq!(profiles, [all.clone(), Profile { mss: 536, ..all }, freebsd]);
 }
 
@@ -106,6 +126,18 @@ fn a_mistake_is_told_in_one_line_with_the_field_and_what_is_allowed() {
         (
             json!({"tcp": {"profile": "linux"}}),
             "tcp.profile: unknown `linux`: choose freebsd-4.5, unc-testbed",
+        ),
+        (
+            json!({"tcp": {"ecn": "maybe"}}),
+            r#"tcp.ecn: invalid value: string "maybe", expected true, false or one of off, rfc3168, ecn+, "#,
+        ),
+        (
+            json!({"tcp": {"ecn": 1}}),
+            "tcp.ecn: invalid type: integer `1`, expected true, false or one of off, ",
+        ),
+        (
+            json!({"tcp": {"ecn": "dctcp", "congestion": "prague"}}),
+            "tcp.congestion: prague counts marks: it needs ecn = accurate or accurate++, got dctcp",
         ),
         (
             json!({"users": {"per_side": 1, "workload": "unc"}}),

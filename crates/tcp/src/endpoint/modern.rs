@@ -50,6 +50,8 @@ pub struct Modern {
     lost_told: u64,
     /// The window has kept data back since the last acknowledgement.
     window_limited: bool,
+    /// Pacing alone has kept back what would have filled the window since the last acknowledgement.
+    pacing_limited: bool,
     /// Send the first segment again whatever the window.
     repeat_first: bool,
     /// A segment has been sent again out of turn in this recovery (RFC 6675's rescue retransmission).
@@ -94,6 +96,7 @@ impl<S: ModernStack> Extension<S> for Modern {
             pacing_timer: Timer::OFF,
             lost_told: 0,
             window_limited: false,
+            pacing_limited: false,
             repeat_first: false,
             rescued: false,
             timed_out_at: Seq::ZERO,
