@@ -12,7 +12,7 @@
 
 mod handshake;
 
-use super::{Endpoint, Pending, count};
+use super::{Endpoint, Extension, Pending, count};
 use crate::congestion::{Ack, CongestionControl, Marks};
 use crate::ecn::Control;
 use crate::{Flags, Profile, Segment, Seq, Stack};
@@ -68,11 +68,12 @@ impl<S: Stack> Endpoint<S> {
         flags.intersects(Flags::ECE | Flags::CWR | Flags::CE) || profile.ecn.counts_marks()
     }
 
-    /// What arrived marked, and what the peer says arrived marked. That is answered with the acknowledgement.
-    pub(super) fn handle_ecn(&mut self, segment: &Segment<S::Options>) {
+    /// What arrived marked, and what the peer says arrived marked. An acknowledgement that may deliver something is
+    /// answered with its delivery.
+    pub(super) fn handle_ecn(&mut self, segment: &Segment<S::Options>, profile: &Profile) {
         let flags = segment.flags;
         match self.ecn.feedback {
-            Feedback::None => return,
+            Feedback::None => {}
             Feedback::Classic => {
                 self.stop_echo_at_cwr(flags);
                 if flags.contains(Flags::CE) {
@@ -98,6 +99,10 @@ impl<S: Stack> Endpoint<S> {
                     }
                 }
             }
+        }
+        let delivers = self.snd_una < segment.ack || S::Extension::DELIVERS_SELECTIVELY;
+        if !delivers {
+            self.answer_marks(segment, profile);
         }
     }
 
@@ -163,7 +168,6 @@ impl<S: Stack> Endpoint<S> {
     }
 
     /// The marks that an acknowledgement tells of which delivers nothing.
-    #[inline(always)]
     pub(super) fn answer_marks(&mut self, segment: &Segment<S::Options>, profile: &Profile) {
         if self.tells_of_marks(segment.flags, profile) {
             self.answer_echo(segment.ack, profile);

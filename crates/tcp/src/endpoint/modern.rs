@@ -32,6 +32,7 @@ impl<S: Stack<Extension = Modern, Options = Options>> ModernStack for S {}
 
 /// What a modern endpoint keeps beyond a classic one.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about the sender")]
 pub struct Modern {
     agreed: Agreed,
     board: Scoreboard,
@@ -81,6 +82,7 @@ enum Phase {
 
 impl<S: ModernStack> Extension<S> for Modern {
     const TIMES_SYN_ACK: bool = true;
+    const DELIVERS_SELECTIVELY: bool = true;
 
     fn new(profile: &Profile, now: Time) -> Modern {
         Modern {

@@ -15,7 +15,7 @@ impl<S: Stack> Endpoint<S> {
             return self.handle_control(segment, now, profile);
         }
         if Self::concerns_ecn(segment.flags, profile) {
-            self.handle_ecn(segment);
+            self.handle_ecn(segment, profile);
         }
         S::Extension::note_arrival(self, segment);
         S::Extension::handle_ack(self, segment, now, profile);
@@ -114,10 +114,7 @@ impl<S: Stack> Endpoint<S> {
                 return;
             }
             self.handle_new_ack(segment, now, profile);
-            return;
-        }
-        self.answer_marks(segment, profile);
-        if ack == self.snd_una {
+        } else if ack == self.snd_una {
             if segment.span() == 0 && self.snd_una < self.snd_max {
                 self.handle_duplicate_ack(now, profile);
             } else {
