@@ -65,6 +65,7 @@ fn acknowledgement(now: Time, operation: &Operation) -> Option<Ack> {
         rtt: set(3).then_some(rtt),
         new_round: set(4),
         window_limited: set(5),
+        pacing_limited: set(7),
         rate: set(6).then_some(RateSample {
             delivered: bytes,
             interval: rtt,
