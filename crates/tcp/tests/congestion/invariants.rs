@@ -156,7 +156,7 @@ proptest! {
         let mut control = Any::new(&profile(algorithm));
         for operation in &operations {
             if let Some(ack) = acknowledgement(Time::ZERO, operation) {
-                let ack = Ack { window_limited: false, ..ack };
+                let ack = Ack { window_limited: false, pacing_limited: false, ..ack };
                 control.on_delivery(&ack);
                 control.on_ack(&ack);
             }
