@@ -70,6 +70,7 @@ impl<S: Stack> Endpoint<S> {
 
     /// What arrived marked, and what the peer says arrived marked. An acknowledgement of new data is answered with
     /// its delivery.
+    #[inline(never)]
     pub(super) fn handle_ecn(&mut self, segment: &Segment<S::Options>, profile: &Profile) {
         let flags = segment.flags;
         match self.ecn.feedback {
@@ -128,7 +129,8 @@ impl<S: Stack> Endpoint<S> {
         }
     }
 
-    /// Does a segment with these flags, [handled](Self::handle_ecn), tell of marks?
+    /// Does a segment with these flags that [may](Self::concerns_ecn), [handled](Self::handle_ecn), tell of marks?
+    #[inline(never)]
     pub(super) fn tells_of_marks(&self, flags: Flags) -> bool {
         match self.ecn.feedback {
             Feedback::None => false,
@@ -139,6 +141,7 @@ impl<S: Stack> Endpoint<S> {
 
     /// Of `bytes` newly acknowledged, by a segment that tells of marks, those that came marked. A marked packet
     /// counts as a full segment; classic feedback does not count.
+    #[inline(never)]
     pub(super) fn take_marked(&mut self, bytes: u32, profile: &Profile) -> u32 {
         match self.ecn.feedback {
             Feedback::None | Feedback::Classic => 0,
@@ -152,6 +155,7 @@ impl<S: Stack> Endpoint<S> {
     }
 
     /// The acknowledgement `ack` tells of marks: RFC 3168 §6.1.2, one reduction for each window of data.
+    #[inline(never)]
     pub(super) fn answer_echo(&mut self, ack: Seq, profile: &Profile) {
         if self.ecn.recover < ack && !self.pending.any(Pending::IN_RECOVERY) {
             self.answer_mark(profile);
@@ -176,6 +180,7 @@ impl<S: Stack> Endpoint<S> {
     }
 
     /// What a segment tells the peer of marks, while [`Pending::ECHO`].
+    #[inline(never)]
     pub(super) fn echo(&mut self, len: u16, extra: Flags) -> Flags {
         if self.ecn.feedback != Feedback::Accurate {
             return Flags::ECE;
@@ -191,7 +196,7 @@ impl<S: Stack> Endpoint<S> {
     /// ECT for a packet of this sort, if it is to have it.
     #[inline]
     pub(super) fn ect_on(&self, sort: Control, profile: &Profile) -> Flags {
-        if !(profile.ecn.lets(sort) && self.pending.any(Pending::ECT)) {
+        if !(self.pending.any(Pending::ECT) && profile.ecn.lets(sort)) {
             return Flags::NONE;
         }
         // ECN++, table 1: marks on them are told of by counts alone.
@@ -202,6 +207,6 @@ impl<S: Stack> Endpoint<S> {
     /// The codepoint that says ECN-capable. RFC 9331 §4.2: ECT(1) only with feedback that counts.
     #[inline]
     pub(super) fn ect(&self, profile: &Profile) -> Flags {
-        if profile.ect1 && self.ecn.feedback == Feedback::Classic { Flags::ECT } else { profile.ect() }
+        if profile.ect1 && self.ecn.feedback != Feedback::Classic { Flags::ECT1 } else { Flags::ECT }
     }
 }

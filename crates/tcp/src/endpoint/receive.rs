@@ -50,7 +50,7 @@ impl<S: Stack> Endpoint<S> {
             }
             State::SynSent if self.server_went_on(segment) => {
                 self.establish(segment, now, profile);
-                self.handle_segment(segment, now, profile);
+                self.handle_first_segment(segment, now, profile);
             }
             // The peer's SYN again: our SYN/ACK was lost.
             State::SynReceived if flags.contains(Flags::SYN) => {
@@ -72,10 +72,7 @@ impl<S: Stack> Endpoint<S> {
                     let mss = u32::from(profile.mss);
                     self.congestion.on_ack(&Ack { now, bytes: mss, mss, ..Ack::default() });
                 }
-                // The segment may carry the first data when the bare acknowledgement was lost.
-                if segment.span() > 0 {
-                    self.handle_segment(segment, now, profile);
-                }
+                self.handle_first_segment(segment, now, profile);
             }
             // No connection here (a server that forgot a half-open one): refuse.
             State::Closed | State::Listen => self.pending.set(Pending::RST),
@@ -85,6 +82,13 @@ impl<S: Stack> Endpoint<S> {
                 self.hear_syn_ack_again(flags);
                 self.pending.set(Pending::ACK);
             }
+        }
+    }
+
+    /// The segment that completes the handshake may carry the first data when the bare acknowledgement was lost.
+    fn handle_first_segment(&mut self, segment: &Segment<S::Options>, now: Time, profile: &Profile) {
+        if segment.span() > 0 {
+            self.handle_segment(segment, now, profile);
         }
     }
 
@@ -123,14 +127,12 @@ impl<S: Stack> Endpoint<S> {
     #[inline(always)]
     fn handle_new_ack(&mut self, segment: &Segment<S::Options>, now: Time, profile: &Profile) {
         let bytes = segment.ack - self.snd_una;
-        let mut ack = Ack { now, bytes, mss: u32::from(profile.mss), ..Ack::default() };
         self.take_sample(segment.ack, now, profile);
         self.snd_una = segment.ack;
         self.snd_nxt = self.snd_nxt.max(segment.ack);
         let marks = Self::concerns_ecn(segment.flags, profile) && self.tells_of_marks(segment.flags);
-        if marks {
-            ack.marked = self.take_marked(bytes, profile);
-        }
+        let marked = if marks { self.take_marked(bytes, profile) } else { 0 };
+        let ack = Ack { now, bytes, mss: u32::from(profile.mss), marked, ..Ack::default() };
         self.congestion.on_delivery(&ack);
         if marks {
             self.answer_echo(segment.ack, profile);
@@ -140,7 +142,7 @@ impl<S: Stack> Endpoint<S> {
         } else {
             self.dup_acks = 0;
             // RFC 3168 §6.1.2: an echo is answered by the reduction, not by growth too. Counts say what came unmarked.
-            if !marks || (0 < ack.marked && ack.marked < bytes) {
+            if !marks || (0 < marked && marked < bytes) {
                 self.congestion.on_ack(&ack);
             }
         }
