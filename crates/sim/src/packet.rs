@@ -130,8 +130,8 @@ mod tests {
     #[test]
     fn a_law_sees_the_codepoint_that_the_segment_carries() {
         let seen = |flags| {
-            let segment = Segment { flags, ..Packet::VACANT.segment };
-            Packet { segment, ..Packet::VACANT }.seen_by_law().ecn
+            let segment = Segment { flags, ..Segment::default() };
+            Packet::<()> { segment, ..Packet::default() }.seen_by_law().ecn
         };
         assert_eq!(seen(Flags::ACK), Ecn::NotEct);
         assert_eq!(seen(Flags::ACK | Flags::ECT), Ecn::Ect0);
