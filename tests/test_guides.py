@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import aqmlab as lab
-from aqmlab.cell import Cell
+from aqmlab.cell import Cell, make_cell
 from aqmlab.explain import PARTS
 from aqmlab.run import run_cell
 from aqmlab.store import Store
@@ -44,6 +46,21 @@ def test_the_guide_shows_the_law_of_the_rust_example() -> None:
     law = (ROOT / "examples" / "rust_aqm" / "src" / "lib.rs").read_text()
     # The guide leaves out what shows the law's variable.
     assert shown.rstrip().removesuffix("}").rstrip() in law
+
+
+def test_the_code_of_the_guide_to_sources_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    (block,) = code("sources.md", "python")
+    exec(block, names)
+    assert names["result"].record()["sources"][0]["goodput_mbps"] > 8
+
+
+@pytest.mark.parametrize("guide", ["tcp.md", "sources.md"])
+def test_specs_of_the_guides_are_sound(guide: str) -> None:
+    for spec in code(guide, "toml"):
+        experiment = lab.Experiment(**{"users": {"per_side": 5}, **tomllib.loads(spec)})
+        make_cell(experiment, seed=1, load_percent=None)
 
 
 def test_the_code_of_the_guide_to_explanations_runs_and_names_every_part(small_cell: Cell, store: Store) -> None:

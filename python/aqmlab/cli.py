@@ -370,6 +370,19 @@ def _one_line_refusals() -> Iterator[None]:
         raise SpecError(f"{error.filename}: cannot be written: {error.strerror}") from None
 
 
+def _pcap(file: Path | None, from_: str | None, for_: str | None, packets: int | None) -> Pcap | None:
+    given = {"--pcap-from": from_, "--pcap-for": for_, "--pcap-packets": packets}
+    if file is None:
+        for option, value in given.items():
+            if value is not None:
+                raise SpecError(f"{option}: is about --pcap, which is not given, got {value}")
+        return None
+    with _one_line_refusals():
+        from_s = None if from_ is None else _read(from_, "--pcap-from")
+        for_s = None if for_ is None else _read(for_, "--pcap-for")
+    return Pcap(file=file, **_without_none(from_s=from_s, for_s=for_s, packets=packets))
+
+
 def _show_parts(explanation: Explanation, figure: Path | None, *, as_json: bool) -> None:
     bands = by_band(explanation.requests)
     if figure is not None:
@@ -390,19 +403,6 @@ def _show_timelines(explanation: Explanation) -> None:
         moments = explanation.timeline(row["request"]).to_dicts()
         print(f"Request {row['request']:,}")
         table.show(table.timeline(timeline.lines(moments, row["request_bytes"], row["response_bytes"])))
-
-
-def _pcap(file: Path | None, from_: str | None, for_: str | None, packets: int | None) -> Pcap | None:
-    given = {"--pcap-from": from_, "--pcap-for": for_, "--pcap-packets": packets}
-    if file is None:
-        for option, value in given.items():
-            if value is not None:
-                raise SpecError(f"{option}: is about --pcap, which is not given, got {value}")
-        return None
-    with _one_line_refusals():
-        from_s = None if from_ is None else _read(from_, "--pcap-from")
-        for_s = None if for_ is None else _read(for_, "--pcap-for")
-    return Pcap(file=file, **_without_none(from_s=from_s, for_s=for_s, packets=packets))
 
 
 def _sweep(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -84,6 +85,7 @@ class Result:
             "signal": cell.signal,
             "seed": cell.seed,
             **{measure: summary[measure] for measure in MEASURES},
+            **({"sources": summary["sources"]} if "sources" in summary else {}),
             "wall_s": metadata["wall_s"],
             "cpu_s": metadata["cpu_s"],
             "x_real_time": metadata["simulated_s"] / metadata["wall_s"],
@@ -100,6 +102,7 @@ class Result:
             f"  queue:     mean {it['queue_packets_mean']:.1f}, p99 {it['queue_packets_p99']:.0f} packets\n"
             f"  users:     {it['completed_requests']:,} requests completed\n"
             f"  response:  {times} ms\n"
+            f"{''.join(map(_source, it.get('sources', ())))}"
             f"  simulated: {self.metadata['simulated_s']:,.0f} s in {it['wall_s']:.1f} s"
             f" ({it['x_real_time']:.0f} x real time)\n"
             f"  tables:    {self.directory}"
@@ -107,6 +110,16 @@ class Result:
 
     def _table(self, name: str) -> pl.DataFrame:
         return pl.read_parquet(self.directory / f"{name}.parquet")
+
+
+def _source(it: Mapping[str, Any]) -> str:
+    what = f"{it['goodput_mbps']:.2f} Mbit/s"
+    if datagrams := it["datagrams"]:
+        what += f", {datagrams['loss_percent']:.2f} % of {datagrams['sent']:,} datagrams lost"
+        what += f", delay {datagrams['delay_ms_mean']:.1f} ms (p99 {datagrams['delay_ms_p99']:.1f})"
+    elif times := it["response_time_ms"]:
+        what += f", {it['completed']:,} requests completed in {times['mean']:,.0f} ms (p50 {times['p50']:,.0f})"
+    return f"  source:    {it['name']}: {what}\n"
 
 
 def _ms(value: float | None) -> str:

@@ -20,11 +20,13 @@ from pydantic import (
     StrictBool,
     StrictInt,
     ValidationError,
+    field_validator,
     model_serializer,
     model_validator,
 )
 
 from aqmlab import catalogue, own
+from aqmlab import sources as sources_of
 from aqmlab._core import SpecError
 
 
@@ -133,7 +135,7 @@ class Tcp(BaseModel):
     model_config = ConfigDict(extra="allow", frozen=True, use_attribute_docstrings=True)
 
     profile: str = "unc-testbed"
-    """The stack: ``freebsd-4.5``, or ``unc-testbed``, which differs from it in acknowledging every segment."""
+    """The stack: ``unc-testbed``, ``freebsd-4.5``, ``linux-6``, ``ns2-reno`` or ``ns2-newreno``: see docs/guide/tcp.md."""
     ecn: StrictBool = False
     """Do the hosts negotiate ECN?"""
 
@@ -203,6 +205,8 @@ class Experiment(_Part):
     hosts: Hosts = Hosts()
     tcp: Tcp = Tcp()
     users: Users = Users(load=98.0)
+    sources: tuple[dict[str, Any], ...] = ()
+    """Traffic beside the web users, each ``{"bulk": {"flows": 10}}``: see docs/guide/sources.md."""
     protocol: Protocol = Protocol()
     record: Record = Record()
 
@@ -211,6 +215,11 @@ class Experiment(_Part):
             super().__init__(**parts)
         except ValidationError as error:
             raise SpecError(_one_line(error)) from None
+
+    @field_validator("sources", mode="before")
+    @classmethod
+    def _read_files(cls, sources: object) -> object:
+        return _read_sources(sources, Path())
 
     @classmethod
     def from_toml(cls, path: Path | str, *, changes: Iterable[str] = ()) -> Self:
@@ -221,11 +230,19 @@ class Experiment(_Part):
         tables = _read_toml(Path(path))
         for change in changes:
             _apply(tables, change)
+        if "sources" in tables:
+            tables["sources"] = _read_sources(tables["sources"], Path(path).parent)
         return cls(**tables)
 
     def to_json(self) -> str:
         """Return the spec as the engine reads it."""
         return self.model_dump_json(exclude_none=True)
+
+
+def _read_sources(sources: object, directory: Path) -> tuple[dict[str, Any], ...]:
+    if not isinstance(sources, (list, tuple)) or not all(isinstance(each, Mapping) for each in sources):
+        raise SpecError("sources: must be a list of tables, such as [[sources]] with bulk = {flows = 10}")
+    return tuple(sources_of.read_files(each, f"sources[{n}]", directory) for n, each in enumerate(sources))
 
 
 def _read_toml(path: Path) -> dict[str, Any]:

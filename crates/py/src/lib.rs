@@ -10,10 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use aqmlab_aqm::Aqm;
-use aqmlab_sim::{
-    Bounds, Capture, Laboratory, Spec, SpecError as Refusal, Wish, build, build_explained, build_own,
-    build_own_explained, queue_stream,
-};
+use aqmlab_sim::{Bounds, Capture, Laboratory, Laws, Spec, Watch, Wish, build, queue_stream};
 use aqmlab_tcp::Profile;
 use aqmlab_units::{Duration, Time};
 use pyo3::create_exception;
@@ -64,23 +61,22 @@ struct Simulation {
     capture: Option<Capture>,
 }
 
-/// The laws of both directions, if they are Python's.
-type Laws = Option<[Box<dyn Aqm + Send>; 2]>;
-
 impl Simulation {
     fn prepare(
         spec: &Spec,
         seed: u64,
         make_law: Option<&Bound<'_, PyAny>>,
-        build: impl FnOnce(Laws) -> Result<Box<dyn Laboratory>, Refusal>,
+        watch: Watch<'_>,
     ) -> PyResult<Simulation> {
         let faults = Faults::default();
         let law = |make, direction| -> PyResult<Box<dyn Aqm + Send>> {
             let rng = queue_stream(seed, direction);
             Ok(Box::new(PyLaw::new(make, spec.link.context(), rng, faults.clone())?))
         };
-        let laws = make_law.map(|make| Ok::<_, PyErr>([law(make, 0)?, law(make, 1)?])).transpose()?;
-        let laboratory = build(laws).map_err(|error| SpecError::new_err(error.to_string()))?;
+        let laws: Option<Laws> =
+            make_law.map(|make| Ok::<_, PyErr>([law(make, 0)?, law(make, 1)?])).transpose()?;
+        let laboratory =
+            build(spec, seed, laws, watch).map_err(|error| SpecError::new_err(error.to_string()))?;
         Ok(Simulation { laboratory: Mutex::new(laboratory), faults, capture: None })
     }
 
@@ -104,10 +100,8 @@ impl Simulation {
             let [from, until] = [from_s, until_s].map(Time::from_secs_f64);
             Capture::new(&spec, Bounds { from, until, packets })
         });
-        let simulation = Simulation::prepare(&spec, seed, make_law, |laws| match laws {
-            None => build(&spec, seed, capture.as_ref()),
-            Some(laws) => build_own(&spec, seed, laws, capture.as_ref()),
-        })?;
+        let watch = capture.as_ref().map_or(Watch::Nothing, Watch::Capture);
+        let simulation = Simulation::prepare(&spec, seed, make_law, watch)?;
         Ok(Simulation { capture, ..simulation })
     }
 
@@ -120,12 +114,7 @@ impl Simulation {
         request: Option<u64>,
         slowest: usize,
     ) -> PyResult<Simulation> {
-        let spec = parse(resolved_json)?;
-        let wish = Wish { request, slowest };
-        Simulation::prepare(&spec, seed, make_law, |laws| match laws {
-            None => build_explained(&spec, seed, wish),
-            Some(laws) => build_own_explained(&spec, seed, laws, wish),
-        })
+        Simulation::prepare(&parse(resolved_json)?, seed, make_law, Watch::Explain(Wish { request, slowest }))
     }
 
     #[getter]

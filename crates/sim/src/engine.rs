@@ -11,6 +11,7 @@
 //! order: deliveries of direction 0, deliveries of direction 1, then the wheel's in the order in which they were
 //! pushed.
 
+mod alarms;
 mod applications;
 mod connections;
 mod datagrams;
@@ -28,6 +29,7 @@ use aqmlab_workload::sources::{Source, VectorAction};
 use aqmlab_workload::{Action, User, Web};
 use hdrhistogram::Histogram;
 
+use self::alarms::Alarms;
 use self::connections::{Application, Connections};
 use self::delayed_acks::DelayedAcks;
 use self::flows::FlowId;
@@ -53,6 +55,8 @@ enum Event<O> {
     AtLink { to: EndpointId, seq: Seq, ack: Seq, len: u16, window: u16, flags: Flags, options: O },
     /// A retransmission timer may have expired.
     Retransmit(EndpointId),
+    /// Short timers: some timer may have expired.
+    Alarm(EndpointId),
     /// Held-back acknowledgements of hosts with this stack may be due.
     DelayedAcks(StackId),
     /// Look for retransmission timers that expire soon.
@@ -89,11 +93,10 @@ pub(crate) struct Traffic {
     pub(crate) sources: Vec<Source>,
 }
 
-/// The two directions of the link, the capture of what passes their queues, and who watches the run.
-pub(crate) struct Network<L, O = ()> {
+/// The two directions of the link, and the capture of what passes their queues.
+pub(crate) struct Network<L> {
     pub(crate) links: [L; 2],
     pub(crate) capture: Option<Capture>,
-    pub(crate) observer: O,
 }
 
 /// The laboratory whose hosts have the TCP `S`, with links of kind `L`, watched by `O`.
@@ -109,6 +112,8 @@ pub(crate) struct Engine<S: Stack, L, O: Observer<S> = ()> {
     connections: Connections<S>,
     hosts: Hosts,
     timers: Timers,
+    /// Of stacks with short timers, instead of the two.
+    alarms: Alarms,
     /// Those of each stack.
     delayed_acks: Vec<DelayedAcks>,
     web: Web,
@@ -132,7 +137,13 @@ pub(crate) struct Engine<S: Stack, L, O: Observer<S> = ()> {
 }
 
 impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
-    pub(crate) fn new(spec: &Spec, seed: u64, traffic: Traffic, network: Network<L, O>) -> Engine<S, L, O> {
+    pub(crate) fn new(
+        spec: &Spec,
+        seed: u64,
+        traffic: Traffic,
+        network: Network<L>,
+        observer: O,
+    ) -> Engine<S, L, O> {
         // A few packets a bucket: the link passes one of about 500 bytes in that time.
         let spacing = spec.link.rate.time_to_send(Bytes::new(500));
         let window_start = Time::ZERO + spec.protocol.warmup;
@@ -143,10 +154,11 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
             spec: spec.clone(),
             wheel: Wheel::new(spacing),
             links: network.links,
-            observer: network.observer,
+            observer,
             connections: Connections::new(),
             hosts: Hosts::new(&spec.hosts, spec.link.overhead),
             timers: Timers::new(spec.tcp.profiles()),
+            alarms: Alarms::default(),
             delayed_acks: spec.tcp.profiles().map(DelayedAcks::new).collect(),
             stacks: Stacks::new(&spec.tcp, seed),
             web: traffic.web,
@@ -213,6 +225,11 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
                 self.reach_link(Packet { to, segment });
             }
             Event::Retransmit(id) => self.expire(id),
+            Event::Alarm(id) => {
+                if self.alarms.ring(id, self.now) {
+                    self.expire(id);
+                }
+            }
             Event::DelayedAcks(stack) => self.expire_delayed_acks(stack),
             Event::Inspect => self.inspect(),
             Event::Wake(number) => {
@@ -322,6 +339,13 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
         }
         let cell = self.connections.endpoint(id);
         self.observer.settled(id, &cell.tcp);
+        if S::SHORT_TIMERS {
+            let deadline = cell.tcp.poll_timeout().max(self.now);
+            if self.alarms.set(id, deadline) {
+                self.wheel.push(deadline, Event::Alarm(id));
+            }
+            return;
+        }
         let deadline = cell.tcp.delayed_ack_deadline();
         if deadline < Time::MAX {
             let stack = cell.stack();

@@ -1,19 +1,21 @@
-//! A run, whatever its queue discipline: how to build one and what it answers to.
+//! A run, whatever its queue discipline and its hosts' TCP: how to build one and what it answers to.
+
+use std::marker::PhantomData;
 
 use aqmlab_aqm::{Aqm, DecidesAtEnqueue, Fifo, Gate, Limit, Qdisc, Visitor};
-use aqmlab_tcp::Basic;
+use aqmlab_tcp::congestion::Any;
+use aqmlab_tcp::{Basic, Full, HeaderOptions, Profile, Stack};
 use aqmlab_units::{Stream, Time};
 use aqmlab_workload::Web;
 use aqmlab_workload::sources::Source;
 
-use crate::capture::{Capture, Observed, Tagged};
+use crate::capture::{Capture, Observed, OnTheWire, Tagged};
 use crate::engine::{Engine, Network, Traffic};
 use crate::explain::{Explainer, Numbered, Wish};
 use crate::link::{Computed, Link, Queued, Wire};
-use crate::observer::Observer;
 use crate::packet::Packet;
 use crate::record::{ResponseBin, Tables};
-use crate::spec::{LinkSpec, Spec, SpecError};
+use crate::spec::{LinkSpec, QueueSpec, Spec, SpecError};
 use crate::summary::Summary;
 
 /// A run under way, whatever its queue discipline.
@@ -37,80 +39,56 @@ pub trait Laboratory: Send {
     fn summary(&mut self) -> Summary;
 }
 
-/// Prepare the run `seed` of `spec`, whose queue discipline is of the catalogue, with its packets captured if `capture`
-/// is given.
-pub fn build(spec: &Spec, seed: u64, capture: Option<&Capture>) -> Result<Box<dyn Laboratory>, SpecError> {
-    let build = Build::new(spec, seed)?;
-    let config = spec.queue.known()?;
-    let link = spec.link.context();
-    Ok(match capture {
-        None => config.visit(&link, build),
-        Some(capture) => {
-            let queue = |direction| config.queue(&link, queue_stream(seed, direction));
-            build.captured([queue(0), queue(1)], capture)
-        }
-    })
+/// Laws that the caller brings, one for each direction, each behind a plain queue with the spec's limit. What they draw
+/// they should draw from [`queue_stream`].
+pub type Laws = [Box<dyn Aqm + Send>; 2];
+
+/// What is written down of a run besides its results, which it does not change.
+#[derive(Clone, Copy, Debug)]
+pub enum Watch<'a> {
+    /// Nothing.
+    Nothing,
+    /// What passes the queues.
+    Capture(&'a Capture),
+    /// Where the time of each exchange goes.
+    Explain(Wish),
 }
 
-/// Prepare the run `seed` of `spec` under laws that the caller brings, one for each direction, each behind a plain queue
-/// with the spec's limit. What they draw they should draw from [`queue_stream`].
-pub fn build_own(
+/// Prepare the run `seed` of `spec`, with laws of the caller's own if that is what the spec asks for.
+pub fn build(
     spec: &Spec,
     seed: u64,
-    laws: [Box<dyn Aqm + Send>; 2],
-    capture: Option<&Capture>,
+    laws: Option<Laws>,
+    watch: Watch<'_>,
 ) -> Result<Box<dyn Laboratory>, SpecError> {
-    let build = Build::new(spec, seed)?;
-    let (limit, wire) = (spec.queue.limit(), build.wire());
-    Ok(match capture {
-        None => {
-            let links = laws.map(|law| Queued::new(Fifo::new(law, limit), wire));
-            build.run(Network { links, capture: None, observer: () })
-        }
-        Some(capture) => {
-            build.captured(laws.map(|law| -> Queue { Box::new(Fifo::new(law, limit)) }), capture)
-        }
-    })
+    let run = Run::new(spec, seed)?;
+    if spec.tcp.profiles().any(Profile::needs_full) {
+        return run.boxed::<Full<Any>>(laws, watch);
+    }
+    // What is run most often has an engine of its own for each discipline.
+    match (&spec.queue, watch) {
+        (QueueSpec::Known(config), Watch::Nothing) => Ok(config.visit(&spec.link.context(), run)),
+        _ => run.boxed::<Basic>(laws, watch),
+    }
 }
-
-/// Prepare the run that [`build`] would, to be explained: the same results, and where the time of each exchange went.
-pub fn build_explained(spec: &Spec, seed: u64, wish: Wish) -> Result<Box<dyn Laboratory>, SpecError> {
-    let build = Build::new(spec, seed)?;
-    let config = spec.queue.known()?;
-    let links = config.visit(&spec.link.context(), Links { seed, wire: build.wire() });
-    Ok(build.explained(links, wish))
-}
-
-/// Prepare the run that [`build_own`] would, to be explained.
-pub fn build_own_explained(
-    spec: &Spec,
-    seed: u64,
-    laws: [Box<dyn Aqm + Send>; 2],
-    wish: Wish,
-) -> Result<Box<dyn Laboratory>, SpecError> {
-    let build = Build::new(spec, seed)?;
-    let (limit, wire) = (spec.queue.limit(), build.wire());
-    let links = laws.map(|law| -> ExplainedLink { Box::new(Queued::new(Fifo::new(law, limit), wire)) });
-    Ok(build.explained(links, wish))
-}
-
-/// A queue whose packets are captured.
-type Queue = Box<dyn Qdisc<Tagged<()>> + Send>;
 
 /// The random stream of the queue of one direction in the run `seed`.
 pub fn queue_stream(seed: u64, direction: usize) -> Stream {
     Stream::named(seed, &format!("queue/{direction}"))
 }
 
+/// Links of any discipline: one engine for all of them is enough where speed is not the point.
+type AnyLink<O> = Box<dyn Link<O> + Send>;
+
 /// A run but for its links.
-struct Build<'a> {
+struct Run<'a> {
     spec: &'a Spec,
     seed: u64,
     traffic: Traffic,
 }
 
-impl<'a> Build<'a> {
-    fn new(spec: &'a Spec, seed: u64) -> Result<Build<'a>, SpecError> {
+impl<'a> Run<'a> {
+    fn new(spec: &'a Spec, seed: u64) -> Result<Run<'a>, SpecError> {
         let web = Web::new(&spec.users.workload, &spec.users.rtt, seed)
             .map_err(|error| SpecError { path: format!("users.{}", error.path), message: error.message })?;
         let numbered = (0..).zip(&spec.sources);
@@ -121,82 +99,60 @@ impl<'a> Build<'a> {
             })
         });
         let sources = sources.collect::<Result<_, _>>()?;
-        Ok(Build { spec, seed, traffic: Traffic { web, sources } })
+        Ok(Run { spec, seed, traffic: Traffic { web, sources } })
     }
 
-    fn wire(&self) -> Wire {
-        let LinkSpec { delay, device_fifo, .. } = self.spec.link;
-        Wire { context: self.spec.link.context(), delay, device_fifo }
+    /// The run with hosts of the TCP `S`.
+    fn boxed<S: Stack<Options: OnTheWire>>(
+        self,
+        laws: Option<Laws>,
+        watch: Watch<'_>,
+    ) -> Result<Box<dyn Laboratory>, SpecError> {
+        let Run { spec, seed, .. } = self;
+        let links = Links { seed, wire: wire(spec) };
+        let link = spec.link.context();
+        let limit = spec.queue.limit();
+        Ok(match watch {
+            Watch::Nothing => {
+                let links = match laws {
+                    Some(laws) => links.of_laws(laws, limit),
+                    None => spec.queue.known()?.visit(&link, links.carrying::<S::Options>()),
+                };
+                Box::new(self.engine::<S, _>(Network { links, capture: None }))
+            }
+            Watch::Capture(capture) => {
+                let queues: [Queue<S::Options>; 2] = if let Some(laws) = laws {
+                    laws.map(|law| -> Queue<S::Options> { Box::new(Fifo::new(law, limit)) })
+                } else {
+                    let config = spec.queue.known()?;
+                    [0, 1].map(|direction| config.queue(&link, queue_stream(seed, direction)))
+                };
+                let links = links.captured(queues, capture);
+                Box::new(self.engine::<S, _>(Network { links, capture: Some(capture.clone()) }))
+            }
+            Watch::Explain(wish) => {
+                let links: [AnyLink<Numbered<S::Options>>; 2] = match laws {
+                    Some(laws) => links.of_laws(laws, limit),
+                    None => spec.queue.known()?.visit(&link, links.carrying()),
+                };
+                let explainer = Explainer::new(&spec.link, wish);
+                let network = Network { links, capture: None };
+                Box::new(Engine::<S, _, _>::new(spec, seed, self.traffic, network, explainer))
+            }
+        })
+    }
+
+    fn engine<S: Stack, L: Link<S::Options>>(self, network: Network<L>) -> Engine<S, L> {
+        Engine::new(self.spec, self.seed, self.traffic, network, ())
     }
 
     fn with<L: Link + Send + 'static>(self, make: impl Fn(Stream, Wire) -> L) -> Box<dyn Laboratory> {
-        let links = [0, 1].map(|direction| make(queue_stream(self.seed, direction), self.wire()));
-        self.run(Network { links, capture: None, observer: () })
-    }
-
-    fn captured(self, [first, second]: [Queue; 2], capture: &Capture) -> Box<dyn Laboratory> {
-        let wire = self.wire();
-        let link = |direction, queue| Queued::new(Observed::new(queue, direction, capture.clone()), wire);
-        let links = [link(0, first), link(1, second)];
-        self.run(Network { links, capture: Some(capture.clone()), observer: () })
-    }
-
-    fn explained(self, links: [ExplainedLink; 2], wish: Wish) -> Box<dyn Laboratory> {
-        let observer = Explainer::new(&self.spec.link, wish);
-        self.run(Network { links, capture: None, observer })
-    }
-
-    fn run<L, O>(self, network: Network<L, O>) -> Box<dyn Laboratory>
-    where
-        L: Link<O::Carried> + Send + 'static,
-        O: Observer<Basic> + Send + 'static,
-        O::Carried: Send,
-    {
-        Box::new(Engine::<Basic, L, O>::new(self.spec, self.seed, self.traffic, network))
+        let links = [0, 1].map(|direction| make(queue_stream(self.seed, direction), wire(self.spec)));
+        Box::new(self.engine::<Basic, L>(Network { links, capture: None }))
     }
 }
 
-/// Links of explained runs are boxed: one engine for all disciplines is enough where speed is not the point.
-type ExplainedLink = Box<dyn Link<Numbered<()>> + Send>;
-
-/// Builds both directions of the link of an explained run.
-struct Links {
-    seed: u64,
-    wire: Wire,
-}
-
-impl Links {
-    fn with<L>(self, make: impl Fn(Stream, Wire) -> L) -> [ExplainedLink; 2]
-    where
-        L: Link<Numbered<()>> + Send + 'static,
-    {
-        [0, 1].map(|direction| -> ExplainedLink {
-            Box::new(make(queue_stream(self.seed, direction), self.wire))
-        })
-    }
-}
-
-impl Visitor for Links {
-    type Payload = Packet<Numbered<()>>;
-    type Output = [ExplainedLink; 2];
-
-    fn law<A: DecidesAtEnqueue + Send + 'static>(
-        self,
-        limit: Limit,
-        make: impl Fn(Stream) -> A,
-    ) -> [ExplainedLink; 2] {
-        self.with(|stream, wire| Computed::new(Gate::new(make(stream), limit), wire))
-    }
-
-    fn queue<Q: Qdisc<Self::Payload> + Send + 'static>(
-        self,
-        make: impl Fn(Stream) -> Q,
-    ) -> [ExplainedLink; 2] {
-        self.with(|stream, wire| Queued::new(make(stream), wire))
-    }
-}
-
-impl Visitor for Build<'_> {
+impl Visitor for Run<'_> {
     type Payload = Packet;
     type Output = Box<dyn Laboratory>;
 
@@ -209,6 +165,70 @@ impl Visitor for Build<'_> {
     }
 
     fn queue<Q: Qdisc<Packet> + Send + 'static>(self, make: impl Fn(Stream) -> Q) -> Box<dyn Laboratory> {
+        self.with(|stream, wire| Queued::new(make(stream), wire))
+    }
+}
+
+fn wire(spec: &Spec) -> Wire {
+    let LinkSpec { delay, device_fifo, .. } = spec.link;
+    Wire { context: spec.link.context(), delay, device_fifo }
+}
+
+/// A queue whose packets are captured.
+type Queue<O> = Box<dyn Qdisc<Tagged<O>> + Send>;
+
+/// Builds both directions of a link of any discipline.
+struct Links {
+    seed: u64,
+    wire: Wire,
+}
+
+impl Links {
+    fn carrying<O>(self) -> Carrying<O> {
+        Carrying { links: self, options: PhantomData }
+    }
+
+    fn of_laws<O: HeaderOptions + 'static>(self, laws: Laws, limit: Limit) -> [AnyLink<O>; 2] {
+        laws.map(|law| -> AnyLink<O> { Box::new(Queued::new(Fifo::new(law, limit), self.wire)) })
+    }
+
+    fn captured<O: OnTheWire>(
+        self,
+        [first, second]: [Queue<O>; 2],
+        capture: &Capture,
+    ) -> [Queued<Observed<O>, O>; 2] {
+        let link =
+            |direction, queue| Queued::new(Observed::new(queue, direction, capture.clone()), self.wire);
+        [link(0, first), link(1, second)]
+    }
+}
+
+/// The same, for packets with options `O`.
+struct Carrying<O> {
+    links: Links,
+    options: PhantomData<O>,
+}
+
+impl<O: HeaderOptions + 'static> Carrying<O> {
+    fn with<L: Link<O> + Send + 'static>(self, make: impl Fn(Stream, Wire) -> L) -> [AnyLink<O>; 2] {
+        let Links { seed, wire } = self.links;
+        [0, 1].map(|direction| -> AnyLink<O> { Box::new(make(queue_stream(seed, direction), wire)) })
+    }
+}
+
+impl<O: HeaderOptions + 'static> Visitor for Carrying<O> {
+    type Payload = Packet<O>;
+    type Output = [AnyLink<O>; 2];
+
+    fn law<A: DecidesAtEnqueue + Send + 'static>(
+        self,
+        limit: Limit,
+        make: impl Fn(Stream) -> A,
+    ) -> [AnyLink<O>; 2] {
+        self.with(|stream, wire| Computed::new(Gate::new(make(stream), limit), wire))
+    }
+
+    fn queue<Q: Qdisc<Packet<O>> + Send + 'static>(self, make: impl Fn(Stream) -> Q) -> [AnyLink<O>; 2] {
         self.with(|stream, wire| Queued::new(make(stream), wire))
     }
 }

@@ -23,7 +23,7 @@ mod wheel;
 
 pub use capture::{Bounds, Capture};
 pub use explain::{ExplanationTable, TimelineTable, Wish};
-pub use laboratory::{Laboratory, build, build_explained, build_own, build_own_explained, queue_stream};
+pub use laboratory::{Laboratory, Laws, Watch, build, queue_stream};
 pub use record::{ExchangeTable, LinkTable, QueueTable, ResponseBin, Tables};
 pub use spec::{
     HostsSpec, LinkSpec, MixSpec, OwnLaw, ProtocolSpec, QueueSpec, RecordSpec, Role, Spec, SpecError,

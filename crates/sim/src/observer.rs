@@ -1,6 +1,6 @@
 //! Who watches a run: told what happens, as it happens, without a say in it.
 
-use aqmlab_tcp::{Endpoint, Recovery, Stack};
+use aqmlab_tcp::{Endpoint, HeaderOptions, Recovery, Stack};
 use aqmlab_units::Time;
 use aqmlab_workload::Completed;
 
@@ -11,7 +11,7 @@ use crate::record::Tables;
 /// What the engine tells. Nobody, `()`, listens to nothing and costs nothing.
 pub(crate) trait Observer<S: Stack> {
     /// What packets carry through the network where their options stand: at least these.
-    type Carried: Copy + Default;
+    type Carried: HeaderOptions;
 
     /// `connect()`: this client's first exchange begins, if it is a web user's.
     fn opened(&mut self, _client: EndpointId, _by_user: bool, _now: Time) {}

@@ -1,7 +1,7 @@
 //! Packets as the engine moves them, and the numbers of the endpoints they go to.
 
 use aqmlab_aqm::Ecn;
-use aqmlab_tcp::{Flags, Segment};
+use aqmlab_tcp::{Flags, HeaderOptions, Segment};
 use aqmlab_units::Bytes;
 
 /// Bytes of IPv4 and TCP header without options.
@@ -99,11 +99,11 @@ pub(crate) struct Packet<O = ()> {
     pub(crate) segment: Segment<O>,
 }
 
-impl<O> Packet<O> {
+impl<O: HeaderOptions> Packet<O> {
     /// Length of the IP packet.
     #[inline]
     pub(crate) fn size(&self) -> Bytes {
-        Bytes::new(HEADERS + u64::from(self.segment.len))
+        Bytes::new(HEADERS + u64::from(self.segment.options.len() + self.segment.len))
     }
 
     /// The packet as a queue discipline sees it.

@@ -55,10 +55,8 @@ pub struct SourceSummary {
     /// Exchanges given up.
     pub aborted: u64,
     /// How long they took, if any was completed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub response_time_ms: Option<ResponseTimeMs>,
     /// Datagrams, if it sends them.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub datagrams: Option<DatagramSummary>,
 }
 

@@ -69,7 +69,8 @@ pub struct Profile {
     /// Reduce less for a mark than for a loss (ABE, RFC 8511)? Reno to 0.8 instead of 0.5, CUBIC to 0.85 instead of
     /// 0.7 of the window. Default off, as in Linux; FreeBSD has it as an option.
     pub abe: bool,
-    /// End the first slow start when the round-trip time rises (HyStart++, RFC 9406)? For Reno and CUBIC. Default off:
+    /// End the first slow start when the round-trip time rises (HyStart++, RFC 9406)? Of Reno and CUBIC; the
+    /// other controls have ways of their own. Default off:
     /// it is younger than these profiles.
     pub hystart: bool,
 }
@@ -292,14 +293,11 @@ impl Profile {
         if self.abe && !self.ecn {
             return Err(("abe", "needs ecn = true, got false".into()));
         }
-        let classic = matches!(algorithm, Algorithm::Reno | Algorithm::Cubic);
-        for (field, set) in [("abe", self.abe), ("hystart", self.hystart)] {
-            if set && !classic {
-                return Err((
-                    field,
-                    format!("must be false unless congestion is reno or cubic, got {algorithm}"),
-                ));
-            }
+        if self.abe && !matches!(algorithm, Algorithm::Reno | Algorithm::Cubic) {
+            return Err((
+                "abe",
+                format!("must be false unless congestion is reno or cubic, got {algorithm}"),
+            ));
         }
         Ok(())
     }

@@ -16,6 +16,9 @@ pub trait Stack: Sized + 'static {
     type Options: HeaderOptions;
     /// How it keeps track of what it has sent.
     type Extension: Extension<Self>;
+    /// May its endpoints set timers that expire before the profile's least timeout? Whoever drives one has to ask for
+    /// its next deadline after each call then; else a look now and then is enough.
+    const SHORT_TIMERS: bool;
 }
 
 /// The TCP of 2001: `NewReno`, no options beyond the SYN's. Small, so that tens of thousands of connections stay fast.
@@ -26,6 +29,7 @@ impl Stack for Basic {
     type Congestion = NewReno;
     type Options = ();
     type Extension = Classic;
+    const SHORT_TIMERS: bool = false;
 }
 
 /// A TCP of today with the congestion control `C`: SACK, timestamps, window scaling, a record of each segment sent,
@@ -37,4 +41,5 @@ impl<C: CongestionControl + Debug + Send + 'static> Stack for Full<C> {
     type Congestion = C;
     type Options = Options;
     type Extension = Modern;
+    const SHORT_TIMERS: bool = true;
 }

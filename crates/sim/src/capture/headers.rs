@@ -5,7 +5,7 @@
 //! not to be fragmented, all have identification 0.
 
 use aqmlab_aqm::Ecn;
-use aqmlab_tcp::Flags;
+use aqmlab_tcp::{Flags, HeaderOptions, Options};
 use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader, UdpHeader};
 
 use super::addresses::End;
@@ -21,14 +21,55 @@ const TIME_TO_LIVE: u8 = 64;
 static DATA: [u8; u16::MAX as usize] = [0; u16::MAX as usize];
 
 /// The TCP options of a segment as they stand in its header.
-pub(crate) trait OnTheWire {
-    /// Append them; the caller pads.
+pub(crate) trait OnTheWire: HeaderOptions {
+    /// Append them, a SYN's greatest segment not among them; the caller pads at the end.
     fn write(&self, out: &mut Vec<u8>);
 }
 
 /// The TCP of 2001 has no options beyond the SYN's.
 impl OnTheWire for () {
     fn write(&self, _out: &mut Vec<u8>) {}
+}
+
+/// Kinds of options, as IANA numbers them, and the one that fills up.
+const NO_OPERATION: u8 = 1;
+const WINDOW_SCALE: u8 = 3;
+const SACK_PERMITTED: u8 = 4;
+const SACK: u8 = 5;
+const TIMESTAMPS: u8 = 8;
+
+/// RFC 2018 sections 2 and 3, RFC 7323 sections 2.2 and 3.2. Aligned as in RFC 7323 appendix A, but for a SYN.
+impl OnTheWire for Options {
+    fn write(&self, out: &mut Vec<u8>) {
+        let align = |out: &mut Vec<u8>| {
+            if self.syn.is_none() {
+                out.extend([NO_OPERATION; 2]);
+            }
+        };
+        if let Some(syn) = self.syn {
+            if syn.sack_permitted {
+                out.extend([SACK_PERMITTED, 2]);
+            }
+            if let Some(shift) = syn.window_scale {
+                out.extend([WINDOW_SCALE, 3, shift]);
+            }
+        }
+        if let Some(timestamps) = self.timestamps {
+            align(out);
+            out.extend([TIMESTAMPS, 10]);
+            out.extend(timestamps.value.to_be_bytes());
+            out.extend(timestamps.echo.to_be_bytes());
+        }
+        if !self.sack.is_empty() {
+            align(out);
+            let length = 2 + 8 * self.sack.len();
+            out.extend([SACK, u8::try_from(length).expect("there are at most four blocks")]);
+            for (from, to) in self.sack.iter() {
+                out.extend(from.get().to_be_bytes());
+                out.extend(to.get().to_be_bytes());
+            }
+        }
+    }
 }
 
 /// The headers of a packet from `source` to `destination`. A SYN tells its end's greatest
@@ -69,7 +110,7 @@ pub(super) fn headers<O: OnTheWire>(packet: &Packet<O>, [source, destination]: [
 }
 
 /// Datagrams are counted as if they had the headers of a segment; what these are longer than UDP's is data.
-fn datagram_headers<O>(packet: &Packet<O>, [source, destination]: [End; 2]) -> Vec<u8> {
+fn datagram_headers<O: HeaderOptions>(packet: &Packet<O>, [source, destination]: [End; 2]) -> Vec<u8> {
     let length = u16::try_from(packet.size().get()).expect("a packet is no longer than the link's MTU");
     let data = &DATA[..usize::from(length) - Ipv4Header::MIN_LEN - UdpHeader::LEN];
     let payload = length - Ipv4Header::MIN_LEN_U16;

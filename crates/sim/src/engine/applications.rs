@@ -110,14 +110,14 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
             Application::Nobody => unreachable!("somebody opens a connection"),
         };
         let (host, stacks) = (opening.host, opening.stacks);
-        let by_user = matches!(opener, Opener::User(_));
         let id = self.connections.open(opening, &self.stacks, self.now);
-        self.observer.opened(id, by_user, self.now);
+        self.observer.opened(id, matches!(opener, Opener::User(_)), self.now);
         if let Some(capture) = &self.capture {
             let mss = stacks.map(|stack| self.stacks.profile(stack).mss);
             capture.opened(&NewConnection { client: id, opener, host, mss });
         }
-        if !std::mem::replace(&mut self.connections.session_mut(id).watched, true)
+        if !S::SHORT_TIMERS
+            && !std::mem::replace(&mut self.connections.session_mut(id).watched, true)
             && let Some(first) = self.timers.watch(id, self.now)
         {
             self.wheel.push(first, Event::Inspect);

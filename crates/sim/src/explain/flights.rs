@@ -3,17 +3,23 @@
 //! The number travels with the packet, where its options stand. Telling packets apart by what is in them would not do:
 //! duplicate acknowledgements are alike, and which of them a queue has dropped decides what comes next.
 
-use aqmlab_tcp::Segment;
+use aqmlab_tcp::{HeaderOptions, Segment};
 use aqmlab_units::Time;
 
 use super::blame::{Blame, Part};
 use crate::packet::Packet;
 
 /// A packet's options and its number.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Numbered<O> {
     number: u32,
     options: O,
+}
+
+impl<O: HeaderOptions> HeaderOptions for Numbered<O> {
+    fn len(&self) -> u16 {
+        self.options.len()
+    }
 }
 
 /// What is known of a packet on its way.

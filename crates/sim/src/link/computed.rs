@@ -6,7 +6,7 @@
 //! queue is how many in the ring have not left yet, less those that the device holds.
 
 use aqmlab_aqm::{Admission, DecidesAtEnqueue, Gate, QueueState};
-use aqmlab_tcp::Flags;
+use aqmlab_tcp::{Flags, HeaderOptions};
 use aqmlab_units::{Bytes, Duration, Time};
 
 use crate::link::{Link, LinkCounters, Wire};
@@ -51,7 +51,7 @@ struct Entry<O> {
     packet: Packet<O>,
 }
 
-impl<A: DecidesAtEnqueue, O: Copy + Default> Computed<A, O> {
+impl<A: DecidesAtEnqueue, O: HeaderOptions> Computed<A, O> {
     pub(crate) fn new(gate: Gate<A>, wire: Wire) -> Computed<A, O> {
         Computed {
             gate,
@@ -143,7 +143,7 @@ fn place(n: u64, room: usize) -> usize {
     n as usize & (room - 1)
 }
 
-impl<A: DecidesAtEnqueue, O: Copy + Default> Link<O> for Computed<A, O> {
+impl<A: DecidesAtEnqueue, O: HeaderOptions> Link<O> for Computed<A, O> {
     #[inline(always)]
     fn arrive(&mut self, mut packet: Packet<O>, now: Time) {
         self.advance(now);

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use aqmlab_aqm::{Ecn, Qdisc, QueueState};
-use aqmlab_tcp::Flags;
+use aqmlab_tcp::{Flags, HeaderOptions};
 use aqmlab_units::{Bytes, Time};
 
 use crate::link::{Link, LinkCounters, Wire};
@@ -31,7 +31,7 @@ pub(crate) struct Queued<Q, O = ()> {
     lost: Vec<Packet<O>>,
 }
 
-impl<Q: Qdisc<Packet<O>>, O: Copy> Queued<Q, O> {
+impl<Q: Qdisc<Packet<O>>, O: HeaderOptions> Queued<Q, O> {
     pub(crate) fn new(queue: Q, wire: Wire) -> Queued<Q, O> {
         Queued {
             queue,
@@ -72,7 +72,7 @@ impl<Q: Qdisc<Packet<O>>, O: Copy> Queued<Q, O> {
     }
 }
 
-impl<Q: Qdisc<Packet<O>>, O: Copy> Link<O> for Queued<Q, O> {
+impl<Q: Qdisc<Packet<O>>, O: HeaderOptions> Link<O> for Queued<Q, O> {
     #[inline]
     fn arrive(&mut self, packet: Packet<O>, now: Time) {
         self.advance(now);

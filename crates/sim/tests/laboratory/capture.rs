@@ -19,7 +19,7 @@ fn briefly(queue: &Value, ecn: bool) -> Value {
 fn captured(spec: &Value, bounds: Bounds) -> (Run, Vec<u8>) {
     let spec = read(spec);
     let capture = Capture::new(&spec, bounds);
-    let mut laboratory = build(&spec, 1, Some(&capture)).expect("the spec is sound");
+    let mut laboratory = build(&spec, 1, None, Watch::Capture(&capture)).expect("the spec is sound");
     let mut file = Vec::new();
     while laboratory.now() < laboratory.end() {
         laboratory.advance(laboratory.now() + Duration::from_secs(1));

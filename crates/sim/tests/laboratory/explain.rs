@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use aqmlab_aqm::{Aqm, Packet, QueueState, Verdict};
-use aqmlab_sim::{ExplanationTable, TimelineTable, Wish, build_explained, build_own_explained};
+use aqmlab_sim::{ExplanationTable, TimelineTable, Watch, Wish, build};
 use aqmlab_units::Time;
 
 use super::*;
@@ -45,7 +45,7 @@ impl Explained {
 }
 
 fn explained(spec: &Value, wish: Wish) -> Run {
-    let mut laboratory = build_explained(&read(spec), 1, wish).expect("the spec is sound");
+    let mut laboratory = build(&read(spec), 1, None, Watch::Explain(wish)).expect("the spec is sound");
     laboratory.advance(laboratory.end());
     Run::result_of(&mut *laboratory)
 }
@@ -195,7 +195,7 @@ fn first_without(out: Option<u32>, back: Option<u32>) -> (Explained, TimelineTab
     // The first user to wake is one of side 1.
     let laws = [back, out].map(|victim| Box::new(Dropper { victim, seen: 0 }) as Box<dyn Aqm + Send>);
     let wish = Wish { request: Some(0), slowest: 0 };
-    let mut laboratory = build_own_explained(&read(&spec), 1, laws, wish).expect("the spec is sound");
+    let mut laboratory = build(&read(&spec), 1, Some(laws), Watch::Explain(wish)).expect("the spec is sound");
     laboratory.advance(laboratory.end());
     let tables = Run::result_of(&mut *laboratory).tables;
     assert_eq!(tables.explanations.side[0], 1);

@@ -5,6 +5,7 @@ mod capture;
 mod determinism;
 mod ecn;
 mod explain;
+mod modern;
 mod own;
 mod population;
 mod regimes;
@@ -13,7 +14,7 @@ mod stacks;
 mod uncongested;
 
 use aqmlab_aqm::catalogue;
-use aqmlab_sim::{Laboratory, ResponseBin, Spec, Summary, Tables, build};
+use aqmlab_sim::{Laboratory, ResponseBin, Spec, Summary, Tables, Watch, build};
 use serde_json::{Value, json};
 
 /// Every discipline at its defaults, and some with settings that suit the slow links of these tests.
@@ -70,7 +71,7 @@ impl Run {
 }
 
 fn prepare(spec: &Value, seed: u64) -> Box<dyn Laboratory> {
-    build(&read(spec), seed, None).expect("the spec is sound")
+    build(&read(spec), seed, None, Watch::Nothing).expect("the spec is sound")
 }
 
 fn read(spec: &Value) -> Spec {

@@ -1,7 +1,7 @@
 //! Laws that the caller brings instead of choosing one of the catalogue.
 
 use aqmlab_aqm::{Aqm, Discipline, LinkContext, Pi, PiConfig};
-use aqmlab_sim::{Spec, build, build_own, queue_stream};
+use aqmlab_sim::{Spec, Watch, build, queue_stream};
 use aqmlab_units::{BitRate, Bytes};
 use serde_json::{Value, json};
 
@@ -27,7 +27,7 @@ fn own() -> Value {
 fn a_law_brought_along_does_what_the_same_law_of_the_catalogue_does() {
     let known =
         Run::to_the_end(&congested(&json!({"pi": {"limit": 24, "q_ref": 10, "a": 1e-3, "b": 9e-4}})), 7);
-    let mut laboratory = build_own(&read(&own()), 7, pi(7), None).expect("the spec is sound");
+    let mut laboratory = build(&read(&own()), 7, Some(pi(7)), Watch::Nothing).expect("the spec is sound");
     laboratory.advance(laboratory.end());
     let brought = Run::result_of(&mut *laboratory);
     let link = brought.summary.links[0];
@@ -40,7 +40,7 @@ fn a_law_brought_along_does_what_the_same_law_of_the_catalogue_does() {
 
 #[test]
 fn a_law_that_nobody_brings_is_a_mistake_not_a_panic() {
-    let refusal = build(&read(&own()), 1, None).err().expect("there is no law");
+    let refusal = build(&read(&own()), 1, None, Watch::Nothing).err().expect("there is no law");
     assert_eq!(refusal.to_string(), "queue.mine:Pi: is a law of the caller's own, who has to bring it");
 }
 

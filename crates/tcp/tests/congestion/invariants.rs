@@ -180,10 +180,6 @@ fn options_that_would_do_nothing_are_refused_in_one_line() {
         "abe: needs ecn = true, got false"
     );
     assert_eq!(
-        refusal(Profile { hystart: true, ..with(Algorithm::Bbr) }),
-        "hystart: must be false unless congestion is reno or cubic, got bbr"
-    );
-    assert_eq!(
         refusal(Profile { abe: true, ..with(Algorithm::Prague) }),
         "abe: must be false unless congestion is reno or cubic, got prague"
     );

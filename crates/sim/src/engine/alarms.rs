@@ -1,0 +1,54 @@
+//! Timers of endpoints that are set anew with almost every packet and expire soon: pacing, loss probes, reordering.
+//!
+//! Each endpoint has at most one event in the wheel that counts, for the earliest time that it asked for. When that
+//! comes and the deadline has moved on, the event is put in again.
+
+use aqmlab_units::Time;
+
+use crate::packet::EndpointId;
+
+/// For each endpoint the time of the event that counts; [`Time::MAX`] when there is none.
+#[derive(Debug, Default)]
+pub(super) struct Alarms(Vec<Time>);
+
+impl Alarms {
+    /// `id` has to be looked at by `deadline`: does that need an event?
+    #[inline]
+    pub(super) fn set(&mut self, id: EndpointId, deadline: Time) -> bool {
+        if self.0.len() <= id.index() {
+            self.0.resize(id.index() + 1, Time::MAX);
+        }
+        let set = &mut self.0[id.index()];
+        let is_earlier = deadline < *set;
+        if is_earlier {
+            *set = deadline;
+        }
+        is_earlier
+    }
+
+    /// An event for `id` has come: does it count?
+    pub(super) fn ring(&mut self, id: EndpointId, now: Time) -> bool {
+        let counts = self.0[id.index()] == now;
+        if counts {
+            self.0[id.index()] = Time::MAX;
+        }
+        counts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_earliest_event_counts() {
+        let (mut alarms, id) = (Alarms::default(), EndpointId::from_number(5));
+        let [soon, later] = [1, 2].map(Time::from_nanos);
+        assert!(alarms.set(id, later));
+        assert!(alarms.set(id, soon));
+        assert!(!alarms.set(id, later), "the event at `soon` will look");
+        assert!(alarms.ring(id, soon));
+        assert!(alarms.set(id, later), "nothing else would look again");
+        assert!(alarms.ring(id, later) && !alarms.ring(id, later));
+    }
+}

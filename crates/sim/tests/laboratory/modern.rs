@@ -1,0 +1,60 @@
+//! Hosts with a TCP of today.
+
+use super::*;
+
+fn linux(queue: &Value) -> Value {
+    let mut spec = congested(queue);
+    spec["tcp"] = json!({"profile": "linux-6"});
+    spec
+}
+
+#[test]
+fn a_modern_stack_browses_under_every_discipline() {
+    for (name, queue) in disciplines() {
+        // The engine itself checks that every packet is accounted for.
+        let run = Run::to_the_end(&linux(&queue), 1);
+        assert!(run.summary.completed_requests > 1_000, "{name}: {:?}", run.summary);
+    }
+}
+
+#[test]
+fn every_congestion_control_fills_a_link_that_it_has_to_itself() {
+    for (congestion, ecn) in
+        [("reno", false), ("cubic", false), ("bbr", false), ("dctcp", true), ("prague", true)]
+    {
+        let mut spec = linux(&json!({"droptail": {"limit": 100}}));
+        if ecn {
+            spec["queue"] = json!({"threshold": {"threshold": 30, "limit": 100}});
+        }
+        spec["tcp"] = json!({"profile": "linux-6", "congestion": congestion, "ecn": ecn});
+        spec["users"]["per_side"] = 0.into();
+        spec["link"] = json!({"rate": "20 Mbit/s", "device_fifo": 0});
+        spec["sources"] = json!([{"bulk": {"flows": 2, "rtt": {"fixed": "40 ms"}}}]);
+        spec["protocol"]["warmup"] = "10 s".into();
+        let goodput = Run::to_the_end(&spec, 1).summary.sources[0].goodput_mbps;
+        // 1,448 bytes of data take 1,538 on the wire.
+        assert!(goodput > 0.9 * 20.0 * 1448.0 / 1538.0, "{congestion}: {goodput} Mbit/s");
+    }
+}
+
+#[test]
+fn stacks_of_today_and_of_2001_meet() {
+    let mut spec = congested(&law("pi"));
+    spec["tcp"] = json!({"mix": [{"share": 0.5, "profile": "linux-6"}]});
+    let run = Run::to_the_end(&spec, 1);
+    assert!(run.summary.completed_requests > 1_000 && run.summary.aborted_requests < 20, "{:?}", run.summary);
+}
+
+#[test]
+fn the_classic_stack_gives_the_same_run_beside_one_that_nobody_has() {
+    let classic = Run::to_the_end(&congested(&law("pi")), 1);
+    let mut spec = congested(&law("pi"));
+    // Hosts that there are none of: the engine has to run the classic stack on modern endpoints.
+    spec["sources"] = json!([]);
+    spec["tcp"] = json!({"mix": [{"share": 1e-12, "profile": "linux-6"}]});
+    let beside = Run::to_the_end(&spec, 1);
+    let ratio = beside.summary.completed_requests as f64 / classic.summary.completed_requests as f64;
+    assert!((0.98..1.02).contains(&ratio), "{ratio}");
+    let medians = beside.summary.response_time_ms.p50 / classic.summary.response_time_ms.p50;
+    assert!((0.9..1.1).contains(&medians), "{medians}");
+}

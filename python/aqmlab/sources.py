@@ -1,0 +1,80 @@
+"""Traffic beside the web users: how it stands in a spec, and the files that it may be read from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from aqmlab._core import SpecError
+
+_REQUIRED = ("start_seconds", "side", "request_bytes", "response_bytes")
+_OPTIONAL = ("rtt_ms",)
+
+
+def read_files(source: Mapping[str, Any], place: str, directory: Path) -> dict[str, Any]:
+    """Put what a source's ``file`` holds in its stead; a source without a file is returned as it is.
+
+    Parameters
+    ----------
+    source
+        A table of exactly one kind of source, such as ``{"trace": {"file": "transfers.csv"}}``.
+    place
+        Where it stands in the spec, for messages: ``sources[0]``.
+    directory
+        What the file's name is relative to.
+
+    Raises
+    ------
+    SpecError
+        When the file cannot be read or does not hold what its kind needs.
+    """
+    if len(source) != 1:
+        raise SpecError(f"{place}: must be a table of exactly one kind of source, such as [sources.bulk]")
+    ((kind, parameters),) = source.items()
+    if not isinstance(parameters, Mapping) or "file" not in parameters:
+        return dict(source)
+    place = f"{place}.{kind}.file"
+    if kind not in _READERS:
+        raise SpecError(f"{place}: only {', '.join(_READERS)} are read from a file, not {kind}")
+    others = {key: value for key, value in parameters.items() if key != "file"}
+    return {kind: {**_READERS[kind](directory / parameters["file"], place), **others}}
+
+
+def _columns(file: Path, place: str) -> dict[str, list[Any]]:
+    """Read transfers, one a row, from CSV or Parquet."""
+    readers: dict[str, Callable[[Path], pl.DataFrame]] = {".csv": pl.read_csv, ".parquet": pl.read_parquet}
+    if file.suffix not in readers:
+        raise SpecError(f"{place}: must end in {' or '.join(readers)}, got {file.name}")
+    try:
+        table = readers[file.suffix](file)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise SpecError(f"{place}: {file} cannot be read: {_first_line(error)}") from None
+    if missing := [name for name in _REQUIRED if name not in table.columns]:
+        raise SpecError(f"{place}: {file} must have the columns {', '.join(_REQUIRED)}; it lacks {', '.join(missing)}")
+    if unknown := [name for name in table.columns if name not in (*_REQUIRED, *_OPTIONAL)]:
+        raise SpecError(f"{place}: {file} has a column {unknown[0]!r}; beside the required ones rtt_ms is allowed")
+    for name in table.columns:
+        if not table[name].dtype.is_numeric():
+            raise SpecError(f"{place}: {file}: the column {name} must hold numbers, got {table[name].dtype}")
+        if table[name].null_count() > 0:
+            raise SpecError(f"{place}: {file}: the column {name} must have a value in every row")
+    return table.to_dict(as_series=False)
+
+
+def _text(file: Path, place: str) -> dict[str, str]:
+    try:
+        return {"text": file.read_text(encoding="utf-8")}
+    except OSError as error:
+        raise SpecError(f"{place}: {file} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise SpecError(f"{place}: {file} is not text") from None
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
+_READERS: dict[str, Callable[[Path, str], dict[str, Any]]] = {"trace": _columns, "pair_trace": _text, "tmix": _text}

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import aqmlab as lab
+
+COLUMNS = {"start_seconds": [1.0, 2.0], "side": [0, 1], "request_bytes": [300, 300], "response_bytes": [1000, 70_000]}
+
+
+def experiment(*sources: dict[str, Any]) -> lab.Experiment:
+    return lab.Experiment(
+        link={"rate": "10 Mbit/s"},
+        users={"per_side": 0},
+        sources=sources,
+        protocol={"warmup": "0 s", "duration": "20 s"},
+        record={"exchanges": True},
+    )
+
+
+@pytest.mark.parametrize("write", [pl.DataFrame.write_csv, pl.DataFrame.write_parquet])
+def test_transfers_of_a_file_are_those_of_its_columns(
+    tmp_path: Path, write: Callable[[pl.DataFrame, Path], None]
+) -> None:
+    file = tmp_path / f"transfers.{'csv' if write is pl.DataFrame.write_csv else 'parquet'}"
+    write(pl.DataFrame({**COLUMNS, "rtt_ms": [40, 20]}), file)
+    read = experiment({"trace": {"file": str(file)}})
+    assert read.sources == ({"trace": {**COLUMNS, "rtt_ms": [40, 20]}},)
+    exchanges = lab.run(read, seed=1, out=tmp_path / "results").exchanges
+    assert exchanges["response_bytes"].to_list() == [1000, 70_000]
+    assert exchanges["source"].to_list() == [1, 1]
+
+
+def test_a_file_of_a_spec_lies_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "pairs.txt").write_text("0.5 0 1 4000\n")
+    spec = tmp_path / "spec.toml"
+    spec.write_text('[[sources]]\npair_trace = {file = "pairs.txt", rtt = ["10 ms", "20 ms"]}\n')
+    (source,) = lab.Experiment.from_toml(spec).sources
+    assert source == {"pair_trace": {"text": "0.5 0 1 4000\n", "rtt": ["10 ms", "20 ms"]}}
+
+
+def test_the_result_tells_of_each_source(tmp_path: Path) -> None:
+    sources = ({"bulk": {"flows": 1}}, {"datagrams": {"rate": "100 kbit/s", "name": "voice"}})
+    result = lab.run(experiment(*sources), seed=1, out=tmp_path)
+    bulk, voice = result.record()["sources"]
+    assert bulk["name"] == "bulk"
+    assert bulk["goodput_mbps"] > 1
+    assert voice["datagrams"]["sent"] > 100
+    assert "source:    voice: 0.1" in repr(result)
+
+
+@pytest.mark.parametrize(
+    ("sources", "message"),
+    [
+        ("bulk", "sources: must be a list of tables, such as"),
+        ([{}], "sources[0]: must be a table of exactly one kind of source"),
+        ([{"bulk": {"flows": 0}}], "sources[0].bulk.flows: must be between 1 and 1000000, got 0"),
+        ([{"bulk": {"file": "x"}}], "sources[0].bulk.file: only trace, pair_trace, tmix are read from a file"),
+        ([{"trace": {"file": "x.txt"}}], "sources[0].trace.file: must end in .csv or .parquet, got x.txt"),
+        ([{"trace": {"file": "none.csv"}}], "sources[0].trace.file: none.csv cannot be read"),
+        ([{"tmix": {"file": "none"}}], "sources[0].tmix.file: none cannot be read: No such file or directory"),
+    ],
+)
+def test_mistakes_are_told_in_one_line(sources: Any, message: str, tmp_path: Path) -> None:
+    with pytest.raises(lab.SpecError) as refusal:
+        lab.run(lab.Experiment(users={"per_side": 0}, sources=sources), seed=1, out=tmp_path)
+    assert str(refusal.value).startswith(message)
+    assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"side": None}, "must have the columns start_seconds, side, request_bytes, response_bytes; it lacks side"),
+        ({"colour": [1, 2]}, "has a column 'colour'; beside the required ones rtt_ms is allowed"),
+        ({"side": ["left", "right"]}, "the column side must hold numbers, got String"),
+        ({"side": [0, None]}, "the column side must have a value in every row"),
+    ],
+)
+def test_mistakes_in_a_file_are_told_with_its_name(change: dict[str, Any], message: str, tmp_path: Path) -> None:
+    file = tmp_path / "transfers.csv"
+    pl.DataFrame({k: v for k, v in {**COLUMNS, **change}.items() if v is not None}).write_csv(file)
+    with pytest.raises(lab.SpecError) as refusal:
+        experiment({"trace": {"file": str(file)}})
+    assert message in str(refusal.value)
+    assert "transfers.csv" in str(refusal.value)
