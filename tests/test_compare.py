@@ -32,6 +32,8 @@ def comparison(small: lab.Experiment, tmp_path: Path) -> lab.Comparison:
         "droptail:limit=20",
         "red:ecn=true",
         "ared:ecn=true,ecn_policy=mark_in_gentle",
+        "red:ecn=ecn+",
+        "ared:ecn=ecn+,ecn_policy=mark_in_gentle",
         experiment=small,
         seeds=[1, 2],
         out=tmp_path,
@@ -46,6 +48,8 @@ def test_there_is_a_cell_for_each_scheme_and_seed_the_uncongested_network_first(
             ("droptail:limit=20", "drop"),
             ("red:ecn=true", "ecn"),
             ("ared:ecn=true,ecn_policy=mark_in_gentle", "ecn-new-gentle"),
+            ("red:ecn=ecn+", "ecn+"),
+            ("ared:ecn=ecn+,ecn_policy=mark_in_gentle", "ecn+-new-gentle"),
         )
         for seed in (1, 2)
     ]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from typing import get_args
 
 import pytest
 from hypothesis import given
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 import aqmlab as lab
 from aqmlab import schemes
+from aqmlab.spec import EcnForm
 
 
 def test_a_bare_name_leaves_everything_at_its_default() -> None:
@@ -31,6 +33,18 @@ def test_ecn_goes_to_the_hosts() -> None:
     assert experiment.queue.parameters == {"q_ref": 24}
 
 
+@pytest.mark.parametrize("form", get_args(EcnForm))
+def test_a_form_of_ecn_goes_to_the_hosts_by_its_name(form: EcnForm) -> None:
+    scheme = schemes.parse(f"pi:ecn={form}")
+    assert scheme.applied_to(lab.Experiment()).tcp.ecn == form
+    assert schemes.label(scheme.queue, ecn=form) == f"pi:ecn={form}"
+
+
+@pytest.mark.parametrize(("name", "switch"), [("off", False), ("rfc3168", True)])
+def test_what_a_switch_says_may_be_said_by_name(name: str, switch: bool) -> None:
+    assert schemes.parse(f"pi:ecn={name}").ecn is switch
+
+
 def test_a_scheme_without_ecn_leaves_it_to_the_experiment() -> None:
     ecn = lab.Experiment(tcp={"ecn": True})
     assert schemes.parse("rem").applied_to(ecn).tcp.ecn
@@ -50,7 +64,8 @@ def test_a_scheme_without_ecn_leaves_it_to_the_experiment() -> None:
         ("pi:", "pi:: write key=value, got ''"),
         ("pi:q_ref=", "pi:q_ref=: write key=value, got 'q_ref='"),
         ("pi:q_ref=1,q_ref=2", "pi:q_ref=1,q_ref=2: q_ref is given twice"),
-        ("pi:ecn=maybe", "pi:ecn=maybe: ecn must be true or false, got 'maybe'"),
+        ("pi:ecn=1", "pi:ecn=1: ecn must be one of true, false, "),
+        ("pi:ecn=maybe", "pi:ecn=maybe: ecn must be one of true, false, off, rfc3168, ecn+, "),
     ],
 )
 def test_a_mistake_says_what_there_is(text: str, message: str) -> None:
@@ -71,9 +86,9 @@ def test_no_text_is_anything_but_a_scheme_or_a_clear_refusal(text: str) -> None:
         st.sampled_from(["q_ref", "mode", "limit"]),
         st.one_of(st.integers(), st.floats(0, 1), st.sampled_from(["byte", "packet"])),
     ),
-    st.booleans(),
+    st.sampled_from([False, True, *get_args(EcnForm)]),
 )
-def test_a_label_reads_back_as_its_scheme(name: str, parameters: dict[str, object], ecn: bool) -> None:
+def test_a_label_reads_back_as_its_scheme(name: str, parameters: dict[str, object], ecn: bool | EcnForm) -> None:
     queue = lab.QueueSpec.model_validate({name: parameters})
     scheme = schemes.parse(schemes.label(queue, ecn=ecn))
-    assert (scheme.queue, bool(scheme.ecn)) == (queue, ecn)
+    assert (scheme.queue, scheme.ecn or False) == (queue, ecn)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 import aqmlab as lab
 from aqmlab import _core, catalogue
+from aqmlab.spec import EcnForm
 
 quantities = st.builds("{} {}".format, st.integers(1, 999), st.sampled_from(["ms", "s", "min"]))
+ecn = st.sampled_from([False, True, "off", "rfc3168", *get_args(EcnForm)])
 experiments = st.fixed_dictionaries(
     {},
     optional={
@@ -21,7 +23,7 @@ experiments = st.fixed_dictionaries(
             st.fixed_dictionaries({"droptail": st.fixed_dictionaries({"limit": st.integers(1, 10**6)})}),
             st.fixed_dictionaries({"pi": st.fixed_dictionaries({"q_ref": st.integers(1, 10**4)})}),
         ),
-        "tcp": st.fixed_dictionaries({}, optional={"ecn": st.booleans(), "initial_rto": quantities}),
+        "tcp": st.fixed_dictionaries({}, optional={"ecn": ecn, "initial_rto": quantities}),
         "users": st.one_of(
             st.fixed_dictionaries({"per_side": st.integers(1, 10**6)}),
             st.fixed_dictionaries({"load": st.floats(0.1, 1000)}),
@@ -62,7 +64,12 @@ def test_an_unknown_key_is_refused_with_its_path(key: str, part: str) -> None:
         ({"queue": {}}, "queue: write a table of exactly one queue discipline"),
         ({"queue": {"pi": {}, "rem": {}}}, "queue: write a table of exactly one queue discipline"),
         ({"queue": {"pi": 24}}, "queue: write a table of parameters"),
-        ({"tcp": {"ecn": "yes"}}, "tcp.ecn: should be a valid boolean, got 'yes'"),
+        (
+            {"tcp": {"ecn": "yes"}},
+            "tcp.ecn: must be one of true, false, off, rfc3168, ecn+, ecn+/wait, ecn+/try-once, ecn++, dctcp, "
+            "accurate, accurate++, got 'yes'",
+        ),
+        ({"tcp": {"ecn": 1}}, "tcp.ecn: must be one of true, false, "),
         ({"users": {"load": 0}}, "users.load: should be greater than 0, got 0"),
         ({"users": {"load": 1e9}}, "users.load: should be less than or equal to 1000, got 1000000000.0"),
         ({"users": {"load": 98, "per_side": 9330}}, "users: write load or per_side, not both"),
@@ -91,6 +98,17 @@ def test_python_and_the_engine_have_the_same_defaults() -> None:
     bare = {"queue": {"droptail": {}}, "users": {"per_side": 10}}
     ours = lab.Experiment(users={"per_side": 10})
     assert _core.resolve(ours.to_json()) == _core.resolve(json.dumps(bare))
+
+
+def test_python_and_the_engine_know_the_same_forms_of_ecn() -> None:
+    for form in get_args(EcnForm):
+        resolved = json.loads(_core.resolve(lab.Experiment(tcp={"ecn": form}, users={"per_side": 10}).to_json()))
+        assert resolved["tcp"]["ecn"] == form
+    tcp = {"ecn": "no such form"}
+    with pytest.raises(lab.SpecError) as error:
+        _core.resolve(json.dumps({"queue": {"droptail": {}}, "users": {"per_side": 10}, "tcp": tcp}))
+    _, _, known = str(error.value).partition("one of ")
+    assert known.split(", ")[2:] == list(get_args(EcnForm))
 
 
 def test_resolving_twice_changes_nothing() -> None:

@@ -22,7 +22,8 @@ class Cell:
     label: str
     """How it is shown: the scheme as typed."""
     signal: str
-    """How congestion is signalled: ``none`` (uncongested), ``drop``, ``ecn`` or ``ecn-new-gentle``."""
+    """How congestion is signalled: ``none`` (uncongested), ``drop``, or by marks: ``ecn`` (RFC 3168) or the name of
+    another form of ECN; with ``-new-gentle`` where RED's queue marks between ``max_th`` and twice that."""
     load_percent: float | None
     """Load in the terms of the calibration; ``None`` where the workload has none."""
     users_per_side: int
@@ -129,7 +130,9 @@ def _with_users(experiment: Experiment, per_side: int) -> Experiment:
 
 
 def _signal(resolved: Mapping[str, Any]) -> str:
-    if not resolved["tcp"]["ecn"]:
+    ecn = resolved["tcp"]["ecn"]
+    if ecn is False:
         return "drop"
+    form = "ecn" if ecn is True else str(ecn)
     (parameters,) = resolved["queue"].values()
-    return "ecn-new-gentle" if parameters.get("ecn_policy") == "mark_in_gentle" else "ecn"
+    return f"{form}-new-gentle" if parameters.get("ecn_policy") == "mark_in_gentle" else form

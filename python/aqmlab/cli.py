@@ -95,7 +95,7 @@ def compare(
         list[str],
         typer.Argument(
             metavar="SCHEME...",
-            help="name or name:key=value,...; ecn=true is a key of each; module:Class is a law of yours",
+            help="name or name:key=value,...; ecn=true (or ecn+, ...) is a key of each; module:Class is a law of yours",
         ),
     ],
     load: Annotated[float | None, typer.Option(metavar="PCT", help="Load in percent.", show_default="98")] = None,

@@ -14,7 +14,7 @@ from typing import Any
 
 from aqmlab import catalogue, own
 from aqmlab._core import SpecError
-from aqmlab.spec import Experiment, QueueSpec
+from aqmlab.spec import EcnForm, Experiment, QueueSpec, ecn_form
 
 
 @dataclass(frozen=True)
@@ -24,8 +24,8 @@ class Scheme:
     label: str
     """As it was typed."""
     queue: QueueSpec
-    ecn: bool | None
-    """Do the hosts negotiate ECN? ``None`` leaves it to the experiment."""
+    ecn: bool | EcnForm | None
+    """The form of ECN that the hosts negotiate. ``None`` leaves it to the experiment."""
 
     def applied_to(self, experiment: Experiment) -> Experiment:
         """Return the experiment with this scheme instead of its own."""
@@ -50,18 +50,16 @@ def parse(text: str) -> Scheme:
         name, colon, rest = _partition(text)
         discipline = own.discipline(name)
         given = _assignments(rest) if colon else {}
-        ecn = given.pop("ecn", None)
-        if not isinstance(ecn, bool | None):
-            raise ValueError(f"ecn must be true or false, got {ecn!r}")
+        ecn = _ecn(given.pop("ecn")) if "ecn" in given else None
         catalogue.check_parameters(discipline, given)
     except ValueError as error:
         raise SpecError(f"{text}: {error}") from None
     return Scheme(label=text, queue=QueueSpec.model_validate({name: given}), ecn=ecn)
 
 
-def label(queue: QueueSpec, *, ecn: bool) -> str:
+def label(queue: QueueSpec, *, ecn: bool | EcnForm) -> str:
     """Write a scheme as a person would have typed it."""
-    given = {**queue.parameters, "ecn": True} if ecn else queue.parameters
+    given = {**queue.parameters, "ecn": ecn} if ecn else queue.parameters
     text = ",".join(f"{key}={_written(value)}" for key, value in given.items())
     return f"{queue.discipline}:{text}" if text else queue.discipline
 
@@ -76,6 +74,13 @@ def _partition(text: str) -> tuple[str, str, str]:
         # A parameter without its value.
         return text.partition(":")
     return name, found[2], text[found.end() :]
+
+
+def _ecn(value: object) -> bool | EcnForm:
+    try:
+        return ecn_form(value)
+    except ValueError as error:
+        raise ValueError(f"ecn {error}, got {value!r}") from None
 
 
 def _assignments(text: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import (
     BaseModel,
@@ -42,6 +42,31 @@ def _with_unit(example: str) -> BeforeValidator:
 BitRate = Annotated[str, _with_unit("100 Mbit/s")]
 Duration = Annotated[str, _with_unit("5 ms")]
 Bytes = Annotated[str, _with_unit("1500 B")]
+
+
+EcnForm = Literal["ecn+", "ecn+/wait", "ecn+/try-once", "ecn++", "dctcp", "accurate", "accurate++"]
+"""Forms of ECN beyond RFC 3168's, which is ``True``."""
+_ECN_SWITCH = {"off": False, "rfc3168": True}
+ECN_CHOICE = f"true, false, {', '.join(_ECN_SWITCH)}, {', '.join(get_args(EcnForm))}"
+"""What may stand for ECN, for messages."""
+
+
+def ecn_form(value: object) -> bool | EcnForm:
+    """Read what a person wrote for ECN.
+
+    Raises
+    ------
+    ValueError
+        When it is none of its forms.
+    """
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value in _ECN_SWITCH:
+        return _ECN_SWITCH[value]
+    for form in get_args(EcnForm):
+        if value == form:
+            return form  # type: ignore[no-any-return]
+    raise ValueError(f"must be one of {ECN_CHOICE}")
 
 
 class _Part(BaseModel):
@@ -135,9 +160,11 @@ class Tcp(BaseModel):
     model_config = ConfigDict(extra="allow", frozen=True, use_attribute_docstrings=True)
 
     profile: str = "unc-testbed"
-    """The stack: ``unc-testbed``, ``freebsd-4.5``, ``linux-6``, ``ns2-reno`` or ``ns2-newreno``: see docs/guide/tcp.md."""
-    ecn: StrictBool = False
-    """Do the hosts negotiate ECN?"""
+    """``unc-testbed``, ``freebsd-4.5``, ``linux-6``, ``ns2-reno`` or ``ns2-newreno``: see docs/guide/tcp.md."""
+    ecn: Annotated[bool | EcnForm, BeforeValidator(ecn_form)] = False
+    """The form of ECN that the hosts negotiate: ``true`` is RFC 3168; with ``ecn+``, ``ecn+/wait`` and
+    ``ecn+/try-once`` SYN/ACKs are ECN-capable; with ``ecn++`` more packets are; ``dctcp`` and ``accurate``
+    (Accurate ECN) count marks; with ``accurate++`` every packet is ECN-capable. See docs/guide/ecn.md."""
 
 
 class Users(_Part):

@@ -110,10 +110,14 @@ impl<O: HeaderOptions> Packet<O> {
     #[inline]
     pub(crate) fn seen_by_law(&self) -> aqmlab_aqm::Packet {
         let flags = self.segment.flags;
-        let ecn = match (flags.contains(Flags::CE), flags.contains(Flags::ECT)) {
-            (true, _) => Ecn::Ce,
-            (false, true) => Ecn::Ect0,
-            (false, false) => Ecn::NotEct,
+        let ecn = if flags.contains(Flags::CE) {
+            Ecn::Ce
+        } else if flags.contains(Flags::ECT) {
+            Ecn::Ect0
+        } else if flags.contains(Flags::ECT1) {
+            Ecn::Ect1
+        } else {
+            Ecn::NotEct
         };
         aqmlab_aqm::Packet { size: self.size(), ecn, flow: self.to.number() }
     }
@@ -122,6 +126,20 @@ impl<O: HeaderOptions> Packet<O> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_law_sees_the_codepoint_that_the_segment_carries() {
+        let seen = |flags| {
+            let segment: Segment = Segment { flags, ..Segment::default() };
+            Packet { segment, ..Packet::default() }.seen_by_law().ecn
+        };
+        assert_eq!(seen(Flags::ACK), Ecn::NotEct);
+        assert_eq!(seen(Flags::ACK | Flags::ECT), Ecn::Ect0);
+        assert_eq!(seen(Flags::ACK | Flags::ECT1), Ecn::Ect1);
+        for capable in [Flags::ECT, Flags::ECT1] {
+            assert_eq!(seen(capable | Flags::CE), Ecn::Ce);
+        }
+    }
 
     #[test]
     fn clients_send_along_their_side_and_servers_against_it() {

@@ -48,6 +48,8 @@ pub struct Ack {
     pub new_round: bool,
     /// The sender used the whole window since the acknowledgement before; else the window need not grow.
     pub window_limited: bool,
+    /// The sender would have used it but for pacing (RFC 9002 §7.8 counts that as use).
+    pub pacing_limited: bool,
     /// How fast data were delivered lately.
     pub rate: Option<RateSample>,
 }

@@ -1,9 +1,10 @@
 //! One end of a connection.
 //!
 //! Its life is RFC 9293's state diagram ([`State`]); what arrives is handled in `receive`, what leaves in
-//! `transmit`, what expires in `timeout`. Fields are ordered so that a segment of an undisturbed transfer touches
-//! the first 64 bytes alone.
+//! `transmit`, what expires in `timeout`; `ecn` is all of explicit congestion notification. Fields are ordered so that
+//! a segment of an undisturbed transfer touches the first 64 bytes alone.
 
+mod ecn;
 mod extension;
 mod modern;
 mod receive;
@@ -15,6 +16,7 @@ use std::ops::{Add, Sub};
 
 use aqmlab_units::Time;
 
+use self::ecn::Ecn;
 use crate::congestion::CongestionControl;
 use crate::reassembly::Reassembly;
 use crate::rtt::RttEstimator;
@@ -123,15 +125,14 @@ pub struct Endpoint<S: Stack = Basic> {
     timed: Seq,
     rtt: RttEstimator,
     // Above: what a transfer in which nothing is lost touches. Below: samples, pauses, losses.
-    timed_at: Time,
-    /// Since when nothing has been in flight; the time of `connect()` at first.
-    idle_since: Time,
+    /// While a segment is being timed, when it was sent. While nothing is in flight, since when. While a handshake is
+    /// under way, when `connect()` was called or the SYN/ACK first sent.
+    since: Time,
     /// Runs while `unacked_segments` is above zero.
     delayed_ack_timer: Timer,
     /// Highest byte sent when the last loss recovery began (RFC 6582's `recover`).
     recover: Seq,
-    /// Highest byte sent when the window was last reduced for ECN.
-    ecn_recover: Seq,
+    ecn: Ecn,
     /// Holds something only while [`Pending::OUT_OF_ORDER`].
     reassembly: Reassembly,
     recovery: Recovery,
@@ -140,7 +141,7 @@ pub struct Endpoint<S: Stack = Basic> {
 }
 
 // An undisturbed transfer stays within one cache line, and an endpoint leaves room for the engine's own in two.
-const _: () = assert!(offset_of!(Endpoint, timed_at) == 64 && size_of::<Endpoint>() <= 112);
+const _: () = assert!(offset_of!(Endpoint, since) == 64 && size_of::<Endpoint>() <= 112);
 
 /// Small facts and things left to do, one bit each.
 #[derive(Clone, Copy, Debug, Default)]
@@ -166,9 +167,9 @@ impl Pending {
         Self::EVENT_OPENED | Self::EVENT_RECEIVED | Self::EVENT_PEER_CLOSED | Self::EVENT_ABORTED;
     /// Fast recovery is under way.
     const IN_RECOVERY: u16 = 1 << 9;
-    /// Both sides speak ECN.
-    const ECN: u16 = 1 << 10;
-    /// A mark arrived: echo it until the peer says CWR.
+    /// Both sides speak ECN: new data are ECN-capable.
+    const ECT: u16 = 1 << 10;
+    /// Segments tell the peer of marks.
     const ECHO: u16 = 1 << 11;
     /// The window was reduced: say CWR with the next new data.
     const CWR: u16 = 1 << 12;
@@ -192,6 +193,11 @@ impl Pending {
     #[inline]
     fn clear(&mut self, bits: u16) {
         self.0 &= !bits;
+    }
+
+    #[inline]
+    fn flip(&mut self, bits: u16) {
+        self.0 ^= bits;
     }
 
     /// Whether any of `bits` was set; they are clear afterwards.
@@ -235,11 +241,10 @@ impl<S: Stack> Endpoint<S> {
             retransmit_timer: Timer::OFF,
             timed: Seq::ZERO,
             rtt: RttEstimator::new(profile),
-            timed_at: now,
-            idle_since: now,
+            since: now,
             delayed_ack_timer: Timer::OFF,
             recover: Seq::ZERO,
-            ecn_recover: Seq::ZERO,
+            ecn: Ecn::default(),
             reassembly: Reassembly::default(),
             recovery: Recovery::default(),
             extension: S::Extension::new(profile, now),

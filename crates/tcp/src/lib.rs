@@ -11,6 +11,7 @@
 //! Calling it early or twice is harmless.
 
 pub mod congestion;
+mod ecn;
 mod endpoint;
 pub mod options;
 mod profile;
@@ -27,6 +28,7 @@ mod stack;
 mod timer;
 
 pub use congestion::{Ack, Algorithm, CongestionControl, Marks, NewReno, RateSample};
+pub use ecn::EcnPolicy;
 pub use endpoint::{Endpoint, Event, Recovery, State};
 pub use options::{HeaderOptions, Options};
 pub use profile::Profile;

@@ -2,6 +2,7 @@
 
 use aqmlab_units::Duration;
 
+use crate::EcnPolicy;
 use crate::congestion::Algorithm;
 
 /// The constants of one TCP stack.
@@ -61,8 +62,11 @@ pub struct Profile {
     pub restart_after_idle: bool,
     /// Hold back a last partial segment while data are unacknowledged (Nagle, RFC 896)?
     pub nagle: bool,
-    /// Offer and accept ECN (RFC 3168)?
-    pub ecn: bool,
+    /// The form of ECN to offer and accept.
+    pub ecn: EcnPolicy,
+    /// Do SYNs that are sent again no longer ask for ECN (RFC 3168 §6.1.1.1; accurate: from the second on, RFC 9768
+    /// §3.1.4.1)?
+    pub ecn_fallback: bool,
     // Congestion control, for a stack in which it can be chosen.
     /// The congestion control. Default Reno, which FreeBSD 4.5 had.
     pub congestion: Algorithm,
@@ -108,7 +112,8 @@ impl Profile {
             quick_acks: 0,
             restart_after_idle: true,
             nagle: false,
-            ecn: false,
+            ecn: EcnPolicy::Off,
+            ecn_fallback: false,
             congestion: Algorithm::Reno,
             abe: false,
             hystart: false,
@@ -132,7 +137,8 @@ impl Profile {
     /// (`tcp_retries2`). Acknowledgements: the first 16 segments at once (`TCP_MAX_QUICKACKS`), then each second, or
     /// after 40 ms (`TCP_DELACK_MIN`).
     ///
-    /// CUBIC (`tcp_congestion_control`), whose slow start ends by HyStart++ here and by the older HyStart in Linux.
+    /// CUBIC (`tcp_congestion_control`), whose slow start ends by HyStart++ here and by the older HyStart in Linux. SYNs
+    /// sent again ask for no ECN (`tcp_ecn_fallback`).
     ///
     /// Simpler than Linux: the receive window is what `tcp_rmem` allows at most from the start and is not tuned; it does
     /// not return to quick acknowledgements after a pause; the window after idling is the initial one, not halved for
@@ -163,7 +169,8 @@ impl Profile {
             quick_acks: 16,
             restart_after_idle: true,
             nagle: false,
-            ecn: false,
+            ecn: EcnPolicy::Off,
+            ecn_fallback: true,
             congestion: Algorithm::Cubic,
             abe: false,
             hystart: true,
@@ -287,11 +294,17 @@ impl Profile {
     /// Options of congestion control that would do nothing are mistakes.
     fn check_congestion(&self) -> Result<(), (&'static str, String)> {
         let algorithm = self.congestion;
-        if algorithm.counts_marks() && !self.ecn {
-            return Err(("congestion", format!("{algorithm} answers marks: it needs ecn = true, got false")));
+        let feedback = match algorithm {
+            Algorithm::Dctcp => Some((self.ecn.counts_marks(), "dctcp, accurate or accurate++")),
+            Algorithm::Prague => Some((self.ecn.is_accurate(), "accurate or accurate++")),
+            Algorithm::Reno | Algorithm::Cubic | Algorithm::Bbr => None,
+        };
+        if let Some((false, needed)) = feedback {
+            let message = format!("{algorithm} counts marks: it needs ecn = {needed}, got {}", self.ecn);
+            return Err(("congestion", message));
         }
-        if self.abe && !self.ecn {
-            return Err(("abe", "needs ecn = true, got false".into()));
+        if self.abe && self.ecn == EcnPolicy::Off {
+            return Err(("abe", "must be false unless ecn is on, in any form, got ecn = off".into()));
         }
         if self.abe && !matches!(algorithm, Algorithm::Reno | Algorithm::Cubic) {
             return Err((

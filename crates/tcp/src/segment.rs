@@ -71,6 +71,18 @@ impl Flags {
     /// IP: congestion experienced.
     pub const CE: Flags = Flags(1 << 9);
 
+    /// AE, CWR and ECE as one number, AE first: RFC 9768's ACE field (§3.2.2).
+    #[inline]
+    pub const fn ace(self) -> u8 {
+        ((self.0 >> 4) & 0b111) as u8
+    }
+
+    /// The flags AE, CWR and ECE that make the number `ace`.
+    #[inline]
+    pub const fn with_ace(ace: u8) -> Flags {
+        Flags((ace as u16 & 0b111) << 4)
+    }
+
     /// Are all of `others` set?
     #[inline]
     pub const fn contains(self, others: Flags) -> bool {

@@ -1,7 +1,7 @@
 //! What runs above TCP: servers that answer at once, and browsers that do what their users decide.
 
-use aqmlab_tcp::{Event as TcpEvent, Stack};
-use aqmlab_units::Bytes;
+use aqmlab_tcp::{EcnPolicy, Event as TcpEvent, Stack};
+use aqmlab_units::{Bytes, Time};
 use aqmlab_workload::{Action, Connection, ConnectionId, Event as WebEvent};
 
 use super::connections::{Application, Opening};
@@ -28,7 +28,17 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
                 self.connections.endpoint_mut(id).tcp.close();
                 self.transmit(id);
             }
-            TcpEvent::Opened | TcpEvent::Aborted => {}
+            TcpEvent::Opened => self.follow_wait(id),
+            TcpEvent::Aborted => {}
+        }
+    }
+
+    /// ECN+/Wait holds a server's data back for less than inspections are apart.
+    fn follow_wait(&mut self, id: EndpointId) {
+        let endpoint = self.connections.endpoint(id);
+        let deadline = endpoint.tcp.retransmit_deadline();
+        if self.stacks.profile(endpoint.stack()).ecn == EcnPolicy::PlusWait && deadline < Time::MAX {
+            self.wheel.push(deadline, Event::Retransmit(id));
         }
     }
 

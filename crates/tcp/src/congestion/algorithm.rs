@@ -29,11 +29,6 @@ impl Algorithm {
         ("prague", Algorithm::Prague),
         ("bbr", Algorithm::Bbr),
     ];
-
-    /// Does it count congestion marks, and so make no sense without ECN?
-    pub(crate) fn counts_marks(self) -> bool {
-        matches!(self, Algorithm::Dctcp | Algorithm::Prague)
-    }
 }
 
 impl fmt::Display for Algorithm {

@@ -228,8 +228,12 @@ mod tests {
     const RTT_MS: u64 = 100;
 
     fn cubic(segments: u8, change: impl FnOnce(&mut Profile)) -> Cubic {
-        let mut profile =
-            Profile { mss: 1000, initial_window: segments, ecn: true, ..Profile::freebsd_4_5() };
+        let mut profile = Profile {
+            mss: 1000,
+            initial_window: segments,
+            ecn: crate::EcnPolicy::Rfc3168,
+            ..Profile::freebsd_4_5()
+        };
         change(&mut profile);
         Cubic::new(&profile)
     }

@@ -144,10 +144,12 @@ impl CongestionControl for Prague {
 
     fn on_ack(&mut self, ack: &Ack) {
         self.answer_marks(ack);
+        // Paced at a window each round trip, it hardly ever meets the window itself.
+        let window_limited = ack.window_limited || ack.pacing_limited;
         if self.in_slow_start() {
-            let unmarked = Ack { bytes: ack.bytes.saturating_sub(ack.marked), ..*ack };
+            let unmarked = Ack { bytes: ack.bytes.saturating_sub(ack.marked), window_limited, ..*ack };
             self.cwnd += f64::from(self.slow_start.growth(&unmarked).unwrap_or(0));
-        } else if ack.window_limited {
+        } else if window_limited {
             self.avoid_congestion(ack);
         }
         self.cwnd = self.cwnd.min(f64::from(MAX_WINDOW));

@@ -152,8 +152,12 @@ mod tests {
     }
 
     fn reno(segments: u8, change: impl FnOnce(&mut Profile)) -> Reno {
-        let mut profile =
-            Profile { mss: 1000, initial_window: segments, ecn: true, ..Profile::freebsd_4_5() };
+        let mut profile = Profile {
+            mss: 1000,
+            initial_window: segments,
+            ecn: crate::EcnPolicy::Rfc3168,
+            ..Profile::freebsd_4_5()
+        };
         change(&mut profile);
         Reno::new(&profile)
     }

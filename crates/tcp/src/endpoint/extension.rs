@@ -16,6 +16,9 @@ pub trait Extension<S: Stack>: Debug + Send + Sized {
     /// Does a server time its SYN/ACK?
     const TIMES_SYN_ACK: bool;
 
+    /// Can an acknowledgement tell of data that have arrived without moving `snd_una`?
+    const DELIVERS_SELECTIVELY: bool;
+
     /// State of a connection that begins at `now`.
     fn new(profile: &Profile, now: Time) -> Self;
 
@@ -90,6 +93,7 @@ pub struct Classic;
 
 impl<S: Stack<Extension = Classic>> Extension<S> for Classic {
     const TIMES_SYN_ACK: bool = false;
+    const DELIVERS_SELECTIVELY: bool = false;
 
     fn new(_profile: &Profile, _now: Time) -> Classic {
         Classic

@@ -32,6 +32,7 @@ impl<S: Stack<Extension = Modern, Options = Options>> ModernStack for S {}
 
 /// What a modern endpoint keeps beyond a classic one.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about the sender")]
 pub struct Modern {
     agreed: Agreed,
     board: Scoreboard,
@@ -50,6 +51,8 @@ pub struct Modern {
     lost_told: u64,
     /// The window has kept data back since the last acknowledgement.
     window_limited: bool,
+    /// Pacing alone has kept back what would have filled the window since the last acknowledgement.
+    pacing_limited: bool,
     /// Send the first segment again whatever the window.
     repeat_first: bool,
     /// A segment has been sent again out of turn in this recovery (RFC 6675's rescue retransmission).
@@ -79,6 +82,7 @@ enum Phase {
 
 impl<S: ModernStack> Extension<S> for Modern {
     const TIMES_SYN_ACK: bool = true;
+    const DELIVERS_SELECTIVELY: bool = true;
 
     fn new(profile: &Profile, now: Time) -> Modern {
         Modern {
@@ -94,6 +98,7 @@ impl<S: ModernStack> Extension<S> for Modern {
             pacing_timer: Timer::OFF,
             lost_told: 0,
             window_limited: false,
+            pacing_limited: false,
             repeat_first: false,
             rescued: false,
             timed_out_at: Seq::ZERO,

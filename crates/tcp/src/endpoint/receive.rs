@@ -1,4 +1,4 @@
-//! What arrives: the order of checks of RFC 9293 §3.10.7, acknowledgements, data, FIN, ECN.
+//! What arrives: the order of checks of RFC 9293 §3.10.7, acknowledgements, data, FIN.
 
 use aqmlab_units::Time;
 
@@ -14,7 +14,7 @@ impl<S: Stack> Endpoint<S> {
         if segment.flags.intersects(Flags::SYN | Flags::RST) || self.is_unsynchronised() {
             return self.handle_control(segment, now, profile);
         }
-        if segment.flags.intersects(Flags::ECE | Flags::CWR | Flags::CE) {
+        if Self::concerns_ecn(segment.flags, profile) {
             self.handle_ecn(segment, profile);
         }
         S::Extension::note_arrival(self, segment);
@@ -38,10 +38,7 @@ impl<S: Stack> Endpoint<S> {
                 self.snd_wnd = segment.window;
                 self.rcv_nxt = segment.seq + 1;
                 S::Extension::agree(self, segment, profile);
-                // RFC 3168 §6.1.1: a SYN with ECE and CWR asks for ECN.
-                if profile.ecn && flags.contains(Flags::ECE | Flags::CWR) {
-                    self.pending.set(Pending::ECN);
-                }
+                self.hear_syn(flags, profile);
                 self.state = State::SynReceived;
                 self.pending.set(Pending::SYN);
             }
@@ -49,30 +46,48 @@ impl<S: Stack> Endpoint<S> {
                 self.snd_wnd = segment.window;
                 self.rcv_nxt = segment.seq + 1;
                 S::Extension::agree(self, segment, profile);
-                if profile.ecn && flags.contains(Flags::ECE) {
-                    self.pending.set(Pending::ECN);
+                if self.hear_syn_ack(flags, profile) {
+                    self.establish(segment, now, profile);
                 }
-                self.establish(segment, now, profile);
                 self.pending.set(Pending::ACK);
             }
+            State::SynSent if self.server_went_on(segment) => {
+                self.establish(segment, now, profile);
+                self.handle_segment(segment, now, profile);
+            }
             // The peer's SYN again: our SYN/ACK was lost.
-            State::SynReceived if flags.contains(Flags::SYN) => self.pending.set(Pending::SYN),
+            State::SynReceived if flags.contains(Flags::SYN) => {
+                self.hear_syn_again(flags);
+                self.pending.set(Pending::SYN);
+            }
             State::SynReceived if segment.ack == self.snd_max => {
+                let marked = self.hears_of_marked_syn_ack(segment);
+                if marked && self.tries_syn_ack_once_more(segment, now, profile) {
+                    return;
+                }
+                let sent = self.since;
                 self.establish(segment, now, profile);
                 // 4.4BSD counts the acknowledgement of the SYN/ACK as one of data: one segment more, unless the
-                // SYN/ACK had to be repeated.
-                if profile.handshake_ack_opens_window && self.recovery.syn_retransmits == 0 {
+                // SYN/ACK had to be repeated or came marked.
+                if marked {
+                    self.answer_marked_syn_ack(sent, now, profile);
+                } else if profile.handshake_ack_opens_window && self.recovery.syn_retransmits == 0 {
                     let mss = self.mss(profile);
                     self.congestion.on_ack(&Ack { now, bytes: mss, mss, ..Ack::default() });
                 }
                 // The segment may carry the first data when the bare acknowledgement was lost.
-                self.handle_segment(segment, now, profile);
+                if segment.span() > 0 {
+                    self.handle_segment(segment, now, profile);
+                }
             }
             // No connection here (a server that forgot a half-open one): refuse.
             State::Closed | State::Listen => self.pending.set(Pending::RST),
             State::SynSent | State::SynReceived => {}
             // A SYN/ACK again: our acknowledgement was lost.
-            _ => self.pending.set(Pending::ACK),
+            _ => {
+                self.hear_syn_ack_again(flags);
+                self.pending.set(Pending::ACK);
+            }
         }
     }
 
@@ -82,41 +97,12 @@ impl<S: Stack> Endpoint<S> {
         self.take_sample(segment.ack, now, profile);
         self.snd_una = segment.ack;
         self.snd_nxt = segment.ack;
-        self.idle_since = now;
+        self.since = now;
         self.recover = segment.ack;
-        self.ecn_recover = segment.ack;
+        self.ecn.recover = segment.ack;
         self.timeouts = 0;
         self.retransmit_timer = Timer::OFF;
         self.pending.set(Pending::EVENT_OPENED);
-    }
-
-    /// RFC 3168 §6.1.2-6.1.3. As receiver: echo a mark until CWR comes. As sender: reduce once per window.
-    fn handle_ecn(&mut self, segment: &Segment<S::Options>, profile: &Profile) {
-        let flags = segment.flags;
-        if !self.pending.any(Pending::ECN) {
-            return;
-        }
-        if flags.contains(Flags::CWR) {
-            self.pending.clear(Pending::ECHO);
-        }
-        if flags.contains(Flags::CE) {
-            self.pending.set(Pending::ECHO);
-        }
-        let new_window = self.ecn_recover < segment.ack;
-        if flags.contains(Flags::ECE) && new_window && !self.pending.any(Pending::IN_RECOVERY) {
-            self.congestion.on_ecn_echo(self.send_window(), self.mss(profile));
-            self.note_reduction();
-            count(&mut self.recovery.ecn_reductions);
-        }
-    }
-
-    /// RFC 3168 §6.1.2: the window was reduced, whatever for. Echoes of what is now in flight ask for no more, and
-    /// the next new data say CWR.
-    pub(super) fn note_reduction(&mut self) {
-        if self.pending.any(Pending::ECN) {
-            self.ecn_recover = self.snd_max;
-            self.pending.set(Pending::CWR);
-        }
     }
 
     #[inline(always)]
@@ -140,22 +126,29 @@ impl<S: Stack> Endpoint<S> {
     #[inline(always)]
     fn handle_new_ack(&mut self, segment: &Segment<S::Options>, now: Time, profile: &Profile) {
         let bytes = segment.ack - self.snd_una;
-        let ack = Ack { now, bytes, mss: u32::from(profile.mss), ..Ack::default() };
+        let mut ack = Ack { now, bytes, mss: u32::from(profile.mss), ..Ack::default() };
         self.take_sample(segment.ack, now, profile);
         self.snd_una = segment.ack;
         self.snd_nxt = self.snd_nxt.max(segment.ack);
+        let marks = self.tells_of_marks(segment.flags, profile);
+        if marks {
+            ack.marked = self.take_marked(bytes, profile);
+        }
+        self.congestion.on_delivery(&ack);
+        if marks {
+            self.answer_echo(segment.ack, profile);
+        }
         if self.pending.any(Pending::IN_RECOVERY) {
             self.recover_further(ack, profile);
         } else {
             self.dup_acks = 0;
-            // RFC 3168 §6.1.2: an echo is answered by the reduction, not by growth too.
-            if !(segment.flags.contains(Flags::ECE) && self.pending.any(Pending::ECN)) {
+            if !marks || self.grows_despite_marks(&ack) {
                 self.congestion.on_ack(&ack);
             }
         }
         if self.snd_una == self.snd_max {
             self.retransmit_timer = Timer::OFF;
-            self.idle_since = now;
+            self.since = now;
             if self.fin_is_sent() {
                 self.handle_fin_acked();
             }
@@ -169,11 +162,11 @@ impl<S: Stack> Endpoint<S> {
     fn take_sample(&mut self, ack: Seq, now: Time, profile: &Profile) {
         if self.pending.any(Pending::TIMING) && self.timed < ack {
             self.pending.clear(Pending::TIMING);
-            self.rtt.sample(now - self.timed_at, profile);
+            self.rtt.sample(now - self.since, profile);
             self.timeouts = 0;
             // What lies behind follows once a round trip, or 2^31 bytes later it would seem to lie ahead.
             self.recover = self.recover.max(self.snd_una);
-            self.ecn_recover = self.ecn_recover.max(self.snd_una);
+            self.ecn.recover = self.ecn.recover.max(self.snd_una);
         }
     }
 
@@ -212,7 +205,7 @@ impl<S: Stack> Endpoint<S> {
     /// What was allowed in flight when a loss is found. RFC 3168 §6.1.2: one reduction per window. What a mark has halved
     /// counts as it was before.
     pub(super) fn window_before_loss(&self) -> u32 {
-        let halved = self.snd_una < self.ecn_recover;
+        let halved = self.snd_una < self.ecn.recover && !self.control_counts();
         if halved { 2 * self.send_window() } else { self.send_window() }
     }
 

@@ -18,6 +18,7 @@ impl<S: Stack> Endpoint<S> {
             match self.state {
                 State::SynSent => self.retry_syn(now, profile),
                 State::SynReceived => self.retry_syn_ack(now, profile),
+                _ if self.holds_back(profile) => self.end_wait(),
                 _ => self.retry_data(now, profile),
             }
         }
@@ -25,7 +26,7 @@ impl<S: Stack> Endpoint<S> {
 
     /// `connect()` tries until `connect_timeout` has passed.
     fn retry_syn(&mut self, now: Time, profile: &Profile) {
-        if now >= self.idle_since + profile.connect_timeout {
+        if now >= self.since + profile.connect_timeout {
             return self.abort();
         }
         self.timeouts = self.timeouts.saturating_add(1);
@@ -76,7 +77,7 @@ impl<S: Stack> Endpoint<S> {
     pub(super) fn arm_retransmit_timer(&mut self, now: Time, profile: &Profile) {
         let deadline = match self.state {
             State::SynSent => {
-                let give_up = self.idle_since + profile.connect_timeout;
+                let give_up = self.since + profile.connect_timeout;
                 (now + profile.syn_wait(self.timeouts)).min(give_up)
             }
             State::SynReceived => now + profile.initial_rto * (1 << self.timeouts),

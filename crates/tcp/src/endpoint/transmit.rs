@@ -4,6 +4,7 @@ use aqmlab_units::Time;
 
 use super::{Endpoint, Extension, Pending, State, count};
 use crate::congestion::CongestionControl;
+use crate::ecn::Control;
 use crate::{Flags, Profile, Segment, Seq, Stack};
 
 impl<S: Stack> Endpoint<S> {
@@ -26,13 +27,16 @@ impl<S: Stack> Endpoint<S> {
         if let Some(segment) = S::Extension::transmit_data(self, now, profile) {
             return Some(segment);
         }
-        self.pending.any(Pending::ACK).then(|| self.segment(self.snd_nxt, 0, Flags::NONE, now, profile))
+        self.pending.any(Pending::ACK).then(|| {
+            let ect = self.ect_on(Control::PureAck, profile);
+            self.segment(self.snd_nxt, 0, ect, now, profile)
+        })
     }
 
     /// SYN, reset or retransmission: what goes before everything else.
     fn transmit_control(&mut self, now: Time, profile: &Profile) -> Segment<S::Options> {
         if self.pending.take(Pending::RST) {
-            let flags = Flags::RST | Flags::ACK;
+            let flags = Flags::RST | Flags::ACK | self.ect_on(Control::Reset, profile);
             return Segment { seq: self.snd_nxt, ack: self.rcv_nxt, flags, ..Segment::default() };
         }
         if self.pending.take(Pending::SYN) {
@@ -42,24 +46,17 @@ impl<S: Stack> Endpoint<S> {
         let seq = self.snd_una;
         let (len, fin) = self.extent(seq, profile);
         self.note_sent(seq, len, fin);
-        // Retransmissions are not ECN-capable (RFC 3168 §6.1.5).
-        self.segment(seq, len, fin, now, profile)
+        let flags = fin | self.ect_on(Control::FinOrRetransmission, profile);
+        self.segment(seq, len, flags, now, profile)
     }
 
     fn transmit_syn(&mut self, now: Time, profile: &Profile) -> Segment<S::Options> {
-        let mut flags = match self.state {
-            State::SynSent => Flags::SYN,
-            _ => Flags::SYN | Flags::ACK,
-        };
-        // RFC 3168 §6.1.1: ECN-setup SYN and SYN/ACK; neither is ECT.
-        if self.state == State::SynSent && profile.ecn {
-            flags |= Flags::ECE | Flags::CWR;
-        } else if self.pending.any(Pending::ECN) {
-            flags |= Flags::ECE;
-        }
+        let kind = if self.state == State::SynSent { Flags::SYN } else { Flags::SYN | Flags::ACK };
+        let flags = kind | self.handshake_flags(profile);
         if self.snd_max == Seq::ZERO {
             self.snd_nxt = Seq::new(1);
             self.snd_max = self.snd_nxt;
+            self.since = now;
             // The SYN cache of a classic server keeps no clock: its first sample comes from data.
             if self.state == State::SynSent || S::Extension::TIMES_SYN_ACK {
                 self.time_segment(Seq::ZERO, now);
@@ -82,6 +79,9 @@ impl<S: Stack> Endpoint<S> {
             return None;
         }
         if self.snd_una == self.snd_max {
+            if self.holds_back(profile) {
+                return None;
+            }
             self.restart_after_idle(now, profile);
         } else if self.snd_nxt - self.snd_una >= self.send_window() && self.snd_nxt < self.snd_end {
             return None;
@@ -95,6 +95,8 @@ impl<S: Stack> Endpoint<S> {
         let is_new = self.snd_max <= seq;
         if is_new && len > 0 {
             flags |= self.ecn_of_new_data();
+        } else {
+            flags |= self.ect_on(Control::FinOrRetransmission, profile);
         }
         if is_new {
             self.time_segment(seq, now);
@@ -104,15 +106,6 @@ impl<S: Stack> Endpoint<S> {
             self.arm_retransmit_timer(now, profile);
         }
         Some(self.segment(seq, len, flags, now, profile))
-    }
-
-    /// RFC 3168 §6.1.2: new data are ECN-capable, and the first after a reduction say so.
-    #[inline(always)]
-    pub(super) fn ecn_of_new_data(&mut self) -> Flags {
-        if !self.pending.any(Pending::ECN) {
-            return Flags::NONE;
-        }
-        if self.pending.take(Pending::CWR) { Flags::ECT | Flags::CWR } else { Flags::ECT }
     }
 
     /// What a segment beginning at `seq` carries: up to one MSS of written data, and the FIN if it comes next.
@@ -139,7 +132,7 @@ impl<S: Stack> Endpoint<S> {
 
     /// RFC 5681 §4.1: nothing in flight for longer than the retransmission timeout.
     pub(super) fn restart_after_idle(&mut self, now: Time, profile: &Profile) {
-        if profile.restart_after_idle && now - self.idle_since >= self.rtt.rto() {
+        if profile.restart_after_idle && now - self.since >= self.rtt.rto() {
             self.congestion.on_idle(profile.initial_window_bytes());
         }
     }
@@ -150,7 +143,7 @@ impl<S: Stack> Endpoint<S> {
         if !self.pending.any(Pending::TIMING) {
             self.pending.set(Pending::TIMING);
             self.timed = seq;
-            self.timed_at = now;
+            self.since = now;
         }
     }
 
@@ -194,7 +187,7 @@ impl<S: Stack> Endpoint<S> {
         self.unacked_segments = 0;
         let mut flags = Flags::ACK | extra;
         if self.pending.any(Pending::ECHO) {
-            flags |= Flags::ECE;
+            flags |= self.echo(len, extra);
         }
         let window = S::Extension::own_window(self, profile);
         let options = S::Extension::options(self, len, now, profile);

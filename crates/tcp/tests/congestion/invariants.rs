@@ -1,7 +1,7 @@
 //! What holds for every control, whatever the network does.
 
 use aqmlab_tcp::congestion::Any;
-use aqmlab_tcp::{Ack, Algorithm, CongestionControl, Profile, RateSample};
+use aqmlab_tcp::{Ack, Algorithm, CongestionControl, EcnPolicy, Profile, RateSample};
 use aqmlab_units::{Duration, Time};
 use proptest::prelude::*;
 
@@ -65,6 +65,7 @@ fn acknowledgement(now: Time, operation: &Operation) -> Option<Ack> {
         rtt: set(3).then_some(rtt),
         new_round: set(4),
         window_limited: set(5),
+        pacing_limited: false,
         rate: set(6).then_some(RateSample {
             delivered: bytes,
             interval: rtt,
@@ -172,12 +173,12 @@ fn options_that_would_do_nothing_are_refused_in_one_line() {
     };
     let with = |congestion| profile(congestion);
     assert_eq!(
-        refusal(Profile { ecn: false, ..with(Algorithm::Dctcp) }),
-        "congestion: dctcp answers marks: it needs ecn = true, got false"
+        refusal(Profile { ecn: EcnPolicy::Rfc3168, ..with(Algorithm::Dctcp) }),
+        "congestion: dctcp counts marks: it needs ecn = dctcp, accurate or accurate++, got rfc3168"
     );
     assert_eq!(
-        refusal(Profile { ecn: false, abe: true, ..with(Algorithm::Reno) }),
-        "abe: needs ecn = true, got false"
+        refusal(Profile { ecn: EcnPolicy::Off, abe: true, ..with(Algorithm::Reno) }),
+        "abe: must be false unless ecn is on, in any form, got ecn = off"
     );
     assert_eq!(
         refusal(Profile { abe: true, ..with(Algorithm::Prague) }),

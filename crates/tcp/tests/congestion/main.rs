@@ -14,5 +14,11 @@ pub(crate) const MSS: u32 = 1_000;
 
 /// Ten segments to begin with, and ECN.
 pub(crate) fn profile(congestion: Algorithm) -> Profile {
-    Profile { mss: 1_000, initial_window: 10, ecn: true, congestion, ..Profile::freebsd_4_5() }
+    Profile {
+        mss: 1_000,
+        initial_window: 10,
+        ecn: aqmlab_tcp::EcnPolicy::Accurate,
+        congestion,
+        ..Profile::freebsd_4_5()
+    }
 }

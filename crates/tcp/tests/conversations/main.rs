@@ -2,6 +2,7 @@
 
 #![expect(clippy::duplicate_mod, reason = "the common scripts are played to each stack")]
 
+mod recorder;
 mod script;
 
 /// What every stack does.
@@ -15,6 +16,11 @@ macro_rules! common {
             }
 
             mod closing;
+            mod ecn;
+            mod ecn_accurate;
+            mod ecn_dctcp;
+            mod ecn_general;
+            mod ecn_plus;
             mod handshake;
             mod receiving;
             mod sending;
@@ -25,7 +31,7 @@ macro_rules! common {
 common!(basic, aqmlab_tcp::Basic);
 common!(full, aqmlab_tcp::Full);
 
-mod ecn;
+mod ecn_recovery;
 mod loss;
 mod modern;
 mod profiles;

@@ -1,5 +1,6 @@
 //! What only a modern endpoint does.
 
+mod marks;
 mod options;
 mod probe;
 mod rack;

@@ -55,6 +55,24 @@ pub(crate) fn after(k: u32) -> u32 {
     1 + k * u32::from(MSS)
 }
 
+/// A SYN and SYN/ACK of RFC 3168.
+pub(crate) fn ecn_syn() -> Segment {
+    syn().and(Flags::ECE).and(Flags::CWR)
+}
+
+pub(crate) fn ecn_syn_ack() -> Segment {
+    syn_ack().and(Flags::ECE)
+}
+
+/// Full-sized segment `k`, ECN-capable.
+pub(crate) fn ect(k: u32) -> Segment {
+    full(k).and(Flags::ECT)
+}
+
+pub(crate) fn echo(ackno: u32) -> Segment {
+    ack(ackno).and(Flags::ECE)
+}
+
 pub(crate) fn fin(seq: u32) -> Segment {
     ack(1).numbered(seq).and(Flags::FIN)
 }
@@ -249,9 +267,9 @@ impl<S: Stack<Options: Shown>> Script<S> {
         self
     }
 
-    /// How many segments were sent since the last step, whatever they are.
-    pub(crate) fn drop_sent(&mut self) -> usize {
-        take(&mut self.sent).len()
+    /// What was sent since the last step, for a test that looks at one thing about it.
+    pub(crate) fn takes_sent(&mut self) -> Vec<Segment<S::Options>> {
+        take(&mut self.sent)
     }
 
     /// The application was told exactly this since last asked.
@@ -303,9 +321,11 @@ fn show<O: Shown>(segment: &Segment<O>) -> String {
         (Flags::FIN, "F"),
         (Flags::RST, "R"),
         (Flags::ACK, "."),
+        (Flags::AE, " AE"),
         (Flags::ECE, " ECE"),
         (Flags::CWR, " CWR"),
         (Flags::ECT, " ECT"),
+        (Flags::ECT1, " ECT1"),
         (Flags::CE, " CE"),
     ];
     let set = |&(flag, name): &(Flags, &'static str)| segment.flags.contains(flag).then_some(name);

@@ -1,6 +1,6 @@
 //! Transfers so long that sequence numbers wrap.
 
-use aqmlab_tcp::{Profile, Segment, Seq};
+use aqmlab_tcp::{EcnPolicy, Profile, Segment, Seq};
 use aqmlab_units::{Duration, Time};
 
 use crate::network::{CLIENT, Network, SERVER, marked};
@@ -13,7 +13,8 @@ fn transfer(
     nth: u64,
     fate: impl Fn(Segment) -> Option<Segment>,
 ) -> Network<impl FnMut(usize, Segment, Time) -> Vec<(Time, Segment)>> {
-    let profile = Profile { mss: 9_000, receive_window: 65_535, ecn: true, ..Profile::freebsd_4_5() };
+    let profile =
+        Profile { mss: 9_000, receive_window: 65_535, ecn: EcnPolicy::Rfc3168, ..Profile::freebsd_4_5() };
     let mut count = 0;
     let mut network = Network::new(profile, move |_, segment, now| {
         count += u64::from(segment.len > 0);

@@ -3,6 +3,7 @@
 mod network;
 
 mod delivery;
+mod ecn;
 mod long;
 mod properties;
 mod theory;

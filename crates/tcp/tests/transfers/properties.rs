@@ -1,7 +1,7 @@
 //! Whatever the network loses, repeats, delays, reorders and marks: both streams arrive, in order and complete, and
 //! both ends close.
 
-use aqmlab_tcp::{Basic, Event, Full, Profile, Segment, Seq, State};
+use aqmlab_tcp::{Basic, EcnPolicy, Event, Full, Profile, Segment, Seq, State};
 use aqmlab_units::{Duration, Time};
 use proptest::prelude::*;
 
@@ -9,37 +9,37 @@ use crate::network::{Bounded, CLIENT, Network, SERVER, marked};
 
 /// What happens to one segment. When the script of fates has been played, nothing more goes wrong.
 #[derive(Clone, Copy, Debug)]
-struct Fate {
-    copies: usize,
-    delay_ms: u64,
-    mark: bool,
+pub(crate) struct Fate {
+    pub(crate) copies: usize,
+    pub(crate) delay_ms: u64,
+    pub(crate) mark: bool,
 }
 
-const UNHARMED: Fate = Fate { copies: 1, delay_ms: 50, mark: false };
+pub(crate) const UNHARMED: Fate = Fate { copies: 1, delay_ms: 50, mark: false };
 
 /// Something the application at one end does, so long after what was done before.
 #[derive(Clone, Copy, Debug)]
-struct Write {
+pub(crate) struct Write {
     end: usize,
     after_ms: u64,
     bytes: u32,
 }
 
-fn fates() -> impl Strategy<Value = Vec<Fate>> {
+pub(crate) fn fates() -> impl Strategy<Value = Vec<Fate>> {
     let copies = prop_oneof![2 => Just(0usize), 7 => Just(1), 1 => Just(2)];
     let fate = (copies, 1u64..300, prop::bool::weighted(0.3));
     let fate = fate.prop_map(|(copies, delay_ms, mark)| Fate { copies, delay_ms, mark });
     prop::collection::vec(fate, 0..200)
 }
 
-fn writes() -> impl Strategy<Value = Vec<Write>> {
+pub(crate) fn writes() -> impl Strategy<Value = Vec<Write>> {
     let write = (0usize..2, 0u64..3000, 1u32..20_000);
     let write = write.prop_map(|(end, after_ms, bytes)| Write { end, after_ms, bytes });
     prop::collection::vec(write, 0..12)
 }
 
 /// Stacks of many kinds, which never give up.
-fn profile() -> impl Strategy<Value = Profile> {
+pub(crate) fn profile() -> impl Strategy<Value = Profile> {
     let sizes = (100u16..1500, 1u16..12, 0u16..100);
     let switches = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     (sizes, switches, 1u8..4, 1u8..4, 200u64..1500).prop_map(
@@ -49,7 +49,7 @@ fn profile() -> impl Strategy<Value = Profile> {
                 receive_window: u32::from(mss * segments + rest),
                 initial_window,
                 ack_every,
-                ecn,
+                ecn: if ecn { EcnPolicy::Rfc3168 } else { EcnPolicy::Off },
                 nagle,
                 restart_after_idle: restart,
                 handshake_ack_opens_window: opens,
@@ -107,7 +107,7 @@ type Sent<O = ()> = Vec<(Time, Segment<O>)>;
 
 /// Play a connection to its end: writes, then each end's close. After each arrival exactly the bytes that have
 /// arrived without a gap count as received.
-fn play<S, P>(network: &mut Network<P, S>, writes: &[Write])
+pub(crate) fn play<S, P>(network: &mut Network<P, S>, writes: &[Write])
 where
     S: Bounded,
     P: FnMut(usize, Segment<S::Options>, Time) -> Sent<S::Options>,
@@ -218,7 +218,7 @@ proptest! {
     fn marks_alone_never_cause_a_retransmission(
         profile in profile(), fates in fates(), writes in writes(),
     ) {
-        let profile = Profile { ecn: true, min_rto: Duration::from_secs(1), ..profile };
+        let profile = Profile { ecn: EcnPolicy::Rfc3168, min_rto: Duration::from_secs(1), ..profile };
         let mut fates = fates.into_iter();
         let mut network = Network::new(profile, move |_, segment, now| {
             let mark = fates.next().is_some_and(|fate| fate.mark);

@@ -3,10 +3,11 @@
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;
 
-use aqmlab_tcp::{Basic, CongestionControl, Full, Profile, Segment};
+use aqmlab_tcp::congestion::{Dctcp, Prague};
+use aqmlab_tcp::{Algorithm, Basic, CongestionControl, EcnPolicy, Full, Profile, Segment};
 use aqmlab_units::{Duration, Prob, Stream, Time};
 
-use crate::network::{Bounded, CLIENT, Network, SERVER};
+use crate::network::{Bounded, CLIENT, Network, SERVER, marked};
 
 /// More than any of these flows can send; what is written and not acknowledged must stay below 2^31 bytes.
 const ENDLESS: u32 = 2_000_000_000;
@@ -73,6 +74,66 @@ fn with_sack_throughput_follows_the_square_root_law_up_to_two_percent_of_loss() 
                 "{ratio} of the law at p = {p}, RTT = {rtt} s, RACK {rack}"
             );
         }
+    }
+}
+
+/// The mean window in segments, taken over time, of a flow whose packets are marked independently with probability `p`:
+/// what it delivers in a round trip. Over some thousand marks, with accurate feedback.
+fn window_under_random_marks<S: Bounded>(congestion: Algorithm, p: f64) -> f64 {
+    let rtt = 0.1;
+    let profile = Profile {
+        mss: 500,
+        window_scaling: true,
+        receive_window: 1_000_000,
+        sack: true,
+        ecn: EcnPolicy::Accurate,
+        congestion,
+        ..Profile::unc_testbed()
+    };
+    let mss = f64::from(profile.mss);
+    let mark = Prob::clamped(p);
+    let mut stream = Stream::named(1, "marks");
+    let mut network = Network::<_, S>::between(profile, move |from, segment, now| {
+        let segment = if from == CLIENT && stream.chance(mark) { marked(segment) } else { segment };
+        vec![(now + seconds(rtt / 2.0), segment)]
+    });
+    network.write(CLIENT, ENDLESS);
+    let mut received_after = |rounds: f64| {
+        let end = network.now + seconds(rounds * rtt);
+        while network.now < end {
+            network.step();
+        }
+        f64::from(network.ends[SERVER].tcp.received().get()) / mss
+    };
+    let start = received_after(500.0);
+    let rounds = 2500.0;
+    let window = (received_after(rounds) - start) / rounds;
+    assert_eq!(network.ends[CLIENT].tcp.recovery().fast_retransmits, 0, "marks cost no data");
+    window
+}
+
+#[test]
+fn dctcp_keeps_2_24_marks_in_a_window() {
+    // A round grows the window by a segment and, if it has marks, ends in a reduction by W p / 2:
+    // 1 = (W p / 2) (1 - exp(-W p)).
+    for p in [0.01, 0.03] {
+        let product = p * window_under_random_marks::<Full<Dctcp>>(Algorithm::Dctcp, p);
+        println!("dctcp p={p}: W p = {product:.3}");
+        assert!((product / 2.24 - 1.0).abs() < 0.1, "{product} marks in a window at p = {p}");
+    }
+}
+
+#[test]
+fn prague_keeps_1_plus_the_root_of_3_marks_in_a_window() {
+    // It reduces at the first mark after a round trip, every W + 1 / p segments, by W p / 2, and grows by one in each W:
+    // 1 + 1 / (W p) = W p / 2.
+    for p in [0.01, 0.03] {
+        let product = p * window_under_random_marks::<Full<Prague>>(Algorithm::Prague, p);
+        println!("prague p={p}: W p = {product:.3}");
+        assert!(
+            (product / (1.0 + 3.0_f64.sqrt()) - 1.0).abs() < 0.1,
+            "{product} marks in a window at p = {p}"
+        );
     }
 }
 

@@ -4,11 +4,11 @@ use aqmlab_units::{Duration, Time};
 
 use super::{ModernStack, Phase};
 use crate::congestion::{Ack, CongestionControl};
-use crate::endpoint::{Endpoint, Pending};
+use crate::endpoint::Endpoint;
 use crate::options::{Options, timestamp};
 use crate::scoreboard::Record;
 use crate::timer::Timer;
-use crate::{Flags, Profile, Segment};
+use crate::{Profile, Segment, Seq};
 
 /// What one acknowledgement has told.
 #[derive(Clone, Copy, Debug, Default)]
@@ -48,7 +48,7 @@ impl News {
 impl<S: ModernStack> Endpoint<S> {
     pub(super) fn handle_selective_ack(&mut self, segment: &Segment<Options>, now: Time, profile: &Profile) {
         if segment.ack < self.snd_una {
-            return;
+            return self.answer_marks(segment, profile);
         }
         if self.snd_max < segment.ack {
             debug_assert!(false, "the peer acknowledged what was never sent");
@@ -65,14 +65,20 @@ impl<S: ModernStack> Endpoint<S> {
         self.extension.rack.on_acknowledged(self.snd_una, self.snd_max, news.duplicate);
         self.undo_if_spurious(&news, profile);
         let lost = self.find_losses(&news, now, profile);
-        let ack = self.summary(&news, rtt, now, profile);
+        let marks = self.tells_of_marks(segment.flags, profile);
+        let mut ack = self.summary(&news, rtt, now, profile);
         if news.delivered > 0 {
+            if marks {
+                ack.marked = self.take_marked(ack.bytes, profile);
+            }
             self.extension.lost_told = self.extension.board.lost_total();
             self.congestion.on_delivery(&ack);
         }
-        // RFC 3168 §6.1.2: an echo is answered by the reduction, not by growth too.
-        let echoes = segment.flags.contains(Flags::ECE) && self.pending.any(Pending::ECN);
-        let grows = self.extension.phase != Phase::Recovery && !lost && !echoes;
+        if marks {
+            self.answer_echo(segment.ack, profile);
+        }
+        let grows =
+            self.extension.phase != Phase::Recovery && !lost && (!marks || self.grows_despite_marks(&ack));
         if news.advances && grows {
             self.congestion.on_ack(&ack);
         }
@@ -139,7 +145,8 @@ impl<S: ModernStack> Endpoint<S> {
         self.timeouts = 0;
         // What lies behind follows, or 2^31 bytes later it would seem to lie ahead.
         self.recover = self.recover.max(self.snd_una);
-        self.ecn_recover = self.ecn_recover.max(self.snd_una);
+        // A selective acknowledgement that does not move `snd_una` tells of marks on what was sent since.
+        self.ecn.recover = self.ecn.recover.max(Seq::new(self.snd_una.get().wrapping_sub(1)));
         Some(latest)
     }
 
@@ -159,6 +166,7 @@ impl<S: ModernStack> Endpoint<S> {
             rtt,
             new_round,
             window_limited: std::mem::take(&mut this.window_limited),
+            pacing_limited: std::mem::take(&mut this.pacing_limited),
             rate,
         }
     }
@@ -174,7 +182,7 @@ impl<S: ModernStack> Endpoint<S> {
             self.retransmit_timer = Timer::OFF;
             self.extension.probe.timer = Timer::OFF;
             self.extension.reorder_timer = Timer::OFF;
-            self.idle_since = now;
+            self.since = now;
             if self.fin_is_sent() {
                 self.handle_fin_acked();
             }

@@ -4,6 +4,7 @@ use aqmlab_units::{Bytes, Time};
 
 use super::{ModernStack, Phase};
 use crate::congestion::CongestionControl;
+use crate::ecn::Control;
 use crate::endpoint::{Endpoint, Pending};
 use crate::options::{Options, timestamp};
 use crate::timer::Timer;
@@ -28,8 +29,13 @@ impl<S: ModernStack> Endpoint<S> {
             return None;
         }
         self.extension.pacing_timer = Timer::OFF;
-        if self.snd_una == self.snd_max && self.snd_nxt < self.snd_end {
-            self.restart_after_idle(now, profile);
+        if self.snd_una == self.snd_max {
+            if self.holds_back(profile) {
+                return None;
+            }
+            if self.snd_nxt < self.snd_end {
+                self.restart_after_idle(now, profile);
+            }
         }
         if let Some(choice) = self.out_of_turn() {
             return Some(self.send(choice, now, profile));
@@ -37,6 +43,7 @@ impl<S: ModernStack> Endpoint<S> {
         let choice = self.next(profile)?;
         if self.congestion.pacing_rate().is_some() && now < self.extension.release {
             self.extension.pacing_timer = Timer::at(self.extension.release);
+            self.extension.pacing_limited |= self.pipe() + self.unsent() >= self.congestion.cwnd();
             return None;
         }
         Some(self.send(choice, now, profile))
@@ -100,9 +107,14 @@ impl<S: ModernStack> Endpoint<S> {
         Some(Choice::Again(index))
     }
 
+    /// Bytes written and never sent.
+    fn unsent(&self) -> u32 {
+        if self.snd_nxt < self.snd_end { self.snd_end - self.snd_nxt } else { 0 }
+    }
+
     /// The next segment of what was never sent: its length, and whether the FIN goes with it.
     fn new_data(&self) -> Option<(u16, Flags)> {
-        let unsent = if self.snd_nxt < self.snd_end { self.snd_end - self.snd_nxt } else { 0 };
+        let unsent = self.unsent();
         let fin_due = self.pending.any(Pending::FIN) && self.snd_nxt <= self.snd_end;
         if unsent == 0 && !fin_due {
             return None;
@@ -132,7 +144,7 @@ impl<S: ModernStack> Endpoint<S> {
 
     fn send(&mut self, choice: Choice, now: Time, profile: &Profile) -> Segment<Options> {
         let (seq, len, flags) = match choice {
-            Choice::Again(index) => self.repeat(index, now),
+            Choice::Again(index) => self.repeat(index, now, profile),
             Choice::New(len, fin) => self.send_new(len, fin, now, profile),
         };
         if self.extension.phase == Phase::Recovery {
@@ -148,8 +160,8 @@ impl<S: ModernStack> Endpoint<S> {
         self.segment(seq, len, flags, now, profile)
     }
 
-    /// A segment is sent again, as it was. Retransmissions are not ECN-capable (RFC 3168 §6.1.5).
-    fn repeat(&mut self, index: usize, now: Time) -> (Seq, u16, Flags) {
+    /// A segment is sent again, as it was.
+    fn repeat(&mut self, index: usize, now: Time, profile: &Profile) -> (Seq, u16, Flags) {
         let this = &mut self.extension;
         let span = this.board.record(index).span();
         let snapshot = this.rate.on_sent(now, span, this.board.pipe(), this.board.lost_total());
@@ -159,16 +171,15 @@ impl<S: ModernStack> Endpoint<S> {
         }
         let fin = self.snd_end < record.end;
         let len = record.end - record.seq - u32::from(fin);
+        let (seq, len) = (record.seq, u16::try_from(len).expect("a record is one segment"));
         let flags = if fin { Flags::FIN } else { Flags::NONE };
-        (record.seq, u16::try_from(len).expect("a record is one segment"), flags)
+        (seq, len, flags | self.ect_on(Control::FinOrRetransmission, profile))
     }
 
     fn send_new(&mut self, len: u16, fin: Flags, now: Time, profile: &Profile) -> (Seq, u16, Flags) {
         let seq = self.snd_nxt;
-        let mut flags = fin;
-        if len > 0 {
-            flags |= self.ecn_of_new_data();
-        }
+        let ecn =
+            if len > 0 { self.ecn_of_new_data() } else { self.ect_on(Control::FinOrRetransmission, profile) };
         self.note_sent(seq, len, fin);
         let this = &mut self.extension;
         let (pipe, lost) = (this.board.pipe(), this.board.lost_total());
@@ -178,7 +189,7 @@ impl<S: ModernStack> Endpoint<S> {
             self.arm_retransmit_timer(now, profile);
         }
         self.schedule_probe(now, profile, true);
-        (seq, len, flags)
+        (seq, len, fin | ecn)
     }
 
     /// Before the application writes: has it left the window unused? (the rate draft's check)

@@ -61,15 +61,15 @@ fn patience(reported: bool) -> u64 {
     tcp.at(OPENED + 130).gets(ack(after(2)));
     let last = ack(after(10));
     tcp.at(OPENED + 140).gets(if reported { sack(last, [(1, 1)]) } else { sack(last, []) });
-    tcp.drop_sent();
+    tcp.takes_sent();
     tcp.at(OPENED + 200).gets(ack(after(11)));
-    tcp.drop_sent();
+    tcp.takes_sent();
     tcp.at(OPENED + 240).gets(sack(ack(after(11)), [(13, 13)]));
-    tcp.drop_sent();
+    tcp.takes_sent();
     let before = fast_retransmits(&tcp);
     let waited = (0..100).find(|waited| {
         tcp.at(OPENED + 240 + waited);
-        tcp.drop_sent();
+        tcp.takes_sent();
         fast_retransmits(&tcp) > before
     });
     waited.expect("the hole is found to be lost in the end")

@@ -1,0 +1,290 @@
+//! What the congestion control of a modern endpoint hears of marks: RFC 3168 §6.1.2, RFC 8257 §3.3, RFC 9768 §3.2.2,
+//! RFC 9331 §4.1-4.2.
+
+use std::cell::Cell;
+use std::fmt::Debug;
+
+use aqmlab_tcp::congestion::{Cubic, Dctcp, Prague, Reno};
+use aqmlab_tcp::{CongestionControl, EcnPolicy, Endpoint, Flags, Full, Options, Profile, Segment};
+use aqmlab_units::{Duration, Time};
+use proptest::prelude::*;
+
+use super::{Conversation, after, sack, with};
+use crate::recorder::Recorder;
+use crate::script::*;
+
+type Counting = Recorder<true>;
+type Echoed = Recorder<false>;
+
+fn speaking(ecn: EcnPolicy) -> Profile {
+    Profile { ecn, handshake_ack_opens_window: false, ..wide() }
+}
+
+/// A client that has agreed on the form of ECN, with the segments 1 to 10 in flight and forty more to send.
+fn ten_in_flight<C: CongestionControl + Debug + Send + 'static>(profile: Profile) -> Conversation<C> {
+    let accurate = matches!(profile.ecn, EcnPolicy::Accurate | EcnPolicy::AccuratePlusPlus);
+    let grant = if accurate { Flags::with_ace(0b010) } else { Flags::ECE };
+    let permits = profile.sack;
+    let mut tcp = Conversation::connect(profile);
+    tcp.takes_sent();
+    let answer = if permits {
+        super::permitting(syn_ack().and(grant))
+    } else {
+        with(syn_ack().and(grant), Options::default())
+    };
+    tcp.at(OPENED).gets(answer).takes_sent();
+    tcp.writes(50_000);
+    assert_eq!(tcp.takes_sent().len(), 10);
+    tcp
+}
+
+fn counted(ackno: u32, count: u8) -> Segment {
+    ack(ackno).and(Flags::with_ace(count))
+}
+
+#[test]
+fn an_echo_halves_the_window_once_a_window() {
+    let mut tcp = ten_in_flight::<Reno>(speaking(EcnPolicy::Rfc3168));
+    for k in 1..=5 {
+        tcp.gets(echo(after(k))).sends([]);
+        assert_eq!(tcp.cwnd(), 5000, "halved once, not grown");
+    }
+    tcp.gets(echo(after(6))).sends([ect(11).and(Flags::CWR)]).gets(echo(after(10))).takes_sent();
+    assert_eq!((tcp.cwnd(), tcp.tcp.recovery().ecn_reductions), (5000, 1));
+    tcp.gets(echo(after(11))).takes_sent();
+    assert_eq!((tcp.cwnd(), tcp.tcp.recovery().ecn_reductions), (2500, 2));
+}
+
+#[test]
+fn a_control_that_does_not_count_hears_of_counts_as_one_echo_a_window() {
+    fn window_after_marks<C: CongestionControl + Debug + Send + 'static>() -> (u32, u16) {
+        let mut tcp = ten_in_flight::<C>(speaking(EcnPolicy::Accurate));
+        for (k, count) in [(1, 6), (3, 0), (5, 2)] {
+            tcp.gets(counted(after(k), count)).takes_sent();
+        }
+        (tcp.cwnd(), tcp.tcp.recovery().ecn_reductions)
+    }
+    // A segment of two unmarked ones grows nothing in congestion avoidance worth a whole segment.
+    let (reno, reductions) = window_after_marks::<Reno>();
+    assert_eq!((reno / 1000, reductions), (5, 1));
+    let (cubic, reductions) = window_after_marks::<Cubic>();
+    assert_eq!((cubic / 1000, reductions), (7, 1));
+}
+
+#[test]
+fn the_delivery_is_told_before_the_echo() {
+    for profile in [EcnPolicy::Rfc3168, EcnPolicy::Accurate].map(speaking) {
+        let says = if profile.ecn == EcnPolicy::Accurate { Flags::with_ace(6) } else { Flags::ECE };
+        let mut tcp = ten_in_flight::<Echoed>(Profile { sack: true, ..profile.clone() });
+        let says_none = if profile.ecn == EcnPolicy::Accurate { Flags::with_ace(5) } else { Flags::NONE };
+        tcp.gets(ack(after(1)).and(says_none)).takes_sent();
+        // Whether it acknowledges in order or selectively.
+        tcp.gets(sack(ack(after(1)).and(says), [(3, 3)])).takes_sent();
+        let control = tcp.tcp.congestion();
+        assert_eq!((control.echoes, control.delivered_at_echo), (1, 2000));
+    }
+}
+
+#[test]
+fn a_control_that_counts_hears_the_marked_bytes_and_no_echo() {
+    let mut tcp = ten_in_flight::<Counting>(speaking(EcnPolicy::Accurate));
+    let mut hears = |ackno, count, expected| {
+        tcp.gets(counted(ackno, count)).takes_sent();
+        assert_eq!(tcp.tcp.congestion().last, expected);
+    };
+    hears(after(1), 5, (1000, 0));
+    hears(after(3), 6, (2000, 1000));
+    hears(after(5), 0, (2000, 2000));
+    let control = tcp.tcp.congestion();
+    // What it makes of them, and of growth, is its own business.
+    assert_eq!((control.echoes, control.grown, control.marked), (0, 5000, 3000));
+    assert_eq!(tcp.tcp.recovery().ecn_reductions, 1);
+}
+
+#[test]
+fn marks_are_counted_in_recovery_too_and_selective_acknowledgements_carry_them() {
+    let mut tcp = ten_in_flight::<Counting>(Profile { sack: true, ..speaking(EcnPolicy::Accurate) });
+    tcp.gets(counted(after(1), 5)).takes_sent();
+    for (k, count) in [(3, 5), (4, 6), (5, 7), (6, 0)] {
+        tcp.gets(sack(counted(after(1), count), [(3, k)])).takes_sent();
+    }
+    assert_eq!(tcp.tcp.recovery().fast_retransmits, 1);
+    let control = tcp.tcp.congestion();
+    assert_eq!((control.delivered, control.marked, control.echoes), (5000, 3000, 0));
+    assert_eq!(tcp.tcp.recovery().ecn_reductions, 1, "the mark before the recovery");
+}
+
+#[test]
+fn a_control_that_counts_hears_an_echo_where_feedback_does_not_count() {
+    let mut tcp = ten_in_flight::<Counting>(speaking(EcnPolicy::Rfc3168));
+    tcp.gets(echo(after(1))).takes_sent();
+    tcp.gets(echo(after(2))).takes_sent();
+    let control = tcp.tcp.congestion();
+    assert_eq!((control.echoes, control.marked, control.grown), (1, 0, 0));
+}
+
+#[test]
+fn no_echo_is_answered_in_recovery() {
+    let mut tcp = ten_in_flight::<Echoed>(speaking(EcnPolicy::Rfc3168));
+    for _ in 0..3 {
+        tcp.gets(ack(1)).takes_sent();
+    }
+    tcp.gets(echo(after(3))).takes_sent();
+    assert_eq!((tcp.tcp.recovery().fast_retransmits, tcp.tcp.congestion().echoes), (1, 0));
+}
+
+#[test]
+fn rfc_8257_3_3_what_an_echo_of_dctcp_acknowledges_came_marked_and_one_new_segment_a_window_says_cwr() {
+    let profile = Profile { ecn: EcnPolicy::Dctcp, ..speaking(EcnPolicy::Dctcp) };
+    let mut tcp = ten_in_flight::<Counting>(profile);
+    tcp.gets(echo(after(2))).sends([ect(11).and(Flags::CWR), ect(12)]);
+    assert_eq!(tcp.tcp.congestion().last, (2000, 2000));
+    tcp.gets(echo(after(3))).sends([ect(13)]).gets(ack(after(6))).takes_sent();
+    let control = tcp.tcp.congestion();
+    assert_eq!((control.last, control.delivered, control.marked), ((3000, 0), 6000, 3000));
+    assert_eq!((control.echoes, tcp.tcp.recovery().ecn_reductions), (0, 1));
+}
+
+#[test]
+fn dctcp_reduces_by_what_accurate_feedback_counts() {
+    let mut tcp = ten_in_flight::<Dctcp>(speaking(EcnPolicy::Accurate));
+    // The first observation window: four segments of ten marked, so alpha = 15/16 + 0.4/16.
+    for (k, count) in (1..=10).zip([5, 6, 7, 0, 1, 1, 1, 1, 1, 1]) {
+        tcp.at(OPENED + 50 + u64::from(k)).gets(counted(after(k), count)).takes_sent();
+    }
+    let before = f64::from(tcp.cwnd());
+    tcp.at(OPENED + 150).gets(counted(after(11), 1)).takes_sent();
+    // What grew in that round comes to a segment.
+    let expected = before * (1.0 - (15.0 + 0.4) / 16.0 / 2.0) + 1000.0;
+    assert!((f64::from(tcp.cwnd()) - expected).abs() < 2.0, "{} bytes, expected {expected}", tcp.cwnd());
+}
+
+/// The codepoint of the first data under each form of ECN.
+fn codepoint<C: CongestionControl + Debug + Send + 'static>(ecn: EcnPolicy, grant: Flags) -> Flags {
+    let mut tcp = Conversation::<C>::connect(speaking(ecn));
+    tcp.takes_sent();
+    tcp.gets(with(syn_ack().and(grant), Options::default())).takes_sent();
+    tcp.writes(1000);
+    tcp.takes_sent()[0].flags & (Flags::ECT | Flags::ECT1)
+}
+
+#[test]
+fn rfc_9331_4_1_ect_1_is_for_a_scalable_control_whose_feedback_counts() {
+    let (accurate, classic) = (Flags::with_ace(0b010), Flags::ECE);
+    assert_eq!(codepoint::<Prague>(EcnPolicy::Accurate, accurate), Flags::ECT1);
+    assert_eq!(codepoint::<Prague>(EcnPolicy::Accurate, classic), Flags::ECT);
+    assert_eq!(codepoint::<Dctcp>(EcnPolicy::Accurate, accurate), Flags::ECT);
+    assert_eq!(codepoint::<Reno>(EcnPolicy::Accurate, accurate), Flags::ECT);
+}
+
+/// A sender whose congestion control records, and its peer, with data marked and acknowledgements lost by a script.
+struct Pair {
+    sender: Endpoint<Full<Counting>>,
+    receiver: Endpoint<Full>,
+    profile: Profile,
+    now: Time,
+}
+
+impl Pair {
+    fn open(ack_every: u8) -> Pair {
+        let profile = Profile { initial_window: 50, ack_every, ..speaking(EcnPolicy::Accurate) };
+        let now = Time::ZERO;
+        let mut pair = Pair {
+            sender: Endpoint::connect(&profile, now),
+            receiver: Endpoint::listen(&profile, now),
+            profile,
+            now,
+        };
+        for _ in 0..2 {
+            pair.exchange(|segment| segment, |_| true);
+        }
+        pair
+    }
+
+    /// All that the sender has to send arrives as `road` makes it, and what the receiver says each time arrives
+    /// if `returns`.
+    fn exchange(
+        &mut self,
+        mut road: impl FnMut(Segment<Options>) -> Segment<Options>,
+        mut returns: impl FnMut(&Segment<Options>) -> bool,
+    ) {
+        self.now += Duration::from_millis(1);
+        let said: Vec<_> =
+            std::iter::from_fn(|| self.sender.poll_transmit(self.now, &self.profile)).collect();
+        for segment in said {
+            self.receiver.handle_segment(&road(segment), self.now, &self.profile);
+            while let Some(answer) = self.receiver.poll_transmit(self.now, &self.profile) {
+                if returns(&answer) {
+                    self.sender.handle_segment(&answer, self.now, &self.profile);
+                }
+            }
+        }
+    }
+
+    /// Held-back acknowledgements arrive.
+    fn settle(&mut self) {
+        self.now += self.profile.delayed_ack;
+        self.receiver.handle_timeout(self.now, &self.profile);
+        while let Some(answer) = self.receiver.poll_transmit(self.now, &self.profile) {
+            self.sender.handle_segment(&answer, self.now, &self.profile);
+        }
+    }
+}
+
+proptest! {
+    /// RFC 9768 §3.2.2.5: whatever acknowledgements are lost, while fewer than 8 marks lie between those that arrive.
+    #[test]
+    fn the_senders_count_of_marks_is_the_receivers(
+        fates in prop::collection::vec((prop::bool::weighted(0.6), any::<bool>()), 1..400), ack_every in 1u8..4,
+    ) {
+        let mut pair = Pair::open(ack_every);
+        let mut fates = fates.into_iter();
+        let marks = Cell::new(0u32);
+        // Since an acknowledgement last arrived: marks and segments.
+        let untold = Cell::new((0, 0));
+        let loses = Cell::new(false);
+        while fates.len() > 0 {
+            pair.sender.write(10 * u32::from(MSS));
+            pair.exchange(
+                |segment| {
+                    let (mark, lose) = fates.next().unwrap_or((false, false));
+                    loses.set(lose);
+                    marks.set(marks.get() + u32::from(mark));
+                    untold.set((untold.get().0 + u32::from(mark), untold.get().1 + 1));
+                    if mark { Segment { flags: segment.flags | Flags::CE, ..segment } } else { segment }
+                },
+                |_| {
+                    // Two more marks at most come before the next, and the window never fills.
+                    let arrives = !loses.get() || untold.get().0 >= 5 || untold.get().1 >= 20;
+                    if arrives {
+                        untold.set((0, 0));
+                    }
+                    arrives
+                },
+            );
+        }
+        pair.sender.write(u32::from(MSS));
+        pair.exchange(|segment| segment, |_| true);
+        pair.settle();
+        prop_assert_eq!(pair.sender.in_flight(), 0);
+        prop_assert_eq!(pair.sender.congestion().marked, marks.get() * u32::from(MSS));
+    }
+}
+
+#[test]
+fn marks_told_of_by_duplicates_are_counted_with_the_next_acknowledgement_and_never_beyond_it() {
+    let mut pair = Pair::open(1);
+    pair.sender.write(10 * u32::from(MSS));
+    let profile = pair.profile.clone();
+    let now = pair.now;
+    while pair.sender.poll_transmit(now, &profile).is_some() {}
+    let mut get = |segment| {
+        pair.sender.handle_segment(&with(segment, Options::default()), now, &profile);
+        pair.sender.congestion().last
+    };
+    // Without SACK a duplicate tells of one segment that has arrived.
+    assert_eq!(get(counted(1, 0)), (1000, 1000));
+    assert_eq!(get(counted(after(5), 3)), (4000, 3000));
+    assert_eq!(get(counted(after(6), 6)), (1000, 1000));
+    assert_eq!(get(counted(after(7), 6)), (1000, 0));
+}

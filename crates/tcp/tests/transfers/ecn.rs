@@ -1,0 +1,105 @@
+//! Ends that speak different forms of ECN understand each other, and marks cost no form of it data.
+
+use std::cell::RefCell;
+
+use aqmlab_tcp::{Basic, EcnPolicy, Event, Flags, Full, Profile};
+use aqmlab_units::Duration;
+use proptest::prelude::*;
+
+use crate::network::{Bounded, CLIENT, Network, SERVER, marked};
+use crate::properties::{Fate, UNHARMED, Write, fates, play, profile, writes};
+
+fn policy() -> impl Strategy<Value = EcnPolicy> {
+    prop::sample::select(EcnPolicy::ALL.map(|(_, policy)| policy).to_vec())
+}
+
+#[test]
+fn two_ends_use_ecn_if_both_have_it_in_whatever_form_and_heed_the_marks() {
+    two_ends_heed_marks::<Basic>();
+    two_ends_heed_marks::<Full>();
+}
+
+fn two_ends_heed_marks<S: Bounded>() {
+    for (_, offered) in EcnPolicy::ALL {
+        for (_, accepted) in EcnPolicy::ALL {
+            let speaking = |ecn| Profile { ecn, initial_window: 4, ..Profile::freebsd_4_5() };
+            let seen = RefCell::new([Flags::NONE; 2]);
+            let mut network =
+                Network::<_, S>::of([speaking(offered), speaking(accepted)], |from, segment, now| {
+                    if segment.len > 0 {
+                        seen.borrow_mut()[from] |= segment.flags & (Flags::ECT | Flags::ECT1);
+                    }
+                    vec![(now + Duration::from_millis(50), marked(segment))]
+                });
+            while !network.ends[SERVER].events.contains(&Event::Opened)
+                || !network.ends[CLIENT].events.contains(&Event::Opened)
+            {
+                network.step();
+            }
+            for end in [CLIENT, SERVER] {
+                network.write(end, 30_000);
+                network.ends[1 - end].tcp.await_data(30_000);
+            }
+            while network.ends.iter().any(|end| !end.events.contains(&Event::Received)) {
+                network.step();
+            }
+            let both = offered != EcnPolicy::Off && accepted != EcnPolicy::Off;
+            let names = format!("{offered} to {accepted}");
+            for end in [CLIENT, SERVER] {
+                assert_eq!(seen.borrow()[end].contains(Flags::ECT), both, "{names}");
+                assert_eq!(network.ends[end].tcp.recovery().ecn_reductions > 0, both, "{names}");
+                assert_eq!(network.ends[end].tcp.recovery().timeouts, 0, "{names}");
+            }
+        }
+    }
+}
+
+fn arrives_complete<S: Bounded>(profiles: [Profile; 2], fates: Vec<Fate>, writes: &[Write]) {
+    let mut fates = fates.into_iter();
+    let mut network = Network::<_, S>::of(profiles, move |_, segment, now| {
+        let fate = fates.next().unwrap_or(UNHARMED);
+        let segment = if fate.mark { marked(segment) } else { segment };
+        vec![(now + Duration::from_millis(fate.delay_ms), segment); fate.copies]
+    });
+    play(&mut network, writes);
+}
+
+proptest! {
+    #[test]
+    fn both_streams_arrive_complete_between_ends_of_any_two_forms(
+        profile in profile(), policies in [policy(), policy()], fallbacks: [bool; 2],
+        fates in fates(), writes in writes(), full: bool,
+    ) {
+        let [client, server] = [0, 1].map(|end| Profile {
+            ecn: policies[end],
+            ecn_fallback: fallbacks[end],
+            ..profile.clone()
+        });
+        if full {
+            arrives_complete::<Full>([client, server], fates, &writes);
+        } else {
+            arrives_complete::<Basic>([client, server], fates, &writes);
+        }
+    }
+
+    /// The handshake alone may repeat something, where the forms differ about a marked SYN/ACK.
+    #[test]
+    fn marks_of_any_form_never_cause_a_retransmission_of_data(
+        profile in profile(), ecn in policy(), fates in fates(), writes in writes(),
+    ) {
+        let profile = Profile { ecn, min_rto: Duration::from_secs(1), ..profile };
+        let mut fates = fates.into_iter();
+        let mut network = Network::new(profile, move |_, segment, now| {
+            let mark = fates.next().is_some_and(|fate| fate.mark);
+            let segment = if mark { marked(segment) } else { segment };
+            vec![(now + Duration::from_millis(50), segment)]
+        });
+        play(&mut network, &writes);
+        for end in &network.ends {
+            let recovery = end.tcp.recovery();
+            prop_assert_eq!((recovery.fast_retransmits, recovery.timeouts), (0, 0));
+            prop_assert_eq!(end.sent, u64::from(end.written));
+            prop_assert!(ecn == EcnPolicy::TryOnce || recovery.syn_retransmits == 0);
+        }
+    }
+}
