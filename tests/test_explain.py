@@ -266,3 +266,13 @@ def test_a_table_of_parts_has_shares_that_add_up(explanation: lab.Explanation) -
     rows = [line for line in shown.splitlines() if line.strip().startswith(tuple(PARTS.values()))]
     assert len(rows) == len(PARTS)
     assert sum(float(row.split()[-1]) for row in rows) == pytest.approx(100, abs=0.5)
+
+
+def test_a_cell_without_users_is_not_explained(store: Store) -> None:
+    bulk = {"bulk": {"flows": 1, "rtt": {"fixed": "40 ms"}}}
+    alone = lab.Experiment(
+        users={"per_side": 0}, sources=[bulk], protocol={"warmup": "0 s", "duration": "1 s"}, link={"rate": "2 Mbit/s"}
+    )
+    result = run_cell(make_cell(alone, seed=1, load_percent=None), store)
+    with pytest.raises(lab.SpecError, match="has no web users"):
+        lab.explain(result.directory)

@@ -278,3 +278,23 @@ fn a_timeline_runs_from_the_start_to_the_last_byte_and_has_all_losses_and_marks(
         }
     }
 }
+
+#[test]
+fn the_requests_of_users_are_explained_beside_other_sources_whose_traffic_is_not() {
+    let mut spec = congested(&law("droptail"));
+    spec["sources"] = json!([
+        {"bulk": {"flows": 2, "rtt": {"fixed": "40 ms"}}},
+        {"datagrams": {"rate": "300 kbit/s", "packet": "200 B", "side": 1}},
+    ]);
+    let plain = Run::to_the_end(&spec, 1);
+    let mut run = explained(&spec, Wish { request: Some(50), slowest: 0 });
+    let rows = Explained::all(&std::mem::take(&mut run.tables.explanations));
+    assert!(
+        run.tables.timelines.request.iter().all(|&row| row == 50) && !run.tables.timelines.request.is_empty()
+    );
+    run.tables.timelines = TimelineTable::default();
+    assert!(format!("{run:?}") == format!("{plain:?}"), "another run than the plain one");
+    assert_eq!(rows.len() as u64, plain.summary.completed_requests);
+    assert!(rows.iter().all(|row| row.parts.values().sum::<u64>() == row.response_time));
+    assert!(rows.iter().map(|row| row.losses).sum::<u32>() > 0);
+}
