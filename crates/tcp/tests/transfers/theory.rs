@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;
 
-use aqmlab_tcp::congestion::{Dctcp, Prague};
+use aqmlab_tcp::congestion::{Dctcp, Prague, Reno};
 use aqmlab_tcp::{Algorithm, Basic, CongestionControl, EcnPolicy, Full, Profile, Segment};
 use aqmlab_units::{Duration, Prob, Stream, Time};
 
@@ -166,10 +166,10 @@ impl DropTail {
 
 /// One flow's steady sawtooth: ten losses in a row, each with its time, the window it found in segments, and the
 /// segments received until then.
-fn sawtooth(rtt: f64, buffer: usize) -> Vec<(Time, f64, f64)> {
-    let profile = Profile { mss: MSS, receive_window: 65_535, ..Profile::unc_testbed() };
+fn sawtooth<S: Bounded>(values: &Profile, rtt: f64, buffer: usize) -> Vec<(Time, f64, f64)> {
+    let profile = Profile { mss: MSS, ..values.clone() };
     let mut link = DropTail { buffer, departures: VecDeque::new() };
-    let mut network = Network::new(profile, move |from, segment: Segment, now| {
+    let mut network = Network::<_, S>::between(profile, move |from, segment: Segment<S::Options>, now| {
         let left = if from == CLIENT { link.carry(now) } else { Some(now) };
         left.map(|left| (left + seconds(rtt / 2.0), segment)).into_iter().collect()
     });
@@ -208,30 +208,44 @@ fn arithmetic(rtt: f64, buffer: u32) -> (f64, f64) {
     (full, period)
 }
 
+fn assert_teeth<S: Bounded>(values: &Profile, rtt: f64, buffer: u16) {
+    let (full, period) = arithmetic(rtt, u32::from(buffer));
+    let losses = sawtooth::<S>(values, rtt, usize::from(buffer));
+    for &(_, window, _) in &losses {
+        assert!(full <= window && window <= full + 2.0, "a peak of {window} segments, the path holds {full}");
+    }
+    for pair in losses.windows(2) {
+        let tooth = (pair[1].0 - pair[0].0).as_secs_f64();
+        assert!((tooth / period - 1.0).abs() < 0.05, "a tooth of {tooth} s, by arithmetic {period} s");
+    }
+}
+
+fn classic() -> Profile {
+    Profile { receive_window: 65_535, ..Profile::unc_testbed() }
+}
+
 /// Windows of at most 42 segments: the half more that leaves during recovery still fits the peer's 65,535 bytes.
 #[test]
 fn the_sawtooth_over_a_drop_tail_queue_is_what_arithmetic_gives() {
     // A buffer above the bandwidth-delay product of 12.5 packets, and one below that of 35.
-    for (rtt, buffer) in [(0.010, 28u16), (0.028, 6)] {
-        let (full, period) = arithmetic(rtt, u32::from(buffer));
-        let losses = sawtooth(rtt, usize::from(buffer));
-        for &(_, window, _) in &losses {
-            assert!(
-                full <= window && window <= full + 2.0,
-                "a peak of {window} segments, the path holds {full}"
-            );
-        }
-        for pair in losses.windows(2) {
-            let tooth = (pair[1].0 - pair[0].0).as_secs_f64();
-            assert!((tooth / period - 1.0).abs() < 0.05, "a tooth of {tooth} s, by arithmetic {period} s");
-        }
+    for (rtt, buffer) in [(0.010, 28), (0.028, 6)] {
+        assert_teeth::<Basic>(&classic(), rtt, buffer);
+    }
+}
+
+#[test]
+fn over_10_mbit_s_40_ms_and_50_packets_it_is_what_arithmetic_gives_with_and_without_sack() {
+    for sack in [false, true] {
+        let scaled =
+            Profile { receive_window: 1 << 20, window_scaling: true, sack, ..Profile::unc_testbed() };
+        assert_teeth::<Full<Reno>>(&scaled, 0.040, 50);
     }
 }
 
 #[test]
 fn a_buffer_of_the_bandwidth_delay_product_keeps_the_link_busy_and_a_smaller_one_does_not() {
     let utilisation = |rtt: f64, buffer: usize| {
-        let losses = sawtooth(rtt, buffer);
+        let losses = sawtooth::<Basic>(&classic(), rtt, buffer);
         let (first, last) = (losses[0], losses[losses.len() - 1]);
         (last.2 - first.2) * SERVICE / (last.0 - first.0).as_secs_f64()
     };
