@@ -20,7 +20,6 @@ from pydantic import (
     StrictBool,
     StrictInt,
     ValidationError,
-    field_validator,
     model_serializer,
     model_validator,
 )
@@ -238,15 +237,12 @@ class Experiment(_Part):
     record: Record = Record()
 
     def __init__(self, **parts: Any) -> None:
+        if "sources" in parts:
+            parts["sources"] = _read_sources(parts["sources"], Path())
         try:
             super().__init__(**parts)
         except ValidationError as error:
             raise SpecError(_one_line(error)) from None
-
-    @field_validator("sources", mode="before")
-    @classmethod
-    def _read_files(cls, sources: object) -> object:
-        return _read_sources(sources, Path())
 
     @classmethod
     def from_toml(cls, path: Path | str, *, changes: Iterable[str] = ()) -> Self:

@@ -70,6 +70,7 @@ impl<S: Stack> Endpoint<S> {
 
     /// What arrived marked, and what the peer says arrived marked. An acknowledgement that may deliver something is
     /// answered with its delivery.
+    #[inline(never)]
     pub(super) fn handle_ecn(&mut self, segment: &Segment<S::Options>, profile: &Profile) {
         let flags = segment.flags;
         match self.ecn.feedback {
@@ -129,15 +130,14 @@ impl<S: Stack> Endpoint<S> {
         }
     }
 
-    /// Does a segment with these flags, [handled](Self::handle_ecn), tell of marks?
-    #[inline(always)]
-    pub(super) fn tells_of_marks(&self, flags: Flags, profile: &Profile) -> bool {
-        Self::concerns_ecn(flags, profile)
-            && match self.ecn.feedback {
-                Feedback::None => false,
-                Feedback::Classic | Feedback::Dctcp => flags.contains(Flags::ECE),
-                Feedback::Accurate => self.ecn.unreported > 0,
-            }
+    /// Does a segment with these flags that [may](Self::concerns_ecn), [handled](Self::handle_ecn), tell of marks?
+    #[inline(never)]
+    pub(super) fn tells_of_marks(&self, flags: Flags) -> bool {
+        match self.ecn.feedback {
+            Feedback::None => false,
+            Feedback::Classic | Feedback::Dctcp => flags.contains(Flags::ECE),
+            Feedback::Accurate => self.ecn.unreported > 0,
+        }
     }
 
     /// Does the congestion control answer marks itself, from their count? Then nobody else does.
@@ -149,6 +149,7 @@ impl<S: Stack> Endpoint<S> {
 
     /// Of `bytes` newly acknowledged, by a segment that tells of marks, those that came marked. A marked packet
     /// counts as a full segment; classic feedback does not count.
+    #[inline(never)]
     pub(super) fn take_marked(&mut self, bytes: u32, profile: &Profile) -> u32 {
         match self.ecn.feedback {
             Feedback::None | Feedback::Classic => 0,
@@ -169,12 +170,13 @@ impl<S: Stack> Endpoint<S> {
 
     /// The marks that an acknowledgement tells of which delivers nothing.
     pub(super) fn answer_marks(&mut self, segment: &Segment<S::Options>, profile: &Profile) {
-        if self.tells_of_marks(segment.flags, profile) {
+        if Self::concerns_ecn(segment.flags, profile) && self.tells_of_marks(segment.flags) {
             self.answer_echo(segment.ack, profile);
         }
     }
 
     /// The acknowledgement `ack` tells of marks: RFC 3168 §6.1.2, one reduction for each window of data.
+    #[inline(never)]
     pub(super) fn answer_echo(&mut self, ack: Seq, profile: &Profile) {
         if self.ecn.recover < ack && !self.pending.any(Pending::IN_RECOVERY) {
             self.answer_mark(profile);
@@ -201,6 +203,7 @@ impl<S: Stack> Endpoint<S> {
     }
 
     /// What a segment tells the peer of marks, while [`Pending::ECHO`].
+    #[inline(never)]
     pub(super) fn echo(&mut self, len: u16, extra: Flags) -> Flags {
         if self.ecn.feedback != Feedback::Accurate {
             return Flags::ECE;
@@ -216,7 +219,7 @@ impl<S: Stack> Endpoint<S> {
     /// ECT for a packet of this sort, if it is to have it.
     #[inline]
     pub(super) fn ect_on(&self, sort: Control, profile: &Profile) -> Flags {
-        if !(profile.ecn.lets(sort) && self.pending.any(Pending::ECT)) {
+        if !(self.pending.any(Pending::ECT) && profile.ecn.lets(sort)) {
             return Flags::NONE;
         }
         // ECN++, table 1: marks on them are told of by counts alone.

@@ -53,7 +53,7 @@ impl<S: Stack> Endpoint<S> {
             }
             State::SynSent if self.server_went_on(segment) => {
                 self.establish(segment, now, profile);
-                self.handle_segment(segment, now, profile);
+                self.handle_first_segment(segment, now, profile);
             }
             // The peer's SYN again: our SYN/ACK was lost.
             State::SynReceived if flags.contains(Flags::SYN) => {
@@ -75,10 +75,7 @@ impl<S: Stack> Endpoint<S> {
                     let mss = self.mss(profile);
                     self.congestion.on_ack(&Ack { now, bytes: mss, mss, ..Ack::default() });
                 }
-                // The segment may carry the first data when the bare acknowledgement was lost.
-                if segment.span() > 0 {
-                    self.handle_segment(segment, now, profile);
-                }
+                self.handle_first_segment(segment, now, profile);
             }
             // No connection here (a server that forgot a half-open one): refuse.
             State::Closed | State::Listen => self.pending.set(Pending::RST),
@@ -88,6 +85,13 @@ impl<S: Stack> Endpoint<S> {
                 self.hear_syn_ack_again(flags);
                 self.pending.set(Pending::ACK);
             }
+        }
+    }
+
+    /// The segment that completes the handshake may carry the first data when the bare acknowledgement was lost.
+    fn handle_first_segment(&mut self, segment: &Segment<S::Options>, now: Time, profile: &Profile) {
+        if segment.span() > 0 {
+            self.handle_segment(segment, now, profile);
         }
     }
 
@@ -126,14 +130,12 @@ impl<S: Stack> Endpoint<S> {
     #[inline(always)]
     fn handle_new_ack(&mut self, segment: &Segment<S::Options>, now: Time, profile: &Profile) {
         let bytes = segment.ack - self.snd_una;
-        let mut ack = Ack { now, bytes, mss: u32::from(profile.mss), ..Ack::default() };
         self.take_sample(segment.ack, now, profile);
         self.snd_una = segment.ack;
         self.snd_nxt = self.snd_nxt.max(segment.ack);
-        let marks = self.tells_of_marks(segment.flags, profile);
-        if marks {
-            ack.marked = self.take_marked(bytes, profile);
-        }
+        let marks = Self::concerns_ecn(segment.flags, profile) && self.tells_of_marks(segment.flags);
+        let marked = if marks { self.take_marked(bytes, profile) } else { 0 };
+        let ack = Ack { now, bytes, mss: u32::from(profile.mss), marked, ..Ack::default() };
         self.congestion.on_delivery(&ack);
         if marks {
             self.answer_echo(segment.ack, profile);

@@ -65,7 +65,7 @@ fn acknowledgement(now: Time, operation: &Operation) -> Option<Ack> {
         rtt: set(3).then_some(rtt),
         new_round: set(4),
         window_limited: set(5),
-        pacing_limited: false,
+        pacing_limited: set(7),
         rate: set(6).then_some(RateSample {
             delivered: bytes,
             interval: rtt,
@@ -156,7 +156,7 @@ proptest! {
         let mut control = Any::new(&profile(algorithm));
         for operation in &operations {
             if let Some(ack) = acknowledgement(Time::ZERO, operation) {
-                let ack = Ack { window_limited: false, ..ack };
+                let ack = Ack { window_limited: false, pacing_limited: false, ..ack };
                 control.on_delivery(&ack);
                 control.on_ack(&ack);
             }

@@ -37,10 +37,12 @@ fn handshake_code(flags: Flags) -> u8 {
 impl<S: Stack> Endpoint<S> {
     /// A server hears a SYN: RFC 3168 §6.1.1, and RFC 9768 §3.1.2-3.1.3 with its table 2.
     pub(in crate::endpoint) fn hear_syn(&mut self, flags: Flags, profile: &Profile) {
+        if profile.ecn == EcnPolicy::Off {
+            return;
+        }
         let asks = flags.ace();
         let asks_classic = asks & ASKS_CLASSIC == ASKS_CLASSIC;
         let feedback = match profile.ecn {
-            EcnPolicy::Off => Feedback::None,
             policy if policy.is_accurate() && asks != ASKS_CLASSIC => {
                 if asks == 0 {
                     Feedback::None
@@ -70,9 +72,11 @@ impl<S: Stack> Endpoint<S> {
 
     /// A client hears the SYN/ACK. Is the connection open?
     pub(in crate::endpoint) fn hear_syn_ack(&mut self, flags: Flags, profile: &Profile) -> bool {
+        if profile.ecn == EcnPolicy::Off {
+            return true;
+        }
         let grants = flags.ace();
         let feedback = match profile.ecn {
-            EcnPolicy::Off => Feedback::None,
             policy if policy.is_accurate() => match grants {
                 0b010 | 0b011 | 0b100 | 0b101 | CAME_MARKED => Feedback::Accurate,
                 GRANTS_CLASSIC => Feedback::Classic,
@@ -141,10 +145,12 @@ impl<S: Stack> Endpoint<S> {
 
     /// The ECN bits of a SYN or SYN/ACK.
     pub(in crate::endpoint) fn handshake_flags(&self, profile: &Profile) -> Flags {
+        if profile.ecn == EcnPolicy::Off {
+            return Flags::NONE;
+        }
         let (says, sort) = if self.state == State::SynSent {
             let asks = match profile.ecn {
                 _ if self.asks_no_more(profile) => 0,
-                EcnPolicy::Off => 0,
                 policy if policy.is_accurate() => ASKS_ACCURATE,
                 _ => ASKS_CLASSIC,
             };

@@ -65,7 +65,7 @@ impl<S: ModernStack> Endpoint<S> {
         self.extension.rack.on_acknowledged(self.snd_una, self.snd_max, news.duplicate);
         self.undo_if_spurious(&news, profile);
         let lost = self.find_losses(&news, now, profile);
-        let marks = self.tells_of_marks(segment.flags, profile);
+        let marks = Self::concerns_ecn(segment.flags, profile) && self.tells_of_marks(segment.flags);
         let mut ack = self.summary(&news, rtt, now, profile);
         if news.delivered > 0 {
             if marks {
