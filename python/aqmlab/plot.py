@@ -33,6 +33,9 @@ _PART_COLOURS = {
     "further_round_trips": "#0072B2",
     "recovery": "#CC79A7",
     "data_timeouts": "#E69F00",
+    "reordering": "#B35C84",
+    "probes": "#F5C76A",
+    "pacing": "#5D5D5D",
     "delayed_acks": "#F0E442",
     "queueing": "#009E73",
     "transmission": "#7FCFB6",
@@ -247,6 +250,8 @@ def explanation(figure: Figure, bands: pl.DataFrame, *, title: str) -> None:
     labels = [f"{name}\n{ms:,.0f} ms" for name, ms in zip(names, bands["response_time_ms"], strict=True)]
     left = np.zeros(bands.height)
     for part, name in PARTS.items():
+        if not any(bands[part]):
+            continue
         share = 100 * (bands[part] / bands["response_time_ms"]).to_numpy()
         bars = axis.barh(labels, share, left=left, height=0.62, color=_PART_COLOURS[part], label=name)
         inside = [f"{value:.0f}" if value >= 3.5 else "" for value in share]

@@ -108,7 +108,10 @@ def design(made: Design) -> Table:
 
 
 def explanation(bands: Sequence[Mapping[str, Any]]) -> Table:
-    """Show what the response time is made of: milliseconds and shares, of all requests and around each quantile."""
+    """Show what the response time is made of: milliseconds and shares, of all requests and around each quantile.
+
+    Parts that no time went to are left out.
+    """
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
     table.add_column("part")
     for band in bands:
@@ -116,6 +119,8 @@ def explanation(bands: Sequence[Mapping[str, Any]]) -> Table:
         table.add_column(f"{name}\nms", justify="right", no_wrap=True)
         table.add_column("\n%", justify="right", no_wrap=True)
     for part, name in PARTS.items():
+        if not any(band[part] for band in bands):
+            continue
         cells = ((_number(band[part], 1), _number(100 * band[part] / band["response_time_ms"], 1)) for band in bands)
         table.add_row(name, *(text for pair in cells for text in pair))
     table.add_section()
@@ -125,10 +130,12 @@ def explanation(bands: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def requests(rows: Iterable[Mapping[str, Any]]) -> Table:
-    """List requests, one a row, with what their time went to, in milliseconds."""
+    """List requests, one a row, with what their time went to, in milliseconds: the parts that any went to."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", collapse_padding=True)
+    rows = list(rows)
+    parts = {part: name for part, name in PARTS.items() if any(row[part] for row in rows)}
     known = ("request", "start\ns", "response\ntime ms", "response\nbytes", "losses", "marks")
-    for title in (*known, *(name.replace(" ", "\n", 1) for name in PARTS.values())):
+    for title in (*known, *(name.replace(" ", "\n", 1) for name in parts.values())):
         table.add_column(title, justify="right", no_wrap=True)
     for row in rows:
         table.add_row(
@@ -136,7 +143,7 @@ def requests(rows: Iterable[Mapping[str, Any]]) -> Table:
             _number(row["start_ns"] / 1e9, 3),
             _number(row["response_time_ns"] / 1e6, 1),
             *(_number(row[name], 0) for name in ("response_bytes", "losses", "marks")),
-            *(_number(row[part] / 1e6, 1) for part in PARTS),
+            *(_number(row[part] / 1e6, 1) for part in parts),
         )
     return table
 

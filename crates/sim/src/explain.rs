@@ -25,6 +25,7 @@ mod flights;
 mod follow;
 mod tables;
 mod timeline;
+mod timers;
 
 use aqmlab_tcp::{Endpoint, Flags, Recovery, Segment, Seq, Stack};
 use aqmlab_units::{Duration, Time};
@@ -33,6 +34,7 @@ use self::blame::{Blame, Epoch, Part};
 use self::drops::Drops;
 use self::flights::Flights;
 use self::timeline::{Moment, Place, Purpose, Timelines, What, offset};
+use self::timers::Timers;
 use crate::packet::EndpointId;
 use crate::spec::LinkSpec;
 use crate::transmitter::Transmitter;
@@ -61,9 +63,7 @@ pub(crate) struct Explainer {
 struct End {
     /// The event it is at, or was at last.
     now: Blame,
-    /// Its timers: until when they run, and the moment when they were set.
-    retransmit: (Time, Blame),
-    delayed_ack: (Time, Blame),
+    timers: Timers,
     /// In this event its application has written: what leaves now is the first flight.
     first_flight: bool,
     /// The application has not written its first request.

@@ -20,7 +20,7 @@ use self::ecn::Ecn;
 use crate::congestion::CongestionControl;
 use crate::reassembly::Reassembly;
 use crate::rtt::RttEstimator;
-use crate::timer::Timer;
+use crate::timer::{Timer, TimerKind};
 use crate::{Basic, Profile, Seq, Stack};
 
 pub(crate) use extension::{Classic, Extension};
@@ -303,6 +303,18 @@ impl<S: Stack> Endpoint<S> {
     #[inline]
     pub fn poll_timeout(&self) -> Time {
         self.retransmit_deadline().min(self.delayed_ack_deadline()).min(self.extension.poll_timeout())
+    }
+
+    /// When each timer expires; [`Time::MAX`] for one that is off.
+    pub fn deadlines(&self) -> [(TimerKind, Time); TimerKind::COUNT] {
+        let [reordering, probe, pacing] = self.extension.deadlines();
+        [
+            (TimerKind::Retransmission, self.retransmit_deadline()),
+            (TimerKind::Reordering, reordering),
+            (TimerKind::Probe, probe),
+            (TimerKind::Pacing, pacing),
+            (TimerKind::DelayedAck, self.delayed_ack_deadline()),
+        ]
     }
 
     /// When the retransmission timer expires; [`Time::MAX`] when it is off.

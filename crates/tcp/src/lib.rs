@@ -35,3 +35,4 @@ pub use profile::Profile;
 pub use segment::{Flags, Segment};
 pub use seq::Seq;
 pub use stack::{Basic, Full, Stack};
+pub use timer::TimerKind;

@@ -2,6 +2,26 @@
 
 use aqmlab_units::Time;
 
+/// What a timer of an endpoint is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimerKind {
+    /// To send again what nobody has acknowledged (RFC 6298); a SYN too.
+    Retransmission,
+    /// To take for lost what may only have been late (RFC 8985 §6.3).
+    Reordering,
+    /// To send a tail-loss probe (RFC 8985 §7).
+    Probe,
+    /// To send the next segment at the congestion control's rate.
+    Pacing,
+    /// To send an acknowledgement that was held back (RFC 9293 §3.8.6.3).
+    DelayedAck,
+}
+
+impl TimerKind {
+    /// How many there are.
+    pub const COUNT: usize = 5;
+}
+
 /// A timer: off, or due at an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Timer(Time);

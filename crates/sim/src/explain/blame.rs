@@ -17,6 +17,12 @@ pub(crate) enum Part {
     Recovery,
     /// Waiting for the retransmission timer.
     DataTimeouts,
+    /// Waiting whether a segment was only late before it is taken for lost.
+    Reordering,
+    /// Waiting for the timer of a tail-loss probe.
+    Probes,
+    /// Waiting for the congestion control's rate to let the next segment go.
+    Pacing,
     /// Waiting for the timer of a held-back acknowledgement.
     DelayedAcks,
     /// Waiting in the link's queue and in the device below it.
@@ -29,13 +35,16 @@ pub(crate) enum Part {
 
 impl Part {
     /// Every part, in the order of its number.
-    pub(crate) const ALL: [Part; 10] = [
+    pub(crate) const ALL: [Part; 13] = [
         Part::Handshake,
         Part::SynTimeouts,
         Part::Request,
         Part::Window,
         Part::Recovery,
         Part::DataTimeouts,
+        Part::Reordering,
+        Part::Probes,
+        Part::Pacing,
         Part::DelayedAcks,
         Part::Queueing,
         Part::Transmission,
@@ -51,6 +60,9 @@ impl Part {
             Part::Window => "further_round_trips",
             Part::Recovery => "recovery",
             Part::DataTimeouts => "data_timeouts",
+            Part::Reordering => "reordering",
+            Part::Probes => "probes",
+            Part::Pacing => "pacing",
             Part::DelayedAcks => "delayed_acks",
             Part::Queueing => "queueing",
             Part::Transmission => "transmission",
@@ -129,7 +141,7 @@ mod tests {
     proptest! {
         #[test]
         fn the_parts_are_the_time_since_the_exchange_began_wherever_the_chain_began(
-            start in 0..5_000u64, steps in prop::collection::vec((0..10usize, 0..1_000u64), 1..20),
+            start in 0..5_000u64, steps in prop::collection::vec((0..Part::ALL.len(), 0..1_000u64), 1..20),
         ) {
             // The chain begins in the exchange before, which began at 0.
             let epoch = Epoch { number: 1, start: at(start) };

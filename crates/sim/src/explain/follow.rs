@@ -1,11 +1,12 @@
 //! What the explainer does about each thing that happens.
 
-use aqmlab_tcp::{CongestionControl, Endpoint, Flags, Seq, Stack, State};
+use aqmlab_tcp::{CongestionControl, Endpoint, Flags, Seq, Stack, State, TimerKind};
 use aqmlab_units::Time;
 
 use super::blame::Part;
 use super::flights::{Flight, Numbered};
 use super::timeline::{Moment, Place, What};
+use super::timers::meaning;
 use super::{End, Exchange, Explainer, place_of};
 use crate::link::Link;
 use crate::observer::{Leaving, Observer, Row};
@@ -117,34 +118,22 @@ impl<S: Stack> Observer<S> for Explainer {
     }
 
     fn expiring(&mut self, id: EndpointId, tcp: &Endpoint<S>, now: Time) {
-        let end = &self.ends[id.index()];
+        let Some((kind, set)) = self.ends[id.index()].timers.expired(tcp.deadlines(), now) else { return };
         let is_opening = matches!(tcp.state(), State::SynSent | State::SynReceived);
-        let ((_, set), part, what) = if tcp.retransmit_deadline() <= now {
-            if is_opening {
-                (end.retransmit, Part::SynTimeouts, What::SynTimeout)
-            } else {
-                (end.retransmit, Part::DataTimeouts, What::DataTimeout)
-            }
-        } else if tcp.delayed_ack_deadline() <= now {
-            (end.delayed_ack, Part::DelayedAcks, What::DelayedAck)
-        } else {
-            return;
-        };
+        let (part, what) = meaning(kind, is_opening);
         let expired = self.current(set, id).then(part, now);
         let end = &mut self.ends[id.index()];
         end.now = expired;
-        end.first_flight = false;
-        self.note(id, Moment { waited: now - set.at(), ..self.event(id, what) });
+        // What is paced belongs to the flight that it was written for.
+        end.first_flight &= kind == TimerKind::Pacing;
+        if let Some(what) = what {
+            self.note(id, Moment { waited: now - set.at(), ..self.event(id, what) });
+        }
     }
 
     fn settled(&mut self, id: EndpointId, tcp: &Endpoint<S>) {
         let end = &mut self.ends[id.index()];
-        let deadlines = [tcp.retransmit_deadline(), tcp.delayed_ack_deadline()];
-        for (timer, deadline) in [&mut end.retransmit, &mut end.delayed_ack].into_iter().zip(deadlines) {
-            if timer.0 != deadline {
-                *timer = (deadline, end.now);
-            }
-        }
+        end.timers.are(tcp.deadlines(), end.now);
         self.note_reactions(id, tcp);
     }
 

@@ -50,20 +50,23 @@ fn explained(spec: &Value, wish: Wish) -> Run {
     Run::result_of(&mut *laboratory)
 }
 
-fn congested_runs() -> Vec<(String, Value)> {
-    let queues = [
-        ("droptail", law("droptail")),
-        ("pi", law("pi")),
-        ("codel", json!({"codel": {}})),
-        ("fq_codel", json!({"fq_codel": {}})),
-        ("dualpi2", json!({"dualpi2": {}})),
-    ];
-    let profiles = ["unc-testbed", "freebsd-4.5"];
-    let both = queues.iter().flat_map(|queue| profiles.map(|profile| (queue, profile)));
-    both.map(|((name, queue), profile)| {
+/// The hosts of the papers, with marks and with held-back acknowledgements.
+fn hosts_of_2001() -> Vec<Value> {
+    vec![json!({"profile": "unc-testbed", "ecn": true}), json!({"profile": "freebsd-4.5"})]
+}
+
+fn hosts_of_today() -> Vec<Value> {
+    vec![json!({"profile": "linux-6"}), json!({"profile": "linux-6", "congestion": "bbr"})]
+}
+
+fn congested_runs(hosts: &[Value]) -> Vec<(String, Value)> {
+    let queues =
+        [law("droptail"), law("pi"), json!({"codel": {}}), json!({"fq_codel": {}}), json!({"dualpi2": {}})];
+    let both = queues.iter().flat_map(|queue| hosts.iter().map(move |tcp| (queue, tcp)));
+    both.map(|(queue, tcp)| {
         let mut spec = congested(queue);
-        spec["tcp"] = json!({"profile": profile, "ecn": *name != "droptail" && profile == "unc-testbed"});
-        (format!("{name}, {profile}"), spec)
+        spec["tcp"] = tcp.clone();
+        (format!("{queue}, {tcp}"), spec)
     })
     .collect()
 }
@@ -71,7 +74,7 @@ fn congested_runs() -> Vec<(String, Value)> {
 #[test]
 fn the_parts_of_each_response_time_add_up_to_it_and_the_run_is_the_plain_one() {
     let mut ever = BTreeMap::new();
-    for (name, spec) in congested_runs() {
+    for (name, spec) in congested_runs(&[hosts_of_2001(), hosts_of_today()].concat()) {
         let plain = Run::to_the_end(&spec, 1);
         let mut run = explained(&spec, Wish { request: Some(7), slowest: 3 });
         let table = std::mem::take(&mut run.tables.explanations);
@@ -101,7 +104,7 @@ fn the_parts_of_each_response_time_add_up_to_it_and_the_run_is_the_plain_one() {
 
 #[test]
 fn without_a_loss_no_time_goes_to_timeouts_or_repair_and_a_timeout_takes_a_second() {
-    for (name, spec) in congested_runs() {
+    for (name, spec) in congested_runs(&hosts_of_2001()) {
         let run = explained(&spec, Wish::default());
         let rows = Explained::all(&run.tables.explanations);
         assert!(rows.iter().any(|row| row.losses > 0) && rows.iter().any(|row| row.losses == 0), "{name}");
@@ -252,7 +255,7 @@ fn a_segment_dropped_from_a_flight_of_four_costs_a_round_trip_of_repair_and_no_t
 
 #[test]
 fn a_timeline_runs_from_the_start_to_the_last_byte_and_has_all_losses_and_marks() {
-    for (name, spec) in congested_runs() {
+    for (name, spec) in congested_runs(&[hosts_of_2001(), hosts_of_today()].concat()) {
         let run = explained(&spec, Wish { request: Some(100), slowest: 5 });
         let (rows, timeline) = (Explained::all(&run.tables.explanations), &run.tables.timelines);
         let mut slowest: Vec<usize> = (0..rows.len()).collect();

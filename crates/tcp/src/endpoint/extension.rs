@@ -31,10 +31,17 @@ pub trait Extension<S: Stack>: Debug + Send + Sized {
         false
     }
 
-    /// When its own timers are next due.
+    /// When its own timers are due: for reordering, for a probe, for pacing.
+    #[inline]
+    fn deadlines(&self) -> [Time; 3] {
+        [Time::MAX; 3]
+    }
+
+    /// When the first of them is due.
     #[inline]
     fn poll_timeout(&self) -> Time {
-        Time::MAX
+        let [reordering, probe, pacing] = self.deadlines();
+        reordering.min(probe).min(pacing)
     }
 
     /// Its own timers may have expired.

@@ -120,8 +120,8 @@ impl<S: ModernStack> Extension<S> for Modern {
         self.phase != Phase::Open || self.probe.is_due
     }
 
-    fn poll_timeout(&self) -> Time {
-        self.reorder_timer.deadline().min(self.probe.timer.deadline()).min(self.pacing_timer.deadline())
+    fn deadlines(&self) -> [Time; 3] {
+        [&self.reorder_timer, &self.probe.timer, &self.pacing_timer].map(|timer| timer.deadline())
     }
 
     fn handle_timeout(tcp: &mut Endpoint<S>, now: Time, profile: &Profile) {
