@@ -129,6 +129,15 @@ def marking(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out / "all.pcapng"
 
 
+@pytest.fixture(scope="module")
+def modern(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All packets of a run whose hosts have the TCP of today."""
+    out = tmp_path_factory.mktemp("modern")
+    today = experiment(tcp={"profile": "linux-6"}, protocol={"warmup": "2 s", "duration": "10 s"})
+    lab.run(today, out=out, pcap=lab.Pcap(file=out / "all.pcapng", from_s=0))
+    return out / "all.pcapng"
+
+
 def test_the_file_is_one_section_of_two_raw_ip_interfaces_in_nanoseconds(marking: Path) -> None:
     (section, header), *interfaces = list(blocks(marking.read_bytes()))[:3]
     assert section == 0x0A0D0D0A
@@ -141,7 +150,7 @@ def test_the_file_is_one_section_of_two_raw_ip_interfaces_in_nanoseconds(marking
         assert described[9] == b"\x09"
 
 
-@pytest.mark.parametrize("which", ["dropping", "marking"])
+@pytest.mark.parametrize("which", ["dropping", "marking", "modern"])
 def test_checksums_hold_and_time_runs_forwards(which: str, request: pytest.FixtureRequest) -> None:
     seen = packets(request.getfixturevalue(which))
     assert len(seen) > 5_000
@@ -312,7 +321,7 @@ def acknowledges_again(seen: list[Seen]) -> list[bool]:
 
 
 @NEEDS_TSHARK
-@pytest.mark.parametrize("which", ["dropping", "marking"])
+@pytest.mark.parametrize("which", ["dropping", "marking", "modern"])
 def test_tshark_finds_nothing_malformed(which: str, request: pytest.FixtureRequest) -> None:
     seen = tshark(
         request.getfixturevalue(which),
@@ -328,6 +337,18 @@ def test_tshark_finds_nothing_malformed(which: str, request: pytest.FixtureReque
         # What is longer than its headers tshark has not got whole.
         assert (ip, tcp in (good, unverified)) == (good, True)
     assert sum(tcp == good for *_, tcp in seen) > 1_000
+
+
+@NEEDS_TSHARK
+def test_tshark_reads_the_options_of_a_modern_stack(modern: Path) -> None:
+    fields = ("tcp.flags.syn", "tcp.flags.reset", "tcp.options.timestamp.tsval", "tcp.options.sack_le")
+    seen = tshark(modern, *fields, "tcp.options.wscale.shift", "tcp.options.mss_val", "tcp.options.sack_perm")
+    assert sum(bool(sack) for *_, sack, _, _, _ in seen) > 100
+    for syn, reset, timestamp, _, shift, mss, permitted in seen:
+        is_syn = syn in ("1", "True")
+        assert timestamp or reset in ("1", "True")
+        # 6 MiB takes a shift of 7.
+        assert (shift, mss, bool(permitted)) == (("7", "1460", True) if is_syn else ("", "", False))
 
 
 @NEEDS_TSHARK
