@@ -30,7 +30,7 @@ use aqmlab_workload::{Action, User, Web};
 use hdrhistogram::Histogram;
 
 use self::alarms::Alarms;
-use self::connections::{Application, Connections};
+use self::connections::Connections;
 use self::delayed_acks::DelayedAcks;
 use self::flows::FlowId;
 use self::hosts::Hosts;
@@ -304,11 +304,7 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
     /// Tell the applications what happened at `id`.
     fn tell(&mut self, id: EndpointId) {
         while let Some(event) = self.connections.endpoint_mut(id).tcp.poll_event() {
-            match self.connections.session(id).application {
-                Application::Flow(flow) => self.on_flow_event(flow, id, event),
-                _ if id.is_server() => self.on_server_event(id, event),
-                _ => self.on_client_event(id, event),
-            }
+            if id.is_server() { self.on_server_event(id, event) } else { self.on_client_event(id, event) }
         }
         if is_done(self.connections.endpoint(id).tcp.state()) {
             self.release_if_done(id);

@@ -12,18 +12,20 @@ use crate::observer::{Observer, Row};
 use crate::packet::{Direction, EndpointId};
 
 impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
-    /// What a server does: answer each request at once, close when the client has closed.
+    /// What a server does: answer a user's request at once, and others as their vector says; close when the client has
+    /// closed.
     pub(super) fn on_server_event(&mut self, id: EndpointId, event: TcpEvent) {
         match event {
-            TcpEvent::Received => {
-                let Application::User(_, connection) = &self.connections.session(id).application else {
-                    return;
-                };
-                let response = connection.exchange().response;
-                self.connections.endpoint_mut(id).tcp.write(in_segments(response));
-                self.observer.wrote(id, self.now);
-                self.transmit(id);
-            }
+            TcpEvent::Received => match &self.connections.session(id).application {
+                Application::User(_, connection) => {
+                    let response = connection.exchange().response;
+                    self.connections.endpoint_mut(id).tcp.write(in_segments(response));
+                    self.observer.wrote(id, self.now);
+                    self.transmit(id);
+                }
+                Application::Flow(flow) => self.drive_flow(*flow, None),
+                Application::Nobody => {}
+            },
             TcpEvent::PeerClosed => {
                 self.connections.endpoint_mut(id).tcp.close();
                 self.transmit(id);
@@ -42,10 +44,12 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
         }
     }
 
-    /// What a browser does is the user's to decide.
+    /// What a browser does is the user's to decide, and what a source's client does its vector's.
     pub(super) fn on_client_event(&mut self, id: EndpointId, event: TcpEvent) {
-        let Application::User(number, connection) = &mut self.connections.session_mut(id).application else {
-            return;
+        let (number, connection) = match &mut self.connections.session_mut(id).application {
+            Application::User(number, connection) => (*number, connection),
+            &mut Application::Flow(flow) => return self.on_flow_event(flow, event),
+            Application::Nobody => return,
         };
         let event = match event {
             TcpEvent::Opened => WebEvent::Opened,
@@ -54,7 +58,6 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
             // Servers close only in answer.
             TcpEvent::PeerClosed => return,
         };
-        let number = *number;
         let user = &mut self.users[number as usize];
         let name = ConnectionId(id.number());
         self.web.on_event(user, connection, name, event, self.now, &mut self.actions);

@@ -205,28 +205,24 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
         self.transmit(client);
     }
 
-    /// Something happened at one end of a flow's connection.
-    #[inline(never)]
-    pub(super) fn on_flow_event(&mut self, id: FlowId, end: EndpointId, event: TcpEvent) {
+    /// Something happened at the client of a flow's connection.
+    pub(super) fn on_flow_event(&mut self, id: FlowId, event: TcpEvent) {
         match event {
-            TcpEvent::Opened if !end.is_server() => self.drive_flow(id, Some(VectorEvent::Opened)),
+            TcpEvent::Opened => self.drive_flow(id, Some(VectorEvent::Opened)),
             TcpEvent::Received => self.drive_flow(id, None),
-            TcpEvent::Aborted if !end.is_server() => self.drive_flow(id, Some(VectorEvent::Closed)),
-            TcpEvent::PeerClosed if end.is_server() => {
-                self.connections.endpoint_mut(end).tcp.close();
-                self.transmit(end);
-            }
-            TcpEvent::Opened | TcpEvent::Aborted | TcpEvent::PeerClosed => {}
+            TcpEvent::Aborted => self.drive_flow(id, Some(VectorEvent::Closed)),
+            // Servers close only in answer.
+            TcpEvent::PeerClosed => {}
         }
     }
 
-    #[inline(never)]
     pub(super) fn wake_flow(&mut self, id: FlowId) {
         self.drive_flow(id, Some(VectorEvent::Woken));
     }
 
     /// Tell a flow what happened, then what has come meanwhile, and do what it wants.
-    fn drive_flow(&mut self, id: FlowId, mut event: Option<VectorEvent>) {
+    #[inline(never)]
+    pub(super) fn drive_flow(&mut self, id: FlowId, mut event: Option<VectorEvent>) {
         let mut actions = std::mem::take(&mut self.flow_actions);
         let mut client = None;
         while let Some((flow, source, _)) = self.sources.flow(id) {

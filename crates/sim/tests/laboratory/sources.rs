@@ -147,3 +147,21 @@ fn without_users_the_summary_is_of_the_sources() {
     assert!(run.summary.response_time_ms.p50 > 80.0);
     assert_eq!(run.response_times.iter().map(|bin| bin.count).sum::<u64>(), 1);
 }
+
+#[test]
+fn a_marked_syn_ack_holds_a_sources_server_back_for_a_round_trip_and_no_longer() {
+    // Datagrams a little beyond the rate of the link keep some packets waiting on the way of the SYN/ACK.
+    let took = |ecn: &str| {
+        let mut spec = alone(&transfer(1_000));
+        spec["link"]["rate"] = "1 Mbit/s".into();
+        spec["queue"] = json!({"threshold": {"threshold": 1}});
+        spec["tcp"]["ecn"] = ecn.into();
+        spec["sources"][0]["trace"]["start_seconds"] = json!([5]);
+        let voice = json!({"datagrams": {"rate": "1 Mbit/s", "packet": "1500 B", "side": 1}});
+        spec["sources"].as_array_mut().expect("a list").push(voice);
+        Run::to_the_end(&spec, 1).tables.exchanges.response_time_ms[0]
+    };
+    let (plain, waits) = (took("rfc3168"), took("ecn+/wait"));
+    // A round trip is 40 ms and what the queue adds, some 12 ms for each of about ten packets.
+    assert!((plain + 100.0..plain + 300.0).contains(&waits), "{waits} ms where others take {plain} ms");
+}
