@@ -30,6 +30,8 @@ class Outcome(NamedTuple):
 
 Command = Callable[..., Outcome]
 
+Write = Callable[..., Path]
+
 
 @pytest.fixture
 def small() -> lab.Experiment:
@@ -68,3 +70,16 @@ def aqmlab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
         return Outcome(code or 0, *capsys.readouterr())
 
     return command
+
+
+@pytest.fixture
+def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
+    """Write a module into the current directory."""
+    monkeypatch.chdir(tmp_path)
+
+    def write(source: str, name: str = "my_module") -> Path:
+        file = tmp_path / f"{name}.py"
+        file.write_text(source)
+        return file
+
+    return write
