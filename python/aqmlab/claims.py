@@ -40,6 +40,11 @@ class Outcome(StrEnum):
     FAILS = "fails"
     UNDECIDED = "undecided"
 
+    @property
+    def verb(self) -> str:
+        """What is said of several claims that came out so."""
+        return {"holds": "hold", "fails": "fail"}.get(self, "are undecided")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
@@ -78,12 +83,22 @@ class Finding:
         outcome = Outcome.HOLDS if holds else Outcome.FAILS if fails else Outcome.UNDECIDED
         return replace(self, outcome=outcome)
 
+    def numbers(self) -> dict[str, float | int | str | None]:
+        """Return what decided as plain values; ``None`` for a bound or an estimate that is not there."""
+        bounds = {"estimate": self.estimate, "low": self.low, "high": self.high}
+        finite = {name: value if math.isfinite(value) else None for name, value in bounds.items()}
+        return {"what": self.what, **finite, "pairs": self.pairs}
+
+    def text(self) -> str:
+        """Return what decided in words."""
+        return f"{self.what} {self.estimate:.4g} [{self.low:.4g}, {self.high:.4g}], {self.pairs} pairs"
+
     def __str__(self) -> str:
-        return f"{self.outcome}: {self.what} {self.estimate:.4g} [{self.low:.4g}, {self.high:.4g}], {self.pairs} pairs"
+        return f"{self.outcome}: {self.text()}"
 
 
 class Predicate(Protocol):
-    """What a claim says, as a function of results."""
+    """What a claim says, as a function of results; as text, what it says exactly."""
 
     def __call__(self, results: Results) -> Finding:
         """Decide."""
@@ -122,6 +137,9 @@ class Greater:
         estimate = _difference(self.what, self.measure, self.scheme, self.than, results)
         return estimate.decided(holds=estimate.low > self.margin, fails=estimate.high <= self.margin)
 
+    def __str__(self) -> str:
+        return f"{self.what}: {self.scheme} less {self.than} is above {self.margin:g}"
+
 
 @dataclass(frozen=True, kw_only=True)
 class CloseTo:
@@ -145,6 +163,81 @@ class CloseTo:
             holds=-self.margin < estimate.low and estimate.high < self.margin,
             fails=estimate.high <= -self.margin or self.margin <= estimate.low,
         )
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.scheme} less {self.to} is within ±{self.margin:g}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Between:
+    """A measure of one scheme lies in a range: the whole interval of its mean does."""
+
+    what: str
+    measure: Measure
+    scheme: str
+    low: float = -math.inf
+    high: float = math.inf
+
+    def __post_init__(self) -> None:
+        if not self.low < self.high:
+            raise ValueError(f"high: must be above low = {self.low:g}, got {self.high:g}")
+
+    def __call__(self, results: Results) -> Finding:
+        """Decide from the mean over the seeds."""
+        ones = (pair[0] for pair in _pairs(self.scheme, self.scheme, results))
+        values = np.array([self.measure(result) for result in ones], dtype=np.float64)
+        return _within(Finding.of(f"{self.what}, {self.scheme}", values), self.low, self.high)
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.scheme} is {_range(self.low, self.high)}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Raises:
+    """A measure is higher under one scheme than under another by so many percent of the other's, seed by seed."""
+
+    what: str
+    measure: Measure
+    scheme: str
+    over: str
+    low_percent: float = -math.inf
+    high_percent: float = math.inf
+
+    def __post_init__(self) -> None:
+        if not self.low_percent < self.high_percent:
+            raise ValueError(f"high_percent: must be above low_percent, got {self.high_percent:g}")
+
+    def __call__(self, results: Results) -> Finding:
+        """Decide from the mean of the pairs' changes."""
+        pairs = _pairs(self.scheme, self.over, results)
+        changes = [100 * (self.measure(one) / self.measure(other) - 1) for one, other in pairs]
+        what = f"{self.what}, {self.scheme} over {self.over}, %"
+        return _within(Finding.of(what, np.array(changes, dtype=np.float64)), self.low_percent, self.high_percent)
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.scheme} over {self.over} is {_range(self.low_percent, self.high_percent, ' %')}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class All:
+    """Several things at once: it holds where each of them does, and fails where one of them does.
+
+    To hold needs no correction for their number; what decides a failure is shown, so that a reader can judge it.
+    """
+
+    parts: tuple[Predicate, ...]
+
+    def __post_init__(self) -> None:
+        if not self.parts:
+            raise ValueError("parts: must be at least one, got none")
+
+    def __call__(self, results: Results) -> Finding:
+        """Decide, and give the numbers of the first part that fails, else is undecided, else of the first."""
+        found = [part(results) for part in self.parts]
+        return min(found, key=lambda each: (Outcome.FAILS, Outcome.UNDECIDED, Outcome.HOLDS).index(each.outcome))
+
+    def __str__(self) -> str:
+        return "; and ".join(map(str, self.parts))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,6 +281,24 @@ class Dominates:
             return corrected.decided(holds=False, fails=True)
         estimate = Finding.of(what, differences)
         return estimate.decided(holds=estimate.low >= self.margin, fails=False)
+
+    def __str__(self) -> str:
+        times = f"each of {self.points} times from {self.from_ms:g} to {self.to_ms:g} ms"
+        return f"share of requests within {times}: {self.scheme} less {self.over} is at least {self.margin:g}"
+
+
+def _within(estimate: Finding, low: float, high: float) -> Finding:
+    return estimate.decided(
+        holds=low <= estimate.low and estimate.high <= high, fails=estimate.high < low or high < estimate.low
+    )
+
+
+def _range(low: float, high: float, unit: str = "") -> str:
+    if high == math.inf:
+        return f"at least {low:g}{unit}"
+    if low == -math.inf:
+        return f"at most {high:g}{unit}"
+    return f"{low:g} to {high:g}{unit}"
 
 
 def _difference(what: str, measure: Measure, one: str, other: str, results: Results) -> Finding:

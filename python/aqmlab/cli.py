@@ -1,37 +1,29 @@
-"""The command line: ``aqmlab compare | run | explain | calibrate | aqm | design | validate``."""
+"""The command line: ``aqmlab compare | run | explain | calibrate | aqm | design | study | validate``."""
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
 
-from aqmlab import calibration, catalogue, own, plot, table, timeline
-from aqmlab import design as rules
+from aqmlab import calibration, catalogue, cli_design, cli_study, own, plot, table, timeline
 from aqmlab._core import SpecError
-from aqmlab._units import bits_per_second, seconds, size_in_bytes
 from aqmlab.calibrate import calibration_cells, fitted
-from aqmlab.cell import Cell, make_cell, populate
+from aqmlab.cell import make_cell, populate
+from aqmlab.cli_parts import Json, Out, Workers, one_line_refusals, print_json, read, run_cells
 from aqmlab.compare import BASELINE, Comparison, comparison_cells
-from aqmlab.design import Design
 from aqmlab.explain import Explanation, by_band
 from aqmlab.explain import explain as explained
 from aqmlab.faults import LawError
 from aqmlab.pcap import Pcap, one_a_cell
-from aqmlab.progress import RunProgress, SweepProgress
-from aqmlab.result import Result
+from aqmlab.progress import RunProgress
 from aqmlab.spec import Experiment
-from aqmlab.store import Store
-from aqmlab.sweep import sweep
 from aqmlab.validate import Study
 from aqmlab.validate import report as validation_report
 
@@ -43,15 +35,13 @@ app = typer.Typer(
 )
 aqm = typer.Typer(help="The queue disciplines there are.", no_args_is_help=True)
 app.add_typer(aqm, name="aqm")
-design = typer.Typer(help="Parameters for your link, by published rules.", no_args_is_help=True)
-app.add_typer(design, name="design")
+app.add_typer(cli_design.app, name="design")
+app.command("study")(cli_study.study)
 
 Rtt = Annotated[str, typer.Option(help="Round-trip times: uniform (10 to 150 ms) or general.")]
 Warmup = Annotated[str, typer.Option(help="Simulated time before the measured window.")]
 Duration = Annotated[str, typer.Option(help="Simulated time of the measured window.")]
 Seeds = Annotated[int, typer.Option(min=1, max=1000, help="Repetitions: seeds 1 to N.")]
-Workers = Annotated[int | None, typer.Option(min=1, max=1000, help="Cells run at a time.", show_default="one a core")]
-Out = Annotated[Path, typer.Option(help="Results directory; cells it has are not run again.")]
 PcapFile = Annotated[
     Path | None, typer.Option("--pcap", metavar="FILE", help="Capture the packets of both queues as pcapng.")
 ]
@@ -65,7 +55,6 @@ PcapFor = Annotated[
 PcapPackets = Annotated[
     int | None, typer.Option(metavar="N", min=1, help="And at most so many packets.", show_default="100000")
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
 
 
 def main() -> NoReturn:
@@ -127,12 +116,12 @@ def compare(
     cells = comparison_cells(schemes, experiment, range(1, seeds + 1), calibration.known(out))
     capture = _pcap(pcap, pcap_from, pcap_for, pcap_packets)
     pcaps = one_a_cell(capture, cells) if capture else {}
-    comparison = Comparison(tuple(_sweep(cells, out, workers, pcaps)))
+    comparison = Comparison(tuple(run_cells(cells, out, workers, pcaps)))
     repetitions = "1 seed" if seeds == 1 else f"{seeds} seeds"
     title = f"{cells[0].describe_users()}, {warmup} + {duration}, {repetitions}"
     files = _response_time_figures(comparison, out, title)
     if as_json:
-        _print_json({"cells": comparison.cells, "schemes": comparison.schemes})
+        print_json({"cells": comparison.cells, "schemes": comparison.schemes})
     else:
         print(title)
         table.show(table.comparison(comparison.schemes), wide=True)
@@ -159,9 +148,9 @@ def run(
     populated, load = populate(experiment, calibration.known(out))
     cell = make_cell(populated, seed=seed, load_percent=load)
     capture = _pcap(pcap, pcap_from, pcap_for, pcap_packets)
-    (result,) = _sweep([cell], out, workers=1, pcaps={cell.key: capture} if capture else {})
+    (result,) = run_cells([cell], out, workers=1, pcaps={cell.key: capture} if capture else {})
     if as_json:
-        _print_json(result.record())
+        print_json(result.record())
     else:
         print(result)
         if capture:
@@ -190,14 +179,14 @@ def explain(
     if sum(each is not None for each in (request, slowest, figure)) > 1:
         raise SpecError("explain: write one of --request, --slowest and --figure")
     if figure is not None:
-        with _one_line_refusals():
+        with one_line_refusals():
             plot.check_kind(figure)
     with RunProgress(cell.name) as watch:
         explanation = explained(cell, request=request, slowest=slowest, watch=watch)
     if request is None and slowest is None:
         _show_parts(explanation, figure, as_json=as_json)
     elif as_json:
-        _print_json(explanation.record())
+        print_json(explanation.record())
     else:
         _show_timelines(explanation)
 
@@ -214,12 +203,12 @@ def calibrate(
 ) -> None:
     """Measure how many users make which load, for later runs with the same results directory."""
     experiment = Experiment(users={"rtt": rtt}, protocol={"warmup": warmup, "duration": duration})
-    line = fitted(experiment, _sweep(calibration_cells(experiment, range(1, seeds + 1)), out, workers))
+    line = fitted(experiment, run_cells(calibration_cells(experiment, range(1, seeds + 1)), out, workers))
     file = calibration.store(line, out)
     title = f"Uncongested network, {rtt} RTT: {1000 * line.mbps_per_user:.3f} kbit/s a user, R² = {line.r_squared:.5f}"
     figures = plot.save(out / f"calibration-{rtt}", lambda axis: plot.calibration(axis, line), title=title)
     if as_json:
-        _print_json(calibration.report(line))
+        print_json(calibration.report(line))
     else:
         print(title)
         table.show(table.calibration(calibration.report(line)))
@@ -240,7 +229,7 @@ def validate(
         raise SpecError(f"--report: must be a file in a directory that is there, got {report}")
     study = Study.shipped("le2003")
     notes = report.with_name(f"{report.stem}-notes.md")
-    results = _sweep(study.cells(range(1, seeds + 1), calibration.known(out)), out, workers)
+    results = run_cells(study.cells(range(1, seeds + 1), calibration.known(out)), out, workers)
     report.write_text(validation_report(study, results, notes.read_text() if notes.is_file() else ""))
     print(report)
 
@@ -250,7 +239,7 @@ def list_disciplines(as_json: Json = False) -> None:
     """Name the queue disciplines."""
     entries = catalogue.disciplines().values()
     if as_json:
-        _print_json([_without_page(asdict(entry)) for entry in entries])
+        print_json([_without_page(asdict(entry)) for entry in entries])
     else:
         table.show(table.disciplines(entries))
 
@@ -263,111 +252,9 @@ def show_discipline(name: Annotated[str, typer.Argument(metavar="NAME")], as_jso
     except ValueError as error:
         raise SpecError(str(error)) from None
     if as_json:
-        _print_json(asdict(entry))
+        print_json(asdict(entry))
     else:
         table.show_page(entry)
-
-
-Rate = Annotated[str, typer.Option(help="The link's bit rate.", metavar='"100 Mbit/s"')]
-MeanPacket = Annotated[str, typer.Option(help="The mean IP packet: what counts as one packet.")]
-Overhead = Annotated[str, typer.Option(help="What a frame adds to a packet.")]
-
-
-@design.command("ared")
-def design_ared(
-    rate: Rate,
-    target_delay: Annotated[str, typer.Option(help="The queueing delay to aim at.")] = "5 ms",
-    mean_packet: MeanPacket = "500 B",
-    overhead: Overhead = "38 B",
-    as_json: Json = False,
-) -> None:
-    """Adaptive RED's thresholds and weight, after Floyd, Gummadi and Shenker (2001); they suit RED as well."""
-    with _one_line_refusals():
-        made = rules.ared(
-            packets_per_sec=_capacity(rate, mean_packet, overhead), target_delay_s=_read(target_delay, "--target-delay")
-        )
-    _show_design(made, as_json=as_json)
-
-
-@design.command("pi")
-def design_pi(
-    rate: Rate,
-    flows: Annotated[float, typer.Option(help="The fewest long-lived flows.")],
-    rtt_max: Annotated[str, typer.Option(help="The longest round-trip time, queueing included.", metavar='"200 ms"')],
-    crossover: Annotated[
-        float | None,
-        typer.Option(
-            help="Where the loop's gain is one, in rad/s: higher is faster and less stable.",
-            show_default="the corner frequency of TCP's window",
-        ),
-    ] = None,
-    sampling_hz: Annotated[float, typer.Option(help="How often the queue is sampled.")] = 160.0,
-    mean_packet: MeanPacket = "500 B",
-    overhead: Overhead = "38 B",
-    figure: Annotated[Path | None, typer.Option(help="Draw the loop's Bode plot and step response.")] = None,
-    as_json: Json = False,
-) -> None:
-    """PI's gains and their stability margins, after Hollot, Misra, Towsley and Gong (2001).
-
-    Example: aqmlab design pi --rate "100 Mbit/s" --flows 400 --rtt-max "200 ms"
-    """
-    with _one_line_refusals():
-        made = rules.pi(
-            packets_per_sec=_capacity(rate, mean_packet, overhead),
-            flows=flows,
-            rtt_max_s=_read(rtt_max, "--rtt-max"),
-            crossover=crossover,
-            sampling_hz=sampling_hz,
-        )
-        if figure is not None and (loop := made.loop) is not None:
-            title = f"PI for {rate}, at least {flows:g} flows and round trips of at most {rtt_max}"
-            plot.write(figure, lambda canvas: plot.pi_loop(canvas, loop, title=title))
-    _show_design(made, as_json=as_json)
-
-
-@design.command("dualpi2")
-def design_dualpi2(
-    rtt_max: Annotated[str, typer.Option(help="The longest round-trip time.")] = "100 ms",
-    target: Annotated[str, typer.Option(help="The queueing delay to aim at in the Classic queue.")] = "15 ms",
-    as_json: Json = False,
-) -> None:
-    """DualPI2's gains, which are PI2's, after RFC 9332, Appendix A."""
-    with _one_line_refusals():
-        made = rules.dualpi2(rtt_max_s=_read(rtt_max, "--rtt-max"), target_s=_read(target, "--target"))
-    _show_design(made, as_json=as_json)
-
-
-def _show_design(made: Design, *, as_json: bool) -> None:
-    if as_json:
-        _print_json(made.record())
-    else:
-        table.show(table.design(made))
-        print(made.scheme)
-
-
-def _capacity(rate: str, mean_packet: str, overhead: str) -> float:
-    return rules.packets_per_sec(
-        bits_per_sec=_read(rate, "--rate", bits_per_second),
-        mean_packet=_read(mean_packet, "--mean-packet", size_in_bytes),
-        overhead=_read(overhead, "--overhead", size_in_bytes),
-    )
-
-
-def _read(text: str, option: str, unit: Callable[[str], float] = seconds) -> float:
-    try:
-        return unit(text)
-    except ValueError as error:
-        raise ValueError(f"{option}: {error}") from None
-
-
-@contextmanager
-def _one_line_refusals() -> Iterator[None]:
-    try:
-        yield
-    except ValueError as error:
-        raise SpecError(str(error)) from None
-    except OSError as error:
-        raise SpecError(f"{error.filename}: cannot be written: {error.strerror}") from None
 
 
 def _pcap(file: Path | None, from_: str | None, for_: str | None, packets: int | None) -> Pcap | None:
@@ -377,19 +264,19 @@ def _pcap(file: Path | None, from_: str | None, for_: str | None, packets: int |
             if value is not None:
                 raise SpecError(f"{option}: is about --pcap, which is not given, got {value}")
         return None
-    with _one_line_refusals():
-        from_s = None if from_ is None else _read(from_, "--pcap-from")
-        for_s = None if for_ is None else _read(for_, "--pcap-for")
+    with one_line_refusals():
+        from_s = None if from_ is None else read(from_, "--pcap-from")
+        for_s = None if for_ is None else read(for_, "--pcap-for")
     return Pcap(file=file, **_without_none(from_s=from_s, for_s=for_s, packets=packets))
 
 
 def _show_parts(explanation: Explanation, figure: Path | None, *, as_json: bool) -> None:
     bands = by_band(explanation.requests)
     if figure is not None:
-        with _one_line_refusals():
+        with one_line_refusals():
             plot.write(figure, lambda canvas: plot.explanation(canvas, bands, title=explanation.title))
     if as_json:
-        _print_json({"cell": str(explanation.directory), "bands": bands.to_dicts()})
+        print_json({"cell": str(explanation.directory), "bands": bands.to_dicts()})
     else:
         print(explanation.title)
         table.show(table.explanation(bands.to_dicts()))
@@ -403,19 +290,6 @@ def _show_timelines(explanation: Explanation) -> None:
         moments = explanation.timeline(row["request"]).to_dicts()
         print(f"Request {row['request']:,}")
         table.show(table.timeline(timeline.lines(moments, row["request_bytes"], row["response_bytes"])))
-
-
-def _sweep(
-    cells: Sequence[Cell], out: Path, workers: int | None, pcaps: Mapping[str, Pcap] | None = None
-) -> list[Result]:
-    store = Store(out)
-    pcaps = pcaps or {}
-    try:
-        with SweepProgress(cells, store, captured=pcaps) as watch:
-            return sweep(cells, store, workers=workers, watch=watch, pcaps=pcaps)
-    except KeyboardInterrupt:
-        print(f"aqmlab: stopped; the cells that were done are kept in {out}", file=sys.stderr)
-        raise
 
 
 def _response_time_figures(comparison: Comparison, out: Path, title: str) -> list[Path]:
@@ -432,10 +306,6 @@ def _response_time_figures(comparison: Comparison, out: Path, title: str) -> lis
             title=title,
         ),
     ]
-
-
-def _print_json(value: object) -> None:
-    print(json.dumps(value, indent=2))
 
 
 def _without_page(entry: dict[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,9 @@ from rich.markdown import Markdown
 from rich.table import Table
 from rich.text import Text
 
+from aqmlab import study
 from aqmlab.catalogue import Discipline
+from aqmlab.claims import Claim, Finding, Outcome
 from aqmlab.design import Design
 from aqmlab.explain import PARTS
 from aqmlab.timeline import Line
@@ -158,6 +160,34 @@ def timeline(lines: Iterable[Line]) -> Table:
     for line in lines:
         until = "" if line.until_ms == line.at_ms else _number(line.until_ms, 1)
         table.add_row(_number(line.at_ms, 1), until, line.who, Text(line.what))
+    return table
+
+
+def numbers(study_table: study.Table) -> Table:
+    """Show a table of a study."""
+    title = Text(study_table.title)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", title=title, title_justify="left")
+    for n, heading in enumerate(study_table.columns):
+        words = any(isinstance(row[n], str) for row in study_table.rows)
+        table.add_column(Text(heading), justify="left" if words else "right", no_wrap=True)
+    for row in study_table.rows:
+        table.add_row(*(Text(study.text(value)) for value in row))
+    return table
+
+
+_OUTCOME_STYLES = {Outcome.HOLDS: "green", Outcome.FAILS: "red", Outcome.UNDECIDED: "yellow"}
+
+
+def claims(findings: Sequence[tuple[Claim, Finding]]) -> Table:
+    """List claims with what became of them and the numbers that decided."""
+    counted = ", ".join(f"{sum(each.outcome is it for _, each in findings)} {it.verb}" for it in Outcome)
+    title = f"Of {len(findings)} claims {counted}"
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", title=title, title_justify="left")
+    for heading in ("claim", "place", "what is claimed", "outcome", "what decided"):
+        table.add_column(heading)
+    for claim, finding in findings:
+        outcome = Text(str(finding.outcome), style=_OUTCOME_STYLES[finding.outcome])
+        table.add_row(*map(Text, (claim.id, claim.place, claim.gist)), outcome, Text(finding.text()))
     return table
 
 

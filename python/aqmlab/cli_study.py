@@ -1,0 +1,54 @@
+"""``aqmlab study``: a published study, repeated."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from aqmlab import calibration, table
+from aqmlab._core import SpecError
+from aqmlab.cli_parts import Json, Out, Workers, print_json, run_cells
+from aqmlab.studies import STUDIES, find
+from aqmlab.study import Length, Report, Study, study_cells
+from aqmlab.study_page import write_page
+
+
+def study(
+    name: Annotated[str, typer.Argument(metavar="NAME", help=f"One of {', '.join(STUDIES)}.")],
+    quick: Annotated[bool, typer.Option("--quick", help="Short runs: a first look in a few minutes.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Runs as long and as many as the paper's.")] = False,
+    seeds: Annotated[int | None, typer.Option(min=1, max=1000, help="Repetitions, instead of the length's.")] = None,
+    workers: Workers = None,
+    out: Out = Path("results"),
+    pages: Annotated[
+        Path | None, typer.Option(help="Directory of the page and its figures.", show_default="OUT/studies")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Repeat a published study: its tables beside ours, its figures, and each of its claims decided.
+
+    What has been run before with these results is not run again, so that an interrupted study goes on.
+    """
+    chosen = find(name)
+    length = _length(chosen, quick=quick, full=full, seeds=seeds)
+    cells = study_cells(chosen, length, calibration.known(out))
+    results = {each.cell: each for each in run_cells([cell for some in cells.values() for cell in some], out, workers)}
+    report = Report.of(chosen, length, {name: [results[cell] for cell in some] for name, some in cells.items()})
+    page = write_page(report, pages or out / "studies")
+    if as_json:
+        print_json({**report.record(), "page": str(page)})
+        return
+    for each in report.tables:
+        table.show(table.numbers(each), wide=True)
+    if report.findings:
+        table.show(table.claims(report.findings))
+    print(page)
+
+
+def _length(chosen: Study, *, quick: bool, full: bool, seeds: int | None) -> Length:
+    if quick and full:
+        raise SpecError("--quick: cannot be with --full")
+    length = chosen.lengths["quick" if quick else "full" if full else "default"]
+    return length if seeds is None else length.repeated(seeds)

@@ -1,0 +1,26 @@
+"""The studies there are, a module each."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from aqmlab._core import SpecError
+from aqmlab.study import Study
+
+STUDIES: dict[str, str] = {}
+"""Each study's class, by name, as ``module:Class``; imported when asked for."""
+
+
+def find(name: str) -> Study:
+    """Return a study by its name.
+
+    Raises
+    ------
+    SpecError
+        When there is none of this name.
+    """
+    if name not in STUDIES:
+        raise SpecError(f"NAME: must be one of {', '.join(STUDIES)}, got {name!r}")
+    module, _, cls = STUDIES[name].partition(":")
+    made: Study = getattr(import_module(f"{__name__}.{module}"), cls)()
+    return made

@@ -1,0 +1,214 @@
+"""Studies: published experiments as one command each, their claims decided by code.
+
+A study says which experiments it is made of and what is read off their results. This module runs them under common
+random numbers and puts together what they give: tables, figures and the outcome of each claim.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from matplotlib.figure import Figure as Canvas
+
+from aqmlab import _core
+from aqmlab.calibration import Calibrations
+from aqmlab.cell import Cell, make_cell, populate
+from aqmlab.claims import Claim, Finding, Outcome
+from aqmlab.result import Result
+from aqmlab.spec import Experiment, Protocol
+
+Value = float | int | str | None
+"""What a table holds; ``None`` where there is nothing."""
+
+StudyResults = Mapping[str, list[Result]]
+"""The results of each run by its name, one for each seed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Length:
+    """How long the experiments of a study are, and how often each is repeated."""
+
+    name: str
+    """``quick``, ``default`` or ``full``."""
+    warmup: str
+    duration: str
+    seeds: int
+
+    @property
+    def protocol(self) -> Protocol:
+        """The protocol of one experiment."""
+        return Protocol(warmup=self.warmup, duration=self.duration)
+
+    def repeated(self, seeds: int) -> Length:
+        """Return this length with another number of repetitions."""
+        return replace(self, seeds=seeds)
+
+    def __str__(self) -> str:
+        repetitions = "1 seed" if self.seeds == 1 else f"{self.seeds} seeds"
+        return f"{self.warmup} of warm-up and {self.duration} measured, {repetitions}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """One experiment of a study."""
+
+    name: str
+    """What claims, tables and figures call it; unique in the study."""
+    experiment: Experiment
+    label: str
+    """How it is shown while it runs: the scheme as typed."""
+    uncongested: bool = False
+    seeds: int | None = None
+    """Repetitions, where they are not the study's."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """Numbers side by side."""
+
+    name: str
+    """What its file and its entry in the JSON are called."""
+    title: str
+    columns: tuple[str, ...]
+    """Their headings, each with its unit."""
+    rows: Sequence[Sequence[Value]]
+    about: str = ""
+    """What a reader has to know, as Markdown."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """A figure to be drawn."""
+
+    name: str
+    """What its files are called."""
+    caption: str
+    draw: Callable[[Canvas], None]
+    size: tuple[float, float] = (8, 4.5)
+    """Inches."""
+
+
+class Study(ABC):
+    """A published study: subclass it in a module of :mod:`aqmlab.studies`.
+
+    The runs have the same names in each length, so that claims, tables and figures can rely on them.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    about: ClassVar[str]
+    """What is repeated and what differs from the original, as Markdown."""
+    sources: ClassVar[Mapping[str, str]]
+    """What is cited, by the name that tables and claims use."""
+    lengths: ClassVar[Mapping[str, Length]]
+    """By name: ``quick``, ``default`` and ``full``."""
+    claims: ClassVar[Sequence[Claim]]
+    """What the paper says, written down before the results were looked at."""
+
+    @abstractmethod
+    def runs(self, length: Length) -> Sequence[Run]:
+        """Return the experiments."""
+
+    @abstractmethod
+    def tables(self, results: StudyResults) -> Sequence[Table]:
+        """Return the paper's tables, published beside ours, and those we add."""
+
+    @abstractmethod
+    def figures(self, results: StudyResults) -> Sequence[Figure]:
+        """Return the paper's figures, drawn from our results."""
+
+
+def study_cells(study: Study, length: Length, calibrations: Calibrations) -> dict[str, list[Cell]]:
+    """Return the cells of each run of a study, by the run's name."""
+    cells: dict[str, list[Cell]] = {}
+    for run in study.runs(length):
+        assert run.name not in cells, f"two runs of {study.name} are called {run.name}"
+        populated, load = populate(run.experiment, calibrations)
+        cells[run.name] = [
+            make_cell(populated, seed=seed, load_percent=load, label=run.label, uncongested=run.uncongested)
+            for seed in range(1, (run.seeds or length.seeds) + 1)
+        ]
+    return cells
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """What a study gave."""
+
+    study: Study
+    length: Length
+    results: StudyResults
+    findings: Sequence[tuple[Claim, Finding]]
+    tables: Sequence[Table]
+    figures: Sequence[Figure]
+
+    @classmethod
+    def of(cls, study: Study, length: Length, results: StudyResults) -> Report:
+        """Decide the claims and put together tables and figures."""
+        return cls(
+            study=study,
+            length=length,
+            results=results,
+            findings=[(claim, claim.decide(results)) for claim in study.claims],
+            tables=study.tables(results),
+            figures=study.figures(results),
+        )
+
+    def count(self, outcome: Outcome) -> int:
+        """Return how many claims came out so."""
+        return sum(finding.outcome is outcome for _, finding in self.findings)
+
+    @property
+    def cost(self) -> dict[str, float]:
+        """Seconds simulated, and of processor time that they took, over all distinct cells."""
+        distinct = {result.cell.key: result.metadata for results in self.results.values() for result in results}
+        return {name: sum(metadata[name] for metadata in distinct.values()) for name in ("simulated_s", "cpu_s")} | {
+            "cells": len(distinct)
+        }
+
+    def record(self) -> dict[str, Any]:
+        """Return all but the figures as one object, for ``--json``."""
+        length = self.length
+        return {
+            "study": self.study.name,
+            "length": {
+                "name": length.name,
+                "warmup": length.warmup,
+                "duration": length.duration,
+                "seeds": length.seeds,
+            },
+            "engine": _core.engine_version(),
+            "cost": self.cost,
+            "tables": [
+                {
+                    "name": table.name,
+                    "title": table.title,
+                    "columns": list(table.columns),
+                    "rows": [list(row) for row in table.rows],
+                }
+                for table in self.tables
+            ],
+            "claims": [
+                {
+                    "id": claim.id,
+                    "place": claim.place,
+                    "claim": claim.gist,
+                    "predicate": str(claim.predicate),
+                    "outcome": str(finding.outcome),
+                    "numbers": finding.numbers(),
+                }
+                for claim, finding in self.findings
+            ],
+        }
+
+
+def text(value: Value) -> str:
+    """Return a value as a person reads it: four significant digits, thousands grouped."""
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    return f"{value:,}" if isinstance(value, int) else value
