@@ -8,12 +8,14 @@ from typing import Any
 
 import polars as pl
 
+from aqmlab._units import bits_per_second, seconds
 from aqmlab.result import Result
 
-DATA = 0
-"""The direction of the link that the measured data take."""
+DATA = 1
+"""The direction of the link that all data take: servers and senders are on side 1."""
 BUFFER_KB = 120.0
 PACKET_KB = 1.0
+_DROPS = ("dropped_early", "dropped_forced", "dropped_by_limit", "dropped_at_dequeue", "evicted")
 
 HTTP, UDP, FTP = "http", "udp", "ftp"
 """What the names of the sources of each class of traffic begin with."""
@@ -65,11 +67,22 @@ def udp_drop_percent(result: Result) -> float:
     return drop_percent(result, UDP)
 
 
-def trace(result: Result, direction: int = DATA) -> pl.DataFrame:
-    """Return one direction's queue over time, with ``delay_s``: how long the link needs to send what waits."""
-    # Bits per second.
-    rate = result.cell.resolved["link"]["rate"]
-    return result.queue.filter(pl.col("direction") == direction).with_columns(
+def link_drop_percent(result: Result) -> float:
+    """Return the share of the packets that arrived at the link's queue of data that were dropped, in percent."""
+    counted = result.summary["links"][DATA]
+    dropped = sum(counted[cause] for cause in _DROPS)
+    return float(100 * dropped / counted["arrived"])
+
+
+def target_s(result: Result) -> float:
+    """Return LDC's target delay, in seconds."""
+    return seconds(result.cell.parameters["d_target"])
+
+
+def trace(result: Result) -> pl.DataFrame:
+    """Return the queue of data over time, with ``kb`` and ``delay_s``: how long the link takes to send what waits."""
+    rate = bits_per_second(result.cell.resolved["link"]["rate"])
+    return result.queue.filter(pl.col("direction") == DATA).with_columns(
         kb=pl.col("bytes") / 1000, delay_s=8 * pl.col("bytes") / rate
     )
 
@@ -81,8 +94,7 @@ def mean_delay_s(result: Result) -> float:
 
 def late_percent(result: Result) -> float:
     """Return the share of time in which the queue holds more than LDC's target, in percent."""
-    target = result.cell.resolved["queue"]["ldc"]["d_target"]
-    return 100 * _mean(trace(result)["delay_s"] > target)
+    return 100 * _mean(trace(result)["delay_s"] > target_s(result))
 
 
 def rises_with_room_percent(result: Result) -> float:

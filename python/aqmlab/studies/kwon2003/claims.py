@@ -13,15 +13,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from aqmlab.claims import All, Between, Claim, Greater, Measure, Predicate, Raises
-from aqmlab.studies import kwon2003_measures as measures
+from aqmlab.studies.kwon2003 import measures
 
 LIGHT, HEAVY = ("DropTail", "SRED", "BLUE"), ("RED", "FRED", "REM", "LDC")
 """The algorithms that the paper finds to drop little and to drop much."""
 ALGORITHMS = ("DropTail", "RED", "SRED", "FRED", "BLUE", "REM", "LDC")
 """In the order of the paper's tables."""
 
-WEIGHTS = ("1/0", "0/1", "1/2", "3/4")
-"""The queueing delay's weights in LDC's probability, the load having the rest."""
+WEIGHTS = {"delay": "1, 0", "load": "0, 1", "half": "1/2, 1/2", "paper": "3/4, 1/4"}
+"""The weights of queueing delay and load in LDC's probability, by what we call them."""
 OTHER_SETTINGS = ("n=2", "n=4", "tau=10 ms")
 """LDC settings of section 5.3 with which nothing is said to change; which ones were tried is not printed."""
 
@@ -43,7 +43,7 @@ def ftp(setting: str) -> str:
 
 DELAY_TARGET = "web-LDC-1.6s"
 QUEUE_ONLY = "web-LDC-queue-only"
-PAPER = ftp("3/4")
+PAPER = ftp("paper")
 """The weights that the paper prefers."""
 
 
