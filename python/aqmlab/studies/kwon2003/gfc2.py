@@ -50,10 +50,10 @@ def gfc2(queue: Mapping[str, Any], protocol: Protocol) -> Experiment:
     Data take one direction, from the routers with higher numbers: those of the HTTP servers, of UDP at 12 kbit/s on
     F, R3 to R4, and of the unlimited FTP transfer on H, R4 to R5.
     """
-    links = [{"rate": rate, "delay": f"{delay} ms", "device_fifo": 0, "queue": queue} for rate, delay in LINKS]
     return Experiment(
         link=IDEAL,
-        chain=links,
+        queue=queue,
+        chain=[{"rate": rate, "delay": f"{delay} ms"} for rate, delay in LINKS],
         tcp=TCP,
         users={"per_side": 0},
         sources=[
