@@ -131,7 +131,7 @@ def test_means_are_over_all_pages_and_longest_are_the_longest_of_any_source(tmp_
     sources = [
         source("http A1", sent=300, lost=30, mbps=0.02, **pages(30, 1000, 8000)),
         source("http B1", sent=100, lost=10, mbps=0.01, **pages(10, 5000, 6000)),
-        source("http C", sent=0, mbps=0),
+        source("http C", sent=0, mbps=0.0),
         source("ftp", sent=550, lost=0, mbps=0.13),
         UDP,
     ]

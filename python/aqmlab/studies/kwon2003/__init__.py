@@ -21,6 +21,9 @@ object to its last byte. TCP is ns-2's of the time, with a handshake that ns-2's
 up. Throughput is data delivered in order, in both directions, so that requests count as well.
 """
 
+_CLOSELY = "2 ms"
+"""As often as LDC looks at the queue, so that the load of a span is the mean of its samples; and so that no burst comes
+and goes between two samples of BLUE's queue."""
 _DELAY_WEIGHTS = {"delay": 1.0, "load": 0.0, "half": 0.5, "paper": 0.75}
 _OTHERS: dict[str, dict[str, int | str]] = {"n=2": {"n": 2}, "n=4": {"n": 4}, "tau=10 ms": {"tau": "10 ms"}}
 
@@ -37,7 +40,7 @@ class Kwon2003(Study):
         "GFC-2": "R. Simcoe: Test Configurations for Fairness and Other Tests. ATM Forum 94-0557, 1994",
     }
     lengths: ClassVar[dict[str, Length]] = {
-        "quick": Length(name="quick", warmup="0 s", duration="300 s", seeds=2),
+        "quick": Length(name="quick", warmup="0 s", duration="300 s", seeds=3),
         "default": Length(name="default", warmup="0 s", duration="900 s", seeds=5),
         "full": Length(name="full", warmup="0 s", duration="900 s", seeds=20),
     }
@@ -49,7 +52,11 @@ class Kwon2003(Study):
         ldc = networks.ldc
         return [
             *(
-                Run(name=claims.web(algorithm), experiment=networks.web(queue, protocol), label=f"web {algorithm}")
+                Run(
+                    name=claims.web(algorithm),
+                    experiment=networks.web(queue, protocol, queue_every=_CLOSELY if algorithm == "BLUE" else "10 ms"),
+                    label=f"web {algorithm}",
+                )
                 for algorithm, queue in networks.QUEUES.items()
             ),
             Run(
@@ -59,9 +66,8 @@ class Kwon2003(Study):
             ),
             Run(
                 name=claims.QUEUE_ONLY,
-                # Sampled as often as LDC looks, so that the load of a span is the mean of its samples.
                 experiment=networks.web(
-                    ldc("4 s", delay_weight=1.0), Protocol(warmup="0 s", duration="100 s"), queue_every="2 ms"
+                    ldc("4 s", delay_weight=1.0), Protocol(warmup="0 s", duration="100 s"), queue_every=_CLOSELY
                 ),
                 label="web LDC, queue only",
             ),

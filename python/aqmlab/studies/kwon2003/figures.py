@@ -20,6 +20,7 @@ _COLOURS = dict(
 )
 """After Okabe and Ito."""
 
+_POINTS = 1200
 _FILLED: dict[str, Any] = {"linewidth": 0, "alpha": 0.35, "step": "post"}
 
 
@@ -34,27 +35,25 @@ def simple_figures(results: StudyResults) -> list[Figure]:
             name="figure1",
             caption="Figure 1: BLUE in the simple web configuration. Its drop probability p rises when the queue"
             " overflows and falls when it is empty; in between it stands. Our seed 1.",
-            draw=lambda canvas: _queue_and_probability(canvas, first(claims.web("BLUE")), "p", (0, 100)),
+            draw=lambda canvas: _blue(canvas, first(claims.web("BLUE"))),
         ),
         Figure(
             name="figure2",
             caption="Figure 2: RED in the simple web configuration. The probability follows the average, so that it"
             " outlives the queue. Our seed 1.",
-            draw=lambda canvas: _queue_and_probability(
-                canvas, first(claims.web("RED")), "p_b", (0, 100), average="avg", unit_kb=measures.PACKET_KB
-            ),
+            draw=lambda canvas: _red(canvas, first(claims.web("RED"))),
         ),
         Figure(
             name="figure4",
             caption="Figure 4: LDC judging by the queue alone, in the simple web configuration. The load factor is"
-            " averaged over half a second here; above 1, shaded, more arrives than can leave. Our seed 1.",
+            " averaged over half a second here; where it is above 1, shaded, more arrives than can leave. Our seed 1.",
             draw=lambda canvas: _load_and_probability(canvas, first(claims.QUEUE_ONLY)),
             size=(8, 5.5),
         ),
         Figure(
             name="figure8",
-            caption="Figure 8: LDC with a target of 1.6 s in the simple web configuration. Longest and shortest"
-            " queueing delay of each second. Our seed 1.",
+            caption="Figure 8: LDC with a target of 1.6 s in the simple web configuration. It is the average that"
+            " LDC holds against the target. Our seed 1.",
             draw=lambda canvas: _delay_and_target(canvas, first(claims.DELAY_TARGET)),
         ),
     ]
@@ -71,41 +70,47 @@ def comparison(results: StudyResults) -> Figure:
     )
 
 
-def _between(rows: pl.DataFrame, span: tuple[float, float]) -> pl.DataFrame:
-    return rows.filter(pl.col("time_s").is_between(*span))
+def _shown(rows: pl.DataFrame) -> pl.DataFrame:
+    """Leave as many samples as a figure has room for."""
+    return rows.gather_every(max(1, len(rows) // _POINTS))
+
+
+def _until(rows: pl.DataFrame, end_s: float) -> pl.DataFrame:
+    return rows.filter(pl.col("time_s") <= end_s)
 
 
 def _queue_and_probability(
-    canvas: Canvas,
-    result: Result,
-    variable: str,
-    span: tuple[float, float],
-    *,
-    average: str | None = None,
-    unit_kb: float = 1,
+    canvas: Canvas, rows: pl.DataFrame, variable: str, *, average_kb: pl.Series | None = None
 ) -> None:
-    """Draw a queue and its law's drop probability, in ten samples of a second."""
-    rows = _between(measures.trace(result), span).gather_every(10)
+    """Draw a queue and its law's drop probability."""
     queue, probability = canvas.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     queue.fill_between(rows["time_s"], rows["kb"], color=_BLUE, **_FILLED)
     queue.plot(rows["time_s"], rows["kb"], color=_BLUE, linewidth=0.6, label="queue")
-    if average is not None:
-        queue.plot(rows["time_s"], unit_kb * rows[average], color=_ORANGE, linewidth=1.4, label="its average")
+    if average_kb is not None:
+        queue.plot(rows["time_s"], average_kb, color=_ORANGE, linewidth=1.4, label="its average")
         _name_lines(queue)
     queue.axhline(measures.BUFFER_KB, color=_GREY, linewidth=0.8)
-    queue.annotate(
-        "buffer", (span[1], measures.BUFFER_KB), (0, -10), textcoords="offset points", ha="right", fontsize=9
-    )
-    queue.set(ylabel="queue, kB", xlim=span, ylim=(0, measures.BUFFER_KB * 1.04))
+    end = rows["time_s"][-1]
+    queue.annotate("buffer", (end, measures.BUFFER_KB), (0, -11), textcoords="offset points", ha="right", fontsize=9)
+    queue.set(ylabel="queue, kB", xlim=(0, end), ylim=(0, measures.BUFFER_KB * 1.04))
     probability.plot(rows["time_s"], rows[variable], color=_ORANGE, linewidth=1.2)
     probability.set(ylabel="drop probability", xlabel="time, s", ylim=(0, None))
     canvas.align_ylabels()
 
 
+def _blue(canvas: Canvas, result: Result) -> None:
+    _queue_and_probability(canvas, _shown(measures.trace(result)), "p")
+
+
+def _red(canvas: Canvas, result: Result) -> None:
+    rows = _shown(_until(measures.trace(result), 100))
+    _queue_and_probability(canvas, rows, "p_b", average_kb=rows["avg"] * measures.PACKET_KB)
+
+
 def _load_and_probability(canvas: Canvas, result: Result) -> None:
     """Draw queue, probability and load from 80 to 100 s, as the paper does."""
     span = (80, 100)
-    rows = _between(measures.trace(result), span)
+    rows = measures.trace(result).filter(pl.col("time_s").is_between(*span, closed="left"))
     loads = rows.group_by(time_s=(2 * pl.col("time_s")).floor() / 2, maintain_order=True).agg(pl.col("r_avg").mean())
     queue, probability, load = canvas.subplots(3, 1, sharex=True)
     for axis in (queue, probability, load):
@@ -113,7 +118,7 @@ def _load_and_probability(canvas: Canvas, result: Result) -> None:
         for start, factor in loads.iter_rows():
             if factor > 1:
                 axis.axvspan(start, start + 0.5, color="#f3f3f3", linewidth=0)
-    shown = rows.gather_every(10)
+    shown = _shown(rows)
     queue.plot(shown["time_s"], shown["kb"], color=_BLUE, linewidth=0.8, label="queue")
     queue.plot(shown["time_s"], shown["q_avg"] / 1000, color=_ORANGE, linewidth=1.4, label="its average")
     queue.set(ylabel="queue, kB", ylim=(0, None))
@@ -128,17 +133,15 @@ def _load_and_probability(canvas: Canvas, result: Result) -> None:
 
 def _delay_and_target(canvas: Canvas, result: Result) -> None:
     target = measures.target_s(result)
-    rows = (
-        measures.trace(result)
-        .group_by(time_s=pl.col("time_s").floor(), maintain_order=True)
-        .agg(low=pl.col("delay_s").min(), high=pl.col("delay_s").max())
-    )
+    rows = _shown(measures.trace(result))
     axis = canvas.subplots()
-    axis.fill_between(rows["time_s"], rows["low"], rows["high"], color=_BLUE, **_FILLED)
-    axis.plot(rows["time_s"], rows["high"], color=_BLUE, linewidth=0.8, drawstyle="steps-post")
-    axis.axhline(target, color=_ORANGE, linewidth=1.2)
-    axis.annotate("target", (0, target), (4, 4), textcoords="offset points", color=_ORANGE, fontsize=9)
-    axis.set(xlabel="time, s", ylabel="queueing delay, s", ylim=(0, None), xlim=(0, rows["time_s"][-1]))
+    axis.fill_between(rows["time_s"], rows["delay_s"], color=_BLUE, **_FILLED)
+    axis.plot(rows["time_s"], rows["delay_s"], color=_BLUE, linewidth=0.6, label="queueing delay")
+    average = 8 * rows["q_avg"] / measures.link_rate(result)
+    axis.plot(rows["time_s"], average, color=_ORANGE, linewidth=1.4, label="its average")
+    axis.axhline(target, color=_GREEN, linewidth=1.4, label="target")
+    axis.set(xlabel="time, s", ylabel="seconds", ylim=(0, None), xlim=(0, rows["time_s"][-1]))
+    _name_lines(axis)
 
 
 def _comparison(canvas: Canvas, results: StudyResults) -> None:

@@ -79,11 +79,15 @@ def target_s(result: Result) -> float:
     return seconds(result.cell.parameters["d_target"])
 
 
+def link_rate(result: Result) -> float:
+    """Return the rate of the link, in bits per second."""
+    return bits_per_second(result.cell.resolved["link"]["rate"])
+
+
 def trace(result: Result) -> pl.DataFrame:
     """Return the queue of data over time, with ``kb`` and ``delay_s``: how long the link takes to send what waits."""
-    rate = bits_per_second(result.cell.resolved["link"]["rate"])
     return result.queue.filter(pl.col("direction") == DATA).with_columns(
-        kb=pl.col("bytes") / 1000, delay_s=8 * pl.col("bytes") / rate
+        kb=pl.col("bytes") / 1000, delay_s=8 * pl.col("bytes") / link_rate(result)
     )
 
 
