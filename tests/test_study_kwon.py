@@ -36,7 +36,9 @@ def pages(completed: int, mean: float, longest: float) -> dict[str, Any]:
     return {"completed": completed, "times": {"mean": mean, "max": longest}}
 
 
-UDP = source("udp", sent=50, lost=5, mbps=0.012, datagrams={"delay_ms_mean": 250.0, "delay_ms_max": 4000.0})
+UDP = source(
+    "udp", sent=50, lost=5, mbps=0.012, datagrams={"delay_ms_mean": 250.0, "delay_ms_max": 4000.0, "loss_percent": 10.0}
+)
 LINK = {"arrived": 200, "dropped_early": 6, "dropped_forced": 1, "dropped_by_limit": 2, "dropped_at_dequeue": 0}
 
 
@@ -108,7 +110,7 @@ def test_claims_tables_and_figures_find_their_runs_and_what_they_read(length: st
 def test_each_claim_names_only_runs_there_are(tmp_path: Path) -> None:
     results = made_up(tmp_path, "quick")
     for claim in find("kwon2003").claims:
-        assert claim.decide(results).pairs == 2
+        assert claim.decide(results).pairs == find("kwon2003").lengths["quick"].seeds
 
 
 def test_published_numbers_stand_in_the_tables_as_in_the_file(tmp_path: Path) -> None:

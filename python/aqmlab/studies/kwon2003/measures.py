@@ -64,7 +64,7 @@ def drop_percent(result: Result, kind: str = "") -> float:
 
 def udp_drop_percent(result: Result) -> float:
     """Return the share of the datagrams that were dropped, in percent."""
-    return drop_percent(result, UDP)
+    return float(sources(result, UDP)[0]["datagrams"]["loss_percent"])
 
 
 def link_drop_percent(result: Result) -> float:
