@@ -218,7 +218,7 @@ impl Spec {
 
     /// What no single part can see, and sizes beyond all sense.
     fn check(&self) -> Result<(), SpecError> {
-        at_least("link.rate", self.link.rate, SLOWEST_LINK)?;
+        at_least("link.rate", self.link.rate, BitRate::from_mbit_per_sec(1))?;
         at_most("link.rate", self.link.rate, BitRate::from_mbit_per_sec(1_000_000))?;
         at_most("link.delay", self.link.delay, Duration::from_secs(60))?;
         at_most("link.overhead", self.link.overhead, Bytes::new(1_000))?;
@@ -242,11 +242,6 @@ impl Spec {
     }
 }
 
-/// A full frame takes more than a second on it: there are studies of links of 50 kbit/s, none of slower ones.
-const SLOWEST_LINK: BitRate = match BitRate::from_bits_per_sec(10_000) {
-    Some(rate) => rate,
-    None => unreachable!(),
-};
 const WEEK: Duration = Duration::from_secs(7 * 24 * 3600);
 
 impl UsersSpec {

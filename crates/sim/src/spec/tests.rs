@@ -143,7 +143,7 @@ fn a_mistake_is_told_in_one_line_with_the_field_and_what_is_allowed() {
             r#"queue.droptail.limit: "9": write packets or a size, "#,
         ),
         // Out of range.
-        (json!({"link": {"rate": "1 kbit/s"}}), "link.rate: must be at least 10 kbit/s, got 1 kbit/s"),
+        (json!({"link": {"rate": "1 kbit/s"}}), "link.rate: must be at least 1 Mbit/s, got 1 kbit/s"),
         (json!({"link": {"rate": "1001 Gbit/s"}}), "link.rate: must be at most 1000 Gbit/s, got 1001 Gbit/s"),
         (json!({"link": {"delay": "2 min"}}), "link.delay: must be at most 60 s, got 120 s"),
         (json!({"link": {"overhead": "2 kB"}}), "link.overhead: must be at most 1000 B, got 2000 B"),
