@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -28,12 +29,13 @@ def source(name: str, *, sent: int = 100, lost: int = 0, mbps: float = 0.1, **wh
         "packets_lost": lost,
         "completed": what.get("completed", 0),
         "response_time_ms": what.get("times"),
+        "response_time_ms_max": what.get("longest"),
         "datagrams": what.get("datagrams"),
     }
 
 
 def pages(completed: int, mean: float, longest: float) -> dict[str, Any]:
-    return {"completed": completed, "times": {"mean": mean, "max": longest}}
+    return {"completed": completed, "times": {"mean": mean}, "longest": longest}
 
 
 UDP = source(
@@ -153,6 +155,16 @@ def test_the_queueing_delay_is_what_the_bytes_take_on_the_link(tmp_path: Path, l
     one = result(tmp_path / "one", ldc_cell, [UDP], queue([0, 10_000, 20_000, 20_001]))
     assert measures.mean_delay_s(one) == pytest.approx((0 + 0.8 + 1.6 + 1.60008) / 4)
     assert measures.late_percent(one) == pytest.approx(25)
+
+
+def test_in_a_chain_each_queue_is_held_against_the_rate_of_its_link(tmp_path: Path) -> None:
+    spec = {"chain": [{"rate": "50 kbit/s"}, {"rate": "100 kbit/s"}], "queue": {"ldc": {"d_target": "4 s"}}}
+    cell = Cell(label="", signal="drop", load_percent=None, users_per_side=0, rtt="", spec=json.dumps(spec), seed=1)
+    # 25 kB are 4 s at 50 kbit/s.
+    samples = [queue([25_000, 25_001]).with_columns(link=pl.lit(link, pl.UInt8)) for link in (1, 2)]
+    one = result(tmp_path / "one", cell, [UDP], pl.concat(samples))
+    assert measures.late_percent(one) == pytest.approx(25)
+    assert measures.mean_delay_s(one) == pytest.approx((4 + 4.00016 + 2 + 2.00008) / 4)
 
 
 def test_changes_of_blue_are_held_against_the_queue_around_them(tmp_path: Path, ldc_cell: Cell) -> None:

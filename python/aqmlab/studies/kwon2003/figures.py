@@ -137,7 +137,7 @@ def _delay_and_target(canvas: Canvas, result: Result) -> None:
     axis = canvas.subplots()
     axis.fill_between(rows["time_s"], rows["delay_s"], color=_BLUE, **_FILLED)
     axis.plot(rows["time_s"], rows["delay_s"], color=_BLUE, linewidth=0.6, label="queue")
-    average = 8 * rows["q_avg"] / measures.link_rate(result)
+    average = 8 * rows["q_avg"] / rows["rate"]
     axis.plot(rows["time_s"], average, color=_ORANGE, linewidth=1.4, label="its average")
     axis.axhline(target, color=_GREEN, linewidth=1.4, label="target")
     axis.set(xlabel="time, s", ylabel="queueing delay, s", ylim=(0, None), xlim=(0, rows["time_s"][-1]))

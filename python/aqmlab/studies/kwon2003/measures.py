@@ -37,7 +37,7 @@ def response_s(result: Result) -> float:
 
 def longest_response_s(result: Result) -> float:
     """Return the longest response time, in seconds; not a number without any."""
-    times = [each["response_time_ms"]["max"] for each in sources(result, HTTP) if each["completed"]]
+    times = [each["response_time_ms_max"] for each in sources(result, HTTP) if each["completed"]]
     return max(times, default=math.nan) / 1000
 
 
@@ -79,15 +79,18 @@ def target_s(result: Result) -> float:
     return seconds(result.cell.parameters["d_target"])
 
 
-def link_rate(result: Result) -> float:
-    """Return the rate of the link, in bits per second."""
-    return bits_per_second(result.cell.resolved["link"]["rate"])
-
-
 def trace(result: Result) -> pl.DataFrame:
-    """Return the queue of data over time, with ``kb`` and ``delay_s``: how long the link takes to send what waits."""
-    return result.queue.filter(pl.col("direction") == DATA).with_columns(
-        kb=pl.col("bytes") / 1000, delay_s=8 * pl.col("bytes") / link_rate(result)
+    """Return the queues of data over time, with ``kb`` and ``delay_s``: how long the link takes to send what waits."""
+    links = result.cell.resolved.get("chain") or [result.cell.resolved["link"]]
+    rates = pl.DataFrame(
+        [{"link": number, "rate": bits_per_second(link["rate"])} for number, link in enumerate(links, 1)],
+        schema={"link": pl.UInt8, "rate": pl.Float64},
+    )
+    rows = result.queue.filter(pl.col("direction") == DATA)
+    if "link" not in rows.columns:
+        rows = rows.with_columns(link=pl.lit(1, pl.UInt8))
+    return rows.join(rates, on="link", maintain_order="left").with_columns(
+        kb=pl.col("bytes") / 1000, delay_s=8 * pl.col("bytes") / pl.col("rate")
     )
 
 
