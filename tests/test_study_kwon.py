@@ -10,10 +10,12 @@ import matplotlib.figure
 import polars as pl
 import pytest
 
+import aqmlab as lab
 from aqmlab.cell import Cell
 from aqmlab.result import Result
+from aqmlab.spec import Protocol
 from aqmlab.studies import STUDIES, find
-from aqmlab.studies.kwon2003 import claims, measures, tables
+from aqmlab.studies.kwon2003 import claims, measures, networks, tables
 from aqmlab.studies.kwon2003.published import METRICS
 from aqmlab.study import Report, study_cells
 
@@ -190,6 +192,14 @@ def test_probabilities_are_held_against_load_and_queue(tmp_path: Path, ldc_cell:
     assert measures.drops_at_short_queue_percent(one) == pytest.approx(40)
     assert measures.spared_overload_percent(one) == pytest.approx(100 * 2 / 3)
     assert measures.punished_underload_percent(one) == pytest.approx(25)
+
+
+def test_the_data_wait_in_the_direction_that_is_read(tmp_path: Path) -> None:
+    experiment = networks.ftp(networks.ldc("200 ms"), Protocol(warmup="0 s", duration="20 s"))
+    one = lab.run(experiment, out=tmp_path)
+    assert 0.02 < measures.mean_delay_s(one) < 0.2
+    assert 0.5 < measures.goodput_mbps(one, measures.FTP) < 1
+    assert 5 < measures.link_drop_percent(one) < 50
 
 
 def test_nothing_is_claimed_from_nothing(tmp_path: Path, ldc_cell: Cell) -> None:
