@@ -1,0 +1,1 @@
+"""Kuzmanovic (2005): ECN on the SYN/ACK."""
