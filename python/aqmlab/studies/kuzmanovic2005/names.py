@@ -28,6 +28,11 @@ def threshold(load: int) -> str:
     return scheme("threshold", "ECN+", load)
 
 
+def handshakes(law: str, form: str, load: int) -> str:
+    """Name a short experiment of an AQM that records each request."""
+    return f"{scheme(law, form, load)} recorded"
+
+
 def uncongested(load: int) -> str:
     """Name the experiment of the same users with nothing in their way."""
     return f"uncongested {load}"
