@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from typing import Any
@@ -61,7 +62,7 @@ def runs(length: Length) -> Iterator[Run]:
                 yield _scheme(names.scheme(law, form, load), law, form, users)
             for form in names.FORMS[1:]:
                 recorded = _users(load, _HANDSHAKES).model_copy(update={"record": Record(exchanges=True)})
-                yield _scheme(names.handshakes(law, form, load), law, form, recorded)
+                yield replace(_scheme(names.handshakes(law, form, load), law, form, recorded), seeds=1)
     yield _scheme(names.threshold(90), "threshold", "ECN+", _users(90, length.protocol))
     for packets in names.LENGTHS:
         size = {"fixed": f"{packets * SEGMENT_BYTES} B"}
@@ -112,19 +113,19 @@ def _open(name: str, length: Length, sources: list[dict[str, Any]]) -> Run:
 
 def web_bursts() -> _Floats:
     """Return the distribution of bursts of flows of the web's sizes."""
-    sizes, shares = _web_sizes()
+    sizes, shares = web_sizes()
     return burst_sizes(np.ceil(sizes / SEGMENT_BYTES), shares, windows=WINDOWS)
 
 
 def mean_web_bytes() -> float:
     """Return what a flow of the web's sizes sends on average, in bytes."""
-    sizes, shares = _web_sizes()
+    sizes, shares = web_sizes()
     headers = PACKET_BYTES - SEGMENT_BYTES
     return float(shares @ (sizes + headers * np.ceil(sizes / SEGMENT_BYTES))) + _CONTROL_BYTES
 
 
 @cache
-def _web_sizes() -> tuple[_Floats, _Floats]:
+def web_sizes() -> tuple[_Floats, _Floats]:
     """Return sizes in bytes and their shares, which add up to 1: the workload's tables in narrow steps."""
     parts = [(*_steps(table["nodes"]), share) for table, share in _web_tables().values()]
     sizes = np.concatenate([sizes for sizes, _, _ in parts])
