@@ -9,14 +9,10 @@ middle.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 
-import numpy as np
-
-from aqmlab import stats
-from aqmlab.claims import All, Claim, Dominates, Finding, Greater, Measure, Predicate, Raises, Results
-from aqmlab.result import Result
+from aqmlab.claims import All, Claim, Dominates, Greater, Predicate, Raises
 from aqmlab.studies.kuzmanovic2005.names import (
     LAWS,
     LENGTHS,
@@ -26,7 +22,8 @@ from aqmlab.studies.kuzmanovic2005.names import (
     threshold,
     uncongested,
 )
-from aqmlab.studies.kuzmanovic2005.observed import below_5ms, excess_over_model, queue_packets
+from aqmlab.studies.kuzmanovic2005.observed import excess_over_model, queue_ms, queue_packets
+from aqmlab.studies.kuzmanovic2005.predicates import EachBetween, WiderGap, beyond_6s, throughput, within_1s
 
 _VISIBLE = 0.02
 _VERY_CLOSE = 0.05
@@ -35,50 +32,10 @@ _ALMOST_IDENTICAL = 0.02
 _OTHERS = tuple(law for law in LAWS if law != "PI")
 _MODERATE = tuple(law for law in LAWS if law != "RED*")
 
+_EQUAL_FLOWS = tuple(equal_flows(length) for length in LENGTHS)
+
 _FULL_BURSTS = (6, 14, 30, 62)
 """Flows of 2, 4, 8, ... packets in bursts: each ends with a full one."""
-
-
-def throughput(result: Result) -> float:
-    """Return Mbit/s, mean of the two directions."""
-    return float(result.summary["throughput_mbps"])
-
-
-def within_1s(result: Result) -> float:
-    """Return the share of the requests that are answered within a second."""
-    return stats.shares_within(result.response_times, [1000])[0]
-
-
-def beyond_6s(result: Result) -> float:
-    """Return the share of the requests that take longer than the first timeout of a handshake."""
-    return 1 - stats.shares_within(result.response_times, [6000])[0]
-
-
-@dataclass(frozen=True, kw_only=True)
-class WiderGap:
-    """A measure's difference between two schemes is greater than that between two others, by more than a margin."""
-
-    what: str
-    measure: Measure
-    between: tuple[str, str]
-    """The difference is that of the first less the second."""
-    than: tuple[str, str]
-    margin: float
-
-    def __call__(self, results: Results) -> Finding:
-        """Decide from the seeds that all four have."""
-        found = [{each.cell.seed: self.measure(each) for each in results[name]} for name in (*self.between, *self.than)]
-        seeds = sorted(set.intersection(*map(set, found)))
-        gaps = [(found[0][seed] - found[1][seed]) - (found[2][seed] - found[3][seed]) for seed in seeds]
-        estimate = Finding.of(self._text(), np.array(gaps, dtype=np.float64))
-        return estimate.decided(holds=estimate.low > self.margin, fails=estimate.high <= self.margin)
-
-    def _text(self) -> str:
-        (one, other), (third, fourth) = self.between, self.than
-        return f"{self.what}, ({one} less {other}) less ({third} less {fourth})"
-
-    def __str__(self) -> str:
-        return f"{self._text()} is above {self.margin:g}"
 
 
 def _more_within_1s(one: str, other: str, margin: float) -> Predicate:
@@ -97,7 +54,7 @@ def _gain(law: str, load: int) -> tuple[str, str]:
     return scheme(law, "ECN+", load), scheme(law, "ECN", load)
 
 
-def _throughput_gain(law: str, load: int, low: float, high: float = np.inf) -> Predicate:
+def _throughput_gain(law: str, load: int, low: float, high: float = math.inf) -> Predicate:
     one, other = _gain(law, load)
     return Raises(what="throughput", measure=throughput, scheme=one, over=other, low_percent=low, high_percent=high)
 
@@ -271,7 +228,15 @@ CLAIMS = (
         "Section 5.2.2, figure 7",
         "At 80 % the simulated mean queue matches the model's at each length of flows: within 20 % of it, or 2 packets"
         " where that is more.",
-        (excess_over_model(equal_flows(length)) for length in LENGTHS),
+        (
+            EachBetween(
+                what="simulated above model, % of the model or of 10 packets",
+                measure=excess_over_model,
+                schemes=_EQUAL_FLOWS,
+                low=-20,
+                high=20,
+            ),
+        ),
     ),
     _claim(
         17,
@@ -292,6 +257,6 @@ CLAIMS = (
         18,
         "Section 5.2.2, figure 7",
         "At 80 % the mean queue is below the 5 ms that AQMs aim at, whatever the length of flows.",
-        (below_5ms(equal_flows(length)) for length in LENGTHS),
+        (EachBetween(what="mean queue, ms", measure=queue_ms, schemes=_EQUAL_FLOWS, low=0, high=5),),
     ),
 )

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from aqmlab import _core, presets, schemes
 from aqmlab.batch_queue import WINDOWS_KIB, burst_sizes
-from aqmlab.spec import Experiment, Protocol, Record
+from aqmlab.spec import Experiment, Link, Protocol, Record
 from aqmlab.studies.kuzmanovic2005 import names
 from aqmlab.studies.kuzmanovic2005.observed import PACKET_BYTES, PACKETS_PER_SECOND, SEGMENT_BYTES, WINDOWS
 from aqmlab.study import Length, Run
@@ -33,12 +33,20 @@ SCHEMES = {
 _NS2 = {"profile": "ns2-newreno", "initial_window": 2, "initial_rto": "6 s", "tick": "10 ms"}
 """ns-2 of early 2005: two packets at first since 2001, a clock of 10 ms since 2002, and still 6 s."""
 
+_LINK = Link(rate="100 Mbit/s", overhead="0 B", device_fifo=0)
+"""A link of ns-2: frames are no longer than their packets, and no driver's ring holds packets below the queue."""
+
+_FAST_LINK = _LINK.model_copy(update={"rate": "1 Gbit/s"})
+
 _ECN = {"drop": "", "ECN": ",ecn=true", "ECN+": ",ecn=ecn+"}
 
 _BYTES_PER_SECOND = PACKETS_PER_SECOND * PACKET_BYTES
 
 _HANDSHAKES = Protocol(warmup="30 s", duration="2 min")
 """Short whatever the length: a row for each request is much."""
+
+_ONE_WAY = Protocol(warmup="20 s", duration="90 s")
+"""Short whatever the length: the backlog of an overload that does not give way grows."""
 
 _CONTROL_BYTES = 4 * 40
 """What a transfer's server sends beside data: SYN/ACK, FIN, and acknowledgements of the request and the other FIN."""
@@ -53,7 +61,7 @@ def runs(length: Length) -> Iterator[Run]:
         yield Run(
             name=names.uncongested(load),
             # So many percent of the bottleneck are a tenth of that of the link that is ten times as fast.
-            experiment=presets.uncongested(_users(load / 10, length.protocol)),
+            experiment=presets.uncongested(_users(load / 10, length.protocol)).model_copy(update={"link": _FAST_LINK}),
             label="uncongested",
             uncongested=True,
         )
@@ -69,11 +77,11 @@ def runs(length: Length) -> Iterator[Run]:
         flows = 0.8 * _BYTES_PER_SECOND / (packets * PACKET_BYTES + _CONTROL_BYTES)
         yield _open(names.equal_flows(packets), length, [_transfers("equal flows", size, flows)])
     for percent in names.UTILISATIONS:
-        flows = percent / 100 * _BYTES_PER_SECOND / mean_web_bytes()
-        sources = [
-            _transfers(name, {"quantiles": table}, share * flows) for name, (table, share) in _web_tables().items()
-        ]
-        yield _open(names.web_flows(percent), length, sources)
+        yield _open(names.web_flows(percent), length, _web_transfers(percent / 100))
+    overload = _open("", length, _web_transfers(1.05)).experiment.model_copy(update={"protocol": _ONE_WAY})
+    for law in names.LAWS:
+        for form in names.FORMS:
+            yield _scheme(names.one_way(law, form), law, form, overload)
 
 
 def _users(load: float, protocol: Protocol) -> Experiment:
@@ -81,7 +89,7 @@ def _users(load: float, protocol: Protocol) -> Experiment:
         {"share": share, "role": "client", "receive_window": min(1024 * kib, 65_535)}
         for kib, share in WINDOWS_KIB.items()
     ]
-    return Experiment(tcp={**_NS2, "mss": 1460, "mix": mix}, users={"load": load}, protocol=protocol)
+    return Experiment(link=_LINK, tcp={**_NS2, "mss": 1460, "mix": mix}, users={"load": load}, protocol=protocol)
 
 
 def _scheme(name: str, law: str, form: str, experiment: Experiment) -> Run:
@@ -94,6 +102,11 @@ def _transfers(name: str, size: dict[str, Any], per_second: float) -> dict[str, 
     return {"transfers": {"name": name, "rate_per_second": [per_second, 0], "size": size}}
 
 
+def _web_transfers(load: float) -> list[dict[str, Any]]:
+    flows = load * _BYTES_PER_SECOND / mean_web_bytes()
+    return [_transfers(name, {"quantiles": table}, share * flows) for name, (table, share) in _web_tables().items()]
+
+
 def _open(name: str, length: Length, sources: list[dict[str, Any]]) -> Run:
     """Return an experiment of flows that come whatever has become of those before, over a queue without end."""
     mix = [
@@ -101,7 +114,7 @@ def _open(name: str, length: Length, sources: list[dict[str, Any]]) -> Run:
         for packets, share in WINDOWS.items()
     ]
     experiment = Experiment(
-        link={"rate": "100 Mbit/s", "overhead": "0 B", "device_fifo": 0},
+        link=_LINK,
         queue={"droptail": {"limit": 100_000}},
         tcp={**_NS2, "mss": SEGMENT_BYTES, "mix": mix},
         users={"per_side": 0},

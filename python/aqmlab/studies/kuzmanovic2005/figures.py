@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 import polars as pl
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
 from aqmlab import plot, stats
@@ -32,19 +35,21 @@ def figures(results: StudyResults) -> list[Figure]:
 
 def _response_times(law: str, results: StudyResults) -> Figure:
     def draw(canvas: Canvas) -> None:
-        axes = canvas.subplots(2, 1, sharex=True)
-        for axis, load in zip(axes, names.LOADS, strict=True):
-            curves = {_BASELINE: _cdf(results[names.uncongested(load)])} | {
-                label: _cdf(results[names.scheme(law, form, load)]) for form, label in _FORMS.items()
+        rows = canvas.subplots(2, 2, width_ratios=(4, 5))
+        for row, load in zip(rows, names.LOADS, strict=True):
+            curves = {_BASELINE: results[names.uncongested(load)]} | {
+                label: results[names.scheme(law, form, load)] for form, label in _FORMS.items()
             }
-            plot.response_time_cdf(axis, curves, baseline=_BASELINE)
-            axis.set_title(f"{law}, {load} % load", loc="left", fontsize=10)
-        axes[0].set_xlabel("")
+            _whole_and_slowest(row, curves, title=f"{law}, {load} % load")
+        for axis in rows[0]:
+            axis.set_xlabel("")
 
     which = "Figure 5" if law == "PI" else "As figure 5"
-    name = law.lower().replace("*", "-star")
     return Figure(
-        name=f"response-times-{name}", caption=f"{which}: response times under {law}.", draw=draw, size=(8, 7)
+        name=f"response-times-{law.lower().replace('*', '-star')}",
+        caption=f"{which}: response times under {law}, and the slowest fifth of the requests enlarged.",
+        draw=draw,
+        size=(10, 7),
     )
 
 
@@ -52,18 +57,28 @@ def _threshold(results: StudyResults) -> Figure:
     def draw(canvas: Canvas) -> None:
         curves = {
             _BASELINE: results[names.uncongested(90)],
-            "PI, no ECN": results[names.scheme("PI", "drop", 90)],
             "threshold, ECN+": results[names.threshold(90)],
+            "PI, no ECN": results[names.scheme("PI", "drop", 90)],
         }
-        axis = canvas.subplots()
-        plot.response_time_cdf(axis, {label: _cdf(some) for label, some in curves.items()}, baseline=_BASELINE)
-        axis.set_title("90 % load", loc="left", fontsize=10)
+        _whole_and_slowest(canvas.subplots(1, 2, width_ratios=(4, 5)), curves, title="90 % load")
 
     return Figure(
         name="threshold",
-        caption="Figure 6: a threshold that marks, with ECN+, against PI that drops.",
+        caption="Figure 6: a threshold that marks, with ECN+, against PI that drops; on the right the slowest fifth of"
+        " the requests enlarged.",
         draw=draw,
+        size=(10, 4),
     )
+
+
+def _whole_and_slowest(row: Sequence[Axes], some: Mapping[str, list[Result]], *, title: str) -> None:
+    curves = {label: stats.cdf(pl.concat([each.response_times for each in results])) for label, results in some.items()}
+    whole, slowest = (plot.response_time_cdf(axis, curves, baseline=_BASELINE) for axis in row)
+    whole.set_title(title, loc="left", fontsize=10)
+    legend = whole.get_legend()
+    assert legend is not None, "every curve is named"
+    legend.remove()
+    slowest.set(ylim=(80, 100), ylabel="", xticks=whole.get_xticks(), yticks=range(80, 101, 5))
 
 
 def _mean_queue(results: StudyResults) -> Figure:
@@ -121,10 +136,6 @@ def _exceedance(results: StudyResults) -> Figure:
         " the model and simulated.",
         draw=draw,
     )
-
-
-def _cdf(some: list[Result]) -> pl.DataFrame:
-    return stats.cdf(pl.concat([result.response_times for result in some]))
 
 
 def _points(found: list[Finding]) -> pl.DataFrame:

@@ -23,6 +23,11 @@ def scheme(law: str, form: str, load: int) -> str:
     return f"{law} {form} {load}"
 
 
+def one_way(law: str, form: str) -> str:
+    """Name an AQM's experiment with flows that load one direction of the link."""
+    return f"{law} {form} one way"
+
+
 def threshold(load: int) -> str:
     """Name the experiment of the threshold scheme."""
     return scheme("threshold", "ECN+", load)
