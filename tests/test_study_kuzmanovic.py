@@ -145,6 +145,15 @@ def test_red_star_without_ecn_is_red() -> None:
         assert cells("quick")[names.scheme("RED*", "ECN", load)][0].scheme == "red_star"
 
 
+def test_the_links_are_ideal_and_bursts_of_the_model_arrive_at_once() -> None:
+    for name, some in cells("quick").items():
+        resolved = some[0].resolved
+        assert (resolved["link"]["overhead"], resolved["link"]["device_fifo"]) == ("0 B", 0), name
+        assert resolved["link"]["rate"] == ("1 Gbit/s" if name.startswith("uncongested") else "100 Mbit/s"), name
+        if not some[0].users_per_side:
+            assert resolved["hosts"]["rate"] == "10 Gbit/s", name
+
+
 @pytest.mark.parametrize("packets", [1, 7, 70])
 def test_equal_flows_are_whole_packets_and_ask_for_80_percent(packets: int) -> None:
     (source,) = cells("quick")[names.equal_flows(packets)][0].resolved["sources"]

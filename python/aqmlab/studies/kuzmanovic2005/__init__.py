@@ -25,13 +25,14 @@ We have sections 4.3 (its end) to 5.2.2 of the paper. What stands in others is o
   what these users ask for.
 * **Hosts**: ns-2 of early 2005 (profile `ns2-newreno`; two packets at first; a clock of 10 ms; 6 s before the first
   timeout), with Ethernet's 1,460 bytes a segment. Receive windows are those of the paper's footnote 4: 8 kB for 20 % of
-  the users, 16 kB for 35 %, 64 kB (65,535 bytes) for 45 %.
+  the users, 16 kB for 35 %, 64 kB (65,535 bytes) for 45 %. Eight machines with 100 Mbit/s each play the servers of a
+  side, as in the testbed of Le et al.
 * **Settings**: PI and REM hold 24 packets; RED and RED\\* have thresholds 12 and 36 with weight 1/8192, as published by
   Le et al.; the threshold is 5 ms, 125 packets of 500 bytes. All count packets rather than bytes, as PI and REM of ns-2
   do: by bytes a SYN/ACK of 40 is hardly ever dropped. Without ECN RED\\* is RED, and is run once.
 * **Figures 7 and 8**: flows come in a Poisson process whatever has become of those before, over an endless drop-tail
-  queue on an ideal link of 100 Mbit/s, in packets of 1,000 bytes. Figure 8 has the response sizes of the users'
-  workload.
+  queue on an ideal link of 100 Mbit/s, in packets of 1,000 bytes, from servers whose interfaces are a hundred times as
+  fast. Figure 8 has the response sizes of the users' workload.
 """
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from aqmlab import _core, presets, schemes
 from aqmlab.batch_queue import WINDOWS_KIB, burst_sizes
-from aqmlab.spec import Experiment, Link, Protocol, Record
+from aqmlab.spec import Experiment, Hosts, Link, Protocol, Record
 from aqmlab.studies.kuzmanovic2005 import names
 from aqmlab.studies.kuzmanovic2005.observed import PACKET_BYTES, PACKETS_PER_SECOND, SEGMENT_BYTES, WINDOWS
 from aqmlab.study import Length, Run
@@ -37,6 +37,9 @@ _LINK = Link(rate="100 Mbit/s", overhead="0 B", device_fifo=0)
 """A link of ns-2: frames are no longer than their packets, and no driver's ring holds packets below the queue."""
 
 _FAST_LINK = _LINK.model_copy(update={"rate": "1 Gbit/s"})
+
+_FAST_HOSTS = Hosts(rate="10 Gbit/s")
+"""What a server sends at once reaches the queue as good as at once, as in the model."""
 
 _ECN = {"drop": "", "ECN": ",ecn=true", "ECN+": ",ecn=ecn+"}
 
@@ -115,6 +118,7 @@ def _open(name: str, length: Length, sources: list[dict[str, Any]]) -> Run:
     ]
     experiment = Experiment(
         link=_LINK,
+        hosts=_FAST_HOSTS,
         queue={"droptail": {"limit": 100_000}},
         tcp={**_NS2, "mss": SEGMENT_BYTES, "mix": mix},
         users={"per_side": 0},
