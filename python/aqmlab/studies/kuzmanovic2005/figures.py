@@ -44,10 +44,11 @@ def _response_times(law: str, results: StudyResults) -> Figure:
         for axis in rows[0]:
             axis.set_xlabel("")
 
+    escaped = law.replace("*", "\\*")
     which = "Figure 5" if law == "PI" else "As figure 5"
     return Figure(
         name=f"response-times-{law.lower().replace('*', '-star')}",
-        caption=f"{which}: response times under {law}, and the slowest fifth of the requests enlarged.",
+        caption=f"{which}: response times under {escaped}, and the slowest fifth of the requests enlarged.",
         draw=draw,
         size=(10, 7),
     )

@@ -87,9 +87,9 @@ def _throughputs(results: StudyResults) -> Table:
             "±",
         ),
         rows=rows,
-        about="IP packets sent, in percent of the link's 100 Mbit/s, mean of both directions. Ethernet's frames take"
-        " some 7 % of the link, so that ours cannot reach 100. The paper's Table 1 is not in the copy that we have; its"
-        " text names two throughputs of section 5.2.1, which stand here. *uncongested*: what the users ask for.",
+        about="Packets sent, in percent of the link's 100 Mbit/s, mean of both directions. The paper's Table 1 is not"
+        " in the copy that we have; its text names two throughputs of section 5.2.1, which stand here. *uncongested*:"
+        " what the users ask for.",
     )
 
 
