@@ -7,7 +7,7 @@ from importlib import import_module
 from aqmlab._core import SpecError
 from aqmlab.study import Study
 
-STUDIES: dict[str, str] = {}
+STUDIES: dict[str, str] = {"kuzmanovic2005": "kuzmanovic2005:Kuzmanovic2005"}
 """Each study's class, by name, as ``module:Class``; imported when asked for."""
 
 
