@@ -114,20 +114,21 @@ def build_example(package: str, name: str, *options: str) -> Path:
 
 def memory_mib(minutes: int) -> float:
     """Return how far a run, its tables taken every simulated minute, raises the peak memory of this process."""
-
-    def peak() -> float:
-        # Not getrusage: what it calls a process's peak began with its parent's.
-        line = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
-        assert line is not None, "Linux tells a process's peak memory"
-        return int(line[1]) / 1024
-
-    before = peak()
+    before = peak_mib()
     simulation = _core.Simulation(spec("drop-tail 240", measured_s=60 * minutes), 1)
     while simulation.now < simulation.end:
         simulation.advance(60)
         for table in ("queue", "link", "exchanges"):
             simulation.take(table)
-    return peak() - before
+    return peak_mib() - before
+
+
+def peak_mib() -> float:
+    """Return the peak memory of this process."""
+    # Not getrusage: what it calls a process's peak began with its parent's.
+    line = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
+    assert line is not None, "Linux tells a process's peak memory"
+    return int(line[1]) / 1024
 
 
 def memory_in_a_fresh_process(minutes: int) -> float:

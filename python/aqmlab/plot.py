@@ -210,6 +210,28 @@ def queue_exceedance(axis: Axes, curves: Mapping[str, pl.DataFrame], *, simulate
     return _legend(axis)
 
 
+def queue_means(axis: Axes, curves: Mapping[str, pl.DataFrame], *, simulated: Mapping[str, pl.DataFrame]) -> Axes:
+    """Draw the mean of a queue over the length of flows.
+
+    Parameters
+    ----------
+    axis
+        Where to draw.
+    curves
+        Frames of ``flow_packets`` and ``mean``, a model's, by label.
+    simulated
+        Frames of ``flow_packets``, ``mean``, ``low`` and ``high`` by label: points with their intervals.
+    """
+    for index, (label, curve) in enumerate(curves.items(), start=1):
+        axis.plot(curve["flow_packets"], curve["mean"], label=label, **_line(index, is_baseline=False))
+    for label, points in simulated.items():
+        x = points["flow_packets"].to_numpy()
+        axis.plot(x, points["mean"], "o", markersize=4, color="black", label=label)
+        axis.vlines(x, points["low"], points["high"], color="black", linewidth=0.8)
+    axis.set(xlabel="packets of a flow", ylabel="mean queue, packets", xlim=(0, None), ylim=(0, None))
+    return _legend(axis)
+
+
 def _model_and_points(
     axis: Axes, over: str, unit: float, curves: Mapping[str, pl.DataFrame], simulated: Mapping[str, pl.DataFrame]
 ) -> None:

@@ -8,6 +8,7 @@ from aqmlab._core import SpecError
 from aqmlab.study import Study
 
 STUDIES: dict[str, str] = {
+    "kuzmanovic2005": "kuzmanovic2005:Kuzmanovic2005",
     "kwon2003": "kwon2003:Kwon2003",
 }
 """Each study's class, by name, as ``module:Class``; imported when asked for."""

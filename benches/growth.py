@@ -1,0 +1,110 @@
+"""How the cost of a packet grows with the link's rate, and with the number of bottlenecks in a row.
+
+`python benches/growth.py --figure docs/img/growth.svg` prints tables in Markdown for docs/performance.md and draws the
+figure. Every case runs in a process of its own, one at a time; CPU time of the engine's thread alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from bench import USERS_PER_MBPS, _core, peak_mib, spec
+
+RATES_MBPS = (10, 100, 1_000, 10_000)
+"""With users in proportion: 1,866 to 1.9 million of them."""
+
+BOTTLENECKS = (1, 2, 3, 4, 5, 6, 7)
+
+PACKETS = 20_000_000
+"""About as many packets at every rate: 400 simulated seconds at 100 Mbit/s."""
+
+
+def at_rate(mbps: int) -> dict[str, float]:
+    """Measure 98 % load behind PI at a rate."""
+    seconds = PACKETS / (500 * mbps)
+    measured = cost(spec("PI 24", mbps=mbps, warmup_s=5), seconds)
+    users = 2 * round(USERS_PER_MBPS * mbps)
+    return {"mbps": mbps, "users": users, **measured, "bytes_per_user": measured["peak_mib"] * 2**20 / users}
+
+
+def in_a_row(links: int) -> dict[str, float]:
+    """Measure a chain of links of 100 Mbit/s behind PI, all of its users at its two ends."""
+    described = json.loads(spec("PI 24", warmup_s=5))
+    described["chain"] = [{} for _ in range(links)]
+    return {"links": links, **cost(json.dumps(described), 60)}
+
+
+def cost(text: str, seconds: float) -> dict[str, float]:
+    """Run a spec for so long after its warm-up: time per packet and queue that it arrives at, and peak memory."""
+    described = json.loads(text)
+    described["protocol"]["duration"] = f"{seconds} s"
+    before = peak_mib()
+    simulation = _core.Simulation(json.dumps(described), 1)
+    simulation.advance(simulation.end - seconds)
+    start = time.thread_time()
+    simulation.advance(seconds)
+    taken = time.thread_time() - start
+    packets = json.loads(simulation.summary())["bottleneck_packets"]
+    return {"ns_per_packet": 1e9 * taken / packets, "peak_mib": peak_mib() - before}
+
+
+def alone(measure: Any, argument: int) -> dict[str, float]:
+    """Measure in a fresh process."""
+    with ProcessPoolExecutor(max_workers=1, mp_context=get_context("spawn")) as process:
+        result: dict[str, float] = process.submit(measure, argument).result()
+        return result
+
+
+def main() -> None:
+    """Measure, print and draw."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--figure", type=Path, metavar="FILE", help="draw both as SVG, PNG or PDF")
+    arguments = parser.parse_args()
+    print("| rate | users | ns/packet | MiB | bytes/user |\n|--:|--:|--:|--:|--:|")
+    rates = []
+    for mbps in RATES_MBPS:
+        row = alone(at_rate, mbps)
+        rates.append(row)
+        print(
+            f"| {mbps:,} Mbit/s | {row['users']:,} | {row['ns_per_packet']:.0f} | {row['peak_mib']:,.0f}"
+            f" | {row['bytes_per_user']:,.0f} |",
+            flush=True,
+        )
+    print("\n| bottlenecks in a row | ns/packet and queue |\n|--:|--:|")
+    rows = []
+    for links in BOTTLENECKS:
+        row = alone(in_a_row, links)
+        rows.append(row)
+        print(f"| {links} | {row['ns_per_packet']:.0f} |", flush=True)
+    if arguments.figure:
+        draw(rates, rows, arguments.figure)
+
+
+def draw(rates: list[dict[str, float]], rows: list[dict[str, float]], file: Path) -> None:
+    """Draw time per packet over the rate and over the number of bottlenecks."""
+    from aqmlab import plot  # Not at the top: the measuring processes are to hold the engine alone.
+
+    def panels(figure: Any) -> None:
+        left, right = figure.subplots(1, 2, sharey=True)
+        left.plot([row["mbps"] for row in rates], [row["ns_per_packet"] for row in rates], "o-", color="#0072B2")
+        left.set(xscale="log", ylim=(0, None), xlabel="rate, Mbit/s", ylabel="ns a packet and queue")
+        for row in rates:
+            left.annotate(
+                f"{row['users']:,.0f} users", (row["mbps"], row["ns_per_packet"]), (0, 8),
+                textcoords="offset points", ha="center", fontsize=8,
+            )  # fmt: skip
+        right.plot([row["links"] for row in rows], [row["ns_per_packet"] for row in rows], "o-", color="#D55E00")
+        right.set(xlabel="bottlenecks of 100 Mbit/s in a row")
+        left.margins(x=0.15)
+
+    plot.write(file, panels, size=(8, 3.6))
+
+
+if __name__ == "__main__":
+    main()

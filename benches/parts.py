@@ -1,0 +1,141 @@
+"""Where the instructions go: the engine's cost per packet by part, for docs/performance.md.
+
+callgrind counts each machine instruction, the debug information says which lines it comes from, and it is counted for
+the innermost one that is ours: what a library or the standard library does counts for whoever called it. What ten
+seconds more cost is shown, so that the start cancels. Needs valgrind and addr2line (binutils).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+from shutil import which
+
+from bench import build_example, spec
+
+PARTS = {
+    "endpoints (crates/tcp)": ("tcp/",),
+    "link and law (sim/link, crates/aqm)": ("sim/src/link", "sim/src/transmitter", "aqm/"),
+    "event queue (sim/wheel)": ("sim/src/wheel", "sim/src/prefetch"),
+    "timers (sim/engine)": ("sim/src/engine/timers", "sim/src/engine/alarms", "sim/src/engine/delayed_acks"),
+    "users and what they ask (crates/workload, sim/engine)": (
+        "workload/",
+        "sim/src/engine/applications",
+        "sim/src/engine/sources",
+        "sim/src/engine/flows",
+    ),
+    "random streams (crates/units)": ("units/src/stream",),
+    "recorders (sim/record, sim/engine/readings)": (
+        "sim/src/record",
+        "sim/src/summary",
+        "sim/src/engine/readings",
+        "sim/src/observer",
+    ),
+    "main loop, connections, packets (sim, crates/units)": ("sim/", "units/"),
+}
+"""Each part's files, by the start of their path below crates/; the first that fits counts."""
+
+REST = "start-up, system, unknown"
+
+
+def costs(profile: Path, binary: Path) -> Counter[int]:
+    """Read a callgrind profile made with --dump-instr=yes: instructions by address in the binary, 0 for elsewhere."""
+    cost: Counter[int] = Counter()
+    names: dict[str, str] = {}
+    address, here, is_call = 0, "", False
+    for line in profile.read_text().splitlines():
+        if found := re.match(r"(c?)ob=\((\d+)\)(?: (.*))?$", line):
+            called, number, name = found.groups()
+            names[number] = name or names[number]
+            here = here if called else names[number]
+        elif line.startswith("calls="):
+            is_call = True
+        elif line[:1] in ("0", "+", "-", "*"):
+            # Addresses are absolute, or relative to the line before; a call's own line is what its callee cost.
+            where, _, count = line.split()
+            if where.startswith("0x"):
+                address = int(where, 16)
+            elif where != "*":
+                address += int(where, 0)
+            if not is_call:
+                cost[address if here == str(binary) else 0] += int(count)
+            is_call = False
+    return cost
+
+
+def part_of(files: list[str]) -> str:
+    """Say which part the innermost of our own files among these, the innermost first, belongs to."""
+    ours = next((file.split("/crates/")[1] for file in files if "/crates/" in file), None)
+    if ours is None:
+        return REST
+    return next((part for part, starts in PARTS.items() if ours.startswith(starts)), REST)
+
+
+def parts_of(addresses: list[int], binary: Path) -> dict[int, str]:
+    """Say which part each address belongs to."""
+    command = ["addr2line", "--addresses", "--inlines", "--exe", str(binary)]
+    asked = "\n".join(map(hex, addresses))
+    answer = subprocess.run(command, input=asked, capture_output=True, text=True, check=True).stdout
+    found: dict[int, list[str]] = {}
+    for line in answer.splitlines():
+        if line.startswith("0x"):
+            files = found.setdefault(int(line, 16), [])
+        else:
+            files.append(line.rpartition(":")[0])
+    return {address: part_of(files) for address, files in found.items()}
+
+
+def profile(binary: Path, text: str, directory: Path) -> tuple[Counter[int], int]:
+    """Run a spec under callgrind: instructions by address, and bottleneck packets."""
+    (directory / "spec.json").write_text(text)
+    out = directory / "profile"
+    tool = ["valgrind", "--tool=callgrind", "--dump-instr=yes", f"--callgrind-out-file={out}"]
+    done = subprocess.run(
+        [*tool, str(binary), str(directory / "spec.json")], capture_output=True, text=True, check=True
+    )
+    return costs(out, binary), json.loads(done.stdout)["bottleneck_packets"]
+
+
+def per_packet(law: str, stack: str) -> Counter[str]:
+    """Count instructions per packet by part."""
+    binary = build_example("aqmlab-sim", "run")
+    with tempfile.TemporaryDirectory() as name:
+        texts = []
+        for seconds in (5, 15):
+            described = json.loads(spec(law, warmup_s=5, measured_s=seconds))
+            described["tcp"]["profile"] = stack
+            texts.append(json.dumps(described))
+        (short, few), (long, many) = (profile(binary, text, Path(name)) for text in texts)
+    long.subtract(short)
+    parts = parts_of([address for address in long if address], binary)
+    by_part: Counter[str] = Counter()
+    for address, count in long.items():
+        by_part[parts.get(address, REST)] += count / (many - few)  # type: ignore[assignment]
+    return by_part
+
+
+def main() -> None:
+    """Measure and print a table in Markdown."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--law", default="PI 24", help="as bench.py names it")
+    parser.add_argument("--stack", default="unc-testbed", help="the hosts' TCP profile")
+    arguments = parser.parse_args()
+    for tool in ("valgrind", "addr2line"):
+        if not which(tool):
+            sys.exit(f"parts: needs {tool}")
+    by_part = per_packet(arguments.law, arguments.stack)
+    total = sum(by_part.values())
+    print(f"| {arguments.law}, {arguments.stack} | instructions/packet | share |\n|---|--:|--:|")
+    for part in (*PARTS, REST):
+        print(f"| {part} | {by_part[part]:.1f} | {100 * by_part[part] / total:.1f} % |")
+    print(f"| all | {total:.1f} | 100 % |")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,171 @@
+"""The experiments: web users under each scheme, and flows over a queue without AQM."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aqmlab import _core, presets, schemes
+from aqmlab.batch_queue import WINDOWS_KIB, burst_sizes
+from aqmlab.spec import Experiment, Hosts, Link, Protocol, Record
+from aqmlab.studies.kuzmanovic2005 import names
+from aqmlab.studies.kuzmanovic2005.observed import PACKET_BYTES, PACKETS_PER_SECOND, SEGMENT_BYTES, WINDOWS
+from aqmlab.study import Length, Run
+
+_RED = "min_th=12,max_th=36,w_q=1/8192"
+
+SCHEMES = {
+    "PI": "pi:q_ref=24,mode=packet",
+    "RED": f"red:{_RED}",
+    "RED*": f"red_star:{_RED}",
+    "REM": "rem:q_ref=24,mode=packet",
+    "threshold": "threshold:target_delay=5 ms",
+}
+"""The laws as typed, but for ECN."""
+
+_NS2 = {"profile": "ns2-newreno", "initial_window": 2, "initial_rto": "6 s", "tick": "10 ms"}
+"""ns-2 of early 2005: two packets at first since 2001, a clock of 10 ms since 2002, and still 6 s."""
+
+_LINK = Link(rate="100 Mbit/s", overhead="0 B", device_fifo=0)
+"""A link of ns-2: frames are no longer than their packets, and no driver's ring holds packets below the queue."""
+
+_FAST_LINK = _LINK.model_copy(update={"rate": "1 Gbit/s"})
+
+_FAST_HOSTS = Hosts(rate="10 Gbit/s")
+"""What a server sends at once reaches the queue as good as at once, as in the model."""
+
+_ECN = {"drop": "", "ECN": ",ecn=true", "ECN+": ",ecn=ecn+"}
+
+_BYTES_PER_SECOND = PACKETS_PER_SECOND * PACKET_BYTES
+
+_HANDSHAKES = Protocol(warmup="30 s", duration="2 min")
+"""Short whatever the length: a row for each request is much."""
+
+_ONE_WAY = Protocol(warmup="20 s", duration="90 s")
+"""Short whatever the length: the backlog of an overload that does not give way grows."""
+
+_CONTROL_BYTES = 4 * 40
+"""What a transfer's server sends beside data: SYN/ACK, FIN, and acknowledgements of the request and the other FIN."""
+
+_Floats = NDArray[np.float64]
+
+
+def runs(length: Length) -> Iterator[Run]:
+    """Return all experiments."""
+    for load in names.LOADS:
+        users = _users(load, length.protocol)
+        yield Run(
+            name=names.uncongested(load),
+            # So many percent of the bottleneck are a tenth of that of the link that is ten times as fast.
+            experiment=presets.uncongested(_users(load / 10, length.protocol)).model_copy(update={"link": _FAST_LINK}),
+            label="uncongested",
+            uncongested=True,
+        )
+        for law in names.LAWS:
+            for form in names.FORMS:
+                yield _scheme(names.scheme(law, form, load), law, form, users)
+            for form in names.FORMS[1:]:
+                recorded = _users(load, _HANDSHAKES).model_copy(update={"record": Record(exchanges=True)})
+                yield replace(_scheme(names.handshakes(law, form, load), law, form, recorded), seeds=1)
+    yield _scheme(names.threshold(90), "threshold", "ECN+", _users(90, length.protocol))
+    for packets in names.LENGTHS:
+        size = {"fixed": f"{packets * SEGMENT_BYTES} B"}
+        flows = 0.8 * _BYTES_PER_SECOND / (packets * PACKET_BYTES + _CONTROL_BYTES)
+        yield _open(names.equal_flows(packets), length, [_transfers("equal flows", size, flows)])
+    for percent in names.UTILISATIONS:
+        yield _open(names.web_flows(percent), length, _web_transfers(percent / 100))
+    overload = _open("", length, _web_transfers(1.05)).experiment.model_copy(update={"protocol": _ONE_WAY})
+    for law in names.LAWS:
+        for form in names.FORMS:
+            yield _scheme(names.one_way(law, form), law, form, overload)
+
+
+def _users(load: float, protocol: Protocol) -> Experiment:
+    mix = [
+        {"share": share, "role": "client", "receive_window": min(1024 * kib, 65_535)}
+        for kib, share in WINDOWS_KIB.items()
+    ]
+    return Experiment(link=_LINK, tcp={**_NS2, "mss": 1460, "mix": mix}, users={"load": load}, protocol=protocol)
+
+
+def _scheme(name: str, law: str, form: str, experiment: Experiment) -> Run:
+    # What is not ECN-capable RED* drops where RED does.
+    text = SCHEMES["RED" if (law, form) == ("RED*", "drop") else law] + _ECN[form]
+    return Run(name=name, experiment=schemes.parse(text).applied_to(experiment), label=text)
+
+
+def _transfers(name: str, size: dict[str, Any], per_second: float) -> dict[str, Any]:
+    return {"transfers": {"name": name, "rate_per_second": [per_second, 0], "size": size}}
+
+
+def _web_transfers(load: float) -> list[dict[str, Any]]:
+    flows = load * _BYTES_PER_SECOND / mean_web_bytes()
+    return [_transfers(name, {"quantiles": table}, share * flows) for name, (table, share) in _web_tables().items()]
+
+
+def _open(name: str, length: Length, sources: list[dict[str, Any]]) -> Run:
+    """Return an experiment of flows that come whatever has become of those before, over a queue without end."""
+    mix = [
+        {"share": share, "role": "client", "receive_window": packets * SEGMENT_BYTES}
+        for packets, share in WINDOWS.items()
+    ]
+    experiment = Experiment(
+        link=_LINK,
+        hosts=_FAST_HOSTS,
+        queue={"droptail": {"limit": 100_000}},
+        tcp={**_NS2, "mss": SEGMENT_BYTES, "mix": mix},
+        users={"per_side": 0},
+        sources=sources,
+        protocol=length.protocol,
+    )
+    return Run(name=name, experiment=experiment, label=name)
+
+
+def web_bursts() -> _Floats:
+    """Return the distribution of bursts of flows of the web's sizes."""
+    sizes, shares = web_sizes()
+    return burst_sizes(np.ceil(sizes / SEGMENT_BYTES), shares, windows=WINDOWS)
+
+
+def mean_web_bytes() -> float:
+    """Return what a flow of the web's sizes sends on average, in bytes."""
+    sizes, shares = web_sizes()
+    headers = PACKET_BYTES - SEGMENT_BYTES
+    return float(shares @ (sizes + headers * np.ceil(sizes / SEGMENT_BYTES))) + _CONTROL_BYTES
+
+
+@cache
+def web_sizes() -> tuple[_Floats, _Floats]:
+    """Return sizes in bytes and their shares, which add up to 1: the workload's tables in narrow steps."""
+    parts = [(*_steps(table["nodes"]), share) for table, share in _web_tables().values()]
+    sizes = np.concatenate([sizes for sizes, _, _ in parts])
+    return sizes, np.concatenate([share * shares for _, shares, share in parts])
+
+
+@cache
+def _web_tables() -> dict[str, tuple[dict[str, Any], float]]:
+    """Return the tables of response sizes and what part of the responses each has: pages' frames, their objects."""
+    web = json.loads(_core.resolve(Experiment(users={"per_side": 1}).to_json()))["users"]["workload"]
+    probabilities = np.array(web["embedded_per_page"]["probabilities"])
+    objects = float(probabilities @ (web["embedded_per_page"]["min"] + np.arange(len(probabilities))))
+    return {
+        "frames of pages": (web["top_level_bytes"], 1 / (1 + objects)),
+        "embedded objects": (web["embedded_bytes"], objects / (1 + objects)),
+    }
+
+
+def _steps(nodes: list[list[float]]) -> tuple[_Floats, _Floats]:
+    """Cut a table of quantiles [u, value] into narrow steps: ln(value) is linear in -ln(1 - u) between its nodes."""
+    below, values = np.array(nodes).T
+    t = -np.log1p(-below)
+    edges = np.concatenate([np.linspace(low, high, 400, endpoint=False) for low, high in pairwise(t)] + [t[-1:]])
+    sizes = np.exp(np.interp((edges[1:] + edges[:-1]) / 2, t, np.log(values)))
+    # What is above the last node has its value.
+    return np.append(sizes, values[-1]), np.append(-np.diff(np.exp(-edges)), 1 - below[-1])

@@ -1,0 +1,145 @@
+"""The figures of the study."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Canvas
+
+from aqmlab import plot, stats
+from aqmlab.batch_queue import BatchQueue, burst_sizes, exceedance
+from aqmlab.claims import Finding
+from aqmlab.result import Result
+from aqmlab.studies.kuzmanovic2005 import names, observed
+from aqmlab.studies.kuzmanovic2005.experiments import web_bursts
+from aqmlab.studies.kuzmanovic2005.tables import TARGETS, interval
+from aqmlab.study import Figure, StudyResults
+
+_BASELINE = "uncongested"
+
+_FORMS = {"drop": "no ECN", "ECN": "ECN", "ECN+": "ECN+"}
+
+
+def figures(results: StudyResults) -> list[Figure]:
+    """Return all figures."""
+    return [
+        *(_response_times(law, results) for law in names.LAWS),
+        _threshold(results),
+        _mean_queue(results),
+        _exceedance(results),
+    ]
+
+
+def _response_times(law: str, results: StudyResults) -> Figure:
+    def draw(canvas: Canvas) -> None:
+        rows = canvas.subplots(2, 2, width_ratios=(4, 5))
+        for row, load in zip(rows, names.LOADS, strict=True):
+            curves = {_BASELINE: results[names.uncongested(load)]} | {
+                label: results[names.scheme(law, form, load)] for form, label in _FORMS.items()
+            }
+            _whole_and_slowest(row, curves, title=f"{law}, {load} % load")
+        for axis in rows[0]:
+            axis.set_xlabel("")
+
+    escaped = law.replace("*", "\\*")
+    which = "Figure 5" if law == "PI" else "As figure 5"
+    return Figure(
+        name=f"response-times-{law.lower().replace('*', '-star')}",
+        caption=f"{which}: response times under {escaped}, and the slowest fifth of the requests enlarged.",
+        draw=draw,
+        size=(10, 7),
+    )
+
+
+def _threshold(results: StudyResults) -> Figure:
+    def draw(canvas: Canvas) -> None:
+        curves = {
+            _BASELINE: results[names.uncongested(90)],
+            "threshold, ECN+": results[names.threshold(90)],
+            "PI, no ECN": results[names.scheme("PI", "drop", 90)],
+        }
+        _whole_and_slowest(canvas.subplots(1, 2, width_ratios=(4, 5)), curves, title="90 % load")
+
+    return Figure(
+        name="threshold",
+        caption="Figure 6: a threshold that marks, with ECN+, against PI that drops; on the right the slowest fifth of"
+        " the requests enlarged.",
+        draw=draw,
+        size=(10, 4),
+    )
+
+
+def _whole_and_slowest(row: Sequence[Axes], some: Mapping[str, list[Result]], *, title: str) -> None:
+    curves = {label: stats.cdf(pl.concat([each.response_times for each in results])) for label, results in some.items()}
+    whole, slowest = (plot.response_time_cdf(axis, curves, baseline=_BASELINE) for axis in row)
+    whole.set_title(title, loc="left", fontsize=10)
+    legend = whole.get_legend()
+    assert legend is not None, "every curve is named"
+    legend.remove()
+    slowest.set(ylim=(80, 100), ylabel="", xticks=whole.get_xticks(), yticks=range(80, 101, 5))
+
+
+def _mean_queue(results: StudyResults) -> Figure:
+    def draw(canvas: Canvas) -> None:
+        lengths = list(range(1, max(names.LENGTHS) + 1))
+        model = [
+            BatchQueue(bursts=burst_sizes([packets], windows=observed.WINDOWS), utilisation=0.8).mean_packets
+            for packets in lengths
+        ]
+        fixed = [packets - 0.8**2 / (2 * (1 - 0.8)) for packets in model]
+        found = [interval(results[names.equal_flows(packets)], observed.queue_packets) for packets in names.LENGTHS]
+        simulated = _points(found).with_columns(flow_packets=pl.Series(names.LENGTHS))
+        curves = {
+            "M[X]/M/1": pl.DataFrame({"flow_packets": lengths, "mean": model}),
+            "M[X]/D/1": pl.DataFrame({"flow_packets": lengths, "mean": fixed}),
+        }
+        plot.queue_means(canvas.subplots(), curves, simulated={"simulated": simulated})
+
+    return Figure(
+        name="mean-queue",
+        caption="Figure 7: mean queue over the length of flows, without AQM at 80 %, by the model and simulated.",
+        draw=draw,
+    )
+
+
+def _exceedance(results: StudyResults) -> Figure:
+    def draw(canvas: Canvas) -> None:
+        utilisations = np.linspace(0.4, 0.98, 59).tolist()
+        bursts = web_bursts()
+        curves = {f"above {name}": exceedance(bursts, utilisations, target=target) for name, target in TARGETS.items()}
+        simulated = {
+            f"above {name}": _points(
+                [
+                    interval(results[names.web_flows(percent)], lambda result: observed.above(result, target))  # noqa: B023
+                    for percent in names.UTILISATIONS
+                ]
+            )
+            for name, target in TARGETS.items()
+        }
+        reached = pl.Series(
+            [
+                interval(results[names.web_flows(percent)], observed.utilisation).estimate
+                for percent in names.UTILISATIONS
+            ]
+        )
+        points = {
+            label: frame.rename({"mean": "above"}).with_columns(utilisation=reached)
+            for label, frame in simulated.items()
+        }
+        plot.queue_exceedance(canvas.subplots(), curves, simulated=points)
+
+    return Figure(
+        name="exceedance",
+        caption="Figure 8: share of the time for which the queue of web flows without AQM is above what AQMs aim at, by"
+        " the model and simulated.",
+        draw=draw,
+    )
+
+
+def _points(found: list[Finding]) -> pl.DataFrame:
+    """Return means with their intervals, which are as good as their means from a single seed."""
+    rows = [(each.estimate, each.low, each.high) if each.pairs > 1 else (each.estimate,) * 3 for each in found]
+    return pl.DataFrame(rows, schema=["mean", "low", "high"], orient="row")

@@ -1,0 +1,78 @@
+"""The queue of bursts as it was simulated, beside the model's.
+
+Data flow in one direction of the link, whose queue is looked at. It counts bytes in units of a data packet, so that
+segments without data weigh what they take of the link, and as in the model the packet that is being sent.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aqmlab._units import seconds
+from aqmlab.batch_queue import BatchQueue, burst_sizes, windows_in_packets
+from aqmlab.result import Result
+
+PACKET_BYTES = 1000
+"""Data packets with their 40 bytes of headers, as in ns-2."""
+
+SEGMENT_BYTES = PACKET_BYTES - 40
+
+PACKETS_PER_SECOND = 12_500
+"""What 100 Mbit/s can send."""
+
+WINDOWS = windows_in_packets(segment_bytes=SEGMENT_BYTES)
+"""Shares of flows by receive window in packets."""
+
+_DATA = 1
+"""The direction of responses: those who ask are on side 0."""
+
+
+@cache
+def utilisation(result: Result) -> float:
+    """Return the share of the time that the link was sending."""
+    sent = int(result.link.filter(direction=_DATA)["bytes"].sum()) / PACKET_BYTES
+    return sent / seconds(result.cell.resolved["protocol"]["duration"]) / PACKETS_PER_SECOND
+
+
+@cache
+def queue_packets(result: Result) -> float:
+    """Return the mean queue in packets."""
+    return float(_waiting(result).mean()) + utilisation(result)
+
+
+def above(result: Result, packets: int) -> float:
+    """Return the share of the time that the queue held more than this many packets; at least 1."""
+    # One of them is being sent.
+    return float((_waiting(result) > packets - 1).mean())
+
+
+def model_packets(result: Result) -> float:
+    """Return the model's mean queue for the flows of a simulation, at the utilisation that it came to."""
+    length = flow_packets(result)
+    return BatchQueue(bursts=burst_sizes([length], windows=WINDOWS), utilisation=utilisation(result)).mean_packets
+
+
+def flow_packets(result: Result) -> int:
+    """Return how many packets the flows of a simulation of equal flows have."""
+    (source,) = result.cell.resolved["sources"]
+    return int(source["transfers"]["size"]["fixed"].split()[0]) // SEGMENT_BYTES
+
+
+def excess_over_model(result: Result) -> float:
+    """Return by how much the simulated mean queue is above the model's: in % of that or of 10 packets."""
+    model = model_packets(result)
+    return 100 * (queue_packets(result) - model) / max(model, 10)
+
+
+def queue_ms(result: Result) -> float:
+    """Return how long it takes to send the mean queue, in milliseconds."""
+    return 1000 * queue_packets(result) / PACKETS_PER_SECOND
+
+
+@cache
+def _waiting(result: Result) -> NDArray[np.float64]:
+    """Return what waits, in packets, each time that the queue was sampled."""
+    return result.queue.filter(direction=_DATA)["bytes"].to_numpy() / PACKET_BYTES
