@@ -7,7 +7,9 @@ from importlib import import_module
 from aqmlab._core import SpecError
 from aqmlab.study import Study
 
-STUDIES: dict[str, str] = {}
+STUDIES: dict[str, str] = {
+    "rfc7928": "rfc7928:Rfc7928",
+}
 """Each study's class, by name, as ``module:Class``; imported when asked for."""
 
 
