@@ -60,22 +60,24 @@ def jitter_ms(result: Result) -> float:
     return _delays(result)[3]
 
 
-def _counts(result: Result) -> dict[str, int]:
-    counts: dict[str, int] = result.summary["links"][DATA]
-    return counts
+@cache
+def _shares(result: Result) -> tuple[float, float]:
+    """Return the shares dropped and marked of what arrived in the measured window, in percent."""
+    # The summary's counters of a link are of the whole run: they would have the slow starts of the warm-up in them.
+    arrived, drops, marks = (
+        result.link.filter(pl.col("direction") == DATA).select("arrived", "drops", "marks").sum().row(0)
+    )
+    return 100 * drops / arrived, 100 * marks / arrived
 
 
 def loss_percent(result: Result) -> float:
     """Return the packets lost at the queue, of those that arrived."""
-    counts = _counts(result)
-    kinds = ("dropped_early", "dropped_forced", "dropped_by_limit", "dropped_at_dequeue", "evicted")
-    return 100 * sum(counts[kind] for kind in kinds) / counts["arrived"]
+    return _shares(result)[0]
 
 
 def mark_percent(result: Result) -> float:
     """Return the packets marked, of those that arrived."""
-    counts = _counts(result)
-    return 100 * counts["marked"] / counts["arrived"]
+    return _shares(result)[1]
 
 
 def goodput_mbps(result: Result) -> float:

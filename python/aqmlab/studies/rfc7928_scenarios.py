@@ -23,9 +23,10 @@ RTT_MS = 100
 LINK = Link(rate=RATE, device_fifo=0)
 """An ideal link: what waits, waits in the queue discipline."""
 
-NEWRENO = {"profile": "linux-6", "congestion": "reno", "hystart": False}
+NEWRENO = {"profile": "linux-6", "congestion": "reno", "hystart": False, "ecn_fallback": False}
 """The TCP-friendly sender: NewReno with today's loss recovery. Slow start ends by loss or mark as in RFC 5681: in Linux
-HyStart is CUBIC's."""
+HyStart is CUBIC's. Where hosts have ECN all flows do: with the fallback one whose SYN/ACK is lost among the slow starts
+of the others would stay without it for good."""
 
 CUBIC = {"profile": "linux-6", "congestion": "cubic"}
 """The aggressive sender of section 5.2, as Linux has it."""

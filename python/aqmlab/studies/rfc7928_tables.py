@@ -137,9 +137,9 @@ def _mean(values: Sequence[float]) -> Value:
 
 
 def ratio(results: StudyResults, run: str) -> float:
-    """Return the goodput of the class with the other round trip, of that with the reference's."""
+    """Return the mean goodput of the class with the other round trip, divided by that of the reference's."""
     other, reference = (measures.of_source(name, "goodput_mbps") for name in ("other", "reference"))
-    return statistics.fmean(other(result) / reference(result) for result in results[run])
+    return statistics.fmean(map(other, results[run])) / statistics.fmean(map(reference, results[run]))
 
 
 def _fairness(results: StudyResults, schemes: Sequence[Scheme]) -> Table:
