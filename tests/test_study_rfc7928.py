@@ -133,7 +133,6 @@ def test_tables_and_figures_find_their_runs(tmp_path: Path) -> None:
     for figure in report.figures:
         canvas = Figure(figsize=figure.size, layout="constrained")
         figure.draw(canvas)
-        canvas.savefig(io.BytesIO(), format="png", dpi=20)
 
 
 def test_the_study_is_about_the_disciplines_it_is_given(tmp_path: Path) -> None:

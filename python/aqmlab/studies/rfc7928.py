@@ -33,10 +33,11 @@ the traffic of the scenarios.
 what waits, with its 95th and 99th percentiles; jitter, by how much the delay of two packets 10 ms apart differs in the
 mean; loss at the queue; the completion times of flows that end.
 
-**What is left out.** Section 5.4: there is no less-than-best-effort sender (LEDBAT) here. Sections 11 and 12: what a
-discipline costs is in [its own table](../reference/aqm/cost.md); what an operator can set, in the
-[pages of the disciplines](../reference/aqm/README.md). Start-up times and loss patterns (sections 2.2 and 2.3) are not
-shown. Adaptive video is a TCP flow that sends chunks with pauses, bursty video is UDP in frames of one size.
+**What is left out.** Section 5.4: there is no less-than-best-effort sender (LEDBAT) here. Sections 8.2.6 and 10:
+varying capacity, and several disciplines in series. Sections 11 and 12: what a discipline costs is in [its own
+table](../reference/aqm/cost.md); what an operator can set, in the [pages of the
+disciplines](../reference/aqm/README.md). Start-up times and loss patterns (sections 2.2 and 2.3) are not shown.
+Adaptive video is a TCP flow that sends chunks with pauses, bursty video is UDP in frames of one size.
 """
 
 
@@ -59,9 +60,9 @@ class Rfc7928(Study):
         "ellipses": "K. Winstein, H. Balakrishnan, TCP ex Machina: Computer-Generated Congestion Control, SIGCOMM 2013",
     }
     lengths: ClassVar = {
-        "quick": Length(name="quick", warmup="10 s", duration="40 s", seeds=3),
-        "default": Length(name="default", warmup="20 s", duration="120 s", seeds=5),
-        "full": Length(name="full", warmup="20 s", duration="300 s", seeds=10),
+        "quick": Length(name="quick", warmup="10 s", duration="60 s", seeds=4),
+        "default": Length(name="default", warmup="20 s", duration="120 s", seeds=10),
+        "full": Length(name="full", warmup="20 s", duration="300 s", seeds=20),
     }
     claims: ClassVar = claims(with_reference(CHOSEN))
 

@@ -122,6 +122,8 @@ def _fairness(results: StudyResults, styles: Styles, canvas: Canvas) -> None:
     axis.set_xticks(OTHER_RTTS_MS)
     axis.xaxis.set_minor_locator(NullLocator())
     axis.xaxis.set_major_formatter(plain)
+    axis.set_yticks([1, 2, 5, 10, 0.5, 0.2, 0.1, 0.05])
+    axis.yaxis.set_minor_locator(NullLocator())
     axis.yaxis.set_major_formatter(plain)
     _legend_above(canvas, styles)
 
