@@ -272,6 +272,18 @@ def test_measures_are_those_of_the_measured_window_and_the_direction_of_the_data
     assert measures.loss_percent(result) < 0.1, "it was in the warm-up"
 
 
+def test_the_queueing_delay_is_the_time_that_the_link_takes_to_send_what_waits(tmp_path: Path) -> None:
+    study = Rfc7928()
+    (cell,) = study_cells(study, study.lengths["quick"].repeated(1), {})["medium/codel"]
+    # 9 to 11 packets of 1,500 bytes, which take 1,538 on the wire, at 10 Mbit/s.
+    result = written(tmp_path / "cell", cell)
+    assert measures.delay_ms(result) == pytest.approx(10 * 1.2304, rel=0.005)
+    assert measures.delay_p99_ms(result) == pytest.approx(11 * 1.2304)
+    # Up by one, up by one, down by two.
+    assert measures.jitter_ms(result) == pytest.approx(4 / 3 * 1.2304, rel=0.01)
+    assert (measures.loss_percent(result), measures.mark_percent(result)) == (1, 2)
+
+
 def test_the_levels_are_those_of_the_rfc_in_order() -> None:
     assert [level.section for level in LEVELS] == ["8.2.2", "8.2.3", "8.2.4"]
     assert [len(case.sources) for case in BURSTS] == [2, 3, 3, 4]

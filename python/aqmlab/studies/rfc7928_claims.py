@@ -7,6 +7,7 @@ disciplines' own RFCs; the margins are ours, stated before the results were look
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from aqmlab.claims import All, Between, Claim, Measure, Predicate, Raises
 from aqmlab.schemes import Scheme
@@ -14,7 +15,14 @@ from aqmlab.studies import rfc7928_measures as measures
 from aqmlab.studies.rfc7928_schemes import REFERENCE, can_mark
 
 
-def claims(schemes: Sequence[Scheme]) -> list[Claim]:
+@dataclass(frozen=True, kw_only=True)
+class Expectation(Claim):
+    """A claim of several disciplines alike: a part for each."""
+
+    predicate: All
+
+
+def claims(schemes: Sequence[Scheme]) -> list[Expectation]:
     """Return the claims about these schemes; those about named disciplines where they are among them."""
     others = [scheme for scheme in schemes if scheme.label != REFERENCE.label]
     labels = [scheme.label for scheme in others]
@@ -90,11 +98,13 @@ def claims(schemes: Sequence[Scheme]) -> list[Claim]:
 
 def _each(
     labels: Sequence[str], number: str, place: str, gist: str, predicate: Callable[[str], Predicate]
-) -> Claim | None:
+) -> Expectation | None:
     """Claim something of each of some schemes; of none there is no claim."""
     if not labels:
         return None
-    return Claim(id=f"RFC7928-{number}", place=place, gist=gist, predicate=All(parts=tuple(map(predicate, labels))))
+    return Expectation(
+        id=f"RFC7928-{number}", place=place, gist=gist, predicate=All(parts=tuple(map(predicate, labels)))
+    )
 
 
 def _over_reference(

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from aqmlab.claims import Measure
 from aqmlab.schemes import Scheme
 from aqmlab.studies import rfc7928_measures as measures
+from aqmlab.studies.rfc7928_claims import claims
 from aqmlab.studies.rfc7928_scenarios import (
     BURSTS,
     FAIRNESS,
@@ -64,6 +65,7 @@ def tables(results: StudyResults, schemes: Sequence[Scheme]) -> list[Table]:
     marking = [scheme for scheme in schemes if can_mark(scheme)]
     levels = _rows(results, [(each, each.name) for each in LEVELS], schemes, (*_QUEUE, _MARKED))
     return [
+        *_expectations(results, schemes),
         _table("senders", "Kinds of senders (section 5)", results, SENDERS, schemes, (*_QUEUE, _LONG, *_PAGES)),
         _fairness(results, schemes),
         _table("bursts", "Absorption of bursts (section 7)", results, BURSTS, schemes, (*_QUEUE, *_PAGES)),
@@ -85,6 +87,17 @@ def tables(results: StudyResults, schemes: Sequence[Scheme]) -> list[Table]:
             (*_QUEUE, *_PAGES, *_VOICE),
         ),
     ]
+
+
+def _expectations(results: StudyResults, schemes: Sequence[Scheme]) -> list[Table]:
+    """Return each claim, discipline by discipline; nothing where there is none."""
+    rows: list[list[Value]] = []
+    for claim in claims(schemes):
+        findings = [part(results) for part in claim.predicate.parts]
+        rows += [[claim.id, str(found.outcome), found.text()] for found in findings]
+    title = "The claims, discipline by discipline"
+    columns = ("claim", "outcome", "what decided")
+    return [Table(name="expectations", title=title, columns=columns, rows=rows)] if rows else []
 
 
 def _table(
