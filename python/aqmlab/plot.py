@@ -6,7 +6,7 @@ The same data give the same files, to the byte.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -314,6 +314,14 @@ def write(file: Path, draw: Callable[[Figure], None], *, size: tuple[float, floa
         figure = Figure(figsize=size, layout="constrained")
         draw(figure)
         figure.savefig(file, dpi=160, metadata={_STAMPS[kind]: None})
+
+
+def line_styles(labels: Iterable[str], *, baseline: str) -> dict[str, dict[str, Any]]:
+    """Return colour, width and dashes for the lines of each label, the baseline's thin and black."""
+    others = [label for label in labels if label != baseline]
+    return {baseline: _line(0, is_baseline=True)} | {
+        label: _line(index, is_baseline=False) for index, label in enumerate(others, start=1)
+    }
 
 
 def check_kind(file: Path) -> str:

@@ -46,7 +46,7 @@ def _page(report: Report, figures: list[str], notes: str) -> str:
         f"# {study.title}",
         f"<!-- Written by `aqmlab study {study.name}`; notes belong in {study.name}-notes.md. -->",
         study.about.strip(),
-        f"Made by `aqmlab study {study.name}{flag}`: {report.length}. {cost['cells']:.0f} experiments,"
+        f"Made by `aqmlab study {study.name}{study.options}{flag}`: {report.length}. {cost['cells']:.0f} experiments,"
         f" {cost['simulated_s'] / 3600:,.1f} hours simulated in {cost['cpu_s'] / 60:,.1f} minutes of processor time,"
         f" engine {_core.engine_version()}.",
         "## Claims" if report.findings else "",

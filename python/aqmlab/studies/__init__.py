@@ -7,7 +7,10 @@ from importlib import import_module
 from aqmlab._core import SpecError
 from aqmlab.study import Study
 
-STUDIES: dict[str, str] = {"kuzmanovic2005": "kuzmanovic2005:Kuzmanovic2005"}
+STUDIES: dict[str, str] = {
+    "kuzmanovic2005": "kuzmanovic2005:Kuzmanovic2005",
+    "rfc7928": "rfc7928:Rfc7928",
+}
 """Each study's class, by name, as ``module:Class``; imported when asked for."""
 
 
