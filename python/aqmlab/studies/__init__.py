@@ -7,7 +7,10 @@ from importlib import import_module
 from aqmlab._core import SpecError
 from aqmlab.study import Study
 
-STUDIES: dict[str, str] = {}
+STUDIES: dict[str, str] = {
+    "le2003": "le2003:Le2003",
+    "le2004": "le2004:Le2004",
+}
 """Each study's class, by name, as ``module:Class``; imported when asked for."""
 
 
