@@ -49,11 +49,12 @@ def response_times(
                 for scheme in (UNCONGESTED, *schemes)
             }
             draw_curves(axis, curves, baseline=UNCONGESTED.label)
+            # Where all is well all curves lie on the baseline's: it is to be seen.
+            axis.get_lines()[0].set_zorder(3)
             if len(loads) > 1:
                 axis.set_title(f"{load} % load", loc="left", fontsize=10)
-                axis.get_legend().remove()
         if len(loads) > 1:
-            _share_legend(canvas, axes)
+            _side_by_side(canvas, axes)
 
     return Figure(name=name, caption=caption, draw=draw, size=_PANEL[len(loads)])
 
@@ -172,7 +173,12 @@ def _body_and_tail(body: Axes, tail: Axes, at: _Floats, above: Mapping[str, _Flo
     body.legend(frameon=False)
 
 
-def _share_legend(canvas: Canvas, axes: Sequence[Axes]) -> None:
+def _side_by_side(canvas: Canvas, axes: Sequence[Axes]) -> None:
+    """Give panels with the same curves one legend and room for their ticks."""
+    for axis in axes:
+        if (legend := axis.get_legend()) is not None:
+            legend.remove()
+        axis.set_xticks(range(0, 2001, 500))
     for axis in axes[1:]:
         axis.set_ylabel("")
     handles = axes[0].get_lines()

@@ -93,7 +93,8 @@ def _beside(ours: Sequence[Result], theirs: Row | None, published: Published) ->
     differences = (means[0] - numbers[0], 100 * (means[1] / numbers[1] - 1), means[2] - numbers[2])
     cells: list[Value] = []
     for mean, number, difference, digits in zip(means, numbers, differences, _DIGITS, strict=True):
-        cells += [round(mean, digits), number, round(difference, digits)]
+        # Adding 0 makes 0 of -0.
+        cells += [round(mean, digits), number, round(difference, digits) + 0.0]
     measured = {"loss_percent": means[0], "completed_requests": 1e6 * means[1], "throughput_mbps": means[2]}
     return [*cells, ", ".join(published.aims.missed(measured, theirs))]
 
