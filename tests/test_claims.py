@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -255,7 +256,11 @@ def test_all_hold_together_and_one_failure_is_enough(make: Make) -> None:
     for parts, deciding, outcome in cases:
         found = All(parts=parts)(results)
         assert found.outcome == outcome
-        assert found == deciding(results), "the numbers are those of the part that decided"
+        holding = sum(part is holds for part in parts)
+        decided = deciding(results)
+        assert found == replace(decided, what=f"{holding} of {len(parts)} parts hold; {decided.what}")
+    nested = All(parts=(All(parts=(holds, undecided)), holds))(results)
+    assert nested.what.startswith("2 of 3 parts hold; loss")
     assert str(All(parts=(holds, fails))) == f"{holds}; and {fails}"
 
 

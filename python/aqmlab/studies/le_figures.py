@@ -42,7 +42,7 @@ def response_times(
     draw_curves = plot.response_time_ccdf if tail else plot.response_time_cdf
 
     def draw(canvas: Canvas) -> None:
-        axes = canvas.subplots(1, len(loads), sharey=True, squeeze=False)[0]
+        axes = _panels(canvas, len(loads))
         for axis, load in zip(axes, loads, strict=True):
             curves = {
                 scheme.label: stats.cdf(pl.concat([result.response_times for result in results[scheme.at(load, rtt)]]))
@@ -63,7 +63,7 @@ def users(name: str, rtts: Sequence[str]) -> Figure:
     """Return the throughput of the uncongested network over the number of users."""
 
     def draw(canvas: Canvas) -> None:
-        axes = canvas.subplots(1, len(rtts), sharey=True, squeeze=False)[0]
+        axes = _panels(canvas, len(rtts))
         for axis, rtt in zip(axes, rtts, strict=True):
             plot.calibration(axis, calibration.known()["unc-2001", rtt])
             axis.set_title(f"{rtt} round-trip times", loc="left", fontsize=10)
@@ -127,7 +127,7 @@ def scatter(results: StudyResults, name: str, caption: str, schemes: Iterable[Sc
     panels = {scheme.label: results[scheme.recorded_at(load)][0] for scheme in schemes}
 
     def draw(canvas: Canvas) -> None:
-        axes = canvas.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+        axes = _panels(canvas, len(panels))
         image = None
         for axis, (label, result) in zip(axes, panels.items(), strict=True):
             image = _density(axis, result)
@@ -173,6 +173,11 @@ def _body_and_tail(body: Axes, tail: Axes, at: _Floats, above: Mapping[str, _Flo
     body.legend(frameon=False)
 
 
+def _panels(canvas: Canvas, number: int) -> Sequence[Axes]:
+    panels: Sequence[Axes] = canvas.subplots(1, number, sharey=True, squeeze=False, gridspec_kw={"wspace": 0.08})[0]
+    return panels
+
+
 def _side_by_side(canvas: Canvas, axes: Sequence[Axes]) -> None:
     """Give panels with the same curves one legend and room for their ticks."""
     for axis in axes:
@@ -183,5 +188,10 @@ def _side_by_side(canvas: Canvas, axes: Sequence[Axes]) -> None:
         axis.set_ylabel("")
     handles = axes[0].get_lines()
     canvas.legend(
-        handles=handles, loc="outside lower center", ncols=len(handles), frameon=False, labelcolor="linecolor"
+        handles=handles,
+        loc="outside lower center",
+        ncols=min(len(handles), 4),
+        fontsize=9,
+        frameon=False,
+        labelcolor="linecolor",
     )
