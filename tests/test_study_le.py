@@ -21,7 +21,7 @@ from aqmlab.compare import comparison_cells
 from aqmlab.result import Result
 from aqmlab.spec import Experiment
 from aqmlab.studies import find
-from aqmlab.studies.le import LENGTHS, UNCONGESTED, droptail
+from aqmlab.studies.le import LENGTHS, UNCONGESTED, Scheme, ared, droptail, pi, rem
 from aqmlab.studies.le2003_schemes import BASE, PI_24
 from aqmlab.studies.le_claims import alike, average_share, better, not_better, rise
 from aqmlab.studies.le_hurst import HurstWithin, estimates
@@ -122,6 +122,47 @@ def test_each_length_is_of_the_same_runs_and_differs_in_nothing_but_time(study: 
     times = {name: (length.warmup, length.duration, length.seeds) for name, length in study.lengths.items()}
     assert times["default"] == ("3 min", "20 min", 3)
     assert times["full"] == ("15 min", "90 min", 3)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "label", "queue", "ecn"),
+    [
+        (droptail(2400), "drop-tail 2,400", {"droptail": {"limit": 2400}}, False),
+        (pi(24), "PI 24", {"pi": {"q_ref": 24, "mode": "byte"}}, False),
+        (rem(240, ecn=True), "REM 240, ECN", {"rem": {"q_ref": 240, "mode": "byte"}}, True),
+        (
+            ared(12, w_q="1/1024"),
+            "ARED 12/36, weight 1/1024",
+            {"ared": {"min_th": 12, "max_th": 36, "w_q": 1 / 1024, "mode": "packet"}},
+            False,
+        ),
+        (
+            ared(120, mode="byte", signal="ecn"),
+            "ARED 120/360 byte mode, ECN",
+            {"ared": {"min_th": 120, "max_th": 360, "w_q": 1 / 8192, "mode": "byte"}},
+            True,
+        ),
+        (
+            ared(12, signal="new gentle"),
+            "ARED 12/36, ECN new gentle",
+            {
+                "ared": {
+                    "min_th": 12,
+                    "max_th": 36,
+                    "w_q": 1 / 8192,
+                    "mode": "packet",
+                    "ecn_policy": "mark_in_gentle",
+                }
+            },
+            True,
+        ),
+    ],
+)
+def test_a_scheme_is_what_its_label_says(scheme: Scheme, label: str, queue: dict[str, object], ecn: bool) -> None:
+    experiment = scheme.run(98, LENGTHS["quick"]).experiment
+    assert scheme.label == label
+    assert experiment.queue.model_dump() == queue
+    assert experiment.tcp.ecn is ecn
 
 
 def test_a_run_is_the_cell_that_a_comparison_makes() -> None:

@@ -48,7 +48,7 @@ def beside_published(
     for scheme in schemes:
         for load in loads:
             if (run := scheme.at(load, rtt)) in results:
-                theirs = _published_row(published, rows_of, scheme, load) if rtt == published.rtt else None
+                theirs = _published_row(published, rows_of, scheme, load)
                 rows.append([load, scheme.text, *_beside(results[run], theirs, published)])
     columns: tuple[str, ...] = ("load, %", "scheme")
     for measure, difference in (("loss, %", "points"), ("completed, M", "%"), ("Mbit/s", "Mbit/s")):
