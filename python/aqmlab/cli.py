@@ -23,9 +23,10 @@ from aqmlab.explain import explain as explained
 from aqmlab.faults import LawError
 from aqmlab.pcap import Pcap, one_a_cell
 from aqmlab.progress import RunProgress
+from aqmlab.published import Published
 from aqmlab.spec import Experiment
-from aqmlab.validate import Study
 from aqmlab.validate import report as validation_report
+from aqmlab.validate import validation_cells
 
 app = typer.Typer(
     help="A laboratory for active queue management: web users, a congested link, a queue discipline.",
@@ -227,10 +228,10 @@ def validate(
     """Repeat the published experiments and write ours beside theirs."""
     if not report.parent.is_dir() or report.is_dir():
         raise SpecError(f"--report: must be a file in a directory that is there, got {report}")
-    study = Study.shipped("le2003")
+    published = Published.shipped("le2003")
     notes = report.with_name(f"{report.stem}-notes.md")
-    results = run_cells(study.cells(range(1, seeds + 1), calibration.known(out)), out, workers)
-    report.write_text(validation_report(study, results, notes.read_text() if notes.is_file() else ""))
+    results = run_cells(validation_cells(published, range(1, seeds + 1), calibration.known(out)), out, workers)
+    report.write_text(validation_report(published, results, notes.read_text() if notes.is_file() else ""))
     print(report)
 
 

@@ -12,7 +12,7 @@ from aqmlab._core import SpecError
 from aqmlab.cli_parts import Json, Out, Workers, print_json, run_cells
 from aqmlab.studies import STUDIES, find
 from aqmlab.study import Length, Report, Study, study_cells
-from aqmlab.study_page import write_page
+from aqmlab.study_page import check_directory, write_page
 
 
 def study(
@@ -39,6 +39,8 @@ def study(
     if aqm:
         chosen = chosen.with_schemes([schemes.parse(text) for text in aqm])
     length = _length(chosen, quick=quick, full=full, seeds=seeds)
+    if pages is not None:
+        check_directory(pages)
     cells = study_cells(chosen, length, calibration.known(out))
     results = {each.cell: each for each in run_cells([cell for some in cells.values() for cell in some], out, workers)}
     report = Report.of(chosen, length, {name: [results[cell] for cell in some] for name, some in cells.items()})

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from matplotlib.figure import Figure as Canvas
 
-from aqmlab import _core
+from aqmlab import _core, presets
 from aqmlab._core import SpecError
 from aqmlab.calibration import Calibrations
 from aqmlab.cell import Cell, make_cell, populate
@@ -63,6 +63,7 @@ class Run:
     label: str
     """How it is shown while it runs: the scheme as typed."""
     uncongested: bool = False
+    """On the uncongested network, with the users who make the load on this experiment's link."""
     seeds: int | None = None
     """Repetitions, where they are not the study's."""
 
@@ -146,6 +147,8 @@ def study_cells(study: Study, length: Length, calibrations: Calibrations) -> dic
     for run in study.runs(length):
         assert run.name not in cells, f"two runs of {study.name} are called {run.name}"
         populated, load = populate(run.experiment, calibrations)
+        if run.uncongested:
+            populated = presets.uncongested(populated)
         cells[run.name] = [
             make_cell(populated, seed=seed, load_percent=load, label=run.label, uncongested=run.uncongested)
             for seed in range(1, (run.seeds or length.seeds) + 1)
