@@ -274,7 +274,7 @@ class Dominates:
         times = np.geomspace(self.from_ms, self.to_ms, self.points).tolist()
         pairs = _pairs(self.scheme, self.over, results)
         shares = np.array(
-            [[stats.shares_within(result.response_times, times) for result in pair] for pair in pairs]
+            [[stats.shares_within(result.response_time_bins, times) for result in pair] for pair in pairs]
         ).reshape(-1, 2, self.points)
         differences = shares[:, 0] - shares[:, 1]
         found = [self._at(time, column) for time, column in zip(times, differences.T, strict=True)]

@@ -65,6 +65,12 @@ class Result:
         """Log histogram of response times by response size."""
         return self._table("response_times")
 
+    @cached_property
+    def response_time_bins(self) -> pl.DataFrame:
+        """The same over all sizes: small, and kept, for what asks for it often."""
+        by_time = self.response_times.group_by("time_low_ms", "time_high_ms")
+        return by_time.agg(pl.col("count").sum()).sort("time_low_ms")
+
     @property
     def exchanges(self) -> pl.DataFrame:
         """One row for each request."""

@@ -174,13 +174,13 @@ def throughput(result: Result) -> float:
 
 def within(time_ms: float) -> Measure:
     """Return the share of requests answered within a time, %."""
-    return lambda result: 100 * stats.shares_within(result.response_times, [time_ms])[0]
+    return lambda result: 100 * stats.shares_within(result.response_time_bins, [time_ms])[0]
 
 
 def average_share(from_ms: float, to_ms: float) -> Measure:
     """Return the share answered within a time, %, averaged over the times of a range: the area under the plot."""
     times = np.linspace(from_ms, to_ms, 200).tolist()
-    return lambda result: 100 * float(np.mean(stats.shares_within(result.response_times, times)))
+    return lambda result: 100 * float(np.mean(stats.shares_within(result.response_time_bins, times)))
 
 
 def rise(from_ms: float, to_ms: float, *, below_bytes: int | None = None) -> Measure:

@@ -45,7 +45,9 @@ def response_times(
         axes = _panels(canvas, len(loads))
         for axis, load in zip(axes, loads, strict=True):
             curves = {
-                scheme.label: stats.cdf(pl.concat([result.response_times for result in results[scheme.at(load, rtt)]]))
+                scheme.label: stats.cdf(
+                    pl.concat([result.response_time_bins for result in results[scheme.at(load, rtt)]])
+                )
                 for scheme in (UNCONGESTED, *schemes)
             }
             draw_curves(axis, curves, baseline=UNCONGESTED.label)
