@@ -1,16 +1,20 @@
 //! One run in one row.
 
+use aqmlab_units::Time;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
 use crate::link::LinkCounters;
 use crate::record::ResponseTimes;
-use crate::spec::Spec;
+use crate::spec::{LinkSpec, Spec};
 
 /// What a run came to, over the measured window and both directions unless said otherwise.
+///
+/// In a chain of links loss, marks and packets are of all its queues together, so that a packet counts at each queue that
+/// it comes to; throughput and utilisation are means of its links, and the queue's length is that of any of its queues.
 #[derive(Clone, Debug, Serialize)]
 pub struct Summary {
-    /// Packets dropped, in per cent of those that arrived at the two queues.
+    /// Packets dropped, in per cent of those that arrived at the queues.
     pub loss_percent: f64,
     /// Packets marked, in per cent of those that arrived.
     pub mark_percent: f64,
@@ -20,7 +24,8 @@ pub struct Summary {
     pub aborted_requests: u64,
     /// IP Mbit/s sent, mean of the two directions.
     pub throughput_mbps: f64,
-    /// Share of the time that the link was sending, mean of the two directions.
+    /// What was sent, frames' overhead included, in parts of what the link can send at its rate of the time; mean of the
+    /// two directions.
     pub utilisation: f64,
     /// Mean of the sampled queue lengths in packets.
     pub queue_packets_mean: f64,
@@ -32,13 +37,44 @@ pub struct Summary {
     pub response_time_ms: ResponseTimeMs,
     /// Share of the exchanges completed within half a second.
     pub fraction_within_500ms: f64,
-    /// Packets that arrived at the two queues in the whole run, warm-up included.
+    /// Packets that arrived at the queues in the whole run, warm-up included.
     pub bottleneck_packets: u64,
-    /// The two directions over the whole run.
-    pub links: [LinkSummary; 2],
+    /// The two directions over the whole run; in a chain those of its first link, then of the next.
+    pub links: Vec<LinkSummary>,
+    /// The links of a chain one by one, in both directions; empty outside a chain.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub chain: Vec<HopSummary>,
+    /// The web users' packets, where there is other traffic.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub users: Option<PacketSummary>,
     /// Traffic beside the web users, source by source.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<SourceSummary>,
+}
+
+/// One direction of a link of a chain, over the measured window.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct HopSummary {
+    /// The number of the link, from 1: it joins the router of that number and the next.
+    pub link: usize,
+    /// 0: towards routers of higher numbers.
+    pub direction: usize,
+    /// Packets that arrived at the queue.
+    pub offered: u64,
+    /// Packets dropped, for whatever reason.
+    pub dropped: u64,
+    /// Packets marked.
+    pub marked: u64,
+    /// Packets dropped, in per cent of those that arrived.
+    pub loss_percent: f64,
+    /// IP Mbit/s sent.
+    pub throughput_mbps: f64,
+    /// What was sent, frames' overhead included, in parts of what the link can send at its rate of the time.
+    pub utilisation: f64,
+    /// Mean of the sampled queue lengths in packets.
+    pub queue_packets_mean: f64,
+    /// Their 99th percentile.
+    pub queue_packets_p99: u64,
 }
 
 /// What became of a source's traffic in the measured window.
@@ -56,8 +92,31 @@ pub struct SourceSummary {
     pub aborted: u64,
     /// How long they took, if any was completed.
     pub response_time_ms: Option<ResponseTimeMs>,
+    /// How long the longest took, in milliseconds.
+    pub response_time_ms_max: Option<f64>,
+    /// Packets of its connections, acknowledgements among them; or datagrams.
+    #[serde(flatten)]
+    pub packets: PacketSummary,
     /// Datagrams, if it sends them.
     pub datagrams: Option<DatagramSummary>,
+}
+
+/// What became of packets in the measured window, both directions together.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct PacketSummary {
+    /// Packets sent.
+    pub packets_sent: u64,
+    /// Packets that a queue has dropped.
+    pub packets_lost: u64,
+    /// Packets lost, in per cent of those sent.
+    pub loss_percent: f64,
+}
+
+impl PacketSummary {
+    pub(crate) fn new(sent: u64, lost: u64) -> PacketSummary {
+        let loss_percent = 100.0 * ratio(lost as f64, sent as f64);
+        PacketSummary { packets_sent: sent, packets_lost: lost, loss_percent }
+    }
 }
 
 /// What became of datagrams sent in the measured window.
@@ -71,6 +130,10 @@ pub struct DatagramSummary {
     pub delay_ms_mean: f64,
     /// Its 99th percentile.
     pub delay_ms_p99: f64,
+    /// The longest.
+    pub delay_ms_max: f64,
+    /// Its standard deviation.
+    pub delay_ms_sd: f64,
 }
 
 /// Percentiles and mean of the response times in milliseconds.
@@ -111,6 +174,20 @@ pub struct LinkSummary {
 }
 
 impl LinkSummary {
+    fn new(total: &LinkCounters) -> LinkSummary {
+        LinkSummary {
+            arrived: total.queue.offered,
+            sent: total.sent,
+            dropped_early: total.queue.dropped_early,
+            dropped_forced: total.queue.dropped_forced,
+            dropped_by_limit: total.queue.dropped_by_limit,
+            dropped_at_dequeue: total.queue.dropped_at_dequeue,
+            evicted: total.queue.evicted,
+            marked: total.queue.marked,
+            held: total.held,
+        }
+    }
+
     /// Packets dropped, for whatever reason.
     pub fn dropped(&self) -> u64 {
         let on_arrival = self.dropped_early + self.dropped_forced + self.dropped_by_limit;
@@ -121,57 +198,109 @@ impl LinkSummary {
 /// The measured window, as counted by the laboratory.
 #[derive(Debug)]
 pub(crate) struct Window {
-    pub(crate) links: [(LinkCounters, LinkCounters); 2],
-    pub(crate) seconds: f64,
+    /// Link by link, in each direction.
+    pub(crate) links: Vec<[LinkWindow; 2]>,
+    pub(crate) start: Time,
+    pub(crate) end: Time,
     pub(crate) completed: u64,
     pub(crate) aborted: u64,
 }
 
+/// The measured window of one direction of a link.
+#[derive(Debug)]
+pub(crate) struct LinkWindow {
+    pub(crate) before: LinkCounters,
+    pub(crate) after: LinkCounters,
+    /// Sampled lengths of the queue.
+    pub(crate) queue_packets: Histogram<u64>,
+}
+
+impl Window {
+    pub(crate) fn seconds(&self) -> f64 {
+        self.end.saturating_since(self.start).as_secs_f64()
+    }
+
+    /// What happened to `links` in the window.
+    fn sum<'a>(links: impl IntoIterator<Item = &'a LinkWindow>, read: impl Fn(&LinkCounters) -> u64) -> f64 {
+        links.into_iter().map(|link| read(&link.after) - read(&link.before)).sum::<u64>() as f64
+    }
+
+    /// IP Mbit/s that `directions` of one link sent, together.
+    fn throughput_mbps(&self, directions: &[LinkWindow]) -> f64 {
+        8e-6 * ratio(Window::sum(directions, |link| link.sent_bytes.get()), self.seconds())
+    }
+
+    /// Their utilisations, together.
+    fn utilisation(&self, spec: &LinkSpec, directions: &[LinkWindow]) -> f64 {
+        let sent_bytes = Window::sum(directions, |link| link.sent_bytes.get());
+        let sent = Window::sum(directions, |link| link.sent);
+        let wire_bits = 8.0 * (sent_bytes + sent * spec.overhead.as_f64());
+        ratio(wire_bits, spec.bits_between(self.start, self.end))
+    }
+
+    /// Each direction of each link of a chain.
+    fn hops(&self, spec: &Spec) -> Vec<HopSummary> {
+        let hops = (1..).zip(spec.links().zip(&self.links)).flat_map(|(link, ((config, _), directions))| {
+            (0..).zip(directions).map(move |(direction, counted)| {
+                let it = std::slice::from_ref(counted);
+                let change = |read: fn(&LinkCounters) -> u64| read(&counted.after) - read(&counted.before);
+                let (offered, dropped) =
+                    (change(|link| link.queue.offered), change(|link| link.queue.dropped()));
+                HopSummary {
+                    link,
+                    direction,
+                    offered,
+                    dropped,
+                    marked: change(|link| link.queue.marked),
+                    loss_percent: 100.0 * ratio(dropped as f64, offered as f64),
+                    throughput_mbps: self.throughput_mbps(it),
+                    utilisation: self.utilisation(&config, it),
+                    queue_packets_mean: counted.queue_packets.mean(),
+                    queue_packets_p99: counted.queue_packets.value_at_quantile(0.99),
+                }
+            })
+        });
+        hops.collect()
+    }
+}
+
 impl Summary {
-    pub(crate) fn new(
-        spec: &Spec,
-        window: &Window,
-        queue_packets: &Histogram<u64>,
-        times: &ResponseTimes,
-        sources: Vec<SourceSummary>,
-    ) -> Summary {
-        let sum = |read: &dyn Fn(&LinkCounters) -> u64| -> f64 {
-            window.links.iter().map(|(before, after)| read(after) - read(before)).sum::<u64>() as f64
-        };
-        let arrived = sum(&|link| link.queue.offered);
-        let sent = sum(&|link| link.sent);
-        let sent_bytes = sum(&|link| link.sent_bytes.get());
-        let wire_bits = 8.0 * (sent_bytes + sent * spec.link.overhead.as_f64());
+    /// What links and users came to; what the users' packets and the sources did is added.
+    pub(crate) fn new(spec: &Spec, window: &Window, times: &ResponseTimes) -> Summary {
+        let links = || window.links.iter().flatten();
+        let arrived = Window::sum(links(), |link| link.queue.offered);
+        let dropped = Window::sum(links(), |link| link.queue.dropped());
+        let marked = Window::sum(links(), |link| link.queue.marked);
+        let sent = Window::sum(links(), |link| link.sent);
+        let sent_bytes = Window::sum(links(), |link| link.sent_bytes.get());
+        let pairs = || spec.links().zip(&window.links);
+        let mean_of_directions = |total: f64| total / 2.0 / window.links.len() as f64;
+        let mut queue_packets = Histogram::new(3).expect("three significant digits are allowed");
+        for link in links() {
+            queue_packets += &link.queue_packets;
+        }
         let all = times.all();
-        let per_direction = |total: f64| total / 2.0;
         Summary {
-            loss_percent: 100.0 * ratio(sum(&|link| link.queue.dropped()), arrived),
-            mark_percent: 100.0 * ratio(sum(&|link| link.queue.marked), arrived),
+            loss_percent: 100.0 * ratio(dropped, arrived),
+            mark_percent: 100.0 * ratio(marked, arrived),
             completed_requests: window.completed,
             aborted_requests: window.aborted,
-            throughput_mbps: per_direction(8e-6 * ratio(sent_bytes, window.seconds)),
-            utilisation: per_direction(ratio(
-                wire_bits,
-                window.seconds * spec.link.rate.bits_per_sec() as f64,
-            )),
+            throughput_mbps: mean_of_directions(
+                pairs().map(|(_, directions)| window.throughput_mbps(directions)).sum(),
+            ),
+            utilisation: mean_of_directions(
+                pairs().map(|((link, _), directions)| window.utilisation(&link, directions)).sum(),
+            ),
             queue_packets_mean: queue_packets.mean(),
             queue_packets_p99: queue_packets.value_at_quantile(0.99),
             packet_bytes_mean: ratio(sent_bytes, sent),
             response_time_ms: ResponseTimeMs::new(&all, times),
             fraction_within_500ms: ratio(times.within_500ms() as f64, all.len() as f64),
-            bottleneck_packets: window.links.iter().map(|(_, after)| after.queue.offered).sum(),
-            links: window.links.map(|(_, total)| LinkSummary {
-                arrived: total.queue.offered,
-                sent: total.sent,
-                dropped_early: total.queue.dropped_early,
-                dropped_forced: total.queue.dropped_forced,
-                dropped_by_limit: total.queue.dropped_by_limit,
-                dropped_at_dequeue: total.queue.dropped_at_dequeue,
-                evicted: total.queue.evicted,
-                marked: total.queue.marked,
-                held: total.held,
-            }),
-            sources,
+            bottleneck_packets: links().map(|link| link.after.queue.offered).sum(),
+            links: links().map(|link| LinkSummary::new(&link.after)).collect(),
+            chain: if spec.chain.is_empty() { Vec::new() } else { window.hops(spec) },
+            users: None,
+            sources: Vec::new(),
         }
     }
 }
@@ -204,12 +333,17 @@ mod tests {
 
     use super::*;
 
-    fn summary(links: &[(LinkCounters, LinkCounters); 2], seconds: f64) -> Summary {
+    fn summary(links: [(LinkCounters, LinkCounters); 2], seconds: f64) -> Summary {
         let spec = r#"{"queue": {"droptail": {}}, "users": {"per_side": 1}, "link": {"rate": "1 Mbit/s"}}"#;
         let spec = Spec::from_json(spec).expect("a sound spec");
-        let samples = Histogram::new(3).expect("three significant digits are allowed");
-        let window = Window { links: *links, seconds, completed: 0, aborted: 0 };
-        Summary::new(&spec, &window, &samples, &ResponseTimes::new(), Vec::new())
+        let links = links.map(|(before, after)| LinkWindow {
+            before,
+            after,
+            queue_packets: Histogram::new(3).expect("three significant digits are allowed"),
+        });
+        let (start, end) = (Time::ZERO, Time::from_secs_f64(seconds));
+        let window = Window { links: vec![links], start, end, completed: 0, aborted: 0 };
+        Summary::new(&spec, &window, &ResponseTimes::new())
     }
 
     fn counters(
@@ -229,7 +363,7 @@ mod tests {
     #[expect(clippy::float_cmp, reason = "ratios of small whole numbers")]
     fn shares_are_those_of_both_directions_in_the_window_alone() {
         let (before, after) = (counters(100, 10, 5, 0, 80), counters(1_100, 30, 10, 40, 1_050));
-        let summary = summary(&[(before, after), (before, before)], 10.0);
+        let summary = summary([(before, after), (before, before)], 10.0);
         // 1,000 packets arrived in the window, all in one direction: 25 were dropped, 40 marked, 970 sent.
         assert_eq!((summary.loss_percent, summary.mark_percent), (2.5, 4.0));
         assert_eq!(summary.packet_bytes_mean, 462.0);
@@ -242,7 +376,7 @@ mod tests {
 
     #[test]
     fn a_window_in_which_nothing_happened_has_numbers_all_the_same() {
-        let summary = summary(&Default::default(), 0.0);
+        let summary = summary(Default::default(), 0.0);
         // JSON writes what is not a number as null.
         let json = serde_json::to_string(&summary).expect("a summary has a JSON form");
         assert!(!json.contains("null"), "{json}");
