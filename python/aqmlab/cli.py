@@ -1,4 +1,4 @@
-"""The command line: ``aqmlab compare | run | explain | calibrate | aqm | design | validate``."""
+"""The command line: ``aqmlab compare | run | show | explain | calibrate | aqm | design | validate``."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from aqmlab import calibration, catalogue, own, plot, table, timeline
+from aqmlab import calibration, catalogue, own, plot, table, timeline, topology_plot
 from aqmlab import design as rules
+from aqmlab import show as drawing
 from aqmlab._core import SpecError
 from aqmlab._units import bits_per_second, seconds, size_in_bytes
 from aqmlab.calibrate import calibration_cells, fitted
@@ -32,6 +33,7 @@ from aqmlab.result import Result
 from aqmlab.spec import Experiment
 from aqmlab.store import Store
 from aqmlab.sweep import sweep
+from aqmlab.topology import topology
 from aqmlab.validate import Study
 from aqmlab.validate import report as validation_report
 
@@ -166,6 +168,34 @@ def run(
         print(result)
         if capture:
             print(f"  packets:   {capture.file}")
+
+
+@app.command()
+def show(
+    spec: Annotated[Path, typer.Argument(metavar="SPEC.toml", help="The experiment.")],
+    changes: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="PATH=VALUE", help="Change a value, such as users.load=90."),
+    ] = None,
+    figure: Annotated[Path | None, typer.Option(help="Draw it as a figure, SVG, PNG or PDF.")] = None,
+    out: Annotated[Path, typer.Option(help="Results directory, where calibrations are looked for.")] = Path("results"),
+    as_json: Annotated[bool, typer.Option("--json", help="Print the resolved spec instead of a drawing.")] = False,
+) -> None:
+    """Draw what a spec describes: links, queues, who sends from where to where, and when it is measured.
+
+    Example: aqmlab show examples/gfc2.toml --figure gfc2.svg
+    """
+    experiment = Experiment.from_toml(spec, changes=changes or ())
+    populated, load = populate(experiment, calibration.known(out))
+    resolved = make_cell(populated, seed=1, load_percent=load).resolved
+    network = topology(experiment, resolved)
+    if figure is not None:
+        with _one_line_refusals():
+            topology_plot.save(figure, network, title=spec.stem)
+    if as_json:
+        _print_json(resolved)
+    else:
+        drawing.show(network, title=spec.stem)
 
 
 @app.command()

@@ -256,7 +256,7 @@ class Experiment(_Part):
     Examples
     --------
     >>> Experiment(queue={"pi": {"q_ref": 24}}, tcp={"ecn": True}).users
-    Users(load=98.0, per_side=None, workload='unc-2001', rtt='uniform')
+    Users(load=98.0, per_side=None, workload='unc-2001', rtt='uniform', path=None)
     """
 
     link: Link = Link()

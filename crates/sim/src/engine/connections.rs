@@ -17,16 +17,14 @@ const PLACE_BITS: u32 = 26;
 #[derive(Debug)]
 #[repr(C, align(128))]
 pub(super) struct Cell<S: Stack> {
-    /// Packets sent by this end that were not dropped; wraps.
-    sent: u16,
     /// Packets received by this end; wraps.
     received: u16,
     /// The low 26 bits: a client's round-trip time in microseconds, or the number of a server's machine. The six bits
     /// above: the number of its stack.
     place: u32,
     pub(super) tcp: Endpoint<S>,
-    /// How often `sent` has wrapped.
-    turns: u32,
+    /// Packets sent by this end that were not dropped.
+    sent: u64,
 }
 
 /// What runs above a connection, needed only at the edges of an exchange.
@@ -104,7 +102,7 @@ impl<S: Stack> Cell<S> {
 
     fn at(place: u32, stack: StackId, tcp: Endpoint<S>) -> Cell<S> {
         debug_assert!(place >> PLACE_BITS == 0, "the number of the stack stands there");
-        Cell { sent: 0, received: 0, place: place | u32::from(stack.0) << PLACE_BITS, tcp, turns: 0 }
+        Cell { received: 0, place: place | u32::from(stack.0) << PLACE_BITS, tcp, sent: 0 }
     }
 
     #[inline]
@@ -114,23 +112,7 @@ impl<S: Stack> Cell<S> {
 
     #[inline]
     pub(super) fn sent_packet(&mut self) {
-        let has_wrapped;
-        (self.sent, has_wrapped) = self.sent.overflowing_add(1);
-        if has_wrapped {
-            self.turns += 1;
-        }
-    }
-
-    #[inline]
-    fn lost_packet(&mut self) {
-        let has_wrapped;
-        (self.sent, has_wrapped) = self.sent.overflowing_sub(1);
-        self.turns -= u32::from(has_wrapped);
-    }
-
-    /// Packets sent by this end since the connection began that were not dropped.
-    fn all_sent(&self) -> u64 {
-        u64::from(self.turns) << 16 | u64::from(self.sent)
+        self.sent += 1;
     }
 
     #[inline]
@@ -152,8 +134,9 @@ impl<S: Stack> Cell<S> {
     }
 
     /// Packets on their way from this end to `peer`.
+    #[expect(clippy::cast_possible_truncation, reason = "`received` has as many bits")]
     fn in_network(&self, peer: &Cell<S>) -> u16 {
-        self.sent.wrapping_sub(peer.received)
+        (self.sent as u16).wrapping_sub(peer.received)
     }
 }
 
@@ -254,7 +237,7 @@ impl<S: Stack> Connections<S> {
         let (this, peer) = (self.endpoint(id), self.endpoint(id.peer()));
         let quiet = this.in_network(peer) == 0 && peer.in_network(this) == 0;
         if quiet && is_done(this.tcp.state()) && is_done(peer.tcp.state()) {
-            let sent = this.all_sent() + peer.all_sent();
+            let sent = this.sent + peer.sent;
             let session = &mut self.sessions[id.connection()];
             if std::mem::replace(&mut session.open, false) {
                 self.packets[session.owner.index()].through += sent;
@@ -265,7 +248,7 @@ impl<S: Stack> Connections<S> {
 
     /// A packet that this end has sent was dropped.
     pub(super) fn lost_packet(&mut self, id: EndpointId) {
-        self.endpoint_mut(id).lost_packet();
+        self.endpoint_mut(id).sent -= 1;
         self.packets[self.sessions[id.connection()].owner.index()].lost += 1;
     }
 
@@ -275,7 +258,7 @@ impl<S: Stack> Connections<S> {
         for (session, ends) in self.sessions.iter().zip(self.cells.chunks_exact(2)) {
             if session.open {
                 let through = &mut packets[session.owner.index()].through;
-                *through += ends.iter().map(Cell::all_sent).sum::<u64>();
+                *through += ends.iter().map(|end| end.sent).sum::<u64>();
             }
         }
         packets

@@ -91,7 +91,9 @@ mod tests {
 
     fn stacks(mix: &str) -> Stacks {
         let spec = format!(
-            r#"{{"queue": {{"droptail": {{}}}}, "users": {{"per_side": 1}}, "tcp": {{"mix": {mix}}}}}"#
+            r#"{{"queue": {{"droptail": {{}}}}, "users": {{"per_side": 1}}, "tcp": {{"mix": {mix}}},
+                "sources": [{{"bulk": {{"flows": 1}}}}, {{"on_off": {{"flows": 1,
+                    "size": {{"fixed": "1 kB"}}, "off": {{"fixed": "1 s"}}}}}}]}}"#
         );
         Stacks::new(&Spec::from_json(&spec).expect("a sound spec"), 1)
     }
@@ -118,6 +120,22 @@ mod tests {
             census(|connection| stacks.of_server(Owner::USERS, 1, 7, connection)),
         ] {
             assert!(near(hosts[0], 0.45) && near(hosts[1], 0.2) && near(hosts[2], 0.35), "{hosts:?}");
+        }
+    }
+
+    #[test]
+    fn a_stack_of_a_source_is_that_of_its_connections_alone() {
+        let stacks = stacks(r#"[{"share": 0.5, "source": "bulk", "role": "server"}, {"share": 0.5}]"#);
+        let [users, bulk, on_off] = [0, 1, 2].map(|owner| {
+            let owner = if owner == 0 { Owner::USERS } else { Owner::source(owner - 1) };
+            let servers = census(|connection| stacks.of_server(owner, 1, connection, 0));
+            (servers, census(|connection| stacks.of_client(owner, 0, connection)))
+        });
+        // The second stack's half of the bulk transfers' servers is the half that the first has left.
+        assert!(bulk.0[0] == 0 && near(bulk.0[1], 0.5) && near(bulk.0[2], 0.5), "{bulk:?}");
+        assert!(bulk.1[1] == 0 && near(bulk.1[2], 0.5), "{bulk:?}");
+        for others in [users, on_off] {
+            assert!(others.0[1] == 0 && others.1[1] == 0 && near(others.0[2], 0.5), "{others:?}");
         }
     }
 

@@ -204,6 +204,39 @@ fn gfc2(queue: &Value) -> Value {
     })
 }
 
+/// R. Simcoe's configuration for the fairness of ATM switches, ATM Forum 94-0557, at a tenth of its rates.
+#[test]
+fn long_flows_over_gfc2_have_its_max_min_shares_under_fair_queueing() {
+    // Group, path, sessions and the fair share of each in Mbit/s.
+    let groups = [
+        ("A1", [1, 6], 1, 1.0),
+        ("A2", [2, 6], 1, 1.0),
+        ("A3", [3, 6], 1, 1.0),
+        ("B1", [1, 7], 1, 0.5),
+        ("B2", [2, 7], 1, 0.5),
+        ("B3", [4, 7], 1, 0.5),
+        ("C", [5, 6], 3, 3.5),
+        ("D", [1, 2], 1, 3.5),
+        ("E", [2, 3], 2, 3.5),
+        ("F", [3, 4], 1, 1.0),
+        ("G", [6, 7], 7, 0.5),
+        ("H", [4, 5], 2, 5.25),
+    ];
+    let bulk = |(name, path, flows, _): (&str, [u32; 2], u32, f64)| json!({"bulk": {"name": name, "flows": flows, "side": 1, "path": path, "rtt": {"fixed": "10 ms"}}});
+    let mut spec = chain_of(6, &fair(), &groups.map(bulk).to_vec().into());
+    for (link, (mbit, delay)) in
+        [(5, 20), (10, 10), (5, 5), (15, 5), (15, 5), (5, 10)].into_iter().enumerate()
+    {
+        spec["chain"][link] = json!({"rate": format!("{mbit} Mbit/s"), "delay": format!("{delay} ms")});
+    }
+    spec["protocol"]["duration"] = "60 s".into();
+    let run = Run::to_the_end(&spec, 1);
+    for ((name, _, flows, fair), source) in groups.into_iter().zip(&run.summary.sources) {
+        let share = source.goodput_mbps / f64::from(flows) * 1538.0 / 1460.0;
+        assert!((share / fair - 1.0).abs() < 0.1, "{name} has {share} Mbit/s for a session, not {fair}");
+    }
+}
+
 #[test]
 fn every_packet_is_accounted_for_on_every_link_of_gfc2() {
     for (name, queue) in disciplines() {
