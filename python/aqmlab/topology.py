@@ -161,7 +161,7 @@ def _direction(kind: str, it: Mapping[str, Any]) -> int | None:
     return int(it["side"] if sends else 1 - it["side"])
 
 
-def _said(key: str, value: object) -> str:
+def _said(key: str, value: Any) -> str:
     if key == "rate_per_second":
         rates = [rate for rate in (value if isinstance(value, list) else [value]) if rate > 0]
         return f"{' and '.join(map(_words, rates))} a second"

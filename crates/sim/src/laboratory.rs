@@ -1,21 +1,22 @@
 //! A run, whatever its queue discipline and its hosts' TCP: how to build one and what it answers to.
 
-use std::marker::PhantomData;
+mod links;
 
-use aqmlab_aqm::{Aqm, DecidesAtEnqueue, Fifo, Gate, Limit, Qdisc, QueueConfig, Visitor};
+use aqmlab_aqm::{Aqm, DecidesAtEnqueue, Fifo, Gate, Limit, Qdisc, Visitor};
 use aqmlab_tcp::congestion::Any;
-use aqmlab_tcp::{Basic, Full, HeaderOptions, Profile, Stack};
+use aqmlab_tcp::{Basic, Full, Profile, Stack};
 use aqmlab_units::{Stream, Time};
 use aqmlab_workload::Web;
 use aqmlab_workload::sources::Source;
 
-use crate::capture::{Capture, Observed, OnTheWire, Tagged};
+use self::links::{AnyLink, Links, Queue, hop_stream, wire};
+use crate::capture::{Capture, OnTheWire};
 use crate::engine::{Engine, Network, Traffic};
 use crate::explain::{Explainer, Numbered, Wish};
-use crate::link::{Chain, Computed, Hops, Link, Queued, Wire};
+use crate::link::{Chain, Computed, Link, Queued, Wire};
 use crate::packet::Packet;
 use crate::record::{ResponseBin, Tables};
-use crate::spec::{LinkSpec, QueueSpec, Spec, SpecError};
+use crate::spec::{Hops, QueueSpec, Spec, SpecError};
 use crate::summary::Summary;
 
 /// A run under way, whatever its queue discipline.
@@ -82,17 +83,6 @@ pub fn build(
 pub fn queue_stream(seed: u64, direction: usize) -> Stream {
     Stream::named(seed, &format!("queue/{direction}"))
 }
-
-/// The same for link `number` of a chain, counted from 0: the first link's is that of a link alone.
-fn hop_stream(seed: u64, number: usize, direction: usize) -> Stream {
-    match number {
-        0 => queue_stream(seed, direction),
-        _ => Stream::named(seed, &format!("queue/{direction}/link/{number}")),
-    }
-}
-
-/// Links of any discipline: one engine for all of them is enough where speed is not the point.
-type AnyLink<O> = Box<dyn Link<O> + Send>;
 
 /// A run but for its links.
 struct Run<'a> {
@@ -215,90 +205,8 @@ impl Visitor for Run<'_> {
     }
 }
 
-fn wire(link: &LinkSpec) -> Wire {
-    let changes = link.rate_changes.iter().map(|change| (Time::ZERO + change.at, change.rate));
-    Wire {
-        context: link.context(),
-        delay: link.delay,
-        device_fifo: link.device_fifo,
-        rate_changes: changes.collect(),
-    }
-}
-
 /// Explanations know of one link, on which a packet takes the time of its bits.
 fn refuse_explaining(path: &str, it_is: bool) -> Result<(), SpecError> {
     let message = "such a run cannot be explained: explanations know of one link of one rate";
     if it_is { Err(SpecError { path: path.to_owned(), message: message.to_owned() }) } else { Ok(()) }
-}
-
-/// A queue whose packets are captured.
-type Queue<O> = Box<dyn Qdisc<Tagged<O>> + Send>;
-
-/// Builds both directions of a link of any discipline.
-struct Links {
-    /// What the queues draw from.
-    streams: [Stream; 2],
-    wire: Wire,
-}
-
-impl Links {
-    fn carrying<O>(self) -> Carrying<O> {
-        Carrying { links: self, options: PhantomData }
-    }
-
-    fn of_laws<O: HeaderOptions + 'static>(self, laws: Laws, limit: Limit) -> [AnyLink<O>; 2] {
-        laws.map(|law| -> AnyLink<O> { Box::new(Queued::new(Fifo::new(law, limit), self.wire.clone())) })
-    }
-
-    fn queues<O: OnTheWire + 'static>(&self, config: &QueueConfig) -> [Queue<O>; 2] {
-        self.streams.clone().map(|stream| config.queue(&self.wire.context, stream))
-    }
-
-    /// Link `number`, counted from 0, with a capture of what passes `queues`.
-    fn captured<O: OnTheWire>(
-        self,
-        [first, second]: [Queue<O>; 2],
-        capture: &Capture,
-        number: usize,
-    ) -> [Queued<Observed<O>, O>; 2] {
-        let link = |direction, queue| {
-            let interface = u32::try_from(2 * number + direction).expect("a chain has few links");
-            Queued::new(Observed::new(queue, interface, capture.clone()), self.wire.clone())
-        };
-        [link(0, first), link(1, second)]
-    }
-}
-
-/// The same, for packets with options `O`.
-struct Carrying<O> {
-    links: Links,
-    options: PhantomData<O>,
-}
-
-impl<O: HeaderOptions + 'static> Carrying<O> {
-    fn with<L: Link<O> + Send + 'static>(self, make: impl Fn(Stream, Wire) -> L) -> [AnyLink<O>; 2] {
-        let Links { streams, wire } = self.links;
-        streams.map(|stream| -> AnyLink<O> { Box::new(make(stream, wire.clone())) })
-    }
-}
-
-impl<O: HeaderOptions + 'static> Visitor for Carrying<O> {
-    type Payload = Packet<O>;
-    type Output = [AnyLink<O>; 2];
-
-    fn law<A: DecidesAtEnqueue + Send + 'static>(
-        self,
-        limit: Limit,
-        make: impl Fn(Stream) -> A,
-    ) -> [AnyLink<O>; 2] {
-        if self.links.wire.rate_changes.is_empty() {
-            self.with(|stream, wire| Computed::new(Gate::new(make(stream), limit), &wire))
-        } else {
-            self.with(|stream, wire| Queued::new(Fifo::new(make(stream), limit), wire))
-        }
-    }
-
-    fn queue<Q: Qdisc<Packet<O>> + Send + 'static>(self, make: impl Fn(Stream) -> Q) -> [AnyLink<O>; 2] {
-        self.with(|stream, wire| Queued::new(make(stream), wire))
-    }
 }

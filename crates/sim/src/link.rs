@@ -18,7 +18,7 @@ mod tests;
 use aqmlab_aqm::{Counters, LinkContext, QueueState};
 use aqmlab_units::{BitRate, Bytes, Duration, Time};
 
-pub(crate) use self::chain::{Chain, Hops};
+pub(crate) use self::chain::Chain;
 pub(crate) use self::computed::Computed;
 pub(crate) use self::queued::Queued;
 use crate::packet::{EndpointId, Owner, Packet};

@@ -12,8 +12,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-pub(crate) use self::chain::MOST_LINKS;
 pub use self::chain::{HopSpec, PathSpec};
+pub(crate) use self::chain::{Hops, MOST_LINKS};
 pub use self::link::{LinkSpec, RateChange};
 pub use self::queue::{OwnLaw, QueueSpec};
 pub use self::sources::SourceSpec;

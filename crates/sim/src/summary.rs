@@ -1,12 +1,16 @@
 //! One run in one row.
 
-use aqmlab_units::Time;
+mod window;
+
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
 use crate::link::LinkCounters;
 use crate::record::ResponseTimes;
-use crate::spec::{LinkSpec, Spec};
+use crate::spec::Spec;
+
+pub use self::window::HopSummary;
+pub(crate) use self::window::{LinkWindow, Window};
 
 /// What a run came to, over the measured window and both directions unless said otherwise.
 ///
@@ -50,31 +54,6 @@ pub struct Summary {
     /// Traffic beside the web users, source by source.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<SourceSummary>,
-}
-
-/// One direction of a link of a chain, over the measured window.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct HopSummary {
-    /// The number of the link, from 1: it joins the router of that number and the next.
-    pub link: usize,
-    /// 0: towards routers of higher numbers.
-    pub direction: usize,
-    /// Packets that arrived at the queue.
-    pub offered: u64,
-    /// Packets dropped, for whatever reason.
-    pub dropped: u64,
-    /// Packets marked.
-    pub marked: u64,
-    /// Packets dropped, in per cent of those that arrived.
-    pub loss_percent: f64,
-    /// IP Mbit/s sent.
-    pub throughput_mbps: f64,
-    /// What was sent, frames' overhead included, in parts of what the link can send at its rate of the time.
-    pub utilisation: f64,
-    /// Mean of the sampled queue lengths in packets.
-    pub queue_packets_mean: f64,
-    /// Their 99th percentile.
-    pub queue_packets_p99: u64,
 }
 
 /// What became of a source's traffic in the measured window.
@@ -195,75 +174,6 @@ impl LinkSummary {
     }
 }
 
-/// The measured window, as counted by the laboratory.
-#[derive(Debug)]
-pub(crate) struct Window {
-    /// Link by link, in each direction.
-    pub(crate) links: Vec<[LinkWindow; 2]>,
-    pub(crate) start: Time,
-    pub(crate) end: Time,
-    pub(crate) completed: u64,
-    pub(crate) aborted: u64,
-}
-
-/// The measured window of one direction of a link.
-#[derive(Debug)]
-pub(crate) struct LinkWindow {
-    pub(crate) before: LinkCounters,
-    pub(crate) after: LinkCounters,
-    /// Sampled lengths of the queue.
-    pub(crate) queue_packets: Histogram<u64>,
-}
-
-impl Window {
-    pub(crate) fn seconds(&self) -> f64 {
-        self.end.saturating_since(self.start).as_secs_f64()
-    }
-
-    /// What happened to `links` in the window.
-    fn sum<'a>(links: impl IntoIterator<Item = &'a LinkWindow>, read: impl Fn(&LinkCounters) -> u64) -> f64 {
-        links.into_iter().map(|link| read(&link.after) - read(&link.before)).sum::<u64>() as f64
-    }
-
-    /// IP Mbit/s that `directions` of one link sent, together.
-    fn throughput_mbps(&self, directions: &[LinkWindow]) -> f64 {
-        8e-6 * ratio(Window::sum(directions, |link| link.sent_bytes.get()), self.seconds())
-    }
-
-    /// Their utilisations, together.
-    fn utilisation(&self, spec: &LinkSpec, directions: &[LinkWindow]) -> f64 {
-        let sent_bytes = Window::sum(directions, |link| link.sent_bytes.get());
-        let sent = Window::sum(directions, |link| link.sent);
-        let wire_bits = 8.0 * (sent_bytes + sent * spec.overhead.as_f64());
-        ratio(wire_bits, spec.bits_between(self.start, self.end))
-    }
-
-    /// Each direction of each link of a chain.
-    fn hops(&self, spec: &Spec) -> Vec<HopSummary> {
-        let hops = (1..).zip(spec.links().zip(&self.links)).flat_map(|(link, ((config, _), directions))| {
-            (0..).zip(directions).map(move |(direction, counted)| {
-                let it = std::slice::from_ref(counted);
-                let change = |read: fn(&LinkCounters) -> u64| read(&counted.after) - read(&counted.before);
-                let (offered, dropped) =
-                    (change(|link| link.queue.offered), change(|link| link.queue.dropped()));
-                HopSummary {
-                    link,
-                    direction,
-                    offered,
-                    dropped,
-                    marked: change(|link| link.queue.marked),
-                    loss_percent: 100.0 * ratio(dropped as f64, offered as f64),
-                    throughput_mbps: self.throughput_mbps(it),
-                    utilisation: self.utilisation(&config, it),
-                    queue_packets_mean: counted.queue_packets.mean(),
-                    queue_packets_p99: counted.queue_packets.value_at_quantile(0.99),
-                }
-            })
-        });
-        hops.collect()
-    }
-}
-
 impl Summary {
     /// What links and users came to; what the users' packets and the sources did is added.
     pub(crate) fn new(spec: &Spec, window: &Window, times: &ResponseTimes) -> Summary {
@@ -329,11 +239,11 @@ pub(crate) fn ratio(part: f64, whole: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use aqmlab_aqm::Counters;
-    use aqmlab_units::Bytes;
+    use aqmlab_units::{Bytes, Time};
 
     use super::*;
 
-    fn summary(links: [(LinkCounters, LinkCounters); 2], seconds: f64) -> Summary {
+    fn summary(links: &[(LinkCounters, LinkCounters); 2], seconds: f64) -> Summary {
         let spec = r#"{"queue": {"droptail": {}}, "users": {"per_side": 1}, "link": {"rate": "1 Mbit/s"}}"#;
         let spec = Spec::from_json(spec).expect("a sound spec");
         let links = links.map(|(before, after)| LinkWindow {
@@ -363,7 +273,7 @@ mod tests {
     #[expect(clippy::float_cmp, reason = "ratios of small whole numbers")]
     fn shares_are_those_of_both_directions_in_the_window_alone() {
         let (before, after) = (counters(100, 10, 5, 0, 80), counters(1_100, 30, 10, 40, 1_050));
-        let summary = summary([(before, after), (before, before)], 10.0);
+        let summary = summary(&[(before, after), (before, before)], 10.0);
         // 1,000 packets arrived in the window, all in one direction: 25 were dropped, 40 marked, 970 sent.
         assert_eq!((summary.loss_percent, summary.mark_percent), (2.5, 4.0));
         assert_eq!(summary.packet_bytes_mean, 462.0);
@@ -376,7 +286,7 @@ mod tests {
 
     #[test]
     fn a_window_in_which_nothing_happened_has_numbers_all_the_same() {
-        let summary = summary(Default::default(), 0.0);
+        let summary = summary(&Default::default(), 0.0);
         // JSON writes what is not a number as null.
         let json = serde_json::to_string(&summary).expect("a summary has a JSON form");
         assert!(!json.contains("null"), "{json}");

@@ -26,9 +26,12 @@ pub(super) struct Stacks {
     /// Keys of the families of streams, one for each client and one for each connection of a client.
     clients: u64,
     servers: u64,
-    /// By owner, for clients of each side and servers of each side: up to which draw a host has which stack of the mix.
-    shares: Vec<[[Vec<(f64, StackId)>; 2]; 2]>,
+    /// By owner, for clients of each side and servers of each side.
+    shares: Vec<[[Shares; 2]; 2]>,
 }
+
+/// Up to which draw a host has which stack of the mix.
+type Shares = Vec<(f64, StackId)>;
 
 impl Stacks {
     pub(super) fn new(spec: &Spec, seed: u64) -> Stacks {

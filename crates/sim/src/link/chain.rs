@@ -14,17 +14,10 @@ use aqmlab_units::Time;
 
 use super::{Link, Meter};
 use crate::packet::{Direction, EndpointId, Owner, Packet};
-use crate::spec::MOST_LINKS;
+use crate::spec::{Hops, MOST_LINKS};
 
 /// Hops are noted in the bits of a word.
 const _: () = assert!(MOST_LINKS <= 64);
-
-/// The links that a path leads over, from 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Hops {
-    pub(crate) first: usize,
-    pub(crate) last: usize,
-}
 
 /// One direction of a chain.
 #[derive(Debug)]

@@ -9,7 +9,6 @@ use serde_json::Value;
 
 use super::link::{LinkSpec, RateChange};
 use super::{QueueSpec, SpecError, at_most, fault, read};
-use crate::link::Hops;
 
 /// The most links of a chain.
 pub(crate) const MOST_LINKS: usize = 64;
@@ -103,6 +102,13 @@ pub(super) fn refuse_own(path: &str, queue: &QueueSpec) -> Result<(), SpecError>
 /// The way through a chain: side 0 is at the first of two routers, side 1 at the second. Routers are numbered from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct PathSpec([u32; 2]);
+
+/// The links that a path leads over, from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Hops {
+    pub(crate) first: usize,
+    pub(crate) last: usize,
+}
 
 impl PathSpec {
     /// A path through a chain of `links` links, from end to end when none is written; none without a chain.
