@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from aqmlab.cell import Cell
-from aqmlab.claims import Claim, CloseTo, Dominates, Finding, Greater, Outcome
+from aqmlab.claims import All, Between, Claim, CloseTo, Dominates, Finding, Greater, Outcome, Predicate, Raises
 from aqmlab.result import Result
 
 EDGES = np.geomspace(1, 1e5, 800)
@@ -188,6 +189,87 @@ def test_one_point_among_many_fails_by_chance_no_oftener_than_one_claim_would(ma
     assert predicate._at(100.0, differences - 0.01).outcome is Outcome.FAILS
 
 
+def between(low: float, high: float = math.inf) -> Between:
+    return Between(what="loss, %", measure=loss, scheme="droptail", low=low, high=high)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "outcome"),
+    [
+        (3.6, 8.4, "holds"),
+        (3.7, 8.4, "undecided"),
+        (3.6, 8.3, "undecided"),
+        (8.3, 9.0, "undecided"),
+        (8.4, 9.0, "fails"),
+        (-math.inf, 3.7, "undecided"),
+        (-math.inf, 3.6, "fails"),
+        (3.6, math.inf, "holds"),
+    ],
+)
+def test_a_mean_is_in_a_range_where_its_whole_interval_is(make: Make, low: float, high: float, outcome: str) -> None:
+    # Losses of 5.9, 7.0, 5.1: mean 6, interval [3.629, 8.371]
+    found = between(low, high)({"droptail": make("droptail", DROPTAIL)})
+    assert found.outcome == outcome
+    assert found.estimate == pytest.approx(6.0)
+    assert found.pairs == 3
+
+
+def raises(low_percent: float, high_percent: float = math.inf) -> Raises:
+    return Raises(
+        what="loss, %",
+        measure=loss,
+        scheme="droptail",
+        over="pi",
+        low_percent=low_percent,
+        high_percent=high_percent,
+    )
+
+
+@pytest.mark.parametrize(
+    ("low_percent", "high_percent", "outcome"),
+    [
+        (4, 36, "holds"),
+        (5, 36, "undecided"),
+        (4, 35, "undecided"),
+        (36, math.inf, "fails"),
+        (-math.inf, 4, "fails"),
+    ],
+)
+def test_a_rise_is_taken_seed_by_seed_in_percent_of_the_other(
+    make: Make, low_percent: float, high_percent: float, outcome: str
+) -> None:
+    # Rises of 13.75, 20 and 26.25 %: mean 20, interval [4.47, 35.53]. The sums rise by 22.6 %.
+    results = {"droptail": make("droptail", [11.375, 24.0, 50.5]), "pi": make("pi", [10.0, 20.0, 40.0])}
+    found = raises(low_percent, high_percent)(results)
+    assert found.outcome == outcome
+    assert found.estimate == pytest.approx(20.0)
+
+
+def test_all_hold_together_and_one_failure_is_enough(make: Make) -> None:
+    results = {"droptail": make("droptail", DROPTAIL), "pi": make("pi", PI)}
+    holds, undecided, fails = less(0), less(0.8), less(1.3)
+    cases: list[tuple[tuple[Predicate, ...], Predicate, str]] = [
+        ((holds, holds), holds, "holds"),
+        ((holds, undecided), undecided, "undecided"),
+        ((undecided, holds, fails), fails, "fails"),
+    ]
+    for parts, deciding, outcome in cases:
+        found = All(parts=parts)(results)
+        assert found.outcome == outcome
+        holding = sum(part is holds for part in parts)
+        decided = deciding(results)
+        assert found == replace(decided, what=f"{holding} of {len(parts)} parts hold; {decided.what}")
+    nested = All(parts=(All(parts=(holds, undecided)), holds))(results)
+    assert nested.what.startswith("2 of 3 parts hold; loss")
+    assert str(All(parts=(holds, fails))) == f"{holds}; and {fails}"
+
+
+def test_the_text_of_a_predicate_says_its_range() -> None:
+    assert str(between(5)) == "loss, %: droptail is at least 5"
+    assert str(between(5, 7)) == "loss, %: droptail is 5 to 7"
+    assert str(raises(-math.inf, -50)) == "loss, %: droptail over pi is at most -50 %"
+
+
 def test_a_claim_decides_by_its_predicate(make: Make) -> None:
     claim = Claim(id="pi-loss", place="a paper, table 1", gist="PI loses less than drop-tail", predicate=less(0))
     results = {"droptail": make("droptail", DROPTAIL), "pi": make("pi", PI)}
@@ -206,5 +288,11 @@ def test_impossible_margins_ranges_and_points_are_refused() -> None:
     for from_ms, to_ms in ((0, 10), (10, 10), (20, 10)):
         with pytest.raises(ValueError, match=rf"^from_ms: must be above 0 and below to_ms, got {from_ms} to {to_ms}$"):
             Dominates(scheme="a", over="b", from_ms=from_ms, to_ms=to_ms, margin=0)
+    with pytest.raises(ValueError, match=r"^high: must be above low = 5, got 5$"):
+        between(5, 5)
+    with pytest.raises(ValueError, match=r"^high_percent: must be above low_percent, got -1$"):
+        raises(0, -1)
+    with pytest.raises(ValueError, match=r"^parts: must be at least one, got none$"):
+        All(parts=())
     with pytest.raises(ValueError, match=r"^points: must be at least 2, got 1$"):
         Dominates(scheme="a", over="b", from_ms=1, to_ms=2, margin=0, points=1)

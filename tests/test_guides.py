@@ -56,7 +56,16 @@ def test_the_code_of_the_guide_to_sources_runs(tmp_path: Path, monkeypatch: pyte
     assert names["result"].record()["sources"][0]["goodput_mbps"] > 5
 
 
-@pytest.mark.parametrize("guide", ["tcp.md", "sources.md"])
+def test_the_code_of_the_guide_to_topologies_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    (block,) = code("topology.md", "python")
+    exec(block, names)
+    slow = [link["utilisation"] for link in names["result"].record()["links"] if link["link"] == 2]
+    assert max(slow) > 0.9
+
+
+@pytest.mark.parametrize("guide", ["tcp.md", "sources.md", "topology.md"])
 def test_specs_of_the_guides_are_sound(guide: str) -> None:
     for spec in code(guide, "toml"):
         experiment = lab.Experiment(**{"users": {"per_side": 5}, **tomllib.loads(spec)})

@@ -19,6 +19,7 @@ experiments = st.fixed_dictionaries(
     {},
     optional={
         "link": st.fixed_dictionaries({}, optional={"delay": quantities, "device_fifo": st.integers(0, 1000)}),
+        "chain": st.lists(st.fixed_dictionaries({}, optional={"delay": quantities, "queue": st.just({"codel": {}})})),
         "queue": st.one_of(
             st.fixed_dictionaries({"droptail": st.fixed_dictionaries({"limit": st.integers(1, 10**6)})}),
             st.fixed_dictionaries({"pi": st.fixed_dictionaries({"q_ref": st.integers(1, 10**4)})}),
@@ -74,6 +75,15 @@ def test_an_unknown_key_is_refused_with_its_path(key: str, part: str) -> None:
         ({"users": {"load": 1e9}}, "users.load: should be less than or equal to 1000, got 1000000000.0"),
         ({"users": {"load": 98, "per_side": 9330}}, "users: write load or per_side, not both"),
         ({"users": 9330}, "users: should be a valid dictionary"),
+        ({"users": {"per_side": 1, "path": [1]}}, "users.path[1]: Field required, got [1]"),
+        ({"chain": [{}, {"rat": 1}]}, "chain[1].rat: unknown key; allowed are rate, delay, device_fifo, "),
+        ({"chain": [{"rate": 50}]}, 'chain[0].rate: write a unit, such as "100 Mbit/s", got 50'),
+        (
+            {"chain": [{"queue": {"red": {}, "pi": {}}}]},
+            "chain[0].queue: write a table of exactly one queue discipline",
+        ),
+        ({"link": {"rate_changes": [{"at": 5}]}}, 'link.rate_changes[0].at: write a unit, such as "5 ms", got 5'),
+        ({"link": {"rate_changes": [{"when": 5}]}}, "link.rate_changes[0]."),
     ],
 )
 def test_a_mistake_is_one_line_with_path_value_and_what_is_allowed(parts: dict[str, Any], message: str) -> None:

@@ -7,9 +7,10 @@ import pytest
 from aqmlab import schemes
 from aqmlab.calibration import known
 from aqmlab.compare import BASELINE
+from aqmlab.published import Aims, Published, Row
 from aqmlab.store import Store
 from aqmlab.sweep import sweep
-from aqmlab.validate import Aims, Row, Study, report
+from aqmlab.validate import report, validation_cells
 
 AIMS = Aims(loss_points=1, loss_percent=25, completed_percent=2, throughput_mbps=1.5)
 PUBLISHED = Row(table="a", load_percent=98, scheme="pi", loss_percent=6, completed_millions=15, throughput_mbps=90)
@@ -38,23 +39,23 @@ def test_a_small_loss_may_be_a_whole_point_away() -> None:
     assert AIMS.missed(ours, row) == []
 
 
-def test_the_shipped_study_has_a_source_for_each_row_and_a_scheme_we_know() -> None:
-    study = Study.shipped("le2003")
-    assert {row.table for row in study.rows} == study.sources.keys()
-    assert {row.load_percent for row in study.rows} == {80, 90, 98}
-    for row in study.rows:
+def test_each_published_row_has_a_source_and_a_scheme_we_know() -> None:
+    published = Published.shipped("le2003")
+    assert {row.table for row in published.rows} == published.sources.keys()
+    assert {row.load_percent for row in published.rows} == {80, 90, 98}
+    for row in published.rows:
         assert row.scheme == BASELINE or schemes.parse(row.scheme)
-    assert len(study.rows) == 92
+    assert len(published.rows) == 92
 
 
 def test_a_report_sets_ours_beside_theirs_and_keeps_the_notes(store: Store) -> None:
-    shipped = Study.shipped("le2003")
+    shipped = Published.shipped("le2003")
     wanted = {BASELINE, "droptail:limit=24", "pi:q_ref=24,mode=byte"}
     rows = tuple(row for row in shipped.rows if row.scheme in wanted and row.load_percent == 98)
-    study = replace(shipped, rows=rows, warmup="1 s", duration="1 s")
-    cells = study.cells([1, 2], known())
+    published = replace(shipped, rows=rows, warmup="1 s", duration="1 s")
+    cells = validation_cells(published, [1, 2], known())
     assert len(cells) == 2 * len(wanted)
-    text = report(study, sweep(cells, store), "## What is outside\n\nA note.")
+    text = report(published, sweep(cells, store), "## What is outside\n\nA note.")
     lines = text.splitlines()
     headings = [line for line in lines if line.startswith("#")]
     assert headings == [
@@ -70,4 +71,4 @@ def test_a_report_sets_ours_beside_theirs_and_keeps_the_notes(store: Store) -> N
     table = [line for line in lines if line.startswith("| 98 ")]
     assert len(table) == len(rows)
     assert all("completed" in line.split("|")[-2] and "±" in line for line in table)
-    assert text == report(study, sweep(cells, store), "## What is outside\n\nA note.")
+    assert text == report(published, sweep(cells, store), "## What is outside\n\nA note.")

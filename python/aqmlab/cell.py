@@ -104,6 +104,10 @@ def make_cell(
 def populate(experiment: Experiment, calibrations: Calibrations) -> tuple[Experiment, float | None]:
     """Give an experiment's users by number, whichever way they were given, and their load where it is known."""
     users = experiment.users
+    if experiment.chain:
+        if users.per_side is None:
+            raise SpecError(f"users.load: is percent of one link; in a chain give users.per_side, got {users.load:g}")
+        return experiment, None
     calibration = calibrations.get((users.workload, users.rtt))
     if users.per_side is not None:
         if calibration is None:

@@ -12,7 +12,7 @@ and are stated before the results are looked at.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Protocol
@@ -233,8 +233,15 @@ class All:
 
     def __call__(self, results: Results) -> Finding:
         """Decide, and give the numbers of the first part that fails, else is undecided, else of the first."""
-        found = [part(results) for part in self.parts]
-        return min(found, key=lambda each: (Outcome.FAILS, Outcome.UNDECIDED, Outcome.HOLDS).index(each.outcome))
+        found = [part(results) for part in self._whole()]
+        worst = min(found, key=lambda each: (Outcome.FAILS, Outcome.UNDECIDED, Outcome.HOLDS).index(each.outcome))
+        holding = sum(each.outcome is Outcome.HOLDS for each in found)
+        return replace(worst, what=f"{holding} of {len(found)} parts hold; {worst.what}")
+
+    def _whole(self) -> Iterator[Predicate]:
+        """Give the parts, and instead of one that is all of several those."""
+        for part in self.parts:
+            yield from part._whole() if isinstance(part, All) else (part,)
 
     def __str__(self) -> str:
         return "; and ".join(map(str, self.parts))
@@ -267,7 +274,7 @@ class Dominates:
         times = np.geomspace(self.from_ms, self.to_ms, self.points).tolist()
         pairs = _pairs(self.scheme, self.over, results)
         shares = np.array(
-            [[stats.shares_within(result.response_times, times) for result in pair] for pair in pairs]
+            [[stats.shares_within(result.response_time_bins, times) for result in pair] for pair in pairs]
         ).reshape(-1, 2, self.points)
         differences = shares[:, 0] - shares[:, 1]
         found = [self._at(time, column) for time, column in zip(times, differences.T, strict=True)]

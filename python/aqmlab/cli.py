@@ -1,4 +1,4 @@
-"""The command line: ``aqmlab compare | run | explain | calibrate | aqm | design | study | validate``."""
+"""The command line: ``aqmlab compare | run | show | explain | calibrate | aqm | design | study | validate``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from aqmlab import calibration, catalogue, cli_design, cli_study, own, plot, table, timeline
+from aqmlab import calibration, catalogue, cli_design, cli_study, own, plot, table, timeline, topology_plot
+from aqmlab import show as drawing
 from aqmlab._core import SpecError
 from aqmlab.calibrate import calibration_cells, fitted
 from aqmlab.cell import make_cell, populate
@@ -23,9 +24,11 @@ from aqmlab.explain import explain as explained
 from aqmlab.faults import LawError
 from aqmlab.pcap import Pcap, one_a_cell
 from aqmlab.progress import RunProgress
+from aqmlab.published import Published
 from aqmlab.spec import Experiment
-from aqmlab.validate import Study
+from aqmlab.topology import topology
 from aqmlab.validate import report as validation_report
+from aqmlab.validate import validation_cells
 
 app = typer.Typer(
     help="A laboratory for active queue management: web users, a congested link, a queue discipline.",
@@ -38,6 +41,9 @@ app.add_typer(aqm, name="aqm")
 app.add_typer(cli_design.app, name="design")
 app.command("study")(cli_study.study)
 
+Changes = Annotated[
+    list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change a value, such as users.load=90.")
+]
 Rtt = Annotated[str, typer.Option(help="Round-trip times: uniform (10 to 150 ms) or general.")]
 Warmup = Annotated[str, typer.Option(help="Simulated time before the measured window.")]
 Duration = Annotated[str, typer.Option(help="Simulated time of the measured window.")]
@@ -131,10 +137,7 @@ def compare(
 @app.command()
 def run(
     spec: Annotated[Path, typer.Argument(metavar="SPEC.toml", help="The experiment.")],
-    changes: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="PATH=VALUE", help="Change a value, such as users.load=90."),
-    ] = None,
+    changes: Changes = None,
     seed: Annotated[int, typer.Option(min=0, max=2**64 - 1, help="It decides all random draws.")] = 1,
     out: Out = Path("results"),
     pcap: PcapFile = None,
@@ -155,6 +158,31 @@ def run(
         print(result)
         if capture:
             print(f"  packets:   {capture.file}")
+
+
+@app.command()
+def show(
+    spec: Annotated[Path, typer.Argument(metavar="SPEC.toml", help="The experiment.")],
+    changes: Changes = None,
+    figure: Annotated[Path | None, typer.Option(help="Draw it as a figure, SVG, PNG or PDF.")] = None,
+    out: Annotated[Path, typer.Option(help="Results directory, where calibrations are looked for.")] = Path("results"),
+    as_json: Annotated[bool, typer.Option("--json", help="Print the resolved spec instead of a drawing.")] = False,
+) -> None:
+    """Draw what a spec describes: links, queues, who sends from where to where, and when it is measured.
+
+    Example: aqmlab show examples/gfc2.toml --figure gfc2.svg
+    """
+    experiment = Experiment.from_toml(spec, changes=changes or ())
+    populated, load = populate(experiment, calibration.known(out))
+    resolved = make_cell(populated, seed=1, load_percent=load).resolved
+    network = topology(experiment, resolved)
+    if figure is not None:
+        with one_line_refusals():
+            topology_plot.save(figure, network, title=spec.stem)
+    if as_json:
+        print_json(resolved)
+    else:
+        drawing.show(network, title=spec.stem)
 
 
 @app.command()
@@ -227,10 +255,10 @@ def validate(
     """Repeat the published experiments and write ours beside theirs."""
     if not report.parent.is_dir() or report.is_dir():
         raise SpecError(f"--report: must be a file in a directory that is there, got {report}")
-    study = Study.shipped("le2003")
+    published = Published.shipped("le2003")
     notes = report.with_name(f"{report.stem}-notes.md")
-    results = run_cells(study.cells(range(1, seeds + 1), calibration.known(out)), out, workers)
-    report.write_text(validation_report(study, results, notes.read_text() if notes.is_file() else ""))
+    results = run_cells(validation_cells(published, range(1, seeds + 1), calibration.known(out)), out, workers)
+    report.write_text(validation_report(published, results, notes.read_text() if notes.is_file() else ""))
     print(report)
 
 

@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from aqmlab import calibration, table
+from aqmlab import calibration, schemes, table
 from aqmlab._core import SpecError
 from aqmlab.cli_parts import Json, Out, Workers, print_json, run_cells
 from aqmlab.studies import STUDIES, find
 from aqmlab.study import Length, Report, Study, study_cells
-from aqmlab.study_page import write_page
+from aqmlab.study_page import check_directory, write_page
 
 
 def study(
@@ -20,6 +20,10 @@ def study(
     quick: Annotated[bool, typer.Option("--quick", help="Short runs: a first look in a few minutes.")] = False,
     full: Annotated[bool, typer.Option("--full", help="Runs as long and as many as the paper's.")] = False,
     seeds: Annotated[int | None, typer.Option(min=1, max=1000, help="Repetitions, instead of the length's.")] = None,
+    aqm: Annotated[
+        list[str] | None,
+        typer.Option(metavar="SCHEME", help="A scheme as for compare, instead of the study's; may be repeated."),
+    ] = None,
     workers: Workers = None,
     out: Out = Path("results"),
     pages: Annotated[
@@ -32,7 +36,11 @@ def study(
     What has been run before with these results is not run again, so that an interrupted study goes on.
     """
     chosen = find(name)
+    if aqm:
+        chosen = chosen.with_schemes([schemes.parse(text) for text in aqm])
     length = _length(chosen, quick=quick, full=full, seeds=seeds)
+    if pages is not None:
+        check_directory(pages)
     cells = study_cells(chosen, length, calibration.known(out))
     results = {each.cell: each for each in run_cells([cell for some in cells.values() for cell in some], out, workers)}
     report = Report.of(chosen, length, {name: [results[cell] for cell in some] for name, some in cells.items()})

@@ -42,10 +42,7 @@ class Comparison:
 
     def response_times(self) -> dict[str, pl.DataFrame]:
         """Return each scheme's distribution of response times, all seeds together."""
-        return {
-            label: stats.cdf(pl.concat([result.response_times for result in results]))
-            for label, results in self._by_label.items()
-        }
+        return {label: stats.pooled_cdf(results) for label, results in self._by_label.items()}
 
     @cached_property
     def _by_label(self) -> dict[str, list[Result]]:

@@ -6,7 +6,7 @@ The same data give the same files, to the byte.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from aqmlab.control import Loop
 from aqmlab.explain import PARTS
 from aqmlab.step import Load
 
-_PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 """Okabe and Ito's colours, which colour-blind readers can tell apart; beyond six they come again, dashed."""
 
 _PART_COLOURS = {
@@ -88,10 +88,10 @@ def calibration(axis: Axes, fitted: Calibration) -> Axes:
     line = np.array([0.0, most])
     full = 100 / fitted.mbps_per_user
     axis.plot(line, line * fitted.mbps_per_user, color="black", linewidth=0.8)
-    axis.plot(fitted.users_per_side, fitted.throughput_mbps, "o", color=_PALETTE[0], label="measured")
-    axis.plot([full, full, 0], [0, 100, 100], color=_PALETTE[1], linewidth=0.8, linestyle=":")
+    axis.plot(fitted.users_per_side, fitted.throughput_mbps, "o", color=PALETTE[0], label="measured")
+    axis.plot([full, full, 0], [0, 100, 100], color=PALETTE[1], linewidth=0.8, linestyle=":")
     beside: dict[str, Any] = {"textcoords": "offset points", "va": "center"}
-    axis.annotate(f"100 Mbit/s: {full:,.0f}", (full, 100), (8, -10), color=_PALETTE[1], **beside)
+    axis.annotate(f"100 Mbit/s: {full:,.0f}", (full, 100), (8, -10), color=PALETTE[1], **beside)
     if fitted.rtt in PUBLISHED_USERS:
         published = PUBLISHED_USERS[fitted.rtt]
         axis.plot([published], [100], "x", color="black")
@@ -108,21 +108,21 @@ def pi_loop(figure: Figure, loop: Loop, *, title: str) -> None:
     gain, phase, step = panels["gain"], panels["phase"], panels["step"]
     middle = math.sqrt(margins.crossover * margins.phase_crossover)
     w = np.geomspace(middle / 50, middle * 50, 300)
-    gain.plot(w, 20 * np.log10(loop.magnitude(w)), color=_PALETTE[0])
+    gain.plot(w, 20 * np.log10(loop.magnitude(w)), color=PALETTE[0])
     gain.axhline(0, color="black", linewidth=0.8)
-    gain.plot([margins.phase_crossover] * 2, [-margins.gain_margin_db, 0], color=_PALETTE[1], marker="_")
+    gain.plot([margins.phase_crossover] * 2, [-margins.gain_margin_db, 0], color=PALETTE[1], marker="_")
     gain.set(xscale="log", ylabel="gain, dB")
-    gain.set_title(f"gain margin {margins.gain_margin_db:.1f} dB", loc="right", fontsize=9, color=_PALETTE[1])
-    phase.plot(w, loop.phase_deg(w), color=_PALETTE[0])
+    gain.set_title(f"gain margin {margins.gain_margin_db:.1f} dB", loc="right", fontsize=9, color=PALETTE[1])
+    phase.plot(w, loop.phase_deg(w), color=PALETTE[0])
     phase.axhline(-180, color="black", linewidth=0.8)
-    phase.plot([margins.crossover] * 2, [margins.phase_margin_deg - 180, -180], color=_PALETTE[1], marker="_")
+    phase.plot([margins.crossover] * 2, [margins.phase_margin_deg - 180, -180], color=PALETTE[1], marker="_")
     phase.set(
         xscale="log", ylabel="phase, degrees", xlabel="frequency, rad/s", ylim=(-360, 0), yticks=range(-360, 1, 90)
     )
-    phase.set_title(f"phase margin {margins.phase_margin_deg:.1f}°", loc="right", fontsize=9, color=_PALETTE[1])
+    phase.set_title(f"phase margin {margins.phase_margin_deg:.1f}°", loc="right", fontsize=9, color=PALETTE[1])
     response = loop.step_response(15 / margins.crossover, points=400)
     step.axhline(1, color="black", linewidth=0.8)
-    step.plot(response["time_s"], response["queue"], color=_PALETTE[0])
+    step.plot(response["time_s"], response["queue"], color=PALETTE[0])
     step.set(xlim=(0, response["time_s"][-1]), ylim=(0, None), xlabel="time, s", ylabel="rise of the queue, packets")
     step.set_title("the reference rises by 1 packet", loc="right", fontsize=9)
     figure.suptitle(title, x=0.01, ha="left", fontsize=10)
@@ -147,7 +147,7 @@ def step_response(figure: Figure, rows: pl.DataFrame, load: Load, *, title: str)
     delay, signals = panels[:2]
     for axis in panels:
         axis.axvspan(load.up_s, load.down_s, color="#f3f3f3", linewidth=0)
-    delay.plot(rows["time_s"], rows["delay_ms"], color=_PALETTE[0], linewidth=1)
+    delay.plot(rows["time_s"], rows["delay_ms"], color=PALETTE[0], linewidth=1)
     delay.set(ylabel="in the queue, ms", ylim=(0, None), xlim=(0, load.end_s))
     delay.set_title(title, loc="left", fontsize=10)
     wanted = f"{100 * load.high:.0f} % of the link's rate wanted; else {100 * load.low:.0f} %"
@@ -161,13 +161,13 @@ def step_response(figure: Figure, rows: pl.DataFrame, load: Load, *, title: str)
         signalled=100 * (pl.col("dropped") + pl.col("marked")).sum() / pl.col("arrived").sum(),
     )
     edges = np.arange(len(shares) + 1)
-    signals.stairs(shares["dropped"].to_numpy(), edges, fill=True, color=_PALETTE[4], linewidth=0, label="dropped")
+    signals.stairs(shares["dropped"].to_numpy(), edges, fill=True, color=PALETTE[4], linewidth=0, label="dropped")
     signals.stairs(shares["signalled"].to_numpy(), edges, color="black", linewidth=0.8, label="marked or dropped")
     signals.set(ylabel="packets, %", ylim=(0, None))
     above = {"loc": "lower right", "bbox_to_anchor": (1, 0.96), "ncols": 2}
     signals.legend(frameon=False, fontsize=9, borderpad=0, **above)
     if own is not None:
-        panels[2].plot(rows["time_s"], rows[own], color=_PALETTE[1], linewidth=1)
+        panels[2].plot(rows["time_s"], rows[own], color=PALETTE[1], linewidth=1)
         panels[2].set(ylabel=own, ylim=(0, None))
     panels[-1].set_xlabel("time, s")
     figure.align_ylabels()
@@ -176,7 +176,7 @@ def step_response(figure: Figure, rows: pl.DataFrame, load: Load, *, title: str)
 def drop_curve(figure: Figure, curve: pl.DataFrame, *, title: str) -> None:
     """Draw the probability of a signal, ``p_b``, over the average queue, ``avg``."""
     axis = figure.subplots()
-    axis.plot(curve["avg"], curve["p_b"], color=_PALETTE[0])
+    axis.plot(curve["avg"], curve["p_b"], color=PALETTE[0])
     axis.set(xlabel="average queue, packets", ylabel="probability", xlim=(0, None), ylim=(0, 1.02))
     axis.set_title(title, loc="left", fontsize=10)
 
@@ -316,6 +316,14 @@ def write(file: Path, draw: Callable[[Figure], None], *, size: tuple[float, floa
         figure.savefig(file, dpi=160, metadata={_STAMPS[kind]: None})
 
 
+def line_styles(labels: Iterable[str], *, baseline: str) -> dict[str, dict[str, Any]]:
+    """Return colour, width and dashes for the lines of each label, the baseline's thin and black."""
+    others = [label for label in labels if label != baseline]
+    return {baseline: _line(0, is_baseline=True)} | {
+        label: _line(index, is_baseline=False) for index, label in enumerate(others, start=1)
+    }
+
+
 def check_kind(file: Path) -> str:
     """Return the form of a figure, which its file's suffix says; a ``ValueError`` says which there are."""
     kind = file.suffix.removeprefix(".")
@@ -327,8 +335,8 @@ def check_kind(file: Path) -> str:
 def _line(index: int, is_baseline: bool) -> dict[str, Any]:
     if is_baseline:
         return {"color": "black", "linewidth": 0.8}
-    turn, colour = divmod(index - 1, len(_PALETTE))
-    return {"color": _PALETTE[colour], "linewidth": 1.6, "linestyle": ("-", "--", ":")[turn % 3]}
+    turn, colour = divmod(index - 1, len(PALETTE))
+    return {"color": PALETTE[colour], "linewidth": 1.6, "linestyle": ("-", "--", ":")[turn % 3]}
 
 
 def _legend(axis: Axes) -> Axes:

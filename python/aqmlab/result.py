@@ -65,6 +65,12 @@ class Result:
         """Log histogram of response times by response size."""
         return self._table("response_times")
 
+    @cached_property
+    def response_time_bins(self) -> pl.DataFrame:
+        """The same over all sizes: small, and kept, for what asks for it often."""
+        by_time = self.response_times.group_by("time_low_ms", "time_high_ms")
+        return by_time.agg(pl.col("count").sum()).sort("time_low_ms")
+
     @property
     def exchanges(self) -> pl.DataFrame:
         """One row for each request."""
@@ -85,6 +91,7 @@ class Result:
             "signal": cell.signal,
             "seed": cell.seed,
             **{measure: summary[measure] for measure in MEASURES},
+            **({"links": summary["chain"]} if "chain" in summary else {}),
             **({"sources": summary["sources"]} if "sources" in summary else {}),
             "wall_s": metadata["wall_s"],
             "cpu_s": metadata["cpu_s"],
@@ -102,6 +109,7 @@ class Result:
             f"  queue:     mean {it['queue_packets_mean']:.1f}, p99 {it['queue_packets_p99']:.0f} packets\n"
             f"  users:     {it['completed_requests']:,} requests completed\n"
             f"  response:  {times} ms\n"
+            f"{''.join(map(_link, it.get('links', ())))}"
             f"{''.join(map(_source, it.get('sources', ())))}"
             f"  simulated: {self.metadata['simulated_s']:,.0f} s in {it['wall_s']:.1f} s"
             f" ({it['x_real_time']:.0f} x real time)\n"
@@ -110,6 +118,20 @@ class Result:
 
     def _table(self, name: str) -> pl.DataFrame:
         return pl.read_parquet(self.directory / f"{name}.parquet")
+
+
+def _link(it: Mapping[str, Any]) -> str:
+    ends = (it["link"], it["link"] + 1)
+    sender, receiver = ends if it["direction"] == 0 else reversed(ends)
+    return (
+        f"  R{sender} to R{receiver}: ".ljust(13)
+        + f"loss {it['loss_percent']:.2f} %, {_megabits(it['throughput_mbps'])}, utilisation {it['utilisation']:.3f},"
+        f" queue {it['queue_packets_mean']:.1f} (p99 {it['queue_packets_p99']:.0f}) packets\n"
+    )
+
+
+def _megabits(value: float) -> str:
+    return f"{value:.1f} Mbit/s" if value >= 10 else f"{value:.3f} Mbit/s"
 
 
 def _source(it: Mapping[str, Any]) -> str:

@@ -72,6 +72,18 @@ class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
 
+class RateChange(_Part):
+    """From some time on a link has another rate, in both directions."""
+
+    at: Duration
+    """When, from the start of the run; later than the change before."""
+    rate: BitRate
+    """The rate from then on."""
+
+
+RateChanges = tuple[RateChange, ...] | None
+
+
 class Link(_Part):
     """The peering link: two directions, each with a queue of its own."""
 
@@ -85,6 +97,9 @@ class Link(_Part):
     """The longest IP packet."""
     device_fifo: StrictInt = 256
     """Packets that the driver's ring holds below the queue discipline; 0 for an ideal link."""
+    rate_changes: RateChanges = None
+    """When the rate becomes another. A packet is sent at the rate of the moment at which its sending begins; queue
+    disciplines are told the first rate and no other."""
 
 
 class Hosts(_Part):
@@ -152,6 +167,21 @@ class QueueSpec(_Part):
         }
 
 
+class ChainLink(_Part):
+    """One link of several in series; what is left out is that of ``link`` and ``queue``."""
+
+    rate: BitRate | None = None
+    """What the wire carries in each direction."""
+    delay: Duration | None = None
+    """Propagation delay of one direction."""
+    device_fifo: StrictInt | None = None
+    """Packets that the driver's ring holds below the queue discipline."""
+    rate_changes: RateChanges = None
+    """When the rate becomes another."""
+    queue: QueueSpec | None = None
+    """The queue discipline at each end of it."""
+
+
 class Tcp(BaseModel):
     """The TCP stack of all hosts: a profile, and those of its values that are to differ."""
 
@@ -177,6 +207,9 @@ class Users(_Part):
     """The model of what users fetch and how long they think."""
     rtt: str = "uniform"
     """The table of minimum round-trip times: ``uniform`` (10 to 150 ms) or ``general``."""
+    path: tuple[StrictInt, StrictInt] | None = None
+    """In a chain of links: the router at which side 0 is and that of side 1, counted from 1; unless given the first and
+    the last."""
 
     @model_validator(mode="before")
     @classmethod
@@ -223,11 +256,13 @@ class Experiment(_Part):
     Examples
     --------
     >>> Experiment(queue={"pi": {"q_ref": 24}}, tcp={"ecn": True}).users
-    Users(load=98.0, per_side=None, workload='unc-2001', rtt='uniform')
+    Users(load=98.0, per_side=None, workload='unc-2001', rtt='uniform', path=None)
     """
 
     link: Link = Link()
     queue: QueueSpec = QueueSpec.model_validate({"droptail": {}})
+    chain: tuple[ChainLink, ...] | None = None
+    """Links in series in the place of the one, between the routers 1, 2 and so on: see docs/guide/topology.md."""
     hosts: Hosts = Hosts()
     tcp: Tcp = Tcp()
     users: Users = Users(load=98.0)
@@ -297,11 +332,20 @@ def _apply(tables: dict[str, Any], change: str) -> None:
 def _one_line(error: ValidationError) -> str:
     """Name the first field that is wrong, what is allowed there, and what was given."""
     first = error.errors(include_url=False)[0]
-    path = ".".join(str(step) for step in first["loc"])
+    path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in first["loc"]).removeprefix(".")
     if first["type"] == "extra_forbidden":
-        part = Experiment
+        part: type[BaseModel] = Experiment
         for step in first["loc"][:-1]:
-            part = part.model_fields[str(step)].annotation  # type: ignore[assignment]
+            if isinstance(step, str):
+                part = _model(part.model_fields[step].annotation)
         return f"{path}: unknown key; allowed are {', '.join(part.model_fields)}"
     what = first["msg"].removeprefix("Value error, ").removeprefix("Input ")
     return f"{path}: {what}, got {first['input']!r}"
+
+
+def _model(annotation: Any) -> type[BaseModel]:
+    """Find the model of a field that holds one, several or none."""
+    while not isinstance(annotation, type) or get_args(annotation):
+        annotation = get_args(annotation)[0]
+    model: type[BaseModel] = annotation
+    return model

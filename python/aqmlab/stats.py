@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from aqmlab.result import COSTS, MEASURES
+from aqmlab.result import COSTS, MEASURES, Result
 
 SETTINGS = ("label", "scheme", "parameters", "load_percent", "users_per_side", "rtt", "signal")
 """What the cells of one scheme have in common."""
@@ -51,6 +51,11 @@ def cdf(response_times: pl.DataFrame) -> pl.DataFrame:
         .sort("time_ms")
         .select("time_ms", fraction=pl.col("count").cum_sum() / pl.col("count").sum())
     )
+
+
+def pooled_cdf(results: Iterable[Result]) -> pl.DataFrame:
+    """Return the distribution of response times of several cells together, as :func:`cdf` gives it."""
+    return cdf(pl.concat([result.response_time_bins for result in results]))
 
 
 def quantiles(response_times: pl.DataFrame, fractions: Iterable[float]) -> list[float]:

@@ -13,11 +13,13 @@ from typing import Any, ClassVar
 
 from matplotlib.figure import Figure as Canvas
 
-from aqmlab import _core
+from aqmlab import _core, presets
+from aqmlab._core import SpecError
 from aqmlab.calibration import Calibrations
 from aqmlab.cell import Cell, make_cell, populate
 from aqmlab.claims import Claim, Finding, Outcome
 from aqmlab.result import Result
+from aqmlab.schemes import Scheme
 from aqmlab.spec import Experiment, Protocol
 
 Value = float | int | str | None
@@ -61,6 +63,7 @@ class Run:
     label: str
     """How it is shown while it runs: the scheme as typed."""
     uncongested: bool = False
+    """On the uncongested network, with the users who make the load on this experiment's link."""
     seeds: int | None = None
     """Repetitions, where they are not the study's."""
 
@@ -107,6 +110,23 @@ class Study(ABC):
     """By name: ``quick``, ``default`` and ``full``."""
     claims: ClassVar[Sequence[Claim]]
     """What the paper says, written down before the results were looked at."""
+    options: str = ""
+    """What was typed after its name to make it what it is, a space before it: its page repeats it."""
+
+    def with_schemes(self, schemes: Sequence[Scheme]) -> Study:
+        """Return this study of other schemes than its own.
+
+        Raises
+        ------
+        SpecError
+            When the paper says which schemes it is about, as most do.
+        """
+        given = ", ".join(scheme.label for scheme in schemes)
+        raise SpecError(f"--aqm: {self.name} has the schemes of its paper; rfc7928 takes any, got {given}")
+
+    def decidable(self) -> Sequence[Claim]:
+        """Return the claims that its runs can decide: all, unless it was given other schemes."""
+        return self.claims
 
     @abstractmethod
     def runs(self, length: Length) -> Sequence[Run]:
@@ -127,6 +147,8 @@ def study_cells(study: Study, length: Length, calibrations: Calibrations) -> dic
     for run in study.runs(length):
         assert run.name not in cells, f"two runs of {study.name} are called {run.name}"
         populated, load = populate(run.experiment, calibrations)
+        if run.uncongested:
+            populated = presets.uncongested(populated)
         cells[run.name] = [
             make_cell(populated, seed=seed, load_percent=load, label=run.label, uncongested=run.uncongested)
             for seed in range(1, (run.seeds or length.seeds) + 1)
@@ -152,7 +174,7 @@ class Report:
             study=study,
             length=length,
             results=results,
-            findings=[(claim, claim.decide(results)) for claim in study.claims],
+            findings=[(claim, claim.decide(results)) for claim in study.decidable()],
             tables=study.tables(results),
             figures=study.figures(results),
         )

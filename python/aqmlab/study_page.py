@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
 from aqmlab import _core, plot
@@ -10,6 +11,22 @@ from aqmlab.claims import Finding, Outcome
 from aqmlab.study import Figure, Report, Table, text
 
 _FIGURES = "img"
+
+
+def check_directory(directory: Path) -> None:
+    """Make a directory for pages: what is wrong with it is to be known before hours of experiments.
+
+    Raises
+    ------
+    SpecError
+        When it cannot be written to.
+    """
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=directory):
+            pass
+    except OSError as error:
+        raise SpecError(f"--pages: must be a directory to write to, got {directory} ({error.strerror})") from None
 
 
 def write_page(report: Report, directory: Path) -> Path:
@@ -46,7 +63,7 @@ def _page(report: Report, figures: list[str], notes: str) -> str:
         f"# {study.title}",
         f"<!-- Written by `aqmlab study {study.name}`; notes belong in {study.name}-notes.md. -->",
         study.about.strip(),
-        f"Made by `aqmlab study {study.name}{flag}`: {report.length}. {cost['cells']:.0f} experiments,"
+        f"Made by `aqmlab study {study.name}{study.options}{flag}`: {report.length}. {cost['cells']:.0f} experiments,"
         f" {cost['simulated_s'] / 3600:,.1f} hours simulated in {cost['cpu_s'] / 60:,.1f} minutes of processor time,"
         f" engine {_core.engine_version()}.",
         "## Claims" if report.findings else "",

@@ -51,26 +51,38 @@ pub(crate) fn take(tables: &mut Tables, name: &str) -> Option<RecordBatch> {
 }
 
 fn queue(table: QueueTable) -> RecordBatch {
+    let is_chain = !table.link.is_empty();
+    let time = [("time_s", array::<Float64Array, _>(table.time_s), false)];
     let fixed = [
-        ("time_s", array::<Float64Array, _>(table.time_s)),
-        ("direction", array::<UInt8Array, _>(table.direction)),
-        ("packets", array::<UInt32Array, _>(table.packets)),
-        ("bytes", array::<UInt64Array, _>(table.bytes)),
+        ("direction", array::<UInt8Array, _>(table.direction), false),
+        ("packets", array::<UInt32Array, _>(table.packets), false),
+        ("bytes", array::<UInt64Array, _>(table.bytes), false),
     ];
-    let variables = table.variables.into_iter();
-    batch(fixed.into_iter().chain(variables.map(|(name, values)| (name, array::<Float64Array, _>(values)))))
+    // The links of a chain may have different laws: a variable is null where a law has none of that name.
+    let shown = |value: f64| (!is_chain || !value.is_nan()).then_some(value);
+    let variables = table.variables.into_iter().map(|(name, values)| {
+        let values: Float64Array = values.into_iter().map(shown).collect();
+        (name, Arc::new(values) as ArrayRef, is_chain)
+    });
+    nullable_batch(time.into_iter().chain(number_of(table.link)).chain(fixed).chain(variables))
+}
+
+/// The column of links' numbers, which only chains have.
+fn number_of<'a>(link: Vec<u8>) -> Option<(&'a str, ArrayRef, bool)> {
+    (!link.is_empty()).then(|| ("link", array::<UInt8Array, _>(link), false))
 }
 
 fn link(table: LinkTable) -> RecordBatch {
-    batch([
-        ("time_s", array::<Float64Array, _>(table.time_s)),
-        ("direction", array::<UInt8Array, _>(table.direction)),
-        ("arrived", array::<UInt64Array, _>(table.arrived)),
-        ("packets", array::<UInt64Array, _>(table.packets)),
-        ("bytes", array::<UInt64Array, _>(table.bytes)),
-        ("drops", array::<UInt64Array, _>(table.drops)),
-        ("marks", array::<UInt64Array, _>(table.marks)),
-    ])
+    let time = [("time_s", array::<Float64Array, _>(table.time_s), false)];
+    let counted = [
+        ("direction", array::<UInt8Array, _>(table.direction), false),
+        ("arrived", array::<UInt64Array, _>(table.arrived), false),
+        ("packets", array::<UInt64Array, _>(table.packets), false),
+        ("bytes", array::<UInt64Array, _>(table.bytes), false),
+        ("drops", array::<UInt64Array, _>(table.drops), false),
+        ("marks", array::<UInt64Array, _>(table.marks), false),
+    ];
+    nullable_batch(time.into_iter().chain(number_of(table.link)).chain(counted))
 }
 
 fn exchanges(table: ExchangeTable) -> RecordBatch {
@@ -146,6 +158,10 @@ fn array<A: Array + From<V> + 'static, V>(values: V) -> ArrayRef {
 }
 
 fn batch<'a>(columns: impl IntoIterator<Item = (&'a str, ArrayRef)>) -> RecordBatch {
-    let columns = columns.into_iter().map(|(name, array)| (name, array, false));
+    nullable_batch(columns.into_iter().map(|(name, array)| (name, array, false)))
+}
+
+/// Columns with a word on whether they may hold nulls.
+fn nullable_batch<'a>(columns: impl IntoIterator<Item = (&'a str, ArrayRef, bool)>) -> RecordBatch {
     RecordBatch::try_from_iter_with_nullable(columns).expect("columns of one table have the same length")
 }

@@ -27,24 +27,24 @@ use aqmlab_tcp::{Flags, Segment, Seq, Stack, State};
 use aqmlab_units::{Bytes, Time};
 use aqmlab_workload::sources::{Source, VectorAction};
 use aqmlab_workload::{Action, User, Web};
-use hdrhistogram::Histogram;
 
 use self::alarms::Alarms;
 use self::connections::Connections;
 use self::delayed_acks::DelayedAcks;
 use self::flows::FlowId;
 use self::hosts::Hosts;
+use self::readings::Readings;
 use self::sources::Sources;
 use self::stacks::{StackId, Stacks};
 use self::timers::Timers;
 use crate::capture::Capture;
 use crate::laboratory::Laboratory;
-use crate::link::{Link, LinkCounters};
+use crate::link::Link;
 use crate::observer::{Leaving, Observer};
 use crate::packet::{Direction, EndpointId, Packet};
 use crate::record::{ResponseBin, ResponseTimes, Tables};
 use crate::spec::Spec;
-use crate::summary::{Summary, Window};
+use crate::summary::Summary;
 use crate::wheel::Wheel;
 
 /// What waits in the wheel. The fields of a packet stand side by side, so that an event takes 20 bytes and a node
@@ -125,13 +125,9 @@ pub(crate) struct Engine<S: Stack, L, O: Observer<S> = ()> {
     flow_actions: Vec<VectorAction>,
     tables: Tables,
     times: ResponseTimes,
-    queue_packets: Histogram<u64>,
     completed: u64,
     aborted: u64,
-    /// Counters at the last reading for the table of the link.
-    last_read: [LinkCounters; 2],
-    /// Counters at the start of the measured window.
-    at_window_start: [LinkCounters; 2],
+    readings: Readings,
     /// Asks to be told of new connections.
     capture: Option<Capture>,
 }
@@ -144,8 +140,9 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
         network: Network<L>,
         observer: O,
     ) -> Engine<S, L, O> {
-        // A few packets a bucket: the link passes one of about 500 bytes in that time.
-        let spacing = spec.link.rate.time_to_send(Bytes::new(500));
+        // A few packets a bucket: the fastest link passes one of about 500 bytes in that time.
+        let fastest = spec.links().map(|(link, _)| link.rate).max().expect("there is a link");
+        let spacing = fastest.time_to_send(Bytes::new(500));
         let window_start = Time::ZERO + spec.protocol.warmup;
         let mut engine = Engine {
             now: Time::ZERO,
@@ -155,12 +152,12 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
             wheel: Wheel::new(spacing),
             links: network.links,
             observer,
-            connections: Connections::new(),
+            connections: Connections::new(1 + spec.sources.len()),
             hosts: Hosts::new(&spec.hosts, spec.link.overhead),
             timers: Timers::new(spec.tcp.profiles()),
             alarms: Alarms::default(),
             delayed_acks: spec.tcp.profiles().map(DelayedAcks::new).collect(),
-            stacks: Stacks::new(&spec.tcp, seed),
+            stacks: Stacks::new(spec, seed),
             web: traffic.web,
             users: Vec::new(),
             actions: Vec::new(),
@@ -168,11 +165,9 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
             flow_actions: Vec::new(),
             tables: Tables::default(),
             times: ResponseTimes::new(),
-            queue_packets: Histogram::new(3).expect("three significant digits are allowed"),
             completed: 0,
             aborted: 0,
-            last_read: Default::default(),
-            at_window_start: Default::default(),
+            readings: Readings::new(spec),
             capture: network.capture,
         };
         for number in 0..2 * spec.users.per_side {
@@ -202,8 +197,10 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
                 }
                 self.now = delivery;
                 self.connections.prefetch(self.links[direction].upcoming(AHEAD));
-                let packet = self.links[direction].deliver();
-                self.receive(packet);
+                match self.links[direction].deliver() {
+                    Some(packet) => self.receive(packet),
+                    None => self.forget_lost(direction),
+                }
             } else {
                 if event > until {
                     break;
@@ -273,7 +270,7 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
             return self.lose_datagram(packet);
         }
         let from = packet.to.peer();
-        self.connections.endpoint_mut(from).lost_packet();
+        self.connections.lost_packet(from);
         self.release_if_done(from);
     }
 
@@ -431,14 +428,9 @@ where
     }
 
     fn summary(&mut self) -> Summary {
-        let window = Window {
-            links: [0, 1]
-                .map(|direction| (self.at_window_start[direction], self.links[direction].counters())),
-            seconds: self.now.saturating_since(self.window_start).as_secs_f64(),
-            completed: self.completed,
-            aborted: self.aborted,
-        };
-        let sources = self.source_summaries(window.seconds);
-        Summary::new(&self.spec, &window, &self.queue_packets, &self.times, sources)
+        let window = self.window();
+        let sources = self.source_summaries(window.seconds());
+        let users = self.users_summary();
+        Summary { users, sources, ..Summary::new(&self.spec, &window, &self.times) }
     }
 }

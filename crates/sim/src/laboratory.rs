@@ -1,21 +1,22 @@
 //! A run, whatever its queue discipline and its hosts' TCP: how to build one and what it answers to.
 
-use std::marker::PhantomData;
+mod links;
 
 use aqmlab_aqm::{Aqm, DecidesAtEnqueue, Fifo, Gate, Limit, Qdisc, Visitor};
 use aqmlab_tcp::congestion::Any;
-use aqmlab_tcp::{Basic, Full, HeaderOptions, Profile, Stack};
+use aqmlab_tcp::{Basic, Full, Profile, Stack};
 use aqmlab_units::{Stream, Time};
 use aqmlab_workload::Web;
 use aqmlab_workload::sources::Source;
 
-use crate::capture::{Capture, Observed, OnTheWire, Tagged};
+use self::links::{AnyLink, Links, Queue, hop_stream, wire};
+use crate::capture::{Capture, OnTheWire};
 use crate::engine::{Engine, Network, Traffic};
 use crate::explain::{Explainer, Numbered, Wish};
-use crate::link::{Computed, Link, Queued, Wire};
+use crate::link::{Chain, Computed, Link, Queued, Wire};
 use crate::packet::Packet;
 use crate::record::{ResponseBin, Tables};
-use crate::spec::{LinkSpec, QueueSpec, Spec, SpecError};
+use crate::spec::{Hops, QueueSpec, Spec, SpecError};
 use crate::summary::Summary;
 
 /// A run under way, whatever its queue discipline.
@@ -62,12 +63,18 @@ pub fn build(
     watch: Watch<'_>,
 ) -> Result<Box<dyn Laboratory>, SpecError> {
     let run = Run::new(spec, seed)?;
-    if spec.tcp.profiles().any(Profile::needs_full) {
+    let needs_full = spec.tcp.profiles().any(Profile::needs_full);
+    if !spec.chain.is_empty() {
+        return if needs_full { run.chained::<Full<Any>>(watch) } else { run.chained::<Basic>(watch) };
+    }
+    if needs_full {
         return run.boxed::<Full<Any>>(laws, watch);
     }
     // What is run most often has an engine of its own for each discipline.
     match (&spec.queue, watch) {
-        (QueueSpec::Known(config), Watch::Nothing) => Ok(config.visit(&spec.link.context(), run)),
+        (QueueSpec::Known(config), Watch::Nothing) if spec.link.rate_changes.is_empty() => {
+            Ok(config.visit(&spec.link.context(), run))
+        }
         _ => run.boxed::<Basic>(laws, watch),
     }
 }
@@ -76,9 +83,6 @@ pub fn build(
 pub fn queue_stream(seed: u64, direction: usize) -> Stream {
     Stream::named(seed, &format!("queue/{direction}"))
 }
-
-/// Links of any discipline: one engine for all of them is enough where speed is not the point.
-type AnyLink<O> = Box<dyn Link<O> + Send>;
 
 /// A run but for its links.
 struct Run<'a> {
@@ -92,8 +96,8 @@ impl<'a> Run<'a> {
         let web = Web::new(&spec.users.workload, &spec.users.rtt, seed)
             .map_err(|error| SpecError { path: format!("users.{}", error.path), message: error.message })?;
         let numbered = (0..).zip(&spec.sources);
-        let sources = numbered.map(|(number, config)| {
-            Source::new(config, number, &spec.users.rtt, seed).map_err(|error| SpecError {
+        let sources = numbered.map(|(number, source)| {
+            Source::new(&source.config, number, &spec.users.rtt, seed).map_err(|error| SpecError {
                 path: format!("sources[{number}].{}", error.path),
                 message: error.message,
             })
@@ -109,7 +113,8 @@ impl<'a> Run<'a> {
         watch: Watch<'_>,
     ) -> Result<Box<dyn Laboratory>, SpecError> {
         let Run { spec, seed, .. } = self;
-        let links = Links { seed, wire: wire(spec) };
+        let links =
+            Links { streams: [0, 1].map(|direction| queue_stream(seed, direction)), wire: wire(&spec.link) };
         let link = spec.link.context();
         let limit = spec.queue.limit();
         Ok(match watch {
@@ -121,16 +126,15 @@ impl<'a> Run<'a> {
                 Box::new(self.engine::<S, _>(Network { links, capture: None }))
             }
             Watch::Capture(capture) => {
-                let queues: [Queue<S::Options>; 2] = if let Some(laws) = laws {
-                    laws.map(|law| -> Queue<S::Options> { Box::new(Fifo::new(law, limit)) })
-                } else {
-                    let config = spec.queue.known()?;
-                    [0, 1].map(|direction| config.queue(&link, queue_stream(seed, direction)))
+                let queues: [Queue<S::Options>; 2] = match laws {
+                    Some(laws) => laws.map(|law| -> Queue<S::Options> { Box::new(Fifo::new(law, limit)) }),
+                    None => links.queues(spec.queue.known()?),
                 };
-                let links = links.captured(queues, capture);
+                let links = links.captured(queues, capture, 0);
                 Box::new(self.engine::<S, _>(Network { links, capture: Some(capture.clone()) }))
             }
             Watch::Explain(wish) => {
+                refuse_explaining("link.rate_changes", !spec.link.rate_changes.is_empty())?;
                 let links: [AnyLink<Numbered<S::Options>>; 2] = match laws {
                     Some(laws) => links.of_laws(laws, limit),
                     None => spec.queue.known()?.visit(&link, links.carrying()),
@@ -142,12 +146,44 @@ impl<'a> Run<'a> {
         })
     }
 
+    /// The run over a chain of links.
+    fn chained<S: Stack<Options: OnTheWire>>(
+        self,
+        watch: Watch<'_>,
+    ) -> Result<Box<dyn Laboratory>, SpecError> {
+        let spec = self.spec;
+        refuse_explaining("chain", matches!(watch, Watch::Explain(_)))?;
+        let capture = if let Watch::Capture(capture) = watch { Some(capture) } else { None };
+        let mut links: [Vec<AnyLink<S::Options>>; 2] = Default::default();
+        for (number, (link, queue)) in spec.links().enumerate() {
+            let streams = [0, 1].map(|direction| hop_stream(self.seed, number, direction));
+            let both = Links { streams, wire: wire(&link) };
+            let config = queue.known()?;
+            let both: [AnyLink<S::Options>; 2] = match capture {
+                None => config.visit(&link.context(), both.carrying()),
+                Some(capture) => {
+                    let queues = both.queues(config);
+                    both.captured(queues, capture, number).map(|link| -> AnyLink<_> { Box::new(link) })
+                }
+            };
+            for (direction, one) in links.iter_mut().zip(both) {
+                direction.push(one);
+            }
+        }
+        let paths = std::iter::once(spec.users.path).chain(spec.sources.iter().map(|source| source.path));
+        let paths: Vec<Hops> =
+            paths.map(|path| path.expect("a path for everyone in a chain").hops()).collect();
+        let [forth, back] = links;
+        let links = [Chain::new(0, forth, paths.clone()), Chain::new(1, back, paths)];
+        Ok(Box::new(self.engine::<S, _>(Network { links, capture: capture.cloned() })))
+    }
+
     fn engine<S: Stack, L: Link<S::Options>>(self, network: Network<L>) -> Engine<S, L> {
         Engine::new(self.spec, self.seed, self.traffic, network, ())
     }
 
     fn with<L: Link + Send + 'static>(self, make: impl Fn(Stream, Wire) -> L) -> Box<dyn Laboratory> {
-        let links = [0, 1].map(|direction| make(queue_stream(self.seed, direction), wire(self.spec)));
+        let links = [0, 1].map(|direction| make(queue_stream(self.seed, direction), wire(&self.spec.link)));
         Box::new(self.engine::<Basic, L>(Network { links, capture: None }))
     }
 }
@@ -161,7 +197,7 @@ impl Visitor for Run<'_> {
         limit: Limit,
         make: impl Fn(Stream) -> A,
     ) -> Box<dyn Laboratory> {
-        self.with(|stream, wire| Computed::new(Gate::new(make(stream), limit), wire))
+        self.with(|stream, wire| Computed::new(Gate::new(make(stream), limit), &wire))
     }
 
     fn queue<Q: Qdisc<Packet> + Send + 'static>(self, make: impl Fn(Stream) -> Q) -> Box<dyn Laboratory> {
@@ -169,66 +205,8 @@ impl Visitor for Run<'_> {
     }
 }
 
-fn wire(spec: &Spec) -> Wire {
-    let LinkSpec { delay, device_fifo, .. } = spec.link;
-    Wire { context: spec.link.context(), delay, device_fifo }
-}
-
-/// A queue whose packets are captured.
-type Queue<O> = Box<dyn Qdisc<Tagged<O>> + Send>;
-
-/// Builds both directions of a link of any discipline.
-struct Links {
-    seed: u64,
-    wire: Wire,
-}
-
-impl Links {
-    fn carrying<O>(self) -> Carrying<O> {
-        Carrying { links: self, options: PhantomData }
-    }
-
-    fn of_laws<O: HeaderOptions + 'static>(self, laws: Laws, limit: Limit) -> [AnyLink<O>; 2] {
-        laws.map(|law| -> AnyLink<O> { Box::new(Queued::new(Fifo::new(law, limit), self.wire)) })
-    }
-
-    fn captured<O: OnTheWire>(
-        self,
-        [first, second]: [Queue<O>; 2],
-        capture: &Capture,
-    ) -> [Queued<Observed<O>, O>; 2] {
-        let link =
-            |direction, queue| Queued::new(Observed::new(queue, direction, capture.clone()), self.wire);
-        [link(0, first), link(1, second)]
-    }
-}
-
-/// The same, for packets with options `O`.
-struct Carrying<O> {
-    links: Links,
-    options: PhantomData<O>,
-}
-
-impl<O: HeaderOptions + 'static> Carrying<O> {
-    fn with<L: Link<O> + Send + 'static>(self, make: impl Fn(Stream, Wire) -> L) -> [AnyLink<O>; 2] {
-        let Links { seed, wire } = self.links;
-        [0, 1].map(|direction| -> AnyLink<O> { Box::new(make(queue_stream(seed, direction), wire)) })
-    }
-}
-
-impl<O: HeaderOptions + 'static> Visitor for Carrying<O> {
-    type Payload = Packet<O>;
-    type Output = [AnyLink<O>; 2];
-
-    fn law<A: DecidesAtEnqueue + Send + 'static>(
-        self,
-        limit: Limit,
-        make: impl Fn(Stream) -> A,
-    ) -> [AnyLink<O>; 2] {
-        self.with(|stream, wire| Computed::new(Gate::new(make(stream), limit), wire))
-    }
-
-    fn queue<Q: Qdisc<Packet<O>> + Send + 'static>(self, make: impl Fn(Stream) -> Q) -> [AnyLink<O>; 2] {
-        self.with(|stream, wire| Queued::new(make(stream), wire))
-    }
+/// Explanations know of one link, on which a packet takes the time of its bits.
+fn refuse_explaining(path: &str, it_is: bool) -> Result<(), SpecError> {
+    let message = "such a run cannot be explained: explanations know of one link of one rate";
+    if it_is { Err(SpecError { path: path.to_owned(), message: message.to_owned() }) } else { Ok(()) }
 }

@@ -26,7 +26,9 @@ pub use explain::{ExplanationTable, TimelineTable, Wish};
 pub use laboratory::{Laboratory, Laws, Watch, build, queue_stream};
 pub use record::{ExchangeTable, LinkTable, QueueTable, ResponseBin, Tables};
 pub use spec::{
-    HostsSpec, LinkSpec, MixSpec, OwnLaw, ProtocolSpec, QueueSpec, RecordSpec, Role, Spec, SpecError,
-    TcpSpec, UsersSpec,
+    HopSpec, HostsSpec, LinkSpec, MixSpec, OwnLaw, PathSpec, ProtocolSpec, QueueSpec, RateChange, RecordSpec,
+    Role, SourceSpec, Spec, SpecError, TcpSpec, UsersSpec,
 };
-pub use summary::{DatagramSummary, LinkSummary, ResponseTimeMs, SourceSummary, Summary};
+pub use summary::{
+    DatagramSummary, HopSummary, LinkSummary, PacketSummary, ResponseTimeMs, SourceSummary, Summary,
+};

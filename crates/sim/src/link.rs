@@ -6,29 +6,34 @@
 //! ```
 //!
 //! There are two of them, which agree wherever both apply: [`Computed`] for laws that decide when a packet arrives, and
-//! [`Queued`] for disciplines that decide when it leaves. Neither needs an event for a departure.
+//! [`Queued`] for disciplines that decide when it leaves, and for links whose rate changes. Neither needs an event for a
+//! departure. [`Chain`] puts links of either kind in series.
 
+mod chain;
 mod computed;
 mod queued;
 #[cfg(test)]
 mod tests;
 
 use aqmlab_aqm::{Counters, LinkContext, QueueState};
-use aqmlab_units::{Bytes, Duration, Time};
+use aqmlab_units::{BitRate, Bytes, Duration, Time};
 
+pub(crate) use self::chain::Chain;
 pub(crate) use self::computed::Computed;
 pub(crate) use self::queued::Queued;
-use crate::packet::{EndpointId, Packet};
+use crate::packet::{EndpointId, Owner, Packet};
 
 /// The physical parameters of one direction.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Wire {
-    /// Bit rate and bytes of overhead a frame.
+    /// Bit rate at the start and bytes of overhead a frame: all that a discipline is told.
     pub(crate) context: LinkContext,
     /// From the last bit sent to its arrival at the other end.
     pub(crate) delay: Duration,
     /// Packets that the device holds below the discipline, besides the one being sent.
     pub(crate) device_fifo: u32,
+    /// From when on the rate is another, in order of time.
+    pub(crate) rate_changes: Vec<(Time, BitRate)>,
 }
 
 /// What a link has done since the start.
@@ -43,9 +48,27 @@ pub(crate) struct LinkCounters {
     pub(crate) held: u64,
 }
 
-/// One direction of a link, told the time in order. Within one instant packets leave first, then the discipline's
-/// timer runs, then packets arrive.
+/// What can be read off one link in one direction, as of the last [`Link::advance`].
+pub(crate) trait Meter {
+    /// What waits in the discipline's queue.
+    fn state(&self) -> QueueState;
+
+    /// Show the discipline's variables.
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64));
+
+    /// What it has done since the start.
+    fn counters(&self) -> LinkCounters;
+
+    /// Packets that wait and packets that have left and not arrived: all that is inside.
+    fn inside(&self) -> u64;
+}
+
+/// One direction of a link, or of several in series, told the time in order. Within one instant packets leave first,
+/// then the discipline's timer runs, then packets arrive.
 pub(crate) trait Link<O = ()> {
+    /// A connection begins, whose packets go the way of its owner's.
+    fn opened(&mut self, _client: EndpointId, _owner: Owner) {}
+
     /// A packet arrives.
     fn arrive(&mut self, packet: Packet<O>, now: Time);
 
@@ -59,26 +82,30 @@ pub(crate) trait Link<O = ()> {
     /// Where the packet `ahead` places behind the next one goes; any endpoint when nobody knows yet.
     fn upcoming(&self, ahead: u64) -> EndpointId;
 
-    /// Take the packet that [`Link::next_delivery`] announced.
-    fn deliver(&mut self) -> Packet<O>;
+    /// Take the packet that [`Link::next_delivery`] announced; `None` when it has gone on to another link, which may have
+    /// dropped it.
+    fn deliver(&mut self) -> Option<Packet<O>>;
 
     /// Bring queue and law up to `now`: everything due before or at it has happened.
     fn advance(&mut self, now: Time);
 
-    /// What waits in the discipline's queue, as of the last [`Link::advance`].
-    fn state(&self) -> QueueState;
+    /// Link number `hop` of those in series, from 0.
+    fn meter(&self, hop: usize) -> Option<&dyn Meter>;
 
-    /// Show the discipline's variables, as of the last [`Link::advance`].
-    fn probe(&self, out: &mut dyn FnMut(&'static str, f64));
-
-    /// Counters as of the last [`Link::advance`].
-    fn counters(&self) -> LinkCounters;
-
-    /// Packets that wait and packets that have left and not arrived: all that is inside.
-    fn inside(&self) -> u64;
+    /// All links in series.
+    fn meters(&self) -> impl Iterator<Item = &dyn Meter>
+    where
+        Self: Sized,
+    {
+        (0..).map_while(|hop| self.meter(hop))
+    }
 }
 
 impl<O, T: Link<O> + ?Sized> Link<O> for Box<T> {
+    fn opened(&mut self, client: EndpointId, owner: Owner) {
+        (**self).opened(client, owner);
+    }
+
     fn arrive(&mut self, packet: Packet<O>, now: Time) {
         (**self).arrive(packet, now);
     }
@@ -95,7 +122,7 @@ impl<O, T: Link<O> + ?Sized> Link<O> for Box<T> {
         (**self).upcoming(ahead)
     }
 
-    fn deliver(&mut self) -> Packet<O> {
+    fn deliver(&mut self) -> Option<Packet<O>> {
         (**self).deliver()
     }
 
@@ -103,19 +130,7 @@ impl<O, T: Link<O> + ?Sized> Link<O> for Box<T> {
         (**self).advance(now);
     }
 
-    fn state(&self) -> QueueState {
-        (**self).state()
-    }
-
-    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
-        (**self).probe(out);
-    }
-
-    fn counters(&self) -> LinkCounters {
-        (**self).counters()
-    }
-
-    fn inside(&self) -> u64 {
-        (**self).inside()
+    fn meter(&self, hop: usize) -> Option<&dyn Meter> {
+        (**self).meter(hop)
     }
 }

@@ -11,6 +11,24 @@ pub(crate) const HEADERS: u64 = 40;
 /// along direction 0.
 pub(crate) type Direction = usize;
 
+/// Whose traffic it is: 0 for the web users, else the number of a source, from 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Owner(u8);
+
+impl Owner {
+    pub(crate) const USERS: Owner = Owner(0);
+
+    /// Source `number`, from 0.
+    pub(crate) fn source(number: u8) -> Owner {
+        Owner(number + 1)
+    }
+
+    #[inline]
+    pub(crate) fn index(self) -> usize {
+        usize::from(self.0)
+    }
+}
+
 /// The number of an endpoint: bit 0 tells the server from the client, bit 1 is the side of the client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct EndpointId(u32);
@@ -32,6 +50,11 @@ impl EndpointId {
     #[inline]
     pub(crate) fn is_datagram(self) -> bool {
         self.0 >> 31 == 1
+    }
+
+    /// Whose datagrams it receives, if it is a receiver of datagrams.
+    pub(crate) fn datagram_owner(self) -> Option<Owner> {
+        self.is_datagram().then(|| Owner((self.0 >> 22 & 0xff) as u8 + 1))
     }
 
     /// The number of the flow of datagrams among those of its source.

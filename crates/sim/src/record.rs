@@ -6,7 +6,7 @@ use aqmlab_workload::Completed;
 use hdrhistogram::Histogram;
 
 use crate::explain::{ExplanationTable, TimelineTable};
-use crate::link::{Link, LinkCounters};
+use crate::link::{LinkCounters, Meter};
 use crate::packet::Direction;
 
 /// Rows of the time series since they were last taken, column by column.
@@ -24,26 +24,39 @@ pub struct Tables {
     pub timelines: TimelineTable,
 }
 
-/// The queues at regular instants: one row per instant and direction.
+/// A direction of a link, as rows name it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    /// The number of the link in its chain, from 1; `None` outside a chain.
+    pub(crate) link: Option<u8>,
+    pub(crate) direction: Direction,
+}
+
+/// The queues at regular instants: one row per instant, link and direction.
 #[derive(Clone, Debug, Default)]
 pub struct QueueTable {
     /// Seconds since the start of the run.
     pub time_s: Vec<f64>,
+    /// The number of the link in its chain, from 1; empty outside a chain.
+    pub link: Vec<u8>,
     /// Direction of the link: 0 carries what users of side 0 send.
     pub direction: Vec<u8>,
     /// Packets waiting.
     pub packets: Vec<u32>,
     /// IP bytes waiting.
     pub bytes: Vec<u64>,
-    /// The law's variables under their names, in its own order.
+    /// The laws' variables under their names, in their own order; not a number where the link's law has none of that
+    /// name.
     pub variables: Vec<(&'static str, Vec<f64>)>,
 }
 
-/// The link over regular intervals: one row per interval and direction.
+/// The links over regular intervals: one row per interval, link and direction.
 #[derive(Clone, Debug, Default)]
 pub struct LinkTable {
     /// End of the interval in seconds since the start of the run.
     pub time_s: Vec<f64>,
+    /// The number of the link in its chain, from 1; empty outside a chain.
+    pub link: Vec<u8>,
     /// Direction of the link.
     pub direction: Vec<u8>,
     /// Packets that arrived at the queue.
@@ -108,12 +121,13 @@ pub struct ResponseBin {
 pub(crate) struct ResponseTimes {
     by_size: Vec<Histogram<u64>>,
     sum: Duration,
+    longest: Duration,
     within_500ms: u64,
 }
 
 impl ResponseTimes {
     pub(crate) fn new() -> ResponseTimes {
-        ResponseTimes { by_size: Vec::new(), sum: Duration::ZERO, within_500ms: 0 }
+        ResponseTimes { by_size: Vec::new(), sum: Duration::ZERO, longest: Duration::ZERO, within_500ms: 0 }
     }
 
     pub(crate) fn record(&mut self, exchange: &Completed) {
@@ -124,6 +138,7 @@ impl ResponseTimes {
         let micros = exchange.response_time.as_micros();
         self.by_size[octave].record(micros.max(1)).expect("the histogram resizes itself");
         self.sum = self.sum + exchange.response_time;
+        self.longest = self.longest.max(exchange.response_time);
         self.within_500ms += u64::from(micros <= 500_000);
     }
 
@@ -134,6 +149,10 @@ impl ResponseTimes {
             all.add(histogram).expect("the histogram resizes itself");
         }
         all
+    }
+
+    pub(crate) fn longest(&self) -> Duration {
+        self.longest
     }
 
     pub(crate) fn sum(&self) -> Duration {
@@ -162,38 +181,34 @@ impl ResponseTimes {
 }
 
 impl QueueTable {
-    pub(crate) fn push<O>(&mut self, now: Time, direction: Direction, link: &impl Link<O>) {
+    pub(crate) fn push(&mut self, now: Time, place: Place, link: &dyn Meter) {
         let state = link.state();
+        let row = self.time_s.len();
         self.time_s.push(now.as_secs_f64());
-        self.direction.push(u8::from(direction == 1));
+        self.link.extend(place.link);
+        self.direction.push(u8::from(place.direction == 1));
         self.packets.push(state.packets);
         self.bytes.push(state.bytes.get());
-        let mut column = 0;
         link.probe(&mut |name, value| {
-            if column == self.variables.len() {
-                self.variables.push((name, Vec::new()));
-            }
-            debug_assert_eq!(
-                self.variables[column].0, name,
-                "a discipline shows the same variables each time"
-            );
+            let known = self.variables.iter().position(|&(column, _)| column == name);
+            let column = known.unwrap_or_else(|| {
+                self.variables.push((name, vec![f64::NAN; row]));
+                self.variables.len() - 1
+            });
             self.variables[column].1.push(value);
-            column += 1;
         });
+        for (_, values) in &mut self.variables {
+            values.resize(row + 1, f64::NAN);
+        }
     }
 }
 
 impl LinkTable {
     /// What happened between two readings of the counters.
-    pub(crate) fn push(
-        &mut self,
-        now: Time,
-        direction: Direction,
-        before: &LinkCounters,
-        after: &LinkCounters,
-    ) {
+    pub(crate) fn push(&mut self, now: Time, place: Place, before: &LinkCounters, after: &LinkCounters) {
         self.time_s.push(now.as_secs_f64());
-        self.direction.push(u8::from(direction == 1));
+        self.link.extend(place.link);
+        self.direction.push(u8::from(place.direction == 1));
         self.arrived.push(after.queue.offered - before.queue.offered);
         self.packets.push(after.sent - before.sent);
         self.bytes.push((after.sent_bytes - before.sent_bytes).get());

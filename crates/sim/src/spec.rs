@@ -1,18 +1,22 @@
 //! What to run, as JSON: checked, with every default filled in.
 
+mod chain;
+mod link;
 mod queue;
 mod sources;
 mod tcp;
 
-use aqmlab_aqm::LinkContext;
-use aqmlab_units::{BitRate, Bytes, Duration};
-use aqmlab_workload::sources::SourceConfig;
+use aqmlab_units::{BitRate, Duration};
 use aqmlab_workload::{RttConfig, WebConfig};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+pub use self::chain::{HopSpec, PathSpec};
+pub(crate) use self::chain::{Hops, MOST_LINKS};
+pub use self::link::{LinkSpec, RateChange};
 pub use self::queue::{OwnLaw, QueueSpec};
+pub use self::sources::SourceSpec;
 pub(crate) use self::tcp::MOST_STACKS;
 pub use self::tcp::{MixSpec, Role, TcpSpec};
 
@@ -26,6 +30,9 @@ pub struct Spec {
     pub link: LinkSpec,
     /// The queue discipline at each end of it.
     pub queue: QueueSpec,
+    /// Links in series in the place of the one; none: it stands alone.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub chain: Vec<HopSpec>,
     /// The machines of the servers.
     pub hosts: HostsSpec,
     /// The TCP of all hosts.
@@ -34,7 +41,7 @@ pub struct Spec {
     pub users: UsersSpec,
     /// Traffic beside them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub sources: Vec<SourceConfig>,
+    pub sources: Vec<SourceSpec>,
     /// How long.
     pub protocol: ProtocolSpec,
     /// What is written down.
@@ -49,45 +56,6 @@ pub struct SpecError {
     pub path: String,
     /// What it must be, and what it is.
     pub message: String,
-}
-
-/// The link.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct LinkSpec {
-    /// Bit rate on the wire, frame overhead included.
-    pub rate: BitRate,
-    /// One-way delay, host delays included.
-    pub delay: Duration,
-    /// Bytes that each packet takes on the wire beyond its IP length. Ethernet: preamble 8, header 14, check
-    /// sequence 4, gap 12.
-    pub overhead: Bytes,
-    /// Largest IP packet.
-    pub mtu: Bytes,
-    /// Packets that the device holds below the discipline, besides the one being sent; 0 for an ideal link.
-    pub device_fifo: u32,
-}
-
-impl Default for LinkSpec {
-    /// The testbed's bottleneck: Fast Ethernet. The device FIFO is ours: of 0, 16, 64, 128, 192 and 256 packets 256,
-    /// a usual transmit ring, comes closest to the published drop-tail rows (24, 240 and 2,400 packets at 80, 90 and
-    /// 98 % load). No row with active queue management was looked at.
-    fn default() -> LinkSpec {
-        LinkSpec {
-            rate: BitRate::from_mbit_per_sec(100),
-            delay: Duration::from_micros(500),
-            overhead: Bytes::new(38),
-            mtu: Bytes::new(1500),
-            device_fifo: 256,
-        }
-    }
-}
-
-impl LinkSpec {
-    /// What a law may know of it.
-    pub fn context(&self) -> LinkContext {
-        LinkContext { rate: self.rate, overhead: self.overhead }
-    }
 }
 
 /// The machines that servers run on.
@@ -116,6 +84,9 @@ pub struct UsersSpec {
     pub workload: WebConfig,
     /// How far away their servers are.
     pub rtt: RttConfig,
+    /// Their way; in a chain of links alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<PathSpec>,
 }
 
 /// How long the experiment takes.
@@ -164,6 +135,8 @@ struct Written {
     link: LinkSpec,
     queue: Value,
     #[serde(default)]
+    chain: Vec<Value>,
+    #[serde(default)]
     hosts: HostsSpec,
     #[serde(default)]
     tcp: Map<String, Value>,
@@ -184,6 +157,7 @@ struct WrittenUsers {
     workload: Value,
     #[serde(default = "default_rtt")]
     rtt: Value,
+    path: Option<Value>,
 }
 
 fn default_workload() -> Value {
@@ -201,14 +175,17 @@ impl Spec {
         let written: Written = read("", document)?;
         let link = written.link;
         let mtu = link.mtu;
+        let chain = HopSpec::read_all(written.chain, &link, &written.queue)?;
+        let links = chain.len();
         let queue = QueueSpec::read(written.queue, &link.context())?;
         let spec = Spec {
             link,
             queue,
+            chain,
             hosts: written.hosts,
             tcp: TcpSpec::read(written.tcp)?,
-            users: UsersSpec::read(written.users)?,
-            sources: sources::read_sources(written.sources, mtu)?,
+            users: UsersSpec::read(written.users, links)?,
+            sources: SourceSpec::read_all(written.sources, mtu, links)?,
             protocol: written.protocol,
             record: written.record,
         };
@@ -216,13 +193,19 @@ impl Spec {
         Ok(spec)
     }
 
+    /// Every link there is: those of the chain, else the one.
+    pub(crate) fn links(&self) -> impl Iterator<Item = (LinkSpec, &QueueSpec)> {
+        let alone = self.chain.is_empty().then(|| (self.link.clone(), &self.queue));
+        let in_series = self.chain.iter().map(|hop| (hop.link(&self.link), &hop.queue));
+        alone.into_iter().chain(in_series)
+    }
+
     /// What no single part can see, and sizes beyond all sense.
     fn check(&self) -> Result<(), SpecError> {
-        at_least("link.rate", self.link.rate, BitRate::from_mbit_per_sec(1))?;
-        at_most("link.rate", self.link.rate, BitRate::from_mbit_per_sec(1_000_000))?;
-        at_most("link.delay", self.link.delay, Duration::from_secs(60))?;
-        at_most("link.overhead", self.link.overhead, Bytes::new(1_000))?;
-        at_most("link.device_fifo", self.link.device_fifo, 1_000_000)?;
+        self.link.check("link")?;
+        if !self.chain.is_empty() {
+            chain::refuse_own("queue", &self.queue)?;
+        }
         at_least("hosts.servers_per_side", self.hosts.servers_per_side, 1)?;
         at_most("hosts.servers_per_side", self.hosts.servers_per_side, 10_000)?;
         at_least("hosts.rate", self.hosts.rate, BitRate::from_mbit_per_sec(1))?;
@@ -238,19 +221,21 @@ impl Spec {
             at_least(&format!("record.{field}"), every, Duration::from_micros(100))?;
             at_most(&format!("record.{field}"), every, WEEK)?;
         }
-        self.tcp.check(self.link.mtu)
+        self.tcp.check(self.link.mtu, &self.sources)
     }
 }
 
 const WEEK: Duration = Duration::from_secs(7 * 24 * 3600);
 
 impl UsersSpec {
-    fn read(written: WrittenUsers) -> Result<UsersSpec, SpecError> {
+    /// The users of a spec whose chain has `links` links.
+    fn read(written: WrittenUsers, links: usize) -> Result<UsersSpec, SpecError> {
         let workload: WebConfig = named_or_table("users.workload", written.workload, WebConfig::shipped)?;
         let rtt: RttConfig = named_or_table("users.rtt", written.rtt, RttConfig::shipped)?;
         workload.check().map_err(|error| fault(&format!("users.workload.{}", error.path), error.message))?;
         rtt.check().map_err(|error| fault(&format!("users.rtt.{}", error.path), error.message))?;
-        Ok(UsersSpec { per_side: written.per_side, workload, rtt })
+        let path = PathSpec::read("users.path", written.path, links)?;
+        Ok(UsersSpec { per_side: written.per_side, workload, rtt, path })
     }
 }
 

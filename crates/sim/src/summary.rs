@@ -1,5 +1,7 @@
 //! One run in one row.
 
+mod window;
+
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
@@ -7,10 +9,16 @@ use crate::link::LinkCounters;
 use crate::record::ResponseTimes;
 use crate::spec::Spec;
 
+pub use self::window::HopSummary;
+pub(crate) use self::window::{LinkWindow, Window};
+
 /// What a run came to, over the measured window and both directions unless said otherwise.
+///
+/// In a chain of links loss, marks and packets are of all its queues together, so that a packet counts at each queue that
+/// it comes to; throughput and utilisation are means of its links, and the queue's length is that of any of its queues.
 #[derive(Clone, Debug, Serialize)]
 pub struct Summary {
-    /// Packets dropped, in per cent of those that arrived at the two queues.
+    /// Packets dropped, in per cent of those that arrived at the queues.
     pub loss_percent: f64,
     /// Packets marked, in per cent of those that arrived.
     pub mark_percent: f64,
@@ -20,7 +28,8 @@ pub struct Summary {
     pub aborted_requests: u64,
     /// IP Mbit/s sent, mean of the two directions.
     pub throughput_mbps: f64,
-    /// Share of the time that the link was sending, mean of the two directions.
+    /// What was sent, frames' overhead included, in parts of what the link can send at its rate of the time; mean of the
+    /// two directions.
     pub utilisation: f64,
     /// Mean of the sampled queue lengths in packets.
     pub queue_packets_mean: f64,
@@ -32,10 +41,16 @@ pub struct Summary {
     pub response_time_ms: ResponseTimeMs,
     /// Share of the exchanges completed within half a second.
     pub fraction_within_500ms: f64,
-    /// Packets that arrived at the two queues in the whole run, warm-up included.
+    /// Packets that arrived at the queues in the whole run, warm-up included.
     pub bottleneck_packets: u64,
-    /// The two directions over the whole run.
-    pub links: [LinkSummary; 2],
+    /// The two directions over the whole run; in a chain those of its first link, then of the next.
+    pub links: Vec<LinkSummary>,
+    /// The links of a chain one by one, in both directions; empty outside a chain.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub chain: Vec<HopSummary>,
+    /// The web users' packets, where there is other traffic.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub users: Option<PacketSummary>,
     /// Traffic beside the web users, source by source.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<SourceSummary>,
@@ -56,8 +71,31 @@ pub struct SourceSummary {
     pub aborted: u64,
     /// How long they took, if any was completed.
     pub response_time_ms: Option<ResponseTimeMs>,
+    /// How long the longest took, in milliseconds.
+    pub response_time_ms_max: Option<f64>,
+    /// Packets of its connections, acknowledgements among them; or datagrams.
+    #[serde(flatten)]
+    pub packets: PacketSummary,
     /// Datagrams, if it sends them.
     pub datagrams: Option<DatagramSummary>,
+}
+
+/// What became of packets in the measured window, both directions together.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct PacketSummary {
+    /// Packets sent.
+    pub packets_sent: u64,
+    /// Packets that a queue has dropped.
+    pub packets_lost: u64,
+    /// Packets lost, in per cent of those sent.
+    pub loss_percent: f64,
+}
+
+impl PacketSummary {
+    pub(crate) fn new(sent: u64, lost: u64) -> PacketSummary {
+        let loss_percent = 100.0 * ratio(lost as f64, sent as f64);
+        PacketSummary { packets_sent: sent, packets_lost: lost, loss_percent }
+    }
 }
 
 /// What became of datagrams sent in the measured window.
@@ -71,6 +109,10 @@ pub struct DatagramSummary {
     pub delay_ms_mean: f64,
     /// Its 99th percentile.
     pub delay_ms_p99: f64,
+    /// The longest.
+    pub delay_ms_max: f64,
+    /// Its standard deviation.
+    pub delay_ms_sd: f64,
 }
 
 /// Percentiles and mean of the response times in milliseconds.
@@ -111,6 +153,20 @@ pub struct LinkSummary {
 }
 
 impl LinkSummary {
+    fn new(total: &LinkCounters) -> LinkSummary {
+        LinkSummary {
+            arrived: total.queue.offered,
+            sent: total.sent,
+            dropped_early: total.queue.dropped_early,
+            dropped_forced: total.queue.dropped_forced,
+            dropped_by_limit: total.queue.dropped_by_limit,
+            dropped_at_dequeue: total.queue.dropped_at_dequeue,
+            evicted: total.queue.evicted,
+            marked: total.queue.marked,
+            held: total.held,
+        }
+    }
+
     /// Packets dropped, for whatever reason.
     pub fn dropped(&self) -> u64 {
         let on_arrival = self.dropped_early + self.dropped_forced + self.dropped_by_limit;
@@ -118,60 +174,43 @@ impl LinkSummary {
     }
 }
 
-/// The measured window, as counted by the laboratory.
-#[derive(Debug)]
-pub(crate) struct Window {
-    pub(crate) links: [(LinkCounters, LinkCounters); 2],
-    pub(crate) seconds: f64,
-    pub(crate) completed: u64,
-    pub(crate) aborted: u64,
-}
-
 impl Summary {
-    pub(crate) fn new(
-        spec: &Spec,
-        window: &Window,
-        queue_packets: &Histogram<u64>,
-        times: &ResponseTimes,
-        sources: Vec<SourceSummary>,
-    ) -> Summary {
-        let sum = |read: &dyn Fn(&LinkCounters) -> u64| -> f64 {
-            window.links.iter().map(|(before, after)| read(after) - read(before)).sum::<u64>() as f64
-        };
-        let arrived = sum(&|link| link.queue.offered);
-        let sent = sum(&|link| link.sent);
-        let sent_bytes = sum(&|link| link.sent_bytes.get());
-        let wire_bits = 8.0 * (sent_bytes + sent * spec.link.overhead.as_f64());
+    /// What links and users came to; what the users' packets and the sources did is added.
+    pub(crate) fn new(spec: &Spec, window: &Window, times: &ResponseTimes) -> Summary {
+        let links = || window.links.iter().flatten();
+        let arrived = Window::sum(links(), |link| link.queue.offered);
+        let dropped = Window::sum(links(), |link| link.queue.dropped());
+        let marked = Window::sum(links(), |link| link.queue.marked);
+        let sent = Window::sum(links(), |link| link.sent);
+        let sent_bytes = Window::sum(links(), |link| link.sent_bytes.get());
+        let pairs = || spec.links().zip(&window.links);
+        let mean_of_directions = |total: f64| total / 2.0 / window.links.len() as f64;
+        let mut queue_packets = Histogram::new(3).expect("three significant digits are allowed");
+        for link in links() {
+            queue_packets += &link.queue_packets;
+        }
         let all = times.all();
-        let per_direction = |total: f64| total / 2.0;
         Summary {
-            loss_percent: 100.0 * ratio(sum(&|link| link.queue.dropped()), arrived),
-            mark_percent: 100.0 * ratio(sum(&|link| link.queue.marked), arrived),
+            loss_percent: 100.0 * ratio(dropped, arrived),
+            mark_percent: 100.0 * ratio(marked, arrived),
             completed_requests: window.completed,
             aborted_requests: window.aborted,
-            throughput_mbps: per_direction(8e-6 * ratio(sent_bytes, window.seconds)),
-            utilisation: per_direction(ratio(
-                wire_bits,
-                window.seconds * spec.link.rate.bits_per_sec() as f64,
-            )),
+            throughput_mbps: mean_of_directions(
+                pairs().map(|(_, directions)| window.throughput_mbps(directions)).sum(),
+            ),
+            utilisation: mean_of_directions(
+                pairs().map(|((link, _), directions)| window.utilisation(&link, directions)).sum(),
+            ),
             queue_packets_mean: queue_packets.mean(),
             queue_packets_p99: queue_packets.value_at_quantile(0.99),
             packet_bytes_mean: ratio(sent_bytes, sent),
             response_time_ms: ResponseTimeMs::new(&all, times),
             fraction_within_500ms: ratio(times.within_500ms() as f64, all.len() as f64),
-            bottleneck_packets: window.links.iter().map(|(_, after)| after.queue.offered).sum(),
-            links: window.links.map(|(_, total)| LinkSummary {
-                arrived: total.queue.offered,
-                sent: total.sent,
-                dropped_early: total.queue.dropped_early,
-                dropped_forced: total.queue.dropped_forced,
-                dropped_by_limit: total.queue.dropped_by_limit,
-                dropped_at_dequeue: total.queue.dropped_at_dequeue,
-                evicted: total.queue.evicted,
-                marked: total.queue.marked,
-                held: total.held,
-            }),
-            sources,
+            bottleneck_packets: links().map(|link| link.after.queue.offered).sum(),
+            links: links().map(|link| LinkSummary::new(&link.after)).collect(),
+            chain: if spec.chain.is_empty() { Vec::new() } else { window.hops(spec) },
+            users: None,
+            sources: Vec::new(),
         }
     }
 }
@@ -200,16 +239,21 @@ pub(crate) fn ratio(part: f64, whole: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use aqmlab_aqm::Counters;
-    use aqmlab_units::Bytes;
+    use aqmlab_units::{Bytes, Time};
 
     use super::*;
 
     fn summary(links: &[(LinkCounters, LinkCounters); 2], seconds: f64) -> Summary {
         let spec = r#"{"queue": {"droptail": {}}, "users": {"per_side": 1}, "link": {"rate": "1 Mbit/s"}}"#;
         let spec = Spec::from_json(spec).expect("a sound spec");
-        let samples = Histogram::new(3).expect("three significant digits are allowed");
-        let window = Window { links: *links, seconds, completed: 0, aborted: 0 };
-        Summary::new(&spec, &window, &samples, &ResponseTimes::new(), Vec::new())
+        let links = links.map(|(before, after)| LinkWindow {
+            before,
+            after,
+            queue_packets: Histogram::new(3).expect("three significant digits are allowed"),
+        });
+        let (start, end) = (Time::ZERO, Time::from_secs_f64(seconds));
+        let window = Window { links: vec![links], start, end, completed: 0, aborted: 0 };
+        Summary::new(&spec, &window, &ResponseTimes::new())
     }
 
     fn counters(

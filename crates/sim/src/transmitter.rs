@@ -1,5 +1,6 @@
 //! What puts packets on a wire, one after the other.
 
+use aqmlab_aqm::LinkContext;
 use aqmlab_units::{BitRate, Bytes, Duration, Time};
 
 /// A network interface: busy until all it was given is sent.
@@ -24,5 +25,32 @@ impl Transmitter {
         let first = self.busy_until.max(now);
         self.busy_until = first + Duration::from_nanos(nanos);
         (first, self.busy_until)
+    }
+}
+
+/// A network interface whose rate changes at given times. A packet is sent at the rate of the moment at which its sending
+/// begins.
+#[derive(Debug)]
+pub(crate) struct Varying {
+    transmitter: Transmitter,
+    /// Changes to come, in order of time.
+    changes: std::iter::Peekable<std::vec::IntoIter<(Time, BitRate)>>,
+}
+
+impl Varying {
+    /// An idle interface that sends at the rate of `link` until the first of the `changes`, which are in order of time.
+    pub(crate) fn new(link: LinkContext, changes: Vec<(Time, BitRate)>) -> Varying {
+        let transmitter = Transmitter::new(link.rate, link.overhead);
+        Varying { transmitter, changes: changes.into_iter().peekable() }
+    }
+
+    /// Given a packet of `size` at `now`: when its first and when its last bit is sent.
+    #[inline]
+    pub(crate) fn send(&mut self, size: Bytes, now: Time) -> (Time, Time) {
+        let first = self.transmitter.busy_until.max(now);
+        while let Some((_, rate)) = self.changes.next_if(|&(at, _)| at <= first) {
+            self.transmitter.ns_per_byte = rate.ns_per_byte();
+        }
+        self.transmitter.send(size, now)
     }
 }

@@ -5,7 +5,7 @@ use aqmlab_units::Time;
 
 use super::recorder::Fate;
 use super::{Capture, OnTheWire};
-use crate::packet::{Direction, Packet};
+use crate::packet::Packet;
 
 /// A packet with its number in the capture, when it is captured.
 #[derive(Clone, Copy, Debug)]
@@ -14,11 +14,12 @@ pub(crate) struct Tagged<O> {
     number: Option<u64>,
 }
 
-/// The discipline of one direction. Whatever its kind it is asked packet by packet: a capture need not be fast, and
+/// The discipline of one direction of a link. Whatever its kind it is asked packet by packet: a capture need not be fast, and
 /// that way it sees when each one leaves.
 pub(crate) struct Observed<O> {
     queue: Box<dyn Qdisc<Tagged<O>> + Send>,
-    direction: Direction,
+    /// The number of the interface in the file.
+    interface: u32,
     capture: Capture,
     /// Captured packets dropped in the call at hand; empty between calls.
     dropped: Vec<u64>,
@@ -27,10 +28,10 @@ pub(crate) struct Observed<O> {
 impl<O> Observed<O> {
     pub(crate) fn new(
         queue: Box<dyn Qdisc<Tagged<O>> + Send>,
-        direction: Direction,
+        interface: u32,
         capture: Capture,
     ) -> Observed<O> {
-        Observed { queue, direction, capture, dropped: Vec::new() }
+        Observed { queue, interface, capture, dropped: Vec::new() }
     }
 
     /// The discipline's variables as text. Seven digits say enough: a number is shortened to the nearest `f32`.
@@ -50,7 +51,7 @@ impl<O: OnTheWire> Qdisc<Packet<O>> for Observed<O> {
         now: Time,
         lost: &mut dyn FnMut(Packet<O>),
     ) -> Admission {
-        let number = self.capture.lock().arrive(self.direction, &packet, now);
+        let number = self.capture.lock().arrive(self.interface, &packet, now);
         let admission = self.queue.enqueue(seen, Tagged { packet, number }, now, &mut |tagged| {
             self.dropped.extend(tagged.number);
             lost(tagged.packet);

@@ -8,7 +8,7 @@ use super::Bounds;
 use super::addresses::Addresses;
 use super::headers::{MOST_BYTES, OnTheWire, headers};
 use super::pcapng::{self, PacketBlock};
-use crate::packet::{Direction, Packet};
+use crate::packet::Packet;
 use crate::spec::Spec;
 
 /// What became of a packet.
@@ -28,7 +28,7 @@ pub(super) enum Fate {
 #[derive(Debug)]
 struct Record {
     arrived: Time,
-    direction: Direction,
+    interface: u32,
     headers: Vec<u8>,
     length: u32,
     fate: Fate,
@@ -54,9 +54,12 @@ impl Recorder {
     pub(super) fn new(spec: &Spec, bounds: Bounds) -> Recorder {
         let mut file = Vec::new();
         pcapng::section(&mut file);
-        for direction in 0..2 {
-            let name = format!("direction {direction}");
-            pcapng::interface(&mut file, &name, spec.link.rate, MOST_BYTES);
+        for (number, (link, _)) in (1..).zip(spec.links()) {
+            let of_link = if spec.chain.is_empty() { String::new() } else { format!("link {number}, ") };
+            for direction in 0..2 {
+                let name = format!("{of_link}direction {direction}");
+                pcapng::interface(&mut file, &name, link.rate, MOST_BYTES);
+            }
         }
         Recorder {
             addresses: Addresses::new(spec.hosts.servers_per_side),
@@ -70,7 +73,7 @@ impl Recorder {
     /// A packet arrives. Its number, when it is to be captured.
     pub(super) fn arrive<O: OnTheWire>(
         &mut self,
-        direction: Direction,
+        interface: u32,
         packet: &Packet<O>,
         now: Time,
     ) -> Option<u64> {
@@ -82,7 +85,7 @@ impl Recorder {
         let stored = u32::try_from(headers.len()).expect("headers are 80 bytes at most");
         self.open.push_back(Record {
             arrived: now,
-            direction,
+            interface,
             headers,
             length: stored + u32::from(packet.segment.len),
             fate: Fate::Queued,
@@ -134,7 +137,7 @@ impl Recorder {
 impl Record {
     fn write(&self, file: &mut Vec<u8>) {
         let packet = PacketBlock {
-            interface: u32::from(self.direction == 1),
+            interface: self.interface,
             time: self.arrived,
             stored: &self.headers,
             length: self.length,

@@ -9,7 +9,7 @@ use super::{Engine, Event};
 use crate::capture::{NewConnection, Opener};
 use crate::link::Link;
 use crate::observer::{Observer, Row};
-use crate::packet::{Direction, EndpointId};
+use crate::packet::{Direction, EndpointId, Owner};
 
 impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
     /// What a server does: answer a user's request at once, and others as their vector says; close when the client has
@@ -105,10 +105,11 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
             min_rtt: connection.min_rtt(),
             host: self.hosts.of(1 - side, user + connection.number()),
             stacks: [
-                self.stacks.of_client(side, user),
-                self.stacks.of_server(1 - side, user, connection.number()),
+                self.stacks.of_client(Owner::USERS, side, user),
+                self.stacks.of_server(Owner::USERS, 1 - side, user, connection.number()),
             ],
             application: Application::User(number, connection),
+            owner: Owner::USERS,
         };
         let id = self.open_connection(opening);
         self.expect(id, request);
@@ -122,9 +123,12 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
             Application::Flow(id) => Opener::Source(self.sources.number_of(*id)),
             Application::Nobody => unreachable!("somebody opens a connection"),
         };
-        let (host, stacks) = (opening.host, opening.stacks);
+        let Opening { owner, host, stacks, .. } = opening;
         let id = self.connections.open(opening, &self.stacks, self.now);
         self.observer.opened(id, matches!(opener, Opener::User(_)), self.now);
+        for link in &mut self.links {
+            link.opened(id, owner);
+        }
         if let Some(capture) = &self.capture {
             let mss = stacks.map(|stack| self.stacks.profile(stack).mss);
             capture.opened(&NewConnection { client: id, opener, host, mss });

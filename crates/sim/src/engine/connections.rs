@@ -7,7 +7,7 @@ use aqmlab_workload::Connection;
 use super::flows::FlowId;
 use super::is_done;
 use super::stacks::{StackId, Stacks};
-use crate::packet::{Direction, EndpointId};
+use crate::packet::{Direction, EndpointId, Owner};
 use crate::prefetch::prefetch;
 
 /// How many bits of a cell tell its place in the network.
@@ -17,20 +17,21 @@ const PLACE_BITS: u32 = 26;
 #[derive(Debug)]
 #[repr(C, align(128))]
 pub(super) struct Cell<S: Stack> {
-    /// Packets sent by this end that were not dropped; wraps.
-    sent: u16,
     /// Packets received by this end; wraps.
     received: u16,
     /// The low 26 bits: a client's round-trip time in microseconds, or the number of a server's machine. The six bits
     /// above: the number of its stack.
     place: u32,
     pub(super) tcp: Endpoint<S>,
+    /// Packets sent by this end that were not dropped.
+    sent: u64,
 }
 
 /// What runs above a connection, needed only at the edges of an exchange.
 #[derive(Debug)]
 pub(super) struct Session {
     pub(super) application: Application,
+    owner: Owner,
     /// The connection is in use, not a free place.
     open: bool,
     /// It stands in the ring of timers to inspect.
@@ -54,6 +55,7 @@ pub(super) enum Application {
 #[derive(Debug)]
 pub(super) struct Opening {
     pub(super) application: Application,
+    pub(super) owner: Owner,
     /// The side of its client.
     pub(super) side: Direction,
     pub(super) min_rtt: Duration,
@@ -70,6 +72,22 @@ pub(super) struct Connections<S: Stack> {
     cells: Vec<Cell<S>>,
     sessions: Vec<Session>,
     free: [Vec<u32>; 2],
+    /// By owner: packets of connections that are over, and packets that were dropped.
+    packets: Vec<Packets>,
+}
+
+/// What became of packets, both directions together.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Packets {
+    /// Sent and not dropped.
+    through: u64,
+    pub(super) lost: u64,
+}
+
+impl Packets {
+    pub(super) fn sent(self) -> u64 {
+        self.through + self.lost
+    }
 }
 
 impl<S: Stack> Cell<S> {
@@ -84,7 +102,7 @@ impl<S: Stack> Cell<S> {
 
     fn at(place: u32, stack: StackId, tcp: Endpoint<S>) -> Cell<S> {
         debug_assert!(place >> PLACE_BITS == 0, "the number of the stack stands there");
-        Cell { sent: 0, received: 0, place: place | u32::from(stack.0) << PLACE_BITS, tcp }
+        Cell { received: 0, place: place | u32::from(stack.0) << PLACE_BITS, tcp, sent: 0 }
     }
 
     #[inline]
@@ -94,12 +112,7 @@ impl<S: Stack> Cell<S> {
 
     #[inline]
     pub(super) fn sent_packet(&mut self) {
-        self.sent = self.sent.wrapping_add(1);
-    }
-
-    #[inline]
-    pub(super) fn lost_packet(&mut self) {
-        self.sent = self.sent.wrapping_sub(1);
+        self.sent += 1;
     }
 
     #[inline]
@@ -121,19 +134,26 @@ impl<S: Stack> Cell<S> {
     }
 
     /// Packets on their way from this end to `peer`.
+    #[expect(clippy::cast_possible_truncation, reason = "`received` has as many bits")]
     fn in_network(&self, peer: &Cell<S>) -> u16 {
-        self.sent.wrapping_sub(peer.received)
+        (self.sent as u16).wrapping_sub(peer.received)
     }
 }
 
 impl<S: Stack> Connections<S> {
-    pub(super) fn new() -> Connections<S> {
-        Connections { cells: Vec::new(), sessions: Vec::new(), free: Default::default() }
+    /// Nobody's yet; there are so many owners.
+    pub(super) fn new(owners: usize) -> Connections<S> {
+        Connections {
+            cells: Vec::new(),
+            sessions: Vec::new(),
+            free: Default::default(),
+            packets: vec![Packets::default(); owners],
+        }
     }
 
     /// Both ends of a new connection; its client.
     pub(super) fn open(&mut self, opening: Opening, stacks: &Stacks, now: Time) -> EndpointId {
-        let Opening { application, side, min_rtt, host, stacks: [client, server] } = opening;
+        let Opening { application, owner, side, min_rtt, host, stacks: [client, server] } = opening;
         let slot = self.free[side].pop().unwrap_or_else(|| self.grow(side, stacks, now));
         let id = EndpointId::client(slot, side);
         let tcp = Endpoint::connect(stacks.profile(client), now);
@@ -142,7 +162,7 @@ impl<S: Stack> Connections<S> {
         self.cells[id.peer().index()] = Cell::server(tcp, server, host);
         let session = &mut self.sessions[id.connection()];
         let watched = session.watched;
-        *session = Session { application, open: true, watched, at_request: Recovery::default() };
+        *session = Session { application, owner, open: true, watched, at_request: Recovery::default() };
         id
     }
 
@@ -154,8 +174,13 @@ impl<S: Stack> Connections<S> {
             for _ in 0..2 {
                 self.cells.push(Cell::server(Endpoint::listen(stacks.profile(stack), now), stack, 0));
             }
-            let (application, at_request) = (Application::Nobody, Recovery::default());
-            self.sessions.push(Session { application, open: false, watched: false, at_request });
+            self.sessions.push(Session {
+                application: Application::Nobody,
+                owner: Owner::default(),
+                open: false,
+                watched: false,
+                at_request: Recovery::default(),
+            });
         }
         self.free[1 - side].push(slot);
         slot
@@ -212,11 +237,31 @@ impl<S: Stack> Connections<S> {
         let (this, peer) = (self.endpoint(id), self.endpoint(id.peer()));
         let quiet = this.in_network(peer) == 0 && peer.in_network(this) == 0;
         if quiet && is_done(this.tcp.state()) && is_done(peer.tcp.state()) {
+            let sent = this.sent + peer.sent;
             let session = &mut self.sessions[id.connection()];
             if std::mem::replace(&mut session.open, false) {
+                self.packets[session.owner.index()].through += sent;
                 self.free[id.side()].push(id.slot());
             }
         }
+    }
+
+    /// A packet that this end has sent was dropped.
+    pub(super) fn lost_packet(&mut self, id: EndpointId) {
+        self.endpoint_mut(id).sent -= 1;
+        self.packets[self.sessions[id.connection()].owner.index()].lost += 1;
+    }
+
+    /// What has become of each owner's packets since the start of the run.
+    pub(super) fn packets(&self) -> Vec<Packets> {
+        let mut packets = self.packets.clone();
+        for (session, ends) in self.sessions.iter().zip(self.cells.chunks_exact(2)) {
+            if session.open {
+                let through = &mut packets[session.owner.index()].through;
+                *through += ends.iter().map(|end| end.sent).sum::<u64>();
+            }
+        }
+        packets
     }
 
     /// Packets on their way in all.

@@ -6,7 +6,7 @@ use aqmlab_workload::sources::Datagram;
 use hdrhistogram::Histogram;
 
 use crate::packet::{EndpointId, HEADERS, Packet};
-use crate::summary::{DatagramSummary, ratio};
+use crate::summary::{DatagramSummary, PacketSummary, ratio};
 
 /// What became of a source's datagrams. All but `on_the_way` count those sent in the measured window.
 #[derive(Debug)]
@@ -16,6 +16,7 @@ pub(super) struct Datagrams {
     pub(super) delivered_bytes: u64,
     /// One-way delays in microseconds.
     delays: Histogram<u64>,
+    longest: Duration,
     /// Packets in the network now.
     pub(super) on_the_way: u64,
 }
@@ -23,7 +24,7 @@ pub(super) struct Datagrams {
 impl Datagrams {
     pub(super) fn new() -> Datagrams {
         let delays = Histogram::new(3).expect("three significant digits are allowed");
-        Datagrams { sent: 0, lost: 0, delivered_bytes: 0, delays, on_the_way: 0 }
+        Datagrams { sent: 0, lost: 0, delivered_bytes: 0, delays, longest: Duration::ZERO, on_the_way: 0 }
     }
 
     /// A packet leaves. It carries the time of its sending where a segment has its numbers.
@@ -47,6 +48,7 @@ impl Datagrams {
         if sent_at > window_start {
             self.delivered_bytes += size.get();
             let delay: Duration = now - sent_at;
+            self.longest = self.longest.max(delay);
             self.delays.record(delay.as_micros()).expect("the histogram resizes itself");
         }
     }
@@ -57,7 +59,13 @@ impl Datagrams {
             loss_percent: 100.0 * ratio(self.lost as f64, self.sent as f64),
             delay_ms_mean: 1e-3 * self.delays.mean(),
             delay_ms_p99: 1e-3 * self.delays.value_at_quantile(0.99) as f64,
+            delay_ms_max: self.longest.as_millis_f64(),
+            delay_ms_sd: 1e-3 * self.delays.stdev(),
         }
+    }
+
+    pub(super) fn packets(&self) -> PacketSummary {
+        PacketSummary::new(self.sent, self.lost)
     }
 
     pub(super) fn lose(&mut self, sent_at: Time, window_start: Time) {

@@ -7,15 +7,15 @@ use aqmlab_workload::sources::{
     Datagram, Source, SourceConfig, Vector, VectorAction, VectorEvent, VectorSource,
 };
 
-use super::connections::{Application, Opening};
+use super::connections::{Application, Opening, Packets};
 use super::datagrams::{Datagrams, sent_at};
 use super::flows::{Flow, FlowId, Pipe};
 use super::{Engine, Event};
 use crate::link::Link;
 use crate::observer::Observer;
-use crate::packet::{EndpointId, Packet};
+use crate::packet::{EndpointId, Owner, Packet};
 use crate::record::ResponseTimes;
-use crate::summary::{ResponseTimeMs, SourceSummary, ratio};
+use crate::summary::{PacketSummary, ResponseTimeMs, SourceSummary, ratio};
 
 /// The sources of an experiment, and what became of their traffic.
 #[derive(Debug)]
@@ -26,6 +26,8 @@ pub(super) struct Sources {
     /// Flows under way, at their places.
     flows: Vec<Option<(u32, Flow)>>,
     free: Vec<u32>,
+    /// What had become of each owner's packets when the measured window began.
+    packets_before: Vec<Packets>,
     /// Flows so far: what tells a flow from an earlier one at its place.
     opened: u32,
     records: Vec<Record>,
@@ -63,6 +65,7 @@ impl Sources {
         Sources {
             next: sources.iter().map(|_| None).collect(),
             records: sources.iter().map(|_| record()).collect(),
+            packets_before: vec![Packets::default(); 1 + sources.len()],
             all: sources,
             flows: Vec::new(),
             free: Vec::new(),
@@ -187,15 +190,16 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
         (flow.to_acceptor, flow.to_initiator) = (Pipe::default(), Pipe::default());
         // Numbers that no user has.
         let host_number = 1 << 63 | u64::from(flow.source) << 48 | flow.number;
-        let side = flow.side;
+        let (side, owner) = (flow.side, Owner::source(flow.source));
         let opening = Opening {
             application: Application::Flow(id),
+            owner,
             side,
             min_rtt: flow.min_rtt,
             host: self.hosts.of(1 - side, flow.number),
             stacks: [
-                self.stacks.of_client(side, host_number),
-                self.stacks.of_server(1 - side, host_number, 0),
+                self.stacks.of_client(owner, side, host_number),
+                self.stacks.of_server(owner, 1 - side, host_number, 0),
             ],
         };
         let client = self.open_connection(opening);
@@ -333,13 +337,30 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
         for (record, before) in self.sources.records.iter_mut().zip(delivered) {
             record.before = before;
         }
+        self.sources.packets_before = self.connections.packets();
+    }
+
+    /// What became of each owner's packets in the measured window so far; of datagrams in their own place.
+    fn packets_by_owner(&self) -> Vec<PacketSummary> {
+        let pairs = self.connections.packets().into_iter().zip(&self.sources.packets_before);
+        pairs
+            .map(|(now, before)| PacketSummary::new(now.sent() - before.sent(), now.lost - before.lost))
+            .collect()
+    }
+
+    /// What became of the web users' packets, where there are others.
+    pub(super) fn users_summary(&self) -> Option<PacketSummary> {
+        let has_both = !self.users.is_empty() && !self.spec.sources.is_empty();
+        has_both.then(|| self.packets_by_owner()[Owner::USERS.index()])
     }
 
     /// What became of each source's traffic in the `seconds` of the measured window so far.
     pub(super) fn source_summaries(&self, seconds: f64) -> Vec<SourceSummary> {
         let delivered = self.delivered_by_source().into_iter();
-        let sources = self.spec.sources.iter().zip(&self.sources.records).zip(delivered);
-        let summaries = sources.map(|((config, record), delivered)| {
+        let packets = self.packets_by_owner().into_iter().skip(1);
+        let sources = self.spec.sources.iter().zip(&self.sources.records).zip(delivered.zip(packets));
+        let summaries = sources.map(|((source, record), (delivered, packets))| {
+            let config = &source.config;
             let bytes = delivered - record.before + record.datagrams.delivered_bytes;
             let is_datagrams = matches!(config, SourceConfig::Datagrams(_));
             SourceSummary {
@@ -350,6 +371,8 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
                 aborted: record.aborted,
                 response_time_ms: (record.completed > 0)
                     .then(|| ResponseTimeMs::new(&record.times.all(), &record.times)),
+                response_time_ms_max: (record.completed > 0).then(|| record.times.longest().as_millis_f64()),
+                packets: if is_datagrams { record.datagrams.packets() } else { packets },
                 datagrams: is_datagrams.then(|| record.datagrams.summary()),
             }
         });

@@ -3,8 +3,8 @@
 use aqmlab_tcp::Profile;
 use aqmlab_units::Stream;
 
-use crate::packet::Direction;
-use crate::spec::{MOST_STACKS, Role, TcpSpec};
+use crate::packet::{Direction, Owner};
+use crate::spec::{MOST_STACKS, Role, SourceSpec, Spec};
 
 /// The number of a stack; 0 is the common one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,15 +26,20 @@ pub(super) struct Stacks {
     /// Keys of the families of streams, one for each client and one for each connection of a client.
     clients: u64,
     servers: u64,
-    /// For clients of each side and servers of each side: up to which draw a host has which stack of the mix.
-    shares: [[Vec<(f64, StackId)>; 2]; 2],
+    /// By owner, for clients of each side and servers of each side.
+    shares: Vec<[[Shares; 2]; 2]>,
 }
 
+/// Up to which draw a host has which stack of the mix.
+type Shares = Vec<(f64, StackId)>;
+
 impl Stacks {
-    pub(super) fn new(spec: &TcpSpec, seed: u64) -> Stacks {
-        let shares = |side, role| {
+    pub(super) fn new(spec: &Spec, seed: u64) -> Stacks {
+        let owners = std::iter::once(None).chain(spec.sources.iter().map(Some));
+        let spec = &spec.tcp;
+        let shares = |source: Option<&SourceSpec>, side, role| {
             let numbered = (1..).map(StackId).zip(&spec.mix);
-            let ours = numbered.filter(move |(_, entry)| entry.is_about(side, role));
+            let ours = numbered.filter(move |(_, entry)| entry.is_about(source, side, role));
             let cumulated = ours.scan(0.0, |sum, (id, entry)| {
                 *sum += entry.share;
                 Some((*sum, id))
@@ -47,7 +52,11 @@ impl Stacks {
             })),
             clients: Stream::key(seed, "tcp/client"),
             servers: Stream::key(seed, "tcp/server"),
-            shares: [Role::Client, Role::Server].map(|role| [shares(0, role), shares(1, role)]),
+            shares: owners
+                .map(|source| {
+                    [Role::Client, Role::Server].map(|role| [0, 1].map(|side| shares(source, side, role)))
+                })
+                .collect(),
         }
     }
 
@@ -57,13 +66,13 @@ impl Stacks {
     }
 
     /// The stack of client `number`, on `side`.
-    pub(super) fn of_client(&self, side: Direction, number: u64) -> StackId {
-        pick(&self.shares[0][side], || Stream::numbered(self.clients, number))
+    pub(super) fn of_client(&self, owner: Owner, side: Direction, number: u64) -> StackId {
+        pick(&self.shares[owner.index()][0][side], || Stream::numbered(self.clients, number))
     }
 
     /// The stack of the server, on `side`, that client `number` finds with its connection `connection`.
-    pub(super) fn of_server(&self, side: Direction, number: u64, connection: u64) -> StackId {
-        pick(&self.shares[1][side], || {
+    pub(super) fn of_server(&self, owner: Owner, side: Direction, number: u64, connection: u64) -> StackId {
+        pick(&self.shares[owner.index()][1][side], || {
             let key = Stream::numbered(self.servers, number).next_u64();
             Stream::numbered(key, connection)
         })
@@ -82,13 +91,14 @@ fn pick(shares: &[(f64, StackId)], stream: impl FnOnce() -> Stream) -> StackId {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::Spec;
 
     fn stacks(mix: &str) -> Stacks {
         let spec = format!(
-            r#"{{"queue": {{"droptail": {{}}}}, "users": {{"per_side": 1}}, "tcp": {{"mix": {mix}}}}}"#
+            r#"{{"queue": {{"droptail": {{}}}}, "users": {{"per_side": 1}}, "tcp": {{"mix": {mix}}},
+                "sources": [{{"bulk": {{"flows": 1}}}}, {{"on_off": {{"flows": 1,
+                    "size": {{"fixed": "1 kB"}}, "off": {{"fixed": "1 s"}}}}}}]}}"#
         );
-        Stacks::new(&Spec::from_json(&spec).expect("a sound spec").tcp, 1)
+        Stacks::new(&Spec::from_json(&spec).expect("a sound spec"), 1)
     }
 
     /// How many of 100,000 hosts have each of the first three stacks.
@@ -108,20 +118,36 @@ mod tests {
     fn each_stack_has_its_share_of_the_hosts() {
         let stacks = stacks(r#"[{"share": 0.2}, {"share": 0.35}]"#);
         for hosts in [
-            census(|user| stacks.of_client(0, user)),
-            census(|user| stacks.of_server(1, user, 1)),
-            census(|connection| stacks.of_server(1, 7, connection)),
+            census(|user| stacks.of_client(Owner::USERS, 0, user)),
+            census(|user| stacks.of_server(Owner::USERS, 1, user, 1)),
+            census(|connection| stacks.of_server(Owner::USERS, 1, 7, connection)),
         ] {
             assert!(near(hosts[0], 0.45) && near(hosts[1], 0.2) && near(hosts[2], 0.35), "{hosts:?}");
         }
     }
 
     #[test]
+    fn a_stack_of_a_source_is_that_of_its_connections_alone() {
+        let stacks = stacks(r#"[{"share": 0.5, "source": "bulk", "role": "server"}, {"share": 0.5}]"#);
+        let [users, bulk, on_off] = [0, 1, 2].map(|owner| {
+            let owner = if owner == 0 { Owner::USERS } else { Owner::source(owner - 1) };
+            let servers = census(|connection| stacks.of_server(owner, 1, connection, 0));
+            (servers, census(|connection| stacks.of_client(owner, 0, connection)))
+        });
+        // The second stack's half of the bulk transfers' servers is the half that the first has left.
+        assert!(bulk.0[0] == 0 && near(bulk.0[1], 0.5) && near(bulk.0[2], 0.5), "{bulk:?}");
+        assert!(bulk.1[1] == 0 && near(bulk.1[2], 0.5), "{bulk:?}");
+        for others in [users, on_off] {
+            assert!(others.0[1] == 0 && others.1[1] == 0 && near(others.0[2], 0.5), "{others:?}");
+        }
+    }
+
+    #[test]
     fn a_share_is_of_the_hosts_with_that_side_and_role_alone() {
         let stacks = stacks(r#"[{"share": 1, "side": 1, "role": "server"}, {"share": 1, "side": 0}]"#);
-        assert_eq!(census(|user| stacks.of_client(1, user)), [100_000, 0, 0]);
-        assert_eq!(census(|user| stacks.of_server(1, user, 1)), [0, 100_000, 0]);
-        assert_eq!(census(|user| stacks.of_client(0, user)), [0, 0, 100_000]);
-        assert_eq!(census(|user| stacks.of_server(0, user, 1)), [0, 0, 100_000]);
+        assert_eq!(census(|user| stacks.of_client(Owner::USERS, 1, user)), [100_000, 0, 0]);
+        assert_eq!(census(|user| stacks.of_server(Owner::USERS, 1, user, 1)), [0, 100_000, 0]);
+        assert_eq!(census(|user| stacks.of_client(Owner::USERS, 0, user)), [0, 0, 100_000]);
+        assert_eq!(census(|user| stacks.of_server(Owner::USERS, 0, user, 1)), [0, 0, 100_000]);
     }
 }

@@ -8,7 +8,7 @@ use super::flights::{Flight, Numbered};
 use super::timeline::{Moment, Place, What};
 use super::timers::meaning;
 use super::{End, Exchange, Explainer, place_of};
-use crate::link::Link;
+use crate::link::{Link, LinkCounters};
 use crate::observer::{Leaving, Observer, Row};
 use crate::packet::{EndpointId, Packet};
 use crate::record::Tables;
@@ -28,6 +28,11 @@ impl Explainer {
             self.note(id, Moment { cwnd: tcp.congestion().cwnd(), ..self.event(id, what) });
         }
     }
+}
+
+/// The counters of the one link.
+fn counters<O>(link: &impl Link<O>) -> LinkCounters {
+    link.meter(0).expect("there is a link").counters()
 }
 
 impl<S: Stack> Observer<S> for Explainer {
@@ -77,12 +82,12 @@ impl<S: Stack> Observer<S> for Explainer {
     fn lost<L: Link<Self::Carried>>(&mut self, packet: &Packet<Self::Carried>, link: &L, now: Time) {
         let direction = packet.to.peer().direction();
         if packet.to.is_datagram() {
-            self.drops[direction].cause(&link.counters().queue, true);
+            self.drops[direction].cause(&counters(link).queue, true);
             return;
         }
         let (packet, flight) = self.flights.land(packet);
         let from = packet.to.peer();
-        let cause = self.drops[direction].cause(&link.counters().queue, flight.at_link == now);
+        let cause = self.drops[direction].cause(&counters(link).queue, flight.at_link == now);
         if flight.blame.is_of(self.epoch(from)) {
             self.exchanges[from.connection()].losses += 1;
             let moment = self.about(from, &packet.segment, What::Dropped(cause), now);
@@ -186,7 +191,7 @@ mod tests {
         ) {
             let spec = LinkSpec { rate: BitRate::from_mbit_per_sec(10), device_fifo: 0, ..LinkSpec::default() };
             let waited = Arc::new(Mutex::new(Vec::new()));
-            let wire = Wire { context: spec.context(), delay: spec.delay, device_fifo: 0 };
+            let wire = Wire { context: spec.context(), delay: spec.delay, device_fifo: 0, rate_changes: Vec::new() };
             let law = Stopwatch(Arc::clone(&waited));
             let mut link = Queued::new(Fifo::new(law, Limit::Packets(1_000)), wire);
             let mut explainer = Explainer::new(&spec, Wish::default());
@@ -204,7 +209,7 @@ mod tests {
             let mut explained = Vec::new();
             while link.next_delivery() < Time::MAX {
                 let at = link.next_delivery();
-                let packet: Packet = Observer::<Basic>::arrived(&mut explainer, link.deliver(), at);
+                let packet: Packet = Observer::<Basic>::arrived(&mut explainer, link.deliver().expect("the one link"), at);
                 explained.push(packet.to);
             }
             let queueing = explained.iter().map(|&to| {
@@ -218,7 +223,8 @@ mod tests {
     fn a_loss_counts_for_the_exchange_that_the_packet_was_sent_in() {
         for begins_another in [false, true] {
             let spec = LinkSpec { device_fifo: 0, ..LinkSpec::default() };
-            let wire = Wire { context: spec.context(), delay: spec.delay, device_fifo: 0 };
+            let wire =
+                Wire { context: spec.context(), delay: spec.delay, device_fifo: 0, rate_changes: Vec::new() };
             let law = Stopwatch(Arc::default());
             let mut link = Queued::new(Fifo::new(law, Limit::Packets(1)), wire);
             let mut explainer = Explainer::new(&spec, Wish::default());

@@ -9,7 +9,7 @@ use aqmlab_aqm::{Admission, DecidesAtEnqueue, Gate, QueueState};
 use aqmlab_tcp::{Flags, HeaderOptions};
 use aqmlab_units::{Bytes, Duration, Time};
 
-use crate::link::{Link, LinkCounters, Wire};
+use crate::link::{Link, LinkCounters, Meter, Wire};
 use crate::packet::{EndpointId, Packet};
 use crate::transmitter::Transmitter;
 
@@ -52,7 +52,9 @@ struct Entry<O> {
 }
 
 impl<A: DecidesAtEnqueue, O: HeaderOptions> Computed<A, O> {
-    pub(crate) fn new(gate: Gate<A>, wire: Wire) -> Computed<A, O> {
+    /// The rate of `wire` does not change.
+    pub(crate) fn new(gate: Gate<A>, wire: &Wire) -> Computed<A, O> {
+        debug_assert!(wire.rate_changes.is_empty(), "a queued link knows of the time of sending");
         Computed {
             gate,
             delay: wire.delay,
@@ -182,7 +184,7 @@ impl<A: DecidesAtEnqueue, O: HeaderOptions> Link<O> for Computed<A, O> {
     }
 
     #[inline(always)]
-    fn deliver(&mut self) -> Packet<O> {
+    fn deliver(&mut self) -> Option<Packet<O>> {
         debug_assert!(self.delivered < self.queued, "nothing is on its way");
         // Queue and law need not be told: they are brought up to date when they are next looked at, and until then
         // the packet's entry stays where it is.
@@ -194,7 +196,7 @@ impl<A: DecidesAtEnqueue, O: HeaderOptions> Link<O> for Computed<A, O> {
         } else {
             self.departure(self.delivered) + self.delay
         };
-        packet
+        Some(packet)
     }
 
     #[inline(always)]
@@ -209,6 +211,12 @@ impl<A: DecidesAtEnqueue, O: HeaderOptions> Link<O> for Computed<A, O> {
         self.settle(now);
     }
 
+    fn meter(&self, hop: usize) -> Option<&dyn Meter> {
+        (hop == 0).then_some(self)
+    }
+}
+
+impl<A: DecidesAtEnqueue, O: HeaderOptions> Meter for Computed<A, O> {
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "limits are 32 bits wide")]
     fn state(&self) -> QueueState {

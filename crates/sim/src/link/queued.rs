@@ -8,18 +8,18 @@ use std::collections::VecDeque;
 
 use aqmlab_aqm::{Ecn, Qdisc, QueueState};
 use aqmlab_tcp::{Flags, HeaderOptions};
-use aqmlab_units::{Bytes, Time};
+use aqmlab_units::{Bytes, Duration, Time};
 
-use crate::link::{Link, LinkCounters, Wire};
+use crate::link::{Link, LinkCounters, Meter, Wire};
 use crate::packet::{EndpointId, Packet};
-use crate::transmitter::Transmitter;
+use crate::transmitter::Varying;
 
 /// One direction of a link under the discipline `Q`.
 #[derive(Debug)]
 pub(crate) struct Queued<Q, O = ()> {
     queue: Q,
-    wire: Wire,
-    transmitter: Transmitter,
+    delay: Duration,
+    transmitter: Varying,
     /// The device's places, the one being sent included.
     device: usize,
     /// Packets that the discipline has handed down and that have not been delivered, with their departures.
@@ -35,8 +35,8 @@ impl<Q: Qdisc<Packet<O>>, O: HeaderOptions> Queued<Q, O> {
     pub(crate) fn new(queue: Q, wire: Wire) -> Queued<Q, O> {
         Queued {
             queue,
-            wire,
-            transmitter: Transmitter::new(wire.context.rate, wire.context.overhead),
+            delay: wire.delay,
+            transmitter: Varying::new(wire.context, wire.rate_changes),
             device: 1 + wire.device_fifo as usize,
             below: VecDeque::new(),
             gone: 0,
@@ -87,7 +87,7 @@ impl<Q: Qdisc<Packet<O>>, O: HeaderOptions> Link<O> for Queued<Q, O> {
 
     #[inline]
     fn next_delivery(&self) -> Time {
-        self.below.front().map_or(Time::MAX, |&(departure, _)| departure + self.wire.delay)
+        self.below.front().map_or(Time::MAX, |&(departure, _)| departure + self.delay)
     }
 
     #[inline]
@@ -97,7 +97,7 @@ impl<Q: Qdisc<Packet<O>>, O: HeaderOptions> Link<O> for Queued<Q, O> {
     }
 
     #[inline]
-    fn deliver(&mut self) -> Packet<O> {
+    fn deliver(&mut self) -> Option<Packet<O>> {
         if self.gone == 0 {
             // Its leaving made room in the device: who comes next must be known from now on.
             let (departure, _) = self.below[0];
@@ -105,7 +105,7 @@ impl<Q: Qdisc<Packet<O>>, O: HeaderOptions> Link<O> for Queued<Q, O> {
         }
         let (_, packet) = self.below.pop_front().expect("a packet was announced");
         self.gone -= 1;
-        packet
+        Some(packet)
     }
 
     #[inline]
@@ -125,6 +125,12 @@ impl<Q: Qdisc<Packet<O>>, O: HeaderOptions> Link<O> for Queued<Q, O> {
         }
     }
 
+    fn meter(&self, hop: usize) -> Option<&dyn Meter> {
+        (hop == 0).then_some(self)
+    }
+}
+
+impl<Q: Qdisc<Packet<O>>, O: HeaderOptions> Meter for Queued<Q, O> {
     fn state(&self) -> QueueState {
         self.queue.state()
     }

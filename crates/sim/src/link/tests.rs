@@ -1,6 +1,7 @@
 //! Both links against a plain one: departures worked out at arrival, or lazily, must be the departures that happen.
 
 mod plain;
+mod rates;
 mod theory;
 
 use aqmlab_aqm::{
@@ -133,7 +134,12 @@ fn wire() -> impl Strategy<Value = Wire> {
     // With 40 ms dozens of packets are on their way at once.
     let delay = prop_oneof![Just(0), Just(500), Just(40_000)].prop_map(Duration::from_micros);
     let device_fifo = prop_oneof![Just(0), Just(1), Just(5), Just(64)];
-    (delay, device_fifo).prop_map(move |(delay, device_fifo)| Wire { context, delay, device_fifo })
+    (delay, device_fifo).prop_map(move |(delay, device_fifo)| Wire {
+        context,
+        delay,
+        device_fifo,
+        rate_changes: Vec::new(),
+    })
 }
 
 /// The values that `show` shows, to the bit.
@@ -145,7 +151,7 @@ fn probe(show: impl FnOnce(&mut dyn FnMut(&'static str, f64))) -> Vec<(&'static 
 
 /// A link and the plain one over the same steps.
 fn compare(
-    mut link: impl Link,
+    mut link: impl Link + Meter,
     mut plain: PlainLink<impl Qdisc<Packet>>,
     steps: &[Step],
     delay: Duration,
@@ -204,17 +210,17 @@ impl Visitor for Compare<'_> {
         make: impl Fn(Stream) -> A,
     ) -> Self::Output {
         let stream = || Stream::named(1, "queue/0");
-        let plain = || PlainLink::new(Fifo::new(make(stream()), limit), self.wire);
-        let computed = Computed::new(Gate::new(make(stream()), limit), self.wire);
+        let plain = || PlainLink::new(Fifo::new(make(stream()), limit), self.wire.clone());
+        let computed = Computed::new(Gate::new(make(stream()), limit), &self.wire);
         compare(computed, plain(), self.steps, self.wire.delay)?;
-        let queued = Queued::new(Fifo::new(make(stream()), limit), self.wire);
+        let queued = Queued::new(Fifo::new(make(stream()), limit), self.wire.clone());
         compare(queued, plain(), self.steps, self.wire.delay)
     }
 
     fn queue<Q: Qdisc<Packet> + Send + 'static>(self, make: impl Fn(Stream) -> Q) -> Self::Output {
         let queue = || make(Stream::named(1, "queue/0"));
-        let plain = PlainLink::new(queue(), self.wire);
-        compare(Queued::new(queue(), self.wire), plain, self.steps, self.wire.delay)
+        let plain = PlainLink::new(queue(), self.wire.clone());
+        compare(Queued::new(queue(), self.wire.clone()), plain, self.steps, self.wire.delay)
     }
 }
 
@@ -222,7 +228,7 @@ impl Visitor for Compare<'_> {
 fn deliver_until(link: &mut impl Link, now: Time, delivered: &mut Vec<Delivery>) {
     while link.next_delivery() <= now && link.next_delivery() < Time::MAX {
         let at = link.next_delivery();
-        let segment = link.deliver().segment;
+        let segment = link.deliver().expect("a link alone hands its packets out").segment;
         delivered.push((segment.seq.get(), segment.flags.contains(Flags::CE), at));
     }
 }
@@ -244,7 +250,7 @@ proptest! {
         queue in queue(), wire in wire(), steps in steps(),
     ) {
         let resolved = queue.resolve(&wire.context).expect("a valid law");
-        resolved.visit(&wire.context, Compare { wire, steps: &steps })?;
+        resolved.visit(&{ wire.context }, Compare { wire, steps: &steps })?;
     }
 
     #[test]
@@ -255,7 +261,7 @@ proptest! {
             step.flow = flow;
         }
         let resolved = queue.resolve(&wire.context).expect("a valid discipline");
-        resolved.visit(&wire.context, Compare { wire, steps: &steps })?;
+        resolved.visit(&{ wire.context }, Compare { wire, steps: &steps })?;
     }
 
     /// Lindley's recursion, to the nanosecond: no packet waits at an idle link.
@@ -265,8 +271,8 @@ proptest! {
     ) {
         let rate = BitRate::from_bits_per_sec(kbit * 1_000).expect("above zero");
         let context = LinkContext { rate, overhead: Bytes::new(38) };
-        let wire = Wire { context, delay: Duration::from_micros(delay_us), device_fifo: 3 };
-        let mut link = Computed::new(Gate::new(aqmlab_aqm::Droptail, Limit::Packets(10_000)), wire);
+        let wire = Wire { context, delay: Duration::from_micros(delay_us), device_fifo: 3, rate_changes: Vec::new() };
+        let mut link = Computed::new(Gate::new(aqmlab_aqm::Droptail, Limit::Packets(10_000)), &wire);
         let (mut now, mut delivered, mut arrivals) = (Time::ZERO, Vec::new(), Vec::new());
         for (number, step) in (0..).zip(&steps) {
             now += Duration::from_nanos(step.after);

@@ -35,19 +35,24 @@ pub struct OwnLaw {
 impl QueueSpec {
     /// Read `{"name": {"parameter": value}}`, with its automatic values filled in for `link`, checked.
     pub fn read(written: Value, link: &LinkContext) -> Result<QueueSpec, SpecError> {
+        QueueSpec::read_at("queue", written, link)
+    }
+
+    /// The same for one that stands at `path`.
+    pub(super) fn read_at(path: &str, written: Value, link: &LinkContext) -> Result<QueueSpec, SpecError> {
         let Some((name, parameters)) = only_entry(&written) else {
             let message =
                 format!("must be one law with its parameters, such as {{\"red\": {{}}}}, got {written}");
-            return Err(fault("queue", message));
+            return Err(fault(path, message));
         };
         if name.contains(':') {
-            return OwnLaw::read(name.clone(), parameters.clone()).map(QueueSpec::Own);
+            return OwnLaw::read(path, name.clone(), parameters.clone()).map(QueueSpec::Own);
         }
-        let config: QueueConfig = read("queue", written)?;
+        let config: QueueConfig = read(path, written)?;
         let resolved = config.resolve(link);
         resolved
             .map(QueueSpec::Known)
-            .map_err(|error| fault(&format!("queue.{}.{}", config.name(), error.field), error.message))
+            .map_err(|error| fault(&format!("{path}.{}.{}", config.name(), error.field), error.message))
     }
 
     /// That of the catalogue, for those who cannot bring a law.
@@ -75,9 +80,9 @@ fn only_entry(written: &Value) -> Option<(&String, &Value)> {
 }
 
 impl OwnLaw {
-    fn read(name: String, table: Value) -> Result<OwnLaw, SpecError> {
-        let mut parameters: Map<String, Value> = read(&format!("queue.{name}"), table)?;
-        let path = format!("queue.{name}.limit");
+    fn read(place: &str, name: String, table: Value) -> Result<OwnLaw, SpecError> {
+        let mut parameters: Map<String, Value> = read(&format!("{place}.{name}"), table)?;
+        let path = format!("{place}.{name}.limit");
         let limit = match parameters.remove("limit") {
             Some(limit) => read(&path, limit)?,
             None => Limit::Packets(10_000),

@@ -5,7 +5,9 @@ use aqmlab_units::{Bytes, Duration};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{SpecError, WEEK, at_least, at_most, fault, read};
+use aqmlab_workload::sources::SourceConfig;
+
+use super::{SourceSpec, SpecError, WEEK, at_least, at_most, fault, read};
 use crate::packet::{Direction, HEADERS};
 
 /// The stack of the hosts: a profile's name, its values with those the user has set, and the hosts that differ.
@@ -24,8 +26,11 @@ pub struct TcpSpec {
 /// A share of the hosts whose stack is another.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MixSpec {
-    /// The part of the hosts, from 0 to 1, among those of this side and role.
+    /// The part of the hosts, from 0 to 1, among those of this source, side and role.
     pub share: f64,
+    /// The source whose connections are theirs; those of all sources and of the web users when left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
     /// The side of the link that they are on, 0 or 1; both when left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub side: Option<u8>,
@@ -53,6 +58,7 @@ pub enum Role {
 #[derive(Deserialize)]
 struct Whose {
     share: f64,
+    source: Option<String>,
     side: Option<u8>,
     role: Option<Role>,
 }
@@ -61,17 +67,20 @@ struct Whose {
 pub(crate) const MOST_STACKS: usize = 64;
 
 impl MixSpec {
-    /// Are hosts that do this on this side among those it is about?
-    pub(crate) fn is_about(&self, side: Direction, role: Role) -> bool {
-        self.side.is_none_or(|its| usize::from(its) == side) && self.role.is_none_or(|its| its == role)
+    /// Are hosts that do this on this side for `source`, or for the web users, among those it is about?
+    pub(crate) fn is_about(&self, source: Option<&SourceSpec>, side: Direction, role: Role) -> bool {
+        let is_its = |its: &String| source.is_some_and(|source| source.config.name() == its);
+        self.source.as_ref().is_none_or(is_its)
+            && self.side.is_none_or(|its| usize::from(its) == side)
+            && self.role.is_none_or(|its| its == role)
     }
 
     /// The values of `base`, or of another profile, with those that are written. A host of another profile uses ECN as
     /// the others do unless it is written otherwise.
     fn read(path: &str, mut written: Map<String, Value>, base: &TcpSpec) -> Result<MixSpec, SpecError> {
         let whose: Map<String, Value> =
-            ["share", "side", "role"].iter().filter_map(|&key| written.remove_entry(key)).collect();
-        let Whose { share, side, role } = read(path, Value::Object(whose))?;
+            ["share", "source", "side", "role"].iter().filter_map(|&key| written.remove_entry(key)).collect();
+        let Whose { share, source, side, role } = read(path, Value::Object(whose))?;
         if !(share > 0.0 && share <= 1.0) {
             return Err(fault(
                 &format!("{path}.share"),
@@ -89,7 +98,7 @@ impl MixSpec {
             }
         };
         let values = with_values(path, &start, written)?;
-        Ok(MixSpec { share, side, role, profile, values })
+        Ok(MixSpec { share, source, side, role, profile, values })
     }
 }
 
@@ -114,27 +123,62 @@ impl TcpSpec {
         std::iter::once(&self.values).chain(self.mix.iter().map(|entry| &entry.values))
     }
 
-    pub(super) fn check(&self, mtu: Bytes) -> Result<(), SpecError> {
+    pub(super) fn check(&self, mtu: Bytes, sources: &[SourceSpec]) -> Result<(), SpecError> {
         check_values("tcp", &self.values, mtu)?;
         for (number, entry) in self.mix.iter().enumerate() {
             check_values(&format!("tcp.mix[{number}]"), &entry.values, mtu)?;
+            if let Some(name) = &entry.source {
+                check_source(&format!("tcp.mix[{number}].source"), name, sources)?;
+            }
         }
         if self.mix.len() >= MOST_STACKS {
             let message = format!("must have fewer than {MOST_STACKS} entries, got {}", self.mix.len());
             return Err(fault("tcp.mix", message));
         }
+        for source in std::iter::once(None).chain(sources.iter().map(Some)) {
+            self.check_shares(source)?;
+        }
+        Ok(())
+    }
+
+    /// Those of the hosts of `source`, or of the web users, leave something or nothing to the common stack.
+    fn check_shares(&self, source: Option<&SourceSpec>) -> Result<(), SpecError> {
         for (side, role) in [(0, Role::Client), (0, Role::Server), (1, Role::Client), (1, Role::Server)] {
-            let sum: f64 =
-                self.mix.iter().filter(|entry| entry.is_about(side, role)).map(|entry| entry.share).sum();
+            let about = self.mix.iter().filter(|entry| entry.is_about(source, side, role));
+            let is_of_source = about.clone().any(|entry| entry.source.is_some());
+            let sum: f64 = about.map(|entry| entry.share).sum();
             // Shares written in decimals may miss 1 by a rounding.
             if sum > 1.0 + 1e-9 {
                 let role = if role == Role::Client { "clients" } else { "servers" };
-                let message = format!("must share out at most all {role} of side {side}, got {sum}");
+                let whose = source.filter(|_| is_of_source).map(|source| source.config.name());
+                let whose = whose.map(|name| format!(" for source `{name}`")).unwrap_or_default();
+                let message = format!("must share out at most all {role} of side {side}{whose}, got {sum}");
                 return Err(fault("tcp.mix", message));
             }
         }
         Ok(())
     }
+}
+
+/// A stack can be that of a source that has connections.
+fn check_source(path: &str, name: &str, sources: &[SourceSpec]) -> Result<(), SpecError> {
+    let mut names = Vec::new();
+    for SourceSpec { config, .. } in sources {
+        if !matches!(config, SourceConfig::Datagrams(_)) {
+            names.push(config.name());
+        } else if config.name() == name {
+            return Err(fault(path, format!("`{name}` sends datagrams, without TCP")));
+        }
+    }
+    if names.contains(&name) {
+        return Ok(());
+    }
+    let known = if names.is_empty() {
+        "there is none with connections".into()
+    } else {
+        format!("choose {}", names.join(", "))
+    };
+    Err(fault(path, format!("no source is called `{name}`: {known}")))
 }
 
 /// A profile by its name.

@@ -36,6 +36,14 @@ fn a_spec_in_full_reads_back_as_itself() {
         json!({"link": {"rate": "3333333 bit/s", "delay": "1.234567 ms", "overhead": "0 B"}}),
         json!({"users": {"per_side": 1, "workload": workload, "rtt": "general"}}),
         json!({"tcp": {"mix": [{"share": 0.2, "side": 1}, {"share": 1e-3, "role": "server", "profile": "freebsd-4.5"}]}}),
+        json!({"link": {"rate_changes": [{"at": "20 s", "rate": "50 Mbit/s"}, {"at": "1 min", "rate": "2 kbit/s"}]}}),
+        json!({"chain": [{}, {"rate": "9 kbit/s", "rate_changes": [{"at": "1 s", "rate": "1 Gbit/s"}]}, {"queue": {"ared": {}}}]}),
+        json!({
+            "chain": [{"delay": "1 ms"}, {"device_fifo": 3}],
+            "users": {"per_side": 1, "path": [1, 2]},
+            "sources": [{"bulk": {"flows": 1, "path": [2, 3]}}, {"datagrams": {"rate": "1 kbit/s"}}],
+            "tcp": {"mix": [{"share": 1, "source": "bulk", "profile": "freebsd-4.5"}]},
+        }),
         json!({"sources": [{"bulk": {"flows": 3}}, {"datagrams": {"rate": "50 kbit/s"}}, {"three_gpp": {"users": 7}}]}),
         json!({"protocol": {"warmup": "0 s", "duration": "1.5 h"}, "record": {"exchanges": true}}),
     ] {
@@ -143,7 +151,7 @@ fn a_mistake_is_told_in_one_line_with_the_field_and_what_is_allowed() {
             r#"queue.droptail.limit: "9": write packets or a size, "#,
         ),
         // Out of range.
-        (json!({"link": {"rate": "1 kbit/s"}}), "link.rate: must be at least 1 Mbit/s, got 1 kbit/s"),
+        (json!({"link": {"rate": "999 bit/s"}}), "link.rate: must be at least 1 kbit/s, got 999 bit/s"),
         (json!({"link": {"rate": "1001 Gbit/s"}}), "link.rate: must be at most 1000 Gbit/s, got 1001 Gbit/s"),
         (json!({"link": {"delay": "2 min"}}), "link.delay: must be at most 60 s, got 120 s"),
         (json!({"link": {"overhead": "2 kB"}}), "link.overhead: must be at most 1000 B, got 2000 B"),
@@ -252,6 +260,130 @@ fn sources_that_cannot_be_are_refused() {
     }
     let without_users = json!({"users": {"per_side": 0}, "sources": [{"bulk": {"flows": 1}}]});
     assert_eq!(with(without_users).map(|spec| spec.users.per_side), Ok(0));
+}
+
+#[test]
+fn a_chain_that_cannot_be_is_refused() {
+    let chain = |links: Value| json!({ "chain": links });
+    let on_path = |path: Value| json!({"chain": [{}, {}], "sources": [{"bulk": {"flows": 1, "path": path}}]});
+    for (parts, message) in [
+        (chain(json!([{"rat": 1}])), "chain[0].rat: unknown field `rat`, expected one of `rate`, `delay`, "),
+        (chain(json!([{}, {"rate": "1 bit/s"}])), "chain[1].rate: must be at least 1 kbit/s, got 1 bit/s"),
+        (chain(json!([{"delay": "2 min"}])), "chain[0].delay: must be at most 60 s, got 120 s"),
+        (chain(json!([{"device_fifo": 2_000_000}])), "chain[0].device_fifo: must be at most 1000000, got "),
+        (
+            chain(json!([{"queue": {"pi": {"qref": 1}}}])),
+            "chain[0].queue.pi.qref: unknown field `qref`, expected one of `q_ref`, ",
+        ),
+        (
+            chain(json!([{}, {"queue": {"red": {"min_th": 12, "max_th": 8}}}])),
+            "chain[1].queue.red.max_th: must be above min_th = 12 packets, got 8",
+        ),
+        (
+            chain(json!([{"queue": {"my:Law": {}}}])),
+            "chain[0].queue.my:Law: a law of your own cannot stand in a chain of links",
+        ),
+        (
+            json!({"chain": [{}], "queue": {"my:Law": {}}}),
+            "chain[0].queue.my:Law: a law of your own cannot stand in a chain of links",
+        ),
+        (
+            json!({"chain": [{"queue": {"pi": {}}}], "queue": {"my:Law": {}}}),
+            "queue.my:Law: a law of your own cannot stand in a chain of links",
+        ),
+        (chain(json!(vec![json!({}); 65])), "chain: must be at most 64, got 65"),
+        (
+            json!({"chain": [{}], "link": {"rate_changes": [{"at": "1 s", "rate": "1 Mbit/s"}]}}),
+            "link.rate_changes: in a chain each link has its own: write chain[0].rate_changes",
+        ),
+        (
+            json!({"users": {"per_side": 1, "path": [1, 2]}}),
+            "users.path: is a way through a chain of links; there is none, got [1,2]",
+        ),
+        (
+            json!({"sources": [{"bulk": {"flows": 1, "path": [1, 2]}}]}),
+            "sources[0].bulk.path: is a way through a chain of links; there is none, got [1,2]",
+        ),
+        (
+            json!({"chain": [{}, {}], "users": {"per_side": 1, "path": [0, 2]}}),
+            "users.path: must be two routers [a, b] with 1 <= a < b <= 3, got [0, 2]",
+        ),
+        (on_path(json!([2, 2])), "sources[0].bulk.path: must be two routers [a, b] with 1 <= a < b <= 3, "),
+        (on_path(json!([3, 1])), "sources[0].bulk.path: must be two routers [a, b] with 1 <= a < b <= 3, "),
+        (on_path(json!([1, 4])), "sources[0].bulk.path: must be two routers [a, b] with 1 <= a < b <= 3, "),
+        (on_path(json!([1])), "sources[0].bulk.path: invalid length 1, expected an array of length 2"),
+        (on_path(json!("1-2")), r#"sources[0].bulk.path: invalid type: string "1-2", expected an array"#),
+    ] {
+        assert_refused(parts, message);
+    }
+}
+
+#[test]
+fn who_has_no_path_of_their_own_goes_from_end_to_end() {
+    let spec =
+        with(json!({"chain": [{}, {}, {}], "sources": [{"bulk": {"flows": 1}}]})).expect("a sound spec");
+    let in_full = serde_json::to_value(&spec).expect("a JSON form");
+    assert_eq!(
+        (&in_full["users"]["path"], &in_full["sources"][0]["bulk"]["path"]),
+        (&json!([1, 4]), &json!([1, 4]))
+    );
+    let alone = with(json!({"sources": [{"bulk": {"flows": 1}}], "chain": []})).expect("a sound spec");
+    let alone = super::tests::in_full(&alone);
+    assert!(
+        !alone.contains("path") && !alone.contains("chain") && !alone.contains("rate_changes"),
+        "{alone}"
+    );
+}
+
+#[test]
+fn changes_of_a_rate_that_cannot_be_are_refused() {
+    let changes = |changes: Value| json!({"link": {"rate_changes": changes}});
+    for (parts, message) in [
+        (changes(json!([{"at": "1 s"}])), "link.rate_changes[0]: missing field `rate`"),
+        (
+            changes(json!([{"at": "0 s", "rate": "1 Mbit/s"}])),
+            "link.rate_changes[0].at: must be after the start of the run, 0 s, got 0 s",
+        ),
+        (
+            changes(json!([{"at": "2 s", "rate": "1 Mbit/s"}, {"at": "2 s", "rate": "2 Mbit/s"}])),
+            "link.rate_changes[1].at: must be after the change before, 2 s, got 2 s",
+        ),
+        (
+            changes(json!([{"at": "2 s", "rate": "1 bit/s"}])),
+            "link.rate_changes[0].rate: must be at least 1 kbit/s, got 1 bit/s",
+        ),
+        (
+            json!({"chain": [{}, {"rate_changes": [{"at": "400 h", "rate": "1 Mbit/s"}]}]}),
+            "chain[1].rate_changes[0].at: must be at most 1209600 s, got 1440000 s",
+        ),
+    ] {
+        assert_refused(parts, message);
+    }
+}
+
+#[test]
+fn a_stack_of_a_source_that_cannot_be_is_refused() {
+    let mix = |mix: Value| json!({"sources": [{"bulk": {"name": "long", "flows": 1}}, {"datagrams": {"rate": "1 Mbit/s"}}], "tcp": {"mix": mix}});
+    for (parts, message) in [
+        (
+            mix(json!([{"share": 1, "source": "lang"}])),
+            "tcp.mix[0].source: no source is called `lang`: choose long",
+        ),
+        (
+            mix(json!([{"share": 1}, {"share": 0.5, "source": "datagrams"}])),
+            "tcp.mix[1].source: `datagrams` sends datagrams, without TCP",
+        ),
+        (
+            json!({"tcp": {"mix": [{"share": 1, "source": "long"}]}}),
+            "tcp.mix[0].source: no source is called `long`: there is none with connections",
+        ),
+        (
+            mix(json!([{"share": 0.6, "side": 0}, {"share": 0.6, "source": "long", "role": "client"}])),
+            "tcp.mix: must share out at most all clients of side 0 for source `long`, got 1.2",
+        ),
+    ] {
+        assert_refused(parts, message);
+    }
 }
 
 /// One line that starts with `message`.

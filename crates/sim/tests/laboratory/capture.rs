@@ -32,15 +32,15 @@ fn captured(spec: &Value, bounds: Bounds) -> (Run, Vec<u8>) {
 
 /// An enhanced packet block, read dully.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Seen {
-    interface: u32,
-    nanos: u64,
+pub(crate) struct Seen {
+    pub(crate) interface: u32,
+    pub(crate) nanos: u64,
     stored: Vec<u8>,
     length: u32,
     comment: String,
 }
 
-fn packets(mut file: &[u8]) -> Vec<Seen> {
+pub(crate) fn packets(mut file: &[u8]) -> Vec<Seen> {
     let word = |bytes: &[u8]| u32::from_le_bytes(bytes.try_into().expect("four bytes"));
     let mut packets = Vec::new();
     while !file.is_empty() {

@@ -2,19 +2,21 @@
 
 mod accounting;
 mod capture;
+mod chain;
 mod determinism;
 mod ecn;
 mod explain;
 mod modern;
 mod own;
 mod population;
+mod rate_changes;
 mod regimes;
 mod sources;
 mod stacks;
 mod uncongested;
 
 use aqmlab_aqm::catalogue;
-use aqmlab_sim::{Laboratory, ResponseBin, Spec, Summary, Tables, Watch, build};
+use aqmlab_sim::{Laboratory, LinkSummary, ResponseBin, Spec, Summary, Tables, Watch, build};
 use serde_json::{Value, json};
 
 /// Every discipline at its defaults, and some with settings that suit the slow links of these tests.

@@ -58,3 +58,21 @@ fn the_classic_stack_gives_the_same_run_beside_one_that_nobody_has() {
     let medians = beside.summary.response_time_ms.p50 / classic.summary.response_time_ms.p50;
     assert!((0.9..1.1).contains(&medians), "{medians}");
 }
+
+#[test]
+fn a_flow_over_a_short_queue_loses_as_little_with_timestamps_as_without() {
+    for congestion in ["reno", "cubic"] {
+        let loss = |timestamps: bool| {
+            let mut spec = linux(&json!({"droptail": {"limit": 20}}));
+            spec["tcp"] = json!({"profile": "linux-6", "congestion": congestion, "timestamps": timestamps});
+            spec["users"]["per_side"] = 0.into();
+            spec["link"] = json!({"rate": "10 Mbit/s", "device_fifo": 0});
+            spec["sources"] = json!([{"bulk": {"flows": 1, "rtt": {"fixed": "20 ms"}}}]);
+            spec["protocol"] = json!({"warmup": "10 s", "duration": "50 s"});
+            Run::to_the_end(&spec, 1).summary.loss_percent
+        };
+        let (with, without) = (loss(true), loss(false));
+        // A window of 37 segments loses one each time that it has grown by half: some 0.1 % of them.
+        assert!(with < 0.5 && without < 0.5, "{congestion}: {with} % with, {without} % without");
+    }
+}

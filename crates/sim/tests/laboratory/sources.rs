@@ -90,6 +90,76 @@ fn datagrams_beyond_the_rate_of_the_link_are_lost() {
 }
 
 #[test]
+fn the_packets_of_users_and_sources_are_those_that_the_queues_have_seen() {
+    for warmup in ["0 s", "20 s"] {
+        let mut spec = congested(&json!({"droptail": {"limit": 24}}));
+        spec["users"]["per_side"] = 100.into();
+        spec["protocol"] = json!({"warmup": warmup, "duration": "40 s"});
+        spec["sources"] = json!([
+            {"bulk": {"flows": 4, "rtt": {"fixed": "40 ms"}}},
+            {"transfers": {"rate_per_second": [3, 3], "size": {"fixed": "10 kB"}}},
+            {"datagrams": {"rate": "300 kbit/s", "packet": "200 B", "side": 1, "jitter": 1}},
+        ]);
+        let run = Run::to_the_end(&spec, 1);
+        let users = run.summary.users.expect("there are users and others");
+        let all = || run.summary.sources.iter().map(|source| source.packets).chain([users]);
+        let (sent, lost) =
+            (all().map(|it| it.packets_sent).sum::<u64>(), all().map(|it| it.packets_lost).sum::<u64>());
+        let table = &run.tables.link;
+        let (arrived, dropped) = (table.arrived.iter().sum::<u64>(), table.drops.iter().sum::<u64>());
+        // What is on its way to the link counts as sent; at either end of the window it may be a window of each user.
+        assert!(
+            sent.abs_diff(arrived) < 200 && arrived > 15_000,
+            "{sent} sent, {arrived} arrived, from {warmup} on"
+        );
+        assert!(
+            lost.abs_diff(dropped) < 5 && dropped > 300,
+            "{lost} lost, {dropped} dropped, from {warmup} on"
+        );
+        let bulk = run.summary.sources[0].packets;
+        assert!(
+            (bulk.loss_percent - 100.0 * bulk.packets_lost as f64 / bulk.packets_sent as f64).abs() < 1e-9
+        );
+        let datagrams = &run.summary.sources[2];
+        let seen = datagrams.datagrams.expect("it sends datagrams");
+        assert_eq!(
+            (datagrams.packets.packets_sent, datagrams.packets.loss_percent),
+            (seen.sent, seen.loss_percent)
+        );
+    }
+}
+
+#[test]
+fn packets_of_one_connection_are_counted_beyond_sixteen_bits() {
+    let bytes = 200_000_000;
+    let mut spec = alone(&transfer(bytes));
+    spec["link"] = json!({"rate": "10 Gbit/s"});
+    spec["hosts"] = json!({"rate": "10 Gbit/s"});
+    spec["sources"][0]["trace"]["rtt_ms"] = json!([1]);
+    let packets = Run::to_the_end(&spec, 1).summary.sources[0].packets;
+    // A segment and its acknowledgement, and what opens and closes the connection.
+    let expected = 2 * bytes.div_ceil(1_460);
+    assert!((expected..expected + 20).contains(&packets.packets_sent), "{packets:?}, not {expected}");
+    assert_eq!(packets.packets_lost, 0);
+}
+
+#[test]
+fn the_longest_delays_and_response_times_are_told() {
+    let mut sources = transfer(1_000);
+    sources.as_array_mut().expect("a list").push(json!({"datagrams": {
+        "rate": "1 Mbit/s", "packet": "462 B", "spread": "0 s", "stop": "10 s",
+    }}));
+    let run = Run::to_the_end(&alone(&sources), 1);
+    let took = run.tables.exchanges.response_time_ms[0];
+    assert_eq!(run.summary.sources[0].response_time_ms_max, Some(took));
+    assert_eq!(run.summary.sources[1].response_time_ms_max, None);
+    let seen = run.summary.sources[1].datagrams.expect("it sends datagrams");
+    // Now and then one meets a packet of the transfer: at most one of 1,500 bytes with its 38, 1.23 ms.
+    assert!(0.9 - 1e-9 <= seen.delay_ms_max && seen.delay_ms_max <= 0.9 + 1.3, "{seen:?}");
+    assert!(seen.delay_ms_sd < 0.05, "{seen:?}");
+}
+
+#[test]
 fn connections_start_at_the_same_instants_under_every_discipline() {
     let sources = json!([
         {"transfers": {"rate_per_second": [20, 10], "size": {"pareto": {"mean": "12 kB", "shape": 1.2}}}},

@@ -33,3 +33,26 @@ fn the_hosts_with_the_smaller_window_wait_longer() {
     };
     assert!(mean_of_side(0) > 1.5 * mean_of_side(1), "{} ms, {} ms", mean_of_side(0), mean_of_side(1));
 }
+
+#[test]
+fn a_source_with_a_stack_of_its_own_competes_with_one_that_has_the_common_one() {
+    let goodput = |mix: Value| {
+        let bulk = |name: &str| json!({"bulk": {"name": name, "flows": 1, "rtt": {"fixed": "40 ms"}}});
+        let spec = json!({
+            "link": {"rate": "10 Mbit/s", "device_fifo": 0},
+            "queue": {"droptail": {"limit": 100}},
+            "tcp": {"receive_window": 65535, "mix": mix},
+            "users": {"per_side": 0},
+            "sources": [bulk("one"), bulk("other")],
+            "protocol": {"warmup": "5 s", "duration": "20 s"},
+        });
+        Run::to_the_end(&spec, 1).summary.sources.iter().map(|source| source.goodput_mbps).collect::<Vec<_>>()
+    };
+    // 8 kB in a round trip of 40 ms and what waits: far below 1.6 Mbit/s.
+    let [one, other] = goodput(json!([{"share": 1, "source": "one", "receive_window": 8192}]))[..] else {
+        panic!("two sources")
+    };
+    assert!(one < 1.6 && other > 7.0, "{one} and {other} Mbit/s");
+    let [one, other] = goodput(json!([]))[..] else { panic!("two sources") };
+    assert!(one > 3.0 && other > 3.0, "{one} and {other} Mbit/s");
+}

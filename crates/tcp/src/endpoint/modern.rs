@@ -59,8 +59,7 @@ pub struct Modern {
     rescued: bool,
     /// Where the timeout found `snd_una` that began [`Phase::Loss`].
     timed_out_at: Seq,
-    /// Of the first segment sent again in this recovery: the timestamp it left with.
-    first_repeat: Option<u32>,
+    first_repeat: FirstRepeat,
     reporter: Reporter,
     /// The timestamp to echo (RFC 7323's `TS.Recent`).
     ts_recent: u32,
@@ -78,6 +77,17 @@ enum Phase {
     Recovery,
     /// A timeout has expired and not all that was in flight then is acknowledged.
     Loss,
+}
+
+/// What was sent again first in this recovery: what the Eifel algorithm goes by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FirstRepeat {
+    /// Nothing yet.
+    Awaited,
+    /// The oldest segment, for the first time, with this timestamp.
+    SentAt(u32),
+    /// It has been judged, or there is nothing to judge by.
+    Settled,
 }
 
 impl<S: ModernStack> Extension<S> for Modern {
@@ -102,7 +112,7 @@ impl<S: ModernStack> Extension<S> for Modern {
             repeat_first: false,
             rescued: false,
             timed_out_at: Seq::ZERO,
-            first_repeat: None,
+            first_repeat: FirstRepeat::Awaited,
             reporter: Reporter::default(),
             ts_recent: 0,
             last_ack_sent: Seq::ZERO,

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aqmlab import _core, presets, schemes
+from aqmlab import _core, schemes
 from aqmlab.batch_queue import WINDOWS_KIB, burst_sizes
 from aqmlab.spec import Experiment, Hosts, Link, Protocol, Record
 from aqmlab.studies.kuzmanovic2005 import names
@@ -35,8 +35,6 @@ _NS2 = {"profile": "ns2-newreno", "initial_window": 2, "initial_rto": "6 s", "ti
 
 _LINK = Link(rate="100 Mbit/s", overhead="0 B", device_fifo=0)
 """A link of ns-2: frames are no longer than their packets, and no driver's ring holds packets below the queue."""
-
-_FAST_LINK = _LINK.model_copy(update={"rate": "1 Gbit/s"})
 
 _FAST_HOSTS = Hosts(rate="10 Gbit/s")
 """What a server sends at once reaches the queue as good as at once, as in the model."""
@@ -61,13 +59,7 @@ def runs(length: Length) -> Iterator[Run]:
     """Return all experiments."""
     for load in names.LOADS:
         users = _users(load, length.protocol)
-        yield Run(
-            name=names.uncongested(load),
-            # So many percent of the bottleneck are a tenth of that of the link that is ten times as fast.
-            experiment=presets.uncongested(_users(load / 10, length.protocol)).model_copy(update={"link": _FAST_LINK}),
-            label="uncongested",
-            uncongested=True,
-        )
+        yield Run(name=names.uncongested(load), experiment=users, label="uncongested", uncongested=True)
         for law in names.LAWS:
             for form in names.FORMS:
                 yield _scheme(names.scheme(law, form, load), law, form, users)

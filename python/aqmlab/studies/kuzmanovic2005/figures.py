@@ -73,7 +73,7 @@ def _threshold(results: StudyResults) -> Figure:
 
 
 def _whole_and_slowest(row: Sequence[Axes], some: Mapping[str, list[Result]], *, title: str) -> None:
-    curves = {label: stats.cdf(pl.concat([each.response_times for each in results])) for label, results in some.items()}
+    curves = {label: stats.pooled_cdf(results) for label, results in some.items()}
     whole, slowest = (plot.response_time_cdf(axis, curves, baseline=_BASELINE) for axis in row)
     whole.set_title(title, loc="left", fontsize=10)
     legend = whole.get_legend()

@@ -19,12 +19,12 @@ def throughput(result: Result) -> float:
 
 def within_1s(result: Result) -> float:
     """Return the share of the requests that are answered within a second."""
-    return stats.shares_within(result.response_times, [1000])[0]
+    return stats.shares_within(result.response_time_bins, [1000])[0]
 
 
 def beyond_6s(result: Result) -> float:
     """Return the share of the requests that take longer than the first timeout of a handshake."""
-    return 1 - stats.shares_within(result.response_times, [6000])[0]
+    return 1 - stats.shares_within(result.response_time_bins, [6000])[0]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -125,7 +125,7 @@ def _users(results: StudyResults) -> Table:
 
 
 def _user_numbers(some: list[Result]) -> Iterator[float]:
-    shares = [stats.shares_within(result.response_times, (500, 1000, 2000, 6000)) for result in some]
+    shares = [stats.shares_within(result.response_time_bins, (500, 1000, 2000, 6000)) for result in some]
     half, one, two, six = (100 * statistics.fmean(column) for column in zip(*shares, strict=True))
     yield from (half, one, two, 100 - six)
     for quantile in ("p50", "p90", "p99"):

@@ -16,8 +16,8 @@ const BATCH: u32 = 10_000;
 /// arrivals, the mean over time) and the fraction lost.
 fn poisson_arrivals(rho: f64, limit: u32) -> (Vec<f64>, Vec<f64>) {
     let context = LinkContext { rate: BitRate::from_mbit_per_sec(8), overhead: Bytes::ZERO };
-    let wire = Wire { context, delay: Duration::ZERO, device_fifo: 0 };
-    let mut link = Computed::new(Gate::new(Droptail, Limit::Packets(limit)), wire);
+    let wire = Wire { context, delay: Duration::ZERO, device_fifo: 0, rate_changes: Vec::new() };
+    let mut link = Computed::new(Gate::new(Droptail, Limit::Packets(limit)), &wire);
     let mut stream = Stream::named(1, "arrivals");
     let mut now = 0.0;
     let mut batch = |_| {

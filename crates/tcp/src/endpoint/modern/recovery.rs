@@ -3,7 +3,7 @@
 use aqmlab_units::{Duration, Time};
 
 use super::acknowledge::News;
-use super::{ModernStack, Phase};
+use super::{FirstRepeat, ModernStack, Phase};
 use crate::Profile;
 use crate::congestion::CongestionControl;
 use crate::endpoint::{Endpoint, count};
@@ -89,7 +89,7 @@ impl<S: ModernStack> Endpoint<S> {
         self.recover = self.snd_max;
         self.extension.prr = Prr::new(undelivered);
         self.extension.rescued = false;
-        self.extension.first_repeat = None;
+        self.extension.first_repeat = FirstRepeat::Awaited;
         self.extension.probe.end = None;
         self.set_phase(Phase::Recovery);
         count(&mut self.recovery.fast_retransmits);
@@ -127,7 +127,7 @@ impl<S: ModernStack> Endpoint<S> {
             let mss = self.mss(profile);
             self.congestion.on_timeout(self.send_window(), mss);
             self.note_reduction();
-            self.extension.first_repeat = None;
+            self.extension.first_repeat = FirstRepeat::Awaited;
         }
         let srtt = self.rtt.srtt().unwrap_or(Duration::ZERO);
         let this = &mut self.extension;
@@ -153,8 +153,11 @@ impl<S: ModernStack> Endpoint<S> {
     /// Chosen over F-RTO (RFC 5682) because one comparison covers timeouts and fast retransmits alike; without timestamps
     /// nothing is taken back.
     pub(super) fn undo_if_spurious(&mut self, news: &News, profile: &Profile) {
-        let Some(repeated) = self.extension.first_repeat.filter(|_| news.advances) else { return };
-        self.extension.first_repeat = None;
+        let FirstRepeat::SentAt(repeated) = self.extension.first_repeat else { return };
+        if !news.advances {
+            return;
+        }
+        self.extension.first_repeat = FirstRepeat::Settled;
         if self.extension.phase == Phase::Open || !news.echo.is_some_and(|echo| is_earlier(echo, repeated)) {
             return;
         }

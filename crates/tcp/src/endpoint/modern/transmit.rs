@@ -2,7 +2,7 @@
 
 use aqmlab_units::{Bytes, Time};
 
-use super::{ModernStack, Phase};
+use super::{FirstRepeat, ModernStack, Phase};
 use crate::congestion::CongestionControl;
 use crate::ecn::Control;
 use crate::endpoint::{Endpoint, Pending};
@@ -163,11 +163,16 @@ impl<S: ModernStack> Endpoint<S> {
     /// A segment is sent again, as it was.
     fn repeat(&mut self, index: usize, now: Time, profile: &Profile) -> (Seq, u16, Flags) {
         let this = &mut self.extension;
-        let span = this.board.record(index).span();
+        let before = this.board.record(index);
+        let (span, is_first_repeat) = (before.span(), !before.retransmitted);
         let snapshot = this.rate.on_sent(now, span, this.board.pipe(), this.board.lost_total());
         let record = this.board.resend(index, now, snapshot);
-        if this.agreed.timestamps && this.phase != Phase::Open && this.first_repeat.is_none() {
-            this.first_repeat = Some(timestamp(now));
+        if this.phase != Phase::Open && this.first_repeat == FirstRepeat::Awaited {
+            // The acknowledgement that moves on tells of the oldest segment alone (RFC 3522 §3.2), and an echo from before
+            // this copy proves nothing if there was one between it and the original.
+            let tells = this.agreed.timestamps && index == 0 && is_first_repeat;
+            this.first_repeat =
+                if tells { FirstRepeat::SentAt(timestamp(now)) } else { FirstRepeat::Settled };
         }
         let fin = self.snd_end < record.end;
         let len = record.end - record.seq - u32::from(fin);

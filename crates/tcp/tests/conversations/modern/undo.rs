@@ -113,3 +113,20 @@ fn a_fast_retransmit_for_a_segment_that_was_only_late_is_undone() {
     // Four are acknowledged, and the window has grown by one for it.
     assert_eq!(tcp.takes_sent().len(), 5);
 }
+
+#[test]
+fn a_second_copy_that_was_not_needed_does_not_undo_the_loss_before_it() {
+    let mut tcp = in_flight();
+    let report = Options {
+        timestamps: Some(Timestamps { value: 150, echo: 100 }),
+        sack: sack_bytes(ack(1), [(989, 1 + 4 * 988)]).options.sack,
+        syn: None,
+    };
+    tcp.at(OPENED + 100).gets(with(ack(1), report)).sends_with([stamped(nth(1), 200, 150)]);
+    tcp.at(OPENED + 1100).sends_with([stamped(nth(1), 1200, 150)]);
+    let after_timeout = tcp.cwnd();
+    // The copy of the fast retransmission fills the hole: it was late, but the original was lost.
+    tcp.at(OPENED + 1110).gets(stamped(ack(1 + 4 * 988), 1150, 200));
+    assert!(tcp.cwnd() <= after_timeout + 4 * 988, "{} after {after_timeout}", tcp.cwnd());
+    tcp.sends_with((5..=6).map(|k| stamped(nth(k), 1210, 1150)));
+}

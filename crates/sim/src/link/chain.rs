@@ -1,0 +1,133 @@
+//! Links in series: one direction of a chain of routers.
+//!
+//! ```text
+//!   direction 0:  R1 -> [hop 0] -> R2 -> [hop 1] -> R3        a packet joins where its path begins, and
+//!   direction 1:  R1 <- [hop 0] <- R2 <- [hop 1] <- R3        leaves where that ends
+//! ```
+//!
+//! A packet that one link delivers and that has not come to the end of its path arrives at the next link at that instant.
+//! The engine's loop is who says when: a move from link to link is a delivery that hands nothing out, so that all that
+//! happens in the network keeps one order. Which way a packet goes is known by its endpoint: the path of the web users or
+//! of a source is told once, and of each connection whose it is.
+
+use aqmlab_units::Time;
+
+use super::{Link, Meter};
+use crate::packet::{Direction, EndpointId, Owner, Packet};
+use crate::spec::{Hops, MOST_LINKS};
+
+/// Hops are noted in the bits of a word.
+const _: () = assert!(MOST_LINKS <= 64);
+
+/// One direction of a chain.
+#[derive(Debug)]
+pub(crate) struct Chain<L> {
+    direction: Direction,
+    /// Link by link from the first router to the last, whatever the direction.
+    links: Vec<L>,
+    /// When each of them delivers next.
+    moves: Vec<Time>,
+    /// Which of them does first.
+    next: usize,
+    /// Bit n: link n may have lost packets that nobody has asked for.
+    lossy: u64,
+    /// By owner.
+    paths: Vec<Hops>,
+    /// By number of connection.
+    owners: Vec<Owner>,
+}
+
+impl<L> Chain<L> {
+    /// `links` from the first router to the last, at least one; `paths` of the owners by number.
+    pub(crate) fn new(direction: Direction, links: Vec<L>, paths: Vec<Hops>) -> Chain<L> {
+        let moves = vec![Time::MAX; links.len()];
+        Chain { direction, links, moves, next: 0, lossy: 0, paths, owners: Vec::new() }
+    }
+
+    /// Where a packet to `to` joins this direction and where it leaves it.
+    fn ends(&self, to: EndpointId) -> (usize, usize) {
+        let owner = match to.datagram_owner() {
+            Some(owner) => owner,
+            None => self.owners[to.connection()],
+        };
+        let Hops { first, last } = self.paths[owner.index()];
+        if self.direction == 0 { (first, last) } else { (last, first) }
+    }
+
+    /// Link `hop` has been told something.
+    fn touched<O>(&mut self, hop: usize)
+    where
+        L: Link<O>,
+    {
+        self.lossy |= 1 << hop;
+        self.moves[hop] = self.links[hop].next_delivery();
+        let earliest = self.moves.iter().enumerate().min_by_key(|&(_, at)| *at);
+        (self.next, _) = earliest.expect("a chain has a link");
+    }
+
+    fn enter<O>(&mut self, hop: usize, packet: Packet<O>, now: Time)
+    where
+        L: Link<O>,
+    {
+        self.links[hop].arrive(packet, now);
+        self.touched(hop);
+    }
+}
+
+impl<O, L: Link<O>> Link<O> for Chain<L> {
+    fn opened(&mut self, client: EndpointId, owner: Owner) {
+        if self.owners.len() <= client.connection() {
+            self.owners.resize(client.connection() + 1, Owner::default());
+        }
+        self.owners[client.connection()] = owner;
+    }
+
+    fn arrive(&mut self, packet: Packet<O>, now: Time) {
+        let (joins, _) = self.ends(packet.to);
+        self.enter(joins, packet, now);
+    }
+
+    fn take_lost(&mut self) -> Option<Packet<O>> {
+        while self.lossy != 0 {
+            let hop = self.lossy.trailing_zeros() as usize;
+            let lost = self.links[hop].take_lost();
+            if lost.is_some() {
+                return lost;
+            }
+            self.lossy &= self.lossy - 1;
+        }
+        None
+    }
+
+    fn next_delivery(&self) -> Time {
+        self.moves[self.next]
+    }
+
+    fn upcoming(&self, ahead: u64) -> EndpointId {
+        self.links[self.next].upcoming(ahead)
+    }
+
+    fn deliver(&mut self) -> Option<Packet<O>> {
+        let (hop, now) = (self.next, self.next_delivery());
+        let packet = self.links[hop].deliver()?;
+        self.touched(hop);
+        let (_, leaves) = self.ends(packet.to);
+        if hop == leaves {
+            return Some(packet);
+        }
+        let onwards = if self.direction == 0 { hop + 1 } else { hop - 1 };
+        self.enter(onwards, packet, now);
+        None
+    }
+
+    fn advance(&mut self, now: Time) {
+        for hop in 0..self.links.len() {
+            self.links[hop].advance(now);
+            self.touched(hop);
+        }
+    }
+
+    fn meter(&self, hop: usize) -> Option<&dyn Meter> {
+        self.links.get(hop)?.meter(0)
+    }
+}

@@ -1,0 +1,46 @@
+//! A link whose rate changes: Lindley's recursion with the rate of the moment at which each sending begins.
+
+use aqmlab_aqm::{Droptail, Limit};
+
+use super::*;
+
+/// Up to twenty rates from 100 kbit/s to 100 Mbit/s, and how long each lasts.
+fn rates() -> impl Strategy<Value = Vec<(u64, u64)>> {
+    prop::collection::vec((100_000..100_000_000u64, 1..40_000_000u64), 1..20)
+}
+
+proptest! {
+    #[test]
+    fn a_packet_is_sent_at_the_rate_of_the_moment_at_which_its_sending_begins(
+        rates in rates(), device_fifo in 0..4u32, steps in steps(),
+    ) {
+        let rate_of = |bits| BitRate::from_bits_per_sec(bits).expect("above zero");
+        let mut changes = Vec::new();
+        let mut since = Time::ZERO;
+        for &(bits, lasts) in &rates {
+            changes.push((since, rate_of(bits)));
+            since += Duration::from_nanos(lasts);
+        }
+        let context = LinkContext { rate: changes[0].1, overhead: Bytes::new(38) };
+        let wire = Wire { context, delay: Duration::from_millis(3), device_fifo, rate_changes: changes[1..].to_vec() };
+        let mut link = Queued::new(Fifo::new(Droptail, Limit::Packets(10_000)), wire);
+        let (mut now, mut delivered, mut arrivals) = (Time::ZERO, Vec::new(), Vec::new());
+        for (number, step) in (0..).zip(&steps) {
+            now += Duration::from_nanos(step.after);
+            deliver_until(&mut link, now, &mut delivered);
+            let len = step.arrival.map_or(0, |(len, _)| len);
+            arrivals.push((now, Bytes::new(HEADERS + u64::from(len)) + context.overhead));
+            link.arrive(packet(number, len, false, 0), now);
+        }
+        deliver_until(&mut link, Time::MAX, &mut delivered);
+        let mut free = Time::ZERO;
+        for ((number, _, at), (arrived, size)) in delivered.into_iter().zip(arrivals) {
+            let begins = arrived.max(free);
+            let (_, rate) = changes.iter().rev().find(|&&(since, _)| since <= begins).expect("a first rate");
+            let exact = begins + rate.time_to_send(size);
+            let departed = Time::ZERO + (at - (Time::ZERO + Duration::from_millis(3)));
+            prop_assert!(departed.as_nanos().abs_diff(exact.as_nanos()) <= 1, "packet {number}: {departed}, not {exact}");
+            free = departed;
+        }
+    }
+}

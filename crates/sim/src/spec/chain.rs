@@ -1,0 +1,144 @@
+//! Links in series, and who goes over which of them.
+//!
+//! n links join the routers R1 to R(n+1). Each entry of `chain` is a link; what it leaves open is that of `[link]` and
+//! `[queue]`, the queue's automatic parameters worked out for the link that it stands at.
+
+use aqmlab_units::{BitRate, Duration};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::link::{LinkSpec, RateChange};
+use super::{QueueSpec, SpecError, at_most, fault, read};
+
+/// The most links of a chain.
+pub(crate) const MOST_LINKS: usize = 64;
+
+/// One link of a chain; both directions alike.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct HopSpec {
+    /// Bit rate on the wire, frame overhead included.
+    pub rate: BitRate,
+    /// One-way delay.
+    pub delay: Duration,
+    /// Packets that the device holds below the discipline, besides the one being sent.
+    pub device_fifo: u32,
+    /// When the rate becomes another.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rate_changes: Vec<RateChange>,
+    /// The queue discipline at each end of it.
+    pub queue: QueueSpec,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    rate: Option<BitRate>,
+    delay: Option<Duration>,
+    device_fifo: Option<u32>,
+    #[serde(default)]
+    rate_changes: Vec<RateChange>,
+    queue: Option<Value>,
+}
+
+impl HopSpec {
+    /// The links of a chain; `common` and `queue` are what an entry may leave open.
+    pub(super) fn read_all(
+        written: Vec<Value>,
+        common: &LinkSpec,
+        queue: &Value,
+    ) -> Result<Vec<HopSpec>, SpecError> {
+        at_most("chain", written.len(), MOST_LINKS)?;
+        if !written.is_empty() && !common.rate_changes.is_empty() {
+            let message = "in a chain each link has its own: write chain[0].rate_changes and so on".into();
+            return Err(fault("link.rate_changes", message));
+        }
+        let entries = written.into_iter().enumerate();
+        entries.map(|(number, entry)| HopSpec::read(number, entry, common, queue)).collect()
+    }
+
+    fn read(number: usize, entry: Value, common: &LinkSpec, queue: &Value) -> Result<HopSpec, SpecError> {
+        let path = format!("chain[{number}]");
+        let written: Written = read(&path, entry)?;
+        let link = LinkSpec {
+            rate: written.rate.unwrap_or(common.rate),
+            delay: written.delay.unwrap_or(common.delay),
+            device_fifo: written.device_fifo.unwrap_or(common.device_fifo),
+            rate_changes: written.rate_changes,
+            ..*common
+        };
+        link.check(&path)?;
+        let queue = match written.queue {
+            Some(other) => QueueSpec::read_at(&format!("{path}.queue"), other, &link.context())?,
+            None => QueueSpec::read(queue.clone(), &link.context())?,
+        };
+        refuse_own(&format!("{path}.queue"), &queue)?;
+        let LinkSpec { rate, delay, device_fifo, rate_changes, .. } = link;
+        Ok(HopSpec { rate, delay, device_fifo, rate_changes, queue })
+    }
+
+    /// The link, with what is common to all of them.
+    pub(super) fn link(&self, common: &LinkSpec) -> LinkSpec {
+        LinkSpec {
+            rate: self.rate,
+            delay: self.delay,
+            device_fifo: self.device_fifo,
+            rate_changes: self.rate_changes.clone(),
+            ..*common
+        }
+    }
+}
+
+/// Laws that the caller brings are one for each direction of one link.
+pub(super) fn refuse_own(path: &str, queue: &QueueSpec) -> Result<(), SpecError> {
+    match queue {
+        QueueSpec::Known(_) => Ok(()),
+        QueueSpec::Own(own) => {
+            let message = "a law of your own cannot stand in a chain of links".into();
+            Err(fault(&format!("{path}.{}", own.name), message))
+        }
+    }
+}
+
+/// The way through a chain: side 0 is at the first of two routers, side 1 at the second. Routers are numbered from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct PathSpec([u32; 2]);
+
+/// The links that a path leads over, from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Hops {
+    pub(crate) first: usize,
+    pub(crate) last: usize,
+}
+
+impl PathSpec {
+    /// A path through a chain of `links` links, from end to end when none is written; none without a chain.
+    pub(super) fn read(
+        path: &str,
+        written: Option<Value>,
+        links: usize,
+    ) -> Result<Option<PathSpec>, SpecError> {
+        let routers = u32::try_from(links + 1).expect("a chain has few links");
+        let Some(written) = written else {
+            return Ok((links > 0).then_some(PathSpec([1, routers])));
+        };
+        if links == 0 {
+            return Err(fault(
+                path,
+                format!("is a way through a chain of links; there is none, got {written}"),
+            ));
+        }
+        let [first, last]: [u32; 2] = read(path, written)?;
+        if !(1 <= first && first < last && last <= routers) {
+            let message =
+                format!("must be two routers [a, b] with 1 <= a < b <= {routers}, got [{first}, {last}]");
+            return Err(fault(path, message));
+        }
+        Ok(Some(PathSpec([first, last])))
+    }
+
+    /// The links that it leads over.
+    pub(crate) fn hops(self) -> Hops {
+        let [first, last] = self.0.map(|router| router as usize - 1);
+        Hops { first, last: last - 1 }
+    }
+}

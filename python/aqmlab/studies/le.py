@@ -1,0 +1,94 @@
+"""What the studies of Le, Aikat, Jeffay and Smith share: their schemes and the runs they are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from aqmlab import schemes
+from aqmlab.compare import BASELINE
+from aqmlab.spec import Experiment, Record
+from aqmlab.study import Length, Run
+
+LENGTHS: Mapping[str, Length] = {
+    "quick": Length(name="quick", warmup="20 s", duration="100 s", seeds=2),
+    "default": Length(name="default", warmup="3 min", duration="20 min", seeds=3),
+    "full": Length(name="full", warmup="15 min", duration="90 min", seeds=3),
+}
+"""The full one is the papers'. Users begin in equilibrium, so that a short warm-up does."""
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """What is between the users: a queue discipline with or without ECN, or the uncongested network."""
+
+    text: str
+    """As it is typed."""
+    label: str
+    """As it is called in a figure."""
+
+    def at(self, load: int, rtt: str = "uniform") -> str:
+        """Return the name of the run under this load."""
+        return f"{self.text} at {load} %" + ("" if rtt == "uniform" else f", {rtt} RTT")
+
+    def run(self, load: int, length: Length, rtt: str = "uniform") -> Run:
+        """Return the run under this load."""
+        experiment = Experiment(users={"load": load, "rtt": rtt}, protocol=length.protocol)
+        uncongested = self.text == BASELINE
+        if not uncongested:
+            experiment = schemes.parse(self.text).applied_to(experiment)
+        return Run(name=self.at(load, rtt), experiment=experiment, label=self.text, uncongested=uncongested)
+
+    def recorded_at(self, load: int, rtt: str = "uniform") -> str:
+        """Return the name of the run that is written down in detail."""
+        return f"{self.at(load, rtt)}, recorded"
+
+    def recorded(self, load: int, length: Length, rtt: str = "uniform", *, link_every: str = "100 ms") -> Run:
+        """Return one repetition of the run with each request, and the link as often as is said."""
+        run = self.run(load, length, rtt)
+        record = Record(link_every=link_every, exchanges=True)
+        return Run(
+            name=self.recorded_at(load, rtt),
+            experiment=run.experiment.model_copy(update={"record": record}),
+            label=run.label,
+            uncongested=run.uncongested,
+            seeds=1,
+        )
+
+
+UNCONGESTED = Scheme(BASELINE, BASELINE)
+
+
+def droptail(limit: int) -> Scheme:
+    """Drop-tail with a queue of so many packets."""
+    return Scheme(f"droptail:limit={limit}", f"drop-tail {limit:,}")
+
+
+def pi(q_ref: int, *, ecn: bool = False) -> Scheme:
+    """PI with this target in packets, as its authors recommend: in byte mode."""
+    return _towards("pi", "PI", q_ref, ecn)
+
+
+def rem(q_ref: int, *, ecn: bool = False) -> Scheme:
+    """REM with this target in packets, as its authors recommend: in byte mode."""
+    return _towards("rem", "REM", q_ref, ecn)
+
+
+Signal = Literal["drop", "ecn", "new gentle"]
+"""``ecn`` drops between ``max_th`` and twice that, as RFC 3168 says; ``new gentle`` marks there (Le et al. 2004)."""
+
+
+def ared(min_th: int, *, mode: str = "packet", signal: Signal = "drop", w_q: str = "1/8192") -> Scheme:
+    """Adaptive RED with these thresholds in packets: ``max_th`` is three times ``min_th``."""
+    max_th = 3 * min_th
+    text = f"ared:min_th={min_th},max_th={max_th},w_q={w_q},mode={mode}"
+    text += {"drop": "", "ecn": ",ecn=true", "new gentle": ",ecn=true,ecn_policy=mark_in_gentle"}[signal]
+    label = f"ARED {min_th}/{max_th}" + (" byte mode" if mode == "byte" else "")
+    label += "" if w_q == "1/8192" else f", weight {w_q}"
+    return Scheme(text, label + {"drop": "", "ecn": ", ECN", "new gentle": ", ECN new gentle"}[signal])
+
+
+def _towards(name: str, called: str, q_ref: int, ecn: bool) -> Scheme:
+    text = f"{name}:q_ref={q_ref},mode=byte" + (",ecn=true" if ecn else "")
+    return Scheme(text, f"{called} {q_ref}" + (", ECN" if ecn else ""))

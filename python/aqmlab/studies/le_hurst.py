@@ -1,0 +1,104 @@
+"""The Hurst parameter of the traffic on the uncongested network, as Le et al. (2003) estimate it in section 3.2.
+
+The series are the packets and the IP bytes that the link carries in one direction in each millisecond. The papers do
+not say over which scales they fitted; the claim is decided with the default ones of :mod:`aqmlab.lrd`, and the table
+shows others beside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import polars as pl
+
+from aqmlab import lrd
+from aqmlab.claims import Finding, Outcome, Results
+from aqmlab.result import Result
+from aqmlab.study import Table, Value
+
+Scales = tuple[int, int]
+
+_ESTIMATORS: tuple[Callable[..., lrd.Hurst], ...] = (lrd.aggregated_variance, lrd.local_whittle, lrd.wavelet)
+_RANGES: tuple[Scales | None, ...] = (None, (200, 10_000), (1_000, 50_000))
+"""Milliseconds; the first is the default. From above the longest common round trip on, from above a timeout on."""
+
+
+def estimates(result: Result, scales: Scales | None = None) -> list[tuple[str, lrd.Hurst]]:
+    """Return the estimates of each series by each estimator; none where the run is too short for the scales.
+
+    The run has to have a row of its link for each millisecond.
+    """
+    return _estimates(result.directory, scales)
+
+
+@cache
+def _estimates(directory: Path, scales: Scales | None) -> list[tuple[str, lrd.Hurst]]:
+    link = pl.read_parquet(directory / "link.parquet").filter(pl.col("direction") == 0)
+    found = []
+    for series in ("packets", "bytes"):
+        for estimator in _ESTIMATORS:
+            try:
+                found.append((series, estimator(link[series].to_numpy(), scales=scales)))
+            except ValueError:
+                continue
+    return found
+
+
+def hurst_table(result: Result) -> Table:
+    """Return all estimates of a run over all ranges of scales."""
+    rows: list[list[Value]] = [
+        [
+            series,
+            hurst.method,
+            f"{hurst.scales[0]:,} to {hurst.scales[1]:,}" + (" (default)" if scales is None else ""),
+            round(hurst.h, 3),
+            round(hurst.low, 3),
+            round(hurst.high, 3),
+        ]
+        for scales in _RANGES
+        for series, hurst in estimates(result, scales)
+    ]
+    return Table(
+        name="hurst",
+        title="Hurst parameter of the traffic on the uncongested network",
+        columns=("per millisecond", "estimator", "scales, ms", "H", "95 % from", "to"),
+        rows=rows,
+        about=f"One run at {result.cell.load_percent:g} % load with {result.cell.rtt} round-trip times, one direction."
+        " The papers report intervals between 0.8 and 0.9, and not the scales that they used.",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class HurstWithin:
+    """The 95 % intervals of all estimates over the default scales lie in a range.
+
+    It fails where one of them lies outside as a whole. The intervals are the estimators' own, of the first seed.
+    """
+
+    run: str
+    low: float
+    high: float
+
+    def __call__(self, results: Results) -> Finding:
+        """Decide, and give the estimate that is worst off."""
+        first = min(results[self.run], key=lambda result: result.cell.seed)
+        found = [self._of(series, hurst) for series, hurst in estimates(first)]
+        return min(found, key=lambda each: (Outcome.FAILS, Outcome.UNDECIDED, Outcome.HOLDS).index(each.outcome))
+
+    def _of(self, series: str, hurst: lrd.Hurst) -> Finding:
+        what = f"Hurst parameter of {series} by {hurst.method}"
+        finding = Finding(
+            outcome=Outcome.UNDECIDED, what=what, estimate=hurst.h, low=hurst.low, high=hurst.high, pairs=1
+        )
+        return finding.decided(
+            holds=self.low <= hurst.low and hurst.high <= self.high,
+            fails=hurst.high < self.low or self.high < hurst.low,
+        )
+
+    def __str__(self) -> str:
+        return (
+            f"Hurst parameter: the 95 % intervals of all estimates of {self.run} lie in {self.low:g} to {self.high:g}"
+        )

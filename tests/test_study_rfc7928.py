@@ -1,0 +1,289 @@
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from matplotlib.figure import Figure
+
+import aqmlab as lab
+from aqmlab import schemes
+from aqmlab._core import SpecError
+from aqmlab._units import seconds
+from aqmlab.cell import Cell
+from aqmlab.claims import All, Between, Predicate, Raises
+from aqmlab.result import Result
+from aqmlab.studies import STUDIES, find
+from aqmlab.studies import rfc7928_measures as measures
+from aqmlab.studies.rfc7928 import Rfc7928
+from aqmlab.studies.rfc7928_ellipse import Ellipse
+from aqmlab.studies.rfc7928_scenarios import BURSTS, FAIRNESS, LEVELS, VARYING
+from aqmlab.studies.rfc7928_schemes import can_mark, variants
+from aqmlab.study import Report, Study, study_cells
+from conftest import Command, Write
+
+OWN = '''
+import aqmlab as lab
+
+
+class Always(lab.Law):
+    """Lets all pass."""
+
+    def on_enqueue(self, packet, queue, now):
+        return lab.PASS
+'''
+
+
+def parse(*texts: str) -> list[schemes.Scheme]:
+    return [schemes.parse(text) for text in texts]
+
+
+@cache
+def table(name: str, begin: float) -> bytes:
+    """Make up 2 s of a queue of 9 to 11 packets in the direction of the data."""
+    step = {"queue": 0.01, "link": 0.1}[name]
+    times = begin + step * np.arange(1, round(2 / step) + 1)
+    frame = pl.DataFrame({"time_s": np.repeat(times, 2), "direction": np.tile([0, 1], len(times)).astype(np.uint8)})
+    waiting = pl.col("direction") * (9 + pl.col("time_s").rank("dense") % 3)
+    columns: dict[str, pl.Expr] = (
+        {"packets": waiting, "bytes": 1500 * waiting}
+        if name == "queue"
+        else {"arrived": pl.lit(100), "bytes": 100_000 + 1000 * waiting, "drops": pl.lit(1), "marks": pl.lit(2)}
+    )
+    return parquet(frame.with_columns(**columns))
+
+
+@cache
+def summary(names: tuple[str, ...], seed: int) -> bytes:
+    """Make up numbers for each source."""
+    numbers = {
+        "goodput_mbps": 2.0 + 0.01 * seed,
+        "response_time_ms": {"mean": 500.0 + seed, "p95": 900.0},
+        "datagrams": {"loss_percent": 0.5, "delay_ms_mean": 3.0, "delay_ms_p99": 9.0 + seed},
+    }
+    return parquet(pl.DataFrame({"sources": [[{"name": name, **numbers} for name in names]]}))
+
+
+def parquet(frame: pl.DataFrame) -> bytes:
+    file = io.BytesIO()
+    frame.write_parquet(file)
+    return file.getvalue()
+
+
+def written(directory: Path, cell: Cell) -> Result:
+    """Write what a cell might have given."""
+    directory.mkdir(parents=True)
+    names = tuple(next(iter(source.values()))["name"] for source in cell.resolved["sources"])
+    begin = seconds(cell.resolved["protocol"]["warmup"])
+    (directory / "summary.parquet").write_bytes(summary(names, cell.seed))
+    for name in ("queue", "link"):
+        (directory / f"{name}.parquet").write_bytes(table(name, begin))
+    return Result(cell, directory)
+
+
+def dry(study: Study, tmp_path: Path, length: str = "quick") -> Report:
+    """Report on results that were made up."""
+    cells = study_cells(study, study.lengths[length].repeated(2), {})
+    results = {
+        name: [written(tmp_path / str(number) / str(cell.seed), cell) for cell in some]
+        for number, (name, some) in enumerate(cells.items())
+    }
+    return Report.of(study, study.lengths[length], results)
+
+
+def runs_of(predicate: Predicate) -> list[str]:
+    """Return the runs that a claim looks at."""
+    match predicate:
+        case All(parts=parts):
+            return [run for part in parts for run in runs_of(part)]
+        case Raises(scheme=scheme, over=over):
+            return [scheme, over]
+        case Between(scheme=scheme):
+            return [scheme]
+    raise AssertionError(predicate)
+
+
+def test_it_is_registered() -> None:
+    assert "rfc7928" in STUDIES
+    assert isinstance(find("rfc7928"), Rfc7928)
+
+
+@pytest.mark.parametrize("length", ["quick", "default", "full"])
+def test_runs_have_names_of_their_own_and_claims_find_theirs_in_each_length(length: str) -> None:
+    study = Rfc7928()
+    names = [run.name for run in study.runs(study.lengths[length])]
+    assert len(set(names)) == len(names)
+    for claim in study.claims:
+        assert set(runs_of(claim.predicate)) <= set(names)
+
+
+def test_tables_and_figures_find_their_runs(tmp_path: Path) -> None:
+    report = dry(Rfc7928(), tmp_path)
+    assert [claim.id for claim, _ in report.findings] == [f"RFC7928-{n}" for n in range(1, 9)]
+    for each in report.tables:
+        assert all(len(row) == len(each.columns) for row in each.rows)
+        assert len(each.rows) > 0
+    assert len({each.name for each in report.tables}) == len(report.tables)
+    for figure in report.figures:
+        canvas = Figure(figsize=figure.size, layout="constrained")
+        figure.draw(canvas)
+
+
+def test_the_study_is_about_the_disciplines_it_is_given(tmp_path: Path) -> None:
+    study = Rfc7928().with_schemes(parse("pi2", "droptail", "pi2", "ared:mean_packet=1500 B,ecn=true"))
+    assert [scheme.label for scheme in study.schemes] == ["droptail", "pi2", "ared:mean_packet=1500 B,ecn=true"]
+    report = dry(study, tmp_path)
+    ids = [claim.id.removeprefix("RFC7928-") for claim, _ in report.findings]
+    assert ids == ["1", "2", "4", "7", "8"], "what is expected of any; not what is said of CoDel, PIE and FQ-CoDel"
+    ecn = next(claim for claim, _ in report.findings if claim.id == "RFC7928-7")
+    assert {run.partition("/")[2] for run in runs_of(ecn.predicate)} == {"pi2"}
+    assert study.options == ' --aqm pi2 --aqm droptail --aqm pi2 --aqm "ared:mean_packet=1500 B,ecn=true"'
+
+
+def test_drop_tail_alone_is_characterised_without_a_claim(tmp_path: Path) -> None:
+    report = dry(Rfc7928().with_schemes(parse("droptail")), tmp_path)
+    assert report.findings == []
+    assert not any("ECN" in str(row[0]) for each in report.tables for row in each.rows)
+
+
+def test_a_law_of_ones_own_is_characterised(write: Write, tmp_path: Path) -> None:
+    write(OWN)
+    report = dry(Rfc7928().with_schemes(parse("my_module:Always")), tmp_path / "dry")
+    assert len(report.findings) == 5
+    tuning = next(each for each in report.tables if each.name == "tuning")
+    assert {row[0] for row in tuning.rows} == {"droptail", "my_module:Always"}
+
+
+def test_an_unknown_scheme_is_refused_in_one_line(aqmlab: Command) -> None:
+    outcome = aqmlab("study", "rfc7928", "--aqm", "codle")
+    assert (outcome.code, len(outcome.err.splitlines())) == (2, 1)
+    assert "codle" in outcome.err
+    assert "codel" in outcome.err
+
+
+def test_a_study_of_named_schemes_refuses_others() -> None:
+    with pytest.raises(SpecError, match=r"^--aqm: rfc7928 has the schemes of its paper; .* got codel$"):
+        Study.with_schemes(Rfc7928(), parse("codel"))
+
+
+def test_every_discipline_has_the_same_room_unless_it_is_given_one() -> None:
+    study = Rfc7928().with_schemes(parse("codel", "pie:limit=50"))
+    limits = {run.name: run.experiment.queue.parameters["limit"] for run in study.runs(study.lengths["quick"])}
+    assert limits["medium/droptail"] == limits["medium/codel"] == "84 packets", "100 ms of 10 Mbit/s"
+    assert limits["rtt-560/codel"] == "467 packets", "of the largest round trip"
+    assert limits["medium/pie:limit=50"] == limits["rtt-560/pie:limit=50"] == 50
+
+
+def test_fairness_runs_twice_as_long_and_varying_load_its_own_course() -> None:
+    study = Rfc7928()
+    length = study.lengths["default"]
+    durations = {run.name: run.experiment.protocol.duration for run in study.runs(length)}
+    assert durations["medium/codel"] == length.duration == "120 s"
+    assert durations[f"{FAIRNESS[0].name}/codel"] == "240 s"
+    assert durations["varying/codel"] == "100 s"
+
+
+def test_the_course_of_the_load_fits_a_fair_share() -> None:
+    bulks = [dict(source["bulk"]) for source in VARYING.sources]
+    carried = [flows["flows"] * int(flows.get("bytes", "0").split()[0]) for flows in bulks]
+    # 4 of 7 flows for 20 s, then 4 and 3 of 10: of what the link carries in 20 s.
+    assert 8 * sum(carried) / 20 / 10e6 == pytest.approx((4 / 7 + 4 / 10 + 3 / 10) * 1448 / 1538, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("droptail", ["21 packets", "42 packets", "168 packets", "336 packets"]),
+        ("codel", ["1.25 ms", "2.5 ms", "10 ms", "20 ms"]),
+        ("pie:qdelay_ref=20 ms", ["5 ms", "10 ms", "40 ms", "80 ms"]),
+        ("pi:q_ref=24", ["6", "12", "48", "96"]),
+        ("red:min_th=7,max_th=21", ["2", "4", "14", "28"]),
+    ],
+)
+def test_the_main_parameter_is_multiplied(text: str, values: Sequence[str]) -> None:
+    found = variants(schemes.parse(text), 84)
+    assert [variant.value for variant in found] == values
+    assert all(variant.scheme.queue.parameters["limit"] for variant in found)
+
+
+def test_both_thresholds_are_multiplied() -> None:
+    (parameters,) = (
+        each.scheme.queue.parameters
+        for each in variants(schemes.parse("red:min_th=7,max_th=21"), 84)
+        if each.factor == 2
+    )
+    assert (parameters["min_th"], parameters["max_th"]) == (14, 42)
+
+
+def test_marks_are_another_experiment_but_under_drop_tail_or_where_they_are_asked_for() -> None:
+    assert [can_mark(scheme) for scheme in parse("codel", "droptail:limit=20", "pie:ecn=true", "pie:ecn=off")] == [
+        True,
+        False,
+        False,
+        False,
+    ]
+
+
+@pytest.mark.parametrize("angle_deg", [0, 30, 90, 135])
+def test_the_ellipse_of_a_normal_distribution_has_its_deviations_and_its_angle(angle_deg: float) -> None:
+    rng = np.random.default_rng(1)
+    turn = math.radians(angle_deg)
+    along, across = rng.normal(0, 3, 200_000), rng.normal(0, 1, 200_000)
+    x = 10 + along * math.cos(turn) - across * math.sin(turn)
+    y = 20 + along * math.sin(turn) + across * math.cos(turn)
+    fit = Ellipse.of(x, y)
+    assert (fit.x, fit.y) == pytest.approx((10, 20), abs=0.05)
+    assert (fit.major, fit.minor) == pytest.approx((3, 1), rel=0.01)
+    assert (fit.angle_deg - angle_deg + 90) % 180 == pytest.approx(90, abs=0.5)
+    assert -90 < fit.angle_deg <= 90
+    inside = (along / fit.major) ** 2 + (across / fit.minor) ** 2 < 1
+    assert inside.mean() == pytest.approx(1 - math.exp(-0.5), abs=0.01), "one standard deviation"
+
+
+def test_measures_are_those_of_the_measured_window_and_the_direction_of_the_data(tmp_path: Path) -> None:
+    experiment = lab.Experiment(
+        link={"rate": "10 Mbit/s", "device_fifo": 0},
+        queue={"droptail": {"limit": 84}},
+        users={"per_side": 0},
+        sources=[{"bulk": {"name": "long", "flows": 1, "rtt": {"fixed": "100 ms"}}}],
+        # Without timestamps nothing of the slow start's losses is taken for spurious.
+        tcp={"profile": "linux-6", "congestion": "reno", "hystart": False, "timestamps": False},
+        protocol={"warmup": "4 s", "duration": "6 s"},
+    )
+    result = lab.run(experiment, out=tmp_path)
+    delays, rates = measures.slices(result)
+    assert len(delays) == len(rates) == 6, "a slice a second"
+    sent = result.link.filter(pl.col("direction") == 1)["bytes"].to_numpy()
+    assert rates.sum() == pytest.approx(8e-6 * sent.sum())
+    assert 0.9 < measures.of_source("long", "goodput_mbps")(result) / rates.mean() < 1, "headers"
+    # 84 packets of 1,538 bytes on the wire.
+    assert (
+        0 < measures.delay_ms(result) <= measures.delay_p95_ms(result) <= measures.delay_p99_ms(result) <= 84 * 1.2304
+    )
+    assert math.isnan(measures.of_source("long", "mean")(result)), "nothing was completed"
+    whole: Any = result.summary["links"][1]
+    assert whole["dropped_by_limit"] > 50, "in the slow start"
+    assert measures.loss_percent(result) < 0.1, "it was in the warm-up"
+
+
+def test_the_queueing_delay_is_the_time_that_the_link_takes_to_send_what_waits(tmp_path: Path) -> None:
+    study = Rfc7928()
+    (cell,) = study_cells(study, study.lengths["quick"].repeated(1), {})["medium/codel"]
+    # 9 to 11 packets of 1,500 bytes, which take 1,538 on the wire, at 10 Mbit/s.
+    result = written(tmp_path / "cell", cell)
+    assert measures.delay_ms(result) == pytest.approx(10 * 1.2304, rel=0.005)
+    assert measures.delay_p99_ms(result) == pytest.approx(11 * 1.2304)
+    # Up by one, up by one, down by two.
+    assert measures.jitter_ms(result) == pytest.approx(4 / 3 * 1.2304, rel=0.01)
+    assert (measures.loss_percent(result), measures.mark_percent(result)) == (1, 2)
+
+
+def test_the_levels_are_those_of_the_rfc_in_order() -> None:
+    assert [level.section for level in LEVELS] == ["8.2.2", "8.2.3", "8.2.4"]
+    assert [len(case.sources) for case in BURSTS] == [2, 3, 3, 4]
