@@ -118,9 +118,7 @@ def test_each_claim_names_only_runs_there_are(tmp_path: Path) -> None:
 
 
 def test_published_numbers_stand_in_the_tables_as_in_the_file(tmp_path: Path) -> None:
-    results = made_up(tmp_path, "quick")
-    same = next(iter(results.values()))
-    both = tables.gfc2_tables({claims.gfc2(algorithm): same for algorithm in claims.ALGORITHMS})
+    both = tables.all_tables(made_up(tmp_path, "quick"))[:2]
     with CSV.open() as file:
         rows = list(csv.DictReader(file))
     for table, statistic in zip(both, ("mean", "std"), strict=True):

@@ -8,6 +8,7 @@ from typing import ClassVar
 from aqmlab.claims import Claim
 from aqmlab.spec import Protocol
 from aqmlab.studies.kwon2003 import claims, figures, networks, tables
+from aqmlab.studies.kwon2003.gfc2 import gfc2
 from aqmlab.study import Figure, Length, Run, Study, StudyResults, Table
 
 _ABOUT = """
@@ -44,10 +45,10 @@ class Kwon2003(Study):
         "default": Length(name="default", warmup="0 s", duration="900 s", seeds=5),
         "full": Length(name="full", warmup="0 s", duration="900 s", seeds=20),
     }
-    claims: ClassVar[Sequence[Claim]] = claims.SIMPLE_CLAIMS
+    claims: ClassVar[Sequence[Claim]] = claims.CLAIMS
 
     def runs(self, length: Length) -> Sequence[Run]:
-        """Return the simple web and FTP experiments."""
+        """Return the experiments of the three configurations."""
         protocol = length.protocol
         ldc = networks.ldc
         return [
@@ -87,12 +88,16 @@ class Kwon2003(Study):
                 )
                 for setting, other in _OTHERS.items()
             ),
+            *(
+                Run(name=claims.gfc2(algorithm), experiment=gfc2(queue, protocol), label=f"GFC-2 {algorithm}")
+                for algorithm, queue in networks.QUEUES.items()
+            ),
         ]
 
     def tables(self, results: StudyResults) -> Sequence[Table]:
         """Return the tables."""
-        return tables.simple_tables(results)
+        return tables.all_tables(results)
 
     def figures(self, results: StudyResults) -> Sequence[Figure]:
         """Return the figures."""
-        return figures.simple_figures(results)
+        return figures.all_figures(results)

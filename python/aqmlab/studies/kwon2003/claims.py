@@ -91,7 +91,7 @@ _GOODPUT = ("throughput, Mbit/s", measures.goodput_mbps)
 _DELAY = ("queueing delay, s", measures.mean_delay_s)
 _ALL = tuple(map(gfc2, ALGORITHMS))
 
-SIMPLE_CLAIMS = _paper_claims(
+CLAIMS = _paper_claims(
     (
         "section 2, figure 1",
         "BLUE drops more only after an overflow and less only after the queue was empty",
@@ -142,10 +142,6 @@ SIMPLE_CLAIMS = _paper_claims(
             )
         ),
     ),
-)
-
-CLAIMS = _paper_claims(
-    *((claim.place, claim.gist, claim.predicate) for claim in SIMPLE_CLAIMS),
     (
         "section 5.2.2, table 3",
         "On GFC-2 FRED has the shortest mean response time",
@@ -213,4 +209,3 @@ CLAIMS = _paper_claims(
         _never("time above the target, %", measures.late_percent, gfc2("LDC")),
     ),
 )
-"""All claims; those of :data:`SIMPLE_CLAIMS` need no chain of links."""

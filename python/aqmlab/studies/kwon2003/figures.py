@@ -24,13 +24,20 @@ _POINTS = 1200
 _FILLED: dict[str, Any] = {"linewidth": 0, "alpha": 0.35, "step": "post"}
 
 
-def simple_figures(results: StudyResults) -> list[Figure]:
-    """Return the traces of the simple web configuration; each is of the first seed."""
+def all_figures(results: StudyResults) -> list[Figure]:
+    """Return the comparison on GFC-2 and traces of the simple web configuration, each of the first seed."""
 
     def first(name: str) -> Result:
         return results[name][0]
 
     return [
+        Figure(
+            name="gfc2",
+            caption="Tables 3 and 4 as a picture: mean response time of pages over mean delay of UDP packets on GFC-2,"
+            " with the standard deviation over the seeds. Scales differ between the panels.",
+            draw=lambda canvas: _comparison(canvas, results),
+            size=(8.5, 4.2),
+        ),
         Figure(
             name="figure1",
             caption="Figure 1: BLUE in the simple web configuration. Its drop probability p rises when the queue"
@@ -57,17 +64,6 @@ def simple_figures(results: StudyResults) -> list[Figure]:
             draw=lambda canvas: _delay_and_target(canvas, first(claims.DELAY_TARGET)),
         ),
     ]
-
-
-def comparison(results: StudyResults) -> Figure:
-    """Return the GFC-2 comparison: what web users wait for over what UDP does, published beside ours."""
-    return Figure(
-        name="gfc2",
-        caption="Tables 3 and 4 as a picture: mean response time of pages over mean delay of UDP packets on GFC-2,"
-        " with the standard deviation over the seeds. Scales differ between the panels.",
-        draw=lambda canvas: _comparison(canvas, results),
-        size=(8.5, 4.2),
-    )
 
 
 def _shown(rows: pl.DataFrame) -> pl.DataFrame:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Sequence
-from functools import partial
 
 from aqmlab.result import Result
 from aqmlab.studies.kwon2003 import claims, measures
@@ -12,16 +11,13 @@ from aqmlab.studies.kwon2003.published import METRICS, published
 from aqmlab.study import StudyResults, Table, Value
 
 
-def simple_tables(results: StudyResults) -> list[Table]:
-    """Return table 5 and ours of the simple web configuration."""
-    return [_weights(results), _web(results)]
-
-
-def gfc2_tables(results: StudyResults) -> list[Table]:
-    """Return tables 3 and 4."""
+def all_tables(results: StudyResults) -> list[Table]:
+    """Return the paper's tables and ours of the simple web configuration."""
     return [
         _gfc2("table3", "Table 3: algorithms on GFC-2, means", "mean", _mean, results),
         _gfc2("table4", "Table 4: algorithms on GFC-2, standard deviations over the seeds", "std", _deviation, results),
+        _weights(results),
+        _web(results),
     ]
 
 
@@ -48,12 +44,7 @@ def _gfc2(
 
 
 _WEB: dict[str, Callable[[Result], float]] = {
-    "response mean, s": measures.response_s,
-    "UDP delay mean, s": measures.udp_delay_s,
-    "HTTP, Mbit/s": partial(measures.goodput_mbps, kind=measures.HTTP),
-    "UDP, Mbit/s": partial(measures.goodput_mbps, kind=measures.UDP),
-    "UDP drops, %": measures.udp_drop_percent,
-    "all drops, %": measures.link_drop_percent,
+    **{heading: measure for name, (heading, measure) in METRICS.items() if not name.startswith(measures.FTP)},
     "queueing delay, s": measures.mean_delay_s,
 }
 
