@@ -7,8 +7,7 @@ from typing import ClassVar
 
 from aqmlab.claims import Claim
 from aqmlab.spec import Protocol
-from aqmlab.studies.kwon2003 import claims, figures, networks, tables
-from aqmlab.studies.kwon2003.gfc2 import gfc2
+from aqmlab.studies.kwon2003 import claims, figures, gfc2, networks, tables
 from aqmlab.study import Figure, Length, Run, Study, StudyResults, Table
 
 _ABOUT = """
@@ -89,7 +88,9 @@ class Kwon2003(Study):
                 for setting, other in _OTHERS.items()
             ),
             *(
-                Run(name=claims.gfc2(algorithm), experiment=gfc2(queue, protocol), label=f"GFC-2 {algorithm}")
+                Run(
+                    name=claims.gfc2(algorithm), experiment=gfc2.experiment(queue, protocol), label=f"GFC-2 {algorithm}"
+                )
                 for algorithm, queue in networks.QUEUES.items()
             ),
         ]

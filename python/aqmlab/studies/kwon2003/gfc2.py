@@ -44,7 +44,7 @@ ACCESS = {"fixed": "20 ms"}
 """What the links between hosts and routers add to a round trip, ours: D for each of the four."""
 
 
-def gfc2(queue: Mapping[str, Any], protocol: Protocol) -> Experiment:
+def experiment(queue: Mapping[str, Any], protocol: Protocol) -> Experiment:
     """Return GFC-2 with one queue discipline on all links.
 
     Data take one direction, from the routers with higher numbers: those of the HTTP servers, of UDP at 12 kbit/s on
