@@ -1,8 +1,8 @@
 """The arrival trace that every program replays: open-loop web transfers, a line ``t dir pair size`` each.
 
-``t`` is the start of the active open in seconds; ``dir`` 0 when the client is on the left, so that the response crosses
-from right to left, else 1; ``pair`` the pair of hosts, which fixes the minimum round-trip time; ``size`` the bytes of the
-response. Requests have 300 bytes.
+``t`` is the start of the active open in seconds; ``dir`` 0 when the client is on the left, so that the response
+crosses from right to left, else 1; ``pair`` the pair of hosts, which fixes the minimum round-trip time; ``size`` the
+bytes of the response. Requests have 300 bytes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ REQUEST_BYTES = 300
 
 MEDIAN_BYTES, TAIL_FROM_BYTES, TAIL_TO_BYTES = 1e3, 1e4, 1e8
 TAIL_SHARE, TAIL_SHAPE = 0.1, 1.17
-"""Sizes: a lognormal body with this median whose upper tenth is a truncated Pareto tail. Ours: web-like, heavy-tailed."""
+"""Sizes: a lognormal body with this median, its upper tenth a truncated Pareto tail. Ours: like the web's."""
 
 
 class Transfer(NamedTuple):
@@ -64,9 +64,7 @@ def generate(per_second: float, seconds: float, seed: int) -> list[Transfer]:
             t += draw.expovariate(per_second)
         sizes = [size_at((k + draw.random()) / len(times)) for k in range(len(times))]
         draw.shuffle(sizes)
-        transfers += [
-            Transfer(t, direction, draw.randrange(PAIRS), size) for t, size in zip(times, sizes, strict=True)
-        ]
+        transfers += [Transfer(t, direction, draw.randrange(PAIRS), size) for t, size in zip(times, sizes, strict=True)]
     return sorted(transfers)
 
 

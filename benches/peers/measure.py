@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
@@ -18,12 +18,13 @@ import programs
 import scenario
 from scenario import Case, Window
 
-TIMED_S = {"web": (15.0, 60.0), "long": (50.0, 250.0), "one": (20.0, 120.0)}
+WEB_TIMED_S = (15.0, 60.0)
+"""What of the web scenario aqmlab is timed on; long flows as the peers."""
 REPEATS = 5
 """Of aqmlab's timing, of which the median counts: its runs take a fraction of a second."""
 
 NS3_MARGIN_S = 3.0
-"""Between the last transfer that counts and the end of ns-3's run, which may come early."""
+"""Between the last transfer that counts and the end of ns-3's run, which is often early: ns-3.37 crashes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,19 +45,11 @@ class Cost:
 def cost(marks: tuple[outputs.Mark, ...]) -> Cost:
     """Return what lies between the first mark and the last."""
     first, last = marks[0], marks[-1]
-    return Cost(
-        user_s=last.user_s - first.user_s, packets=last.packets - first.packets, peak_mib=last.peak_kib / 1024
-    )
+    return Cost(user_s=last.user_s - first.user_s, packets=last.packets - first.packets, peak_mib=last.peak_kib / 1024)
 
 
-def steps(case: Case, peers: list[str]) -> list[str]:
-    """Return the names of the steps of :func:`measure`."""
-    here = [peer for peer in case.peers if peer in peers]
-    return [*here, "aqmlab"]
-
-
-def measure(case: Case, peers: list[str], trace: str, work: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Run a case, program by program. Each step gives the case's record as it then is.
+def measure(case: Case, peers: list[str], trace: str, work: Path, watch: Callable[[str], None]) -> dict[str, Any]:
+    """Run a case, program by program; ``watch`` is told of each that begins.
 
     Raises
     ------
@@ -67,41 +60,52 @@ def measure(case: Case, peers: list[str], trace: str, work: Path) -> Iterator[tu
     for peer in case.peers:
         if peer not in peers:
             continue
+        watch(peer)
         measured, window, spent = _run_peer(peer, case, trace, work)
         record["peers"][peer] = {"window": asdict(window), "peer": measured}
         if spent:
-            record["cost"][peer] = {**asdict(spent), "ns_per_packet": spent.ns_per_packet}
-        yield peer, record
+            record["cost"][peer] = _with_rate(spent)
+    watch("aqmlab")
     for peer, each in record["peers"].items():
         each["aqmlab"] = run_aqmlab(case, Window(**each["window"]), trace, _tcp(case, peer))
     if case.timed:
-        spent = _time_aqmlab(case, trace, work)
-        record["cost"]["aqmlab"] = {**asdict(spent), "ns_per_packet": spent.ns_per_packet}
-    yield "aqmlab", record
+        record["cost"]["aqmlab"] = _with_rate(_time_aqmlab(case, trace, work))
+    return record
+
+
+def _with_rate(cost: Cost) -> dict[str, float]:
+    return {**asdict(cost), "ns_per_packet": cost.ns_per_packet}
 
 
 def _run_peer(peer: str, case: Case, trace: str, work: Path) -> tuple[dict[str, Any], Window, Cost | None]:
-    window = case.windows[peer]
-    settings = programs.settings_of(window)
     if case.rtts_ms:
-        settings["marks"] = f"{window.warm_s:g},{window.stop_s:g}"
-        output = programs.run(peer, case, work, settings).output
-        return _long(output.directions, output.goodput_mbps), window, cost(output.marks)
+        return _run_long(peer, case, work)
+    window = case.windows[peer]
     file, out = work / "trace.txt", work / "response-times.txt"
     file.write_text(trace)
-    settings |= {"trace": file, "out": out}
-    if peer == "ns-2":
-        output = programs.run(peer, case, work, settings).output
-        spent = cost(_light(case, file, work).marks) if case.timed else None
-    else:
-        seconds = range(int(window.warm_s), int(window.stop_s) + 1)
-        settings["marks"] = ",".join(map(str, seconds))
-        output = programs.run(peer, case, work, settings).output
+    seconds = range(int(window.warm_s), int(window.stop_s) + 1)
+    marks = ",".join(map(str, seconds))
+    settings = {**programs.settings_of(window), "marks": marks, "trace": file, "out": out}
+    output = programs.run(peer, case, work, settings).output
+    spent = None
+    if peer == "ns-3":
+        # It may have crashed: the window ends with the last second that it told of.
         reached = output.marks[-1].at_s
         window = Window(warm_s=window.warm_s, begun_until_s=reached - NS3_MARGIN_S, stop_s=reached)
-        spent = cost(output.marks) if case.timed else None
+        spent = cost(output.marks)
+    elif case.timed:
+        spent = cost(_light(case, file, work).marks)
     times = outputs.response_times_ms(out, window.warm_s, window.begun_until_s)
-    return _web(output.directions, times), window, spent
+    return _web(output.directions, times), window, spent if case.timed else None
+
+
+def _run_long(peer: str, case: Case, work: Path) -> tuple[dict[str, Any], Window, Cost | None]:
+    window = case.windows[peer]
+    settings = {**programs.settings_of(window), "marks": f"{window.warm_s:g},{window.stop_s:g}"}
+    run = programs.run(peer, case, work, settings)
+    if run.crashed:
+        raise programs.Failed(f"{peer}, {case.name}: crashed")
+    return _long(run.output.directions, run.output.goodput_mbps), window, cost(run.output.marks)
 
 
 def _light(case: Case, trace: Path, work: Path) -> outputs.Output:
@@ -111,7 +115,7 @@ def _light(case: Case, trace: Path, work: Path) -> outputs.Output:
 
 
 def _web(directions: tuple[outputs.Direction, outputs.Direction], times_ms: list[float]) -> dict[str, Any]:
-    """Both directions together."""
+    """Take both directions together."""
     arrived, dropped = (sum(getattr(each, name) for each in directions) for name in ("arrived", "dropped"))
     return {
         "throughput_mbps": sum(each.mbps for each in directions) / 2,
@@ -124,7 +128,7 @@ def _web(directions: tuple[outputs.Direction, outputs.Direction], times_ms: list
 
 
 def _long(directions: tuple[outputs.Direction, outputs.Direction], goodput_mbps: tuple[float, ...]) -> dict[str, Any]:
-    """The direction of the data."""
+    """Tell of the direction of the data."""
     data = directions[0]
     return {
         "goodput_mbps": sum(goodput_mbps),
@@ -171,11 +175,12 @@ def _direction(result: lab.Result, number: int, seconds: float) -> outputs.Direc
 
 def _time_aqmlab(case: Case, trace: str, work: Path) -> Cost:
     """Time two runs from the start and take their difference, in as many fresh processes as count."""
-    ends = TIMED_S["web" if not case.rtts_ms else "one" if len(case.rtts_ms) == 1 else "long"]
+    peer = case.peers[0]
+    ends = (case.windows[peer].warm_s, case.windows[peer].stop_s) if case.rtts_ms else WEB_TIMED_S
     specs = {}
     for end in ends:
         window = Window(warm_s=0, begun_until_s=end, stop_s=end)
-        spec = scenario.experiment(case, window, arrivals.until(trace, end), _tcp(case, case.peers[0]))
+        spec = scenario.experiment(case, window, arrivals.until(trace, end), _tcp(case, peer))
         specs[end] = {**spec, "record": {"exchanges": False}}
     costs = [cost(programs.run_aqmlab(specs, work)) for _ in range(REPEATS)]
     middle = median(each.user_s for each in costs)

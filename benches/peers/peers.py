@@ -35,7 +35,7 @@ def parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="peers.py", description=__doc__)
     parser.add_argument("case", nargs="*", help="only cases whose name has one of these in it, such as 'web 90 red'")
     parser.add_argument("--list", action="store_true", help="list the cases and end")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers after each case; those there are kept")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers, case by case; keep those there")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the tables as Markdown")
     parser.add_argument("--traces", type=Path, metavar="DIR", help="replay DIR/90.txt and DIR/98.txt, not drawn ones")
     return parser
@@ -76,27 +76,26 @@ def run(cases: Sequence[Case], traces: dict[int, str], peers: list[str], save: P
     have = {record["case"] for record in results["cases"]}
     cases = [case for case in cases if case.name not in have]
     console = Console(stderr=True)
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
-        task = progress.add_task("", total=sum(len(measure.steps(case, peers)) for case in cases))
+    shown = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*shown, console=console, disable=not console.is_terminal) as progress:
+        task = progress.add_task("", total=len(cases))
         for case in cases:
-            began, record = time.monotonic(), None
+            began = time.monotonic()
             trace = "" if case.load_percent is None else traces[case.load_percent]
-            progress.update(task, description=f"{case.name}: {measure.steps(case, peers)[0]}")
+
+            def watch(program: str, name: str = case.name) -> None:
+                progress.update(task, description=f"{name}: {program}")
+
             try:
-                for _, record in measure.measure(case, peers, trace, WORK):
-                    progress.update(task, advance=1, description=f"{case.name}: then the next program")
+                results["cases"].append(measure.measure(case, peers, trace, WORK, watch))
+                said = f"{case.name}: {time.monotonic() - began:.0f} s"
             except programs.Failed as failed:
                 results["failed"].append(str(failed))
-                progress.console.print(f"peers: {failed}", highlight=False)
-                continue
-            assert record is not None, "aqmlab is in every case"
-            results["cases"].append(record)
+                said = f"peers: {failed}"
+            progress.advance(task)
+            console.print(said, highlight=False)
             if save:
                 save.write_text(json.dumps(results, indent=2) + "\n")
-            if progress.disable:
-                line = f"{case.name}: {time.monotonic() - began:.0f} s"
-                console.print(line, highlight=False)
     return results
 
 

@@ -86,6 +86,7 @@ def command(peer: str, case: Case, work: Path, settings: dict[str, object]) -> l
     """Return the command that runs a case with these settings of its driver."""
     traffic = "long" if case.rtts_ms else "web"
     settings = {"queue": case.queue, "limit": case.limit, "rate": case.rate_mbps * 10**6, **settings}
+    settings["window"] = case.window_segments
     if case.rtts_ms:
         settings["rtts"] = ",".join(f"{rtt:g}" for rtt in case.rtts_ms)
         settings["segments_per_ack"] = LONG_ACK_EVERY[peer]

@@ -1,10 +1,9 @@
 # Long flows in ns-2, each with a round-trip time of its own, all from side 0 to side 1. See benches/peers/README.md.
-#   ns long.tcl rtts=20,30,40 queue=droptail|red|ared|pi|rem|avq [rate=100e6] [limit=240] [stop=250] [warm=50] [marks=50,250]
+#   ns long.tcl rtts=20,30,40 queue=droptail|red|ared|pi|rem|avq [rate=100e6] [limit=240] [stop=250] [warm=50] [marks=50,250] [window=20000]
 
 set here [file dirname [info script]]
 array set P { rtts 40 stagger_s 0.1 }
 source $here/dumbbell.tcl
-set P(window) 20000
 read-settings
 
 set ns [new Simulator -multicast off]

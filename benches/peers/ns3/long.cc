@@ -1,11 +1,12 @@
 // Long flows in ns-3, each with a round-trip time of its own, all from side 0 to side 1. See benches/peers/README.md.
 //   ./long --rtts=20,30,40 --queue=droptail|red|ared|codel|pie [--rate=1e8] [--limit=240] [--stop=250] [--warm=50]
+//     [--window=20000]
 #include "dumbbell.h"
 
 #include <memory>
 
 constexpr double kStaggerS = 0.1;
-constexpr uint32_t kWindow = 20000, kWrite = 100 * kSegment;
+constexpr uint32_t kWrite = 100 * kSegment;
 
 static std::unique_ptr<Dumbbell> g_net;
 static std::vector<uint64_t> g_received, g_before;
@@ -50,13 +51,12 @@ int
 main(int argc, char* argv[])
 {
     Settings settings;
-    settings.window = kWindow;
     std::string rtts = "40";
     CommandLine line;
     settings.AddTo(line);
     line.AddValue("rtts", "one flow each, ms,ms", rtts);
     line.Parse(argc, argv);
-    SetUpTcp(settings, 2 * kSegment * settings.window);
+    SetUpTcp(settings, 2 * std::max(kSegment * settings.window, kWrite));
 
     const std::vector<double> each = Numbers(rtts);
     g_net = std::make_unique<Dumbbell>(settings, each);
