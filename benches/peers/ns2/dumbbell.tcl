@@ -4,7 +4,7 @@
 # The driver's own settings are in P already; these are common. A word key=value on the command line changes one.
 array set P {
     queue droptail limit 240 rate 100e6 delay_ms 1 stop 60 warm 20 marks "" seed 1
-    segments_per_ack 2 window 11
+    segments_per_ack 2 window 11 placement split
 }
 
 proc read-settings {} {
@@ -68,10 +68,12 @@ proc queue-class {} {
     }
 }
 
-# Two routers, R(0) and R(1), and for each round-trip time in milliseconds a host H(0,i), H(1,i) at either side. Their
-# links of 1 Gbit/s never drop; half of what the bottleneck leaves of the way out is before it, half behind it.
+# Two routers, R(0) and R(1), and for each round-trip time in milliseconds, at either side, a host that opens connections,
+# Client(side,i), and one that answers, Server(side,i). What the bottleneck leaves of a round-trip time is spread evenly
+# over the four access links, and the two hosts are one; or, with placement=browser, all of it is on the way from the
+# client to its router, as in aqmlab.
 proc build {rtts} {
-    global ns P R H monitor
+    global ns P R Client Server monitor
     set queue [queue-class]
     set R(0) [$ns node]
     set R(1) [$ns node]
@@ -81,17 +83,35 @@ proc build {rtts} {
     }
     set i 0
     foreach rtt $rtts {
-        set access [expr ($rtt / 2.0 - $P(delay_ms)) / 2.0]
+        set rest [expr $rtt - 2.0 * $P(delay_ms)]
         foreach side {0 1} {
-            set H($side,$i) [$ns node]
-            $ns duplex-link $H($side,$i) $R($side) 1000e6 ${access}ms DropTail
-            $ns queue-limit $H($side,$i) $R($side) 100000
-            $ns queue-limit $R($side) $H($side,$i) 100000
+            switch $P(placement) {
+                split {
+                    set Client($side,$i) [host $side [expr $rest / 4] [expr $rest / 4]]
+                    set Server($side,$i) $Client($side,$i)
+                }
+                browser {
+                    set Client($side,$i) [host $side $rest 0]
+                    set Server($side,$i) [host $side 0 0]
+                }
+                default { puts stderr "ns-2 driver: no placement $P(placement)"; exit 2 }
+            }
         }
         incr i
     }
     set monitor(0) [$ns monitor-queue $R(0) $R(1) ""]
     set monitor(1) [$ns monitor-queue $R(1) $R(0) ""]
+}
+
+# A host on a link of 1 Gbit/s that never drops, with a delay in milliseconds to its router and one from it.
+proc host {side to_ms from_ms} {
+    global ns R
+    set host [$ns node]
+    $ns simplex-link $host $R($side) 1000e6 ${to_ms}ms DropTail
+    $ns simplex-link $R($side) $host 1000e6 ${from_ms}ms DropTail
+    $ns queue-limit $host $R($side) 100000
+    $ns queue-limit $R($side) $host 100000
+    return $host
 }
 
 # Counters are taken at the start of the window and at its end.

@@ -16,8 +16,8 @@ build $rtts
 for {set i 0} {$i < [llength $rtts]} {incr i} {
     set sender($i) [new Agent/TCP/FullTcp/Newreno]
     set sink [new Agent/TCP/FullTcp/Newreno]
-    $ns attach-agent $H(0,$i) $sender($i)
-    $ns attach-agent $H(1,$i) $sink
+    $ns attach-agent $Client(0,$i) $sender($i)
+    $ns attach-agent $Server(1,$i) $sink
     $ns connect $sender($i) $sink
     $sink listen
     set ftp [new Application/FTP]

@@ -1,5 +1,6 @@
 # The web scenario in ns-2: one connection for each line of an arrival trace. See benches/peers/README.md.
 #   ns web.tcl trace=FILE queue=droptail|red|ared|pi|rem [out=FILE] [light=1] [stop=60] [warm=20] [marks=15,35]
+#     [placement=split|browser]
 
 set here [file dirname [info script]]
 array set P { trace "" out "" light 0 pairs 32 rtt_min_ms 10 rtt_max_ms 150 idle_s 1.0 }
@@ -55,11 +56,11 @@ proc complete {client} {
 }
 
 proc new-pair {d i} {
-    global ns P H tcp server_of key client_of
+    global ns P Client Server tcp server_of key client_of
     set a [new Agent/TCP/FullTcp/Newreno]
     set b [new Agent/TCP/FullTcp/Newreno]
-    $ns attach-agent $H($d,$i) $a
-    $ns attach-agent $H([expr 1 - $d],$i) $b
+    $ns attach-agent $Client($d,$i) $a
+    $ns attach-agent $Server([expr 1 - $d],$i) $b
     $ns connect $a $b
     set client [new Application/Client]
     set server [new Application/Server]
