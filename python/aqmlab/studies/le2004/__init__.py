@@ -6,12 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from aqmlab.claims import Claim
-from aqmlab.studies import le_figures, le_tables
-from aqmlab.studies.le import LENGTHS, UNCONGESTED, Scheme, ared, pi, rem
-from aqmlab.studies.le2004_drops import WITH_DROPS
-from aqmlab.studies.le2004_ecn import WITH_ECN
-from aqmlab.studies.le2004_general import WITH_GENERAL_RTT
-from aqmlab.studies.le2004_schemes import (
+from aqmlab.studies.le import figures as le_figures
+from aqmlab.studies.le import tables as le_tables
+from aqmlab.studies.le.claims import numbered
+from aqmlab.studies.le.hurst import hurst_table
+from aqmlab.studies.le.schemes import LENGTHS, UNCONGESTED, Scheme, ared, pi, rem
+from aqmlab.studies.le2004.drops import WITH_DROPS
+from aqmlab.studies.le2004.ecn import WITH_ECN
+from aqmlab.studies.le2004.general import WITH_GENERAL_RTT
+from aqmlab.studies.le2004.schemes import (
     ARED_MIN,
     AREDS,
     BASE,
@@ -30,8 +33,6 @@ from aqmlab.studies.le2004_schemes import (
     REM_ECN,
     TARGETS,
 )
-from aqmlab.studies.le_claims import numbered
-from aqmlab.studies.le_hurst import hurst_table
 from aqmlab.study import Figure, Length, Run, Study, StudyResults, Table
 
 
@@ -47,7 +48,7 @@ wants drops (ARED's "new gentle"), and with general round-trip times besides the
 What differs from the testbed is said there. Besides, the tail of the general round-trip times is not published: the
 table here follows what the paper says of its body, and its tail was set so that the published number of users makes the
 load ([workload.md](../workload.md)). What the words of a claim mean in numbers was fixed before the results were looked
-at, in `aqmlab.studies.le_claims`.
+at, in `aqmlab.studies.le.claims`.
 """
     sources: ClassVar[Mapping[str, str]] = {
         "le2004": "Le, Aikat, Jeffay, Smith: the extended version of 2004. All sections, figures and tables are this"

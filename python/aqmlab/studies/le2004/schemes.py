@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import get_args
 
-from aqmlab.studies.le import Signal, ared, droptail, pi, rem
+from aqmlab.studies.le.schemes import Signal, ared, droptail, pi, rem
 
 TARGETS = (24, 240)
 ARED_MIN = (12, 120)

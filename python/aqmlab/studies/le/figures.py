@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from aqmlab import calibration, plot, stats
 from aqmlab.result import Result
-from aqmlab.studies.le import UNCONGESTED, Scheme
-from aqmlab.studies.le_inputs import ResponseSizes, drawn_round_trips, input_round_trips, share_above
+from aqmlab.studies.le.inputs import ResponseSizes, drawn_round_trips, input_round_trips, share_above
+from aqmlab.studies.le.schemes import UNCONGESTED, Scheme
 from aqmlab.study import Figure, StudyResults
 
 _Floats = NDArray[np.float64]

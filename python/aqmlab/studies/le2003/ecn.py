@@ -3,23 +3,7 @@
 from __future__ import annotations
 
 from aqmlab.claims import Between, Greater, Raises
-from aqmlab.studies.le import UNCONGESTED, ared, pi, rem
-from aqmlab.studies.le2003_schemes import (
-    ARED,
-    ARED_ECN,
-    ARED_MIN,
-    BASE,
-    DROPPING,
-    MARKING,
-    PAIRS,
-    PI_24,
-    PI_240,
-    PI_ECN,
-    REM_24,
-    REM_ECN,
-    TARGETS,
-)
-from aqmlab.studies.le_claims import (
+from aqmlab.studies.le.claims import (
     Said,
     alike,
     answered,
@@ -40,6 +24,22 @@ from aqmlab.studies.le_claims import (
     similar_work,
     substantially_less,
     throughput,
+)
+from aqmlab.studies.le.schemes import UNCONGESTED, ared, pi, rem
+from aqmlab.studies.le2003.schemes import (
+    ARED,
+    ARED_ECN,
+    ARED_MIN,
+    BASE,
+    DROPPING,
+    MARKING,
+    PAIRS,
+    PI_24,
+    PI_240,
+    PI_ECN,
+    REM_24,
+    REM_ECN,
+    TARGETS,
 )
 
 _SLOW = "responses below 8 kB that take 1 to 64 s, %"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from aqmlab.studies.le import UNCONGESTED, ared, pi
-from aqmlab.studies.le2004_schemes import (
+from aqmlab.studies.le.claims import Said, alike, answers_more, better, every, much_better, near, not_better
+from aqmlab.studies.le.schemes import UNCONGESTED, ared, pi
+from aqmlab.studies.le2004.schemes import (
     ARED_MIN,
     BASE,
     BYTE,
@@ -19,7 +20,6 @@ from aqmlab.studies.le2004_schemes import (
     REM_ECN,
     TARGETS,
 )
-from aqmlab.studies.le_claims import Said, alike, answers_more, better, every, much_better, near, not_better
 
 WITH_ECN: tuple[Said, ...] = (
     Said(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aqmlab.studies.le import ared, droptail, pi, rem
+from aqmlab.studies.le.schemes import ared, droptail, pi, rem
 
 TARGETS = (24, 240)
 ARED_MIN = (12, 120)

@@ -6,11 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from aqmlab.claims import Claim
-from aqmlab.studies import le_figures, le_tables
-from aqmlab.studies.le import LENGTHS, UNCONGESTED, Scheme
-from aqmlab.studies.le2003_drops import WITH_DROPS
-from aqmlab.studies.le2003_ecn import WITH_ECN
-from aqmlab.studies.le2003_schemes import (
+from aqmlab.studies.le import figures as le_figures
+from aqmlab.studies.le import tables as le_tables
+from aqmlab.studies.le.claims import numbered
+from aqmlab.studies.le.hurst import hurst_table
+from aqmlab.studies.le.schemes import LENGTHS, UNCONGESTED, Scheme
+from aqmlab.studies.le2003.drops import WITH_DROPS
+from aqmlab.studies.le2003.ecn import WITH_ECN
+from aqmlab.studies.le2003.schemes import (
     ARED,
     ARED_ECN,
     BASE,
@@ -25,8 +28,6 @@ from aqmlab.studies.le2003_schemes import (
     REM_ECN,
     SWEEP,
 )
-from aqmlab.studies.le_claims import numbered
-from aqmlab.studies.le_hurst import hurst_table
 from aqmlab.study import Figure, Length, Run, Study, StudyResults, Table
 
 _COMPARED = {80: DROPTAILS, 90: DROPTAILS, 98: DROPTAILS, 105: (BASE,)}
@@ -51,7 +52,7 @@ What differs from the testbed: the distributions behind its users are not free t
 calibrated to what the papers say of them ([workload.md](../workload.md)); a load has 1.3 % fewer users than in the
 paper; a device FIFO of 256 packets lies below each queue, which was chosen on the drop-tail rows alone
 ([validation.md](../validation.md)). What the words of a claim mean in numbers was fixed before the results were looked
-at, in `aqmlab.studies.le_claims`.
+at, in `aqmlab.studies.le.claims`.
 """
     sources: ClassVar[Mapping[str, str]] = {
         "le2003": "Le, Aikat, Jeffay, Smith: The Effects of Active Queue Management on Web Performance. SIGCOMM 2003."

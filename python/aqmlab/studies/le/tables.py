@@ -9,9 +9,9 @@ from aqmlab import calibration
 from aqmlab._units import seconds
 from aqmlab.published import Published, Row
 from aqmlab.result import Result
-from aqmlab.studies.le import Scheme
-from aqmlab.studies.le_claims import average_share, completed, loss, throughput, within
-from aqmlab.studies.le_inputs import ResponseSizes
+from aqmlab.studies.le.claims import average_share, completed, loss, throughput, within
+from aqmlab.studies.le.inputs import ResponseSizes
+from aqmlab.studies.le.schemes import Scheme
 from aqmlab.study import StudyResults, Table, Value
 
 PUBLISHED = "le2003"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from aqmlab.studies.le import UNCONGESTED
-from aqmlab.studies.le2004_schemes import BASE, BYTE, BYTE_NEW, LOADS, PACKET, PACKET_NEW, PI, PI_ECN, REM, REM_ECN
-from aqmlab.studies.le_claims import Said, alike, answered, better, every, loses_less, much_better, near
+from aqmlab.studies.le.claims import Said, alike, answered, better, every, loses_less, much_better, near
+from aqmlab.studies.le.schemes import UNCONGESTED
+from aqmlab.studies.le2004.schemes import BASE, BYTE, BYTE_NEW, LOADS, PACKET, PACKET_NEW, PI, PI_ECN, REM, REM_ECN
 
 _RTT = "general"
 

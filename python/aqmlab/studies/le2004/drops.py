@@ -5,9 +5,7 @@ The paper of 2003 says some of it too, of the same experiments; a claim is decid
 
 from __future__ import annotations
 
-from aqmlab.studies.le import ared, pi, rem
-from aqmlab.studies.le2004_schemes import ARED_MIN, BASE, BYTE, LOADS, PI, REM
-from aqmlab.studies.le_claims import (
+from aqmlab.studies.le.claims import (
     Said,
     alike,
     answered,
@@ -20,6 +18,8 @@ from aqmlab.studies.le_claims import (
     much_better,
     no_worse,
 )
+from aqmlab.studies.le.schemes import ared, pi, rem
+from aqmlab.studies.le2004.schemes import ARED_MIN, BASE, BYTE, LOADS, PI, REM
 
 WITH_DROPS: tuple[Said, ...] = (
     Said(

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from aqmlab.claims import Between, Raises
-from aqmlab.studies.le import UNCONGESTED, ared, droptail, pi, rem
-from aqmlab.studies.le2003_schemes import ARED, ARED_MIN, BASE, DROPPING, PI_24, PI_240, REM_24, REM_240, SWEEP, TARGETS
-from aqmlab.studies.le_claims import (
+from aqmlab.studies.le.claims import (
     Said,
     alike,
     answered,
@@ -21,7 +19,9 @@ from aqmlab.studies.le_claims import (
     rise,
     throughput,
 )
-from aqmlab.studies.le_hurst import HurstWithin
+from aqmlab.studies.le.hurst import HurstWithin
+from aqmlab.studies.le.schemes import UNCONGESTED, ared, droptail, pi, rem
+from aqmlab.studies.le2003.schemes import ARED, ARED_MIN, BASE, DROPPING, PI_24, PI_240, REM_24, REM_240, SWEEP, TARGETS
 
 WITH_DROPS: tuple[Said, ...] = (
     Said(
