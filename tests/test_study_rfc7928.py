@@ -348,7 +348,7 @@ def test_cubic_is_the_stack_of_its_own_source_alone() -> None:
     (other,) = tcp["mix"]
     assert (tcp["congestion"], tcp["hystart"]) == ("reno", False)
     assert (other["source"], other["share"]) == ("cubic", 1)
-    assert (other["tcp"]["congestion"], other["tcp"]["hystart"]) == ("cubic", True)
+    assert (other["congestion"], other["hystart"]) == ("cubic", True)
     assert list(bulks("cubic-reno")) == ["long", "cubic"]
 
 

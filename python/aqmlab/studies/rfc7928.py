@@ -35,9 +35,8 @@ which RFC 8289 and RFC 8033 describe; and FQ-CoDel (RFC 8290), a scheduler with 
 round trips of 100 ms. Every discipline has the same buffer: the bandwidth-delay product of the largest round trip (RFC
 7928, section 3), 84 packets where that is 100 ms. Where the capacity varies (section 8.2.6) it is that of 100 Mbit/s,
 834 packets, and disciplines are set up for that rate; RED keeps its thresholds. In section 10 two such links are in
-series. Hosts are `linux-6` with NewReno or CUBIC; the queue is measured in
-the direction of the data every 10 ms. Nothing else holds packets (`device_fifo = 0`), and there are no web users beside
-the traffic of the scenarios.
+series. Hosts are `linux-6` with NewReno or CUBIC; the queue is measured in the direction of the data every 10 ms.
+Nothing else holds packets (`device_fifo = 0`), and there are no web users beside the traffic of the scenarios.
 
 **What is measured** (section 2): goodput, of all sources together; queueing delay, the time that the link takes to send
 what waits, at the rates that it has then, with its 95th and 99th percentiles, in series the sum of both links; jitter,

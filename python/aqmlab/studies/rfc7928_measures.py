@@ -55,7 +55,8 @@ def _time_to_send(link: Mapping[str, Any], now: _Floats, bits: _Floats) -> _Floa
     starts = np.array([0.0, *(seconds(change["at"]) for change in changes)])
     times = np.append(starts, np.max([now.max(), starts[-1]]) + bits.max() / rates[-1])
     sent = np.append(0.0, np.cumsum(rates * np.diff(times)))
-    return np.interp(np.interp(now, times, sent) + bits, sent, times) - now
+    done: _Floats = np.interp(np.interp(now, times, sent) + bits, sent, times)
+    return done - now
 
 
 @cache
