@@ -36,7 +36,7 @@ class Always(lab.Law):
     """Lets all pass."""
 
     def on_enqueue(self, packet, queue, now):
-        return lab.PASS
+        return lab.Verdict.PASS
 '''
 
 
