@@ -13,7 +13,15 @@ from aqmlab.studies import rfc7928_figures as figures_of
 from aqmlab.studies import rfc7928_tables as tables_of
 from aqmlab.studies.rfc7928_claims import claims
 from aqmlab.studies.rfc7928_scenarios import ALL, LEVELS, Scenario
-from aqmlab.studies.rfc7928_schemes import CHOSEN, can_mark, variants, with_marks, with_reference
+from aqmlab.studies.rfc7928_schemes import (
+    CHOSEN,
+    can_be_in_series,
+    can_mark,
+    variants,
+    with_marks,
+    with_reference,
+)
+from aqmlab.studies.rfc7928_topologies import AGGRESSIVE, CAPACITY, SERIES
 from aqmlab.study import Figure, Length, Run, Study, StudyResults, Table
 
 _ABOUT = """
@@ -25,18 +33,20 @@ which RFC 8289 and RFC 8033 describe; and FQ-CoDel (RFC 8290), a scheduler with 
 
 **The network** is the RFC's dumbbell: a link of 10 Mbit/s, of which minutes are simulated in a tenth of a second, and
 round trips of 100 ms. Every discipline has the same buffer: the bandwidth-delay product of the largest round trip (RFC
-7928, section 3), 84 packets where that is 100 ms. Hosts are `linux-6` with NewReno or CUBIC; the queue is measured in
-the direction of the data every 10 ms. Nothing else holds packets (`device_fifo = 0`), and there are no web users beside
-the traffic of the scenarios.
+7928, section 3), 84 packets where that is 100 ms. Where the capacity varies (section 8.2.6) it is that of 100 Mbit/s,
+834 packets, and disciplines are set up for that rate; RED keeps its thresholds. In section 10 two such links are in
+series. Hosts are `linux-6` with NewReno or CUBIC; the queue is measured in the direction of the data every 10 ms.
+Nothing else holds packets (`device_fifo = 0`), and there are no web users beside the traffic of the scenarios.
 
 **What is measured** (section 2): goodput, of all sources together; queueing delay, the time that the link takes to send
-what waits, with its 95th and 99th percentiles; jitter, by how much the delay of two packets 10 ms apart differs in the
-mean; loss at the queue; the completion times of flows that end.
+what waits, at the rates that it has then, with its 95th and 99th percentiles, in series the sum of both links; jitter,
+by how much the delay of two packets 10 ms apart differs in the mean; loss at the queue; the completion times of flows
+that end.
 
-**What is left out.** Section 5.4: there is no less-than-best-effort sender (LEDBAT) here. Sections 8.2.6 and 10:
-varying capacity, and several disciplines in series. Sections 11 and 12: what a discipline costs is in [its own
-table](../reference/aqm/cost.md); what an operator can set, in the [pages of the
-disciplines](../reference/aqm/README.md). Start-up times and loss patterns (sections 2.2 and 2.3) are not shown.
+**What is left out.** Section 5.4: there is no less-than-best-effort sender (LEDBAT) here. Section 10: two links in
+series have the same discipline; different ones are not combined, and laws of your own stand with one link. Sections 11
+and 12: what a discipline costs is in [its own table](../reference/aqm/cost.md); what an operator can set, in the [pages
+of the disciplines](../reference/aqm/README.md). Start-up times and loss patterns (sections 2.2 and 2.3) are not shown.
 Adaptive video is a TCP flow that sends chunks with pauses, bursty video is UDP in frames of one size.
 """
 
@@ -84,7 +94,9 @@ class Rfc7928(Study):
         """Return every scenario under every scheme, the levels of congestion with ECN and with other parameters too."""
         found: list[Run] = []
         for scheme in self.schemes:
-            found += [_run(scenario, scheme, length) for scenario in ALL]
+            found += [_run(scenario, scheme, length) for scenario in (*ALL, AGGRESSIVE, *CAPACITY)]
+            if can_be_in_series(scheme):
+                found.append(_run(SERIES, scheme, length))
             if can_mark(scheme):
                 found += [_run(each, with_marks(scheme), length, name=f"{each.name}-ecn") for each in LEVELS]
             medium = LEVELS[1]

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
@@ -21,6 +22,7 @@ from aqmlab.studies.rfc7928_ellipse import Ellipse
 from aqmlab.studies.rfc7928_scenarios import FAIRNESS, HEAVY, LEVELS, MEDIUM, MILD, OTHER_RTTS_MS, RTT_MS, STEP_S
 from aqmlab.studies.rfc7928_schemes import FACTORS, REFERENCE, variants
 from aqmlab.studies.rfc7928_tables import ratio
+from aqmlab.studies.rfc7928_topologies import CAPACITY, CHANGES_S, FAST_STEP_S
 from aqmlab.study import Figure, StudyResults
 
 Styles = Mapping[str, Mapping[str, Any]]
@@ -70,6 +72,20 @@ def figures(results: StudyResults, schemes: Sequence[Scheme]) -> list[Figure]:
             " each second over the seeds, and its range.",
             _varying,
             size=(9, 5),
+        ),
+        figure(
+            "capacity",
+            "Queueing delay while the capacity goes from 100 to 10 Mbit/s (grey) and back every 20 s: the mean of each"
+            " fifth of a second over the seeds, and its range.",
+            _capacity,
+            size=(9, 5),
+        ),
+        figure(
+            "capacity-fast",
+            "Queueing delay while the capacity goes from 100 to 10 Mbit/s (grey) and back every 100 ms: the mean at"
+            " each time of this cycle.",
+            _cycle,
+            size=(8, 4.5),
         ),
         figure(
             "tuning",
@@ -129,22 +145,57 @@ def _fairness(results: StudyResults, styles: Styles, canvas: Canvas) -> None:
 
 
 def _varying(results: StudyResults, styles: Styles, canvas: Canvas) -> None:
+    for axis in _over_time(results, styles, canvas, "varying", 1.0):
+        for begin, shade in ((1, "#f3f3f3"), (2, "#e6e6e6")):
+            axis.axvspan(begin * STEP_S, (begin + 1) * STEP_S, color=shade, linewidth=0)
+        axis.set_ylim(bottom=0)
+
+
+def _capacity(results: StudyResults, styles: Styles, canvas: Canvas) -> None:
+    for axis in _over_time(results, styles, canvas, CAPACITY[0].name, 0.2):
+        for begin in range(STEP_S, CHANGES_S, 2 * STEP_S):
+            axis.axvspan(begin, begin + STEP_S, color="#eeeeee", linewidth=0)
+        _delay_in_decades(axis)
+
+
+def _over_time(results: StudyResults, styles: Styles, canvas: Canvas, scenario: str, seconds_each: float) -> list[Axes]:
+    """Draw the delay of slices of a scenario, a panel for each scheme."""
     columns = 3
     rows = -(-len(styles) // columns)
     axes = canvas.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
     for axis in axes[len(styles) :]:
         axis.remove()
     for axis, (label, style) in zip(axes, styles.items(), strict=False):
-        delays = np.array([measures.slices(result)[0] for result in results[f"varying/{label}"]])
-        middle = np.arange(delays.shape[1]) + 0.5
-        for begin, end, shade in ((1, 2, "#f3f3f3"), (2, 3, "#e6e6e6")):
-            axis.axvspan(begin * STEP_S, end * STEP_S, color=shade, linewidth=0)
+        delays = np.array([measures.slices(result, seconds_each)[0] for result in results[f"{scenario}/{label}"]])
+        middle = seconds_each * (np.arange(delays.shape[1]) + 0.5)
         axis.fill_between(middle, delays.min(axis=0), delays.max(axis=0), color=style["color"], alpha=0.25, linewidth=0)
         axis.plot(middle, delays.mean(axis=0), color=style["color"], linewidth=1.2)
         axis.set_title(label, loc="left", fontsize=10)
-        axis.set(xlim=(0, delays.shape[1]), ylim=(0, None))
+        axis.set_xlim(0, seconds_each * delays.shape[1])
     canvas.supxlabel("time, s", fontsize=10)
     canvas.supylabel("queueing delay, ms", fontsize=10)
+    return list(axes[: len(styles)])
+
+
+def _delay_in_decades(axis: Axes) -> None:
+    # Linear below a packet's time at the slow rate: a queue that is empty has its place.
+    axis.set_yscale("symlog", linthresh=1)
+    axis.set_ylim(bottom=0)
+    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+
+
+def _cycle(results: StudyResults, styles: Styles, canvas: Canvas) -> None:
+    axis = canvas.subplots()
+    period_ms = round(2e3 * FAST_STEP_S)
+    axis.axvspan(period_ms / 2, period_ms, color="#eeeeee", linewidth=0)
+    phase = (1e3 * pl.col("time_s")).round().cast(pl.Int64) % period_ms
+    for label, style in styles.items():
+        delays = pl.concat(map(measures.delays_ms, results[f"{CAPACITY[1].name}/{label}"]))
+        mean = delays.group_by(phase=phase).agg(pl.col("delay_ms").mean()).sort("phase")
+        axis.plot(mean["phase"], mean["delay_ms"], **style)
+    axis.set(xlabel="time since the capacity became 100 Mbit/s, ms", ylabel="queueing delay, ms", xlim=(0, period_ms))
+    _delay_in_decades(axis)
+    _legend_above(canvas, styles)
 
 
 def _tuning(results: StudyResults, styles: Styles, schemes: Sequence[Scheme], canvas: Canvas) -> None:

@@ -2,12 +2,16 @@
 
 All is of the direction of the data. The queueing delay is the time that the link takes to send what waits: what a
 packet that arrives now waits in a single queue, and the mean over what waits where flows have queues of their own.
+Of links in series it is the sum, each link's queue taken at the same moment; a packet counts at each queue that it
+comes to.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from functools import cache
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -25,11 +29,34 @@ DATA = 1
 
 def delays_ms(result: Result) -> pl.DataFrame:
     """Return the queueing delay over time: ``time_s`` and ``delay_ms``."""
-    link = result.cell.resolved["link"]
-    per_byte_ms = 8e3 / bits_per_second(link["rate"])
-    on_wire = pl.col("bytes") + size_in_bytes(link["overhead"]) * pl.col("packets")
+    links = range(1, 1 + len(result.cell.resolved.get("chain", [0])))
+    each = pl.concat([link_delays_ms(result, link) for link in links])
+    return each.group_by("time_s").agg(pl.col("delay_ms").sum()).sort("time_s")
+
+
+def link_delays_ms(result: Result, number: int) -> pl.DataFrame:
+    """Return the queueing delay at one of the links in series, counted from 1."""
+    resolved = result.cell.resolved
+    chain = resolved.get("chain")
     queue = result.queue.filter(pl.col("direction") == DATA)
-    return queue.select("time_s", delay_ms=on_wire * per_byte_ms)
+    if chain:
+        queue = queue.filter(pl.col("link") == number)
+    overhead = size_in_bytes(resolved["link"]["overhead"])
+    bits = queue.select(8 * (pl.col("bytes") + overhead * pl.col("packets"))).to_series().to_numpy()
+    now = queue["time_s"].to_numpy()
+    waits = _time_to_send(chain[number - 1] if chain else resolved["link"], now, bits)
+    return pl.DataFrame({"time_s": now, "delay_ms": 1e3 * waits})
+
+
+def _time_to_send(link: Mapping[str, Any], now: _Floats, bits: _Floats) -> _Floats:
+    """Return how many seconds a link takes for so many bits from each time on, at the rates that it has then."""
+    changes = link.get("rate_changes", ())
+    rates = np.array([bits_per_second(each["rate"]) for each in (link, *changes)])
+    starts = np.array([0.0, *(seconds(change["at"]) for change in changes)])
+    times = np.append(starts, np.max([now.max(), starts[-1]]) + bits.max() / rates[-1])
+    sent = np.append(0.0, np.cumsum(rates * np.diff(times)))
+    done: _Floats = np.interp(np.interp(now, times, sent) + bits, sent, times)
+    return done - now
 
 
 @cache
@@ -58,6 +85,11 @@ def delay_p99_ms(result: Result) -> float:
 def jitter_ms(result: Result) -> float:
     """Return by how much the queueing delay of two packets 10 ms apart differs in the mean (RFC 3393)."""
     return _delays(result)[3]
+
+
+def at_link(number: int, measure: Callable[[_Floats], np.floating[Any]]) -> Measure:
+    """Return a measure of the queueing delays at one of the links in series."""
+    return lambda result: float(measure(link_delays_ms(result, number)["delay_ms"].to_numpy()))
 
 
 @cache

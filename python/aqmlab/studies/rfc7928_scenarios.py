@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from aqmlab._units import bits_per_second
 from aqmlab.schemes import Scheme
-from aqmlab.spec import Experiment, Link, Protocol, Tcp, Users
+from aqmlab.spec import Experiment, Hosts, Link, Protocol, Tcp, Users
 from aqmlab.studies.rfc7928_schemes import with_room
 
 RATE = "10 Mbit/s"
@@ -20,7 +21,7 @@ RATE = "10 Mbit/s"
 RTT_MS = 100
 """Section 6 calls it the reference; here all flows have it where the scenario is not about round trips."""
 
-LINK = Link(rate=RATE, device_fifo=0)
+LINK: Mapping[str, Any] = {"rate": RATE, "device_fifo": 0}
 """An ideal link: what waits, waits in the queue discipline."""
 
 NEWRENO = {"profile": "linux-6", "congestion": "reno", "hystart": False, "ecn_fallback": False}
@@ -65,16 +66,28 @@ class Scenario:
     """Where it has a course of its own."""
     times: int = 1
     """As many times as long as the others."""
+    link: Mapping[str, Any] = field(default_factory=dict)
+    """What differs from the study's link."""
+    chain: tuple[Mapping[str, Any], ...] = ()
+    """Links in series in the place of the one, each with the discipline."""
+    host_rate: str = "100 Mbit/s"
+    """Ten times that of the link: a slower host would be the bottleneck."""
 
     @property
     def room(self) -> int:
-        """The bandwidth-delay product in packets of 1,500 bytes, rounded up: the buffer of every discipline."""
-        return -(-self.rtt_ms * 10_000 // 12_000)
+        """The bandwidth-delay product in packets of 1,500 bytes, rounded up: the buffer of every discipline.
+
+        Where the rate changes it is that of the first, which is the highest.
+        """
+        bits = self.rtt_ms * round(bits_per_second(self.link.get("rate", RATE))) // 1000
+        return -(-bits // 12_000)
 
     def experiment(self, scheme: Scheme, protocol: Protocol) -> Experiment:
         """Return the scenario under a discipline."""
         experiment = Experiment(
-            link=LINK,
+            link=Link.model_validate({**LINK, **self.link}),
+            chain=self.chain or None,
+            hosts=Hosts(rate=self.host_rate),
             tcp=Tcp.model_validate(self.tcp),
             users=Users(per_side=0),
             sources=self.sources,

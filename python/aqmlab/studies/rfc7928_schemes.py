@@ -55,6 +55,11 @@ def can_mark(scheme: Scheme) -> bool:
     return scheme.ecn is None and own.discipline(scheme.queue.discipline).family != own.discipline(tail).family
 
 
+def can_be_in_series(scheme: Scheme) -> bool:
+    """Say whether the engine has the scheme at several links: not a law of the user's own."""
+    return not own.is_own(scheme.queue.discipline)
+
+
 def with_room(scheme: Scheme, packets: int) -> Scheme:
     """Return the scheme with a buffer of so many packets, unless it has one of its own."""
     return _with(scheme, {"limit": f"{packets} packets", **scheme.queue.parameters})

@@ -7,6 +7,8 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from aqmlab.claims import Measure
 from aqmlab.schemes import Scheme
 from aqmlab.studies import rfc7928_measures as measures
@@ -23,7 +25,8 @@ from aqmlab.studies.rfc7928_scenarios import (
     VARYING,
     Scenario,
 )
-from aqmlab.studies.rfc7928_schemes import can_mark, variants
+from aqmlab.studies.rfc7928_schemes import can_be_in_series, can_mark, variants
+from aqmlab.studies.rfc7928_topologies import AGGRESSIVE, CAPACITY, SERIES
 from aqmlab.study import StudyResults, Table, Value
 
 
@@ -51,12 +54,20 @@ def _of(source: str, heading: str, measure: str) -> _Column:
 
 
 _LONG = _of("long", "long flows, Mbit/s", "goodput_mbps")
+_CUBIC = _of("cubic", "CUBIC beside, Mbit/s", "goodput_mbps")
 _PAGES = (_of("short", "pages, mean ms", "mean"), _of("short", "pages, p95 ms", "p95"))
 _VOICE = (
     _of("voice", "voice delay, mean ms", "delay_ms_mean"),
     _of("voice", "voice delay, p99 ms", "delay_ms_p99"),
     _of("voice", "voice lost, %", "loss_percent"),
 )
+_IN_SERIES = (
+    *(_of(name, f"{name}, Mbit/s", "goodput_mbps") for name in ("through", "first", "second")),
+    _Column(heading="delay at the first link, ms", measure=measures.at_link(2, np.mean)),
+    _Column(heading="at the second, ms", measure=measures.at_link(1, np.mean)),
+    *_QUEUE[1:],
+)
+"""Of all sources together goodput would be that of no link."""
 
 
 def tables(results: StudyResults, schemes: Sequence[Scheme]) -> list[Table]:
@@ -66,7 +77,14 @@ def tables(results: StudyResults, schemes: Sequence[Scheme]) -> list[Table]:
     levels = _rows(results, [(each, each.name) for each in LEVELS], schemes, (*_QUEUE, _MARKED))
     return [
         *_expectations(results, schemes),
-        _table("senders", "Kinds of senders (section 5)", results, SENDERS, schemes, (*_QUEUE, _LONG, *_PAGES)),
+        _table(
+            "senders",
+            "Kinds of senders (section 5)",
+            results,
+            (*SENDERS, AGGRESSIVE),
+            schemes,
+            (*_QUEUE, _LONG, _CUBIC, *_PAGES),
+        ),
         _fairness(results, schemes),
         _table("bursts", "Absorption of bursts (section 7)", results, BURSTS, schemes, (*_QUEUE, *_PAGES)),
         Table(
@@ -77,6 +95,7 @@ def tables(results: StudyResults, schemes: Sequence[Scheme]) -> list[Table]:
             about="The numbers of flows are those at which drop-tail, measured here, loses about 0.1, 0.5 and 1 %.",
         ),
         _table("varying", "Varying load (section 8.2.5)", results, (VARYING,), schemes, _QUEUE),
+        _table("capacity", "Varying capacity (section 8.2.6)", results, CAPACITY, schemes, _QUEUE),
         _tuning(results, schemes),
         _table(
             "mixes",
@@ -86,6 +105,7 @@ def tables(results: StudyResults, schemes: Sequence[Scheme]) -> list[Table]:
             schemes,
             (*_QUEUE, *_PAGES, *_VOICE),
         ),
+        _series(results, [scheme for scheme in schemes if can_be_in_series(scheme)]),
     ]
 
 
@@ -165,6 +185,17 @@ def _fairness(results: StudyResults, schemes: Sequence[Scheme]) -> Table:
             for rtt_ms, scenario in zip(OTHER_RTTS_MS, FAIRNESS, strict=True)
         ],
         about=f"The goodput of a NewReno flow with this round trip, divided by that of one with {RTT_MS} ms beside it.",
+    )
+
+
+def _series(results: StudyResults, schemes: Sequence[Scheme]) -> Table:
+    return Table(
+        name="series",
+        title="Two disciplines in series (section 10)",
+        columns=_headings(_IN_SERIES),
+        rows=_rows(results, [(SERIES, SERIES.name)], schemes, _IN_SERIES),
+        about="A NewReno flow goes through both links, two more through each. Queueing delay and its measures are of"
+        " both links together, taken at the same moment; what is lost is of the packets that come to either queue.",
     )
 
 
