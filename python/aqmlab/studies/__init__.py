@@ -12,6 +12,7 @@ STUDIES: dict[str, str] = {
     "le2004": "le2004:Le2004",
     "kuzmanovic2005": "kuzmanovic2005:Kuzmanovic2005",
     "rfc7928": "rfc7928:Rfc7928",
+    "kwon2003": "kwon2003:Kwon2003",
 }
 """Each study's class, by name, as ``module:Class``; imported when asked for."""
 

@@ -32,6 +32,13 @@ pub enum SizeConfig {
         /// The tail index, above 1 and at most 100.
         shape: f64,
     },
+    /// Pareto of the second kind (Lomax), which begins at nothing: the sizes of ns-2's web traffic, `ParetoII`.
+    ParetoIi {
+        /// The mean.
+        mean: Bytes,
+        /// The tail index, above 1 and at most 100.
+        shape: f64,
+    },
     /// Lognormal, with a Pareto tail from some size on.
     Lognormal {
         /// The median.
@@ -86,6 +93,10 @@ impl SizeConfig {
             SizeConfig::Pareto { mean, shape } => {
                 check_size(&format!("{path}.pareto.mean"), *mean)?;
                 check_shape(&format!("{path}.pareto.shape"), *shape, 1.0)
+            }
+            SizeConfig::ParetoIi { mean, shape } => {
+                check_size(&format!("{path}.pareto_ii.mean"), *mean)?;
+                check_shape(&format!("{path}.pareto_ii.shape"), *shape, 1.0)
             }
             SizeConfig::Lognormal { median, sigma, tail } => {
                 check_size(&format!("{path}.lognormal.median"), *median)?;
@@ -144,6 +155,7 @@ enum Distribution {
     Constant(f64),
     Exponential { mean: f64 },
     Pareto { scale: f64, shape: f64 },
+    ParetoIi { scale: f64, shape: f64 },
     Lognormal { mu: f64, sigma: f64, tail: Option<Tail> },
     Quantile(Box<Sampler>),
 }
@@ -172,6 +184,9 @@ impl Size {
             SizeConfig::Fixed(size) => Distribution::Constant(size.as_f64()),
             SizeConfig::Exponential { mean } => Distribution::Exponential { mean: mean.as_f64() },
             SizeConfig::Pareto { mean, shape } => Distribution::pareto(mean.as_f64(), *shape),
+            SizeConfig::ParetoIi { mean, shape } => {
+                Distribution::ParetoIi { scale: mean.as_f64() * (shape - 1.0), shape: *shape }
+            }
             SizeConfig::Lognormal { median, sigma, tail } => Distribution::Lognormal {
                 mu: libm::log(median.as_f64()),
                 sigma: *sigma,
@@ -222,6 +237,8 @@ impl Distribution {
             Distribution::Exponential { mean } => mean * exponential(stream),
             // x = scale (1 - u)^(-1 / shape)
             Distribution::Pareto { scale, shape } => scale * libm::exp(exponential(stream) / shape),
+            // x = scale ((1 - u)^(-1 / shape) - 1)
+            Distribution::ParetoIi { scale, shape } => scale * libm::expm1(exponential(stream) / shape),
             Distribution::Lognormal { mu, sigma, tail } => {
                 let ln_body = mu + sigma * normal(stream);
                 libm::exp(match tail {
@@ -303,6 +320,18 @@ mod tests {
     }
 
     #[test]
+    fn pareto_sizes_of_the_second_kind_begin_at_nothing_and_have_the_mean_that_was_asked_for() {
+        let drawn = sizes(r#"{"pareto_ii": {"mean": "20 kB", "shape": 3}}"#, 200_000);
+        assert!((mean(&drawn) / 20e3 - 1.0).abs() < 0.016, "4 standard errors: {}", mean(&drawn));
+        assert!(drawn[0] < 10.0, "{}", drawn[0]);
+        // S(x) = (1 + x / scale)^-3 with scale = 2 mean: the quantile u is scale ((1 - u)^(-1/3) - 1).
+        for (share, quantile) in [(0.5, 40e3 * 0.259_921), (0.9, 40e3 * 1.154_435)] {
+            let index = (share * 200_000.0) as usize;
+            assert!((drawn[index] / quantile - 1.0).abs() < 0.02, "{share}: {}", drawn[index]);
+        }
+    }
+
+    #[test]
     fn a_lognormal_with_a_pareto_tail_follows_each_on_its_side_of_where_the_tail_begins() {
         // Median 1,000 B and 90 % at 10 kB, then index 1.17 up to 100 MB.
         let tailed = r#"{"lognormal": {"median": "1000 B", "sigma": 1.796702,
@@ -331,6 +360,10 @@ mod tests {
         assert_eq!(
             refusal(r#"{"pareto": {"mean": "1 kB", "shape": 1}}"#),
             "size.pareto.shape: must be above 1 and at most 100, got 1"
+        );
+        assert_eq!(
+            refusal(r#"{"pareto_ii": {"mean": "1 kB", "shape": 1}}"#),
+            "size.pareto_ii.shape: must be above 1 and at most 100, got 1"
         );
         assert_eq!(refusal(r#"{"fixed": "0 B"}"#), "size.fixed: must be above 0 B and at most 1 TB, got 0 B");
         assert_eq!(

@@ -1,0 +1,104 @@
+"""Kwon and Fahmy, "A comparison of load-based and queue-based active queue management algorithms", 2002."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from aqmlab.claims import Claim
+from aqmlab.spec import Protocol
+from aqmlab.studies.kwon2003 import claims, figures, gfc2, networks, tables
+from aqmlab.study import Figure, Length, Run, Study, StudyResults, Table
+
+_ABOUT = """
+Seven algorithms, among them the authors' load/delay controllers (LDC), under web sessions of ns-2 with UDP beside them,
+and LDC's own settings under long transfers. LDC drops with a probability made of average queueing delay and load.
+
+What the paper does not print is inferred, and what is inferred is listed in `networks.py` and `gfc2.py` of the study:
+the web sessions are those of ns-2's own example, with pages that do not wait for each other, as in the version that was
+used; GFC-2's links are the original's with kbit/s for Mbit/s. A response time runs from the SYN for a page of one
+object to its last byte. TCP is ns-2's of the time, with a handshake that ns-2's one-way agents lack; senders never give
+up. Throughput is data delivered in order, in both directions, so that requests count as well.
+"""
+
+_CLOSELY = "2 ms"
+"""As often as LDC looks at the queue, so that the load of a span is the mean of its samples; and so that no burst comes
+and goes between two samples of BLUE's queue."""
+_DELAY_WEIGHTS = {"delay": 1.0, "load": 0.0, "half": 0.5, "paper": 0.75}
+_OTHERS: dict[str, dict[str, int | str]] = {"n=2": {"n": 2}, "n=4": {"n": 4}, "tau=10 ms": {"tau": "10 ms"}}
+
+
+class Kwon2003(Study):
+    """The comparison of LDC with six other algorithms."""
+
+    name: ClassVar[str] = "kwon2003"
+    title: ClassVar[str] = "Kwon and Fahmy: load-based and queue-based algorithms"
+    about: ClassVar[str] = _ABOUT
+    sources: ClassVar[dict[str, str]] = {
+        "kwon2003": "M. Kwon, S. Fahmy: A Comparison of Load-based and Queue-based Active Queue Management Algorithms."
+        " Proc. SPIE 4866, 2002",
+        "GFC-2": "R. Simcoe: Test Configurations for Fairness and Other Tests. ATM Forum 94-0557, 1994",
+    }
+    lengths: ClassVar[dict[str, Length]] = {
+        "quick": Length(name="quick", warmup="0 s", duration="300 s", seeds=3),
+        "default": Length(name="default", warmup="0 s", duration="900 s", seeds=5),
+        "full": Length(name="full", warmup="0 s", duration="900 s", seeds=20),
+    }
+    claims: ClassVar[Sequence[Claim]] = claims.CLAIMS
+
+    def runs(self, length: Length) -> Sequence[Run]:
+        """Return the experiments of the three configurations."""
+        protocol = length.protocol
+        ldc = networks.ldc
+        return [
+            *(
+                Run(
+                    name=claims.web(algorithm),
+                    experiment=networks.web(queue, protocol, queue_every=_CLOSELY if algorithm == "BLUE" else "10 ms"),
+                    label=f"web {algorithm}",
+                )
+                for algorithm, queue in networks.QUEUES.items()
+            ),
+            Run(
+                name=claims.DELAY_TARGET,
+                experiment=networks.web(ldc("1.6 s"), Protocol(warmup="0 s", duration="300 s")),
+                label="web LDC, 1.6 s",
+            ),
+            Run(
+                name=claims.QUEUE_ONLY,
+                experiment=networks.web(
+                    ldc("4 s", delay_weight=1.0), Protocol(warmup="0 s", duration="100 s"), queue_every=_CLOSELY
+                ),
+                label="web LDC, queue only",
+            ),
+            *(
+                Run(
+                    name=claims.ftp(setting),
+                    experiment=networks.ftp(ldc("200 ms", delay_weight=weight), protocol),
+                    label=f"ftp LDC {claims.WEIGHTS[setting]}",
+                )
+                for setting, weight in _DELAY_WEIGHTS.items()
+            ),
+            *(
+                Run(
+                    name=claims.ftp(setting),
+                    experiment=networks.ftp(ldc("200 ms", **other), protocol),
+                    label=f"ftp LDC {setting}",
+                )
+                for setting, other in _OTHERS.items()
+            ),
+            *(
+                Run(
+                    name=claims.gfc2(algorithm), experiment=gfc2.experiment(queue, protocol), label=f"GFC-2 {algorithm}"
+                )
+                for algorithm, queue in networks.QUEUES.items()
+            ),
+        ]
+
+    def tables(self, results: StudyResults) -> Sequence[Table]:
+        """Return the tables."""
+        return tables.all_tables(results)
+
+    def figures(self, results: StudyResults) -> Sequence[Figure]:
+        """Return the figures."""
+        return figures.all_figures(results)

@@ -1,0 +1,172 @@
+"""Kwon and Fahmy's figures 1, 2, 4 and 8 from our results, and their GFC-2 comparison as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Canvas
+
+from aqmlab.result import Result
+from aqmlab.studies.kwon2003 import claims, measures
+from aqmlab.studies.kwon2003.published import published
+from aqmlab.study import Figure, StudyResults
+
+_BLUE, _ORANGE, _GREEN, _GREY = "#0072B2", "#D55E00", "#009E73", "#8c8c8c"
+_COLOURS = dict(
+    zip(claims.ALGORITHMS, ("#000000", _BLUE, "#56B4E9", _ORANGE, "#E69F00", "#CC79A7", _GREEN), strict=True)
+)
+"""After Okabe and Ito."""
+
+_POINTS = 1200
+_FILLED: dict[str, Any] = {"linewidth": 0, "alpha": 0.35, "step": "post"}
+
+
+def all_figures(results: StudyResults) -> list[Figure]:
+    """Return the comparison on GFC-2 and traces of the simple web configuration, each of the first seed."""
+
+    def first(name: str) -> Result:
+        return results[name][0]
+
+    return [
+        Figure(
+            name="gfc2",
+            caption="Tables 3 and 4 as a picture: mean response time of pages over mean delay of UDP packets on GFC-2,"
+            " with the standard deviation over the seeds. Scales differ between the panels.",
+            draw=lambda canvas: _comparison(canvas, results),
+            size=(8.5, 4.2),
+        ),
+        Figure(
+            name="figure1",
+            caption="Figure 1: BLUE in the simple web configuration. Its drop probability p rises when the queue"
+            " overflows and falls when it is empty; in between it stands. Our seed 1.",
+            draw=lambda canvas: _blue(canvas, first(claims.web("BLUE"))),
+        ),
+        Figure(
+            name="figure2",
+            caption="Figure 2: RED in the simple web configuration. The probability follows the average, so that it"
+            " outlives the queue. Our seed 1.",
+            draw=lambda canvas: _red(canvas, first(claims.web("RED"))),
+        ),
+        Figure(
+            name="figure4",
+            caption="Figure 4: LDC judging by the queue alone, in the simple web configuration. The load factor is"
+            " averaged over half a second here; where it is above 1, shaded, more arrives than can leave. Our seed 1.",
+            draw=lambda canvas: _load_and_probability(canvas, first(claims.QUEUE_ONLY)),
+            size=(8, 5.5),
+        ),
+        Figure(
+            name="figure8",
+            caption="Figure 8: LDC with a target of 1.6 s in the simple web configuration. It is the average that"
+            " LDC holds against the target. Our seed 1.",
+            draw=lambda canvas: _delay_and_target(canvas, first(claims.DELAY_TARGET)),
+        ),
+    ]
+
+
+def _shown(rows: pl.DataFrame) -> pl.DataFrame:
+    """Leave as many samples as a figure has room for."""
+    return rows.gather_every(max(1, len(rows) // _POINTS))
+
+
+def _until(rows: pl.DataFrame, end_s: float) -> pl.DataFrame:
+    return rows.filter(pl.col("time_s") <= end_s)
+
+
+def _queue_and_probability(
+    canvas: Canvas, rows: pl.DataFrame, variable: str, *, average_kb: pl.Series | None = None
+) -> None:
+    """Draw a queue and its law's drop probability."""
+    queue, probability = canvas.subplots(2, 1, sharex=True, height_ratios=(3, 2))
+    queue.fill_between(rows["time_s"], rows["kb"], color=_BLUE, **_FILLED)
+    queue.plot(rows["time_s"], rows["kb"], color=_BLUE, linewidth=0.6, label="queue")
+    if average_kb is not None:
+        queue.plot(rows["time_s"], average_kb, color=_ORANGE, linewidth=1.4, label="its average")
+        _name_lines(queue)
+    queue.axhline(measures.BUFFER_KB, color=_GREY, linewidth=0.8)
+    end = rows["time_s"][-1]
+    queue.annotate("buffer", (end, measures.BUFFER_KB), (0, -11), textcoords="offset points", ha="right", fontsize=9)
+    queue.set(ylabel="queue, kB", xlim=(0, end), ylim=(0, measures.BUFFER_KB * 1.04))
+    probability.plot(rows["time_s"], rows[variable], color=_ORANGE, linewidth=1.2)
+    probability.set(ylabel="drop probability", xlabel="time, s", ylim=(0, None))
+    canvas.align_ylabels()
+
+
+def _blue(canvas: Canvas, result: Result) -> None:
+    _queue_and_probability(canvas, _shown(measures.trace(result)), "p")
+
+
+def _red(canvas: Canvas, result: Result) -> None:
+    rows = _shown(_until(measures.trace(result), 100))
+    _queue_and_probability(canvas, rows, "p_b", average_kb=rows["avg"] * measures.PACKET_KB)
+
+
+def _load_and_probability(canvas: Canvas, result: Result) -> None:
+    """Draw queue, probability and load from 80 to 100 s, as the paper does."""
+    span = (80, 100)
+    rows = measures.trace(result).filter(pl.col("time_s").is_between(*span, closed="left"))
+    loads = rows.group_by(time_s=(2 * pl.col("time_s")).floor() / 2, maintain_order=True).agg(pl.col("r_avg").mean())
+    queue, probability, load = canvas.subplots(3, 1, sharex=True)
+    for axis in (queue, probability, load):
+        axis.set_xlim(span)
+        for start, factor in loads.iter_rows():
+            if factor > 1:
+                axis.axvspan(start, start + 0.5, color="#f3f3f3", linewidth=0)
+    shown = _shown(rows)
+    queue.plot(shown["time_s"], shown["kb"], color=_BLUE, linewidth=0.8, label="queue")
+    queue.plot(shown["time_s"], shown["q_avg"] / 1000, color=_ORANGE, linewidth=1.4, label="its average")
+    queue.set(ylabel="queue, kB", ylim=(0, None))
+    _name_lines(queue)
+    probability.plot(shown["time_s"], shown["p_drop"], color=_ORANGE, linewidth=1.2)
+    probability.set(ylabel="drop probability", ylim=(0, None))
+    load.stairs(loads["r_avg"].to_numpy(), [*loads["time_s"], span[1]], color=_GREEN, linewidth=1.2)
+    load.axhline(1, color=_GREY, linewidth=0.8)
+    load.set(ylabel="load factor", xlabel="time, s", ylim=(0, None))
+    canvas.align_ylabels()
+
+
+def _delay_and_target(canvas: Canvas, result: Result) -> None:
+    target = measures.target_s(result)
+    rows = _shown(measures.trace(result))
+    axis = canvas.subplots()
+    axis.fill_between(rows["time_s"], rows["delay_s"], color=_BLUE, **_FILLED)
+    axis.plot(rows["time_s"], rows["delay_s"], color=_BLUE, linewidth=0.6, label="queue")
+    average = 8 * rows["q_avg"] / rows["rate"]
+    axis.plot(rows["time_s"], average, color=_ORANGE, linewidth=1.4, label="its average")
+    axis.axhline(target, color=_GREEN, linewidth=1.4, label="target")
+    axis.set(xlabel="time, s", ylabel="queueing delay, s", ylim=(0, None), xlim=(0, rows["time_s"][-1]))
+    _name_lines(axis)
+
+
+def _comparison(canvas: Canvas, results: StudyResults) -> None:
+    theirs, ours = canvas.subplots(1, 2)
+    for algorithm in claims.ALGORITHMS:
+        means, deviations = (published(statistic)[algorithm] for statistic in ("mean", "std"))
+        delay, response = "udp_delay_mean_s", "http_response_mean_s"
+        _point(theirs, algorithm, [means[delay], means[response]], [deviations[delay], deviations[response]])
+        rows = pl.DataFrame(
+            [
+                {"delay": measures.udp_delay_s(each), "response": measures.response_s(each)}
+                for each in results[claims.gfc2(algorithm)]
+            ]
+        )
+        _point(ours, algorithm, rows.mean().row(0), rows.std().row(0))
+    theirs.set_title("published", loc="left", fontsize=10)
+    ours.set_title("ours", loc="left", fontsize=10)
+    for axis in (theirs, ours):
+        axis.set(xlabel="mean UDP delay, s", ylabel="mean response time, s", xlim=(0, None), ylim=(0, None))
+    _name_lines(ours)
+
+
+def _point(axis: Axes, algorithm: str, mean: Sequence[float], deviation: Sequence[float | None]) -> None:
+    x, y = mean
+    dx, dy = (each or 0.0 for each in deviation)
+    colour = _COLOURS[algorithm]
+    axis.errorbar(x, y, xerr=dx, yerr=dy, fmt="none", ecolor=colour, elinewidth=0.8, alpha=0.6)
+    axis.plot(x, y, "o", color=colour, label=algorithm)
+
+
+def _name_lines(axis: Axes) -> None:
+    axis.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, labelcolor="linecolor", fontsize=9)

@@ -1,0 +1,158 @@
+"""What is read off one result for Kwon and Fahmy's claims and tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from aqmlab._units import bits_per_second, seconds
+from aqmlab.result import Result
+
+DATA = 1
+"""The direction of the link that all data take: servers and senders are on side 1."""
+BUFFER_KB = 120.0
+PACKET_KB = 1.0
+_DROPS = ("dropped_early", "dropped_forced", "dropped_by_limit", "dropped_at_dequeue", "evicted")
+
+HTTP, UDP, FTP = "http", "udp", "ftp"
+"""What the names of the sources of each class of traffic begin with."""
+
+
+def sources(result: Result, kind: str = "") -> list[Mapping[str, Any]]:
+    """Return what the summary tells of the sources of a class; of all without one."""
+    return [source for source in result.summary["sources"] if source["name"].startswith(kind)]
+
+
+def response_s(result: Result) -> float:
+    """Return the mean response time of all pages, in seconds; not a number without any."""
+    times = [
+        (each["completed"], each["response_time_ms"]["mean"]) for each in sources(result, HTTP) if each["completed"]
+    ]
+    pages = sum(completed for completed, _ in times)
+    return sum(completed * mean for completed, mean in times) / pages / 1000 if pages else math.nan
+
+
+def longest_response_s(result: Result) -> float:
+    """Return the longest response time, in seconds; not a number without any."""
+    times = [each["response_time_ms_max"] for each in sources(result, HTTP) if each["completed"]]
+    return max(times, default=math.nan) / 1000
+
+
+def udp_delay_s(result: Result) -> float:
+    """Return the mean one-way delay of the datagrams, in seconds."""
+    return float(sources(result, UDP)[0]["datagrams"]["delay_ms_mean"]) / 1000
+
+
+def longest_udp_delay_s(result: Result) -> float:
+    """Return the longest one-way delay of the datagrams, in seconds."""
+    return float(sources(result, UDP)[0]["datagrams"]["delay_ms_max"]) / 1000
+
+
+def goodput_mbps(result: Result, kind: str = "") -> float:
+    """Return what the receivers of a class got in order, in Mbit/s; of all classes without one."""
+    return float(sum(each["goodput_mbps"] for each in sources(result, kind)))
+
+
+def drop_percent(result: Result, kind: str = "") -> float:
+    """Return the share of a class's packets that were dropped, in percent; of all classes without one."""
+    sent, lost = (sum(each[what] for each in sources(result, kind)) for what in ("packets_sent", "packets_lost"))
+    return 100 * lost / sent if sent else 0.0
+
+
+def udp_drop_percent(result: Result) -> float:
+    """Return the share of the datagrams that were dropped, in percent."""
+    return float(sources(result, UDP)[0]["datagrams"]["loss_percent"])
+
+
+def link_drop_percent(result: Result) -> float:
+    """Return the share of the packets that arrived at the link's queue of data that were dropped, in percent."""
+    counted = result.summary["links"][DATA]
+    dropped = sum(counted[cause] for cause in _DROPS)
+    return float(100 * dropped / counted["arrived"])
+
+
+def target_s(result: Result) -> float:
+    """Return LDC's target delay, in seconds."""
+    return seconds(result.cell.parameters["d_target"])
+
+
+def trace(result: Result) -> pl.DataFrame:
+    """Return the queues of data over time, with ``kb`` and ``delay_s``: how long the link takes to send what waits."""
+    links = result.cell.resolved.get("chain") or [result.cell.resolved["link"]]
+    rates = pl.DataFrame(
+        [{"link": number, "rate": bits_per_second(link["rate"])} for number, link in enumerate(links, 1)],
+        schema={"link": pl.UInt8, "rate": pl.Float64},
+    )
+    rows = result.queue.filter(pl.col("direction") == DATA)
+    if "link" not in rows.columns:
+        rows = rows.with_columns(link=pl.lit(1, pl.UInt8))
+    return rows.join(rates, on="link", maintain_order="left").with_columns(
+        kb=pl.col("bytes") / 1000, delay_s=8 * pl.col("bytes") / pl.col("rate")
+    )
+
+
+def mean_delay_s(result: Result) -> float:
+    """Return the mean queueing delay of the data, in seconds."""
+    return _mean(trace(result)["delay_s"])
+
+
+def late_percent(result: Result) -> float:
+    """Return the share of time in which the queue holds more than LDC's target, in percent."""
+    return 100 * _mean(trace(result)["delay_s"] > target_s(result))
+
+
+def rises_with_room_percent(result: Result) -> float:
+    """Return the share of the rises of BLUE's p that find room for another packet, in percent."""
+    rows = _changes(result).filter(pl.col("change") > 0)
+    return 100 * _mean(rows["longest_kb"] <= BUFFER_KB - PACKET_KB)
+
+
+def falls_with_queue_percent(result: Result) -> float:
+    """Return the share of the falls of BLUE's p with more than a packet waiting all the time, in percent."""
+    rows = _changes(result).filter(pl.col("change") < 0)
+    return 100 * _mean(rows["shortest_kb"] > PACKET_KB)
+
+
+def _changes(result: Result) -> pl.DataFrame:
+    """Return each sample's change of p, with the queue's extremes since the sample before."""
+    return trace(result).select(
+        change=pl.col("p").diff(),
+        longest_kb=pl.max_horizontal("kb", pl.col("kb").shift()),
+        shortest_kb=pl.min_horizontal("kb", pl.col("kb").shift()),
+    )
+
+
+def drops_at_short_queue_percent(result: Result) -> float:
+    """Return the share of the time with a queue below RED's lower threshold in which RED drops, in percent."""
+    rows = trace(result).filter(pl.col("kb") < BUFFER_KB / 12)
+    return 100 * _mean(rows["p_b"] > 0)
+
+
+def spared_overload_percent(result: Result) -> float:
+    """Return the share of the seconds of overload with a probability below its mean, in percent."""
+    rows = by_second(result)
+    return 100 * _mean(rows.filter(pl.col("load") > 1)["p"] < _mean(rows["p"]))
+
+
+def punished_underload_percent(result: Result) -> float:
+    """Return the share of the seconds without overload with a probability above its mean, in percent."""
+    rows = by_second(result)
+    return 100 * _mean(rows.filter(pl.col("load") < 1)["p"] > _mean(rows["p"]))
+
+
+def by_second(result: Result) -> pl.DataFrame:
+    """Return LDC's load factor and probability, and the queue, averaged over each second."""
+    return (
+        trace(result)
+        .group_by(time_s=pl.col("time_s").floor() + 0.5, maintain_order=True)
+        .agg(load=pl.col("r_avg").mean(), p=pl.col("p_drop").mean(), kb=pl.col("kb").mean())
+    )
+
+
+def _mean(values: pl.Series) -> float:
+    """Return the mean; not a number of nothing, so that nothing is claimed from it."""
+    mean = values.mean()
+    return math.nan if mean is None else float(mean)  # type: ignore[arg-type]
