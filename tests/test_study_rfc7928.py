@@ -20,11 +20,10 @@ from aqmlab.cell import Cell
 from aqmlab.claims import All, Between, Predicate, Raises
 from aqmlab.result import Result
 from aqmlab.studies import STUDIES, find
-from aqmlab.studies import rfc7928_measures as measures
-from aqmlab.studies.rfc7928 import Rfc7928
-from aqmlab.studies.rfc7928_ellipse import Ellipse
-from aqmlab.studies.rfc7928_scenarios import BURSTS, FAIRNESS, LEVELS, VARYING
-from aqmlab.studies.rfc7928_schemes import can_mark, variants
+from aqmlab.studies.rfc7928 import Rfc7928, measures
+from aqmlab.studies.rfc7928.ellipse import Ellipse
+from aqmlab.studies.rfc7928.scenarios import BURSTS, FAIRNESS, LEVELS, VARYING
+from aqmlab.studies.rfc7928.schemes import can_mark, variants
 from aqmlab.study import Report, Study, study_cells
 from conftest import Command, Write
 

@@ -9,11 +9,11 @@ from aqmlab._units import seconds
 from aqmlab.claims import Claim
 from aqmlab.schemes import Scheme
 from aqmlab.spec import Protocol
-from aqmlab.studies import rfc7928_figures as figures_of
-from aqmlab.studies import rfc7928_tables as tables_of
-from aqmlab.studies.rfc7928_claims import claims
-from aqmlab.studies.rfc7928_scenarios import ALL, LEVELS, Scenario
-from aqmlab.studies.rfc7928_schemes import (
+from aqmlab.studies.rfc7928 import figures as figures_of
+from aqmlab.studies.rfc7928 import tables as tables_of
+from aqmlab.studies.rfc7928.claims import claims
+from aqmlab.studies.rfc7928.scenarios import ALL, LEVELS, Scenario
+from aqmlab.studies.rfc7928.schemes import (
     CHOSEN,
     can_be_in_series,
     can_mark,
@@ -21,7 +21,7 @@ from aqmlab.studies.rfc7928_schemes import (
     with_marks,
     with_reference,
 )
-from aqmlab.studies.rfc7928_topologies import AGGRESSIVE, CAPACITY, SERIES
+from aqmlab.studies.rfc7928.topologies import AGGRESSIVE, CAPACITY, SERIES
 from aqmlab.study import Figure, Length, Run, Study, StudyResults, Table
 
 _ABOUT = """

@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 
 from aqmlab import plot
 from aqmlab.schemes import Scheme
-from aqmlab.studies import rfc7928_measures as measures
-from aqmlab.studies.rfc7928_ellipse import Ellipse
-from aqmlab.studies.rfc7928_scenarios import FAIRNESS, HEAVY, LEVELS, MEDIUM, MILD, OTHER_RTTS_MS, RTT_MS, STEP_S
-from aqmlab.studies.rfc7928_schemes import FACTORS, REFERENCE, variants
-from aqmlab.studies.rfc7928_tables import ratio
-from aqmlab.studies.rfc7928_topologies import CAPACITY, CHANGES_S, FAST_STEP_S
+from aqmlab.studies.rfc7928 import measures
+from aqmlab.studies.rfc7928.ellipse import Ellipse
+from aqmlab.studies.rfc7928.scenarios import FAIRNESS, HEAVY, LEVELS, MEDIUM, MILD, OTHER_RTTS_MS, RTT_MS, STEP_S
+from aqmlab.studies.rfc7928.schemes import FACTORS, REFERENCE, variants
+from aqmlab.studies.rfc7928.tables import ratio
+from aqmlab.studies.rfc7928.topologies import CAPACITY, CHANGES_S, FAST_STEP_S
 from aqmlab.study import Figure, StudyResults
 
 Styles = Mapping[str, Mapping[str, Any]]

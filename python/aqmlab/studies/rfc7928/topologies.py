@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from aqmlab.spec import Protocol
-from aqmlab.studies.rfc7928_scenarios import NEWRENO, RATE, STEP_S, Scenario, bulk
+from aqmlab.studies.rfc7928.scenarios import NEWRENO, RATE, STEP_S, Scenario, bulk
 
 FAST, SLOW = "100 Mbit/s", RATE
 """The capacities of section 8.2.6, in the RFC and in the suite."""

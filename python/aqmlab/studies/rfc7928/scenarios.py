@@ -13,7 +13,7 @@ from typing import Any
 from aqmlab._units import bits_per_second
 from aqmlab.schemes import Scheme
 from aqmlab.spec import Experiment, Hosts, Link, Protocol, Tcp, Users
-from aqmlab.studies.rfc7928_schemes import with_room
+from aqmlab.studies.rfc7928.schemes import with_room
 
 RATE = "10 Mbit/s"
 """Ours: an access link, on which a packet of 1,500 bytes takes 1.2 ms; an hour of it is simulated in seconds."""

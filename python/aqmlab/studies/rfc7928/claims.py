@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from aqmlab.claims import All, Between, Claim, Measure, Predicate, Raises
 from aqmlab.schemes import Scheme
-from aqmlab.studies import rfc7928_measures as measures
-from aqmlab.studies.rfc7928_schemes import REFERENCE, can_mark
+from aqmlab.studies.rfc7928 import measures
+from aqmlab.studies.rfc7928.schemes import REFERENCE, can_mark
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,9 +11,9 @@ import numpy as np
 
 from aqmlab.claims import Measure
 from aqmlab.schemes import Scheme
-from aqmlab.studies import rfc7928_measures as measures
-from aqmlab.studies.rfc7928_claims import claims
-from aqmlab.studies.rfc7928_scenarios import (
+from aqmlab.studies.rfc7928 import measures
+from aqmlab.studies.rfc7928.claims import claims
+from aqmlab.studies.rfc7928.scenarios import (
     BURSTS,
     FAIRNESS,
     LEVELS,
@@ -25,8 +25,8 @@ from aqmlab.studies.rfc7928_scenarios import (
     VARYING,
     Scenario,
 )
-from aqmlab.studies.rfc7928_schemes import can_be_in_series, can_mark, variants
-from aqmlab.studies.rfc7928_topologies import AGGRESSIVE, CAPACITY, SERIES
+from aqmlab.studies.rfc7928.schemes import can_be_in_series, can_mark, variants
+from aqmlab.studies.rfc7928.topologies import AGGRESSIVE, CAPACITY, SERIES
 from aqmlab.study import StudyResults, Table, Value
 
 
