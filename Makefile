@@ -1,6 +1,8 @@
 # What a person types. The CI calls the same targets.
 #   make demo | test | lint | bench | validate: need Python >= 3.11, a Rust toolchain and make; nothing else
 #   make bench-check    is the engine as fast as on record? needs valgrind
+#   make bench-peers    speed and agreement beside ns-2 and ns-3, those of them that are installed; long
+#   make studies        the pages of docs/studies: hours of processor time; goes on where it was stopped
 #   make reference      the pages of docs/reference/aqm, after a change of a discipline, its parameters or its page
 #   make cost           what each discipline costs, for docs/reference
 #   make calibration    users for each load, measured anew for the package
@@ -11,7 +13,7 @@ BIN := .venv/bin
 SOURCES := $(shell find crates -name '*.rs' -o -name '*.json' -o -name '*.md' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 RUST_EXAMPLE := examples/rust_aqm/Cargo.toml
 
-.PHONY: demo test lint bench bench-check reference cost validate calibration lock clean
+.PHONY: demo test lint bench bench-check bench-peers reference cost validate studies calibration lock clean
 
 demo: .venv/extension.stamp
 	$(BIN)/aqmlab compare --load 98 --warmup "2 min" --duration "10 min" --seeds 1 \
@@ -39,6 +41,9 @@ bench: .venv/extension.stamp
 bench-check: .venv/extension.stamp
 	$(BIN)/python benches/check.py
 
+bench-peers: .venv/extension.stamp
+	$(BIN)/python benches/peers/peers.py
+
 reference: .venv/extension.stamp
 	$(BIN)/python -m aqmlab.reference docs/reference/aqm
 
@@ -47,6 +52,10 @@ cost: .venv/extension.stamp
 
 validate: .venv/extension.stamp
 	$(BIN)/aqmlab validate
+
+studies: .venv/extension.stamp
+	for study in le2003 le2004 kwon2003 kuzmanovic2005 rfc7928; do \
+	    $(BIN)/aqmlab study $$study --pages docs/studies || exit; done
 
 # The calibration the package ships: after a change of the workload or of the engine that moves its results.
 calibration: .venv/extension.stamp

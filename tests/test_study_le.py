@@ -22,12 +22,12 @@ from aqmlab.published import Published
 from aqmlab.result import Result
 from aqmlab.spec import Experiment
 from aqmlab.studies import find
-from aqmlab.studies.le import LENGTHS, UNCONGESTED, Scheme, ared, droptail, pi, rem
-from aqmlab.studies.le2003_schemes import BASE, PI_24
-from aqmlab.studies.le_claims import alike, average_share, better, not_better, rise
-from aqmlab.studies.le_hurst import HurstWithin, estimates
-from aqmlab.studies.le_inputs import Quantiles, share_above
-from aqmlab.studies.le_tables import beside_published, per_90_minutes
+from aqmlab.studies.le.claims import alike, average_share, better, not_better, rise
+from aqmlab.studies.le.hurst import HurstWithin, estimates
+from aqmlab.studies.le.inputs import Quantiles, share_above
+from aqmlab.studies.le.schemes import LENGTHS, UNCONGESTED, Scheme, ared, droptail, pi, rem
+from aqmlab.studies.le.tables import beside_published, per_90_minutes
+from aqmlab.studies.le2003.schemes import BASE, PI_24
 from aqmlab.study import Study, study_cells
 
 STUDIES = ("le2003", "le2004")

@@ -20,11 +20,10 @@ from aqmlab.cell import Cell
 from aqmlab.claims import All, Between, Predicate, Raises
 from aqmlab.result import Result
 from aqmlab.studies import STUDIES, find
-from aqmlab.studies import rfc7928_measures as measures
-from aqmlab.studies.rfc7928 import Rfc7928
-from aqmlab.studies.rfc7928_ellipse import Ellipse
-from aqmlab.studies.rfc7928_scenarios import BURSTS, FAIRNESS, LEVELS, VARYING
-from aqmlab.studies.rfc7928_schemes import can_mark, variants
+from aqmlab.studies.rfc7928 import Rfc7928, measures
+from aqmlab.studies.rfc7928.ellipse import Ellipse
+from aqmlab.studies.rfc7928.scenarios import BURSTS, FAIRNESS, LEVELS, VARYING
+from aqmlab.studies.rfc7928.schemes import can_mark, variants
 from aqmlab.study import Report, Study, study_cells
 from conftest import Command, Write
 
@@ -36,7 +35,7 @@ class Always(lab.Law):
     """Lets all pass."""
 
     def on_enqueue(self, packet, queue, now):
-        return lab.PASS
+        return lab.Verdict.PASS
 '''
 
 
@@ -45,8 +44,8 @@ def parse(*texts: str) -> list[schemes.Scheme]:
 
 
 @cache
-def table(name: str, begin: float) -> bytes:
-    """Make up 2 s of a queue of 9 to 11 packets in the direction of the data."""
+def table(name: str, begin: float, links: int = 1) -> bytes:
+    """Make up 2 s of a queue of 9 to 11 packets in the direction of the data, at every link in series."""
     step = {"queue": 0.01, "link": 0.1}[name]
     times = begin + step * np.arange(1, round(2 / step) + 1)
     frame = pl.DataFrame({"time_s": np.repeat(times, 2), "direction": np.tile([0, 1], len(times)).astype(np.uint8)})
@@ -56,7 +55,10 @@ def table(name: str, begin: float) -> bytes:
         if name == "queue"
         else {"arrived": pl.lit(100), "bytes": 100_000 + 1000 * waiting, "drops": pl.lit(1), "marks": pl.lit(2)}
     )
-    return parquet(frame.with_columns(**columns))
+    frame = frame.with_columns(**columns)
+    if links > 1:
+        frame = frame.join(pl.DataFrame({"link": range(1, links + 1)}), how="cross", maintain_order="left_right")
+    return parquet(frame)
 
 
 @cache
@@ -83,7 +85,8 @@ def written(directory: Path, cell: Cell) -> Result:
     begin = seconds(cell.resolved["protocol"]["warmup"])
     (directory / "summary.parquet").write_bytes(summary(names, cell.seed))
     for name in ("queue", "link"):
-        (directory / f"{name}.parquet").write_bytes(table(name, begin))
+        links = len(cell.resolved.get("chain", [0]))
+        (directory / f"{name}.parquet").write_bytes(table(name, begin, links))
     return Result(cell, directory)
 
 
@@ -158,6 +161,9 @@ def test_a_law_of_ones_own_is_characterised(write: Write, tmp_path: Path) -> Non
     assert len(report.findings) == 5
     tuning = next(each for each in report.tables if each.name == "tuning")
     assert {row[0] for row in tuning.rows} == {"droptail", "my_module:Always"}
+    capacity, series = (next(each for each in report.tables if each.name == name) for name in ("capacity", "series"))
+    assert {row[1] for row in capacity.rows} == {"droptail", "my_module:Always"}
+    assert {row[1] for row in series.rows} == {"droptail"}, "the engine has laws of one's own at one link"
 
 
 def test_an_unknown_scheme_is_refused_in_one_line(aqmlab: Command) -> None:
@@ -177,6 +183,8 @@ def test_every_discipline_has_the_same_room_unless_it_is_given_one() -> None:
     limits = {run.name: run.experiment.queue.parameters["limit"] for run in study.runs(study.lengths["quick"])}
     assert limits["medium/droptail"] == limits["medium/codel"] == "84 packets", "100 ms of 10 Mbit/s"
     assert limits["rtt-560/codel"] == "467 packets", "of the largest round trip"
+    assert limits["capacity-slow/codel"] == limits["capacity-fast/codel"] == "834 packets", "of 100 Mbit/s"
+    assert limits["series/codel"] == "84 packets"
     assert limits["medium/pie:limit=50"] == limits["rtt-560/pie:limit=50"] == 50
 
 
@@ -282,6 +290,65 @@ def test_the_queueing_delay_is_the_time_that_the_link_takes_to_send_what_waits(t
     # Up by one, up by one, down by two.
     assert measures.jitter_ms(result) == pytest.approx(4 / 3 * 1.2304, rel=0.01)
     assert (measures.loss_percent(result), measures.mark_percent(result)) == (1, 2)
+
+
+def cell_of(run: str) -> Cell:
+    study = Rfc7928()
+    (cell,) = study_cells(study, study.lengths["quick"].repeated(1), {})[run]
+    return cell
+
+
+def test_what_waits_is_sent_at_the_rates_that_the_link_has_then(tmp_path: Path) -> None:
+    result = written(tmp_path / "cell", cell_of("capacity-slow/codel"))
+    # 100,000 bytes, a frame of one packet: 8 ms at 100 Mbit/s, 80 ms at 10.
+    times = [10.0, 19.995, 20.0, 39.96, 90.0]
+    packets = pl.Series([1] * len(times), dtype=pl.UInt32)
+    waiting = {"time_s": times, "direction": [1] * len(times), "bytes": [99_962] * len(times), "packets": packets}
+    (result.directory / "queue.parquet").write_bytes(parquet(pl.DataFrame(waiting)))
+    # 5 ms at the fast rate and 3 at a tenth of it; 40 ms at the slow rate and the other half at ten times that.
+    assert measures.delays_ms(result)["delay_ms"].to_list() == pytest.approx([8, 35, 80, 44, 8])
+
+
+def test_the_queueing_delay_of_links_in_series_is_their_sum(tmp_path: Path) -> None:
+    result = written(tmp_path / "cell", cell_of("series/codel"))
+    longer = pl.when(pl.col("link") == 2).then(2).otherwise(1)
+    queue = result.queue.with_columns(pl.col("packets") * longer, pl.col("bytes") * longer)
+    (result.directory / "queue.parquet").write_bytes(parquet(queue))
+    assert len(measures.delays_ms(result)) == 200, "one for each time"
+    assert measures.delay_ms(result) == pytest.approx(3 * 10 * 1.2304, rel=0.005)
+    first, second = (measures.at_link(number, np.mean)(result) for number in (2, 1))
+    assert (first, second) == pytest.approx((2 * 10 * 1.2304, 10 * 1.2304), rel=0.005)
+    assert measures.loss_percent(result) == 1, "of the packets that come to either"
+
+
+def test_a_flow_through_both_links_has_two_beside_it_at_each() -> None:
+    flows = {name: source["path"] for name, source in bulks("series").items()}
+    assert flows == {"through": [1, 3], "first": [2, 3], "second": [1, 2]}, "data come from the higher router"
+    assert len(cell_of("series/codel").resolved["chain"]) == 2
+
+
+def bulks(scenario: str) -> dict[str, Any]:
+    sources = [source["bulk"] for source in cell_of(f"{scenario}/codel").resolved["sources"]]
+    return {source["name"]: source for source in sources}
+
+
+@pytest.mark.parametrize(("schedule", "every_s", "changes"), [("slow", 20, 4), ("fast", 0.1, 999)])
+def test_the_capacity_is_every_other_time_a_tenth(schedule: str, every_s: float, changes: int) -> None:
+    link = cell_of(f"capacity-{schedule}/codel").resolved["link"]
+    times = [seconds(change["at"]) for change in link["rate_changes"]]
+    assert times == pytest.approx([every_s * n for n in range(1, changes + 1)])
+    rates = [link["rate"], *(change["rate"] for change in link["rate_changes"])]
+    assert set(rates[::2]) == {"100 Mbit/s"}
+    assert set(rates[1::2]) == {"10 Mbit/s"}
+
+
+def test_cubic_is_the_stack_of_its_own_source_alone() -> None:
+    tcp = cell_of("cubic-reno/codel").resolved["tcp"]
+    (other,) = tcp["mix"]
+    assert (tcp["congestion"], tcp["hystart"]) == ("reno", False)
+    assert (other["source"], other["share"]) == ("cubic", 1)
+    assert (other["congestion"], other["hystart"]) == ("cubic", True)
+    assert list(bulks("cubic-reno")) == ["long", "cubic"]
 
 
 def test_the_levels_are_those_of_the_rfc_in_order() -> None:

@@ -63,7 +63,10 @@ def test_the_tables_of_a_chain_tell_its_links_apart_and_its_record_lists_them(tm
         counts = table.group_by("link", "direction").len()
         assert sorted(counts.select("link", "direction").rows()) == [(n, d) for n in (1, 2, 3) for d in (0, 1)]
         assert counts["len"].n_unique() == 1
-    links = result.record()["links"]
+    record = result.record()
+    losses = [record["users"], *record["sources"]]
+    assert all(it["packets_sent"] > 0 and 0 <= it["loss_percent"] < 100 for it in losses)
+    links = record["links"]
     for link in links:
         here = result.link.filter(link=link["link"], direction=link["direction"])
         assert (here["arrived"].sum(), here["drops"].sum()) == (link["offered"], link["dropped"])

@@ -91,7 +91,8 @@ class Finding:
 
     def text(self) -> str:
         """Return what decided in words."""
-        return f"{self.what} {self.estimate:.4g} [{self.low:.4g}, {self.high:.4g}], {self.pairs} pairs"
+        noun = "pair" if self.pairs == 1 else "pairs"
+        return f"{self.what} {self.estimate:.4g} [{self.low:.4g}, {self.high:.4g}], {self.pairs} {noun}"
 
     def __str__(self) -> str:
         return f"{self.outcome}: {self.text()}"

@@ -92,7 +92,7 @@ class Result:
             "seed": cell.seed,
             **{measure: summary[measure] for measure in MEASURES},
             **({"links": summary["chain"]} if "chain" in summary else {}),
-            **({"sources": summary["sources"]} if "sources" in summary else {}),
+            **{name: summary[name] for name in ("users", "sources") if name in summary},
             "wall_s": metadata["wall_s"],
             "cpu_s": metadata["cpu_s"],
             "x_real_time": metadata["simulated_s"] / metadata["wall_s"],
@@ -104,7 +104,7 @@ class Result:
         times = ", ".join(f"{name} {_ms(value)}" for name, value in it["response_time_ms"].items())
         return (
             f"{self.cell}\n"
-            f"  link:      loss {it['loss_percent']:.2f} %, {it['throughput_mbps']:.1f} Mbit/s each way,"
+            f"  link:      loss {it['loss_percent']:.2f} %, {_rate(it['throughput_mbps'], 1)} each way,"
             f" utilisation {it['utilisation']:.3f}\n"
             f"  queue:     mean {it['queue_packets_mean']:.1f}, p99 {it['queue_packets_p99']:.0f} packets\n"
             f"  users:     {it['completed_requests']:,} requests completed\n"
@@ -125,17 +125,17 @@ def _link(it: Mapping[str, Any]) -> str:
     sender, receiver = ends if it["direction"] == 0 else reversed(ends)
     return (
         f"  R{sender} to R{receiver}: ".ljust(13)
-        + f"loss {it['loss_percent']:.2f} %, {_megabits(it['throughput_mbps'])}, utilisation {it['utilisation']:.3f},"
+        + f"loss {it['loss_percent']:.2f} %, {_rate(it['throughput_mbps'], 1)}, utilisation {it['utilisation']:.3f},"
         f" queue {it['queue_packets_mean']:.1f} (p99 {it['queue_packets_p99']:.0f}) packets\n"
     )
 
 
-def _megabits(value: float) -> str:
-    return f"{value:.1f} Mbit/s" if value >= 10 else f"{value:.3f} Mbit/s"
+def _rate(mbps: float, digits: int) -> str:
+    return f"{mbps:.{digits}f} Mbit/s" if mbps >= 1 else f"{1000 * mbps:.1f} kbit/s"
 
 
 def _source(it: Mapping[str, Any]) -> str:
-    what = f"{it['goodput_mbps']:.2f} Mbit/s"
+    what = _rate(it["goodput_mbps"], 2)
     if datagrams := it["datagrams"]:
         what += f", {datagrams['loss_percent']:.2f} % of {datagrams['sent']:,} datagrams lost"
         what += f", delay {datagrams['delay_ms_mean']:.1f} ms (p99 {datagrams['delay_ms_p99']:.1f})"

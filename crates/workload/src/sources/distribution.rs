@@ -325,8 +325,8 @@ mod tests {
         assert!((mean(&drawn) / 20e3 - 1.0).abs() < 0.016, "4 standard errors: {}", mean(&drawn));
         assert!(drawn[0] < 10.0, "{}", drawn[0]);
         // S(x) = (1 + x / scale)^-3 with scale = 2 mean: the quantile u is scale ((1 - u)^(-1/3) - 1).
-        for (index, quantile) in [(100_000, 40e3 * 0.259_921), (180_000, 40e3 * 1.154_435)] {
-            assert!((drawn[index] / quantile - 1.0).abs() < 0.02, "{index}: {}", drawn[index]);
+        for (smaller, quantile) in [(100_000, 40e3 * 0.259_921), (180_000, 40e3 * 1.154_435)] {
+            assert!((drawn[smaller] / quantile - 1.0).abs() < 0.02, "{smaller}: {}", drawn[smaller]);
         }
     }
 

@@ -1,0 +1,63 @@
+"""What aqmlab takes for a run, as the drivers of the other programs tell it: a line ``mark`` for each spec.
+
+``python engine.py SECONDS SPEC SECONDS SPEC``: each spec is run to its end from its text on, so that reading a trace
+counts too; the difference of the two is what the simulated time between their ends costs.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import resource
+import sys
+from importlib.machinery import PathFinder
+from importlib.util import find_spec, module_from_spec
+from pathlib import Path
+from typing import Any
+
+TAKE_EVERY_S = 60
+
+
+def load_engine() -> Any:
+    """Load the extension alone: what the package around it imports would count as the engine's memory."""
+    package = find_spec("aqmlab")
+    found = PathFinder.find_spec("_core", package.submodule_search_locations) if package else None
+    if found is None or found.loader is None:
+        sys.exit("peers: build the extension first: make bench-peers")
+    module = module_from_spec(found)
+    found.loader.exec_module(module)
+    return module
+
+
+def run(core: Any, spec: str) -> tuple[float, int]:
+    """Return the user CPU time of a run and the packets that came to the bottleneck."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_utime
+    simulation = core.Simulation(spec, 1)
+    while simulation.now < simulation.end:
+        simulation.advance(TAKE_EVERY_S)
+        for table in ("queue", "link", "exchanges"):
+            simulation.take(table)
+    after = resource.getrusage(resource.RUSAGE_SELF).ru_utime
+    return after - before, json.loads(simulation.summary())["bottleneck_packets"]
+
+
+def peak_kib() -> int:
+    """Return the peak memory of this process; getrusage's began with its parent's."""
+    line = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
+    assert line is not None, "Linux tells a process's peak memory"
+    return int(line[1])
+
+
+def main() -> None:
+    """Run the specs in turn."""
+    core = load_engine()
+    for seconds, file in zip(sys.argv[1::2], sys.argv[2::2], strict=True):
+        try:
+            user_s, packets = run(core, Path(file).read_text())
+        except (OSError, core.SpecError) as error:
+            sys.exit(f"peers: {error}")
+        print(f"mark {seconds} user_s {user_s:.6f} packets {packets} peak_kib {peak_kib()}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,114 @@
+"""What was measured, as tables: what a packet costs, and whether the programs agree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich import box
+from rich.table import Table
+
+from outputs import PERCENTILES
+
+Row = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table, whatever it is shown as; the first columns are names."""
+
+    title: str
+    head: Row
+    rows: tuple[Row, ...]
+    names: int
+
+
+def difference_percent(ours: float, theirs: float) -> float:
+    """Return how far ours is above theirs, which is not 0."""
+    return 100 * (ours / theirs - 1)
+
+
+def sheets(cases: Sequence[Mapping[str, Any]]) -> list[Sheet]:
+    """Return the tables that have rows."""
+    web = [case for case in cases if case["traffic"].startswith("web")]
+    long = [case for case in cases if not case["traffic"].startswith("web")]
+    percentiles = tuple(f"p{p}" for p in PERCENTILES)
+    all_sheets = [
+        Sheet(
+            "What a bottleneck packet costs",
+            ("case", "program", "packets", "CPU s", "ns/packet", "packets/CPU s", "peak MiB", "x aqmlab"),
+            tuple(row for case in cases for row in _costs(case)),
+            2,
+        ),
+        Sheet(
+            "Web transfers: do they agree?",
+            ("case", "program", "Mbit/s", "loss %", "queue", "transfers", *(f"{p} ms" for p in percentiles)),
+            tuple(row for case in web for row in _pairs(case, _web)),
+            2,
+        ),
+        Sheet(
+            "Long flows: do they agree?",
+            ("case", "program", "goodput Mbit/s", "queue", "loss %"),
+            tuple(row for case in long for row in _pairs(case, _long)),
+            2,
+        ),
+    ]
+    return [sheet for sheet in all_sheets if sheet.rows]
+
+
+def _costs(case: Mapping[str, Any]) -> Iterator[Row]:
+    cost = case["cost"]
+    for program, it in cost.items():
+        times = f"{it['ns_per_packet'] / cost['aqmlab']['ns_per_packet']:,.0f}" if "aqmlab" in cost else "-"
+        yield (
+            case["case"],
+            program,
+            f"{it['packets']:,}",
+            f"{it['user_s']:.3g}",
+            f"{it['ns_per_packet']:,.0f}",
+            f"{1e9 / it['ns_per_packet']:,.0f}",
+            f"{it['peak_mib']:.0f}",
+            times,
+        )
+
+
+def _pairs(case: Mapping[str, Any], cells: Callable[[Mapping[str, Any]], list[tuple[float, int]]]) -> Iterator[Row]:
+    """Put aqmlab under each peer, over the same window, and the differences under both."""
+    for peer, it in case["peers"].items():
+        theirs, ours = cells(it["peer"]), cells(it["aqmlab"])
+        window = f"{it['window']['warm_s']:g} to {it['window']['stop_s']:g} s"
+        yield (f"{case['case']}, {window}", peer, *(f"{value:,.{digits}f}" for value, digits in theirs))
+        yield ("", "aqmlab", *(f"{value:,.{digits}f}" for value, digits in ours))
+        yield ("", "difference %", *(_difference(a[0], b[0]) for a, b in zip(ours, theirs, strict=True)))
+
+
+def _difference(ours: float, theirs: float) -> str:
+    return f"{difference_percent(ours, theirs):+.1f}" if theirs else "-"
+
+
+def _web(it: Mapping[str, Any]) -> list[tuple[float, int]]:
+    times = it["response_time_ms"]
+    counted = [(it["throughput_mbps"], 2), (it["loss_percent"], 2), (it["queue_mean"], 1), (it["transfers"], 0)]
+    return [*counted, *((times[f"p{p}"], 0) for p in PERCENTILES)]
+
+
+def _long(it: Mapping[str, Any]) -> list[tuple[float, int]]:
+    return [(it["goodput_mbps"], 2), (it["queue_mean"], 1), (it["loss_percent"], 3)]
+
+
+def to_table(sheet: Sheet) -> Table:
+    """Show a sheet to a person."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", title=sheet.title, collapse_padding=True)
+    for number, title in enumerate(sheet.head):
+        table.add_column(title, justify="left" if number < sheet.names else "right", no_wrap=True)
+    for row in sheet.rows:
+        table.add_row(*row)
+    return table
+
+
+def to_markdown(sheet: Sheet) -> str:
+    """Write a sheet for a page."""
+    rule = ["---" if number < sheet.names else "--:" for number in range(len(sheet.head))]
+    lines = [sheet.head, rule, *sheet.rows]
+    return f"{sheet.title}:\n\n" + "".join(f"| {' | '.join(line)} |\n" for line in lines)

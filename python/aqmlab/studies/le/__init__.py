@@ -1,0 +1,1 @@
+"""What the studies of Le, Aikat, Jeffay and Smith share."""

@@ -1,0 +1,199 @@
+"""The figures of Le et al. (2003, 2004), drawn from our results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.collections import QuadMesh
+from matplotlib.colors import LogNorm
+from matplotlib.figure import Figure as Canvas
+from numpy.typing import NDArray
+
+from aqmlab import calibration, plot, stats
+from aqmlab.result import Result
+from aqmlab.studies.le.inputs import ResponseSizes, drawn_round_trips, input_round_trips, share_above
+from aqmlab.studies.le.schemes import UNCONGESTED, Scheme
+from aqmlab.study import Figure, StudyResults
+
+_Floats = NDArray[np.float64]
+
+_PANEL = {1: (8.0, 4.0), 2: (10.0, 4.6), 3: (12.0, 4.6)}
+"""Inches, by the number of panels."""
+
+
+def response_times(
+    results: StudyResults,
+    name: str,
+    caption: str,
+    schemes: Sequence[Scheme],
+    loads: Sequence[int],
+    *,
+    rtt: str = "uniform",
+    tail: bool = False,
+) -> Figure:
+    """Return the distribution of response times of some schemes, a panel for each load, with the uncongested network.
+
+    The share that takes longer, on logarithmic axes, where it is the tail that is looked at.
+    """
+    draw_curves = plot.response_time_ccdf if tail else plot.response_time_cdf
+
+    def draw(canvas: Canvas) -> None:
+        axes = _panels(canvas, len(loads))
+        for axis, load in zip(axes, loads, strict=True):
+            curves = {
+                scheme.label: stats.cdf(
+                    pl.concat([result.response_time_bins for result in results[scheme.at(load, rtt)]])
+                )
+                for scheme in (UNCONGESTED, *schemes)
+            }
+            draw_curves(axis, curves, baseline=UNCONGESTED.label)
+            # Where all is well all curves lie on the baseline's: it is to be seen.
+            axis.get_lines()[0].set_zorder(3)
+            if len(loads) > 1:
+                axis.set_title(f"{load} % load", loc="left", fontsize=10)
+        if len(loads) > 1:
+            _side_by_side(canvas, axes)
+
+    return Figure(name=name, caption=caption, draw=draw, size=_PANEL[len(loads)])
+
+
+def users(name: str, rtts: Sequence[str]) -> Figure:
+    """Return the throughput of the uncongested network over the number of users."""
+
+    def draw(canvas: Canvas) -> None:
+        axes = _panels(canvas, len(rtts))
+        for axis, rtt in zip(axes, rtts, strict=True):
+            plot.calibration(axis, calibration.known()["unc-2001", rtt])
+            axis.set_title(f"{rtt} round-trip times", loc="left", fontsize=10)
+        for axis in axes[1:]:
+            axis.set_ylabel("")
+
+    caption = (
+        "Throughput of the uncongested network over the users: what the calibration measured, its line, and the papers'"
+        " number of users for 100 Mbit/s."
+    )
+    return Figure(name=name, caption=caption, draw=draw, size=_PANEL[len(rtts)])
+
+
+def response_sizes(name: str, result: Result) -> Figure:
+    """Return the response sizes generated beside those of the workload's tables, as CDF and as CCDF."""
+
+    def draw(canvas: Canvas) -> None:
+        body, tail = canvas.subplots(1, 2)
+        sizes = ResponseSizes.of(result)
+        at = np.geomspace(50, 1e9, 600)
+        above = {"tables of the workload": sizes.share_above(at), "generated": share_above(sizes.generated, at)}
+        _body_and_tail(body, tail, at, above, "response size, bytes")
+        body.set(xscale="log", xlim=(50, 1e6))
+        tail.set(xlim=(1e3, 1e9), ylim=(1e-6, 100))
+        tail.axvline(sizes.cap, color="#999999", linewidth=0.8, linestyle=":")
+        tail.annotate(
+            f"{sizes.cap:,} B", (sizes.cap, 30), (4, 0), textcoords="offset points", fontsize=9, color="#666666"
+        )
+
+    caption = (
+        "Response sizes: the tables of the workload and what the users of one run were sent. Sizes above the dotted"
+        " line are drawn again on persistent connections, which is why fewer of them are generated."
+    )
+    return Figure(name=name, caption=caption, draw=draw, size=_PANEL[2])
+
+
+def round_trips(name: str, result: Result) -> Figure:
+    """Return the general round-trip times that connections had beside the table they are drawn from."""
+
+    def draw(canvas: Canvas) -> None:
+        body, tail = canvas.subplots(1, 2)
+        at = np.geomspace(1, 1e5, 600)
+        above = {
+            "table": input_round_trips(result).share_above(at),
+            "drawn": share_above(drawn_round_trips(result), at),
+        }
+        _body_and_tail(body, tail, at, above, "minimum round-trip time, ms")
+        body.set(xlim=(0, 500))
+        tail.set(xlim=(10, 1e5), ylim=(1e-3, 100))
+
+    caption = (
+        "General minimum round-trip times: the table and what connections had. The latter is half the response time of"
+        " small responses to the only request of a connection, on the uncongested network, so that it includes a"
+        " millisecond of the link's and the hosts' delays."
+    )
+    return Figure(name=name, caption=caption, draw=draw, size=_PANEL[2])
+
+
+def scatter(results: StudyResults, name: str, caption: str, schemes: Iterable[Scheme], load: int) -> Figure:
+    """Return the response time over the response size of every request as a density, a panel for each scheme."""
+    panels = {scheme.label: results[scheme.recorded_at(load)][0] for scheme in schemes}
+
+    def draw(canvas: Canvas) -> None:
+        axes = _panels(canvas, len(panels))
+        image = None
+        for axis, (label, result) in zip(axes, panels.items(), strict=True):
+            image = _density(axis, result)
+            axis.set_title(label, loc="left", fontsize=10)
+        axes[0].set_ylabel("response time, s")
+        if image is not None:
+            canvas.colorbar(image, ax=axes, label="requests in a cell of 500 B and 40 ms", pad=0.01)
+
+    return Figure(name=name, caption=caption, draw=draw, size=(11, 5))
+
+
+_LARGEST_KB, _LONGEST_S = 100, 14
+
+
+def _density(axis: Axes, result: Result) -> QuadMesh:
+    shown = (
+        pl.scan_parquet(result.directory / "exchanges.parquet")
+        .select(kb=pl.col("response_bytes") / 1000, s=pl.col("response_time_ms") / 1000)
+        .filter((pl.col("kb") < _LARGEST_KB) & (pl.col("s") < _LONGEST_S))
+        .collect()
+    )
+    edges = np.linspace(0, _LARGEST_KB, 201), np.linspace(0, _LONGEST_S, 351)
+    count, *_ = np.histogram2d(shown["kb"], shown["s"], bins=edges)
+    image = axis.pcolormesh(
+        *edges, np.ma.masked_equal(count.T, 0), norm=LogNorm(1, 10_000), cmap="viridis", rasterized=True
+    )
+    axis.set(xlabel="response size, kB", xlim=(0, _LARGEST_KB), ylim=(0, _LONGEST_S), yticks=range(_LONGEST_S + 1))
+    return image
+
+
+def _body_and_tail(body: Axes, tail: Axes, at: _Floats, above: Mapping[str, _Floats], quantity: str) -> None:
+    for n, (label, share) in enumerate(above.items()):
+        style: dict[str, Any] = {
+            "color": ("black", plot.PALETTE[1])[n],
+            "linewidth": (0.8, 1.6)[n],
+            "label": label,
+            "zorder": 3 - n,
+        }
+        body.plot(at, 100 * (1 - share), **style)
+        tail.plot(at, 100 * share, **style)
+    body.set(xlabel=quantity, ylabel="at most so much, %", ylim=(0, 100))
+    tail.set(xlabel=quantity, ylabel="more, %", xscale="log", yscale="log")
+    body.legend(frameon=False)
+
+
+def _panels(canvas: Canvas, number: int) -> Sequence[Axes]:
+    panels: Sequence[Axes] = canvas.subplots(1, number, sharey=True, squeeze=False, gridspec_kw={"wspace": 0.08})[0]
+    return panels
+
+
+def _side_by_side(canvas: Canvas, axes: Sequence[Axes]) -> None:
+    """Give panels with the same curves one legend and room for their ticks."""
+    for axis in axes:
+        if (legend := axis.get_legend()) is not None:
+            legend.remove()
+        axis.set_xticks(range(0, 2001, 500))
+    for axis in axes[1:]:
+        axis.set_ylabel("")
+    handles = axes[0].get_lines()
+    canvas.legend(
+        handles=handles,
+        loc="outside lower center",
+        ncols=min(len(handles), 4),
+        fontsize=9,
+        frameon=False,
+        labelcolor="linecolor",
+    )

@@ -1,0 +1,203 @@
+"""The tables that both studies of Le et al. have: ours beside the published, the users, the response sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from statistics import fmean
+
+from aqmlab import calibration
+from aqmlab._units import seconds
+from aqmlab.published import Published, Row
+from aqmlab.result import Result
+from aqmlab.studies.le.claims import average_share, completed, loss, throughput, within
+from aqmlab.studies.le.inputs import ResponseSizes
+from aqmlab.studies.le.schemes import Scheme
+from aqmlab.study import StudyResults, Table, Value
+
+PUBLISHED = "le2003"
+"""The package's rows of both papers."""
+
+_PAPERS_DURATION_S = 5400.0
+
+
+def beside_published(
+    results: StudyResults,
+    *,
+    name: str,
+    title: str,
+    rows_of: str,
+    schemes: Iterable[Scheme],
+    loads: Iterable[int],
+    rtt: str = "uniform",
+) -> Table:
+    """Set the papers' three measures of each scheme beside ours: means over the seeds.
+
+    Parameters
+    ----------
+    results
+        Of all runs.
+    name, title
+        Of the table.
+    rows_of
+        The published table.
+    schemes, loads, rtt
+        Its rows; what there is no run of is left out.
+    """
+    published = Published.shipped(PUBLISHED)
+    rows: list[list[Value]] = []
+    for scheme in schemes:
+        for load in loads:
+            if (run := scheme.at(load, rtt)) in results:
+                theirs = _published_row(published, rows_of, scheme, load)
+                rows.append([load, scheme.text, *_beside(results[run], theirs, published)])
+    columns: tuple[str, ...] = ("load, %", "scheme")
+    for measure, difference in (("loss, %", "points"), ("completed, M", "%"), ("Mbit/s", "Mbit/s")):
+        columns += (measure, "published", f"difference, {difference}")
+    aims = published.aims
+    known = [row for row in rows if row[3] is not None]
+    inside = sum(row[-1] == "" for row in known)
+    near = (
+        f" Aimed at are a loss within {aims.loss_points:g} point or {aims.loss_percent:g} % of the published one,"
+        f" completed requests within {aims.completed_percent:g} %, throughput within {aims.throughput_mbps:g} Mbit/s;"
+        f" what is further away is named in the last column. Of {len(known)} published rows {inside} are inside in all"
+        " three."
+        if known
+        else " Nothing is published beside these in the sources that we have."
+    )
+    return Table(
+        name=name,
+        title=title,
+        columns=(*columns, "outside"),
+        rows=rows,
+        about="Completed requests are millions in 90 minutes, by the users of both sides; ours are scaled to that from"
+        f" the length measured.{near}",
+    )
+
+
+def _published_row(published: Published, table: str, scheme: Scheme, load: int) -> Row | None:
+    rows = (row for row in published.rows if (row.table, row.scheme) == (table, scheme.text))
+    return next((row for row in rows if row.load_percent == load), None)
+
+
+def _beside(ours: Sequence[Result], theirs: Row | None, published: Published) -> list[Value]:
+    means = (
+        fmean(map(loss, ours)),
+        fmean(map(per_90_minutes, ours)) / 1e6,
+        fmean(map(throughput, ours)),
+    )
+    if theirs is None:
+        return [
+            value for mean, digits in zip(means, _DIGITS, strict=True) for value in (round(mean, digits), None, None)
+        ] + [""]
+    numbers = (theirs.loss_percent, theirs.completed_millions, theirs.throughput_mbps)
+    differences = (means[0] - numbers[0], 100 * (means[1] / numbers[1] - 1), means[2] - numbers[2])
+    cells: list[Value] = []
+    for mean, number, difference, digits in zip(means, numbers, differences, _DIGITS, strict=True):
+        # Adding 0 makes 0 of -0.
+        cells += [round(mean, digits), number, round(difference, digits) + 0.0]
+    measured = {"loss_percent": means[0], "completed_requests": 1e6 * means[1], "throughput_mbps": means[2]}
+    return [*cells, ", ".join(published.aims.missed(measured, theirs))]
+
+
+_DIGITS = (2, 2, 1)
+
+
+def per_90_minutes(result: Result) -> float:
+    """Return the requests completed, scaled to the papers' 90 minutes."""
+    return completed(result) * _PAPERS_DURATION_S / seconds(result.cell.resolved["protocol"]["duration"])
+
+
+def users(rtts: Iterable[str]) -> Table:
+    """Return the points of the shipped calibrations, the line, and the users it gives beside the papers'."""
+    rows: list[list[Value]] = []
+    for rtt in rtts:
+        fitted = calibration.known()["unc-2001", rtt]
+        for per_side, mbps in zip(fitted.users_per_side, fitted.throughput_mbps, strict=True):
+            line = per_side * fitted.mbps_per_user
+            rows.append([rtt, per_side, round(mbps, 2), round(line, 2), round(100 * (mbps / line - 1), 2), None])
+        rows.append([rtt, fitted.users(100, "100 Mbit/s"), None, 100.0, None, calibration.PUBLISHED_USERS[rtt]])
+    return Table(
+        name="users",
+        title="Users and the throughput of the uncongested network",
+        columns=(
+            "round-trip times",
+            "users on each side",
+            "measured, Mbit/s",
+            "line, Mbit/s",
+            "off the line, %",
+            "published users for 100 Mbit/s",
+        ),
+        rows=rows,
+        about="From the calibration of the package, measured with `aqmlab calibrate`: a line through the origin.",
+    )
+
+
+def response_sizes(result: Result) -> Table:
+    """Return the quantiles of the response sizes that the users were sent beside those of the workload's tables."""
+    sizes = ResponseSizes.of(result)
+    rows: list[list[Value]] = [
+        [
+            f"{100 * fraction:g} %",
+            round(sizes.input_quantile(fraction)),
+            round(sizes.generated_quantile(fraction)),
+            told,
+        ]
+        for fraction, told in (
+            (0.1, None),
+            (0.25, None),
+            (0.5, "about 1,000"),
+            (0.75, None),
+            (0.9, "slightly over 10,000"),
+            (0.95, None),
+            (0.99, None),
+            (0.999, None),
+        )
+    ]
+    rows.append(["largest", round(sizes.largest_possible), sizes.largest, "up to 10^9"])
+    return Table(
+        name="sizes",
+        title="Response sizes",
+        columns=("quantile", "tables of the workload, B", "generated, B", "published, B"),
+        rows=rows,
+        about=f"{sizes.count:,} responses of one run on the uncongested network. On persistent connections a response"
+        f" above {sizes.cap:,} B is drawn again, which is not in the tables' quantiles.",
+    )
+
+
+def weights(results: StudyResults, schemes: Iterable[Scheme], loads: Iterable[int]) -> Table:
+    """Return what became of ARED with other weights and thresholds: the paper tells it in words alone."""
+    rows: list[list[Value]] = []
+    for scheme in schemes:
+        for load in loads:
+            ours = results[scheme.at(load)]
+            times = [fmean(result.summary["response_time_ms"][name] for result in ours) for name in ("p50", "p90")]
+            rows.append(
+                [
+                    load,
+                    scheme.text,
+                    round(fmean(map(loss, ours)), 2),
+                    round(fmean(map(per_90_minutes, ours)) / 1e6, 2),
+                    round(fmean(map(throughput, ours)), 1),
+                    *(round(time) for time in times),
+                    round(fmean(map(within(500), ours)), 1),
+                    round(fmean(map(average_share(50, 2000), ours)), 1),
+                ]
+            )
+    return Table(
+        name="weights",
+        title="ARED with other weights and thresholds",
+        columns=(
+            "load, %",
+            "scheme",
+            "loss, %",
+            "completed, M",
+            "Mbit/s",
+            "median, ms",
+            "90 %, ms",
+            "within 500 ms, %",
+            "mean share to 2 s, %",
+        ),
+        rows=rows,
+        about="Section 4.3 of the paper says of these that none is better than 12/36 with 1/8192, without numbers. The"
+        " last column is the share of requests answered within a time, averaged over the times from 50 ms to 2 s.",
+    )

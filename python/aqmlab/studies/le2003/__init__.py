@@ -1,0 +1,156 @@
+"""Le, Aikat, Jeffay and Smith, "The Effects of Active Queue Management on Web Performance", SIGCOMM 2003."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from aqmlab.claims import Claim
+from aqmlab.studies.le import figures as le_figures
+from aqmlab.studies.le import tables as le_tables
+from aqmlab.studies.le.claims import numbered
+from aqmlab.studies.le.hurst import hurst_table
+from aqmlab.studies.le.schemes import LENGTHS, UNCONGESTED, Scheme
+from aqmlab.studies.le2003.drops import WITH_DROPS
+from aqmlab.studies.le2003.ecn import WITH_ECN
+from aqmlab.studies.le2003.schemes import (
+    ARED,
+    ARED_ECN,
+    BASE,
+    DROPPING,
+    DROPTAILS,
+    MARKING,
+    PAIRS,
+    PI_24,
+    PI_240,
+    PI_ECN,
+    REM_24,
+    REM_ECN,
+    SWEEP,
+)
+from aqmlab.study import Figure, Length, Run, Study, StudyResults, Table
+
+_COMPARED = {80: DROPTAILS, 90: DROPTAILS, 98: DROPTAILS, 105: (BASE,)}
+"""Drop-tail's lengths at each load."""
+
+_SWEPT = (90, 98)
+
+_SCATTERED = (PI_24, PI_ECN)
+
+
+class Le2003(Study):
+    """Web users behind drop-tail, PI, REM and ARED, with and without ECN, from 80 to 105 % load."""
+
+    name: ClassVar[str] = "le2003"
+    title: ClassVar[str] = "Active queue management and web performance (Le et al. 2003)"
+    about: ClassVar[str] = """\
+Thousands of web users on both sides of a 100 Mbit/s link, with minimum round-trip times drawn uniformly from 10 to
+150 ms. Their response times behind drop-tail, PI, REM and ARED, with dropped packets and with ECN, are compared with
+those on an uncongested network of 1 Gbit/s.
+
+What differs from the testbed: the distributions behind its users are not free to use, so that the workload is
+calibrated to what the papers say of them ([workload.md](../workload.md)); a load has 1.3 % fewer users than in the
+paper; a device FIFO of 256 packets lies below each queue, which was chosen on the drop-tail rows alone
+([validation.md](../validation.md)). What the words of a claim mean in numbers was fixed before the results were looked
+at, in `aqmlab.studies.le.claims`.
+"""
+    sources: ClassVar[Mapping[str, str]] = {
+        "le2003": "Le, Aikat, Jeffay, Smith: The Effects of Active Queue Management on Web Performance. SIGCOMM 2003."
+        " All sections, figures and tables are this paper's.",
+    }
+    lengths: ClassVar[Mapping[str, Length]] = LENGTHS
+    claims: ClassVar[Sequence[Claim]] = numbered("le2003", (*WITH_DROPS, *WITH_ECN))
+
+    def runs(self, length: Length) -> Sequence[Run]:
+        """Return a run for each scheme and load, and those that are written down in detail."""
+        compared = [
+            scheme.run(load, length)
+            for load, droptails in _COMPARED.items()
+            for scheme in (UNCONGESTED, *droptails, *DROPPING, *MARKING)
+        ]
+        swept = [scheme.run(load, length) for load in _SWEPT for scheme in SWEEP]
+        recorded = [scheme.recorded(98, length) for scheme in _SCATTERED]
+        return [*compared, *swept, *recorded, UNCONGESTED.recorded(98, length, link_every="1 ms")]
+
+    def tables(self, results: StudyResults) -> Sequence[Table]:
+        """Return table 2, and what the paper tells in words or figures alone."""
+        (calm,) = results[UNCONGESTED.recorded_at(98)]
+        pairs = [scheme for pair in PAIRS for scheme in pair]
+        return [
+            le_tables.beside_published(
+                results,
+                name="table2",
+                title="Table 2: loss, completed requests and throughput",
+                rows_of="le2003-t2",
+                schemes=(UNCONGESTED, *DROPTAILS, *pairs),
+                loads=_COMPARED,
+            ),
+            le_tables.weights(results, (ARED, *SWEEP), _SWEPT),
+            le_tables.users(["uniform"]),
+            le_tables.response_sizes(calm),
+            hurst_table(calm),
+        ]
+
+    def figures(self, results: StudyResults) -> Sequence[Figure]:
+        """Return the paper's figures 2 to 26."""
+        (calm,) = results[UNCONGESTED.recorded_at(98)]
+
+        def cdf(name: str, caption: str, schemes: Sequence[Scheme], *loads: int, tail: bool = False) -> Figure:
+            return le_figures.response_times(results, name, caption, schemes, loads, tail=tail)
+
+        figures = [le_figures.users("fig02", ["uniform"]), le_figures.response_sizes("fig03-04", calm)]
+        figures += [
+            cdf("fig05-07", "Figures 5 to 7: drop-tail of three lengths.", DROPTAILS, 80, 90, 98),
+            cdf("fig08", "Figure 8: PI with dropped packets.", DROPPING[:2], 80, 90, 98),
+            cdf("fig09", "Figure 9: REM with dropped packets.", DROPPING[2:4], 80, 90, 98),
+            cdf("fig10", "Figure 10: ARED with dropped packets.", DROPPING[4:], 80, 90, 98),
+            cdf(
+                "fig11",
+                "Figure 11: the best of each with dropped packets, 90 % load.",
+                (BASE, PI_240, REM_24, ARED),
+                90,
+            ),
+            cdf(
+                "fig12", "Figure 12: the best of each with dropped packets, 98 % load.", (BASE, PI_24, REM_24, ARED), 98
+            ),
+            cdf(
+                "fig13",
+                "Figure 13: the best of each with dropped packets, 105 % load.",
+                (BASE, PI_24, REM_24, ARED),
+                105,
+            ),
+            cdf(
+                "fig14",
+                "Figure 14: the tails, with dropped packets, 98 % load.",
+                (BASE, PI_24, REM_24, ARED),
+                98,
+                tail=True,
+            ),
+        ]
+        figures += [
+            cdf(
+                f"fig{15 + 2 * n}-{16 + 2 * n}",
+                f"Figures {15 + 2 * n} and {16 + 2 * n}: {called} with and without ECN.",
+                [scheme for pair in PAIRS[2 * n : 2 * n + 2] for scheme in pair],
+                90,
+                98,
+            )
+            for n, called in enumerate(("PI", "REM", "ARED"))
+        ]
+        ecn = (BASE, PI_ECN, REM_ECN, ARED_ECN)
+        figures += [
+            cdf(f"fig{21 + n}", f"Figure {21 + n}: the best of each with ECN, {load} % load.", ecn, load)
+            for n, load in enumerate((90, 98, 105))
+        ]
+        return [
+            *figures,
+            cdf("fig24", "Figure 24: the tails, with ECN, 98 % load.", ecn, 98, tail=True),
+            le_figures.scatter(
+                results,
+                "fig25-26",
+                "Figures 25 and 26: size and response time of each request under PI at 98 % load, as a density. Bands"
+                " at whole seconds are timeouts.",
+                _SCATTERED,
+                98,
+            ),
+        ]

@@ -1,0 +1,32 @@
+"""The schemes of Le et al. (2003), and which of them the paper compares as each one's best."""
+
+from __future__ import annotations
+
+from aqmlab.studies.le.schemes import ared, droptail, pi, rem
+
+TARGETS = (24, 240)
+ARED_MIN = (12, 120)
+
+BASE = droptail(240)
+PI_24, PI_240, REM_24, REM_240 = pi(24), pi(240), rem(24), rem(240)
+PI_ECN, REM_ECN = pi(24, ecn=True), rem(24, ecn=True)
+ARED, ARED_ECN = ared(12), ared(12, signal="ecn")
+
+DROPTAILS = (droptail(24), BASE, droptail(2400))
+DROPPING = (PI_24, PI_240, REM_24, REM_240, ARED, ared(120))
+MARKING = (
+    PI_ECN,
+    pi(240, ecn=True),
+    REM_ECN,
+    rem(240, ecn=True),
+    ARED_ECN,
+    ared(120, signal="ecn"),
+)
+PAIRS = tuple(zip(DROPPING, MARKING, strict=True))
+"""Each without and with ECN: PI's two, then REM's, then ARED's."""
+
+SWEEP = (
+    *(ared(12, w_q=weight) for weight in ("1/1024", "1/2048", "1/4096", "1/16384")),
+    ared(60, w_q="1/16384"),
+)
+"""Other weights, and the thresholds that are recommended for the link (section 4.3)."""

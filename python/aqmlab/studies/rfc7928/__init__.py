@@ -1,0 +1,126 @@
+"""RFC 7928 as a study: any discipline, characterised as the guidelines ask."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Self
+
+from aqmlab._units import seconds
+from aqmlab.claims import Claim
+from aqmlab.schemes import Scheme
+from aqmlab.spec import Protocol
+from aqmlab.studies.rfc7928 import figures as figures_of
+from aqmlab.studies.rfc7928 import tables as tables_of
+from aqmlab.studies.rfc7928.claims import claims
+from aqmlab.studies.rfc7928.scenarios import ALL, LEVELS, Scenario
+from aqmlab.studies.rfc7928.schemes import (
+    CHOSEN,
+    can_be_in_series,
+    can_mark,
+    variants,
+    with_marks,
+    with_reference,
+)
+from aqmlab.studies.rfc7928.topologies import AGGRESSIVE, CAPACITY, SERIES
+from aqmlab.study import Figure, Length, Run, Study, StudyResults, Table
+
+_ABOUT = """
+RFC 7928 says what to put a queue discipline through before it is deployed, and what to measure. This study does that
+with any discipline: `aqmlab study rfc7928 --aqm codel --aqm my_module:MyLaw`. Drop-tail is always beside it. Without
+`--aqm` the study takes one discipline of each kind that the RFCs on queue management discuss: RED, which RFC 2309
+recommended, with thresholds of a twelfth and a quarter of the buffer; Adaptive RED, which sets itself; CoDel and PIE,
+which RFC 8289 and RFC 8033 describe; and FQ-CoDel (RFC 8290), a scheduler with queue management.
+
+**The network** is the RFC's dumbbell: a link of 10 Mbit/s, of which minutes are simulated in a tenth of a second, and
+round trips of 100 ms. Every discipline has the same buffer: the bandwidth-delay product of the largest round trip (RFC
+7928, section 3), 84 packets where that is 100 ms. Where the capacity varies (section 8.2.6) it is that of 100 Mbit/s,
+834 packets, and disciplines are set up for that rate; RED keeps its thresholds. In section 10 two such links are in
+series. Hosts are `linux-6` with NewReno or CUBIC; the queue is measured in the direction of the data every 10 ms.
+Nothing else holds packets (`device_fifo = 0`), and there are no web users beside the traffic of the scenarios.
+
+**What is measured** (section 2): goodput, of all sources together; queueing delay, the time that the link takes to send
+what waits, at the rates that it has then, with its 95th and 99th percentiles, in series the sum of both links; jitter,
+by how much the delay of two packets 10 ms apart differs in the mean; loss at the queue; the completion times of flows
+that end.
+
+**What is left out.** Section 5.4: there is no less-than-best-effort sender (LEDBAT) here. Section 10: two links in
+series have the same discipline; different ones are not combined, and laws of your own stand with one link. Sections 11
+and 12: what a discipline costs is in [its own table](../reference/aqm/cost.md); what an operator can set, in the [pages
+of the disciplines](../reference/aqm/README.md). Start-up times and loss patterns (sections 2.2 and 2.3) are not shown.
+Adaptive video is a TCP flow that sends chunks with pauses, bursty video is UDP in frames of one size.
+"""
+
+
+class Rfc7928(Study):
+    """The characterisation guidelines, for the chosen disciplines or for those of ``--aqm``."""
+
+    name = "rfc7928"
+    title = "Characterisation of queue disciplines after RFC 7928"
+    about = _ABOUT
+    sources: ClassVar = {
+        "RFC 7928": "N. Kuhn, P. Natarajan, N. Khademi, D. Ros, Characterization Guidelines for Active Queue Management"
+        " (AQM), 2016",
+        "RFC 7567": "F. Baker, G. Fairhurst, IETF Recommendations Regarding Active Queue Management, 2015",
+        "RFC 8033": "R. Pan, P. Natarajan, F. Baker, G. White, Proportional Integral Controller Enhanced (PIE), 2017",
+        "RFC 8087": "G. Fairhurst, M. Welzl, The Benefits of Using Explicit Congestion Notification (ECN), 2017",
+        "RFC 8289": "K. Nichols, V. Jacobson, A. McGregor, J. Iyengar, Controlled Delay Active Queue Management, 2018",
+        "RFC 8290": "T. Høiland-Jørgensen et al., The Flow Queue CoDel Packet Scheduler and AQM Algorithm, 2018",
+        "suite": "A. Deepak, K. S. Shravya, M. P. Tahiliani, Design and Implementation of AQM Evaluation Suite for"
+        " ns-3, WNS3 2017, and its documentation",
+        "ellipses": "K. Winstein, H. Balakrishnan, TCP ex Machina: Computer-Generated Congestion Control, SIGCOMM 2013",
+    }
+    lengths: ClassVar = {
+        "quick": Length(name="quick", warmup="10 s", duration="60 s", seeds=4),
+        "default": Length(name="default", warmup="20 s", duration="120 s", seeds=10),
+        "full": Length(name="full", warmup="20 s", duration="300 s", seeds=20),
+    }
+    claims: ClassVar = claims(with_reference(CHOSEN))
+
+    def __init__(self) -> None:
+        self.schemes = with_reference(CHOSEN)
+
+    def with_schemes(self, schemes: Sequence[Scheme]) -> Self:
+        """Characterise these schemes, with drop-tail beside them."""
+        other = type(self)()
+        other.schemes = with_reference(schemes)
+        other.options = "".join(f" --aqm {_quoted(scheme.label)}" for scheme in schemes)
+        return other
+
+    def decidable(self) -> Sequence[Claim]:
+        """Return what is expected of these schemes."""
+        return claims(self.schemes)
+
+    def runs(self, length: Length) -> Sequence[Run]:
+        """Return every scenario under every scheme, the levels of congestion with ECN and with other parameters too."""
+        found: list[Run] = []
+        for scheme in self.schemes:
+            found += [_run(scenario, scheme, length) for scenario in (*ALL, AGGRESSIVE, *CAPACITY)]
+            if can_be_in_series(scheme):
+                found.append(_run(SERIES, scheme, length))
+            if can_mark(scheme):
+                found += [_run(each, with_marks(scheme), length, name=f"{each.name}-ecn") for each in LEVELS]
+            medium = LEVELS[1]
+            for variant in variants(scheme, medium.room):
+                found.append(_run(medium, variant.scheme, length, name=f"tuned-{variant.factor:g}"))
+        return found
+
+    def tables(self, results: StudyResults) -> Sequence[Table]:
+        """Return a table for each section of the RFC."""
+        return tables_of.tables(results, self.schemes)
+
+    def figures(self, results: StudyResults) -> Sequence[Figure]:
+        """Return ellipses of delay and throughput, and what other scenarios show over time, round trip or parameter."""
+        return figures_of.figures(results, self.schemes)
+
+
+def _run(scenario: Scenario, scheme: Scheme, length: Length, *, name: str = "") -> Run:
+    longer = Protocol(warmup=length.warmup, duration=f"{scenario.times * seconds(length.duration):g} s")
+    return Run(
+        name=f"{name or scenario.name}/{scheme.label}",
+        experiment=scenario.experiment(scheme, longer),
+        label=scheme.label,
+    )
+
+
+def _quoted(label: str) -> str:
+    return f'"{label}"' if " " in label else label

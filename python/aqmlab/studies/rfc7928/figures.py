@@ -1,0 +1,228 @@
+"""RFC 7928's figures: ellipses of delay and throughput; fairness, delay and trade-offs as lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Canvas
+from matplotlib.lines import Line2D
+from matplotlib.patches import Ellipse as Patch
+from matplotlib.ticker import FuncFormatter, NullLocator
+from numpy.typing import NDArray
+
+from aqmlab import plot
+from aqmlab.schemes import Scheme
+from aqmlab.studies.rfc7928 import measures
+from aqmlab.studies.rfc7928.ellipse import Ellipse
+from aqmlab.studies.rfc7928.scenarios import FAIRNESS, HEAVY, LEVELS, MEDIUM, MILD, OTHER_RTTS_MS, RTT_MS, STEP_S
+from aqmlab.studies.rfc7928.schemes import FACTORS, REFERENCE, variants
+from aqmlab.studies.rfc7928.tables import ratio
+from aqmlab.studies.rfc7928.topologies import CAPACITY, CHANGES_S, FAST_STEP_S
+from aqmlab.study import Figure, StudyResults
+
+Styles = Mapping[str, Mapping[str, Any]]
+"""How each scheme's lines are drawn, by its label."""
+
+_SENDERS = {
+    "same-iw": "5.1.1 NewReno and pages",
+    "cubic": "5.2 CUBIC",
+    "udp-tcp": "5.3.2 NewReno and UDP at 80 %",
+    "mild": f"8.2.2 mild: {MILD} long flows",
+    "medium": f"8.2.3 medium: {MEDIUM} long flows",
+    "heavy": f"8.2.4 heavy: {HEAVY} long flows",
+}
+_MIXES = {
+    "burst-2": "7 II: web, CBR, bulk",
+    "burst-4": "7 IV: bursty video as well",
+    "mix-2": "9.1 II: voice, web, 1 bulk",
+    "mix-3": "9.1 III: voice, web, 5 bulk",
+    "mix-5": "9.1 V: adaptive video as well",
+    "two-way": "9.2 two-way, voice",
+}
+
+
+def figures(results: StudyResults, schemes: Sequence[Scheme]) -> list[Figure]:
+    """Return all figures."""
+    styles = plot.line_styles((scheme.label for scheme in schemes), baseline=REFERENCE.label)
+    ellipse = (
+        "Queueing delay and throughput of each second: the ellipse of one standard deviation of their joint"
+        " distribution, over all seeds, with its centre. Better is up and to the left"
+    )
+
+    def figure(name: str, caption: str, draw: Callable[..., None], *parts: Any, size: tuple[float, float]) -> Figure:
+        return Figure(name=name, caption=caption, draw=partial(draw, results, styles, *parts), size=size)
+
+    return [
+        figure("ellipses", f"{ellipse}. Kinds of senders and levels of congestion.", _ellipses, _SENDERS, size=(9, 6)),
+        figure("ellipses-mixes", f"{ellipse}. Bursts, mixes and two-way traffic.", _ellipses, _MIXES, size=(9, 6)),
+        figure(
+            "fairness",
+            f"What a NewReno flow gets beside one with a round trip of {RTT_MS} ms; on the thin line both get as much.",
+            _fairness,
+            size=(8, 4.5),
+        ),
+        figure(
+            "varying",
+            f"Queueing delay while the load goes from {MILD} to {MEDIUM} to {HEAVY} long flows and back: the mean of"
+            " each second over the seeds, and its range.",
+            _varying,
+            size=(9, 5),
+        ),
+        figure(
+            "capacity",
+            "Queueing delay while the capacity goes from 100 to 10 Mbit/s (grey) and back every 20 s: the mean of each"
+            " fifth of a second over the seeds, and its range.",
+            _capacity,
+            size=(9, 5),
+        ),
+        figure(
+            "capacity-fast",
+            "Queueing delay while the capacity goes from 100 to 10 Mbit/s (grey) and back every 100 ms: the mean at"
+            " each time of this cycle.",
+            _cycle,
+            size=(8, 4.5),
+        ),
+        figure(
+            "tuning",
+            "What a discipline's main parameter, times 1/4 to 4, makes of delay and goodput under medium congestion;"
+            " the large dots are the parameter as given.",
+            _tuning,
+            schemes,
+            size=(8, 4.5),
+        ),
+    ]
+
+
+def _ellipses(results: StudyResults, styles: Styles, scenarios: Mapping[str, str], canvas: Canvas) -> None:
+    for axis, (name, title) in zip(canvas.subplots(2, 3).flat, scenarios.items(), strict=True):
+        for label, style in styles.items():
+            _ellipse(axis, _points(results, f"{name}/{label}"), style)
+        axis.autoscale_view()
+        axis.set_xlim(left=0)
+        axis.set_title(title, loc="left", fontsize=10)
+    canvas.supxlabel("queueing delay, ms", fontsize=10)
+    canvas.supylabel("throughput, Mbit/s", fontsize=10)
+    _legend_above(canvas, styles)
+
+
+def _points(results: StudyResults, run: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return delay and throughput of each second of all seeds."""
+    delays, rates = zip(*map(measures.slices, results[run]), strict=True)
+    return np.concatenate(delays), np.concatenate(rates)
+
+
+def _ellipse(axis: Axes, points: tuple[NDArray[np.float64], NDArray[np.float64]], style: Mapping[str, Any]) -> None:
+    fit = Ellipse.of(*points)
+    size = (2 * fit.major, 2 * fit.minor)
+    colour = style["color"]
+    axis.add_patch(Patch((fit.x, fit.y), *size, angle=fit.angle_deg, facecolor=colour, alpha=0.15, linewidth=0))
+    axis.add_patch(Patch((fit.x, fit.y), *size, angle=fit.angle_deg, fill=False, edgecolor=colour, linewidth=1.2))
+    axis.plot([fit.x], [fit.y], "o", color=colour, markersize=3.5)
+
+
+def _fairness(results: StudyResults, styles: Styles, canvas: Canvas) -> None:
+    axis = canvas.subplots()
+    axis.axhline(1, color="#bbbbbb", linewidth=0.8)
+    for label, style in styles.items():
+        ratios = [ratio(results, f"{scenario.name}/{label}") for scenario in FAIRNESS]
+        axis.plot(OTHER_RTTS_MS, ratios, marker="o", markersize=4, label=label, **style)
+    axis.set(
+        xscale="log", yscale="log", xlabel="the flow's round trip, ms", ylabel=f"its goodput, of that with {RTT_MS} ms"
+    )
+    plain = FuncFormatter(lambda value, _: f"{value:g}")
+    axis.set_xticks(OTHER_RTTS_MS)
+    axis.xaxis.set_minor_locator(NullLocator())
+    axis.xaxis.set_major_formatter(plain)
+    axis.set_yticks([1, 2, 5, 10, 0.5, 0.2, 0.1, 0.05])
+    axis.yaxis.set_minor_locator(NullLocator())
+    axis.yaxis.set_major_formatter(plain)
+    _legend_above(canvas, styles)
+
+
+def _varying(results: StudyResults, styles: Styles, canvas: Canvas) -> None:
+    for axis in _over_time(results, styles, canvas, "varying", 1.0):
+        for begin, shade in ((1, "#f3f3f3"), (2, "#e6e6e6")):
+            axis.axvspan(begin * STEP_S, (begin + 1) * STEP_S, color=shade, linewidth=0)
+        axis.set_ylim(bottom=0)
+
+
+def _capacity(results: StudyResults, styles: Styles, canvas: Canvas) -> None:
+    for axis in _over_time(results, styles, canvas, CAPACITY[0].name, 0.2):
+        for begin in range(STEP_S, CHANGES_S, 2 * STEP_S):
+            axis.axvspan(begin, begin + STEP_S, color="#eeeeee", linewidth=0)
+        _delay_in_decades(axis)
+
+
+def _over_time(results: StudyResults, styles: Styles, canvas: Canvas, scenario: str, seconds_each: float) -> list[Axes]:
+    """Draw the delay of slices of a scenario, a panel for each scheme."""
+    columns = 3
+    rows = -(-len(styles) // columns)
+    axes = canvas.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
+    for axis in axes[len(styles) :]:
+        axis.remove()
+    for axis, (label, style) in zip(axes, styles.items(), strict=False):
+        delays = np.array([measures.slices(result, seconds_each)[0] for result in results[f"{scenario}/{label}"]])
+        middle = seconds_each * (np.arange(delays.shape[1]) + 0.5)
+        axis.fill_between(middle, delays.min(axis=0), delays.max(axis=0), color=style["color"], alpha=0.25, linewidth=0)
+        axis.plot(middle, delays.mean(axis=0), color=style["color"], linewidth=1.2)
+        axis.set_title(label, loc="left", fontsize=10)
+        axis.set_xlim(0, seconds_each * delays.shape[1])
+    canvas.supxlabel("time, s", fontsize=10)
+    canvas.supylabel("queueing delay, ms", fontsize=10)
+    return list(axes[: len(styles)])
+
+
+def _delay_in_decades(axis: Axes) -> None:
+    # Linear below a packet's time at the slow rate: a queue that is empty has its place.
+    axis.set_yscale("symlog", linthresh=1)
+    axis.set_ylim(bottom=0)
+    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+
+
+def _cycle(results: StudyResults, styles: Styles, canvas: Canvas) -> None:
+    axis = canvas.subplots()
+    period_ms = round(2e3 * FAST_STEP_S)
+    axis.axvspan(period_ms / 2, period_ms, color="#eeeeee", linewidth=0)
+    phase = (1e3 * pl.col("time_s")).round().cast(pl.Int64) % period_ms
+    for label, style in styles.items():
+        delays = pl.concat(map(measures.delays_ms, results[f"{CAPACITY[1].name}/{label}"]))
+        mean = delays.group_by(phase=phase).agg(pl.col("delay_ms").mean()).sort("phase")
+        axis.plot(mean["phase"], mean["delay_ms"], **style)
+    axis.set(xlabel="time since the capacity became 100 Mbit/s, ms", ylabel="queueing delay, ms", xlim=(0, period_ms))
+    _delay_in_decades(axis)
+    _legend_above(canvas, styles)
+
+
+def _tuning(results: StudyResults, styles: Styles, schemes: Sequence[Scheme], canvas: Canvas) -> None:
+    axis = canvas.subplots()
+    medium = LEVELS[1]
+    for scheme in schemes:
+        if not variants(scheme, medium.room):
+            continue
+        style = styles[scheme.label]
+        names = [f"tuned-{factor:g}" if factor != 1 else medium.name for factor in sorted((1.0, *FACTORS))]
+        runs = [results[f"{name}/{scheme.label}"] for name in names]
+        delays, rates = (
+            [np.mean([measure(result) for result in some]) for some in runs]
+            for measure in (measures.delay_ms, measures.goodput_mbps)
+        )
+        axis.plot(delays, rates, marker="o", markersize=3, **style)
+        given = names.index(medium.name)
+        axis.plot(delays[given], rates[given], "o", color=style["color"], markersize=8)
+    axis.set(xscale="log", xlabel="mean queueing delay, ms", ylabel="goodput, Mbit/s")
+    axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    _legend_above(canvas, styles)
+
+
+def _legend_above(canvas: Canvas, styles: Styles) -> None:
+    lines = [Line2D([], [], label=label, **style) for label, style in styles.items()]
+    columns = 6 if sum(map(len, styles)) < 60 else 3
+    # Above the panels: below them the axes' common label would be in its way.
+    canvas.legend(
+        handles=lines, loc="outside upper center", ncols=columns, frameon=False, fontsize=9, labelcolor="linecolor"
+    )
