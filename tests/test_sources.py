@@ -50,7 +50,7 @@ def test_the_result_tells_of_each_source(tmp_path: Path) -> None:
     assert bulk["name"] == "bulk"
     assert bulk["goodput_mbps"] > 1
     assert voice["datagrams"]["sent"] > 100
-    assert "source:    voice: 0.1" in repr(result)
+    assert f"source:    voice: {1000 * voice['goodput_mbps']:.1f} kbit/s" in repr(result)
 
 
 @pytest.mark.parametrize(
