@@ -31,7 +31,8 @@ proc set-up-tcp {} {
     Agent/TCP set ecn_ 0
 }
 
-# The class of the queue discipline, its parameters set. REM and AVQ (Vq) are at ns-2's defaults, which drop.
+# The class of the queue discipline, its parameters set. REM and AVQ (Vq) are at ns-2's defaults, which drop, but for the
+# packet that REM counts in.
 proc queue-class {} {
     global P
     switch $P(queue) {
@@ -62,7 +63,10 @@ proc queue-class {} {
             Queue/PI set setbit_ false
             return PI
         }
-        rem { return REM }
+        rem {
+            Queue/REM set mean_pktsize_ $P(rem_mean_packet)
+            return REM
+        }
         avq { return Vq }
         default { puts stderr "ns-2 driver: no queue $P(queue)"; exit 2 }
     }

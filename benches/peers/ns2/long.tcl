@@ -2,7 +2,7 @@
 #   ns long.tcl rtts=20,30,40 queue=droptail|red|ared|pi|rem|avq [rate=100e6] [limit=240] [stop=250] [warm=50] [marks=50,250] [window=20000]
 
 set here [file dirname [info script]]
-array set P { rtts 40 stagger_s 0.1 }
+array set P { rtts 40 stagger_s 0.1 rem_mean_packet 1000 }
 source $here/dumbbell.tcl
 read-settings
 

@@ -3,7 +3,7 @@
 #     [placement=split|browser]
 
 set here [file dirname [info script]]
-array set P { trace "" out "" light 0 pairs 32 rtt_min_ms 10 rtt_max_ms 150 idle_s 1.0 }
+array set P { trace "" out "" light 0 pairs 32 rtt_min_ms 10 rtt_max_ms 150 idle_s 1.0 rem_mean_packet 500 }
 source $here/dumbbell.tcl
 read-settings
 
