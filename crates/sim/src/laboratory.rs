@@ -9,7 +9,7 @@ use aqmlab_units::{Stream, Time};
 use aqmlab_workload::Web;
 use aqmlab_workload::sources::Source;
 
-use self::links::{AnyLink, Links, Queue, hop_stream, wire};
+use self::links::{AnyLink, Links, Queue, any, hop_stream, wire};
 use crate::capture::{Capture, OnTheWire};
 use crate::engine::{Engine, Network, Traffic};
 use crate::explain::{Explainer, Numbered, Wish};
@@ -163,7 +163,7 @@ impl<'a> Run<'a> {
                 None => config.visit(&link.context(), both.carrying()),
                 Some(capture) => {
                     let queues = both.queues(config);
-                    both.captured(queues, capture, number).map(|link| -> AnyLink<_> { Box::new(link) })
+                    both.captured(queues, capture, number).map(any)
                 }
             };
             for (direction, one) in links.iter_mut().zip(both) {

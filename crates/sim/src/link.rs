@@ -9,6 +9,7 @@
 //! [`Queued`] for disciplines that decide when it leaves, and for links whose rate changes. Neither needs an event for a
 //! departure. [`Chain`] puts links of either kind in series.
 
+mod announced;
 mod chain;
 mod computed;
 mod queued;
@@ -18,6 +19,7 @@ mod tests;
 use aqmlab_aqm::{Counters, LinkContext, QueueState};
 use aqmlab_units::{BitRate, Bytes, Duration, Time};
 
+pub(crate) use self::announced::Announced;
 pub(crate) use self::chain::Chain;
 pub(crate) use self::computed::Computed;
 pub(crate) use self::queued::Queued;

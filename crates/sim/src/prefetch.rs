@@ -6,14 +6,27 @@
 
 /// Begin to bring the start of `values[index]` into the cache; does nothing when there is no such element.
 #[inline]
-#[expect(unsafe_code, reason = "a prefetch has no safe form, and without it the speed aim is out of reach")]
 pub(crate) fn prefetch<T>(values: &[T], index: usize) {
+    prefetch_start(values, index, 1);
+}
+
+/// The same for as many cache lines as its first `bytes` lie in.
+#[inline]
+#[expect(unsafe_code, reason = "a prefetch has no safe form, and without it the speed aim is out of reach")]
+pub(crate) fn prefetch_start<T>(values: &[T], index: usize, bytes: usize) {
     #[cfg(target_arch = "x86_64")]
     if let Some(value) = values.get(index) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: prefetching is allowed at any address, and this one is valid.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast()) };
+        let start = std::ptr::from_ref(value).cast::<i8>();
+        for offset in (0..bytes).step_by(LINE) {
+            // SAFETY: prefetching is allowed at any address.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(start.wrapping_add(offset)) };
+        }
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = (values, index);
+    let _ = (values, index, bytes);
 }
+
+/// Bytes of a cache line.
+#[cfg(target_arch = "x86_64")]
+const LINE: usize = 64;

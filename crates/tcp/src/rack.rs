@@ -112,10 +112,13 @@ impl Rack {
         now: Time,
     ) -> (bool, Option<Time>) {
         let Some(newest) = self.newest else { return (false, None) };
-        let wait = self.rtt + self.reo_wnd(board, in_recovery, srtt);
         let sent_before = |record: &Record| is_after(newest, (record.sent_at, record.end));
         // Segments sent once stand in the order of their times; those behind that were sent again are later still.
         let below = board.position_of_first(|record| !record.retransmitted && !sent_before(record));
+        if below == 0 {
+            return (false, None);
+        }
+        let wait = self.rtt + self.reo_wnd(board, in_recovery, srtt);
         let again = board
             .outstanding(below)
             .filter(|record| sent_before(record))

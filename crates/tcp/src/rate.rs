@@ -33,8 +33,23 @@ pub(crate) struct RateEstimator {
     app_limited_until: Option<u64>,
     /// A round trip ends when a segment is acknowledged that was sent with this much delivered.
     round_end: u64,
-    /// The most recently sent of the segments that this acknowledgement delivers: when it was sent, and its memory.
-    newest: Option<(Time, Snapshot)>,
+}
+
+/// The most recently sent of the segments that one acknowledgement delivers: when it was sent, and its memory.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Newest(Option<(Time, Snapshot)>);
+
+impl Newest {
+    /// The acknowledgement delivers `record`, among others.
+    #[inline]
+    pub(crate) fn add(&mut self, record: &Record) {
+        let newer = self.0.is_none_or(|(sent_at, snapshot)| {
+            (snapshot.delivered, sent_at) <= (record.snapshot.delivered, record.sent_at)
+        });
+        if newer {
+            self.0 = Some((record.sent_at, record.snapshot));
+        }
+    }
 }
 
 impl RateEstimator {
@@ -45,11 +60,11 @@ impl RateEstimator {
             first_sent_at: now,
             app_limited_until: None,
             round_end: 0,
-            newest: None,
         }
     }
 
     /// A segment of `len` bytes leaves while `pipe` bytes are in flight, `lost` having been lost so far.
+    #[inline]
     pub(crate) fn on_sent(&mut self, now: Time, len: u32, pipe: u32, lost: u64) -> Snapshot {
         if pipe == 0 {
             (self.first_sent_at, self.delivered_at) = (now, now);
@@ -69,23 +84,14 @@ impl RateEstimator {
         self.app_limited_until = Some(self.delivered + u64::from(pipe));
     }
 
-    /// An acknowledgement delivers `record`, among others.
-    pub(crate) fn on_delivered(&mut self, record: &Record) {
-        let newer = self.newest.is_none_or(|(sent_at, snapshot)| {
-            (snapshot.delivered, sent_at) <= (record.snapshot.delivered, record.sent_at)
-        });
-        if newer {
-            self.newest = Some((record.sent_at, record.snapshot));
-        }
-    }
-
-    /// The acknowledgement delivers `bytes` in all. Its sample, and whether it is the first of a round trip.
+    /// An acknowledgement delivers `bytes` in all, `newest` being the newest of them. Its sample, and whether it is the first of a round trip.
     ///
     /// A sample over less than the least round trip would come from segments acknowledged faster than was possible: none.
+    #[inline]
     pub(crate) fn sample(
         &mut self,
         now: Time,
-        bytes: u32,
+        (bytes, newest): (u32, Newest),
         lost: u64,
         min_rtt: Duration,
     ) -> (Option<RateSample>, bool) {
@@ -93,7 +99,7 @@ impl RateEstimator {
             self.delivered += u64::from(bytes);
             self.delivered_at = now;
         }
-        let Some((sent_at, snapshot)) = self.newest.take() else { return (None, false) };
+        let Some((sent_at, snapshot)) = newest.0 else { return (None, false) };
         self.first_sent_at = sent_at;
         let new_round = self.round_end <= snapshot.delivered;
         if new_round {

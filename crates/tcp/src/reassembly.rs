@@ -16,15 +16,25 @@ impl Reassembly {
 
     /// The range that holds byte `seq`.
     pub(crate) fn range_around(&self, seq: Seq) -> Option<(Seq, Seq)> {
-        self.0.as_ref()?.iter().copied().find(|&(start, end)| start <= seq && seq < end)
+        let ranges = self.0.as_ref()?;
+        let place = ranges.partition_point(|&(_, end)| end <= seq);
+        ranges.get(place).copied().filter(|&(start, _)| start <= seq)
     }
 
     /// Keep the range `from..to`.
     pub(crate) fn insert(&mut self, from: Seq, to: Seq) {
         let ranges = self.0.get_or_insert_default();
+        // Nearly all that comes early continues what came last.
+        if let Some((start, end)) = ranges.last_mut()
+            && *start <= from
+            && from <= *end
+        {
+            *end = to.max(*end);
+            return;
+        }
         // Join with each range it overlaps or touches: those from `first` up to `last`.
-        let first = ranges.iter().position(|&(_, end)| from <= end).unwrap_or(ranges.len());
-        let last = ranges.iter().position(|&(start, _)| to < start).unwrap_or(ranges.len());
+        let first = ranges.partition_point(|&(_, end)| end < from);
+        let last = ranges.partition_point(|&(start, _)| start <= to);
         let mut joined = (from, to);
         if first < last {
             let (start, end) = (ranges[first].0, ranges[last - 1].1);

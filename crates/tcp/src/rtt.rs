@@ -58,7 +58,8 @@ impl RttEstimator {
 
 /// Whole microseconds, at most a quarter of what 32 bits hold, so that sums of a few cannot overflow.
 fn micros(span: Duration) -> u32 {
-    u32::try_from(span.as_micros()).unwrap_or(u32::MAX).min(u32::MAX / 4)
+    const MOST: u32 = u32::MAX / 4;
+    u32::try_from(span.as_micros()).map_or(MOST, |micros| micros.min(MOST))
 }
 
 #[cfg(test)]

@@ -7,10 +7,40 @@ use crate::reassembly::Reassembly;
 /// What will be reported first.
 #[derive(Debug, Default)]
 pub(crate) struct Reporter {
-    /// Where the segments began that arrived last beyond a gap, one for each range held, the latest first.
-    recent: Vec<Seq>,
+    recent: Recent,
     /// A duplicate, to be reported once.
     duplicate: Option<(Seq, Seq)>,
+}
+
+/// Where the segments began that arrived last beyond a gap, one for each range held, the latest first.
+#[derive(Debug, Default)]
+struct Recent {
+    starts: [Seq; MAX_SACK_BLOCKS],
+    count: u8,
+}
+
+impl Recent {
+    fn iter(&self) -> impl Iterator<Item = Seq> {
+        self.starts.iter().take(usize::from(self.count)).copied()
+    }
+
+    fn retain(&mut self, keeps: impl Fn(Seq) -> bool) {
+        let mut kept = Recent::default();
+        for start in self.iter().filter(|&start| keeps(start)) {
+            kept.starts[usize::from(kept.count)] = start;
+            kept.count += 1;
+        }
+        *self = kept;
+    }
+
+    /// The last of as many as a report has room for goes.
+    fn put_first(&mut self, start: Seq) {
+        self.starts.rotate_right(1);
+        self.starts[0] = start;
+        if usize::from(self.count) < MAX_SACK_BLOCKS {
+            self.count += 1;
+        }
+    }
 }
 
 impl Reporter {
@@ -26,19 +56,18 @@ impl Reporter {
     /// `from` began what has just been kept.
     pub(crate) fn note_kept(&mut self, from: Seq, kept: &Reassembly) {
         let range = kept.range_around(from);
-        self.recent.retain(|&other| {
+        self.recent.retain(|other| {
             let other = kept.range_around(other);
             other.is_some() && other != range
         });
         if range.is_some() {
-            self.recent.insert(0, from);
-            self.recent.truncate(MAX_SACK_BLOCKS);
+            self.recent.put_first(from);
         }
     }
 
     /// Is there anything to report?
     pub(crate) fn is_empty(&self) -> bool {
-        self.duplicate.is_none() && self.recent.is_empty()
+        self.duplicate.is_none() && self.recent.count == 0
     }
 
     /// The duplicate, then the range that holds the segment that arrived last, then those before.
@@ -47,8 +76,8 @@ impl Reporter {
         if let Some((from, to)) = self.duplicate.take() {
             blocks.push(from, to);
         }
-        self.recent.retain(|&from| kept.range_around(from).is_some());
-        for &from in &self.recent {
+        self.recent.retain(|from| kept.range_around(from).is_some());
+        for from in self.recent.iter() {
             if let Some((start, end)) = kept.range_around(from) {
                 blocks.push(start, end);
             }

@@ -53,15 +53,9 @@ pub(crate) const DUP_THRESH: usize = 3;
 #[derive(Debug, Default)]
 pub(crate) struct Scoreboard {
     records: VecDeque<Record>,
-    /// The sum of what the records have in flight.
-    in_flight: u32,
-    /// Bytes of the records that are selectively acknowledged.
-    sacked: u32,
-    sacked_segments: usize,
+    totals: Totals,
     /// Bytes that duplicates without SACK say have left the network, nobody knows which.
     presumed: u32,
-    /// How many records wait to be sent again.
-    to_repair: u32,
     /// Bytes ever presumed lost.
     lost_total: u64,
 }
@@ -78,17 +72,17 @@ impl Scoreboard {
             repeated: false,
             snapshot,
         };
-        self.in_flight += record.in_flight();
+        self.totals.in_flight += record.span();
         self.records.push_back(record);
     }
 
     /// Bytes estimated to be in the network (RFC 6675 §4, `SetPipe`).
     pub(crate) fn pipe(&self) -> u32 {
-        self.in_flight.saturating_sub(self.presumed)
+        self.totals.in_flight.saturating_sub(self.presumed)
     }
 
     pub(crate) fn sacked(&self) -> u32 {
-        self.sacked
+        self.totals.sacked
     }
 
     pub(crate) fn lost_total(&self) -> u64 {
@@ -96,7 +90,7 @@ impl Scoreboard {
     }
 
     pub(crate) fn has_lost(&self) -> bool {
-        self.to_repair > 0
+        self.totals.to_repair > 0
     }
 
     /// How many segments are unacknowledged, SACK or not.
@@ -106,7 +100,7 @@ impl Scoreboard {
 
     /// How many segments are selectively acknowledged.
     pub(crate) fn sacked_segments(&self) -> usize {
-        self.sacked_segments
+        self.totals.sacked_segments as usize
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -120,14 +114,14 @@ impl Scoreboard {
 
     /// Bytes that have arrived beyond the acknowledgement, as far as is known.
     pub(crate) fn known_delivered(&self) -> u32 {
-        self.sacked + self.presumed
+        self.totals.sacked + self.presumed
     }
 
     /// All below `una` has arrived. `delivered` is told of each segment not known to have before, in order. The bytes
     /// newly delivered.
     pub(crate) fn acknowledge(&mut self, una: Seq, mut delivered: impl FnMut(&Record)) -> u32 {
         let (mut bytes, mut total, mut first) = (0, 0, 0);
-        while let Some(&record) = self.records.front()
+        while let Some(record) = self.records.front()
             && record.seq < una
         {
             let acknowledged = una.min(record.end) - record.seq;
@@ -137,16 +131,15 @@ impl Scoreboard {
             total += acknowledged;
             if !record.sacked {
                 bytes += acknowledged;
-                delivered(&record);
+                delivered(record);
             }
-            if record.end <= una {
-                self.change(0, |record| (record.seq, record.sacked) = (record.end, true));
-                self.sacked_segments -= 1;
-                self.records.pop_front();
-            } else {
+            if una < record.end {
                 // It keeps what was not acknowledged.
                 self.change(0, |record| record.seq = una);
+                break;
             }
+            self.totals.take_out(record);
+            self.records.pop_front();
         }
         // The first was missing, so duplicates spoke of those behind it (RFC 9937 §6).
         let credited = self.presumed.min(total - first);
@@ -235,7 +228,7 @@ impl Scoreboard {
 
     /// RFC 6675 §4, `NextSeg` (1): the first segment that is lost and was not sent again.
     pub(crate) fn next_lost(&self) -> Option<usize> {
-        if self.to_repair == 0 {
+        if self.totals.to_repair == 0 {
             return None;
         }
         self.records.iter().position(Record::awaits_repair)
@@ -265,15 +258,45 @@ impl Scoreboard {
 
     fn change(&mut self, index: usize, change: impl FnOnce(&mut Record)) {
         let record = &mut self.records[index];
-        self.in_flight -= record.in_flight();
-        self.to_repair -= u32::from(record.awaits_repair());
-        self.sacked -= if record.sacked { record.span() } else { 0 };
-        self.sacked_segments -= usize::from(record.sacked);
+        self.totals.take_out(record);
         change(record);
+        self.totals.put_in(record);
+    }
+}
+
+/// Sums over the records.
+#[derive(Debug, Default)]
+struct Totals {
+    /// Bytes in flight.
+    in_flight: u32,
+    /// Bytes that are selectively acknowledged, and in how many records.
+    sacked: u32,
+    sacked_segments: u32,
+    /// How many records wait to be sent again.
+    to_repair: u32,
+}
+
+impl Totals {
+    #[inline]
+    fn put_in(&mut self, record: &Record) {
         self.in_flight += record.in_flight();
-        self.to_repair += u32::from(record.awaits_repair());
-        self.sacked += if record.sacked { record.span() } else { 0 };
-        self.sacked_segments += usize::from(record.sacked);
+        if record.sacked {
+            self.sacked += record.span();
+            self.sacked_segments += 1;
+        } else {
+            self.to_repair += u32::from(record.awaits_repair());
+        }
+    }
+
+    #[inline]
+    fn take_out(&mut self, record: &Record) {
+        self.in_flight -= record.in_flight();
+        if record.sacked {
+            self.sacked -= record.span();
+            self.sacked_segments -= 1;
+        } else {
+            self.to_repair -= u32::from(record.awaits_repair());
+        }
     }
 }
 

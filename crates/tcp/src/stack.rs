@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::marker::PhantomData;
 
 use crate::congestion::{CongestionControl, NewReno};
-use crate::endpoint::{Classic, Extension, Modern};
+use crate::endpoint::{Classic, Endpoint, Extension, Modern};
 use crate::options::{HeaderOptions, Options};
 
 /// The parts of a TCP that take room in each endpoint and each segment. What only takes other values is in the
@@ -16,6 +16,8 @@ pub trait Stack: Sized + 'static {
     type Options: HeaderOptions;
     /// How it keeps track of what it has sent.
     type Extension: Extension<Self>;
+    /// How many bytes from its start a segment touches of an endpoint while nothing is lost.
+    const HOT: usize;
     /// May its endpoints set timers that expire before the profile's least timeout? Whoever drives one has to ask for
     /// its next deadline after each call then; else a look now and then is enough.
     const SHORT_TIMERS: bool;
@@ -29,6 +31,7 @@ impl Stack for Basic {
     type Congestion = NewReno;
     type Options = ();
     type Extension = Classic;
+    const HOT: usize = Endpoint::<Basic>::COLD_FROM;
     const SHORT_TIMERS: bool = false;
 }
 
@@ -41,5 +44,6 @@ impl<C: CongestionControl + Debug + Send + 'static> Stack for Full<C> {
     type Congestion = C;
     type Options = Options;
     type Extension = Modern;
+    const HOT: usize = size_of::<Endpoint<Self>>();
     const SHORT_TIMERS: bool = true;
 }

@@ -8,7 +8,7 @@ use super::flows::FlowId;
 use super::is_done;
 use super::stacks::{StackId, Stacks};
 use crate::packet::{Direction, EndpointId, Owner};
-use crate::prefetch::prefetch;
+use crate::prefetch::{prefetch, prefetch_start};
 
 /// How many bits of a cell tell its place in the network.
 const PLACE_BITS: u32 = 26;
@@ -189,7 +189,7 @@ impl<S: Stack> Connections<S> {
     /// This endpoint will be needed soon.
     #[inline]
     pub(super) fn prefetch(&self, id: EndpointId) {
-        prefetch(&self.cells, id.index());
+        prefetch_start(&self.cells, id.index(), S::HOT);
     }
 
     /// Both ends of this client's connection will be looked at soon.

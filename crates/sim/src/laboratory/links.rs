@@ -8,12 +8,16 @@ use aqmlab_units::{Stream, Time};
 
 use super::{Laws, queue_stream};
 use crate::capture::{Capture, Observed, OnTheWire, Tagged};
-use crate::link::{Computed, Link, Queued, Wire};
+use crate::link::{Announced, Computed, Link, Queued, Wire};
 use crate::packet::Packet;
 use crate::spec::LinkSpec;
 
-/// Links of any discipline: one engine for all of them is enough where speed is not the point.
-pub(super) type AnyLink<O> = Box<dyn Link<O> + Send>;
+/// A link of any discipline: one engine for all of them is enough for hosts of today.
+pub(super) type AnyLink<O> = Announced<Box<dyn Link<O> + Send>>;
+
+pub(super) fn any<O>(link: impl Link<O> + Send + 'static) -> AnyLink<O> {
+    Announced::new(Box::new(link))
+}
 
 pub(super) fn wire(link: &LinkSpec) -> Wire {
     let changes = link.rate_changes.iter().map(|change| (Time::ZERO + change.at, change.rate));
@@ -50,7 +54,7 @@ impl Links {
     }
 
     pub(super) fn of_laws<O: HeaderOptions + 'static>(self, laws: Laws, limit: Limit) -> [AnyLink<O>; 2] {
-        laws.map(|law| -> AnyLink<O> { Box::new(Queued::new(Fifo::new(law, limit), self.wire.clone())) })
+        laws.map(|law| any(Queued::new(Fifo::new(law, limit), self.wire.clone())))
     }
 
     pub(super) fn queues<O: OnTheWire + 'static>(&self, config: &QueueConfig) -> [Queue<O>; 2] {
@@ -81,7 +85,7 @@ pub(super) struct Carrying<O> {
 impl<O: HeaderOptions + 'static> Carrying<O> {
     fn with<L: Link<O> + Send + 'static>(self, make: impl Fn(Stream, Wire) -> L) -> [AnyLink<O>; 2] {
         let Links { streams, wire } = self.links;
-        streams.map(|stream| -> AnyLink<O> { Box::new(make(stream, wire.clone())) })
+        streams.map(|stream| any(make(stream, wire.clone())))
     }
 }
 

@@ -22,11 +22,11 @@ const BETA_ECN: f64 = 0.85;
 const ALPHA_CUBIC: f64 = 3.0 * (1.0 - BETA_CUBIC) / (1.0 + BETA_CUBIC);
 
 /// CUBIC's window.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Cubic {
     window: Window,
-    /// [`Window`] before the last loss or timeout.
-    undo: Option<Window>,
+    /// [`Window`] before the last loss or timeout. Apart, for most connections lose nothing.
+    undo: Option<Box<Window>>,
     slow_start: SlowStart,
     srtt: SmoothedRtt,
     last_ack: Time,
@@ -176,7 +176,7 @@ impl CongestionControl for Cubic {
     }
 
     fn on_fast_retransmit(&mut self, window: u32, mss: u32) {
-        self.undo = Some(self.window);
+        self.undo = Some(Box::new(self.window));
         self.slow_start.on_congestion();
         self.window.reduce(window, BETA_CUBIC, 2.0, mss);
     }
@@ -189,7 +189,7 @@ impl CongestionControl for Cubic {
     /// which is when nothing has let the window grow since.
     fn on_timeout(&mut self, window: u32, mss: u32) {
         if self.window.cwnd > f64::from(mss) {
-            self.undo = Some(self.window);
+            self.undo = Some(Box::new(self.window));
             self.window.reduce(window, BETA_CUBIC, 2.0, mss);
         }
         self.slow_start.on_timeout();
@@ -201,7 +201,7 @@ impl CongestionControl for Cubic {
         if let Some(undo) = self.undo.take()
             && self.window.cwnd < self.window.cwnd_prior
         {
-            self.window = undo;
+            self.window = *undo;
         }
     }
 

@@ -182,6 +182,9 @@ impl<S: ModernStack> Extension<S> for Modern {
         if from == to {
             return;
         }
+        if !tcp.extension.agreed.sack {
+            return tcp.reassemble(from, to);
+        }
         tcp.extension.reporter.note_duplicate(from, to, tcp.rcv_nxt, &tcp.reassembly);
         tcp.reassemble(from, to);
         tcp.extension.reporter.note_kept(from, &tcp.reassembly);
@@ -201,6 +204,7 @@ impl<S: ModernStack> Extension<S> for Modern {
         tcp.handle_selective_ack(segment, now, profile);
     }
 
+    #[inline(always)]
     fn transmit_data(tcp: &mut Endpoint<S>, now: Time, profile: &Profile) -> Option<Segment<Options>> {
         tcp.transmit_by_scoreboard(now, profile)
     }

@@ -6,6 +6,7 @@ use super::{ModernStack, Phase};
 use crate::congestion::{Ack, CongestionControl};
 use crate::endpoint::Endpoint;
 use crate::options::{Options, timestamp};
+use crate::rate::Newest;
 use crate::scoreboard::Record;
 use crate::timer::Timer;
 use crate::{Profile, Segment, Seq};
@@ -32,10 +33,14 @@ pub(super) struct News {
     sent_once: Option<(Time, Time)>,
     /// Some of what is delivered was sent more than once.
     ambiguous: bool,
+    /// For the rate of delivery.
+    newest: Newest,
 }
 
 impl News {
+    #[inline]
     fn add(&mut self, record: &Record) {
+        self.newest.add(record);
         if record.retransmitted {
             self.ambiguous = true;
         } else {
@@ -53,6 +58,9 @@ impl<S: ModernStack> Endpoint<S> {
         if self.snd_max < segment.ack {
             debug_assert!(false, "the peer acknowledged what was never sent");
             return;
+        }
+        if self.has_nothing_to_learn(segment) {
+            return self.pass_over(segment, profile);
         }
         let news = self.read(segment, now);
         let rtt = self.take_round_trip(&news, now, profile);
@@ -87,6 +95,21 @@ impl<S: ModernStack> Endpoint<S> {
         self.restart_timers(&news, now, profile);
     }
 
+    /// Nothing is in flight, as at the receiver of a transfer: the acknowledgement repeats what is known.
+    #[inline]
+    fn has_nothing_to_learn(&self, segment: &Segment<Options>) -> bool {
+        self.snd_una == self.snd_max
+            && segment.options.sack.is_empty()
+            && self.extension.phase == Phase::Open
+            && self.extension.probe.end.is_none()
+    }
+
+    fn pass_over(&mut self, segment: &Segment<Options>, profile: &Profile) {
+        self.extension.window_limited = false;
+        self.extension.pacing_limited = false;
+        self.answer_marks(segment, profile);
+    }
+
     /// Enter what the acknowledgement says into the scoreboard, the estimate of the rate, and RACK.
     fn read(&mut self, segment: &Segment<Options>, now: Time) -> News {
         let ack = segment.ack;
@@ -99,10 +122,9 @@ impl<S: ModernStack> Endpoint<S> {
             echo: segment.options.timestamps.filter(|_| this.agreed.timestamps).map(|both| both.echo),
             ..News::default()
         };
-        let (rack, rate) = (&mut this.rack, &mut this.rate);
+        let rack = &mut this.rack;
         let mut arrived = |record: &Record| {
             news.add(record);
-            rate.on_delivered(record);
             rack.on_delivered(record, now, news.echo);
         };
         let mut delivered = this.board.acknowledge(ack, &mut arrived);
@@ -155,7 +177,8 @@ impl<S: ModernStack> Endpoint<S> {
         let mss = self.mss(profile);
         let this = &mut self.extension;
         let lost = this.board.lost_total();
-        let (rate, new_round) = this.rate.sample(now, news.delivered, lost, this.rack.min_rtt());
+        let (rate, new_round) =
+            this.rate.sample(now, (news.delivered, news.newest), lost, this.rack.min_rtt());
         Ack {
             now,
             bytes: news.delivered,

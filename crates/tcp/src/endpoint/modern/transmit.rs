@@ -20,6 +20,7 @@ enum Choice {
 }
 
 impl<S: ModernStack> Endpoint<S> {
+    #[inline(always)]
     pub(super) fn transmit_by_scoreboard(
         &mut self,
         now: Time,
@@ -37,27 +38,36 @@ impl<S: ModernStack> Endpoint<S> {
                 self.restart_after_idle(now, profile);
             }
         }
-        if let Some(choice) = self.out_of_turn() {
-            return Some(self.send(choice, now, profile));
-        }
-        let choice = self.next(profile)?;
-        if self.congestion.pacing_rate().is_some() && now < self.extension.release {
+        let out_of_turn = self.out_of_turn();
+        let choice = match out_of_turn {
+            Some(choice) => choice,
+            None => self.next(profile)?,
+        };
+        let rate = self.congestion.pacing_rate();
+        if rate.is_some() && now < self.extension.release && out_of_turn.is_none() {
             self.extension.pacing_timer = Timer::at(self.extension.release);
             self.extension.pacing_limited |= self.pipe() + self.unsent() >= self.congestion.cwnd();
             return None;
         }
-        Some(self.send(choice, now, profile))
+        let segment = self.send(choice, now, profile);
+        if let Some(rate) = rate {
+            self.extension.release = now + rate.time_to_send(Bytes::new(u64::from(segment.len)));
+        }
+        Some(segment)
     }
 
     /// What leaves whatever the congestion window: the first segment after a timeout, and the loss probe, which is new data
     /// if there are any and else the last segment once more (RFC 8985 §7.3).
+    #[inline(always)]
     fn out_of_turn(&mut self) -> Option<Choice> {
         if std::mem::take(&mut self.extension.repeat_first) && !self.extension.board.is_empty() {
             return Some(Choice::Again(0));
         }
-        if !self.extension.probe.is_due {
-            return None;
-        }
+        if self.extension.probe.is_due { self.loss_probe() } else { None }
+    }
+
+    #[inline(never)]
+    fn loss_probe(&mut self) -> Option<Choice> {
         let new = self.new_data().filter(|&(len, _)| self.peer_lets(len));
         let choice = match new {
             Some((len, fin)) => Choice::New(len, fin),
@@ -72,6 +82,7 @@ impl<S: ModernStack> Endpoint<S> {
     }
 
     /// RFC 6675 §4: what is lost, then new data, then in fast recovery without RACK what may be lost.
+    #[inline(always)]
     fn next(&mut self, profile: &Profile) -> Option<Choice> {
         if let Some(lost) = self.extension.board.next_lost() {
             let record = self.extension.board.record(lost);
@@ -92,6 +103,7 @@ impl<S: ModernStack> Endpoint<S> {
     }
 
     /// `NextSeg` (3) and (4): a hole that is not yet known to be lost; once a recovery, the last segment.
+    #[inline(never)]
     fn next_that_may_be_lost(&mut self) -> Option<Choice> {
         let board = &self.extension.board;
         let rescue = || {
@@ -142,6 +154,7 @@ impl<S: ModernStack> Endpoint<S> {
             && !self.pending.any(Pending::FIN)
     }
 
+    #[inline(always)]
     fn send(&mut self, choice: Choice, now: Time, profile: &Profile) -> Segment<Options> {
         let (seq, len, flags) = match choice {
             Choice::Again(index) => self.repeat(index, now, profile),
@@ -150,10 +163,6 @@ impl<S: ModernStack> Endpoint<S> {
         if self.extension.phase == Phase::Recovery {
             self.extension.prr.on_sent(u32::from(len));
         }
-        if let Some(rate) = self.congestion.pacing_rate() {
-            let this = &mut self.extension;
-            this.release = now + rate.time_to_send(Bytes::new(u64::from(len)));
-        }
         if self.retransmit_timer.is_off() {
             self.arm_retransmit_timer(now, profile);
         }
@@ -161,6 +170,7 @@ impl<S: ModernStack> Endpoint<S> {
     }
 
     /// A segment is sent again, as it was.
+    #[inline(never)]
     fn repeat(&mut self, index: usize, now: Time, profile: &Profile) -> (Seq, u16, Flags) {
         let this = &mut self.extension;
         let before = this.board.record(index);
@@ -181,6 +191,7 @@ impl<S: ModernStack> Endpoint<S> {
         (seq, len, flags | self.ect_on(Control::FinOrRetransmission, profile))
     }
 
+    #[inline(always)]
     fn send_new(&mut self, len: u16, fin: Flags, now: Time, profile: &Profile) -> (Seq, u16, Flags) {
         let seq = self.snd_nxt;
         let ecn =
