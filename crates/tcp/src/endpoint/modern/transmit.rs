@@ -74,8 +74,9 @@ impl<S: ModernStack> Endpoint<S> {
     /// RFC 6675 §4: what is lost, then new data, then in fast recovery without RACK what may be lost.
     fn next(&mut self, profile: &Profile) -> Option<Choice> {
         if let Some(lost) = self.extension.board.next_lost() {
-            let record = self.extension.board.record(lost);
-            return self.congestion_lets(record.span()).then_some(Choice::Again(lost));
+            let lets = self.congestion_lets(self.extension.board.record(lost).span());
+            self.extension.window_limited |= !lets;
+            return lets.then_some(Choice::Again(lost));
         }
         if let Some((len, fin)) = self.new_data()
             && self.peer_lets(len)
