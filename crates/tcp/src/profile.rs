@@ -24,6 +24,9 @@ pub struct Profile {
     pub sack: bool,
     /// Find losses by time, and probe for lost tails (RACK-TLP, RFC 8985)? Else by three segments above a hole (RFC 6675).
     pub rack: bool,
+    /// Find out after a timeout whether it was right, by new data sent in place of repairs (F-RTO, RFC 5682), and undo
+    /// it if not? With timestamps they say it sooner.
+    pub frto: bool,
     /// Stay in fast recovery until all that was in flight at its start is acknowledged (`NewReno`, RFC 6582)? Else the
     /// first new acknowledgement ends it (Reno, RFC 2581). With SACK it always stays.
     pub newreno: bool,
@@ -94,6 +97,7 @@ impl Profile {
             timestamps: false,
             sack: false,
             rack: false,
+            frto: false,
             newreno: true,
             initial_window: 1,
             handshake_ack_opens_window: true,
@@ -130,7 +134,7 @@ impl Profile {
 
     /// Linux 6.5 and later with its defaults (`Documentation/networking/ip-sysctl.rst`, `include/net/tcp.h`).
     ///
-    /// SACK with RACK-TLP, timestamps, window scaling; initial window of ten segments (RFC 6928). Timeouts: 1 s at first,
+    /// SACK with RACK-TLP, timestamps, window scaling, F-RTO (`tcp_frto`); initial window of ten segments (RFC 6928). Timeouts: 1 s at first,
     /// then at least 200 ms above the smoothed round trip (`TCP_RTO_MIN`), at most 120 s. SYNs: four repetitions
     /// a second apart (`tcp_syn_linear_timeouts`, since 6.5), then doubling, ten in all, given up at 131 s; before
     /// 6.5 they doubled from the first. Five SYN/ACKs more (`tcp_synack_retries`), 15 timeouts of data
@@ -151,6 +155,7 @@ impl Profile {
             timestamps: true,
             sack: true,
             rack: true,
+            frto: true,
             newreno: true,
             initial_window: 10,
             handshake_ack_opens_window: false,
@@ -228,6 +233,7 @@ impl Profile {
     pub fn needs_full(&self) -> bool {
         self.sack
             || self.timestamps
+            || self.frto
             || self.window_scaling
             || self.receive_window > MAX_UNSCALED_WINDOW
             || self.quick_acks > 0

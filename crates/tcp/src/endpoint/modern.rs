@@ -1,11 +1,12 @@
 //! A modern endpoint: it records each segment sent and reads selective acknowledgements and timestamps.
 //!
 //! `agree`: options, at the handshake and later. `acknowledge`: what an acknowledgement says. `recovery`: which losses
-//! begin and end what. `probe`: tail loss probes. `transmit`: what leaves next, and how fast. Losses are told from
-//! delays as well: a reduction that a timestamp shows to have been for nothing is undone.
+//! begin and end what. `frto`: whether a timeout was right. `probe`: tail loss probes. `transmit`: what leaves next, and
+//! how fast. Losses are told from delays as well: a reduction that turns out to have been for nothing is undone.
 
 mod acknowledge;
 mod agree;
+mod frto;
 mod probe;
 mod recovery;
 mod transmit;
@@ -13,6 +14,7 @@ mod transmit;
 use aqmlab_units::Time;
 
 use self::agree::Agreed;
+use self::frto::Frto;
 use self::probe::Probe;
 use super::{Endpoint, Extension, Pending};
 use crate::congestion::CongestionControl;
@@ -59,6 +61,7 @@ pub struct Modern {
     rescued: bool,
     /// Where the timeout found `snd_una` that began [`Phase::Loss`].
     timed_out_at: Seq,
+    frto: Frto,
     first_repeat: FirstRepeat,
     reporter: Reporter,
     /// The timestamp to echo (RFC 7323's `TS.Recent`).
@@ -112,6 +115,7 @@ impl<S: ModernStack> Extension<S> for Modern {
             repeat_first: false,
             rescued: false,
             timed_out_at: Seq::ZERO,
+            frto: Frto::Idle,
             first_repeat: FirstRepeat::Awaited,
             reporter: Reporter::default(),
             ts_recent: 0,

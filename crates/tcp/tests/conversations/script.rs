@@ -208,12 +208,16 @@ impl<S: Stack<Options: Shown>> Script<S> {
 
     /// A segment arrives from the peer, which offers the same window.
     pub(crate) fn gets(&mut self, segment: impl Said<S::Options>) -> &mut Self {
-        self.sends([]);
         let segment = segment.said();
         if segment.options.scales() && self.profile.window_scaling {
             self.scale = 7;
         }
-        let window = self.window(segment.flags);
+        self.gets_offering(segment, self.window(segment.flags))
+    }
+
+    /// The same from a peer that offers `window`.
+    pub(crate) fn gets_offering(&mut self, segment: Segment<S::Options>, window: u16) -> &mut Self {
+        self.sends([]);
         self.tcp.handle_segment(&Segment { window, ..segment }, self.now, &self.profile);
         self.drain();
         self

@@ -55,9 +55,9 @@ impl CongestionControl for Remembering {
     }
 }
 
-/// Ten segments of 988 bytes in flight since [`OPENED`], with timestamps and SACK.
+/// Ten segments of 988 bytes in flight since [`OPENED`], with timestamps and SACK. F-RTO leaves it to the timestamps.
 fn in_flight() -> Conversation<Remembering> {
-    let profile = Profile { timestamps: true, ..selective() };
+    let profile = Profile { timestamps: true, frto: true, ..selective() };
     let offer = |segment, value, echo| {
         let syn = Some(SynOptions { mss: MSS, sack_permitted: true, window_scale: None });
         with(segment, Options { timestamps: Some(Timestamps { value, echo }), syn, ..Options::default() })
