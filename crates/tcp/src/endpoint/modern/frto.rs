@@ -69,9 +69,9 @@ impl<S: ModernStack> Endpoint<S> {
         match self.extension.frto {
             Frto::Idle => {}
             Frto::Repeated { end } if news.advances => {
-                let all = end <= self.snd_una && self.snd_una < self.snd_max;
+                // An acknowledgement of everything ends the recovery in any case.
                 let can_send = self.new_data().is_some_and(|(len, _)| self.peer_lets(len));
-                self.extension.frto = if all && can_send {
+                self.extension.frto = if end <= self.snd_una && can_send {
                     Frto::Probing { recovery_point: self.snd_max, new_segments: NEW_SEGMENTS }
                 } else {
                     Frto::Idle

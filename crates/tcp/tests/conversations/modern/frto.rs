@@ -4,6 +4,7 @@ use aqmlab_tcp::CongestionControl;
 use aqmlab_tcp::congestion::Reno;
 
 use super::*;
+use crate::recorder::Recorder;
 
 type Sender = Conversation<Reno>;
 
@@ -242,6 +243,14 @@ fn rfc_5682_3_1_step_3b_a_copy_that_a_loss_probe_sent_proves_nothing() {
     tcp.gets(ack(after(1))).takes_sent();
     tcp.gets(sack(ack(after(1)), [(10, 10)])).takes_sent();
     assert_eq!(tcp.ssthresh(), 5000);
+}
+
+#[test]
+fn rfc_5682_2_1_step_2b_two_new_segments_at_most_leave_and_no_repairs_however_wide_the_window() {
+    let mut tcp = Conversation::<Recorder<false>>::client(frto());
+    tcp.writes(50_000).sends((1..=10).map(full)).at(TIMEOUT).sends([full(1)]);
+    tcp.gets(ack(after(1))).sends([full(11), full(12)]);
+    tcp.gets(ack(after(1))).sends((2..=10).map(full));
 }
 
 #[test]
