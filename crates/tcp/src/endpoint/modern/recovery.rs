@@ -46,7 +46,7 @@ impl<S: ModernStack> Endpoint<S> {
         found
     }
 
-    /// The reordering timer has expired (RFC 8985 §6.3).
+    /// The reordering timer has expired (RFC 8985 §6.2 step 5).
     pub(super) fn look_for_reordered_losses(&mut self, now: Time, profile: &Profile) {
         let undelivered = self.undelivered();
         if self.find_losses_by_time(now) && self.extension.phase == Phase::Open {
