@@ -70,6 +70,9 @@ pub struct Profile {
     /// Do SYNs that are sent again no longer ask for ECN (RFC 3168 §6.1.1.1; accurate: from the second on, RFC 9768
     /// §3.1.4.1)?
     pub ecn_fallback: bool,
+    /// With an accurate form of ECN, count bytes and tell of them in an option (RFC 9768 §3.2.3)? It takes up to 12 bytes
+    /// of the segments that acknowledge data.
+    pub accecn_option: bool,
     // Congestion control, for a stack in which it can be chosen.
     /// The congestion control. Default Reno, which FreeBSD 4.5 had.
     pub congestion: Algorithm,
@@ -118,6 +121,7 @@ impl Profile {
             nagle: false,
             ecn: EcnPolicy::Off,
             ecn_fallback: false,
+            accecn_option: false,
             congestion: Algorithm::Reno,
             abe: false,
             hystart: false,
@@ -142,7 +146,8 @@ impl Profile {
     /// after 40 ms (`TCP_DELACK_MIN`).
     ///
     /// CUBIC (`tcp_congestion_control`), whose slow start ends by HyStart++ here and by the older HyStart in Linux. SYNs
-    /// sent again ask for no ECN (`tcp_ecn_fallback`).
+    /// sent again ask for no ECN (`tcp_ecn_fallback`, 1 in `ip-sysctl.rst` and in `tcp_sk_init` of `net/ipv4/tcp_ipv4.c`). With
+    /// Accurate ECN, which Linux has since 6.18, its option goes along (`tcp_ecn_option`, 2).
     ///
     /// Simpler than Linux: the receive window is what `tcp_rmem` allows at most from the start and is not tuned; it does
     /// not return to quick acknowledgements after a pause; the window after idling is the initial one, not halved for
@@ -176,6 +181,7 @@ impl Profile {
             nagle: false,
             ecn: EcnPolicy::Off,
             ecn_fallback: true,
+            accecn_option: true,
             congestion: Algorithm::Cubic,
             abe: false,
             hystart: true,
@@ -237,9 +243,15 @@ impl Profile {
             || self.window_scaling
             || self.receive_window > MAX_UNSCALED_WINDOW
             || self.quick_acks > 0
+            || self.counts_bytes()
             || self.congestion != Algorithm::Reno
             || self.abe
             || self.hystart
+    }
+
+    /// Does it use Accurate ECN's option, where the peer does too?
+    fn counts_bytes(&self) -> bool {
+        self.accecn_option && self.ecn.is_accurate()
     }
 
     /// A description of the first value that makes no sense, as its field and what it must be.
@@ -254,9 +266,9 @@ impl Profile {
         if self.mss == 0 || self.mss > 9_000 {
             return Err(("mss", format!("must be from 1 to 9000 bytes, got {}", self.mss)));
         }
-        if (self.sack || self.timestamps) && self.mss < MIN_MSS_WITH_OPTIONS {
+        if (self.sack || self.timestamps || self.counts_bytes()) && self.mss < MIN_MSS_WITH_OPTIONS {
             let message = format!(
-                "must be at least {MIN_MSS_WITH_OPTIONS} bytes with sack or timestamps, got {}",
+                "must be at least {MIN_MSS_WITH_OPTIONS} bytes with sack, timestamps or accecn_option, got {}",
                 self.mss
             );
             return Err(("mss", message));

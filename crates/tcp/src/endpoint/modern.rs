@@ -17,6 +17,7 @@ use self::agree::Agreed;
 use self::frto::Frto;
 use self::probe::Probe;
 use super::{Endpoint, Extension, Pending};
+use crate::accecn;
 use crate::congestion::CongestionControl;
 use crate::options::{Options, TIMESTAMPS_LEN};
 use crate::prr::Prr;
@@ -67,6 +68,10 @@ pub struct Modern {
     /// The timestamp to echo (RFC 7323's `TS.Recent`).
     ts_recent: u32,
     last_ack_sent: Seq,
+    /// What came in which ECN codepoint.
+    ecn_counts: accecn::Receiver,
+    /// What the peer says of that.
+    ecn_told: accecn::Sender,
     /// How many segments are still acknowledged at once.
     quick_acks: u8,
 }
@@ -120,6 +125,8 @@ impl<S: ModernStack> Extension<S> for Modern {
             reporter: Reporter::default(),
             ts_recent: 0,
             last_ack_sent: Seq::ZERO,
+            ecn_counts: accecn::Receiver::new(),
+            ecn_told: accecn::Sender::default(),
             quick_acks: profile.quick_acks,
         }
     }
@@ -179,6 +186,27 @@ impl<S: ModernStack> Extension<S> for Modern {
     fn note_arrival(tcp: &mut Endpoint<S>, segment: &Segment<Options>) {
         tcp.note_timestamp(segment);
         tcp.snd_wnd = segment.window;
+        if tcp.extension.ecn_counts.count(segment.len, segment.flags) && tcp.extension.ecn_counts.speaks {
+            tcp.pending.set(Pending::ACK);
+        }
+    }
+
+    fn note_handshake_ack(tcp: &mut Endpoint<S>, segment: &Segment<Options>, profile: &Profile) {
+        tcp.note_option(segment, profile);
+    }
+
+    fn note_marks(tcp: &mut Endpoint<S>, segment: &Segment<Options>, marks: u8, profile: &Profile) -> bool {
+        let mss = tcp.mss(profile);
+        let told = &mut tcp.extension.ecn_told;
+        if let Some(option) = segment.options.accecn.filter(|_| profile.accecn_option) {
+            return told.hear(option.ce);
+        }
+        told.assume(u32::from(marks) * mss);
+        false
+    }
+
+    fn take_marked_bytes(tcp: &mut Endpoint<S>, _marks: u16, _profile: &Profile) -> u32 {
+        tcp.extension.ecn_told.take()
     }
 
     fn reassemble(tcp: &mut Endpoint<S>, from: Seq, to: Seq) {

@@ -1,5 +1,6 @@
 //! What only a modern endpoint does.
 
+mod accecn;
 mod frto;
 mod marks;
 mod options;

@@ -6,6 +6,7 @@
 
 use std::mem::take;
 
+use aqmlab_tcp::options::AccEcnOrder;
 use aqmlab_tcp::{
     CongestionControl, Endpoint, Event, Flags, HeaderOptions, Options, Profile, Segment, Seq, Stack, State,
 };
@@ -134,13 +135,18 @@ impl Shown for () {
 }
 
 impl Shown for Options {
-    /// ` sack 2001:3001 ts 100 ecr 0 scale 7 sackok`, what there is of it; an MSS alone is as good as none.
+    /// ` sack 2001:3001 ts 100 ecr 0 accecn0 1001 500 1 scale 7 sackok`, what there is of it; an MSS alone is as good as none.
     fn shown(&self) -> String {
         let sack = self.sack.iter().map(|(from, to)| format!(" sack {}:{}", from.get(), to.get()));
         let timestamps = self.timestamps.map(|both| format!(" ts {} ecr {}", both.value, both.echo));
+        let accecn = self.accecn.map(|accecn| {
+            let kind = u8::from(accecn.order == AccEcnOrder::Ect1First);
+            let fields: String = accecn.fields().map(|field| format!(" {field}")).collect();
+            format!(" accecn{kind}{fields}")
+        });
         let scale = self.syn.and_then(|syn| syn.window_scale).map(|scale| format!(" scale {scale}"));
         let permitted = self.syn.filter(|syn| syn.sack_permitted).map(|_| " sackok".to_string());
-        sack.chain(timestamps).chain(scale).chain(permitted).collect()
+        sack.chain(timestamps).chain(accecn).chain(scale).chain(permitted).collect()
     }
 
     fn scales(&self) -> bool {
