@@ -83,7 +83,7 @@ impl AccEcn {
     }
 
     /// Bytes of the option without padding.
-    pub fn len(&self) -> u16 {
+    pub fn length(&self) -> u16 {
         if self.shortened { 8 } else { 11 }
     }
 }
@@ -170,7 +170,7 @@ impl HeaderOptions for Options {
         let syn = self.syn.map_or(0, |syn| {
             4 + 2 * u16::from(syn.sack_permitted) + 3 * u16::from(syn.window_scale.is_some())
         });
-        let accecn = self.accecn.map_or(0, |accecn| accecn.len());
+        let accecn = self.accecn.map_or(0, |accecn| accecn.length());
         (timestamps + sack + syn + accecn).next_multiple_of(4)
     }
 }

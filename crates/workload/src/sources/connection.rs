@@ -9,6 +9,7 @@ use crate::Completed;
 
 /// The state of a connection, both ends together.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about the connection")]
 pub struct VectorConnection {
     place: Place,
     /// The unit to come; its fields stand apart because that saves the room of a word.

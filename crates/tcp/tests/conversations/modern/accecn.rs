@@ -159,7 +159,7 @@ fn rfc_9768_3_2_3_3_sack_goes_before_it_where_room_is_short() {
     for (k, blocks, told) in [(2, 1, 11), (4, 2, 11), (6, 3, 11), (8, 4, 0)] {
         tcp.gets(ace(ect(k), 5));
         let options = tcp.takes_sent()[0].options;
-        assert_eq!((options.sack.len(), options.accecn.map_or(0, |option| option.len())), (blocks, told));
+        assert_eq!((options.sack.len(), options.accecn.map_or(0, |option| option.length())), (blocks, told));
         assert!(options.len() <= 40);
     }
 }
