@@ -24,7 +24,8 @@ pub enum EcnPolicy {
     /// The feedback of DCTCP (RFC 8257): each acknowledgement says whether what it acknowledges came marked. It is
     /// negotiated as RFC 3168's, so both ends must have it.
     Dctcp,
-    /// Accurate ECN (RFC 9768): each segment carries a count of the marked packets received. Without its TCP option.
+    /// Accurate ECN (RFC 9768): each segment carries a count of the marked packets received; its TCP
+    /// option is [`Profile::accecn_option`](crate::Profile::accecn_option).
     Accurate,
     /// ECN++ with Accurate ECN: every packet is ECN-capable.
     AccuratePlusPlus,
@@ -84,7 +85,7 @@ impl EcnPolicy {
 
     /// May packets of this sort be ECN-capable?
     ///
-    /// ECN+: RFC 5562 §3. DCTCP: RFC 8257 §3.5. ECN++: draft-ietf-tcpm-generalized-ecn, table 1; the SYN only where it asks
+    /// ECN+: RFC 5562 §3. DCTCP: RFC 8257 §3.6. ECN++: draft-ietf-tcpm-generalized-ecn, table 1; the SYN only where it asks
     /// for accurate feedback. Pure acknowledgements must have it agreed on as well, which is the endpoint's to see.
     #[inline]
     pub(crate) const fn lets(self, sort: Control) -> bool {
@@ -98,13 +99,13 @@ impl EcnPolicy {
     }
 
     /// Is a SYN or SYN/ACK that was ECN-capable still so when it is sent again? RFC 5562 §3.1 and RFC 9768 §3.1.4.1
-    /// suspect the path; in DCTCP's data centre (RFC 8257 §3.5) a packet that is not would be dropped.
+    /// suspect the path; in DCTCP's data centre (RFC 8257 §3.6) a packet that is not would be dropped.
     #[inline]
     pub(crate) const fn insists(self) -> bool {
         matches!(self, EcnPolicy::Dctcp)
     }
 
-    /// What a server does about a marked SYN/ACK; `None`: nothing (RFC 8257 §3.5), or it sends none that can be.
+    /// What a server does about a marked SYN/ACK; `None`: nothing (RFC 8257 §3.6), or it sends none that can be.
     #[inline]
     pub(crate) const fn after_marked_syn_ack(self) -> Option<AfterMarkedSynAck> {
         match self {

@@ -10,6 +10,7 @@
 //! [`Endpoint::poll_event`], and see that [`Endpoint::handle_timeout`] is called at [`Endpoint::poll_timeout`].
 //! Calling it early or twice is harmless.
 
+mod accecn;
 pub mod congestion;
 mod ecn;
 mod endpoint;

@@ -1,4 +1,4 @@
-//! TCP options: timestamps, selective acknowledgements, and what a SYN offers.
+//! TCP options: timestamps, selective acknowledgements, Accurate ECN's counters, and what a SYN offers.
 
 use std::fmt::Debug;
 use std::iter::FusedIterator;
@@ -33,6 +33,8 @@ pub struct Options {
     pub timestamps: Option<Timestamps>,
     /// Selective acknowledgements (RFC 2018 §3), a duplicate first (RFC 2883).
     pub sack: SackBlocks,
+    /// Accurate ECN's counters (RFC 9768 §3.2.3).
+    pub accecn: Option<AccEcn>,
     /// What a SYN or SYN/ACK offers.
     pub syn: Option<SynOptions>,
 }
@@ -44,6 +46,46 @@ pub struct Timestamps {
     pub value: u32,
     /// `TSecr`: the peer's clock as it was last heard; 0 in a SYN.
     pub echo: u32,
+}
+
+/// How many bytes of the peer's data came in each ECN codepoint, modulo 2^24.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AccEcn {
+    /// Which counter comes first.
+    pub order: AccEcnOrder,
+    /// `EE0B`: data in ECT(0), and 1.
+    pub ect0: u32,
+    /// `ECEB`: data marked.
+    pub ce: u32,
+    /// `EE1B`: data in ECT(1), and 1.
+    pub ect1: u32,
+    /// The last of the three counters is left out.
+    pub shortened: bool,
+}
+
+/// The two forms of [`AccEcn`], which have kinds of their own. Marks come second in both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AccEcnOrder {
+    /// `AccECN0`, kind 172.
+    Ect0First,
+    /// `AccECN1`, kind 174.
+    Ect1First,
+}
+
+impl AccEcn {
+    /// The counters that the option holds, in its order.
+    pub fn fields(&self) -> impl Iterator<Item = u32> {
+        let [first, last] = match self.order {
+            AccEcnOrder::Ect0First => [self.ect0, self.ect1],
+            AccEcnOrder::Ect1First => [self.ect1, self.ect0],
+        };
+        [first, self.ce, last].into_iter().take(if self.shortened { 2 } else { 3 })
+    }
+
+    /// Bytes of the option without padding.
+    pub fn length(&self) -> u16 {
+        if self.shortened { 8 } else { 11 }
+    }
 }
 
 /// Options that only a SYN or SYN/ACK carries, beside a maximum segment size.
@@ -128,7 +170,8 @@ impl HeaderOptions for Options {
         let syn = self.syn.map_or(0, |syn| {
             4 + 2 * u16::from(syn.sack_permitted) + 3 * u16::from(syn.window_scale.is_some())
         });
-        (timestamps + sack + syn).next_multiple_of(4)
+        let accecn = self.accecn.map_or(0, |accecn| accecn.length());
+        (timestamps + sack + syn + accecn).next_multiple_of(4)
     }
 }
 
@@ -167,9 +210,15 @@ mod tests {
         // RFC 2018 §3: 8 n + 2 bytes, and two of padding; three blocks beside timestamps fill the header.
         assert_eq!(Options { sack: blocks(1), ..Options::default() }.len(), 12);
         assert_eq!(Options { sack: blocks(4), ..Options::default() }.len(), 36);
-        assert_eq!(Options { timestamps, sack: blocks(3), syn: None }.len(), 40);
+        assert_eq!(Options { timestamps, sack: blocks(3), ..Options::default() }.len(), 40);
         let syn = Some(SynOptions { mss: 1460, sack_permitted: true, window_scale: Some(7) });
         assert_eq!(Options { timestamps, syn, ..Options::default() }.len(), 20);
+        // RFC 9768 §3.2.3: 11 bytes, or 8 with two counters; a SYN/ACK has room beside all others.
+        let accecn = AccEcn { order: AccEcnOrder::Ect0First, ect0: 1, ce: 0, ect1: 1, shortened: false };
+        assert_eq!(Options { timestamps, accecn: Some(accecn), ..Options::default() }.len(), 24);
+        let short = Some(AccEcn { shortened: true, ..accecn });
+        assert_eq!(Options { timestamps, accecn: short, sack: blocks(2), syn: None }.len(), 40);
+        assert_eq!(Options { timestamps, accecn: Some(accecn), syn, ..Options::default() }.len(), 32);
         let bare = Some(SynOptions { mss: 1460, sack_permitted: false, window_scale: None });
         assert_eq!(Options { syn: bare, ..Options::default() }.len(), 4);
     }

@@ -24,6 +24,9 @@ pub struct Profile {
     pub sack: bool,
     /// Find losses by time, and probe for lost tails (RACK-TLP, RFC 8985)? Else by three segments above a hole (RFC 6675).
     pub rack: bool,
+    /// Find out after a timeout whether it was right, by new data sent in place of repairs (F-RTO, RFC 5682), and undo
+    /// it if not? With timestamps they say it sooner.
+    pub frto: bool,
     /// Stay in fast recovery until all that was in flight at its start is acknowledged (`NewReno`, RFC 6582)? Else the
     /// first new acknowledgement ends it (Reno, RFC 2581). With SACK it always stays.
     pub newreno: bool,
@@ -67,6 +70,9 @@ pub struct Profile {
     /// Do SYNs that are sent again no longer ask for ECN (RFC 3168 §6.1.1.1; accurate: from the second on, RFC 9768
     /// §3.1.4.1)?
     pub ecn_fallback: bool,
+    /// With an accurate form of ECN, count bytes and tell of them in an option (RFC 9768 §3.2.3)? It takes up to 12 bytes
+    /// of the segments that acknowledge data.
+    pub accecn_option: bool,
     // Congestion control, for a stack in which it can be chosen.
     /// The congestion control. Default Reno, which FreeBSD 4.5 had.
     pub congestion: Algorithm,
@@ -94,6 +100,7 @@ impl Profile {
             timestamps: false,
             sack: false,
             rack: false,
+            frto: false,
             newreno: true,
             initial_window: 1,
             handshake_ack_opens_window: true,
@@ -114,6 +121,7 @@ impl Profile {
             nagle: false,
             ecn: EcnPolicy::Off,
             ecn_fallback: false,
+            accecn_option: false,
             congestion: Algorithm::Reno,
             abe: false,
             hystart: false,
@@ -130,7 +138,7 @@ impl Profile {
 
     /// Linux 6.5 and later with its defaults (`Documentation/networking/ip-sysctl.rst`, `include/net/tcp.h`).
     ///
-    /// SACK with RACK-TLP, timestamps, window scaling; initial window of ten segments (RFC 6928). Timeouts: 1 s at first,
+    /// SACK with RACK-TLP, timestamps, window scaling, F-RTO (`tcp_frto`); initial window of ten segments (RFC 6928). Timeouts: 1 s at first,
     /// then at least 200 ms above the smoothed round trip (`TCP_RTO_MIN`), at most 120 s. SYNs: four repetitions
     /// a second apart (`tcp_syn_linear_timeouts`, since 6.5), then doubling, ten in all, given up at 131 s; before
     /// 6.5 they doubled from the first. Five SYN/ACKs more (`tcp_synack_retries`), 15 timeouts of data
@@ -138,7 +146,8 @@ impl Profile {
     /// after 40 ms (`TCP_DELACK_MIN`).
     ///
     /// CUBIC (`tcp_congestion_control`), whose slow start ends by HyStart++ here and by the older HyStart in Linux. SYNs
-    /// sent again ask for no ECN (`tcp_ecn_fallback`).
+    /// sent again ask for no ECN (`tcp_ecn_fallback`, 1 in `ip-sysctl.rst` and in `tcp_sk_init` of `net/ipv4/tcp_ipv4.c`). With
+    /// Accurate ECN, which Linux has since 6.18, its option goes along (`tcp_ecn_option`, 2).
     ///
     /// Simpler than Linux: the receive window is what `tcp_rmem` allows at most from the start and is not tuned; it does
     /// not return to quick acknowledgements after a pause; the window after idling is the initial one, not halved for
@@ -151,6 +160,7 @@ impl Profile {
             timestamps: true,
             sack: true,
             rack: true,
+            frto: true,
             newreno: true,
             initial_window: 10,
             handshake_ack_opens_window: false,
@@ -171,6 +181,7 @@ impl Profile {
             nagle: false,
             ecn: EcnPolicy::Off,
             ecn_fallback: true,
+            accecn_option: true,
             congestion: Algorithm::Cubic,
             abe: false,
             hystart: true,
@@ -228,12 +239,19 @@ impl Profile {
     pub fn needs_full(&self) -> bool {
         self.sack
             || self.timestamps
+            || self.frto
             || self.window_scaling
             || self.receive_window > MAX_UNSCALED_WINDOW
             || self.quick_acks > 0
+            || self.counts_bytes()
             || self.congestion != Algorithm::Reno
             || self.abe
             || self.hystart
+    }
+
+    /// Does it use Accurate ECN's option, where the peer does too?
+    fn counts_bytes(&self) -> bool {
+        self.accecn_option && self.ecn.is_accurate()
     }
 
     /// A description of the first value that makes no sense, as its field and what it must be.
@@ -248,9 +266,9 @@ impl Profile {
         if self.mss == 0 || self.mss > 9_000 {
             return Err(("mss", format!("must be from 1 to 9000 bytes, got {}", self.mss)));
         }
-        if (self.sack || self.timestamps) && self.mss < MIN_MSS_WITH_OPTIONS {
+        if (self.sack || self.timestamps || self.counts_bytes()) && self.mss < MIN_MSS_WITH_OPTIONS {
             let message = format!(
-                "must be at least {MIN_MSS_WITH_OPTIONS} bytes with sack or timestamps, got {}",
+                "must be at least {MIN_MSS_WITH_OPTIONS} bytes with sack, timestamps or accecn_option, got {}",
                 self.mss
             );
             return Err(("mss", message));

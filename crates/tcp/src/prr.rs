@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn half_the_window_leaves_every_second_acknowledgement() {
-        // RFC 6937 §3's first example: 20 in flight, the first lost, half of it the threshold.
+        // RFC 6937 §3.1's first example: 20 in flight, the first lost, half of it the threshold.
         let (mut recovery, mut pipe) = (Prr::new(20 * MSS), 20 * MSS);
         let sent = sent(&mut recovery, &mut pipe, 10 * MSS, 20, false);
         // The first retransmission is one ahead of 1 : 2, so that the next is due with the fourth. After the 18th as much
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn below_the_threshold_packets_are_conserved_and_a_safe_acknowledgement_adds_one() {
-        // RFC 6937 §3's second example: 15 of 20 lost, so that 4 are in flight and 10 would be allowed.
+        // RFC 6937 §3.1's second example: 15 of 20 lost, so that 4 are in flight and 10 would be allowed.
         let progress =
             |pipe: u32, safe: bool| Progress { delivered: MSS, pipe, ssthresh: 10 * MSS, mss: MSS, safe };
         let mut recovery = Prr::new(20 * MSS);

@@ -7,7 +7,7 @@ use aqmlab_units::Time;
 pub enum TimerKind {
     /// To send again what nobody has acknowledged (RFC 6298); a SYN too.
     Retransmission,
-    /// To take for lost what may only have been late (RFC 8985 §6.3).
+    /// To take for lost what may only have been late (RFC 8985 §5.4 and §6.2 step 5).
     Reordering,
     /// To send a tail-loss probe (RFC 8985 §7).
     Probe,

@@ -54,7 +54,7 @@ pub use self::three_gpp::ThreeGppConfig;
 pub use self::tmix::TmixConfig;
 pub use self::trace::TraceConfig;
 pub use self::transfers::TransfersConfig;
-pub use self::vector::{Adu, End, Vector, VectorAction, VectorEvent, Windows};
+pub use self::vector::{Adu, End, Vector, VectorAction, VectorEvent};
 
 use self::generator::{Generator, Place};
 use self::rtt::MinRtt;
@@ -212,7 +212,7 @@ impl Iterator for VectorSource {
             start: start.at,
             side: start.side,
             min_rtt: start.min_rtt.unwrap_or_else(|| self.rtts.draw(&mut Stream::numbered(key, 0))),
-            windows: start.windows,
+            concurrent: start.concurrent,
             persistent: start.persistent,
             place: Place { key, state: start.state, next: start.next },
         })

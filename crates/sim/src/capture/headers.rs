@@ -5,6 +5,7 @@
 //! not to be fragmented, all have identification 0.
 
 use aqmlab_aqm::Ecn;
+use aqmlab_tcp::options::AccEcnOrder;
 use aqmlab_tcp::{Flags, HeaderOptions, Options};
 use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader, UdpHeader};
 
@@ -37,8 +38,11 @@ const WINDOW_SCALE: u8 = 3;
 const SACK_PERMITTED: u8 = 4;
 const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
+const ACC_ECN_0: u8 = 172;
+const ACC_ECN_1: u8 = 174;
 
-/// RFC 2018 sections 2 and 3, RFC 7323 sections 2.2 and 3.2. Aligned as in RFC 7323 appendix A, but for a SYN.
+/// RFC 2018 sections 2 and 3, RFC 7323 sections 2.2 and 3.2, RFC 9768 section 3.2.3. Aligned as in RFC 7323 appendix A,
+/// but for a SYN.
 impl OnTheWire for Options {
     fn write(&self, out: &mut Vec<u8>) {
         let align = |out: &mut Vec<u8>| {
@@ -67,6 +71,17 @@ impl OnTheWire for Options {
             for (from, to) in self.sack.iter() {
                 out.extend(from.get().to_be_bytes());
                 out.extend(to.get().to_be_bytes());
+            }
+        }
+        if let Some(accecn) = self.accecn {
+            let kind = match accecn.order {
+                AccEcnOrder::Ect0First => ACC_ECN_0,
+                AccEcnOrder::Ect1First => ACC_ECN_1,
+            };
+            out.extend([kind, if accecn.shortened { 8 } else { 11 }]);
+            for field in accecn.fields() {
+                // Counters of 24 bits.
+                out.extend(&field.to_be_bytes()[1..]);
             }
         }
     }
@@ -124,6 +139,7 @@ fn datagram_headers<O: HeaderOptions>(packet: &Packet<O>, [source, destination]:
 
 #[cfg(test)]
 mod tests {
+    use aqmlab_tcp::options::{AccEcn, SackBlocks, SynOptions, Timestamps};
     use aqmlab_tcp::{Segment, Seq};
     use proptest::prelude::*;
 
@@ -223,6 +239,40 @@ mod tests {
         let without_ack = of(Segment { flags: Flags::AE | Flags::CE, ..segment });
         assert_eq!(without_ack[1], 0b11);
         assert_eq!(without_ack[28..34], [0, 0, 0, 0, 0x51, 0]);
+    }
+
+    #[test]
+    fn counters_of_marks_stand_in_24_bits_in_the_order_of_their_kind_and_make_the_length_that_is_counted() {
+        let timestamps = Some(Timestamps { value: 1, echo: 2 });
+        let full = AccEcn {
+            order: AccEcnOrder::Ect0First,
+            ect0: 0x01_0203,
+            ce: 0x04_0506,
+            ect1: 1,
+            shortened: false,
+        };
+        let short = AccEcn { order: AccEcnOrder::Ect1First, shortened: true, ..full };
+        let mut sack = SackBlocks::default();
+        (0..2).for_each(|k| sack.push(Seq::new(100 * k), Seq::new(100 * k + 50)));
+        let syn = Some(SynOptions { mss: 1460, sack_permitted: true, window_scale: Some(7) });
+        let bare = Options::default();
+        let cases: [(Options, &[u8]); 4] = [
+            (Options { accecn: Some(full), ..bare }, &[172, 11, 1, 2, 3, 4, 5, 6, 0, 0, 1]),
+            (Options { timestamps, accecn: Some(full), ..bare }, &[172, 11, 1, 2, 3, 4, 5, 6, 0, 0, 1]),
+            (Options { timestamps, sack, accecn: Some(short), ..bare }, &[174, 8, 0, 0, 1, 4, 5, 6]),
+            (Options { timestamps, accecn: Some(full), syn, ..bare }, &[172, 11, 1, 2, 3, 4, 5, 6, 0, 0, 1]),
+        ];
+        for (options, written) in cases {
+            let flags = if options.syn.is_some() { Flags::SYN | Flags::ACK } else { Flags::ACK };
+            let segment = Segment { flags, options, ..Segment::default() };
+            let counted = usize::from(segment.header_len());
+            let bytes = headers(&Packet { to: EndpointId::client(0, 0), segment }, ENDS);
+            assert_eq!(bytes.len(), 20 + counted, "{options:?}");
+
+            assert!(bytes.windows(written.len()).any(|part| part == written), "{options:?}: {bytes:?}");
+
+            assert_eq!((checksum(&bytes[..20]), tcp_checksum(&bytes, 0)), (0, 0));
+        }
     }
 
     #[test]

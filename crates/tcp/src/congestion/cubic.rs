@@ -35,7 +35,7 @@ pub struct Cubic {
     beta_ecn: f64,
 }
 
-/// What a spurious loss restores (RFC 9438 §4.9.2). In bytes.
+/// What a spurious loss or timeout restores (RFC 9438 §4.9). In bytes.
 #[derive(Clone, Copy, Debug)]
 struct Window {
     cwnd: f64,

@@ -3,10 +3,11 @@
 //! RFC 3168; ECN-capable SYN/ACKs after Kuzmanovic 2005 and RFC 5562; DCTCP's echo (RFC 8257); Accurate ECN (RFC 9768).
 //! Which packets are ECN-capable is the [`EcnPolicy`](crate::EcnPolicy)'s to say.
 //!
-//! Left out of RFC 9768: its TCP option (§3.2.3), the tests for mangled fields (§3.2.2.3-3.2.2.4, advice), and
-//! acknowledgements of marked pure acknowledgements (§3.2.2.5.1, which need a way to tell them from duplicates); such
-//! marks are told with the next segment. Simplified (§3.2.2.5.2, Appendix A.2): the counter is taken to have wrapped at
-//! most once between two acknowledgements that arrive, which is exact while fewer than 8 marks lie between them.
+//! RFC 9768's TCP option (§3.2.3) is a modern endpoint's; its byte counters are in `accecn`. Left out of the RFC: the tests
+//! for mangled fields and options (§3.2.2.3-3.2.2.4, §3.2.3.2; advice), and acknowledgements of marked pure acknowledgements
+//! (§3.2.2.5.1, which need a way to tell them from duplicates); such marks are told with the next segment. Simplified where
+//! no option tells (§3.2.2.5.2, Appendix A.2): the counter is taken to have wrapped at most once between two
+//! acknowledgements that arrive, which is exact while fewer than 8 marks lie between them.
 //! Receivers acknowledge every second mark at once, so it takes four acknowledgements lost in a row to deceive
 //! the sender; the RFC's safer guess would take each jump at the end of a loss recovery for a row of marks.
 
@@ -96,7 +97,10 @@ impl<S: Stack> Endpoint<S> {
                     let marks = flags.ace().wrapping_sub(self.ecn.told) & 0b111;
                     self.ecn.told = flags.ace();
                     if self.ecn.facts & DEAF == 0 {
-                        self.ecn.unreported = self.ecn.unreported.saturating_add(u16::from(marks));
+                        // Eight more look like none.
+                        let told = S::Extension::note_marks(self, segment, marks, profile);
+                        let marks = u16::from(marks.max(u8::from(told)));
+                        self.ecn.unreported = self.ecn.unreported.saturating_add(marks);
                     }
                 }
             }
@@ -140,6 +144,11 @@ impl<S: Stack> Endpoint<S> {
         }
     }
 
+    /// Are marked packets counted at both ends?
+    pub(super) fn has_accurate_ecn(&self) -> bool {
+        self.ecn.feedback == Feedback::Accurate
+    }
+
     /// Does the congestion control answer marks itself, from their count? Then nobody else does.
     #[inline]
     pub(super) fn control_counts(&self) -> bool {
@@ -147,8 +156,8 @@ impl<S: Stack> Endpoint<S> {
             && matches!(self.ecn.feedback, Feedback::Dctcp | Feedback::Accurate)
     }
 
-    /// Of `bytes` newly acknowledged, by a segment that tells of marks, those that came marked. A marked packet
-    /// counts as a full segment; classic feedback does not count.
+    /// Of `bytes` newly acknowledged, by a segment that tells of marks, those that came marked. Where no option says how
+    /// long a marked packet was it counts as a full segment; classic feedback does not count.
     #[inline(never)]
     pub(super) fn take_marked(&mut self, bytes: u32, profile: &Profile) -> u32 {
         match self.ecn.feedback {
@@ -156,8 +165,8 @@ impl<S: Stack> Endpoint<S> {
             // RFC 8257 §3.3.
             Feedback::Dctcp => bytes,
             Feedback::Accurate => {
-                let marks = u32::from(std::mem::take(&mut self.ecn.unreported));
-                (marks * self.mss(profile)).min(bytes)
+                let marks = std::mem::take(&mut self.ecn.unreported);
+                S::Extension::take_marked_bytes(self, marks, profile).min(bytes)
             }
         }
     }

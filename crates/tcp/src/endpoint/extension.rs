@@ -71,6 +71,27 @@ pub trait Extension<S: Stack>: Debug + Send + Sized {
     #[inline]
     fn note_arrival(_tcp: &mut Endpoint<S>, _segment: &Segment<S::Options>) {}
 
+    /// The acknowledgement of a server's SYN/ACK has arrived.
+    #[inline]
+    fn note_handshake_ack(_tcp: &mut Endpoint<S>, _segment: &Segment<S::Options>, _profile: &Profile) {}
+
+    /// An acknowledgement counts `marks` more packets that came marked, modulo 8. Does it tell of marked bytes besides?
+    #[inline]
+    fn note_marks(
+        _tcp: &mut Endpoint<S>,
+        _segment: &Segment<S::Options>,
+        _marks: u8,
+        _profile: &Profile,
+    ) -> bool {
+        false
+    }
+
+    /// How many bytes came marked in the `marks` packets told of since last asked.
+    #[inline]
+    fn take_marked_bytes(tcp: &mut Endpoint<S>, marks: u16, profile: &Profile) -> u32 {
+        u32::from(marks) * tcp.mss(profile)
+    }
+
     /// Data `from..to` have arrived that repeat, overlap or lie beyond a gap.
     fn reassemble(tcp: &mut Endpoint<S>, from: Seq, to: Seq);
 

@@ -1,11 +1,12 @@
 //! A modern endpoint: it records each segment sent and reads selective acknowledgements and timestamps.
 //!
 //! `agree`: options, at the handshake and later. `acknowledge`: what an acknowledgement says. `recovery`: which losses
-//! begin and end what. `probe`: tail loss probes. `transmit`: what leaves next, and how fast. Losses are told from
-//! delays as well: a reduction that a timestamp shows to have been for nothing is undone.
+//! begin and end what. `frto`: whether a timeout was right. `probe`: tail loss probes. `transmit`: what leaves next, and
+//! how fast. Losses are told from delays as well: a reduction that turns out to have been for nothing is undone.
 
 mod acknowledge;
 mod agree;
+mod frto;
 mod probe;
 mod recovery;
 mod transmit;
@@ -13,8 +14,10 @@ mod transmit;
 use aqmlab_units::Time;
 
 use self::agree::Agreed;
+use self::frto::Frto;
 use self::probe::Probe;
 use super::{Endpoint, Extension, Pending};
+use crate::accecn;
 use crate::congestion::CongestionControl;
 use crate::options::{Options, TIMESTAMPS_LEN};
 use crate::prr::Prr;
@@ -59,11 +62,16 @@ pub struct Modern {
     rescued: bool,
     /// Where the timeout found `snd_una` that began [`Phase::Loss`].
     timed_out_at: Seq,
+    frto: Frto,
     first_repeat: FirstRepeat,
     reporter: Reporter,
     /// The timestamp to echo (RFC 7323's `TS.Recent`).
     ts_recent: u32,
     last_ack_sent: Seq,
+    /// What came in which ECN codepoint.
+    ecn_counts: accecn::Receiver,
+    /// What the peer says of that.
+    ecn_told: accecn::Sender,
     /// How many segments are still acknowledged at once.
     quick_acks: u8,
 }
@@ -112,10 +120,13 @@ impl<S: ModernStack> Extension<S> for Modern {
             repeat_first: false,
             rescued: false,
             timed_out_at: Seq::ZERO,
+            frto: Frto::Idle,
             first_repeat: FirstRepeat::Awaited,
             reporter: Reporter::default(),
             ts_recent: 0,
             last_ack_sent: Seq::ZERO,
+            ecn_counts: accecn::Receiver::new(),
+            ecn_told: accecn::Sender::default(),
             quick_acks: profile.quick_acks,
         }
     }
@@ -175,6 +186,27 @@ impl<S: ModernStack> Extension<S> for Modern {
     fn note_arrival(tcp: &mut Endpoint<S>, segment: &Segment<Options>) {
         tcp.note_timestamp(segment);
         tcp.snd_wnd = segment.window;
+        if tcp.extension.ecn_counts.count(segment.len, segment.flags) && tcp.extension.ecn_counts.speaks {
+            tcp.pending.set(Pending::ACK);
+        }
+    }
+
+    fn note_handshake_ack(tcp: &mut Endpoint<S>, segment: &Segment<Options>, profile: &Profile) {
+        tcp.note_option(segment, profile);
+    }
+
+    fn note_marks(tcp: &mut Endpoint<S>, segment: &Segment<Options>, marks: u8, profile: &Profile) -> bool {
+        let mss = tcp.mss(profile);
+        let told = &mut tcp.extension.ecn_told;
+        if let Some(option) = segment.options.accecn.filter(|_| profile.accecn_option) {
+            return told.hear(option.ce);
+        }
+        told.assume(u32::from(marks) * mss);
+        false
+    }
+
+    fn take_marked_bytes(tcp: &mut Endpoint<S>, _marks: u16, _profile: &Profile) -> u32 {
+        tcp.extension.ecn_told.take()
     }
 
     fn reassemble(tcp: &mut Endpoint<S>, from: Seq, to: Seq) {

@@ -1,4 +1,4 @@
-//! Accurate ECN: RFC 9768 §3.1 and §3.2 without its option.
+//! Accurate ECN: RFC 9768 §3.1 and §3.2 without its option, which `modern::accecn` has.
 
 use aqmlab_tcp::{EcnPolicy, Event, Flags, Profile, Segment};
 

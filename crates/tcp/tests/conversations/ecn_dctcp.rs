@@ -1,4 +1,4 @@
-//! The feedback of DCTCP: RFC 8257 §3.2-3.3 and §3.5.
+//! The feedback of DCTCP: RFC 8257 §3.2-3.3 and §3.6.
 
 use aqmlab_tcp::{EcnPolicy, Flags, Profile, Segment};
 
@@ -59,7 +59,7 @@ fn a_bare_acknowledgement_ends_no_row_of_marks() {
 }
 
 #[test]
-fn rfc_8257_3_5_marks_on_syn_and_syn_ack_are_ignored() {
+fn rfc_8257_3_6_marks_on_syn_and_syn_ack_are_ignored() {
     let mut client = Conversation::connect(dctcp());
     client.sends([ecn_syn().and(Flags::ECT)]).gets(ecn_syn_ack().and(Flags::CE)).sends([ack(1)]);
     let mut server = Conversation::listen(dctcp());
@@ -69,7 +69,7 @@ fn rfc_8257_3_5_marks_on_syn_and_syn_ack_are_ignored() {
 }
 
 #[test]
-fn rfc_8257_3_5_syn_and_syn_ack_sent_again_are_ecn_capable_too() {
+fn rfc_8257_3_6_syn_and_syn_ack_sent_again_are_ecn_capable_too() {
     let mut client = Conversation::connect(dctcp());
     client.sends([ecn_syn().and(Flags::ECT)]).at(3000).sends([ecn_syn().and(Flags::ECT)]);
     let mut server = Conversation::listen(dctcp());

@@ -1,5 +1,7 @@
 //! What only a modern endpoint does.
 
+mod accecn;
+mod frto;
 mod marks;
 mod options;
 mod probe;

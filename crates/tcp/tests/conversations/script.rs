@@ -6,6 +6,7 @@
 
 use std::mem::take;
 
+use aqmlab_tcp::options::AccEcnOrder;
 use aqmlab_tcp::{
     CongestionControl, Endpoint, Event, Flags, HeaderOptions, Options, Profile, Segment, Seq, Stack, State,
 };
@@ -134,13 +135,18 @@ impl Shown for () {
 }
 
 impl Shown for Options {
-    /// ` sack 2001:3001 ts 100 ecr 0 scale 7 sackok`, what there is of it; an MSS alone is as good as none.
+    /// ` sack 2001:3001 ts 100 ecr 0 accecn0 1001 500 1 scale 7 sackok`, what there is of it; an MSS alone is as good as none.
     fn shown(&self) -> String {
         let sack = self.sack.iter().map(|(from, to)| format!(" sack {}:{}", from.get(), to.get()));
         let timestamps = self.timestamps.map(|both| format!(" ts {} ecr {}", both.value, both.echo));
+        let accecn = self.accecn.map(|accecn| {
+            let kind = u8::from(accecn.order == AccEcnOrder::Ect1First);
+            let fields: String = accecn.fields().map(|field| format!(" {field}")).collect();
+            format!(" accecn{kind}{fields}")
+        });
         let scale = self.syn.and_then(|syn| syn.window_scale).map(|scale| format!(" scale {scale}"));
         let permitted = self.syn.filter(|syn| syn.sack_permitted).map(|_| " sackok".to_string());
-        sack.chain(timestamps).chain(scale).chain(permitted).collect()
+        sack.chain(timestamps).chain(accecn).chain(scale).chain(permitted).collect()
     }
 
     fn scales(&self) -> bool {
@@ -208,12 +214,16 @@ impl<S: Stack<Options: Shown>> Script<S> {
 
     /// A segment arrives from the peer, which offers the same window.
     pub(crate) fn gets(&mut self, segment: impl Said<S::Options>) -> &mut Self {
-        self.sends([]);
         let segment = segment.said();
         if segment.options.scales() && self.profile.window_scaling {
             self.scale = 7;
         }
-        let window = self.window(segment.flags);
+        self.gets_offering(segment, self.window(segment.flags))
+    }
+
+    /// The same from a peer that offers `window`.
+    pub(crate) fn gets_offering(&mut self, segment: Segment<S::Options>, window: u16) -> &mut Self {
+        self.sends([]);
         self.tcp.handle_segment(&Segment { window, ..segment }, self.now, &self.profile);
         self.drain();
         self

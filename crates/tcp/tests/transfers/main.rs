@@ -5,5 +5,6 @@ mod network;
 mod delivery;
 mod ecn;
 mod long;
+mod outage;
 mod properties;
 mod theory;

@@ -65,11 +65,12 @@ pub(crate) fn profile() -> impl Strategy<Value = Profile> {
 
 /// The same with what only a modern stack has.
 fn modern_profile() -> impl Strategy<Value = Profile> {
-    let switches = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
+    let switches = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     (profile(), switches, 0u8..20, prop_oneof![Just(1u32), Just(16)]).prop_map(
-        |(profile, (sack, rack, timestamps, window_scaling, newreno), quick_acks, larger)| Profile {
+        |(profile, (sack, rack, frto, timestamps, window_scaling, newreno), quick_acks, larger)| Profile {
             sack,
             rack: rack && sack,
+            frto,
             timestamps,
             window_scaling,
             newreno,

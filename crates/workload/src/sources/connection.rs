@@ -9,6 +9,7 @@ use crate::Completed;
 
 /// The state of a connection, both ends together.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about the connection")]
 pub struct VectorConnection {
     place: Place,
     /// The unit to come; its fields stand apart because that saves the room of a word.
@@ -29,6 +30,8 @@ pub struct VectorConnection {
     exchange: bool,
     first: bool,
     persistent: bool,
+    /// Neither end waits for the other.
+    concurrent: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +66,7 @@ impl VectorConnection {
             exchange: false,
             first: true,
             persistent: vector.persistent,
+            concurrent: vector.concurrent,
         };
         connection.look_ahead(source);
         connection.connect(now);
@@ -91,7 +95,7 @@ impl VectorConnection {
         self.started = now;
         self.first = true;
         // Whoever asks first begins to wait with the handshake.
-        self.begin(self.next_by == Some(End::Initiator));
+        self.begin(!self.concurrent && self.next_by == Some(End::Initiator));
     }
 
     fn begin(&mut self, exchange: bool) {
@@ -179,7 +183,7 @@ impl VectorConnection {
         }
     }
 
-    /// The pause is over: send the next unit, and those that the same end sends right after it.
+    /// The pause is over: send the next unit, and those that follow it without waiting for anything to come.
     fn send(&mut self, source: &VectorSource, now: Time, out: &mut Vec<VectorAction>) {
         self.phase = Phase::Waiting;
         loop {
@@ -187,7 +191,8 @@ impl VectorConnection {
                 Some(by) if self.next_size > Bytes::ZERO => {
                     self.write(by, now, out);
                     self.look_ahead(source);
-                    if self.next_by != Some(by) {
+                    let waits = self.next_by != Some(by) && !self.concurrent;
+                    if waits || self.next_by.is_none() {
                         return;
                     }
                     if self.next_pause > Duration::ZERO {
@@ -208,7 +213,7 @@ impl VectorConnection {
         let size = self.next_size;
         match by {
             End::Initiator => {
-                if !self.exchange {
+                if !self.exchange && !self.concurrent {
                     self.begin(true);
                 }
                 if !self.first || self.request > Bytes::ZERO {

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use aqmlab_units::{Duration, Stream, Time};
 
-use super::vector::{Adu, End, Windows};
+use super::vector::{Adu, End};
 
 /// A kind of source.
 pub(crate) trait Generator: Debug + Send + Sync {
@@ -27,7 +27,7 @@ pub(crate) struct Start {
     pub(crate) side: u8,
     /// None: drawn by the source.
     pub(crate) min_rtt: Option<Duration>,
-    pub(crate) windows: Option<Windows>,
+    pub(crate) concurrent: bool,
     pub(crate) persistent: bool,
     /// Where the connection's place begins.
     pub(crate) next: u32,
@@ -37,7 +37,7 @@ pub(crate) struct Start {
 impl Start {
     /// A connection of which nothing but time and side is settled.
     pub(crate) fn at(at: Time, side: u8) -> Start {
-        Start { at, side, min_rtt: None, windows: None, persistent: false, next: 0, state: 0 }
+        Start { at, side, min_rtt: None, concurrent: false, persistent: false, next: 0, state: 0 }
     }
 }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 use aqmlab_units::{Bytes, Duration, Time};
 
 use super::generator::{Generator, Place, Start};
-use super::vector::{Adu, End, Windows};
+use super::vector::{Adu, End};
 
 /// A connection of a record.
 #[derive(Clone, Debug)]
@@ -13,7 +13,7 @@ pub(crate) struct Row {
     pub(crate) start: Time,
     pub(crate) side: u8,
     pub(crate) min_rtt: Option<Duration>,
-    pub(crate) windows: Option<Windows>,
+    pub(crate) concurrent: bool,
     /// Its units.
     pub(crate) units: Range<u32>,
 }
@@ -37,7 +37,7 @@ impl Recorded {
     ) {
         let first = self.length();
         self.units.extend(units);
-        self.rows.push(Row { start, side, min_rtt, windows: None, units: first..self.length() });
+        self.rows.push(Row { start, side, min_rtt, concurrent: false, units: first..self.length() });
     }
 
     /// Add a connection with one exchange. A response of zero bytes makes it an upload.
@@ -52,9 +52,11 @@ impl Recorded {
         self.push(start, side, min_rtt, [Adu::request(Duration::ZERO, request)].into_iter().chain(answer));
     }
 
-    /// The connection added last.
-    pub(crate) fn last(&mut self) -> Option<&mut Row> {
-        self.rows.last_mut()
+    /// The ends of the connection added last do not wait for each other.
+    pub(crate) fn mark_concurrent(&mut self) {
+        if let Some(row) = self.rows.last_mut() {
+            row.concurrent = true;
+        }
     }
 
     fn length(&self) -> u32 {
@@ -77,8 +79,8 @@ impl Generator for Recorded {
             units.windows(2).filter(|pair| pair[0].by != pair[1].by && pair[1].by == End::Acceptor);
         Some(Start {
             min_rtt: row.min_rtt,
-            windows: row.windows,
-            persistent: requests.count() > 1,
+            concurrent: row.concurrent,
+            persistent: !row.concurrent && requests.count() > 1,
             next: row.units.start,
             state: row.units.end.into(),
             ..Start::at(row.start, row.side)

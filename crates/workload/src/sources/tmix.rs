@@ -1,26 +1,32 @@
 //! Connection vectors in the two text formats of tmix.
 //!
-//! Source: the ns-2 manual, chapter "Tmix"; Weigle et al., CCR 2006. Times are microseconds, sizes bytes. A vector
-//! begins with `SEQ start epochs id id` (original format) or `S ...` (alternate format), followed by `w` windows of
-//! initiator and acceptor, `r` minimum round-trip time, `l` loss rates, `m` segment sizes, each of them optional. Then
-//! come its units. In the original format these are `> size` (the initiator sends), `< size` (the acceptor sends) and
-//! `t pause`; a last `t` is the pause before the connection closes. In the alternate format they are
+//! Source: the ns-2 manual, chapter "Tmix", with `tmix/cvec-orig2alt.pl` of ns-2; Weigle et al., CCR 2006. Times are
+//! microseconds, sizes bytes. A vector begins with `SEQ start epochs id id` (original format) or `S ...` (alternate format),
+//! followed by `w` windows of initiator and acceptor, `r` minimum round-trip time, `l` loss rates, `m` segment sizes, each of
+//! them optional. Then come its units. In the original format these are `> size` (the initiator sends), `< size` (the
+//! acceptor sends) and `t pause`; a last `t` is the pause before the connection closes. In the alternate format they are
 //! `I send receive size` and `A send receive size`, with the pause after the end's own write or after the arrival of
 //! the other's unit; a size of 0 closes.
 //!
-//! Loss rates and segment sizes are read over: loss is the queues' to cause, and segments are the stack's. `epochs` and
-//! the `id`s say nothing that the units do not. Concurrent vectors (`CONC`, `C`), in which the ends do not wait for each other, are refused, or left out on
-//! demand.
+//! A concurrent vector (`CONC` or `C`, with the numbers of units of both ends in place of epochs) is one in which the ends do
+//! not wait for each other: `c> size` and `c< size`, or `I` and `A`, follow after a pause from the same end's unit before,
+//! `t> pause` and `t< pause`, or `send`. Its units are no exchanges: nobody asks, so there is no response time.
+//!
+//! Windows, loss rates and segment sizes are read over: loss is the queues' to cause, and the others are the stack's. `epochs`
+//! and the `id`s say nothing that the units do not.
+
+mod concurrent;
 
 use aqmlab_units::{Bytes, Duration, Time};
 use serde::{Deserialize, Serialize};
 
+use self::concurrent::Concurrent;
 use super::check_side;
 use super::distribution::{MAX_SIZE, MAX_TIME};
 use super::pair_trace::{fault, fields, lines, number};
 use super::recorded::Recorded;
 use super::rtt::{MAX_RTT, MinRttConfig};
-use super::vector::{Adu, End, Windows};
+use super::vector::{Adu, End};
 use crate::config::ConfigError;
 
 /// Connection vectors from a file.
@@ -35,7 +41,7 @@ pub struct TmixConfig {
     /// The side of the link that the initiators are on, 0 or 1; default 0. tmix has a file for each.
     #[serde(default)]
     pub side: u8,
-    /// Leave out concurrent vectors; default false: they are refused.
+    /// Leave out concurrent vectors; default false: they are played too.
     #[serde(default)]
     pub skip_concurrent: bool,
     /// Minimum round-trip times of vectors without a line `r`; absent: the experiment's.
@@ -64,9 +70,8 @@ impl TmixConfig {
                     reader = Reader::Skipping;
                 }
                 "C" | "CONC" => {
-                    let message = "concurrent connection vectors are not replayed: \
-                        take them out, or set skip_concurrent = true";
-                    return fault(line, message.into());
+                    reader.finish(&mut recorded);
+                    reader = Reader::Vector(Reading::begin_concurrent(line, &words, self.side)?);
                 }
                 _ => match &mut reader {
                     Reader::Vector(reading) => reading.line(line, &words)?,
@@ -74,7 +79,10 @@ impl TmixConfig {
                     Reader::Nothing => {
                         return fault(
                             line,
-                            format!("must begin a vector, `S` or `SEQ`, got `{}`", words.join(" ")),
+                            format!(
+                                "must begin a vector, `S`, `SEQ`, `C` or `CONC`, got `{}`",
+                                words.join(" ")
+                            ),
                         );
                     }
                 },
@@ -96,14 +104,15 @@ impl Reader {
     /// Keep the vector that has been read.
     fn finish(&mut self, recorded: &mut Recorded) {
         let Reader::Vector(reading) = std::mem::replace(self, Reader::Nothing) else { return };
-        let Reading { start, side, min_rtt, windows, mut units, pause, .. } = reading;
+        let Reading { start, side, min_rtt, mut units, pause, concurrent } = reading;
+        if let Some(concurrent) = concurrent {
+            recorded.push(start, side, min_rtt, concurrent.merged());
+            return recorded.mark_concurrent();
+        }
         if let (Some(pause), Some(last)) = (pause, units.last()) {
             units.push(Adu { by: last.by, pause, size: Bytes::ZERO });
         }
         recorded.push(start, side, min_rtt, units);
-        if let Some(row) = recorded.last() {
-            row.windows = windows;
-        }
     }
 }
 
@@ -112,36 +121,44 @@ struct Reading {
     start: Time,
     side: u8,
     min_rtt: Option<Duration>,
-    windows: Option<Windows>,
     units: Vec<Adu>,
     /// The pause of a line `t` that no unit has followed yet.
     pause: Option<Duration>,
+    /// The units of a concurrent vector, in place of `units`.
+    concurrent: Option<Concurrent>,
 }
 
 impl Reading {
     fn begin(line: usize, words: &[&str], side: u8) -> Result<Reading, ConfigError> {
         let [_, start, ..] = fields::<5>(line, words, "S start epochs id id")?;
         let start = Time::ZERO + time(line, "start", start, MAX_TIME)?;
-        Ok(Reading { start, side, min_rtt: None, windows: None, units: Vec::new(), pause: None })
+        Ok(Reading { start, side, min_rtt: None, units: Vec::new(), pause: None, concurrent: None })
+    }
+
+    fn begin_concurrent(line: usize, words: &[&str], side: u8) -> Result<Reading, ConfigError> {
+        let [kind, start, _, _, first, second] =
+            fields(line, words, "C start initiator_units acceptor_units id id")?;
+        let reading = Reading::begin(line, &[kind, start, "0", first, second], side)?;
+        Ok(Reading { concurrent: Some(Concurrent::new()), ..reading })
     }
 
     fn line(&mut self, line: usize, words: &[&str]) -> Result<(), ConfigError> {
         if self.units.last().is_some_and(|last| last.size == Bytes::ZERO) {
             return fault(line, "nothing may follow the unit of size 0 that closes the connection".into());
         }
+        if let Some(done) = self.concurrent.as_mut().and_then(|concurrent| concurrent.line(line, words)) {
+            return done;
+        }
         match words[0] {
-            "w" => {
-                let [_, initiator, acceptor] = fields(line, words, "w initiator acceptor")?;
-                let window = |word| number(line, "a window", word, 1, 1 << 30).map(Bytes::new);
-                self.windows = Some(Windows { initiator: window(initiator)?, acceptor: window(acceptor)? });
-                Ok(())
-            }
             "r" => {
                 let [_, rtt] = fields(line, words, "r rtt")?;
                 self.min_rtt = Some(time(line, "the round-trip time", rtt, MAX_RTT)?);
                 Ok(())
             }
-            "l" | "m" => Ok(()),
+            "w" | "l" | "m" => Ok(()),
+            ">" | "<" | "t" if self.concurrent.is_some() => {
+                fault(line, format!("of a concurrent vector must be c>, c<, t> or t<, got `{}`", words[0]))
+            }
             "t" => {
                 let [_, pause] = fields(line, words, "t pause")?;
                 match self.pause.replace(time(line, "a pause", pause, MAX_TIME)?) {

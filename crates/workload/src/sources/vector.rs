@@ -8,7 +8,8 @@
 //! An *exchange* is a request, all that the initiator sends in a row, and the unit that answers it. Its response time
 //! is that of a user: from `connect()` for the first exchange of a connection, from the write of the last part of the
 //! request for later ones, to the last byte of the answer. Units that the acceptor sends without being asked belong to
-//! no exchange. A request that nothing follows is an upload: it is complete when it has come whole.
+//! no exchange. A request that nothing follows is an upload: it is complete when it has come whole. A *concurrent* vector,
+//! whose ends do not wait for each other, has no exchanges at all.
 //!
 //! Differs from tmix: the initiator closes, whichever end fell silent last, and only when all bytes have come.
 
@@ -32,7 +33,7 @@ pub struct Adu {
     /// Who sends it.
     pub by: End,
     /// The pause before it: from the arrival of all that the other end has sent, or from the own write of the unit
-    /// before; for the first unit, from the handshake.
+    /// before; for the first unit, from the handshake. In a concurrent vector, from the unit before, whoever sent it.
     pub pause: Duration,
     /// Its size; zero closes the connection, and nothing follows.
     pub size: Bytes,
@@ -48,15 +49,6 @@ impl Adu {
     }
 }
 
-/// Receive windows of a connection, in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Windows {
-    /// That of the initiator.
-    pub initiator: Bytes,
-    /// That of the acceptor.
-    pub acceptor: Bytes,
-}
-
 /// A connection to be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Vector {
@@ -68,8 +60,8 @@ pub struct Vector {
     pub side: u8,
     /// The delay that its path adds, queueing not included.
     pub min_rtt: Duration,
-    /// The receive windows, where the source knows them.
-    pub windows: Option<Windows>,
+    /// Its ends send by their own clocks, and none waits for the other. Such a connection has no exchanges.
+    pub concurrent: bool,
     /// It may carry more than one exchange.
     pub persistent: bool,
     pub(crate) place: Place,

@@ -1,7 +1,7 @@
 //! How ECN begins: negotiation, and marks on the SYN and SYN/ACK.
 //!
-//! RFC 3168 §6.1.1; Kuzmanovic 2005 and RFC 5562 for marked SYN/ACKs; RFC 9768 §3.1 and §3.2.2.1. What RFC 9768 says of
-//! a server's second SYN/ACK (§3.2.3.2.2: without ECN, lest the path drop its option) is left out with the option.
+//! RFC 3168 §6.1.1; Kuzmanovic 2005 and RFC 5562 for marked SYN/ACKs; RFC 9768 §3.1 and §3.2.2.1. A SYN/ACK sent again is
+//! without RFC 9768's option (§3.2.3.2.2), which `modern` sees to; that one sent once more does without ECN is left out.
 
 use aqmlab_units::Time;
 

@@ -2,7 +2,7 @@
 
 use aqmlab_units::{Duration, Time};
 
-use super::{ModernStack, Phase};
+use super::{Frto, ModernStack, Phase};
 use crate::congestion::{Ack, CongestionControl};
 use crate::endpoint::Endpoint;
 use crate::options::{Options, timestamp};
@@ -38,6 +38,11 @@ pub(super) struct News {
 }
 
 impl News {
+    /// Some of what is delivered was sent only once.
+    pub(super) fn tells_of_data_sent_once(&self) -> bool {
+        self.sent_once.is_some()
+    }
+
     #[inline]
     fn add(&mut self, record: &Record) {
         self.newest.add(record);
@@ -72,6 +77,7 @@ impl<S: ModernStack> Endpoint<S> {
         }
         self.extension.rack.on_acknowledged(self.snd_una, self.snd_max, news.duplicate);
         self.undo_if_spurious(&news, profile);
+        self.judge_timeout(segment, &news, profile);
         let lost = self.find_losses(&news, now, profile);
         let marks = Self::concerns_ecn(segment.flags, profile) && self.tells_of_marks(segment.flags);
         let mut ack = self.summary(&news, rtt, now, profile);
@@ -139,8 +145,10 @@ impl<S: ModernStack> Endpoint<S> {
         news.duplicate = duplicate.is_some();
         let repeats = !news.advances && segment.span() == 0 && flight > 0;
         news.repeats = repeats && sack.is_empty();
-        // After a timeout duplicates may stem from what was sent twice for nothing.
-        if news.repeats && !this.agreed.sack && this.phase != Phase::Loss {
+        // After a timeout duplicates may stem from what was sent twice for nothing, but not while new segments alone are
+        // in flight.
+        let probing = matches!(this.frto, Frto::Probing { .. });
+        if news.repeats && !this.agreed.sack && (this.phase != Phase::Loss || probing) {
             delivered += this.board.presume(u32::from(this.agreed.mss));
         }
         news.delivered = delivered + selected;

@@ -3,6 +3,7 @@
 use aqmlab_units::Time;
 
 use super::ModernStack;
+use crate::accecn;
 use crate::endpoint::{Endpoint, State};
 use crate::options::{
     HeaderOptions, MAX_SACK_BLOCKS, Options, SynOptions, TIMESTAMPS_LEN, Timestamps, is_earlier, timestamp,
@@ -56,15 +57,25 @@ impl<S: ModernStack> Endpoint<S> {
             sack_permitted: sack,
             window_scale: scaling.then(|| profile.window_shift()),
         };
+        // RFC 9768 §3.2.3.2.1-3.2.3.2.2: not on a SYN, nor on a SYN/ACK sent again, lest the path drop it for that.
+        let counts =
+            answers && profile.accecn_option && self.has_accurate_ecn() && self.recovery.syn_retransmits == 0;
         Options {
             timestamps: timestamps.then(|| Timestamps { value: timestamp(now), echo: this.ts_recent }),
+            accecn: counts.then(|| this.ecn_counts.full()),
             syn: Some(syn),
             ..Options::default()
         }
     }
 
+    /// An end that has the option uses it once it has seen the peer's: on the SYN/ACK, and on the acknowledgement of that.
+    pub(super) fn note_option(&mut self, segment: &Segment<Options>, profile: &Profile) {
+        self.extension.ecn_counts.speaks = profile.accecn_option && segment.options.accecn.is_some();
+    }
+
     /// The peer's SYN or SYN/ACK: what it offers and this end has is agreed on.
     pub(super) fn agree(&mut self, syn: &Segment<Options>, profile: &Profile) {
+        self.note_option(syn, profile);
         let Some(offer) = syn.options.syn else { return };
         let this = &mut self.extension;
         let scale = offer.window_scale.filter(|_| profile.window_scaling);
@@ -93,18 +104,21 @@ impl<S: ModernStack> Endpoint<S> {
         }
     }
 
-    /// What leaves with an acknowledgement. Blocks that find no room beside data are left out.
+    /// What leaves with an acknowledgement. Blocks that find no room beside data are left out, and Accurate ECN's counters
+    /// that find none beside the blocks (RFC 9768 §3.2.3.3).
     pub(super) fn options(&mut self, len: u16, now: Time) -> Options {
+        let srtt = self.rtt.srtt();
         let this = &mut self.extension;
         this.last_ack_sent = self.rcv_nxt;
         let echo = this.ts_recent;
         let timestamps = this.agreed.timestamps.then(|| Timestamps { value: timestamp(now), echo });
         let mut options = Options { timestamps, ..Options::default() };
+        let room = if len == 0 { MAX_OPTIONS } else { (this.agreed.mss - len).min(MAX_OPTIONS) };
         if this.agreed.sack && !this.reporter.is_empty() {
-            let beside_data = if len == 0 { MAX_OPTIONS } else { this.agreed.mss - len };
             options.sack = this.reporter.report(&self.reassembly);
-            options.sack.truncate(blocks_within(beside_data.min(MAX_OPTIONS), &options));
+            options.sack.truncate(blocks_within(room, &options));
         }
+        options.accecn = this.ecn_counts.tell(len > 0, room.saturating_sub(options.len()), now, srtt);
         options
     }
 
@@ -112,10 +126,11 @@ impl<S: ModernStack> Endpoint<S> {
     pub(super) fn room_for_data(&self) -> u16 {
         let this = &self.extension;
         let timestamps = if this.agreed.timestamps { TIMESTAMPS_LEN } else { 0 };
+        let counters = if this.ecn_counts.has_news() { accecn::FULL_LEN } else { 0 };
         if this.agreed.sack && !this.reporter.is_empty() {
             this.agreed.mss - MAX_OPTIONS
         } else {
-            this.agreed.mss - timestamps
+            this.agreed.mss - timestamps - counters
         }
     }
 }

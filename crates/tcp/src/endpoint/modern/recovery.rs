@@ -3,7 +3,7 @@
 use aqmlab_units::{Duration, Time};
 
 use super::acknowledge::News;
-use super::{FirstRepeat, ModernStack, Phase};
+use super::{FirstRepeat, Frto, ModernStack, Phase};
 use crate::Profile;
 use crate::congestion::CongestionControl;
 use crate::endpoint::{Endpoint, count};
@@ -46,7 +46,7 @@ impl<S: ModernStack> Endpoint<S> {
         found
     }
 
-    /// The reordering timer has expired (RFC 8985 §6.3).
+    /// The reordering timer has expired (RFC 8985 §6.2 step 5).
     pub(super) fn look_for_reordered_losses(&mut self, now: Time, profile: &Profile) {
         let undelivered = self.undelivered();
         if self.find_losses_by_time(now) && self.extension.phase == Phase::Open {
@@ -103,6 +103,7 @@ impl<S: ModernStack> Endpoint<S> {
         }
         self.extension.rack.on_recovered();
         self.extension.repeat_first = false;
+        self.extension.frto = Frto::Idle;
         self.dup_acks = 0;
         self.set_phase(Phase::Open);
     }
@@ -129,6 +130,7 @@ impl<S: ModernStack> Endpoint<S> {
             self.note_reduction();
             self.extension.first_repeat = FirstRepeat::Awaited;
         }
+        self.begin_frto(profile);
         let srtt = self.rtt.srtt().unwrap_or(Duration::ZERO);
         let this = &mut self.extension;
         this.board.forget_presumed();
@@ -148,21 +150,29 @@ impl<S: ModernStack> Endpoint<S> {
     }
 
     /// The Eifel algorithm (RFC 3522 §3.2): the first acknowledgement of new data in a recovery echoes a timestamp from
-    /// before the first segment was sent again, so what was sent first has arrived and nothing was lost.
-    ///
-    /// Chosen over F-RTO (RFC 5682) because one comparison covers timeouts and fast retransmits alike; without timestamps
-    /// nothing is taken back.
+    /// before the first segment was sent again, so what was sent first has arrived and nothing was lost. An echo of the
+    /// repeated segment says the contrary, and F-RTO has nothing to find out. One comparison covers timeouts and fast
+    /// retransmits alike; without timestamps F-RTO judges timeouts alone.
     pub(super) fn undo_if_spurious(&mut self, news: &News, profile: &Profile) {
         let FirstRepeat::SentAt(repeated) = self.extension.first_repeat else { return };
         if !news.advances {
             return;
         }
         self.extension.first_repeat = FirstRepeat::Settled;
-        if self.extension.phase == Phase::Open || !news.echo.is_some_and(|echo| is_earlier(echo, repeated)) {
-            return;
+        let Some(echo) = news.echo.filter(|_| self.extension.phase != Phase::Open) else { return };
+        if is_earlier(echo, repeated) {
+            self.take_back(profile);
+        } else {
+            self.extension.frto = Frto::Idle;
         }
+    }
+
+    /// The response to a loss or timeout that was none (RFC 4015): what it did to the window is undone, and nothing more is
+    /// sent again. What is lost now may start fast retransmit (RFC 5682 §2.1 step 3b).
+    pub(super) fn take_back(&mut self, profile: &Profile) {
         self.extension.board.forgive();
         self.leave_recovery(profile);
+        self.recover = self.snd_una;
         self.congestion.on_spurious();
     }
 

@@ -81,16 +81,26 @@ impl<S: ModernStack> Endpoint<S> {
         Some(choice)
     }
 
-    /// RFC 6675 §4: what is lost, then new data, then in fast recovery without RACK what may be lost.
+    /// RFC 6675 §4: what is lost, then new data, then in fast recovery without RACK what may be lost. While F-RTO finds out
+    /// whether a timeout was right, the new data alone that it asks for, Nagle or not (RFC 5682 §2.1 step 2b).
     #[inline(always)]
     fn next(&mut self, profile: &Profile) -> Option<Choice> {
-        if let Some(lost) = self.extension.board.next_lost() {
-            let record = self.extension.board.record(lost);
-            return self.congestion_lets(record.span()).then_some(Choice::Again(lost));
+        let frto = self.extension.frto.allows();
+        if frto == Some(0) {
+            // A window after a timeout would have kept them back too.
+            self.extension.window_limited |= self.extension.board.has_lost();
+            return None;
+        }
+        if frto.is_none()
+            && let Some(lost) = self.extension.board.next_lost()
+        {
+            let lets = self.congestion_lets(self.extension.board.record(lost).span());
+            self.extension.window_limited |= !lets;
+            return lets.then_some(Choice::Again(lost));
         }
         if let Some((len, fin)) = self.new_data()
             && self.peer_lets(len)
-            && !self.held_by_nagle(len, profile)
+            && (frto.is_some() || !self.held_by_nagle(len, profile))
         {
             let lets = len == 0 || self.congestion_lets(u32::from(len));
             self.extension.window_limited |= !lets;
@@ -125,7 +135,7 @@ impl<S: ModernStack> Endpoint<S> {
     }
 
     /// The next segment of what was never sent: its length, and whether the FIN goes with it.
-    fn new_data(&self) -> Option<(u16, Flags)> {
+    pub(super) fn new_data(&self) -> Option<(u16, Flags)> {
         let unsent = self.unsent();
         let fin_due = self.pending.any(Pending::FIN) && self.snd_nxt <= self.snd_end;
         if unsent == 0 && !fin_due {
@@ -142,7 +152,7 @@ impl<S: ModernStack> Endpoint<S> {
     }
 
     /// The peer's window has room for `len` bytes of new data.
-    fn peer_lets(&self, len: u16) -> bool {
+    pub(super) fn peer_lets(&self, len: u16) -> bool {
         self.snd_nxt - self.snd_una + u32::from(len) <= self.peer_window()
     }
 
@@ -201,6 +211,7 @@ impl<S: ModernStack> Endpoint<S> {
         let (pipe, lost) = (this.board.pipe(), this.board.lost_total());
         let snapshot = this.rate.on_sent(now, self.snd_nxt - seq, pipe, lost);
         this.board.push(seq, self.snd_nxt, now, snapshot);
+        this.frto.note_new();
         if self.retransmit_timer.is_off() {
             self.arm_retransmit_timer(now, profile);
         }

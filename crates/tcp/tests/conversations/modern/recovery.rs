@@ -126,6 +126,16 @@ fn a_retransmission_is_in_flight_and_the_peers_window_is_kept() {
 }
 
 #[test]
+fn rfc_5681_3_1_slow_start_goes_on_while_only_repairs_wait_for_the_window() {
+    let mut tcp = Conversation::<aqmlab_tcp::congestion::Reno>::client(wide());
+    tcp.writes(50_000).sends((1..=10).map(full)).at(OPENED + 1000).sends([full(1)]);
+    for k in 1..=4 {
+        tcp.gets(ack(after(k))).sends([full(2 * k), full(2 * k + 1)]);
+        assert_eq!(tcp.cwnd(), 1000 * (1 + k));
+    }
+}
+
+#[test]
 fn after_a_timeout_duplicates_without_sack_let_nothing_out() {
     let mut tcp = Conversation::<NewReno>::client(wide());
     tcp.writes(50_000).sends((1..=10).map(full)).at(OPENED + 1000).sends([full(1)]);

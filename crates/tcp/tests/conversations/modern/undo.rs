@@ -55,9 +55,9 @@ impl CongestionControl for Remembering {
     }
 }
 
-/// Ten segments of 988 bytes in flight since [`OPENED`], with timestamps and SACK.
+/// Ten segments of 988 bytes in flight since [`OPENED`], with timestamps and SACK. F-RTO leaves it to the timestamps.
 fn in_flight() -> Conversation<Remembering> {
-    let profile = Profile { timestamps: true, ..selective() };
+    let profile = Profile { timestamps: true, frto: true, ..selective() };
     let offer = |segment, value, echo| {
         let syn = Some(SynOptions { mss: MSS, sack_permitted: true, window_scale: None });
         with(segment, Options { timestamps: Some(Timestamps { value, echo }), syn, ..Options::default() })
@@ -102,7 +102,7 @@ fn a_fast_retransmit_for_a_segment_that_was_only_late_is_undone() {
     let report = Options {
         timestamps: Some(Timestamps { value: 150, echo: 100 }),
         sack: sack_bytes(ack(1), [(989, 1 + 4 * 988)]).options.sack,
-        syn: None,
+        ..Options::default()
     };
     tcp.at(OPENED + 100).gets(with(ack(1), report)).sends_with([stamped(nth(1), 200, 150)]);
     let halved = tcp.ssthresh();
@@ -120,7 +120,7 @@ fn a_second_copy_that_was_not_needed_does_not_undo_the_loss_before_it() {
     let report = Options {
         timestamps: Some(Timestamps { value: 150, echo: 100 }),
         sack: sack_bytes(ack(1), [(989, 1 + 4 * 988)]).options.sack,
-        syn: None,
+        ..Options::default()
     };
     tcp.at(OPENED + 100).gets(with(ack(1), report)).sends_with([stamped(nth(1), 200, 150)]);
     tcp.at(OPENED + 1100).sends_with([stamped(nth(1), 1200, 150)]);

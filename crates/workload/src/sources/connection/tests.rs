@@ -187,6 +187,51 @@ fn a_connection_closes_after_its_last_pause_but_never_before_all_has_come() {
     assert_eq!(done.last(), Some(&(at(170), Close)));
 }
 
+/// A source of one concurrent connection that sends `units`.
+fn concurrent(units: &[Adu]) -> VectorSource {
+    let mut recorded = Recorded::default();
+    recorded.push(Time::ZERO, 0, None, units.iter().copied());
+    recorded.mark_concurrent();
+    source(recorded)
+}
+
+#[test]
+fn the_ends_of_a_concurrent_vector_wait_for_nobody_and_its_units_are_no_exchanges() {
+    let units = [says(0, 80), asks(10, 300), asks(0, 20), says(5, 5_000), asks(200, 7)];
+    let done = play(&mut concurrent(&units), 1);
+    let (actions, completed) = split(&done);
+    let expected = [
+        (at(80), Answer(sizes(80))),
+        (at(80), Sleep(ms(10))),
+        (at(90), Write(sizes(300))),
+        (at(90), Write(sizes(20))),
+        (at(90), Sleep(ms(5))),
+        (at(95), Answer(sizes(5_000))),
+        (at(95), Sleep(ms(200))),
+        (at(295), Write(sizes(7))),
+        (at(335), Close),
+    ];
+    assert_eq!(actions, expected);
+    assert_eq!(completed, []);
+    // In a sequential vector the answer waits for the request.
+    assert_eq!(split(&play(&mut script(&units), 1)).0[5], (at(175), Answer(sizes(5_000))));
+}
+
+#[test]
+fn a_concurrent_connection_closes_when_all_has_come_and_the_last_pause_is_over() {
+    let closing = |pause| {
+        let done = play(&mut concurrent(&[asks(0, 9), says(0, 9), asks(pause, 0)]), 3);
+        done.last().copied().expect("something happened")
+    };
+    assert_eq!((closing(5), closing(500)), ((at(120), Close), (at(580), Close)));
+    assert_eq!(play(&mut concurrent(&[]), 1), [(at(80), Close)]);
+    let (mut lost, mut out) = (concurrent(&[asks(0, 1), says(9, 1)]), Vec::new());
+    let vector = lost.next().expect("one");
+    let mut connection = lost.open(&vector, at(0));
+    lost.on_event(&mut connection, VectorEvent::Closed, at(75), &mut out);
+    assert!(out.is_empty() && connection.is_over(), "no exchange is aborted: {out:?}");
+}
+
 #[test]
 fn a_lost_connection_is_over_unless_it_is_endless() {
     let (mut once, mut out) = (script(&[asks(0, 1), says(0, 1)]), Vec::new());

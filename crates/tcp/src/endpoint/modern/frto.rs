@@ -1,0 +1,98 @@
+//! F-RTO (RFC 5682): whether a timeout was right, from the two acknowledgements that follow it.
+//!
+//! The first segment is sent again and nothing else. If that is acknowledged but not everything, up to two new segments
+//! leave in place of repairs. Should the next acknowledgement tell of data that were sent once, before the timeout, they
+//! were late and not lost: the timeout is taken back. §2.1 without SACK, §3.1 with it.
+//!
+//! With timestamps the Eifel algorithm (RFC 3522) knows at the first acknowledgement which copy it answers, either way.
+//! Where it says so its word is taken, and F-RTO goes on only without it.
+//!
+//! Differs from §2.1 step 1: without SACK, too, it does not begin in a fast recovery, as §3.1 has it, so that what is taken
+//! back is the timeout alone. From §3.1 step 3b: data that were ever sent again prove nothing, since a loss probe may have
+//! been what arrived. From step 3a: the window is not set to three segments; without SACK too, the segment that a duplicate
+//! tells of is out of the network, so that the next repair leaves for it.
+
+use super::acknowledge::News;
+use super::{ModernStack, Phase};
+use crate::endpoint::Endpoint;
+use crate::options::Options;
+use crate::{Profile, Segment, Seq};
+
+/// Where the algorithm stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Frto {
+    /// Not at work: recovery is the conventional one.
+    Idle,
+    /// Step 2 awaits the acknowledgement of the segment sent again, all of it, before `end`.
+    Repeated { end: Seq },
+    /// Step 3 awaits the one after that, with so many new segments still to send.
+    Probing { recovery_point: Seq, new_segments: u8 },
+}
+
+/// What step 2b sends at most.
+const NEW_SEGMENTS: u8 = 2;
+
+impl Frto {
+    /// How many new segments may leave, and no repairs; `None`: it has no say.
+    pub(super) fn allows(self) -> Option<u8> {
+        match self {
+            Frto::Idle => None,
+            Frto::Repeated { .. } => Some(0),
+            Frto::Probing { new_segments, .. } => Some(new_segments),
+        }
+    }
+
+    /// A new segment leaves.
+    pub(super) fn note_new(&mut self) {
+        if let Frto::Probing { new_segments, .. } = self {
+            *new_segments = new_segments.saturating_sub(1);
+        }
+    }
+}
+
+impl<S: ModernStack> Endpoint<S> {
+    /// Step 1: a timeout has expired, and its first segment is about to be sent again. When it expires once more before
+    /// anything is acknowledged, this is that step again; in any other recovery the algorithm does not begin.
+    pub(super) fn begin_frto(&mut self, profile: &Profile) {
+        let this = &mut self.extension;
+        let begins = this.phase == Phase::Open || matches!(this.frto, Frto::Repeated { .. });
+        this.frto = if profile.frto && begins && !this.board.is_empty() {
+            Frto::Repeated { end: this.board.record(0).end }
+        } else {
+            Frto::Idle
+        };
+    }
+
+    /// Steps 2 and 3, once `snd_una` is where `segment` puts it.
+    pub(super) fn judge_timeout(&mut self, segment: &Segment<Options>, news: &News, profile: &Profile) {
+        let sack = self.extension.agreed.sack;
+        match self.extension.frto {
+            Frto::Idle => {}
+            Frto::Repeated { end } if news.advances => {
+                // An acknowledgement of everything ends the recovery in any case.
+                let can_send = self.new_data().is_some_and(|(len, _)| self.peer_lets(len));
+                self.extension.frto = if end <= self.snd_una && can_send {
+                    Frto::Probing { recovery_point: self.snd_max, new_segments: NEW_SEGMENTS }
+                } else {
+                    Frto::Idle
+                };
+            }
+            // §2.1 step 2a; with SACK it waits on.
+            Frto::Repeated { .. } => {
+                if news.repeats && !sack {
+                    self.extension.frto = Frto::Idle;
+                }
+            }
+            Frto::Probing { recovery_point, .. } => {
+                let tells_of_new = sack
+                    && (recovery_point < self.snd_una
+                        || segment.options.sack.iter().any(|(_, to)| recovery_point < to));
+                if !tells_of_new && news.tells_of_data_sent_once() {
+                    self.take_back(profile);
+                } else if news.advances || news.selects || segment.span() == 0 {
+                    self.extension.frto = Frto::Idle;
+                }
+            }
+        }
+    }
+}
