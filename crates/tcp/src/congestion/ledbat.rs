@@ -167,6 +167,8 @@ mod tests {
             mss: MSS,
             in_flight: cc.cwnd() - MSS,
             one_way_delay: Some(Duration::from_millis(ms)),
+            // The way back has a queue of its own, which is nobody's business here.
+            rtt: Some(Duration::from_millis(9 * ms)),
             window_limited: true,
             ..Ack::default()
         }
