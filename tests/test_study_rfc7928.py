@@ -422,7 +422,7 @@ def test_without_losses_there_is_no_number(tmp_path: Path) -> None:
 def test_start_up_time_is_that_of_one_segment_and_counts_handshakes_that_lost_one(tmp_path: Path) -> None:
     cell = cell_of("start-up/codel")
     first = next(source["transfers"] for source in cell.resolved["sources"] if "transfers" in source)
-    assert first["size"] == {"fixed": "1 kB"}, "less than the 1,448 bytes of a segment"
+    assert first["size"] == {"fixed": "1000 B"}, "less than the 1,448 bytes of a segment"
     assert measures.handshake_loss_percent(written(tmp_path / "cell", cell)) == 50
 
 
