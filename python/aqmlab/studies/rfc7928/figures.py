@@ -170,7 +170,7 @@ def _background(results: StudyResults, styles: Styles, canvas: Canvas) -> None:
             delays = [measures.delay_ms(result) for result in some]
             axis.plot(delays, shares, "o", color=style["color"], markersize=3, alpha=0.4)
             axis.plot(np.mean(delays), shares.mean(), "o", color=style["color"], markersize=8)
-        axis.set(xscale="log", ylim=(0, 100))
+        axis.set(xscale="log", xlim=(0.1, 1000), ylim=(0, 100))
         axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axis.set_title(f"buffer of {scenario.room} packets", loc="left", fontsize=10)
     canvas.supxlabel("mean queueing delay, ms", fontsize=10)
