@@ -136,7 +136,7 @@ fn the_table_of_losses_has_a_row_for_each_packet_dropped_and_says_whose_it_was()
     let run = Run::to_the_end(&spec, 1);
     let losses = &run.tables.losses;
     for (direction, link) in (0..).zip(run.summary.links) {
-        let rows = losses.direction.iter().filter(|&&d| d == direction).count() as u64;
+        let rows = times(&losses.time_s, &losses.direction, direction).len() as u64;
         // Some of the whole run: there is no warm-up.
         assert_eq!(rows, link.dropped(), "direction {direction}");
     }

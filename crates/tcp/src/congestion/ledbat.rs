@@ -6,9 +6,9 @@
 //! simulation's clock, so that there is no skew to correct (appendix A). A peer without timestamps leaves the round
 //! trip, which has the way back in it; LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus) measures that always.
 //!
-//! Chosen where the RFC leaves a choice: TARGET is the largest that it allows; FILTER() is a minimum; there is no slow
-//! start, as in its pseudocode; a mark is answered like a loss (RFC 3168 §5). Differs: INIT_CWND is the profile's initial
-//! window, and the congestion timeout is the endpoint's retransmission timeout.
+//! Chosen where the RFC leaves a choice: TARGET is the largest that it allows; `FILTER()` is a minimum; there is no slow
+//! start, as in its pseudocode; a mark is answered like a loss (RFC 3168 §5). Differs: `INIT_CWND` is the profile's
+//! initial window, and the congestion timeout is the endpoint's retransmission timeout.
 
 use aqmlab_units::{Duration, Time};
 
