@@ -20,10 +20,11 @@ from aqmlab.cell import Cell
 from aqmlab.claims import All, Between, Predicate, Raises
 from aqmlab.result import Result
 from aqmlab.studies import STUDIES, find
-from aqmlab.studies.rfc7928 import Rfc7928, measures
+from aqmlab.studies.rfc7928 import Rfc7928, losses, measures
 from aqmlab.studies.rfc7928.ellipse import Ellipse
 from aqmlab.studies.rfc7928.scenarios import BURSTS, FAIRNESS, LEVELS, VARYING
 from aqmlab.studies.rfc7928.schemes import can_mark, variants
+from aqmlab.studies.rfc7928.topologies import pairs
 from aqmlab.study import Report, Study, study_cells
 from conftest import Command, Write
 
@@ -66,7 +67,7 @@ def summary(names: tuple[str, ...], seed: int) -> bytes:
     """Make up numbers for each source."""
     numbers = {
         "goodput_mbps": 2.0 + 0.01 * seed,
-        "response_time_ms": {"mean": 500.0 + seed, "p95": 900.0},
+        "response_time_ms": {"mean": 500.0 + seed, "p50": 450.0, "p95": 900.0, "p99": 950.0},
         "datagrams": {"loss_percent": 0.5, "delay_ms_mean": 3.0, "delay_ms_p99": 9.0 + seed},
     }
     return parquet(pl.DataFrame({"sources": [[{"name": name, **numbers} for name in names]]}))
@@ -87,7 +88,20 @@ def written(directory: Path, cell: Cell) -> Result:
     for name in ("queue", "link"):
         links = len(cell.resolved.get("chain", [0]))
         (directory / f"{name}.parquet").write_bytes(table(name, begin, links))
+    (directory / "losses.parquet").write_bytes(losses_at(begin, [0, 1, 50, 300], [1, 1, 2, 3]))
+    (directory / "exchanges.parquet").write_bytes(parquet(pl.DataFrame({"syn_retransmits": [0, 1, 0, 2]})))
     return Result(cell, directory)
+
+
+@cache
+def _losses_at(begin: float, after_ms: tuple[float, ...], flows: tuple[int, ...]) -> bytes:
+    times = [begin + after / 1e3 for after in after_ms]
+    return parquet(pl.DataFrame({"time_s": times, "direction": 1, "source": 1, "flow": flows}))
+
+
+def losses_at(begin: float, after_ms: Sequence[float], flows: Sequence[int]) -> bytes:
+    """Make up losses of some flows so long after the warm-up."""
+    return _losses_at(begin, tuple(after_ms), tuple(flows))
 
 
 def dry(study: Study, tmp_path: Path, length: str = "quick") -> Report:
@@ -163,7 +177,7 @@ def test_a_law_of_ones_own_is_characterised(write: Write, tmp_path: Path) -> Non
     assert {row[0] for row in tuning.rows} == {"droptail", "my_module:Always"}
     capacity, series = (next(each for each in report.tables if each.name == name) for name in ("capacity", "series"))
     assert {row[1] for row in capacity.rows} == {"droptail", "my_module:Always"}
-    assert {row[1] for row in series.rows} == {"droptail"}, "the engine has laws of one's own at one link"
+    assert {(*row[:2],) for row in series.rows} == {("droptail", "droptail")}, "laws of one's own have one link"
 
 
 def test_an_unknown_scheme_is_refused_in_one_line(aqmlab: Command) -> None:
@@ -184,7 +198,8 @@ def test_every_discipline_has_the_same_room_unless_it_is_given_one() -> None:
     assert limits["medium/droptail"] == limits["medium/codel"] == "84 packets", "100 ms of 10 Mbit/s"
     assert limits["rtt-560/codel"] == "467 packets", "of the largest round trip"
     assert limits["capacity-slow/codel"] == limits["capacity-fast/codel"] == "834 packets", "of 100 Mbit/s"
-    assert limits["series/codel"] == "84 packets"
+    assert limits["series/codel"] == limits["lbe/codel"] == "84 packets"
+    assert limits["lbe-deep/codel"] == limits["lbe-alone/codel"] == "334 packets", "four times as much"
     assert limits["medium/pie:limit=50"] == limits["rtt-560/pie:limit=50"] == 50
 
 
@@ -354,3 +369,86 @@ def test_cubic_is_the_stack_of_its_own_source_alone() -> None:
 def test_the_levels_are_those_of_the_rfc_in_order() -> None:
     assert [level.section for level in LEVELS] == ["8.2.2", "8.2.3", "8.2.4"]
     assert [len(case.sources) for case in BURSTS] == [2, 3, 3, 4]
+
+
+def test_different_disciplines_in_series_stand_in_the_order_in_which_data_meet_them() -> None:
+    found = [(pair.first.label, pair.second.label) for pair in pairs(parse("droptail", "codel", "pie", "red"))]
+    assert found[:4] == [(label, label) for label in ("droptail", "codel", "pie", "red")]
+    assert ("codel", "droptail") in found
+    assert ("droptail", "red") in found
+    assert found[-3:] == [("codel", "pie"), ("pie", "red"), ("red", "codel")], "each with the next"
+    assert len(found) == len(set(found)) == 4 + 2 * 3 + 3
+    assert len(pairs(parse("droptail", "codel"))) == 4, "alone it has no next"
+    lower, upper = cell_of("series/codel, then droptail").resolved["chain"]
+    assert lower["queue"] == {"droptail": {"limit": "84 packets"}}, "the second: data come from the higher router"
+    assert list(upper["queue"]) == ["codel"]
+    assert upper["queue"]["codel"]["limit"] == "84 packets"
+
+
+def test_ledbat_is_the_stack_of_its_own_source_alone() -> None:
+    for scenario in ("lbe", "lbe-deep"):
+        tcp = cell_of(f"{scenario}/codel").resolved["tcp"]
+        (other,) = tcp["mix"]
+        assert (tcp["congestion"], other["congestion"]) == ("reno", "ledbat")
+        assert (other["source"], other["share"]) == ("background", 1)
+        assert list(bulks(scenario)) == ["long", "background"]
+    assert list(bulks("lbe-alone")) == ["background"]
+
+
+def test_losses_are_told_apart_in_time_and_by_flow(tmp_path: Path) -> None:
+    result = written(tmp_path / "cell", cell_of("mild/codel"))
+    # Of three flows: in the first round trip two lose something, much later one.
+    assert losses.gaps_ms(result).tolist() == pytest.approx([1, 49, 250])
+    assert losses.mean_gap_ms(result) == pytest.approx(100)
+    assert losses.variation(result) == pytest.approx(math.sqrt((99**2 + 51**2 + 150**2) / 3) / 100)
+    assert losses.burst_percent(result) == pytest.approx(100 / 3)
+    assert losses.synchronisation_percent(result) == pytest.approx(100 * (2 + 1) / 2 / 3)
+
+
+def test_a_loss_event_ends_a_round_trip_after_its_first_loss(tmp_path: Path) -> None:
+    result = written(tmp_path / "cell", cell_of("mild/codel"))
+    # A chain of losses less than a round trip apart: events of 0 to 60 ms and 120 to 180 ms, not one.
+    (result.directory / "losses.parquet").write_bytes(losses_at(10.0, [0, 60, 120, 180], [1, 2, 1, 3]))
+    assert losses.synchronisation_percent(result) == pytest.approx(100 * (2 + 2) / 2 / 3)
+
+
+def test_without_losses_there_is_no_number(tmp_path: Path) -> None:
+    result = written(tmp_path / "cell", cell_of("mild/codel"))
+    (result.directory / "losses.parquet").write_bytes(losses_at(10.0, [], []))
+    for measure in (losses.mean_gap_ms, losses.variation, losses.burst_percent, losses.synchronisation_percent):
+        assert math.isnan(measure(result))
+
+
+def test_start_up_time_is_that_of_one_segment_and_counts_handshakes_that_lost_one(tmp_path: Path) -> None:
+    cell = cell_of("start-up/codel")
+    first = next(source["transfers"] for source in cell.resolved["sources"] if "transfers" in source)
+    assert first["size"] == {"fixed": "1000 B"}, "less than the 1,448 bytes of a segment"
+    assert measures.handshake_loss_percent(written(tmp_path / "cell", cell)) == 50
+
+
+def test_losses_are_recorded_for_the_levels_of_congestion_as_the_link_counts_them(tmp_path: Path) -> None:
+    experiment = cell_of("medium/codel").resolved
+    assert experiment["record"]["losses"]
+    assert "losses" not in cell_of("mix-1/codel").resolved["record"], "stored results keep their keys"
+    result = lab.run(
+        lab.Experiment(
+            link={"rate": "10 Mbit/s", "device_fifo": 0},
+            queue={"codel": {}},
+            users={"per_side": 0},
+            sources=[{"bulk": {"name": "long", "flows": 3, "rtt": {"fixed": "100 ms"}}}],
+            tcp={"profile": "linux-6"},
+            protocol={"warmup": "2 s", "duration": "10 s"},
+            record={"losses": True},
+        ),
+        out=tmp_path,
+    )
+    dropped = result.link.filter(pl.col("direction") == 1)["drops"].sum()
+    assert 0 < dropped == len(result.losses.filter(pl.col("direction") == 1))
+    assert 1 <= result.losses["flow"].n_unique() <= 3
+    assert 100 / 3 <= losses.synchronisation_percent(result) <= 100
+
+
+def test_losses_that_were_not_recorded_are_refused_in_one_line(tmp_path: Path) -> None:
+    result = written(tmp_path / "cell", cell_of("mix-1/codel"))
+    with pytest.raises(SpecError, match=r"^record.losses: must be true to have this table, got false$"):
+        _ = result.losses

@@ -73,7 +73,7 @@ class Simulation:
     def take(self, table: str) -> RecordBatch | None:
         """Take the rows of one table recorded since the last call.
 
-        The tables are ``queue``, ``link`` and ``exchanges``; of an explained run also ``explanations`` and
+        The tables are ``queue``, ``link``, ``exchanges`` and ``losses``; of an explained run also ``explanations`` and
         ``timelines``.
         """
 

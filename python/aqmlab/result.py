@@ -78,6 +78,13 @@ class Result:
             raise SpecError("record.exchanges: must be true to have this table, got false")
         return self._table("exchanges")
 
+    @property
+    def losses(self) -> pl.DataFrame:
+        """One row for each packet that a queue dropped in the measured window: when, and of which source and flow."""
+        if not self.cell.resolved["record"].get("losses", False):
+            raise SpecError("record.losses: must be true to have this table, got false")
+        return self._table("losses")
+
     def record(self) -> dict[str, Any]:
         """Return settings, measures and costs as one object: a row of ``aqmlab compare --json``."""
         cell, summary, metadata = self.cell, self.summary, self.metadata

@@ -32,7 +32,7 @@ _STEP_S = 1.0
 _STEPS_A_BATCH = 60
 """Between two writes. Counted in simulated time, so that the files' row groups are the same in every run."""
 
-_STREAMED = ("queue", "link", "exchanges")
+_STREAMED = ("queue", "link", "exchanges", "losses")
 
 
 def run(experiment: Experiment, *, seed: int = 1, out: Path | str = "results", pcap: Pcap | None = None) -> Result:

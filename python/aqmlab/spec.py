@@ -243,6 +243,8 @@ class Record(_Part):
     """Period over which the link's counters are summed."""
     exchanges: StrictBool = False
     """One row for each request?"""
+    losses: StrictBool = False
+    """One row for each packet that a queue drops?"""
 
 
 class Experiment(_Part):

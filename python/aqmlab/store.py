@@ -9,6 +9,7 @@
                         link.parquet            every 100 ms: bytes, packets, drops, marks by direction
                         response_times.parquet  log histogram by response size
                         exchanges.parquet       one row for each request, when asked for
+                        losses.parquet          one row for each packet dropped, when asked for
 
 Whatever reads Parquet reads it: ``SELECT * FROM read_parquet('results/cells/*/queue.parquet', filename=true)``.
 The Parquet files depend on spec, seed and engine alone, to the byte; what a machine adds is in ``metadata.json``.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use aqmlab_sim::{
-    ExchangeTable, ExplanationTable, LinkTable, QueueTable, ResponseBin, Tables, TimelineTable,
+    ExchangeTable, ExplanationTable, LinkTable, LossTable, QueueTable, ResponseBin, Tables, TimelineTable,
 };
 use arrow_array::ffi::to_ffi;
 use arrow_array::{
@@ -44,6 +44,7 @@ pub(crate) fn take(tables: &mut Tables, name: &str) -> Option<RecordBatch> {
         "queue" => Some(queue(std::mem::take(&mut tables.queue))),
         "link" => Some(link(std::mem::take(&mut tables.link))),
         "exchanges" => Some(exchanges(std::mem::take(&mut tables.exchanges))),
+        "losses" => Some(losses(std::mem::take(&mut tables.losses))),
         "explanations" => Some(explanations(std::mem::take(&mut tables.explanations))),
         "timelines" => Some(timelines(std::mem::take(&mut tables.timelines))),
         _ => None,
@@ -99,6 +100,15 @@ fn exchanges(table: ExchangeTable) -> RecordBatch {
         ("timeouts", array::<UInt16Array, _>(table.timeouts)),
         ("fast_retransmits", array::<UInt16Array, _>(table.fast_retransmits)),
         ("ecn_reductions", array::<UInt16Array, _>(table.ecn_reductions)),
+    ])
+}
+
+fn losses(table: LossTable) -> RecordBatch {
+    batch([
+        ("time_s", array::<Float64Array, _>(table.time_s)),
+        ("direction", array::<UInt8Array, _>(table.direction)),
+        ("source", array::<UInt8Array, _>(table.source)),
+        ("flow", array::<UInt32Array, _>(table.flow)),
     ])
 }
 

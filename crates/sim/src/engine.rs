@@ -266,6 +266,11 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
     /// This packet will not arrive.
     #[inline(never)]
     fn forget(&mut self, packet: &Packet<O::Carried>) {
+        if self.spec.record.losses && self.window_start <= self.now {
+            let owner = packet.to.datagram_owner();
+            let owner = owner.unwrap_or_else(|| self.connections.session(packet.to).owner());
+            self.tables.losses.push(self.now, packet.to, owner);
+        }
         if packet.to.is_datagram() {
             return self.lose_datagram(packet);
         }

@@ -24,7 +24,7 @@ mod wheel;
 pub use capture::{Bounds, Capture};
 pub use explain::{ExplanationTable, TimelineTable, Wish};
 pub use laboratory::{Laboratory, Laws, Watch, build, queue_stream};
-pub use record::{ExchangeTable, LinkTable, QueueTable, ResponseBin, Tables};
+pub use record::{ExchangeTable, LinkTable, LossTable, QueueTable, ResponseBin, Tables};
 pub use spec::{
     HopSpec, HostsSpec, LinkSpec, MixSpec, OwnLaw, PathSpec, ProtocolSpec, QueueSpec, RateChange, RecordSpec,
     Role, SourceSpec, Spec, SpecError, TcpSpec, UsersSpec,

@@ -7,7 +7,7 @@ use hdrhistogram::Histogram;
 
 use crate::explain::{ExplanationTable, TimelineTable};
 use crate::link::{LinkCounters, Meter};
-use crate::packet::Direction;
+use crate::packet::{Direction, EndpointId, Owner};
 
 /// Rows of the time series since they were last taken, column by column.
 #[derive(Clone, Debug, Default)]
@@ -18,6 +18,8 @@ pub struct Tables {
     pub link: LinkTable,
     /// One row per completed exchange, when asked for.
     pub exchanges: ExchangeTable,
+    /// One row per packet dropped, when asked for.
+    pub losses: LossTable,
     /// One row per completed exchange of an explained run.
     pub explanations: ExplanationTable,
     /// What happened during the exchanges whose timelines an explained run was asked for.
@@ -98,6 +100,20 @@ pub struct ExchangeTable {
     pub fast_retransmits: Vec<u16>,
     /// Window reductions in answer to ECN echoes, both ends.
     pub ecn_reductions: Vec<u16>,
+}
+
+/// One row per packet that a queue dropped.
+#[derive(Clone, Debug, Default)]
+pub struct LossTable {
+    /// When, in seconds since the start of the run; what a queue drops on its way out is told at its next arrival.
+    pub time_s: Vec<f64>,
+    /// Direction of the link.
+    pub direction: Vec<u8>,
+    /// 0: a web user's; else the number of the source, from 1.
+    pub source: Vec<u8>,
+    /// The connection, or the flow of datagrams, among all of its direction; a connection that is over leaves its number
+    /// to another.
+    pub flow: Vec<u32>,
 }
 
 /// A bin of the histogram of response times.
@@ -214,6 +230,15 @@ impl LinkTable {
         self.bytes.push((after.sent_bytes - before.sent_bytes).get());
         self.drops.push(after.queue.dropped() - before.queue.dropped());
         self.marks.push(after.queue.marked - before.queue.marked);
+    }
+}
+
+impl LossTable {
+    pub(crate) fn push(&mut self, now: Time, to: EndpointId, owner: Owner) {
+        self.time_s.push(now.as_secs_f64());
+        self.direction.push(u8::from(to.peer().direction() == 1));
+        self.source.push(u8::try_from(owner.index()).expect("an owner is a byte"));
+        self.flow.push(to.number() >> 1);
     }
 }
 

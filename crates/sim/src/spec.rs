@@ -115,6 +115,9 @@ pub struct RecordSpec {
     pub link_every: Duration,
     /// One row for every exchange?
     pub exchanges: bool,
+    /// One row for every packet dropped? Left out of a spec in full unless it is true: it is younger than stored results.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub losses: bool,
 }
 
 impl Default for RecordSpec {
@@ -123,6 +126,7 @@ impl Default for RecordSpec {
             queue_every: Duration::from_millis(10),
             link_every: Duration::from_millis(100),
             exchanges: false,
+            losses: false,
         }
     }
 }

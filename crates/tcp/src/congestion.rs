@@ -5,6 +5,7 @@ mod bbr;
 mod cubic;
 mod dctcp;
 mod hystart;
+mod ledbat;
 mod new_reno;
 mod prague;
 mod reno;
@@ -17,6 +18,7 @@ pub use algorithm::{Algorithm, Any};
 pub use bbr::Bbr;
 pub use cubic::Cubic;
 pub use dctcp::Dctcp;
+pub use ledbat::Ledbat;
 pub use new_reno::NewReno;
 pub use prague::Prague;
 pub use reno::Reno;
@@ -44,6 +46,8 @@ pub struct Ack {
     pub lost: u32,
     /// The round trip it measured: of several segments, the shortest.
     pub rtt: Option<Duration>,
+    /// How long the segment took that the receiver's timestamp echoes, in whole milliseconds (RFC 7323 §3).
+    pub one_way_delay: Option<Duration>,
     /// It is the first of a round trip: what it acknowledges was sent after the round before had been acknowledged.
     pub new_round: bool,
     /// The sender used the whole window since the acknowledgement before; else the window need not grow.

@@ -315,7 +315,7 @@ impl Profile {
         let feedback = match algorithm {
             Algorithm::Dctcp => Some((self.ecn.counts_marks(), "dctcp, accurate or accurate++")),
             Algorithm::Prague => Some((self.ecn.is_accurate(), "accurate or accurate++")),
-            Algorithm::Reno | Algorithm::Cubic | Algorithm::Bbr => None,
+            Algorithm::Reno | Algorithm::Cubic | Algorithm::Bbr | Algorithm::Ledbat => None,
         };
         if let Some((false, needed)) = feedback {
             let message = format!("{algorithm} counts marks: it needs ecn = {needed}, got {}", self.ecn);

@@ -51,6 +51,12 @@ pub(super) enum Application {
     Nobody,
 }
 
+impl Session {
+    pub(super) fn owner(&self) -> Owner {
+        self.owner
+    }
+}
+
 /// A connection to be opened.
 #[derive(Debug)]
 pub(super) struct Opening {

@@ -122,3 +122,42 @@ fn a_saturated_link_carries_its_rate_less_38_bytes_a_frame() {
         assert!(bits <= 200_000 + 8 * 1_538, "{bits} bits in 100 ms at 2 Mbit/s");
     }
 }
+
+#[test]
+fn the_table_of_losses_has_a_row_for_each_packet_dropped_and_says_whose_it_was() {
+    let mut spec = congested(&json!({"codel": {}}));
+    spec["tcp"] = json!({"profile": "linux-6"});
+    spec["users"]["per_side"] = 20.into();
+    spec["sources"] = json!([
+        {"bulk": {"flows": 3, "rtt": {"fixed": "50 ms"}}},
+        {"datagrams": {"rate": "1 Mbit/s", "packet": "1000 B"}},
+    ]);
+    spec["record"] = json!({"losses": true});
+    let run = Run::to_the_end(&spec, 1);
+    let losses = &run.tables.losses;
+    for (direction, link) in (0..).zip(run.summary.links) {
+        let rows = times(&losses.time_s, &losses.direction, direction).len() as u64;
+        // Some of the whole run: there is no warm-up.
+        assert_eq!(rows, link.dropped(), "direction {direction}");
+    }
+    assert!(losses.time_s.is_sorted() && losses.time_s.iter().all(|&time| (0.0..=60.0).contains(&time)));
+    for source in 0..3 {
+        let mut flows: Vec<_> =
+            losses.flow.iter().zip(&losses.source).filter(|&(_, &s)| s == source).collect();
+        flows.sort_unstable();
+        flows.dedup();
+        assert!(!flows.is_empty(), "source {source} lost nothing");
+        assert!(source != 1 || flows.len() == 3, "of the three bulk transfers: {flows:?}");
+        assert!(source != 2 || flows.len() == 1, "of the one flow of datagrams: {flows:?}");
+    }
+}
+
+#[test]
+fn losses_of_the_warm_up_are_not_in_the_table_and_none_are_unless_they_are_asked_for() {
+    let mut spec = congested(&law("pi"));
+    assert!(Run::to_the_end(&spec, 1).tables.losses.time_s.is_empty());
+    spec["record"]["losses"] = true.into();
+    spec["protocol"] = json!({"warmup": "20 s", "duration": "40 s"});
+    let times = Run::to_the_end(&spec, 1).tables.losses.time_s;
+    assert!(times.len() > 10 && times[0] >= 20.0, "{times:?}");
+}

@@ -19,8 +19,14 @@ fn a_modern_stack_browses_under_every_discipline() {
 
 #[test]
 fn every_congestion_control_fills_a_link_that_it_has_to_itself() {
-    let each =
-        [("reno", "off"), ("cubic", "off"), ("bbr", "off"), ("dctcp", "dctcp"), ("prague", "accurate")];
+    let each = [
+        ("reno", "off"),
+        ("cubic", "off"),
+        ("bbr", "off"),
+        ("ledbat", "off"),
+        ("dctcp", "dctcp"),
+        ("prague", "accurate"),
+    ];
     for (congestion, ecn) in each {
         let mut spec = linux(&json!({"droptail": {"limit": 100}}));
         if ecn != "off" {
@@ -75,4 +81,61 @@ fn a_flow_over_a_short_queue_loses_as_little_with_timestamps_as_without() {
         // A window of 37 segments loses one each time that it has grown by half: some 0.1 % of them.
         assert!(with < 0.5 && without < 0.5, "{congestion}: {with} % with, {without} % without");
     }
+}
+
+/// Sources over 10 Mbit/s under drop-tail, with room for 300 ms; the one called `background` has LEDBAT.
+fn beside_ledbat(sources: &Value, warmup: &str) -> Run {
+    let mut spec = linux(&json!({"droptail": {"limit": 250}}));
+    let ledbat = json!({"share": 1.0, "source": "background", "congestion": "ledbat"});
+    spec["tcp"] = json!({"profile": "linux-6", "congestion": "reno", "hystart": false, "mix": [ledbat]});
+    spec["users"]["per_side"] = 0.into();
+    spec["link"] = json!({"rate": "10 Mbit/s", "device_fifo": 0});
+    spec["sources"] = sources.clone();
+    spec["protocol"] = json!({"warmup": warmup, "duration": "60 s"});
+    Run::to_the_end(&spec, 1)
+}
+
+/// What 10 Mbit/s carry of data: 1,448 bytes in a frame of 1,538.
+const FULL_MBPS: f64 = 10.0 * 1448.0 / 1538.0;
+
+/// What waits on the way of the downloads, in milliseconds of 1,538 bytes at 10 Mbit/s, in the mean.
+fn mean_wait_ms(run: &Run) -> f64 {
+    let queue = &run.tables.queue;
+    let samples = || queue.packets.iter().zip(&queue.direction).filter(|&(_, &direction)| direction == 1);
+    samples().map(|(&packets, _)| 1.2304 * f64::from(packets)).sum::<f64>() / samples().count() as f64
+}
+
+#[test]
+fn ledbat_alone_fills_the_link_and_keeps_the_queue_at_its_target_rfc_6817_section_2_4_1() {
+    let bulk = json!([{"bulk": {"name": "background", "flows": 1, "rtt": {"fixed": "100 ms"}}}]);
+    let run = beside_ledbat(&bulk, "60 s");
+    let goodput = run.summary.sources[0].goodput_mbps;
+    assert!(goodput > 0.99 * FULL_MBPS, "{goodput} Mbit/s");
+    let wait = mean_wait_ms(&run);
+    assert!((wait / 100.0 - 1.0).abs() < 0.05, "{wait} ms");
+    assert!(run.summary.links.iter().all(|link| link.dropped() == 0));
+}
+
+#[test]
+fn ledbat_makes_way_for_newreno_rfc_6817_section_4_2() {
+    let sources = json!([
+        {"bulk": {"name": "background", "flows": 1, "rtt": {"fixed": "100 ms"}}},
+        {"bulk": {"flows": 1, "rtt": {"fixed": "100 ms"}, "start": "30 s"}},
+    ]);
+    let run = beside_ledbat(&sources, "60 s");
+    let [background, newreno] = [0, 1].map(|number| run.summary.sources[number].goodput_mbps);
+    let share = background / (background + newreno);
+    assert!(share < 0.05, "it keeps {share} of the link");
+}
+
+#[test]
+fn a_queue_on_the_way_back_does_not_slow_ledbat_rfc_6817_section_3_1() {
+    // NewReno's uploads keep that queue above 100 ms.
+    let sources = json!([
+        {"bulk": {"name": "background", "flows": 1, "rtt": {"fixed": "100 ms"}}},
+        {"bulk": {"flows": 2, "side": 1, "rtt": {"fixed": "100 ms"}, "start": "20 s"}},
+    ]);
+    let run = beside_ledbat(&sources, "200 s");
+    let goodput = run.summary.sources[0].goodput_mbps;
+    assert!(goodput > 0.9 * FULL_MBPS, "{goodput} Mbit/s");
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use aqmlab_units::BitRate;
 
-use super::{Ack, Bbr, CongestionControl, Cubic, Dctcp, Marks, Prague, Reno};
+use super::{Ack, Bbr, CongestionControl, Cubic, Dctcp, Ledbat, Marks, Prague, Reno};
 use crate::Profile;
 
 /// A congestion control by its name.
@@ -18,16 +18,18 @@ pub enum Algorithm {
     Dctcp,
     Prague,
     Bbr,
+    Ledbat,
 }
 
 impl Algorithm {
     /// Each of them, under its name.
-    pub const NAMES: [(&'static str, Algorithm); 5] = [
+    pub const NAMES: [(&'static str, Algorithm); 6] = [
         ("reno", Algorithm::Reno),
         ("cubic", Algorithm::Cubic),
         ("dctcp", Algorithm::Dctcp),
         ("prague", Algorithm::Prague),
         ("bbr", Algorithm::Bbr),
+        ("ledbat", Algorithm::Ledbat),
     ];
 }
 
@@ -48,6 +50,8 @@ pub enum Any {
     Prague(Prague),
     /// Much larger than the others.
     Bbr(Box<Bbr>),
+    /// So is its history of delays.
+    Ledbat(Box<Ledbat>),
 }
 
 /// Call `$method` of whichever control `$any` is.
@@ -59,6 +63,7 @@ macro_rules! of_any {
             Any::Dctcp(control) => control.$method($($argument),*),
             Any::Prague(control) => control.$method($($argument),*),
             Any::Bbr(control) => control.$method($($argument),*),
+            Any::Ledbat(control) => control.$method($($argument),*),
         }
     };
 }
@@ -71,6 +76,7 @@ impl CongestionControl for Any {
             Algorithm::Dctcp => Any::Dctcp(Dctcp::new(profile)),
             Algorithm::Prague => Any::Prague(Prague::new(profile)),
             Algorithm::Bbr => Any::Bbr(Box::new(Bbr::new(profile))),
+            Algorithm::Ledbat => Any::Ledbat(Box::new(Ledbat::new(profile))),
         }
     }
 

@@ -63,6 +63,7 @@ fn acknowledgement(now: Time, operation: &Operation) -> Option<Ack> {
         marked: if set(1) { marked } else { 0 },
         lost: if set(2) { lost } else { 0 },
         rtt: set(3).then_some(rtt),
+        one_way_delay: set(2).then_some(Duration::from_micros(rtt_us / 2)),
         new_round: set(4),
         window_limited: set(5),
         pacing_limited: set(7),
@@ -129,7 +130,9 @@ proptest! {
 
     #[test]
     fn without_marks_or_losses_acknowledgements_never_shrink_the_window(
-        algorithm in algorithm().prop_filter("BBR follows its model", |a| *a != Algorithm::Bbr),
+        algorithm in algorithm().prop_filter("these follow rate or delay", |a| {
+            !matches!(a, Algorithm::Bbr | Algorithm::Ledbat)
+        }),
         operations in proptest::collection::vec(operation(), 0..200),
     ) {
         let mut control = Any::new(&profile(algorithm));

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar, Self
 
 from aqmlab._units import seconds
@@ -15,13 +16,12 @@ from aqmlab.studies.rfc7928.claims import claims
 from aqmlab.studies.rfc7928.scenarios import ALL, LEVELS, Scenario
 from aqmlab.studies.rfc7928.schemes import (
     CHOSEN,
-    can_be_in_series,
     can_mark,
     variants,
     with_marks,
     with_reference,
 )
-from aqmlab.studies.rfc7928.topologies import AGGRESSIVE, CAPACITY, SERIES
+from aqmlab.studies.rfc7928.topologies import AGGRESSIVE, BACKGROUND, CAPACITY, pairs
 from aqmlab.study import Figure, Length, Run, Study, StudyResults, Table
 
 _ABOUT = """
@@ -35,19 +35,21 @@ which RFC 8289 and RFC 8033 describe; and FQ-CoDel (RFC 8290), a scheduler with 
 round trips of 100 ms. Every discipline has the same buffer: the bandwidth-delay product of the largest round trip (RFC
 7928, section 3), 84 packets where that is 100 ms. Where the capacity varies (section 8.2.6) it is that of 100 Mbit/s,
 834 packets, and disciplines are set up for that rate; RED keeps its thresholds. In section 10 two such links are in
-series. Hosts are `linux-6` with NewReno or CUBIC; the queue is measured in the direction of the data every 10 ms.
-Nothing else holds packets (`device_fifo = 0`), and there are no web users beside the traffic of the scenarios.
+series. Hosts are `linux-6` with NewReno, CUBIC or LEDBAT; the queue is measured in the direction of the data every 10
+ms. Nothing else holds packets (`device_fifo = 0`), and there are no web users beside the traffic of the scenarios.
 
 **What is measured** (section 2): goodput, of all sources together; queueing delay, the time that the link takes to send
 what waits, at the rates that it has then, with its 95th and 99th percentiles, in series the sum of both links; jitter,
 by how much the delay of two packets 10 ms apart differs in the mean; loss at the queue; the completion times of flows
-that end.
+that end. Under the levels of congestion also when each packet was lost, and whose: the intervals between losses
+(section 2.3) and the global synchronisation ratio (section 2.4), the share of the flows that lose something in a loss
+event, which we let begin with a loss and last for the round trip of 100 ms. Start-up time (section 2.2) is that of
+connections whose answer is one segment: handshake, request and that segment.
 
-**What is left out.** Section 5.4: there is no less-than-best-effort sender (LEDBAT) here. Section 10: two links in
-series have the same discipline; different ones are not combined, and laws of your own stand with one link. Sections 11
-and 12: what a discipline costs is in [its own table](../reference/aqm/cost.md); what an operator can set, in the [pages
-of the disciplines](../reference/aqm/README.md). Start-up times and loss patterns (sections 2.2 and 2.3) are not shown.
-Adaptive video is a TCP flow that sends chunks with pauses, bursty video is UDP in frames of one size.
+**What is left out.** Section 10: laws of your own stand with one link. Sections 11 and 12: what a discipline costs is
+in [its own table](../reference/aqm/cost.md); what an operator can set, in the [pages of the
+disciplines](../reference/aqm/README.md). Section 2.2 names DNS and TLS: neither is here. Adaptive video is a TCP flow
+that sends chunks with pauses, bursty video is UDP in frames of one size.
 """
 
 
@@ -65,6 +67,12 @@ class Rfc7928(Study):
         "RFC 8087": "G. Fairhurst, M. Welzl, The Benefits of Using Explicit Congestion Notification (ECN), 2017",
         "RFC 8289": "K. Nichols, V. Jacobson, A. McGregor, J. Iyengar, Controlled Delay Active Queue Management, 2018",
         "RFC 8290": "T. Høiland-Jørgensen et al., The Flow Queue CoDel Packet Scheduler and AQM Algorithm, 2018",
+        "RFC 6817": "S. Shalunov, G. Hazel, J. Iyengar, M. Kuehlewind, Low Extra Delay Background Transport (LEDBAT),"
+        " 2012",
+        "LBE": "Y. Gong, D. Rossi, C. Testa, S. Valenti, M. D. Täht, Fighting the Bufferbloat: On the Coexistence of"
+        " AQM and Low Priority Congestion Control, Computer Networks 65, 2014",
+        "synchronisation": "P. Jay, Q. Fu, G. Armitage, A Preliminary Analysis of Loss Synchronisation between"
+        " Concurrent TCP Flows, ATNAC 2006",
         "suite": "A. Deepak, K. S. Shravya, M. P. Tahiliani, Design and Implementation of AQM Evaluation Suite for"
         " ns-3, WNS3 2017, and its documentation",
         "ellipses": "K. Winstein, H. Balakrishnan, TCP ex Machina: Computer-Generated Congestion Control, SIGCOMM 2013",
@@ -94,14 +102,13 @@ class Rfc7928(Study):
         """Return every scenario under every scheme, the levels of congestion with ECN and with other parameters too."""
         found: list[Run] = []
         for scheme in self.schemes:
-            found += [_run(scenario, scheme, length) for scenario in (*ALL, AGGRESSIVE, *CAPACITY)]
-            if can_be_in_series(scheme):
-                found.append(_run(SERIES, scheme, length))
+            found += [_run(scenario, scheme, length) for scenario in (*ALL, AGGRESSIVE, *BACKGROUND, *CAPACITY)]
             if can_mark(scheme):
                 found += [_run(each, with_marks(scheme), length, name=f"{each.name}-ecn") for each in LEVELS]
             medium = LEVELS[1]
             for variant in variants(scheme, medium.room):
                 found.append(_run(medium, variant.scheme, length, name=f"tuned-{variant.factor:g}"))
+        found += [replace(_run(pair.scenario, pair.first, length), name=pair.run) for pair in pairs(self.schemes)]
         return found
 
     def tables(self, results: StudyResults) -> Sequence[Table]:

@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 
 from aqmlab import plot
 from aqmlab.schemes import Scheme
-from aqmlab.studies.rfc7928 import measures
+from aqmlab.studies.rfc7928 import losses, measures
 from aqmlab.studies.rfc7928.ellipse import Ellipse
 from aqmlab.studies.rfc7928.scenarios import FAIRNESS, HEAVY, LEVELS, MEDIUM, MILD, OTHER_RTTS_MS, RTT_MS, STEP_S
 from aqmlab.studies.rfc7928.schemes import FACTORS, REFERENCE, variants
 from aqmlab.studies.rfc7928.tables import ratio
-from aqmlab.studies.rfc7928.topologies import CAPACITY, CHANGES_S, FAST_STEP_S
+from aqmlab.studies.rfc7928.topologies import BACKGROUND, CAPACITY, CHANGES_S, FAST_STEP_S
 from aqmlab.study import Figure, StudyResults
 
 Styles = Mapping[str, Mapping[str, Any]]
@@ -65,6 +65,20 @@ def figures(results: StudyResults, schemes: Sequence[Scheme]) -> list[Figure]:
             f"What a NewReno flow gets beside one with a round trip of {RTT_MS} ms; on the thin line both get as much.",
             _fairness,
             size=(8, 4.5),
+        ),
+        figure(
+            "background",
+            "The share of LEDBAT beside a NewReno flow, with a buffer of one bandwidth-delay product and of four: each"
+            " seed, and the mean (large); on the thin line both get as much.",
+            _background,
+            size=(8, 4),
+        ),
+        figure(
+            "losses",
+            f"Left: the intervals between consecutive losses under {LEVELS[1].title}, of all seeds. Right: the share of"
+            " the flows that a loss event strikes, beside the least that there can be, one flow (grey).",
+            _losses,
+            size=(9, 4),
         ),
         figure(
             "varying",
@@ -141,6 +155,44 @@ def _fairness(results: StudyResults, styles: Styles, canvas: Canvas) -> None:
     axis.set_yticks([1, 2, 5, 10, 0.5, 0.2, 0.1, 0.05])
     axis.yaxis.set_minor_locator(NullLocator())
     axis.yaxis.set_major_formatter(plain)
+    _legend_above(canvas, styles)
+
+
+def _background(results: StudyResults, styles: Styles, canvas: Canvas) -> None:
+    """Draw a point for each scheme: the queueing delay, and what LEDBAT has of the goodput."""
+    beside = BACKGROUND[1:]
+    for axis, scenario in zip(canvas.subplots(1, len(beside), sharey=True), beside, strict=True):
+        axis.axhline(50, color="#bbbbbb", linewidth=0.8)
+        for label, style in styles.items():
+            some = results[f"{scenario.name}/{label}"]
+            ledbat = np.array([measures.of_source("background", "goodput_mbps")(result) for result in some])
+            shares = 100 * ledbat / [measures.goodput_mbps(result) for result in some]
+            delays = [measures.delay_ms(result) for result in some]
+            axis.plot(delays, shares, "o", color=style["color"], markersize=3, alpha=0.4)
+            axis.plot(np.mean(delays), shares.mean(), "o", color=style["color"], markersize=8)
+        axis.set(xscale="log", xlim=(0.1, 1000), ylim=(0, 100))
+        axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.set_title(f"buffer of {scenario.room} packets", loc="left", fontsize=10)
+    canvas.supxlabel("mean queueing delay, ms", fontsize=10)
+    canvas.supylabel("LEDBAT's share of the goodput, %", fontsize=10)
+    _legend_above(canvas, styles)
+
+
+def _losses(results: StudyResults, styles: Styles, canvas: Canvas) -> None:
+    intervals, flows = canvas.subplots(1, 2)
+    numbers = [MILD, MEDIUM, HEAVY]
+    flows.plot(numbers, [100 / number for number in numbers], color="#bbbbbb", linewidth=0.8)
+    for label, style in styles.items():
+        gaps = np.sort(np.concatenate([losses.gaps_ms(result) for result in results[f"{LEVELS[1].name}/{label}"]]))
+        intervals.plot(gaps, np.arange(1, len(gaps) + 1) / max(1, len(gaps)), **style)
+        struck = [
+            np.nanmean([losses.synchronisation_percent(result) for result in results[f"{level.name}/{label}"]])
+            for level in LEVELS
+        ]
+        flows.plot(numbers, struck, marker="o", markersize=4, **style)
+    intervals.set(xscale="log", xlabel="interval between losses, ms", ylabel="share that is no longer", ylim=(0, 1))
+    intervals.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    flows.set(xlabel="long flows", ylabel="flows struck by a loss event, %", ylim=(0, 100), xticks=numbers)
     _legend_above(canvas, styles)
 
 

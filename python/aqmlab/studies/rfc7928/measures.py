@@ -131,6 +131,11 @@ def of_source(name: str, measure: str) -> Measure:
     return read
 
 
+def handshake_loss_percent(result: Result) -> float:
+    """Return the share of exchanges that had to send a SYN or a SYN/ACK again."""
+    return 100 * float((result.exchanges["syn_retransmits"] > 0).cast(pl.Float64).mean() or 0.0)
+
+
 def slices(result: Result, seconds_each: float = 1.0) -> tuple[_Floats, _Floats]:
     """Return mean queueing delay in ms and throughput in Mbit/s of each slice of the run.
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from aqmlab._units import bits_per_second
 from aqmlab.schemes import Scheme
-from aqmlab.spec import Experiment, Hosts, Link, Protocol, Tcp, Users
+from aqmlab.spec import Experiment, Hosts, Link, Protocol, Record, Tcp, Users
 from aqmlab.studies.rfc7928.schemes import with_room
 
 RATE = "10 Mbit/s"
@@ -70,16 +70,20 @@ class Scenario:
     """What differs from the study's link."""
     chain: tuple[Mapping[str, Any], ...] = ()
     """Links in series in the place of the one, each with the discipline."""
+    depth: int = 1
+    """The buffer, as a multiple of the bandwidth-delay product."""
+    record: Mapping[str, Any] = field(default_factory=dict)
+    """What is written down beside the queue and the link."""
     host_rate: str = "100 Mbit/s"
     """Ten times that of the link: a slower host would be the bottleneck."""
 
     @property
     def room(self) -> int:
-        """The bandwidth-delay product in packets of 1,500 bytes, rounded up: the buffer of every discipline.
+        """The buffer of every discipline in packets of 1,500 bytes: the bandwidth-delay product, rounded up.
 
         Where the rate changes it is that of the first, which is the highest.
         """
-        bits = self.rtt_ms * round(bits_per_second(self.link.get("rate", RATE))) // 1000
+        bits = self.depth * self.rtt_ms * round(bits_per_second(self.link.get("rate", RATE))) // 1000
         return -(-bits // 12_000)
 
     def experiment(self, scheme: Scheme, protocol: Protocol) -> Experiment:
@@ -92,6 +96,7 @@ class Scenario:
             users=Users(per_side=0),
             sources=self.sources,
             protocol=self.protocol or protocol,
+            record=Record.model_validate(self.record),
         )
         return with_room(scheme, self.room).applied_to(experiment)
 
@@ -184,9 +189,34 @@ BURSTS = (
 """Section 7's four cases. Pages begin with an initial window of 10, which is the burst."""
 
 LEVELS = tuple(
-    Scenario(name=name, section=section, title=f"{name}: {flows} long flows", sources=(bulk(flows),))
+    Scenario(
+        name=name,
+        section=section,
+        title=f"{name}: {flows} long flows",
+        sources=(bulk(flows),),
+        record={"losses": True},
+    )
     for name, section, flows in (("mild", "8.2.2", MILD), ("medium", "8.2.3", MEDIUM), ("heavy", "8.2.4", HEAVY))
 )
+
+START_UP = Scenario(
+    name="start-up",
+    section="2.2",
+    title=f"a segment for each connection, beside {MEDIUM} long flows",
+    sources=(
+        bulk(MEDIUM),
+        {
+            "transfers": {
+                "name": "first",
+                "rate_per_second": [2, 0],
+                "size": {"fixed": "1 kB"},
+                "rtt": {"fixed": f"{RTT_MS} ms"},
+            }
+        },
+    ),
+    record={"exchanges": True},
+)
+"""Section 2.2's start-up time: of a response of one segment it is the time that the whole takes. Ours."""
 
 VARYING = Scenario(
     name="varying",
@@ -232,4 +262,4 @@ TWO_WAY = Scenario(
 )
 """Section 9.2: acknowledgements share the queue with the data of the other way."""
 
-ALL = (*SENDERS, *FAIRNESS, *BURSTS, *LEVELS, VARYING, *MIXES, TWO_WAY)
+ALL = (*SENDERS, *FAIRNESS, *BURSTS, *LEVELS, START_UP, VARYING, *MIXES, TWO_WAY)

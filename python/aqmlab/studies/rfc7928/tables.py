@@ -11,7 +11,7 @@ import numpy as np
 
 from aqmlab.claims import Measure
 from aqmlab.schemes import Scheme
-from aqmlab.studies.rfc7928 import measures
+from aqmlab.studies.rfc7928 import losses, measures
 from aqmlab.studies.rfc7928.claims import claims
 from aqmlab.studies.rfc7928.scenarios import (
     BURSTS,
@@ -21,12 +21,13 @@ from aqmlab.studies.rfc7928.scenarios import (
     OTHER_RTTS_MS,
     RTT_MS,
     SENDERS,
+    START_UP,
     TWO_WAY,
     VARYING,
     Scenario,
 )
-from aqmlab.studies.rfc7928.schemes import can_be_in_series, can_mark, variants
-from aqmlab.studies.rfc7928.topologies import AGGRESSIVE, CAPACITY, SERIES
+from aqmlab.studies.rfc7928.schemes import can_mark, variants
+from aqmlab.studies.rfc7928.topologies import AGGRESSIVE, BACKGROUND, CAPACITY, pairs
 from aqmlab.study import StudyResults, Table, Value
 
 
@@ -55,6 +56,18 @@ def _of(source: str, heading: str, measure: str) -> _Column:
 
 _LONG = _of("long", "long flows, Mbit/s", "goodput_mbps")
 _CUBIC = _of("cubic", "CUBIC beside, Mbit/s", "goodput_mbps")
+_LEDBAT = _of("background", "LEDBAT, Mbit/s", "goodput_mbps")
+_START_UP = (
+    *(_of("first", f"start-up, {name} ms", name) for name in ("mean", "p50", "p95", "p99")),
+    _Column(heading="handshakes that lost a packet, %", measure=measures.handshake_loss_percent),
+)
+_LOSSES = (
+    _Column(heading="lost, %", measure=measures.loss_percent),
+    _Column(heading="between losses, mean ms", measure=losses.mean_gap_ms),
+    _Column(heading="their deviation, of the mean", measure=losses.variation),
+    _Column(heading="losses in bursts, %", measure=losses.burst_percent),
+    _Column(heading="synchronisation, %", measure=losses.synchronisation_percent),
+)
 _PAGES = (_of("short", "pages, mean ms", "mean"), _of("short", "pages, p95 ms", "p95"))
 _VOICE = (
     _of("voice", "voice delay, mean ms", "delay_ms_mean"),
@@ -64,7 +77,7 @@ _VOICE = (
 _IN_SERIES = (
     *(_of(name, f"{name}, Mbit/s", "goodput_mbps") for name in ("through", "first", "second")),
     _Column(heading="delay at the first link, ms", measure=measures.at_link(2, np.mean)),
-    _Column(heading="at the second, ms", measure=measures.at_link(1, np.mean)),
+    _Column(heading="delay at the second, ms", measure=measures.at_link(1, np.mean)),
     *_QUEUE[1:],
 )
 """Of all sources together goodput would be that of no link."""
@@ -85,6 +98,14 @@ def tables(results: StudyResults, schemes: Sequence[Scheme]) -> list[Table]:
             schemes,
             (*_QUEUE, _LONG, _CUBIC, *_PAGES),
         ),
+        _table(
+            "background",
+            "Less-than-best-effort senders (section 5.4)",
+            results,
+            BACKGROUND,
+            schemes,
+            (*_QUEUE, _LONG, _LEDBAT),
+        ),
         _fairness(results, schemes),
         _table("bursts", "Absorption of bursts (section 7)", results, BURSTS, schemes, (*_QUEUE, *_PAGES)),
         Table(
@@ -93,6 +114,23 @@ def tables(results: StudyResults, schemes: Sequence[Scheme]) -> list[Table]:
             columns=_headings((*_QUEUE, _MARKED)),
             rows=[*levels, *_rows(results, marked, marking, (*_QUEUE, _MARKED), suffix=", ECN")],
             about="The numbers of flows are those at which drop-tail, measured here, loses about 0.1, 0.5 and 1 %.",
+        ),
+        Table(
+            name="losses",
+            title="Losses one by one (sections 2.3 and 2.4)",
+            columns=_headings(_LOSSES),
+            rows=_rows(results, [(each, each.name) for each in LEVELS], schemes, _LOSSES),
+            about=f"A burst is of losses at most {losses.BURST_MS:g} ms apart. The deviation of intervals is 0 where"
+            " losses are regular and 1 where they are random. Synchronisation is the share of the flows that a loss"
+            " event strikes, one at least.",
+        ),
+        _table(
+            "start-up",
+            "Start-up time (section 2.2)",
+            results,
+            (START_UP,),
+            schemes,
+            (*_START_UP, *_QUEUE[1:]),
         ),
         _table("varying", "Varying load (section 8.2.5)", results, (VARYING,), schemes, _QUEUE),
         _table("capacity", "Varying capacity (section 8.2.6)", results, CAPACITY, schemes, _QUEUE),
@@ -105,7 +143,7 @@ def tables(results: StudyResults, schemes: Sequence[Scheme]) -> list[Table]:
             schemes,
             (*_QUEUE, *_PAGES, *_VOICE),
         ),
-        _series(results, [scheme for scheme in schemes if can_be_in_series(scheme)]),
+        _series(results, schemes),
     ]
 
 
@@ -189,11 +227,15 @@ def _fairness(results: StudyResults, schemes: Sequence[Scheme]) -> Table:
 
 
 def _series(results: StudyResults, schemes: Sequence[Scheme]) -> Table:
+    rows: list[list[Value]] = [
+        [pair.first.label, pair.second.label, *(_cell(results, pair.run, column) for column in _IN_SERIES)]
+        for pair in pairs(schemes)
+    ]
     return Table(
         name="series",
         title="Two disciplines in series (section 10)",
-        columns=_headings(_IN_SERIES),
-        rows=_rows(results, [(SERIES, SERIES.name)], schemes, _IN_SERIES),
+        columns=("at the first link", "at the second", *(column.heading for column in _IN_SERIES)),
+        rows=rows,
         about="A NewReno flow goes through both links, two more through each. Queueing delay and its measures are of"
         " both links together, taken at the same moment; what is lost is of the packets that come to either queue.",
     )

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from aqmlab.schemes import Scheme
 from aqmlab.spec import Protocol
 from aqmlab.studies.rfc7928.scenarios import NEWRENO, RATE, STEP_S, Scenario, bulk
+from aqmlab.studies.rfc7928.schemes import REFERENCE, can_be_in_series, with_room
 
 FAST, SLOW = "100 Mbit/s", RATE
 """The capacities of section 8.2.6, in the RFC and in the suite."""
@@ -22,6 +27,39 @@ AGGRESSIVE = Scenario(
     tcp={**NEWRENO, "mix": [{"share": 1.0, "source": "cubic", "congestion": "cubic", "hystart": True}]},
 )
 """Section 5.2 with both kinds of senders at once: what the aggressive one leaves to the other."""
+
+_BACKGROUND = {**NEWRENO, "mix": [{"share": 1.0, "source": "background", "congestion": "ledbat"}]}
+
+DEEP = 4
+"""The buffer of a bloated link, in bandwidth-delay products; ours. One product is 103 ms, hardly more than the delay
+that LEDBAT steers to, 100 ms."""
+
+BACKGROUND = (
+    Scenario(
+        name="lbe-alone",
+        section="5.4",
+        title=f"LEDBAT alone, a buffer of {DEEP} times the product",
+        sources=(bulk(1, name="background"),),
+        tcp=_BACKGROUND,
+        depth=DEEP,
+    ),
+    Scenario(
+        name="lbe",
+        section="5.4",
+        title="LEDBAT and NewReno",
+        sources=(bulk(1), bulk(1, name="background")),
+        tcp=_BACKGROUND,
+    ),
+    Scenario(
+        name="lbe-deep",
+        section="5.4",
+        title=f"LEDBAT and NewReno, a buffer of {DEEP} times the product",
+        sources=(bulk(1), bulk(1, name="background")),
+        tcp=_BACKGROUND,
+        depth=DEEP,
+    ),
+)
+"""Section 5.4: a less-than-best-effort sender (LEDBAT, RFC 6817) and what it leaves to another."""
 
 
 def _capacity(name: str, every_s: float, title: str) -> Scenario:
@@ -56,5 +94,44 @@ SERIES = Scenario(
     ),
     chain=({}, {}),
 )
-"""Section 10: a flow through two bottlenecks, each with flows of its own. Clients are at the router of the lower
-number: data go through link 2 first, then through link 1."""
+"""Section 10: a flow through two bottlenecks, each with flows of its own and the same discipline. Clients are at the
+router of the lower number: data go through link 2 first, then through link 1."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pair:
+    """What stands at the two links in series, as the data meet them."""
+
+    first: Scheme
+    second: Scheme
+
+    @property
+    def run(self) -> str:
+        """What the run is called."""
+        then = f", then {self.second.label}" if self._is_mixed else ""
+        return f"{SERIES.name}/{self.first.label}{then}"
+
+    @property
+    def scenario(self) -> Scenario:
+        """The links in series, the lower one with the second discipline. Hosts use ECN as the first one asks for."""
+        if not self._is_mixed:
+            return SERIES
+        queue = with_room(self.second, SERIES.room).queue
+        return replace(SERIES, chain=({"queue": {queue.discipline: dict(queue.parameters)}}, {}))
+
+    @property
+    def _is_mixed(self) -> bool:
+        return self.first.label != self.second.label
+
+
+def pairs(schemes: Sequence[Scheme]) -> list[Pair]:
+    """Return each scheme with itself, with drop-tail after and before it, and with the scheme that comes next."""
+    able = [scheme for scheme in schemes if can_be_in_series(scheme)]
+    others = [scheme for scheme in able if scheme.label != REFERENCE.label]
+    beside = [Pair(first=a, second=b) for scheme in others for a, b in ((scheme, REFERENCE), (REFERENCE, scheme))]
+    following = zip(others, others[1:] + others[:1], strict=True) if len(others) > 1 else ()
+    return [
+        *(Pair(first=scheme, second=scheme) for scheme in able),
+        *beside,
+        *(Pair(first=a, second=b) for a, b in following),
+    ]

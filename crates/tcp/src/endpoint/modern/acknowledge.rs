@@ -29,6 +29,8 @@ pub(super) struct News {
     pub(super) duplicate: bool,
     /// The timestamp that came back.
     pub(super) echo: Option<u32>,
+    /// From the sender's timestamp to the receiver's; both have the same clock.
+    one_way_delay: Option<Duration>,
     /// What is delivered was sent only once: when the earliest and the latest of it left.
     sent_once: Option<(Time, Time)>,
     /// Some of what is delivered was sent more than once.
@@ -122,10 +124,16 @@ impl<S: ModernStack> Endpoint<S> {
         let this = &mut self.extension;
         let flight = self.snd_max - self.snd_una;
         let sack = segment.options.sack;
+        let timestamps = segment.options.timestamps.filter(|_| this.agreed.timestamps);
+        let advances = self.snd_una < ack;
         let mut news = News {
-            advances: self.snd_una < ack,
+            advances,
             undelivered: flight - this.board.known_delivered().min(flight),
-            echo: segment.options.timestamps.filter(|_| this.agreed.timestamps).map(|both| both.echo),
+            echo: timestamps.map(|both| both.echo),
+            // An acknowledgement that repeats another echoes what that did (RFC 7323 §4.3).
+            one_way_delay: timestamps
+                .filter(|_| advances)
+                .map(|both| Duration::from_millis(u64::from(both.value.wrapping_sub(both.echo)))),
             ..News::default()
         };
         let rack = &mut this.rack;
@@ -195,6 +203,7 @@ impl<S: ModernStack> Endpoint<S> {
             marked: 0,
             lost: u32::try_from(lost - this.lost_told).unwrap_or(u32::MAX),
             rtt,
+            one_way_delay: news.one_way_delay,
             new_round,
             window_limited: std::mem::take(&mut this.window_limited),
             pacing_limited: std::mem::take(&mut this.pacing_limited),
