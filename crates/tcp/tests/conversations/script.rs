@@ -141,8 +141,8 @@ impl Shown for Options {
         let timestamps = self.timestamps.map(|both| format!(" ts {} ecr {}", both.value, both.echo));
         let accecn = self.accecn.map(|accecn| {
             let kind = u8::from(accecn.order == AccEcnOrder::Ect1First);
-            let fields: String = accecn.fields().map(|field| format!(" {field}")).collect();
-            format!(" accecn{kind}{fields}")
+            let fields: Vec<String> = accecn.fields().map(|field| field.to_string()).collect();
+            format!(" accecn{kind} {}", fields.join(" "))
         });
         let scale = self.syn.and_then(|syn| syn.window_scale).map(|scale| format!(" scale {scale}"));
         let permitted = self.syn.filter(|syn| syn.sack_permitted).map(|_| " sackok".to_string());
