@@ -133,7 +133,8 @@ def of_source(name: str, measure: str) -> Measure:
 
 def handshake_loss_percent(result: Result) -> float:
     """Return the share of exchanges that had to send a SYN or a SYN/ACK again."""
-    return 100 * float((result.exchanges["syn_retransmits"] > 0).cast(pl.Float64).mean() or 0.0)
+    lost = result.exchanges["syn_retransmits"].to_numpy() > 0
+    return 100 * float(lost.mean()) if len(lost) else math.nan
 
 
 def slices(result: Result, seconds_each: float = 1.0) -> tuple[_Floats, _Floats]:
