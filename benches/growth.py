@@ -14,51 +14,60 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from bench import USERS_PER_MBPS, _core, peak_mib, spec
+from bench import REPEATS, USERS_PER_MBPS, _core, peak_mib, spec
 
 RATES_MBPS = (10, 100, 1_000, 10_000)
 """With users in proportion: 1,866 to 1.9 million of them."""
 
 BOTTLENECKS = (1, 2, 3, 4, 5, 6, 7)
 
-PACKETS = 20_000_000
-"""About as many packets at every rate: 400 simulated seconds at 100 Mbit/s."""
+WARMUP_S, MEASURED_S = 30, 20
+"""The same at every rate: in the first seconds little is lost and a packet costs a third less."""
+
+STEPS = 20
+"""Between two takings of what was recorded."""
 
 
 def at_rate(mbps: int) -> dict[str, float]:
     """Measure 98 % load behind PI at a rate."""
-    seconds = PACKETS / (500 * mbps)
-    measured = cost(spec("PI 24", mbps=mbps, warmup_s=5), seconds)
+    measured = cost(spec("PI 24", mbps=mbps, warmup_s=WARMUP_S, measured_s=MEASURED_S))
     users = 2 * round(USERS_PER_MBPS * mbps)
     return {"mbps": mbps, "users": users, **measured, "bytes_per_user": measured["peak_mib"] * 2**20 / users}
 
 
 def in_a_row(links: int) -> dict[str, float]:
     """Measure a chain of links of 100 Mbit/s behind PI, all of its users at its two ends."""
-    described = json.loads(spec("PI 24", warmup_s=5))
+    described = json.loads(spec("PI 24", warmup_s=WARMUP_S, measured_s=MEASURED_S))
     described["chain"] = [{} for _ in range(links)]
-    return {"links": links, **cost(json.dumps(described), 60)}
+    return {"links": links, **cost(json.dumps(described))}
 
 
-def cost(text: str, seconds: float) -> dict[str, float]:
-    """Run a spec for so long after its warm-up: time per packet and queue that it arrives at, and peak memory."""
-    described = json.loads(text)
-    described["protocol"]["duration"] = f"{seconds} s"
-    before = peak_mib()
-    simulation = _core.Simulation(json.dumps(described), 1)
-    simulation.advance(simulation.end - seconds)
-    start = time.thread_time()
-    simulation.advance(seconds)
-    taken = time.thread_time() - start
-    packets = json.loads(simulation.summary())["bottleneck_packets"]
-    return {"ns_per_packet": 1e9 * taken / packets, "peak_mib": peak_mib() - before}
+def cost(text: str) -> dict[str, float]:
+    """Run a spec: time per packet and queue that it arrives at after the warm-up, and peak memory."""
+    without = peak_mib()
+    simulation = _core.Simulation(text, 1)
+    simulation.advance(WARMUP_S)
+    before = json.loads(simulation.summary())["bottleneck_packets"]
+    taken = 0.0
+    # What waits to be written down is no part of what a user takes.
+    for _ in range(STEPS):
+        simulation.take("queue"), simulation.take("link")
+        start = time.thread_time()
+        simulation.advance(MEASURED_S / STEPS)
+        taken += time.thread_time() - start
+    summary = json.loads(simulation.summary())
+    packets = summary["bottleneck_packets"] - before
+    peak = peak_mib() - without
+    return {"ns_per_packet": 1e9 * taken / packets, "peak_mib": peak, "loss_percent": summary["loss_percent"]}
 
 
 def alone(measure: Any, argument: int) -> dict[str, float]:
-    """Measure in a fresh process."""
-    with ProcessPoolExecutor(max_workers=1, mp_context=get_context("spawn")) as process:
-        result: dict[str, float] = process.submit(measure, argument).result()
-        return result
+    """Measure in fresh processes; the fastest counts."""
+    runs: list[dict[str, float]] = []
+    for _ in range(REPEATS):
+        with ProcessPoolExecutor(max_workers=1, mp_context=get_context("spawn")) as process:
+            runs.append(process.submit(measure, argument).result())
+    return min(runs, key=lambda run: run["ns_per_packet"])
 
 
 def main() -> None:
@@ -66,14 +75,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--figure", type=Path, metavar="FILE", help="draw both as SVG, PNG or PDF")
     arguments = parser.parse_args()
-    print("| rate | users | ns/packet | MiB | bytes/user |\n|--:|--:|--:|--:|--:|")
+    print("| rate | users | ns/packet | MiB | bytes/user | loss % |\n|--:|--:|--:|--:|--:|--:|")
     rates = []
     for mbps in RATES_MBPS:
         row = alone(at_rate, mbps)
         rates.append(row)
         print(
             f"| {mbps:,} Mbit/s | {row['users']:,} | {row['ns_per_packet']:.0f} | {row['peak_mib']:,.0f}"
-            f" | {row['bytes_per_user']:,.0f} |",
+            f" | {row['bytes_per_user']:,.0f} | {row['loss_percent']:.2f} |",
             flush=True,
         )
     print("\n| bottlenecks in a row | ns/packet and queue |\n|--:|--:|")
@@ -96,12 +105,12 @@ def draw(rates: list[dict[str, float]], rows: list[dict[str, float]], file: Path
         left.set(xscale="log", ylim=(0, None), xlabel="rate, Mbit/s", ylabel="ns a packet and queue")
         for row in rates:
             left.annotate(
-                f"{row['users']:,.0f} users", (row["mbps"], row["ns_per_packet"]), (0, 8),
-                textcoords="offset points", ha="center", fontsize=8,
+                f"{row['users']:,.0f} users", (row["mbps"], row["ns_per_packet"]), (6, -12),
+                textcoords="offset points", fontsize=8,
             )  # fmt: skip
         right.plot([row["links"] for row in rows], [row["ns_per_packet"] for row in rows], "o-", color="#D55E00")
         right.set(xlabel="bottlenecks of 100 Mbit/s in a row")
-        left.margins(x=0.15)
+        left.set_xlim(5, 300_000)
 
     plot.write(file, panels, size=(8, 3.6))
 
