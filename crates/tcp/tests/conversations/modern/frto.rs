@@ -242,7 +242,7 @@ fn rfc_5682_3_1_step_3b_a_copy_that_a_loss_probe_sent_proves_nothing() {
     tcp.at(OPENED + 1200).sends([full(1)]);
     tcp.gets(ack(after(1))).takes_sent();
     tcp.gets(sack(ack(after(1)), [(10, 10)])).takes_sent();
-    assert_eq!(tcp.ssthresh(), 5000);
+    assert_eq!((tcp.ssthresh(), tcp.tcp.recovery().fast_retransmits), (5000, 0));
 }
 
 #[test]
