@@ -61,11 +61,14 @@ class Cell:
 
     def describe_users(self) -> str:
         """Say who loads the link."""
+        if not self.users_per_side:
+            return "no web users"
         load = "" if self.load_percent is None else f"{self.load_percent:.3g} % load: "
         return f"{load}{self.users_per_side:,} users on each side, {self.rtt} RTT"
 
     def __str__(self) -> str:
-        return f"{self.label} at {self.describe_users()}, seed {self.seed}"
+        users = f" at {self.describe_users()}" if self.users_per_side else ""
+        return f"{self.label}{users}, seed {self.seed}"
 
 
 def make_cell(
