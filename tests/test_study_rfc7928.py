@@ -21,7 +21,6 @@ from aqmlab.claims import All, Between, Predicate, Raises
 from aqmlab.result import Result
 from aqmlab.studies import STUDIES, find
 from aqmlab.studies.rfc7928 import Rfc7928, losses, measures
-from aqmlab.studies.rfc7928.ellipse import Ellipse
 from aqmlab.studies.rfc7928.scenarios import BURSTS, FAIRNESS, LEVELS, VARYING
 from aqmlab.studies.rfc7928.schemes import can_mark, variants
 from aqmlab.studies.rfc7928.topologies import pairs
@@ -251,22 +250,6 @@ def test_marks_are_another_experiment_but_under_drop_tail_or_where_they_are_aske
         False,
         False,
     ]
-
-
-@pytest.mark.parametrize("angle_deg", [0, 30, 90, 135])
-def test_the_ellipse_of_a_normal_distribution_has_its_deviations_and_its_angle(angle_deg: float) -> None:
-    rng = np.random.default_rng(1)
-    turn = math.radians(angle_deg)
-    along, across = rng.normal(0, 3, 200_000), rng.normal(0, 1, 200_000)
-    x = 10 + along * math.cos(turn) - across * math.sin(turn)
-    y = 20 + along * math.sin(turn) + across * math.cos(turn)
-    fit = Ellipse.of(x, y)
-    assert (fit.x, fit.y) == pytest.approx((10, 20), abs=0.05)
-    assert (fit.major, fit.minor) == pytest.approx((3, 1), rel=0.01)
-    assert (fit.angle_deg - angle_deg + 90) % 180 == pytest.approx(90, abs=0.5)
-    assert -90 < fit.angle_deg <= 90
-    inside = (along / fit.major) ** 2 + (across / fit.minor) ** 2 < 1
-    assert inside.mean() == pytest.approx(1 - math.exp(-0.5), abs=0.01), "one standard deviation"
 
 
 def test_measures_are_those_of_the_measured_window_and_the_direction_of_the_data(tmp_path: Path) -> None:
