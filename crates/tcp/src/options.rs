@@ -1,6 +1,6 @@
 //! TCP options: timestamps, selective acknowledgements, Accurate ECN's counters, and what a SYN offers.
 
-use std::fmt::Debug;
+use std::fmt::{self, Debug, Formatter};
 use std::iter::FusedIterator;
 
 use aqmlab_units::Time;
@@ -27,20 +27,174 @@ impl HeaderOptions for () {
 }
 
 /// The options of a modern segment.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+///
+/// A segment is copied half a dozen times on its way. So its options are plain words, of which a flag says which count:
+/// 48 bytes that are copied whole, where an [`Option`] for each would take 72 and a move for every field.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Timestamps (RFC 7323 §3.2).
-    pub timestamps: Option<Timestamps>,
-    /// Selective acknowledgements (RFC 2018 §3), a duplicate first (RFC 2883).
-    pub sack: SackBlocks,
-    /// Accurate ECN's counters (RFC 9768 §3.2.3).
-    pub accecn: Option<AccEcn>,
+    held: u8,
+    /// How many SACK blocks there are.
+    blocks: u8,
+    /// Bytes of header that they take.
+    len: u16,
+    timestamps: Timestamps,
+    /// What a SYN offers, or else SACK blocks, from the front; Accurate ECN's counters at the end. A header that holds
+    /// both has room for three blocks.
+    words: [u32; 9],
+}
+
+/// Where in the words Accurate ECN's counters begin.
+const COUNTERS: usize = 6;
+
+/// The bits of [`Options::held`].
+const TIMESTAMPS: u8 = 1;
+const SYN: u8 = 1 << 1;
+const SACK_PERMITTED: u8 = 1 << 2;
+const WINDOW_SCALE: u8 = 1 << 3;
+const ACCECN: u8 = 1 << 4;
+const ECT1_FIRST: u8 = 1 << 5;
+const SHORTENED: u8 = 1 << 6;
+
+impl Options {
+    #[inline]
+    fn holds(&self, what: u8) -> bool {
+        self.held & what != 0
+    }
+
+    /// With what a SYN or SYN/ACK offers.
+    #[must_use]
+    pub fn with_syn(mut self, syn: SynOptions) -> Options {
+        self.held |= SYN;
+        self.held |= if syn.sack_permitted { SACK_PERMITTED } else { 0 };
+        self.held |= if syn.window_scale.is_some() { WINDOW_SCALE } else { 0 };
+        self.words[..2].copy_from_slice(&[syn.mss.into(), syn.window_scale.unwrap_or_default().into()]);
+        self.measured()
+    }
+
+    /// With timestamps (RFC 7323 §3.2).
+    #[must_use]
+    #[inline]
+    pub fn with_timestamps(mut self, timestamps: Timestamps) -> Options {
+        self.held |= TIMESTAMPS;
+        self.timestamps = timestamps;
+        self.measured()
+    }
+
+    /// With one more selective acknowledgement, of `from..to` (RFC 2018 §3); a duplicate comes first (RFC 2883). A fifth
+    /// finds no room, nor does a fourth beside Accurate ECN's counters, nor one on a SYN.
+    #[must_use]
+    pub fn with_sack_block(mut self, from: Seq, to: Seq) -> Options {
+        let place = 2 * usize::from(self.blocks);
+        let end = if self.holds(ACCECN) { COUNTERS } else { 2 * MAX_SACK_BLOCKS };
+        if place == end || self.holds(SYN) {
+            return self;
+        }
+        self.words[place..place + 2].copy_from_slice(&[from.get(), to.get()]);
+        self.blocks += 1;
+        self.measured()
+    }
+
+    /// With Accurate ECN's counters (RFC 9768 §3.2.3), which find no room beside four SACK blocks.
+    #[must_use]
+    pub fn with_accecn(mut self, accecn: AccEcn) -> Options {
+        if usize::from(self.blocks) == MAX_SACK_BLOCKS {
+            return self;
+        }
+        self.held |= ACCECN;
+        self.held |= if accecn.order == AccEcnOrder::Ect1First { ECT1_FIRST } else { 0 };
+        self.held |= if accecn.shortened { SHORTENED } else { 0 };
+        self.words[COUNTERS..].copy_from_slice(&[accecn.ect0, accecn.ce, accecn.ect1]);
+        self.measured()
+    }
+
     /// What a SYN or SYN/ACK offers.
-    pub syn: Option<SynOptions>,
+    pub fn syn(&self) -> Option<SynOptions> {
+        let [mss, shift, ..] = self.words;
+        self.holds(SYN).then(|| SynOptions {
+            mss: u16::try_from(mss).expect("it was put in as one"),
+            sack_permitted: self.holds(SACK_PERMITTED),
+            window_scale: self
+                .holds(WINDOW_SCALE)
+                .then(|| u8::try_from(shift).expect("it was put in as one")),
+        })
+    }
+
+    /// The timestamps.
+    #[inline]
+    pub fn timestamps(&self) -> Option<Timestamps> {
+        self.holds(TIMESTAMPS).then_some(self.timestamps)
+    }
+
+    /// Are there SACK blocks?
+    #[inline]
+    pub fn has_sack(&self) -> bool {
+        self.blocks > 0
+    }
+
+    /// The ranges that the receiver says it holds, the most recent first.
+    #[inline]
+    pub fn sack(&self) -> impl FusedIterator<Item = (Seq, Seq)> + '_ {
+        let words = self.words[..2 * usize::from(self.blocks)].chunks_exact(2);
+        words.map(|range| (Seq::new(range[0]), Seq::new(range[1])))
+    }
+
+    /// The duplicate that the first block reports, if it does (RFC 2883 §4): it lies below the acknowledgement, or within
+    /// the second block.
+    pub fn duplicate(&self, ack: Seq) -> Option<(Seq, Seq)> {
+        let mut blocks = self.sack();
+        let (from, to) = blocks.next()?;
+        let inside = blocks.next().is_some_and(|(start, end)| start <= from && to <= end);
+        (to <= ack || inside).then_some((from, to))
+    }
+
+    /// Accurate ECN's counters.
+    #[inline]
+    pub fn accecn(&self) -> Option<AccEcn> {
+        let [.., ect0, ce, ect1] = self.words;
+        let order = if self.holds(ECT1_FIRST) { AccEcnOrder::Ect1First } else { AccEcnOrder::Ect0First };
+        self.holds(ACCECN).then_some(AccEcn { order, ect0, ce, ect1, shortened: self.holds(SHORTENED) })
+    }
+
+    /// With its length. On a SYN the options are packed one after another; elsewhere each is aligned by two bytes before
+    /// it.
+    #[inline]
+    fn measured(mut self) -> Options {
+        let is_syn = self.holds(SYN);
+        let timestamps = match (self.holds(TIMESTAMPS), is_syn) {
+            (true, false) => TIMESTAMPS_LEN,
+            (true, true) => 10,
+            (false, _) => 0,
+        };
+        let sack = if self.has_sack() { 4 + 8 * u16::from(self.blocks) } else { 0 };
+        let offers = 2 * u16::from(self.holds(SACK_PERMITTED)) + 3 * u16::from(self.holds(WINDOW_SCALE));
+        let syn = if is_syn { 4 + offers } else { 0 };
+        let accecn = self.accecn().map_or(0, |accecn| accecn.length());
+        self.len = (timestamps + sack + syn + accecn).next_multiple_of(4);
+        self
+    }
+}
+
+impl Debug for Options {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let mut options = f.debug_struct("Options");
+        if let Some(syn) = self.syn() {
+            options.field("syn", &syn);
+        }
+        if let Some(timestamps) = self.timestamps() {
+            options.field("timestamps", &timestamps);
+        }
+        if self.has_sack() {
+            options.field("sack", &self.sack().collect::<Vec<_>>());
+        }
+        if let Some(accecn) = self.accecn() {
+            options.field("accecn", &accecn);
+        }
+        options.finish()
+    }
 }
 
 /// The two values of a timestamps option, in milliseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timestamps {
     /// `TSval`: the sender's clock.
     pub value: u32,
@@ -102,76 +256,13 @@ pub struct SynOptions {
 /// The most blocks that fit into 40 bytes of options; three beside timestamps.
 pub const MAX_SACK_BLOCKS: usize = 4;
 
-/// Ranges that a receiver holds, the most recent first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SackBlocks {
-    ranges: [(Seq, Seq); MAX_SACK_BLOCKS],
-    count: u8,
-}
-
-impl SackBlocks {
-    /// Add the range `from..to` after the others. What finds no room is left out.
-    pub fn push(&mut self, from: Seq, to: Seq) {
-        if let Some(place) = self.ranges.get_mut(usize::from(self.count)) {
-            *place = (from, to);
-            self.count += 1;
-        }
-    }
-
-    /// The ranges in their order.
-    pub fn iter(&self) -> impl FusedIterator<Item = (Seq, Seq)> + '_ {
-        self.ranges.iter().take(usize::from(self.count)).copied()
-    }
-
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        usize::from(self.count)
-    }
-
-    /// Is there none?
-    pub fn is_empty(&self) -> bool {
-        self.count == 0
-    }
-
-    /// Keep the first `most` only.
-    pub fn truncate(&mut self, most: usize) {
-        for place in self.ranges.iter_mut().skip(most) {
-            *place = (Seq::ZERO, Seq::ZERO);
-        }
-        self.count = self.count.min(u8::try_from(most).unwrap_or(u8::MAX));
-    }
-
-    /// The duplicate that the first block reports, if it does (RFC 2883 §4): it lies below the acknowledgement, or within
-    /// the second block.
-    pub fn duplicate(&self, ack: Seq) -> Option<(Seq, Seq)> {
-        let mut blocks = self.iter();
-        let (from, to) = blocks.next()?;
-        let inside = blocks.next().is_some_and(|(start, end)| start <= from && to <= end);
-        (to <= ack || inside).then_some((from, to))
-    }
-}
-
 /// Bytes of the timestamps option with its padding (RFC 7323 appendix A).
 pub(crate) const TIMESTAMPS_LEN: u16 = 12;
 
 impl HeaderOptions for Options {
+    #[inline]
     fn len(&self) -> u16 {
-        // On a SYN the options are packed one after another; elsewhere each is aligned by two bytes before it.
-        let aligned = self.syn.is_none();
-        let timestamps = match self.timestamps {
-            Some(_) if aligned => TIMESTAMPS_LEN,
-            Some(_) => 10,
-            None => 0,
-        };
-        let sack = match self.sack.count {
-            0 => 0,
-            count => 4 + 8 * u16::from(count),
-        };
-        let syn = self.syn.map_or(0, |syn| {
-            4 + 2 * u16::from(syn.sack_permitted) + 3 * u16::from(syn.window_scale.is_some())
-        });
-        let accecn = self.accecn.map_or(0, |accecn| accecn.length());
-        (timestamps + sack + syn + accecn).next_multiple_of(4)
+        self.len
     }
 }
 
@@ -194,48 +285,74 @@ pub(crate) fn is_earlier(a: u32, b: u32) -> bool {
 mod tests {
     use super::*;
 
-    fn blocks(count: u32) -> SackBlocks {
-        let mut blocks = SackBlocks::default();
-        for k in 0..count {
-            blocks.push(Seq::new(100 * k), Seq::new(100 * k + 50));
-        }
-        blocks
+    const STAMPS: Timestamps = Timestamps { value: 1, echo: 2 };
+    const COUNTS: AccEcn =
+        AccEcn { order: AccEcnOrder::Ect1First, ect0: 1, ce: 4, ect1: 0xFF_FFFF, shortened: false };
+    const OFFER: SynOptions = SynOptions { mss: 1460, sack_permitted: true, window_scale: Some(7) };
+
+    fn with_blocks(options: Options, count: u32) -> Options {
+        (0..count)
+            .fold(options, |options, k| options.with_sack_block(Seq::new(100 * k), Seq::new(100 * k + 50)))
+    }
+
+    fn blocks(count: u32) -> Options {
+        with_blocks(Options::default(), count)
     }
 
     #[test]
     fn headers_have_the_lengths_of_the_rfcs() {
-        let timestamps = Some(Timestamps { value: 1, echo: 2 });
-        assert_eq!(Options::default().len(), 0);
-        assert_eq!(Options { timestamps, ..Options::default() }.len(), 12);
+        let bare = Options::default();
+        let stamped = bare.with_timestamps(STAMPS);
+        assert_eq!((bare.len(), stamped.len()), (0, 12));
         // RFC 2018 §3: 8 n + 2 bytes, and two of padding; three blocks beside timestamps fill the header.
-        assert_eq!(Options { sack: blocks(1), ..Options::default() }.len(), 12);
-        assert_eq!(Options { sack: blocks(4), ..Options::default() }.len(), 36);
-        assert_eq!(Options { timestamps, sack: blocks(3), ..Options::default() }.len(), 40);
-        let syn = Some(SynOptions { mss: 1460, sack_permitted: true, window_scale: Some(7) });
-        assert_eq!(Options { timestamps, syn, ..Options::default() }.len(), 20);
+        assert_eq!((blocks(1).len(), blocks(4).len(), with_blocks(stamped, 3).len()), (12, 36, 40));
+        assert_eq!(stamped.with_syn(OFFER).len(), 20);
         // RFC 9768 §3.2.3: 11 bytes, or 8 with two counters; a SYN/ACK has room beside all others.
-        let accecn = AccEcn { order: AccEcnOrder::Ect0First, ect0: 1, ce: 0, ect1: 1, shortened: false };
-        assert_eq!(Options { timestamps, accecn: Some(accecn), ..Options::default() }.len(), 24);
-        let short = Some(AccEcn { shortened: true, ..accecn });
-        assert_eq!(Options { timestamps, accecn: short, sack: blocks(2), syn: None }.len(), 40);
-        assert_eq!(Options { timestamps, accecn: Some(accecn), syn, ..Options::default() }.len(), 32);
-        let bare = Some(SynOptions { mss: 1460, sack_permitted: false, window_scale: None });
-        assert_eq!(Options { syn: bare, ..Options::default() }.len(), 4);
+        assert_eq!(stamped.with_accecn(COUNTS).len(), 24);
+        assert_eq!(with_blocks(stamped, 2).with_accecn(AccEcn { shortened: true, ..COUNTS }).len(), 40);
+        assert_eq!(stamped.with_accecn(COUNTS).with_syn(OFFER).len(), 32);
+        let plain = SynOptions { mss: 1460, sack_permitted: false, window_scale: None };
+        assert_eq!(bare.with_syn(plain).len(), 4);
     }
 
     #[test]
-    fn a_fifth_block_finds_no_room() {
+    fn what_was_put_in_comes_out_and_nothing_else() {
+        let bare = Options::default();
+        assert_eq!(
+            (bare.timestamps(), bare.sack().count(), bare.accecn(), bare.syn()),
+            (None, 0, None, None)
+        );
+        let all = with_blocks(bare, 3).with_timestamps(STAMPS).with_accecn(COUNTS);
+        assert_eq!((all.timestamps(), all.accecn(), all.syn()), (Some(STAMPS), Some(COUNTS), None));
+        assert!(all.sack().eq([(0, 50), (100, 150), (200, 250)].map(|(a, b)| (Seq::new(a), Seq::new(b)))));
+        let short = AccEcn { order: AccEcnOrder::Ect0First, shortened: true, ..COUNTS };
+        for syn in
+            [OFFER, SynOptions { sack_permitted: false, ..OFFER }, SynOptions { window_scale: None, ..OFFER }]
+        {
+            let offer = bare.with_syn(syn).with_accecn(short);
+            assert_eq!((offer.syn(), offer.accecn(), offer.timestamps()), (Some(syn), Some(short), None));
+            assert!(!offer.has_sack());
+        }
+    }
+
+    #[test]
+    fn what_finds_no_room_is_left_out() {
         assert_eq!(blocks(5), blocks(4));
+        assert_eq!(blocks(4).with_accecn(COUNTS), blocks(4));
+        let counting = Options::default().with_accecn(COUNTS);
+        assert_eq!(with_blocks(counting, 4), with_blocks(counting, 3));
+        assert_eq!(with_blocks(counting, 3), blocks(3).with_accecn(COUNTS));
+        let syn = Options::default().with_syn(OFFER);
+        assert_eq!(with_blocks(syn, 1), syn);
     }
 
     #[test]
     fn a_first_block_below_the_acknowledgement_or_within_the_second_is_a_duplicate() {
-        let mut sack = SackBlocks::default();
-        sack.push(Seq::new(10), Seq::new(20));
-        assert_eq!(sack.duplicate(Seq::new(20)), Some((Seq::new(10), Seq::new(20))));
-        assert_eq!(sack.duplicate(Seq::new(5)), None);
-        sack.push(Seq::new(10), Seq::new(40));
-        assert_eq!(sack.duplicate(Seq::new(5)), Some((Seq::new(10), Seq::new(20))));
+        let first = Options::default().with_sack_block(Seq::new(10), Seq::new(20));
+        assert_eq!(first.duplicate(Seq::new(20)), Some((Seq::new(10), Seq::new(20))));
+        assert_eq!(first.duplicate(Seq::new(5)), None);
+        let within = first.with_sack_block(Seq::new(10), Seq::new(40));
+        assert_eq!(within.duplicate(Seq::new(5)), Some((Seq::new(10), Seq::new(20))));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What a receiver reports of data beyond a gap (RFC 2018 §4), and of data that came twice (RFC 2883).
 
 use crate::Seq;
-use crate::options::{MAX_SACK_BLOCKS, SackBlocks};
+use crate::options::{MAX_SACK_BLOCKS, Options};
 use crate::reassembly::Reassembly;
 
 /// What will be reported first.
@@ -70,19 +70,13 @@ impl Reporter {
         self.duplicate.is_none() && self.recent.count == 0
     }
 
-    /// The duplicate, then the range that holds the segment that arrived last, then those before.
-    pub(crate) fn report(&mut self, kept: &Reassembly) -> SackBlocks {
-        let mut blocks = SackBlocks::default();
-        if let Some((from, to)) = self.duplicate.take() {
-            blocks.push(from, to);
-        }
+    /// `options` with at most `most` blocks: the duplicate, then the range that holds the segment that arrived last, then
+    /// those before.
+    pub(crate) fn report(&mut self, kept: &Reassembly, most: usize, options: Options) -> Options {
         self.recent.retain(|from| kept.range_around(from).is_some());
-        for from in self.recent.iter() {
-            if let Some((start, end)) = kept.range_around(from) {
-                blocks.push(start, end);
-            }
-        }
-        blocks
+        let ranges = self.recent.iter().filter_map(|from| kept.range_around(from));
+        let blocks = self.duplicate.take().into_iter().chain(ranges);
+        blocks.take(most).fold(options, |options, (from, to)| options.with_sack_block(from, to))
     }
 }
 
@@ -103,8 +97,8 @@ mod tests {
             self.reporter.note_duplicate(from, to, Seq::new(100), &self.kept);
             self.kept.insert(from.max(Seq::new(100)), to.max(Seq::new(100)));
             self.reporter.note_kept(from, &self.kept);
-            let report = self.reporter.report(&self.kept);
-            report.iter().map(|(from, to)| (from.get(), to.get())).collect()
+            let report = self.reporter.report(&self.kept, MAX_SACK_BLOCKS, Options::default());
+            report.sack().map(|(from, to)| (from.get(), to.get())).collect()
         }
     }
 
@@ -129,7 +123,7 @@ mod tests {
         assert_eq!(tcp.gets(400, 500), [(400, 500), (200, 300)]);
         let mut early = Receiver::default();
         early.reporter.note_duplicate(Seq::new(50), Seq::new(90), Seq::new(100), &early.kept);
-        assert_eq!(early.reporter.report(&early.kept).iter().count(), 1);
+        assert_eq!(early.reporter.report(&early.kept, MAX_SACK_BLOCKS, Options::default()).sack().count(), 1);
         assert!(early.reporter.is_empty());
     }
 }

@@ -46,11 +46,11 @@ const ACC_ECN_1: u8 = 174;
 impl OnTheWire for Options {
     fn write(&self, out: &mut Vec<u8>) {
         let align = |out: &mut Vec<u8>| {
-            if self.syn.is_none() {
+            if self.syn().is_none() {
                 out.extend([NO_OPERATION; 2]);
             }
         };
-        if let Some(syn) = self.syn {
+        if let Some(syn) = self.syn() {
             if syn.sack_permitted {
                 out.extend([SACK_PERMITTED, 2]);
             }
@@ -58,22 +58,22 @@ impl OnTheWire for Options {
                 out.extend([WINDOW_SCALE, 3, shift]);
             }
         }
-        if let Some(timestamps) = self.timestamps {
+        if let Some(timestamps) = self.timestamps() {
             align(out);
             out.extend([TIMESTAMPS, 10]);
             out.extend(timestamps.value.to_be_bytes());
             out.extend(timestamps.echo.to_be_bytes());
         }
-        if !self.sack.is_empty() {
+        if self.has_sack() {
             align(out);
-            let length = 2 + 8 * self.sack.len();
+            let length = 2 + 8 * self.sack().count();
             out.extend([SACK, u8::try_from(length).expect("there are at most four blocks")]);
-            for (from, to) in self.sack.iter() {
+            for (from, to) in self.sack() {
                 out.extend(from.get().to_be_bytes());
                 out.extend(to.get().to_be_bytes());
             }
         }
-        if let Some(accecn) = self.accecn {
+        if let Some(accecn) = self.accecn() {
             let kind = match accecn.order {
                 AccEcnOrder::Ect0First => ACC_ECN_0,
                 AccEcnOrder::Ect1First => ACC_ECN_1,
@@ -139,7 +139,7 @@ fn datagram_headers<O: HeaderOptions>(packet: &Packet<O>, [source, destination]:
 
 #[cfg(test)]
 mod tests {
-    use aqmlab_tcp::options::{AccEcn, SackBlocks, SynOptions, Timestamps};
+    use aqmlab_tcp::options::{AccEcn, SynOptions, Timestamps};
     use aqmlab_tcp::{Segment, Seq};
     use proptest::prelude::*;
 
@@ -243,7 +243,6 @@ mod tests {
 
     #[test]
     fn counters_of_marks_stand_in_24_bits_in_the_order_of_their_kind_and_make_the_length_that_is_counted() {
-        let timestamps = Some(Timestamps { value: 1, echo: 2 });
         let full = AccEcn {
             order: AccEcnOrder::Ect0First,
             ect0: 0x01_0203,
@@ -252,25 +251,24 @@ mod tests {
             shortened: false,
         };
         let short = AccEcn { order: AccEcnOrder::Ect1First, shortened: true, ..full };
-        let mut sack = SackBlocks::default();
-        (0..2).for_each(|k| sack.push(Seq::new(100 * k), Seq::new(100 * k + 50)));
-        let syn = Some(SynOptions { mss: 1460, sack_permitted: true, window_scale: Some(7) });
+        let syn = SynOptions { mss: 1460, sack_permitted: true, window_scale: Some(7) };
         let bare = Options::default();
+        let stamped = bare.with_timestamps(Timestamps { value: 1, echo: 2 });
+        let selective = (0..2)
+            .fold(stamped, |options, k| options.with_sack_block(Seq::new(100 * k), Seq::new(100 * k + 50)));
         let cases: [(Options, &[u8]); 4] = [
-            (Options { accecn: Some(full), ..bare }, &[172, 11, 1, 2, 3, 4, 5, 6, 0, 0, 1]),
-            (Options { timestamps, accecn: Some(full), ..bare }, &[172, 11, 1, 2, 3, 4, 5, 6, 0, 0, 1]),
-            (Options { timestamps, sack, accecn: Some(short), ..bare }, &[174, 8, 0, 0, 1, 4, 5, 6]),
-            (Options { timestamps, accecn: Some(full), syn, ..bare }, &[172, 11, 1, 2, 3, 4, 5, 6, 0, 0, 1]),
+            (bare.with_accecn(full), &[172, 11, 1, 2, 3, 4, 5, 6, 0, 0, 1]),
+            (stamped.with_accecn(full), &[172, 11, 1, 2, 3, 4, 5, 6, 0, 0, 1]),
+            (selective.with_accecn(short), &[174, 8, 0, 0, 1, 4, 5, 6]),
+            (stamped.with_accecn(full).with_syn(syn), &[172, 11, 1, 2, 3, 4, 5, 6, 0, 0, 1]),
         ];
         for (options, written) in cases {
-            let flags = if options.syn.is_some() { Flags::SYN | Flags::ACK } else { Flags::ACK };
+            let flags = if options.syn().is_some() { Flags::SYN | Flags::ACK } else { Flags::ACK };
             let segment = Segment { flags, options, ..Segment::default() };
             let counted = usize::from(segment.header_len());
             let bytes = headers(&Packet { to: EndpointId::client(0, 0), segment }, ENDS);
             assert_eq!(bytes.len(), 20 + counted, "{options:?}");
-
             assert!(bytes.windows(written.len()).any(|part| part == written), "{options:?}: {bytes:?}");
-
             assert_eq!((checksum(&bytes[..20]), tcp_checksum(&bytes, 0)), (0, 0));
         }
     }

@@ -198,7 +198,7 @@ impl<S: ModernStack> Extension<S> for Modern {
     fn note_marks(tcp: &mut Endpoint<S>, segment: &Segment<Options>, marks: u8, profile: &Profile) -> bool {
         let mss = tcp.mss(profile);
         let told = &mut tcp.extension.ecn_told;
-        if let Some(option) = segment.options.accecn.filter(|_| profile.accecn_option) {
+        if let Some(option) = segment.options.accecn().filter(|_| profile.accecn_option) {
             return told.hear(option.ce);
         }
         told.assume(u32::from(marks) * mss);

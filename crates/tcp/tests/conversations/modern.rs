@@ -10,7 +10,7 @@ mod receiver;
 mod recovery;
 mod undo;
 
-use aqmlab_tcp::options::{SackBlocks, SynOptions, Timestamps};
+use aqmlab_tcp::options::{SynOptions, Timestamps};
 use aqmlab_tcp::{Full, NewReno, Options, Profile, Segment, Seq};
 
 use crate::script::*;
@@ -28,7 +28,7 @@ fn permitting(segment: Segment) -> Segment<Options> {
 }
 
 fn offering(segment: Segment, syn: SynOptions) -> Segment<Options> {
-    with(segment, Options { syn: Some(syn), ..Options::default() })
+    with(segment, Options::default().with_syn(syn))
 }
 
 fn with(segment: Segment, options: Options) -> Segment<Options> {
@@ -42,15 +42,14 @@ fn sack<const N: usize>(segment: Segment, blocks: [(u32, u32); N]) -> Segment<Op
 }
 
 fn sack_bytes<const N: usize>(segment: Segment, blocks: [(u32, u32); N]) -> Segment<Options> {
-    let mut sack = SackBlocks::default();
-    for (from, to) in blocks {
-        sack.push(Seq::new(from), Seq::new(to));
-    }
-    with(segment, Options { sack, ..Options::default() })
+    let report = blocks.into_iter().fold(Options::default(), |options, (from, to)| {
+        options.with_sack_block(Seq::new(from), Seq::new(to))
+    });
+    with(segment, report)
 }
 
 fn stamped(segment: Segment, value: u32, echo: u32) -> Segment<Options> {
-    with(segment, Options { timestamps: Some(Timestamps { value, echo }), ..Options::default() })
+    with(segment, Options::default().with_timestamps(Timestamps { value, echo }))
 }
 
 /// A client that has agreed on SACK and been open since [`OPENED`].

@@ -24,8 +24,8 @@ fn linux_sends_syns_at_0_1_2_3_4_5_7_11_19_35_67_s_and_gives_up_at_131_s() {
     let mut tcp = Script::<Full>::connect(Profile::linux_6());
     let syn_at = |seconds: u32| {
         let syn_options = SynOptions { mss: 1460, sack_permitted: true, window_scale: Some(7) };
-        let timestamps = Some(Timestamps { value: 1000 * seconds, echo: 0 });
-        with(syn(), Options { timestamps, syn: Some(syn_options), ..Options::default() })
+        let timestamps = Timestamps { value: 1000 * seconds, echo: 0 };
+        with(syn(), Options::default().with_timestamps(timestamps).with_syn(syn_options))
     };
     tcp.sends_with([syn_at(0)]);
     for seconds in [1, 2, 3, 4, 5, 7, 11, 19, 35, 67] {

@@ -137,20 +137,20 @@ impl Shown for () {
 impl Shown for Options {
     /// ` sack 2001:3001 ts 100 ecr 0 accecn0 1001 500 1 scale 7 sackok`, what there is of it; an MSS alone is as good as none.
     fn shown(&self) -> String {
-        let sack = self.sack.iter().map(|(from, to)| format!(" sack {}:{}", from.get(), to.get()));
-        let timestamps = self.timestamps.map(|both| format!(" ts {} ecr {}", both.value, both.echo));
-        let accecn = self.accecn.map(|accecn| {
+        let sack = self.sack().map(|(from, to)| format!(" sack {}:{}", from.get(), to.get()));
+        let timestamps = self.timestamps().map(|both| format!(" ts {} ecr {}", both.value, both.echo));
+        let accecn = self.accecn().map(|accecn| {
             let kind = u8::from(accecn.order == AccEcnOrder::Ect1First);
             let fields: Vec<String> = accecn.fields().map(|field| field.to_string()).collect();
             format!(" accecn{kind} {}", fields.join(" "))
         });
-        let scale = self.syn.and_then(|syn| syn.window_scale).map(|scale| format!(" scale {scale}"));
-        let permitted = self.syn.filter(|syn| syn.sack_permitted).map(|_| " sackok".to_string());
+        let scale = self.syn().and_then(|syn| syn.window_scale).map(|scale| format!(" scale {scale}"));
+        let permitted = self.syn().filter(|syn| syn.sack_permitted).map(|_| " sackok".to_string());
         sack.chain(timestamps).chain(accecn).chain(scale).chain(permitted).collect()
     }
 
     fn scales(&self) -> bool {
-        self.syn.is_some_and(|syn| syn.window_scale.is_some())
+        self.syn().is_some_and(|syn| syn.window_scale.is_some())
     }
 }
 

@@ -107,7 +107,7 @@ impl<S: ModernStack> Endpoint<S> {
     #[inline]
     fn has_nothing_to_learn(&self, segment: &Segment<Options>) -> bool {
         self.snd_una == self.snd_max
-            && segment.options.sack.is_empty()
+            && !segment.options.has_sack()
             && self.extension.phase == Phase::Open
             && self.extension.probe.end.is_none()
     }
@@ -123,8 +123,8 @@ impl<S: ModernStack> Endpoint<S> {
         let ack = segment.ack;
         let this = &mut self.extension;
         let flight = self.snd_max - self.snd_una;
-        let sack = segment.options.sack;
-        let timestamps = segment.options.timestamps.filter(|_| this.agreed.timestamps);
+        let options = &segment.options;
+        let timestamps = options.timestamps().filter(|_| this.agreed.timestamps);
         let advances = self.snd_una < ack;
         let mut news = News {
             advances,
@@ -143,16 +143,16 @@ impl<S: ModernStack> Endpoint<S> {
         };
         let mut delivered = this.board.acknowledge(ack, &mut arrived);
         let mut selected = 0;
-        let duplicate = if this.agreed.sack { sack.duplicate(ack) } else { None };
+        let duplicate = if this.agreed.sack { options.duplicate(ack) } else { None };
         if this.agreed.sack {
-            for (from, to) in sack.iter().filter(|&(from, _)| ack < from) {
+            for (from, to) in options.sack().filter(|&(from, _)| ack < from) {
                 selected += this.board.select(from, to, &mut arrived);
             }
         }
         news.selects = selected > 0;
         news.duplicate = duplicate.is_some();
         let repeats = !news.advances && segment.span() == 0 && flight > 0;
-        news.repeats = repeats && sack.is_empty();
+        news.repeats = repeats && !options.has_sack();
         // After a timeout duplicates may stem from what was sent twice for nothing, but not while new segments alone are
         // in flight.
         let probing = matches!(this.frto, Frto::Probing { .. });

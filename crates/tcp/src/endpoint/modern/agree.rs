@@ -2,12 +2,10 @@
 
 use aqmlab_units::Time;
 
-use super::ModernStack;
+use super::{Modern, ModernStack};
 use crate::accecn;
 use crate::endpoint::{Endpoint, State};
-use crate::options::{
-    HeaderOptions, MAX_SACK_BLOCKS, Options, SynOptions, TIMESTAMPS_LEN, Timestamps, is_earlier, timestamp,
-};
+use crate::options::{HeaderOptions, Options, SynOptions, TIMESTAMPS_LEN, Timestamps, is_earlier, timestamp};
 use crate::{Profile, Segment};
 
 /// What both ends of a connection can do.
@@ -60,26 +58,28 @@ impl<S: ModernStack> Endpoint<S> {
         // RFC 9768 §3.2.3.2.1-3.2.3.2.2: not on a SYN, nor on a SYN/ACK sent again, lest the path drop it for that.
         let counts =
             answers && profile.accecn_option && self.has_accurate_ecn() && self.recovery.syn_retransmits == 0;
-        Options {
-            timestamps: timestamps.then(|| Timestamps { value: timestamp(now), echo: this.ts_recent }),
-            accecn: counts.then(|| this.ecn_counts.full()),
-            syn: Some(syn),
-            ..Options::default()
+        let mut options = Options::default().with_syn(syn);
+        if timestamps {
+            options = options.with_timestamps(Timestamps { value: timestamp(now), echo: this.ts_recent });
         }
+        if counts {
+            options = options.with_accecn(this.ecn_counts.full());
+        }
+        options
     }
 
     /// An end that has the option uses it once it has seen the peer's: on the SYN/ACK, and on the acknowledgement of that.
     pub(super) fn note_option(&mut self, segment: &Segment<Options>, profile: &Profile) {
-        self.extension.ecn_counts.speaks = profile.accecn_option && segment.options.accecn.is_some();
+        self.extension.ecn_counts.speaks = profile.accecn_option && segment.options.accecn().is_some();
     }
 
     /// The peer's SYN or SYN/ACK: what it offers and this end has is agreed on.
     pub(super) fn agree(&mut self, syn: &Segment<Options>, profile: &Profile) {
         self.note_option(syn, profile);
-        let Some(offer) = syn.options.syn else { return };
+        let Some(offer) = syn.options.syn() else { return };
         let this = &mut self.extension;
         let scale = offer.window_scale.filter(|_| profile.window_scaling);
-        let timestamps = syn.options.timestamps.filter(|_| profile.timestamps);
+        let timestamps = syn.options.timestamps().filter(|_| profile.timestamps);
         this.agreed = Agreed {
             mss: profile.mss.min(offer.mss),
             sack: profile.sack && offer.sack_permitted,
@@ -96,7 +96,7 @@ impl<S: ModernStack> Endpoint<S> {
     /// (PAWS, §5): sequence numbers do not come round within a segment's life here.
     pub(super) fn note_timestamp(&mut self, segment: &Segment<Options>) {
         let this = &mut self.extension;
-        if let Some(Timestamps { value, .. }) = segment.options.timestamps
+        if let Some(Timestamps { value, .. }) = segment.options.timestamps()
             && segment.seq <= this.last_ack_sent
             && !is_earlier(value, this.ts_recent)
         {
@@ -104,22 +104,33 @@ impl<S: ModernStack> Endpoint<S> {
         }
     }
 
-    /// What leaves with an acknowledgement. Blocks that find no room beside data are left out, and Accurate ECN's counters
-    /// that find none beside the blocks (RFC 9768 §3.2.3.3).
+    /// What leaves with an acknowledgement.
+    #[inline(always)]
     pub(super) fn options(&mut self, len: u16, now: Time) -> Options {
-        let srtt = self.rtt.srtt();
         let this = &mut self.extension;
         this.last_ack_sent = self.rcv_nxt;
-        let echo = this.ts_recent;
-        let timestamps = this.agreed.timestamps.then(|| Timestamps { value: timestamp(now), echo });
-        let mut options = Options { timestamps, ..Options::default() };
-        let room = if len == 0 { MAX_OPTIONS } else { (this.agreed.mss - len).min(MAX_OPTIONS) };
-        if this.agreed.sack && !this.reporter.is_empty() {
-            options.sack = this.reporter.report(&self.reassembly);
-            options.sack.truncate(blocks_within(room, &options));
+        let mut options = Options::default();
+        if this.agreed.timestamps {
+            options = options.with_timestamps(Timestamps { value: timestamp(now), echo: this.ts_recent });
         }
-        options.accecn = this.ecn_counts.tell(len > 0, room.saturating_sub(options.len()), now, srtt);
-        options
+        if this.has_reports() { self.report(options, len, now) } else { options }
+    }
+
+    /// `options` with what there is to tell of what has come. Blocks that find no room beside data are left out, and
+    /// Accurate ECN's counters that find none beside the blocks (RFC 9768 §3.2.3.3).
+    #[inline(never)]
+    fn report(&mut self, mut options: Options, len: u16, now: Time) -> Options {
+        let srtt = self.rtt.srtt();
+        let this = &mut self.extension;
+        let room = if len == 0 { MAX_OPTIONS } else { (this.agreed.mss - len).min(MAX_OPTIONS) };
+        if this.has_ranges() {
+            let most = usize::from(room.saturating_sub(options.len() + 4) / 8);
+            options = this.reporter.report(&self.reassembly, most, options);
+        }
+        match this.ecn_counts.tell(len > 0, room.saturating_sub(options.len()), now, srtt) {
+            Some(counters) => options.with_accecn(counters),
+            None => options,
+        }
     }
 
     /// The most data that a new segment may hold beside the options it will have.
@@ -127,7 +138,7 @@ impl<S: ModernStack> Endpoint<S> {
         let this = &self.extension;
         let timestamps = if this.agreed.timestamps { TIMESTAMPS_LEN } else { 0 };
         let counters = if this.ecn_counts.has_news() { accecn::FULL_LEN } else { 0 };
-        if this.agreed.sack && !this.reporter.is_empty() {
+        if this.has_ranges() {
             this.agreed.mss - MAX_OPTIONS
         } else {
             this.agreed.mss - timestamps - counters
@@ -135,8 +146,14 @@ impl<S: ModernStack> Endpoint<S> {
     }
 }
 
-/// How many SACK blocks fit into `room` bytes beside the timestamps of `options`.
-fn blocks_within(room: u16, options: &Options) -> usize {
-    let timestamps = Options { timestamps: options.timestamps, ..Options::default() }.len();
-    usize::from(room.saturating_sub(timestamps + 4) / 8).min(MAX_SACK_BLOCKS)
+impl Modern {
+    /// Are there SACK blocks to send?
+    fn has_ranges(&self) -> bool {
+        self.agreed.sack && !self.reporter.is_empty()
+    }
+
+    /// May there be something to tell the peer beside timestamps?
+    fn has_reports(&self) -> bool {
+        self.ecn_counts.speaks || self.has_ranges()
+    }
 }

@@ -86,7 +86,7 @@ impl<S: ModernStack> Endpoint<S> {
             Frto::Probing { recovery_point, .. } => {
                 let tells_of_new = sack
                     && (recovery_point < self.snd_una
-                        || segment.options.sack.iter().any(|(_, to)| recovery_point < to));
+                        || segment.options.sack().any(|(_, to)| recovery_point < to));
                 if !tells_of_new && news.tells_of_data_sent_once() {
                     self.take_back(profile);
                 } else if news.advances || news.selects || segment.span() == 0 {

@@ -90,7 +90,7 @@ impl<S: ModernStack> Endpoint<S> {
         let Some(end) = self.extension.probe.end.filter(|&end| end <= segment.ack) else { return };
         let repeat = self.extension.probe.is_repeat;
         let reported =
-            news.duplicate && segment.options.sack.duplicate(segment.ack).is_some_and(|(_, to)| to == end);
+            news.duplicate && segment.options.duplicate(segment.ack).is_some_and(|(_, to)| to == end);
         if repeat && !reported && end < segment.ack {
             self.reduce_for_repaired_loss(profile);
         } else if repeat && !reported && !news.repeats {

@@ -17,8 +17,8 @@ fn ace(segment: Segment, ace: u8) -> Segment {
 /// `segment` with the counters of ECT(0), marks and ECT(1).
 fn telling(segment: Segment, ect0: u32, ce: u32, ect1: u32) -> Segment<Options> {
     let order = if ect1 == 1 { AccEcnOrder::Ect0First } else { AccEcnOrder::Ect1First };
-    let accecn = Some(AccEcn { order, ect0, ce, ect1, shortened: false });
-    with(segment, Options { accecn, ..Options::default() })
+    let accecn = AccEcn { order, ect0, ce, ect1, shortened: false };
+    with(segment, Options::default().with_accecn(accecn))
 }
 
 fn plain(segment: Segment) -> Segment<Options> {
@@ -90,7 +90,7 @@ fn rfc_9768_3_2_3_3_each_change_of_codepoint_is_acknowledged_at_once() {
 fn rfc_9768_3_2_3_3_it_beacons_three_times_a_round_trip_when_nothing_moves() {
     let mut tcp = client::<NewReno>(Profile { ack_every: 1, ..counting() });
     // What is sent again is not ECN-capable. The handshake took 100 ms.
-    let tells = |tcp: &mut Conversation| tcp.takes_sent()[0].options.accecn.is_some();
+    let tells = |tcp: &mut Conversation| tcp.takes_sent()[0].options.accecn().is_some();
     let mut told = vec![];
     for (k, ms) in [(1, 120), (2, 134), (3, 150), (4, 168)] {
         tcp.at(ms).gets(ace(full(k), 5));
@@ -152,14 +152,15 @@ fn rfc_9768_3_2_3_3_sack_goes_before_it_where_room_is_short() {
     let profile = Profile { sack: true, ack_every: 1, ..counting() };
     let mut tcp: Conversation = Conversation::connect(profile);
     tcp.takes_sent();
-    let offer = telling(ace(syn_ack(), 0b010), 1, 0, 1).options;
-    let answer = Options { syn: permitting(syn()).options.syn, ..offer };
+    let syn = SynOptions { mss: MSS, sack_permitted: true, window_scale: None };
+    let answer = telling(ace(syn_ack(), 0b010), 1, 0, 1).options.with_syn(syn);
     tcp.gets(with(ace(syn_ack(), 0b010), answer)).takes_sent();
     // Segments 1, 3, 5 and 7 are missing.
     for (k, blocks, told) in [(2, 1, 11), (4, 2, 11), (6, 3, 11), (8, 4, 0)] {
         tcp.gets(ace(ect(k), 5));
         let options = tcp.takes_sent()[0].options;
-        assert_eq!((options.sack.len(), options.accecn.map_or(0, |option| option.length())), (blocks, told));
+        let counters = options.accecn().map_or(0, |accecn| accecn.length());
+        assert_eq!((options.sack().count(), counters), (blocks, told));
         assert!(options.len() <= 40);
     }
 }

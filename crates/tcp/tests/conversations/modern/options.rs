@@ -12,8 +12,7 @@ fn offer() -> SynOptions {
 
 /// `segment` with timestamps and `syn`.
 fn all(segment: Segment, value: u32, echo: u32, syn: SynOptions) -> Segment<Options> {
-    let timestamps = Some(Timestamps { value, echo });
-    with(segment, Options { timestamps, syn: Some(syn), ..Options::default() })
+    with(segment, Options::default().with_timestamps(Timestamps { value, echo }).with_syn(syn))
 }
 
 #[test]

@@ -59,8 +59,8 @@ impl CongestionControl for Remembering {
 fn in_flight() -> Conversation<Remembering> {
     let profile = Profile { timestamps: true, frto: true, ..selective() };
     let offer = |segment, value, echo| {
-        let syn = Some(SynOptions { mss: MSS, sack_permitted: true, window_scale: None });
-        with(segment, Options { timestamps: Some(Timestamps { value, echo }), syn, ..Options::default() })
+        let syn = SynOptions { mss: MSS, sack_permitted: true, window_scale: None };
+        with(segment, Options::default().with_timestamps(Timestamps { value, echo }).with_syn(syn))
     };
     let mut tcp = Conversation::<Remembering>::connect(profile);
     tcp.sends_with([offer(syn(), 0, 0)]).at(OPENED).gets(offer(syn_ack(), 50, 0));
@@ -99,11 +99,8 @@ fn a_timeout_that_was_right_is_not_undone() {
 #[test]
 fn a_fast_retransmit_for_a_segment_that_was_only_late_is_undone() {
     let mut tcp = in_flight();
-    let report = Options {
-        timestamps: Some(Timestamps { value: 150, echo: 100 }),
-        sack: sack_bytes(ack(1), [(989, 1 + 4 * 988)]).options.sack,
-        ..Options::default()
-    };
+    let report = sack_bytes(ack(1), [(989, 1 + 4 * 988)]).options;
+    let report = report.with_timestamps(Timestamps { value: 150, echo: 100 });
     tcp.at(OPENED + 100).gets(with(ack(1), report)).sends_with([stamped(nth(1), 200, 150)]);
     let halved = tcp.ssthresh();
     assert!(halved < 10_000);
@@ -117,11 +114,8 @@ fn a_fast_retransmit_for_a_segment_that_was_only_late_is_undone() {
 #[test]
 fn a_second_copy_that_was_not_needed_does_not_undo_the_loss_before_it() {
     let mut tcp = in_flight();
-    let report = Options {
-        timestamps: Some(Timestamps { value: 150, echo: 100 }),
-        sack: sack_bytes(ack(1), [(989, 1 + 4 * 988)]).options.sack,
-        ..Options::default()
-    };
+    let report = sack_bytes(ack(1), [(989, 1 + 4 * 988)]).options;
+    let report = report.with_timestamps(Timestamps { value: 150, echo: 100 });
     tcp.at(OPENED + 100).gets(with(ack(1), report)).sends_with([stamped(nth(1), 200, 150)]);
     tcp.at(OPENED + 1100).sends_with([stamped(nth(1), 1200, 150)]);
     let after_timeout = tcp.cwnd();
