@@ -12,11 +12,16 @@ impl<S: Stack> Endpoint<S> {
     /// [`Endpoint::poll_event`].
     #[inline(always)]
     pub fn poll_transmit(&mut self, now: Time, profile: &Profile) -> Option<Segment<S::Options>> {
-        let all_sent = self.snd_nxt == self.snd_end && !self.extension.has_repairs();
-        if all_sent && !self.pending.any(Pending::TO_SEND) {
+        if !self.has_data_to_send() && !self.pending.any(Pending::TO_SEND) {
             return None;
         }
         self.transmit(now, profile)
+    }
+
+    /// Is there data never sent, or data to be sent again? Whether they may leave is another question.
+    #[inline(always)]
+    fn has_data_to_send(&self) -> bool {
+        self.snd_nxt != self.snd_end || self.extension.has_repairs()
     }
 
     #[inline(always)]
@@ -24,7 +29,9 @@ impl<S: Stack> Endpoint<S> {
         if self.pending.any(Pending::RETRANSMIT | Pending::SYN | Pending::RST) {
             return Some(self.transmit_control(now, profile));
         }
-        if let Some(segment) = S::Extension::transmit_data(self, now, profile) {
+        if (self.has_data_to_send() || self.pending.any(Pending::FIN))
+            && let Some(segment) = S::Extension::transmit_data(self, now, profile)
+        {
             return Some(segment);
         }
         self.pending.any(Pending::ACK).then(|| {
