@@ -17,24 +17,13 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ProcessPoolExecutor
-from importlib.machinery import PathFinder
-from importlib.util import find_spec, module_from_spec
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[1]
+from alone import load_engine
 
-
-def load_engine() -> Any:
-    """Load the extension alone: what the package around it imports would hide the engine's memory."""
-    package = find_spec("aqmlab")
-    found = PathFinder.find_spec("_core", package.submodule_search_locations) if package else None
-    if found is None or found.loader is None:
-        sys.exit("bench: build the extension first: make bench")
-    module = module_from_spec(found)
-    found.loader.exec_module(module)
-    return module
+HERE = Path(__file__).parent
 
 
 _core = load_engine()
@@ -85,19 +74,19 @@ def speed(*, measured_s: int = 200, **settings: Any) -> dict[str, float]:
     return {"x_real_time": measured_s / min(seconds), "ns_per_packet": 1e9 * min(seconds) / packets}
 
 
-def instructions_per_packet(binary: Path, law: str, *, ecn: bool) -> float:
+def instructions_per_packet(law: str, *, ecn: bool) -> float:
     """Count instructions under callgrind: what ten seconds more cost, so that the start cancels."""
-    short, long = (_count(binary, spec(law, ecn=ecn, warmup_s=5, measured_s=seconds)) for seconds in (5, 15))
+    short, long = (_count(spec(law, ecn=ecn, warmup_s=5, measured_s=seconds)) for seconds in (5, 15))
     return (long[0] - short[0]) / (long[1] - short[1])
 
 
-def _count(binary: Path, text: str) -> tuple[int, int]:
+def _count(text: str) -> tuple[int, int]:
     """Instructions and bottleneck packets of one run."""
     with tempfile.TemporaryDirectory() as directory:
         file = Path(directory) / "spec.json"
         file.write_text(text)
-        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={directory}/out", str(binary), str(file)]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", sys.executable]
+        done = subprocess.run([*command, HERE / "alone.py", file], capture_output=True, text=True, check=True)
     collected = re.search(r"Collected : (\d+)", done.stderr)
     assert collected is not None, "callgrind ends by saying what it collected"
     return int(collected[1]), json.loads(done.stdout)["bottleneck_packets"]
@@ -107,7 +96,7 @@ def build_example(package: str, name: str, *options: str) -> Path:
     """Build an example of a crate; cargo says where it put it."""
     command = ["cargo", "build", "--release", "--locked", "-p", package, "--example", name]
     command += [*options, "--message-format", "json"]
-    lines = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
+    lines = subprocess.run(command, cwd=HERE, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
     built = [json.loads(line) for line in lines]
     return next(Path(line["executable"]) for line in built if line.get("target", {}).get("name") == name)
 
@@ -143,7 +132,7 @@ def machine() -> dict[str, str]:
     info = Path("/proc/cpuinfo")
     if info.exists() and (model := re.search(r"model name\s*: (.*)", info.read_text())):
         cpu = model[1]
-    rustc = subprocess.run(["rustc", "--version"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+    rustc = subprocess.run(["rustc", "--version"], cwd=HERE, capture_output=True, text=True, check=True).stdout.strip()
     return {
         "cpu": cpu,
         "cores": str(os.cpu_count()),
@@ -158,7 +147,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers to this file as well")
     arguments = parser.parse_args()
-    binary = build_example("aqmlab-sim", "run") if shutil.which("valgrind") else None
+    counts = shutil.which("valgrind") is not None
 
     results: dict[str, Any] = {"machine": machine(), "laws": [], "rates": [], "memory": []}
     print(", ".join(results["machine"].values()))
@@ -166,9 +155,9 @@ def main() -> None:
     for number, law in enumerate(LAWS):
         for ecn in (False, True) if number < AS_IN_THE_PAPERS else (False,):
             row: dict[str, Any] = {"law": law, "ecn": ecn, **speed(law=law, ecn=ecn)}
-            row["instructions_per_packet"] = instructions_per_packet(binary, law, ecn=ecn) if binary else None
+            row["instructions_per_packet"] = instructions_per_packet(law, ecn=ecn) if counts else None
             results["laws"].append(row)
-            count = f"{row['instructions_per_packet']:.0f}" if binary else "no valgrind"
+            count = f"{row['instructions_per_packet']:.0f}" if counts else "no valgrind"
             real_time, ns = row["x_real_time"], row["ns_per_packet"]
             print(f"{law:<20} {'yes' if ecn else 'no':<4} {real_time:>11.0f} {ns:>9.1f} {count:>19}")
 

@@ -14,7 +14,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from bench import build_example, instructions_per_packet
+from bench import instructions_per_packet
 
 RECORD = Path(__file__).with_name("instructions.json")
 
@@ -32,9 +32,8 @@ def main() -> None:
     if not shutil.which("valgrind"):
         print("bench-check: skipped: needs valgrind")
         return
-    binary = build_example("aqmlab-sim", "run")
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        counts = pool.map(lambda law: instructions_per_packet(binary, law, ecn=False), CASES)
+        counts = pool.map(lambda law: instructions_per_packet(law, ecn=False), CASES)
         ours = {law: round(count, 1) for law, count in zip(CASES, counts, strict=True)}
     if arguments.record:
         RECORD.write_text(json.dumps(ours, indent=2) + "\n")
