@@ -1,8 +1,8 @@
 //! Ends that speak different forms of ECN understand each other, and marks cost no form of it data.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
-use aqmlab_tcp::{Basic, EcnPolicy, Event, Flags, Full, Profile};
+use aqmlab_tcp::{Ack, Basic, CongestionControl, EcnPolicy, Event, Flags, Full, Marks, Profile};
 use aqmlab_units::Duration;
 use proptest::prelude::*;
 
@@ -54,6 +54,42 @@ fn two_ends_heed_marks<S: Bounded>() {
     }
 }
 
+/// A congestion control with a constant window that adds up the marked bytes it is told of.
+#[derive(Debug)]
+struct Auditor {
+    window: u32,
+    marked: u32,
+}
+
+impl CongestionControl for Auditor {
+    fn new(profile: &Profile) -> Auditor {
+        Auditor { window: u32::from(profile.initial_window) * u32::from(profile.mss), marked: 0 }
+    }
+
+    fn cwnd(&self) -> u32 {
+        self.window
+    }
+
+    fn ssthresh(&self) -> u32 {
+        self.window
+    }
+
+    fn marks(&self) -> Marks {
+        Marks::Counted
+    }
+
+    fn on_delivery(&mut self, ack: &Ack) {
+        self.marked += ack.marked;
+    }
+
+    fn on_ack(&mut self, _ack: &Ack) {}
+    fn on_ecn_echo(&mut self, _window: u32, _mss: u32) {}
+    fn on_fast_retransmit(&mut self, _window: u32, _mss: u32) {}
+    fn on_recovered(&mut self, _flight: u32, _mss: u32) {}
+    fn on_timeout(&mut self, _window: u32, _mss: u32) {}
+    fn on_idle(&mut self, _initial_window: u32) {}
+}
+
 fn arrives_complete<S: Bounded>(profiles: [Profile; 2], fates: Vec<Fate>, writes: &[Write]) {
     let mut fates = fates.into_iter();
     let mut network = Network::<_, S>::of(profiles, move |_, segment, now| {
@@ -67,12 +103,13 @@ fn arrives_complete<S: Bounded>(profiles: [Profile; 2], fates: Vec<Fate>, writes
 proptest! {
     #[test]
     fn both_streams_arrive_complete_between_ends_of_any_two_forms(
-        profile in profile(), policies in [policy(), policy()], fallbacks: [bool; 2],
+        profile in profile(), policies in [policy(), policy()], fallbacks: [bool; 2], options: [bool; 2],
         fates in fates(), writes in writes(), full: bool,
     ) {
         let [client, server] = [0, 1].map(|end| Profile {
             ecn: policies[end],
             ecn_fallback: fallbacks[end],
+            accecn_option: full && options[end],
             ..profile.clone()
         });
         if full {
@@ -80,6 +117,43 @@ proptest! {
         } else {
             arrives_complete::<Basic>([client, server], fates, &writes);
         }
+    }
+
+    /// RFC 9768 §3.2.3: the counters in the option make up for every acknowledgement that is lost, of which ACE's three
+    /// bits forget each eighth mark, and for segments that are not full.
+    #[test]
+    fn with_accurate_ecns_option_the_sender_hears_of_every_marked_byte_whatever_acknowledgements_are_lost(
+        profile in profile(), sack: bool, fates in fates(), bytes in 1u32..60_000,
+    ) {
+        let profile = Profile {
+            ecn: EcnPolicy::Accurate,
+            accecn_option: true,
+            sack,
+            initial_window: 12,
+            min_rto: Duration::from_secs(1),
+            ..profile
+        };
+        let mut fates = fates.into_iter();
+        let came_marked = Cell::new(0);
+        let mut network = Network::<_, Full<Auditor>>::between(profile, |from, segment, now| {
+            let fate = fates.next().unwrap_or(UNHARMED);
+            let is_data = segment.len > 0;
+            let segment = if fate.mark { marked(segment) } else { segment };
+            if is_data && segment.flags.contains(Flags::CE) {
+                came_marked.set(came_marked.get() + u32::from(segment.len));
+            }
+            let is_lost = from == SERVER && !segment.flags.contains(Flags::SYN) && fate.copies == 0;
+            vec![(now + Duration::from_millis(50), segment); usize::from(!is_lost)]
+        });
+        while !network.ends[CLIENT].events.contains(&Event::Opened) {
+            network.step();
+        }
+        network.write(CLIENT, bytes);
+        while network.ends[CLIENT].tcp.in_flight() > 0 {
+            network.step();
+        }
+        prop_assert_eq!(network.ends[SERVER].tcp.received().get(), 1 + bytes);
+        prop_assert_eq!(network.ends[CLIENT].tcp.congestion().marked, came_marked.get());
     }
 
     /// The handshake alone may repeat something, where the forms differ about a marked SYN/ACK.
