@@ -132,9 +132,13 @@ impl Sender {
         self.unreported = self.unreported.saturating_add(bytes);
     }
 
-    /// The marked bytes told of since last asked.
-    pub(crate) fn take(&mut self) -> u32 {
-        std::mem::take(&mut self.unreported)
+    /// The marked bytes told of since last asked, at most those of the data delivered since. What exceeds them was taken
+    /// for a full segment and was none, or is of data whose delivery is still to be told of: the next option says it again.
+    pub(crate) fn take(&mut self, delivered: u32) -> u32 {
+        let unreported = std::mem::take(&mut self.unreported);
+        let marked = unreported.min(delivered);
+        self.heard = self.heard.wrapping_sub(unreported - marked) % MODULUS;
+        marked
     }
 }
 
@@ -222,10 +226,20 @@ mod tests {
         sender.assume(1000);
         assert!(!sender.hear(3100));
         assert!(sender.hear(5100));
-        assert_eq!(sender.take(), 5100);
+        assert_eq!(sender.take(u32::MAX), 5100);
         // Across the modulus.
         sender.assume((1 << 24) - 5100 - 10);
         assert!(sender.hear(20));
-        assert_eq!((sender.take(), sender.take()), ((1 << 24) - 5100 + 20, 0));
+        assert_eq!((sender.take(u32::MAX), sender.take(u32::MAX)), ((1 << 24) - 5100 + 20, 0));
+    }
+
+    #[test]
+    fn what_exceeds_the_data_delivered_is_told_of_again() {
+        let mut sender = Sender::default();
+        // A mark on one byte, taken for a full segment.
+        sender.assume(1000);
+        assert_eq!(sender.take(1), 1);
+        assert!(sender.hear(1001));
+        assert_eq!(sender.take(2000), 1000);
     }
 }

@@ -166,7 +166,7 @@ impl<S: Stack> Endpoint<S> {
             Feedback::Dctcp => bytes,
             Feedback::Accurate => {
                 let marks = std::mem::take(&mut self.ecn.unreported);
-                S::Extension::take_marked_bytes(self, marks, profile).min(bytes)
+                S::Extension::take_marked_bytes(self, marks, bytes, profile)
             }
         }
     }

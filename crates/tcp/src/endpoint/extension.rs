@@ -86,10 +86,10 @@ pub trait Extension<S: Stack>: Debug + Send + Sized {
         false
     }
 
-    /// How many bytes came marked in the `marks` packets told of since last asked.
+    /// How many bytes came marked in the `marks` packets told of since last asked, at most the `delivered` ones.
     #[inline]
-    fn take_marked_bytes(tcp: &mut Endpoint<S>, marks: u16, profile: &Profile) -> u32 {
-        u32::from(marks) * tcp.mss(profile)
+    fn take_marked_bytes(tcp: &mut Endpoint<S>, marks: u16, delivered: u32, profile: &Profile) -> u32 {
+        (u32::from(marks) * tcp.mss(profile)).min(delivered)
     }
 
     /// Data `from..to` have arrived that repeat, overlap or lie beyond a gap.

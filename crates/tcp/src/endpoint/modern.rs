@@ -205,8 +205,8 @@ impl<S: ModernStack> Extension<S> for Modern {
         false
     }
 
-    fn take_marked_bytes(tcp: &mut Endpoint<S>, _marks: u16, _profile: &Profile) -> u32 {
-        tcp.extension.ecn_told.take()
+    fn take_marked_bytes(tcp: &mut Endpoint<S>, _marks: u16, delivered: u32, _profile: &Profile) -> u32 {
+        tcp.extension.ecn_told.take(delivered)
     }
 
     fn reassemble(tcp: &mut Endpoint<S>, from: Seq, to: Seq) {

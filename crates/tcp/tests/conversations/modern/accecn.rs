@@ -127,12 +127,13 @@ fn rfc_9768_3_2_3_marked_bytes_are_those_of_the_data_and_not_of_full_segments() 
     tcp.writes(2700).takes_sent();
     tcp.gets(telling(ace(ack(2301), 6), 2001, 300, 1)).takes_sent();
     assert_eq!(tcp.tcp.congestion().last, (2300, 300));
-    // Without the option for once: a full segment, which the next one corrects.
+    // Without the option for once: a full segment, but no more than is delivered; the next one says what the sum is.
     tcp.gets(ace(ack(3001), 7)).takes_sent();
     assert_eq!(tcp.tcp.congestion().last, (700, 700));
     tcp.writes(2000).takes_sent();
     tcp.gets(telling(ace(ack(5001), 0), 2001, 2000, 1)).takes_sent();
-    assert_eq!(tcp.tcp.congestion().last, (2000, 700));
+    assert_eq!(tcp.tcp.congestion().last, (2000, 1000));
+    assert_eq!(tcp.tcp.congestion().marked, 2000);
 }
 
 #[test]
