@@ -12,16 +12,16 @@ impl<S: Stack> Endpoint<S> {
     /// [`Endpoint::poll_event`].
     #[inline(always)]
     pub fn poll_transmit(&mut self, now: Time, profile: &Profile) -> Option<Segment<S::Options>> {
-        if !self.has_data_to_send() && !self.pending.any(Pending::TO_SEND) {
+        if self.all_sent() && !self.pending.any(Pending::TO_SEND) {
             return None;
         }
         self.transmit(now, profile)
     }
 
-    /// Is there data never sent, or data to be sent again? Whether they may leave is another question.
+    /// Is there nothing to send that no pending flag tells of?
     #[inline(always)]
-    fn has_data_to_send(&self) -> bool {
-        self.snd_nxt != self.snd_end || self.extension.has_repairs()
+    pub(super) fn all_sent(&self) -> bool {
+        self.snd_nxt == self.snd_end && !self.extension.has_repairs()
     }
 
     #[inline(always)]
@@ -29,9 +29,7 @@ impl<S: Stack> Endpoint<S> {
         if self.pending.any(Pending::RETRANSMIT | Pending::SYN | Pending::RST) {
             return Some(self.transmit_control(now, profile));
         }
-        if (self.has_data_to_send() || self.pending.any(Pending::FIN))
-            && let Some(segment) = S::Extension::transmit_data(self, now, profile)
-        {
+        if let Some(segment) = S::Extension::transmit_data(self, now, profile) {
             return Some(segment);
         }
         self.pending.any(Pending::ACK).then(|| {

@@ -26,7 +26,8 @@ impl<S: ModernStack> Endpoint<S> {
         now: Time,
         profile: &Profile,
     ) -> Option<Segment<Options>> {
-        if self.is_unsynchronised() {
+        // As at the receiver of a transfer, which has nothing to send but acknowledgements.
+        if self.is_unsynchronised() || self.all_sent() && !self.pending.any(Pending::FIN) {
             return None;
         }
         self.extension.pacing_timer = Timer::OFF;
