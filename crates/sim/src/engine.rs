@@ -23,7 +23,7 @@ mod sources;
 mod stacks;
 mod timers;
 
-use aqmlab_tcp::{Flags, Segment, Seq, Stack, State};
+use aqmlab_tcp::{Flags, Segment, Seq, Stack, State, WindowScale};
 use aqmlab_units::{Bytes, Time};
 use aqmlab_workload::sources::{Source, VectorAction};
 use aqmlab_workload::{Action, User, Web};
@@ -73,7 +73,7 @@ enum Event<O> {
     ReadLinks,
 }
 
-const _: () = assert!(size_of::<Event<()>>() == 20);
+const _: () = assert!(size_of::<Event<WindowScale>>() == 20);
 
 /// How many deliveries ahead of its own an endpoint is asked for.
 const AHEAD: u64 = 4;

@@ -4,7 +4,7 @@ mod links;
 
 use aqmlab_aqm::{Aqm, DecidesAtEnqueue, Fifo, Gate, Limit, Qdisc, Visitor};
 use aqmlab_tcp::congestion::Any;
-use aqmlab_tcp::{Basic, Full, Profile, Stack};
+use aqmlab_tcp::{Basic, Full, Needs, Profile, Scaled, Stack};
 use aqmlab_units::{Stream, Time};
 use aqmlab_workload::Web;
 use aqmlab_workload::sources::Source;
@@ -63,19 +63,22 @@ pub fn build(
     watch: Watch<'_>,
 ) -> Result<Box<dyn Laboratory>, SpecError> {
     let run = Run::new(spec, seed)?;
-    let needs_full = spec.tcp.profiles().any(Profile::needs_full);
+    let needed = spec.tcp.profiles().map(Profile::needs).max().unwrap_or(Needs::Basic);
     if !spec.chain.is_empty() {
-        return if needs_full { run.chained::<Full<Any>>(watch) } else { run.chained::<Basic>(watch) };
+        return match needed {
+            Needs::Basic => run.chained::<Basic>(watch),
+            Needs::Scaled => run.chained::<Scaled>(watch),
+            Needs::Full => run.chained::<Full<Any>>(watch),
+        };
     }
-    if needs_full {
-        return run.boxed::<Full<Any>>(laws, watch);
-    }
-    // What is run most often has an engine of its own for each discipline.
-    match (&spec.queue, watch) {
-        (QueueSpec::Known(config), Watch::Nothing) if spec.link.rate_changes.is_empty() => {
+    match (needed, &spec.queue, watch) {
+        // What is run most often has an engine of its own for each discipline.
+        (Needs::Basic, QueueSpec::Known(config), Watch::Nothing) if spec.link.rate_changes.is_empty() => {
             Ok(config.visit(&spec.link.context(), run))
         }
-        _ => run.boxed::<Basic>(laws, watch),
+        (Needs::Basic, ..) => run.boxed::<Basic>(laws, watch),
+        (Needs::Scaled, ..) => run.boxed::<Scaled>(laws, watch),
+        (Needs::Full, ..) => run.boxed::<Full<Any>>(laws, watch),
     }
 }
 

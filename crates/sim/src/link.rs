@@ -17,6 +17,7 @@ mod queued;
 mod tests;
 
 use aqmlab_aqm::{Counters, LinkContext, QueueState};
+use aqmlab_tcp::WindowScale;
 use aqmlab_units::{BitRate, Bytes, Duration, Time};
 
 pub(crate) use self::announced::Announced;
@@ -67,7 +68,7 @@ pub(crate) trait Meter {
 
 /// One direction of a link, or of several in series, told the time in order. Within one instant packets leave first,
 /// then the discipline's timer runs, then packets arrive.
-pub(crate) trait Link<O = ()> {
+pub(crate) trait Link<O = WindowScale> {
     /// A connection begins, whose packets go the way of its owner's.
     fn opened(&mut self, _client: EndpointId, _owner: Owner) {}
 

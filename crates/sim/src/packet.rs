@@ -1,7 +1,7 @@
 //! Packets as the engine moves them, and the numbers of the endpoints they go to.
 
 use aqmlab_aqm::Ecn;
-use aqmlab_tcp::{Flags, HeaderOptions, Segment};
+use aqmlab_tcp::{Flags, HeaderOptions, Segment, WindowScale};
 use aqmlab_units::Bytes;
 
 /// Bytes of IPv4 and TCP header without options.
@@ -117,7 +117,7 @@ impl EndpointId {
 
 /// A segment with options `O` on its way.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Packet<O = ()> {
+pub(crate) struct Packet<O = WindowScale> {
     pub(crate) to: EndpointId,
     pub(crate) segment: Segment<O>,
 }

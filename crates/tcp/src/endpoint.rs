@@ -1,13 +1,14 @@
 //! One end of a connection.
 //!
 //! Its life is RFC 9293's state diagram ([`State`]); what arrives is handled in `receive`, what leaves in
-//! `transmit`, what expires in `timeout`; `ecn` is all of explicit congestion notification. Fields are ordered so that
-//! a segment of an undisturbed transfer touches the first 64 bytes alone.
+//! `transmit`, what expires in `timeout`; `ecn` is all of explicit congestion notification, `scale` of wide windows. Fields
+//! are ordered so that a segment of an undisturbed transfer touches the first 64 bytes alone.
 
 mod ecn;
 mod extension;
 mod modern;
 mod receive;
+mod scale;
 mod timeout;
 mod transmit;
 
@@ -25,6 +26,7 @@ use crate::{Basic, Profile, Seq, Stack};
 
 pub(crate) use extension::{Classic, Extension};
 pub(crate) use modern::Modern;
+pub(crate) use scale::Scale;
 
 /// The state of a connection (RFC 9293 §3.3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

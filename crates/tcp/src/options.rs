@@ -18,8 +18,26 @@ pub trait HeaderOptions: Copy + Default + PartialEq + Debug + Send {
     }
 }
 
-/// No options at all. Those of the SYN, which a stack of 2001 has too, are not counted.
-impl HeaderOptions for () {
+/// The one option of 2001's TCP that is told from end to end: on a SYN, how far to shift the window field of what follows
+/// (RFC 7323 §2.2). The bytes of a SYN's options are not counted, so that all headers are alike.
+///
+/// A plain number, 0 for none: as an [`Option`] it cost 30 instructions a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WindowScale(u8);
+
+impl WindowScale {
+    /// What a SYN with this offer carries.
+    pub fn offering(shift: Option<u8>) -> WindowScale {
+        WindowScale(shift.map_or(0, |shift| shift.saturating_add(1)))
+    }
+
+    /// The shift, if it is offered.
+    pub fn shift(self) -> Option<u8> {
+        self.0.checked_sub(1)
+    }
+}
+
+impl HeaderOptions for WindowScale {
     #[inline]
     fn len(&self) -> u16 {
         0
@@ -28,7 +46,7 @@ impl HeaderOptions for () {
 
 /// The options of a modern segment.
 ///
-/// A segment is copied half a dozen times on its way. So its options are plain words, of which a flag says which count:
+/// A segment is copied half a dozen times on its way. So its options are plain words, of which flags say which count:
 /// 48 bytes that are copied whole, where an [`Option`] for each would take 72 and a move for every field.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct Options {

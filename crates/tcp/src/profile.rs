@@ -235,18 +235,21 @@ impl Profile {
     /// The names that [`Profile::named`] knows.
     pub const NAMES: [&str; 5] = ["freebsd-4.5", "unc-testbed", "linux-6", "ns2-reno", "ns2-newreno"];
 
-    /// Does it take the stack [`Full`](crate::Full)? [`Basic`](crate::Basic) leaves out what this asks about.
-    pub fn needs_full(&self) -> bool {
-        self.sack
+    /// The least stack that has what it asks for.
+    pub fn needs(&self) -> Needs {
+        let full = self.sack
             || self.timestamps
             || self.frto
-            || self.window_scaling
-            || self.receive_window > MAX_UNSCALED_WINDOW
             || self.quick_acks > 0
             || self.counts_bytes()
             || self.congestion != Algorithm::Reno
             || self.abe
-            || self.hystart
+            || self.hystart;
+        match (full, self.window_scaling) {
+            (true, _) => Needs::Full,
+            (false, true) => Needs::Scaled,
+            (false, false) => Needs::Basic,
+        }
     }
 
     /// Does it use Accurate ECN's option, where the peer does too?
@@ -363,6 +366,15 @@ impl Profile {
         }
         (rto * u64::from(factor(&self.data_backoff, timeouts))).min(self.max_rto)
     }
+}
+
+/// A stack, each with all that the one before it has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[expect(missing_docs, reason = "the names are those of the stacks")]
+pub enum Needs {
+    Basic,
+    Scaled,
+    Full,
 }
 
 /// The largest window that 16 bits hold.

@@ -3,12 +3,12 @@
 use std::ops::{BitAnd, BitOr, BitOrAssign};
 
 use crate::Seq;
-use crate::options::HeaderOptions;
+use crate::options::{HeaderOptions, WindowScale};
 
 /// A TCP segment with the ECN bits of the IP packet that carries it, and the options `O` that its stack knows of. 16
-/// bytes without any: the engine copies a hundred thousand of them per simulated second.
+/// bytes with those of 2001: the engine copies a hundred thousand of them per simulated second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Segment<O = ()> {
+pub struct Segment<O = WindowScale> {
     /// Number of the first byte (or of the SYN or FIN).
     pub seq: Seq,
     /// Next byte expected from the other side; meaningful with [`Flags::ACK`].

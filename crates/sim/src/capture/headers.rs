@@ -6,7 +6,7 @@
 
 use aqmlab_aqm::Ecn;
 use aqmlab_tcp::options::AccEcnOrder;
-use aqmlab_tcp::{Flags, HeaderOptions, Options};
+use aqmlab_tcp::{Flags, HeaderOptions, Options, WindowScale};
 use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader, UdpHeader};
 
 use super::addresses::End;
@@ -27,9 +27,15 @@ pub(crate) trait OnTheWire: HeaderOptions {
     fn write(&self, out: &mut Vec<u8>);
 }
 
-/// The TCP of 2001 has no options beyond the SYN's.
-impl OnTheWire for () {
-    fn write(&self, _out: &mut Vec<u8>) {}
+impl OnTheWire for WindowScale {
+    fn write(&self, out: &mut Vec<u8>) {
+        out.extend(self.shift().into_iter().flat_map(scale));
+    }
+}
+
+/// RFC 7323 section 2.2.
+fn scale(shift: u8) -> [u8; 3] {
+    [WINDOW_SCALE, 3, shift]
 }
 
 /// Kinds of options, as IANA numbers them, and the one that fills up.
@@ -55,7 +61,7 @@ impl OnTheWire for Options {
                 out.extend([SACK_PERMITTED, 2]);
             }
             if let Some(shift) = syn.window_scale {
-                out.extend([WINDOW_SCALE, 3, shift]);
+                out.extend(scale(shift));
             }
         }
         if let Some(timestamps) = self.timestamps() {
@@ -196,7 +202,7 @@ mod tests {
             seq: u32, ack: u32, len in 0..9_000_u16, window: u16, flags in any_flags() ,
         ) {
             let (seq, ack) = (Seq::new(seq), Seq::new(ack));
-            let segment = Segment { seq, ack, len, window, flags, options: () };
+            let segment = Segment { seq, ack, len, window, flags, options: WindowScale::default() };
             let bytes = of(segment);
             prop_assert_eq!(checksum(&bytes[..20]), 0);
             prop_assert_eq!(tcp_checksum(&bytes, len), 0);
@@ -227,7 +233,7 @@ mod tests {
             len: 100,
             window: 0x1122,
             flags: Flags::ACK | Flags::ECE | Flags::ECT,
-            options: (),
+            options: WindowScale::default(),
         };
         let bytes = of(segment);
         assert_eq!(bytes.len(), 40);
@@ -274,10 +280,12 @@ mod tests {
     }
 
     #[test]
-    fn a_syn_tells_the_greatest_segment() {
-        let segment = Segment { flags: Flags::SYN | Flags::ECT, ..Segment::<()>::default() };
+    fn a_syn_tells_the_greatest_segment_and_how_windows_are_shifted() {
+        let segment = Segment { flags: Flags::SYN | Flags::ECT, ..Segment::<WindowScale>::default() };
         let bytes = of(segment);
         assert_eq!(bytes[1], 0b10);
         assert_eq!(bytes[40..], [2, 4, 0x05, 0xB4]);
+        let scaling = of(Segment { options: WindowScale::offering(Some(7)), ..segment });
+        assert_eq!(scaling[40..], [2, 4, 0x05, 0xB4, 3, 3, 7, 0]);
     }
 }

@@ -6,7 +6,7 @@
 //! queue is how many in the ring have not left yet, less those that the device holds.
 
 use aqmlab_aqm::{Admission, DecidesAtEnqueue, Gate, QueueState};
-use aqmlab_tcp::{Flags, HeaderOptions};
+use aqmlab_tcp::{Flags, HeaderOptions, WindowScale};
 use aqmlab_units::{Bytes, Duration, Time};
 
 use crate::link::{Link, LinkCounters, Meter, Wire};
@@ -15,7 +15,7 @@ use crate::transmitter::Transmitter;
 
 /// One direction of a link under the law `A`.
 #[derive(Debug)]
-pub(crate) struct Computed<A, O = ()> {
+pub(crate) struct Computed<A, O = WindowScale> {
     gate: Gate<A>,
     delay: Duration,
     transmitter: Transmitter,

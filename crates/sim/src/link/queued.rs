@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use aqmlab_aqm::{Ecn, Qdisc, QueueState};
-use aqmlab_tcp::{Flags, HeaderOptions};
+use aqmlab_tcp::{Flags, HeaderOptions, WindowScale};
 use aqmlab_units::{Bytes, Duration, Time};
 
 use crate::link::{Link, LinkCounters, Meter, Wire};
@@ -16,7 +16,7 @@ use crate::transmitter::Varying;
 
 /// One direction of a link under the discipline `Q`.
 #[derive(Debug)]
-pub(crate) struct Queued<Q, O = ()> {
+pub(crate) struct Queued<Q, O = WindowScale> {
     queue: Q,
     delay: Duration,
     transmitter: Varying,

@@ -5,7 +5,7 @@
 //! in 4.4BSD, not half of the flight size. Differs from RFC 3168: an echo at a window of one segment leaves that one,
 //! where the RFC would have the sender wait for its timer.
 
-use super::{Ack, CongestionControl};
+use super::{Ack, CongestionControl, MAX_WINDOW};
 use crate::Profile;
 
 /// The window of Reno and `NewReno`.
@@ -14,9 +14,6 @@ pub struct NewReno {
     cwnd: u32,
     ssthresh: u32,
 }
-
-/// 4.4BSD's largest window without window scaling; the first slow-start threshold too.
-const MAX_WINDOW: u32 = 65_535;
 
 impl CongestionControl for NewReno {
     fn new(profile: &Profile) -> NewReno {
@@ -41,7 +38,7 @@ impl CongestionControl for NewReno {
         } else {
             (ack.mss * ack.mss / self.cwnd).max(1)
         };
-        self.cwnd = (self.cwnd + growth).min(MAX_WINDOW.max(self.cwnd));
+        self.cwnd = (self.cwnd + growth).min(MAX_WINDOW);
     }
 
     /// ssthresh = max(window / 2, 2 MSS); cwnd = ssthresh + 3 MSS for the three segments that have left.

@@ -1,7 +1,8 @@
-//! Where a modern endpoint differs from one of 2001.
+//! Where endpoints of different stacks differ.
 //!
 //! The handshake, the state diagram, reassembly and closing are common. [`Classic`] does the rest as 4.4BSD did: it goes
-//! back to the oldest byte, times one segment, and holds nothing of its own. [`Modern`](super::Modern) keeps a scoreboard.
+//! back to the oldest byte, times one segment, and holds nothing of its own. [`Scale`](super::Scale) adds what wide
+//! windows take, [`Modern`](super::Modern) keeps a scoreboard.
 
 use std::fmt::Debug;
 
@@ -10,14 +11,14 @@ use aqmlab_units::Time;
 use super::Endpoint;
 use crate::{Profile, Segment, Seq, Stack};
 
-/// What an endpoint of stack `S` does in its own way. A classic endpoint's answers are constants or existing functions,
-/// so that nothing is left of this where it is compiled.
-pub trait Extension<S: Stack>: Debug + Send + Sized {
+/// What an endpoint of stack `S` does in its own way, if not as 4.4BSD did. A classic endpoint's answers are constants or
+/// existing functions, so that nothing is left of this where it is compiled.
+pub trait Extension<S: Stack<Extension = Self>>: Debug + Send + Sized {
     /// Does a server time its SYN/ACK?
-    const TIMES_SYN_ACK: bool;
+    const TIMES_SYN_ACK: bool = false;
 
     /// Can an acknowledgement tell of data that have arrived without moving `snd_una`?
-    const DELIVERS_SELECTIVELY: bool;
+    const DELIVERS_SELECTIVELY: bool = false;
 
     /// State of a connection that begins at `now`.
     fn new(profile: &Profile, now: Time) -> Self;
@@ -49,19 +50,34 @@ pub trait Extension<S: Stack>: Debug + Send + Sized {
     fn handle_timeout(_tcp: &mut Endpoint<S>, _now: Time, _profile: &Profile) {}
 
     /// The largest number of data bytes in a segment.
-    fn mss(tcp: &Endpoint<S>, profile: &Profile) -> u16;
+    #[inline(always)]
+    fn mss(_tcp: &Endpoint<S>, profile: &Profile) -> u16 {
+        profile.mss
+    }
 
     /// The peer's receive window in bytes.
-    fn peer_window(tcp: &Endpoint<S>) -> u32;
+    #[inline(always)]
+    fn peer_window(tcp: &Endpoint<S>) -> u32 {
+        u32::from(tcp.snd_wnd)
+    }
 
     /// The field that says how large the own receive window is.
-    fn own_window(tcp: &Endpoint<S>, profile: &Profile) -> u16;
+    #[inline(always)]
+    fn own_window(_tcp: &Endpoint<S>, profile: &Profile) -> u16 {
+        profile.unscaled_window()
+    }
 
     /// What a SYN or SYN/ACK carries.
-    fn syn_options(tcp: &Endpoint<S>, now: Time, profile: &Profile) -> S::Options;
+    #[inline(always)]
+    fn syn_options(_tcp: &Endpoint<S>, _now: Time, _profile: &Profile) -> S::Options {
+        S::Options::default()
+    }
 
     /// What a segment with `len` bytes of data carries that leaves now.
-    fn options(tcp: &mut Endpoint<S>, len: u16, now: Time, profile: &Profile) -> S::Options;
+    #[inline(always)]
+    fn options(_tcp: &mut Endpoint<S>, _len: u16, _now: Time, _profile: &Profile) -> S::Options {
+        S::Options::default()
+    }
 
     /// The peer's SYN or SYN/ACK has arrived: what both ends offer is agreed on.
     #[inline]
@@ -93,7 +109,10 @@ pub trait Extension<S: Stack>: Debug + Send + Sized {
     }
 
     /// Data `from..to` have arrived that repeat, overlap or lie beyond a gap.
-    fn reassemble(tcp: &mut Endpoint<S>, from: Seq, to: Seq);
+    #[inline(always)]
+    fn reassemble(tcp: &mut Endpoint<S>, from: Seq, to: Seq) {
+        tcp.reassemble(from, to);
+    }
 
     /// Is the segment in order that has just arrived acknowledged without delay?
     #[inline]
@@ -106,13 +125,22 @@ pub trait Extension<S: Stack>: Debug + Send + Sized {
     fn before_write(_tcp: &mut Endpoint<S>) {}
 
     /// What an acknowledgement says about the data sent.
-    fn handle_ack(tcp: &mut Endpoint<S>, segment: &Segment<S::Options>, now: Time, profile: &Profile);
+    #[inline(always)]
+    fn handle_ack(tcp: &mut Endpoint<S>, segment: &Segment<S::Options>, now: Time, profile: &Profile) {
+        tcp.handle_ack(segment, now, profile);
+    }
 
     /// The next data segment or FIN.
-    fn transmit_data(tcp: &mut Endpoint<S>, now: Time, profile: &Profile) -> Option<Segment<S::Options>>;
+    #[inline(always)]
+    fn transmit_data(tcp: &mut Endpoint<S>, now: Time, profile: &Profile) -> Option<Segment<S::Options>> {
+        tcp.transmit_data(now, profile)
+    }
 
     /// The retransmission timer has expired while data are unacknowledged.
-    fn handle_loss_of_all(tcp: &mut Endpoint<S>, now: Time, profile: &Profile);
+    #[inline(always)]
+    fn handle_loss_of_all(tcp: &mut Endpoint<S>, _now: Time, profile: &Profile) {
+        tcp.go_back(profile);
+    }
 }
 
 /// What 4.4BSD did.
@@ -120,55 +148,7 @@ pub trait Extension<S: Stack>: Debug + Send + Sized {
 pub struct Classic;
 
 impl<S: Stack<Extension = Classic>> Extension<S> for Classic {
-    const TIMES_SYN_ACK: bool = false;
-    const DELIVERS_SELECTIVELY: bool = false;
-
     fn new(_profile: &Profile, _now: Time) -> Classic {
         Classic
-    }
-
-    #[inline(always)]
-    fn mss(_tcp: &Endpoint<S>, profile: &Profile) -> u16 {
-        profile.mss
-    }
-
-    #[inline(always)]
-    fn peer_window(tcp: &Endpoint<S>) -> u32 {
-        u32::from(tcp.snd_wnd)
-    }
-
-    #[inline(always)]
-    fn own_window(_tcp: &Endpoint<S>, profile: &Profile) -> u16 {
-        profile.unscaled_window()
-    }
-
-    #[inline(always)]
-    fn syn_options(_tcp: &Endpoint<S>, _now: Time, _profile: &Profile) -> S::Options {
-        S::Options::default()
-    }
-
-    #[inline(always)]
-    fn options(_tcp: &mut Endpoint<S>, _len: u16, _now: Time, _profile: &Profile) -> S::Options {
-        S::Options::default()
-    }
-
-    #[inline(always)]
-    fn reassemble(tcp: &mut Endpoint<S>, from: Seq, to: Seq) {
-        tcp.reassemble(from, to);
-    }
-
-    #[inline(always)]
-    fn handle_ack(tcp: &mut Endpoint<S>, segment: &Segment<S::Options>, now: Time, profile: &Profile) {
-        tcp.handle_ack(segment, now, profile);
-    }
-
-    #[inline(always)]
-    fn transmit_data(tcp: &mut Endpoint<S>, now: Time, profile: &Profile) -> Option<Segment<S::Options>> {
-        tcp.transmit_data(now, profile)
-    }
-
-    #[inline(always)]
-    fn handle_loss_of_all(tcp: &mut Endpoint<S>, _now: Time, profile: &Profile) {
-        tcp.go_back(profile);
     }
 }

@@ -168,7 +168,7 @@ impl<S: ModernStack> Extension<S> for Modern {
     }
 
     fn own_window(tcp: &Endpoint<S>, profile: &Profile) -> u16 {
-        tcp.extension.agreed.own_window(profile)
+        tcp.extension.agreed.scale.own_window(profile)
     }
 
     fn syn_options(tcp: &Endpoint<S>, now: Time, profile: &Profile) -> Options {
@@ -253,7 +253,7 @@ impl<S: ModernStack> Endpoint<S> {
     }
 
     fn peer_window(&self) -> u32 {
-        u32::from(self.snd_wnd) << self.extension.agreed.peer_scale
+        self.extension.agreed.scale.peer_window(self.snd_wnd)
     }
 
     /// How much may be in flight: during fast recovery what rate reduction says, else the congestion window.

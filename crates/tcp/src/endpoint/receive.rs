@@ -61,6 +61,7 @@ impl<S: Stack> Endpoint<S> {
                 self.pending.set(Pending::SYN);
             }
             State::SynReceived if segment.ack == self.snd_max => {
+                self.snd_wnd = segment.window;
                 S::Extension::note_handshake_ack(self, segment, profile);
                 let marked = self.hears_of_marked_syn_ack(segment);
                 if marked && self.tries_syn_ack_once_more(segment, now, profile) {

@@ -56,7 +56,7 @@ impl<S: Stack> Endpoint<S> {
     }
 
     fn transmit_syn(&mut self, now: Time, profile: &Profile) -> Segment<S::Options> {
-        let kind = if self.state == State::SynSent { Flags::SYN } else { Flags::SYN | Flags::ACK };
+        let kind = if self.answers() { Flags::SYN | Flags::ACK } else { Flags::SYN };
         let flags = kind | self.handshake_flags(profile);
         if self.snd_max == Seq::ZERO {
             self.snd_nxt = Seq::new(1);
@@ -74,6 +74,11 @@ impl<S: Stack> Endpoint<S> {
         let options = S::Extension::syn_options(self, now, profile);
         let window = profile.unscaled_window();
         Segment { ack: self.rcv_nxt, window, flags, options, ..Segment::default() }
+    }
+
+    /// Is the SYN of this end a SYN/ACK?
+    pub(super) fn answers(&self) -> bool {
+        self.state != State::SynSent
     }
 
     /// New data, data sent again after a timeout, or the FIN.

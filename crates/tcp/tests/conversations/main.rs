@@ -5,9 +5,9 @@
 mod recorder;
 mod script;
 
-/// What every stack does.
+/// What every stack does, and what else.
 macro_rules! common {
-    ($name:ident, $stack:ty) => {
+    ($name:ident, $stack:ty $(, $more:ident)*) => {
         #[path = "."]
         mod $name {
             mod script {
@@ -24,12 +24,14 @@ macro_rules! common {
             mod handshake;
             mod receiving;
             mod sending;
+            $(mod $more;)*
         }
     };
 }
 
 common!(basic, aqmlab_tcp::Basic);
-common!(full, aqmlab_tcp::Full);
+common!(scaled, aqmlab_tcp::Scaled, scaling);
+common!(full, aqmlab_tcp::Full, scaling);
 
 mod ecn_recovery;
 mod loss;

@@ -32,7 +32,7 @@ fn offering(segment: Segment, syn: SynOptions) -> Segment<Options> {
 }
 
 fn with(segment: Segment, options: Options) -> Segment<Options> {
-    let Segment { seq, ack, len, window, flags, options: () } = segment;
+    let Segment { seq, ack, len, window, flags, .. } = segment;
     Segment { seq, ack, len, window, flags, options }
 }
 

@@ -1,7 +1,7 @@
 //! What the shipped profiles do, and which values are refused.
 
 use aqmlab_tcp::options::{SynOptions, Timestamps};
-use aqmlab_tcp::{Basic, Full, Options, Profile, Segment, State};
+use aqmlab_tcp::{Basic, Full, Needs, Options, Profile, Segment, State};
 
 use crate::script::*;
 
@@ -14,7 +14,7 @@ fn every_profile_is_sensible_and_known_by_its_name() {
     for name in Profile::NAMES {
         let profile = Profile::named(name).expect("listed");
         assert_eq!(profile.check(), Ok(()), "{name}");
-        assert_eq!(profile.needs_full(), name == "linux-6");
+        assert_eq!(profile.needs(), if name == "linux-6" { Needs::Full } else { Needs::Basic }, "{name}");
     }
     assert_eq!(Profile::named("linux-7"), None);
 }

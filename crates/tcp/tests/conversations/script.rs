@@ -6,9 +6,10 @@
 
 use std::mem::take;
 
-use aqmlab_tcp::options::AccEcnOrder;
+use aqmlab_tcp::options::{AccEcnOrder, SynOptions};
 use aqmlab_tcp::{
     CongestionControl, Endpoint, Event, Flags, HeaderOptions, Options, Profile, Segment, Seq, Stack, State,
+    WindowScale,
 };
 use aqmlab_units::{Duration, Time};
 
@@ -104,10 +105,10 @@ pub(crate) trait Said<O> {
     fn said(self) -> Segment<O>;
 }
 
-impl<O: HeaderOptions> Said<O> for Segment {
+impl<O: Shown> Said<O> for Segment {
     fn said(self) -> Segment<O> {
-        let Segment { seq, ack, len, window, flags, options: () } = self;
-        Segment { seq, ack, len, window, flags, options: O::default() }
+        let Segment { seq, ack, len, window, flags, options } = self;
+        Segment { seq, ack, len, window, flags, options: O::of(options) }
     }
 }
 
@@ -118,23 +119,34 @@ impl Said<Options> for Segment<Options> {
 }
 
 /// Options as a trace shows them.
-pub(crate) trait Shown {
+pub(crate) trait Shown: HeaderOptions {
+    /// The same offer as this stack makes it.
+    fn of(scale: WindowScale) -> Self;
     fn shown(&self) -> String;
     /// Does a SYN with them offer window scaling?
     fn scales(&self) -> bool;
 }
 
-impl Shown for () {
+impl Shown for WindowScale {
+    fn of(scale: WindowScale) -> WindowScale {
+        scale
+    }
+
     fn shown(&self) -> String {
-        String::new()
+        self.shift().map(|scale| format!(" scale {scale}")).unwrap_or_default()
     }
 
     fn scales(&self) -> bool {
-        false
+        self.shift().is_some()
     }
 }
 
 impl Shown for Options {
+    fn of(scale: WindowScale) -> Options {
+        let syn = SynOptions { mss: MSS, sack_permitted: false, window_scale: scale.shift() };
+        if scale.scales() { Options::default().with_syn(syn) } else { Options::default() }
+    }
+
     /// ` sack 2001:3001 ts 100 ecr 0 accecn0 1001 500 1 scale 7 sackok`, what there is of it; an MSS alone is as good as none.
     fn shown(&self) -> String {
         let sack = self.sack().map(|(from, to)| format!(" sack {}:{}", from.get(), to.get()));

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use aqmlab_tcp::{
-    Basic, CongestionControl, EcnPolicy, Endpoint, Event, Flags, Full, HeaderOptions, Profile, Segment, Seq,
-    Stack, State,
+    Basic, CongestionControl, EcnPolicy, Endpoint, Event, Flags, Full, HeaderOptions, Profile, Scaled,
+    Segment, Seq, Stack, State,
 };
 use aqmlab_units::Time;
 
@@ -44,6 +44,12 @@ pub(crate) trait Bounded: Stack {
 
 impl Bounded for Basic {
     fn most_in_flight(tcp: &Endpoint<Basic>, profile: &Profile) -> u32 {
+        tcp.congestion().cwnd().min(profile.receive_window)
+    }
+}
+
+impl Bounded for Scaled {
+    fn most_in_flight(tcp: &Endpoint<Scaled>, profile: &Profile) -> u32 {
         tcp.congestion().cwnd().min(profile.receive_window)
     }
 }

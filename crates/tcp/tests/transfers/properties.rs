@@ -1,7 +1,7 @@
 //! Whatever the network loses, repeats, delays, reorders and marks: both streams arrive, in order and complete, and
 //! both ends close.
 
-use aqmlab_tcp::{Basic, EcnPolicy, Event, Full, Profile, Segment, Seq, State};
+use aqmlab_tcp::{Basic, EcnPolicy, Event, Full, Profile, Scaled, Segment, Seq, State};
 use aqmlab_units::{Duration, Time};
 use proptest::prelude::*;
 
@@ -63,6 +63,15 @@ pub(crate) fn profile() -> impl Strategy<Value = Profile> {
     )
 }
 
+/// The same with window scaling, and windows that take it.
+fn wide_profile() -> impl Strategy<Value = Profile> {
+    (profile(), prop_oneof![Just(1u32), Just(16), Just(1000)]).prop_map(|(profile, larger)| Profile {
+        window_scaling: true,
+        receive_window: profile.receive_window * larger,
+        ..profile
+    })
+}
+
 /// The same with what only a modern stack has.
 fn modern_profile() -> impl Strategy<Value = Profile> {
     let switches = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
@@ -104,7 +113,7 @@ impl Arrived {
     }
 }
 
-type Sent<O = ()> = Vec<(Time, Segment<O>)>;
+type Sent<O> = Vec<(Time, Segment<O>)>;
 
 /// Play a connection to its end: writes, then each end's close. After each arrival exactly the bytes that have
 /// arrived without a gap count as received.
@@ -191,6 +200,20 @@ proptest! {
     }
 
     #[test]
+    fn both_streams_arrive_complete_through_wide_windows(
+        profile in wide_profile(), fates in fates(), writes in writes(),
+    ) {
+        let mut fates = fates.into_iter();
+        let mut network = Network::<_, Scaled>::between(profile, move |_, segment, now| {
+            let fate = fates.next().unwrap_or(UNHARMED);
+            let segment = if fate.mark { marked(segment) } else { segment };
+            let arrival = now + Duration::from_millis(fate.delay_ms);
+            vec![(arrival, segment); fate.copies]
+        });
+        play(&mut network, &writes);
+    }
+
+    #[test]
     fn both_streams_arrive_complete_with_a_modern_stack(
         profile in modern_profile(), fates in fates(), writes in writes(),
     ) {
@@ -212,6 +235,12 @@ proptest! {
         // The round trips that each measures differ, and with them when a pause is long enough to start over.
         let profile = Profile { restart_after_idle: false, min_rto: Duration::from_secs(1), ..profile };
         prop_assert_eq!(undisturbed::<Basic>(profile.clone(), &writes), undisturbed::<Full>(profile, &writes));
+    }
+
+    #[test]
+    fn nor_does_it_with_wide_windows(profile in wide_profile(), writes in writes()) {
+        let profile = Profile { restart_after_idle: false, min_rto: Duration::from_secs(1), ..profile };
+        prop_assert_eq!(undisturbed::<Scaled>(profile.clone(), &writes), undisturbed::<Full>(profile, &writes));
     }
 
     /// RFC 3168's promise: marks slow a sender down and cost it nothing else.

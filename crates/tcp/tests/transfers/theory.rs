@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::ops::RangeInclusive;
 
 use aqmlab_tcp::congestion::{Dctcp, Prague, Reno};
-use aqmlab_tcp::{Algorithm, Basic, CongestionControl, EcnPolicy, Full, Profile, Segment};
+use aqmlab_tcp::{Algorithm, Basic, CongestionControl, EcnPolicy, Full, Profile, Scaled, Segment};
 use aqmlab_units::{Duration, Prob, Stream, Time};
 
 use crate::network::{Bounded, CLIENT, Network, SERVER, marked};
@@ -239,6 +239,9 @@ fn over_10_mbit_s_40_ms_and_50_packets_it_is_what_arithmetic_gives_with_and_with
         let scaled =
             Profile { receive_window: 1 << 20, window_scaling: true, sack, ..Profile::unc_testbed() };
         assert_teeth::<Full<Reno>>(&scaled, 0.040, 50);
+        if !sack {
+            assert_teeth::<Scaled>(&scaled, 0.040, 50);
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use aqmlab_units::Time;
 
 use super::{Modern, ModernStack};
 use crate::accecn;
-use crate::endpoint::{Endpoint, State};
+use crate::endpoint::{Endpoint, Scale};
 use crate::options::{HeaderOptions, Options, SynOptions, TIMESTAMPS_LEN, Timestamps, is_earlier, timestamp};
 use crate::{Profile, Segment};
 
@@ -15,28 +15,15 @@ pub(super) struct Agreed {
     pub(super) mss: u16,
     pub(super) sack: bool,
     pub(super) timestamps: bool,
-    scaling: bool,
-    /// By how much the peer's window field is shifted.
-    pub(super) peer_scale: u8,
+    pub(super) scale: Scale,
 }
-
-/// A larger shift is taken for this one (RFC 7323 §2.3).
-const MAX_SCALE: u8 = 14;
 
 /// Bytes of options that a header has room for.
 const MAX_OPTIONS: u16 = 40;
 
 impl Agreed {
     pub(super) fn nothing(profile: &Profile) -> Agreed {
-        Agreed { mss: profile.mss, sack: false, timestamps: false, scaling: false, peer_scale: 0 }
-    }
-
-    /// RFC 7323 §2.3: the window in every segment but a SYN is shifted.
-    pub(super) fn own_window(self, profile: &Profile) -> u16 {
-        if !self.scaling {
-            return profile.unscaled_window();
-        }
-        u16::try_from(profile.receive_window >> profile.window_shift()).unwrap_or(u16::MAX)
+        Agreed { mss: profile.mss, sack: false, timestamps: false, scale: Scale::default() }
     }
 }
 
@@ -44,16 +31,16 @@ impl<S: ModernStack> Endpoint<S> {
     /// RFC 2018 §2, RFC 7323 §2.2 and §3.2: a SYN offers what the profile has, a SYN/ACK what the SYN has offered too.
     pub(super) fn offer(&self, now: Time, profile: &Profile) -> Options {
         let this = &self.extension;
-        let answers = self.state != State::SynSent;
-        let (sack, timestamps, scaling) = if answers {
-            (this.agreed.sack, this.agreed.timestamps, this.agreed.scaling)
+        let answers = self.answers();
+        let (sack, timestamps) = if answers {
+            (this.agreed.sack, this.agreed.timestamps)
         } else {
-            (profile.sack, profile.timestamps, profile.window_scaling)
+            (profile.sack, profile.timestamps)
         };
         let syn = SynOptions {
             mss: profile.mss,
             sack_permitted: sack,
-            window_scale: scaling.then(|| profile.window_shift()),
+            window_scale: this.agreed.scale.offer(answers, profile),
         };
         // RFC 9768 §3.2.3.2.1-3.2.3.2.2: not on a SYN, nor on a SYN/ACK sent again, lest the path drop it for that.
         let counts =
@@ -78,15 +65,14 @@ impl<S: ModernStack> Endpoint<S> {
         self.note_option(syn, profile);
         let Some(offer) = syn.options.syn() else { return };
         let this = &mut self.extension;
-        let scale = offer.window_scale.filter(|_| profile.window_scaling);
         let timestamps = syn.options.timestamps().filter(|_| profile.timestamps);
         this.agreed = Agreed {
             mss: profile.mss.min(offer.mss),
             sack: profile.sack && offer.sack_permitted,
             timestamps: timestamps.is_some(),
-            scaling: scale.is_some(),
-            peer_scale: scale.unwrap_or(0).min(MAX_SCALE),
+            scale: Scale::agreed(offer.window_scale, profile),
         };
+        self.snd_wnd = this.agreed.scale.field_of_syn(syn.window);
         this.ts_recent = timestamps.map_or(0, |timestamps| timestamps.value);
         this.last_ack_sent = self.rcv_nxt;
     }
