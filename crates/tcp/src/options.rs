@@ -82,6 +82,7 @@ impl Options {
     /// With what a SYN or SYN/ACK offers.
     #[must_use]
     pub fn with_syn(mut self, syn: SynOptions) -> Options {
+        debug_assert!(!self.has_sack(), "a SYN finds nothing to acknowledge selectively");
         self.held |= SYN;
         self.held |= if syn.sack_permitted { SACK_PERMITTED } else { 0 };
         self.held |= if syn.window_scale.is_some() { WINDOW_SCALE } else { 0 };
