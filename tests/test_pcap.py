@@ -163,6 +163,17 @@ def test_checksums_hold_and_time_runs_forwards(which: str, request: pytest.Fixtu
         assert checksum(pseudo + segment) == 0
 
 
+def test_windows_are_shifted_as_far_as_both_syns_offer(tmp_path: Path) -> None:
+    wide = {"window_scaling": True, "receive_window": 1_000_000}
+    brief = experiment(tcp=wide, protocol={"warmup": "1 s", "duration": "2 s"})
+    lab.run(brief, out=tmp_path, pcap=lab.Pcap(file=tmp_path / "wide.pcapng", from_s=0))
+    seen = packets(tmp_path / "wide.pcapng")
+    syns = [each for each in seen if each.flags & SYN]
+    assert {each.stored[44:48] for each in syns} == {b"\x03\x03\x04\x00"}
+    windows = [{int.from_bytes(each.stored[34:36]) for each in some} for some in (syns, set(seen) - set(syns))]
+    assert windows == [{65_535}, {1_000_000 >> 4}]
+
+
 def test_what_dropping_and_marking_queues_do_is_told(dropping: Path, marking: Path) -> None:
     def told(file: Path) -> Counter[str]:
         kinds = (re.sub(r"[\d.]+ ms|; .*", "", each.comment).strip() for each in packets(file))
