@@ -7,7 +7,7 @@ use aqmlab_units::Duration;
 use proptest::prelude::*;
 
 use crate::network::{Bounded, CLIENT, Network, SERVER, marked};
-use crate::properties::{Fate, UNHARMED, Write, fates, play, profile, writes};
+use crate::properties::{UNHARMED, arrives_complete, fates, play, profile, writes};
 
 fn policy() -> impl Strategy<Value = EcnPolicy> {
     prop::sample::select(EcnPolicy::ALL.map(|(_, policy)| policy).to_vec())
@@ -88,16 +88,6 @@ impl CongestionControl for Auditor {
     fn on_recovered(&mut self, _flight: u32, _mss: u32) {}
     fn on_timeout(&mut self, _window: u32, _mss: u32) {}
     fn on_idle(&mut self, _initial_window: u32) {}
-}
-
-fn arrives_complete<S: Bounded>(profiles: [Profile; 2], fates: Vec<Fate>, writes: &[Write]) {
-    let mut fates = fates.into_iter();
-    let mut network = Network::<_, S>::of(profiles, move |_, segment, now| {
-        let fate = fates.next().unwrap_or(UNHARMED);
-        let segment = if fate.mark { marked(segment) } else { segment };
-        vec![(now + Duration::from_millis(fate.delay_ms), segment); fate.copies]
-    });
-    play(&mut network, writes);
 }
 
 proptest! {

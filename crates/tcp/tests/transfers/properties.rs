@@ -172,6 +172,17 @@ where
     }
 }
 
+/// Play a connection between ends of these profiles over a path that does this to one segment after the other.
+pub(crate) fn arrives_complete<S: Bounded>(profiles: [Profile; 2], fates: Vec<Fate>, writes: &[Write]) {
+    let mut fates = fates.into_iter();
+    let mut network = Network::<_, S>::of(profiles, move |_, segment, now| {
+        let fate = fates.next().unwrap_or(UNHARMED);
+        let segment = if fate.mark { marked(segment) } else { segment };
+        vec![(now + Duration::from_millis(fate.delay_ms), segment); fate.copies]
+    });
+    play(&mut network, writes);
+}
+
 /// What both ends send over a path of 50 ms that loses nothing: when, which end, and what.
 fn undisturbed<S: Bounded>(profile: Profile, writes: &[Write]) -> Vec<(Time, usize, Seq, Seq, u16)> {
     let mut sent = vec![];
@@ -189,42 +200,21 @@ proptest! {
     fn both_streams_arrive_complete_and_both_ends_close(
         profile in profile(), fates in fates(), writes in writes(),
     ) {
-        let mut fates = fates.into_iter();
-        let mut network = Network::new(profile, move |_, segment, now| {
-            let fate = fates.next().unwrap_or(UNHARMED);
-            let segment = if fate.mark { marked(segment) } else { segment };
-            let arrival = now + Duration::from_millis(fate.delay_ms);
-            vec![(arrival, segment); fate.copies]
-        });
-        play(&mut network, &writes);
+        arrives_complete::<Basic>([profile.clone(), profile], fates, &writes);
     }
 
     #[test]
     fn both_streams_arrive_complete_through_wide_windows(
         profile in wide_profile(), fates in fates(), writes in writes(),
     ) {
-        let mut fates = fates.into_iter();
-        let mut network = Network::<_, Scaled>::between(profile, move |_, segment, now| {
-            let fate = fates.next().unwrap_or(UNHARMED);
-            let segment = if fate.mark { marked(segment) } else { segment };
-            let arrival = now + Duration::from_millis(fate.delay_ms);
-            vec![(arrival, segment); fate.copies]
-        });
-        play(&mut network, &writes);
+        arrives_complete::<Scaled>([profile.clone(), profile], fates, &writes);
     }
 
     #[test]
     fn both_streams_arrive_complete_with_a_modern_stack(
         profile in modern_profile(), fates in fates(), writes in writes(),
     ) {
-        let mut fates = fates.into_iter();
-        let mut network = Network::<_, Full>::between(profile, move |_, segment, now| {
-            let fate = fates.next().unwrap_or(UNHARMED);
-            let segment = if fate.mark { marked(segment) } else { segment };
-            let arrival = now + Duration::from_millis(fate.delay_ms);
-            vec![(arrival, segment); fate.copies]
-        });
-        play(&mut network, &writes);
+        arrives_complete::<Full>([profile.clone(), profile], fates, &writes);
     }
 
     /// What a modern endpoint adds shows only when something goes wrong.
