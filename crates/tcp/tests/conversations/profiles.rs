@@ -17,6 +17,8 @@ fn every_profile_is_sensible_and_known_by_its_name() {
         assert_eq!(profile.needs(), if name == "linux-6" { Needs::Full } else { Needs::Basic }, "{name}");
     }
     assert_eq!(Profile::named("linux-7"), None);
+    let wide = Profile { window_scaling: true, ..Profile::ns2_newreno() };
+    assert_eq!(wide.needs(), Needs::Scaled);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-"""Which endpoints an experiment runs on, seen from outside."""
+"""Wide windows from end to end, over one link and over two."""
 
 from __future__ import annotations
 
