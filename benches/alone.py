@@ -17,7 +17,7 @@ def load_engine() -> Any:
     package = find_spec("aqmlab")
     found = PathFinder.find_spec("_core", package.submodule_search_locations) if package else None
     if found is None or found.loader is None:
-        sys.exit("bench: build the extension first: make bench")
+        sys.exit("bench: build the extension first: make .venv/extension.stamp")
     module = module_from_spec(found)
     found.loader.exec_module(module)
     return module

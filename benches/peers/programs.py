@@ -113,7 +113,7 @@ def run(peer: str, case: Case, work: Path, settings: dict[str, object]) -> Run:
 
 def run_aqmlab(specs: dict[float, dict[str, Any]], work: Path) -> tuple[outputs.Mark, ...]:
     """Time aqmlab on specs, each known by its end, in a fresh process."""
-    words = [sys.executable, str(HERE / "engine.py")]
+    words = [sys.executable, str(HERE.parent / "timed.py")]
     for end_s, spec in specs.items():
         file = work / f"spec-{end_s:g}.json"
         file.write_text(json.dumps(spec))

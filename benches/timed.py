@@ -1,6 +1,6 @@
-"""What aqmlab takes for a run, as the drivers of the other programs tell it: a line ``mark`` for each spec.
+"""What aqmlab takes for a run, as the drivers of the peers tell it: a line ``mark`` for each spec.
 
-``python engine.py SECONDS SPEC SECONDS SPEC``: each spec is run to its end from its text on, so that reading a trace
+``python timed.py SECONDS SPEC SECONDS SPEC``: each spec is run to its end from its text on, so that reading a trace
 counts too; the difference of the two is what the simulated time between their ends costs.
 """
 
@@ -10,23 +10,12 @@ import json
 import re
 import resource
 import sys
-from importlib.machinery import PathFinder
-from importlib.util import find_spec, module_from_spec
 from pathlib import Path
 from typing import Any
 
+from alone import load_engine
+
 TAKE_EVERY_S = 60
-
-
-def load_engine() -> Any:
-    """Load the extension alone: what the package around it imports would count as the engine's memory."""
-    package = find_spec("aqmlab")
-    found = PathFinder.find_spec("_core", package.submodule_search_locations) if package else None
-    if found is None or found.loader is None:
-        sys.exit("peers: build the extension first: make bench-peers")
-    module = module_from_spec(found)
-    found.loader.exec_module(module)
-    return module
 
 
 def run(core: Any, spec: str) -> tuple[float, int]:
@@ -55,7 +44,7 @@ def main() -> None:
         try:
             user_s, packets = run(core, Path(file).read_text())
         except (OSError, core.SpecError) as error:
-            sys.exit(f"peers: {error}")
+            sys.exit(f"timed: {error}")
         print(f"mark {seconds} user_s {user_s:.6f} packets {packets} peak_kib {peak_kib()}", flush=True)
 
 
