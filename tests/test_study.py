@@ -119,6 +119,11 @@ def test_the_page_has_claims_tables_figures_and_the_notes_beside_it(aqmlab: Comm
     assert (pages / "img/tiny/carried.svg").read_text().startswith("<?xml")
 
 
+def test_what_takes_long_after_the_experiments_is_told_part_by_part(aqmlab: Command) -> None:
+    told = [line for line in aqmlab("study", "tiny", "--quick").err.splitlines() if line.startswith("report: ")]
+    assert told == ["report: claims", "report: tables", "report: figures", "report: figure carried"]
+
+
 def test_a_second_study_runs_nothing_and_says_the_same(aqmlab: Command, tmp_path: Path) -> None:
     first = aqmlab("study", "tiny", "--quick", "--json")
     kept = {file: file.stat().st_mtime_ns for file in (tmp_path / "results/cells").rglob("*.parquet")}

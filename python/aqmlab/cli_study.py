@@ -10,6 +10,7 @@ import typer
 from aqmlab import calibration, schemes, table
 from aqmlab._core import SpecError
 from aqmlab.cli_parts import Json, Out, Workers, print_json, run_cells
+from aqmlab.progress import ReportProgress
 from aqmlab.studies import STUDIES, find
 from aqmlab.study import Length, Report, Study, study_cells
 from aqmlab.study_page import check_directory, write_page
@@ -43,8 +44,10 @@ def study(
         check_directory(pages)
     cells = study_cells(chosen, length, calibration.known(out))
     results = {each.cell: each for each in run_cells([cell for some in cells.values() for cell in some], out, workers)}
-    report = Report.of(chosen, length, {name: [results[cell] for cell in some] for name, some in cells.items()})
-    page = write_page(report, pages or out / "studies")
+    by_run = {name: [results[cell] for cell in some] for name, some in cells.items()}
+    with ReportProgress() as tell:
+        report = Report.of(chosen, length, by_run, tell)
+        page = write_page(report, pages or out / "studies", tell)
     if as_json:
         print_json({**report.record(), "page": str(page)})
         return

@@ -18,14 +18,42 @@ _MOST_ROWS = 20
 """A sweep of more cells does not keep those that are done in view."""
 
 
-class SweepProgress:
+class _Bars:
+    """A context in which bars are shown."""
+
+    def __init__(self) -> None:
+        console = Console(stderr=True)
+        self._progress = Progress(
+            TextColumn("{task.description}", table_column=Column(no_wrap=True)),
+            BarColumn(bar_width=None),
+            TextColumn("{task.fields[state]}", justify="right", table_column=Column(no_wrap=True)),
+            TimeRemainingColumn(compact=True),
+            console=console,
+            expand=True,
+            disable=not console.is_terminal,
+        )
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        self._progress.stop()
+
+    def _log(self, line: str) -> None:
+        """Say it where no bars are shown."""
+        if self._progress.disable:
+            self._progress.console.print(line, highlight=False, soft_wrap=True)
+
+
+class SweepProgress(_Bars):
     """A context, and a watch for :func:`aqmlab.sweep.sweep` inside it.
 
     Cells that are captured, given by their keys, are run even if the store has them.
     """
 
     def __init__(self, cells: Sequence[Cell], store: Store, *, captured: Container[str] = ()) -> None:
-        self._progress = _progress()
+        super().__init__()
         self._lock = threading.Lock()
         self._ended = 0
         distinct = {cell.key: cell for cell in cells}
@@ -36,13 +64,6 @@ class SweepProgress:
             key: self._add(cell, kept=key not in captured and store.get(cell) is not None)
             for key, cell in distinct.items()
         }
-
-    def __enter__(self) -> Self:
-        self._progress.start()
-        return self
-
-    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
-        self._progress.stop()
 
     def __call__(self, cell: Cell, now: float, end: float) -> None:
         """Show how far a cell is."""
@@ -67,30 +88,23 @@ class SweepProgress:
         self._progress.update(task_id, state=how, visible=self._few)
         self._progress.advance(self._all)
         self._ended += 1
-        if self._progress.disable:
-            line = f"[{self._ended}/{self._total}] {cell}: {how}"
-            self._progress.console.print(line, highlight=False, soft_wrap=True)
+        self._log(f"[{self._ended}/{self._total}] {cell}: {how}")
 
 
-class RunProgress:
+class RunProgress(_Bars):
     """A context, and a watch for one run inside it."""
 
     def __init__(self, name: str) -> None:
+        super().__init__()
         self._name = name
-        self._progress = _progress()
         self._task = self._progress.add_task(name, total=None, state="")
         self._now = 0.0
 
-    def __enter__(self) -> Self:
-        self._progress.start()
-        return self
-
-    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
-        self._progress.stop()
-        if self._progress.disable and self._now:
+    def __exit__(self, *raised: type[BaseException] | BaseException | TracebackType | None) -> None:
+        super().__exit__(*raised)
+        if self._now:
             speed = _speed(self._progress.tasks[self._task], self._now)
-            line = f"{self._name}: {self._now:,.0f} s simulated, {speed:,.0f} x real time"
-            self._progress.console.print(line, highlight=False, soft_wrap=True)
+            self._log(f"{self._name}: {self._now:,.0f} s simulated, {speed:,.0f} x real time")
 
     def __call__(self, now: float, end: float) -> None:
         """Show how far the run is."""
@@ -99,17 +113,17 @@ class RunProgress:
         self._progress.update(self._task, total=end, completed=now, state=_state(task, now, end))
 
 
-def _progress() -> Progress:
-    console = Console(stderr=True)
-    return Progress(
-        TextColumn("{task.description}", table_column=Column(no_wrap=True)),
-        BarColumn(bar_width=None),
-        TextColumn("{task.fields[state]}", justify="right", table_column=Column(no_wrap=True)),
-        TimeRemainingColumn(compact=True),
-        console=console,
-        expand=True,
-        disable=not console.is_terminal,
-    )
+class ReportProgress(_Bars):
+    """A context, and inside it what is told which part of a report is being made."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._task = self._progress.add_task("report", total=None, state="")
+
+    def __call__(self, part: str) -> None:
+        """Show the part's name."""
+        self._progress.update(self._task, state=part)
+        self._log(f"report: {part}")
 
 
 def _state(task: Task, now: float, end: float) -> str:

@@ -28,6 +28,13 @@ Value = float | int | str | None
 StudyResults = Mapping[str, list[Result]]
 """The results of each run by its name, one for each seed."""
 
+Tell = Callable[[str], None]
+"""Is told which part of a report is being made."""
+
+
+def nobody(part: str) -> None:
+    """Tell nobody."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Length:
@@ -168,16 +175,15 @@ class Report:
     figures: Sequence[Figure]
 
     @classmethod
-    def of(cls, study: Study, length: Length, results: StudyResults) -> Report:
-        """Decide the claims and put together tables and figures."""
-        return cls(
-            study=study,
-            length=length,
-            results=results,
-            findings=[(claim, claim.decide(results)) for claim in study.decidable()],
-            tables=study.tables(results),
-            figures=study.figures(results),
-        )
+    def of(cls, study: Study, length: Length, results: StudyResults, tell: Tell = nobody) -> Report:
+        """Decide the claims and put together tables and figures, which takes minutes where results are many."""
+        tell("claims")
+        findings = [(claim, claim.decide(results)) for claim in study.decidable()]
+        tell("tables")
+        tables = study.tables(results)
+        tell("figures")
+        figures = study.figures(results)
+        return cls(study=study, length=length, results=results, findings=findings, tables=tables, figures=figures)
 
     def count(self, outcome: Outcome) -> int:
         """Return how many claims came out so."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from aqmlab import _core, plot
 from aqmlab._core import SpecError
 from aqmlab.claims import Finding, Outcome
-from aqmlab.study import Figure, Report, Table, text
+from aqmlab.study import Figure, Report, Table, Tell, nobody, text
 
 _FIGURES = "img"
 
@@ -29,7 +29,7 @@ def check_directory(directory: Path) -> None:
         raise SpecError(f"--pages: must be a directory to write to, got {directory} ({error.strerror})") from None
 
 
-def write_page(report: Report, directory: Path) -> Path:
+def write_page(report: Report, directory: Path, tell: Tell = nobody) -> Path:
     """Write the page ``NAME.md`` and its figures into a directory, with the notes of ``NAME-notes.md`` there.
 
     Raises
@@ -39,7 +39,10 @@ def write_page(report: Report, directory: Path) -> Path:
     """
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        figures = [_draw(report, figure, directory / _FIGURES / report.study.name) for figure in report.figures]
+        figures = []
+        for figure in report.figures:
+            tell(f"figure {figure.name}")
+            figures.append(_draw(report, figure, directory / _FIGURES / report.study.name))
         notes = directory / f"{report.study.name}-notes.md"
         page = directory / f"{report.study.name}.md"
         page.write_text(_page(report, figures, notes.read_text() if notes.is_file() else ""))
