@@ -113,7 +113,7 @@ def test_the_page_has_claims_tables_figures_and_the_notes_beside_it(aqmlab: Comm
         "## Sources",
     ]
     assert "Made by `aqmlab study tiny --quick`: 1 s of warm-up and 1 s measured, 2 seeds. 4 experiments" in page
-    assert "Of 2 claims 1 hold, 1 fail, 0 are undecided." in page
+    assert "2 claims: 1 holds, 1 fails, 0 undecided." in page
     assert "| tiny-2 | Section 2 | a scheme carries more than \\| itself | **fails** |" in page
     assert "![What is carried.](img/tiny/carried.svg)" in page
     assert (pages / "img/tiny/carried.svg").read_text().startswith("<?xml")

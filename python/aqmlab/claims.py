@@ -12,7 +12,7 @@ and are stated before the results are looked at.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Protocol
@@ -40,10 +40,19 @@ class Outcome(StrEnum):
     FAILS = "fails"
     UNDECIDED = "undecided"
 
-    @property
-    def verb(self) -> str:
-        """What is said of several claims that came out so."""
-        return {"holds": "hold", "fails": "fail"}.get(self, "are undecided")
+
+def tally(outcomes: Sequence[Outcome]) -> str:
+    """Count claims by outcome, in words.
+
+    Examples
+    --------
+    >>> tally([Outcome.HOLDS, Outcome.HOLDS, Outcome.FAILS])
+    '3 claims: 2 hold, 1 fails, 0 undecided'
+    """
+    plurals = {Outcome.HOLDS: "hold", Outcome.FAILS: "fail", Outcome.UNDECIDED: "undecided"}
+    counts = {outcome: outcomes.count(outcome) for outcome in Outcome}
+    noun = "claim" if len(outcomes) == 1 else "claims"
+    return f"{len(outcomes)} {noun}: " + ", ".join(f"{n} {it if n == 1 else plurals[it]}" for it, n in counts.items())
 
 
 @dataclass(frozen=True, kw_only=True)

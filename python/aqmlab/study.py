@@ -17,7 +17,7 @@ from aqmlab import _core, presets
 from aqmlab._core import SpecError
 from aqmlab.calibration import Calibrations
 from aqmlab.cell import Cell, make_cell, populate
-from aqmlab.claims import Claim, Finding, Outcome
+from aqmlab.claims import Claim, Finding
 from aqmlab.result import Result
 from aqmlab.schemes import Scheme
 from aqmlab.spec import Experiment, Protocol
@@ -184,10 +184,6 @@ class Report:
         tell("figures")
         figures = study.figures(results)
         return cls(study=study, length=length, results=results, findings=findings, tables=tables, figures=figures)
-
-    def count(self, outcome: Outcome) -> int:
-        """Return how many claims came out so."""
-        return sum(finding.outcome is outcome for _, finding in self.findings)
 
     @property
     def cost(self) -> dict[str, float]:

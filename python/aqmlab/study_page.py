@@ -7,7 +7,7 @@ from pathlib import Path
 
 from aqmlab import _core, plot
 from aqmlab._core import SpecError
-from aqmlab.claims import Finding, Outcome
+from aqmlab.claims import Finding, Outcome, tally
 from aqmlab.study import Figure, Report, Table, Tell, nobody, text
 
 _FIGURES = "img"
@@ -61,7 +61,6 @@ def _draw(report: Report, figure: Figure, directory: Path) -> str:
 def _page(report: Report, figures: list[str], notes: str) -> str:
     study, cost = report.study, report.cost
     flag = "" if report.length.name == "default" else f" --{report.length.name}"
-    counted = ", ".join(f"{report.count(outcome)} {outcome.verb}" for outcome in Outcome)
     parts = [
         f"# {study.title}",
         f"<!-- Written by `aqmlab study {study.name}`; notes belong in {study.name}-notes.md. -->",
@@ -69,11 +68,6 @@ def _page(report: Report, figures: list[str], notes: str) -> str:
         f"Made by `aqmlab study {study.name}{study.options}{flag}`: {report.length}. {cost['cells']:.0f} experiments,"
         f" {cost['simulated_s'] / 3600:,.1f} hours simulated in {cost['cpu_s'] / 60:,.1f} minutes of processor time,"
         f" engine {_core.engine_version()}.",
-        "## Claims" if report.findings else "",
-        f"Of {len(report.findings)} claims {counted}. Numbers are means over the seeds, paired where two schemes are"
-        " compared, with their 95 % intervals; a claim is undecided where the interval does not settle it."
-        if report.findings
-        else "",
         _claims(report) if report.findings else "",
         notes.strip(),
         *(f"## {table.title}\n\n{table.about.strip()}\n\n{markdown(table)}" for table in report.tables),
@@ -86,12 +80,18 @@ def _page(report: Report, figures: list[str], notes: str) -> str:
 
 
 def _claims(report: Report) -> str:
+    counted = tally([finding.outcome for _, finding in report.findings])
+    how = (
+        "Numbers are means over the seeds, paired where two schemes are compared, with their 95 % intervals; a claim is"
+        " undecided where the interval does not settle it."
+    )
     lines = ["| claim | place | what is claimed | outcome | what decided |", "|---|---|---|---|---|"]
     for claim, finding in report.findings:
         texts = (claim.id, claim.place, claim.gist, _outcome(finding), finding.text())
         lines.append("| " + " | ".join(map(_cell, texts)) + " |")
     exact = "\n".join(f"* {claim.id}: {_cell(str(claim.predicate))}." for claim, _ in report.findings)
-    return "\n".join(lines) + f"\n\n<details><summary>What each claim says exactly</summary>\n\n{exact}\n\n</details>"
+    details = f"<details><summary>What each claim says exactly</summary>\n\n{exact}\n\n</details>"
+    return "\n\n".join(["## Claims", f"{counted}. {how}", "\n".join(lines), details])
 
 
 def _outcome(finding: Finding) -> str:

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from aqmlab import study
 from aqmlab.catalogue import Discipline
-from aqmlab.claims import Claim, Finding, Outcome
+from aqmlab.claims import Claim, Finding, Outcome, tally
 from aqmlab.design import Design
 from aqmlab.explain import PARTS
 from aqmlab.timeline import Line
@@ -180,8 +180,7 @@ _OUTCOME_STYLES = {Outcome.HOLDS: "green", Outcome.FAILS: "red", Outcome.UNDECID
 
 def claims(findings: Sequence[tuple[Claim, Finding]]) -> Table:
     """List claims with what became of them and the numbers that decided."""
-    counted = ", ".join(f"{sum(each.outcome is it for _, each in findings)} {it.verb}" for it in Outcome)
-    title = f"Of {len(findings)} claims {counted}"
+    title = tally([finding.outcome for _, finding in findings])
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", title=title, title_justify="left")
     for heading in ("claim", "place", "what is claimed", "outcome", "what decided"):
         table.add_column(heading)
