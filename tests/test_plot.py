@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
 from matplotlib.patches import StepPatch
 
 from aqmlab import plot
@@ -158,3 +160,35 @@ def test_a_model_alone_says_nothing_of_a_simulation(axis: Axes) -> None:
     plot.queue_tail(axis, {"80 %": tail(5)}, simulated={})
     assert not axis.collections
     assert axis.get_title(loc="right") == ""
+
+
+def drawn(names: Iterable[str], directory: Path) -> tuple[Axes, Legend]:
+    """Save a figure of a curve for each name; return its axis and legend as they stand in it."""
+    axes = []
+    curves = {"uncongested": curve(100)} | {name: curve(100 + n) for n, name in enumerate(names, start=1)}
+
+    def draw(axis: Axes) -> Axes:
+        axes.append(axis)
+        return plot.response_time_cdf(axis, curves, baseline="uncongested")
+
+    plot.save(directory / "figure", draw, title="a title")
+    legend = axes[-1].get_legend()
+    assert legend is not None
+    figure = axes[-1].get_figure(root=True)
+    assert figure is not None
+    figure.draw_without_rendering()
+    return axes[-1], legend
+
+
+def test_long_names_leave_the_curves_their_room(tmp_path: Path) -> None:
+    short, _ = drawn(["pi"], tmp_path)
+    long, legend = drawn(["ared:min_th=12,max_th=36,w_q=1/8192,mode=byte,ecn=true,ecn_policy=mark_in_gentle"], tmp_path)
+    assert long.get_window_extent().width > 0.6 * short.get_window_extent().width
+    assert legend.get_window_extent().x1 <= long.figure.bbox.x1
+
+
+def test_many_names_are_all_in_the_figure(tmp_path: Path) -> None:
+    axis, legend = drawn([f"scheme {n}" for n in range(40)], tmp_path)
+    box, page = legend.get_window_extent(), axis.figure.bbox
+    assert page.y0 <= box.y0
+    assert box.y1 <= page.y1

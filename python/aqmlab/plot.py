@@ -313,6 +313,7 @@ def write(file: Path, draw: Callable[[Figure], None], *, size: tuple[float, floa
     with mpl.rc_context(style):
         figure = Figure(figsize=size, layout="constrained")
         draw(figure)
+        _make_room(figure)
         figure.savefig(file, dpi=160, metadata={_STAMPS[kind]: None})
 
 
@@ -337,6 +338,19 @@ def _line(index: int, is_baseline: bool) -> dict[str, Any]:
         return {"color": "black", "linewidth": 0.8}
     turn, colour = divmod(index - 1, len(PALETTE))
     return {"color": PALETTE[colour], "linewidth": 1.6, "linestyle": ("-", "--", ":")[turn % 3]}
+
+
+def _make_room(figure: Figure) -> None:
+    """Enlarge a figure by what its legends take beyond their share: a line's name is as long as a user's scheme."""
+    width, height = figure.get_size_inches()
+    beside = [legend for axis in figure.axes if (legend := axis.get_legend()) is not None]
+    shares = [(legend, 0.4, 0.9) for legend in beside] + [(legend, 1.0, 0.2) for legend in figure.legends]
+    wider = taller = 0.0
+    for legend, across, down in shares:
+        size = legend.get_window_extent()
+        wider = max(wider, size.width / figure.dpi - across * width)
+        taller = max(taller, size.height / figure.dpi - down * height)
+    figure.set_size_inches(width + wider, height + taller)
 
 
 def _legend(axis: Axes) -> Axes:

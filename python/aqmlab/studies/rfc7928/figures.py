@@ -272,9 +272,14 @@ def _tuning(results: StudyResults, styles: Styles, schemes: Sequence[Scheme], ca
 
 
 def _legend_above(canvas: Canvas, styles: Styles) -> None:
+    """Name the schemes in as many columns as there is room for.
+
+    Above the panels: below them the axes' common label would be in its way.
+    """
     lines = [Line2D([], [], label=label, **style) for label, style in styles.items()]
-    columns = 6 if sum(map(len, styles)) < 60 else 3
-    # Above the panels: below them the axes' common label would be in its way.
-    canvas.legend(
-        handles=lines, loc="outside upper center", ncols=columns, frameon=False, fontsize=9, labelcolor="linecolor"
-    )
+    look: dict[str, Any] = {"frameon": False, "fontsize": 9, "labelcolor": "linecolor"}
+    for columns in (3, 2, 1):
+        legend = canvas.legend(handles=lines, loc="outside upper center", ncols=columns, **look)
+        if columns == 1 or legend.get_window_extent().width <= canvas.bbox.width:
+            return
+        legend.remove()
