@@ -84,6 +84,15 @@ def test_what_was_not_recorded_is_said_to_be_so(small: lab.Experiment, tmp_path:
         _ = lab.run(small, out=tmp_path).exchanges
 
 
+def test_what_was_recorded_is_a_table_even_if_nothing_happened(small: lab.Experiment, tmp_path: Path) -> None:
+    record = lab.Record(exchanges=True, losses=True)
+    lossless = small.model_copy(update={"record": record, "link": small.link.model_copy(update={"rate": "1 Gbit/s"})})
+    result = lab.run(lossless, out=tmp_path)
+    assert result.exchanges.height > 0
+    assert result.losses.is_empty()
+    assert result.losses.columns == ["time_s", "direction", "source", "flow"]
+
+
 def test_a_result_says_what_it_is_and_where_it_came_from(small: lab.Experiment, tmp_path: Path) -> None:
     result = lab.run(small, seed=7, out=tmp_path)
     text = repr(result)

@@ -70,8 +70,8 @@ class Simulation:
     def advance(self, seconds: float) -> None:
         """Simulate so many seconds more, but not past the end. Releases the GIL; raises what a law raised."""
 
-    def take(self, table: str) -> RecordBatch | None:
-        """Take the rows of one table recorded since the last call.
+    def take(self, table: str) -> RecordBatch:
+        """Take the rows of one table recorded since the last call, if any.
 
         The tables are ``queue``, ``link``, ``exchanges`` and ``losses``; of an explained run also ``explanations`` and
         ``timelines``.

@@ -216,32 +216,15 @@ def _steps(
     while simulation.now < simulation.end:
         simulation.advance(_STEP_S)
         watch(simulation.now, simulation.end)
-        for table in ("queue", "link", "exchanges"):
-            # The cell has them.
+        for table in ("queue", "link", "exchanges", "losses"):
+            # The cell has what it was asked for.
             simulation.take(table)
         explained = _frame(simulation.take("explanations"))
-        if explained is not None:
-            happened = _frame(simulation.take("timelines"))
-            yield explained, pl.DataFrame(schema=_TIMELINE) if happened is None else happened
+        if not explained.is_empty():
+            yield explained, _frame(simulation.take("timelines"))
 
 
-_TIMELINE = {
-    "request": pl.UInt64,
-    "time_ns": pl.UInt64,
-    "place": pl.String,
-    "event": pl.String,
-    "segment": pl.String,
-    "sender": pl.String,
-    "offset": pl.UInt32,
-    "bytes": pl.UInt32,
-    "waited_ns": pl.UInt64,
-    "cwnd": pl.UInt32,
-}
-
-
-def _frame(batch: _core.RecordBatch | None) -> pl.DataFrame | None:
-    if batch is None:
-        return None
+def _frame(batch: _core.RecordBatch) -> pl.DataFrame:
     frame = pl.from_arrow(pa.record_batch(batch))
     assert isinstance(frame, pl.DataFrame), "a batch has columns"
     return frame

@@ -74,16 +74,12 @@ class Result:
     @property
     def exchanges(self) -> pl.DataFrame:
         """One row for each request."""
-        if not self.cell.resolved["record"]["exchanges"]:
-            raise SpecError("record.exchanges: must be true to have this table, got false")
-        return self._table("exchanges")
+        return self._asked_for("exchanges")
 
     @property
     def losses(self) -> pl.DataFrame:
         """One row for each packet that a queue dropped in the measured window: when, and of which source and flow."""
-        if not self.cell.resolved["record"].get("losses", False):
-            raise SpecError("record.losses: must be true to have this table, got false")
-        return self._table("losses")
+        return self._asked_for("losses")
 
     def record(self) -> dict[str, Any]:
         """Return settings, measures and costs as one object: a row of ``aqmlab compare --json``."""
@@ -122,6 +118,11 @@ class Result:
             f" ({it['x_real_time']:.0f} x real time)\n"
             f"  tables:    {self.directory}"
         )
+
+    def _asked_for(self, name: str) -> pl.DataFrame:
+        if not self.cell.resolved["record"].get(name):
+            raise SpecError(f"record.{name}: must be true to have this table, got false")
+        return self._table(name)
 
     def _table(self, name: str) -> pl.DataFrame:
         return pl.read_parquet(self.directory / f"{name}.parquet")

@@ -32,8 +32,6 @@ _STEP_S = 1.0
 _STEPS_A_BATCH = 60
 """Between two writes. Counted in simulated time, so that the files' row groups are the same in every run."""
 
-_STREAMED = ("queue", "link", "exchanges", "losses")
-
 
 def run(experiment: Experiment, *, seed: int = 1, out: Path | str = "results", pcap: Pcap | None = None) -> Result:
     """Run an experiment with one seed, or return the result from the store where it has been run before.
@@ -93,6 +91,8 @@ def _simulate(cell: Cell, directory: Path, watch: Watch, capture: _Capture | Non
     bounds = capture and capture.bounds
     simulation = _core.Simulation(cell.spec, cell.seed, own.maker(cell.scheme, cell.parameters), bounds)
     end = simulation.end
+    asked_for = cell.resolved["record"]
+    streamed = ["queue", "link", *(name for name in ("exchanges", "losses") if asked_for.get(name))]
     with _Tables(directory) as tables:
         for step in itertools.count(1):
             simulation.advance(_STEP_S)
@@ -101,8 +101,8 @@ def _simulate(cell: Cell, directory: Path, watch: Watch, capture: _Capture | Non
             watch(simulation.now, end)
             ended = simulation.now >= end
             if ended or step % _STEPS_A_BATCH == 0:
-                for name in _STREAMED:
-                    tables.write(name, simulation.take(name))
+                for name in streamed:
+                    tables.write(name, simulation.take(name), even_if_empty=ended)
             if ended:
                 break
         tables.write("response_times", simulation.response_times())
@@ -114,7 +114,7 @@ def _simulate(cell: Cell, directory: Path, watch: Watch, capture: _Capture | Non
 
 
 class _Tables:
-    """The Parquet files of a cell, each opened when its first rows come."""
+    """The Parquet files of a cell, each opened when its first rows come: only then all columns are known."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -127,15 +127,14 @@ class _Tables:
         for writer in self._writers.values():
             writer.close()
 
-    def write(self, name: str, rows: _core.RecordBatch | pa.RecordBatch | None) -> None:
-        """Append rows as one row group."""
-        if rows is None:
-            return
+    def write(self, name: str, rows: _core.RecordBatch | pa.RecordBatch, *, even_if_empty: bool = False) -> None:
+        """Append rows as one row group; a file without rows is made only if that is wanted."""
         batch = pa.record_batch(rows)
-        if name not in self._writers:
+        if name not in self._writers and (batch.num_rows or even_if_empty):
             file = self._directory / f"{name}.parquet"
             self._writers[name] = pq.ParquetWriter(file, batch.schema, compression="zstd")
-        self._writers[name].write_batch(batch)
+        if batch.num_rows:
+            self._writers[name].write_batch(batch)
 
 
 @cache

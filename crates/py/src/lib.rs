@@ -136,10 +136,9 @@ impl Simulation {
         self.faults.raise(py)
     }
 
-    fn take(&self, py: Python<'_>, table: &str) -> PyResult<Option<PyRecordBatch>> {
+    fn take(&self, py: Python<'_>, table: &str) -> PyResult<PyRecordBatch> {
         let batch = py.detach(|| tables::take(self.lock().tables(), table));
-        let batch = batch.ok_or_else(|| PyValueError::new_err(format!("no table is called {table}")))?;
-        Ok((batch.num_rows() > 0).then_some(PyRecordBatch(batch)))
+        batch.map(PyRecordBatch).ok_or_else(|| PyValueError::new_err(format!("no table is called {table}")))
     }
 
     fn take_capture(&self, py: Python<'_>) -> Vec<u8> {
