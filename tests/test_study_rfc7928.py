@@ -39,6 +39,12 @@ class Always(lab.Law):
 '''
 
 
+Losses = tuple[tuple[float, ...], tuple[int, ...]]
+
+LOST: Losses = ((0, 1, 50, 300), (1, 1, 2, 3))
+"""When something is lost, in ms after the warm-up, and of which flow."""
+
+
 def parse(*texts: str) -> list[schemes.Scheme]:
     return [schemes.parse(text) for text in texts]
 
@@ -78,7 +84,7 @@ def parquet(frame: pl.DataFrame) -> bytes:
     return file.getvalue()
 
 
-def written(directory: Path, cell: Cell) -> Result:
+def written(directory: Path, cell: Cell, lost: Losses = LOST) -> Result:
     """Write what a cell might have given."""
     directory.mkdir(parents=True)
     names = tuple(next(iter(source.values()))["name"] for source in cell.resolved["sources"])
@@ -87,27 +93,23 @@ def written(directory: Path, cell: Cell) -> Result:
     for name in ("queue", "link"):
         links = len(cell.resolved.get("chain", [0]))
         (directory / f"{name}.parquet").write_bytes(table(name, begin, links))
-    (directory / "losses.parquet").write_bytes(losses_at(begin, [0, 1, 50, 300], [1, 1, 2, 3]))
+    (directory / "losses.parquet").write_bytes(losses_at(begin, *lost))
     (directory / "exchanges.parquet").write_bytes(parquet(pl.DataFrame({"syn_retransmits": [0, 1, 0, 2]})))
     return Result(cell, directory)
 
 
 @cache
-def _losses_at(begin: float, after_ms: tuple[float, ...], flows: tuple[int, ...]) -> bytes:
+def losses_at(begin: float, after_ms: tuple[float, ...], flows: tuple[int, ...]) -> bytes:
+    """Make up losses of some flows so long after the warm-up."""
     times = [begin + after / 1e3 for after in after_ms]
     return parquet(pl.DataFrame({"time_s": times, "direction": 1, "source": 1, "flow": flows}))
 
 
-def losses_at(begin: float, after_ms: Sequence[float], flows: Sequence[int]) -> bytes:
-    """Make up losses of some flows so long after the warm-up."""
-    return _losses_at(begin, tuple(after_ms), tuple(flows))
-
-
-def dry(study: Study, tmp_path: Path, length: str = "quick") -> Report:
+def dry(study: Study, tmp_path: Path, length: str = "quick", lost: Losses = LOST) -> Report:
     """Report on results that were made up."""
     cells = study_cells(study, study.lengths[length].repeated(2), {})
     results = {
-        name: [written(tmp_path / str(number) / str(cell.seed), cell) for cell in some]
+        name: [written(tmp_path / str(number) / str(cell.seed), cell, lost) for cell in some]
         for number, (name, some) in enumerate(cells.items())
     }
     return Report.of(study, study.lengths[length], results)
@@ -226,6 +228,11 @@ def test_the_course_of_the_load_fits_a_fair_share() -> None:
         ("pie:qdelay_ref=20 ms", ["5 ms", "10 ms", "40 ms", "80 ms"]),
         ("pi:q_ref=24", ["6", "12", "48", "96"]),
         ("red:min_th=7,max_th=21", ["2", "4", "14", "28"]),
+        ("ared", ["1.25 ms", "2.5 ms", "10 ms", "20 ms"]),
+        ("ared:min_th=12,max_th=36", ["3", "6", "24", "48"]),
+        ("ared:max_th=36", ["9", "18", "72", "144"]),
+        ("dualpi2", ["3.75 ms", "7.5 ms", "30 ms", "60 ms"]),
+        ("ldc", ["1.25 ms", "2.5 ms", "10 ms", "20 ms"]),
     ],
 )
 def test_the_main_parameter_is_multiplied(text: str, values: Sequence[str]) -> None:
@@ -391,15 +398,20 @@ def test_losses_are_told_apart_in_time_and_by_flow(tmp_path: Path) -> None:
 def test_a_loss_event_ends_a_round_trip_after_its_first_loss(tmp_path: Path) -> None:
     result = written(tmp_path / "cell", cell_of("mild/codel"))
     # A chain of losses less than a round trip apart: events of 0 to 60 ms and 120 to 180 ms, not one.
-    (result.directory / "losses.parquet").write_bytes(losses_at(10.0, [0, 60, 120, 180], [1, 2, 1, 3]))
+    (result.directory / "losses.parquet").write_bytes(losses_at(10.0, (0, 60, 120, 180), (1, 2, 1, 3)))
     assert losses.synchronisation_percent(result) == pytest.approx(100 * (2 + 2) / 2 / 3)
 
 
 def test_without_losses_there_is_no_number(tmp_path: Path) -> None:
-    result = written(tmp_path / "cell", cell_of("mild/codel"))
-    (result.directory / "losses.parquet").write_bytes(losses_at(10.0, [], []))
+    none: Losses = ((), ())
+    result = written(tmp_path / "cell", cell_of("mild/codel"), none)
     for measure in (losses.mean_gap_ms, losses.variation, losses.burst_percent, losses.synchronisation_percent):
         assert math.isnan(measure(result))
+    report = dry(Rfc7928().with_schemes(parse("codel")), tmp_path / "dry", lost=none)
+    (told,) = (each for each in report.tables if each.name == "losses")
+    assert all(row[-1] is None for row in told.rows)
+    (figure,) = (each for each in report.figures if each.name == "losses")
+    figure.draw(Figure(layout="constrained"))
 
 
 def test_start_up_time_is_that_of_one_segment_and_counts_handshakes_that_lost_one(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import statistics
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -16,6 +18,7 @@ from matplotlib.ticker import FuncFormatter, NullLocator
 from numpy.typing import NDArray
 
 from aqmlab import plot
+from aqmlab.result import Result
 from aqmlab.schemes import Scheme
 from aqmlab.studies.rfc7928 import losses, measures
 from aqmlab.studies.rfc7928.ellipse import Ellipse
@@ -185,15 +188,18 @@ def _losses(results: StudyResults, styles: Styles, canvas: Canvas) -> None:
     for label, style in styles.items():
         gaps = np.sort(np.concatenate([losses.gaps_ms(result) for result in results[f"{LEVELS[1].name}/{label}"]]))
         intervals.plot(gaps, np.arange(1, len(gaps) + 1) / max(1, len(gaps)), **style)
-        struck = [
-            np.nanmean([losses.synchronisation_percent(result) for result in results[f"{level.name}/{label}"]])
-            for level in LEVELS
-        ]
+        struck = [_struck_percent(results[f"{level.name}/{label}"]) for level in LEVELS]
         flows.plot(numbers, struck, marker="o", markersize=4, **style)
     intervals.set(xscale="log", xlabel="interval between losses, ms", ylabel="share that is no longer", ylim=(0, 1))
     intervals.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     flows.set(xlabel="long flows", ylabel="flows struck by a loss event, %", ylim=(0, 100), xticks=numbers)
     _legend_above(canvas, styles)
+
+
+def _struck_percent(some: Sequence[Result]) -> float:
+    """Return the mean over the seeds in which anything was lost; not a number where nothing ever was."""
+    known = [percent for each in some if math.isfinite(percent := losses.synchronisation_percent(each))]
+    return statistics.fmean(known) if known else math.nan
 
 
 def _varying(results: StudyResults, styles: Styles, canvas: Canvas) -> None:

@@ -34,14 +34,16 @@ FACTORS = (0.25, 0.5, 2.0, 4.0)
 
 _MAIN = (
     ("target",),
-    ("qdelay_ref",),
-    ("target_delay",),
-    ("q_ref",),
     ("min_th", "max_th"),
+    ("threshold",),
+    ("target_delay",),
+    ("d_target",),
+    ("qdelay_ref",),
+    ("q_ref",),
     ("limit",),
 )
 """Which parameters say how long the queue is to be, the first that a discipline has: a target of delay or length,
-thresholds, or the room itself."""
+thresholds, unless they are derived from a target, or the room itself."""
 
 
 def with_reference(given: Sequence[Scheme]) -> tuple[Scheme, ...]:
@@ -99,8 +101,9 @@ def _main_values(scheme: Scheme) -> dict[str, int | float | str]:
     known: dict[str, Any] = {each.name: each.default for each in _parameters(scheme)}
     given = {**known, **scheme.queue.parameters}
     for names in _MAIN:
-        if all(name in given and _is_value(given[name]) for name in names):
-            return {name: given[name] for name in names}
+        values = {name: given[name] for name in names if name in given and _is_value(given[name])}
+        if values:
+            return values
     return {}
 
 
