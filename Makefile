@@ -2,7 +2,7 @@
 #   make demo | test | lint | bench | validate: need Python >= 3.11, a Rust toolchain and make; nothing else
 #   make bench-check    is the engine as fast as on record? needs valgrind
 #   make bench-peers    speed and agreement beside ns-2 and ns-3, those of them that are installed; long
-#   make studies        the pages of docs/studies: hours of processor time; goes on where it was stopped
+#   make studies        the pages of docs/studies: twelve hours of processor time; goes on where it was stopped
 #   make reference      the pages of docs/reference/aqm, after a change of a discipline, its parameters or its page
 #   make cost           what each discipline costs, for docs/reference
 #   make calibration    users for each load, measured anew for the package
@@ -55,7 +55,7 @@ validate: .venv/extension.stamp
 
 studies: .venv/extension.stamp
 	for study in le2003 le2004 kwon2003 kuzmanovic2005 rfc7928; do \
-	    $(BIN)/aqmlab study $$study --pages docs/studies || exit; done
+	    $(BIN)/aqmlab study $$study --full --pages docs/studies || exit; done
 
 # The calibration the package ships: after a change of the workload or of the engine that moves its results.
 calibration: .venv/extension.stamp
