@@ -75,9 +75,10 @@ impl Oracle for Pi2 {
     fn tick(&mut self, _now: i64) {
         let qdelay = self.clock.current_qdelay(&self.queue);
         let Pi2Config { alpha, beta, .. } = self.config;
-        self.p_prime +=
-            alpha * (qdelay - self.config.target.as_secs_f64()) + beta * (qdelay - self.qdelay_old);
-        self.p_prime = self.p_prime.clamp(0.0, 1.0);
+        // Summed in the law's order: where the sum is 0, what rounding leaves of it decides whether a number is drawn.
+        let target = self.config.target.as_secs_f64();
+        let p_prime = self.p_prime + alpha * (qdelay - target) + beta * (qdelay - self.qdelay_old);
+        self.p_prime = p_prime.clamp(0.0, 1.0);
         self.qdelay_old = qdelay;
     }
 

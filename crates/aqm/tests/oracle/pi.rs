@@ -37,7 +37,8 @@ impl Oracle for Pi {
             Mode::Byte => seen.bytes / self.config.mean_packet.as_f64(),
         };
         let PiConfig { a, b, q_ref, .. } = self.config;
-        self.p = (self.p + a * (q - q_ref) - b * (self.q_old - q_ref)).clamp(0.0, 1.0);
+        // Summed in the law's order: where the sum is 0, what rounding leaves of it decides whether a number is drawn.
+        self.p = (a * (q - q_ref) - b * (self.q_old - q_ref) + self.p).clamp(0.0, 1.0);
         self.q_old = q;
     }
 
