@@ -79,9 +79,8 @@ pub struct Profile {
     /// Reduce less for a mark than for a loss (ABE, RFC 8511)? Reno to 0.8 instead of 0.5, CUBIC to 0.85 instead of
     /// 0.7 of the window. Default off, as in Linux; FreeBSD has it as an option.
     pub abe: bool,
-    /// End the first slow start when the round-trip time rises (HyStart++, RFC 9406)? Of Reno and CUBIC; the
-    /// other controls have ways of their own. Default off:
-    /// it is younger than these profiles.
+    /// End the first slow start when the round-trip time rises (HyStart++, RFC 9406)? Of Reno and CUBIC; the other
+    /// controls have ways of their own. Default off: it is younger than these profiles.
     pub hystart: bool,
 }
 
@@ -138,16 +137,17 @@ impl Profile {
 
     /// Linux 6.5 and later with its defaults (`Documentation/networking/ip-sysctl.rst`, `include/net/tcp.h`).
     ///
-    /// SACK with RACK-TLP, timestamps, window scaling, F-RTO (`tcp_frto`); initial window of ten segments (RFC 6928). Timeouts: 1 s at first,
-    /// then at least 200 ms above the smoothed round trip (`TCP_RTO_MIN`), at most 120 s. SYNs: four repetitions
-    /// a second apart (`tcp_syn_linear_timeouts`, since 6.5), then doubling, ten in all, given up at 131 s; before
-    /// 6.5 they doubled from the first. Five SYN/ACKs more (`tcp_synack_retries`), 15 timeouts of data
+    /// SACK with RACK-TLP, timestamps, window scaling, F-RTO (`tcp_frto`); initial window of ten segments (RFC 6928).
+    /// Timeouts: 1 s at first, then at least 200 ms above the smoothed round trip (`TCP_RTO_MIN`), at most 120 s. SYNs:
+    /// four repetitions a second apart (`tcp_syn_linear_timeouts`, since 6.5), then doubling, ten in all, given up at
+    /// 131 s; before 6.5 they doubled from the first. Five SYN/ACKs more (`tcp_synack_retries`), 15 timeouts of data
     /// (`tcp_retries2`). Acknowledgements: the first 16 segments at once (`TCP_MAX_QUICKACKS`), then each second, or
     /// after 40 ms (`TCP_DELACK_MIN`).
     ///
     /// CUBIC (`tcp_congestion_control`), whose slow start ends by HyStart++ here and by the older HyStart in Linux. SYNs
-    /// sent again ask for no ECN (`tcp_ecn_fallback`, 1 in `ip-sysctl.rst` and in `tcp_sk_init` of `net/ipv4/tcp_ipv4.c`). With
-    /// Accurate ECN, which Linux has since 6.18, its option goes along (`tcp_ecn_option`, 2).
+    /// sent again ask for no ECN (`tcp_ecn_fallback`, 1 in `ip-sysctl.rst` and in `tcp_sk_init` of
+    /// `net/ipv4/tcp_ipv4.c`). With Accurate ECN, which Linux has since 6.18, its option goes along (`tcp_ecn_option`,
+    /// 2).
     ///
     /// Simpler than Linux: the receive window is what `tcp_rmem` allows at most from the start and is not tuned; it does
     /// not return to quick acknowledgements after a pause; the window after idling is the initial one, not halved for
@@ -298,7 +298,7 @@ impl Profile {
         }
         for (field, table) in [("syn_backoff", &self.syn_backoff), ("data_backoff", &self.data_backoff)] {
             if table.is_empty() || table.contains(&0) {
-                return Err((field, "must be a list of factors above 0".into()));
+                return Err((field, format!("must be a list of factors above 0, got {table:?}")));
             }
         }
         positive("initial_rto", self.initial_rto)?;

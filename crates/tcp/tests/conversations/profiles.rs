@@ -1,7 +1,8 @@
 //! What the shipped profiles do, and which values are refused.
 
 use aqmlab_tcp::options::{SynOptions, Timestamps};
-use aqmlab_tcp::{Basic, Full, Needs, Options, Profile, Segment, State};
+use aqmlab_tcp::{Algorithm, Basic, EcnPolicy, Full, Needs, Options, Profile, Segment, State};
+use aqmlab_units::Duration;
 
 use crate::script::*;
 
@@ -17,8 +18,29 @@ fn every_profile_is_sensible_and_known_by_its_name() {
         assert_eq!(profile.needs(), if name == "linux-6" { Needs::Full } else { Needs::Basic }, "{name}");
     }
     assert_eq!(Profile::named("linux-7"), None);
-    let wide = Profile { window_scaling: true, ..Profile::ns2_newreno() };
-    assert_eq!(wide.needs(), Needs::Scaled);
+}
+
+#[test]
+fn a_single_wish_decides_what_stack_it_takes() {
+    let old = Profile::ns2_newreno;
+    let accurate = EcnPolicy::Accurate;
+    for (wish, profile, needs) in [
+        ("window scaling", Profile { window_scaling: true, ..old() }, Needs::Scaled),
+        ("ECN", Profile { ecn: EcnPolicy::Rfc3168, ..old() }, Needs::Basic),
+        ("accurate ECN", Profile { ecn: accurate, accecn_option: false, ..old() }, Needs::Basic),
+        ("its option without it", Profile { accecn_option: true, ..old() }, Needs::Basic),
+        ("its option", Profile { ecn: accurate, accecn_option: true, ..old() }, Needs::Full),
+        ("SACK", Profile { sack: true, ..old() }, Needs::Full),
+        ("timestamps", Profile { timestamps: true, ..old() }, Needs::Full),
+        ("F-RTO", Profile { frto: true, ..old() }, Needs::Full),
+        ("quick acknowledgements", Profile { quick_acks: 1, ..old() }, Needs::Full),
+        ("CUBIC", Profile { congestion: Algorithm::Cubic, ..old() }, Needs::Full),
+        ("ABE", Profile { abe: true, ecn: EcnPolicy::Rfc3168, ..old() }, Needs::Full),
+        ("HyStart++", Profile { hystart: true, ..old() }, Needs::Full),
+    ] {
+        assert_eq!(profile.check(), Ok(()), "{wish}");
+        assert_eq!(profile.needs(), needs, "{wish}");
+    }
 }
 
 #[test]
@@ -64,6 +86,30 @@ fn ns2_begins_with_one_segment_and_waits_6_s_for_the_first_answer() {
 }
 
 #[test]
+fn ns2_sends_syns_at_0_6_18_42_s_and_gives_up_at_90_s() {
+    let mut tcp = Script::<Basic>::connect(Profile::ns2_newreno());
+    tcp.sends([syn()]);
+    for ms in [6_000, 18_000, 42_000] {
+        tcp.at(ms - 1).sends([]).at(ms).sends([syn()]);
+    }
+    tcp.at(89_999).is(State::SynSent).at(90_000).is(State::Closed);
+}
+
+#[test]
+fn a_round_trip_of_30_ms_is_a_tick_of_ns2s_clock() {
+    let mut tcp = Script::<Basic>::connect(Profile::ns2_newreno());
+    tcp.sends([syn()]).at(30).gets(syn_ack()).sends([ack(1)]).writes(300).sends([data(1, 300)]);
+    // SRTT 100, 4 RTTVAR 200.
+    tcp.at(329).sends([]).at(330).sends([data(1, 300)]);
+}
+
+#[test]
+fn an_ns2_server_acknowledges_each_segment_and_begins_with_one() {
+    let mut tcp = Script::<Basic>::server(Profile::ns2_newreno());
+    tcp.gets(full(1)).sends([ack(after(1))]).writes(50_000).sends([data(1, 960).acking(after(1))]);
+}
+
+#[test]
 fn in_ns2_reno_the_first_new_acknowledgement_ends_fast_recovery() {
     let ten = |profile: Profile| {
         let mut tcp = Script::<Basic>::client(Profile { mss: MSS, initial_window: 10, ..profile });
@@ -78,16 +124,52 @@ fn in_ns2_reno_the_first_new_acknowledgement_ends_fast_recovery() {
 #[test]
 fn what_makes_no_sense_is_refused_by_the_name_of_its_field() {
     let linux = Profile::linux_6;
+    let old = || Profile { receive_window: 9000, ..Profile::ns2_newreno() };
+    let accurate = EcnPolicy::Accurate;
     let cases = [
+        ("mss", Profile { mss: 0, ..old() }),
+        ("mss", Profile { mss: 9001, ..linux() }),
+        ("mss", Profile { mss: 63, sack: true, ..old() }),
+        ("mss", Profile { mss: 63, timestamps: true, ..old() }),
+        ("mss", Profile { mss: 63, ecn: accurate, accecn_option: true, ..old() }),
         ("rack", Profile { sack: false, ..linux() }),
         ("receive_window", Profile { window_scaling: false, ..linux() }),
         ("receive_window", Profile { receive_window: 1 << 30, ..linux() }),
         ("receive_window", Profile { receive_window: 1459, ..linux() }),
-        ("mss", Profile { mss: 63, ..linux() }),
+        ("initial_window", Profile { initial_window: 0, ..old() }),
+        ("ack_every", Profile { ack_every: 0, ..old() }),
+        ("syn_ack_retransmits", Profile { syn_ack_retransmits: 17, ..old() }),
+        ("syn_backoff", Profile { syn_backoff: vec![], ..old() }),
+        ("data_backoff", Profile { data_backoff: vec![1, 0], ..old() }),
+        ("initial_rto", Profile { initial_rto: Duration::ZERO, ..old() }),
+        ("min_rto", Profile { min_rto: Duration::ZERO, ..old() }),
+        ("delayed_ack", Profile { delayed_ack: Duration::ZERO, ..old() }),
+        ("connect_timeout", Profile { connect_timeout: Duration::ZERO, ..old() }),
+        ("max_rto", Profile { max_rto: Duration::from_millis(199), ..old() }),
+        ("congestion", Profile { congestion: Algorithm::Dctcp, ..old() }),
+        ("congestion", Profile { congestion: Algorithm::Prague, ecn: EcnPolicy::Dctcp, ..old() }),
+        ("abe", Profile { abe: true, ..old() }),
+        ("abe", Profile { abe: true, congestion: Algorithm::Bbr, ecn: EcnPolicy::Rfc3168, ..old() }),
     ];
     for (field, profile) in cases {
         let (named, message) = profile.check().expect_err(field);
         assert_eq!(named, field);
         assert!(!message.contains('\n') && message.contains("got"), "{message}");
+    }
+}
+
+#[test]
+fn what_is_just_within_its_bounds_is_taken() {
+    let old = || Profile { receive_window: 9000, ..Profile::ns2_newreno() };
+    for profile in [
+        Profile { mss: 1, ..old() },
+        Profile { mss: 9000, ..old() },
+        Profile { mss: 64, sack: true, timestamps: true, ..old() },
+        Profile { receive_window: 65_535, ..old() },
+        Profile { receive_window: 960, ..old() },
+        Profile { syn_ack_retransmits: 16, ..old() },
+        Profile { max_rto: Duration::from_millis(200), ..old() },
+    ] {
+        assert_eq!(profile.check(), Ok(()), "{profile:?}");
     }
 }
