@@ -28,6 +28,26 @@ fn what_contradicts_itself_is_refused_with_field_allowed_and_value() {
     assert_eq!(refusal(QueueConfig::Rem(rem)), "limit: must be at least 1 packet or 1 B, got 0 packets");
 }
 
+#[test]
+fn gains_and_packet_sizes_end_where_it_is_said() {
+    let accepts = |config: QueueConfig| config.resolve(&link()).is_ok();
+    for (gain, taken) in [(0.0, false), (1e-9, true), (1000.0, true), (1000.1, false), (f64::NAN, false)] {
+        assert_eq!(
+            accepts(QueueConfig::Rem(RemConfig { alpha: gain, ..RemConfig::default() })),
+            taken,
+            "{gain}"
+        );
+    }
+    for (size, taken) in [(0, false), (1, true), (65_535, true), (65_536, false)] {
+        let mean_packet = Bytes::new(size);
+        assert_eq!(
+            accepts(QueueConfig::Rem(RemConfig { mean_packet, ..RemConfig::default() })),
+            taken,
+            "{size}"
+        );
+    }
+}
+
 /// Mostly numbers of a plausible range, sometimes any number or none at all.
 fn number(plausible: Range<f64>) -> impl Strategy<Value = f64> {
     prop_oneof![20 => plausible, 1 => any::<f64>(), 1 => Just(f64::NAN), 1 => Just(0.0)]
