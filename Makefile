@@ -6,6 +6,7 @@
 #   make reference      the pages of docs/reference/aqm, after a change of a discipline, its parameters or its page
 #   make cost           what each discipline costs, for docs/reference
 #   make calibration    users for each load, measured anew for the package
+#   make golden         what the golden cells give, after a change that is meant to move results and has raised RESULTS
 #   make lock           needs uv; after a change of dependencies in pyproject.toml
 
 PYTHON ?= python3
@@ -13,7 +14,7 @@ BIN := .venv/bin
 SOURCES := $(shell find crates -name '*.rs' -o -name '*.json' -o -name '*.md' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 RUST_EXAMPLE := examples/rust_aqm/Cargo.toml
 
-.PHONY: demo test lint bench bench-check bench-peers reference cost validate studies calibration lock clean
+.PHONY: demo test lint bench bench-check bench-peers reference cost validate studies calibration golden lock clean
 
 demo: .venv/extension.stamp
 	$(BIN)/aqmlab compare --load 98 --warmup "2 min" --duration "10 min" --seeds 1 \
@@ -62,6 +63,9 @@ calibration: .venv/extension.stamp
 	$(BIN)/aqmlab calibrate --rtt uniform --out results
 	$(BIN)/aqmlab calibrate --rtt general --out results
 	cp results/calibration.json python/aqmlab/calibration.json
+
+golden: .venv/extension.stamp
+	$(BIN)/python tests/golden.py
 
 lock:
 	uv pip compile pyproject.toml --group build --universal --python-version 3.11 --generate-hashes --no-header \

@@ -224,14 +224,14 @@ def test_what_is_no_cell_is_said_to_be_none(aqmlab: Command, tmp_path: Path, dir
     assert line.endswith(f"got '{directory}'")
 
 
-def test_a_cell_of_another_engine_is_not_explained(aqmlab: Command, small_cell: Cell, store: Store) -> None:
+def test_a_cell_of_another_results_number_is_not_explained(aqmlab: Command, small_cell: Cell, store: Store) -> None:
     directory = run_cell(small_cell, store).directory
     file = directory / "metadata.json"
-    file.write_text(json.dumps({**json.loads(file.read_text()), "engine": "0.0.1+old"}))
+    file.write_text(json.dumps({**json.loads(file.read_text()), "results": 0}))
     outcome = aqmlab("explain", str(directory))
     assert outcome.code == 2
     (line,) = outcome.err.splitlines()
-    assert "was made by the engine 0.0.1+old" in line
+    assert "has results of number 0" in line
     assert line.endswith("run it again")
 
 

@@ -56,7 +56,7 @@ def test_a_directory_that_cannot_be_written_to_is_refused(tmp_path: Path) -> Non
         Store(tmp_path / "file" / "results")
 
 
-def test_a_key_follows_from_spec_seed_and_engine(small_cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_follows_from_spec_seed_and_results_number(small_cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
     def changed(**changes: object) -> str:
         fields = {name: getattr(small_cell, name) for name in small_cell.__dataclass_fields__}
         return Cell(**(fields | changes)).key
@@ -64,7 +64,9 @@ def test_a_key_follows_from_spec_seed_and_engine(small_cell: Cell, monkeypatch: 
     assert changed(label="another label", load_percent=1.0) == small_cell.key
     assert changed(seed=2) != small_cell.key
     assert changed(spec=small_cell.spec.replace("400", "401")) != small_cell.key
-    monkeypatch.setattr("aqmlab._core.engine_version", lambda: "another engine")
+    monkeypatch.setattr("aqmlab._core.engine_version", lambda: "the same engine, better commented")
+    assert changed() == small_cell.key
+    monkeypatch.setattr("aqmlab._core.results_number", lambda: 0)
     assert changed() != small_cell.key
 
 

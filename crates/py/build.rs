@@ -1,4 +1,4 @@
-//! Names the engine by what it is made of, so that results of another engine are never taken for this one's.
+//! Names the engine by what it is made of: results say which sources gave them.
 
 use std::fs;
 use std::path::{Path, PathBuf};

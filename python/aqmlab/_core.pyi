@@ -18,6 +18,7 @@ __all__ = [
     "engine_version",
     "profiles",
     "resolve",
+    "results_number",
 ]
 
 class SpecError(ValueError):
@@ -196,4 +197,7 @@ def profiles() -> str:
     """Return the TCP stack profiles and their values as JSON."""
 
 def engine_version() -> str:
-    """Return what identifies the engine: two engines of one version give the same bytes."""
+    """Return the engine's version and the hash of its sources."""
+
+def results_number() -> int:
+    """Return the number of the engine's results: engines of one number give the same from the same spec and seed."""

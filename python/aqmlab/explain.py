@@ -192,14 +192,15 @@ class _Cell:
             spec = (directory / "spec.json").read_text()
             metadata = json.loads((directory / "metadata.json").read_text())
             summary = pl.read_parquet(directory / "summary.parquet").row(0, named=True)
-            seed, engine = metadata["seed"], metadata["engine"]
+            seed, results = metadata["seed"], metadata["results"]
         except (OSError, ValueError, LookupError, TypeError, pl.exceptions.PolarsError):
             raise SpecError(
                 f"cell: must be the directory of a cell, such as results/cells/0123456789abcdef, got {str(directory)!r}"
             ) from None
-        if engine != _core.engine_version():
+        if results != _core.results_number():
             raise SpecError(
-                f"cell: {directory} was made by the engine {engine} and this is {_core.engine_version()}: run it again"
+                f"cell: {directory} has results of number {results} and this engine gives {_core.results_number()}:"
+                " run it again"
             )
         return cls(directory, spec, seed, summary["completed_requests"])
 

@@ -138,7 +138,7 @@ class _Tables:
 
 
 @cache
-def _provenance() -> dict[str, str | None]:
+def _provenance() -> dict[str, str | int | None]:
     """Say what made the results: versions, commit and machine."""
     here = Path(__file__).parent
     git = ("git", "-C", str(here), "describe", "--always", "--dirty", "--abbrev=12")
@@ -147,6 +147,7 @@ def _provenance() -> dict[str, str | None]:
     except (OSError, subprocess.CalledProcessError):
         commit = None
     return {
+        "results": _core.results_number(),
         "engine": _core.engine_version(),
         "commit": commit,
         "python": platform.python_version(),

@@ -12,7 +12,8 @@
                         losses.parquet          one row for each packet dropped, when asked for
 
 Whatever reads Parquet reads it: ``SELECT * FROM read_parquet('results/cells/*/queue.parquet', filename=true)``.
-The Parquet files depend on spec, seed and engine alone, to the byte; what a machine adds is in ``metadata.json``.
+The Parquet files depend on spec, seed and results number alone, to the byte; what a machine adds is in
+``metadata.json``.
 """
 
 from __future__ import annotations

@@ -51,6 +51,11 @@ fn engine_version() -> &'static str {
     concat!(env!("CARGO_PKG_VERSION"), "+", env!("ENGINE_SOURCES"))
 }
 
+#[pyfunction]
+fn results_number() -> u32 {
+    aqmlab_sim::RESULTS
+}
+
 /// A run under way. The lock serialises callers; a run is used by one thread at a time.
 #[pyclass(frozen)]
 struct Simulation {
@@ -174,5 +179,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue, module)?)?;
     module.add_function(wrap_pyfunction!(profiles, module)?)?;
-    module.add_function(wrap_pyfunction!(engine_version, module)?)
+    module.add_function(wrap_pyfunction!(engine_version, module)?)?;
+    module.add_function(wrap_pyfunction!(results_number, module)?)
 }
