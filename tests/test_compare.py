@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 import aqmlab as lab
 from aqmlab import catalogue
 from aqmlab.compare import BASELINE
+from conftest import Command
 
 SETTINGS = {"label", "scheme", "parameters", "load_percent", "users_per_side", "rtt", "signal"}
 MEASURES = {
@@ -105,3 +107,86 @@ def test_every_discipline_of_the_catalogue_is_a_scheme_at_full_load(tmp_path: Pa
     comparison = lab.compare(*names, experiment=experiment, seeds=[1], out=tmp_path)
     assert [result.cell.label for result in comparison.results] == [BASELINE, *names]
     assert all(result.summary["completed_requests"] > 0 for result in comparison.results)
+
+
+@pytest.mark.parametrize(
+    ("seeds", "why"), [([], "must be one at least, got none"), ([3, 1, 3], "must each be there once, got 3 more often")]
+)
+def test_seeds_that_are_none_or_repeated_are_refused(small: lab.Experiment, seeds: list[int], why: str) -> None:
+    with pytest.raises(lab.SpecError, match=f"^seeds: {why}"):
+        lab.compare("pi", experiment=small, seeds=seeds)
+
+
+def with_bulk(small: lab.Experiment) -> lab.Experiment:
+    return small.model_copy(
+        update={"sources": ({"bulk": {"name": "upload", "flows": 1, "direction": "upload"}},), "protocol": BRIEF}
+    )
+
+
+BRIEF = lab.Protocol(warmup="1 s", duration="5 s")
+
+
+def test_there_is_no_baseline_with_a_greedy_source_and_it_is_said_why(small: lab.Experiment, tmp_path: Path) -> None:
+    comparison = lab.compare("pi", experiment=with_bulk(small), seeds=[1], out=tmp_path)
+    assert [result.cell.label for result in comparison.results] == ["pi"]
+    assert comparison.note is not None
+    assert "upload takes whatever capacity there is" in comparison.note
+
+
+def test_a_baseline_is_there_where_it_is_asked_for_and_gone_where_it_is_not(
+    small: lab.Experiment, tmp_path: Path
+) -> None:
+    asked = lab.compare("pi", experiment=with_bulk(small), seeds=[1], baseline=True, out=tmp_path)
+    assert [result.cell.label for result in asked.results] == [BASELINE, "pi"]
+    assert asked.note is None
+    brief = small.model_copy(update={"protocol": BRIEF})
+    declined = lab.compare("pi", experiment=brief, seeds=[1], baseline=False, out=tmp_path)
+    assert [result.cell.label for result in declined.results] == ["pi"]
+    assert declined.note is None
+
+
+def test_pairs_are_differences_from_the_first_scheme(small: lab.Experiment, tmp_path: Path) -> None:
+    comparison = lab.compare(
+        "droptail:limit=20", "droptail:limit=30", "pi", experiment=small, seeds=[2, 1], out=tmp_path, paired=True
+    )
+    uncongested, first, *further = comparison.schemes
+    assert "paired" not in uncongested
+    assert "paired" not in first
+    for scheme in further:
+        paired = scheme["paired"]
+        assert paired["to"] == "droptail:limit=20"
+        for name in ("loss_percent", "throughput_mbps"):
+            assert paired["difference"][name] == pytest.approx(scheme[name] - first[name])
+            assert paired["low"][name] < paired["difference"][name] < paired["high"][name]
+        assert list(paired["low"]["response_time_ms"]) == TIMES
+
+
+@pytest.mark.parametrize(("schemes", "seeds"), [(["pi", "rem"], [1]), (["pi", "pi"], [1, 2])])
+def test_pairs_of_one_seed_or_one_scheme_are_refused(
+    small: lab.Experiment, schemes: list[str], seeds: list[int]
+) -> None:
+    with pytest.raises(lab.SpecError, match=r"^paired: needs two seeds and two schemes at least, got "):
+        lab.compare(*schemes, experiment=small, seeds=seeds, paired=True)
+
+
+def test_how_far_cells_are_is_told_where_it_is_asked_for(
+    small: lab.Experiment, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    brief = small.model_copy(update={"protocol": BRIEF})
+    lab.compare("pi", experiment=brief, seeds=[1], baseline=False, out=tmp_path / "silent")
+    assert capsys.readouterr() == ("", "")
+    lab.compare("pi", experiment=brief, seeds=[1], baseline=False, out=tmp_path / "told", progress=True)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "pi" in err
+
+
+def test_the_command_compares_without_a_baseline_and_in_pairs(aqmlab: Command) -> None:
+    brief = ("--users", "50", "--warmup", "1 s", "--duration", "5 s")
+    outcome = aqmlab("compare", *brief, "--seeds", "2", "--no-baseline", "--paired", "--json", "pi", "codel")
+    first, second = json.loads(outcome.out)["schemes"]
+    assert first["label"] == "pi"
+    assert second["paired"]["to"] == "pi"
+    refused = aqmlab("compare", *brief, "--seeds", "1", "--paired", "pi", "codel")
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
+    assert "paired: needs two seeds" in refused.err

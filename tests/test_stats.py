@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
+import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -71,3 +72,23 @@ def test_one_seed_has_no_standard_deviation() -> None:
     assert combined["loss_percent"] == 3.5
     assert combined["sd"]["loss_percent"] is None
     assert combined["sd"]["response_time_ms"] == {"p50": None, "p99": None}
+
+
+@given(st.lists(st.tuples(st.floats(-1e6, 1e6), st.floats(0, 1e3)), min_size=2, max_size=8))
+def test_pairs_have_students_interval(pairs: list[tuple[float, float]]) -> None:
+    first = [record(seed, value) for seed, (value, _) in enumerate(pairs)]
+    other = [record(seed, value + more) for seed, (value, more) in enumerate(pairs)]
+    differences = np.array([(value + more) - value for value, more in pairs])
+    half = scipy.stats.t(len(pairs) - 1).ppf(0.975) * scipy.stats.sem(differences)
+    paired = stats.paired(first, other)
+    assert paired["difference"]["loss_percent"] == pytest.approx(differences.mean())
+    assert paired["low"]["loss_percent"] == pytest.approx(differences.mean() - half)
+    assert paired["high"]["response_time_ms"]["p99"] == pytest.approx(2 * (differences.mean() + half), abs=1e-6)
+
+
+def test_a_pair_without_a_value_leaves_none() -> None:
+    first = [record(1, 3.0), record(2, 4.0)]
+    other = [record(1, 3.5), record(2, 4.5) | {"loss_percent": None}]
+    paired = stats.paired(first, other)
+    assert paired["difference"]["loss_percent"] is paired["low"]["loss_percent"] is None
+    assert paired["difference"]["utilisation"] == 0.5

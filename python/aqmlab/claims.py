@@ -19,7 +19,6 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from aqmlab import stats
 from aqmlab.result import Result
@@ -79,13 +78,8 @@ class Finding:
         >>> print(Finding.of("loss, %", np.array([1.0, 2.0, 3.0])))
         undecided: loss, % 2 [-0.4841, 4.484], 3 pairs
         """
-        n = len(differences)
-        mean = float(differences.mean()) if n > 0 else math.nan
-        half = math.inf
-        if n > 1:
-            half = float(special.stdtrit(n - 1, (1 + confidence) / 2) * differences.std(ddof=1) / math.sqrt(n))
-        low, high = (mean - half, mean + half) if n > 0 else (-math.inf, math.inf)
-        return cls(outcome=Outcome.UNDECIDED, what=what, estimate=mean, low=low, high=high, pairs=n)
+        mean, low, high = stats.mean_interval(differences, confidence=confidence)
+        return cls(outcome=Outcome.UNDECIDED, what=what, estimate=mean, low=low, high=high, pairs=len(differences))
 
     def decided(self, *, holds: bool, fails: bool) -> Finding:
         """Return the same numbers with their outcome; undecided where the claim neither holds nor fails."""

@@ -48,6 +48,17 @@ Rtt = Annotated[str, typer.Option(help="Round-trip times: uniform (10 to 150 ms)
 Warmup = Annotated[str, typer.Option(help="Simulated time before the measured window.")]
 Duration = Annotated[str, typer.Option(help="Simulated time of the measured window.")]
 Seeds = Annotated[int, typer.Option(min=1, max=1000, help="Repetitions: seeds 1 to N.")]
+Baseline = Annotated[
+    bool | None,
+    typer.Option(
+        "--baseline/--no-baseline",
+        help="The same network with nothing in the way beside them.",
+        show_default="unless a source takes whatever capacity there is",
+    ),
+]
+Paired = Annotated[
+    bool, typer.Option("--paired", help="Differences from the first scheme, seed by seed, with 95 % intervals.")
+]
 PcapFile = Annotated[
     Path | None, typer.Option("--pcap", metavar="FILE", help="Capture the packets of both queues as pcapng.")
 ]
@@ -99,6 +110,8 @@ def compare(
     warmup: Warmup = "15 min",
     duration: Duration = "90 min",
     seeds: Seeds = 3,
+    baseline: Baseline = None,
+    paired: Paired = False,
     workers: Workers = None,
     record: Annotated[str | None, typer.Option(metavar="exchanges", help="Keep a row for each request.")] = None,
     out: Out = Path("results"),
@@ -119,10 +132,12 @@ def compare(
         protocol={"warmup": warmup, "duration": duration},
         record={"exchanges": record == "exchanges"},
     )
-    cells = comparison_cells(schemes, experiment, range(1, seeds + 1), calibration.known(out))
+    cells = comparison_cells(
+        schemes, experiment, range(1, seeds + 1), calibration.known(out), baseline=baseline, paired=paired
+    )
     capture = _pcap(pcap, pcap_from, pcap_for, pcap_packets)
     pcaps = one_a_cell(capture, cells) if capture else {}
-    comparison = Comparison(tuple(run_cells(cells, out, workers, pcaps)))
+    comparison = Comparison(tuple(run_cells(cells, out, workers, pcaps)), paired=paired)
     repetitions = "1 seed" if seeds == 1 else f"{seeds} seeds"
     title = f"{cells[0].describe_users()}, {warmup} + {duration}, {repetitions}"
     files = _response_time_figures(comparison, out, title)
@@ -131,6 +146,8 @@ def compare(
     else:
         print(title)
         table.show(table.comparison(comparison.schemes), wide=True)
+        if comparison.note:
+            print(comparison.note)
         print(*files, *(each.file for each in pcaps.values()), sep="\n")
 
 

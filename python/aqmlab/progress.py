@@ -18,11 +18,18 @@ _MOST_ROWS = 20
 """A sweep of more cells does not keep those that are done in view."""
 
 
+def is_seen() -> bool:
+    """Say whether a person sees standard error, as at a terminal and in a notebook."""
+    console = Console(stderr=True)
+    return console.is_terminal or console.is_jupyter
+
+
 class _Bars:
     """A context in which bars are shown."""
 
     def __init__(self) -> None:
-        console = Console(stderr=True)
+        # A notebook shows the lines of a log.
+        console = Console(stderr=True, force_jupyter=False)
         self._progress = Progress(
             TextColumn("{task.description}", table_column=Column(no_wrap=True)),
             BarColumn(bar_width=None),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -30,6 +31,47 @@ def over_seeds(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "sd": _each_number(lambda values: statistics.stdev(values) if len(values) > 1 else None, measured),
         "cells": [record["cell"] for record in records],
     }
+
+
+def paired(first: Sequence[Mapping[str, Any]], records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Compare one scheme's records with those of the first scheme seed by seed: the same users under both.
+
+    Returns
+    -------
+    dict
+        For each measure the mean of the pairs' ``difference``, and the bounds of its 95 % interval, ``low`` and
+        ``high``; ``None`` where a seed of either has nothing.
+    """
+
+    def bound(which: int) -> dict[str, Any]:
+        def combine(values: list[Any]) -> float | None:
+            firsts, others = values[: len(first)], values[len(first) :]
+            if None in values:
+                return None
+            return mean_interval(np.subtract(others, firsts))[which]
+
+        return _each_number(combine, [{name: each[name] for name in MEASURES} for each in (*first, *records)])
+
+    return {"difference": bound(0), "low": bound(1), "high": bound(2)}
+
+
+def mean_interval(values: NDArray[np.float64], *, confidence: float = 0.95) -> tuple[float, float, float]:
+    """Estimate the mean of independent normal values with its Student-t interval: estimate, lower and upper bound.
+
+    Examples
+    --------
+    >>> print("{:.4g} [{:.4g}, {:.4g}]".format(*mean_interval(np.array([1.0, 2.0, 3.0]))))
+    2 [-0.4841, 4.484]
+    """
+    # It takes a while to import, and most tables do without.
+    from scipy import special
+
+    n = len(values)
+    mean = float(values.mean()) if n > 0 else math.nan
+    half = math.inf
+    if n > 1:
+        half = float(special.stdtrit(n - 1, (1 + confidence) / 2) * values.std(ddof=1) / math.sqrt(n))
+    return (mean, mean - half, mean + half) if n > 0 else (mean, -math.inf, math.inf)
 
 
 def cdf(response_times: pl.DataFrame) -> pl.DataFrame:
