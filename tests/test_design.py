@@ -19,6 +19,8 @@ DESIGNS = [
     design.ared(packets_per_sec=24_000),
     design.pi(**HOLLOT, rtt_max_s=0.246),
     design.dualpi2(),
+    design.codel(bits_per_sec=100e6),
+    design.droptail(packets_per_sec=24_000, rtt_s=0.1, flows=400),
 ]
 
 
@@ -84,6 +86,30 @@ def test_dualpi2_samples_three_times_in_a_short_round_trip(rtt_max_s: float, t_u
     assert value(made, "beta") == pytest.approx(0.3 / rtt_max_s)
 
 
+def test_codels_defaults_are_what_its_rule_gives_for_them_and_a_slow_link_takes_the_longest_packets_time() -> None:
+    defaults = {parameter.name: parameter.default for parameter in disciplines()["codel"].parameters}
+    made = design.codel(bits_per_sec=100e6)
+    assert {each.name: each.text for each in made.parameters} == {
+        name: str(defaults[name]).replace(" ", "") for name in ("interval", "target")
+    }
+    # 1538 bytes take 24.6 ms at 500 kbit/s, and less than 5 % of 100 ms from 2.46 Mbit/s on.
+    assert value(design.codel(bits_per_sec=500e3), "target") == pytest.approx(0.024608)
+    assert value(design.codel(bits_per_sec=2.47e6), "target") == pytest.approx(0.005)
+    assert value(design.codel(bits_per_sec=100e6, rtt_max_s=0.6), "target") == pytest.approx(0.03)
+
+
+@pytest.mark.parametrize(("flows", "limit"), [(1, 24_000_000), (100, 2_400_000), (1e16, 1)])
+def test_a_buffer_shrinks_with_the_root_of_the_flows(flows: float, limit: int) -> None:
+    made = design.droptail(packets_per_sec=24e6, rtt_s=1.0, flows=flows)
+    assert made.scheme == f"droptail:limit={limit}"
+
+
+@pytest.mark.parametrize("flows", [0.0, math.nan, math.inf])
+def test_a_buffer_is_for_one_flow_at_least(flows: float) -> None:
+    with pytest.raises(ValueError, match=r"^flows: must be 1 at least, got "):
+        design.droptail(packets_per_sec=24_000, rtt_s=0.1, flows=flows)
+
+
 def test_a_scheme_keeps_a_above_b() -> None:
     # The two differ by K T, a small part of either.
     made = design.pi(packets_per_sec=1e6, flows=100, rtt_max_s=0.5, sampling_hz=1000)
@@ -122,7 +148,13 @@ PI = ("design", "pi", "--rate", "100 Mbit/s", "--flows", "400", "--rtt-max", "20
 
 @pytest.mark.parametrize(
     "command",
-    [PI, ("design", "ared", "--rate", "100 Mbit/s", "--target-delay", "5 ms"), ("design", "dualpi2")],
+    [
+        PI,
+        ("design", "ared", "--rate", "100 Mbit/s", "--target-delay", "5 ms"),
+        ("design", "dualpi2"),
+        ("design", "codel", "--rate", "1 Mbit/s"),
+        ("design", "droptail", "--rate", "100 Mbit/s", "--rtt", "100 ms", "--flows", "400"),
+    ],
     ids=lambda command: command[1],
 )
 def test_a_design_is_printed_as_a_table_with_a_scheme_below_or_as_json(

@@ -84,6 +84,42 @@ def dualpi2(
     _show_design(made, as_json=as_json)
 
 
+@app.command("codel")
+def codel(
+    rate: Rate,
+    rtt_max: Annotated[str, typer.Option(help="The longest round-trip time.")] = "100 ms",
+    mtu: Annotated[str, typer.Option(help="The longest IP packet.")] = "1500 B",
+    overhead: Overhead = "38 B",
+    as_json: Json = False,
+) -> None:
+    """CoDel's interval and target, which are FQ-CoDel's, after RFC 8290, section 5.2."""
+    with one_line_refusals():
+        made = rules.codel(
+            bits_per_sec=read(rate, "--rate", bits_per_second),
+            rtt_max_s=read(rtt_max, "--rtt-max"),
+            mtu=read(mtu, "--mtu", size_in_bytes),
+            overhead=read(overhead, "--overhead", size_in_bytes),
+        )
+    _show_design(made, as_json=as_json)
+
+
+@app.command("droptail")
+def droptail(
+    rate: Rate,
+    rtt: Annotated[str, typer.Option(help="The mean round-trip time, without queueing.", metavar='"100 ms"')],
+    flows: Annotated[float, typer.Option(help="Long-lived flows that are not in step.")] = 1.0,
+    mean_packet: MeanPacket = "500 B",
+    overhead: Overhead = "38 B",
+    as_json: Json = False,
+) -> None:
+    """How long a drop-tail queue must be, after Villamizar and Song (1994) and Appenzeller et al. (2004)."""
+    with one_line_refusals():
+        made = rules.droptail(
+            packets_per_sec=_capacity(rate, mean_packet, overhead), rtt_s=read(rtt, "--rtt"), flows=flows
+        )
+    _show_design(made, as_json=as_json)
+
+
 def _show_design(made: Design, *, as_json: bool) -> None:
     if as_json:
         print_json(made.record())

@@ -27,6 +27,8 @@ class Value:
     @property
     def text(self) -> str:
         """The value as it is written in a scheme."""
+        if isinstance(self.value, int):
+            return str(self.value)
         return f"{1e3 * self.value:.6g}ms" if self.unit == "s" else f"{self.value:.6g}"
 
 
@@ -314,6 +316,121 @@ def dualpi2(*, rtt_max_s: float = 0.1, target_s: float = 0.015) -> Design:
             ),
         ),
         follows_from=(),
+    )
+
+
+def codel(*, bits_per_sec: float, rtt_max_s: float = 0.1, mtu: float = 1500.0, overhead: float = 38.0) -> Design:
+    """CoDel's interval and target, which are FQ-CoDel's, for round-trip times of at most so much.
+
+    Parameters
+    ----------
+    bits_per_sec
+        The link's rate.
+    rtt_max_s
+        The longest round-trip time. 100 ms in the source.
+    mtu
+        The longest IP packet, in bytes.
+    overhead
+        What a frame adds to it, in bytes.
+
+    Notes
+    -----
+    RFC 8290, sections 5.2.2 and 5.2.3: an interval in the order of the worst round-trip time; a target of 5 to 10 % of
+    it, but at least the time that the longest packet takes on the wire. The lower end is taken, as the defaults do.
+
+    Examples
+    --------
+    >>> codel(bits_per_sec=100e6).scheme
+    'codel:interval=100ms,target=5ms'
+    >>> codel(bits_per_sec=1e6).scheme
+    'codel:interval=100ms,target=12.304ms'
+    """
+    _check(bits_per_sec > 0, "rate", "above 0 bit/s", bits_per_sec)
+    _check(0 < rtt_max_s <= 60, "rtt_max", "above 0 s and at most 60 s", rtt_max_s)
+    _check(0 < mtu <= 65_535, "mtu", "between 1 B and 65535 B", mtu)
+    longest = 8 * (mtu + overhead) / bits_per_sec
+    return Design(
+        discipline="codel",
+        parameters=(
+            Value(
+                name="interval",
+                value=rtt_max_s,
+                unit="s",
+                meaning="how long a queue may stand above the target before it is told",
+                rule="RTT_max",
+                source="RFC 8290, 5.2.2",
+            ),
+            Value(
+                name="target",
+                value=max(0.05 * rtt_max_s, longest),
+                unit="s",
+                meaning="the delay of a standing queue that is put up with",
+                rule="max(5 % of interval, MTU's time on the wire)",
+                source="RFC 8290, 5.2.3",
+            ),
+        ),
+        follows_from=(
+            Value(
+                name="MTU's time on the wire",
+                value=longest,
+                unit="s",
+                meaning="how long the longest packet takes to send",
+                rule="8 (MTU + overhead) / rate",
+                source="the link",
+            ),
+        ),
+    )
+
+
+def droptail(*, packets_per_sec: float, rtt_s: float, flows: float = 1.0) -> Design:
+    """How many packets a drop-tail queue must hold for the link to stay busy.
+
+    Parameters
+    ----------
+    packets_per_sec
+        C, the capacity in mean packets per second.
+    rtt_s
+        R, the mean round-trip time without queueing.
+    flows
+        n, the long-lived flows. One, or several that are in step, need the whole product of delay and capacity.
+
+    Notes
+    -----
+    Villamizar and Song, "High performance TCP in ANSNET", 1994, for one flow: C R. Appenzeller, Keslassy and McKeown,
+    "Sizing router buffers", SIGCOMM 2004, for n flows that are not in step, which takes some hundreds: C R / sqrt(n).
+
+    Examples
+    --------
+    >>> droptail(packets_per_sec=24_000, rtt_s=0.1).scheme
+    'droptail:limit=2400'
+    """
+    _check(packets_per_sec > 0, "packets_per_sec", "above 0", packets_per_sec)
+    _check(0 < rtt_s <= 60, "rtt", "above 0 s and at most 60 s", rtt_s)
+    _check(1 <= flows < math.inf, "flows", "1 at least", flows)
+    product = packets_per_sec * rtt_s
+    return Design(
+        discipline="droptail",
+        parameters=(
+            Value(
+                name="limit",
+                value=max(1, math.ceil(product / math.sqrt(flows))),
+                unit="packets",
+                meaning="how many packets the queue holds",
+                rule="C R / sqrt(n)",
+                source="Villamizar and Song 1994" if flows == 1 else "Appenzeller et al. 2004",
+            ),
+        ),
+        follows_from=(
+            _capacity(packets_per_sec),
+            Value(
+                name="C R",
+                value=product,
+                unit="packets",
+                meaning="what the path holds without a queue",
+                rule="C R",
+                source="the link",
+            ),
+        ),
     )
 
 
