@@ -52,7 +52,6 @@ def test_compare_prints_a_table_and_draws_the_response_times(aqmlab: Command, tm
         "response-times-ccdf.png",
     ]
     assert all((tmp_path / figure).stat().st_size > 0 for figure in figures)
-    assert len(outcome.err.splitlines()) == 6, "one line in the log for each cell"
 
 
 def test_compare_prints_one_json_object(aqmlab: Command) -> None:
@@ -163,7 +162,7 @@ PI = ("design", "pi", "--rate", "100 Mbit/s", "--flows", "400", "--rtt-max", "20
         pytest.param(["compare", "--load", "0", "pi"], "users.load", id="zero load"),
         pytest.param(["compare", "--load", "nan", "pi"], "users.load", id="load that is no number"),
         pytest.param(["compare", "--load", "high", "pi"], "--load", id="load that is a word"),
-        pytest.param(["compare", "--load", "98", "--users", "9330", "pi"], "load or per_side", id="load and users"),
+        pytest.param(["compare", "--load", "98", "--users", "9330", "pi"], "--load", id="load and users"),
         pytest.param(["compare", "--rtt", "uniforms", "pi"], "uniforms", id="unknown round-trip times"),
         pytest.param(["compare", "--seeds", "0", "pi"], "--seeds", id="zero seeds"),
         pytest.param(["compare", "--seeds", "1000000000", "pi"], "--seeds", id="absurd number of seeds"),
@@ -177,7 +176,7 @@ PI = ("design", "pi", "--rate", "100 Mbit/s", "--flows", "400", "--rtt-max", "20
         pytest.param(["run", "."], ".: cannot be read", id="file that is a directory"),
         pytest.param(["run", "file"], "file: not valid TOML", id="file that is no TOML"),
         pytest.param(["run", "empty.toml", "--seed", "1" + 30 * "0"], "--seed", id="absurd seed"),
-        pytest.param(["run", "empty.toml", "--set", "load=9"], "--set", id="change without a path"),
+        pytest.param(["run", "empty.toml", "--set", "load=9"], "'users.load'", id="change without a path"),
         pytest.param(["run", "empty.toml", "--set", "users.lod=9"], "users.lod", id="change of an unknown key"),
         pytest.param(["calibrate", "--rtt", "short"], "short", id="calibration of unknown RTTs"),
         pytest.param(["validate", "--report", "file/report.md"], "file/report.md", id="unwritable report"),

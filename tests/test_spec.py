@@ -46,14 +46,16 @@ def test_an_unknown_key_is_refused_with_its_path(key: str, part: str) -> None:
     fields = lab.Experiment.model_fields[part].annotation.model_fields  # type: ignore[union-attr]
     if key in fields:
         return
-    with pytest.raises(lab.SpecError, match=rf"^{part}\.{re.escape(key)}: unknown key; allowed are"):
+    with pytest.raises(
+        lab.SpecError, match=rf"^{part}\.{re.escape(key)}: unknown key( \(did you mean .*\))?; allowed are"
+    ):
         lab.Experiment(**{part: {key: 1}})
 
 
 @pytest.mark.parametrize(
     ("parts", "message"),
     [
-        ({"linc": {}}, "linc: unknown key; allowed are link, queue"),
+        ({"linc": {}}, "linc: unknown key (did you mean 'link'?); allowed are link, queue"),
         ({"link": {"rate": 100}}, 'link.rate: write a unit, such as "100 Mbit/s", got 100'),
         ({"protocol": {"duration": 5400}}, 'protocol.duration: write a unit, such as "5 ms", got 5400'),
         ({"link": {"device_fifo": "64"}}, "link.device_fifo: should be a valid integer, got '64'"),
@@ -74,9 +76,12 @@ def test_an_unknown_key_is_refused_with_its_path(key: str, part: str) -> None:
         ({"users": {"load": 0}}, "users.load: should be greater than 0, got 0"),
         ({"users": {"load": 1e9}}, "users.load: should be less than or equal to 1000, got 1000000000.0"),
         ({"users": {"load": 98, "per_side": 9330}}, "users: write load or per_side, not both"),
-        ({"users": 9330}, "users: should be a valid dictionary"),
+        ({"users": 9330}, "users: must be a table of load, per_side, workload, rtt, path, got 9330"),
         ({"users": {"per_side": 1, "path": [1]}}, "users.path[1]: Field required, got [1]"),
-        ({"chain": [{}, {"rat": 1}]}, "chain[1].rat: unknown key; allowed are rate, delay, device_fifo, "),
+        (
+            {"chain": [{}, {"rat": 1}]},
+            "chain[1].rat: unknown key (did you mean 'rate'?); allowed are rate, delay, device_fifo, ",
+        ),
         ({"chain": [{"rate": 50}]}, 'chain[0].rate: write a unit, such as "100 Mbit/s", got 50'),
         (
             {"chain": [{"queue": {"red": {}, "pi": {}}}]},
@@ -140,7 +145,7 @@ def test_a_toml_file_is_read_and_changed(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("change", ["users", "users.load", "load=9", "=", "queue.=1", "link.rate.x=1"])
+@pytest.mark.parametrize("change", ["users", "users.load", "=", "queue.=1", "link.rate.x=1"])
 def test_a_change_that_names_no_value_is_refused(tmp_path: Path, change: str) -> None:
     file = tmp_path / "spec.toml"
     file.write_text('[link]\nrate = "10 Mbit/s"\n')

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from aqmlab import design as rules
-from aqmlab import plot, table
 from aqmlab._units import bits_per_second, size_in_bytes
-from aqmlab.cli_parts import Json, one_line_refusals, print_json, read
-from aqmlab.design import Design
+from aqmlab.cli_parts import App, Json, one_line_refusals, print_json, read
 
-app = typer.Typer(help="Parameters for your link, by published rules.", no_args_is_help=True)
+if TYPE_CHECKING:
+    from aqmlab.design import Design
+
+app = App(help="Parameters for your link, by published rules.")
 
 Rate = Annotated[str, typer.Option(help="The link's bit rate.", metavar='"100 Mbit/s"')]
 MeanPacket = Annotated[str, typer.Option(help="The mean IP packet: what counts as one packet.")]
@@ -29,6 +29,8 @@ def ared(
     as_json: Json = False,
 ) -> None:
     """Adaptive RED's thresholds and weight, after Floyd, Gummadi and Shenker (2001); they suit RED as well."""
+    from aqmlab import design as rules
+
     with one_line_refusals():
         made = rules.ared(
             packets_per_sec=_capacity(rate, mean_packet, overhead), target_delay_s=read(target_delay, "--target-delay")
@@ -58,6 +60,9 @@ def pi(
 
     Example: aqmlab design pi --rate "100 Mbit/s" --flows 400 --rtt-max "200 ms"
     """
+    from aqmlab import design as rules
+    from aqmlab import plot
+
     with one_line_refusals():
         made = rules.pi(
             packets_per_sec=_capacity(rate, mean_packet, overhead),
@@ -79,6 +84,8 @@ def dualpi2(
     as_json: Json = False,
 ) -> None:
     """DualPI2's gains, which are PI2's, after RFC 9332, Appendix A."""
+    from aqmlab import design as rules
+
     with one_line_refusals():
         made = rules.dualpi2(rtt_max_s=read(rtt_max, "--rtt-max"), target_s=read(target, "--target"))
     _show_design(made, as_json=as_json)
@@ -121,6 +128,8 @@ def droptail(
 
 
 def _show_design(made: Design, *, as_json: bool) -> None:
+    from aqmlab import table
+
     if as_json:
         print_json(made.record())
     else:
@@ -129,7 +138,9 @@ def _show_design(made: Design, *, as_json: bool) -> None:
 
 
 def _capacity(rate: str, mean_packet: str, overhead: str) -> float:
-    return rules.packets_per_sec(
+    from aqmlab.design import packets_per_sec
+
+    return packets_per_sec(
         bits_per_sec=read(rate, "--rate", bits_per_second),
         mean_packet=read(mean_packet, "--mean-packet", size_in_bytes),
         overhead=read(overhead, "--overhead", size_in_bytes),

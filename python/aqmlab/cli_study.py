@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from aqmlab import calibration, schemes, table
 from aqmlab._core import SpecError
 from aqmlab.cli_parts import Json, Out, Workers, print_json, run_cells
-from aqmlab.progress import ReportProgress
 from aqmlab.studies import STUDIES, find
-from aqmlab.study import Length, Report, Study, study_cells
-from aqmlab.study_page import check_directory, write_page
+
+if TYPE_CHECKING:
+    from aqmlab.study import Length, Study
 
 
 def study(
     name: Annotated[str, typer.Argument(metavar="NAME", help=f"One of {', '.join(STUDIES)}.")],
     quick: Annotated[bool, typer.Option("--quick", help="Short runs: a first look in a few minutes.")] = False,
     full: Annotated[bool, typer.Option("--full", help="Runs as long and as many as the paper's.")] = False,
-    seeds: Annotated[int | None, typer.Option(min=1, max=1000, help="Repetitions, instead of the length's.")] = None,
+    seeds: Annotated[
+        int | None, typer.Option(metavar="N", min=1, max=1000, help="Repetitions, instead of the length's.")
+    ] = None,
     aqm: Annotated[
         list[str] | None,
         typer.Option(metavar="SCHEME", help="A scheme as for compare, instead of the study's; may be repeated."),
@@ -28,14 +29,22 @@ def study(
     workers: Workers = None,
     out: Out = Path("results"),
     pages: Annotated[
-        Path | None, typer.Option(help="Directory of the page and its figures.", show_default="OUT/studies")
+        Path | None,
+        typer.Option(metavar="DIR", help="Directory of the page and its figures.", show_default="OUT/studies"),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Repeat a published study: its tables beside ours, its figures, and each of its claims decided.
+    """Repeat a published study and decide its claims.
+
+    The page has its tables beside ours, its figures, and what became of each claim.
 
     What has been run before with these results is not run again, so that an interrupted study goes on.
     """
+    from aqmlab import calibration, schemes, table
+    from aqmlab.progress import ReportProgress
+    from aqmlab.study import Report, study_cells
+    from aqmlab.study_page import check_directory, write_page
+
     chosen = find(name)
     if aqm:
         chosen = chosen.with_schemes([schemes.parse(text) for text in aqm])

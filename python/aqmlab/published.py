@@ -63,8 +63,8 @@ class Published:
     def shipped(cls, name: str) -> Self:
         """Read those of the package."""
         folder = resources.files("aqmlab") / "studies"
-        about = tomllib.loads((folder / f"{name}.toml").read_text())
-        rows = csv.DictReader((folder / f"{name}.csv").read_text().splitlines())
+        about = tomllib.loads((folder / f"{name}.toml").read_text(encoding="utf-8"))
+        rows = csv.DictReader((folder / f"{name}.csv").read_text(encoding="utf-8").splitlines())
         return cls(**{**about, "aims": Aims(**about["aims"]), "rows": tuple(_row(row) for row in rows)})
 
 

@@ -7,6 +7,7 @@ a bare number there is refused.
 
 from __future__ import annotations
 
+import difflib
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -27,6 +28,7 @@ from pydantic import (
 from aqmlab import catalogue, own
 from aqmlab import sources as sources_of
 from aqmlab._core import SpecError
+from aqmlab.changes import apply
 
 
 def _with_unit(example: str) -> BeforeValidator:
@@ -70,6 +72,15 @@ def ecn_form(value: object) -> bool | EcnForm:
 
 class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    def __init__(self, **values: Any) -> None:
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            raise SpecError(_one_line(error, type(self))) from None
+
+    # A part of a larger one is checked with it, so that a mistake is named by its whole path.
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
 
 class RateChange(_Part):
@@ -182,11 +193,11 @@ class ChainLink(_Part):
     """The queue discipline at each end of it."""
 
 
-class Tcp(BaseModel):
+class Tcp(_Part):
     """The TCP stack of all hosts: a profile, and those of its values that are to differ."""
 
     # A profile's values have their names, units and checks in the engine.
-    model_config = ConfigDict(extra="allow", frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="allow")
 
     profile: str = "unc-testbed"
     """``unc-testbed``, ``freebsd-4.5``, ``linux-6``, ``ns2-reno`` or ``ns2-newreno``: see docs/guide/tcp.md."""
@@ -276,22 +287,22 @@ class Experiment(_Part):
     def __init__(self, **parts: Any) -> None:
         if "sources" in parts:
             parts["sources"] = _read_sources(parts["sources"], Path())
-        try:
-            super().__init__(**parts)
-        except ValidationError as error:
-            raise SpecError(_one_line(error)) from None
+        super().__init__(**parts)
 
     @classmethod
-    def from_toml(cls, path: Path | str, *, changes: Iterable[str] = ()) -> Self:
+    def from_toml(cls, path: Path | str | None, *, changes: Iterable[str] = ()) -> Self:
         """Read a spec from a file and apply changes of the form ``path=value``, such as ``users.load=90``.
 
-        A value is written as in TOML; what is no TOML value is text, so that quotes may be left out.
+        A value is written as in TOML; what is no TOML value is text, so that quotes may be left out. A path reaches
+        into lists, ``sources[0].bulk.flows=5``. Where only one of several may stand, another takes its place:
+        ``queue.pi.q_ref=24`` makes the discipline PI. Without a file the defaults are changed.
         """
-        tables = _read_toml(Path(path))
+        file = None if path is None else Path(path)
+        tables = {} if file is None else _read_toml(file)
         for change in changes:
-            _apply(tables, change)
+            apply(tables, change)
         if "sources" in tables:
-            tables["sources"] = _read_sources(tables["sources"], Path(path).parent)
+            tables["sources"] = _read_sources(tables["sources"], file.parent if file else Path())
         return cls(**tables)
 
     def to_json(self) -> str:
@@ -314,40 +325,40 @@ def _read_toml(path: Path) -> dict[str, Any]:
         raise SpecError(f"{path}: not valid TOML: {error}") from None
 
 
-def _apply(tables: dict[str, Any], change: str) -> None:
-    path, equals, text = change.partition("=")
-    *parents, name = path.split(".")
-    if not (equals and parents and name):
-        raise SpecError(f"--set: write path=value, such as users.load=90, got {change!r}")
-    try:
-        value = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        value = text
-    table = tables
-    for parent in parents:
-        table = table.setdefault(parent, {})
-        if not isinstance(table, dict):
-            raise SpecError(f"--set: {parent} is a value, not a table, in {change!r}")
-    table[name] = value
-
-
-def _one_line(error: ValidationError) -> str:
+def _one_line(error: ValidationError, of: type[BaseModel]) -> str:
     """Name the first field that is wrong, what is allowed there, and what was given."""
     first = error.errors(include_url=False)[0]
-    path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in first["loc"]).removeprefix(".")
+    steps = first["loc"] if of is Experiment else (of.__name__, *first["loc"])
+    path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).removeprefix(".")
     if first["type"] == "extra_forbidden":
-        part: type[BaseModel] = Experiment
-        for step in first["loc"][:-1]:
-            if isinstance(step, str):
-                part = _model(part.model_fields[step].annotation)
-        return f"{path}: unknown key; allowed are {', '.join(part.model_fields)}"
+        return f"{path}: unknown key{_instead(str(steps[-1]), first['loc'], of)}"
+    if first["type"] in ("model_type", "model_attributes_type"):
+        return f"{path}: must be a table of {', '.join(_fields(first['loc'], of))}, got {first['input']!r}"
     what = first["msg"].removeprefix("Value error, ").removeprefix("Input ")
     return f"{path}: {what}, got {first['input']!r}"
 
 
-def _model(annotation: Any) -> type[BaseModel]:
+def _instead(name: str, loc: tuple[int | str, ...], of: type[BaseModel]) -> str:
+    """Say what may stand in the place of an unknown key."""
+    allowed = _fields(loc[:-1], of)
+    elsewhere = [f"{part}.{name}" for part in of.model_fields if name in _fields((part,), of)]
+    near = difflib.get_close_matches(name, allowed, n=1) or elsewhere[:1]
+    return f"{f' (did you mean {near[0]!r}?)' if near else ''}; allowed are {', '.join(allowed)}"
+
+
+def _fields(loc: tuple[int | str, ...], of: type[BaseModel]) -> list[str]:
+    """Name the fields of the part at a path; none where there is no part."""
+    part: type[BaseModel] | None = of
+    for step in loc:
+        if isinstance(step, str) and part is not None:
+            part = _model(part.model_fields[step].annotation)
+    return list(part.model_fields) if part is not None else []
+
+
+def _model(annotation: Any) -> type[BaseModel] | None:
     """Find the model of a field that holds one, several or none."""
     while not isinstance(annotation, type) or get_args(annotation):
+        if not get_args(annotation):
+            return None
         annotation = get_args(annotation)[0]
-    model: type[BaseModel] = annotation
-    return model
+    return annotation if issubclass(annotation, BaseModel) else None

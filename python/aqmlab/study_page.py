@@ -45,7 +45,8 @@ def write_page(report: Report, directory: Path, tell: Tell = nobody) -> Path:
             figures.append(_draw(report, figure, directory / _FIGURES / report.study.name))
         notes = directory / f"{report.study.name}-notes.md"
         page = directory / f"{report.study.name}.md"
-        page.write_text(_page(report, figures, notes.read_text() if notes.is_file() else ""))
+        found = notes.read_text(encoding="utf-8") if notes.is_file() else ""
+        page.write_text(_page(report, figures, found), encoding="utf-8")
     except OSError as error:
         raise SpecError(f"{error.filename}: cannot be written: {error.strerror}") from None
     return page

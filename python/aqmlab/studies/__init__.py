@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from aqmlab._core import SpecError
-from aqmlab.study import Study
+
+if TYPE_CHECKING:
+    from aqmlab.study import Study
 
 STUDIES: dict[str, str] = {
     "le2003": "le2003:Le2003",

@@ -1,0 +1,96 @@
+"""Changes to a spec, as typed: ``path=value``, such as ``users.load=90`` or ``sources[0].bulk.flows=5``."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from typing import Any
+
+from aqmlab._core import SpecError
+
+_STEP = re.compile(r'\.?(?:"([^"]+)"|([^\s."\[\]]+))|\[(\d+)\]')
+"""A name, which has quotes if a dot is in it, or a place in a list."""
+
+_FORM = "write path=value, such as users.load=90 or sources[0].bulk.flows=5"
+
+Step = str | int
+
+
+def apply(tables: dict[str, Any], change: str) -> None:
+    """Change a spec's tables.
+
+    A value is written as in TOML; what is no TOML value is text, so that quotes may be left out. Where only one of
+    several may stand, such as a queue discipline, another takes its place.
+
+    Raises
+    ------
+    SpecError
+        When there is nothing at this path, saying what there is.
+    """
+    path, equals, text = change.partition("=")
+    steps = _steps(path.strip())
+    if not (equals and steps and isinstance(steps[0], str)):
+        raise SpecError(f"--set: {_FORM}, got {change!r}")
+    at: Any = tables
+    for n, (step, following) in enumerate(zip(steps, [*steps[1:], None], strict=True)):
+        _check(at, steps[:n], step, change)
+        if isinstance(step, str):
+            _make_room(at, steps[:n], step)
+        if following is None:
+            at[step] = _value(text)
+        elif isinstance(step, int):
+            at = at[step]
+        else:
+            at = at.setdefault(step, {} if isinstance(following, str) else [])
+
+
+def _steps(path: str) -> list[Step]:
+    steps: list[Step] = []
+    end = 0
+    while found := _STEP.match(path, end):
+        quoted, bare, place = found.groups()
+        steps.append(int(place) if place else quoted or bare)
+        end = found.end()
+    return steps if end == len(path) else []
+
+
+def _check(at: Any, above: list[Step], step: Step, change: str) -> None:
+    """Refuse a step to where nothing is."""
+    where = _written(above)
+    if isinstance(step, int):
+        if not isinstance(at, list):
+            raise SpecError(f"--set: {where} is {_kind(at)}, not a list, in {change!r}")
+        if step >= len(at):
+            there = f"has {where}[0] to {where}[{len(at) - 1}]" if at else "has none: write the whole list"
+            raise SpecError(f"--set: {where} {there}, got {change!r}")
+    elif isinstance(at, list):
+        raise SpecError(f"--set: {where} is a list: write {where}[0].{step} for the first entry's, got {change!r}")
+    elif not isinstance(at, dict):
+        raise SpecError(f"--set: {where} is {_kind(at)}, not a table: write {where}=value, got {change!r}")
+
+
+def _make_room(table: dict[str, Any], above: list[Step], name: str) -> None:
+    """Take away what cannot stand beside ``name``: another discipline, kind of source, or number of users."""
+    if above[-1:] == ["queue"] or (len(above) == 2 and above[0] == "sources"):
+        others = table.keys() - {name}
+    elif above == ["users"] and name in ("load", "per_side"):
+        others = {"load", "per_side"} - {name}
+    else:
+        return
+    for other in others:
+        table.pop(other, None)
+
+
+def _value(text: str) -> object:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _kind(at: object) -> str:
+    return "a table" if isinstance(at, dict) else "a list" if isinstance(at, list) else f"the value {at!r}"
+
+
+def _written(steps: list[Step]) -> str:
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).removeprefix(".")

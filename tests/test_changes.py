@@ -1,0 +1,89 @@
+"""Changes to a spec, as typed after ``--set``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import aqmlab as lab
+
+SPEC = """
+[link]
+rate = "10 Mbit/s"
+[queue.droptail]
+limit = 100
+[[chain]]
+rate = "5 Mbit/s"
+[[chain]]
+[chain.queue.red]
+[[sources]]
+bulk = {flows = 1}
+[users]
+per_side = 10
+"""
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> Path:
+    file = tmp_path / "spec.toml"
+    file.write_text(SPEC)
+    return file
+
+
+@pytest.mark.parametrize(
+    ("change", "part", "became"),
+    [
+        ("queue.droptail.limit=50", "queue", {"droptail": {"limit": 50}}),
+        ("queue.pi.q_ref=24", "queue", {"pi": {"q_ref": 24}}),
+        ("queue={pi={}}", "queue", {"pi": {}}),
+        ("chain[0].rate=2 Mbit/s", "chain", [{"rate": "2 Mbit/s"}, {"queue": {"red": {}}}]),
+        ("chain[1].queue.codel.limit=9", "chain", [{"rate": "5 Mbit/s"}, {"queue": {"codel": {"limit": 9}}}]),
+        ("sources[0].bulk.flows=5", "sources", [{"bulk": {"flows": 5}}]),
+        ("sources[0].datagrams.rate=1 Mbit/s", "sources", [{"datagrams": {"rate": "1 Mbit/s"}}]),
+        ("sources=[]", "sources", []),
+        ('tcp."profile"=linux-6', "tcp", {"profile": "linux-6", "ecn": False}),
+        ("users.load=90", "users", {"load": 90.0, "workload": "unc-2001", "rtt": "uniform"}),
+    ],
+)
+def test_a_change_reaches_tables_and_lists_and_takes_the_place_of_what_excludes_it(
+    spec: Path, change: str, part: str, became: Any
+) -> None:
+    experiment = lab.Experiment.from_toml(spec, changes=[change])
+    unchanged = lab.Experiment.from_toml(spec)
+    assert experiment.model_dump(mode="json", exclude_none=True)[part] == became
+    others = {part: getattr(unchanged, part)}
+    assert experiment.model_copy(update=others) == unchanged, "nothing else is changed"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("sources[1].bulk.flows=5", "--set: sources has sources[0] to sources[0], got"),
+        ("chain[2].rate=5", "--set: chain has chain[0] to chain[1], got"),
+        ("sources.bulk.flows=5", "--set: sources is a list: write sources[0].bulk for the first entry's, got"),
+        ("users[0]=5", "--set: users is a table, not a list, in"),
+        ("users.path[0]=5", "--set: users.path has none: write the whole list, got"),
+        ("link.rate.x=1", "--set: link.rate is the value '10 Mbit/s', not a table: write link.rate=value, got"),
+        ("[0]=1", "--set: write path=value"),
+        ("users..load=1", "--set: write path=value"),
+        ("users.load", "--set: write path=value"),
+        (
+            "users.lod=9",
+            "users.lod: unknown key (did you mean 'load'?); allowed are load, per_side, workload, rtt, path",
+        ),
+        ("load=9", "load: unknown key (did you mean 'users.load'?); allowed are link, queue, "),
+        ("users=9", "users: must be a table of load, per_side, workload, rtt, path, got 9"),
+        ("queue.pi.qref=24", "queue: pi has no parameter 'qref' (did you mean 'q_ref'?); it has "),
+    ],
+)
+def test_a_change_to_nowhere_says_what_there_is(spec: Path, change: str, said: str) -> None:
+    with pytest.raises(lab.SpecError) as error:
+        lab.Experiment.from_toml(spec, changes=[change])
+    assert str(error.value).startswith(said)
+    assert "\n" not in str(error.value)
+
+
+def test_without_a_file_the_defaults_are_changed() -> None:
+    assert lab.Experiment.from_toml(None, changes=["users.load=90"]) == lab.Experiment(users={"load": 90})

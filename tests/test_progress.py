@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import pytest
+
+import aqmlab as lab
+from aqmlab import messages, progress
+from aqmlab.cell import Cell, make_cell
+from aqmlab.progress import SweepProgress, names
+from aqmlab.store import Store
+from aqmlab.sweep import sweep
+
+
+@pytest.fixture
+def cells(small_cell: Cell) -> list[Cell]:
+    return [replace(small_cell, seed=seed) for seed in range(1, 5)]
+
+
+class Clock:
+    """A clock that is put forward by hand."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 1000.0
+        monkeypatch.setattr(time, "monotonic", lambda: self.now)
+
+
+def test_cells_in_the_store_are_one_line(cells: list[Cell], store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    sweep(cells[:3], store)
+    with messages.heard(), SweepProgress(cells, store) as watch:
+        sweep(cells, store, watch=watch)
+    first, last = capsys.readouterr().err.splitlines()
+    assert first == "4 cells, 3 of them in the store"
+    assert last.startswith("1 run in ")
+    with messages.heard(), SweepProgress(cells, store) as watch:
+        sweep(cells, store, watch=watch)
+    assert capsys.readouterr().err == "4 cells, in the store\n"
+
+
+def test_a_log_has_one_line_a_minute_with_what_is_done_the_time_and_the_rest(
+    cells: list[Cell], store: Store, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock(monkeypatch)
+    with messages.heard(), SweepProgress(cells, store) as watch:
+        capsys.readouterr()
+        for cell in cells:
+            for now in range(1, 71):
+                clock.now += 1
+                watch(cell, now, 70)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == [
+        "0 of 4 run, 1 min 0 s elapsed, 3 min 40 s left",
+        "1 of 4 run, 2 min 0 s elapsed, 2 min 40 s left",
+        "2 of 4 run, 3 min 0 s elapsed, 1 min 40 s left",
+        "3 of 4 run, 4 min 0 s elapsed, 40 s left",
+        "4 run in 4 min 40 s",
+    ]
+
+
+def test_a_terminal_shows_the_whole_and_what_runs(
+    cells: list[Cell], store: Store, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setenv("COLUMNS", "160")
+    clock = Clock(monkeypatch)
+    with messages.heard(), SweepProgress(cells, store) as watch:
+        clock.now += 30
+        watch(cells[0], 70, 70)
+        watch(cells[1], 35, 70)
+        watch._progress.refresh()
+    shown = capsys.readouterr().err
+    assert "1 of 4 run, 30 s elapsed, 50 s left" in shown
+    assert "35/70 s" in shown
+    assert "--:--" not in shown
+
+
+def test_a_name_is_shown_as_it_is_typed(
+    small_cell: Cell, store: Store, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setenv("COLUMNS", "160")
+    odd = replace(small_cell, label="law:name=[/red]")
+    with messages.heard(), SweepProgress([odd], store) as watch:
+        watch(odd, 35, 70)
+        watch._progress.refresh()
+    assert "law:name=[/red]" in capsys.readouterr().err
+
+
+def test_names_that_would_be_equal_are_told_apart_by_what_differs(small: lab.Experiment) -> None:
+    variants = [
+        small.model_copy(update={"link": lab.Link(rate="2 Mbit/s", delay=delay)}) for delay in ("1 ms", "20 ms")
+    ]
+    same = [make_cell(each, seed=1, load_percent=None, label="pi") for each in variants]
+    alone = replace(same[0], seed=2)
+    named = names([*same, alone])
+    assert named[same[0].key] == f'{same[0]} (link.delay="1 ms")'
+    assert named[same[1].key] == f'{same[1]} (link.delay="20 ms")'
+    assert named[alone.key] == str(alone)
+
+
+def test_from_python_progress_is_heard_too(cells: list[Cell], store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    assert not messages.logger.handlers
+    with SweepProgress(cells[:1], store) as watch:
+        sweep(cells[:1], store, watch=watch)
+    assert capsys.readouterr().err.startswith("1 cell\n1 run in ")
+    assert not messages.logger.handlers
+    assert progress.is_seen() is False
