@@ -120,7 +120,7 @@ def test_the_page_has_claims_tables_figures_and_the_notes_beside_it(aqmlab: Comm
 
 
 def test_what_takes_long_after_the_experiments_is_told_part_by_part(aqmlab: Command) -> None:
-    told = [line for line in aqmlab("study", "tiny", "--quick").err.splitlines() if line.startswith("report: ")]
+    told = [line for line in aqmlab("study", "tiny", "--quick", "-v").err.splitlines() if line.startswith("report: ")]
     assert told == ["report: claims", "report: tables", "report: figures", "report: figure carried"]
 
 
