@@ -43,13 +43,13 @@ def test_a_log_has_one_line_a_minute_with_what_is_done_the_time_and_the_rest(
 ) -> None:
     clock = Clock(monkeypatch)
     with messages.heard(), SweepProgress(cells, store) as watch:
-        capsys.readouterr()
         for cell in cells:
             for now in range(1, 71):
                 clock.now += 1
                 watch(cell, now, 70)
     lines = capsys.readouterr().err.splitlines()
     assert lines == [
+        "4 cells",
         "0 of 4 run, 1 min 0 s elapsed, 3 min 40 s left",
         "1 of 4 run, 2 min 0 s elapsed, 2 min 40 s left",
         "2 of 4 run, 3 min 0 s elapsed, 1 min 40 s left",

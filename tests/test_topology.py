@@ -178,7 +178,10 @@ def test_a_figure_of_a_spec_is_the_same_to_the_byte(tmp_path: Path) -> None:
     [
         (("--figure", "chain.txt"), "aqmlab: a figure is one of svg, png, pdf, got 'chain.txt'"),
         (("--set", "users.path=[2,4]"), "aqmlab: users.path: must be two routers [a, b] with 1 <= a < b <= 3"),
-        (("--set", "users.load=90"), "aqmlab: users: write load or per_side, not both"),
+        (
+            ("--set", "users.load=90"),
+            "aqmlab: users.load: is percent of one link; in a chain give users.",
+        ),
     ],
 )
 def test_a_mistake_in_what_is_to_be_shown_is_one_line(

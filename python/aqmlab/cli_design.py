@@ -100,6 +100,8 @@ def codel(
     as_json: Json = False,
 ) -> None:
     """CoDel's interval and target, which are FQ-CoDel's, after RFC 8290, section 5.2."""
+    from aqmlab import design as rules
+
     with one_line_refusals():
         made = rules.codel(
             bits_per_sec=read(rate, "--rate", bits_per_second),
@@ -120,6 +122,8 @@ def droptail(
     as_json: Json = False,
 ) -> None:
     """How long a drop-tail queue must be, after Villamizar and Song (1994) and Appenzeller et al. (2004)."""
+    from aqmlab import design as rules
+
     with one_line_refusals():
         made = rules.droptail(
             packets_per_sec=_capacity(rate, mean_packet, overhead), rtt_s=read(rtt, "--rtt"), flows=flows

@@ -101,13 +101,10 @@ class SweepProgress(_Shown):
         there = f", {f'{len(kept):,} of them ' if to_run else ''}in the store" if kept else ""
         self._what = f"{len(distinct):,} {'cell' if len(distinct) == 1 else 'cells'}{there}"
 
-    def __enter__(self) -> Self:
-        super().__enter__()
-        logger.info(self._what)
-        return self
-
     def __exit__(self, *raised: type[BaseException] | BaseException | TracebackType | None) -> None:
         self._progress.stop()
+        if raised[0] is None:
+            self._say_what()
         if self._number and self._done == self._number:
             logger.info(f"{self._number:,} run in {_duration(self._elapsed_s)}")
         super().__exit__(*raised)
@@ -115,6 +112,7 @@ class SweepProgress(_Shown):
     def __call__(self, cell: Cell, now: float, end: float) -> None:
         """Show how far a cell is."""
         with self._lock:
+            self._say_what()
             begun = self._begun.setdefault(cell.key, time.monotonic())
             bar = self._bars.setdefault(cell.key, self._add_bar(self._names[cell.key]))
             self._simulated_s[cell.key] = now
@@ -128,6 +126,12 @@ class SweepProgress(_Shown):
             how_far = self._how_far(simulated_s)
             self._progress.update(self._all, completed=simulated_s, state=how_far)
             self._say_now_and_then(how_far)
+
+    def _say_what(self) -> None:
+        """Say once what there is to do, not before it is known that it can be done."""
+        if self._what:
+            logger.info(self._what)
+            self._what = ""
 
     def _how_far(self, simulated_s: float) -> str:
         left_s = self._elapsed_s * (self._to_simulate_s / simulated_s - 1) if simulated_s else 0.0
