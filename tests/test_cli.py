@@ -54,6 +54,29 @@ def test_compare_prints_a_table_and_draws_the_response_times(aqmlab: Command, tm
     assert all((tmp_path / figure).stat().st_size > 0 for figure in figures)
 
 
+HOME_LINK = str(Path(__file__).parents[1] / "examples" / "home-link.toml")
+
+
+def test_compare_takes_any_experiment_and_options_change_it_only_if_they_are_given(aqmlab: Command) -> None:
+    short = ("--seeds", "4-5", "--set", "protocol.duration=5 s", "--json")
+    cells = json.loads(aqmlab("compare", HOME_LINK, "fq_codel", "droptail", "--warmup", "1 s", *short).out)["cells"]
+    assert [(cell["label"], cell["seed"]) for cell in cells] == [
+        ("fq_codel", 4),
+        ("fq_codel", 5),
+        ("droptail", 4),
+        ("droptail", 5),
+    ]
+    assert {cell["users_per_side"] for cell in cells} == {100}
+    assert [source["name"] for source in cells[0]["sources"]] == ["video", "upload"]
+    spec = json.loads((Path(cells[0]["cell"]) / "spec.json").read_text())
+    assert spec["protocol"] == {"warmup": "1 s", "duration": "5 s"}
+    assert spec["link"]["rate"] == "20 Mbit/s"
+    changed = aqmlab("compare", "pi", HOME_LINK, "--users", "7", "--set", "sources[0].on_off.flows=1", *short).out
+    cell = json.loads(changed)["cells"][0]
+    assert (cell["label"], cell["users_per_side"]) == ("pi", 7)
+    assert json.loads((Path(cell["cell"]) / "spec.json").read_text())["sources"][0]["on_off"]["flows"] == 1
+
+
 def test_compare_prints_one_json_object(aqmlab: Command) -> None:
     outcome = aqmlab("compare", *SHORT, "--json", "red:w_q=1/512")
     comparison = json.loads(outcome.out)
@@ -171,6 +194,11 @@ PI = ("design", "pi", "--rate", "100 Mbit/s", "--flows", "400", "--rtt-max", "20
         pytest.param(["compare", "--out", "file/results", "pi"], "file/results", id="unwritable directory"),
         pytest.param(["compare", "--out", "file", "pi"], "file", id="directory that is a file"),
         pytest.param(["compare"], "SCHEME", id="no scheme"),
+        pytest.param(["compare", "empty.toml"], "SCHEME", id="a spec and no scheme"),
+        pytest.param(["compare", "missing.toml", "pi"], "missing.toml: cannot be read", id="a spec that is not there"),
+        pytest.param(["compare", "empty.toml", "a.toml", "pi"], "SPEC.toml: write at most one", id="two specs"),
+        pytest.param(["compare", "pi", "--seeds", "6-4"], "--seeds", id="seeds that run backwards"),
+        pytest.param(["compare", "pi", "--seeds", "1-2000"], "--seeds", id="too many seeds"),
         pytest.param(["compare", "--lod", "98", "pi"], "--lod", id="unknown option"),
         pytest.param(["run", "missing.toml"], "missing.toml", id="missing file"),
         pytest.param(["run", "."], ".: cannot be read", id="file that is a directory"),
