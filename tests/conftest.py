@@ -51,6 +51,12 @@ def small_cell(small: lab.Experiment) -> Cell:
 
 
 @pytest.fixture
+def another_cell(small: lab.Experiment) -> Cell:
+    """The same with seed 2."""
+    return make_cell(small, seed=2, load_percent=None)
+
+
+@pytest.fixture
 def store(tmp_path: Path) -> Store:
     """An empty store."""
     return Store(tmp_path / "results")

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -45,12 +46,10 @@ def test_compare_prints_a_table_and_draws_the_response_times(aqmlab: Command, tm
     table = [line.split()[0] for line in outcome.out.splitlines() if "±" in line]
     assert table == ["uncongested", "droptail:limit=240", "pi:q_ref=24,ecn=true"]
     figures = outcome.out.split()[-4:]
-    assert [Path(figure).name for figure in figures] == [
-        "response-times-cdf.svg",
-        "response-times-cdf.png",
-        "response-times-ccdf.svg",
-        "response-times-ccdf.png",
-    ]
+    what = r"_droptail-limit=240_pi-q_ref=24-ecn=true_0.213-percent_[0-9a-f]{8}"
+    for figure, name in zip(figures, ("cdf.svg", "cdf.png", "ccdf.svg", "ccdf.png"), strict=True):
+        stem, _, kind = name.partition(".")
+        assert re.fullmatch(rf"results/figures/response-times-{stem}{what}\.{kind}", figure)
     assert all((tmp_path / figure).stat().st_size > 0 for figure in figures)
 
 
@@ -242,8 +241,8 @@ def test_a_mistake_is_one_line_and_exit_code_2(
 def test_an_interrupted_command_leaves_no_half_cell(tmp_path: Path, by: signal.Signals) -> None:
     command = [sys.executable, "-m", "aqmlab", "compare", "--users", "9330", "--workers", "2", "pi", "rem"]
     process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, env={**os.environ})
-    cells = tmp_path / "results" / "cells"
-    while not (cells.is_dir() and list(cells.iterdir())):
+    cells, drafts = (tmp_path / "results" / name for name in ("cells", "drafts"))
+    while not list(drafts.glob("*/*/")):
         assert process.poll() is None
         time.sleep(0.01)
     process.send_signal(by)
@@ -251,3 +250,4 @@ def test_an_interrupted_command_leaves_no_half_cell(tmp_path: Path, by: signal.S
     assert process.returncode == 130
     assert "Traceback" not in err
     assert list(cells.iterdir()) == []
+    assert list(drafts.glob("*/")) == []

@@ -59,7 +59,7 @@ def test_there_is_a_cell_for_each_scheme_and_seed_the_uncongested_network_first(
 
 def test_a_cell_has_its_settings_measures_and_costs(comparison: lab.Comparison) -> None:
     for cell in comparison.cells:
-        assert cell.keys() == SETTINGS | MEASURES | {"seed", "cell"}
+        assert cell.keys() == SETTINGS | MEASURES | {"seed", "cell", "results"}
         assert list(cell["response_time_ms"]) == TIMES
         assert Path(cell["cell"], "queue.parquet").is_file()
     droptail = comparison.cells[2]

@@ -10,7 +10,7 @@ from typing import ClassVar
 import pytest
 from matplotlib.figure import Figure as Canvas
 
-from aqmlab import presets, schemes, studies
+from aqmlab import _core, presets, schemes, studies
 from aqmlab._core import SpecError
 from aqmlab.calibration import known
 from aqmlab.cell import populate
@@ -113,6 +113,10 @@ def test_the_page_has_claims_tables_figures_and_the_notes_beside_it(aqmlab: Comm
         "## Sources",
     ]
     assert "Made by `aqmlab study tiny --quick`: 1 s of warm-up and 1 s measured, 2 seeds. 4 experiments" in page
+    made = json.loads(next((tmp_path / "results/cells").glob("*/metadata.json")).read_text())
+    assert made["engine"] == _core.engine_version()
+    by = f"engine {made['engine']}" + (f", commit {made['commit']}" if made["commit"] else "")
+    assert f"results number {made['results']}, by {by}.\n" in page
     assert "2 claims: 1 holds, 1 fails, 0 undecided." in page
     assert "| tiny-2 | Section 2 | a scheme carries more than \\| itself | **fails** |" in page
     assert "![What is carried.](img/tiny/carried.svg)" in page

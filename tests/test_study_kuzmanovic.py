@@ -52,7 +52,7 @@ def made_up(directory: Path, *, mbps: float = 80.0, median_ms: float = 150.0, wa
     }
     for name, table in tables.items():
         table.write_parquet(directory / f"{name}.parquet")
-    (directory / "metadata.json").write_text('{"simulated_s": 110, "cpu_s": 1}')
+    (directory / "metadata.json").write_text('{"simulated_s": 110, "cpu_s": 1, "engine": "0.1.0+abc", "commit": null}')
     return directory
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from aqmlab.compare import Comparison, compare
     from aqmlab.explain import Explanation, explain
     from aqmlab.faults import LawError
+    from aqmlab.integrity import StoreError
     from aqmlab.law import Law, Time, Verdict
     from aqmlab.pcap import Pcap
     from aqmlab.presets import BOTTLENECK, UNCONGESTED, uncongested
@@ -54,6 +55,7 @@ __all__ = [
     "Result",
     "SpecError",
     "Store",
+    "StoreError",
     "Stream",
     "Tcp",
     "Time",
@@ -88,6 +90,7 @@ _HOME = {
     "Result": "result",
     "SpecError": "_core",
     "Store": "store",
+    "StoreError": "integrity",
     "Stream": "_core",
     "Tcp": "spec",
     "Time": "law",

@@ -21,6 +21,11 @@ def seconds(text: str) -> float:
     return _amount(text, _TIMES)
 
 
+def age_in_seconds(text: str) -> float:
+    """``"7 d"`` as a number of seconds: how old something is, in days too."""
+    return _amount(text, {"d": 86400.0, **_TIMES})
+
+
 def size_in_bytes(text: str) -> float:
     """``"1.5 kB"`` as a number of bytes."""
     return _amount(text, _SIZES)

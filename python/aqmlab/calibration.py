@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from importlib import resources
-from importlib.resources.abc import Traversable
 from pathlib import Path
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, TypeAdapter
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
+from aqmlab._core import SpecError
 from aqmlab._units import bits_per_second
+from aqmlab.drafts import Drafts
+from aqmlab.integrity import writing
 
 PUBLISHED_USERS = {"uniform": 9520, "general": 10570}
 """Users per side at 100 % of 100 Mbit/s in Le et al. (2003 and 2004), by table of round-trip times: a check."""
@@ -76,18 +78,26 @@ def report(calibration: Calibration) -> dict[str, object]:
 
 
 def known(out: Path | None = None) -> Calibrations:
-    """Return the calibrations by workload and RTT: those in a results directory before those of the package."""
-    found = _read(resources.files("aqmlab") / _FILE)
-    local = out / _FILE if out else None
-    return found | _read(local) if local and local.is_file() else found
+    """Return the calibrations by workload and RTT: those in a results directory before those of the package.
+
+    Raises
+    ------
+    SpecError
+        When the results directory's file cannot be read: whoever edited it is to mend it.
+    """
+    found = _parse((resources.files("aqmlab") / _FILE).read_bytes())
+    return found | _kept(out) if out else found
 
 
 def store(calibration: Calibration, out: Path) -> Path:
-    """Keep a calibration for later runs with the same results directory."""
-    file = out / _FILE
-    kept = _read(file) if file.is_file() else {}
+    """Keep a calibration for later runs with the same results directory: the whole file is replaced, or nothing."""
+    kept = _kept(out)
     kept[calibration.workload, calibration.rtt] = calibration
-    file.write_bytes(_ENTRIES.dump_json([kept[key] for key in sorted(kept)], indent=2) + b"\n")
+    content = _ENTRIES.dump_json([kept[key] for key in sorted(kept)], indent=2) + b"\n"
+    file = out / _FILE
+    with writing(file), Drafts(out / "drafts").new("calibration") as draft:
+        (draft / _FILE).write_bytes(content)
+        (draft / _FILE).replace(file)
     return file
 
 
@@ -95,6 +105,22 @@ _FILE = "calibration.json"
 _ENTRIES = TypeAdapter(list[Calibration])
 
 
-def _read(file: Traversable) -> dict[tuple[str, str], Calibration]:
-    entries = _ENTRIES.validate_json(file.read_bytes())
+def _kept(out: Path) -> dict[tuple[str, str], Calibration]:
+    """Return those that a results directory has."""
+    file = out / _FILE
+    try:
+        return _parse(file.read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        what = " ".join(f"{where}: {first['msg']}".removeprefix(": ").split())
+    except OSError as error:
+        what = str(error.strerror)
+    raise SpecError(f"{file}: must be what aqmlab calibrate wrote; mend it, or remove it and calibrate again ({what})")
+
+
+def _parse(content: bytes) -> dict[tuple[str, str], Calibration]:
+    entries = _ENTRIES.validate_json(content)
     return {(entry.workload, entry.rtt): entry for entry in entries}

@@ -9,10 +9,27 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import pyarrow as pa
+
 from aqmlab import _core, schemes
 from aqmlab._core import SpecError
 from aqmlab.calibration import Calibrations
 from aqmlab.spec import Experiment
+
+IDENTITY = pa.schema(
+    {
+        "label": pa.string(),
+        "scheme": pa.string(),
+        "parameters": pa.string(),
+        "load_percent": pa.float64(),
+        "users_per_side": pa.int64(),
+        "rtt": pa.string(),
+        "signal": pa.string(),
+        "seed": pa.uint64(),
+        "results": pa.int64(),
+    }
+)
+"""What a cell is, as columns; ``parameters`` are JSON."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +75,21 @@ class Cell:
         """The discipline's parameters, resolved."""
         parameters: dict[str, Any] = self.resolved["queue"][self.scheme]
         return parameters
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """Say what it is; the names are those of :data:`IDENTITY`."""
+        return {
+            "label": self.label,
+            "scheme": self.scheme,
+            "parameters": self.parameters,
+            "load_percent": self.load_percent,
+            "users_per_side": self.users_per_side,
+            "rtt": self.rtt,
+            "signal": self.signal,
+            "seed": self.seed,
+            "results": _core.results_number(),
+        }
 
     def describe_users(self) -> str:
         """Say who loads the link."""

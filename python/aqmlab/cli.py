@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from aqmlab import cli_compare, cli_design, cli_study, messages, streams
+from aqmlab import cli_compare, cli_design, cli_store, cli_study, messages, streams
 from aqmlab._core import SpecError, engine_version, results_number
 from aqmlab.cli_parts import (
     App,
@@ -33,6 +33,7 @@ from aqmlab.cli_parts import (
     run_cells,
 )
 from aqmlab.faults import LawError
+from aqmlab.integrity import StoreError
 
 if TYPE_CHECKING:
     from aqmlab.explain import Explanation
@@ -43,6 +44,8 @@ app.command("compare", options_metavar="[OPTIONS] [SPEC.toml]")(cli_compare.comp
 app.add_typer(aqm, name="aqm")
 app.add_typer(cli_design.app, name="design")
 app.command("study")(cli_study.study)
+app.command("ls")(cli_store.ls)
+app.command("rm")(cli_store.rm)
 
 Rtt = Annotated[str, typer.Option(metavar="NAME", help="Round-trip times: uniform (10 to 150 ms) or general.")]
 Warmup = Annotated[str, typer.Option(metavar="TIME", help="Simulated time before the measured window.")]
@@ -86,6 +89,8 @@ def _outcome() -> tuple[int, str]:
         if os.environ.get("AQMLAB_TRACEBACK"):
             traceback.print_exception(error)
         return 2, str(error)
+    except StoreError as error:
+        return 1, str(error)
     except Interrupted as error:
         return _INTERRUPTED, str(error)
     except KeyboardInterrupt:
@@ -239,6 +244,8 @@ def calibrate(
     from aqmlab.calibrate import calibration_cells, fitted
     from aqmlab.spec import Experiment
 
+    # Its line is added to those that are kept there: whether they can be read is to be known before hours of runs.
+    calibration.known(out)
     experiment = Experiment(users={"rtt": rtt}, protocol={"warmup": warmup, "duration": duration})
     line = fitted(experiment, run_cells(calibration_cells(experiment, read_seeds(seeds)), out, workers))
     file = calibration.store(line, out)

@@ -19,6 +19,8 @@ from aqmlab.cli_parts import (
     PcapPackets,
     Seeds,
     Workers,
+    check_directory,
+    one_line_refusals,
     pcap_asked_for,
     print_json,
     read_seeds,
@@ -86,6 +88,10 @@ def compare(
     pcap_from: PcapFrom = None,
     pcap_for: PcapFor = None,
     pcap_packets: PcapPackets = None,
+    figures: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Directory of the figures.", show_default="OUT/figures")
+    ] = None,
+    no_figures: Annotated[bool, typer.Option("--no-figures", help="Draw none.")] = False,
     as_json: Json = False,
 ) -> None:
     """Run schemes side by side under the same users.
@@ -106,6 +112,8 @@ def compare(
         raise SpecError(f"--record: the table to be had is exchanges, got {record!r}")
     if load is not None and users is not None:
         raise SpecError("--load: cannot be with --users")
+    if figures is not None and no_figures:
+        raise SpecError("--no-figures: cannot be with --figures")
     options = {
         "users.load": load,
         "users.per_side": users,
@@ -120,13 +128,15 @@ def compare(
     cells = comparison_cells(
         schemes, experiment, read_seeds(seeds), calibration.known(out), baseline=baseline, paired=paired
     )
+    if figures is not None:
+        check_directory("--figures", figures)
     capture = pcap_asked_for(pcap, pcap_from, pcap_for, pcap_packets)
     pcaps = one_a_cell(capture, cells) if capture else {}
     comparison = Comparison(tuple(run_cells(cells, out, workers, pcaps)), paired=paired)
     number = len(read_seeds(seeds))
     repetitions = "1 seed" if number == 1 else f"{number} seeds"
     title = f"{cells[0].describe_users()}, {experiment.protocol.warmup} + {experiment.protocol.duration}, {repetitions}"
-    files = _response_time_figures(comparison, out, title)
+    files = [] if no_figures else _response_time_figures(comparison, figures or out / "figures", title)
     if as_json:
         print_json({"cells": comparison.cells, "schemes": comparison.schemes})
     else:
@@ -134,7 +144,8 @@ def compare(
         table.show(table.comparison(comparison.schemes), wide=True)
         if comparison.note:
             print(comparison.note)
-        print(*files, *(each.file for each in pcaps.values()), sep="\n")
+        for each in (*files, *(pcap.file for pcap in pcaps.values())):
+            print(each)
 
 
 def _spec_and_schemes(given: list[str]) -> tuple[str | None, list[str]]:
@@ -148,20 +159,24 @@ def _spec_and_schemes(given: list[str]) -> tuple[str | None, list[str]]:
     return (specs[0] if specs else None), schemes
 
 
-def _response_time_figures(comparison: Comparison, out: Path, title: str) -> list[Path]:
-    from aqmlab import plot
+def _response_time_figures(comparison: Comparison, directory: Path, title: str) -> list[Path]:
+    """Draw them under a name that says what is compared, so that another comparison does not replace them."""
+    from aqmlab import names, plot
     from aqmlab.compare import BASELINE
 
     curves = comparison.response_times()
-    return [
-        *plot.save(
-            out / "response-times-cdf",
-            lambda axis: plot.response_time_cdf(axis, curves, baseline=BASELINE),
-            title=title,
-        ),
-        *plot.save(
-            out / "response-times-ccdf",
-            lambda axis: plot.response_time_ccdf(axis, curves, baseline=BASELINE),
-            title=title,
-        ),
-    ]
+    name = names.of_comparison([result.cell for result in comparison.results])
+    with one_line_refusals():
+        directory.mkdir(parents=True, exist_ok=True)
+        return [
+            *plot.save(
+                directory / f"response-times-cdf_{name}",
+                lambda axis: plot.response_time_cdf(axis, curves, baseline=BASELINE),
+                title=title,
+            ),
+            *plot.save(
+                directory / f"response-times-ccdf_{name}",
+                lambda axis: plot.response_time_ccdf(axis, curves, baseline=BASELINE),
+                title=title,
+            ),
+        ]

@@ -10,6 +10,7 @@ import functools
 import inspect
 import json
 import re
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -138,6 +139,22 @@ def one_line_refusals() -> Iterator[None]:
         raise SpecError(str(error)) from None
     except OSError as error:
         raise SpecError(f"{error.filename}: cannot be written: {error.strerror}") from None
+
+
+def check_directory(option: str, directory: Path) -> None:
+    """Make a directory: what is wrong with it is to be known before hours of experiments.
+
+    Raises
+    ------
+    SpecError
+        When it cannot be written to.
+    """
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=directory):
+            pass
+    except OSError as error:
+        raise SpecError(f"{option}: must be a directory to write to, got {directory} ({error.strerror})") from None
 
 
 def run_cells(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from aqmlab._core import SpecError
-from aqmlab.cli_parts import Json, Out, Workers, print_json, run_cells
+from aqmlab.cli_parts import Json, Out, Workers, check_directory, print_json, run_cells
 from aqmlab.studies import STUDIES, find
 
 if TYPE_CHECKING:
@@ -43,14 +43,14 @@ def study(
     from aqmlab import calibration, schemes, table
     from aqmlab.progress import ReportProgress
     from aqmlab.study import Report, study_cells
-    from aqmlab.study_page import check_directory, write_page
+    from aqmlab.study_page import write_page
 
     chosen = find(name)
     if aqm:
         chosen = chosen.with_schemes([schemes.parse(text) for text in aqm])
     length = _length(chosen, quick=quick, full=full, seeds=seeds)
     if pages is not None:
-        check_directory(pages)
+        check_directory("--pages", pages)
     cells = study_cells(chosen, length, calibration.known(out))
     results = {each.cell: each for each in run_cells([cell for some in cells.values() for cell in some], out, workers)}
     by_run = {name: [results[cell] for cell in some] for name, some in cells.items()}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ import pyarrow as pa
 
 from aqmlab import _core, own
 from aqmlab._core import SpecError
+from aqmlab.integrity import METADATA, Damaged, check_all, files_of, read_metadata
 from aqmlab.run import Watch
 
 PARTS = {
@@ -188,21 +190,24 @@ class _Cell:
 
     @classmethod
     def read(cls, directory: Path) -> _Cell:
-        try:
-            spec = (directory / "spec.json").read_text()
-            metadata = json.loads((directory / "metadata.json").read_text())
-            summary = pl.read_parquet(directory / "summary.parquet").row(0, named=True)
-            seed, results = metadata["seed"], metadata["results"]
-        except (OSError, ValueError, LookupError, TypeError, pl.exceptions.PolarsError):
+        if not any(os.path.lexists(directory / name) for name in (METADATA, "spec.json")):
             raise SpecError(
                 f"cell: must be the directory of a cell, such as results/cells/0123456789abcdef, got {str(directory)!r}"
-            ) from None
+            )
+        try:
+            metadata = read_metadata(directory)
+            check_all(directory, files_of(directory, metadata))
+        except Damaged as damage:
+            raise SpecError(f"cell: {damage}; run its experiment again") from None
+        results = metadata["results"]
         if results != _core.results_number():
             raise SpecError(
                 f"cell: {directory} has results of number {results} and this engine gives {_core.results_number()}:"
                 " run it again"
             )
-        return cls(directory, spec, seed, summary["completed_requests"])
+        spec = (directory / "spec.json").read_text()
+        summary = pl.read_parquet(directory / "summary.parquet").row(0, named=True)
+        return cls(directory, spec, metadata["seed"], summary["completed_requests"])
 
 
 def _steps(

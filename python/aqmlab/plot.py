@@ -314,7 +314,12 @@ def write(file: Path, draw: Callable[[Figure], None], *, size: tuple[float, floa
         figure = Figure(figsize=size, layout="constrained")
         draw(figure)
         _make_room(figure)
-        figure.savefig(file, dpi=160, metadata={_STAMPS[kind]: None})
+        try:
+            figure.savefig(file, dpi=160, metadata={_STAMPS[kind]: None})
+        except OSError as error:
+            # A full disk does not say which file it was.
+            error.filename = error.filename or str(file)
+            raise
 
 
 def line_styles(labels: Iterable[str], *, baseline: str) -> dict[str, dict[str, Any]]:

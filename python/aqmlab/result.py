@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import polars as pl
 
 from aqmlab._core import SpecError
 from aqmlab.cell import Cell
+from aqmlab.integrity import Damaged, Files, check, read_metadata
 
 MEASURES = (
     "loss_percent",
@@ -38,17 +38,18 @@ class Result:
     cell: Cell
     directory: Path
     """Where the store keeps it."""
+    files: Files = field(default_factory=dict, compare=False)
+    """What was written to its files, which a table is checked against when it is read; empty where nobody knows."""
 
     @cached_property
     def metadata(self) -> dict[str, Any]:
         """Versions, machine, wall and CPU time."""
-        metadata: dict[str, Any] = json.loads((self.directory / "metadata.json").read_text())
-        return metadata
+        return read_metadata(self.directory)
 
     @cached_property
     def summary(self) -> dict[str, Any]:
         """The results of the measured window and the counters behind them."""
-        return pl.read_parquet(self.directory / "summary.parquet").row(0, named=True)
+        return self._table("summary").row(0, named=True)
 
     @property
     def queue(self) -> pl.DataFrame:
@@ -83,16 +84,9 @@ class Result:
 
     def record(self) -> dict[str, Any]:
         """Return settings, measures and costs as one object: a row of ``aqmlab compare --json``."""
-        cell, summary, metadata = self.cell, self.summary, self.metadata
+        summary, metadata = self.summary, self.metadata
         return {
-            "label": cell.label,
-            "scheme": cell.scheme,
-            "parameters": cell.parameters,
-            "load_percent": cell.load_percent,
-            "users_per_side": cell.users_per_side,
-            "rtt": cell.rtt,
-            "signal": cell.signal,
-            "seed": cell.seed,
+            **self.cell.identity,
             **{measure: summary[measure] for measure in MEASURES},
             **({"links": summary["chain"]} if "chain" in summary else {}),
             **{name: summary[name] for name in ("users", "sources") if name in summary},
@@ -125,7 +119,13 @@ class Result:
         return self._table(name)
 
     def _table(self, name: str) -> pl.DataFrame:
-        return pl.read_parquet(self.directory / f"{name}.parquet")
+        file = self.directory / f"{name}.parquet"
+        if file.name in self.files:
+            try:
+                check(file, self.files[file.name])
+            except Damaged as damage:
+                raise Damaged(f"{damage}; remove {self.directory} and run it again") from None
+        return pl.read_parquet(file)
 
 
 def _link(it: Mapping[str, Any]) -> str:

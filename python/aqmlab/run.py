@@ -8,6 +8,7 @@ import platform
 import subprocess
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -17,7 +18,8 @@ import pyarrow.parquet as pq
 
 from aqmlab import _core, own
 from aqmlab.calibration import known
-from aqmlab.cell import Cell, make_cell, populate
+from aqmlab.cell import IDENTITY, Cell, make_cell, populate
+from aqmlab.integrity import StoreError, seal, writing
 from aqmlab.pcap import Pcap
 from aqmlab.result import Result
 from aqmlab.spec import Experiment
@@ -53,6 +55,8 @@ def run(experiment: Experiment, *, seed: int = 1, out: Path | str = "results", p
         When the spec asks for something impossible, naming the field, the value and what is allowed.
     LawError
         When a law of your own raises or answers nonsense; nothing of the run is kept.
+    StoreError
+        When a file cannot be written, as on a full disk; nothing of the run is kept, and all that was there before.
 
     Examples
     --------
@@ -93,7 +97,7 @@ def _simulate(cell: Cell, directory: Path, watch: Watch, capture: _Capture | Non
     end = simulation.end
     asked_for = cell.resolved["record"]
     streamed = ["queue", "link", *(name for name in ("exchanges", "losses") if asked_for.get(name))]
-    with _Tables(directory) as tables:
+    with _Tables(directory, cell) as tables:
         for step in itertools.count(1):
             simulation.advance(_STEP_S)
             if capture is not None:
@@ -106,35 +110,58 @@ def _simulate(cell: Cell, directory: Path, watch: Watch, capture: _Capture | Non
             if ended:
                 break
         tables.write("response_times", simulation.response_times())
-        tables.write("summary", pa.RecordBatch.from_pylist([json.loads(simulation.summary())]))
+        measures = pa.RecordBatch.from_pylist([json.loads(simulation.summary())])
+        tables.write("summary", _side_by_side(tables.identity, measures))
     wall, cpu = time.perf_counter() - wall, time.thread_time() - cpu
-    (directory / "spec.json").write_text(cell.spec + "\n")
     metadata = {"seed": cell.seed, "simulated_s": end, "wall_s": wall, "cpu_s": cpu, **_provenance()}
-    (directory / "metadata.json").write_text(json.dumps(metadata, indent=2) + "\n")
+    with writing(directory):
+        (directory / "spec.json").write_text(cell.spec + "\n")
+        seal(directory, {**metadata, "created": datetime.now(UTC).isoformat(timespec="milliseconds")})
 
 
 class _Tables:
-    """The Parquet files of a cell, each opened when its first rows come: only then all columns are known."""
+    """The Parquet files of a cell, each opened when its first rows come: only then all columns are known.
 
-    def __init__(self, directory: Path) -> None:
+    Each says in its key-value metadata which cell it is of.
+    """
+
+    def __init__(self, directory: Path, cell: Cell) -> None:
         self._directory = directory
         self._writers: dict[str, pq.ParquetWriter] = {}
+        row = {**cell.identity, "parameters": json.dumps(cell.parameters)}
+        self.identity = pa.RecordBatch.from_pylist([row], schema=IDENTITY)
+        self._kept_as = {"aqmlab": json.dumps(cell.identity)}
 
     def __enter__(self) -> _Tables:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        for writer in self._writers.values():
-            writer.close()
+    def __exit__(self, failure: type[BaseException] | None, *_: object) -> None:
+        for name, writer in self._writers.items():
+            try:
+                with writing(self._file(name)):
+                    writer.close()
+            except StoreError:
+                # What stopped the run is said, and not what follows from it.
+                if failure is None:
+                    raise
+
+    def _file(self, name: str) -> Path:
+        return self._directory / f"{name}.parquet"
 
     def write(self, name: str, rows: _core.RecordBatch | pa.RecordBatch, *, even_if_empty: bool = False) -> None:
         """Append rows as one row group; a file without rows is made only if that is wanted."""
         batch = pa.record_batch(rows)
-        if name not in self._writers and (batch.num_rows or even_if_empty):
-            file = self._directory / f"{name}.parquet"
-            self._writers[name] = pq.ParquetWriter(file, batch.schema, compression="zstd")
-        if batch.num_rows:
-            self._writers[name].write_batch(batch)
+        with writing(self._file(name)):
+            if name not in self._writers and (batch.num_rows or even_if_empty):
+                schema = batch.schema.with_metadata(self._kept_as)
+                self._writers[name] = pq.ParquetWriter(self._file(name), schema, compression="zstd")
+            if batch.num_rows:
+                self._writers[name].write_batch(batch)
+
+
+def _side_by_side(left: pa.RecordBatch, right: pa.RecordBatch) -> pa.RecordBatch:
+    schema = pa.schema([*left.schema, *right.schema])
+    return pa.RecordBatch.from_arrays([*left.columns, *right.columns], schema=schema)
 
 
 @cache

@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 from matplotlib.figure import Figure as Canvas
@@ -188,10 +189,21 @@ class Report:
     @property
     def cost(self) -> dict[str, float]:
         """Seconds simulated, and of processor time that they took, over all distinct cells."""
-        distinct = {result.cell.key: result.metadata for results in self.results.values() for result in results}
+        distinct = self._distinct
         return {name: sum(metadata[name] for metadata in distinct.values()) for name in ("simulated_s", "cpu_s")} | {
             "cells": len(distinct)
         }
+
+    @property
+    def engines(self) -> list[str]:
+        """The engines that made the cells: a version with the hash of its sources, and the commit where it is known."""
+        made_by = {(metadata["engine"], metadata["commit"]) for metadata in self._distinct.values()}
+        return sorted(f"{engine}, commit {commit}" if commit else str(engine) for engine, commit in made_by)
+
+    @cached_property
+    def _distinct(self) -> dict[str, Mapping[str, Any]]:
+        """The metadata of each cell, by its key."""
+        return {result.cell.key: result.metadata for results in self.results.values() for result in results}
 
     def record(self) -> dict[str, Any]:
         """Return all but the figures as one object, for ``--json``."""
@@ -204,7 +216,8 @@ class Report:
                 "duration": length.duration,
                 "seeds": length.seeds,
             },
-            "engine": _core.engine_version(),
+            "results": _core.results_number(),
+            "engines": self.engines,
             "cost": self.cost,
             "tables": [
                 {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 
 from aqmlab import _core, plot
@@ -11,22 +10,6 @@ from aqmlab.claims import Finding, Outcome, tally
 from aqmlab.study import Figure, Report, Table, Tell, nobody, text
 
 _FIGURES = "img"
-
-
-def check_directory(directory: Path) -> None:
-    """Make a directory for pages: what is wrong with it is to be known before hours of experiments.
-
-    Raises
-    ------
-    SpecError
-        When it cannot be written to.
-    """
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=directory):
-            pass
-    except OSError as error:
-        raise SpecError(f"--pages: must be a directory to write to, got {directory} ({error.strerror})") from None
 
 
 def write_page(report: Report, directory: Path, tell: Tell = nobody) -> Path:
@@ -68,7 +51,7 @@ def _page(report: Report, figures: list[str], notes: str) -> str:
         study.about.strip(),
         f"Made by `aqmlab study {study.name}{study.options}{flag}`: {report.length}. {cost['cells']:.0f} experiments,"
         f" {cost['simulated_s'] / 3600:,.1f} hours simulated in {cost['cpu_s'] / 60:,.1f} minutes of processor time,"
-        f" engine {_core.engine_version()}.",
+        f" results number {_core.results_number()}, by engine {'; '.join(report.engines)}.",
         _claims(report) if report.findings else "",
         notes.strip(),
         *(f"## {table.title}\n\n{table.about.strip()}\n\n{markdown(table)}" for table in report.tables),

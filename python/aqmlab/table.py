@@ -64,6 +64,27 @@ def calibration(report: Mapping[str, Any]) -> Table:
     return table
 
 
+def cells(rows: Iterable[Mapping[str, Any]]) -> Table:
+    """List the cells of a store, one a row."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", collapse_padding=True)
+    table.add_column("cell", no_wrap=True)
+    table.add_column("scheme", overflow="fold")
+    for title in ("load %", "users", "rtt", "seed", "MB", "created"):
+        table.add_column(title, no_wrap=True, justify="left" if title in ("rtt", "created") else "right")
+    for row in rows:
+        table.add_row(
+            row["cell"],
+            Text(row["label"]),
+            "" if row["load_percent"] is None else f"{row['load_percent']:.3g}",
+            f"{row['users_per_side']:,}",
+            row["rtt"],
+            f"{row['seed']}",
+            f"{row['bytes'] / 1e6:.1f}",
+            f"{row['created'].astimezone():%Y-%m-%d %H:%M}",
+        )
+    return table
+
+
 def disciplines(entries: Iterable[Discipline]) -> Table:
     """List the queue disciplines, one a row."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
