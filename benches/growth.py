@@ -105,12 +105,12 @@ def draw(rates: list[dict[str, float]], rows: list[dict[str, float]], file: Path
         left.set(xscale="log", ylim=(0, None), xlabel="rate, Mbit/s", ylabel="ns a packet and queue")
         for row in rates:
             left.annotate(
-                f"{row['users']:,.0f} users", (row["mbps"], row["ns_per_packet"]), (6, -12),
-                textcoords="offset points", fontsize=8,
+                f"{row['users']:,.0f}\nusers", (row["mbps"], row["ns_per_packet"]), (0, -8),
+                textcoords="offset points", fontsize=9, ha="center", va="top",
             )  # fmt: skip
         right.plot([row["links"] for row in rows], [row["ns_per_packet"] for row in rows], "o-", color="#D55E00")
         right.set(xlabel="bottlenecks of 100 Mbit/s in a row")
-        left.set_xlim(5, 300_000)
+        left.margins(x=0.1)
 
     plot.write(file, panels, size=(8, 3.6))
 

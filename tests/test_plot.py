@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 import polars as pl
 import pytest
@@ -11,6 +13,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
+from matplotlib.lines import Line2D
 from matplotlib.patches import StepPatch
 
 from aqmlab import plot
@@ -49,7 +52,84 @@ def test_the_baseline_is_a_thin_black_line_and_the_rest_differ(axis: Axes) -> No
     baseline, *others = axis.get_lines()
     assert baseline.get_color() == "black"
     assert all(baseline.get_linewidth() < line.get_linewidth() for line in others)
-    assert len({(line.get_color(), line.get_linestyle()) for line in others}) == len(others)
+    assert len({(line.get_color(), dashes(line)) for line in others}) == len(others)
+
+
+def dashes(line: Line2D) -> tuple[float, ...]:
+    """Return the lengths of a line's dashes and gaps in points; none of a solid one."""
+    _, pattern = line._dash_pattern  # type: ignore[attr-defined]
+    return tuple(pattern or ())
+
+
+def test_six_lines_differ_by_more_than_their_colours(axis: Axes) -> None:
+    plot.response_time_cdf(
+        axis, {f"scheme {index}": curve(100 + 10 * index) for index in range(7)}, baseline="scheme 0"
+    )
+    patterns = {tuple(np.round(np.array(dashes(line)) / line.get_linewidth(), 3)) for line in axis.get_lines()[1:]}
+    assert len(patterns) == 6
+
+
+def test_of_two_lines_that_coincide_both_are_seen(tmp_path: Path) -> None:
+    """PI with ECN lay hidden behind REM with ECN in a published figure."""
+    lines: list[Line2D] = []
+
+    def draw(axis: Axes) -> Axes:
+        plot.response_time_cdf(axis, {"baseline": curve(1), "pi": curve(150), "rem": curve(150)}, baseline="baseline")
+        lines.extend(axis.get_lines()[1:])
+        return axis
+
+    *_, png = plot.save(tmp_path / "figure", draw, title="a title")
+    drawn = (255 * plt.imread(png)[..., :3]).round().astype(int)
+    for line in lines:
+        colour = (255 * np.array(to_rgba(line.get_color())[:3])).round()
+        of_this_colour = (np.abs(drawn - colour).max(axis=-1) < 8).sum()
+        legend_and_name = 1500
+        assert of_this_colour > legend_and_name, line.get_label()
+
+
+def test_numbers_are_written_alike_on_all_axes(tmp_path: Path) -> None:
+    texts: list[str] = []
+
+    def draw(axis: Axes) -> Axes:
+        axis.plot([1, 20_000], [0.001, 5_000])
+        axis.set(yscale="log", ylim=(0.001, 10_000))
+        return axis
+
+    def draw_and_read(figure: Figure) -> None:
+        axes.append(draw(figure.subplots()))
+
+    axes: list[Axes] = []
+    plot.write(tmp_path / "figure.svg", draw_and_read)
+    (axis,) = axes
+    texts = [label.get_text() for label in (*axis.get_xticklabels(), *axis.get_yticklabels())]
+    assert {"10,000", "1,000", "0.001"} <= set(texts)
+    assert not any("$" in text or "e" in text for text in texts)
+
+
+def test_text_in_a_figure_is_text(tmp_path: Path) -> None:
+    svg, _ = plot.save(
+        tmp_path / "figure", lambda axis: plot.response_time_cdf(axis, CURVES, baseline="uncongested"), title="a title"
+    )
+    words = re.findall(r"<text[^>]*>([^<]+)</text>", svg.read_text())
+    assert {"a title", "droptail", "response time, ms"} <= set(words)
+
+
+def test_names_stand_at_the_right_of_an_axis_and_of_panels(tmp_path: Path) -> None:
+    made: list[tuple[Axes, Legend]] = []
+
+    def draw(figure: Figure) -> None:
+        left, right = figure.subplots(1, 2)
+        (line,) = right.plot([1, 2], label="both have it")
+        left.plot([2, 1])
+        plot.name_lines(figure, [line])
+        made.append((right, figure.legends[0]))
+
+    plot.write(tmp_path / "figure.svg", draw)
+    ((axis, legend),) = made
+    axis.figure.draw_without_rendering()
+    assert legend.get_window_extent().x0 >= axis.get_window_extent().x1
+    axis, legend = drawn(["pi"], tmp_path)
+    assert legend.get_window_extent().x0 >= axis.get_window_extent().x1
 
 
 def test_the_same_data_give_the_same_files(tmp_path: Path) -> None:

@@ -6,17 +6,18 @@ The same data give the same files, to the byte.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
 import numpy as np
 import polars as pl
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FuncFormatter, LogFormatter, ScalarFormatter
 
 from aqmlab.calibration import PUBLISHED_USERS, Calibration
 from aqmlab.control import Loop
@@ -24,7 +25,20 @@ from aqmlab.explain import PARTS
 from aqmlab.step import Load
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-"""Okabe and Ito's colours, which colour-blind readers can tell apart; beyond six they come again, dashed."""
+"""Okabe and Ito's colours, which colour-blind readers can tell apart; beyond six they come again, with other dashes."""
+
+_DASHES = (
+    "-",
+    (0, (4, 1.2)),
+    (0, (1.2, 1)),
+    (0, (6, 1.2, 1.2, 1.2)),
+    (0, (2.4, 1.2)),
+    (0, (6, 1.2, 1.2, 1.2, 1.2, 1.2)),
+)
+"""Lines differ by their dashes as well as by colour, for print and for eyes that tell no colours apart."""
+
+_THICKEST, _THINNEST = 2.8, 1.3
+"""Points: later lines are thinner, so that of two that coincide the lower one shows at the edges and in the gaps."""
 
 _PART_COLOURS = {
     "handshake": "#A6D3F0",
@@ -46,7 +60,15 @@ _PART_COLOURS = {
 _STAMPS = {"svg": "Date", "png": "Software", "pdf": "CreationDate"}
 """What a kind of file would tell of when or with what it was made."""
 
-_GROUPED = FuncFormatter(lambda value, _: f"{value:,.12g}")
+GROUPED = FuncFormatter(lambda value, _: f"{value:,.12g}")
+"""Writes numbers as text does: 1,000."""
+
+
+class _GroupedDecades(LogFormatter):
+    """Writes 1,000 where a logarithmic axis would have a power of ten; which ticks have a label stays as it was."""
+
+    def __call__(self, x: float, pos: int | None = None) -> str:
+        return f"{x:,.12g}" if super().__call__(x, pos) else ""
 
 
 def response_time_cdf(axis: Axes, curves: Mapping[str, pl.DataFrame], *, baseline: str) -> Axes:
@@ -64,7 +86,6 @@ def response_time_cdf(axis: Axes, curves: Mapping[str, pl.DataFrame], *, baselin
     for index, (label, curve) in enumerate(curves.items()):
         axis.plot(curve["time_ms"], 100 * curve["fraction"], label=label, **_line(index, label == baseline))
     axis.set(xlim=(0, 2000), ylim=(0, 100), xlabel="response time, ms", ylabel="requests answered within it, %")
-    axis.xaxis.set_major_formatter(_GROUPED)
     return _legend(axis)
 
 
@@ -77,8 +98,6 @@ def response_time_ccdf(axis: Axes, curves: Mapping[str, pl.DataFrame], *, baseli
         axis.plot(curve["time_ms"], 100 * (1 - curve["fraction"]), label=label, **_line(index, label == baseline))
     axis.set(xscale="log", yscale="log", xlim=(10, 100_000), ylim=(0.001, 100))
     axis.set(xlabel="response time, ms", ylabel="requests that take longer, %")
-    axis.xaxis.set_major_formatter(_GROUPED)
-    axis.yaxis.set_major_formatter(_GROUPED)
     return _legend(axis)
 
 
@@ -97,7 +116,6 @@ def calibration(axis: Axes, fitted: Calibration) -> Axes:
         axis.plot([published], [100], "x", color="black")
         axis.annotate(f"published: {published:,}", (published, 100), (-8, 10), ha="right", **beside)
     axis.set(xlim=(0, most), ylim=(0, None), xlabel="users on each side", ylabel="throughput each way, Mbit/s (IP)")
-    axis.xaxis.set_major_formatter(_GROUPED)
     return axis
 
 
@@ -150,11 +168,8 @@ def step_response(figure: Figure, rows: pl.DataFrame, load: Load, *, title: str)
     delay.plot(rows["time_s"], rows["delay_ms"], color=PALETTE[0], linewidth=1)
     delay.set(ylabel="in the queue, ms", ylim=(0, None), xlim=(0, load.end_s))
     delay.set_title(title, loc="left", fontsize=10)
-    wanted = f"{100 * load.high:.0f} % of the link's rate wanted; else {100 * load.low:.0f} %"
-    middle = ((load.up_s + load.down_s) / 2, 1)
-    delay.annotate(
-        wanted, middle, (0, 2), xycoords=("data", "axes fraction"), textcoords="offset points", ha="center", fontsize=9
-    )
+    wanted = f"shaded: {100 * load.high:.0f} % of the link's rate wanted; else {100 * load.low:.0f} %"
+    delay.set_title(wanted, loc="right", fontsize=9)
     second = (pl.col("time_s") - 0.05).floor()
     shares = rows.group_by(second, maintain_order=True).agg(
         dropped=100 * pl.col("dropped").sum() / pl.col("arrived").sum(),
@@ -164,8 +179,7 @@ def step_response(figure: Figure, rows: pl.DataFrame, load: Load, *, title: str)
     signals.stairs(shares["dropped"].to_numpy(), edges, fill=True, color=PALETTE[4], linewidth=0, label="dropped")
     signals.stairs(shares["signalled"].to_numpy(), edges, color="black", linewidth=0.8, label="marked or dropped")
     signals.set(ylabel="packets, %", ylim=(0, None))
-    above = {"loc": "lower right", "bbox_to_anchor": (1, 0.96), "ncols": 2}
-    signals.legend(frameon=False, fontsize=9, borderpad=0, **above)
+    signals.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), fontsize=9, handlelength=1)
     if own is not None:
         panels[2].plot(rows["time_s"], rows[own], color=PALETTE[1], linewidth=1)
         panels[2].set(ylabel=own, ylim=(0, None))
@@ -196,7 +210,6 @@ def queue_tail(axis: Axes, curves: Mapping[str, pl.DataFrame], *, simulated: Map
     """
     _model_and_points(axis, "packets", 1.0, curves, simulated)
     axis.set(xlabel="packets in the queue", ylabel="time with more, %", yscale="log", xlim=(0, None), ylim=(0.01, 100))
-    axis.yaxis.set_major_formatter(_GROUPED)
     return _legend(axis)
 
 
@@ -283,7 +296,7 @@ def explanation(figure: Figure, bands: pl.DataFrame, *, title: str) -> None:
     axis.set(xlim=(0, 100), xlabel="share of the response time, %")
     axis.grid(visible=False, axis="y")
     axis.set_title(title, loc="left", fontsize=10)
-    axis.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
+    axis.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), handlelength=1)
 
 
 def save(stem: Path, draw: Callable[[Axes], Axes], *, title: str) -> list[Path]:
@@ -308,11 +321,17 @@ def write(file: Path, draw: Callable[[Figure], None], *, size: tuple[float, floa
         "grid.color": "#e5e5e5",
         "grid.linewidth": 0.6,
         "svg.hashsalt": "aqmlab",
+        # Text stays text: it can be searched and copied, and files are small.
+        "svg.fonttype": "none",
+        "legend.frameon": False,
+        "legend.handlelength": 3,
     }
     kind = check_kind(file)
     with mpl.rc_context(style):
         figure = Figure(figsize=size, layout="constrained")
         draw(figure)
+        for axis in figure.axes:
+            _write_numbers_alike(axis)
         _make_room(figure)
         try:
             figure.savefig(file, dpi=160, metadata={_STAMPS[kind]: None})
@@ -342,20 +361,44 @@ def _line(index: int, is_baseline: bool) -> dict[str, Any]:
     if is_baseline:
         return {"color": "black", "linewidth": 0.8}
     turn, colour = divmod(index - 1, len(PALETTE))
-    return {"color": PALETTE[colour], "linewidth": 1.6, "linestyle": ("-", "--", ":")[turn % 3]}
+    return {
+        "color": PALETTE[colour],
+        "linewidth": max(_THINNEST, _THICKEST - 0.4 * colour),
+        "linestyle": _DASHES[(colour + turn) % len(_DASHES)],
+        "dash_capstyle": "butt",
+    }
+
+
+def _write_numbers_alike(axis: Axes) -> None:
+    """Group thousands and write out powers of ten, on all axes that were not given a form of their own."""
+    for each in (axis.xaxis, axis.yaxis):
+        for is_minor, formatter in ((False, each.get_major_formatter()), (True, each.get_minor_formatter())):
+            put = each.set_minor_formatter if is_minor else each.set_major_formatter
+            if isinstance(formatter, LogFormatter):
+                put(_GroupedDecades(labelOnlyBase=formatter.labelOnlyBase, minor_thresholds=formatter.minor_thresholds))
+            elif isinstance(formatter, ScalarFormatter) and not is_minor:
+                put(GROUPED)
 
 
 def _make_room(figure: Figure) -> None:
     """Enlarge a figure by what its legends take beyond their share: a line's name is as long as a user's scheme."""
     width, height = figure.get_size_inches()
-    beside = [legend for axis in figure.axes if (legend := axis.get_legend()) is not None]
-    shares = [(legend, 0.4, 0.9) for legend in beside] + [(legend, 1.0, 0.2) for legend in figure.legends]
+    beside = [(legend, 0.4) for axis in figure.axes if (legend := axis.get_legend()) is not None]
     wider = taller = 0.0
-    for legend, across, down in shares:
+    # Panels keep the room that they have without their legend.
+    for legend, share in (*beside, *((legend, 0.0) for legend in figure.legends)):
         size = legend.get_window_extent()
-        wider = max(wider, size.width / figure.dpi - across * width)
-        taller = max(taller, size.height / figure.dpi - down * height)
+        wider = max(wider, size.width / figure.dpi - share * width)
+        taller = max(taller, size.height / figure.dpi - 0.9 * height)
     figure.set_size_inches(width + wider, height + taller)
+
+
+def name_lines(where: Axes | Figure, lines: Sequence[Artist], *, colour: str = "linecolor") -> None:
+    """Name lines, all at the right: beside the axis, or beside all panels of a figure where they have the same ones."""
+    if isinstance(where, Axes):
+        where.legend(handles=lines, loc="center left", bbox_to_anchor=(1.01, 0.5), labelcolor=colour)
+    else:
+        where.legend(handles=lines, loc="outside right center", labelcolor=colour)
 
 
 def _legend(axis: Axes) -> Axes:
@@ -367,5 +410,5 @@ def _legend(axis: Axes) -> Axes:
         return float(np.interp(across, x, y).clip(0, 1).mean())
 
     lines = sorted(axis.get_lines(), key=height, reverse=True)
-    axis.legend(handles=lines, loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, labelcolor="linecolor")
+    name_lines(axis, lines)
     return axis

@@ -111,7 +111,7 @@ def drop_curve(entry: Discipline) -> pl.DataFrame:
         avg, p_b = seen["avg"], seen["p_b"]
         # A smooth line needs no more than a point for each hundredth of the way, and both ends of a jump.
         if p_b > before[1] + 0.1:
-            points += [before, (avg, p_b)]
+            points += [before, (avg, before[1]), (avg, p_b)]
         elif avg > 1.01 * points[-1][0] + 0.01:
             points.append((avg, p_b))
         before = (avg, p_b)

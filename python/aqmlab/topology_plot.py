@@ -27,7 +27,7 @@ _OTHER = "#009E73"
 """Of web traffic of other models, and of traces."""
 
 _LINK = "#555555"
-_FAINT = "#777777"
+_FAINT = "#444444"
 
 
 def save(file: Path, network: Topology, title: str) -> None:
@@ -45,7 +45,7 @@ def draw(figure: Figure, network: Topology, *, title: str) -> None:
     _network(axes[0], network, packed)
     axes[0].set_title(title, loc="left", fontsize=10)
     if (queue := network.common_queue) is not None:
-        axes[0].set_title(f"queues: {queue}", loc="right", fontsize=8, color=_FAINT)
+        axes[0].set_title(f"queues: {queue}", loc="right", fontsize=9, color=_FAINT)
     _time(axes[1], network)
 
 
@@ -64,7 +64,7 @@ def _network(axis: Axes, network: Topology, packed: Sequence[Sequence[SenderView
         fifo = f"\nFIFO {link.device_fifo:,}" if link.device_fifo else ""
         own = "\n" + "\n".join(textwrap.wrap(link.queue, 28)) if queue is None else ""
         said = f"{link.delay}{changes}{fifo}{own}"
-        axis.annotate(said, below, ha="center", va="top", fontsize=7.5, color=_FAINT, linespacing=1.25)
+        axis.annotate(said, below, ha="center", va="top", fontsize=9, color=_FAINT, linespacing=1.25)
     for number in range(1, len(network.links) + 2):
         box = {"boxstyle": "round,pad=0.35", "facecolor": "white", "edgecolor": _LINK, "linewidth": 1.2}
         axis.annotate(f"R{number}", (number, 0), ha="center", va="center", fontsize=9, bbox=box, zorder=3)
@@ -95,8 +95,7 @@ def _way(axis: Axes, sender: SenderView, y: float) -> None:
         (middle, y),
         ha="center",
         va="center",
-        fontsize=8,
-        color=colour,
+        fontsize=9,
         bbox=name,
         zorder=3,
     )
@@ -109,11 +108,11 @@ def _time(axis: Axes, network: Topology) -> None:
     axis.barh(0, duration / unit, left=warmup / unit, color="#A6D3F0")
     for start, length, what in ((0.0, warmup, "warm-up"), (warmup, duration, "measured")):
         if length > 0.08 * (warmup + duration):
-            axis.annotate(what, ((start + length / 2) / unit, 0), ha="center", va="center", fontsize=8)
+            axis.annotate(what, ((start + length / 2) / unit, 0), ha="center", va="center", fontsize=9)
     for link in network.links:
         for at, _ in link.rate_changes[:100]:
             axis.axvline(seconds(at) / unit, color=_LINK, linewidth=0.8, linestyle="--")
-    axis.tick_params(labelsize=8)
+    axis.tick_params(labelsize=9)
     axis.set(xlim=(0, (warmup + duration) / unit), xlabel=f"time, {name}", yticks=[])
     axis.spines["left"].set_visible(False)
     axis.grid(visible=False)

@@ -8,13 +8,16 @@ from typing import Any
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
+from matplotlib.patches import Patch
 
+from aqmlab import plot
 from aqmlab.result import Result
 from aqmlab.studies.kwon2003 import claims, measures
 from aqmlab.studies.kwon2003.published import published
 from aqmlab.study import Figure, StudyResults
 
-_BLUE, _ORANGE, _GREEN, _GREY = "#0072B2", "#D55E00", "#009E73", "#8c8c8c"
+_BLUE, _ORANGE, _GREEN, _PURPLE, _GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#8c8c8c"
+_SHADE = "#ececec"
 _COLOURS = dict(
     zip(claims.ALGORITHMS, ("#000000", _BLUE, "#56B4E9", _ORANGE, "#E69F00", "#CC79A7", _GREEN), strict=True)
 )
@@ -34,7 +37,7 @@ def all_figures(results: StudyResults) -> list[Figure]:
         Figure(
             name="gfc2",
             caption="Tables 3 and 4 as a picture: mean response time of pages over mean delay of UDP packets on GFC-2,"
-            " with the standard deviation over the seeds. Scales differ between the panels.",
+            " with the standard deviation over the seeds.",
             draw=lambda canvas: _comparison(canvas, results),
             size=(8.5, 4.2),
         ),
@@ -84,13 +87,14 @@ def _queue_and_probability(
     queue.plot(rows["time_s"], rows["kb"], color=_BLUE, linewidth=0.6, label="queue")
     if average_kb is not None:
         queue.plot(rows["time_s"], average_kb, color=_ORANGE, linewidth=1.4, label="its average")
-        _name_lines(queue)
     queue.axhline(measures.BUFFER_KB, color=_GREY, linewidth=0.8)
     end = rows["time_s"][-1]
     queue.annotate("buffer", (end, measures.BUFFER_KB), (0, -11), textcoords="offset points", ha="right", fontsize=9)
     queue.set(ylabel="queue, kB", xlim=(0, end), ylim=(0, measures.BUFFER_KB * 1.04))
-    probability.plot(rows["time_s"], rows[variable], color=_ORANGE, linewidth=1.2)
+    (line,) = probability.plot(rows["time_s"], rows[variable], color=_PURPLE, linewidth=1.2, label=f"its {variable}")
     probability.set(ylabel="drop probability", xlabel="time, s", ylim=(0, None))
+    plot.name_lines(queue, queue.get_lines()[: 1 if average_kb is None else 2])
+    plot.name_lines(probability, [line])
     canvas.align_ylabels()
 
 
@@ -113,16 +117,20 @@ def _load_and_probability(canvas: Canvas, result: Result) -> None:
         axis.set_xlim(span)
         for start, factor in loads.iter_rows():
             if factor > 1:
-                axis.axvspan(start, start + 0.5, color="#f3f3f3", linewidth=0)
+                axis.axvspan(start, start + 0.5, color=_SHADE, linewidth=0)
     shown = _shown(rows)
     queue.plot(shown["time_s"], shown["kb"], color=_BLUE, linewidth=0.8, label="queue")
     queue.plot(shown["time_s"], shown["q_avg"] / 1000, color=_ORANGE, linewidth=1.4, label="its average")
     queue.set(ylabel="queue, kB", ylim=(0, None))
-    _name_lines(queue)
-    probability.plot(shown["time_s"], shown["p_drop"], color=_ORANGE, linewidth=1.2)
+    plot.name_lines(queue, queue.get_lines())
+    (line,) = probability.plot(shown["time_s"], shown["p_drop"], color=_PURPLE, linewidth=1.2, label="p_drop")
+    plot.name_lines(probability, [line])
     probability.set(ylabel="drop probability", ylim=(0, None))
     load.stairs(loads["r_avg"].to_numpy(), [*loads["time_s"], span[1]], color=_GREEN, linewidth=1.2)
     load.axhline(1, color=_GREY, linewidth=0.8)
+    plot.name_lines(
+        load, [Patch(facecolor=_SHADE, edgecolor=_GREY, linewidth=0.5, label="load above 1")], colour="black"
+    )
     load.set(ylabel="load factor", xlabel="time, s", ylim=(0, None))
     canvas.align_ylabels()
 
@@ -137,11 +145,12 @@ def _delay_and_target(canvas: Canvas, result: Result) -> None:
     axis.plot(rows["time_s"], average, color=_ORANGE, linewidth=1.4, label="its average")
     axis.axhline(target, color=_GREEN, linewidth=1.4, label="target")
     axis.set(xlabel="time, s", ylabel="queueing delay, s", ylim=(0, None), xlim=(0, rows["time_s"][-1]))
-    _name_lines(axis)
+    plot.name_lines(axis, axis.get_lines())
 
 
 def _comparison(canvas: Canvas, results: StudyResults) -> None:
-    theirs, ours = canvas.subplots(1, 2)
+    # On one scale of decades: theirs and ours differ by a factor, and the schemes by less.
+    theirs, ours = canvas.subplots(1, 2, sharex=True, sharey=True)
     for algorithm in claims.ALGORITHMS:
         means, deviations = (published(statistic)[algorithm] for statistic in ("mean", "std"))
         delay, response = "udp_delay_mean_s", "http_response_mean_s"
@@ -156,8 +165,9 @@ def _comparison(canvas: Canvas, results: StudyResults) -> None:
     theirs.set_title("published", loc="left", fontsize=10)
     ours.set_title("ours", loc="left", fontsize=10)
     for axis in (theirs, ours):
-        axis.set(xlabel="mean UDP delay, s", ylabel="mean response time, s", xlim=(0, None), ylim=(0, None))
-    _name_lines(ours)
+        axis.set(xlabel="mean UDP delay, s", ylabel="mean response time, s", xscale="log", yscale="log")
+    ours.set_ylabel("")
+    plot.name_lines(canvas, theirs.get_lines())
 
 
 def _point(axis: Axes, algorithm: str, mean: Sequence[float], deviation: Sequence[float | None]) -> None:
@@ -166,7 +176,3 @@ def _point(axis: Axes, algorithm: str, mean: Sequence[float], deviation: Sequenc
     colour = _COLOURS[algorithm]
     axis.errorbar(x, y, xerr=dx, yerr=dy, fmt="none", ecolor=colour, elinewidth=0.8, alpha=0.6)
     axis.plot(x, y, "o", color=colour, label=algorithm)
-
-
-def _name_lines(axis: Axes) -> None:
-    axis.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, labelcolor="linecolor", fontsize=9)

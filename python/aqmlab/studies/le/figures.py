@@ -172,7 +172,7 @@ def _body_and_tail(body: Axes, tail: Axes, at: _Floats, above: Mapping[str, _Flo
         tail.plot(at, 100 * share, **style)
     body.set(xlabel=quantity, ylabel="at most so much, %", ylim=(0, 100))
     tail.set(xlabel=quantity, ylabel="more, %", xscale="log", yscale="log")
-    body.legend(frameon=False)
+    plot.name_lines(tail, tail.get_lines()[: len(above)])
 
 
 def _panels(canvas: Canvas, number: int) -> Sequence[Axes]:
@@ -182,18 +182,13 @@ def _panels(canvas: Canvas, number: int) -> Sequence[Axes]:
 
 def _side_by_side(canvas: Canvas, axes: Sequence[Axes]) -> None:
     """Give panels with the same curves one legend and room for their ticks."""
+    handles: list[Any] = []
     for axis in axes:
         if (legend := axis.get_legend()) is not None:
+            # In the order of the lines in the last panel, beside which they stand.
+            handles = legend.legend_handles
             legend.remove()
         axis.set_xticks(range(0, 2001, 500))
     for axis in axes[1:]:
         axis.set_ylabel("")
-    handles = axes[0].get_lines()
-    canvas.legend(
-        handles=handles,
-        loc="outside lower center",
-        ncols=min(len(handles), 4),
-        fontsize=9,
-        frameon=False,
-        labelcolor="linecolor",
-    )
+    plot.name_lines(canvas, handles)

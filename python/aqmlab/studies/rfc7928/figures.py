@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
 from matplotlib.patches import Ellipse as Patch
-from matplotlib.ticker import FuncFormatter, NullLocator
+from matplotlib.ticker import NullLocator
 from numpy.typing import NDArray
 
 from aqmlab import plot
@@ -124,7 +124,7 @@ def _ellipses(results: StudyResults, styles: Styles, scenarios: Mapping[str, str
         axis.set_title(title, loc="left", fontsize=10)
     canvas.supxlabel("queueing delay, ms", fontsize=10)
     canvas.supylabel("throughput, Mbit/s", fontsize=10)
-    _legend_above(canvas, styles)
+    _name_schemes(canvas, styles)
 
 
 def _points(results: StudyResults, run: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -151,14 +151,13 @@ def _fairness(results: StudyResults, styles: Styles, canvas: Canvas) -> None:
     axis.set(
         xscale="log", yscale="log", xlabel="the flow's round trip, ms", ylabel=f"its goodput, of that with {RTT_MS} ms"
     )
-    plain = FuncFormatter(lambda value, _: f"{value:g}")
     axis.set_xticks(OTHER_RTTS_MS)
     axis.xaxis.set_minor_locator(NullLocator())
-    axis.xaxis.set_major_formatter(plain)
+    axis.xaxis.set_major_formatter(plot.GROUPED)
     axis.set_yticks([1, 2, 5, 10, 0.5, 0.2, 0.1, 0.05])
     axis.yaxis.set_minor_locator(NullLocator())
-    axis.yaxis.set_major_formatter(plain)
-    _legend_above(canvas, styles)
+    axis.yaxis.set_major_formatter(plot.GROUPED)
+    _name_schemes(canvas, styles)
 
 
 def _background(results: StudyResults, styles: Styles, canvas: Canvas) -> None:
@@ -174,26 +173,28 @@ def _background(results: StudyResults, styles: Styles, canvas: Canvas) -> None:
             axis.plot(delays, shares, "o", color=style["color"], markersize=3, alpha=0.4)
             axis.plot(np.mean(delays), shares.mean(), "o", color=style["color"], markersize=8)
         axis.set(xscale="log", xlim=(0.1, 1000), ylim=(0, 100))
-        axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.xaxis.set_major_formatter(plot.GROUPED)
         axis.set_title(f"buffer of {scenario.room} packets", loc="left", fontsize=10)
     canvas.supxlabel("mean queueing delay, ms", fontsize=10)
     canvas.supylabel("LEDBAT's share of the goodput, %", fontsize=10)
-    _legend_above(canvas, styles)
+    _name_schemes(canvas, styles)
 
 
 def _losses(results: StudyResults, styles: Styles, canvas: Canvas) -> None:
     intervals, flows = canvas.subplots(1, 2)
     numbers = [MILD, MEDIUM, HEAVY]
-    flows.plot(numbers, [100 / number for number in numbers], color="#bbbbbb", linewidth=0.8)
+    (least,) = flows.plot(
+        numbers, [100 / number for number in numbers], color="#888888", linewidth=0.8, label="the least: one flow"
+    )
     for label, style in styles.items():
         gaps = np.sort(np.concatenate([losses.gaps_ms(result) for result in results[f"{LEVELS[1].name}/{label}"]]))
         intervals.plot(gaps, np.arange(1, len(gaps) + 1) / max(1, len(gaps)), **style)
         struck = [_struck_percent(results[f"{level.name}/{label}"]) for level in LEVELS]
         flows.plot(numbers, struck, marker="o", markersize=4, **style)
     intervals.set(xscale="log", xlabel="interval between losses, ms", ylabel="share that is no longer", ylim=(0, 1))
-    intervals.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    intervals.xaxis.set_major_formatter(plot.GROUPED)
     flows.set(xlabel="long flows", ylabel="flows struck by a loss event, %", ylim=(0, 100), xticks=numbers)
-    _legend_above(canvas, styles)
+    _name_schemes(canvas, styles, least)
 
 
 def _struck_percent(some: Sequence[Result]) -> float:
@@ -238,8 +239,12 @@ def _over_time(results: StudyResults, styles: Styles, canvas: Canvas, scenario: 
 def _delay_in_decades(axis: Axes) -> None:
     # Linear below a packet's time at the slow rate: a queue that is empty has its place.
     axis.set_yscale("symlog", linthresh=1)
-    axis.set_ylim(bottom=0)
-    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    ticks = [step * 10**decade for decade in range(7) for step in (1, 2, 5)]
+    # The topmost tick is above all lines.
+    top = next(tick for tick in ticks if tick >= axis.get_ylim()[1])
+    axis.set_ylim(0, top)
+    axis.set_yticks([0, *(tick for tick in ticks if tick <= top)])
+    axis.yaxis.set_major_formatter(plot.GROUPED)
 
 
 def _cycle(results: StudyResults, styles: Styles, canvas: Canvas) -> None:
@@ -253,7 +258,7 @@ def _cycle(results: StudyResults, styles: Styles, canvas: Canvas) -> None:
         axis.plot(mean["phase"], mean["delay_ms"], **style)
     axis.set(xlabel="time since the capacity became 100 Mbit/s, ms", ylabel="queueing delay, ms", xlim=(0, period_ms))
     _delay_in_decades(axis)
-    _legend_above(canvas, styles)
+    _name_schemes(canvas, styles)
 
 
 def _tuning(results: StudyResults, styles: Styles, schemes: Sequence[Scheme], canvas: Canvas) -> None:
@@ -273,19 +278,12 @@ def _tuning(results: StudyResults, styles: Styles, schemes: Sequence[Scheme], ca
         given = names.index(medium.name)
         axis.plot(delays[given], rates[given], "o", color=style["color"], markersize=8)
     axis.set(xscale="log", xlabel="mean queueing delay, ms", ylabel="goodput, Mbit/s")
-    axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    _legend_above(canvas, styles)
+    axis.xaxis.set_major_formatter(plot.GROUPED)
+    dots = {"color": "#555555", "marker": "o", "linestyle": "none"}
+    as_given = Line2D([], [], markersize=8, label="the parameter as given", **dots)
+    _name_schemes(canvas, styles, Line2D([], [], markersize=3, label="times 1/4, 1/2, 2, 4", **dots), as_given)
 
 
-def _legend_above(canvas: Canvas, styles: Styles) -> None:
-    """Name the schemes in as many columns as there is room for.
-
-    Above the panels: below them the axes' common label would be in its way.
-    """
-    lines = [Line2D([], [], label=label, **style) for label, style in styles.items()]
-    look: dict[str, Any] = {"frameon": False, "fontsize": 9, "labelcolor": "linecolor"}
-    for columns in (3, 2, 1):
-        legend = canvas.legend(handles=lines, loc="outside upper center", ncols=columns, **look)
-        if columns == 1 or legend.get_window_extent().width <= canvas.bbox.width:
-            return
-        legend.remove()
+def _name_schemes(canvas: Canvas, styles: Styles, *others: Line2D) -> None:
+    """Name the schemes, and what else there is, beside the panels."""
+    plot.name_lines(canvas, [*(Line2D([], [], label=label, **style) for label, style in styles.items()), *others])
