@@ -115,18 +115,18 @@ def test_text_in_a_figure_is_text(tmp_path: Path) -> None:
 
 
 def test_names_stand_at_the_right_of_an_axis_and_of_panels(tmp_path: Path) -> None:
-    made: list[tuple[Axes, Legend]] = []
+    made: list[tuple[Figure, Axes, Legend]] = []
 
     def draw(figure: Figure) -> None:
         left, right = figure.subplots(1, 2)
         (line,) = right.plot([1, 2], label="both have it")
         left.plot([2, 1])
         plot.name_lines(figure, [line])
-        made.append((right, figure.legends[0]))
+        made.append((figure, right, figure.legends[0]))
 
     plot.write(tmp_path / "figure.svg", draw)
-    ((axis, legend),) = made
-    axis.figure.draw_without_rendering()
+    ((figure, axis, legend),) = made
+    figure.draw_without_rendering()
     assert legend.get_window_extent().x0 >= axis.get_window_extent().x1
     axis, legend = drawn(["pi"], tmp_path)
     assert legend.get_window_extent().x0 >= axis.get_window_extent().x1

@@ -279,7 +279,7 @@ def _tuning(results: StudyResults, styles: Styles, schemes: Sequence[Scheme], ca
         axis.plot(delays[given], rates[given], "o", color=style["color"], markersize=8)
     axis.set(xscale="log", xlabel="mean queueing delay, ms", ylabel="goodput, Mbit/s")
     axis.xaxis.set_major_formatter(plot.GROUPED)
-    dots = {"color": "#555555", "marker": "o", "linestyle": "none"}
+    dots: dict[str, Any] = {"color": "#555555", "marker": "o", "linestyle": "none"}
     as_given = Line2D([], [], markersize=8, label="the parameter as given", **dots)
     _name_schemes(canvas, styles, Line2D([], [], markersize=3, label="times 1/4, 1/2, 2, 4", **dots), as_given)
 
