@@ -1,9 +1,10 @@
 # What a person types. The CI calls the same targets.
+#   make install        the package into .venv, the engine built; `. .venv/bin/activate` makes aqmlab a command
 #   make demo | test | lint | bench | validate: need Python >= 3.11, a Rust toolchain and make; nothing else
 #   make bench-check    is the engine as fast as on record? needs valgrind
 #   make bench-peers    speed and agreement beside ns-2 and ns-3, those of them that are installed; long
 #   make studies        the pages of docs/studies: twelve hours of processor time; goes on where it was stopped
-#   make reference      the pages of docs/reference/aqm, after a change of a discipline, its parameters or its page
+#   make reference      docs/reference, after a change of a discipline, the spec, a source, a table or the Python API
 #   make cost           what each discipline costs, for docs/reference
 #   make calibration    users for each load, measured anew for the package
 #   make golden         what the golden cells give, after a change that is meant to move results and has raised RESULTS
@@ -14,7 +15,9 @@ BIN := .venv/bin
 SOURCES := $(shell find crates -name '*.rs' -o -name '*.json' -o -name '*.md' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 RUST_EXAMPLE := examples/rust_aqm/Cargo.toml
 
-.PHONY: demo test lint bench bench-check bench-peers reference cost validate studies calibration golden lock clean
+.PHONY: install demo test lint bench bench-check bench-peers reference cost validate studies calibration golden lock clean
+
+install: .venv/extension.stamp
 
 demo: .venv/extension.stamp
 	$(BIN)/aqmlab compare --load 98 --warmup "2 min" --duration "10 min" --seeds 1 \
@@ -46,7 +49,7 @@ bench-peers: .venv/extension.stamp
 	$(BIN)/python benches/peers/peers.py
 
 reference: .venv/extension.stamp
-	$(BIN)/python -m aqmlab.reference docs/reference/aqm
+	$(BIN)/python -m aqmlab.reference docs/reference
 
 cost: .venv/extension.stamp
 	$(BIN)/python benches/cost.py docs/reference/aqm/cost.md

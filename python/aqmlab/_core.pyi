@@ -19,6 +19,8 @@ __all__ = [
     "profiles",
     "resolve",
     "results_number",
+    "schemas",
+    "shipped",
 ]
 
 class SpecError(ValueError):
@@ -195,6 +197,16 @@ def catalogue() -> str:
 
 def profiles() -> str:
     """Return the TCP stack profiles and their values as JSON."""
+
+def schemas() -> str:
+    """Return JSON Schemas by name, as JSON.
+
+    Those of what may be written for a ``source``, for ``tcp`` and for an entry of ``tcp.mix``, and those of the tables,
+    whose properties are the columns.
+    """
+
+def shipped() -> str:
+    """Return the names of the tables that ship with the engine, of ``workload`` and of ``rtt``, as JSON."""
 
 def engine_version() -> str:
     """Return the engine's version and the hash of its sources."""

@@ -16,20 +16,24 @@ from aqmlab._core import SpecError
 from aqmlab.calibration import Calibrations
 from aqmlab.spec import Experiment
 
-IDENTITY = pa.schema(
-    {
-        "label": pa.string(),
-        "scheme": pa.string(),
-        "parameters": pa.string(),
-        "load_percent": pa.float64(),
-        "users_per_side": pa.int64(),
-        "rtt": pa.string(),
-        "signal": pa.string(),
-        "seed": pa.uint64(),
-        "results": pa.int64(),
-    }
-)
-"""What a cell is, as columns; ``parameters`` are JSON."""
+IDENTITY_COLUMNS = {
+    "label": (pa.string(), "The scheme as it was typed first."),
+    "scheme": (pa.string(), "The discipline's name."),
+    "parameters": (pa.string(), "The discipline's parameters with every default filled in, as JSON."),
+    "load_percent": (pa.float64(), "Load in the terms of the calibration; null where the workload has none."),
+    "users_per_side": (pa.int64(), "Users on each side of the link."),
+    "rtt": (pa.string(), "The table of round-trip times."),
+    "signal": (
+        pa.string(),
+        "How congestion is signalled: `none` (uncongested), `drop`, `ecn`, or another form of ECN.",
+    ),
+    "seed": (pa.uint64(), "It decides all random draws."),
+    "results": (pa.int64(), "The number of the engine's results."),
+}
+"""The columns that say what a cell is, with their meanings."""
+
+IDENTITY = pa.schema([(name, kind) for name, (kind, _) in IDENTITY_COLUMNS.items()])
+"""What a cell is, as columns."""
 
 
 @dataclass(frozen=True, kw_only=True)

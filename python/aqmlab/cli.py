@@ -47,7 +47,9 @@ app.command("study")(cli_study.study)
 app.command("ls")(cli_store.ls)
 app.command("rm")(cli_store.rm)
 
-Rtt = Annotated[str, typer.Option(metavar="NAME", help="Round-trip times: uniform (10 to 150 ms) or general.")]
+Rtt = Annotated[
+    str, typer.Option(metavar="NAME", help="Round-trip times: uniform (10 to 150 ms), general or general-moderate.")
+]
 Warmup = Annotated[str, typer.Option(metavar="TIME", help="Simulated time before the measured window.")]
 Duration = Annotated[str, typer.Option(metavar="TIME", help="Simulated time of the measured window.")]
 Figure = Annotated[Path | None, typer.Option(metavar="FILE", help="Draw it as a figure, SVG, PNG or PDF.")]

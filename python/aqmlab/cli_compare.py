@@ -62,7 +62,7 @@ def compare(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Round-trip times: uniform (10 to 150 ms) or general.",
+            help="Round-trip times: uniform (10 to 150 ms), general or general-moderate.",
             show_default="the spec's, or uniform",
         ),
     ] = None,

@@ -1,7 +1,8 @@
-"""The reference pages of the queue disciplines, docs/reference/aqm: text from the code, figures from the objects.
+"""The reference pages, docs/reference: text from the code, figures from the objects, nothing written by hand.
 
-``make reference`` runs this module. A page is what the discipline says of itself, its parameters as a table, and
-figures of the object in action; nothing in it is written by hand.
+``make reference`` runs this module. Here are the pages of the queue disciplines: what a discipline says of itself, its
+parameters as a table, and figures of the object in action. Those of specs, sources, tables and the Python API are in
+modules of their own.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from pathlib import Path
 
 import polars as pl
 
-from aqmlab import plot, step
+from aqmlab import plot, reference_api, reference_spec, reference_tables, step
 from aqmlab.catalogue import Discipline, disciplines
+from aqmlab.markdown import table
 from aqmlab.queue import Queue
 
 _NOTE = "<!-- Written by `make reference` from the code. Change crates/aqm/{}, then run it. -->\n"
@@ -62,7 +64,7 @@ def page(entry: Discipline) -> str:
         parts.append(f"{body.strip()}\n")
     names = ("parameter", "unit", "default", "meaning", "source")
     rows = [(f"`{each.name}`", each.unit, each.default, each.meaning, each.source) for each in entry.parameters]
-    parts.append(f"## Parameters\n\n{_table(names, rows)}")
+    parts.append(f"## Parameters\n\n{table(names, rows)}")
     if has_curve(entry):
         shown = f"![Probability of a signal over the average queue]({_curve_file(entry)})"
         parts.append(f"## Drop probability\n\n{shown}\n")
@@ -84,7 +86,7 @@ def index(entries: Iterable[Discipline]) -> str:
     load = step.Load()
     return _INDEX.format(
         note=_NOTE.format("src/catalogue.rs"),
-        table=_table(("family", "name", "decides at", "what it does"), rows),
+        table=table(("family", "name", "decides at", "what it does"), rows),
         rate=f"{step.PACKETS_PER_SEC:,}",
         size=step.PACKET_BYTES,
         share=f"{100 * step.SHARE:g}",
@@ -139,8 +141,24 @@ def figures(entry: Discipline, to: Path) -> list[Path]:
     return written
 
 
+PAGES = {
+    "spec.md": reference_spec.spec,
+    "sources.md": reference_spec.source_kinds,
+    "tables.md": reference_tables.tables,
+    "api.md": reference_api.api,
+}
+"""The pages beside those of the disciplines, and what writes each."""
+
+
 def write(to: Path) -> None:
-    """Write all pages and figures into a directory."""
+    """Write the whole reference into a directory."""
+    for name, text in PAGES.items():
+        (to / name).write_text(text(), encoding="utf-8")
+    write_disciplines(to / "aqm")
+
+
+def write_disciplines(to: Path) -> None:
+    """Write the pages and figures of all queue disciplines into a directory."""
     (to / "img").mkdir(parents=True, exist_ok=True)
     entries = disciplines().values()
     (to / "README.md").write_text(index(entries), encoding="utf-8")
@@ -159,11 +177,6 @@ def _curve_file(entry: Discipline) -> str:
 
 def _with_first(entries: Iterable[Discipline]) -> Iterable[tuple[bool, Discipline]]:
     return ((place == 0, entry) for place, entry in enumerate(entries))
-
-
-def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    lines = [head, ("---",) * len(head), *rows]
-    return "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |\n" for line in lines)
 
 
 if __name__ == "__main__":

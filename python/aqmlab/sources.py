@@ -13,6 +13,13 @@ from aqmlab._core import SpecError
 _REQUIRED = ("start_seconds", "side", "request_bytes", "response_bytes")
 _OPTIONAL = ("rtt_ms",)
 
+FILES = {
+    "trace": f"CSV or Parquet that holds the columns {', '.join((*_REQUIRED, *_OPTIONAL))}, the last if you like.",
+    "pair_trace": "What holds the `text`.",
+    "tmix": "What holds the `text`.",
+}
+"""What the ``file`` of each kind that has one is, instead of the keys that it fills in."""
+
 
 def read_files(source: Mapping[str, Any], place: str, directory: Path) -> dict[str, Any]:
     """Put what a source's ``file`` holds in its stead; a source without a file is returned as it is.

@@ -40,9 +40,9 @@ def _with_unit(example: str) -> BeforeValidator:
     return BeforeValidator(check)
 
 
-BitRate = Annotated[str, _with_unit("100 Mbit/s")]
-Duration = Annotated[str, _with_unit("5 ms")]
-Bytes = Annotated[str, _with_unit("1500 B")]
+BitRate = Annotated[str, _with_unit("100 Mbit/s"), Field(json_schema_extra={"quantity": "bit rate"})]
+Duration = Annotated[str, _with_unit("5 ms"), Field(json_schema_extra={"quantity": "time"})]
+Bytes = Annotated[str, _with_unit("1500 B"), Field(json_schema_extra={"quantity": "size"})]
 
 
 EcnForm = Literal["ecn+", "ecn+/wait", "ecn+/try-once", "ecn++", "dctcp", "accurate", "accurate++"]
@@ -217,7 +217,7 @@ class Users(_Part):
     workload: str = "unc-2001"
     """The model of what users fetch and how long they think."""
     rtt: str = "uniform"
-    """The table of minimum round-trip times: ``uniform`` (10 to 150 ms) or ``general``."""
+    """The table of minimum round-trip times: ``uniform`` (10 to 150 ms), ``general`` or ``general-moderate``."""
     path: tuple[StrictInt, StrictInt] | None = None
     """In a chain of links: the router at which side 0 is and that of side 1, counted from 1; unless given the first and
     the last."""

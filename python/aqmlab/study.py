@@ -130,7 +130,7 @@ class Study(ABC):
             When the paper says which schemes it is about, as most do.
         """
         given = ", ".join(scheme.label for scheme in schemes)
-        raise SpecError(f"--aqm: {self.name} has the schemes of its paper; rfc7928 takes any, got {given}")
+        raise SpecError(f"--aqm: cannot be with {self.name}, which has the schemes of its paper, got {given}")
 
     def decidable(self) -> Sequence[Claim]:
         """Return the claims that its runs can decide: all, unless it was given other schemes."""

@@ -10,12 +10,18 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use aqmlab_aqm::Aqm;
-use aqmlab_sim::{Bounds, Capture, Laboratory, Laws, Spec, Watch, Wish, build, queue_stream};
+use aqmlab_sim::{
+    Bounds, Capture, ExchangeTable, ExplanationTable, Laboratory, Laws, LinkTable, LossTable, MixSpec,
+    QueueTable, ResponseBin, Spec, Summary, TimelineTable, Watch, Wish, build, queue_stream,
+};
 use aqmlab_tcp::Profile;
 use aqmlab_units::{Duration, Time};
+use aqmlab_workload::sources::SourceConfig;
+use aqmlab_workload::{RttConfig, WebConfig};
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use schemars::schema_for;
 use serde::Serialize;
 
 use crate::law::{Faults, PyLaw};
@@ -39,6 +45,30 @@ fn resolve(spec_json: &str) -> PyResult<String> {
 #[pyfunction]
 fn catalogue() -> String {
     to_json(&aqmlab_aqm::catalogue())
+}
+
+#[pyfunction]
+fn schemas() -> String {
+    let schemas = [
+        ("source", schema_for!(SourceConfig)),
+        ("tcp", schema_for!(Profile)),
+        ("tcp.mix", schema_for!(MixSpec)),
+        ("summary", schema_for!(Summary)),
+        ("queue", schema_for!(QueueTable)),
+        ("link", schema_for!(LinkTable)),
+        ("response_times", schema_for!(ResponseBin)),
+        ("exchanges", schema_for!(ExchangeTable)),
+        ("losses", schema_for!(LossTable)),
+        ("explanations", schema_for!(ExplanationTable)),
+        ("timelines", schema_for!(TimelineTable)),
+    ];
+    to_json(&BTreeMap::from(schemas))
+}
+
+#[pyfunction]
+fn shipped() -> String {
+    let tables = [("workload", WebConfig::SHIPPED.as_slice()), ("rtt", RttConfig::SHIPPED.as_slice())];
+    to_json(&BTreeMap::from(tables))
 }
 
 #[pyfunction]
@@ -179,6 +209,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue, module)?)?;
     module.add_function(wrap_pyfunction!(profiles, module)?)?;
+    module.add_function(wrap_pyfunction!(schemas, module)?)?;
+    module.add_function(wrap_pyfunction!(shipped, module)?)?;
     module.add_function(wrap_pyfunction!(engine_version, module)?)?;
     module.add_function(wrap_pyfunction!(results_number, module)?)
 }

@@ -146,19 +146,17 @@ fn timelines(table: TimelineTable) -> RecordBatch {
     ])
 }
 
-/// The histogram of response times: bins `[time_low_ms, time_high_ms)` of responses of
-/// `[size_low_bytes, size_high_bytes)`.
+/// The histogram of response times.
 pub(crate) fn response_times(bins: &[ResponseBin]) -> RecordBatch {
     let whole =
         |read: fn(&ResponseBin) -> u64| array::<UInt64Array, _>(bins.iter().map(read).collect::<Vec<u64>>());
-    let millis = |read: fn(&ResponseBin) -> u64| {
-        array::<Float64Array, _>(bins.iter().map(|bin| read(bin) as f64 * 1e-3).collect::<Vec<f64>>())
-    };
+    let millis =
+        |read: fn(&ResponseBin) -> f64| array::<Float64Array, _>(bins.iter().map(read).collect::<Vec<f64>>());
     batch([
-        ("size_low_bytes", whole(|bin| bin.size_low)),
-        ("size_high_bytes", whole(|bin| bin.size_high)),
-        ("time_low_ms", millis(|bin| bin.time_low)),
-        ("time_high_ms", millis(|bin| bin.time_high + 1)),
+        ("size_low_bytes", whole(|bin| bin.size_low_bytes)),
+        ("size_high_bytes", whole(|bin| bin.size_high_bytes)),
+        ("time_low_ms", millis(|bin| bin.time_low_ms)),
+        ("time_high_ms", millis(|bin| bin.time_high_ms)),
         ("count", whole(|bin| bin.count)),
     ])
 }

@@ -36,6 +36,7 @@ pub(crate) struct Place {
 
 /// The queues at regular instants: one row per instant, link and direction.
 #[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct QueueTable {
     /// Seconds since the start of the run.
     pub time_s: Vec<f64>,
@@ -54,6 +55,7 @@ pub struct QueueTable {
 
 /// The links over regular intervals: one row per interval, link and direction.
 #[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LinkTable {
     /// End of the interval in seconds since the start of the run.
     pub time_s: Vec<f64>,
@@ -75,6 +77,7 @@ pub struct LinkTable {
 
 /// One row per completed exchange.
 #[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ExchangeTable {
     /// When the user began to wait, in seconds since the start of the run.
     pub start_s: Vec<f64>,
@@ -104,6 +107,7 @@ pub struct ExchangeTable {
 
 /// One row per packet that a queue dropped.
 #[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LossTable {
     /// When, in seconds since the start of the run; what a queue drops on its way out is told at its next arrival.
     pub time_s: Vec<f64>,
@@ -117,16 +121,17 @@ pub struct LossTable {
 }
 
 /// A bin of the histogram of response times.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ResponseBin {
     /// Responses of at least so many bytes.
-    pub size_low: u64,
+    pub size_low_bytes: u64,
     /// And fewer than so many.
-    pub size_high: u64,
-    /// Least response time in microseconds.
-    pub time_low: u64,
-    /// Greatest response time in microseconds, itself in the bin.
-    pub time_high: u64,
+    pub size_high_bytes: u64,
+    /// Response times of at least so many milliseconds.
+    pub time_low_ms: f64,
+    /// And fewer than so many.
+    pub time_high_ms: f64,
     /// Exchanges.
     pub count: u64,
 }
@@ -185,10 +190,10 @@ impl ResponseTimes {
         octaves
             .flat_map(|(octave, histogram)| {
                 histogram.iter_recorded().map(move |bin| ResponseBin {
-                    size_low: 1 << octave,
-                    size_high: 1 << (octave + 1),
-                    time_low: histogram.lowest_equivalent(bin.value_iterated_to()),
-                    time_high: histogram.highest_equivalent(bin.value_iterated_to()),
+                    size_low_bytes: 1 << octave,
+                    size_high_bytes: 1 << (octave + 1),
+                    time_low_ms: histogram.lowest_equivalent(bin.value_iterated_to()) as f64 * 1e-3,
+                    time_high_ms: histogram.next_non_equivalent(bin.value_iterated_to()) as f64 * 1e-3,
                     count: bin.count_at_value(),
                 })
             })
@@ -295,14 +300,17 @@ mod tests {
             let bins = times.bins();
             for bin in &bins {
                 let inside = |&&(size, micros): &&(u64, u64)| {
-                    (bin.size_low..bin.size_high).contains(&size) && (bin.time_low..=bin.time_high).contains(&micros)
+                    let millis = micros as f64 * 1e-3;
+                    (bin.size_low_bytes..bin.size_high_bytes).contains(&size)
+                        && (bin.time_low_ms..bin.time_high_ms).contains(&millis)
                 };
                 prop_assert_eq!(exchanges.iter().filter(inside).count() as u64, bin.count);
-                let half_width = (bin.time_high - bin.time_low) as f64 / 2.0;
-                prop_assert!(half_width <= 0.004 * bin.time_low as f64, "{:?}", bin);
+                // Times are whole microseconds: the last one in the bin is one before its end.
+                let half_width = (bin.time_high_ms - 1e-3 - bin.time_low_ms) / 2.0;
+                prop_assert!(half_width <= 0.004 * bin.time_low_ms + 1e-9, "{:?}", bin);
             }
             prop_assert_eq!(bins.iter().map(|bin| bin.count).sum::<u64>(), exchanges.len() as u64);
-            prop_assert!(bins.is_sorted_by_key(|bin| (bin.size_low, bin.time_low)));
+            prop_assert!(bins.is_sorted_by(|a, b| (a.size_low_bytes, a.time_low_ms) < (b.size_low_bytes, b.time_low_ms)));
             let sum: u64 = exchanges.iter().map(|(_, micros)| micros).sum();
             prop_assert_eq!(times.sum(), Duration::from_micros(sum));
         }

@@ -17,6 +17,7 @@ pub(crate) use self::window::{LinkWindow, Window};
 /// In a chain of links loss, marks and packets are of all its queues together, so that a packet counts at each queue that
 /// it comes to; throughput and utilisation are means of its links, and the queue's length is that of any of its queues.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Summary {
     /// Packets dropped, in per cent of those that arrived at the queues.
     pub loss_percent: f64,
@@ -58,6 +59,7 @@ pub struct Summary {
 
 /// What became of a source's traffic in the measured window.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SourceSummary {
     /// What it is called.
     pub name: String,
@@ -82,6 +84,7 @@ pub struct SourceSummary {
 
 /// What became of packets in the measured window, both directions together.
 #[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PacketSummary {
     /// Packets sent.
     pub packets_sent: u64,
@@ -100,6 +103,7 @@ impl PacketSummary {
 
 /// What became of datagrams sent in the measured window.
 #[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DatagramSummary {
     /// Packets sent.
     pub sent: u64,
@@ -117,20 +121,29 @@ pub struct DatagramSummary {
 
 /// Percentiles and mean of the response times in milliseconds.
 #[derive(Clone, Copy, Debug, Serialize)]
-#[expect(missing_docs, reason = "percentiles say what they are")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ResponseTimeMs {
+    /// The 10th percentile.
     pub p10: f64,
+    /// The 25th percentile.
     pub p25: f64,
+    /// The 50th percentile, the median.
     pub p50: f64,
+    /// The 75th percentile.
     pub p75: f64,
+    /// The 90th percentile.
     pub p90: f64,
+    /// The 95th percentile.
     pub p95: f64,
+    /// The 99th percentile.
     pub p99: f64,
+    /// The mean.
     pub mean: f64,
 }
 
 /// Where the packets of one direction went: `arrived = sent + held +` those dropped, for whatever reason.
 #[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LinkSummary {
     /// Packets that arrived at the queue.
     pub arrived: u64,

@@ -151,6 +151,22 @@ mod form {
         }
     }
 
+    #[cfg(feature = "schema")]
+    impl schemars::JsonSchema for EcnPolicy {
+        fn inline_schema() -> bool {
+            true
+        }
+
+        fn schema_name() -> std::borrow::Cow<'static, str> {
+            "EcnPolicy".into()
+        }
+
+        fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+            let names = EcnPolicy::ALL.map(|(name, _)| name);
+            schemars::json_schema!({ "anyOf": [{ "type": "boolean" }, { "type": "string", "enum": names }] })
+        }
+    }
+
     struct Written;
 
     impl Visitor<'_> for Written {

@@ -8,6 +8,8 @@
 mod bytes;
 mod prob;
 mod rate;
+#[cfg(feature = "schema")]
+mod schema;
 #[cfg(feature = "serde")]
 mod serial;
 mod stream;

@@ -26,6 +26,7 @@ impl ConfigError {
 /// A draw has probability u to be at or below the value of a node `[u, value]`. Between nodes ln(value) is linear
 /// in -ln(1 - u), so that a straight piece is a Pareto piece; above the last node its value is returned.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct QuantileConfig {
     /// Where the numbers come from.
@@ -36,6 +37,7 @@ pub struct QuantileConfig {
 
 /// A distribution over consecutive whole numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct DiscreteConfig {
     /// The number that the first probability belongs to.
@@ -46,6 +48,7 @@ pub struct DiscreteConfig {
 
 /// The model of a population of web users.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct WebConfig {
     /// The name of the model.
@@ -83,6 +86,7 @@ pub struct WebConfig {
 
 /// The distribution of a connection's minimum round-trip time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RttConfig {
     /// Where the numbers come from.
@@ -93,6 +97,7 @@ pub struct RttConfig {
 
 /// Forms that a distribution of round-trip times may take, in milliseconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum RttDistribution {
     /// Whole milliseconds from `min` to `max`, both included, equally likely.

@@ -63,6 +63,7 @@ use crate::config::{ConfigError, refuse};
 
 /// A source of traffic: `{"bulk": {"flows": 10}}`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SourceConfig {
     /// Long transfers.

@@ -9,6 +9,7 @@ use crate::observer::Row;
 /// Where the time of each completed exchange went: one row each, in the order of `exchanges`. Times are whole
 /// nanoseconds, and those of the parts add up to the response time.
 #[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ExplanationTable {
     /// When the user began to wait, since the start of the run.
     pub start_ns: Vec<u64>,
@@ -40,6 +41,7 @@ pub struct ExplanationTable {
 
 /// What happened during the exchanges that were asked for, in the order of time.
 #[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TimelineTable {
     /// The row of the exchange.
     pub request: Vec<u64>,

@@ -25,6 +25,7 @@ pub struct TcpSpec {
 
 /// A share of the hosts whose stack is another.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MixSpec {
     /// The part of the hosts, from 0 to 1, among those of this source, side and role.
     pub share: f64,
@@ -37,15 +38,18 @@ pub struct MixSpec {
     /// What they do; everything when left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub role: Option<Role>,
-    /// The profile that the values come from.
+    /// The profile that the values come from, if not from `tcp.profile`.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub profile: String,
     /// The values.
     #[serde(flatten)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub values: Profile,
 }
 
 /// The end of a connection that a host is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     /// It opens connections.

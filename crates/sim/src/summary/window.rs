@@ -10,6 +10,7 @@ use crate::spec::{LinkSpec, Spec};
 
 /// One direction of a link of a chain, over the measured window.
 #[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HopSummary {
     /// The number of the link, from 1: it joins the router of that number and the next.
     pub link: usize,

@@ -91,12 +91,10 @@ fn each_completed_exchange_is_one_row_and_one_count_in_the_histogram() {
     assert_eq!(rows.start_s.len() as u64, run.summary.completed_requests);
     assert_eq!(in_bins, run.summary.completed_requests);
     for bin in &run.response_times {
-        let sizes = bin.size_low..bin.size_high;
+        let sizes = bin.size_low_bytes..bin.size_high_bytes;
         let in_rows = rows.response_bytes.iter().zip(&rows.response_time_ms).filter(|&(&size, &ms)| {
-            let micros = (ms * 1e3 + 1e-6).floor();
-            sizes.contains(&u64::from(size))
-                && bin.time_low as f64 <= micros
-                && micros <= bin.time_high as f64
+            let whole_micros = (ms * 1e3 + 1e-6).floor() * 1e-3;
+            sizes.contains(&u64::from(size)) && (bin.time_low_ms..bin.time_high_ms).contains(&whole_micros)
         });
         assert_eq!(in_rows.count() as u64, bin.count, "{bin:?}");
     }

@@ -10,6 +10,7 @@ use crate::Profile;
 /// A congestion control by its name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "each is described where it is written")]
 pub enum Algorithm {
     #[default]

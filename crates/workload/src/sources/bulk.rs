@@ -19,6 +19,7 @@ pub(crate) const MAX_FLOWS: u32 = 1_000_000;
 
 /// Long transfers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct BulkConfig {
     /// What to call the source.
@@ -49,6 +50,7 @@ pub struct BulkConfig {
 
 /// Who sends the data of a transfer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TransferDirection {
     /// The acceptor, asked by a request of 300 bytes.

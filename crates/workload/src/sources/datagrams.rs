@@ -18,6 +18,7 @@ use crate::config::{ConfigError, check_range, refuse};
 
 /// Flows of datagrams.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct DatagramsConfig {
     /// What to call the source.
@@ -54,6 +55,7 @@ pub struct DatagramsConfig {
 
 /// Bursts and pauses.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct BurstsConfig {
     /// The length of a burst; its mean must be the time from a packet to the next at least.

@@ -16,6 +16,7 @@ pub(crate) const MAX_TIME: Duration = Duration::from_secs(10_000_000);
 
 /// How large.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum SizeConfig {
     /// Always the same.
@@ -55,6 +56,7 @@ pub enum SizeConfig {
 
 /// A Pareto tail.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct TailConfig {
     /// Where it begins.
@@ -67,6 +69,7 @@ pub struct TailConfig {
 
 /// How long.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum TimeConfig {
     /// Always the same.

@@ -17,6 +17,7 @@ use crate::config::ConfigError;
 
 /// On-off flows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct OnOffConfig {
     /// What to call the source.

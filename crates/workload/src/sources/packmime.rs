@@ -38,6 +38,7 @@ use crate::quantile::Quantile;
 
 /// Web connections of PackMime-HTTP.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct PackmimeConfig {
     /// What to call the source.
@@ -61,6 +62,7 @@ pub struct PackmimeConfig {
 
 /// The version of HTTP.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum HttpVersion {
     /// One exchange a connection.
     #[serde(rename = "1.0")]

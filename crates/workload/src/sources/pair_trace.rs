@@ -17,6 +17,7 @@ use crate::config::{ConfigError, refuse};
 
 /// Transfers between pairs of hosts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct PairTraceConfig {
     /// What to call the source.

@@ -12,6 +12,7 @@ pub(crate) const MAX_RTT: Duration = Duration::from_secs(60);
 
 /// Where a source's minimum round-trip times come from; without it they come from the experiment's table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum MinRttConfig {
     /// The same for every connection.

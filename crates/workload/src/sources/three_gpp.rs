@@ -25,6 +25,7 @@ use crate::config::ConfigError;
 
 /// Web users of 3GPP's model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ThreeGppConfig {
     /// What to call the source.

@@ -31,6 +31,7 @@ use crate::config::ConfigError;
 
 /// Connection vectors from a file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct TmixConfig {
     /// What to call the source.

@@ -11,6 +11,7 @@ use crate::config::{ConfigError, refuse};
 /// Transfers, one a row, each on a connection of its own; row i is the i-th entry of each column. Rows may stand in
 /// any order; those of one instant start in theirs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct TraceConfig {
     /// What to call the source.

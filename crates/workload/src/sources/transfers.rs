@@ -13,6 +13,7 @@ use crate::config::{ConfigError, refuse};
 
 /// Transfers in two Poisson processes, one for each side.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct TransfersConfig {
     /// What to call the source.

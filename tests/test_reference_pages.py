@@ -1,0 +1,164 @@
+"""The reference of specs, sources, tables and the Python API is what the code says, and leaves nothing out."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import aqmlab as lab
+from aqmlab import _core, reference, reference_tables
+from aqmlab.explain import PARTS
+from aqmlab.result import Result
+
+REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
+
+RUN = "the page is not what the code says: run make reference"
+
+
+def section(page: str, heading: str) -> str:
+    """Return what stands below a heading of second order."""
+    text = (REFERENCE / page).read_text(encoding="utf-8")
+    (found,) = re.findall(rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE)
+    return str(found)
+
+
+def first_cells(table: str) -> set[str]:
+    return set(re.findall(r"^\| `([^`]+)` \|", table, re.MULTILINE))
+
+
+@pytest.mark.parametrize("name", reference.PAGES)
+def test_a_committed_page_is_what_the_code_says(name: str) -> None:
+    assert (REFERENCE / name).read_text(encoding="utf-8") == reference.PAGES[name](), RUN
+
+
+def test_every_key_of_a_spec_in_full_is_on_its_page() -> None:
+    experiment = lab.Experiment(
+        chain=[{"queue": {"pi": {}}, "rate_changes": [{"at": "1 s", "rate": "1 Mbit/s"}]}, {}],
+        tcp={"mix": [{"share": 0.5, "side": 0, "role": "client"}]},
+        users={"per_side": 1, "path": [1, 2]},
+        record={"losses": True},
+    )
+    spec: dict[str, Any] = json.loads(_core.resolve(experiment.to_json()))
+    for heading, keys in {
+        "`[link]`": spec["link"],
+        "Rate change": spec["chain"][0]["rate_changes"][0],
+        "`[[chain]]`": spec["chain"][0],
+        "`[hosts]`": spec["hosts"],
+        "`[tcp]`": {**spec["tcp"], **spec["tcp"]["mix"][0]},
+        "`[users]`": spec["users"],
+        "`[protocol]`": spec["protocol"],
+        "`[record]`": spec["record"],
+    }.items():
+        on_page = section("spec.md", heading)
+        named = first_cells(on_page) | set(re.findall(r"^### `\[\[tcp\.(\w+)\]\]`", on_page, re.MULTILINE))
+        assert keys.keys() <= named, heading
+
+
+def refusal(source: dict[str, Any]) -> list[str]:
+    """Ask the engine what it would accept instead."""
+    with pytest.raises(lab.SpecError) as refused:
+        _core.resolve(json.dumps({"queue": {"droptail": {}}, "users": {"per_side": 1}, "sources": [source]}))
+    return re.findall(r"`(\w+)`", str(refused.value).partition("expected")[2])
+
+
+def test_every_source_and_every_key_of_it_is_on_the_page() -> None:
+    kinds = refusal({"no_kind": {}})
+    assert len(kinds) > 5
+    for kind in kinds:
+        keys = refusal({kind: {"no_key": 1}})
+        assert keys
+        assert set(keys) <= first_cells(section("sources.md", f"`{kind}`"))
+
+
+def columns(frame: pl.DataFrame) -> set[str]:
+    """Return the names of all columns, those of structs with dots and of lists with brackets."""
+    return {name for key, kind in frame.schema.items() for name in _names(key, kind)}
+
+
+def _names(name: str, kind: pl.DataType) -> Iterator[str]:
+    yield name
+    is_list = isinstance(kind, pl.List)
+    inner = kind.inner if isinstance(kind, pl.List) else kind
+    if isinstance(inner, pl.Struct):
+        for field in inner.fields:
+            yield from _names(f"{name}{'[]' if is_list else ''}.{field.name}", field.dtype)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> list[Result]:
+    """Cells that have every column between them."""
+    shared: dict[str, Any] = {
+        "link": {"rate": "2 Mbit/s"},
+        "sources": [
+            {"bulk": {"flows": 2, "bytes": "20 kB", "rtt": {"fixed": "10 ms"}}},
+            {"datagrams": {"rate": "500 kbit/s"}},
+        ],
+        "protocol": {"warmup": "1 s", "duration": "20 s"},
+        "record": {"exchanges": True, "losses": True},
+        "users": {"per_side": 300},
+    }
+    out = tmp_path_factory.mktemp("results")
+    alone = lab.Experiment(queue={"pi": {"q_ref": 10}}, **shared)
+    chain = lab.Experiment(queue={"droptail": {}}, chain=[{}, {"queue": {"codel": {}}}], **shared)
+    return [lab.run(each, out=out) for each in (alone, chain)]
+
+
+@pytest.mark.parametrize("table", reference_tables.STORED)
+def test_a_tables_columns_are_those_that_are_declared(table: str, results: list[Result]) -> None:
+    declared = reference_tables.declared(table)
+    stored = [pl.read_parquet(result.directory / f"{table}.parquet") for result in results]
+    real = set().union(*map(columns, stored))
+    if table == "queue":
+        shown = {name for law in ("pi", "codel") for name in lab.Queue(law).probe()}
+        assert shown
+        assert shown <= real
+        real -= shown
+    assert real == {column.name for column in declared if not column.several}
+    for frame in stored:
+        for column in declared:
+            if column.name in frame.columns:
+                assert _kind(frame.schema[column.name]) == column.kind, column.name
+
+
+def _kind(kind: pl.DataType) -> str:
+    if kind.is_integer():
+        return "whole number"
+    if kind.is_float():
+        return "number"
+    return {pl.String: "text", pl.Boolean: "true or false", pl.Struct: "struct", pl.List: "list"}[kind.base_type()]
+
+
+def test_an_explanations_columns_are_those_that_are_declared(results: list[Result]) -> None:
+    alone = lab.Experiment(
+        link={"rate": "2 Mbit/s"}, users={"per_side": 300}, protocol={"warmup": "1 s", "duration": "10 s"}
+    )
+    explanation = lab.explain(lab.run(alone, out=results[0].directory.parents[1]).directory, slowest=1)
+    for table, attribute in reference_tables.EXPLAINED.items():
+        frame: pl.DataFrame = getattr(explanation, attribute)
+        declared = {column.name for column in reference_tables.declared(table) if not column.several}
+        assert columns(frame) - {"request"} - PARTS.keys() == declared - {"request"}
+
+
+IDENTIFIERS = {"direction", "link", "side", "source", "flow", "request", "seed", "results"}
+"""Numbers that say which, not how many."""
+
+
+@pytest.mark.parametrize("table", [*reference_tables.STORED, *reference_tables.EXPLAINED])
+def test_every_number_has_a_unit(table: str) -> None:
+    for column in reference_tables.declared(table):
+        assert column.meaning, f"{column.name} has no documentation"
+        if column.kind in ("number", "whole number"):
+            assert column.unit or column.name.rpartition(".")[2] in IDENTIFIERS, f"{column.name}: end it in its unit"
+
+
+def test_everything_that_the_package_offers_is_explained() -> None:
+    for name in lab.__all__:
+        below = section("api.md", f"`{name}`")
+        prose = re.sub(r"```.*?```", "", below, flags=re.DOTALL)
+        assert re.search(r"\w+ \w+ \w+", prose), f"{name} has no docstring"
