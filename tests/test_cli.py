@@ -120,6 +120,16 @@ def test_calibrate_stores_its_line_for_later_runs(aqmlab: Command, monkeypatch: 
     assert later["cells"][0]["users_per_side"] == round(0.01 * 100 / report["mbps_per_user"])
 
 
+def test_users_who_are_not_answered_make_no_calibration(
+    aqmlab: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calibrate, "USERS_PER_SIDE", (2, 4))
+    outcome = aqmlab("calibrate", "--warmup", "0 s", "--duration", "1 ms", "--quiet")
+    assert outcome.code == 2
+    assert outcome.err == "aqmlab: protocol.duration: must be long enough for users to be answered, got 1 ms\n"
+    assert not (tmp_path / "results" / "calibration.json").exists()
+
+
 def test_aqm_list_tells_what_there_is(aqmlab: Command) -> None:
     entries = json.loads(aqmlab("aqm", "list", "--json").out)
     assert [entry["name"] for entry in entries] == list(disciplines())
@@ -212,6 +222,8 @@ PI = ("design", "pi", "--rate", "100 Mbit/s", "--flows", "400", "--rtt-max", "20
         pytest.param(["design", "ared"], "--rate", id="design without a rate"),
         pytest.param(["design", "ared", "--rate", "100"], "--rate", id="design for a rate without a unit"),
         pytest.param(["design", "ared", "--rate", "5 ms"], "--rate", id="design for a rate of the wrong unit"),
+        pytest.param(["design", "ared", "--rate", "9" * 400 + " Gbit/s"], "--rate", id="design for an endless rate"),
+        pytest.param(["design", "dualpi2", "--rtt-max", "1e300 s"], "decimal number", id="time with an exponent"),
         pytest.param(["design", "dualpi2", "--rtt-max", "0 s"], "rtt_max", id="design for no round trip"),
         pytest.param(["design", "dualpi2", "--target", "-1 ms"], "--target", id="design for a negative delay"),
         pytest.param([*PI, "--flows", "-1"], "flows", id="design for negative flows"),

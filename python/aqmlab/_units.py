@@ -3,6 +3,7 @@
 The engine checks what goes into a spec; this reads the same notation: a decimal number and a unit, ``2.5 ms``.
 """
 
+import math
 import re
 from collections.abc import Mapping
 
@@ -35,10 +36,13 @@ def _amount(text: str, units: Mapping[str, float]) -> float:
     parts = re.fullmatch(r"(\d+\.?\d*|\.\d+)\s*(\D\S*)?", text.strip(), re.ASCII)
     example = next(iter(units))
     if parts is None:
-        raise ValueError(f'write a number and a unit, such as "5 {example}", got {text!r}')
+        raise ValueError(f'write a decimal number and a unit, such as "5 {example}", got {text!r}')
     number, unit = parts.groups()
     if unit is None:
         raise ValueError(f'write a unit, such as "{number} {example}", got {text!r}')
     if unit not in units:
         raise ValueError(f"the unit must be one of {', '.join(units)}, got {text!r}")
-    return float(number) * units[unit]
+    amount = float(number) * units[unit]
+    if not math.isfinite(amount):
+        raise ValueError(f"must be less, got {text[:20]!r}...")
+    return amount

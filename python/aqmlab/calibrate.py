@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from aqmlab import _core, presets
+from aqmlab._core import SpecError
 from aqmlab.calibration import Calibration, fit
 from aqmlab.cell import Cell, make_cell
 from aqmlab.result import Result
@@ -33,9 +34,18 @@ def calibration_cells(experiment: Experiment, seeds: Iterable[int]) -> list[Cell
 
 
 def fitted(experiment: Experiment, results: Sequence[Result]) -> Calibration:
-    """Fit the line to the results of :func:`calibration_cells`."""
+    """Fit the line to the results of :func:`calibration_cells`.
+
+    Raises
+    ------
+    SpecError
+        When they were measured for too short a time to give one.
+    """
     users = tuple(result.cell.users_per_side for result in results)
     throughput = tuple(result.summary["throughput_mbps"] for result in results)
+    if not any(throughput):
+        measured = experiment.protocol.duration
+        raise SpecError(f"protocol.duration: must be long enough for users to be answered, got {measured}")
     slope, r_squared = fit(users, throughput)
     return Calibration(
         workload=experiment.users.workload,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +13,7 @@ import polars as pl
 
 from aqmlab import presets, schemes, stats, table
 from aqmlab._core import SpecError
+from aqmlab.arguments import check_experiment, check_out, check_schemes, check_seeds, check_workers
 from aqmlab.calibration import Calibrations, known
 from aqmlab.cell import Cell, make_cell, populate
 from aqmlab.pcap import Pcap, one_a_cell
@@ -128,9 +128,12 @@ def compare(
     >>> compare("droptail:limit=240", "pi:q_ref=24,ecn=true", seeds=[1])  # doctest: +SKIP
     >>> compare("droptail", "codel", seeds=range(1, 6), paired=True).schemes[2]["paired"]["low"]  # doctest: +SKIP
     """
-    cells = comparison_cells(
-        scheme_texts, experiment or Experiment(), seeds, known(Path(out)), baseline=baseline, paired=paired
-    )
+    texts = check_schemes(scheme_texts)
+    if experiment is None:
+        experiment = Experiment()
+    check_experiment(experiment)
+    check_workers(workers)
+    cells = comparison_cells(texts, experiment, seeds, known(check_out(out)), baseline=baseline, paired=paired)
     pcaps = one_a_cell(pcap, cells) if pcap is not None else {}
     store = Store(out)
     if progress if progress is not None else is_seen():
@@ -151,7 +154,7 @@ def comparison_cells(
     paired: bool = False,
 ) -> list[Cell]:
     """Return the cells of a comparison, the uncongested network first; the parameters are those of :func:`compare`."""
-    seeds = _checked(list(seeds))
+    seeds = check_seeds(seeds)
     parsed = [schemes.parse(text) for text in dict.fromkeys(scheme_texts)]
     if paired and (len(seeds) < 2 or len(parsed) < 2):
         raise SpecError(
@@ -171,15 +174,6 @@ def comparison_cells(
     network = presets.uncongested(populated)
     uncongested = [make_cell(network, seed=seed, load_percent=load, label=BASELINE, uncongested=True) for seed in seeds]
     return uncongested + cells
-
-
-def _checked(seeds: list[int]) -> list[int]:
-    if not seeds:
-        raise SpecError("seeds: must be one at least, got none")
-    repeated = [seed for seed, times in Counter(seeds).items() if times > 1]
-    if repeated:
-        raise SpecError(f"seeds: must each be there once, got {', '.join(map(str, repeated))} more often")
-    return seeds
 
 
 def _count(number: int, noun: str) -> str:

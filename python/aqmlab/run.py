@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from aqmlab import _core, own
+from aqmlab.arguments import check_experiment, check_out, check_seed
 from aqmlab.calibration import known
 from aqmlab.cell import IDENTITY, Cell, make_cell, populate
 from aqmlab.integrity import StoreError, seal, writing
@@ -63,8 +64,9 @@ def run(experiment: Experiment, *, seed: int = 1, out: Path | str = "results", p
     >>> experiment = Experiment(queue={"pi": {"q_ref": 24}}, tcp={"ecn": True})
     >>> run(experiment, seed=1).queue  # doctest: +SKIP
     """
-    populated, load = populate(experiment, known(Path(out)))
-    return run_cell(make_cell(populated, seed=seed, load_percent=load), Store(out), pcap=pcap)
+    check_experiment(experiment)
+    populated, load = populate(experiment, known(check_out(out)))
+    return run_cell(make_cell(populated, seed=check_seed(seed), load_percent=load), Store(out), pcap=pcap)
 
 
 def run_cell(cell: Cell, store: Store, watch: Watch = lambda now, end: None, *, pcap: Pcap | None = None) -> Result:
