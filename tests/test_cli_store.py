@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+import io
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+import aqmlab as lab
+from aqmlab import _core
+from aqmlab.cell import make_cell
+from aqmlab.integrity import seal
+from aqmlab.run import run_cell
+from aqmlab.store import Store
+from conftest import Command
+
+
+class Terminal(io.StringIO):
+    """A person who types."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Store:
+    """Two cells of PI and one of RED, the first of them made a month ago."""
+    store = Store(tmp_path / "results")
+    for seed, scheme in ((1, "pi"), (2, "pi"), (1, "red")):
+        experiment = lab.Experiment(
+            queue={scheme: {}}, users={"per_side": 20}, protocol={"warmup": "0 s", "duration": "2 s"}
+        )
+        run_cell(make_cell(experiment, seed=seed, load_percent=None, label=f"{scheme}:ecn=false"), store)
+    old = Path(store.cells()["path"][0])
+    metadata = json.loads((old / "metadata.json").read_text())
+    (old / "metadata.json").unlink()
+    made = datetime.now(UTC) - timedelta(days=30)
+    seal(old, {**metadata, "created": made.isoformat()})
+    return store
+
+
+def kept(store: Store) -> list[tuple[str, int]]:
+    return list(store.cells().select("scheme", "seed").iter_rows())
+
+
+def test_ls_has_a_row_for_each_cell_the_newest_last(aqmlab: Command, out: Store) -> None:
+    outcome = aqmlab("ls")
+    assert outcome.code == 0
+    rows = [line.split() for line in outcome.out.splitlines() if ":ecn=false" in line]
+    assert [row[:2] for row in rows] == [list(pair) for pair in out.cells().select("cell", "label").iter_rows()]
+
+
+def test_ls_as_json_is_the_frame_of_the_cells(aqmlab: Command, out: Store) -> None:
+    rows = json.loads(aqmlab("ls", "results", "--json").out)
+    cells = out.cells()
+    assert [row["cell"] for row in rows] == cells["cell"].to_list()
+    assert list(rows[0]) == cells.columns
+    assert [row["loss_percent"] for row in rows] == cells["loss_percent"].to_list()
+
+
+def test_the_paths_of_ls_go_where_a_cell_is_asked_for(aqmlab: Command, out: Store) -> None:
+    path = aqmlab("ls", "--paths").out.splitlines()[-1]
+    assert path == f"results/cells/{out.cells()['cell'][-1]}"
+    assert aqmlab("explain", path).code == 0
+
+
+def test_an_empty_store_has_no_cells(aqmlab: Command, tmp_path: Path) -> None:
+    (tmp_path / "results").mkdir()
+    assert json.loads(aqmlab("ls", "--json").out) == []
+    assert aqmlab("ls", "--paths").out == ""
+    assert aqmlab("rm", "--scheme", "pi").out == "0 cells of results, 0.0 MB: nothing to remove\n"
+
+
+@pytest.mark.parametrize(
+    ("which", "left"),
+    [
+        (["--scheme", "pi"], [("red", 1)]),
+        (["--scheme", "red:ecn=false"], [("pi", 1), ("pi", 2)]),
+        (["--older-than", "7 d"], [("pi", 2), ("red", 1)]),
+        (["--older-than", "60 d"], [("pi", 1), ("pi", 2), ("red", 1)]),
+        (["--older-than", "1" + 30 * "0" + " d"], [("pi", 1), ("pi", 2), ("red", 1)]),
+        (["--scheme", "red", "--older-than", "7 d"], [("pi", 1), ("pi", 2), ("red", 1)]),
+        (["--results", str(_core.results_number())], []),
+        (["--results", "0"], [("pi", 1), ("pi", 2), ("red", 1)]),
+    ],
+)
+def test_rm_removes_the_cells_that_are_all_that_is_asked_for(
+    aqmlab: Command, out: Store, which: list[str], left: list[tuple[str, int]]
+) -> None:
+    assert aqmlab("rm", *which, "--yes").code == 0
+    assert kept(out) == left
+
+
+@pytest.mark.parametrize(("answer", "code", "left"), [("y", 0, 1), ("yes", 0, 1), ("n", 1, 3), ("", 1, 3)])
+def test_rm_says_what_and_how_much_and_asks(
+    aqmlab: Command,
+    out: Store,
+    monkeypatch: pytest.MonkeyPatch,
+    answer: str,
+    code: int,
+    left: int,
+) -> None:
+    size = sum(out.cells().filter(scheme="pi")["bytes"]) / 1e6
+    monkeypatch.setattr("sys.stdin", Terminal(f"{answer}\n"))
+    outcome = aqmlab("rm", "--scheme", "pi")
+    assert f"Remove 2 cells of results, {size:.1f} MB: pi:ecn=false (2)? [y/N] " in outcome.out
+    assert outcome.code == code
+    assert len(kept(out)) == left
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["ls", "missing"], "DIR: must be a results directory, got missing"),
+        (["rm", "missing", "--scheme", "pi"], "DIR: must be a results directory, got missing"),
+        (["rm"], "rm: say which cells: --scheme, --older-than or --results"),
+        (["rm", "--older-than", "7"], "--older-than: write a unit, such as "),
+        (["rm", "--older-than", "7 weeks"], "--older-than: the unit must be one of d, "),
+        (["rm", "--results", "many"], "--results"),
+        (["rm", "--scheme", "pi"], "rm: asks before it removes, and nobody is there to answer: say --yes"),
+    ],
+)
+def test_a_mistake_is_one_line_and_removes_nothing(
+    aqmlab: Command, out: Store, monkeypatch: pytest.MonkeyPatch, arguments: list[str], named: str
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
+    outcome = aqmlab(*arguments)
+    assert (outcome.code, outcome.out) == (2, "")
+    (line,) = outcome.err.splitlines()
+    assert line.startswith("aqmlab: ")
+    assert named in line
+    assert len(kept(out)) == 3
+
+
+def test_figures_of_another_comparison_do_not_replace_the_first(aqmlab: Command, tmp_path: Path) -> None:
+    short = ("--users", "20", "--warmup", "1 s", "--duration", "2 s", "--seeds", "1")
+    first = aqmlab("compare", *short, "pi").out.split()[-4:]
+    before = {name: (tmp_path / name).read_bytes() for name in first}
+    second = aqmlab("compare", *short, "pi:q_ref=30").out.split()[-4:]
+    longer = aqmlab("compare", *short, "--set", "link.delay=20 ms", "pi").out.split()[-4:]
+    assert len({*first, *second, *longer}) == 12
+    assert {name: (tmp_path / name).read_bytes() for name in first} == before
+    assert aqmlab("compare", *short, "pi").out.split()[-4:] == first
+
+
+def test_figures_go_where_they_are_asked_to_or_are_left_out(aqmlab: Command, tmp_path: Path) -> None:
+    short = ("--users", "20", "--warmup", "1 s", "--duration", "2 s", "--seeds", "1")
+    outcome = aqmlab("compare", *short, "--no-figures", "pi")
+    assert ".svg" not in outcome.out
+    assert list(tmp_path.rglob("*.svg")) == []
+    aqmlab("compare", *short, "--figures", "mine", "pi")
+    assert {file.parent for file in tmp_path.rglob("*.svg")} == {tmp_path / "mine"}
+    assert aqmlab("compare", *short, "--figures", "mine", "--no-figures", "pi").code == 2
+
+
+def test_a_name_of_many_long_schemes_is_a_name_that_a_file_can_have(aqmlab: Command, tmp_path: Path) -> None:
+    short = ("--users", "20", "--warmup", "1 s", "--duration", "2 s", "--seeds", "1", "--no-baseline")
+    schemes = [f"red:min_th={n},max_th={3 * n},w_q=1/512" for n in range(5, 9)]
+    outcome = aqmlab("compare", *short, *schemes)
+    assert outcome.code == 0
+    assert len(list((tmp_path / "results" / "figures").iterdir())) == 4
