@@ -9,7 +9,7 @@ from aqmlab import cli
 from aqmlab._units import seconds
 from aqmlab.spec import Experiment, Protocol
 
-WARMUP, DURATION = "2 s", "20 s"
+WARMUP, DURATION = "1 s", "10 s"
 """What longer warm-ups and measured windows are cut to."""
 
 _to_json = Experiment.to_json
