@@ -22,7 +22,7 @@ from conftest import Command, Outcome
 SHORT = ("--users", "40", "--warmup", "1 s", "--duration", "20 s", "--seeds", "1", "--workers", "1")
 
 
-PR_CAPBSET_DROP, CAP_DAC_OVERRIDE = 24, 1
+PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH = 24, 1, 2
 
 
 def command(*arguments: str, limit: int | None = None) -> Outcome:
@@ -34,7 +34,8 @@ def command(*arguments: str, limit: int | None = None) -> Outcome:
 
     def begin() -> None:
         if os.geteuid() == 0:
-            libc.prctl(PR_CAPBSET_DROP, CAP_DAC_OVERRIDE)
+            for capability in (CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH):
+                libc.prctl(PR_CAPBSET_DROP, capability)
         if limit is not None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
@@ -164,6 +165,16 @@ def test_a_directory_without_permission_is_one_line(tmp_path: Path, small_cell: 
     assert command("ls", str(out)).code == 0
     outcome = command("compare", "pi", *SHORT, "--out", str(out))
     assert is_one_line(outcome, "(Permission denied)")
+
+
+def test_a_file_that_may_not_be_read_is_one_line_and_stays_where_it_is(tmp_path: Path) -> None:
+    arguments = ("compare", "pi", *SHORT, "--no-baseline", "--no-figures", "--out", str(tmp_path / "results"))
+    assert command(*arguments).code == 0
+    (file,) = tmp_path.glob("results/cells/*/queue.parquet")
+    file.chmod(0)
+    outcome = command(*arguments)
+    assert is_one_line(outcome, f"{file}: cannot be read: Permission denied")
+    assert file.exists()
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,6 @@ _AT_ONCE = 1 << 20
 """Files up to so many bytes are read to be checked before they are asked for, which takes no longer than a millisecond;
 of larger ones only the length."""
 
-_MISSING = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
-
 
 class StoreError(Exception):
     """A file of a results directory is damaged or cannot be written: one line that names it."""
@@ -50,9 +48,8 @@ def read_metadata(directory: Path) -> dict[str, Any]:
     """Read a cell's metadata, or raise :class:`Damaged`."""
     file = directory / METADATA
     try:
-        metadata = json.loads(file.read_bytes())
-    except _MISSING as error:
-        raise Damaged(f"{file} is damaged: {os.strerror(error.errno or 0).lower()}") from None
+        with _reading(file):
+            metadata = json.loads(file.read_bytes())
     except ValueError:
         raise Damaged(f"{file} is damaged: it is not JSON") from None
     if not isinstance(metadata, dict):
@@ -72,19 +69,19 @@ def check_all(directory: Path, files: Files) -> None:
     """Raise :class:`Damaged` when a file has another length than was written, or is small and has another checksum."""
     for name, written in files.items():
         file = directory / name
-        try:
+        with _reading(file):
             length = file.stat().st_size
-            if length != written.bytes:
-                raise Damaged(f"{file} is damaged: it has {length:,} bytes, and {written.bytes:,} were written")
-            if length <= _AT_ONCE:
-                check(file, written)
-        except _MISSING as error:
-            raise Damaged(f"{file} is damaged: {os.strerror(error.errno or 0).lower()}") from None
+        if length != written.bytes:
+            raise Damaged(f"{file} is damaged: it has {length:,} bytes, and {written.bytes:,} were written")
+        if length <= _AT_ONCE:
+            check(file, written)
 
 
 def check(file: Path, written: Written) -> None:
     """Raise :class:`Damaged` when a file is not, to the byte, what was written."""
-    if _written(file) != written:
+    with _reading(file):
+        found = _written(file)
+    if found != written:
         raise Damaged(f"{file} is damaged: its checksum is not that of what was written")
 
 
@@ -94,8 +91,23 @@ def writing(file: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        reason = os.strerror(error.errno) if error.errno else str(error)
-        raise StoreError(f"{file}: cannot be written: {reason}") from None
+        raise StoreError(f"{file}: cannot be written: {_reason(error)}") from None
+
+
+@contextmanager
+def _reading(file: Path) -> Iterator[None]:
+    """Tell a file that is not there from one that cannot be read; the first is damage."""
+    try:
+        yield
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError) as error:
+        raise Damaged(f"{file} is damaged: {_reason(error).lower()}") from None
+    except OSError as error:
+        raise StoreError(f"{file}: cannot be read: {_reason(error)}") from None
+
+
+def _reason(error: OSError) -> str:
+    """Say it as the system does: what libraries put around it is left out."""
+    return os.strerror(error.errno) if error.errno else str(error)
 
 
 def _written(file: Path) -> Written:
