@@ -160,6 +160,14 @@ def test_a_large_table_is_checked_when_it_is_read(recorded: Cell, out: Path, mon
     )
 
 
+def test_the_length_of_a_large_table_is_looked_at_before(
+    recorded: Cell, out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("aqmlab.integrity._AT_ONCE", 0)
+    truncate(out / "cells" / recorded.key / "queue.parquet")
+    assert Store(out).get(recorded) is None
+
+
 def test_a_damaged_cell_is_left_out_where_all_are_read(
     recorded: Cell, small_cell: Cell, out: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
