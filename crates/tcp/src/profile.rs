@@ -42,11 +42,11 @@ pub struct Profile {
     pub min_rto: Duration,
     /// Least that the retransmission timeout is above the smoothed round-trip time.
     pub rto_margin: Duration,
-    /// Greatest retransmission timeout.
+    /// Greatest retransmission timeout, and wait between SYNs.
     pub max_rto: Duration,
     /// Granularity of the clock that round trips are measured with.
     pub tick: Duration,
-    /// Waits between SYNs, in units of the initial timeout; the last one repeats.
+    /// Waits between SYNs, in units of the initial timeout and up to the greatest; the last one repeats.
     pub syn_backoff: Vec<u16>,
     /// How long `connect()` tries before it fails.
     pub connect_timeout: Duration,
@@ -62,6 +62,15 @@ pub struct Profile {
     pub ack_every: u8,
     /// How many segments a receiver acknowledges at once from the start, before it holds acknowledgements back.
     pub quick_acks: u8,
+    /// How many segments a receiver acknowledges at once from one on that came marked, where its acknowledgements say so
+    /// until they are answered (RFC 3168), and with that the answer, a segment that says CWR; 0: none, as if they had not
+    /// come marked. The other forms of feedback have rules of their own for it.
+    pub quick_acks_after_mark: u8,
+    /// How many segments a sender lets go together where its congestion control paces.
+    pub pacing_burst: u8,
+    /// Least congestion window that marks leave, in segments. RFC 3168 §6.1.2 goes down to one; a loss leaves two. BBR and
+    /// LEDBAT have a least window of their own.
+    pub min_window: u8,
     /// Go back to the initial window after idling for longer than the retransmission timeout?
     pub restart_after_idle: bool,
     /// Hold back a last partial segment while data are unacknowledged (Nagle, RFC 896)?
@@ -117,6 +126,9 @@ impl Profile {
             delayed_ack: Duration::from_millis(100),
             ack_every: 2,
             quick_acks: 0,
+            quick_acks_after_mark: 0,
+            pacing_burst: 1,
+            min_window: 1,
             restart_after_idle: true,
             nagle: false,
             ecn: EcnPolicy::Off,
@@ -145,12 +157,19 @@ impl Profile {
     /// (`tcp_retries2`). Acknowledgements: the first 16 segments at once (`TCP_MAX_QUICKACKS`), then each second, or
     /// after 40 ms (`TCP_DELACK_MIN`).
     ///
+    /// Marks: a segment that came marked while none is echoed, and the next, are acknowledged at once (`tcp_enter_quickack_mode`
+    /// in `__tcp_ecn_check_ce`), and so is one that says CWR (`tcp_ecn_accept_cwr`), for the sender's window may be small.
+    /// Every control leaves two segments (`tcp_reno_ssthresh`, `cubictcp_recalc_ssthresh`, `dctcp_ssthresh`, and
+    /// `prague_ssthresh` of the L4S team's tree).
+    ///
     /// CUBIC (`tcp_congestion_control`), whose slow start ends by HyStart++ here and by the older HyStart in Linux. SYNs
     /// sent again ask for no ECN (`tcp_ecn_fallback`, 1 in `ip-sysctl.rst` and in `tcp_sk_init` of
     /// `net/ipv4/tcp_ipv4.c`). With Accurate ECN, which Linux has since 6.18, its option goes along (`tcp_ecn_option`,
     /// 2).
     ///
-    /// Simpler than Linux: the receive window is what `tcp_rmem` allows at most from the start and is not tuned; it does
+    /// A control that paces lets go two segments together (`tcp_min_tso_segs`), which one acknowledgement then covers.
+    ///
+    /// Simpler than Linux: at high rates more leave together there (`tcp_tso_autosize`); after a mark the window falls at once, not over a round trip (`tcp_cwnd_reduction`); the receive window is what `tcp_rmem` allows at most from the start and is not tuned; it does
     /// not return to quick acknowledgements after a pause; the window after idling is the initial one, not halved for
     /// each timeout that has passed. Nagle is off, as for [`Profile::freebsd_4_5`].
     pub fn linux_6() -> Profile {
@@ -178,6 +197,9 @@ impl Profile {
             delayed_ack: Duration::from_millis(40),
             ack_every: 2,
             quick_acks: 16,
+            quick_acks_after_mark: 2,
+            pacing_burst: 2,
+            min_window: 2,
             restart_after_idle: true,
             nagle: false,
             ecn: EcnPolicy::Off,
@@ -196,7 +218,9 @@ impl Profile {
     /// acknowledged (`Agent/TCPSink`), timeouts doubling up to 64 s. Segments of 1,000 bytes included their headers
     /// (`useHeaders_` false until November 2001), so 960 bytes are data. The least timeout of two ticks is our reading.
     ///
-    /// Unlike ns-2's one-way TCP a connection has a handshake here, with the same first timeout.
+    /// Unlike ns-2's one-way TCP a connection has a handshake here, with the timeouts of ns-2's `FullTcp`: they double like
+    /// those of data (`TcpAgent::rtt_backoff`), up to `maxrto_`, and no end is put to trying, for which an hour stands here.
+    /// From a first timeout of 3 s they are 3, 6, 12, 24, 48 and 60 s, as in ns-2.35, whose `maxrto_` is 60 s.
     pub fn ns2_newreno() -> Profile {
         Profile {
             mss: 960,
@@ -207,8 +231,8 @@ impl Profile {
             min_rto: Duration::from_millis(200),
             max_rto: Duration::from_secs(64),
             tick: Duration::from_millis(100),
-            syn_backoff: vec![1, 2, 4, 8],
-            connect_timeout: Duration::from_secs(90),
+            syn_backoff: vec![1, 2, 4, 8, 16, 20],
+            connect_timeout: Duration::from_secs(3600),
             data_backoff: vec![1, 2, 4, 8, 16, 32, 64],
             ack_every: 1,
             ..Profile::freebsd_4_5()
@@ -242,6 +266,8 @@ impl Profile {
             || self.timestamps
             || self.frto
             || self.quick_acks > 0
+            || self.quick_acks_after_mark > 0
+            || self.min_window > 1
             || self.counts_bytes()
             || self.congestion != Algorithm::Reno
             || self.abe
@@ -289,6 +315,11 @@ impl Profile {
         }
         if self.initial_window == 0 {
             return Err(("initial_window", "must be at least 1 segment, got 0".into()));
+        }
+        for (field, segments) in [("min_window", self.min_window), ("pacing_burst", self.pacing_burst)] {
+            if segments == 0 {
+                return Err((field, "must be at least 1 segment, got 0".into()));
+            }
         }
         if self.ack_every == 0 {
             return Err(("ack_every", "must be at least 1 segment, got 0".into()));
@@ -356,7 +387,7 @@ impl Profile {
 
     /// The wait for an answer to a SYN after `timeouts` of them went unanswered.
     pub(crate) fn syn_wait(&self, timeouts: u8) -> Duration {
-        self.initial_rto * u64::from(factor(&self.syn_backoff, timeouts))
+        (self.initial_rto * u64::from(factor(&self.syn_backoff, timeouts))).min(self.max_rto)
     }
 
     /// The retransmission timeout after `timeouts` expirations in a row.

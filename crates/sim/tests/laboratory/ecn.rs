@@ -65,3 +65,62 @@ fn under_pi_with_every_packet_ecn_capable_next_to_nothing_is_lost() {
     assert!(marked > 1000, "{marked}");
     assert_eq!(sum(&run.tables.exchanges.timeouts), 0);
 }
+
+/// Hosts of `linux-6` with values of their own.
+fn linux(values: Value) -> Value {
+    let mut tcp = json!({"profile": "linux-6"});
+    tcp.as_object_mut().expect("a table").extend(values.as_object().expect("a table").clone());
+    tcp
+}
+
+#[test]
+fn many_flows_of_linux_keep_two_segments_each_in_a_network_that_marks_all() {
+    let flows = 80;
+    let queue_ms = |min_window: u8| {
+        let spec = json!({
+            "link": {"rate": "10 Mbit/s", "device_fifo": 0, "overhead": "0 B"},
+            "queue": {"threshold": {"threshold": 1}},
+            "tcp": linux(json!({"ecn": true, "min_window": min_window})),
+            "users": {"per_side": 0},
+            "sources": [{"bulk": {"flows": flows, "rtt": {"fixed": "39 ms"}}}],
+            "protocol": {"warmup": "10 s", "duration": "20 s"},
+        });
+        let run = Run::to_the_end(&spec, 1);
+        assert!(run.summary.links[1].dropped() == 0 && run.summary.mark_percent > 40.0);
+        let queue = &run.tables.queue;
+        let waiting = queue.bytes.iter().zip(&queue.direction).filter(|&(_, &direction)| direction == 1);
+        let bytes: Vec<f64> = waiting.map(|(&bytes, _)| bytes as f64).collect();
+        bytes.iter().sum::<f64>() / bytes.len() as f64 * 8.0 / 10e3
+    };
+    // Two segments of 1,500 bytes, less what 40 ms of the path hold.
+    let in_queues = f64::from(flows) * 2.0 * 1.2 - 40.0;
+    let (two, one) = (queue_ms(2), queue_ms(1));
+    assert!((0.9..1.2).contains(&(two / in_queues)), "{two} ms with {in_queues} ms of segments");
+    assert!(one < 0.5 * two, "{one} ms");
+}
+
+#[test]
+fn what_a_queue_of_low_latency_carries_beside_an_overload_does_not_hang_on_held_back_acknowledgements() {
+    let goodput = |values: Value| {
+        let spec = json!({
+            "link": {"rate": "100 Mbit/s", "device_fifo": 0, "overhead": "0 B"},
+            "queue": {"dualpi2": {}},
+            "tcp": linux(values),
+            "users": {"per_side": 0},
+            "sources": [
+                {"bulk": {"flows": 1, "rtt": {"fixed": "1 ms"}}},
+                {"datagrams": {"rate": "100 Mbit/s", "side": 1}},
+            ],
+            "protocol": {"warmup": "10 s", "duration": "20 s"},
+        });
+        Run::to_the_end(&spec, 1).summary.sources[0].goodput_mbps
+    };
+    let prague = json!({"ecn": "accurate", "congestion": "prague"});
+    let [two, prompt, one] = [json!({}), json!({"ack_every": 1}), json!({"min_window": 1})].map(|change| {
+        let mut values = prague.clone();
+        values.as_object_mut().expect("a table").extend(change.as_object().expect("a table").clone());
+        goodput(values)
+    });
+    assert!(two > 0.8 * prompt, "{two} Mbit/s, and {prompt} with every segment acknowledged");
+    assert!(one < 0.7 * two, "{one} Mbit/s with a window of one segment");
+}

@@ -33,6 +33,8 @@ pub struct Cubic {
     /// The last acknowledgement left nothing in flight.
     idle: bool,
     beta_ecn: f64,
+    /// The least that marks leave, in segments.
+    min_window: f64,
 }
 
 /// What a spurious loss or timeout restores (RFC 9438 §4.9). In bytes.
@@ -143,6 +145,7 @@ impl CongestionControl for Cubic {
             last_ack: Time::ZERO,
             idle: true,
             beta_ecn: if profile.abe { BETA_ECN } else { BETA_CUBIC },
+            min_window: f64::from(profile.min_window),
         }
     }
 
@@ -205,12 +208,12 @@ impl CongestionControl for Cubic {
         }
     }
 
-    /// §4.6: down to one segment. ABE is for congestion avoidance (RFC 8511 §3).
+    /// §4.6: down to one segment, or what the stack wants. ABE is for congestion avoidance (RFC 8511 §3).
     fn on_ecn_echo(&mut self, window: u32, mss: u32) {
         let beta = if self.in_slow_start() { BETA_CUBIC } else { self.beta_ecn };
         self.undo = None;
         self.slow_start.on_congestion();
-        self.window.reduce(window, beta, 1.0, mss);
+        self.window.reduce(window, beta, self.min_window, mss);
     }
 
     /// RFC 5681 §4.1; the next stage of congestion avoidance begins anew.

@@ -31,6 +31,8 @@ pub struct Prague {
     /// In bytes, with the fractions that small reductions and increases need.
     cwnd: f64,
     ssthresh: f64,
+    /// The least that marks leave, in segments.
+    min_window: u8,
     in_flight: u32,
     slow_start: SlowStart,
     estimate: Estimate,
@@ -65,7 +67,7 @@ impl Prague {
     fn reduce_for_marks(&mut self, window: f64, beta: f64, mss: u32) {
         self.slow_start.on_congestion();
         self.undo = None;
-        self.cwnd = (window * beta).max(f64::from(mss));
+        self.cwnd = (window * beta).max(f64::from(u32::from(self.min_window) * mss));
         self.ssthresh = self.cwnd.max(2.0 * f64::from(mss));
     }
 
@@ -91,6 +93,7 @@ impl CongestionControl for Prague {
         Prague {
             cwnd: f64::from(profile.initial_window_bytes()),
             ssthresh: f64::from(MAX_WINDOW),
+            min_window: profile.min_window,
             in_flight: 0,
             slow_start: SlowStart::new(false),
             estimate: Estimate::INITIAL,

@@ -27,6 +27,8 @@ pub struct Reno {
     slow_start: SlowStart,
     /// What a mark in congestion avoidance multiplies the window by.
     beta_ecn: f64,
+    /// The least that marks leave, in segments.
+    min_window: u8,
     /// Window and threshold before the last loss or timeout.
     undo: Option<(u32, u32)>,
 }
@@ -42,12 +44,12 @@ impl Reno {
         self.ssthresh = self.cwnd;
     }
 
-    /// cwnd = max(window * beta, 1 MSS) and no lower threshold than 2 MSS: a mark may leave one segment (RFC 3168
-    /// §6.1.2), a loss may not (RFC 5681 (4)).
+    /// cwnd = max(window * beta, `min_window` MSS) and no lower threshold than 2 MSS: a mark may leave one segment (RFC
+    /// 3168 §6.1.2), a loss may not (RFC 5681 (4)).
     pub(super) fn reduce_for_marks(&mut self, window: u32, beta: f64, mss: u32) {
         self.slow_start.on_congestion();
         self.undo = None;
-        self.cwnd = scaled(window, beta).max(mss);
+        self.cwnd = scaled(window, beta).max(u32::from(self.min_window) * mss);
         self.ssthresh = self.cwnd.max(2 * mss);
     }
 
@@ -67,6 +69,7 @@ impl CongestionControl for Reno {
             bytes_acked: 0,
             slow_start: SlowStart::new(profile.hystart),
             beta_ecn: if profile.abe { BETA_ECN } else { BETA },
+            min_window: profile.min_window,
             undo: None,
         }
     }

@@ -77,13 +77,14 @@ impl<S: Stack> Endpoint<S> {
         match self.ecn.feedback {
             Feedback::None => {}
             Feedback::Classic => {
-                self.stop_echo_at_cwr(flags);
-                if flags.contains(Flags::CE) {
+                self.stop_echo_at_cwr(segment, profile);
+                if flags.contains(Flags::CE) && !self.pending.any(Pending::ECHO) {
                     self.pending.set(Pending::ECHO);
+                    self.extension.acknowledge_at_once(profile.quick_acks_after_mark);
                 }
             }
             Feedback::Dctcp => {
-                self.stop_echo_at_cwr(flags);
+                self.stop_echo_at_cwr(segment, profile);
                 // RFC 8257 §3.2: a change is told at once; what was held back is told with it.
                 if segment.span() > 0 && flags.contains(Flags::CE) != self.pending.any(Pending::ECHO) {
                     self.pending.flip(Pending::ECHO);
@@ -111,10 +112,14 @@ impl<S: Stack> Endpoint<S> {
         }
     }
 
-    /// RFC 3168 §6.1.3, and RFC 8257 §3.2: CWR is heard before CE.
-    fn stop_echo_at_cwr(&mut self, flags: Flags) {
-        if flags.contains(Flags::CWR) {
+    /// RFC 3168 §6.1.3, and RFC 8257 §3.2: CWR is heard before CE. It comes of a sender that may have room for one segment
+    /// alone, which some receivers heed.
+    fn stop_echo_at_cwr(&mut self, segment: &Segment<S::Options>, profile: &Profile) {
+        if segment.flags.contains(Flags::CWR) {
             self.pending.clear(Pending::ECHO);
+            if segment.len > 0 && profile.quick_acks_after_mark > 0 {
+                self.pending.set(Pending::ACK);
+            }
         }
     }
 

@@ -120,6 +120,10 @@ pub trait Extension<S: Stack<Extension = Self>>: Debug + Send + Sized {
         false
     }
 
+    /// From now on, so many segments in order are acknowledged without delay, if not more.
+    #[inline]
+    fn acknowledge_at_once(&mut self, _segments: u8) {}
+
     /// The application is about to write.
     #[inline]
     fn before_write(_tcp: &mut Endpoint<S>) {}

@@ -11,7 +11,7 @@ mod probe;
 mod recovery;
 mod transmit;
 
-use aqmlab_units::Time;
+use aqmlab_units::{Duration, Time};
 
 use self::agree::Agreed;
 use self::frto::Frto;
@@ -48,6 +48,8 @@ pub struct Modern {
     rate: RateEstimator,
     /// When the next segment may leave, if the congestion control paces.
     release: Time,
+    /// How many segments may leave before that, of those let go together.
+    burst: u8,
     /// Runs while a segment waits for `release`.
     pacing_timer: Timer,
     /// Bytes that the congestion control knows to have been lost.
@@ -113,6 +115,7 @@ impl<S: ModernStack> Extension<S> for Modern {
             probe: Probe::default(),
             rate: RateEstimator::new(now),
             release: now,
+            burst: 0,
             pacing_timer: Timer::OFF,
             lost_told: 0,
             window_limited: false,
@@ -228,6 +231,10 @@ impl<S: ModernStack> Extension<S> for Modern {
         quick
     }
 
+    fn acknowledge_at_once(&mut self, segments: u8) {
+        self.quick_acks = self.quick_acks.max(segments);
+    }
+
     fn before_write(tcp: &mut Endpoint<S>) {
         tcp.note_app_limited();
     }
@@ -243,6 +250,16 @@ impl<S: ModernStack> Extension<S> for Modern {
 
     fn handle_loss_of_all(tcp: &mut Endpoint<S>, now: Time, profile: &Profile) {
         tcp.enter_loss(now, profile);
+    }
+}
+
+impl Modern {
+    /// A segment has left that takes `time` at the rate of pacing. A burst takes the time of all its segments.
+    fn note_paced(&mut self, time: Duration, now: Time, profile: &Profile) {
+        let begins = self.burst == 0;
+        let since = if begins { now } else { self.release.max(now) };
+        self.release = since + time;
+        self.burst = if begins { profile.pacing_burst - 1 } else { self.burst - 1 };
     }
 }
 

@@ -259,7 +259,7 @@ impl<S: Stack> Endpoint<S> {
     #[inline(always)]
     fn acknowledge(&mut self, now: Time, profile: &Profile) {
         self.unacked_segments += 1;
-        if self.unacked_segments >= profile.ack_every || self.extension.acknowledges_at_once() {
+        if self.extension.acknowledges_at_once() || self.unacked_segments >= profile.ack_every {
             self.pending.set(Pending::ACK);
         } else if self.unacked_segments == 1 {
             self.delayed_ack_timer = Timer::at(now + profile.delayed_ack);

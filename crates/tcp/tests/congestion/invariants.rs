@@ -113,6 +113,26 @@ proptest! {
     }
 
     #[test]
+    fn marks_never_leave_less_than_the_least_window(
+        algorithm in algorithm().prop_filter("these have one of their own", |a| {
+            !matches!(a, Algorithm::Bbr | Algorithm::Ledbat)
+        }),
+        min_window in 1..4_u8,
+        operations in proptest::collection::vec(operation(), 0..200),
+    ) {
+        let mut control = Any::new(&Profile { min_window, ..profile(algorithm) });
+        let mut now = Time::ZERO;
+        for operation in &operations {
+            let before = control.cwnd();
+            apply(&mut control, &mut now, operation);
+            if matches!(operation, Operation::Ack { .. } | Operation::Echo) {
+                let least = u32::from(min_window) * MSS;
+                prop_assert!(control.cwnd() >= before.min(least), "{} after {before}, {operation:?}", control.cwnd());
+            }
+        }
+    }
+
+    #[test]
     fn only_acknowledgements_and_undoing_let_the_window_grow(
         algorithm in algorithm().prop_filter("BBR restores its window after recovery", |a| *a != Algorithm::Bbr),
         operations in proptest::collection::vec(operation(), 0..200),

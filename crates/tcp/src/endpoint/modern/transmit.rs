@@ -45,14 +45,15 @@ impl<S: ModernStack> Endpoint<S> {
             None => self.next(profile)?,
         };
         let rate = self.congestion.pacing_rate();
-        if rate.is_some() && now < self.extension.release && out_of_turn.is_none() {
+        let waits = now < self.extension.release && self.extension.burst == 0;
+        if rate.is_some() && waits && out_of_turn.is_none() {
             self.extension.pacing_timer = Timer::at(self.extension.release);
             self.extension.pacing_limited |= self.pipe() + self.unsent() >= self.congestion.cwnd();
             return None;
         }
         let segment = self.send(choice, now, profile);
         if let Some(rate) = rate {
-            self.extension.release = now + rate.time_to_send(Bytes::new(u64::from(segment.len)));
+            self.extension.note_paced(rate.time_to_send(Bytes::new(u64::from(segment.len))), now, profile);
         }
         Some(segment)
     }

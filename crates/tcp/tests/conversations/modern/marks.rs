@@ -42,6 +42,78 @@ fn counted(ackno: u32, count: u8) -> Segment {
     ack(ackno).and(Flags::with_ace(count))
 }
 
+/// A client that has agreed on the form of ECN and holds back each second acknowledgement.
+fn receiver(ecn: EcnPolicy, quick_acks_after_mark: u8) -> Conversation {
+    let mut tcp = Conversation::connect(Profile { quick_acks_after_mark, ..speaking(ecn) });
+    tcp.takes_sent();
+    let agreed = if ecn == EcnPolicy::Dctcp { Flags::ECE | Flags::ECT } else { Flags::ECE };
+    tcp.gets(with(syn_ack().and(agreed), Options::default())).sends([ack(1)]);
+    tcp
+}
+
+fn marked(k: u32) -> Segment {
+    ect(k).and(Flags::CE)
+}
+
+#[test]
+fn in_linux_a_mark_that_none_echoes_is_acknowledged_at_once_with_the_segment_that_follows() {
+    // `tcp_enter_quickack_mode(sk, 2)` in `__tcp_ecn_check_ce`, unless `TCP_ECN_DEMAND_CWR` is set.
+    let mut tcp = receiver(EcnPolicy::Rfc3168, 2);
+    tcp.gets(ect(1)).sends([]).gets(ect(2)).sends([ack(after(2))]);
+    tcp.gets(marked(3)).sends([echo(after(3))]).gets(marked(4)).sends([echo(after(4))]);
+    // While marks are echoed another changes nothing.
+    tcp.gets(marked(5)).sends([]).gets(ect(6)).sends([echo(after(6))]);
+    // A stack without that habit holds them all back.
+    receiver(EcnPolicy::Rfc3168, 0).gets(marked(1)).sends([]).gets(ect(2)).sends([echo(after(2))]);
+}
+
+#[test]
+fn in_linux_a_mark_lets_go_what_was_held_back() {
+    let mut tcp = receiver(EcnPolicy::Rfc3168, 2);
+    tcp.gets(ect(1)).gets(marked(2)).sends([echo(after(2))]);
+    // Of two acknowledgements at once the one before was the first.
+    tcp.gets(ect(3)).sends([echo(after(3))]).gets(ect(4)).sends([]).gets(ect(5)).sends([echo(after(5))]);
+}
+
+#[test]
+fn in_linux_data_that_say_cwr_are_acknowledged_at_once() {
+    // `tcp_ecn_accept_cwr`
+    for ecn in [EcnPolicy::Rfc3168, EcnPolicy::Dctcp] {
+        let mut tcp = receiver(ecn, 2);
+        tcp.gets(ect(1).and(Flags::CWR)).sends([ack(after(1))]).gets(ect(2)).sends([]);
+        tcp.gets(ack(1).numbered(after(2)).and(Flags::CWR)).sends([]);
+        tcp.at(100).sends([ack(after(2))]);
+        let mut old = receiver(ecn, 0);
+        old.gets(ect(1).and(Flags::CWR)).sends([]).gets(ect(2)).sends([ack(after(2))]);
+    }
+}
+
+/// The least window that round trips leave of which every byte came marked.
+fn window_under_marks<C: CongestionControl + Debug + Send + 'static>(ecn: EcnPolicy, min_window: u8) -> u32 {
+    let mut tcp = ten_in_flight::<C>(Profile { min_window, ..speaking(ecn) });
+    let (mut acked, mut least, mut ms) = (0, tcp.cwnd(), OPENED);
+    while acked < 50 {
+        acked += 1;
+        ms += 50;
+        let count = u8::try_from((5 + acked) % 8).expect("of three bits");
+        let says = if ecn == EcnPolicy::Accurate { Flags::with_ace(count) } else { Flags::ECE };
+        tcp.at(ms).gets(ack(after(acked)).and(says)).takes_sent();
+        least = least.min(tcp.cwnd());
+    }
+    least
+}
+
+#[test]
+fn marks_leave_two_segments_in_linux_and_one_by_rfc_3168() {
+    use EcnPolicy::{Accurate, Rfc3168};
+    for (min_window, least) in [(1, 1000), (2, 2000)] {
+        assert_eq!(window_under_marks::<Reno>(Rfc3168, min_window), least);
+        assert_eq!(window_under_marks::<Cubic>(Rfc3168, min_window), least);
+        assert_eq!(window_under_marks::<Dctcp>(Rfc3168, min_window), least);
+        assert_eq!(window_under_marks::<Dctcp>(Accurate, min_window), least);
+    }
+}
+
 #[test]
 fn an_echo_halves_the_window_once_a_window() {
     let mut tcp = ten_in_flight::<Reno>(speaking(EcnPolicy::Rfc3168));
@@ -291,4 +363,30 @@ fn marks_told_of_by_duplicates_are_counted_with_the_next_acknowledgement_and_nev
     assert_eq!(get(counted(after(5), 3)), (4000, 3000));
     assert_eq!(get(counted(after(6), 6)), (1000, 1000));
     assert_eq!(get(counted(after(7), 6)), (1000, 0));
+}
+
+#[test]
+fn a_paced_sender_lets_go_as_many_segments_together_as_its_stack_says() {
+    /// Ten segments after ten were acknowledged: when they leave, and how many together.
+    fn bursts(pacing_burst: u8) -> (Duration, Vec<usize>) {
+        let profile = Profile { pacing_burst, ..speaking(EcnPolicy::Accurate) };
+        let mut conversation = ten_in_flight::<Prague>(profile.clone());
+        let tcp = &mut conversation.tcp;
+        let begin = Time::ZERO + Duration::from_millis(OPENED + 100);
+        let acknowledged = Segment { window: 60_000, ..counted(after(10), 5) };
+        tcp.handle_segment(&with(acknowledged, Options::default()), begin, &profile);
+        let (mut now, mut sent) = (begin, Vec::new());
+        loop {
+            sent.push(std::iter::from_fn(|| tcp.poll_transmit(now, &profile)).count());
+            if sent.iter().sum::<usize>() >= 10 {
+                return (now - begin, sent);
+            }
+            now = tcp.poll_timeout();
+            tcp.handle_timeout(now, &profile);
+        }
+    }
+    let ((alone, singles), (paired, pairs)) = (bursts(1), bursts(2));
+    assert_eq!((singles, pairs), (vec![1; 10], vec![2; 5]));
+    // At the same rate: the tenth of ten leaves after nine intervals, the fifth pair after eight.
+    assert_eq!(alone * 8, paired * 9);
 }
