@@ -14,8 +14,11 @@ T = TypeVar("T")
 _UNCHANGED = {"start": "0 s", "spread": "1 s", "request": "300 B", "jitter": 0.0}
 """Values of sources that are not worth a word."""
 
-_ELSEWHERE = ("name", "side", "direction", "path", "rtt")
+_ELSEWHERE = ("name", "side", "direction", "path", "rtt", "delay_at")
 """Keys of sources that have a place of their own."""
+
+_DELAY_AT = {"browser": "", "server": ", at the servers", "split": ", half at the servers"}
+"""Where a round trip is spent that is not spent at the browsers."""
 
 
 @dataclass(frozen=True)
@@ -81,11 +84,15 @@ def topology(experiment: Experiment, resolved: Mapping[str, Any]) -> Topology:
     whole = (1, len(chain) + 1)
     protocol, users = resolved["protocol"], resolved["users"]
     rtt = _rtt_table(users["rtt"])
-    senders = [_source(source, whole, rtt) for source in resolved.get("sources", ())]
+    usual = {**_UNCHANGED, "interface": resolved["hosts"]["rate"]}
+    senders = [_source(source, whole, rtt, usual) for source in resolved.get("sources", ())]
     if users["per_side"] > 0:
         what = f"{users['per_side']:,} on each side, {users['workload']['name']}"
         path = _path(users, whole)
-        senders.insert(0, SenderView(name="web users", kind="web users", what=what, path=path, direction=None, rtt=rtt))
+        spent = rtt + _DELAY_AT[users["delay_at"]]
+        senders.insert(
+            0, SenderView(name="web users", kind="web users", what=what, path=path, direction=None, rtt=spent)
+        )
     return Topology(
         links=tuple(map(_link, chain, written)),
         senders=tuple(senders),
@@ -126,9 +133,11 @@ def _link(link: Mapping[str, Any], queue: QueueSpec) -> LinkView:
     )
 
 
-def _source(source: Mapping[str, Any], whole: tuple[int, int], users_rtt: str) -> SenderView:
+def _source(
+    source: Mapping[str, Any], whole: tuple[int, int], users_rtt: str, usual: Mapping[str, Any]
+) -> SenderView:
     ((kind, it),) = source.items()
-    known = {key: value for key, value in it.items() if key not in _ELSEWHERE and _UNCHANGED.get(key) != value}
+    known = {key: value for key, value in it.items() if key not in _ELSEWHERE and usual.get(key) != value}
     if kind == "datagrams":
         rtt = ""
     elif "rtt" in it and isinstance(it["rtt"], Mapping):
@@ -141,7 +150,7 @@ def _source(source: Mapping[str, Any], whole: tuple[int, int], users_rtt: str) -
         what=", ".join(_said(key, value) for key, value in known.items()),
         path=_path(it, whole),
         direction=_direction(kind, it),
-        rtt=rtt,
+        rtt=rtt + _DELAY_AT[it.get("delay_at", "browser")],
     )
 
 

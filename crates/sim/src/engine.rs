@@ -6,7 +6,8 @@
 //! ```
 //!
 //! As in the testbed the whole of a connection's round-trip time is added to what its browser sends, before the link;
-//! the servers are next to the link, behind the network interfaces of a few machines. Packets on their way to the
+//! the servers are next to the link, behind the network interfaces of a few machines. A spec can put the delay on the other
+//! side, or share it; the ends of a source's connection have an interface each (`hosts`). Packets on their way to the
 //! link are events in the wheel, but for those that leave an idle interface; those beyond it stand in the links' rings. Events of one instant happen in a fixed
 //! order: deliveries of direction 0, deliveries of direction 1, then the wheel's in the order in which they were
 //! pushed.
@@ -32,7 +33,7 @@ use self::alarms::Alarms;
 use self::connections::Connections;
 use self::delayed_acks::DelayedAcks;
 use self::flows::FlowId;
-use self::hosts::Hosts;
+use self::hosts::{Hosts, Interface};
 use self::readings::Readings;
 use self::sources::Sources;
 use self::stacks::{StackId, Stacks};
@@ -51,7 +52,7 @@ use crate::wheel::Wheel;
 /// of the wheel 32.
 #[derive(Clone, Copy, Debug)]
 enum Event<O> {
-    /// A browser's packet reaches the link.
+    /// A packet reaches the link.
     AtLink { to: EndpointId, seq: Seq, ack: Seq, len: u16, window: u16, flags: Flags, options: O },
     /// A retransmission timer may have expired.
     Retransmit(EndpointId),
@@ -153,7 +154,7 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
             links: network.links,
             observer,
             connections: Connections::new(1 + spec.sources.len()),
-            hosts: Hosts::new(&spec.hosts, spec.link.overhead),
+            hosts: Hosts::new(spec),
             timers: Timers::new(spec.tcp.profiles()),
             alarms: Alarms::default(),
             delayed_acks: spec.tcp.profiles().map(DelayedAcks::new).collect(),
@@ -246,6 +247,16 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
         }
     }
 
+    /// A packet will be at the link at `at`.
+    #[inline(always)]
+    fn reach_link_at(&mut self, at: Time, packet: Packet<O::Carried>) {
+        if at == self.now {
+            self.reach_link(packet);
+        } else {
+            self.wheel.push(at, Event::at_link(packet));
+        }
+    }
+
     /// A packet arrives at the link.
     #[inline(always)]
     fn reach_link(&mut self, packet: Packet<O::Carried>) {
@@ -322,18 +333,16 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
             let Some(segment) = cell.tcp.poll_transmit(self.now, profile) else { break };
             cell.sent_packet();
             let packet = Packet { to: id.peer(), segment };
-            let at_link = if id.is_server() {
-                self.hosts.send(cell.host(), packet.size(), self.now)
+            let interface = cell.interface();
+            let first_bit = if interface == Interface::NONE {
+                self.now
             } else {
-                self.now + cell.delay()
+                self.hosts.send(interface, id, packet.size(), self.now)
             };
-            let leaving = Leaving { tcp: &cell.tcp, now: self.now, at_link };
+            let at_link = first_bit + cell.delay();
+            let leaving = Leaving { tcp: &cell.tcp, now: self.now, first_bit, at_link };
             let packet = self.observer.sent(packet, &leaving);
-            if at_link == self.now {
-                self.reach_link(packet);
-            } else {
-                self.wheel.push(at_link, Event::at_link(packet));
-            }
+            self.reach_link_at(at_link, packet);
         }
         let cell = self.connections.endpoint(id);
         self.observer.settled(id, &cell.tcp);

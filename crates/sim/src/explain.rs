@@ -6,8 +6,8 @@
 //! what happens next adds its own share. Nothing is estimated, and the parts add up to the nanosecond.
 //!
 //! * What an endpoint sends in answer to an event inherits the event's blame.
-//! * On its way a packet adds: its way to the link (a client's round-trip time, or the wait for the interface of a
-//!   server's machine), its wait in queue and device, its time on the wire, and the way from there.
+//! * On its way a packet adds: its wait for the interface of a server's machine, its way to the link (what of the
+//!   connection's round-trip time is spent at this end), its wait in queue and device, its time on the wire, and the way from there.
 //! * A timer that expires inherits the blame of the moment when it was last set, and adds the wait.
 //! * With a new exchange on an old connection all begins anew: of a cause from before it only the time after its
 //!   start counts.

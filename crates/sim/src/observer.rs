@@ -43,6 +43,8 @@ pub(crate) struct Leaving<'a, S: Stack> {
     /// Its sender.
     pub(crate) tcp: &'a Endpoint<S>,
     pub(crate) now: Time,
+    /// When its first bit leaves the sender's machine.
+    pub(crate) first_bit: Time,
     /// When it will be at the link.
     pub(crate) at_link: Time,
 }

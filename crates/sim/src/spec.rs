@@ -1,6 +1,7 @@
 //! What to run, as JSON: checked, with every default filled in.
 
 mod chain;
+mod delay;
 mod link;
 mod queue;
 mod sources;
@@ -14,8 +15,10 @@ use serde_json::{Map, Value};
 
 pub use self::chain::{HopSpec, PathSpec};
 pub(crate) use self::chain::{Hops, MOST_LINKS};
+pub use self::delay::DelayAt;
 pub use self::link::{LinkSpec, RateChange};
 pub use self::queue::{OwnLaw, QueueSpec};
+use self::sources::Around;
 pub use self::sources::SourceSpec;
 pub(crate) use self::tcp::MOST_STACKS;
 pub use self::tcp::{MixSpec, Role, TcpSpec};
@@ -84,6 +87,8 @@ pub struct UsersSpec {
     pub workload: WebConfig,
     /// How far away their servers are.
     pub rtt: RttConfig,
+    /// At which end that is spent.
+    pub delay_at: DelayAt,
     /// Their way; in a chain of links alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<PathSpec>,
@@ -161,6 +166,8 @@ struct WrittenUsers {
     workload: Value,
     #[serde(default = "default_rtt")]
     rtt: Value,
+    #[serde(default)]
+    delay_at: DelayAt,
     path: Option<Value>,
 }
 
@@ -178,18 +185,20 @@ impl Spec {
         let document: Value = serde_json::from_str(text).map_err(|error| fault("spec", error.to_string()))?;
         let written: Written = read("", document)?;
         let link = written.link;
-        let mtu = link.mtu;
         let chain = HopSpec::read_all(written.chain, &link, &written.queue)?;
         let links = chain.len();
         let queue = QueueSpec::read(written.queue, &link.context())?;
+        let users = UsersSpec::read(written.users, links)?;
+        let around = Around { link: &link, links, hosts: &written.hosts, delay_at: users.delay_at };
+        let sources = SourceSpec::read_all(written.sources, &around)?;
         let spec = Spec {
             link,
             queue,
             chain,
             hosts: written.hosts,
             tcp: TcpSpec::read(written.tcp)?,
-            users: UsersSpec::read(written.users, links)?,
-            sources: SourceSpec::read_all(written.sources, mtu, links)?,
+            users,
+            sources,
             protocol: written.protocol,
             record: written.record,
         };
@@ -239,7 +248,7 @@ impl UsersSpec {
         workload.check().map_err(|error| fault(&format!("users.workload.{}", error.path), error.message))?;
         rtt.check().map_err(|error| fault(&format!("users.rtt.{}", error.path), error.message))?;
         let path = PathSpec::read("users.path", written.path, links)?;
-        Ok(UsersSpec { per_side: written.per_side, workload, rtt, path })
+        Ok(UsersSpec { per_side: written.per_side, workload, rtt, delay_at: written.delay_at, path })
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! Ours: users of side 0 are 10.0.x.y, its servers 10.127.x.y; users of side 1 are 10.128.x.y, its servers 10.255.x.y.
 //! Where a side has more than 65,536 users the count goes on in the second number. A source of traffic beside the users
-//! counts as one more user on each side, 10.126.0.n or 10.254.0.n, n its number from 0. Servers listen at port 80. Each user's
+//! counts as one more machine on each side, 10.126.0.n or 10.254.0.n, n its number from 0, whatever machines its flows have.
+//! Servers listen at port 80. Each user's
 //! connections have successive ports from 1024 on (RFC 6335 section 6: those below are the system's), which come again
 //! after 64,512 connections of that user.
 
@@ -45,8 +46,8 @@ pub(crate) struct NewConnection {
     /// The place it takes.
     pub(crate) client: EndpointId,
     pub(crate) opener: Opener,
-    /// The machine of its server.
-    pub(crate) host: u16,
+    /// The machine of its server, unless that is the source's own.
+    pub(crate) host: Option<u16>,
     /// The segment sizes of client and server.
     pub(crate) mss: [u16; 2],
 }
@@ -76,8 +77,8 @@ impl Addresses {
             Opener::User(number) => number / 2,
             Opener::Source(number) => FIRST_SOURCE + u32::from(number),
         };
+        let machine = host.map_or(number, |host| FIRST_SERVER + u32::from(host) % self.servers_per_side);
         let browser = End { address: address(side, number), port, mss: mss[0] };
-        let machine = FIRST_SERVER + u32::from(host) % self.servers_per_side;
         let server = End { address: address(1 - side, machine), port: HTTP, mss: mss[1] };
 
         let place = client.connection();
@@ -97,12 +98,15 @@ impl Addresses {
     }
 }
 
-/// A source of datagrams has a port for each of its flows; they go to the first machine of the other side.
+/// A source of datagrams has a port for each of its flows; they go to its machine on the other side.
 fn datagram(to: EndpointId) -> [End; 2] {
     let side = to.side();
     let source = u32::try_from(to.source()).expect("sources are numbered in eight bits");
-    let sender = End { address: address(side, FIRST_SOURCE + source), port: port(to.flow()), mss: 0 };
-    [sender, End { address: address(1 - side, FIRST_SERVER), port: DISCARD, mss: 0 }]
+    let at = |side| address(side, FIRST_SOURCE + source);
+    [
+        End { address: at(side), port: port(to.flow()), mss: 0 },
+        End { address: at(1 - side), port: DISCARD, mss: 0 },
+    ]
 }
 
 /// A client's port number `n`.
@@ -124,7 +128,12 @@ mod tests {
     use super::*;
 
     fn open(addresses: &mut Addresses, client: EndpointId, user: u32, host: u16) {
-        addresses.open(&NewConnection { client, opener: Opener::User(user), host, mss: [1460, 536] });
+        addresses.open(&NewConnection {
+            client,
+            opener: Opener::User(user),
+            host: Some(host),
+            mss: [1460, 536],
+        });
     }
 
     #[test]

@@ -100,10 +100,11 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
         let request = connection.exchange().request;
         let side = side_of(number);
         let user = u64::from(number);
+        let host = self.hosts.of(1 - side, user + connection.number());
         let opening = Opening {
             side,
-            min_rtt: connection.min_rtt(),
-            host: self.hosts.of(1 - side, user + connection.number()),
+            host: Some(host),
+            approaches: self.hosts.for_user(host, connection.min_rtt()),
             stacks: [
                 self.stacks.of_client(Owner::USERS, side, user),
                 self.stacks.of_server(Owner::USERS, 1 - side, user, connection.number()),

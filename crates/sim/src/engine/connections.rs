@@ -5,13 +5,14 @@ use aqmlab_units::{Duration, Time};
 use aqmlab_workload::Connection;
 
 use super::flows::FlowId;
+use super::hosts::{Approach, Interface};
 use super::is_done;
 use super::stacks::{StackId, Stacks};
 use crate::packet::{Direction, EndpointId, Owner};
 use crate::prefetch::{prefetch, prefetch_start};
 
-/// How many bits of a cell tell its place in the network.
-const PLACE_BITS: u32 = 26;
+/// How many bits of a cell tell the delay of its path.
+const DELAY_BITS: u32 = 26;
 
 /// One end of a connection in the network. Aligned so that an undisturbed transfer stays within one cache line.
 #[derive(Debug)]
@@ -19,8 +20,10 @@ const PLACE_BITS: u32 = 26;
 pub(super) struct Cell<S: Stack> {
     /// Packets received by this end; wraps.
     received: u16,
-    /// The low 26 bits: a client's round-trip time in microseconds, or the number of a server's machine. The six bits
-    /// above: the number of its stack.
+    /// What it sends through.
+    interface: Interface,
+    /// The low 26 bits: what the path adds to each packet that it sends, in microseconds. The six bits above: the number of
+    /// its stack.
     place: u32,
     pub(super) tcp: Endpoint<S>,
     /// Packets sent by this end that were not dropped.
@@ -64,10 +67,10 @@ pub(super) struct Opening {
     pub(super) owner: Owner,
     /// The side of its client.
     pub(super) side: Direction,
-    pub(super) min_rtt: Duration,
-    /// The machine of its server.
-    pub(super) host: u16,
+    /// The machine of its server; a source's is its own.
+    pub(super) host: Option<u16>,
     /// Those of client and server.
+    pub(super) approaches: [Approach; 2],
     pub(super) stacks: [StackId; 2],
 }
 
@@ -97,23 +100,16 @@ impl Packets {
 }
 
 impl<S: Stack> Cell<S> {
-    fn client(tcp: Endpoint<S>, stack: StackId, delay: Duration) -> Cell<S> {
-        let micros = u32::try_from(delay.as_micros()).expect("round-trip times are at most a minute");
-        Cell::at(micros, stack, tcp)
-    }
-
-    fn server(tcp: Endpoint<S>, stack: StackId, host: u16) -> Cell<S> {
-        Cell::at(host.into(), stack, tcp)
-    }
-
-    fn at(place: u32, stack: StackId, tcp: Endpoint<S>) -> Cell<S> {
-        debug_assert!(place >> PLACE_BITS == 0, "the number of the stack stands there");
-        Cell { received: 0, place: place | u32::from(stack.0) << PLACE_BITS, tcp, sent: 0 }
+    fn new(tcp: Endpoint<S>, stack: StackId, approach: Approach) -> Cell<S> {
+        let delay = u32::try_from(approach.delay.as_micros()).expect("round-trip times are at most a minute");
+        debug_assert!(delay >> DELAY_BITS == 0, "the number of the stack stands there");
+        let place = delay | u32::from(stack.0) << DELAY_BITS;
+        Cell { received: 0, interface: approach.interface, place, tcp, sent: 0 }
     }
 
     #[inline]
     pub(super) fn stack(&self) -> StackId {
-        StackId((self.place >> PLACE_BITS) as u8)
+        StackId((self.place >> DELAY_BITS) as u8)
     }
 
     #[inline]
@@ -126,17 +122,16 @@ impl<S: Stack> Cell<S> {
         self.received = self.received.wrapping_add(1);
     }
 
-    /// What the network adds to each packet that this client sends.
+    /// What the path adds to each packet that this end sends.
     #[inline]
     pub(super) fn delay(&self) -> Duration {
-        Duration::from_micros(u64::from(self.place & ((1 << PLACE_BITS) - 1)))
+        Duration::from_micros(u64::from(self.place & ((1 << DELAY_BITS) - 1)))
     }
 
-    /// The machine that this server runs on.
+    /// What it sends through.
     #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "a server's cell holds 16 bits here")]
-    pub(super) fn host(&self) -> u16 {
-        self.place as u16
+    pub(super) fn interface(&self) -> Interface {
+        self.interface
     }
 
     /// Packets on their way from this end to `peer`.
@@ -159,13 +154,13 @@ impl<S: Stack> Connections<S> {
 
     /// Both ends of a new connection; its client.
     pub(super) fn open(&mut self, opening: Opening, stacks: &Stacks, now: Time) -> EndpointId {
-        let Opening { application, owner, side, min_rtt, host, stacks: [client, server] } = opening;
+        let Opening { application, owner, side, approaches, stacks: [client, server], .. } = opening;
         let slot = self.free[side].pop().unwrap_or_else(|| self.grow(side, stacks, now));
         let id = EndpointId::client(slot, side);
         let tcp = Endpoint::connect(stacks.profile(client), now);
-        self.cells[id.index()] = Cell::client(tcp, client, min_rtt);
+        self.cells[id.index()] = Cell::new(tcp, client, approaches[0]);
         let tcp = Endpoint::listen(stacks.profile(server), now);
-        self.cells[id.peer().index()] = Cell::server(tcp, server, host);
+        self.cells[id.peer().index()] = Cell::new(tcp, server, approaches[1]);
         let session = &mut self.sessions[id.connection()];
         let watched = session.watched;
         *session = Session { application, owner, open: true, watched, at_request: Recovery::default() };
@@ -178,7 +173,8 @@ impl<S: Stack> Connections<S> {
         let stack = StackId::default();
         for _ in 0..2 {
             for _ in 0..2 {
-                self.cells.push(Cell::server(Endpoint::listen(stacks.profile(stack), now), stack, 0));
+                let tcp = Endpoint::listen(stacks.profile(stack), now);
+                self.cells.push(Cell::new(tcp, stack, Approach::default()));
             }
             self.sessions.push(Session {
                 application: Application::Nobody,

@@ -149,7 +149,8 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
             Some(Next::Datagram(datagram)) => {
                 let record = &mut self.sources.records[usize::from(number)];
                 let packet = record.datagrams.send(number, &datagram, self.window_start);
-                self.reach_link(packet);
+                let at_link = self.hosts.send_datagram(number, datagram.flow, datagram.size, self.now);
+                self.reach_link_at(at_link, packet);
             }
             None => unreachable!("a source runs when it has announced something"),
         }
@@ -195,14 +196,15 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
             application: Application::Flow(id),
             owner,
             side,
-            min_rtt: flow.min_rtt,
-            host: self.hosts.of(1 - side, flow.number),
+            host: None,
+            approaches: self.hosts.for_source(owner, flow.min_rtt),
             stacks: [
                 self.stacks.of_client(owner, side, host_number),
                 self.stacks.of_server(owner, 1 - side, host_number, 0),
             ],
         };
         let client = self.open_connection(opening);
+        self.hosts.give_machines(client, owner);
         if let Some((flow, ..)) = self.sources.flow(id) {
             flow.client = client;
         }

@@ -27,10 +27,11 @@ impl<O: HeaderOptions> HeaderOptions for Numbered<O> {
 pub(super) struct Flight {
     /// Its sending.
     pub(super) blame: Blame,
-    /// When it reaches the link.
+    /// When its first bit leaves its machine, and when it reaches the link.
+    pub(super) first_bit: Time,
     pub(super) at_link: Time,
-    /// What the way to the link goes to, and the way from the link to the receiver.
-    pub(super) ways: [Part; 2],
+    /// What its way goes to, from its machine to the link and from there to the receiver.
+    pub(super) way: Part,
 }
 
 /// All packets on their way. Numbers are used again.

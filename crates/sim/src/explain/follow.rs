@@ -63,20 +63,19 @@ impl<S: Stack> Observer<S> for Explainer {
     }
 
     fn sent(&mut self, packet: Packet<S::Options>, leaving: &Leaving<'_, S>) -> Packet<Self::Carried> {
-        let Leaving { tcp, now, at_link } = *leaving;
+        let Leaving { tcp, now, first_bit, at_link } = *leaving;
         let (segment, from) = (packet.segment, packet.to.peer());
         self.note_reactions(from, tcp);
         let blame = self.current(self.ends[from.index()].now, from);
         let end = &mut self.ends[from.index()];
-        let purpose = Explainer::purpose_of_way(end, &segment, tcp);
+        let way = Explainer::purpose_of_way(end, &segment, tcp);
         let again = segment.span() > 0 && segment.seq < end.sent;
         end.sent = end.sent.max(segment.seq + segment.span());
         end.acked = segment.flags.contains(Flags::ACK).then_some(segment.ack);
         let what = if again { What::SentAgain } else { What::Sent };
         let moment = self.about(from, &segment, what, now);
         self.note(from, Moment { cwnd: tcp.congestion().cwnd(), ..moment });
-        let approach = if from.is_server() { Part::Interface } else { purpose };
-        self.flights.take_off(packet, Flight { blame, at_link, ways: [approach, purpose] })
+        self.flights.take_off(packet, Flight { blame, first_bit, at_link, way })
     }
 
     fn lost<L: Link<Self::Carried>>(&mut self, packet: &Packet<Self::Carried>, link: &L, now: Time) {
@@ -97,16 +96,17 @@ impl<S: Stack> Observer<S> for Explainer {
 
     fn arrived(&mut self, packet: Packet<Self::Carried>, now: Time) -> Packet<S::Options> {
         let size = packet.size();
-        let (packet, Flight { blame, at_link, ways: [approach, way] }) = self.flights.land(&packet);
-        // Backwards from the arrival: the delay behind the link, the last bit on the wire, the first.
+        let (packet, Flight { blame, first_bit, at_link, way }) = self.flights.land(&packet);
+        // Backwards from the arrival: the delay behind the link, the last bit on the wire, its first.
         let last_bit = Time::from_nanos(now.as_nanos() - self.delay.as_nanos());
         let (_, on_wire) = { self.transmitter }.send(size, Time::ZERO);
-        let first_bit = Time::from_nanos(last_bit.as_nanos() - on_wire.as_nanos());
+        let on_link = Time::from_nanos(last_bit.as_nanos() - on_wire.as_nanos());
         let to = packet.to;
         let at_hand = self
             .current(blame, to)
-            .then(approach, at_link)
-            .then(Part::Queueing, first_bit)
+            .then(Part::Interface, first_bit)
+            .then(way, at_link)
+            .then(Part::Queueing, on_link)
             .then(Part::Transmission, last_bit)
             .then(way, now);
         let end = &mut self.ends[to.index()];
@@ -117,7 +117,7 @@ impl<S: Stack> Observer<S> for Explainer {
             self.exchanges[to.connection()].marks += u32::from(is_marked);
             let what = if is_marked { What::ArrivedMarked } else { What::Arrived };
             let moment = self.about(to.peer(), &packet.segment, what, now);
-            self.note(to, Moment { place: place_of(to), waited: first_bit - at_link, ..moment });
+            self.note(to, Moment { place: place_of(to), waited: on_link - at_link, ..moment });
         }
         packet
     }
@@ -202,7 +202,7 @@ mod tests {
                 now += Duration::from_nanos(after);
                 Observer::<Basic>::opened(&mut explainer, client, true, now);
                 let segment = Segment { seq: Seq::new(1), len, ..Segment::default() };
-                let leaving = Leaving { tcp: &tcp, now, at_link: now };
+                let leaving = Leaving { tcp: &tcp, now, first_bit: now, at_link: now };
                 let packet = explainer.sent(Packet { to: client.peer(), segment }, &leaving);
                 link.arrive(packet, now);
             }
@@ -234,7 +234,7 @@ mod tests {
             Observer::<Basic>::wrote(&mut explainer, client, now);
             // One is being sent, one waits.
             for _ in 0..3 {
-                let leaving = Leaving { tcp: &tcp, now, at_link: now };
+                let leaving = Leaving { tcp: &tcp, now, first_bit: now, at_link: now };
                 let packet = Packet { to: client.peer(), segment: Segment::default() };
                 link.arrive(explainer.sent(packet, &leaving), now);
             }

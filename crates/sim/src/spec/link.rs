@@ -102,7 +102,7 @@ fn check_rate(path: &str, rate: BitRate) -> Result<(), SpecError> {
     at_most(path, rate, BitRate::from_mbit_per_sec(1_000_000))
 }
 
-const SLOWEST: BitRate = match BitRate::from_bits_per_sec(1_000) {
+pub(super) const SLOWEST: BitRate = match BitRate::from_bits_per_sec(1_000) {
     Some(rate) => rate,
     None => unreachable!(),
 };

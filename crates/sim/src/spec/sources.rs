@@ -2,38 +2,49 @@
 
 use std::collections::HashSet;
 
-use aqmlab_units::Bytes;
-use aqmlab_workload::sources::SourceConfig;
+use aqmlab_units::{BitRate, Bytes};
+use aqmlab_workload::sources::{DatagramsConfig, SourceConfig};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-use super::{PathSpec, SpecError, at_most, fault, read};
+use super::link::SLOWEST;
+use super::{DelayAt, HostsSpec, LinkSpec, PathSpec, SpecError, at_least, at_most, fault, read};
 use crate::packet::HEADERS;
 
 /// Sources are numbered in eight bits, and 0 stands for the web users.
 const MOST_SOURCES: usize = 255;
 
-/// A source of traffic, and in a chain of links its way: `{"bulk": {"flows": 10, "path": [1, 3]}}`.
+/// A source of traffic, and how it stands in the network: `{"bulk": {"flows": 10, "interface": "1 Gbit/s"}}`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SourceSpec {
     /// What it sends.
     pub config: SourceConfig,
-    /// Where; in a chain of links alone.
+    /// Bit rate of the interfaces of its machines: each end of each connection has one of its own, and each flow of
+    /// datagrams. That of the users' servers when left out, or if those are slower what datagrams need.
+    pub interface: BitRate,
+    /// At which end of a connection its round-trip time is spent; as for the users when left out. Datagrams have none.
+    pub delay_at: DelayAt,
+    /// Its way; in a chain of links alone.
     pub path: Option<PathSpec>,
 }
 
+/// What a source finds in the spec around it.
+pub(super) struct Around<'a> {
+    pub(super) link: &'a LinkSpec,
+    /// How many links the chain has.
+    pub(super) links: usize,
+    pub(super) hosts: &'a HostsSpec,
+    pub(super) delay_at: DelayAt,
+}
+
 impl SourceSpec {
-    /// The sources of a spec whose chain has `links` links.
-    pub(super) fn read_all(
-        written: Vec<Value>,
-        mtu: Bytes,
-        links: usize,
-    ) -> Result<Vec<SourceSpec>, SpecError> {
+    /// The sources of a spec.
+    pub(super) fn read_all(written: Vec<Value>, around: &Around<'_>) -> Result<Vec<SourceSpec>, SpecError> {
         at_most("sources", written.len(), MOST_SOURCES)?;
         let mut names = HashSet::new();
         let mut sources = Vec::new();
         for (number, value) in written.into_iter().enumerate() {
-            let source = SourceSpec::read(&format!("sources[{number}]"), value, mtu, links)?;
+            let source = SourceSpec::read(&format!("sources[{number}]"), value, around)?;
             let (name, kind) = (source.config.name(), source.config.kind());
             if !names.insert(name.to_owned()) {
                 let message = format!("must differ from that of every other source, got `{name}`");
@@ -44,12 +55,16 @@ impl SourceSpec {
         Ok(sources)
     }
 
-    fn read(path: &str, mut written: Value, mtu: Bytes, links: usize) -> Result<SourceSpec, SpecError> {
-        // What a source sends knows nothing of where: the path is taken out of its table.
-        let table = written.as_object_mut().and_then(|kinds| kinds.values_mut().next());
-        let way = table.and_then(Value::as_object_mut).and_then(|table| table.remove("path"));
+    fn read(path: &str, mut written: Value, around: &Around<'_>) -> Result<SourceSpec, SpecError> {
+        // What a source sends knows nothing of where: that is taken out of its table.
+        let mut take = |key: &str| {
+            let (kind, table) = written.as_object_mut()?.iter_mut().next()?;
+            if kind == "datagrams" && key == "delay_at" { None } else { table.as_object_mut()?.remove(key) }
+        };
+        let (way, interface, delay_at) = (take("path"), take("interface"), take("delay_at"));
         let config: SourceConfig = read(path, written)?;
         config.check().map_err(|error| fault(&format!("{path}.{}", error.path), error.message))?;
+        let mtu = around.link.mtu;
         if let SourceConfig::Datagrams(datagrams) = &config
             && !(HEADERS..=mtu.get()).contains(&datagrams.packet.get())
         {
@@ -57,17 +72,45 @@ impl SourceSpec {
                 format!("must be between {HEADERS} B and link.mtu = {mtu}, got {}", datagrams.packet);
             return Err(fault(&format!("{path}.datagrams.packet"), message));
         }
-        let way = PathSpec::read(&format!("{path}.{}.path", config.kind()), way, links)?;
-        Ok(SourceSpec { config, path: way })
+        let at = |key: &str| format!("{path}.{}.{key}", config.kind());
+        let least = least_interface(&config, around.link.overhead);
+        let interface = match interface {
+            None => around.hosts.rate.max(least),
+            Some(written) => read(&at("interface"), written)?,
+        };
+        at_least(&at("interface"), interface, least)?;
+        let delay_at = delay_at.map_or(Ok(around.delay_at), |written| read(&at("delay_at"), written))?;
+        let way = PathSpec::read(&at("path"), way, around.links)?;
+        Ok(SourceSpec { config, interface, delay_at, path: way })
     }
+}
+
+/// The rate of the slowest interface that such a source can have: datagrams are sent at their rate whatever becomes of
+/// them, and what an interface could not send would wait there for ever longer.
+fn least_interface(config: &SourceConfig, overhead: Bytes) -> BitRate {
+    let SourceConfig::Datagrams(DatagramsConfig { rate, packet, .. }) = config else { return SLOWEST };
+    let frame = u128::from((*packet + overhead).get());
+    let bits = (u128::from(rate.bits_per_sec()) * frame).div_ceil(u128::from(packet.get()));
+    let bits =
+        u64::try_from(bits).expect("a rate is bounded, and a frame is not much longer than its packet");
+    BitRate::from_bits_per_sec(bits).map_or(SLOWEST, |rate| rate.max(SLOWEST))
+}
+
+fn value<T: Serialize, E: serde::ser::Error>(part: &T) -> Result<Value, E> {
+    serde_json::to_value(part).map_err(E::custom)
 }
 
 impl Serialize for SourceSpec {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Some(path) = self.path else { return self.config.serialize(serializer) };
-        let mut whole = serde_json::to_value(&self.config).map_err(serde::ser::Error::custom)?;
-        let path = serde_json::to_value(path).map_err(serde::ser::Error::custom)?;
-        whole[self.config.kind()]["path"] = path;
+        let mut whole = value(&self.config)?;
+        let table = &mut whole[self.config.kind()];
+        table["interface"] = value(&self.interface)?;
+        if !matches!(self.config, SourceConfig::Datagrams(_)) {
+            table["delay_at"] = value(&self.delay_at)?;
+        }
+        if let Some(path) = &self.path {
+            table["path"] = value(path)?;
+        }
         whole.serialize(serializer)
     }
 }

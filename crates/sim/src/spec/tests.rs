@@ -252,6 +252,30 @@ fn sources_that_cannot_be_are_refused() {
             "sources[0].datagrams.packet: must be between 40 B and link.mtu = 1500 B, got 30 B",
         ),
         (
+            alone(json!({"bulk": {"flows": 1, "interface": "1 bit/s"}})),
+            "sources[0].bulk.interface: must be at least 1 kbit/s, got 1 bit/s",
+        ),
+        (
+            alone(json!({"bulk": {"flows": 1, "interface": 10}})),
+            r#"sources[0].bulk.interface: "10": write a unit, such as"#,
+        ),
+        (
+            alone(json!({"datagrams": {"rate": "100 Mbit/s", "packet": "962 B", "interface": "100 Mbit/s"}})),
+            "sources[0].datagrams.interface: must be at least 103.9501",
+        ),
+        (
+            alone(json!({"bulk": {"flows": 1, "delay_at": "client"}})),
+            "sources[0].bulk.delay_at: unknown variant `client`, expected one of `browser`, `server`, `split`",
+        ),
+        (
+            alone(json!({"datagrams": {"rate": "1 Mbit/s", "delay_at": "server"}})),
+            "sources[0].datagrams.delay_at: unknown field `delay_at`, expected one of ",
+        ),
+        (
+            json!({"users": {"per_side": 1, "delay_at": "client"}}),
+            "users.delay_at: unknown variant `client`, expected one of `browser`, `server`, `split`",
+        ),
+        (
             json!({"sources": vec![json!({"bulk": {"flows": 1}}); 256]}),
             "sources: must be at most 255, got 256",
         ),
@@ -260,6 +284,36 @@ fn sources_that_cannot_be_are_refused() {
     }
     let without_users = json!({"users": {"per_side": 0}, "sources": [{"bulk": {"flows": 1}}]});
     assert_eq!(with(without_users).map(|spec| spec.users.per_side), Ok(0));
+}
+
+#[test]
+fn a_source_has_the_interface_of_the_servers_and_the_delay_where_the_users_have_it() {
+    let spec = with(json!({
+        "hosts": {"rate": "50 Mbit/s"},
+        "users": {"per_side": 1, "delay_at": "split"},
+        "sources": [
+            {"bulk": {"flows": 1}},
+            {"bulk": {"name": "own", "flows": 1, "interface": "1 Gbit/s", "delay_at": "server"}},
+            {"datagrams": {"rate": "1 Mbit/s"}},
+            {"datagrams": {"name": "fast", "rate": "100 Mbit/s", "packet": "962 B"}},
+        ],
+    }))
+    .expect("a sound spec");
+    let in_full = serde_json::to_value(&spec).expect("a JSON form");
+    let told = |number: usize, kind: &str, key: &str| in_full["sources"][number][kind][key].clone();
+    assert_eq!(
+        (told(0, "bulk", "interface"), told(0, "bulk", "delay_at")),
+        (json!("50 Mbit/s"), json!("split"))
+    );
+    assert_eq!(
+        (told(1, "bulk", "interface"), told(1, "bulk", "delay_at")),
+        (json!("1 Gbit/s"), json!("server"))
+    );
+    assert_eq!(told(2, "datagrams", "interface"), json!("50 Mbit/s"));
+    // As fast as its frames need: 1,000 bytes for each 962.
+    let needed = with(json!({"hosts": {"rate": "104 Mbit/s"}})).expect("a sound spec").hosts.rate;
+    assert!(spec.sources[3].interface < needed && spec.sources[3].interface > spec.hosts.rate);
+    assert_eq!(told(2, "datagrams", "delay_at"), Value::Null);
 }
 
 #[test]

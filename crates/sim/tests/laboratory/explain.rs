@@ -103,6 +103,28 @@ fn the_parts_of_each_response_time_add_up_to_it_and_the_run_is_the_plain_one() {
 }
 
 #[test]
+fn the_parts_add_up_wherever_the_round_trip_is_spent() {
+    for delay_at in ["server", "split"] {
+        for (name, mut spec) in congested_runs(&[json!({"profile": "unc-testbed"})]).into_iter().take(2) {
+            spec["users"]["delay_at"] = delay_at.into();
+            let mut run = explained(&spec, Wish::default());
+            let rows = Explained::all(&std::mem::take(&mut run.tables.explanations));
+            assert!(format!("{run:?}") == format!("{:?}", Run::to_the_end(&spec, 1)), "{name}: another run");
+            assert!(rows.len() > 1_000, "{name}");
+            for row in &rows {
+                assert_eq!(row.parts.values().sum::<u64>(), row.response_time, "{name}, {delay_at}: {row:?}");
+                // A request's round trip is all of the way there and back, at least 10 ms of it.
+                let on_the_way = row.parts["request_round_trip"]
+                    + row.parts["further_round_trips"]
+                    + row.parts["recovery"]
+                    + row.parts["handshake"];
+                assert!(on_the_way >= 10 * MS, "{name}, {delay_at}: {row:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn without_a_loss_no_time_goes_to_timeouts_or_repair_and_a_timeout_takes_a_second() {
     for (name, spec) in congested_runs(&hosts_of_2001()) {
         let run = explained(&spec, Wish::default());

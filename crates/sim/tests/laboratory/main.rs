@@ -3,6 +3,7 @@
 mod accounting;
 mod capture;
 mod chain;
+mod delay_at;
 mod determinism;
 mod ecn;
 mod explain;

@@ -68,6 +68,53 @@ fn transfers_of_more_than_tcp_takes_at_once_arrive_whole() {
 }
 
 #[test]
+fn each_flow_sends_no_faster_than_the_interface_of_its_own_machine() {
+    // 1,460 bytes of data take 1,538 on a wire.
+    let most = 3.0 * 1460.0 / 1538.0;
+    for direction in ["upload", "download"] {
+        for flows in [1, 2] {
+            let bulk = json!({"flows": flows, "direction": direction, "interface": "3 Mbit/s", "rtt": {"fixed": "10 ms"}});
+            let mut spec = alone(&json!([{ "bulk": bulk }]));
+            spec["protocol"]["warmup"] = "10 s".into();
+            let run = Run::to_the_end(&spec, 1);
+            let a_flow = run.summary.sources[0].goodput_mbps / f64::from(flows);
+            assert!(
+                (0.99 * most..=1.001 * most).contains(&a_flow),
+                "{flows} {direction}: {a_flow} Mbit/s each"
+            );
+            assert_eq!(run.summary.loss_percent, 0.0);
+        }
+    }
+}
+
+#[test]
+fn a_window_let_go_at_once_waits_at_its_machine_and_not_at_a_link_as_fast() {
+    let longest = |interface: &str| {
+        let bulk = json!({"flows": 1, "direction": "upload", "bytes": "14 kB", "rtt": {"fixed": "40 ms"}});
+        let mut spec = alone(&json!([{ "bulk": bulk }]));
+        spec["sources"][0]["bulk"]["interface"] = interface.into();
+        spec["tcp"] = json!({"profile": "linux-6"});
+        spec["record"]["queue_every"] = "100 us".into();
+        Run::to_the_end(&spec, 1).tables.queue.packets.into_iter().max()
+    };
+    // Ten segments: one is being sent, the others wait.
+    assert_eq!((longest("10 Gbit/s"), longest("10 Mbit/s")), (Some(9), Some(0)));
+}
+
+#[test]
+fn datagrams_wait_for_the_interface_of_their_flow() {
+    // Two packets that jitter brings together are a packet's time at the interface apart at the receiver.
+    let datagrams = json!([{"datagrams": {
+        "rate": "1 Mbit/s", "packet": "462 B", "jitter": 1, "interface": "1.0823 Mbit/s",
+    }}]);
+    let run = Run::to_the_end(&alone(&datagrams), 1);
+    let seen = run.summary.sources[0].datagrams.expect("it sends datagrams");
+    // 500 bytes at 10 Mbit/s and 0.5 ms of an idle link, and up to 3.7 ms for the packet before.
+    assert!(seen.delay_ms_mean > 1.4 && seen.delay_ms_max < 0.9 + 2.0 * 3.7, "{seen:?}");
+    assert_eq!(seen.loss_percent, 0.0);
+}
+
+#[test]
 fn datagrams_on_an_idle_link_arrive_after_transmission_and_propagation() {
     let datagrams = json!([{"datagrams": {"rate": "1 Mbit/s", "packet": "462 B", "spread": "0 s"}}]);
     let run = Run::to_the_end(&alone(&datagrams), 1);

@@ -1,6 +1,7 @@
 """Kwon and Fahmy's two simple networks, their algorithms and their traffic, as experiments.
 
-What the paper does not print is marked as ours. Pages are those of ns-2's own example of web traffic
+What the paper does not print is marked as ours; so is the rate of the links between hosts and routers, for which the
+default of the sources' interfaces stands, 100 Mbit/s. Pages are those of ns-2's own example of web traffic
 (``large-scale-web-traffic.tcl``): one object each, requested 15 s apart in the mean, a request of one packet, objects
 of 12 packets in the mean with a Pareto distribution of the second kind of shape 1.2. In ns-2.1b7, which the paper used,
 a session asks for its next page whether or not the last one has come (``webtraf.cc`` could wait only from November 2001
@@ -79,7 +80,11 @@ def web(queue: Mapping[str, Any], protocol: Protocol, *, queue_every: str = "10 
 
 
 def ftp(queue: Mapping[str, Any], protocol: Protocol) -> Experiment:
-    """Return the simple FTP configuration: 100 endless transfers through 1 Mbit/s."""
+    """Return the simple FTP configuration: 100 endless transfers through 1 Mbit/s.
+
+    Each has a machine of its own, where the paper has four senders with 25 transfers each; at a hundred times the rate of
+    the bottleneck that makes no difference.
+    """
     return Experiment(
         link={"rate": "1 Mbit/s", "delay": "10 ms", **IDEAL},
         queue=queue,
