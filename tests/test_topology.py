@@ -110,6 +110,20 @@ def test_an_uncongested_chain_has_its_delays_and_no_slow_link() -> None:
     assert {link.rate for link in fast} == {"1 Gbit/s"}
 
 
+def test_who_is_shown_says_where_their_round_trip_is_spent_and_which_interface_is_not_the_servers() -> None:
+    users = {"per_side": 20, "delay_at": "split"}
+    own = {
+        "bulk": {"name": "own", "flows": 1, "rtt": {"fixed": "40 ms"}, "delay_at": "server", "interface": "1 Gbit/s"}
+    }
+    senders = network({"users": users, "sources": [own, {"bulk": {"flows": 1, "rtt": {"fixed": "40 ms"}}}]}).senders
+    assert [each.rtt for each in senders] == [
+        "10 to 150 ms, half at the servers",
+        "40 ms, at the servers",
+        "40 ms, half at the servers",
+    ]
+    assert ["interface" in each.what for each in senders] == [False, True, False]
+
+
 def test_data_go_against_the_requests_but_for_uploads_and_datagrams() -> None:
     ways = {sender.name: sender.way for sender in network(PARTS).senders}
     assert ways == {

@@ -46,8 +46,9 @@ bulk = {{ flows = 10 }}
 ```
 
 [The guide](../guide/sources.md) says how they are used, and [the spec](spec.md#quantities) how quantities are written.
-A `file` is relative to the spec it stands in. In a chain of links every kind also has `path`, as the
-[users](spec.md#users) have.
+A `file` is relative to the spec it stands in. Every kind also has `interface`, a bit rate, that of the network
+interfaces of its machines (default `hosts.rate`), and all but `datagrams` have `delay_at`, as the
+[users](spec.md#users) have, whose is the default. In a chain of links every kind has `path`, as they have.
 
 {kinds}
 """

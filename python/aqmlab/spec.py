@@ -219,8 +219,8 @@ class Users(_Part):
     rtt: str = "uniform"
     """The table of minimum round-trip times: ``uniform`` (10 to 150 ms), ``general`` or ``general-moderate``."""
     delay_at: Literal["browser", "server", "split"] = "browser"
-    """Where a connection's minimum round-trip time is spent: on the way from the browser to the link, as in the testbed of
-    Le et al.; on the way from the server to it; or half on each."""
+    """Where a connection's minimum round-trip time is spent: on the way from the browser to the link, as in the testbed
+    of Le et al.; on the way from the server to it; or half on each."""
     path: tuple[StrictInt, StrictInt] | None = None
     """In a chain of links: the router at which side 0 is and that of side 1, counted from 1; unless given the first and
     the last."""

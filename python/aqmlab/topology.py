@@ -133,9 +133,7 @@ def _link(link: Mapping[str, Any], queue: QueueSpec) -> LinkView:
     )
 
 
-def _source(
-    source: Mapping[str, Any], whole: tuple[int, int], users_rtt: str, usual: Mapping[str, Any]
-) -> SenderView:
+def _source(source: Mapping[str, Any], whole: tuple[int, int], users_rtt: str, usual: Mapping[str, Any]) -> SenderView:
     ((kind, it),) = source.items()
     known = {key: value for key, value in it.items() if key not in _ELSEWHERE and usual.get(key) != value}
     if kind == "datagrams":

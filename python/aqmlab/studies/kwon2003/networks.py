@@ -82,8 +82,8 @@ def web(queue: Mapping[str, Any], protocol: Protocol, *, queue_every: str = "10 
 def ftp(queue: Mapping[str, Any], protocol: Protocol) -> Experiment:
     """Return the simple FTP configuration: 100 endless transfers through 1 Mbit/s.
 
-    Each has a machine of its own, where the paper has four senders with 25 transfers each; at a hundred times the rate of
-    the bottleneck that makes no difference.
+    Each has a machine of its own, where the paper has four senders with 25 transfers each; at a hundred times the rate
+    of the bottleneck that makes no difference.
     """
     return Experiment(
         link={"rate": "1 Mbit/s", "delay": "10 ms", **IDEAL},
