@@ -130,7 +130,8 @@ def test_users_who_are_not_answered_make_no_calibration(
     assert not (tmp_path / "results" / "calibration.json").exists()
 
 
-def test_aqm_list_tells_what_there_is(aqmlab: Command) -> None:
+def test_aqm_list_tells_what_there_is(aqmlab: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "400")
     entries = json.loads(aqmlab("aqm", "list", "--json").out)
     assert [entry["name"] for entry in entries] == list(disciplines())
     listed = aqmlab("aqm", "list").out
@@ -141,7 +142,10 @@ def test_aqm_list_tells_what_there_is(aqmlab: Command) -> None:
 
 
 @pytest.mark.parametrize("name", disciplines())
-def test_aqm_show_tells_the_whole_page_and_every_parameter(aqmlab: Command, name: str) -> None:
+def test_aqm_show_tells_the_whole_page_and_every_parameter(
+    aqmlab: Command, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", "400")
     entry = disciplines()[name]
     shown = aqmlab("aqm", "show", name).out
     assert entry.page in shown

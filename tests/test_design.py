@@ -158,8 +158,9 @@ PI = ("design", "pi", "--rate", "100 Mbit/s", "--flows", "400", "--rtt-max", "20
     ids=lambda command: command[1],
 )
 def test_a_design_is_printed_as_a_table_with_a_scheme_below_or_as_json(
-    aqmlab: Command, command: tuple[str, ...]
+    aqmlab: Command, command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("COLUMNS", "400")
     record: dict[str, Any] = json.loads(aqmlab(*command, "--json").out)
     assert record.keys() == {"discipline", "scheme", "parameters", "follows_from", "margins"}
     assert record["discipline"] == command[1]

@@ -333,7 +333,7 @@ def _show_timelines(explanation: Explanation) -> None:
 
     rows = explanation.requests.to_dicts()
     print(explanation.title)
-    table.show(table.requests(rows), wide=True)
+    table.show(table.requests(rows))
     for row in rows:
         moments = explanation.timeline(row["request"]).to_dicts()
         print(f"Request {row['request']:,}")

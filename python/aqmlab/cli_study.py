@@ -61,7 +61,7 @@ def study(
         print_json({**report.record(), "page": str(page)})
         return
     for each in report.tables:
-        table.show(table.numbers(each), wide=True)
+        table.show(table.numbers(each))
     if report.findings:
         table.show(table.claims(report.findings))
     print(page)

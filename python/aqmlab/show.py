@@ -11,6 +11,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from aqmlab.layout import Fitted
 from aqmlab.topology import LinkView, SenderView, Topology, rows
 
 _WIDTH = 100
@@ -32,7 +33,7 @@ def show(network: Topology, title: str) -> None:
     console = Console(width=max(width, _ROUTER + _LEAST + _ROUTER), color_system="auto" if is_terminal else None)
     parts: list[RenderableType] = [Text(title, style="bold"), "", *drawing(network, console.width), ""]
     with console.capture() as capture:
-        console.print(Group(*parts, _links(network), _senders(network.senders)))
+        console.print(Group(*parts, Fitted(_links(network)), Fitted(_senders(network.senders))))
         if network.common_queue is not None:
             console.print(Text(f"Queue at each end of every link: {network.common_queue}"))
         console.print(Text(f"Time: {network.warmup} of warm-up, then {network.duration} are measured."))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from rich import box
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.markdown import Markdown
 from rich.table import Table
 from rich.text import Text
@@ -16,9 +17,13 @@ from aqmlab.catalogue import Discipline
 from aqmlab.claims import Claim, Finding, Outcome, tally
 from aqmlab.design import Design
 from aqmlab.explain import PARTS
+from aqmlab.layout import Fitted
 from aqmlab.timeline import Line
 
 _WIDE = 400
+
+_IN_A_PIPE = 100
+"""How wide a table is at most where no terminal says it."""
 
 _QUANTILES = ("p10", "p25", "p50", "p75", "p90", "p95", "p99")
 
@@ -190,7 +195,7 @@ def numbers(study_table: study.Table) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", title=title, title_justify="left")
     for n, heading in enumerate(study_table.columns):
         words = any(isinstance(row[n], str) for row in study_table.rows)
-        table.add_column(Text(heading), justify="left" if words else "right", no_wrap=True)
+        table.add_column(Text(heading), justify="left" if words else "right", no_wrap=n == 0)
     for row in study_table.rows:
         table.add_row(*(Text(study.text(value)) for value in row))
     return table
@@ -211,18 +216,13 @@ def claims(findings: Sequence[tuple[Claim, Finding]]) -> Table:
     return table
 
 
-def show(table: Table, *, wide: bool = False) -> None:
-    """Print a table: for a person at a terminal, or as plain text for whatever reads a pipe.
-
-    A wide one keeps its rows whole: a terminal that is too narrow wraps them, which loses nothing.
-    """
-    console = Console()
-    if not console.is_terminal:
-        print(plain(table))
-    elif wide:
-        Console(width=_WIDE).print(table)
+def show(table: RenderableType) -> None:
+    """Print a table: for a person at a terminal, or as plain text for whatever reads a pipe."""
+    console = _console(width=None)
+    if console.is_terminal:
+        console.print(_fitted(table))
     else:
-        console.print(table)
+        print(plain(table, width=_columns()))
 
 
 def show_page(entry: Discipline) -> None:
@@ -235,12 +235,27 @@ def show_page(entry: Discipline) -> None:
     show(parameters(entry))
 
 
-def plain(table: Table) -> str:
-    """Render a table as text without colours, as wide as it needs to be."""
-    console = Console(width=_WIDE, color_system=None)
+def plain(table: RenderableType, *, width: int = _WIDE) -> str:
+    """Render a table as text without colours, as wide as it needs to be and no wider than ``width``."""
+    console = _console(width=width)
     with console.capture() as capture:
-        console.print(table)
+        console.print(_fitted(table))
     return "\n".join(line.rstrip() for line in capture.get().splitlines())
+
+
+def _fitted(table: RenderableType) -> RenderableType:
+    return Fitted(table) if isinstance(table, Table) else table
+
+
+def _console(width: int | None) -> Console:
+    """Return a console that takes a bracket in a text for a bracket, and shows nothing by itself in a notebook."""
+    color_system: Literal["auto"] | None = "auto" if width is None else None
+    return Console(width=width, color_system=color_system, markup=False, emoji=False, force_jupyter=False)
+
+
+def _columns() -> int:
+    """Return how wide a table is in a pipe: as the environment says, or so that a page or a mail has room for it."""
+    return shutil.get_terminal_size((_IN_A_PIPE, 0)).columns
 
 
 def _number(value: float | None, digits: int, sd: float | None = None) -> str:
