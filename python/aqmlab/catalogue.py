@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from aqmlab import _core
 
@@ -29,7 +31,7 @@ class Discipline:
     name: str
     family: str
     decides_at: str
-    """When it judges a packet: ``enqueue`` or ``dequeue``."""
+    """When it drops and marks: when packets arrive, ``enqueue``, or when they leave, ``dequeue``."""
     summary: str
     parameters: tuple[Parameter, ...]
     page: str
@@ -52,18 +54,21 @@ def discipline(name: str) -> Discipline:
     """Return the discipline of this name, or raise a ``ValueError`` that says which there are."""
     known = disciplines()
     if name not in known:
-        raise ValueError(f"no discipline is called {name!r}{_nearest(name, known)}; there are {', '.join(known)}")
+        raise ValueError(f"no discipline is called {name!r}{nearest(name, known)}; there are {', '.join(known)}")
     return known[name]
 
 
-def check_parameters(of: Discipline, names: Iterable[str]) -> None:
-    """Raise a ``ValueError`` when one of the names is not a parameter of the discipline."""
+def check_parameters(of: Discipline, parameters: Mapping[str, Any]) -> None:
+    """Raise a ``ValueError`` when the discipline has no such parameter, or a value is a number that is none."""
     known = [parameter.name for parameter in of.parameters]
-    for name in names:
+    for name, value in parameters.items():
         if name not in known:
-            raise ValueError(f"{of.name} has no parameter {name!r}{_nearest(name, known)}; it has {', '.join(known)}")
+            raise ValueError(f"{of.name} has no parameter {name!r}{nearest(name, known)}; it has {', '.join(known)}")
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ValueError(f"{name} must be a finite number, got {value}")
 
 
-def _nearest(name: str, known: Iterable[str]) -> str:
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return the known name that may have been meant, as a question for a message; nothing where none is near."""
     near = difflib.get_close_matches(name, known, n=1)
     return f" (did you mean {near[0]!r}?)" if near else ""

@@ -20,7 +20,7 @@ pub struct Entry {
     pub name: &'static str,
     /// The line of thought it belongs to.
     pub family: &'static str,
-    /// When it decides about a packet.
+    /// When it drops and marks.
     pub decides_at: DecidesAt,
     /// What it does, in one line.
     pub summary: &'static str,

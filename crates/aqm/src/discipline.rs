@@ -5,13 +5,15 @@ use aqmlab_units::Stream;
 use crate::law::DecidesAtEnqueue;
 use crate::{Fifo, Limit, LinkContext, Parameter, ParameterError, Qdisc};
 
-/// When a discipline decides about a packet.
+/// When a discipline drops and marks, with its default parameters.
+///
+/// `when_a_discipline_says_that_it_decides_is_when_it_does` in `tests/catalogue.rs` holds it to its word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "snake_case"))]
 pub enum DecidesAt {
-    /// When a packet arrives.
+    /// When packets arrive, and never when they leave.
     Enqueue,
-    /// When a packet leaves too, or which one leaves next.
+    /// When packets leave; on arrival it drops for want of room at most.
     Dequeue,
 }
 
@@ -30,7 +32,7 @@ pub trait Discipline: Settings {
     const NAME: &'static str;
     /// The line of thought it belongs to.
     const FAMILY: &'static str;
-    /// When it decides.
+    /// When it drops and marks.
     const DECIDES_AT: DecidesAt;
     /// What it does, in one line.
     const SUMMARY: &'static str;

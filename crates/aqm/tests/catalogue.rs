@@ -1,7 +1,8 @@
 //! The catalogue tells the truth about the configurations.
 #![cfg(feature = "serde")]
 
-use aqmlab_aqm::{Limit, QueueConfig, catalogue};
+use aqmlab_aqm::{Admission, DecidesAt, Ecn, Limit, LinkContext, Packet, QueueConfig, catalogue};
+use aqmlab_units::{BitRate, Bytes, Stream, Time};
 use serde_json::{Value, json};
 
 /// The default configuration of each law, as it is read from `{"<name>": {}}`.
@@ -41,6 +42,44 @@ fn defaults_are_shown_as_they_are_written() {
             };
             assert!(same, "{}.{} is shown as {}", entry.name, parameter.name, parameter.default);
         }
+    }
+}
+
+/// Packets that `name` with its defaults, and room for 200, dropped or marked when they arrived and when they left: 10 s
+/// of twice what the link carries, from eight flows of which a third each is not ECN-capable, ECT(0) and ECT(1).
+fn decided(name: &str) -> (u64, u64) {
+    let config: QueueConfig =
+        serde_json::from_value(json!({ name: {"limit": 200} })).expect("a limit is all");
+    let link = LinkContext { rate: BitRate::from_mbit_per_sec(10), overhead: Bytes::ZERO };
+    let mut queue =
+        config.resolve(&link).expect("the defaults do").queue::<()>(&link, Stream::named(1, "queue"));
+    let mut marked_at_arrival = 0;
+    for step in 0..25_000_u32 {
+        // A packet of 1000 B is 800 us on the wire; two arrive meanwhile.
+        let now = Time::from_nanos(u64::from(step) * 400_000);
+        if queue.poll_timeout().is_some_and(|due| due <= now) {
+            queue.on_timeout(now);
+        }
+        if step % 2 == 0 {
+            queue.dequeue(now, &mut |()| {});
+        }
+        let ecn = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1][step as usize % 3];
+        let admission =
+            queue.enqueue(Packet { size: Bytes::new(1000), ecn, flow: step % 8 }, (), now, &mut |()| {});
+        marked_at_arrival += u64::from(admission == Admission::Marked);
+    }
+    let counters = queue.counters();
+    let at_arrival = counters.refused() + counters.evicted + marked_at_arrival;
+    (at_arrival, counters.dropped_at_dequeue + counters.marked - marked_at_arrival)
+}
+
+#[test]
+fn when_a_discipline_says_that_it_decides_is_when_it_does() {
+    for entry in catalogue() {
+        let (at_arrival, at_departure) = decided(entry.name);
+        let does = if at_departure > 0 { DecidesAt::Dequeue } else { DecidesAt::Enqueue };
+        assert!(at_arrival + at_departure > 100, "{} has reason to decide", entry.name);
+        assert_eq!(entry.decides_at, does, "{}: {at_arrival} at arrival, {at_departure} later", entry.name);
     }
 }
 

@@ -151,6 +151,29 @@ fn what_ecn_capable_packets_suffer_above_max_th_is_the_policys_choice() {
     );
 }
 
+/// What ns-3's `RedQueueDisc::DoEnqueue` does to an ECN-capable packet that it signals: from the end of its curve on the
+/// mark is "forced", and `UseHardDrop` drops there alone.
+fn ns3(use_hard_drop: bool, gentle: bool, avg: f64, max_th: f64) -> Verdict {
+    let forced = if gentle { avg >= 2.0 * max_th } else { avg >= max_th };
+    if forced && use_hard_drop { Verdict::Drop } else { Verdict::Mark }
+}
+
+#[test]
+fn ns3_with_hard_drop_is_mark_in_gentle_and_without_it_mark() {
+    for (ecn_policy, use_hard_drop) in [(EcnPolicy::MarkInGentle, true), (EcnPolicy::Mark, false)] {
+        for (gentle, packets) in [(true, 12), (true, 20), (true, 30), (false, 12), (false, 20)] {
+            let config = RedConfig { w_q: 1.0, max_p: Prob::ONE, gentle, ecn_policy, ..RedConfig::default() };
+            let queue = QueueState { packets, bytes: Bytes::new(500 * u64::from(packets)) };
+            let mut red = Red::new(&config, &link(), rng());
+            let signal = (0..50)
+                .map(|_| red.on_enqueue(&packet(500, Ecn::Ect0), queue, Time::ZERO))
+                .find(|verdict| *verdict != Verdict::Pass);
+            let expected = ns3(use_hard_drop, gentle, f64::from(packets), config.max_th);
+            assert_eq!(signal, Some(expected), "{ecn_policy}, gentle {gentle}, {packets} packets");
+        }
+    }
+}
+
 #[test]
 fn nothing_is_signalled_while_at_most_one_packet_waits() {
     let config = RedConfig { min_th: 0.0, max_th: 0.1, w_q: 1.0, ..RedConfig::default() };

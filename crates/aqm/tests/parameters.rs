@@ -75,6 +75,7 @@ fn limit() -> impl Strategy<Value = Limit> {
 fn any_red() -> impl Strategy<Value = RedConfig> {
     let spacing = prop_oneof![
         Just(Spacing::Uniform),
+        Just(Spacing::Figure2),
         Just(Spacing::Wait),
         Just(Spacing::Altq),
         Just(Spacing::Geometric)

@@ -53,6 +53,12 @@ fn uniform_gaps_reach_from_one_packet_to_the_inverse_probability() {
 }
 
 #[test]
+fn the_gaps_of_figure_2_end_one_packet_sooner_than_those_of_section_7() {
+    let gaps = gaps(&RedConfig { spacing: Spacing::Figure2, ..RedConfig::default() }, 500);
+    assert_uniform(&gaps, 1, 19);
+}
+
+#[test]
 fn waiting_moves_the_same_gaps_up_by_the_inverse_probability() {
     let gaps = gaps(&RedConfig { spacing: Spacing::Wait, ..RedConfig::default() }, 500);
     assert_uniform(&gaps, 20, 39);

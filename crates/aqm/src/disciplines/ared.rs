@@ -46,7 +46,7 @@ parameters! {
         max_p_bottom: Prob = Prob::clamped(0.01), unit "1", source "Floyd et al. 2001";
         /// `max_p` stays at or below this.
         max_p_top: Prob = Prob::clamped(0.5), unit "1", source "Floyd et al. 2001";
-        /// How signals are spaced: `uniform`, `wait`, `altq` or `geometric`.
+        /// How signals are spaced: `uniform`, `figure2`, `wait`, `altq` or `geometric`.
         spacing: Spacing = Spacing::Uniform, unit "name", source "Floyd & Jacobson 1993";
         /// What becomes of ECN-capable packets from `max_th` on: `drop_above_max`, `mark_in_gentle` or `mark`.
         ecn_policy: EcnPolicy = EcnPolicy::DropAboveMax, unit "name", source "RFC 3168; Le et al. 2004";

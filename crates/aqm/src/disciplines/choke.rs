@@ -30,7 +30,7 @@ parameters! {
         w_q: f64 = 0.002, unit "1", source "Floyd & Jacobson 1993";
         /// The probability at `max_th`.
         max_p: Prob = Prob::clamped(0.1), unit "1", source "as red";
-        /// How signals are spaced: `uniform`, `wait`, `altq` or `geometric`.
+        /// How signals are spaced: `uniform`, `figure2`, `wait`, `altq` or `geometric`.
         spacing: Spacing = Spacing::Uniform, unit "name", source "Floyd & Jacobson 1993";
         /// What becomes of ECN-capable packets from `max_th` on: `drop_above_max` or `mark`; there is no gentle region.
         ecn_policy: EcnPolicy = EcnPolicy::DropAboveMax, unit "name", source "RFC 3168; Linux with harddrop";

@@ -74,7 +74,7 @@ parameters! {
 impl Discipline for FqPieConfig {
     const NAME: &'static str = "fq_pie";
     const FAMILY: &'static str = "fair queueing";
-    const DECIDES_AT: DecidesAt = DecidesAt::Dequeue;
+    const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
     const SUMMARY: &'static str = "A queue for each flow under PIE, served in a fair round, new flows first";
     const PAGE: &'static str = include_str!("../../pages/fq_pie.md");
 

@@ -5,8 +5,8 @@
 //!
 //! Source: Lin and Morris, "Dynamics of random early detection", SIGCOMM 1997: the pseudocode of FRED.
 //!
-//! Differs from the paper: signals are spaced as [`Spacing`] says, whose `uniform` counts one packet less than the
-//! pseudocode; an arrival that the limit refuses has been sampled in the average; `avgcq` is worked out where it is used.
+//! Differs from the paper: signals are spaced as [`Spacing`] says, whose `figure2` is the pseudocode and whose `uniform`, the
+//! default, counts one packet less; an arrival that the limit refuses has been sampled in the average; `avgcq` is worked out where it is used.
 //! The paper does not know ECN: here the random drop is a signal, which marks what is ECN-capable, and whoever exceeds
 //! its bounds is dropped in any case. What happens from `max_th` on is an option, [`AboveMax`].
 
@@ -50,7 +50,7 @@ parameters! {
         minq: u32 = 4, unit "packets", source "Lin & Morris 1997: large buffers; Kwon & Fahmy 2003";
         /// What becomes of packets from `max_th` on: `drop` or `two_packets`.
         above_max: AboveMax = AboveMax::Drop, unit "name", source "J-Sim";
-        /// How signals are spaced: `uniform`, `wait`, `altq` or `geometric`.
+        /// How signals are spaced: `uniform`, `figure2`, `wait`, `altq` or `geometric`.
         spacing: Spacing = Spacing::Uniform, unit "name", source "Floyd & Jacobson 1993; Lin & Morris 1997";
         /// Whether queues are measured in packets or in bytes: `packet` or `byte`.
         mode: Mode = Mode::Packet, unit "name", source "Lin & Morris 1997";

@@ -35,7 +35,7 @@ parameters! {
         max_p: Prob = Prob::clamped(0.1), unit "1", source "ns-2; ALTQ";
         /// From `max_th` on let the probability rise from `max_p` to 1 at twice `max_th`, instead of at once.
         gentle: bool = false, unit "true or false", source "Feng et al. 1999, before gentle RED; ns-2 has true";
-        /// How signals are spaced: `uniform`, `wait`, `altq` or `geometric`.
+        /// How signals are spaced: `uniform`, `figure2`, `wait`, `altq` or `geometric`.
         spacing: Spacing = Spacing::Uniform, unit "name", source "Floyd & Jacobson 1993";
         /// What becomes of ECN-capable packets from `max_th` on: `drop_above_max`, `mark_in_gentle` or `mark`.
         ecn_policy: EcnPolicy = EcnPolicy::DropAboveMax, unit "name", source "RFC 3168; Le et al. 2004";

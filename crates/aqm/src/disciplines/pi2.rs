@@ -77,7 +77,7 @@ impl fmt::Display for SignalAt {
 impl Discipline for Pi2Config {
     const NAME: &'static str = "pi2";
     const FAMILY: &'static str = "control theory";
-    const DECIDES_AT: DecidesAt = DecidesAt::Dequeue;
+    const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
     const SUMMARY: &'static str =
         "A proportional-integral controller of delay whose output is squared for Classic senders";
     const PAGE: &'static str = include_str!("../../pages/pi2.md");

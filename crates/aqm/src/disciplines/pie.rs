@@ -66,7 +66,7 @@ parameters! {
 impl Discipline for PieConfig {
     const NAME: &'static str = "pie";
     const FAMILY: &'static str = "control theory";
-    const DECIDES_AT: DecidesAt = DecidesAt::Dequeue;
+    const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
     const SUMMARY: &'static str =
         "A proportional-integral controller that drives the time packets wait to a reference";
     const PAGE: &'static str = include_str!("../../pages/pie.md");

@@ -46,7 +46,7 @@ parameters! {
 impl Discipline for SfqConfig {
     const NAME: &'static str = "sfq";
     const FAMILY: &'static str = "fair queueing";
-    const DECIDES_AT: DecidesAt = DecidesAt::Dequeue;
+    const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
     const SUMMARY: &'static str = "Hashes flows onto queues served in turn, and drops from the longest";
     const PAGE: &'static str = include_str!("../../pages/sfq.md");
 

@@ -8,9 +8,11 @@ use crate::parameter::display_names;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 pub enum Spacing {
     /// `p_b / (1 - (n - 1) p_b)`: gaps uniform on 1 to `1/p_b` packets, so that about `2 p_b` of the packets are
-    /// signalled. Floyd and Jacobson (1993), as derived in their text; their Figure 2 and ns-2 without `wait_` count
-    /// one packet more, which shortens the longest gap by one.
+    /// signalled. Floyd and Jacobson (1993), as their section 7 derives it: the count grows after the test.
     Uniform,
+    /// `p_b / (1 - n p_b)`: gaps uniform on 1 to `1/p_b - 1` packets. Floyd and Jacobson (1993), as the pseudocode of
+    /// their Figure 2 has it, against their section 7: the count grows before the test. ns-2 and ns-3 without `wait_`.
+    Figure2,
     /// 0 while `n p_b < 1`, then `p_b / (2 - n p_b)`: gaps uniform on `1/p_b` to `2/p_b` packets, `2/3 p_b` of the
     /// packets. The default of ns-2 (`wait_`) and ns-3.
     Wait,
@@ -28,13 +30,14 @@ impl Spacing {
     pub(crate) fn rest(self, count: f64, n: f64, p_b: f64) -> Option<f64> {
         match self {
             Spacing::Uniform => Some(1.0 - count * p_b),
+            Spacing::Figure2 => Some(1.0 - n * p_b),
             Spacing::Wait if n * p_b < 1.0 => None,
             Spacing::Wait | Spacing::Altq => Some(2.0 - n * p_b),
             Spacing::Geometric => Some(1.0),
         }
     }
 }
-display_names!(Spacing { Uniform => "uniform", Wait => "wait", Altq => "altq", Geometric => "geometric" });
+display_names!(Spacing { Uniform => "uniform", Figure2 => "figure2", Wait => "wait", Altq => "altq", Geometric => "geometric" });
 
 /// When byte mode scales a probability by the packet's size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +59,7 @@ pub enum EcnPolicy {
     /// Drop, in the gentle region too: the advice of RFC 3168 section 7, and what ALTQ does.
     DropAboveMax,
     /// Mark through the gentle region, drop from twice `max_th` on: the reversal of that advice that Le et al. (2004)
-    /// found better.
+    /// found better; ns-3 by default, with `UseHardDrop`.
     MarkInGentle,
     /// Mark always: RED* of Kuzmanovic (2005); ns-3 without `UseHardDrop`.
     Mark,

@@ -45,6 +45,7 @@ impl Dull {
         match self.config.spacing {
             Spacing::Geometric => p,
             Spacing::Uniform if self.count * p < 1.0 => p / (1.0 - self.count * p),
+            Spacing::Figure2 if n * p < 1.0 => p / (1.0 - n * p),
             Spacing::Wait if n * p < 1.0 => 0.0,
             Spacing::Wait | Spacing::Altq if n * p < 2.0 => p / (2.0 - n * p),
             _ => 1.0,
@@ -118,6 +119,7 @@ impl Oracle for Dull {
 fn config() -> impl Strategy<Value = ChokeConfig> {
     let spacing = prop_oneof![
         Just(Spacing::Uniform),
+        Just(Spacing::Figure2),
         Just(Spacing::Wait),
         Just(Spacing::Altq),
         Just(Spacing::Geometric)

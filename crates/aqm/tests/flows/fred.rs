@@ -69,6 +69,7 @@ impl Dull {
         let (wait, rest) = match self.config.spacing {
             Spacing::Geometric => return p,
             Spacing::Uniform => (false, 1.0 - self.count * p),
+            Spacing::Figure2 => (false, 1.0 - n * p),
             Spacing::Altq => (false, 2.0 - n * p),
             Spacing::Wait => (n * p < 1.0, 2.0 - n * p),
         };
@@ -152,6 +153,7 @@ impl Oracle for Dull {
 fn config() -> impl Strategy<Value = FredConfig> {
     let spacing = prop_oneof![
         Just(Spacing::Uniform),
+        Just(Spacing::Figure2),
         Just(Spacing::Wait),
         Just(Spacing::Altq),
         Just(Spacing::Geometric)

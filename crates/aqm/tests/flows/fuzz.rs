@@ -48,6 +48,7 @@ fn any_config() -> impl Strategy<Value = QueueConfig> {
     let spacing = || {
         prop_oneof![
             Just(Spacing::Uniform),
+            Just(Spacing::Figure2),
             Just(Spacing::Wait),
             Just(Spacing::Altq),
             Just(Spacing::Geometric)

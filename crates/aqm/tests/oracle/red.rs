@@ -63,6 +63,10 @@ impl Red {
                     1.0
                 }
             }
+            Spacing::Figure2 => {
+                let count = self.count + this;
+                if count * p < 1.0 { p / (1.0 - count * p) } else { 1.0 }
+            }
             Spacing::Wait => {
                 let n = self.count + this;
                 if n * p < 1.0 {

@@ -85,6 +85,7 @@ fn mimd_red() -> impl Strategy<Value = MimdRedConfig> {
     let thresholds = (0.5..8.0, 0.5..6.0, 0.05..1.0, 0.01..0.9, any::<bool>());
     let spacing = prop_oneof![
         Just(Spacing::Uniform),
+        Just(Spacing::Figure2),
         Just(Spacing::Wait),
         Just(Spacing::Altq),
         Just(Spacing::Geometric)

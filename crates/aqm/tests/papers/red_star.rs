@@ -56,6 +56,7 @@ fn red_star() -> impl Strategy<Value = RedStarConfig> {
     let thresholds = (0.5..8.0, 1.0..10.0, 0.02..1.0, 0.01..0.9, any::<bool>());
     let spacing = prop_oneof![
         Just(Spacing::Uniform),
+        Just(Spacing::Figure2),
         Just(Spacing::Wait),
         Just(Spacing::Altq),
         Just(Spacing::Geometric)
