@@ -151,7 +151,7 @@ def test_a_packet_that_cannot_be_is_refused_and_not_counted(packet: dict[str, An
         ("pie_", {}, "queue: no discipline is called 'pie_'"),
         ("pi", {"qref": 24}, "queue: pi has no parameter 'qref' (did you mean 'q_ref'?); it has "),
         ("pi", {"q_ref": -1}, "queue.pi.q_ref: must be between 0 and 1e9 packets, got -1"),
-        ("pi", {"q_ref": float("nan")}, "queue: Out of range float values are not JSON compliant"),
+        ("pi", {"q_ref": float("nan")}, "queue: q_ref must be a finite number, got nan"),
         ("pi", {"q_ref": object()}, "queue: Object of type object is not JSON serializable"),
         ("red", {"min_th": 12, "max_th": 8}, "queue.red.max_th: must be above min_th = 12 packets, got 8"),
         ("droptail", {"limit": "25"}, 'queue.droptail.limit: "25": write packets or a size'),

@@ -33,7 +33,7 @@ def size_in_bytes(text: str) -> float:
 
 
 def _amount(text: str, units: Mapping[str, float]) -> float:
-    parts = re.fullmatch(r"(\d+\.?\d*|\.\d+)\s*(\D\S*)?", text.strip(), re.ASCII)
+    parts = re.fullmatch(r"((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(\D\S*)?", text.strip(), re.ASCII)
     example = next(iter(units))
     if parts is None:
         raise ValueError(f'write a decimal number and a unit, such as "5 {example}", got {text!r}')
@@ -44,5 +44,5 @@ def _amount(text: str, units: Mapping[str, float]) -> float:
         raise ValueError(f"the unit must be one of {', '.join(units)}, got {text!r}")
     amount = float(number) * units[unit]
     if not math.isfinite(amount):
-        raise ValueError(f"must be less, got {text[:20]!r}...")
+        raise ValueError(f"is too large, got {text[:20]!r}")
     return amount

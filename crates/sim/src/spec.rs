@@ -6,6 +6,7 @@ mod link;
 mod queue;
 mod sources;
 mod tcp;
+mod words;
 
 use aqmlab_units::{BitRate, Duration};
 use aqmlab_workload::{RttConfig, WebConfig};
@@ -259,7 +260,9 @@ fn named_or_table<T: DeserializeOwned>(
     shipped: impl Fn(&str) -> Result<T, aqmlab_workload::ConfigError>,
 ) -> Result<T, SpecError> {
     match written {
-        Value::String(name) => shipped(&name).map_err(|error| fault(path, error.message)),
+        Value::String(name) => {
+            shipped(&name).map_err(|error| fault(path, format!("{}, or write a table", error.message)))
+        }
         table => read(path, table),
     }
 }
@@ -274,7 +277,7 @@ fn read<T: DeserializeOwned>(prefix: &str, part: Value) -> Result<T, SpecError> 
             (prefix, ".") => prefix.to_owned(),
             (prefix, inner) => format!("{prefix}.{inner}"),
         };
-        fault(&path, error.into_inner().to_string())
+        fault(&path, words::in_words(&error.into_inner().to_string()))
     })
 }
 

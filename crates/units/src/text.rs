@@ -1,4 +1,4 @@
-//! Quantities as people write them: a decimal number and a unit, `2.5 ms`.
+//! Quantities as people write them: a decimal number and a unit, `2.5 ms` or `2.5e-3 s`.
 //!
 //! The arithmetic is exact, so what was printed is read back to the last nanosecond, byte or bit per second; a
 //! number with more digits than that is rounded to the nearest one.
@@ -31,19 +31,22 @@ impl Notation {
         if trimmed.starts_with('-') {
             return Err(refuse("must not be negative".into()));
         }
-        let split = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(trimmed.len());
-        let (number, unit) = (&trimmed[..split], trimmed[split..].trim_start());
-        let Some((whole, fraction)) = decimal(number) else {
+        let digits = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(trimmed.len());
+        let power = exponent(&trimmed[digits..]);
+        let (number, unit) = trimmed.split_at(digits + power.map_or(0, |(length, _)| length));
+        let unit = unit.trim_start();
+        let Some((whole, fraction)) = decimal(&number[..digits]) else {
             return Err(refuse(format!("write a number and a unit, such as \"5 {}\"", self.units[0].0)));
         };
         if unit.is_empty() {
-            return Err(self.without_unit(text, number));
+            return Err(self.without_unit(text, number.trim_end()));
         }
         let Some(&(_, size)) = self.units.iter().find(|(name, _)| *name == unit) else {
             let known: Vec<&str> = self.units.iter().map(|(name, _)| *name).collect();
             return Err(refuse(format!("the unit must be one of {}", known.join(", "))));
         };
-        amount(whole, fraction, size).ok_or_else(|| refuse("is too large".into()))
+        let (whole, fraction) = shifted(whole, fraction, power.map_or(0, |(_, power)| power));
+        amount(&whole, &fraction, size).ok_or_else(|| refuse("is too large".into()))
     }
 
     /// The refusal of a bare number: `"5": write a unit, such as "5 ms"`.
@@ -72,6 +75,30 @@ fn decimal(number: &str) -> Option<(&str, &str)> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let without_digits = whole.is_empty() && fraction.is_empty();
     if without_digits || fraction.contains('.') { None } else { Some((whole, fraction)) }
+}
+
+/// The exponent that `text` begins with, as `-3` in `e-3 s`: its length in the text, and its value; beyond a thousand
+/// everything is too large or nothing.
+fn exponent(text: &str) -> Option<(usize, i32)> {
+    let power = text.strip_prefix(['e', 'E'])?;
+    let unsigned = power.strip_prefix(['+', '-']).unwrap_or(power);
+    let digits = unsigned.find(|c: char| !c.is_ascii_digit()).unwrap_or(unsigned.len());
+    let value = unsigned[..digits].parse().unwrap_or(1_000).min(1_000);
+    let length = text.len() - unsigned.len() + digits;
+    (digits > 0).then_some((length, if power.starts_with('-') { -value } else { value }))
+}
+
+/// The digits before and after the point when it is moved `power` places to the right.
+fn shifted(whole: &str, fraction: &str, power: i32) -> (String, String) {
+    let zeros = "0".repeat(power.unsigned_abs() as usize);
+    let (left, right) = if power < 0 {
+        (zeros + whole, fraction.to_owned())
+    } else {
+        (whole.to_owned(), fraction.to_owned() + &zeros)
+    };
+    let point = left.len().saturating_add_signed(power as isize);
+    let digits = left + &right;
+    (digits[..point].to_owned(), digits[point..].to_owned())
 }
 
 /// `whole.fraction` times `size`, to the nearest whole number; `None` above 2^64 - 1.

@@ -52,6 +52,9 @@ impl Default for LinkSpec {
     }
 }
 
+/// What an IP packet's length field can say (RFC 791, RFC 8200).
+const LONGEST_PACKET: Bytes = Bytes::new(65_535);
+
 /// The most changes of one link's rate: one each second of the longest run.
 const MOST_CHANGES: usize = 1_000_000;
 
@@ -78,6 +81,7 @@ impl LinkSpec {
         check_rate(&at("rate"), self.rate)?;
         at_most(&at("delay"), self.delay, Duration::from_secs(60))?;
         at_most(&at("overhead"), self.overhead, Bytes::new(1_000))?;
+        at_most(&at("mtu"), self.mtu, LONGEST_PACKET)?;
         at_most(&at("device_fifo"), self.device_fifo, 1_000_000)?;
         at_most(&at("rate_changes"), self.rate_changes.len(), MOST_CHANGES)?;
         let mut before = Duration::ZERO;

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use aqmlab_workload::sources::SourceConfig;
 
-use super::{SourceSpec, SpecError, WEEK, at_least, at_most, fault, read};
+use super::{SourceSpec, SpecError, WEEK, at_least, at_most, fault, read, words};
 use crate::packet::{Direction, HEADERS};
 
 /// The stack of the hosts: a profile's name, its values with those the user has set, and the hosts that differ.
@@ -67,6 +67,9 @@ struct Whose {
     role: Option<Role>,
 }
 
+/// Its keys.
+const WHOSE: [&str; 4] = ["share", "source", "side", "role"];
+
 /// Stacks are numbered in six bits, the common one included.
 pub(crate) const MOST_STACKS: usize = 64;
 
@@ -82,8 +85,7 @@ impl MixSpec {
     /// The values of `base`, or of another profile, with those that are written. A host of another profile uses ECN as
     /// the others do unless it is written otherwise.
     fn read(path: &str, mut written: Map<String, Value>, base: &TcpSpec) -> Result<MixSpec, SpecError> {
-        let whose: Map<String, Value> =
-            ["share", "source", "side", "role"].iter().filter_map(|&key| written.remove_entry(key)).collect();
+        let whose: Map<String, Value> = WHOSE.iter().filter_map(|&key| written.remove_entry(key)).collect();
         let Whose { share, source, side, role } = read(path, Value::Object(whose))?;
         if !(share > 0.0 && share <= 1.0) {
             return Err(fault(
@@ -101,7 +103,7 @@ impl MixSpec {
                 (name, Profile { ecn: base.values.ecn, ..values })
             }
         };
-        let values = with_values(path, &start, written)?;
+        let values = with_values(path, &start, written, &[&WHOSE[..], &["profile"]].concat())?;
         Ok(MixSpec { share, source, side, role, profile, values })
     }
 }
@@ -113,7 +115,7 @@ impl TcpSpec {
         let (profile, start) = named("tcp.profile", name)?;
         let mix: Vec<Map<String, Value>> =
             written.remove("mix").map_or(Ok(Vec::new()), |mix| read("tcp.mix", mix))?;
-        let values = with_values("tcp", &start, written)?;
+        let values = with_values("tcp", &start, written, &["profile", "mix"])?;
         let mut spec = TcpSpec { profile, values, mix: Vec::new() };
         let entries = mix.into_iter().enumerate();
         spec.mix = entries
@@ -190,14 +192,24 @@ fn named(path: &str, name: Value) -> Result<(String, Profile), SpecError> {
     let name: String = read(path, name)?;
     match Profile::named(&name) {
         Some(profile) => Ok((name, profile)),
-        None => Err(fault(path, format!("unknown `{name}`: choose {}", Profile::NAMES.join(", ")))),
+        None => Err(fault(path, words::unknown_choice(&name, &Profile::NAMES))),
     }
 }
 
-/// The values of `profile` with those that are written.
-fn with_values(path: &str, profile: &Profile, written: Map<String, Value>) -> Result<Profile, SpecError> {
+/// The values of `profile` with those that are written; `beside` them the table may have other keys, which have been read.
+fn with_values(
+    path: &str,
+    profile: &Profile,
+    written: Map<String, Value>,
+    beside: &[&str],
+) -> Result<Profile, SpecError> {
     let mut values = serde_json::to_value(profile).expect("a profile has a JSON form");
-    values.as_object_mut().expect("a profile is an object").extend(written);
+    let table = values.as_object_mut().expect("a profile is an object");
+    if let Some(unknown) = written.keys().find(|key| !table.contains_key(*key)) {
+        let known: Vec<&str> = beside.iter().copied().chain(table.keys().map(String::as_str)).collect();
+        return Err(fault(&format!("{path}.{unknown}"), words::unknown_key(unknown, &known)));
+    }
+    table.extend(written);
     read(path, values)
 }
 

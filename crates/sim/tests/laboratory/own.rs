@@ -57,7 +57,7 @@ fn the_table_of_an_own_law_comes_back_as_it_was_with_its_limit_filled_in() {
 #[test]
 fn a_mistake_in_the_table_of_an_own_law_is_told_with_its_path() {
     for (table, message) in [
-        (json!(24), "queue.mine:Pi: invalid type: integer `24`, expected a map"),
+        (json!(24), "queue.mine:Pi: must be a table, got 24"),
         (json!({"limit": 0}), "queue.mine:Pi.limit: must be at least 1 packet or 1 B, got 0 packets"),
         (json!({"limit": "0 B"}), "queue.mine:Pi.limit: must be at least 1 packet or 1 B, got 0 B"),
         (json!({"limit": "24"}), r#"queue.mine:Pi.limit: "24": write packets or a size"#),
