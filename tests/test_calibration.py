@@ -75,7 +75,9 @@ def test_a_load_becomes_a_number_of_users() -> None:
 
 
 def test_a_load_without_a_calibration_is_refused() -> None:
-    with pytest.raises(lab.SpecError, match=r"^users\.load: 'unc-2001' with .* has no calibration; .* got 98"):
+    with pytest.raises(
+        lab.SpecError, match=r"^users\.load: the workload unc-2001 with .* has no calibration: .* got 98"
+    ):
         populate(lab.Experiment(), {})
 
 

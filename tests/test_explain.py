@@ -169,8 +169,9 @@ def test_explain_prints_the_parts_and_draws_them(aqmlab: Command, result: Result
     for part, name in PARTS.items():
         assert (f"\n {name} " in outcome.out) == (part in _present(shares))
     assert (tmp_path / "parts.svg").stat().st_size > 0
-    (line,) = outcome.err.splitlines()
+    line, written = outcome.err.splitlines()
     assert "35 s simulated" in line
+    assert written == "parts.svg"
     report = json.loads(aqmlab("explain", str(result.directory), "--json").out)
     assert [band["band"] for band in report["bands"]] == ["mean", "p50", "p90", "p99"]
     for band in report["bands"]:
@@ -197,7 +198,8 @@ def test_explain_prints_timelines(aqmlab: Command, result: Result, explanation: 
         pytest.param(["--request", "1000000"], "request: must be from 0 to ", id="number beyond the last"),
         pytest.param(["--request", "-1"], "got -1", id="negative number"),
         pytest.param(["--request", "first"], "--request", id="number that is a word"),
-        pytest.param(["--slowest", "0"], "slowest: must be at least 1, got 0", id="no slowest"),
+        pytest.param(["--slowest", "0"], "slowest: must be from 1 to 1000, got 0", id="no slowest"),
+        pytest.param(["--slowest", "99999999"], "slowest: must be from 1 to 1000, got 99999999", id="all slowest"),
         pytest.param(["--slowest", "1", "--request", "1"], "--slowest", id="both"),
         pytest.param(["--figure", "parts.doc"], "parts.doc", id="figure of an unknown kind"),
         pytest.param(["--figure", "missing/parts.svg"], "missing/parts.svg", id="figure that cannot be written"),
@@ -208,8 +210,9 @@ def test_a_mistake_is_one_line_and_exit_code_2(
 ) -> None:
     outcome = aqmlab("explain", str(result.directory), *arguments)
     assert (outcome.code, outcome.out) == (2, "")
-    assert outcome.err.splitlines()[-1].startswith("aqmlab: ")
-    assert named in outcome.err.splitlines()[-1]
+    (line,) = outcome.err.splitlines()
+    assert line.startswith("aqmlab: "), "before anything is run"
+    assert named in line
 
 
 @pytest.mark.parametrize("directory", ["missing", ".", 300 * "x"])

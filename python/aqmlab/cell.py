@@ -13,8 +13,9 @@ import pyarrow as pa
 
 from aqmlab import _core, schemes
 from aqmlab._core import SpecError
+from aqmlab._units import seconds
 from aqmlab.calibration import Calibrations
-from aqmlab.spec import Experiment
+from aqmlab.spec import Experiment, Users
 
 IDENTITY_COLUMNS = {
     "label": (pa.string(), "The scheme as it was typed first."),
@@ -95,6 +96,12 @@ class Cell:
             "results": _core.results_number(),
         }
 
+    @property
+    def end_s(self) -> float:
+        """When the run ends, in simulated seconds."""
+        protocol = self.resolved["protocol"]
+        return seconds(protocol["warmup"]) + seconds(protocol["duration"])
+
     def describe_users(self) -> str:
         """Say who loads the link."""
         if not self.users_per_side:
@@ -134,7 +141,7 @@ def make_cell(
         signal=signal,
         load_percent=load_percent,
         users_per_side=experiment.users.per_side,
-        rtt=experiment.users.rtt,
+        rtt=experiment.users.names[1],
         spec=spec,
         seed=seed,
     )
@@ -147,18 +154,29 @@ def populate(experiment: Experiment, calibrations: Calibrations) -> tuple[Experi
         if users.per_side is None:
             raise SpecError(f"users.load: is percent of one link; in a chain give users.per_side, got {users.load:g}")
         return experiment, None
-    calibration = calibrations.get((users.workload, users.rtt))
+    calibration = calibrations.get(users.names)
     if users.per_side is not None:
         if calibration is None:
             return experiment, None
         return experiment, calibration.load_percent(users.per_side, _rate(experiment))
     assert users.load is not None, "Users has a load or a number"
+    rate = _rate(experiment)
     if calibration is None:
-        raise SpecError(
-            f"users.load: {users.workload!r} with {users.rtt!r} round-trip times has no calibration;"
-            f" run aqmlab calibrate or give users.per_side instead, got {users.load:g}"
-        )
-    return _with_users(experiment, calibration.users(users.load, _rate(experiment))), users.load
+        raise SpecError(_not_calibrated(users))
+    per_side = calibration.users(users.load, rate)
+    if per_side == 0:
+        one = calibration.load_percent(1, rate)
+        raise SpecError(f"users.load: makes no user: one on each side is {one:.3g} % of {rate}, got {users.load:g}")
+    return _with_users(experiment, per_side), users.load
+
+
+def _not_calibrated(users: Users) -> str:
+    workload, rtt = (each if isinstance(each, str) else "FILE" for each in (users.workload, users.rtt))
+    where = ", where FILE holds the table," if "FILE" in (workload, rtt) else ""
+    return (
+        f"users.load: the workload {users.names[0]} with {users.names[1]} round-trip times has no calibration: run"
+        f" aqmlab calibrate --workload {workload} --rtt {rtt}{where} or give users.per_side, got {users.load:g}"
+    )
 
 
 def _rate(experiment: Experiment) -> str:

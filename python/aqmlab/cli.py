@@ -15,6 +15,7 @@ import typer
 from aqmlab import cli_compare, cli_design, cli_store, cli_study, messages, streams
 from aqmlab._core import SpecError, engine_version, results_number
 from aqmlab.cli_parts import (
+    RTT_HELP,
     App,
     Changes,
     Interrupted,
@@ -26,11 +27,13 @@ from aqmlab.cli_parts import (
     PcapPackets,
     Seeds,
     Workers,
+    check_figure,
     one_line_refusals,
     pcap_asked_for,
     print_json,
     read_seeds,
     run_cells,
+    tell_written,
 )
 from aqmlab.faults import LawError
 from aqmlab.integrity import StoreError
@@ -47,8 +50,9 @@ app.command("study")(cli_study.study)
 app.command("ls")(cli_store.ls)
 app.command("rm")(cli_store.rm)
 
-Rtt = Annotated[
-    str, typer.Option(metavar="NAME", help="Round-trip times: uniform (10 to 150 ms), general or general-moderate.")
+Rtt = Annotated[str, typer.Option(metavar="NAME|FILE", help=RTT_HELP)]
+Workload = Annotated[
+    str, typer.Option(metavar="NAME|FILE", help="What users do: unc-2001, or a TOML or JSON file with your table.")
 ]
 Warmup = Annotated[str, typer.Option(metavar="TIME", help="Simulated time before the measured window.")]
 Duration = Annotated[str, typer.Option(metavar="TIME", help="Simulated time of the measured window.")]
@@ -175,6 +179,7 @@ def show(
     from aqmlab.spec import Experiment
     from aqmlab.topology import topology
 
+    check_figure(figure)
     experiment = Experiment.from_toml(spec, changes=changes or ())
     populated, load = populate(experiment, calibration.known(out))
     resolved = make_cell(populated, seed=1, load_percent=load).resolved
@@ -182,6 +187,7 @@ def show(
     if figure is not None:
         with one_line_refusals():
             topology_plot.save(figure, network, title=spec.stem)
+        tell_written(figure)
     if as_json:
         print_json(resolved)
     else:
@@ -209,15 +215,12 @@ def explain(
 
     Example: aqmlab explain results/cells/0123456789abcdef --slowest 3
     """
-    from aqmlab import plot
     from aqmlab.explain import explain as explained
     from aqmlab.progress import RunProgress
 
     if sum(each is not None for each in (request, slowest, figure)) > 1:
         raise SpecError("explain: write one of --request, --slowest and --figure")
-    if figure is not None:
-        with one_line_refusals():
-            plot.check_kind(figure)
+    check_figure(figure)
     with RunProgress(cell.name) as watch:
         explanation = explained(cell, request=request, slowest=slowest, watch=watch)
     if request is None and slowest is None:
@@ -231,6 +234,10 @@ def explain(
 @app.command()
 def calibrate(
     rtt: Rtt = "uniform",
+    workload: Workload = "unc-2001",
+    users: Annotated[
+        int, typer.Option(metavar="N", min=5, max=5_000_000, help="The most users on each side to measure with.")
+    ] = 17_500,
     warmup: Warmup = "15 min",
     duration: Duration = "90 min",
     seeds: Seeds = "1",
@@ -243,16 +250,18 @@ def calibrate(
     Later runs with the same results directory go by it.
     """
     from aqmlab import calibration, plot, table
-    from aqmlab.calibrate import calibration_cells, fitted
+    from aqmlab.calibrate import calibration_cells, fitted, up_to
     from aqmlab.spec import Experiment
 
     # Its line is added to those that are kept there: whether they can be read is to be known before hours of runs.
     calibration.known(out)
-    experiment = Experiment(users={"rtt": rtt}, protocol={"warmup": warmup, "duration": duration})
-    line = fitted(experiment, run_cells(calibration_cells(experiment, read_seeds(seeds)), out, workers))
+    experiment = Experiment(users={"rtt": rtt, "workload": workload}, protocol={"warmup": warmup, "duration": duration})
+    cells = calibration_cells(experiment, read_seeds(seeds), up_to(users))
+    line = fitted(experiment, run_cells(cells, out, workers))
     file = calibration.store(line, out)
-    title = f"Uncongested network, {rtt} RTT: {1000 * line.mbps_per_user:.3f} kbit/s a user, R² = {line.r_squared:.5f}"
-    figures = plot.save(out / f"calibration-{rtt}", lambda axis: plot.calibration(axis, line), title=title)
+    slope = f"{1000 * line.mbps_per_user:.3f} kbit/s a user, R² = {line.r_squared:.5f}"
+    title = f"Uncongested network, {line.rtt} RTT: {slope}"
+    figures = plot.save(out / f"calibration-{line.rtt}", lambda axis: plot.calibration(axis, line), title=title)
     if as_json:
         print_json(calibration.report(line))
     else:
@@ -321,6 +330,7 @@ def _show_parts(explanation: Explanation, figure: Path | None, *, as_json: bool)
     if figure is not None:
         with one_line_refusals():
             plot.write(figure, lambda canvas: plot.explanation(canvas, bands, title=explanation.title))
+        tell_written(figure)
     if as_json:
         print_json({"cell": str(explanation.directory), "bands": bands.to_dicts()})
     else:

@@ -10,6 +10,7 @@ import typer
 
 from aqmlab._core import SpecError
 from aqmlab.cli_parts import (
+    RTT_HELP,
     Changes,
     Json,
     Out,
@@ -61,8 +62,8 @@ def compare(
     rtt: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME",
-            help="Round-trip times: uniform (10 to 150 ms), general or general-moderate.",
+            metavar="NAME|FILE",
+            help=RTT_HELP,
             show_default="the spec's, or uniform",
         ),
     ] = None,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from aqmlab._units import bits_per_second, size_in_bytes
-from aqmlab.cli_parts import App, Json, one_line_refusals, print_json, read
+from aqmlab.cli_parts import App, Json, one_line_refusals, print_json, read, tell_written
 
 if TYPE_CHECKING:
     from aqmlab.design import Design
@@ -74,6 +74,7 @@ def pi(
         if figure is not None and (loop := made.loop) is not None:
             title = f"PI for {rate}, at least {flows:g} flows and round trips of at most {rtt_max}"
             plot.write(figure, lambda canvas: plot.pi_loop(canvas, loop, title=title))
+            tell_written(figure)
     _show_design(made, as_json=as_json)
 
 

@@ -28,11 +28,12 @@ if TYPE_CHECKING:
     from aqmlab.result import Result
 
 Workers = Annotated[
-    int | None, typer.Option(metavar="N", min=1, max=1000, help="Cells run at a time.", show_default="one a core")
+    int | None, typer.Option(metavar="N", min=1, max=1000, help="Cells run at a time.", show_default="one a processor")
 ]
 Out = Annotated[Path, typer.Option(metavar="DIR", help="Results directory; cells it has are not run again.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
 Seeds = Annotated[str, typer.Option(metavar="N|N-M", help="Repetitions: seeds 1 to N, or N to M.")]
+RTT_HELP = "Round-trip times: uniform (10 to 150 ms), general, general-moderate, or a TOML or JSON file with yours."
 Changes = Annotated[
     list[str] | None,
     typer.Option(
@@ -170,7 +171,9 @@ def run_cells(
     try:
         with SweepProgress(cells, store, captured=pcaps) as watch:
             return sweep(cells, store, workers=workers, watch=watch, pcaps=pcaps)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interrupt:
+        for call in getattr(interrupt, "__notes__", ()):
+            messages.logger.error(call)
         distinct = {cell.key: cell for cell in cells}.values()
         kept = sum(store.get(cell) is not None for cell in distinct)
         what = f"interrupted; {kept} of {len(distinct)} cells are in the store, run again to go on"
@@ -196,6 +199,21 @@ def pcap_asked_for(file: Path | None, from_: str | None, for_: str | None, packe
 def without_none(**values: Any) -> dict[str, Any]:
     """Keep what is given."""
     return {name: value for name, value in values.items() if value is not None}
+
+
+def check_figure(figure: Path | None) -> None:
+    """Refuse a figure that could not be written, before anything is run for it."""
+    if figure is not None:
+        from aqmlab import plot
+
+        with one_line_refusals():
+            plot.check_writable(figure)
+
+
+def tell_written(figure: Path | None) -> None:
+    """Say that a figure was written."""
+    if figure is not None:
+        messages.logger.info("%s", figure)
 
 
 def print_json(value: object) -> None:

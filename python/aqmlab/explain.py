@@ -45,6 +45,9 @@ QUANTILES = {"p50": 0.50, "p90": 0.90, "p99": 0.99}
 HALF_BAND = 0.005
 """So far on either side of a quantile lie the requests that stand for it."""
 
+MOST_TIMELINES = 1000
+"""Nobody reads more."""
+
 _STEP_S = 1.0
 """Between two looks at the watch, in simulated seconds."""
 
@@ -116,8 +119,8 @@ def explain(
         raise SpecError(f"cell: no request was completed in {directory}: there is nothing to explain")
     if request is not None and not 0 <= request < cell.completed:
         raise SpecError(f"request: must be from 0 to {cell.completed - 1}, the requests of the cell, got {request}")
-    if slowest is not None and slowest < 1:
-        raise SpecError(f"slowest: must be at least 1, got {slowest}")
+    if slowest is not None and not 1 <= slowest <= MOST_TIMELINES:
+        raise SpecError(f"slowest: must be from 1 to {MOST_TIMELINES}, got {slowest}")
     requests: list[pl.DataFrame] = []
     timelines: list[pl.DataFrame] = []
     completed = 0

@@ -349,6 +349,16 @@ def line_styles(labels: Iterable[str], *, baseline: str) -> dict[str, dict[str, 
     }
 
 
+def check_writable(file: Path) -> None:
+    """Raise what a figure's file would raise in the end: ``ValueError`` for its kind, ``OSError`` for its place."""
+    check_kind(file)
+    was_there = file.exists()
+    with file.open("ab"):
+        pass
+    if not was_there:
+        file.unlink()
+
+
 def check_kind(file: Path) -> str:
     """Return the form of a figure, which its file's suffix says; a ``ValueError`` says which there are."""
     kind = file.suffix.removeprefix(".")

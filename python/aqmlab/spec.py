@@ -8,6 +8,7 @@ a bare number there is refused.
 from __future__ import annotations
 
 import difflib
+import math
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -27,6 +28,7 @@ from pydantic import (
 
 from aqmlab import catalogue, own
 from aqmlab import sources as sources_of
+from aqmlab import users as users_of
 from aqmlab._core import SpecError
 from aqmlab.changes import apply
 
@@ -126,7 +128,7 @@ class QueueSpec(_Part):
     """One queue discipline and what differs from its defaults, written ``{"pi": {"q_ref": 24}}``."""
 
     discipline: str
-    """Its name, see ``aqmlab aqm list``; or a law of your own, ``my_module:MyLaw``."""
+    """Its name, see ``aqmlab aqm list``; or a law of your own, ``my_module:MyLaw``; from Python also the class."""
     parameters: dict[str, Any]
     """What is not left at its default: see ``aqmlab aqm show NAME``."""
 
@@ -136,6 +138,7 @@ class QueueSpec(_Part):
         if not isinstance(table, Mapping) or len(table) != 1:
             raise ValueError("write a table of exactly one queue discipline, such as [queue.pi]")
         ((name, parameters),) = table.items()
+        name = own.hand_over(name) if isinstance(name, type) else name
         known = own.discipline(name)
         if not isinstance(parameters, Mapping):
             raise ValueError(f"write a table of parameters, such as [queue.{name}]")
@@ -214,10 +217,12 @@ class Users(_Part):
     """Load in percent of the link's rate, in the terms of the calibration. 98 when no number of users is given."""
     per_side: StrictInt | None = None
     """Users on each side; instead of a load."""
-    workload: str = "unc-2001"
-    """The model of what users fetch and how long they think."""
-    rtt: str = "uniform"
-    """The table of minimum round-trip times: ``uniform`` (10 to 150 ms), ``general`` or ``general-moderate``."""
+    workload: str | dict[str, Any] = "unc-2001"
+    """The model of what users fetch and how long they think: ``unc-2001``; or a table of your own, as it is or as the
+    name of a TOML or JSON file. See docs/workload.md."""
+    rtt: str | dict[str, Any] = "uniform"
+    """The table of minimum round-trip times: ``uniform`` (10 to 150 ms), ``general`` or ``general-moderate``; or a
+    table of your own."""
     delay_at: Literal["browser", "server", "split"] = "browser"
     """Where a connection's minimum round-trip time is spent: on the way from the browser to the link, as in the testbed
     of Le et al.; on the way from the server to it; or half on each."""
@@ -231,6 +236,11 @@ class Users(_Part):
         if isinstance(table, Mapping) and not table.keys() & {"load", "per_side"}:
             return {**table, "load": 98.0}
         return table
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """What workload and round-trip times are called: by name, or the hash of a table of the user's own."""
+        return users_of.names(self.workload, self.rtt)
 
     @model_validator(mode="after")
     def _not_both(self) -> Self:
@@ -290,7 +300,11 @@ class Experiment(_Part):
     def __init__(self, **parts: Any) -> None:
         if "sources" in parts:
             parts["sources"] = _read_sources(parts["sources"], Path())
+        if isinstance(parts.get("users"), (Mapping, Users)):
+            parts["users"] = users_of.read_files(dict(parts["users"]), Path())
         super().__init__(**parts)
+        for name in type(self).model_fields:
+            _check_finite(getattr(self, name), name)
 
     @classmethod
     def from_toml(cls, path: Path | str | None, *, changes: Iterable[str] = ()) -> Self:
@@ -306,6 +320,8 @@ class Experiment(_Part):
             apply(tables, change)
         if "sources" in tables:
             tables["sources"] = _read_sources(tables["sources"], file.parent if file else Path())
+        if file is not None and isinstance(tables.get("users"), dict):
+            tables["users"] = users_of.read_files(tables["users"], file.parent)
         return cls(**tables)
 
     def to_json(self) -> str:
@@ -317,6 +333,20 @@ def _read_sources(sources: object, directory: Path) -> tuple[dict[str, Any], ...
     if not isinstance(sources, (list, tuple)) or not all(isinstance(each, Mapping) for each in sources):
         raise SpecError("sources: must be a list of tables, such as [[sources]] with bulk = {flows = 10}")
     return tuple(sources_of.read_files(each, f"sources[{n}]", directory) for n, each in enumerate(sources))
+
+
+def _check_finite(value: object, path: str) -> None:
+    """Refuse the floats that are no numbers, which have no form in JSON."""
+    if isinstance(value, BaseModel):
+        value = dict(value)
+    if isinstance(value, Mapping):
+        for key, each in value.items():
+            _check_finite(each, f"{path}.{key}")
+    elif isinstance(value, (list, tuple)):
+        for number, each in enumerate(value):
+            _check_finite(each, f"{path}[{number}]")
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise SpecError(f"{path}: must be a finite number, got {value}")
 
 
 def _read_toml(path: Path) -> dict[str, Any]:

@@ -1,0 +1,80 @@
+"""Tables of what web users do and how far away their servers are: by name, in full, or in a file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from aqmlab import _core
+from aqmlab._core import SpecError
+
+Table = str | dict[str, Any]
+"""A table that ships, by its name, or one of the user's own, in full."""
+
+FIELDS = ("workload", "rtt")
+"""Where tables stand in ``users``."""
+
+_READERS: dict[str, Callable[[str], Any]] = {".toml": tomllib.loads, ".json": json.loads}
+
+
+def read_files(users: Mapping[str, Any], directory: Path) -> dict[str, Any]:
+    """Put what a file holds in the stead of its name, which ends in ``.toml`` or ``.json``.
+
+    Parameters
+    ----------
+    users
+        The part ``users`` of a spec.
+    directory
+        What the files' names are relative to.
+
+    Raises
+    ------
+    SpecError
+        When a file cannot be read or is not what its name says. What it must hold is the engine's to say.
+    """
+    return {
+        field: _read(directory / value, f"users.{field}") if field in FIELDS and _is_file(value) else value
+        for field, value in users.items()
+    }
+
+
+def names(workload: Table, rtt: Table) -> tuple[str, str]:
+    """Return what the two are called in calibrations and tables: one of the user's own by its hash.
+
+    Raises
+    ------
+    SpecError
+        When a table of the user's own is none.
+    """
+    if isinstance(workload, str) and isinstance(rtt, str):
+        return workload, rtt
+    spec = {"queue": {"droptail": {}}, "users": {"per_side": 1, "workload": workload, "rtt": rtt}}
+    resolved = json.loads(_core.resolve(json.dumps(spec)))["users"]
+    return _name(workload, resolved["workload"]), _name(rtt, resolved["rtt"])
+
+
+def _name(table: Table, resolved: Mapping[str, Any]) -> str:
+    if isinstance(table, str):
+        return table
+    text = json.dumps(resolved, sort_keys=True)
+    return f"own-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+
+
+def _is_file(value: object) -> bool:
+    return isinstance(value, (str, Path)) and Path(value).suffix in _READERS
+
+
+def _read(file: Path, place: str) -> dict[str, Any]:
+    try:
+        table = _READERS[file.suffix](file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SpecError(f"{place}: {file} cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        raise SpecError(f"{place}: {file} is not valid {file.suffix[1:].upper()}: {error}") from None
+    if not isinstance(table, dict):
+        raise SpecError(f"{place}: {file} must hold a table, got {type(table).__name__}")
+    return table
