@@ -223,6 +223,20 @@ def test_a_capture_is_bounded(tmp_path: Path) -> None:
     assert seen[0].nanos >= 5e9
 
 
+def test_a_capture_that_is_cut_says_where(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    file = tmp_path / "x.pcapng"
+    lab.run(experiment(), out=tmp_path, pcap=lab.Pcap(file=file, packets=1000, for_s=3))
+    (warned,) = caplog.messages
+    last_s = packets(file)[-1].nanos * 1e-9
+    assert warned.startswith(
+        f"{file}: the capture holds the first 1,000 packets: it ends at {last_s:.2f} s of a window from 5 s to 8 s;"
+    )
+    assert b"cut: the capture holds the first 1000 packets" in file.read_bytes()
+    caplog.clear()
+    lab.run(experiment(), out=tmp_path, pcap=lab.Pcap(file=file, for_s=0.5))
+    assert caplog.messages == []
+
+
 def test_an_interrupted_run_leaves_no_capture(tmp_path: Path) -> None:
     def watch(now: float, end: float) -> None:
         if now > 8:
@@ -275,6 +289,15 @@ def test_the_command_line_captures(aqmlab: Command) -> None:
     assert (done.code, done.out.splitlines()[-1].split()) == (0, ["packets:", "x.pcapng"])
     times = [each.nanos for each in packets(Path("x.pcapng"))]
     assert min(times) < 1e9 < 2e9 < max(times) < 2.5e9
+
+
+def test_the_command_line_says_where_a_capture_was_cut(aqmlab: Command) -> None:
+    Path("x.toml").write_text(SPEC)
+    done = aqmlab("run", "x.toml", "--pcap", "x.pcapng", "--pcap-packets", "7")
+    assert done.code == 0
+    (line,) = [line for line in done.err.splitlines() if "x.pcapng" in line]
+    assert "holds the first 7 packets: it ends at 1." in line
+    assert "--pcap-packets" in line
 
 
 @pytest.mark.parametrize(

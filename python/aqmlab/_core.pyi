@@ -83,6 +83,10 @@ class Simulation:
     def take_capture(self) -> bytes:
         """Take what has been added to the pcapng file since the last call."""
 
+    @property
+    def capture_cut_s(self) -> float | None:
+        """When the last packet of the capture arrived, in seconds, if more arrived than it may hold."""
+
     def response_times(self) -> RecordBatch:
         """Return the log histogram of response times by response size."""
 

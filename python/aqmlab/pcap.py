@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 import math
 import os
 import re
@@ -33,7 +34,7 @@ class Pcap:
     for_s: float | None = None
     """And for so many seconds; the default is to the end of the run."""
     packets: int = 100_000
-    """At most so many packets: some 11 MB."""
+    """At most so many packets: some 11 MB. What arrives later is left out, of which the logger ``aqmlab`` warns."""
 
     def bounds(self, cell: Cell) -> tuple[float, float, int]:
         """Return from when, until when (in seconds) and how many packets of a cell are captured.
@@ -43,9 +44,7 @@ class Pcap:
         SpecError
             When that would be none.
         """
-        protocol = cell.resolved["protocol"]
-        warmup_s = seconds(protocol["warmup"])
-        end_s = warmup_s + seconds(protocol["duration"])
+        warmup_s, end_s = seconds(cell.resolved["protocol"]["warmup"]), cell.end_s
         from_s = warmup_s if self.from_s is None else self.from_s
         if not 0 <= from_s < end_s:
             raise SpecError(f"pcap.from_s: must be from 0 to below the end of the run at {end_s:g} s, got {from_s:g}")
@@ -79,6 +78,16 @@ class Pcap:
             draft.replace(file)
         finally:
             draft.unlink(missing_ok=True)
+
+
+def tell_cut(pcap: Pcap, cell: Cell, last_s: float) -> None:
+    """Warn that the capture of a cell ends with a packet at ``last_s`` seconds, though more came."""
+    from_s, until_s, packets = pcap.bounds(cell)
+    logging.getLogger("aqmlab").warning(
+        f"{pcap.file}: the capture holds the first {packets:,} packets: it ends at {last_s:.2f} s of a window from"
+        f" {from_s:g} s to {min(until_s, cell.end_s):g} s; ask for more packets or a shorter time (--pcap-packets,"
+        " --pcap-for)"
+    )
 
 
 def one_a_cell(pcap: Pcap, cells: Sequence[Cell]) -> Mapping[str, Pcap]:

@@ -21,7 +21,7 @@ from aqmlab.arguments import check_experiment, check_out, check_seed
 from aqmlab.calibration import known
 from aqmlab.cell import IDENTITY, Cell, make_cell, populate
 from aqmlab.integrity import StoreError, seal, writing
-from aqmlab.pcap import Pcap
+from aqmlab.pcap import Pcap, tell_cut
 from aqmlab.result import Result
 from aqmlab.spec import Experiment
 from aqmlab.store import Store
@@ -75,7 +75,9 @@ def run_cell(cell: Cell, store: Store, watch: Watch = lambda now, end: None, *, 
     if pcap is not None:
         bounds = pcap.bounds(cell)
         with pcap.create() as file, store.create(cell) as directory:
-            _simulate(cell, directory, watch, _Capture(bounds, file))
+            cut_s = _simulate(cell, directory, watch, _Capture(bounds, file))
+        if cut_s is not None:
+            tell_cut(pcap, cell, cut_s)
     elif result is None:
         with store.create(cell) as directory:
             _simulate(cell, directory, watch)
@@ -92,7 +94,8 @@ class _Capture(NamedTuple):
     file: BinaryIO
 
 
-def _simulate(cell: Cell, directory: Path, watch: Watch, capture: _Capture | None = None) -> None:
+def _simulate(cell: Cell, directory: Path, watch: Watch, capture: _Capture | None = None) -> float | None:
+    """Run a cell into a directory; return when its capture ends, if there was no room for all packets."""
     wall, cpu = time.perf_counter(), time.thread_time()
     bounds = capture and capture.bounds
     simulation = _core.Simulation(cell.spec, cell.seed, own.maker(cell.scheme, cell.parameters), bounds)
@@ -119,6 +122,7 @@ def _simulate(cell: Cell, directory: Path, watch: Watch, capture: _Capture | Non
     with writing(directory):
         (directory / "spec.json").write_text(cell.spec + "\n")
         seal(directory, {**metadata, "created": datetime.now(UTC).isoformat(timespec="milliseconds")})
+    return simulation.capture_cut_s
 
 
 class _Tables:

@@ -187,6 +187,11 @@ impl Simulation {
         })
     }
 
+    #[getter]
+    fn capture_cut_s(&self) -> Option<f64> {
+        self.capture.as_ref().and_then(Capture::cut).map(Time::as_secs_f64)
+    }
+
     fn response_times(&self, py: Python<'_>) -> PyRecordBatch {
         PyRecordBatch(py.detach(|| tables::response_times(&self.lock().response_times())))
     }

@@ -56,6 +56,11 @@ impl Capture {
         self.lock().finish();
     }
 
+    /// When the last packet arrived that it holds, if more arrived within its time than it may hold.
+    pub fn cut(&self) -> Option<Time> {
+        self.lock().cut()
+    }
+
     pub(crate) fn opened(&self, connection: &NewConnection) {
         self.lock().addresses.open(connection);
     }

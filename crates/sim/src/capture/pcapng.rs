@@ -1,6 +1,6 @@
-//! The three blocks of a pcapng file that a capture needs: section header, interface, enhanced packet.
+//! The four blocks of a pcapng file that a capture needs: section header, interface, enhanced packet, statistics.
 //!
-//! Source: draft-ietf-opsawg-pcapng, sections 3.1 (blocks), 3.5 (options), 4.1 to 4.3. Always little-endian, so that one
+//! Source: draft-ietf-opsawg-pcapng, sections 3.1 (blocks), 3.5 (options), 4.1 to 4.3 and 4.6. Always little-endian, so that one
 //! run gives one file on every machine.
 
 use aqmlab_units::{BitRate, Time};
@@ -13,6 +13,7 @@ const SHB_USERAPPL: u16 = 4;
 const IF_NAME: u16 = 2;
 const IF_SPEED: u16 = 8;
 const IF_TSRESOL: u16 = 9;
+const ISB_ENDTIME: u16 = 3;
 
 /// Time stamps count 10^-9 seconds.
 const NANOSECONDS: u8 = 9;
@@ -55,21 +56,36 @@ pub(super) struct PacketBlock<'a> {
 }
 
 impl PacketBlock<'_> {
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "the halves of a number; headers are 80 bytes at most"
-    )]
     pub(super) fn write(&self, out: &mut Vec<u8>) {
-        let nanos = self.time.as_nanos();
+        let stored = u32::try_from(self.stored.len()).expect("headers are 80 bytes at most");
         block(out, 6, |body| {
-            let fields =
-                [self.interface, (nanos >> 32) as u32, nanos as u32, self.stored.len() as u32, self.length];
-            body.extend(fields.iter().flat_map(|field| field.to_le_bytes()));
+            body.extend(self.interface.to_le_bytes());
+            body.extend(halves(self.time));
+            body.extend([stored, self.length].iter().flat_map(|length| length.to_le_bytes()));
             padded(body, self.stored);
             option(body, OPT_COMMENT, self.comment.as_bytes());
             end_of_options(body);
         });
     }
+}
+
+/// What is to be said of an interface when its capture has ended at `end`.
+pub(super) fn statistics(out: &mut Vec<u8>, interface: u32, end: Time, comment: &str) {
+    block(out, 5, |body| {
+        body.extend(interface.to_le_bytes());
+        body.extend(halves(end));
+        option(body, OPT_COMMENT, comment.as_bytes());
+        option(body, ISB_ENDTIME, &halves(end));
+        end_of_options(body);
+    });
+}
+
+/// A time stamp: its upper half, then its lower.
+#[expect(clippy::cast_possible_truncation, reason = "the halves of a number")]
+fn halves(time: Time) -> [u8; 8] {
+    let nanos = time.as_nanos();
+    let [upper, lower] = [(nanos >> 32) as u32, nanos as u32].map(u32::to_le_bytes);
+    std::array::from_fn(|byte| if byte < 4 { upper[byte] } else { lower[byte - 4] })
 }
 
 /// A block with its length before and behind its body.

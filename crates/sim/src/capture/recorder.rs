@@ -44,6 +44,10 @@ pub(super) struct Recorder {
     bounds: Bounds,
     /// Packets captured so far.
     captured: u64,
+    /// When the last of them arrived.
+    last: Time,
+    /// Did more arrive than the bounds allow?
+    is_cut: bool,
     /// The last of them, from the first whose fate is open.
     open: VecDeque<Record>,
     /// The file, but for what has been taken.
@@ -65,6 +69,8 @@ impl Recorder {
             addresses: Addresses::new(spec.hosts.servers_per_side),
             bounds,
             captured: 0,
+            last: Time::ZERO,
+            is_cut: false,
             open: VecDeque::new(),
             file,
         }
@@ -78,7 +84,11 @@ impl Recorder {
         now: Time,
     ) -> Option<u64> {
         let Bounds { from, until, packets } = self.bounds;
-        if now < from || until <= now || self.captured == packets {
+        if now < from || until <= now {
+            return None;
+        }
+        if self.captured == packets {
+            self.is_cut = true;
             return None;
         }
         let headers = headers(packet, self.addresses.of_packet_to(packet.to));
@@ -93,6 +103,7 @@ impl Recorder {
             variables: String::new(),
         });
         self.captured += 1;
+        self.last = now;
         Some(self.captured - 1)
     }
 
@@ -121,6 +132,16 @@ impl Recorder {
         for record in self.open.drain(..) {
             record.write(&mut self.file);
         }
+        if let Some(last) = self.cut() {
+            let comment =
+                format!("cut: the capture holds the first {} packets, and more came", self.captured);
+            pcapng::statistics(&mut self.file, 0, last, &comment);
+        }
+    }
+
+    /// When the last packet arrived that is captured, if more arrived than the bounds allow.
+    pub(super) fn cut(&self) -> Option<Time> {
+        self.is_cut.then_some(self.last)
     }
 
     pub(super) fn take(&mut self) -> Vec<u8> {

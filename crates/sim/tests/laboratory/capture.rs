@@ -153,6 +153,27 @@ fn bounds_choose_packets_and_change_none() {
 }
 
 #[test]
+fn a_capture_says_where_it_was_cut_and_nothing_when_it_was_not() {
+    let spec = briefly(&law("ared"), false);
+    let seen = packets(&captured(&spec, ALL).1);
+    let says_cut = |file: &[u8]| file.windows(4).any(|word| word == b"cut:");
+    for (at_most, cut) in [(100, Some(seen[99].nanos)), (seen.len() as u64, None), (u64::MAX, None)] {
+        let bounds = Bounds { packets: at_most, ..ALL };
+        let capture = Capture::new(&read(&spec), bounds);
+        let mut laboratory =
+            build(&read(&spec), 1, None, Watch::Capture(&capture)).expect("the spec is sound");
+        laboratory.advance(laboratory.end());
+        capture.finish();
+        assert_eq!(capture.cut().map(Time::as_nanos), cut, "{at_most}");
+        assert_eq!(says_cut(&capture.take()), cut.is_some(), "{at_most}");
+    }
+    // What arrives before and after the time of the capture is not cut off by their number.
+    let last = Time::from_nanos(seen[99].nanos);
+    let (_, file) = captured(&spec, Bounds { from: Time::ZERO, until: last, packets: 99 });
+    assert!(!says_cut(&file));
+}
+
+#[test]
 fn a_wait_is_told_to_the_nanosecond() {
     // With no place in the device but for the packet being sent, a packet that waits leaves the queue when the one
     // before it has been sent: 38 bytes of overhead and 4 µs a byte at 2 Mbit/s.
