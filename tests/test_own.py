@@ -51,7 +51,9 @@ def test_a_run_under_pi_in_python_gives_the_results_of_pi(example: str, small: l
         for name in ("pi", example)
     )
     assert ours.summary["links"][0]["dropped_early"] > 100
-    assert theirs.summary == ours.summary
+    named = ("label", "scheme", "parameters")
+    measured = [{name: value for name, value in each.summary.items() if name not in named} for each in (ours, theirs)]
+    assert measured[0] == measured[1]
     assert theirs.queue.equals(ours.queue)
 
 

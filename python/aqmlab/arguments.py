@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from aqmlab._core import SpecError
+from aqmlab.law import Law
 from aqmlab.spec import Experiment
 
 _MOST_SHOWN = 80
@@ -41,16 +42,17 @@ def check_seeds(given: object) -> list[int]:
     return seeds
 
 
-def check_schemes(given: Iterable[object]) -> list[str]:
+def check_schemes(given: Iterable[object]) -> list[str | type[Law]]:
     """Return schemes, each once, or refuse them."""
-    texts = []
+    schemes: list[str | type[Law]] = []
     for scheme in given:
-        if not isinstance(scheme, str):
-            raise SpecError(f'schemes: must each be text, such as compare("droptail", "pi:q_ref=24"), {_got(scheme)}')
-        texts.append(scheme)
-    if not texts:
+        if not isinstance(scheme, (str, type)):
+            must = 'text, such as compare("droptail", "pi:q_ref=24"), or the class of a law'
+            raise SpecError(f"schemes: must each be {must}, {_got(scheme)}")
+        schemes.append(scheme)
+    if not schemes:
         raise SpecError("schemes: must be one at least, got none")
-    return list(dict.fromkeys(texts))
+    return list(dict.fromkeys(schemes))
 
 
 def check_workers(given: object) -> None:

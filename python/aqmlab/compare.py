@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +17,7 @@ from aqmlab._core import SpecError
 from aqmlab.arguments import check_experiment, check_out, check_schemes, check_seeds, check_workers
 from aqmlab.calibration import Calibrations, known
 from aqmlab.cell import Cell, make_cell, populate
+from aqmlab.law import Law
 from aqmlab.pcap import Pcap, one_a_cell
 from aqmlab.progress import SweepProgress, is_seen
 from aqmlab.result import Result
@@ -83,7 +85,7 @@ class Comparison:
 
 
 def compare(
-    *scheme_texts: str,
+    *scheme_texts: str | type[Law],
     experiment: Experiment | None = None,
     seeds: Sequence[int] = (1, 2, 3),
     baseline: bool | None = None,
@@ -99,6 +101,8 @@ def compare(
     ----------
     *scheme_texts
         The schemes as on the command line: ``"pi:q_ref=24,ecn=true"``, or ``"my_module:MyLaw"`` for a law of your own.
+        In a notebook or a script a law may be given as its class, ``MyLaw``, and with parameters as
+        ``"__main__:MyLaw:threshold=24"``.
     experiment
         All but the scheme: users, hosts, link, protocol. The default is 98 % load as in Le et al. (2003).
     seeds
@@ -112,7 +116,7 @@ def compare(
     out
         The results directory; cells it has are not run again.
     workers
-        Cells run at a time; by default as many as there are cores.
+        Cells run at a time; by default as many as this process may use processors.
     pcap
         A packet capture to be made of each cell, in a file whose name is this one's with scheme and seed.
     progress
@@ -145,7 +149,7 @@ def compare(
 
 
 def comparison_cells(
-    scheme_texts: Iterable[str],
+    scheme_texts: Iterable[str | type[Law]],
     experiment: Experiment,
     seeds: Iterable[int],
     calibrations: Calibrations,
@@ -156,6 +160,9 @@ def comparison_cells(
     """Return the cells of a comparison, the uncongested network first; the parameters are those of :func:`compare`."""
     seeds = check_seeds(seeds)
     parsed = [schemes.parse(text) for text in dict.fromkeys(scheme_texts)]
+    twice = [label for label, times in Counter(scheme.label for scheme in parsed).items() if times > 1]
+    if twice:
+        raise SpecError(f"schemes: must each have a name of their own, got {twice[0]} twice")
     if paired and (len(seeds) < 2 or len(parsed) < 2):
         raise SpecError(
             "paired: needs two seeds and two schemes at least,"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import sys
 import traceback
+from types import FrameType
 
 from aqmlab.law import Law
 
@@ -37,6 +39,25 @@ def nonsense(law: type, method: str, must: str, got: object) -> LawError:
     """Return the error that says what ``method`` must do, and what it did instead."""
     file, line = _place(law, method)
     return LawError(f"{file}:{line}: {law.__name__}.{method} {must}, got {got!r}")
+
+
+def call_under_way(thread: int) -> FrameType | None:
+    """Return the call of a law that a thread is in, the outermost, which is the engine's; ``None`` without one."""
+    found = None
+    frame = sys._current_frames().get(thread)
+    while frame is not None:
+        arguments = frame.f_code.co_varnames[: frame.f_code.co_argcount]
+        if arguments and isinstance(frame.f_locals.get(arguments[0]), Law):
+            found = frame
+        frame = frame.f_back
+    return found
+
+
+def unfinished(call: FrameType) -> str:
+    """Say which call of a law did not come back, and where it is."""
+    code = call.f_code
+    law = type(call.f_locals[code.co_varnames[0]])
+    return f"{code.co_filename}:{call.f_lineno}: {law.__name__}.{code.co_name} does not come back"
 
 
 def _place(law: type, method: str) -> tuple[str, int]:

@@ -1,7 +1,8 @@
 """Laws of the user's own, found by ``module:Class``: their modules, their parameters, and what made their results.
 
 A module is looked for on ``sys.path`` and in the current directory, and read anew when its file has changed. The hash
-of its source goes into the resolved spec as ``source``, so that a law that was changed is another cell.
+of its source goes into the resolved spec as ``source``, so that a law that was changed is another cell. A class of a
+notebook or a script is taken as it is there, and hashed by itself.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as checked
 from pydantic.fields import FieldInfo
 
-from aqmlab import catalogue, faults
+from aqmlab import catalogue, faults, source
 from aqmlab._core import LinkContext, SpecError, Stream
 from aqmlab.law import Law
 
@@ -60,7 +61,7 @@ class OwnLaw:
     """``module:Class``."""
     law: type[Law]
     source: str
-    """The hash of its module's source; empty for a class that was handed over as such."""
+    """The hash of its module's source, or of its own where it has none; empty where nothing is stored."""
 
     @cached_property
     def _config(self) -> Any:
@@ -193,12 +194,36 @@ def of_class(law: type[Law]) -> OwnLaw:
     return own
 
 
+def hand_over(law: type[Law]) -> str:
+    """Return the name by which a class may stand in a spec; a ``ValueError`` says why it may not.
+
+    A class of a module is found by it. One of a notebook, a script or a function is remembered, the last of each name.
+    """
+    of_class(law)
+    name = f"{law.__module__}:{law.__name__}"
+    is_found = law.__module__ != "__main__" and law.__qualname__ == law.__name__ and exists(name)
+    if not is_found:
+        with _lock:
+            _handed_over[name] = OwnLaw(name, law, source.digest(law))
+    return name
+
+
 def find(name: str) -> OwnLaw:
     """Import a law by its name; errors are those of :func:`discipline`."""
     if not re.fullmatch(NAME, name):
         raise ValueError(f"write a law of your own as module:Class, got {name!r}")
     module_name, _, class_name = name.partition(":")
     with _lock:
+        if module_name == "__main__":
+            law = getattr(sys.modules["__main__"], class_name, None)
+            if law is not None:
+                hand_over(law)
+        if name in _handed_over:
+            return _handed_over[name]
+        if module_name == "__main__":
+            raise ValueError(
+                f"no class is called {class_name!r} here: a law of a notebook or script is known in it alone"
+            )
         module = _module(module_name)
         if class_name not in module.laws:
             law = module.namespace.get(class_name)
@@ -250,6 +275,7 @@ class _Module:
 
 _lock = threading.RLock()
 _modules: dict[str, _Module] = {}
+_handed_over: dict[str, OwnLaw] = {}
 _being_read: set[str] = set()
 
 

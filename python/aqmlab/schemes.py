@@ -14,6 +14,7 @@ from typing import Any
 
 from aqmlab import catalogue, own
 from aqmlab._core import SpecError
+from aqmlab.law import Law
 from aqmlab.spec import EcnForm, Experiment, QueueSpec, ecn_form
 
 
@@ -33,8 +34,8 @@ class Scheme:
         return experiment.model_copy(update={"queue": self.queue, "tcp": tcp})
 
 
-def parse(text: str) -> Scheme:
-    """Read a scheme.
+def parse(scheme: str | type[Law]) -> Scheme:
+    """Read a scheme; the class of a law is one with its defaults, called as it would be typed.
 
     Raises
     ------
@@ -46,6 +47,10 @@ def parse(text: str) -> Scheme:
     >>> parse("ared:min_th=12,max_th=36,w_q=1/8192").queue.parameters
     {'min_th': 12, 'max_th': 36, 'w_q': 0.0001220703125}
     """
+    try:
+        text = own.hand_over(scheme) if isinstance(scheme, type) else scheme
+    except ValueError as error:
+        raise SpecError(str(error)) from None
     try:
         name, colon, rest = _partition(text)
         discipline = own.discipline(name)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import os
+import ctypes
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from types import MappingProxyType
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from types import FrameType, MappingProxyType
 
+from aqmlab import faults
+from aqmlab._cpus import usable
 from aqmlab.cell import Cell
 from aqmlab.pcap import Pcap
 from aqmlab.result import Result
@@ -18,8 +20,12 @@ Watch = Callable[[Cell, float, float], None]
 """Told a cell, its simulated time and the end of that, in seconds; called from several threads."""
 
 
-class _Stopped(Exception):
-    """The sweep is over before this cell is."""
+_PATIENCE_S = 0.5
+"""A call of a law that takes longer than this after the end of a sweep is ended."""
+
+
+class _Stopped(BaseException):
+    """The sweep is over before this cell is. No ``Exception``: a law that catches all of those must not keep it."""
 
 
 def sweep(
@@ -39,15 +45,29 @@ def sweep(
     store
         Where results are looked for and kept.
     workers
-        How many run at a time; by default as many as there are cores.
+        How many run at a time; by default as many as this process may use processors.
     watch
         Told of the progress.
     pcaps
         Packet captures to be made, by the key of their cell.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        On Ctrl-C. A law of the user's own that does not come back is ended as well, and named in a note
+        (``__notes__``).
     """
     stop = threading.Event()
+    at_work: set[int] = set()
 
     def work(cell: Cell) -> None:
+        at_work.add(threading.get_ident())
+        try:
+            run_unless_stopped(cell)
+        finally:
+            at_work.discard(threading.get_ident())
+
+    def run_unless_stopped(cell: Cell) -> None:
         def look(now: float, end: float) -> None:
             watch(cell, now, end)
             if stop.is_set():
@@ -56,7 +76,8 @@ def sweep(
         run_cell(cell, store, look, pcap=pcaps.get(cell.key))
 
     distinct = {cell.key: cell for cell in reversed(cells)}
-    with ThreadPoolExecutor(workers or os.cpu_count()) as pool:
+    with ThreadPoolExecutor(workers or usable()) as pool:
+        pending: set[Future[None]] = set()
         try:
             pending = {pool.submit(work, cell) for cell in reversed(distinct.values())}
             while pending:
@@ -64,9 +85,26 @@ def sweep(
                 done, pending = wait(pending, timeout=0.5, return_when=FIRST_COMPLETED)
                 for run in done:
                     run.result()
-        except BaseException:
+        except BaseException as error:
             # An error in one cell or an interrupt, be it while they start, ends all: each hears of it at its next step.
             stop.set()
             pool.shutdown(wait=False, cancel_futures=True)
+            for call in _end_calls({run for run in pending if not run.cancelled()}, at_work):
+                error.add_note(call)
             raise
     return [run_cell(cell, store) for cell in cells]
+
+
+def _end_calls(pending: set[Future[None]], at_work: Collection[int]) -> list[str]:
+    """Wait for cells that are to stop; end the calls of laws that do not come back, and say which they were."""
+    ended: list[str] = []
+    before: dict[int, FrameType | None] = {}
+    while pending:
+        _, pending = wait(pending, timeout=_PATIENCE_S)
+        calls = {thread: faults.call_under_way(thread) for thread in list(at_work)}
+        for thread, call in calls.items():
+            if call is not None and call is before.get(thread):
+                ended.append(faults.unfinished(call))
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(_Stopped))
+        before = calls
+    return list(dict.fromkeys(ended))

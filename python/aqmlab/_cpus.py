@@ -1,0 +1,56 @@
+"""How many processors this process may use: those of the machine, less what affinity and its control group withhold."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+
+def usable(root: Path = Path("/")) -> int:
+    """Return the number of processors for this process, at least one; ``root`` is where ``/proc`` and ``/sys`` are."""
+    try:
+        ours = len(os.sched_getaffinity(0))
+    except AttributeError:
+        # Not on this system.
+        ours = os.cpu_count() or 1
+    return max(1, min([ours, *(math.ceil(quota) for quota in _quotas(root))]))
+
+
+def _quotas(root: Path) -> Iterator[float]:
+    """Processors that the control group and those around it allow, as quotas of time over period."""
+    try:
+        lines = (root / "proc/self/cgroup").read_text().splitlines()
+    except OSError:
+        return
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if controllers and "cpu" not in controllers.split(","):
+            continue
+        # Version 2 has one hierarchy without a name. In a container the path may not be seen: its root is the group's.
+        mount = root / "sys/fs/cgroup" / controllers
+        group = mount / path.strip("/")
+        for each in (group, *group.parents):
+            quota = _version_1(each) if controllers else _version_2(each)
+            if quota is not None:
+                yield quota
+            if each == mount:
+                break
+
+
+def _version_2(group: Path) -> float | None:
+    """Read ``cpu.max``: ``max 100000`` or ``150000 100000``, in microseconds."""
+    try:
+        quota, period = (group / "cpu.max").read_text().split()
+        return None if quota == "max" else int(quota) / int(period)
+    except (OSError, ValueError):
+        return None
+
+
+def _version_1(group: Path) -> float | None:
+    try:
+        quota, period = (int((group / f"cpu.cfs_{name}_us").read_text()) for name in ("quota", "period"))
+    except (OSError, ValueError):
+        return None
+    return quota / period if quota > 0 else None

@@ -1,0 +1,73 @@
+"""Workers are as many as the processors that this process may use, whatever the machine has."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from aqmlab import _cpus
+
+
+@pytest.fixture
+def eight(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(8)), raising=False)
+
+
+def _system(root: Path, cgroup: str, files: dict[str, str]) -> Path:
+    for name, text in {"proc/self/cgroup": cgroup, **files}.items():
+        file = root / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    return root
+
+
+@pytest.mark.usefixtures("eight")
+@pytest.mark.parametrize(
+    ("cgroup", "files", "usable"),
+    [
+        pytest.param("", {}, 8, id="no groups"),
+        pytest.param("0::/\n", {"sys/fs/cgroup/cpu.max": "max 100000\n"}, 8, id="no quota"),
+        pytest.param("0::/\n", {"sys/fs/cgroup/cpu.max": "150000 100000\n"}, 2, id="a quota is rounded up"),
+        pytest.param("0::/\n", {"sys/fs/cgroup/cpu.max": "5000 100000\n"}, 1, id="less than one"),
+        pytest.param("0::/\n", {"sys/fs/cgroup/cpu.max": "9900000 100000\n"}, 8, id="more than there are"),
+        pytest.param(
+            "0::/jobs/ours\n",
+            {
+                "sys/fs/cgroup/jobs/ours/cpu.max": "max 100000\n",
+                "sys/fs/cgroup/jobs/cpu.max": "300000 100000\n",
+            },
+            3,
+            id="a group around ours",
+        ),
+        pytest.param("0::/seen/outside\n", {"sys/fs/cgroup/cpu.max": "400000 100000\n"}, 4, id="a container's root"),
+        pytest.param(
+            "5:memory:/x\n4:cpu,cpuacct:/x\n",
+            {
+                "sys/fs/cgroup/cpu,cpuacct/x/cpu.cfs_quota_us": "200000\n",
+                "sys/fs/cgroup/cpu,cpuacct/x/cpu.cfs_period_us": "100000\n",
+            },
+            2,
+            id="version 1",
+        ),
+        pytest.param(
+            "4:cpu,cpuacct:/x\n",
+            {
+                "sys/fs/cgroup/cpu,cpuacct/x/cpu.cfs_quota_us": "-1\n",
+                "sys/fs/cgroup/cpu,cpuacct/x/cpu.cfs_period_us": "100000\n",
+            },
+            8,
+            id="version 1 without a quota",
+        ),
+    ],
+)
+def test_a_control_groups_quota_bounds_the_processors(
+    tmp_path: Path, cgroup: str, files: dict[str, str], usable: int
+) -> None:
+    assert _cpus.usable(_system(tmp_path, cgroup, files)) == usable
+
+
+def test_affinity_bounds_the_processors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {3}, raising=False)
+    assert _cpus.usable(tmp_path) == 1
