@@ -50,7 +50,7 @@ def test_a_run_under_pi_in_python_gives_the_results_of_pi(example: str, small: l
         lab.run(lab.Experiment(**small.model_dump(exclude_none=True) | {"queue": {name: parameters}}), out=tmp_path)
         for name in ("pi", example)
     )
-    assert ours.summary["links"][0]["dropped_early"] > 100
+    assert ours.summary["counters"][0]["dropped_early"] > 100
     named = ("label", "scheme", "parameters")
     measured = [{name: value for name, value in each.summary.items() if name not in named} for each in (ours, theirs)]
     assert measured[0] == measured[1]

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -16,7 +16,7 @@ from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.patches import StepPatch
 
-from aqmlab import plot
+from aqmlab import plot, stats
 from aqmlab.calibration import Calibration
 from aqmlab.control import Loop
 from aqmlab.step import Load
@@ -31,6 +31,9 @@ def curve(median_ms: float) -> pl.DataFrame:
     time_ms = np.geomspace(1, 1e5, 400)
     return pl.DataFrame({"time_ms": time_ms, "fraction": 1 / (1 + (median_ms / time_ms) ** 2)})
 
+
+EMPTY = pl.DataFrame(schema={"time_low_ms": pl.Float64, "time_high_ms": pl.Float64, "count": pl.UInt64})
+"""A histogram of no response times."""
 
 CURVES = {"uncongested": curve(100), "droptail": curve(400), "pi": curve(150), "rem": curve(200)}
 
@@ -130,6 +133,22 @@ def test_names_stand_at_the_right_of_an_axis_and_of_panels(tmp_path: Path) -> No
     assert legend.get_window_extent().x0 >= axis.get_window_extent().x1
     axis, legend = drawn(["pi"], tmp_path)
     assert legend.get_window_extent().x0 >= axis.get_window_extent().x1
+
+
+@pytest.mark.parametrize("draw", [plot.response_time_cdf, plot.response_time_ccdf])
+@pytest.mark.parametrize("others", [{}, {"pi": curve(150)}])
+def test_a_figure_says_where_no_requests_were_completed(
+    draw: Callable[..., Axes], others: dict[str, pl.DataFrame], tmp_path: Path, axis: Axes
+) -> None:
+    curves = {"droptail": stats.cdf(EMPTY), **others}
+    draw(axis, curves, baseline="uncongested")
+    legend = axis.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == [*others, "droptail: no requests completed"]
+    assert all(
+        file.stat().st_size > 0
+        for file in plot.save(tmp_path / "a", lambda it: draw(it, curves, baseline=""), title="a")
+    )
 
 
 def test_the_same_data_give_the_same_files(tmp_path: Path) -> None:

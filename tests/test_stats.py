@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import polars as pl
 import pytest
@@ -8,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aqmlab import stats
+from aqmlab._core import SpecError
 from aqmlab.result import COSTS, MEASURES
 
 times = st.lists(st.floats(0.1, 1e6), min_size=1, max_size=300)
@@ -65,6 +68,36 @@ def test_seeds_are_combined_as_numpy_does(values: list[float]) -> None:
     assert combined["response_time_ms"]["p99"] == pytest.approx(2 * np.mean(values))
     assert combined["sd"]["response_time_ms"]["p99"] == pytest.approx(2 * np.std(values, ddof=1), rel=1e-6, abs=1e-6)
     assert combined["seeds"] == list(range(len(values)))
+
+
+def test_seeds_without_a_value_leave_the_mean_to_the_others_and_none_to_nobody() -> None:
+    none = {"response_time_ms": {"p50": None, "p99": None}, "mark_percent": None}
+    combined = stats.over_seeds([record(1, 3.0) | none, record(2, 5.0) | {"mark_percent": None}, record(3, 7.0)])
+    assert (combined["response_time_ms"]["p50"], combined["sd"]["response_time_ms"]["p50"]) == (
+        6,
+        pytest.approx(2**0.5),
+    )
+    assert (combined["mark_percent"], combined["sd"]["mark_percent"]) == (7, None)
+    assert (combined["n"]["response_time_ms"]["p99"], combined["n"]["mark_percent"], combined["n"]["loss_percent"]) == (
+        2,
+        1,
+        3,
+    )
+    nothing = stats.over_seeds([record(1, 3.0) | none, record(2, 3.0) | none])
+    assert nothing["response_time_ms"] == nothing["sd"]["response_time_ms"] == {"p50": None, "p99": None}
+    assert nothing["n"]["mark_percent"] == 0
+
+
+@pytest.mark.parametrize("fraction", [-0.1, 1.5, float("nan")])
+def test_a_fraction_that_is_none_is_refused_with_its_value(fraction: float) -> None:
+    with pytest.raises(SpecError, match=rf"^quantile: must be from 0 to 1, got {fraction}$"):
+        stats.quantiles(histogram([1.0, 2.0]), [0.5, fraction])
+
+
+def test_no_requests_have_no_quantiles_and_no_shares() -> None:
+    empty = histogram([1.0]).clear()
+    assert all(map(math.isnan, [*stats.quantiles(empty, [0, 0.5, 1]), *stats.shares_within(empty, [1, 2])]))
+    assert stats.cdf(empty).is_empty()
 
 
 def test_one_seed_has_no_standard_deviation() -> None:

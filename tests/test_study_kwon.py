@@ -56,8 +56,8 @@ def queue(bytes_: Sequence[int], every_s: float = 1.0, **variables: Sequence[flo
 
 def result(directory: Path, cell: Cell, sources: Sequence[Mapping[str, Any]], samples: pl.DataFrame) -> Result:
     directory.mkdir(parents=True)
-    links = [{**LINK, "evicted": 0, "dropped_early": 99 * (n != measures.DATA) + 6} for n in (0, 1)]
-    pl.DataFrame([{"sources": sources, "links": links}]).write_parquet(directory / "summary.parquet")
+    counters = [{**LINK, "evicted": 0, "dropped_early": 99 * (n != measures.DATA) + 6} for n in (0, 1)]
+    pl.DataFrame([{"sources": sources, "counters": counters}]).write_parquet(directory / "summary.parquet")
     samples.write_parquet(directory / "queue.parquet")
     return Result(cell, directory)
 

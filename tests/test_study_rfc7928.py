@@ -280,7 +280,7 @@ def test_measures_are_those_of_the_measured_window_and_the_direction_of_the_data
         0 < measures.delay_ms(result) <= measures.delay_p95_ms(result) <= measures.delay_p99_ms(result) <= 84 * 1.2304
     )
     assert math.isnan(measures.of_source("long", "mean")(result)), "nothing was completed"
-    whole: Any = result.summary["links"][1]
+    whole: Any = result.summary["counters"][1]
     assert whole["dropped_by_limit"] > 50, "in the slow start"
     assert measures.loss_percent(result) < 0.1, "it was in the warm-up"
 

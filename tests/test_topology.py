@@ -66,10 +66,9 @@ def test_the_tables_of_a_chain_tell_its_links_apart_and_its_record_lists_them(tm
     record = result.record()
     losses = [record["users"], *record["sources"]]
     assert all(it["packets_sent"] > 0 and 0 <= it["loss_percent"] < 100 for it in losses)
-    links = record["links"]
-    for link in links:
+    for link in record["directions"]:
         here = result.link.filter(link=link["link"], direction=link["direction"])
-        assert (here["arrived"].sum(), here["drops"].sum()) == (link["offered"], link["dropped"])
+        assert (here["arrived"].sum(), here["drops"].sum()) == (link["arrived"], link["dropped"])
     text = repr(result)
     assert all(f"  R{a} to R{b}: " in text for a, b in ((1, 2), (2, 1), (3, 4), (4, 3)))
 
@@ -85,7 +84,7 @@ def test_one_link_has_no_column_for_its_number(small: lab.Experiment, tmp_path: 
     result = lab.run(small, out=tmp_path)
     assert "link" not in result.queue.columns
     assert "link" not in result.link.columns
-    assert "links" not in result.record()
+    assert [(it["link"], it["direction"]) for it in result.record()["directions"]] == [(1, 0), (1, 1)]
 
 
 def test_a_chain_of_no_links_is_the_one_link() -> None:

@@ -84,7 +84,8 @@ def response_time_cdf(axis: Axes, curves: Mapping[str, pl.DataFrame], *, baselin
         The label that is drawn as a thin black line.
     """
     for index, (label, curve) in enumerate(curves.items()):
-        axis.plot(curve["time_ms"], 100 * curve["fraction"], label=label, **_line(index, label == baseline))
+        style = _line(index, label == baseline)
+        axis.plot(curve["time_ms"], 100 * curve["fraction"], label=_name(label, curve), **style)
     axis.set(xlim=(0, 2000), ylim=(0, 100), xlabel="response time, ms", ylabel="requests answered within it, %")
     return _legend(axis)
 
@@ -95,7 +96,8 @@ def response_time_ccdf(axis: Axes, curves: Mapping[str, pl.DataFrame], *, baseli
     The parameters are those of :func:`response_time_cdf`.
     """
     for index, (label, curve) in enumerate(curves.items()):
-        axis.plot(curve["time_ms"], 100 * (1 - curve["fraction"]), label=label, **_line(index, label == baseline))
+        style = _line(index, label == baseline)
+        axis.plot(curve["time_ms"], 100 * (1 - curve["fraction"]), label=_name(label, curve), **style)
     axis.set(xscale="log", yscale="log", xlim=(10, 100_000), ylim=(0.001, 100))
     axis.set(xlabel="response time, ms", ylabel="requests that take longer, %")
     return _legend(axis)
@@ -411,11 +413,17 @@ def name_lines(where: Axes | Figure, lines: Sequence[Artist], *, colour: str = "
         where.legend(handles=lines, loc="outside right center", labelcolor=colour)
 
 
+def _name(label: str, curve: pl.DataFrame) -> str:
+    return f"{label}: no requests completed" if curve.is_empty() else label
+
+
 def _legend(axis: Axes) -> Axes:
-    """Name the lines beside the axis, from top to bottom as they lie in it."""
+    """Name the lines beside the axis, from top to bottom as they lie in it; those of nothing come last."""
     across = np.linspace(0, 1, 200)
 
     def height(line: Line2D) -> float:
+        if np.size(line.get_xdata()) == 0:
+            return -1.0
         x, y = axis.transAxes.inverted().transform(axis.transData.transform(line.get_xydata())).T
         return float(np.interp(across, x, y).clip(0, 1).mean())
 

@@ -16,16 +16,24 @@ from aqmlab.integrity import Damaged, Files, check, read_metadata
 
 MEASURES = (
     "loss_percent",
+    "mark_percent",
     "completed_requests",
+    "aborted_requests",
     "throughput_mbps",
     "utilisation",
     "queue_packets_mean",
     "queue_packets_p99",
+    "queue_delay_ms",
+    "packet_bytes_mean",
     "response_time_ms",
     "fraction_within_500ms",
     "bottleneck_packets",
 )
-"""What a run measures, in the order it is reported."""
+"""What a run measures, in the order it is reported. None where there was nothing to measure: no packet, no request."""
+
+PARTS = ("classes", "directions", "users", "sources")
+"""What it measures of a part of the traffic: of each class of packets that the queue treats apart, of each direction of
+each link, of the web users where there are others, of each source."""
 
 COSTS = ("wall_s", "cpu_s", "x_real_time")
 """What a run took."""
@@ -48,7 +56,11 @@ class Result:
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """The results of the measured window and the counters behind them."""
+        """The results of the measured window: :data:`MEASURES`, :data:`PARTS`, and ``counters``.
+
+        ``directions`` has loss, marks, throughput, utilisation, queue and queueing delay of each direction of each link
+        over the measured window; ``counters`` says what became of their packets over the whole run, warm-up included.
+        """
         return self._table("summary").row(0, named=True)
 
     @property
@@ -88,8 +100,7 @@ class Result:
         return {
             **self.cell.identity,
             **{measure: summary[measure] for measure in MEASURES},
-            **({"links": summary["chain"]} if "chain" in summary else {}),
-            **{name: summary[name] for name in ("users", "sources") if name in summary},
+            **{part: summary[part] for part in PARTS},
             "wall_s": metadata["wall_s"],
             "cpu_s": metadata["cpu_s"],
             "x_real_time": metadata["simulated_s"] / metadata["wall_s"],
@@ -98,16 +109,17 @@ class Result:
 
     def __repr__(self) -> str:
         it = self.record()
-        times = ", ".join(f"{name} {_ms(value)}" for name, value in it["response_time_ms"].items())
+        times = ", ".join(f"{name} {_number(value)}" for name, value in it["response_time_ms"].items())
         return (
             f"{self.cell}\n"
-            f"  link:      loss {it['loss_percent']:.2f} %, {_rate(it['throughput_mbps'], 1)} each way,"
-            f" utilisation {it['utilisation']:.3f}\n"
-            f"  queue:     mean {it['queue_packets_mean']:.1f}, p99 {it['queue_packets_p99']:.0f} packets\n"
-            f"  users:     {it['completed_requests']:,} requests completed\n"
+            f"  link:      {_passage(it)}, packets of {_number(it['packet_bytes_mean'])} bytes\n"
+            f"  queue:     {_queue(it)}\n"
+            f"  users:     {it['completed_requests']:,} requests completed, {it['aborted_requests']:,} aborted"
+            f"{_delay_of(it['users'])}\n"
             f"  response:  {times} ms\n"
-            f"{''.join(map(_link, it.get('links', ())))}"
-            f"{''.join(map(_source, it.get('sources', ())))}"
+            f"{''.join(map(_direction, it['directions']))}"
+            f"{''.join(map(_class, it['classes']))}"
+            f"{''.join(map(_source, it['sources']))}"
             f"  simulated: {self.metadata['simulated_s']:,.0f} s in {it['wall_s']:.1f} s"
             f" ({it['x_real_time']:.0f} x real time)\n"
             f"  tables:    {self.directory}"
@@ -128,14 +140,38 @@ class Result:
         return pl.read_parquet(file)
 
 
-def _link(it: Mapping[str, Any]) -> str:
+def _passage(it: Mapping[str, Any]) -> str:
+    """Say what became of the packets of a link or of a direction of it."""
+    each_way = "" if "direction" in it else " each way"
+    return (
+        f"loss {_number(it['loss_percent'], 2)} %, marked {_number(it['mark_percent'], 2)} %,"
+        f" {_rate(it['throughput_mbps'], 1)}{each_way}, utilisation {it['utilisation']:.3f}"
+    )
+
+
+def _queue(it: Mapping[str, Any]) -> str:
+    packets = f"{_number(it['queue_packets_mean'], 1)} packets (p99 {_number(it['queue_packets_p99'])})"
+    return f"{_delay(it)}; {packets}"
+
+
+def _delay(it: Mapping[str, Any]) -> str:
+    delay = it["queue_delay_ms"]
+    mean, p50, p99, p999 = (_number(delay[name], 2) for name in ("mean", "p50", "p99", "p999"))
+    return f"delay {mean} ms (p50 {p50}, p99 {p99}, p99.9 {p999})"
+
+
+def _delay_of(packets: Mapping[str, Any] | None) -> str:
+    return "" if packets is None else f", queueing {_delay(packets)}"
+
+
+def _direction(it: Mapping[str, Any]) -> str:
     ends = (it["link"], it["link"] + 1)
     sender, receiver = ends if it["direction"] == 0 else reversed(ends)
-    return (
-        f"  R{sender} to R{receiver}: ".ljust(13)
-        + f"loss {it['loss_percent']:.2f} %, {_rate(it['throughput_mbps'], 1)}, utilisation {it['utilisation']:.3f},"
-        f" queue {it['queue_packets_mean']:.1f} (p99 {it['queue_packets_p99']:.0f}) packets\n"
-    )
+    return f"  R{sender} to R{receiver}: ".ljust(13) + f"{_passage(it)}, {_queue(it)}\n"
+
+
+def _class(it: Mapping[str, Any]) -> str:
+    return f"  {it['name']}: ".ljust(13) + f"{it['packets']:,} packets sent, {_delay(it)}\n"
 
 
 def _rate(mbps: float, digits: int) -> str:
@@ -145,12 +181,14 @@ def _rate(mbps: float, digits: int) -> str:
 def _source(it: Mapping[str, Any]) -> str:
     what = _rate(it["goodput_mbps"], 2)
     if datagrams := it["datagrams"]:
-        what += f", {datagrams['loss_percent']:.2f} % of {datagrams['sent']:,} datagrams lost"
-        what += f", delay {datagrams['delay_ms_mean']:.1f} ms (p99 {datagrams['delay_ms_p99']:.1f})"
-    elif times := it["response_time_ms"]:
+        lost, mean, p99 = (datagrams[name] for name in ("loss_percent", "delay_ms_mean", "delay_ms_p99"))
+        what += f", {_number(lost, 2)} % of {datagrams['sent']:,} datagrams lost"
+        what += f", one-way delay {_number(mean, 1)} ms (p99 {_number(p99, 1)})"
+    elif it["completed"]:
+        times = it["response_time_ms"]
         what += f", {it['completed']:,} requests completed in {times['mean']:,.0f} ms (p50 {times['p50']:,.0f})"
-    return f"  source:    {it['name']}: {what}\n"
+    return f"  source:    {it['name']}: {what}{_delay_of(it)}\n"
 
 
-def _ms(value: float | None) -> str:
-    return "-" if value is None else f"{value:,.0f}"
+def _number(value: float | None, digits: int = 0) -> str:
+    return "-" if value is None else f"{value:,.{digits}f}"

@@ -16,7 +16,7 @@ from typing import BinaryIO, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from aqmlab import _core, own
+from aqmlab import _core, own, summary
 from aqmlab.arguments import check_experiment, check_out, check_seed
 from aqmlab.calibration import known
 from aqmlab.cell import IDENTITY, Cell, make_cell, populate
@@ -114,9 +114,8 @@ def _simulate(cell: Cell, directory: Path, watch: Watch, capture: _Capture | Non
                     tables.write(name, simulation.take(name), even_if_empty=ended)
             if ended:
                 break
-        tables.write("response_times", simulation.response_times())
-        measures = pa.RecordBatch.from_pylist([json.loads(simulation.summary())])
-        tables.write("summary", _side_by_side(tables.identity, measures))
+        tables.write("response_times", simulation.response_times(), even_if_empty=True)
+        tables.write("summary", _side_by_side(tables.identity, summary.as_row(simulation.summary())))
     wall, cpu = time.perf_counter() - wall, time.thread_time() - cpu
     metadata = {"seed": cell.seed, "simulated_s": end, "wall_s": wall, "cpu_s": cpu, **_provenance()}
     with writing(directory):

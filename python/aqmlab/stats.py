@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from aqmlab._core import SpecError
 from aqmlab.result import COSTS, MEASURES, Result
 
 SETTINGS = ("label", "scheme", "parameters", "load_percent", "users_per_side", "rtt", "signal")
@@ -18,19 +19,30 @@ SETTINGS = ("label", "scheme", "parameters", "load_percent", "users_per_side", "
 
 
 def over_seeds(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Combine the records of one scheme's cells: measures and costs become their means, ``sd`` has what they vary.
+    """Combine the records of one scheme's cells.
 
-    The standard deviation is that of a sample (n - 1); ``None`` for a single seed.
+    Returns
+    -------
+    dict
+        The settings, ``seeds`` and ``cells``; measures and costs as their means over the seeds that have a value,
+        ``None`` where none has; ``sd``, their standard deviations as of a sample (n - 1), ``None`` for a single value;
+        and ``n``, how many seeds have a value.
     """
     first = records[0]
     measured = [{name: record[name] for name in (*MEASURES, *COSTS)} for record in records]
     return {
         **{name: first[name] for name in SETTINGS},
         "seeds": [record["seed"] for record in records],
-        **_each_number(statistics.fmean, measured),
-        "sd": _each_number(lambda values: statistics.stdev(values) if len(values) > 1 else None, measured),
+        **_each_number(_of_known(lambda values: statistics.fmean(values) if values else None), measured),
+        "sd": _each_number(_of_known(lambda values: statistics.stdev(values) if len(values) > 1 else None), measured),
+        "n": _each_number(_of_known(len), measured),
         "cells": [record["cell"] for record in records],
     }
+
+
+def _of_known(combine: Callable[[list[float]], float | None]) -> Callable[[list[Any]], float | None]:
+    """Combine the numbers that there are."""
+    return lambda values: combine([value for value in values if value is not None])
 
 
 def paired(first: Sequence[Mapping[str, Any]], records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -85,7 +97,7 @@ def cdf(response_times: pl.DataFrame) -> pl.DataFrame:
     Returns
     -------
     polars.DataFrame
-        ``time_ms``, and ``fraction``: the share of requests answered within that time.
+        ``time_ms``, and ``fraction``: the share of requests answered within that time. Without requests it has no rows.
     """
     return (
         response_times.group_by(time_ms="time_high_ms")
@@ -103,30 +115,60 @@ def pooled_cdf(results: Iterable[Result]) -> pl.DataFrame:
 def quantiles(response_times: pl.DataFrame, fractions: Iterable[float]) -> list[float]:
     """Return the response times in ms within which these fractions of the requests were answered.
 
-    Within a bin of the histogram requests are taken as spread evenly, so the error is at most the bin's width.
+    Within a bin of the histogram requests are taken as spread evenly, so the error is at most the bin's width. The
+    quantiles of a summary are the same.
+
+    Parameters
+    ----------
+    response_times
+        A histogram, such as :attr:`Result.response_times <aqmlab.result.Result.response_times>`.
+    fractions
+        From 0 to 1 each.
+
+    Returns
+    -------
+    list
+        A time for each fraction; not a number where there are no requests.
+
+    Raises
+    ------
+    SpecError
+        When a fraction is outside of 0 to 1.
+
+    Examples
+    --------
+    >>> quantiles(pl.DataFrame({"time_low_ms": [10.0, 20.0], "time_high_ms": [20.0, 30.0], "count": [3, 1]}), [0.5, 1])
+    [16.666666666666668, 30.0]
     """
+    fractions = list(fractions)
+    for fraction in fractions:
+        if not 0 <= fraction <= 1:
+            raise SpecError(f"quantile: must be from 0 to 1, got {fraction}")
     edges, share = _walk(response_times)
-    return [float(np.interp(fraction, share, edges)) for fraction in fractions]
+    return [float(np.interp(fraction, share, edges)) if len(edges) else math.nan for fraction in fractions]
 
 
 def shares_within(response_times: pl.DataFrame, times_ms: Iterable[float]) -> list[float]:
-    """Return the shares of the requests that were answered within these times in ms; inverts :func:`quantiles`."""
+    """Return the shares of the requests that were answered within these times in ms; inverts :func:`quantiles`.
+
+    Not numbers where there are no requests.
+    """
     edges, share = _walk(response_times)
-    return [float(np.interp(time, edges, share)) for time in times_ms]
+    return [float(np.interp(time, edges, share)) if len(edges) else math.nan for time in times_ms]
 
 
 def _walk(response_times: pl.DataFrame) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Walk along the edges of a histogram's bins: times, and the share below each; nothing is answered in a gap."""
     bins = response_times.group_by("time_low_ms", "time_high_ms").agg(pl.col("count").sum()).sort("time_low_ms")
     bins = bins.filter(pl.col("count") > 0)
+    if bins.is_empty():
+        return np.empty(0), np.empty(0)
     edges = bins.select("time_low_ms", "time_high_ms").to_numpy().ravel()
     after = bins["count"].cum_sum().to_numpy() / bins["count"].sum()
     return edges, np.column_stack((np.concatenate(([0.0], after[:-1])), after)).ravel()
 
 
-def _each_number(
-    combine: Callable[[list[float]], float | None], records: Sequence[Mapping[str, Any]]
-) -> dict[str, Any]:
+def _each_number(combine: Callable[[list[Any]], float | None], records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Combine the records' numbers name by name, into objects within objects."""
     return {
         name: _each_number(combine, [record[name] for record in records])

@@ -29,6 +29,16 @@ pub trait Qdisc<P> {
     /// The instant promised by [`Qdisc::poll_timeout`] has come.
     fn on_timeout(&mut self, now: Time);
 
+    /// The classes of packets that it treats apart, by name, where it has any: `L4S` and `Classic`.
+    fn classes(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Which of them a packet that looks like this when it arrives belongs to.
+    fn class_of(&self, _packet: &Packet) -> usize {
+        0
+    }
+
     /// Show the discipline's variables, always the same ones in the same order.
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64));
 }

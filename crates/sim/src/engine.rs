@@ -443,8 +443,8 @@ where
 
     fn summary(&mut self) -> Summary {
         let window = self.window();
-        let sources = self.source_summaries(window.seconds());
-        let users = self.users_summary();
+        let sources = self.source_summaries(&window);
+        let users = self.users_summary(&window);
         Summary { users, sources, ..Summary::new(&self.spec, &window, &self.times) }
     }
 }

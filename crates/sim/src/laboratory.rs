@@ -116,8 +116,10 @@ impl<'a> Run<'a> {
         watch: Watch<'_>,
     ) -> Result<Box<dyn Laboratory>, SpecError> {
         let Run { spec, seed, .. } = self;
-        let links =
-            Links { streams: [0, 1].map(|direction| queue_stream(seed, direction)), wire: wire(&spec.link) };
+        let links = Links {
+            streams: [0, 1].map(|direction| queue_stream(seed, direction)),
+            wire: wire(&spec.link, spec),
+        };
         let link = spec.link.context();
         let limit = spec.queue.limit();
         Ok(match watch {
@@ -160,7 +162,7 @@ impl<'a> Run<'a> {
         let mut links: [Vec<AnyLink<S::Options>>; 2] = Default::default();
         for (number, (link, queue)) in spec.links().enumerate() {
             let streams = [0, 1].map(|direction| hop_stream(self.seed, number, direction));
-            let both = Links { streams, wire: wire(&link) };
+            let both = Links { streams, wire: wire(&link, spec) };
             let config = queue.known()?;
             let both: [AnyLink<S::Options>; 2] = match capture {
                 None => config.visit(&link.context(), both.carrying()),
@@ -186,7 +188,8 @@ impl<'a> Run<'a> {
     }
 
     fn with<L: Link + Send + 'static>(self, make: impl Fn(Stream, Wire) -> L) -> Box<dyn Laboratory> {
-        let links = [0, 1].map(|direction| make(queue_stream(self.seed, direction), wire(&self.spec.link)));
+        let links = [0, 1]
+            .map(|direction| make(queue_stream(self.seed, direction), wire(&self.spec.link, self.spec)));
         Box::new(self.engine::<Basic, L>(Network { links, capture: None }))
     }
 }

@@ -15,6 +15,7 @@ mod link;
 mod observer;
 mod packet;
 mod prefetch;
+mod quantiles;
 mod record;
 mod spec;
 mod summary;
@@ -35,5 +36,6 @@ pub use spec::{
     RecordSpec, Role, SourceSpec, Spec, SpecError, TcpSpec, UsersSpec,
 };
 pub use summary::{
-    DatagramSummary, HopSummary, LinkSummary, PacketSummary, ResponseTimeMs, SourceSummary, Summary,
+    ClassSummary, DatagramSummary, DirectionSummary, PacketCounts, PacketSummary, QueueDelayMs,
+    ResponseTimeMs, SourceSummary, Summary,
 };

@@ -15,6 +15,7 @@ mod computed;
 mod queued;
 #[cfg(test)]
 mod tests;
+mod waits;
 
 use aqmlab_aqm::{Counters, LinkContext, QueueState};
 use aqmlab_tcp::WindowScale;
@@ -24,9 +25,10 @@ pub(crate) use self::announced::Announced;
 pub(crate) use self::chain::Chain;
 pub(crate) use self::computed::Computed;
 pub(crate) use self::queued::Queued;
+pub(crate) use self::waits::{Waited, Waits};
 use crate::packet::{EndpointId, Owner, Packet};
 
-/// The physical parameters of one direction.
+/// The physical parameters of one direction, and whose traffic it carries.
 #[derive(Clone, Debug)]
 pub(crate) struct Wire {
     /// Bit rate at the start and bytes of overhead a frame: all that a discipline is told.
@@ -37,6 +39,8 @@ pub(crate) struct Wire {
     pub(crate) device_fifo: u32,
     /// From when on the rate is another, in order of time.
     pub(crate) rate_changes: Vec<(Time, BitRate)>,
+    /// Whose packets' waits are kept apart: so many owners', or 0.
+    pub(crate) owners: usize,
 }
 
 /// What a link has done since the start.
@@ -62,6 +66,9 @@ pub(crate) trait Meter {
     /// What it has done since the start.
     fn counters(&self) -> LinkCounters;
 
+    /// How long the packets waited that it has sent since the start.
+    fn waited(&self) -> Waited;
+
     /// Packets that wait and packets that have left and not arrived: all that is inside.
     fn inside(&self) -> u64;
 }
@@ -69,8 +76,8 @@ pub(crate) trait Meter {
 /// One direction of a link, or of several in series, told the time in order. Within one instant packets leave first,
 /// then the discipline's timer runs, then packets arrive.
 pub(crate) trait Link<O = WindowScale> {
-    /// A connection begins, whose packets go the way of its owner's.
-    fn opened(&mut self, _client: EndpointId, _owner: Owner) {}
+    /// A connection begins: whose its packets are.
+    fn opened(&mut self, client: EndpointId, owner: Owner);
 
     /// A packet arrives.
     fn arrive(&mut self, packet: Packet<O>, now: Time);

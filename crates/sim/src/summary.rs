@@ -1,28 +1,35 @@
 //! One run in one row.
 
+mod times;
 mod window;
 
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
 use crate::link::LinkCounters;
+use crate::packet::{Direction, Owner};
+use crate::quantiles::ratio;
 use crate::record::ResponseTimes;
 use crate::spec::Spec;
 
-pub use self::window::HopSummary;
-pub(crate) use self::window::{LinkWindow, Window};
+pub(crate) use self::times::bins_ms;
+pub use self::times::{QueueDelayMs, ResponseTimeMs};
+pub use self::window::{ClassSummary, DirectionSummary};
+pub(crate) use self::window::{LinkWindow, Window, per};
 
-/// What a run came to, over the measured window and both directions unless said otherwise.
+/// What a run came to, over the measured window and both directions unless said otherwise. Where nothing happened a share,
+/// a mean or a percentile is `None`.
 ///
 /// In a chain of links loss, marks and packets are of all its queues together, so that a packet counts at each queue that
-/// it comes to; throughput and utilisation are means of its links, and the queue's length is that of any of its queues.
+/// it comes to; throughput and utilisation are means of its links; the queue's length is that of any of its queues, and the
+/// queueing delay that at any of them.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Summary {
     /// Packets dropped, in per cent of those that arrived at the queues.
-    pub loss_percent: f64,
+    pub loss_percent: Option<f64>,
     /// Packets marked, in per cent of those that arrived.
-    pub mark_percent: f64,
+    pub mark_percent: Option<f64>,
     /// Exchanges completed by web users of both sides; in an experiment without users, by its sources.
     pub completed_requests: u64,
     /// Exchanges given up.
@@ -33,27 +40,28 @@ pub struct Summary {
     /// two directions.
     pub utilisation: f64,
     /// Mean of the sampled queue lengths in packets.
-    pub queue_packets_mean: f64,
+    pub queue_packets_mean: Option<f64>,
     /// Their 99th percentile.
-    pub queue_packets_p99: u64,
+    pub queue_packets_p99: Option<u64>,
+    /// How long the packets sent waited.
+    pub queue_delay_ms: QueueDelayMs,
     /// Mean IP packet in bytes among those sent.
-    pub packet_bytes_mean: f64,
-    /// How long they took.
+    pub packet_bytes_mean: Option<f64>,
+    /// How long the exchanges took.
     pub response_time_ms: ResponseTimeMs,
     /// Share of the exchanges completed within half a second.
-    pub fraction_within_500ms: f64,
+    pub fraction_within_500ms: Option<f64>,
     /// Packets that arrived at the queues in the whole run, warm-up included.
     pub bottleneck_packets: u64,
-    /// The two directions over the whole run; in a chain those of its first link, then of the next.
-    pub links: Vec<LinkSummary>,
-    /// The links of a chain one by one, in both directions; empty outside a chain.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub chain: Vec<HopSummary>,
+    /// The classes that the queues treat apart, where they do.
+    pub classes: Vec<ClassSummary>,
+    /// The two directions of the link; in a chain those of its first link, then of the next.
+    pub directions: Vec<DirectionSummary>,
+    /// The same directions' packets over the whole run, warm-up included.
+    pub counters: Vec<PacketCounts>,
     /// The web users' packets, where there is other traffic.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub users: Option<PacketSummary>,
     /// Traffic beside the web users, source by source.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<SourceSummary>,
 }
 
@@ -71,8 +79,8 @@ pub struct SourceSummary {
     pub completed: u64,
     /// Exchanges given up.
     pub aborted: u64,
-    /// How long they took, if any was completed.
-    pub response_time_ms: Option<ResponseTimeMs>,
+    /// How long they took.
+    pub response_time_ms: ResponseTimeMs,
     /// How long the longest took, in milliseconds.
     pub response_time_ms_max: Option<f64>,
     /// Packets of its connections, acknowledgements among them; or datagrams.
@@ -91,60 +99,54 @@ pub struct PacketSummary {
     /// Packets that a queue has dropped.
     pub packets_lost: u64,
     /// Packets lost, in per cent of those sent.
-    pub loss_percent: f64,
+    pub loss_percent: Option<f64>,
+    /// How long they waited; in a chain, at any of its queues.
+    pub queue_delay_ms: QueueDelayMs,
+    /// How long those of direction 0 and those of direction 1 did.
+    pub queue_delay_ms_each_way: [QueueDelayMs; 2],
 }
 
 impl PacketSummary {
-    pub(crate) fn new(sent: u64, lost: u64) -> PacketSummary {
-        let loss_percent = 100.0 * ratio(lost as f64, sent as f64);
-        PacketSummary { packets_sent: sent, packets_lost: lost, loss_percent }
+    pub(crate) fn new(sent: u64, lost: u64, window: &Window, owner: Owner) -> PacketSummary {
+        let waits = |direction: Direction| {
+            window.links.iter().filter_map(move |link| link[direction].waited.of(owner))
+        };
+        PacketSummary {
+            packets_sent: sent,
+            packets_lost: lost,
+            loss_percent: percent(lost as f64, sent as f64),
+            queue_delay_ms: QueueDelayMs::of(waits(0).chain(waits(1))),
+            queue_delay_ms_each_way: [0, 1].map(|direction| QueueDelayMs::of(waits(direction))),
+        }
     }
 }
 
-/// What became of datagrams sent in the measured window.
+/// What became of datagrams sent in the measured window; delays are of those that have arrived.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DatagramSummary {
     /// Packets sent.
     pub sent: u64,
     /// Packets lost, in per cent of those sent.
-    pub loss_percent: f64,
+    pub loss_percent: Option<f64>,
     /// Mean one-way delay in milliseconds.
-    pub delay_ms_mean: f64,
+    pub delay_ms_mean: Option<f64>,
     /// Its 99th percentile.
-    pub delay_ms_p99: f64,
+    pub delay_ms_p99: Option<f64>,
     /// The longest.
-    pub delay_ms_max: f64,
+    pub delay_ms_max: Option<f64>,
     /// Its standard deviation.
-    pub delay_ms_sd: f64,
+    pub delay_ms_sd: Option<f64>,
 }
 
-/// Percentiles and mean of the response times in milliseconds.
+/// Where the packets of one direction of a link went: `arrived = sent + held +` those dropped, for whatever reason.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct ResponseTimeMs {
-    /// The 10th percentile.
-    pub p10: f64,
-    /// The 25th percentile.
-    pub p25: f64,
-    /// The 50th percentile, the median.
-    pub p50: f64,
-    /// The 75th percentile.
-    pub p75: f64,
-    /// The 90th percentile.
-    pub p90: f64,
-    /// The 95th percentile.
-    pub p95: f64,
-    /// The 99th percentile.
-    pub p99: f64,
-    /// The mean.
-    pub mean: f64,
-}
-
-/// Where the packets of one direction went: `arrived = sent + held +` those dropped, for whatever reason.
-#[derive(Clone, Copy, Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct LinkSummary {
+pub struct PacketCounts {
+    /// The number of the link in its chain, from 1; 1 outside a chain.
+    pub link: usize,
+    /// 0 carries what users of side 0 send.
+    pub direction: usize,
     /// Packets that arrived at the queue.
     pub arrived: u64,
     /// Packets sent.
@@ -165,9 +167,11 @@ pub struct LinkSummary {
     pub held: u64,
 }
 
-impl LinkSummary {
-    fn new(total: &LinkCounters) -> LinkSummary {
-        LinkSummary {
+impl PacketCounts {
+    fn new(link: usize, direction: Direction, total: &LinkCounters) -> PacketCounts {
+        PacketCounts {
+            link,
+            direction,
             arrived: total.queue.offered,
             sent: total.sent,
             dropped_early: total.queue.dropped_early,
@@ -202,10 +206,12 @@ impl Summary {
         for link in links() {
             queue_packets += &link.queue_packets;
         }
-        let all = times.all();
+        let counters = (1..).zip(&window.links).flat_map(|(link, directions)| {
+            (0..).zip(directions).map(move |(direction, it)| PacketCounts::new(link, direction, &it.after))
+        });
         Summary {
-            loss_percent: 100.0 * ratio(dropped, arrived),
-            mark_percent: 100.0 * ratio(marked, arrived),
+            loss_percent: percent(dropped, arrived),
+            mark_percent: percent(marked, arrived),
             completed_requests: window.completed,
             aborted_requests: window.aborted,
             throughput_mbps: mean_of_directions(
@@ -214,39 +220,35 @@ impl Summary {
             utilisation: mean_of_directions(
                 pairs().map(|((link, _), directions)| window.utilisation(&link, directions)).sum(),
             ),
-            queue_packets_mean: queue_packets.mean(),
-            queue_packets_p99: queue_packets.value_at_quantile(0.99),
+            queue_packets_mean: mean(&queue_packets),
+            queue_packets_p99: p99(&queue_packets),
+            queue_delay_ms: QueueDelayMs::of(links().map(|link| &link.waited.all)),
             packet_bytes_mean: ratio(sent_bytes, sent),
-            response_time_ms: ResponseTimeMs::new(&all, times),
-            fraction_within_500ms: ratio(times.within_500ms() as f64, all.len() as f64),
+            response_time_ms: ResponseTimeMs::new(times),
+            fraction_within_500ms: ratio(times.within_500ms() as f64, times.all().len() as f64),
             bottleneck_packets: links().map(|link| link.after.queue.offered).sum(),
-            links: links().map(|link| LinkSummary::new(&link.after)).collect(),
-            chain: if spec.chain.is_empty() { Vec::new() } else { window.hops(spec) },
+            classes: ClassSummary::of(links().map(|link| &link.waited)),
+            directions: window.directions(spec),
+            counters: counters.collect(),
             users: None,
             sources: Vec::new(),
         }
     }
 }
 
-impl ResponseTimeMs {
-    pub(crate) fn new(all: &Histogram<u64>, times: &ResponseTimes) -> ResponseTimeMs {
-        let at = |quantile| all.median_equivalent(all.value_at_quantile(quantile)) as f64 * 1e-3;
-        ResponseTimeMs {
-            p10: at(0.10),
-            p25: at(0.25),
-            p50: at(0.50),
-            p75: at(0.75),
-            p90: at(0.90),
-            p95: at(0.95),
-            p99: at(0.99),
-            mean: ratio(times.sum().as_millis_f64(), all.len() as f64),
-        }
-    }
+/// `part` in per cent of `whole`, if that is anything.
+pub(crate) fn percent(part: f64, whole: f64) -> Option<f64> {
+    ratio(part, whole).map(|share| 100.0 * share)
 }
 
-/// Zero when there is nothing to divide by.
-pub(crate) fn ratio(part: f64, whole: f64) -> f64 {
-    if whole > 0.0 { part / whole } else { 0.0 }
+/// The mean, if anything was recorded.
+pub(crate) fn mean(histogram: &Histogram<u64>) -> Option<f64> {
+    (!histogram.is_empty()).then(|| histogram.mean())
+}
+
+/// The 99th percentile, if anything was recorded.
+fn p99(histogram: &Histogram<u64>) -> Option<u64> {
+    (!histogram.is_empty()).then(|| histogram.value_at_quantile(0.99))
 }
 
 #[cfg(test)]
@@ -255,6 +257,7 @@ mod tests {
     use aqmlab_units::{Bytes, Time};
 
     use super::*;
+    use crate::link::Waited;
 
     fn summary(links: &[(LinkCounters, LinkCounters); 2], seconds: f64) -> Summary {
         let spec = r#"{"queue": {"droptail": {}}, "users": {"per_side": 1}, "link": {"rate": "1 Mbit/s"}}"#;
@@ -262,6 +265,7 @@ mod tests {
         let links = links.map(|(before, after)| LinkWindow {
             before,
             after,
+            waited: Waited::new(0, &[]),
             queue_packets: Histogram::new(3).expect("three significant digits are allowed"),
         });
         let (start, end) = (Time::ZERO, Time::from_secs_f64(seconds));
@@ -288,20 +292,40 @@ mod tests {
         let (before, after) = (counters(100, 10, 5, 0, 80), counters(1_100, 30, 10, 40, 1_050));
         let summary = summary(&[(before, after), (before, before)], 10.0);
         // 1,000 packets arrived in the window, all in one direction: 25 were dropped, 40 marked, 970 sent.
-        assert_eq!((summary.loss_percent, summary.mark_percent), (2.5, 4.0));
-        assert_eq!(summary.packet_bytes_mean, 462.0);
+        assert_eq!((summary.loss_percent, summary.mark_percent), (Some(2.5), Some(4.0)));
+        assert_eq!(summary.packet_bytes_mean, Some(462.0));
         // 970 frames of 500 bytes in 10 s at 1 Mbit/s, halved by the idle direction.
         assert!((summary.utilisation - 970.0 * 500.0 * 8.0 / 10e6 / 2.0).abs() < 1e-12);
         assert!((summary.throughput_mbps - 970.0 * 462.0 * 8.0 / 10e6 / 2.0).abs() < 1e-12);
         assert_eq!(summary.bottleneck_packets, 1_200);
-        assert_eq!(summary.links[0].held, 10);
+        assert_eq!(summary.counters[0].held, 10);
     }
 
     #[test]
-    fn a_window_in_which_nothing_happened_has_numbers_all_the_same() {
-        let summary = summary(&Default::default(), 0.0);
-        // JSON writes what is not a number as null.
-        let json = serde_json::to_string(&summary).expect("a summary has a JSON form");
-        assert!(!json.contains("null"), "{json}");
+    fn a_window_in_which_nothing_happened_has_no_shares_means_and_percentiles_and_counts_of_zero() {
+        let summary = summary(&Default::default(), 1.0);
+        let json = serde_json::to_value(&summary).expect("a summary has a JSON form");
+        let nothing = [
+            "loss_percent",
+            "mark_percent",
+            "queue_packets_mean",
+            "queue_packets_p99",
+            "packet_bytes_mean",
+            "fraction_within_500ms",
+        ];
+        for name in nothing {
+            assert!(json[name].is_null() && json.get(name).is_some(), "{name}: {}", json[name]);
+        }
+        for name in ["queue_delay_ms", "response_time_ms"] {
+            let object = json[name].as_object().expect("an object");
+            assert!(
+                object.len() >= 4 && object.values().all(serde_json::Value::is_null),
+                "{name}: {object:?}"
+            );
+        }
+        for name in ["completed_requests", "aborted_requests", "bottleneck_packets"] {
+            assert_eq!(json[name], 0, "{name}");
+        }
+        assert_eq!((&json["throughput_mbps"], &json["utilisation"]), (&0.0.into(), &0.0.into()));
     }
 }

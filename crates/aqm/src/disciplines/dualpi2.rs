@@ -129,6 +129,12 @@ impl<P> DualPi2<P> {
     }
 }
 
+/// Which queue a packet goes to when it arrives.
+#[inline]
+fn lane_of(packet: &Packet) -> Lane {
+    if matches!(packet.ecn, Ecn::Ect1 | Ecn::Ce) { Lane::L4s } else { Lane::Classic }
+}
+
 /// How long the first packet has waited.
 fn head_delay<P>(queue: &VecDeque<Departure<P>>, now: Time) -> Option<Duration> {
     queue.front().map(|head| now.saturating_since(head.enqueued_at))
@@ -144,8 +150,7 @@ impl<P> Qdisc<P> for DualPi2<P> {
         self.counters.count(Admission::Queued, packet.size);
         self.state.packets += 1;
         self.state.bytes += packet.size;
-        let is_l4s = matches!(packet.ecn, Ecn::Ect1 | Ecn::Ce);
-        let queue = if is_l4s { &mut self.l4s } else { &mut self.classic };
+        let queue = if lane_of(&packet) == Lane::L4s { &mut self.l4s } else { &mut self.classic };
         queue.push_back(Departure { packet, payload, enqueued_at: now });
         Admission::Queued
     }
@@ -192,6 +197,15 @@ impl<P> Qdisc<P> for DualPi2<P> {
             let delay = |queue| head_delay(queue, now).unwrap_or_default();
             self.aqm.update(delay(&self.l4s), delay(&self.classic));
         }
+    }
+
+    fn classes(&self) -> &'static [&'static str] {
+        &["L4S", "Classic"]
+    }
+
+    #[inline]
+    fn class_of(&self, packet: &Packet) -> usize {
+        lane_of(packet) as usize
     }
 
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {

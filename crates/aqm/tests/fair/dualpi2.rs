@@ -334,3 +334,23 @@ fn a_small_backlog_is_spared() {
     assert!(signals(overflow, 4) > 0);
     assert!(signals(DualPi2Config { min_backlog: Bytes::ZERO, ..DualPi2Config::default() }, 1) > 0);
 }
+
+#[test]
+fn a_packet_is_of_the_class_whose_queue_it_joins() {
+    for ecn in [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce] {
+        let mut queue = DualPi2::new(&DualPi2Config::default(), Stream::named(1, "queue"));
+        let packet = Packet { size: Bytes::new(1000), ecn, flow: 1 };
+        let _ = queue.enqueue(packet, (), Time::ZERO, &mut |()| panic!("there is room"));
+        let class = Qdisc::<()>::classes(&queue)[Qdisc::<()>::class_of(&queue, &packet)];
+        let of_queue = match class {
+            "L4S" => "l4s_packets",
+            "Classic" => "classic_packets",
+            other => panic!("{other} is no queue"),
+        };
+        let mut joined = None;
+        Qdisc::<()>::probe(&queue, &mut |name, value| {
+            joined = joined.or((value == 1.0 && name == of_queue).then_some(name))
+        });
+        assert_eq!(joined, Some(of_queue), "{ecn:?}");
+    }
+}

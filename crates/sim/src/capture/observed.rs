@@ -119,6 +119,14 @@ impl<O: OnTheWire> Qdisc<Packet<O>> for Observed<O> {
         self.queue.on_timeout(now);
     }
 
+    fn classes(&self) -> &'static [&'static str] {
+        self.queue.classes()
+    }
+
+    fn class_of(&self, packet: &Seen) -> usize {
+        self.queue.class_of(packet)
+    }
+
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
         self.queue.probe(out);
     }

@@ -6,7 +6,8 @@ use aqmlab_workload::sources::Datagram;
 use hdrhistogram::Histogram;
 
 use crate::packet::{EndpointId, HEADERS, Packet};
-use crate::summary::{DatagramSummary, PacketSummary, ratio};
+use crate::quantiles::quantile;
+use crate::summary::{DatagramSummary, bins_ms, mean, percent};
 
 /// What became of a source's datagrams. All but `on_the_way` count those sent in the measured window.
 #[derive(Debug)]
@@ -54,18 +55,20 @@ impl Datagrams {
     }
 
     pub(super) fn summary(&self) -> DatagramSummary {
+        let any_came = !self.delays.is_empty();
         DatagramSummary {
             sent: self.sent,
-            loss_percent: 100.0 * ratio(self.lost as f64, self.sent as f64),
-            delay_ms_mean: 1e-3 * self.delays.mean(),
-            delay_ms_p99: 1e-3 * self.delays.value_at_quantile(0.99) as f64,
-            delay_ms_max: self.longest.as_millis_f64(),
-            delay_ms_sd: 1e-3 * self.delays.stdev(),
+            loss_percent: percent(self.lost as f64, self.sent as f64),
+            delay_ms_mean: mean(&self.delays).map(|micros| 1e-3 * micros),
+            delay_ms_p99: quantile(&bins_ms(&self.delays), 0.99),
+            delay_ms_max: any_came.then(|| self.longest.as_millis_f64()),
+            delay_ms_sd: any_came.then(|| 1e-3 * self.delays.stdev()),
         }
     }
 
-    pub(super) fn packets(&self) -> PacketSummary {
-        PacketSummary::new(self.sent, self.lost)
+    /// Packets sent and packets lost.
+    pub(super) fn sent_and_lost(&self) -> (u64, u64) {
+        (self.sent, self.lost)
     }
 
     pub(super) fn lose(&mut self, sent_at: Time, window_start: Time) {

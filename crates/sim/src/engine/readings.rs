@@ -4,7 +4,7 @@ use aqmlab_tcp::Stack;
 use hdrhistogram::Histogram;
 
 use super::{Engine, Event};
-use crate::link::{Link, LinkCounters, Meter};
+use crate::link::{Link, LinkCounters, Meter, Waited};
 use crate::observer::Observer;
 use crate::record::Place;
 use crate::spec::Spec;
@@ -20,6 +20,8 @@ struct Reading {
     last: LinkCounters,
     /// Counters at the start of the measured window.
     at_window_start: LinkCounters,
+    /// What packets had waited by then.
+    waited_at_window_start: Option<Waited>,
     /// Sampled lengths of its queue.
     queue_packets: Histogram<u64>,
 }
@@ -29,6 +31,7 @@ impl Readings {
         let reading = || Reading {
             last: LinkCounters::default(),
             at_window_start: LinkCounters::default(),
+            waited_at_window_start: None,
             queue_packets: Histogram::new(3).expect("three significant digits are allowed"),
         };
         Readings(spec.links().map(|_| [reading(), reading()]).collect())
@@ -70,6 +73,7 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
                 let reading = &mut self.readings.0[number][direction];
                 if self.now == self.window_start {
                     reading.at_window_start = counters;
+                    reading.waited_at_window_start = Some(link.waited());
                 } else {
                     self.tables.link.push(self.now, place, &reading.last, &counters);
                 }
@@ -87,10 +91,16 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
         let links = self.readings.0.iter().enumerate().map(|(number, readings)| {
             [0, 1].map(|direction| {
                 let link = self.links[direction].meter(number).expect("a reading for each link");
+                let reading = &readings[direction];
+                let waited = link.waited();
                 LinkWindow {
-                    before: readings[direction].at_window_start,
+                    before: reading.at_window_start,
                     after: link.counters(),
-                    queue_packets: readings[direction].queue_packets.clone(),
+                    waited: match &reading.waited_at_window_start {
+                        Some(before) => waited.since(before),
+                        None => waited,
+                    },
+                    queue_packets: reading.queue_packets.clone(),
                 }
             })
         });

@@ -15,7 +15,7 @@ use crate::link::Link;
 use crate::observer::Observer;
 use crate::packet::{EndpointId, Owner, Packet};
 use crate::record::ResponseTimes;
-use crate::summary::{PacketSummary, ResponseTimeMs, SourceSummary, ratio};
+use crate::summary::{PacketSummary, ResponseTimeMs, SourceSummary, Window, per};
 
 /// The sources of an experiment, and what became of their traffic.
 #[derive(Debug)]
@@ -342,39 +342,38 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
         self.sources.packets_before = self.connections.packets();
     }
 
-    /// What became of each owner's packets in the measured window so far; of datagrams in their own place.
-    fn packets_by_owner(&self) -> Vec<PacketSummary> {
+    /// Packets of each owner's connections that were sent, and that were lost, in the measured window so far.
+    fn sent_and_lost(&self) -> impl Iterator<Item = (u64, u64)> {
         let pairs = self.connections.packets().into_iter().zip(&self.sources.packets_before);
-        pairs
-            .map(|(now, before)| PacketSummary::new(now.sent() - before.sent(), now.lost - before.lost))
-            .collect()
+        pairs.map(|(now, before)| (now.sent() - before.sent(), now.lost - before.lost))
     }
 
     /// What became of the web users' packets, where there are others.
-    pub(super) fn users_summary(&self) -> Option<PacketSummary> {
+    pub(super) fn users_summary(&self, window: &Window) -> Option<PacketSummary> {
         let has_both = !self.users.is_empty() && !self.spec.sources.is_empty();
-        has_both.then(|| self.packets_by_owner()[Owner::USERS.index()])
+        let (sent, lost) = self.sent_and_lost().next().filter(|_| has_both)?;
+        Some(PacketSummary::new(sent, lost, window, Owner::USERS))
     }
 
-    /// What became of each source's traffic in the `seconds` of the measured window so far.
-    pub(super) fn source_summaries(&self, seconds: f64) -> Vec<SourceSummary> {
+    /// What became of each source's traffic in the measured window so far.
+    pub(super) fn source_summaries(&self, window: &Window) -> Vec<SourceSummary> {
         let delivered = self.delivered_by_source().into_iter();
-        let packets = self.packets_by_owner().into_iter().skip(1);
-        let sources = self.spec.sources.iter().zip(&self.sources.records).zip(delivered.zip(packets));
-        let summaries = sources.map(|((source, record), (delivered, packets))| {
+        let packets = self.sent_and_lost().skip(1);
+        let sources = (0..).zip(&self.spec.sources).zip(&self.sources.records).zip(delivered.zip(packets));
+        let summaries = sources.map(|(((number, source), record), (delivered, packets))| {
             let config = &source.config;
             let bytes = delivered - record.before + record.datagrams.delivered_bytes;
             let is_datagrams = matches!(config, SourceConfig::Datagrams(_));
+            let (sent, lost) = if is_datagrams { record.datagrams.sent_and_lost() } else { packets };
             SourceSummary {
                 name: config.name().to_owned(),
                 kind: config.kind(),
-                goodput_mbps: ratio(8e-6 * bytes as f64, seconds),
+                goodput_mbps: per(8e-6 * bytes as f64, window.seconds()),
                 completed: record.completed,
                 aborted: record.aborted,
-                response_time_ms: (record.completed > 0)
-                    .then(|| ResponseTimeMs::new(&record.times.all(), &record.times)),
+                response_time_ms: ResponseTimeMs::new(&record.times),
                 response_time_ms_max: (record.completed > 0).then(|| record.times.longest().as_millis_f64()),
-                packets: if is_datagrams { record.datagrams.packets() } else { packets },
+                packets: PacketSummary::new(sent, lost, window, Owner::source(number)),
                 datagrams: is_datagrams.then(|| record.datagrams.summary()),
             }
         });

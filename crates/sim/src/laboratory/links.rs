@@ -10,7 +10,7 @@ use super::{Laws, queue_stream};
 use crate::capture::{Capture, Observed, OnTheWire, Tagged};
 use crate::link::{Announced, Computed, Link, Queued, Wire};
 use crate::packet::Packet;
-use crate::spec::LinkSpec;
+use crate::spec::{LinkSpec, Spec};
 
 /// A link of any discipline: one engine for all of them is enough for hosts of today.
 pub(super) type AnyLink<O> = Announced<Box<dyn Link<O> + Send>>;
@@ -19,13 +19,16 @@ pub(super) fn any<O>(link: impl Link<O> + Send + 'static) -> AnyLink<O> {
     Announced::new(Box::new(link))
 }
 
-pub(super) fn wire(link: &LinkSpec) -> Wire {
+/// One direction of `link`, which `spec` has.
+pub(super) fn wire(link: &LinkSpec, spec: &Spec) -> Wire {
     let changes = link.rate_changes.iter().map(|change| (Time::ZERO + change.at, change.rate));
     Wire {
         context: link.context(),
         delay: link.delay,
         device_fifo: link.device_fifo,
         rate_changes: changes.collect(),
+        // The users and each source, where there are any.
+        owners: if spec.sources.is_empty() { 0 } else { 1 + spec.sources.len() },
     }
 }
 

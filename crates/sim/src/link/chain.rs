@@ -80,6 +80,9 @@ impl<O, L: Link<O>> Link<O> for Chain<L> {
             self.owners.resize(client.connection() + 1, Owner::default());
         }
         self.owners[client.connection()] = owner;
+        for link in &mut self.links {
+            link.opened(client, owner);
+        }
     }
 
     fn arrive(&mut self, packet: Packet<O>, now: Time) {

@@ -9,8 +9,9 @@ use aqmlab_aqm::{Admission, DecidesAtEnqueue, Gate, QueueState};
 use aqmlab_tcp::{Flags, HeaderOptions, WindowScale};
 use aqmlab_units::{Bytes, Duration, Time};
 
-use crate::link::{Link, LinkCounters, Meter, Wire};
-use crate::packet::{EndpointId, Packet};
+use crate::link::waits::Wait;
+use crate::link::{Link, LinkCounters, Meter, Waited, Wire};
+use crate::packet::{EndpointId, Owner, Packet};
 use crate::transmitter::Transmitter;
 
 /// One direction of a link under the law `A`.
@@ -37,6 +38,8 @@ pub(crate) struct Computed<A, O = WindowScale> {
     emptying: Option<Time>,
     /// IP bytes of all packets delivered so far.
     delivered_through: Bytes,
+    /// How long packets wait, those that are let in and not sent yet included.
+    waited: Waited,
     /// The last arrival, if it was dropped and nobody has asked yet.
     lost: Option<Packet<O>>,
 }
@@ -48,7 +51,16 @@ const AT_ONCE: u64 = 4;
 struct Entry<O> {
     /// IP bytes let in up to and including this packet.
     through: Bytes,
+    /// From its arrival to its first bit on the wire.
+    wait: Duration,
     packet: Packet<O>,
+}
+
+impl<O> Entry<O> {
+    #[inline(always)]
+    fn waits(&self) -> Wait {
+        Wait { time: self.wait, to: self.packet.to, class: 0 }
+    }
 }
 
 impl<A: DecidesAtEnqueue, O: HeaderOptions> Computed<A, O> {
@@ -68,6 +80,7 @@ impl<A: DecidesAtEnqueue, O: HeaderOptions> Computed<A, O> {
             next_delivery: Time::MAX,
             emptying: None,
             delivered_through: Bytes::ZERO,
+            waited: Waited::new(wire.owners, &[]),
             lost: None,
         }
     }
@@ -146,6 +159,10 @@ fn place(n: u64, room: usize) -> usize {
 }
 
 impl<A: DecidesAtEnqueue, O: HeaderOptions> Link<O> for Computed<A, O> {
+    fn opened(&mut self, client: EndpointId, owner: Owner) {
+        self.waited.opened(client, owner);
+    }
+
     #[inline(always)]
     fn arrive(&mut self, mut packet: Packet<O>, now: Time) {
         self.advance(now);
@@ -163,9 +180,11 @@ impl<A: DecidesAtEnqueue, O: HeaderOptions> Link<O> for Computed<A, O> {
         let goes_down =
             if self.waiting() < self.device { now } else { self.departure(self.queued - self.device) };
         self.emptying = Some(goes_down);
-        let (_, departure) = self.transmitter.send(seen.size, now);
+        let (first_bit, departure) = self.transmitter.send(seen.size, now);
         let through = self.gate.counters.queued_bytes;
-        self.push(departure, Entry { through, packet });
+        let entry = Entry { through, wait: first_bit - now, packet };
+        self.waited.record(entry.waits());
+        self.push(departure, entry);
     }
 
     #[inline]
@@ -240,6 +259,10 @@ impl<A: DecidesAtEnqueue, O: HeaderOptions> Meter for Computed<A, O> {
             self.delivered_through
         };
         LinkCounters { queue: self.gate.counters, sent: self.sent, sent_bytes, held: self.waiting() }
+    }
+
+    fn waited(&self) -> Waited {
+        self.waited.without((self.sent..self.queued).map(|n| self.entry(n).waits()))
     }
 
     fn inside(&self) -> u64 {

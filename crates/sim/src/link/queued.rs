@@ -10,8 +10,9 @@ use aqmlab_aqm::{Ecn, Qdisc, QueueState};
 use aqmlab_tcp::{Flags, HeaderOptions, WindowScale};
 use aqmlab_units::{Bytes, Duration, Time};
 
-use crate::link::{Link, LinkCounters, Meter, Wire};
-use crate::packet::{EndpointId, Packet};
+use crate::link::waits::Wait;
+use crate::link::{Link, LinkCounters, Meter, Waited, Wire};
+use crate::packet::{EndpointId, Owner, Packet};
 use crate::transmitter::Varying;
 
 /// One direction of a link under the discipline `Q`.
@@ -22,18 +23,31 @@ pub(crate) struct Queued<Q, O = WindowScale> {
     transmitter: Varying,
     /// The device's places, the one being sent included.
     device: usize,
-    /// Packets that the discipline has handed down and that have not been delivered, with their departures.
-    below: VecDeque<(Time, Packet<O>)>,
+    /// Packets that the discipline has handed down and that have not been delivered.
+    below: VecDeque<Below<O>>,
     /// How many of them, from the front, have left.
     gone: usize,
     sent: u64,
     sent_bytes: Bytes,
+    waited: Waited,
     lost: Vec<Packet<O>>,
+}
+
+/// A packet below the discipline.
+#[derive(Clone, Copy, Debug)]
+struct Below<O> {
+    departure: Time,
+    /// From its arrival to its first bit on the wire.
+    wait: Duration,
+    /// Its class in the discipline.
+    class: usize,
+    packet: Packet<O>,
 }
 
 impl<Q: Qdisc<Packet<O>>, O: HeaderOptions> Queued<Q, O> {
     pub(crate) fn new(queue: Q, wire: Wire) -> Queued<Q, O> {
         Queued {
+            waited: Waited::new(wire.owners, queue.classes()),
             queue,
             delay: wire.delay,
             transmitter: Varying::new(wire.context, wire.rate_changes),
@@ -49,10 +63,11 @@ impl<Q: Qdisc<Packet<O>>, O: HeaderOptions> Queued<Q, O> {
     /// The foremost packet that is still in the device leaves.
     #[inline]
     fn depart(&mut self) {
-        let (_, packet) = self.below[self.gone];
+        let Below { wait, class, packet, .. } = self.below[self.gone];
         self.gone += 1;
         self.sent += 1;
         self.sent_bytes += packet.size();
+        self.waited.record(Wait { time: wait, to: packet.to, class });
     }
 
     /// The device takes what it has places for. It asks until it gets nothing, which some disciplines take note of.
@@ -63,16 +78,22 @@ impl<Q: Qdisc<Packet<O>>, O: HeaderOptions> Queued<Q, O> {
                 return;
             };
             let mut packet = departure.payload;
+            let class = self.queue.class_of(&packet.seen_by_law());
             if departure.packet.ecn == Ecn::Ce {
                 packet.segment.flags |= Flags::CE;
             }
-            let (_, departs) = self.transmitter.send(departure.packet.size, now);
-            self.below.push_back((departs, packet));
+            let (first_bit, departs) = self.transmitter.send(departure.packet.size, now);
+            let wait = first_bit - departure.enqueued_at;
+            self.below.push_back(Below { departure: departs, wait, class, packet });
         }
     }
 }
 
 impl<Q: Qdisc<Packet<O>>, O: HeaderOptions> Link<O> for Queued<Q, O> {
+    fn opened(&mut self, client: EndpointId, owner: Owner) {
+        self.waited.opened(client, owner);
+    }
+
     #[inline]
     fn arrive(&mut self, packet: Packet<O>, now: Time) {
         self.advance(now);
@@ -87,23 +108,22 @@ impl<Q: Qdisc<Packet<O>>, O: HeaderOptions> Link<O> for Queued<Q, O> {
 
     #[inline]
     fn next_delivery(&self) -> Time {
-        self.below.front().map_or(Time::MAX, |&(departure, _)| departure + self.delay)
+        self.below.front().map_or(Time::MAX, |below| below.departure + self.delay)
     }
 
     #[inline]
     fn upcoming(&self, ahead: u64) -> EndpointId {
         let place = usize::try_from(ahead).expect("a few places ahead");
-        self.below.get(place).map_or(EndpointId::default(), |(_, packet)| packet.to)
+        self.below.get(place).map_or(EndpointId::default(), |below| below.packet.to)
     }
 
     #[inline]
     fn deliver(&mut self) -> Option<Packet<O>> {
         if self.gone == 0 {
             // Its leaving made room in the device: who comes next must be known from now on.
-            let (departure, _) = self.below[0];
-            self.advance(departure);
+            self.advance(self.below[0].departure);
         }
-        let (_, packet) = self.below.pop_front().expect("a packet was announced");
+        let Below { packet, .. } = self.below.pop_front().expect("a packet was announced");
         self.gone -= 1;
         Some(packet)
     }
@@ -111,7 +131,7 @@ impl<Q: Qdisc<Packet<O>>, O: HeaderOptions> Link<O> for Queued<Q, O> {
     #[inline]
     fn advance(&mut self, now: Time) {
         loop {
-            let departure = self.below.get(self.gone).map_or(Time::MAX, |&(departure, _)| departure);
+            let departure = self.below.get(self.gone).map_or(Time::MAX, |below| below.departure);
             let timer = self.queue.poll_timeout().unwrap_or(Time::MAX);
             if departure.min(timer) > now {
                 return;
@@ -147,6 +167,10 @@ impl<Q: Qdisc<Packet<O>>, O: HeaderOptions> Meter for Queued<Q, O> {
             sent_bytes: self.sent_bytes,
             held: u64::from(self.queue.state().packets) + in_device,
         }
+    }
+
+    fn waited(&self) -> Waited {
+        self.waited.clone()
     }
 
     fn inside(&self) -> u64 {

@@ -16,6 +16,7 @@ use proptest::test_runner::TestCaseError;
 use self::plain::PlainLink;
 use super::*;
 use crate::packet::HEADERS;
+use crate::quantiles::Bin;
 
 /// What happens so many nanoseconds after the step before.
 #[derive(Clone, Copy, Debug)]
@@ -139,6 +140,7 @@ fn wire() -> impl Strategy<Value = Wire> {
         delay,
         device_fifo,
         rate_changes: Vec::new(),
+        owners: 0,
     })
 }
 
@@ -152,6 +154,11 @@ fn probe(show: impl FnOnce(&mut dyn FnMut(&'static str, f64))) -> Vec<(&'static 
 /// What can be read off the only link.
 fn meter(link: &impl Link) -> &dyn Meter {
     link.meter(0).expect("there is a link")
+}
+
+/// How many packets have been sent, how long they waited together, and the bins of their waits.
+fn all_waits(waits: &Waits) -> (u64, f64, Vec<Bin>) {
+    (waits.count(), waits.sum_ms(), waits.bins_ms())
 }
 
 /// A link and the plain one over the same steps.
@@ -185,6 +192,9 @@ fn compare(
         prop_assert_eq!((sent, sent_bytes, held), plain.sent_and_held());
         prop_assert_eq!(queue.offered, sent + queue.dropped() + held);
     }
+    link.advance(now);
+    plain.advance(now);
+    prop_assert_eq!(all_waits(&meter(&link).waited().all), all_waits(&plain.waited), "with packets inside");
     deliver_until(&mut link, Time::MAX, &mut delivered);
     prop_assert_eq!(meter(&link).inside(), 0);
     plain.advance(now + Duration::from_secs(60) + delay);
@@ -192,6 +202,7 @@ fn compare(
     while let Some(packet) = link.take_lost() {
         lost.push(number_of(&packet));
     }
+    prop_assert_eq!(all_waits(&meter(&link).waited().all), all_waits(&plain.waited));
     lost.sort_unstable();
     plain.lost.sort_unstable();
     prop_assert_eq!(&delivered, &plain.delivered);
@@ -277,7 +288,7 @@ proptest! {
     ) {
         let rate = BitRate::from_bits_per_sec(kbit * 1_000).expect("above zero");
         let context = LinkContext { rate, overhead: Bytes::new(38) };
-        let wire = Wire { context, delay: Duration::from_micros(delay_us), device_fifo: 3, rate_changes: Vec::new() };
+        let wire = Wire { context, delay: Duration::from_micros(delay_us), device_fifo: 3, rate_changes: Vec::new(), owners: 0 };
         let mut link = Computed::new(Gate::new(aqmlab_aqm::Droptail, Limit::Packets(10_000)), &wire);
         let (mut now, mut delivered, mut arrivals) = (Time::ZERO, Vec::new(), Vec::new());
         for (number, step) in (0..).zip(&steps) {

@@ -4,34 +4,73 @@ use aqmlab_units::Time;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
-use super::ratio;
-use crate::link::LinkCounters;
+use super::times::together;
+use super::{QueueDelayMs, mean, p99, percent};
+use crate::link::{LinkCounters, Waited};
+use crate::packet::Direction;
+use crate::quantiles::ratio;
 use crate::spec::{LinkSpec, Spec};
 
-/// One direction of a link of a chain, over the measured window.
-#[derive(Clone, Copy, Debug, Serialize)]
+/// One direction of a link, over the measured window.
+#[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct HopSummary {
-    /// The number of the link, from 1: it joins the router of that number and the next.
+pub struct DirectionSummary {
+    /// The number of the link in its chain, from 1: it joins the router of that number and the next. 1 outside a chain.
     pub link: usize,
-    /// 0: towards routers of higher numbers.
+    /// 0 carries what users of side 0 send; in a chain, towards routers of higher numbers.
     pub direction: usize,
     /// Packets that arrived at the queue.
-    pub offered: u64,
+    pub arrived: u64,
     /// Packets dropped, for whatever reason.
     pub dropped: u64,
     /// Packets marked.
     pub marked: u64,
     /// Packets dropped, in per cent of those that arrived.
-    pub loss_percent: f64,
+    pub loss_percent: Option<f64>,
+    /// Packets marked, in per cent of those that arrived.
+    pub mark_percent: Option<f64>,
     /// IP Mbit/s sent.
     pub throughput_mbps: f64,
     /// What was sent, frames' overhead included, in parts of what the link can send at its rate of the time.
     pub utilisation: f64,
     /// Mean of the sampled queue lengths in packets.
-    pub queue_packets_mean: f64,
+    pub queue_packets_mean: Option<f64>,
     /// Their 99th percentile.
-    pub queue_packets_p99: u64,
+    pub queue_packets_p99: Option<u64>,
+    /// How long the packets sent waited.
+    pub queue_delay_ms: QueueDelayMs,
+    /// The classes that the queue treats apart, where it does.
+    pub classes: Vec<ClassSummary>,
+}
+
+/// One of the classes that a queue treats apart, over the measured window.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ClassSummary {
+    /// What the discipline calls it.
+    pub name: &'static str,
+    /// Packets sent.
+    pub packets: u64,
+    /// How long they waited.
+    pub queue_delay_ms: QueueDelayMs,
+}
+
+impl ClassSummary {
+    /// The classes of these links, those of one name together.
+    pub(super) fn of<'a>(each: impl Iterator<Item = &'a Waited> + Clone) -> Vec<ClassSummary> {
+        let all = each.flat_map(Waited::by_class);
+        let mut names: Vec<&'static str> = Vec::new();
+        for (name, _) in all.clone() {
+            if !names.contains(name) {
+                names.push(name);
+            }
+        }
+        let class = |name| {
+            let waits = together(all.clone().filter(|(other, _)| *other == name).map(|(_, waits)| waits));
+            ClassSummary { name, packets: waits.count(), queue_delay_ms: QueueDelayMs::new(&waits) }
+        };
+        names.into_iter().map(class).collect()
+    }
 }
 
 /// The measured window, as counted by the laboratory.
@@ -50,8 +89,15 @@ pub(crate) struct Window {
 pub(crate) struct LinkWindow {
     pub(crate) before: LinkCounters,
     pub(crate) after: LinkCounters,
+    /// How long the packets waited that it sent in the window.
+    pub(crate) waited: Waited,
     /// Sampled lengths of the queue.
     pub(crate) queue_packets: Histogram<u64>,
+}
+
+/// What a span saw, per second or per bit that it could have sent; nothing before it begins.
+pub(crate) fn per(amount: f64, span: f64) -> f64 {
+    ratio(amount, span).unwrap_or(0.0)
 }
 
 impl Window {
@@ -69,7 +115,7 @@ impl Window {
 
     /// IP Mbit/s that `directions` of one link sent, together.
     pub(super) fn throughput_mbps(&self, directions: &[LinkWindow]) -> f64 {
-        8e-6 * ratio(Window::sum(directions, |link| link.sent_bytes.get()), self.seconds())
+        8e-6 * per(Window::sum(directions, |link| link.sent_bytes.get()), self.seconds())
     }
 
     /// Their utilisations, together.
@@ -77,31 +123,42 @@ impl Window {
         let sent_bytes = Window::sum(directions, |link| link.sent_bytes.get());
         let sent = Window::sum(directions, |link| link.sent);
         let wire_bits = 8.0 * (sent_bytes + sent * spec.overhead.as_f64());
-        ratio(wire_bits, spec.bits_between(self.start, self.end))
+        per(wire_bits, spec.bits_between(self.start, self.end))
     }
 
-    /// Each direction of each link of a chain.
-    pub(super) fn hops(&self, spec: &Spec) -> Vec<HopSummary> {
-        let hops = (1..).zip(spec.links().zip(&self.links)).flat_map(|(link, ((config, _), directions))| {
-            (0..).zip(directions).map(move |(direction, counted)| {
-                let it = std::slice::from_ref(counted);
-                let change = |read: fn(&LinkCounters) -> u64| read(&counted.after) - read(&counted.before);
-                let (offered, dropped) =
-                    (change(|link| link.queue.offered), change(|link| link.queue.dropped()));
-                HopSummary {
-                    link,
-                    direction,
-                    offered,
-                    dropped,
-                    marked: change(|link| link.queue.marked),
-                    loss_percent: 100.0 * ratio(dropped as f64, offered as f64),
-                    throughput_mbps: self.throughput_mbps(it),
-                    utilisation: self.utilisation(&config, it),
-                    queue_packets_mean: counted.queue_packets.mean(),
-                    queue_packets_p99: counted.queue_packets.value_at_quantile(0.99),
-                }
-            })
+    /// Each direction of each link.
+    pub(super) fn directions(&self, spec: &Spec) -> Vec<DirectionSummary> {
+        let each = (1..).zip(spec.links().zip(&self.links)).flat_map(|(link, ((config, _), directions))| {
+            (0..).zip(directions).map(move |(direction, it)| self.direction(link, direction, &config, it))
         });
-        hops.collect()
+        each.collect()
+    }
+
+    fn direction(
+        &self,
+        link: usize,
+        direction: Direction,
+        config: &LinkSpec,
+        counted: &LinkWindow,
+    ) -> DirectionSummary {
+        let it = std::slice::from_ref(counted);
+        let change = |read: fn(&LinkCounters) -> u64| read(&counted.after) - read(&counted.before);
+        let arrived = change(|link| link.queue.offered);
+        let (dropped, marked) = (change(|link| link.queue.dropped()), change(|link| link.queue.marked));
+        DirectionSummary {
+            link,
+            direction,
+            arrived,
+            dropped,
+            marked,
+            loss_percent: percent(dropped as f64, arrived as f64),
+            mark_percent: percent(marked as f64, arrived as f64),
+            throughput_mbps: self.throughput_mbps(it),
+            utilisation: self.utilisation(config, it),
+            queue_packets_mean: mean(&counted.queue_packets),
+            queue_packets_p99: p99(&counted.queue_packets),
+            queue_delay_ms: QueueDelayMs::new(&counted.waited.all),
+            classes: ClassSummary::of(std::iter::once(&counted.waited)),
+        }
     }
 }

@@ -80,7 +80,7 @@ fn the_comments_count_what_the_counters_count_under_every_discipline() {
         for ecn in [false, true] {
             let (run, file) = captured(&briefly(&queue, ecn), ALL);
             let packets = packets(&file);
-            for (direction, link) in (0..).zip(run.summary.links) {
+            for (direction, link) in (0..).zip(run.summary.counters) {
                 let here: Vec<&str> = packets
                     .iter()
                     .filter(|seen| seen.interface == direction)

@@ -19,24 +19,25 @@ fn under_pi_ecn_capable_data_are_marked_and_never_lost() {
         let queue = json!({"pi": {"q_ref": q_ref}});
         let [without, with] = [false, true].map(|ecn| run(&queue, ecn));
         let exchanges = &with.tables.exchanges;
-        assert!(with.summary.mark_percent > 0.5, "{}", with.summary.mark_percent);
+        let marked = known(with.summary.mark_percent);
+        assert!(marked > 0.5, "{marked} %");
         assert!(sum(&exchanges.ecn_reductions) > 100, "senders heed the marks");
         // Three duplicate acknowledgements tell of lost data.
         assert_eq!(sum(&exchanges.fast_retransmits), 0);
-        assert!(with.summary.links.iter().all(|link| link.dropped_by_limit == 0));
+        assert!(with.summary.counters.iter().all(|link| link.dropped_by_limit == 0));
         assert!(sum(&without.tables.exchanges.fast_retransmits) > 100);
-        assert!(without.summary.links.iter().all(|link| link.marked == 0));
+        assert!(without.summary.counters.iter().all(|link| link.marked == 0));
         assert_eq!(sum(&without.tables.exchanges.ecn_reductions), 0);
         // What is not ECN-capable, SYNs and bare acknowledgements, is still dropped.
-        assert!(with.summary.links.iter().all(|link| link.dropped_early > 0));
+        assert!(with.summary.counters.iter().all(|link| link.dropped_early > 0));
     }
 }
 
 #[test]
 fn drop_tail_marks_nothing() {
     let with = run(&law("droptail"), true);
-    assert!(with.summary.loss_percent > 0.5);
-    assert!(with.summary.links.iter().all(|link| link.marked == 0));
+    assert!(known(with.summary.loss_percent) > 0.5);
+    assert!(with.summary.counters.iter().all(|link| link.marked == 0));
 }
 
 /// With ECN+ a SYN/ACK is lost no more. Kuzmanovic (2005): that is what ECN costs short transfers.
@@ -59,8 +60,8 @@ fn under_pi_ecn_plus_marks_the_syn_acks_that_ecn_drops() {
 #[test]
 fn under_pi_with_every_packet_ecn_capable_next_to_nothing_is_lost() {
     let run = run(&json!({"pi": {"q_ref": 5}}), "accurate++");
-    let marked: u64 = run.summary.links.iter().map(|link| link.marked).sum();
-    let dropped: u64 = run.summary.links.iter().map(|link| link.dropped_early).sum();
+    let marked: u64 = run.summary.counters.iter().map(|link| link.marked).sum();
+    let dropped: u64 = run.summary.counters.iter().map(|link| link.dropped_early).sum();
     assert_eq!(dropped, 0, "besides {marked} marks");
     assert!(marked > 1000, "{marked}");
     assert_eq!(sum(&run.tables.exchanges.timeouts), 0);
@@ -86,7 +87,7 @@ fn many_flows_that_are_marked_keep_their_least_window_each_in_the_queue() {
             "protocol": {"warmup": "10 s", "duration": "20 s"},
         });
         let run = Run::to_the_end(&spec, 1);
-        let link = &run.summary.links[1];
+        let link = &run.summary.counters[1];
         assert!(link.marked > 1_000 && link.dropped() < link.marked / 100, "{link:?}");
         let queue = &run.tables.queue;
         let waiting = queue.bytes.iter().zip(&queue.direction).filter(|&(_, &direction)| direction == 1);

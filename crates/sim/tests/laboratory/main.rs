@@ -15,9 +15,10 @@ mod regimes;
 mod sources;
 mod stacks;
 mod uncongested;
+mod waits;
 
 use aqmlab_aqm::catalogue;
-use aqmlab_sim::{Laboratory, LinkSummary, ResponseBin, Spec, Summary, Tables, Watch, build};
+use aqmlab_sim::{Laboratory, PacketCounts, QueueDelayMs, ResponseBin, Spec, Summary, Tables, Watch, build};
 use serde_json::{Value, json};
 
 /// Every discipline at its defaults, and some with settings that suit the slow links of these tests.
@@ -71,6 +72,11 @@ impl Run {
             response_times: laboratory.response_times(),
         }
     }
+}
+
+/// A share, mean or percentile of something that happened.
+fn known(value: Option<f64>) -> f64 {
+    value.expect("enough happened")
 }
 
 fn prepare(spec: &Value, seed: u64) -> Box<dyn Laboratory> {

@@ -30,7 +30,7 @@ fn a_law_brought_along_does_what_the_same_law_of_the_catalogue_does() {
     let mut laboratory = build(&read(&own()), 7, Some(pi(7)), Watch::Nothing).expect("the spec is sound");
     laboratory.advance(laboratory.end());
     let brought = Run::result_of(&mut *laboratory);
-    let link = brought.summary.links[0];
+    let link = brought.summary.counters[0];
     assert!(
         link.dropped_early > 50 && link.dropped_by_limit > 50,
         "law and limit have something to say: {link:?}"

@@ -70,9 +70,9 @@ fn each_link_of_a_chain_changes_its_rate_alone() {
     let mut spec = changing(&json!([]), 8);
     spec["chain"] = json!([{}, {"rate_changes": [{"at": "4 s", "rate": "1 Mbit/s"}]}]);
     let run = Run::to_the_end(&spec, 1);
-    let [first, _, second, _] = run.summary.chain[..] else { panic!("two links") };
-    assert!(first.offered.abs_diff(8 * 171) < 4 && second.offered == run.summary.links[0].sent);
-    let sent = run.summary.links[2].sent;
+    let [first, _, second, _] = &run.summary.directions[..] else { panic!("two links") };
+    assert!(first.arrived.abs_diff(8 * 171) < 4 && second.arrived == run.summary.counters[0].sent);
+    let sent = run.summary.counters[2].sent;
     assert!(sent.abs_diff(4 * 171 + 4 * 83) < 6, "{sent}");
 }
 

@@ -30,12 +30,12 @@ fn regimes() {
                     table,
                     "{name:<8} {:>4} {users:>6} {:>7.1} {:>7.1} {:>10} {:>7.0} {:>6.0} {:>7.0}",
                     if ecn { "yes" } else { "no" },
-                    summary.loss_percent,
-                    summary.mark_percent,
+                    known(summary.loss_percent),
+                    known(summary.mark_percent),
                     summary.completed_requests,
                     100.0 * summary.utilisation,
-                    summary.queue_packets_mean,
-                    summary.response_time_ms.p50,
+                    known(summary.queue_packets_mean),
+                    known(summary.response_time_ms.p50),
                 )
                 .expect("a text takes what is written");
             }

@@ -34,8 +34,10 @@ fn long_transfers_fill_the_link_in_either_direction() {
         let most = 10.0 * 1460.0 / 1538.0;
         assert!((0.97 * most..=most).contains(&source.goodput_mbps), "{} Mbit/s", source.goodput_mbps);
         let busy = usize::from(direction == "download");
-        assert!(run.summary.links[busy].sent > run.summary.links[1 - busy].sent / 2);
-        assert!(run.summary.links[busy].dropped_by_limit > 0 && run.summary.links[1 - busy].dropped() == 0);
+        assert!(run.summary.counters[busy].sent > run.summary.counters[1 - busy].sent / 2);
+        assert!(
+            run.summary.counters[busy].dropped_by_limit > 0 && run.summary.counters[1 - busy].dropped() == 0
+        );
     }
 }
 
@@ -82,7 +84,7 @@ fn each_flow_sends_no_faster_than_the_interface_of_its_own_machine() {
                 (0.99 * most..=1.001 * most).contains(&a_flow),
                 "{flows} {direction}: {a_flow} Mbit/s each"
             );
-            assert_eq!(run.summary.loss_percent, 0.0);
+            assert_eq!(run.summary.loss_percent, Some(0.0));
         }
     }
 }
@@ -111,8 +113,8 @@ fn datagrams_wait_for_the_interface_of_their_flow() {
     let run = Run::to_the_end(&alone(&datagrams), 1);
     let seen = run.summary.sources[0].datagrams.expect("it sends datagrams");
     // 500 bytes at 10 Mbit/s and 0.5 ms of an idle link, and up to 3.7 ms for the packet before.
-    assert!(seen.delay_ms_mean > 1.4 && seen.delay_ms_max < 0.9 + 2.0 * 3.7, "{seen:?}");
-    assert_eq!(seen.loss_percent, 0.0);
+    assert!(known(seen.delay_ms_mean) > 1.4 && known(seen.delay_ms_max) < 0.9 + 2.0 * 3.7, "{seen:?}");
+    assert_eq!(seen.loss_percent, Some(0.0));
 }
 
 #[test]
@@ -121,9 +123,10 @@ fn datagrams_on_an_idle_link_arrive_after_transmission_and_propagation() {
     let run = Run::to_the_end(&alone(&datagrams), 1);
     let seen = run.summary.sources[0].datagrams.expect("it sends datagrams");
     // One every 3.696 ms from 0 s on, of which the one at 0 s is not after the window's start.
-    assert_eq!((seen.sent, seen.loss_percent), (16_233, 0.0));
+    assert_eq!((seen.sent, seen.loss_percent), (16_233, Some(0.0)));
     // 500 bytes at 10 Mbit/s, and 0.5 ms.
-    assert!((seen.delay_ms_mean - 0.9).abs() < 2e-3, "{} ms", seen.delay_ms_mean);
+    let mean = known(seen.delay_ms_mean);
+    assert!((mean - 0.9).abs() < 2e-3, "{mean} ms");
 }
 
 #[test]
@@ -132,9 +135,11 @@ fn datagrams_beyond_the_rate_of_the_link_are_lost() {
     let run = Run::to_the_end(&alone(&datagrams), 1);
     let seen = run.summary.sources[0].datagrams.expect("it sends datagrams");
     // Of 20 Mbit/s of IP, 10 x 1462 / 1500 pass.
-    assert!((seen.loss_percent - 100.0 * (1.0 - 0.5 * 1462.0 / 1500.0)).abs() < 0.2, "{}", seen.loss_percent);
+    let lost = known(seen.loss_percent);
+    assert!((lost - 100.0 * (1.0 - 0.5 * 1462.0 / 1500.0)).abs() < 0.2, "{lost} %");
     // 50 packets wait in front of each, 1.2 ms apiece.
-    assert!((seen.delay_ms_p99 - (51.0 * 1.2 + 0.5)).abs() < 1.3, "{} ms", seen.delay_ms_p99);
+    let p99 = known(seen.delay_ms_p99);
+    assert!((p99 - (51.0 * 1.2 + 0.5)).abs() < 1.3, "{p99} ms");
 }
 
 #[test]
@@ -166,7 +171,8 @@ fn the_packets_of_users_and_sources_are_those_that_the_queues_have_seen() {
         );
         let bulk = run.summary.sources[0].packets;
         assert!(
-            (bulk.loss_percent - 100.0 * bulk.packets_lost as f64 / bulk.packets_sent as f64).abs() < 1e-9
+            (known(bulk.loss_percent) - 100.0 * bulk.packets_lost as f64 / bulk.packets_sent as f64).abs()
+                < 1e-9
         );
         let datagrams = &run.summary.sources[2];
         let seen = datagrams.datagrams.expect("it sends datagrams");
@@ -203,8 +209,8 @@ fn the_longest_delays_and_response_times_are_told() {
     assert_eq!(run.summary.sources[1].response_time_ms_max, None);
     let seen = run.summary.sources[1].datagrams.expect("it sends datagrams");
     // Now and then one meets a packet of the transfer: at most one of 1,500 bytes with its 38, 1.23 ms.
-    assert!(0.9 - 1e-9 <= seen.delay_ms_max && seen.delay_ms_max <= 0.9 + 1.3, "{seen:?}");
-    assert!(seen.delay_ms_sd < 0.05, "{seen:?}");
+    assert!((0.9 - 1e-9..=0.9 + 1.3).contains(&known(seen.delay_ms_max)), "{seen:?}");
+    assert!(known(seen.delay_ms_sd) < 0.05, "{seen:?}");
 }
 
 #[test]
@@ -262,7 +268,7 @@ fn sources_and_users_share_a_link_under_every_discipline() {
 fn without_users_the_summary_is_of_the_sources() {
     let run = Run::to_the_end(&alone(&transfer(1_000)), 1);
     assert_eq!((run.summary.completed_requests, run.summary.sources[0].completed), (1, 1));
-    assert!(run.summary.response_time_ms.p50 > 80.0);
+    assert!(known(run.summary.response_time_ms.p50) > 80.0);
     assert_eq!(run.response_times.iter().map(|bin| bin.count).sum::<u64>(), 1);
 }
 

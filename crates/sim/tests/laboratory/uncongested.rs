@@ -37,7 +37,7 @@ fn nothing_is_lost_or_sent_again() {
     let run = run();
     let rows = &run.tables.exchanges;
     assert!(run.summary.completed_requests > 2_000);
-    assert_eq!(run.summary.links.iter().map(LinkSummary::dropped).sum::<u64>(), 0);
+    assert_eq!(run.summary.counters.iter().map(PacketCounts::dropped).sum::<u64>(), 0);
     assert_eq!(run.summary.aborted_requests, 0);
     for column in [&rows.syn_retransmits, &rows.timeouts, &rows.fast_retransmits, &rows.ecn_reductions] {
         assert!(column.iter().all(|&count| count == 0));

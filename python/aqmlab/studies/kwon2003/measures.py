@@ -41,14 +41,20 @@ def longest_response_s(result: Result) -> float:
     return max(times, default=math.nan) / 1000
 
 
+def _datagrams(result: Result, measure: str) -> float:
+    """Read off what became of the datagrams; not a number where there were none."""
+    value = sources(result, UDP)[0]["datagrams"][measure]
+    return math.nan if value is None else float(value)
+
+
 def udp_delay_s(result: Result) -> float:
     """Return the mean one-way delay of the datagrams, in seconds."""
-    return float(sources(result, UDP)[0]["datagrams"]["delay_ms_mean"]) / 1000
+    return _datagrams(result, "delay_ms_mean") / 1000
 
 
 def longest_udp_delay_s(result: Result) -> float:
     """Return the longest one-way delay of the datagrams, in seconds."""
-    return float(sources(result, UDP)[0]["datagrams"]["delay_ms_max"]) / 1000
+    return _datagrams(result, "delay_ms_max") / 1000
 
 
 def goodput_mbps(result: Result, kind: str = "") -> float:
@@ -64,12 +70,12 @@ def drop_percent(result: Result, kind: str = "") -> float:
 
 def udp_drop_percent(result: Result) -> float:
     """Return the share of the datagrams that were dropped, in percent."""
-    return float(sources(result, UDP)[0]["datagrams"]["loss_percent"])
+    return _datagrams(result, "loss_percent")
 
 
 def link_drop_percent(result: Result) -> float:
     """Return the share of the packets that arrived at the link's queue of data that were dropped, in percent."""
-    counted = result.summary["links"][DATA]
+    counted = result.summary["counters"][DATA]
     dropped = sum(counted[cause] for cause in _DROPS)
     return float(100 * dropped / counted["arrived"])
 

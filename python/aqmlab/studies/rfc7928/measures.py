@@ -125,8 +125,8 @@ def of_source(name: str, measure: str) -> Measure:
 
     def read(result: Result) -> float:
         (source,) = (each for each in result.summary["sources"] if each["name"] == name)
-        known = {**source, **(source["response_time_ms"] or {}), **(source["datagrams"] or {})}
-        return float(known.get(measure, math.nan))
+        value = {**source, **source["response_time_ms"], **(source["datagrams"] or {})}.get(measure)
+        return math.nan if value is None else float(value)
 
     return read
 

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use aqmlab_aqm::{Departure, Ecn, Qdisc};
 use aqmlab_units::{Bytes, Time};
 
-use super::{Delivery, Wire, number_of};
+use super::{Delivery, Waits, Wire, number_of};
 use crate::packet::Packet;
 
 pub(super) struct PlainLink<Q> {
@@ -13,8 +13,11 @@ pub(super) struct PlainLink<Q> {
     pub(super) queue: Q,
     /// The packet being sent, and those in the device behind it.
     device: VecDeque<Departure<Packet>>,
-    /// When the packet being sent will have been.
+    /// When the packet being sent will have been, and when its sending began.
     sent_at: Option<Time>,
+    began_at: Time,
+    /// How long those waited that have been sent.
+    pub(super) waited: Waits,
     sent: u64,
     sent_bytes: Bytes,
     pub(super) delivered: Vec<Delivery>,
@@ -28,6 +31,8 @@ impl<Q: Qdisc<Packet>> PlainLink<Q> {
             queue,
             device: VecDeque::new(),
             sent_at: None,
+            began_at: Time::ZERO,
+            waited: Waits::new(),
             sent: 0,
             sent_bytes: Bytes::ZERO,
             delivered: Vec::new(),
@@ -60,7 +65,8 @@ impl<Q: Qdisc<Packet>> PlainLink<Q> {
     }
 
     fn depart(&mut self, now: Time) {
-        let Departure { packet, payload, .. } = self.device.pop_front().expect("one is being sent");
+        let Departure { packet, payload, enqueued_at } = self.device.pop_front().expect("one is being sent");
+        self.waited.record(self.began_at - enqueued_at);
         self.sent += 1;
         self.sent_bytes += packet.size;
         self.delivered.push((number_of(&payload), packet.ecn == Ecn::Ce, now + self.wire.delay));
@@ -79,6 +85,7 @@ impl<Q: Qdisc<Packet>> PlainLink<Q> {
             && let Some(head) = self.device.front()
         {
             let context = self.wire.context;
+            self.began_at = now;
             self.sent_at = Some(now + context.rate.time_to_send(head.packet.size + context.overhead));
         }
     }

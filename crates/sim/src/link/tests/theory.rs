@@ -12,14 +12,24 @@ const LEN: u16 = 960;
 const BATCHES: u32 = 100;
 const BATCH: u32 = 10_000;
 
-/// Poisson arrivals at load `rho`; for each batch the mean number that an arrival finds waiting (seen by Poisson
-/// arrivals, the mean over time) and the fraction lost.
-fn poisson_arrivals(rho: f64, limit: u32) -> (Vec<f64>, Vec<f64>) {
+/// What each batch of arrivals saw.
+struct Batch {
+    /// The mean number that an arrival finds waiting (seen by Poisson arrivals, the mean over time).
+    waiting: f64,
+    /// The fraction lost.
+    lost: f64,
+    /// The mean wait of those sent, in seconds.
+    waited_s: f64,
+}
+
+/// Poisson arrivals at load `rho`.
+fn poisson_arrivals(rho: f64, limit: u32) -> Vec<Batch> {
     let context = LinkContext { rate: BitRate::from_mbit_per_sec(8), overhead: Bytes::ZERO };
-    let wire = Wire { context, delay: Duration::ZERO, device_fifo: 0, rate_changes: Vec::new() };
+    let wire = Wire { context, delay: Duration::ZERO, device_fifo: 0, rate_changes: Vec::new(), owners: 0 };
     let mut link = Computed::new(Gate::new(Droptail, Limit::Packets(limit)), &wire);
     let mut stream = Stream::named(1, "arrivals");
     let mut now = 0.0;
+    let mut before = link.waited();
     let mut batch = |_| {
         let (mut waiting, mut lost) = (0, 0);
         for number in 0..BATCH {
@@ -31,16 +41,22 @@ fn poisson_arrivals(rho: f64, limit: u32) -> (Vec<f64>, Vec<f64>) {
             link.arrive(packet(number, LEN, false, 0), at);
             lost += u32::from(link.take_lost().is_some());
         }
-        (f64::from(waiting) / f64::from(BATCH), f64::from(lost) / f64::from(BATCH))
+        let waits = link.waited().since(&std::mem::replace(&mut before, link.waited())).all;
+        Batch {
+            waiting: f64::from(waiting) / f64::from(BATCH),
+            lost: f64::from(lost) / f64::from(BATCH),
+            waited_s: 1e-3 * waits.sum_ms() / waits.count() as f64,
+        }
     };
     // The first batch begins with an empty queue.
     batch(0);
-    (0..BATCHES).map(batch).unzip()
+    (0..BATCHES).map(batch).collect()
 }
 
 /// The mean of the batches lies within four standard errors of `expected`, and these are small enough to tell.
-fn agree(batches: &[f64], expected: f64) {
+fn agree(batches: &[Batch], read: fn(&Batch) -> f64, expected: f64) {
     let n = f64::from(BATCHES);
+    let batches: Vec<f64> = batches.iter().map(read).collect();
     let mean = batches.iter().sum::<f64>() / n;
     let variance = batches.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0);
     let error = (variance / n).sqrt();
@@ -49,12 +65,13 @@ fn agree(batches: &[f64], expected: f64) {
 }
 
 #[test]
-fn the_mean_queue_is_that_of_pollaczek_and_khinchine() {
+fn the_mean_queue_and_the_mean_wait_are_those_of_pollaczek_and_khinchine() {
     for rho in [0.3, 0.7, 0.9] {
-        let (waiting, lost) = poisson_arrivals(rho, 1_000_000);
-        // M/D/1: L_q = rho^2 / (2 (1 - rho))
-        agree(&waiting, rho * rho / (2.0 * (1.0 - rho)));
-        assert!(lost.iter().all(|&lost| lost == 0.0));
+        let batches = poisson_arrivals(rho, 1_000_000);
+        // M/D/1: L_q = rho^2 / (2 (1 - rho)), W_q = rho D / (2 (1 - rho))
+        agree(&batches, |batch| batch.waiting, rho * rho / (2.0 * (1.0 - rho)));
+        agree(&batches, |batch| batch.waited_s, rho * SERVICE_S / (2.0 * (1.0 - rho)));
+        assert!(batches.iter().all(|batch| batch.lost == 0.0));
     }
 }
 
@@ -79,9 +96,9 @@ fn loss_of_m_d_1_k(rho: f64, k: usize) -> f64 {
 #[test]
 fn a_full_queue_loses_what_an_m_d_1_k_queue_loses() {
     for (rho, waiting_room) in [(0.8, 3), (0.95, 10), (1.2, 24)] {
-        let (_, lost) = poisson_arrivals(rho, waiting_room);
+        let batches = poisson_arrivals(rho, waiting_room);
         // K counts the packet being sent.
-        agree(&lost, loss_of_m_d_1_k(rho, waiting_room as usize + 1));
+        agree(&batches, |batch| batch.lost, loss_of_m_d_1_k(rho, waiting_room as usize + 1));
     }
 }
 

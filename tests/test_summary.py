@@ -1,0 +1,151 @@
+"""Summaries: the same columns in every cell, nulls where there was nothing to measure, and no command minds."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import aqmlab as lab
+from aqmlab import _core, summary
+from aqmlab.cell import make_cell
+from aqmlab.result import MEASURES
+from conftest import Command
+
+BULK = {"bulk": {"flows": 1, "rtt": {"fixed": "40 ms"}}}
+DATAGRAMS = {"datagrams": {"rate": "100 kbit/s", "packet": "500 B"}}
+BRIEF = {"warmup": "1 s", "duration": "2 s"}
+
+
+def brief(**parts: Any) -> lab.Experiment:
+    return lab.Experiment(**{"protocol": BRIEF, "link": {"rate": "2 Mbit/s"}, "users": {"per_side": 0}, **parts})
+
+
+def fields(kind: pa.DataType, value: object) -> None:
+    """Every name that the engine writes is a field, in its order, and every field is written."""
+    if isinstance(value, Mapping):
+        assert [field.name for field in kind] == list(value)
+        for field in kind:
+            fields(field.type, value[field.name])
+    elif isinstance(value, list):
+        for inner in value:
+            fields(kind.value_type, inner)
+    elif value is not None:
+        kinds: dict[str, type | tuple[type, ...]] = {"string": str, "int64": int, "double": (int, float)}
+        assert isinstance(value, kinds[str(kind)])
+
+
+def test_the_columns_of_a_summary_are_those_that_the_engine_writes() -> None:
+    experiment = brief(
+        users={"per_side": 50}, queue={"dualpi2": {}}, sources=[BULK, DATAGRAMS], tcp={"profile": "linux-6"}
+    )
+    simulation = _core.Simulation(make_cell(experiment, seed=1, load_percent=None).spec, 1)
+    simulation.advance(simulation.end)
+    written = json.loads(simulation.summary())
+    assert written["users"]
+    assert written["classes"]
+    assert written["sources"][1]["datagrams"]
+    fields(pa.struct(list(summary.SCHEMA)), written)
+
+
+def test_a_column_has_one_type_in_all_cells(tmp_path: Path) -> None:
+    some = [
+        brief(users={"per_side": 50}),
+        brief(sources=[BULK, DATAGRAMS], chain=[{}, {"rate": "1 Mbit/s"}]),
+        brief(users={"per_side": 1}, protocol={"warmup": "1 ms", "duration": "1 ms"}),
+    ]
+    schemas = [pq.read_schema(lab.run(each, out=tmp_path).directory / "summary.parquet") for each in some]
+    assert all(
+        schema.field(name) == field
+        for schema in schemas
+        for name, field in zip(summary.SCHEMA.names, summary.SCHEMA, strict=True)
+    )
+    assert pl.read_parquet(tmp_path / "cells" / "*" / "summary.parquet").height == 3
+
+
+NOTHING = {
+    "nobody did anything": brief(users={"per_side": 1}, protocol={"warmup": "1 ms", "duration": "1 ms"}),
+    "datagrams alone": brief(sources=[DATAGRAMS]),
+    "a transfer without end": brief(sources=[BULK]),
+}
+
+
+@pytest.mark.parametrize("experiment", NOTHING.values(), ids=NOTHING)
+def test_where_no_request_was_completed_nothing_is_said_of_requests(experiment: lab.Experiment, tmp_path: Path) -> None:
+    result = lab.run(experiment, out=tmp_path)
+    assert result.summary["completed_requests"] == 0
+    assert set(result.summary["response_time_ms"].values()) == {None}
+    assert result.summary["fraction_within_500ms"] is None
+    assert result.response_times.is_empty()
+    assert result.response_times.columns == [
+        "size_low_bytes",
+        "size_high_bytes",
+        "time_low_ms",
+        "time_high_ms",
+        "count",
+    ]
+    assert all(map(math.isnan, lab.quantiles(result.response_times, [0.5, 1])))
+    assert json.loads(json.dumps(result.record(), allow_nan=False))["response_time_ms"]["p50"] is None
+    assert "response:  p10 -, p25 -, p50 -, p75 -, p90 -, p95 -, p99 -, mean - ms" in repr(result)
+
+
+def test_where_no_packet_was_sent_nothing_is_said_of_packets(tmp_path: Path) -> None:
+    result = lab.run(NOTHING["nobody did anything"], out=tmp_path)
+    shares = ("loss_percent", "mark_percent", "packet_bytes_mean")
+    assert {name: result.summary[name] for name in shares} == dict.fromkeys(shares)
+    assert set(result.summary["queue_delay_ms"].values()) == {None}
+    assert "loss - %, marked - %" in repr(result)
+
+
+def test_schemes_under_which_nothing_was_completed_are_compared_all_the_same(aqmlab: Command, tmp_path: Path) -> None:
+    nothing = ("droptail", "--rtt", "general-moderate", "--users", "5", "--warmup", "1 s", "--duration", "1 s")
+    outcome = aqmlab("compare", *nothing, "--seeds", "1", "--out", "x")
+    assert outcome.code == 0, outcome.err
+    (row,) = (words for words in map(str.split, outcome.out.splitlines()) if words[:1] == ["droptail"])
+    assert "0" in row
+    assert row[-1] == "-"
+    figures = [Path(word) for word in outcome.out.split() if word.endswith(".svg")]
+    assert figures
+    assert all((tmp_path / figure).exists() for figure in figures)
+    outcome = aqmlab("compare", *nothing, "--seeds", "2", "--out", "x", "--json")
+    (scheme,) = (it for it in json.loads(outcome.out)["schemes"] if it["label"] == "droptail")
+    assert scheme["response_time_ms"]["p50"] is scheme["sd"]["response_time_ms"]["p50"] is None
+    assert (scheme["n"]["response_time_ms"]["p50"], scheme["n"]["completed_requests"]) == (0, 2)
+    # To explain there is nothing, which is one line.
+    (cell, *_) = (tmp_path / "x" / "cells").iterdir()
+    outcome = aqmlab("explain", str(cell))
+    assert outcome.code == 2
+    (line,) = outcome.err.splitlines()
+    assert "no request was completed" in line
+
+
+def test_a_record_has_all_that_is_measured(tmp_path: Path) -> None:
+    marking = brief(
+        link={"rate": "2 Mbit/s", "device_fifo": 0},
+        users={"per_side": 400},
+        queue={"pi": {"q_ref": 10}},
+        tcp={"ecn": True},
+        protocol={"warmup": "30 s", "duration": "60 s"},
+    )
+    result = lab.run(marking, out=tmp_path)
+    record = result.record()
+    assert all(record[name] == result.summary[name] for name in MEASURES)
+    assert record["mark_percent"] > 0
+    assert 40 < record["packet_bytes_mean"] < 1500
+    assert f"marked {record['mark_percent']:.2f} %" in repr(result)
+    assert f"{record['aborted_requests']} aborted" in repr(result)
+    # Little's law: as many wait as come in the time that one waits.
+    for direction in record["directions"]:
+        sent = result.link.filter(direction=direction["direction"])["packets"].sum() / 60
+        waiting = sent * direction["queue_delay_ms"]["mean"] / 1000
+        assert waiting == pytest.approx(direction["queue_packets_mean"], rel=0.05)
+        assert waiting > 1
+    lower, upper = (direction["queue_delay_ms"]["mean"] for direction in record["directions"])
+    assert min(lower, upper) <= record["queue_delay_ms"]["mean"] <= max(lower, upper)
