@@ -30,7 +30,7 @@ fn arrivals(run: &Run, direction: u8) -> Vec<f64> {
 #[test]
 fn the_least_round_trip_is_the_same_wherever_it_is_spent() {
     let took = ENDS.map(|end| transfer(end).tables.exchanges.response_time_ms[0]);
-    assert!(took[0] > 80.0 && took[1] == took[0] && took[2] == took[0], "{took:?} ms");
+    assert!(took[0] > 80.0 && took[1..].iter().all(|other| (other - took[0]).abs() < 1e-9), "{took:?} ms");
 }
 
 #[test]

@@ -68,7 +68,7 @@ fn under_pi_with_every_packet_ecn_capable_next_to_nothing_is_lost() {
 }
 
 /// Hosts of `linux-6` with values of their own.
-fn linux(values: Value) -> Value {
+fn linux(values: &Value) -> Value {
     let mut tcp = json!({"profile": "linux-6"});
     tcp.as_object_mut().expect("a table").extend(values.as_object().expect("a table").clone());
     tcp
@@ -81,7 +81,7 @@ fn many_flows_that_are_marked_keep_their_least_window_each_in_the_queue() {
         let spec = json!({
             "link": {"rate": "10 Mbit/s", "device_fifo": 0, "overhead": "0 B"},
             "queue": {"codel": {}},
-            "tcp": linux(json!({"ecn": true, "min_window": min_window})),
+            "tcp": linux(&json!({"ecn": true, "min_window": min_window})),
             "users": {"per_side": 0},
             "sources": [{"bulk": {"flows": flows, "rtt": {"fixed": "39 ms"}}}],
             "protocol": {"warmup": "10 s", "duration": "20 s"},
@@ -109,7 +109,7 @@ fn what_a_queue_of_low_latency_carries_beside_an_overload_does_not_hang_on_held_
         let spec = json!({
             "link": {"rate": "100 Mbit/s", "device_fifo": 0, "overhead": "0 B"},
             "queue": {"dualpi2": {}},
-            "tcp": linux(values),
+            "tcp": linux(&values),
             "users": {"per_side": 0},
             "sources": [
                 {"bulk": {"flows": 1, "rtt": {"fixed": "1 ms"}}},
