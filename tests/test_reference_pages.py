@@ -76,6 +76,19 @@ def test_every_source_and_every_key_of_it_is_on_the_page() -> None:
         assert set(keys) <= first_cells(section("sources.md", f"`{kind}`"))
 
 
+def test_every_key_of_a_source_in_full_is_on_the_page() -> None:
+    """Those that every kind has are not in a kind's refusal."""
+    experiment = lab.Experiment(
+        chain=[{}, {}],
+        users={"per_side": 1},
+        sources=[{"bulk": {"flows": 1, "path": [1, 2]}}, {"datagrams": {"rate": "1 Mbit/s"}}],
+    )
+    above = (REFERENCE / "sources.md").read_text(encoding="utf-8").partition("\n## ")[0]
+    for source in json.loads(_core.resolve(experiment.to_json()))["sources"]:
+        ((kind, keys),) = source.items()
+        assert keys.keys() <= first_cells(above) | first_cells(section("sources.md", f"`{kind}`"))
+
+
 def columns(frame: pl.DataFrame) -> set[str]:
     """Return the names of all columns, those of structs with dots and of lists with brackets."""
     return {name for key, kind in frame.schema.items() for name in _names(key, kind)}

@@ -46,9 +46,9 @@ bulk = {{ flows = 10 }}
 ```
 
 [The guide](../guide/sources.md) says how they are used, and [the spec](spec.md#quantities) how quantities are written.
-A `file` is relative to the spec it stands in. Every kind also has `interface`, a bit rate, that of the network
-interfaces of its machines (default `hosts.rate`), and all but `datagrams` have `delay_at`, as the
-[users](spec.md#users) have, whose is the default. In a chain of links every kind has `path`, as they have.
+A `file` is relative to the spec it stands in. These keys are of every kind:
+
+{common}
 
 {kinds}
 """
@@ -87,7 +87,9 @@ def source_kinds() -> str:
         rows = table(_HEAD, [*shown.rows(definition), *files])
         parts.append(f"## `{kind}`\n\n{flowing(definition['description'])}\n\n{rows}")
     parts += [shown.section(name) for name in shown.rest()]
-    return _SOURCES.format(kinds="\n".join(parts).rstrip("\n"))
+    every = _schemas()["every source"]
+    common = table(_HEAD, _Shown(every["$defs"]).rows(every)).rstrip("\n")
+    return _SOURCES.format(common=common, kinds="\n".join(parts).rstrip("\n"))
 
 
 class _Shown:
@@ -164,7 +166,8 @@ class _Shown:
 
     def _reference(self, name: str) -> str:
         part = self._definitions[name]
-        if "enum" in part or all("const" in each for each in part.get("oneOf", ({},))):
+        forms = part.get("oneOf", ())
+        if "properties" not in part and all("const" in form for form in forms):
             return self.kind(part).replace(" or ", ", ")
         self._named.setdefault(name, False)
         return f"[{_words(name)}](#{_words(name).replace(' ', '-')})"

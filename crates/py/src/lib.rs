@@ -12,7 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use aqmlab_aqm::Aqm;
 use aqmlab_sim::{
     Bounds, Capture, ExchangeTable, ExplanationTable, Laboratory, Laws, LinkTable, LossTable, MixSpec,
-    QueueTable, ResponseBin, Spec, Summary, TimelineTable, Watch, Wish, build, queue_stream,
+    QueueTable, ResponseBin, SourceSpec, Spec, Summary, TimelineTable, Watch, Wish, build, queue_stream,
 };
 use aqmlab_tcp::Profile;
 use aqmlab_units::{Duration, Time};
@@ -51,6 +51,7 @@ fn catalogue() -> String {
 fn schemas() -> String {
     let schemas = [
         ("source", schema_for!(SourceConfig)),
+        ("every source", schema_for!(SourceSpec)),
         ("tcp", schema_for!(Profile)),
         ("tcp.mix", schema_for!(MixSpec)),
         ("summary", schema_for!(Summary)),

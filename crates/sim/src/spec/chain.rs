@@ -101,6 +101,7 @@ pub(super) fn refuse_own(path: &str, queue: &QueueSpec) -> Result<(), SpecError>
 
 /// The way through a chain: side 0 is at the first of two routers, side 1 at the second. Routers are numbered from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PathSpec([u32; 2]);
 
 /// The links that a path leads over, from 0.

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// Where the minimum round-trip time of a connection is added: to what one end sends, or to what both send.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum DelayAt {
     /// To what the end sends that opened it: a browser, as in the testbed of Le et al.; the initiator of a source.

@@ -16,15 +16,19 @@ const MOST_SOURCES: usize = 255;
 
 /// A source of traffic, and how it stands in the network: `{"bulk": {"flows": 10, "interface": "1 Gbit/s"}}`.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SourceSpec {
     /// What it sends.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub config: SourceConfig,
     /// Bit rate of the interfaces of its machines: each end of each connection has one of its own, and each flow of
     /// datagrams. That of the users' servers when left out, or if those are slower what datagrams need.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<BitRate>"))]
     pub interface: BitRate,
     /// At which end of a connection its round-trip time is spent; as for the users when left out. Datagrams have none.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<DelayAt>"))]
     pub delay_at: DelayAt,
-    /// Its way; in a chain of links alone.
+    /// Its way: the router at which side 0 is and that of side 1, counted from 1; in a chain of links alone.
     pub path: Option<PathSpec>,
 }
 
