@@ -43,8 +43,11 @@ def test_compare_prints_a_table_and_draws_the_response_times(aqmlab: Command, tm
     outcome = aqmlab("compare", *SHORT, "droptail:limit=240", "pi:q_ref=24,ecn=true")
     assert outcome.code == 0
     assert "\x1b" not in outcome.out
-    table = [line.split()[0] for line in outcome.out.splitlines() if "±" in line]
-    assert table == ["uncongested", "droptail:limit=240", "pi:q_ref=24,ecn=true"]
+    schemes = ["uncongested", "droptail:limit=240", "pi:q_ref=24,ecn=true"]
+    rows = [line.split()[0] for line in outcome.out.splitlines() if line.startswith(tuple(schemes))]
+    tables = 3
+    assert rows == schemes * tables
+    assert "±" in outcome.out
     figures = outcome.out.split()[-4:]
     what = r"_droptail-limit=240_pi-q_ref=24-ecn=true_0.213-percent_[0-9a-f]{8}"
     for figure, name in zip(figures, ("cdf.svg", "cdf.png", "ccdf.svg", "ccdf.png"), strict=True):
@@ -74,6 +77,21 @@ def test_compare_takes_any_experiment_and_options_change_it_only_if_they_are_giv
     cell = json.loads(changed)["cells"][0]
     assert (cell["label"], cell["users_per_side"]) == ("pi", 7)
     assert json.loads((Path(cell["cell"]) / "spec.json").read_text())["sources"][0]["on_off"]["flows"] == 1
+
+
+def test_compare_shows_the_delay_of_each_class_of_traffic(aqmlab: Command) -> None:
+    schemes = ("fq_codel", "codel", "pie", "droptail")
+    short = ("--seeds", "1", "--warmup", "2 s", "--duration", "6 s", "--no-figures")
+    outcome = aqmlab("compare", HOME_LINK, *schemes, *short)
+    assert outcome.code == 0
+    _, _, rest = outcome.out.partition("Delay in the queue, ms\n")
+    delays, _, rest = rest.partition("\n\n")
+    rows = [line.split() for line in delays.splitlines()[3:]]
+    traffic = ["all packets", "web users", "video", "upload"]
+    first = [" ".join(each for each in row if not each[0].isdigit()) for row in rows]
+    assert first == [what if n else f"{scheme} {what}" for scheme in schemes for n, what in enumerate(traffic)]
+    assert all(sum(each[0].isdigit() for each in row) >= 4 for row in rows), "mean, p50, p99 and p99.9"
+    assert "upload takes whatever capacity there is" in rest
 
 
 def test_compare_prints_one_json_object(aqmlab: Command) -> None:

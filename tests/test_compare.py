@@ -13,17 +13,25 @@ from conftest import Command
 SETTINGS = {"label", "scheme", "parameters", "load_percent", "users_per_side", "rtt", "signal"}
 MEASURES = {
     "loss_percent",
+    "mark_percent",
     "completed_requests",
+    "aborted_requests",
     "throughput_mbps",
     "utilisation",
     "queue_packets_mean",
     "queue_packets_p99",
+    "queue_delay_ms",
+    "packet_bytes_mean",
     "response_time_ms",
     "fraction_within_500ms",
     "bottleneck_packets",
     "wall_s",
     "cpu_s",
     "x_real_time",
+    "classes",
+    "directions",
+    "users",
+    "sources",
 }
 TIMES = ["p10", "p25", "p50", "p75", "p90", "p95", "p99", "mean"]
 
@@ -69,7 +77,7 @@ def test_a_cell_has_its_settings_measures_and_costs(comparison: lab.Comparison) 
 
 def test_a_scheme_has_means_with_standard_deviations_over_its_seeds(comparison: lab.Comparison) -> None:
     for scheme in comparison.schemes:
-        assert scheme.keys() == SETTINGS | MEASURES | {"seeds", "sd", "cells"}
+        assert scheme.keys() == SETTINGS | MEASURES | {"seeds", "sd", "n", "cells"}
         assert scheme["sd"].keys() == MEASURES
         assert scheme["seeds"] == [1, 2]
         assert list(scheme["response_time_ms"]) == list(scheme["sd"]["response_time_ms"]) == TIMES
@@ -91,7 +99,7 @@ def test_the_bottleneck_costs_the_users_time(comparison: lab.Comparison) -> None
 def test_it_shows_as_a_table(comparison: lab.Comparison) -> None:
     table = repr(comparison)
     for scheme in comparison.schemes:
-        assert f" {scheme['label']} " in table
+        assert f"{scheme['label']} " in table
         assert f"{scheme['loss_percent']:.2f} ±{scheme['sd']['loss_percent']:.2f}" in table
     assert "\x1b" not in table
 

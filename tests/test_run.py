@@ -130,3 +130,21 @@ def test_what_cannot_be_run_is_refused_by_name(
     assert str(error.value).startswith(message)
     assert "\n" not in str(error.value)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_tells_how_far_it_is_where_that_is_asked_for(
+    small: lab.Experiment, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lab.run(small, out=tmp_path / "silent")
+    assert capsys.readouterr() == ("", "")
+    lab.run(small, out=tmp_path / "told", progress=True)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "x real time" in err
+
+
+def test_a_notebook_shows_a_result_as_one_table(small: lab.Experiment, tmp_path: Path) -> None:
+    html = lab.run(small, out=tmp_path)._repr_html_()
+    assert html.count("<table>") == html.count("</table>") == 1
+    for name in ("link", "queue", "users", "response", "tables"):
+        assert f">{name}</th>" in html

@@ -57,7 +57,8 @@ def test_a_share_is_within_a_bin_of_the_exact_one(times_ms: list[float], at_ms: 
 def record(seed: int, value: float) -> dict[str, object]:
     measures = dict.fromkeys((*MEASURES, *COSTS), value) | {"response_time_ms": {"p50": value, "p99": 2 * value}}
     settings = {name: f"the {name}" for name in stats.SETTINGS}
-    return {**settings, **measures, "seed": seed, "cell": f"cells/{seed}"}
+    parts = {"classes": [], "directions": [{"link": 1, "direction": 0, "utilisation": value}], "users": None}
+    return {**settings, **measures, **parts, "sources": [], "seed": seed, "cell": f"cells/{seed}"}
 
 
 @given(st.lists(st.floats(0, 1e9), min_size=2, max_size=5))
@@ -125,3 +126,17 @@ def test_a_pair_without_a_value_leaves_none() -> None:
     paired = stats.paired(first, other)
     assert paired["difference"]["loss_percent"] is paired["low"]["loss_percent"] is None
     assert paired["difference"]["utilisation"] == 0.5
+
+
+def test_parts_are_combined_one_by_one_and_keep_their_names() -> None:
+    sources = [[{"name": "video", "kind": "on_off", "goodput_mbps": mbps, "datagrams": None}] for mbps in (1.0, 4.0)]
+    combined = stats.over_seeds([record(seed, seed) | {"sources": sources[seed - 1]} for seed in (1, 2)])
+    assert combined["sources"] == [{"name": "video", "kind": "on_off", "goodput_mbps": 2.5, "datagrams": None}]
+    assert combined["directions"] == [{"link": 1, "direction": 0, "utilisation": 1.5}]
+    assert combined["sd"]["sources"][0]["goodput_mbps"] == pytest.approx(np.std([1, 4], ddof=1))
+
+
+def test_classes_of_two_disciplines_have_no_difference() -> None:
+    dual = {"classes": [{"name": name, "packets": 3} for name in ("L4S", "Classic")]}
+    paired = stats.paired([record(1, 1.0), record(2, 2.0)], [record(1, 1.0) | dual, record(2, 2.0) | dual])
+    assert paired["difference"]["classes"] == []

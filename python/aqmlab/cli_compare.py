@@ -142,9 +142,7 @@ def compare(
         print_json({"cells": comparison.cells, "schemes": comparison.schemes})
     else:
         print(title)
-        table.show(table.comparison(comparison.schemes))
-        if comparison.note:
-            print(comparison.note)
+        table.show(comparison.tables)
         for each in (*files, *(pcap.file for pcap in pcaps.values())):
             print(each)
 

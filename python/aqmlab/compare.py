@@ -12,11 +12,12 @@ from typing import Any
 
 import polars as pl
 
-from aqmlab import presets, schemes, stats, table
+from aqmlab import notebook, presets, schemes, stats, table
 from aqmlab._core import SpecError
 from aqmlab.arguments import check_experiment, check_out, check_schemes, check_seeds, check_workers
 from aqmlab.calibration import Calibrations, known
 from aqmlab.cell import Cell, make_cell, populate
+from aqmlab.compare_table import SideBySide
 from aqmlab.law import Law
 from aqmlab.pcap import Pcap, one_a_cell
 from aqmlab.progress import SweepProgress, is_seen
@@ -80,8 +81,16 @@ class Comparison:
     def _by_label(self) -> dict[str, list[Result]]:
         return {label: list(results) for label, results in groupby(self.results, key=lambda result: result.cell.label)}
 
+    @property
+    def tables(self) -> SideBySide:
+        """All of it as tables for a console."""
+        return SideBySide(self.schemes, self.note)
+
     def __repr__(self) -> str:
-        return table.plain(table.comparison(self.schemes))
+        return table.plain(self.tables)
+
+    def _repr_html_(self) -> str:
+        return notebook.comparison(self.schemes, self.note)
 
 
 def compare(

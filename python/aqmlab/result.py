@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from aqmlab import notebook
 from aqmlab._core import SpecError
 from aqmlab.cell import Cell
 from aqmlab.integrity import Damaged, Files, check, read_metadata
@@ -124,6 +125,11 @@ class Result:
             f" ({it['x_real_time']:.0f} x real time)\n"
             f"  tables:    {self.directory}"
         )
+
+    def _repr_html_(self) -> str:
+        title, *lines = repr(self).splitlines()
+        pairs = (line.partition(":") for line in lines)
+        return notebook.facts(title, [(name.strip(), value.strip()) for name, _, value in pairs])
 
     def _asked_for(self, name: str) -> pl.DataFrame:
         if not self.cell.resolved["record"].get(name):

@@ -22,6 +22,7 @@ from aqmlab.calibration import known
 from aqmlab.cell import IDENTITY, Cell, make_cell, populate
 from aqmlab.integrity import StoreError, seal, writing
 from aqmlab.pcap import Pcap, tell_cut
+from aqmlab.progress import RunProgress, is_seen
 from aqmlab.result import Result
 from aqmlab.spec import Experiment
 from aqmlab.store import Store
@@ -36,7 +37,14 @@ _STEPS_A_BATCH = 60
 """Between two writes. Counted in simulated time, so that the files' row groups are the same in every run."""
 
 
-def run(experiment: Experiment, *, seed: int = 1, out: Path | str = "results", pcap: Pcap | None = None) -> Result:
+def run(
+    experiment: Experiment,
+    *,
+    seed: int = 1,
+    out: Path | str = "results",
+    pcap: Pcap | None = None,
+    progress: bool | None = None,
+) -> Result:
     """Run an experiment with one seed, or return the result from the store where it has been run before.
 
     Parameters
@@ -49,6 +57,8 @@ def run(experiment: Experiment, *, seed: int = 1, out: Path | str = "results", p
         The results directory.
     pcap
         A packet capture to be made; for it an experiment that has been run before is run again.
+    progress
+        Whether it is told on standard error how far the run is; by default at a terminal and in a notebook.
 
     Raises
     ------
@@ -66,7 +76,11 @@ def run(experiment: Experiment, *, seed: int = 1, out: Path | str = "results", p
     """
     check_experiment(experiment)
     populated, load = populate(experiment, known(check_out(out)))
-    return run_cell(make_cell(populated, seed=check_seed(seed), load_percent=load), Store(out), pcap=pcap)
+    cell, store = make_cell(populated, seed=check_seed(seed), load_percent=load), Store(out)
+    if progress if progress is not None else is_seen():
+        with RunProgress(str(cell)) as watch:
+            return run_cell(cell, store, watch, pcap=pcap)
+    return run_cell(cell, store, pcap=pcap)
 
 
 def run_cell(cell: Cell, store: Store, watch: Watch = lambda now, end: None, *, pcap: Pcap | None = None) -> Result:

@@ -12,10 +12,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from aqmlab._core import SpecError
-from aqmlab.result import COSTS, MEASURES, Result
+from aqmlab.result import COSTS, MEASURES, PARTS, Result
 
 SETTINGS = ("label", "scheme", "parameters", "load_percent", "users_per_side", "rtt", "signal")
 """What the cells of one scheme have in common."""
+
+_NAMES = ("name", "kind", "link", "direction")
+"""What says which part it is."""
 
 
 def over_seeds(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -29,7 +32,7 @@ def over_seeds(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         and ``n``, how many seeds have a value.
     """
     first = records[0]
-    measured = [{name: record[name] for name in (*MEASURES, *COSTS)} for record in records]
+    measured = [{name: record[name] for name in (*MEASURES, *PARTS, *COSTS)} for record in records]
     return {
         **{name: first[name] for name in SETTINGS},
         "seeds": [record["seed"] for record in records],
@@ -62,7 +65,8 @@ def paired(first: Sequence[Mapping[str, Any]], records: Sequence[Mapping[str, An
                 return None
             return mean_interval(np.subtract(others, firsts))[which]
 
-        return _each_number(combine, [{name: each[name] for name in MEASURES} for each in (*first, *records)])
+        measured = [{name: each[name] for name in (*MEASURES, *PARTS)} for each in (*first, *records)]
+        return dict(_each_number(combine, measured))
 
     return {"difference": bound(0), "low": bound(1), "high": bound(2)}
 
@@ -168,11 +172,18 @@ def _walk(response_times: pl.DataFrame) -> tuple[NDArray[np.float64], NDArray[np
     return edges, np.column_stack((np.concatenate(([0.0], after[:-1])), after)).ravel()
 
 
-def _each_number(combine: Callable[[list[Any]], float | None], records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Combine the records' numbers name by name, into objects within objects."""
-    return {
-        name: _each_number(combine, [record[name] for record in records])
-        if isinstance(value, Mapping)
-        else combine([record[name] for record in records])
-        for name, value in records[0].items()
-    }
+def _each_number(combine: Callable[[list[Any]], float | None], values: Sequence[Any]) -> Any:
+    """Combine numbers that stand in the same place of several records, into the same objects and lists.
+
+    Lists of different things, such as the classes of two disciplines, have nothing in common.
+    """
+    first = values[0]
+    if isinstance(first, Mapping):
+        return {
+            name: value if name in _NAMES else _each_number(combine, [each[name] for each in values])
+            for name, value in first.items()
+        }
+    if isinstance(first, Sequence):
+        alike = len({len(each) for each in values}) == 1
+        return [_each_number(combine, each) for each in zip(*values, strict=True)] if alike else []
+    return combine(list(values))

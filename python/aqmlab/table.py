@@ -25,37 +25,6 @@ _WIDE = 400
 _IN_A_PIPE = 100
 """How wide a table is at most where no terminal says it."""
 
-_QUANTILES = ("p10", "p25", "p50", "p75", "p90", "p95", "p99")
-
-
-def comparison(schemes: Sequence[Mapping[str, Any]]) -> Table:
-    """Set schemes side by side: means over their seeds, with the standard deviation where there are several."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", collapse_padding=True)
-    table.add_column("scheme", no_wrap=True)
-    link = (
-        "loss\n%",
-        "completed\nrequests",
-        "throughput\nMbit/s",
-        "utili-\nsation",
-        "queue\nmean",
-        "queue\np99",
-    )
-    for title in (*link, "response\np10 ms", *(f"\n{quantile}" for quantile in _QUANTILES[1:])):
-        table.add_column(title, justify="right", no_wrap=True)
-    for scheme in schemes:
-        sd, times = scheme["sd"], scheme["response_time_ms"]
-        table.add_row(
-            scheme["label"],
-            _number(scheme["loss_percent"], 2, sd["loss_percent"]),
-            _number(scheme["completed_requests"], 0, sd["completed_requests"]),
-            _number(scheme["throughput_mbps"], 1, sd["throughput_mbps"]),
-            _number(scheme["utilisation"], 3),
-            _number(scheme["queue_packets_mean"], 1),
-            _number(scheme["queue_packets_p99"], 0),
-            *(_number(times[quantile], 0) for quantile in _QUANTILES),
-        )
-    return table
-
 
 def calibration(report: Mapping[str, Any]) -> Table:
     """Show the users a calibration gives, and the published number."""
@@ -258,7 +227,5 @@ def _columns() -> int:
     return shutil.get_terminal_size((_IN_A_PIPE, 0)).columns
 
 
-def _number(value: float | None, digits: int, sd: float | None = None) -> str:
-    if value is None:
-        return "-"
-    return f"{value:,.{digits}f}" + ("" if sd is None else f" ±{sd:,.{digits}f}")
+def _number(value: float | None, digits: int) -> str:
+    return "-" if value is None else f"{value:,.{digits}f}"

@@ -1,0 +1,237 @@
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+import rich.console
+import rich.jupyter
+from rich.console import Console
+
+from aqmlab import notebook, stats, table
+from aqmlab.compare_table import SideBySide, parts
+from aqmlab.result import COSTS, MEASURES
+
+LONG = "ared:min_th=12,max_th=36,w_q=1/8192,ecn=true,ecn_policy=mark_in_gentle"
+TIMES = ("p10", "p25", "p50", "p75", "p90", "p95", "p99", "mean")
+
+
+def delay(ms: float | None) -> dict[str, float | None]:
+    return {name: ms and factor * ms for name, factor in (("mean", 1), ("p50", 0.8), ("p99", 3), ("p999", 4))}
+
+
+def times(ms: float | None) -> dict[str, float | None]:
+    return {name: ms and factor * ms for factor, name in enumerate(TIMES, start=1)}
+
+
+def source(name: str, ms: float | None, **more: Any) -> dict[str, Any]:
+    return {
+        "name": name,
+        "kind": "bulk",
+        "goodput_mbps": 3.25,
+        "completed": 4,
+        "aborted": 0,
+        "response_time_ms": times(ms),
+        "response_time_ms_max": None,
+        "packets_sent": 100,
+        "packets_lost": 1,
+        "loss_percent": 1.0,
+        "queue_delay_ms": delay(ms),
+        "queue_delay_ms_each_way": [delay(ms), delay(ms and 2 * ms)],
+        "datagrams": None,
+    } | more
+
+
+def record(label: str, seed: int, ms: float | None = 10.0, **more: Any) -> dict[str, Any]:
+    """Return what one cell of a scheme without sources and classes would give."""
+    way = {"link": 1, "loss_percent": 0.5, "queue_delay_ms": delay(ms), "classes": []}
+    return {
+        **dict.fromkeys((*stats.SETTINGS, *MEASURES, *COSTS), 1.0),
+        "label": label,
+        "users_per_side": 100,
+        "seed": seed,
+        "cell": "a cell",
+        "queue_delay_ms": delay(ms),
+        "response_time_ms": times(ms),
+        "mark_percent": 2.5,
+        "aborted_requests": 7,
+        "directions": [way | {"direction": 0}, way | {"direction": 1}],
+        "classes": [],
+        "users": None,
+        "sources": [],
+    } | more
+
+
+def schemes(*of_each: Sequence[dict[str, Any]], paired: bool = False) -> list[dict[str, Any]]:
+    made = [stats.over_seeds(records) for records in of_each]
+    if paired:
+        for scheme, records in zip(made[1:], of_each[1:], strict=True):
+            scheme["paired"] = {"to": made[0]["label"]} | stats.paired(of_each[0], records)
+    return made
+
+
+def mixed(label: str, ms: float) -> list[dict[str, Any]]:
+    """Return three seeds of web users beside two sources."""
+    voice = {"sent": 9, "loss_percent": 0.0} | {f"delay_ms_{name}": 20.0 for name in ("mean", "p99", "max", "sd")}
+    users = {name: value for name, value in source("", ms).items() if name.startswith(("packets", "loss", "queue"))}
+    return [
+        record(
+            label,
+            seed,
+            ms + seed / 10,
+            users=users,
+            sources=[source("video", ms + seed), source("voice", None, datagrams=voice)],
+        )
+        for seed in (1, 2, 3)
+    ]
+
+
+def plain(of: list[dict[str, Any]], width: int = 400) -> str:
+    console = Console(width=width, color_system=None)
+    with console.capture() as capture:
+        console.print(SideBySide(of))
+    return capture.get()
+
+
+COMPARED = schemes(mixed("fq_codel", 5), mixed(LONG, 80), mixed("droptail", 333), paired=True)
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 140])
+def test_tables_fit_and_break_no_word(width: int) -> None:
+    lines = [line.rstrip() for line in plain(COMPARED, width).splitlines()]
+    assert max(map(len, lines)) <= width
+    words = set(plain(COMPARED).replace(",", ", ").split())
+    for word in " ".join(lines).replace(",", ", ").split():
+        assert word in words or set(word) == {"─"}
+
+
+def test_wherever_it_is_printed_a_comparison_says_the_same() -> None:
+    def numbers(width: int) -> list[str]:
+        return sorted(re.findall(r"[±+][\d,.]+", plain(COMPARED, width)))
+
+    assert numbers(80) == numbers(100) == numbers(400)
+
+
+def test_uncertainty_stands_beside_response_times_and_loss() -> None:
+    (part,) = (
+        part for part in parts(schemes([record("pi", 1, 100.0), record("pi", 2, 200.0)])) if "Resp" in part.title
+    )
+    (cells,) = part.cells()
+    by_name = dict(zip((column.name for column in part.columns), cells, strict=True))
+    assert by_name["p10"] == ("150", "±71")
+    assert "Means of 2 seeds ± their standard deviation." in plain(schemes([record("pi", 1), record("pi", 2)]))
+
+
+def test_one_seed_has_no_uncertainty_and_no_caption() -> None:
+    assert "±" not in plain(schemes([record("pi", 1)]))
+
+
+def test_marks_aborted_requests_and_delay_are_shown() -> None:
+    text = plain(schemes([record("pi", 1)]))
+    for heading in ("marks", "aborted", "Delay in the queue, ms", "p99.9", "packet"):
+        assert heading in text
+    assert "2.50" in text
+
+
+def test_each_traffic_and_each_class_has_its_delay_under_each_scheme() -> None:
+    classes = [
+        {"name": name, "packets": 1, "queue_delay_ms": delay(ms)} for name, ms in (("L4S", 1.0), ("Classic", 20.0))
+    ]
+    ways = [way | {"classes": classes} for way in record("", 1)["directions"]]
+    dual = [each | {"classes": classes, "directions": ways} for each in mixed("dualpi2", 9)]
+    (part,) = (part for part in parts(schemes(mixed("pi", 5), dual)) if part.title.startswith("Delay"))
+    traffic = ["web users", "video", "voice"]
+    assert [(row.scheme, row.what) for row in part.rows] == [
+        *(("pi", what) for what in ("all packets", *traffic)),
+        *(("dualpi2", what) for what in ("all packets", "class L4S", "class Classic", *traffic)),
+    ]
+    assert [column.group for column in part.columns] == [""] * 4 + ["way 0"] * 2 + ["way 1"] * 2
+
+
+def test_directions_that_are_alike_are_told_once() -> None:
+    assert "way 0" not in plain(schemes([record("pi", 1)]))
+
+
+def test_sources_have_their_rows_and_what_none_of_them_has_no_column() -> None:
+    (part,) = (part for part in parts(schemes(mixed("pi", 5), mixed("codel", 6))) if part.title == "Traffic")
+    assert [row.what for row in part.rows] == ["web users", "video", "voice"] * 2
+    assert "one-way ms" in {column.group for column in part.columns}
+    without = [each | {"sources": [source("video", 4.0)]} for each in mixed("pi", 5)]
+    (part,) = (part for part in parts(schemes(without)) if part.title == "Traffic")
+    assert "one-way ms" not in {column.group for column in part.columns}
+
+
+def test_sources_of_one_name_are_told_apart() -> None:
+    records = [record("pi", 1, sources=[source("bulk", 1.0), source("bulk", 2.0), source("bulk", 3.0)])]
+    (part,) = (part for part in parts(schemes(records)) if part.title == "Traffic")
+    assert [row.what for row in part.rows] == ["bulk", "bulk #2", "bulk #3"]
+
+
+def test_where_nothing_was_completed_there_is_a_dash() -> None:
+    idle = record("pi", 1, None, loss_percent=None, completed_requests=0)
+    (response,) = (part for part in parts(schemes([idle], [record("red", 1)])) if part.title.startswith("Resp"))
+    first, second = response.cells()
+    assert [number for number, _ in first[-8:]] == ["-"] * 8
+    assert "-" not in {number for number, _ in second}
+
+
+def test_links_of_a_chain_have_their_rows() -> None:
+    ways = [{**record("", 1)["directions"][0], "link": link, "direction": way} for link in (1, 2) for way in (0, 1)]
+    for way in ways:
+        way |= dict.fromkeys(("mark_percent", "throughput_mbps", "utilisation"), 1.0)
+        way |= dict.fromkeys(("queue_packets_mean", "queue_packets_p99"), 3)
+    (part,) = (part for part in parts(schemes([record("pi", 1, directions=ways)])) if part.title.startswith("Each"))
+    assert [row.what for row in part.rows] == ["R1 to R2", "R2 to R1", "R2 to R3", "R3 to R2"]
+
+
+def test_differences_stand_with_half_their_interval() -> None:
+    first = [record("pi", 1, 100.0), record("pi", 2, 200.0)]
+    second = [record("red", 1, 110.0), record("red", 2, 212.0)]
+    *_, part = parts(schemes(first, second, paired=True))
+    assert part.title == "Response times of web users, ms, less pi's"
+    ((difference, half),) = [cells[2] for cells in part.cells()]
+    assert (difference, half) == ("+11.0", "±12.7")
+
+
+class Rows(HTMLParser):
+    """Counts elements and gathers text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.counts: dict[str, int] = {}
+        self.text: list[str] = []
+        self.open: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.counts[tag] = self.counts.get(tag, 0) + 1
+        self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+
+def test_a_notebook_has_one_table_with_what_a_user_wrote_as_text() -> None:
+    name = "<b>[red]&"
+    html = notebook.comparison(schemes(mixed("pi", 5), mixed(name, 9)), note="<script>")
+    rows = Rows(html)
+    assert rows.open == []
+    assert rows.counts["table"] == 1
+    assert not rows.counts.keys() & {"b", "script", "pre"}
+    assert name in rows.text
+    assert any("<script>" in text for text in rows.text)
+    widths = {line.count("<td") for line in html.splitlines() if "<td" in line}
+    assert min(widths) > 2
+
+
+def test_a_notebook_is_shown_nothing_beside_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[object] = []
+    monkeypatch.setattr(rich.console, "_is_jupyter", lambda: True)
+    monkeypatch.setattr(rich.jupyter, "display", lambda *those: shown.append(those))
+    assert "pi" in table.plain(SideBySide(schemes([record("pi", 1)])))
+    assert shown == []
