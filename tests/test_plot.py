@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from html import unescape
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -291,3 +292,13 @@ def test_many_names_are_all_in_the_figure(tmp_path: Path) -> None:
     box, page = legend.get_window_extent(), axis.figure.bbox
     assert page.y0 <= box.y0
     assert box.y1 <= page.y1
+
+
+def test_a_name_is_written_as_it_was_typed(tmp_path: Path) -> None:
+    names = ["law:x=$x_$", "law:y=[/red]", "law:z=$a$ & <b>"]
+    curves = {name: pl.DataFrame({"time_ms": [10.0, 20.0], "fraction": [0.4, 1.0]}) for name in names}
+    files = plot.save(
+        tmp_path / "names", lambda axis: plot.response_time_ccdf(axis, curves, baseline=""), title="at $_$ 98 %"
+    )
+    shown = unescape(files[0].read_text(encoding="utf-8"))
+    assert all(text in shown for text in (*names, "at $_$ 98 %"))

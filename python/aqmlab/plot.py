@@ -325,6 +325,8 @@ def write(file: Path, draw: Callable[[Figure], None], *, size: tuple[float, floa
         "svg.hashsalt": "aqmlab",
         # Text stays text: it can be searched and copied, and files are small.
         "svg.fonttype": "none",
+        # A dollar in the name of a scheme is a dollar.
+        "text.parse_math": False,
         "legend.frameon": False,
         "legend.handlelength": 3,
     }
