@@ -163,3 +163,12 @@ def test_an_interrupt_says_what_is_kept_in_one_line(tmp_path: Path) -> None:
     assert "cells" in first
     assert process.returncode == 130
     assert rest == "aqmlab: interrupted; 0 of 6 cells are in the store, run again to go on\n"
+
+
+def test_a_figure_that_was_asked_for_is_named(aqmlab: Command, tmp_path: Path) -> None:
+    gfc2 = str(Path(__file__).parents[1] / "examples" / "gfc2.toml")
+    assert aqmlab("show", gfc2, "--figure", "a.svg", "--json").err == "a.svg\n"
+    pi = ("design", "pi", "--rate", "100 Mbit/s", "--flows", "400", "--rtt-max", "200 ms")
+    assert aqmlab(*pi, "--figure", "b.svg").err == "b.svg\n"
+    assert aqmlab(*pi, "--figure", "c.svg", "--quiet").err == ""
+    assert {file.name for file in tmp_path.iterdir()} == {"a.svg", "b.svg", "c.svg"}

@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 app = App(help="Parameters for your link, by published rules.")
 
-Rate = Annotated[str, typer.Option(help="The link's bit rate.", metavar='"100 Mbit/s"')]
-MeanPacket = Annotated[str, typer.Option(help="The mean IP packet: what counts as one packet.")]
-Overhead = Annotated[str, typer.Option(help="What a frame adds to a packet.")]
+Rate = Annotated[str, typer.Option(help="The link's bit rate.", metavar="RATE")]
+MeanPacket = Annotated[str, typer.Option(metavar="SIZE", help="The mean IP packet: what counts as one packet.")]
+Overhead = Annotated[str, typer.Option(metavar="SIZE", help="What a frame adds to a packet.")]
 
 
 @app.command("ared")
 def ared(
     rate: Rate,
-    target_delay: Annotated[str, typer.Option(help="The queueing delay to aim at.")] = "5 ms",
+    target_delay: Annotated[str, typer.Option(metavar="TIME", help="The queueing delay to aim at.")] = "5 ms",
     mean_packet: MeanPacket = "500 B",
     overhead: Overhead = "38 B",
     as_json: Json = False,
@@ -41,19 +41,22 @@ def ared(
 @app.command("pi")
 def pi(
     rate: Rate,
-    flows: Annotated[float, typer.Option(help="The fewest long-lived flows.")],
-    rtt_max: Annotated[str, typer.Option(help="The longest round-trip time, queueing included.", metavar='"200 ms"')],
+    flows: Annotated[float, typer.Option(metavar="N", help="The fewest long-lived flows.")],
+    rtt_max: Annotated[str, typer.Option(help="The longest round-trip time, queueing included.", metavar="TIME")],
     crossover: Annotated[
         float | None,
         typer.Option(
+            metavar="RAD/S",
             help="Where the loop's gain is one, in rad/s: higher is faster and less stable.",
             show_default="the corner frequency of TCP's window",
         ),
     ] = None,
-    sampling_hz: Annotated[float, typer.Option(help="How often the queue is sampled.")] = 160.0,
+    sampling_hz: Annotated[float, typer.Option(metavar="HZ", help="How often the queue is sampled.")] = 160.0,
     mean_packet: MeanPacket = "500 B",
     overhead: Overhead = "38 B",
-    figure: Annotated[Path | None, typer.Option(help="Draw the loop's Bode plot and step response.")] = None,
+    figure: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw the loop's Bode plot and step response.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """PI's gains and their stability margins, after Hollot, Misra, Towsley and Gong (2001).
@@ -80,8 +83,10 @@ def pi(
 
 @app.command("dualpi2")
 def dualpi2(
-    rtt_max: Annotated[str, typer.Option(help="The longest round-trip time.")] = "100 ms",
-    target: Annotated[str, typer.Option(help="The queueing delay to aim at in the Classic queue.")] = "15 ms",
+    rtt_max: Annotated[str, typer.Option(metavar="TIME", help="The longest round-trip time.")] = "100 ms",
+    target: Annotated[
+        str, typer.Option(metavar="TIME", help="The queueing delay to aim at in the Classic queue.")
+    ] = "15 ms",
     as_json: Json = False,
 ) -> None:
     """DualPI2's gains, which are PI2's, after RFC 9332, Appendix A."""
@@ -95,8 +100,8 @@ def dualpi2(
 @app.command("codel")
 def codel(
     rate: Rate,
-    rtt_max: Annotated[str, typer.Option(help="The longest round-trip time.")] = "100 ms",
-    mtu: Annotated[str, typer.Option(help="The longest IP packet.")] = "1500 B",
+    rtt_max: Annotated[str, typer.Option(metavar="TIME", help="The longest round-trip time.")] = "100 ms",
+    mtu: Annotated[str, typer.Option(metavar="SIZE", help="The longest IP packet.")] = "1500 B",
     overhead: Overhead = "38 B",
     as_json: Json = False,
 ) -> None:
@@ -117,7 +122,7 @@ def codel(
 def droptail(
     rate: Rate,
     rtt: Annotated[str, typer.Option(help="The mean round-trip time, without queueing.", metavar='"100 ms"')],
-    flows: Annotated[float, typer.Option(help="Long-lived flows that are not in step.")] = 1.0,
+    flows: Annotated[float, typer.Option(metavar="N", help="Long-lived flows that are not in step.")] = 1.0,
     mean_packet: MeanPacket = "500 B",
     overhead: Overhead = "38 B",
     as_json: Json = False,
