@@ -25,6 +25,9 @@ per_side = 10
 """
 
 
+USERS = ", ".join(lab.Users.model_fields)
+
+
 @pytest.fixture
 def spec(tmp_path: Path) -> Path:
     file = tmp_path / "spec.toml"
@@ -44,7 +47,7 @@ def spec(tmp_path: Path) -> Path:
         ("sources[0].datagrams.rate=1 Mbit/s", "sources", [{"datagrams": {"rate": "1 Mbit/s"}}]),
         ("sources=[]", "sources", []),
         ('tcp."profile"=linux-6', "tcp", {"profile": "linux-6", "ecn": False}),
-        ("users.load=90", "users", {"load": 90.0, "workload": "unc-2001", "rtt": "uniform"}),
+        ("users.load=90", "users", lab.Users(load=90).model_dump(exclude_none=True)),
     ],
 )
 def test_a_change_reaches_tables_and_lists_and_takes_the_place_of_what_excludes_it(
@@ -71,10 +74,10 @@ def test_a_change_reaches_tables_and_lists_and_takes_the_place_of_what_excludes_
         ("users.load", "--set: write path=value"),
         (
             "users.lod=9",
-            "users.lod: unknown key (did you mean 'load'?); allowed are load, per_side, workload, rtt, path",
+            f"users.lod: unknown key (did you mean 'load'?); allowed are {USERS}",
         ),
         ("load=9", "load: unknown key (did you mean 'users.load'?); allowed are link, queue, "),
-        ("users=9", "users: must be a table of load, per_side, workload, rtt, path, got 9"),
+        ("users=9", f"users: must be a table of {USERS}, got 9"),
         ("queue.pi.qref=24", "queue: pi has no parameter 'qref' (did you mean 'q_ref'?); it has "),
     ],
 )
