@@ -90,6 +90,12 @@ impl Options {
         self.measured()
     }
 
+    /// What a classic stack's SYN or SYN/ACK carries, not counted as with [`WindowScale`].
+    pub(crate) fn classic(mss: u16, window_scale: Option<u8>) -> Options {
+        let syn = SynOptions { mss, sack_permitted: false, window_scale };
+        Options { len: 0, ..Options::default().with_syn(syn) }
+    }
+
     /// With timestamps (RFC 7323 §3.2).
     #[must_use]
     #[inline]

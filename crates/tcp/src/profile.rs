@@ -279,6 +279,11 @@ impl Profile {
         }
     }
 
+    /// Does it recover from losses as 4.4BSD did, whatever stack it runs on?
+    pub(crate) fn is_classic(&self) -> bool {
+        self.needs() < Needs::Full
+    }
+
     /// Does it use Accurate ECN's option, where the peer does too?
     fn counts_bytes(&self) -> bool {
         self.accecn_option && self.ecn.is_accurate()

@@ -52,20 +52,6 @@ fn stacks_of_today_and_of_2001_meet() {
 }
 
 #[test]
-fn the_classic_stack_gives_the_same_run_beside_one_that_nobody_has() {
-    let classic = Run::to_the_end(&congested(&law("pi")), 1);
-    let mut spec = congested(&law("pi"));
-    // Hosts that there are none of: the engine has to run the classic stack on modern endpoints.
-    spec["sources"] = json!([]);
-    spec["tcp"] = json!({"mix": [{"share": 1e-12, "profile": "linux-6"}]});
-    let beside = Run::to_the_end(&spec, 1);
-    let ratio = beside.summary.completed_requests as f64 / classic.summary.completed_requests as f64;
-    assert!((0.98..1.02).contains(&ratio), "{ratio}");
-    let medians = known(beside.summary.response_time_ms.p50) / known(classic.summary.response_time_ms.p50);
-    assert!((0.9..1.1).contains(&medians), "{medians}");
-}
-
-#[test]
 fn a_flow_over_a_short_queue_loses_as_little_with_timestamps_as_without() {
     for congestion in ["reno", "cubic"] {
         let loss = |timestamps: bool| {

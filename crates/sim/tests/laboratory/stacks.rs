@@ -20,6 +20,37 @@ fn a_stack_that_all_hosts_of_a_mix_have_is_as_good_as_the_common_one() {
 }
 
 #[test]
+fn hosts_of_2001_are_the_same_beside_hosts_of_today() {
+    // Hosts that there are as good as none of, and those of a source that sends nothing while anybody looks.
+    let few = json!({"share": 1e-12, "profile": "linux-6"});
+    let silent = json!({"share": 1, "source": "silent", "profile": "linux-6"});
+    for values in [
+        json!({"profile": "freebsd-4.5"}),
+        json!({"profile": "unc-testbed", "window_scaling": true, "receive_window": 1_000_000}),
+        json!({"profile": "ns2-reno", "ecn": "rfc3168"}),
+    ] {
+        let run = |neighbours: Value| {
+            let mut spec = congested(&law("red"));
+            spec["tcp"] = values.clone();
+            spec["tcp"]["mix"] = neighbours;
+            // Odd, so that no two timers expire in one nanosecond: which is first then is the stack's to say.
+            spec["link"]["rate"] = "2013457 bit/s".into();
+            spec["sources"] = json!([
+                {"bulk": {"flows": 2, "rtt": {"fixed": "40 ms"}}},
+                {"bulk": {"name": "silent", "flows": 1, "start": "1 h"}},
+            ]);
+            Run::to_the_end(&spec, 1)
+        };
+        let alone = run(json!([]));
+        assert!(alone.summary.counters.iter().all(|link| link.dropped() > 0), "losses to recover from");
+        for neighbours in [&few, &silent] {
+            let beside = run(json!([neighbours]));
+            assert_eq!(format!("{beside:?}"), format!("{alone:?}"), "{values} beside {neighbours}");
+        }
+    }
+}
+
+#[test]
 fn the_hosts_with_the_smaller_window_wait_longer() {
     // Without a queue to speak of: a window of one segment takes a round trip for each.
     let mut spec = congested(&law("droptail"));

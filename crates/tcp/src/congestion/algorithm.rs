@@ -4,7 +4,7 @@ use std::fmt;
 
 use aqmlab_units::BitRate;
 
-use super::{Ack, Bbr, CongestionControl, Cubic, Dctcp, Ledbat, Marks, Prague, Reno};
+use super::{Ack, Bbr, CongestionControl, Cubic, Dctcp, Ledbat, Marks, NewReno, Prague, Reno};
 use crate::Profile;
 
 /// A congestion control by its name.
@@ -45,6 +45,8 @@ impl fmt::Display for Algorithm {
 #[derive(Debug)]
 #[expect(missing_docs, reason = "each is described where it is written")]
 pub enum Any {
+    /// Reno of a classic endpoint, whose recovery is the window's inflation.
+    Classic(NewReno),
     Reno(Reno),
     Cubic(Cubic),
     Dctcp(Dctcp),
@@ -59,6 +61,7 @@ pub enum Any {
 macro_rules! of_any {
     ($any:expr, $method:ident($($argument:expr),*)) => {
         match $any {
+            Any::Classic(control) => control.$method($($argument),*),
             Any::Reno(control) => control.$method($($argument),*),
             Any::Cubic(control) => control.$method($($argument),*),
             Any::Dctcp(control) => control.$method($($argument),*),
@@ -71,6 +74,9 @@ macro_rules! of_any {
 
 impl CongestionControl for Any {
     fn new(profile: &Profile) -> Any {
+        if profile.is_classic() {
+            return Any::Classic(NewReno::new(profile));
+        }
         match profile.congestion {
             Algorithm::Reno => Any::Reno(Reno::new(profile)),
             Algorithm::Cubic => Any::Cubic(Cubic::new(profile)),
@@ -145,7 +151,7 @@ mod tests {
     #[test]
     fn each_algorithm_is_built_under_the_name_that_it_is_written_with() {
         for (name, congestion) in Algorithm::NAMES {
-            let profile = Profile { congestion, ..Profile::freebsd_4_5() };
+            let profile = Profile { congestion, ..Profile::linux_6() };
             let built = format!("{:?}", Any::new(&profile));
             assert_eq!(
                 (congestion.to_string().as_str(), format!("{congestion:?}").to_lowercase().as_str()),

@@ -106,7 +106,7 @@ impl<S: Stack> Endpoint<S> {
                 }
             }
         }
-        let delivers = self.snd_una < segment.ack || S::Extension::DELIVERS_SELECTIVELY;
+        let delivers = self.snd_una < segment.ack || self.extension.delivers_selectively();
         if !delivers {
             self.answer_marks(segment, profile);
         }

@@ -2,7 +2,7 @@
 //!
 //! The handshake, the state diagram, reassembly and closing are common. [`Classic`] does the rest as 4.4BSD did: it goes
 //! back to the oldest byte, times one segment, and holds nothing of its own. [`Scale`](super::Scale) adds what wide
-//! windows take, [`Modern`](super::Modern) keeps a scoreboard.
+//! windows take, [`Modern`](super::Modern) keeps a scoreboard for each endpoint whose profile asks for more.
 
 use std::fmt::Debug;
 
@@ -14,14 +14,20 @@ use crate::{Profile, Segment, Seq, Stack};
 /// What an endpoint of stack `S` does in its own way, if not as 4.4BSD did. A classic endpoint's answers are constants or
 /// existing functions, so that nothing is left of this where it is compiled.
 pub trait Extension<S: Stack<Extension = Self>>: Debug + Send + Sized {
-    /// Does a server time its SYN/ACK?
-    const TIMES_SYN_ACK: bool = false;
-
-    /// Can an acknowledgement tell of data that have arrived without moving `snd_una`?
-    const DELIVERS_SELECTIVELY: bool = false;
-
     /// State of a connection that begins at `now`.
     fn new(profile: &Profile, now: Time) -> Self;
+
+    /// Does a server time its SYN/ACK?
+    #[inline(always)]
+    fn times_syn_ack(&self) -> bool {
+        false
+    }
+
+    /// Can an acknowledgement tell of data that have arrived without moving `snd_una`?
+    #[inline(always)]
+    fn delivers_selectively(&self) -> bool {
+        false
+    }
 
     /// The connection is over: no timer runs any more.
     fn stop(&mut self) {}

@@ -1,5 +1,8 @@
 //! A modern endpoint: it records each segment sent and reads selective acknowledgements and timestamps.
 //!
+//! Where hosts of both kinds meet, all have the stack of the modern ones. One whose profile asks for nothing modern does as
+//! [`Scale`](super::Scale) and [`Classic`](super::Classic) do, segment by segment: who its neighbours are changes nothing.
+//!
 //! `agree`: options, at the handshake and later. `acknowledge`: what an acknowledgement says. `recovery`: which losses
 //! begin and end what. `frto`: whether a timeout was right. `probe`: tail loss probes. `transmit`: what leaves next, and
 //! how fast. Losses are told from delays as well: a reduction that turns out to have been for nothing is undone.
@@ -37,6 +40,8 @@ impl<S: Stack<Extension = Modern, Options = Options>> ModernStack for S {}
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about the sender")]
 pub struct Modern {
+    /// The profile asks for nothing of this: it keeps no scoreboard.
+    is_classic: bool,
     agreed: Agreed,
     board: Scoreboard,
     phase: Phase,
@@ -101,11 +106,9 @@ enum FirstRepeat {
 }
 
 impl<S: ModernStack> Extension<S> for Modern {
-    const TIMES_SYN_ACK: bool = true;
-    const DELIVERS_SELECTIVELY: bool = true;
-
     fn new(profile: &Profile, now: Time) -> Modern {
         Modern {
+            is_classic: profile.is_classic(),
             agreed: Agreed::nothing(profile),
             board: Scoreboard::default(),
             phase: Phase::Open,
@@ -132,6 +135,14 @@ impl<S: ModernStack> Extension<S> for Modern {
             ecn_told: accecn::Sender::default(),
             quick_acks: profile.quick_acks,
         }
+    }
+
+    fn times_syn_ack(&self) -> bool {
+        !self.is_classic
+    }
+
+    fn delivers_selectively(&self) -> bool {
+        !self.is_classic
     }
 
     fn stop(&mut self) {
@@ -214,7 +225,7 @@ impl<S: ModernStack> Extension<S> for Modern {
 
     fn reassemble(tcp: &mut Endpoint<S>, from: Seq, to: Seq) {
         // A FIN without data that came too early is dropped, and leaves nothing to report.
-        if from == to {
+        if from == to && !tcp.extension.is_classic {
             return;
         }
         if !tcp.extension.agreed.sack {
@@ -240,15 +251,24 @@ impl<S: ModernStack> Extension<S> for Modern {
     }
 
     fn handle_ack(tcp: &mut Endpoint<S>, segment: &Segment<Options>, now: Time, profile: &Profile) {
+        if tcp.extension.is_classic {
+            return tcp.handle_ack_classically(segment, now, profile);
+        }
         tcp.handle_selective_ack(segment, now, profile);
     }
 
     #[inline(always)]
     fn transmit_data(tcp: &mut Endpoint<S>, now: Time, profile: &Profile) -> Option<Segment<Options>> {
+        if tcp.extension.is_classic {
+            return tcp.transmit_classically(now, profile);
+        }
         tcp.transmit_by_scoreboard(now, profile)
     }
 
     fn handle_loss_of_all(tcp: &mut Endpoint<S>, now: Time, profile: &Profile) {
+        if tcp.extension.is_classic {
+            return tcp.go_back(profile);
+        }
         tcp.enter_loss(now, profile);
     }
 }
@@ -264,6 +284,17 @@ impl Modern {
 }
 
 impl<S: ModernStack> Endpoint<S> {
+    // Apart, so that they are in no modern endpoint's way.
+    #[inline(never)]
+    fn handle_ack_classically(&mut self, segment: &Segment<Options>, now: Time, profile: &Profile) {
+        self.handle_ack(segment, now, profile);
+    }
+
+    #[inline(never)]
+    fn transmit_classically(&mut self, now: Time, profile: &Profile) -> Option<Segment<Options>> {
+        self.transmit_data(now, profile)
+    }
+
     /// Bytes estimated to be in the network (RFC 6675 §4).
     pub fn pipe(&self) -> u32 {
         self.extension.board.pipe()

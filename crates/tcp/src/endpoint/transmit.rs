@@ -63,7 +63,7 @@ impl<S: Stack> Endpoint<S> {
             self.snd_max = self.snd_nxt;
             self.since = now;
             // The SYN cache of a classic server keeps no clock: its first sample comes from data.
-            if self.state == State::SynSent || S::Extension::TIMES_SYN_ACK {
+            if self.state == State::SynSent || self.extension.times_syn_ack() {
                 self.time_segment(Seq::ZERO, now);
             }
             self.arm_retransmit_timer(now, profile);

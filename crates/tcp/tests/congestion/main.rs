@@ -12,10 +12,11 @@ use aqmlab_tcp::{Algorithm, Profile};
 /// Bytes of a segment.
 pub(crate) const MSS: u32 = 1_000;
 
-/// Ten segments to begin with, and ECN.
+/// Ten segments to begin with, and ECN. With SACK: without anything modern Reno's recovery would be a classic one.
 pub(crate) fn profile(congestion: Algorithm) -> Profile {
     Profile {
         mss: 1_000,
+        sack: true,
         initial_window: 10,
         ecn: aqmlab_tcp::EcnPolicy::Accurate,
         congestion,

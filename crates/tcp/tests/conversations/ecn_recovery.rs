@@ -1,10 +1,8 @@
 //! RFC 3168 in the loss recovery of a classic endpoint, where duplicates send nothing new.
 
-use aqmlab_tcp::{Basic, EcnPolicy, Flags, Profile};
+use aqmlab_tcp::{EcnPolicy, Flags, Profile};
 
-use crate::script::*;
-
-type Conversation = Script<Basic>;
+use super::script::*;
 
 fn ecn() -> Profile {
     Profile { ecn: EcnPolicy::Rfc3168, ..wide() }

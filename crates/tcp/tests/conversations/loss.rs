@@ -1,10 +1,8 @@
 //! Losses: RFC 5681 §3.2, RFC 6582 (`NewReno`), RFC 6298 and Karn's rules.
 
-use aqmlab_tcp::{Basic, Event, Flags, State};
+use aqmlab_tcp::{Event, Flags, State};
 
-use crate::script::*;
-
-type Conversation = Script<Basic>;
+use super::script::*;
 
 /// A client with the segments 1 to 10 in flight and forty more to send.
 fn ten_in_flight() -> Conversation {

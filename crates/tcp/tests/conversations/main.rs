@@ -5,7 +5,7 @@
 mod recorder;
 mod script;
 
-/// What every stack does, and what else.
+/// What every stack does, and what else. The profiles are classic, and so is what a stack of today does with them.
 macro_rules! common {
     ($name:ident, $stack:ty $(, $more:ident)*) => {
         #[path = "."]
@@ -21,7 +21,9 @@ macro_rules! common {
             mod ecn_dctcp;
             mod ecn_general;
             mod ecn_plus;
+            mod ecn_recovery;
             mod handshake;
+            mod loss;
             mod receiving;
             mod sending;
             $(mod $more;)*
@@ -31,9 +33,7 @@ macro_rules! common {
 
 common!(basic, aqmlab_tcp::Basic);
 common!(scaled, aqmlab_tcp::Scaled, scaling);
-common!(full, aqmlab_tcp::Full, scaling);
+common!(full, aqmlab_tcp::Full<aqmlab_tcp::congestion::Any>, scaling);
 
-mod ecn_recovery;
-mod loss;
 mod modern;
 mod profiles;

@@ -22,6 +22,11 @@ fn selective() -> Profile {
     Profile { sack: true, ack_every: 1, ..wide() }
 }
 
+/// [`wide`] on a modern endpoint, of which nothing else shows at a sender.
+fn without_sack() -> Profile {
+    Profile { quick_acks: 1, ..wide() }
+}
+
 /// A SYN or SYN/ACK that permits SACK.
 fn permitting(segment: Segment) -> Segment<Options> {
     offering(segment, SynOptions { mss: MSS, sack_permitted: true, window_scale: None })

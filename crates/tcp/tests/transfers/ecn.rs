@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use crate::network::{Bounded, CLIENT, Network, SERVER, marked};
 use crate::properties::{UNHARMED, arrives_complete, fates, play, profile, writes};
 
-fn policy() -> impl Strategy<Value = EcnPolicy> {
+pub(crate) fn policy() -> impl Strategy<Value = EcnPolicy> {
     prop::sample::select(EcnPolicy::ALL.map(|(_, policy)| policy).to_vec())
 }
 

@@ -5,6 +5,7 @@ mod network;
 mod delivery;
 mod ecn;
 mod long;
+mod neighbours;
 mod outage;
 mod properties;
 mod theory;

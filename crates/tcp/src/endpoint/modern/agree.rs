@@ -32,6 +32,9 @@ impl<S: ModernStack> Endpoint<S> {
     pub(super) fn offer(&self, now: Time, profile: &Profile) -> Options {
         let this = &self.extension;
         let answers = self.answers();
+        if this.is_classic {
+            return Options::classic(profile.mss, this.agreed.scale.offer(answers, profile));
+        }
         let (sack, timestamps) = if answers {
             (this.agreed.sack, this.agreed.timestamps)
         } else {
@@ -67,7 +70,7 @@ impl<S: ModernStack> Endpoint<S> {
         let this = &mut self.extension;
         let timestamps = syn.options.timestamps().filter(|_| profile.timestamps);
         this.agreed = Agreed {
-            mss: profile.mss.min(offer.mss),
+            mss: if this.is_classic { profile.mss } else { profile.mss.min(offer.mss) },
             sack: profile.sack && offer.sack_permitted,
             timestamps: timestamps.is_some(),
             scale: Scale::agreed(offer.window_scale, profile),

@@ -255,7 +255,7 @@ fn rfc_5682_2_1_step_2b_two_new_segments_at_most_leave_and_no_repairs_however_wi
 
 #[test]
 fn without_it_all_that_was_in_flight_is_sent_again() {
-    let mut tcp = timed_out(wide());
+    let mut tcp = timed_out(without_sack());
     tcp.gets(ack(after(1))).sends([full(2), full(3)]).gets(ack(after(2))).sends([full(4), full(5)]);
     is_reduced(&tcp, 2);
 }

@@ -16,8 +16,9 @@ use crate::script::*;
 type Counting = Recorder<true>;
 type Echoed = Recorder<false>;
 
+/// On a modern endpoint, which it takes F-RTO for: that shows after timeouts alone.
 fn speaking(ecn: EcnPolicy) -> Profile {
-    Profile { ecn, handshake_ack_opens_window: false, ..wide() }
+    Profile { ecn, handshake_ack_opens_window: false, frto: true, ..wide() }
 }
 
 /// A client that has agreed on the form of ECN, with the segments 1 to 10 in flight and forty more to send.

@@ -74,7 +74,7 @@ fn many_holes_are_repaired_within_a_few_round_trips_without_a_timeout() {
 
 #[test]
 fn without_sack_duplicates_count_as_segments_delivered() {
-    let mut tcp = Conversation::<NewReno>::client(wide());
+    let mut tcp = Conversation::<NewReno>::client(without_sack());
     tcp.writes(50_000).sends((1..=10).map(full));
     tcp.gets(ack(1)).sends([full(11)]).gets(ack(1)).sends([full(12)]).gets(ack(1)).sends([full(1)]);
     tcp.gets(ack(1)).sends([]).gets(ack(1)).sends([]).gets(ack(1)).sends([full(13)]);
@@ -86,7 +86,7 @@ fn without_sack_duplicates_count_as_segments_delivered() {
 
 #[test]
 fn in_reno_without_sack_the_first_new_acknowledgement_ends_recovery() {
-    let mut tcp = Conversation::<NewReno>::client(Profile { newreno: false, ..wide() });
+    let mut tcp = Conversation::<NewReno>::client(Profile { newreno: false, ..without_sack() });
     tcp.writes(10_000).sends((1..=10).map(full)).gets_times(3, ack(1)).sends([full(1)]);
     // Nothing tells of the next loss but the timer.
     tcp.gets(ack(after(3))).sends([]).at(OPENED + 1000).sends([full(4)]);
@@ -127,7 +127,7 @@ fn a_retransmission_is_in_flight_and_the_peers_window_is_kept() {
 
 #[test]
 fn rfc_5681_3_1_slow_start_goes_on_while_only_repairs_wait_for_the_window() {
-    let mut tcp = Conversation::<aqmlab_tcp::congestion::Reno>::client(wide());
+    let mut tcp = Conversation::<aqmlab_tcp::congestion::Reno>::client(without_sack());
     tcp.writes(50_000).sends((1..=10).map(full)).at(OPENED + 1000).sends([full(1)]);
     for k in 1..=4 {
         tcp.gets(ack(after(k))).sends([full(2 * k), full(2 * k + 1)]);
@@ -137,7 +137,7 @@ fn rfc_5681_3_1_slow_start_goes_on_while_only_repairs_wait_for_the_window() {
 
 #[test]
 fn after_a_timeout_duplicates_without_sack_let_nothing_out() {
-    let mut tcp = Conversation::<NewReno>::client(wide());
+    let mut tcp = Conversation::<NewReno>::client(without_sack());
     tcp.writes(50_000).sends((1..=10).map(full)).at(OPENED + 1000).sends([full(1)]);
     tcp.gets_times(5, ack(1)).sends([]).gets(ack(after(1))).sends([full(2), full(3)]);
 }
