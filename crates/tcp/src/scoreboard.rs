@@ -54,8 +54,11 @@ pub(crate) const DUP_THRESH: usize = 3;
 pub(crate) struct Scoreboard {
     records: VecDeque<Record>,
     totals: Totals,
-    /// Bytes that duplicates without SACK say have left the network, nobody knows which.
-    presumed: u32,
+    /// How many segments duplicates without SACK say have left the network. Nobody knows which: taken to be those right
+    /// behind the first, which is missing.
+    presumed: usize,
+    /// What they hold.
+    presumed_bytes: u32,
     /// Bytes ever presumed lost.
     lost_total: u64,
 }
@@ -78,7 +81,7 @@ impl Scoreboard {
 
     /// Bytes estimated to be in the network (RFC 6675 §4, `SetPipe`).
     pub(crate) fn pipe(&self) -> u32 {
-        self.totals.in_flight.saturating_sub(self.presumed)
+        self.totals.in_flight.saturating_sub(self.presumed_bytes)
     }
 
     pub(crate) fn sacked(&self) -> u32 {
@@ -114,23 +117,19 @@ impl Scoreboard {
 
     /// Bytes that have arrived beyond the acknowledgement, as far as is known.
     pub(crate) fn known_delivered(&self) -> u32 {
-        self.totals.sacked + self.presumed
+        self.totals.sacked + self.presumed_bytes
     }
 
     /// All below `una` has arrived. `delivered` is told of each segment not known to have before, in order. The bytes
     /// newly delivered.
     pub(crate) fn acknowledge(&mut self, una: Seq, mut delivered: impl FnMut(&Record)) -> u32 {
-        let (mut bytes, mut total, mut first) = (0, 0, 0);
+        let presumed = if self.presumed > 0 { self.take_back_presumed(una) } else { 0 };
+        let mut bytes = 0;
         while let Some(record) = self.records.front()
             && record.seq < una
         {
-            let acknowledged = una.min(record.end) - record.seq;
-            if total == 0 {
-                first = acknowledged;
-            }
-            total += acknowledged;
             if !record.sacked {
-                bytes += acknowledged;
+                bytes += una.min(record.end) - record.seq;
                 delivered(record);
             }
             if una < record.end {
@@ -141,10 +140,23 @@ impl Scoreboard {
             self.totals.take_out(record);
             self.records.pop_front();
         }
-        // The first was missing, so duplicates spoke of those behind it (RFC 9937 §6).
-        let credited = self.presumed.min(total - first);
-        self.presumed -= credited;
-        bytes - credited.min(bytes)
+        bytes - presumed.min(bytes)
+    }
+
+    /// Of what is acknowledged up to `una` the first was missing, so duplicates have told of the rest (RFC 9937 §6): how many
+    /// bytes. What is left of them lies behind the next that is missing (Linux's `tcp_remove_reno_sacks`).
+    #[inline(never)]
+    fn take_back_presumed(&mut self, una: Seq) -> u32 {
+        let count = self.records.partition_point(|record| record.end <= una);
+        let first = self.records[0].end;
+        let told = if first < una { (una - first).min(self.presumed_bytes) } else { 0 };
+        let left = self.presumed.saturating_sub(count.saturating_sub(1));
+        self.presumed = left.min((self.len() - count).saturating_sub(1));
+        self.presumed_bytes = match self.presumed {
+            0 => 0,
+            left => self.records[count + left].end - self.records[count].end,
+        };
+        told
     }
 
     /// The peer has `from..to`. `delivered` is told of each segment of it not known before. The bytes newly delivered.
@@ -165,12 +177,13 @@ impl Scoreboard {
         bytes
     }
 
-    /// A duplicate acknowledgement without SACK: one of the segments behind the first has arrived. The bytes delivered.
-    pub(crate) fn presume(&mut self, mss: u32) -> u32 {
-        let behind_first = self.records.back().map_or(0, |last| last.end - self.records[0].end);
-        let more = mss.min(behind_first.saturating_sub(self.presumed));
-        self.presumed += more;
-        more
+    /// A duplicate acknowledgement without SACK: one of the segments behind the first has arrived (Linux's
+    /// `tcp_add_reno_sack`). The bytes delivered.
+    pub(crate) fn presume(&mut self) -> u32 {
+        let Some(record) = self.records.get(self.presumed + 1) else { return 0 };
+        self.presumed += 1;
+        self.presumed_bytes += record.span();
+        record.span()
     }
 
     /// RFC 6675 §4, `IsLost`: three segments above it have arrived. The RFC counts ranges, or bytes of full segments;
@@ -214,9 +227,9 @@ impl Scoreboard {
         self.records.range(..below).filter(|record| !record.sacked && !record.awaits_repair())
     }
 
-    /// After a timeout: what duplicates without SACK said is void.
+    /// What duplicates without SACK said is void: of later losses they tell nothing.
     pub(crate) fn forget_presumed(&mut self) {
-        self.presumed = 0;
+        (self.presumed, self.presumed_bytes) = (0, 0);
     }
 
     /// Nothing was lost after all: what was sent first is in flight again, and no repair is due.

@@ -56,13 +56,37 @@ fn what_is_sent_again_is_in_flight_again_until_it_arrives() {
 fn duplicates_without_sack_take_segments_out_of_the_pipe_and_later_acknowledgements_do_not_count_them_again()
 {
     let mut board = sent(10);
-    assert_eq!((board.presume(MSS), board.presume(MSS), board.presume(MSS)), (MSS, MSS, MSS));
+    assert_eq!((board.presume(), board.presume(), board.presume()), (MSS, MSS, MSS));
     assert_eq!(board.pipe(), 7 * MSS);
     // Segments 0 to 5: the first was missing and three of the others are known.
     assert_eq!(board.acknowledge(at(6), ignore), 3 * MSS);
     assert_eq!(board.pipe(), 4 * MSS);
     // No more can have arrived than lies behind the first.
-    assert_eq!((0..9).map(|_| board.presume(MSS)).sum::<u32>(), 3 * MSS);
+    assert_eq!((0..9).map(|_| board.presume()).sum::<u32>(), 3 * MSS);
+}
+
+#[test]
+fn no_more_are_presumed_to_have_left_than_lie_behind_the_first() {
+    let mut board = sent(10);
+    for _ in 0..12 {
+        board.presume();
+    }
+    assert_eq!(board.pipe(), MSS);
+    // The next is missing too: one of the duplicates told of nothing.
+    board.acknowledge(at(1), ignore);
+    assert_eq!(board.pipe(), MSS);
+}
+
+#[test]
+fn a_duplicate_takes_out_as_much_as_a_segment_holds() {
+    let mut board = Scoreboard::default();
+    for (from, to) in [(0, 100), (100, 400), (400, 1000)] {
+        board.push(Seq::new(from), Seq::new(to), Time::ZERO, Snapshot::default());
+    }
+    assert_eq!((board.presume(), board.pipe()), (300, 700));
+    assert_eq!((board.presume(), board.pipe()), (600, 100));
+    assert_eq!(board.acknowledge(Seq::new(400), ignore), 100);
+    assert_eq!(board.pipe(), 600);
 }
 
 #[test]

@@ -1,10 +1,14 @@
 //! Congestion controls without an endpoint: their published response functions, BBR on a path with one queue, and what
-//! must hold for any of them.
+//! must hold for any of them. Then endpoints with every kind of loss recovery around them.
 
 mod bbr;
 mod bottleneck;
 mod clocked;
+mod endpoints;
 mod invariants;
+#[expect(dead_code, reason = "the transfers use more of it")]
+#[path = "../transfers/network.rs"]
+mod network;
 mod response;
 
 use aqmlab_tcp::{Algorithm, Profile};

@@ -142,6 +142,10 @@ impl<S: ModernStack> Endpoint<S> {
             rack.on_delivered(record, now, news.echo);
         };
         let mut delivered = this.board.acknowledge(ack, &mut arrived);
+        if advances && this.phase == Phase::Open {
+            // Too few duplicates for a loss: they told of segments out of order, or of nothing at all.
+            this.board.forget_presumed();
+        }
         let mut selected = 0;
         let duplicate = if this.agreed.sack { options.duplicate(ack) } else { None };
         if this.agreed.sack {
@@ -157,7 +161,7 @@ impl<S: ModernStack> Endpoint<S> {
         // in flight.
         let probing = matches!(this.frto, Frto::Probing { .. });
         if news.repeats && !this.agreed.sack && (this.phase != Phase::Loss || probing) {
-            delivered += this.board.presume(u32::from(this.agreed.mss));
+            delivered += this.board.presume();
         }
         news.delivered = delivered + selected;
         news

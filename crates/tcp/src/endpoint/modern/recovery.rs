@@ -101,6 +101,7 @@ impl<S: ModernStack> Endpoint<S> {
             let mss = self.mss(profile);
             self.congestion.on_recovered(self.pipe(), mss);
         }
+        self.extension.board.forget_presumed();
         self.extension.rack.on_recovered();
         self.extension.repeat_first = false;
         self.extension.frto = Frto::Idle;

@@ -1,6 +1,7 @@
 //! Losses by three segments above a hole (RFC 6675), and how much leaves meanwhile (RFC 9937).
 
 use super::*;
+use crate::recorder::Recorder;
 
 fn recovery_of(tcp: &Conversation) -> (u16, u16) {
     (tcp.tcp.recovery().fast_retransmits, tcp.tcp.recovery().timeouts)
@@ -82,6 +83,30 @@ fn without_sack_duplicates_count_as_segments_delivered() {
     tcp.gets(ack(after(6))).sends([]).gets(ack(after(6))).sends([full(7)]);
     assert_eq!((recovery_of(&tcp), tcp.ssthresh()), ((1, 0), 5000));
     tcp.gets(ack(after(12))).sends([full(14)]);
+}
+
+#[test]
+fn without_sack_a_stray_duplicate_is_forgotten_with_the_next_acknowledgement() {
+    // A window of ten segments for ever.
+    let mut tcp = Conversation::<Recorder<false>>::client(without_sack());
+    tcp.writes(250_000).sends((1..=10).map(full)).gets(ack(1)).sends([full(11)]);
+    for k in 1..200 {
+        tcp.gets(ack(after(k))).takes_sent();
+    }
+    assert_eq!((tcp.tcp.pipe(), tcp.tcp.in_flight()), (10_000, 10_000));
+}
+
+#[test]
+fn without_sack_the_end_of_recovery_makes_duplicates_void() {
+    let mut tcp = Conversation::<NewReno>::client(without_sack());
+    tcp.writes(50_000).sends((1..=10).map(full));
+    // More than there are segments: some were copied on their way.
+    for _ in 0..25 {
+        tcp.gets(ack(1)).takes_sent();
+    }
+    tcp.gets(ack(after(12))).takes_sent();
+    assert!(!tcp.tcp.in_recovery());
+    assert_eq!(tcp.tcp.pipe(), tcp.tcp.in_flight());
 }
 
 #[test]
