@@ -51,8 +51,8 @@ def report(published: Published, results: Sequence[Result], notes: str) -> str:
         "# Validation",
         "<!-- Written by `aqmlab validate`; notes belong in validation-notes.md. -->",
         f"{published.title}, repeated: {published.rtt} round-trip times, {published.warmup} of warm-up and"
-        f" {published.duration} measured, seeds {seeds}, engine {_core.engine_version()}. Ours is the mean over the"
-        " seeds ± their standard deviation.",
+        f" {published.duration} measured, seeds {seeds}, results {_core.results_number()}, engine"
+        f" {_core.engine_version()}. Ours is the mean over the seeds ± their standard deviation.",
         f"Aim: loss within {aims.loss_points:g} percentage point or {aims.loss_percent:g} % of the published one,"
         f" completed requests within {aims.completed_percent:g} %, throughput within {aims.throughput_mbps:g} Mbit/s."
         " What misses its aim is named in the last column.",
