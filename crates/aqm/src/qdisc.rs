@@ -35,7 +35,7 @@ pub trait Qdisc<P> {
     }
 
     /// Which of them a packet that looks like this when it arrives belongs to.
-    fn class_of(&self, _packet: &Packet) -> usize {
+    fn class_of(&self, _packet: &Packet) -> u8 {
         0
     }
 

@@ -6,7 +6,7 @@ mod window;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
-use crate::link::LinkCounters;
+use crate::link::{LinkCounters, Waits};
 use crate::packet::{Direction, Owner};
 use crate::quantiles::ratio;
 use crate::record::ResponseTimes;
@@ -115,8 +115,9 @@ impl PacketSummary {
             packets_sent: sent,
             packets_lost: lost,
             loss_percent: percent(lost as f64, sent as f64),
-            queue_delay_ms: QueueDelayMs::of(waits(0).chain(waits(1))),
-            queue_delay_ms_each_way: [0, 1].map(|direction| QueueDelayMs::of(waits(direction))),
+            queue_delay_ms: QueueDelayMs::new(&Waits::together(waits(0).chain(waits(1)))),
+            queue_delay_ms_each_way: [0, 1]
+                .map(|direction| QueueDelayMs::new(&Waits::together(waits(direction)))),
         }
     }
 }
@@ -206,6 +207,7 @@ impl Summary {
         for link in links() {
             queue_packets += &link.queue_packets;
         }
+        let waits: Vec<Waits> = links().map(|link| link.waited.all()).collect();
         let counters = (1..).zip(&window.links).flat_map(|(link, directions)| {
             (0..).zip(directions).map(move |(direction, it)| PacketCounts::new(link, direction, &it.after))
         });
@@ -222,7 +224,7 @@ impl Summary {
             ),
             queue_packets_mean: mean(&queue_packets),
             queue_packets_p99: p99(&queue_packets),
-            queue_delay_ms: QueueDelayMs::of(links().map(|link| &link.waited.all)),
+            queue_delay_ms: QueueDelayMs::new(&Waits::together(&waits)),
             packet_bytes_mean: ratio(sent_bytes, sent),
             response_time_ms: ResponseTimeMs::new(times),
             fraction_within_500ms: ratio(times.within_500ms() as f64, times.all().len() as f64),

@@ -204,8 +204,8 @@ impl<P> Qdisc<P> for DualPi2<P> {
     }
 
     #[inline]
-    fn class_of(&self, packet: &Packet) -> usize {
-        lane_of(packet) as usize
+    fn class_of(&self, packet: &Packet) -> u8 {
+        lane_of(packet) as u8
     }
 
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {

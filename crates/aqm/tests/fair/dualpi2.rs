@@ -341,7 +341,7 @@ fn a_packet_is_of_the_class_whose_queue_it_joins() {
         let mut queue = DualPi2::new(&DualPi2Config::default(), Stream::named(1, "queue"));
         let packet = Packet { size: Bytes::new(1000), ecn, flow: 1 };
         let _ = queue.enqueue(packet, (), Time::ZERO, &mut |()| panic!("there is room"));
-        let class = Qdisc::<()>::classes(&queue)[Qdisc::<()>::class_of(&queue, &packet)];
+        let class = Qdisc::<()>::classes(&queue)[usize::from(Qdisc::<()>::class_of(&queue, &packet))];
         let of_queue = match class {
             "L4S" => "l4s_packets",
             "Classic" => "classic_packets",

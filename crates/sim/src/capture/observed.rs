@@ -123,7 +123,7 @@ impl<O: OnTheWire> Qdisc<Packet<O>> for Observed<O> {
         self.queue.classes()
     }
 
-    fn class_of(&self, packet: &Seen) -> usize {
+    fn class_of(&self, packet: &Seen) -> u8 {
         self.queue.class_of(packet)
     }
 

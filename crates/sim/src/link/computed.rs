@@ -38,14 +38,20 @@ pub(crate) struct Computed<A, O = WindowScale> {
     emptying: Option<Time>,
     /// IP bytes of all packets delivered so far.
     delivered_through: Bytes,
-    /// How long packets wait, those that are let in and not sent yet included.
+    /// How long packets wait: of the first `noted` that were let in, those that are not sent yet included.
     waited: Waited,
+    noted: u64,
+    /// When so many have been let in, their waits are noted or the ring may be full.
+    look_at: u64,
     /// The last arrival, if it was dropped and nobody has asked yet.
     lost: Option<Packet<O>>,
 }
 
 /// How many departures are looked at together.
 const AT_ONCE: u64 = 4;
+
+/// How many waits are noted together, out of the packets' way: so few that they stand in the ring still, side by side.
+const NOTED_AT_ONCE: u64 = 32;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Entry<O> {
@@ -81,6 +87,8 @@ impl<A: DecidesAtEnqueue, O: HeaderOptions> Computed<A, O> {
             emptying: None,
             delivered_through: Bytes::ZERO,
             waited: Waited::new(wire.owners, &[]),
+            noted: 0,
+            look_at: NOTED_AT_ONCE,
             lost: None,
         }
     }
@@ -123,8 +131,8 @@ impl<A: DecidesAtEnqueue, O: HeaderOptions> Computed<A, O> {
 
     #[inline(always)]
     fn push(&mut self, departure: Time, entry: Entry<O>) {
-        if self.inside() + AT_ONCE == self.ring.len() as u64 {
-            self.grow();
+        if self.queued == self.look_at {
+            self.look();
         }
         if self.inside() == 0 {
             self.next_delivery = departure + self.delay;
@@ -136,14 +144,38 @@ impl<A: DecidesAtEnqueue, O: HeaderOptions> Computed<A, O> {
         self.queued += 1;
     }
 
+    /// Note waits, and make room for the next packets.
+    #[cold]
+    #[inline(never)]
+    fn look(&mut self) {
+        if self.queued.is_multiple_of(NOTED_AT_ONCE) {
+            self.note();
+        }
+        if self.inside() + AT_ONCE == self.ring.len() as u64 {
+            self.grow();
+        }
+        // Deliveries only make room: until then there is some.
+        let full_at = self.delivered + self.ring.len() as u64 - AT_ONCE;
+        self.look_at = full_at.min((self.queued / NOTED_AT_ONCE + 1) * NOTED_AT_ONCE);
+    }
+
+    /// Note the waits of the packets let in since this was last done: they stand side by side.
+    fn note(&mut self) {
+        let first = place(self.noted, self.ring.len());
+        let count = place(self.queued - self.noted, self.ring.len());
+        self.waited.record_each(self.ring[first..first + count].iter().map(Entry::waits));
+        self.noted = self.queued;
+    }
+
     /// Twice the room, each packet at its place in the larger ring.
     #[cold]
     fn grow(&mut self) {
-        let inside: Vec<(Time, Entry<O>)> =
-            (self.delivered..self.queued).map(|n| (self.departure(n), *self.entry(n))).collect();
+        let first = self.delivered.min(self.noted);
+        let kept: Vec<(Time, Entry<O>)> =
+            (first..self.queued).map(|n| (self.departure(n), *self.entry(n))).collect();
         self.ring = vec![Entry::default(); 2 * self.ring.len()];
         self.departures = vec![Time::MAX; self.ring.len()];
-        for (n, (departure, entry)) in (self.delivered..).zip(inside) {
+        for (n, (departure, entry)) in (first..).zip(kept) {
             let place = place(n, self.ring.len());
             self.departures[place] = departure;
             self.ring[place] = entry;
@@ -160,7 +192,11 @@ fn place(n: u64, room: usize) -> usize {
 
 impl<A: DecidesAtEnqueue, O: HeaderOptions> Link<O> for Computed<A, O> {
     fn opened(&mut self, client: EndpointId, owner: Owner) {
-        self.waited.opened(client, owner);
+        if self.waited.knows_owners() {
+            // What is not noted yet may be of the connection that had this number before.
+            self.note();
+            self.waited.opened(client, owner);
+        }
     }
 
     #[inline(always)]
@@ -182,9 +218,7 @@ impl<A: DecidesAtEnqueue, O: HeaderOptions> Link<O> for Computed<A, O> {
         self.emptying = Some(goes_down);
         let (first_bit, departure) = self.transmitter.send(seen.size, now);
         let through = self.gate.counters.queued_bytes;
-        let entry = Entry { through, wait: first_bit - now, packet };
-        self.waited.record(entry.waits());
-        self.push(departure, entry);
+        self.push(departure, Entry { through, wait: first_bit - now, packet });
     }
 
     #[inline]
@@ -262,7 +296,8 @@ impl<A: DecidesAtEnqueue, O: HeaderOptions> Meter for Computed<A, O> {
     }
 
     fn waited(&self) -> Waited {
-        self.waited.without((self.sent..self.queued).map(|n| self.entry(n).waits()))
+        let waits = |packets: std::ops::Range<u64>| packets.map(|n| self.entry(n).waits());
+        self.waited.corrected(waits(self.noted..self.sent), waits(self.sent..self.noted))
     }
 
     fn inside(&self) -> u64 {

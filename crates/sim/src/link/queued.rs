@@ -40,7 +40,7 @@ struct Below<O> {
     /// From its arrival to its first bit on the wire.
     wait: Duration,
     /// Its class in the discipline.
-    class: usize,
+    class: u8,
     packet: Packet<O>,
 }
 
@@ -91,7 +91,9 @@ impl<Q: Qdisc<Packet<O>>, O: HeaderOptions> Queued<Q, O> {
 
 impl<Q: Qdisc<Packet<O>>, O: HeaderOptions> Link<O> for Queued<Q, O> {
     fn opened(&mut self, client: EndpointId, owner: Owner) {
-        self.waited.opened(client, owner);
+        if self.waited.knows_owners() {
+            self.waited.opened(client, owner);
+        }
     }
 
     #[inline]

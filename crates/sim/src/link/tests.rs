@@ -194,7 +194,7 @@ fn compare(
     }
     link.advance(now);
     plain.advance(now);
-    prop_assert_eq!(all_waits(&meter(&link).waited().all), all_waits(&plain.waited), "with packets inside");
+    prop_assert_eq!(all_waits(&meter(&link).waited().all()), all_waits(&plain.waited), "with packets inside");
     deliver_until(&mut link, Time::MAX, &mut delivered);
     prop_assert_eq!(meter(&link).inside(), 0);
     plain.advance(now + Duration::from_secs(60) + delay);
@@ -202,7 +202,7 @@ fn compare(
     while let Some(packet) = link.take_lost() {
         lost.push(number_of(&packet));
     }
-    prop_assert_eq!(all_waits(&meter(&link).waited().all), all_waits(&plain.waited));
+    prop_assert_eq!(all_waits(&meter(&link).waited().all()), all_waits(&plain.waited));
     lost.sort_unstable();
     plain.lost.sort_unstable();
     prop_assert_eq!(&delivered, &plain.delivered);

@@ -48,8 +48,18 @@ impl Waits {
 
     #[inline(always)]
     pub(crate) fn record(&mut self, wait: Duration) {
-        self.counts[bin(wait)] += 1;
-        self.sum_ns += wait.as_nanos();
+        self.record_each(std::iter::once(wait));
+    }
+
+    #[inline(always)]
+    fn record_each(&mut self, waits: impl Iterator<Item = Duration>) {
+        let mut sum_ns = self.sum_ns;
+        let counts = &mut *self.counts;
+        for wait in waits {
+            counts[bin(wait)] += 1;
+            sum_ns += wait.as_nanos();
+        }
+        self.sum_ns = sum_ns;
     }
 
     /// Take back what was recorded.
@@ -58,7 +68,15 @@ impl Waits {
         self.sum_ns -= wait.as_nanos();
     }
 
-    pub(crate) fn add(&mut self, more: &Waits) {
+    /// All of them in one.
+    pub(crate) fn together<'a>(each: impl IntoIterator<Item = &'a Waits>) -> Waits {
+        each.into_iter().fold(Waits::new(), |mut all, waits| {
+            all.add(waits);
+            all
+        })
+    }
+
+    fn add(&mut self, more: &Waits) {
         for (count, more) in self.counts.iter_mut().zip(&*more.counts) {
             *count += more;
         }
@@ -97,21 +115,23 @@ impl Waits {
     }
 }
 
-/// What one direction of a link has made its packets wait since the start: all of them, and apart from each other those of
-/// each owner and those in each class of its discipline, where there are several.
+/// What one direction of a link has made its packets wait since the start, by class of its discipline and, where they are
+/// told apart, by owner.
 #[derive(Clone, Debug)]
 pub(crate) struct Waited {
-    pub(crate) all: Waits,
-    apart: Option<Box<Apart>>,
+    /// The names of the classes, if there are several.
+    names: &'static [&'static str],
+    /// One alone where the discipline knows no classes.
+    by_class: Vec<Waits>,
+    owners: Option<Box<Owners>>,
 }
 
 #[derive(Clone, Debug)]
-struct Apart {
+struct Owners {
     /// By number of connection.
-    owners: Vec<Owner>,
-    /// As many as there are owners, or none; each `None` before its first packet.
-    by_owner: Vec<Option<Waits>>,
-    by_class: Vec<(&'static str, Waits)>,
+    of_connections: Vec<Owner>,
+    /// Each `None` before its first packet.
+    waits: Vec<Option<Waits>>,
 }
 
 /// A packet that waited: how long, where to, and in which of the classes.
@@ -119,48 +139,64 @@ struct Apart {
 pub(crate) struct Wait {
     pub(crate) time: Duration,
     pub(crate) to: EndpointId,
-    pub(crate) class: usize,
+    pub(crate) class: u8,
 }
 
 impl Waited {
-    /// Those of `owners`, if there are any, and of `classes` are kept apart.
-    pub(crate) fn new(owners: usize, classes: &[&'static str]) -> Waited {
-        let apart = || Apart {
-            owners: Vec::new(),
-            by_owner: vec![None; owners],
-            by_class: classes.iter().map(|&name| (name, Waits::new())).collect(),
-        };
-        let is_apart = owners > 0 || !classes.is_empty();
-        Waited { all: Waits::new(), apart: is_apart.then(|| Box::new(apart())) }
+    /// Those of so many `owners` are told apart, if any, and those of the `classes` of this name.
+    pub(crate) fn new(owners: usize, classes: &'static [&'static str]) -> Waited {
+        let told_apart = || Owners { of_connections: Vec::new(), waits: vec![None; owners] };
+        Waited {
+            names: classes,
+            by_class: vec![Waits::new(); classes.len().max(1)],
+            owners: (owners > 0).then(|| Box::new(told_apart())),
+        }
+    }
+
+    /// Are those of each owner told apart?
+    pub(crate) fn knows_owners(&self) -> bool {
+        self.owners.is_some()
     }
 
     /// A connection begins.
     pub(crate) fn opened(&mut self, client: EndpointId, owner: Owner) {
-        if let Some(apart) = &mut self.apart
-            && !apart.by_owner.is_empty()
-        {
-            if apart.owners.len() <= client.connection() {
-                apart.owners.resize(client.connection() + 1, Owner::default());
+        if let Some(owners) = &mut self.owners {
+            if owners.of_connections.len() <= client.connection() {
+                owners.of_connections.resize(client.connection() + 1, Owner::default());
             }
-            apart.owners[client.connection()] = owner;
+            owners.of_connections[client.connection()] = owner;
         }
     }
 
     #[inline(always)]
     pub(crate) fn record(&mut self, wait: Wait) {
-        self.all.record(wait.time);
-        if let Some(apart) = &mut self.apart {
-            apart.each(wait, |waits| waits.record(wait.time));
+        self.by_class[usize::from(wait.class)].record(wait.time);
+        if let Some(owners) = &mut self.owners {
+            owners.of(wait.to).record(wait.time);
         }
     }
 
-    /// As it is without packets that were recorded before they were sent.
-    pub(crate) fn without(&self, unsent: impl Iterator<Item = Wait>) -> Waited {
+    /// Several at once, of a discipline without classes.
+    #[inline(always)]
+    pub(crate) fn record_each(&mut self, waits: impl Iterator<Item = Wait> + Clone) {
+        self.by_class[0].record_each(waits.clone().map(|wait| wait.time));
+        if let Some(owners) = &mut self.owners {
+            waits.for_each(|wait| owners.of(wait.to).record(wait.time));
+        }
+    }
+
+    /// As it is with packets that were sent and not recorded, and without those that were recorded before they are sent.
+    pub(crate) fn corrected(
+        &self,
+        more: impl Iterator<Item = Wait>,
+        unsent: impl Iterator<Item = Wait>,
+    ) -> Waited {
         let mut sent = self.clone();
+        more.for_each(|wait| sent.record(wait));
         for wait in unsent {
-            sent.all.forget(wait.time);
-            if let Some(apart) = &mut sent.apart {
-                apart.each(wait, |waits| waits.forget(wait.time));
+            sent.by_class[usize::from(wait.class)].forget(wait.time);
+            if let Some(owners) = &mut sent.owners {
+                owners.of(wait.to).forget(wait.time);
             }
         }
         sent
@@ -169,42 +205,40 @@ impl Waited {
     /// What came after `before` was read off.
     pub(crate) fn since(&self, before: &Waited) -> Waited {
         let mut since = self.clone();
-        since.all.subtract(&before.all);
-        if let (Some(since), Some(before)) = (&mut since.apart, &before.apart) {
-            for (waits, before) in since.by_owner.iter_mut().zip(&before.by_owner) {
+        for (waits, before) in since.by_class.iter_mut().zip(&before.by_class) {
+            waits.subtract(before);
+        }
+        if let (Some(since), Some(before)) = (&mut since.owners, &before.owners) {
+            for (waits, before) in since.waits.iter_mut().zip(&before.waits) {
                 if let (Some(waits), Some(before)) = (waits, before) {
                     waits.subtract(before);
                 }
-            }
-            for ((_, waits), (_, before)) in since.by_class.iter_mut().zip(&before.by_class) {
-                waits.subtract(before);
             }
         }
         since
     }
 
-    /// Those of one owner, if they were kept apart and there are any.
+    /// Those of all packets.
+    pub(crate) fn all(&self) -> Waits {
+        Waits::together(&self.by_class)
+    }
+
+    /// Those of one owner, if they are told apart and there are any.
     pub(crate) fn of(&self, owner: Owner) -> Option<&Waits> {
-        self.apart.as_ref()?.by_owner.get(owner.index())?.as_ref()
+        self.owners.as_ref()?.waits.get(owner.index())?.as_ref()
     }
 
     /// Those of each class, by name; none where the discipline has no classes.
-    pub(crate) fn by_class(&self) -> &[(&'static str, Waits)] {
-        self.apart.as_ref().map_or(&[], |apart| &apart.by_class)
+    pub(crate) fn classes(&self) -> impl Iterator<Item = (&'static str, &Waits)> + Clone {
+        self.names.iter().copied().zip(&self.by_class)
     }
 }
 
-impl Apart {
-    /// Show each of the waits that a packet belongs to.
-    #[inline(never)]
-    fn each(&mut self, Wait { to, class, .. }: Wait, mut show: impl FnMut(&mut Waits)) {
-        if !self.by_owner.is_empty() {
-            let owner = to.datagram_owner().unwrap_or_else(|| self.owners[to.connection()]);
-            show(self.by_owner[owner.index()].get_or_insert_with(Waits::new));
-        }
-        if let Some((_, waits)) = self.by_class.get_mut(class) {
-            show(waits);
-        }
+impl Owners {
+    /// The waits that a packet to `to` belongs to.
+    fn of(&mut self, to: EndpointId) -> &mut Waits {
+        let owner = to.datagram_owner().unwrap_or_else(|| self.of_connections[to.connection()]);
+        self.waits[owner.index()].get_or_insert_with(Waits::new)
     }
 }
 
@@ -260,7 +294,9 @@ mod tests {
         }
 
         #[test]
-        fn what_came_later_is_what_is_there_less_what_was_there(before in spans(), after in spans(), unsent in spans()) {
+        fn what_came_later_is_what_is_there_less_what_was_there(
+            before in spans(), after in spans(), unsent in spans(), unnoted in spans(),
+        ) {
             let wait = |&span: &u64| Wait { time: Duration::from_nanos(span), to: EndpointId::datagram(0, 0, 0), class: 1 };
             let record = |waited: &mut Waited, spans: &[u64]| spans.iter().map(wait).for_each(|wait| waited.record(wait));
             let owner = Owner::source(0);
@@ -269,12 +305,13 @@ mod tests {
             let first = waited.clone();
             record(&mut waited, &after);
             record(&mut waited, &unsent);
-            let since = waited.without(unsent.iter().map(wait)).since(&first);
-            let expected = recorded(&after);
-            for waits in [&since.all, since.of(owner).expect("it sent packets"), &since.by_class()[1].1] {
+            let since = waited.corrected(unnoted.iter().map(wait), unsent.iter().map(wait)).since(&first);
+            let expected = recorded(&[after, unnoted].concat());
+            let (_, of_class) = since.classes().nth(1).expect("two classes");
+            for waits in [&since.all(), since.of(owner).expect("it sent packets"), of_class] {
                 prop_assert_eq!((waits.bins_ms(), waits.sum_ns), (expected.bins_ms(), expected.sum_ns));
             }
-            prop_assert!(since.of(Owner::USERS).is_none() && since.by_class()[0].1.count() == 0);
+            prop_assert!(since.of(Owner::USERS).is_none() && since.classes().next().is_some_and(|(_, waits)| waits.count() == 0));
         }
     }
 }

@@ -72,19 +72,6 @@ impl QueueDelayMs {
             p999: quantile(&bins, 0.999),
         }
     }
-
-    /// Of all these waits together.
-    pub(crate) fn of<'a>(each: impl IntoIterator<Item = &'a Waits>) -> QueueDelayMs {
-        QueueDelayMs::new(&together(each))
-    }
-}
-
-/// All of them in one.
-pub(super) fn together<'a>(each: impl IntoIterator<Item = &'a Waits>) -> Waits {
-    each.into_iter().fold(Waits::new(), |mut all, waits| {
-        all.add(waits);
-        all
-    })
 }
 
 /// The bins in milliseconds of a histogram of microseconds.

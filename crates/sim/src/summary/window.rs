@@ -4,9 +4,8 @@ use aqmlab_units::Time;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
-use super::times::together;
 use super::{QueueDelayMs, mean, p99, percent};
-use crate::link::{LinkCounters, Waited};
+use crate::link::{LinkCounters, Waited, Waits};
 use crate::packet::Direction;
 use crate::quantiles::ratio;
 use crate::spec::{LinkSpec, Spec};
@@ -58,15 +57,16 @@ pub struct ClassSummary {
 impl ClassSummary {
     /// The classes of these links, those of one name together.
     pub(super) fn of<'a>(each: impl Iterator<Item = &'a Waited> + Clone) -> Vec<ClassSummary> {
-        let all = each.flat_map(Waited::by_class);
+        let all = each.flat_map(Waited::classes);
         let mut names: Vec<&'static str> = Vec::new();
         for (name, _) in all.clone() {
-            if !names.contains(name) {
+            if !names.contains(&name) {
                 names.push(name);
             }
         }
         let class = |name| {
-            let waits = together(all.clone().filter(|(other, _)| *other == name).map(|(_, waits)| waits));
+            let waits =
+                Waits::together(all.clone().filter(|&(other, _)| other == name).map(|(_, waits)| waits));
             ClassSummary { name, packets: waits.count(), queue_delay_ms: QueueDelayMs::new(&waits) }
         };
         names.into_iter().map(class).collect()
@@ -157,7 +157,7 @@ impl Window {
             utilisation: self.utilisation(config, it),
             queue_packets_mean: mean(&counted.queue_packets),
             queue_packets_p99: p99(&counted.queue_packets),
-            queue_delay_ms: QueueDelayMs::new(&counted.waited.all),
+            queue_delay_ms: QueueDelayMs::new(&counted.waited.all()),
             classes: ClassSummary::of(std::iter::once(&counted.waited)),
         }
     }

@@ -75,6 +75,20 @@ fn a_run_is_the_same_with_its_packets_captured_under_every_discipline() {
 }
 
 #[test]
+fn users_and_sources_wait_the_same_when_their_packets_are_captured() {
+    let mut spec = briefly(&law("droptail"), false);
+    spec["users"]["per_side"] = 100.into();
+    // Short connections: users and sources take over each other's places all the time.
+    spec["sources"] = json!([
+        {"transfers": {"rate_per_second": [20, 20], "size": {"fixed": "3 kB"}, "rtt": {"fixed": "5 ms"}}},
+        {"datagrams": {"rate": "100 kbit/s", "packet": "200 B"}},
+    ]);
+    let (run, _) = captured(&spec, ALL);
+    assert!(run.summary.sources[0].packets.packets_sent > 2_000, "{:?}", run.summary.sources);
+    assert_eq!(format!("{:?}", run.summary), format!("{:?}", Run::to_the_end(&spec, 1).summary));
+}
+
+#[test]
 fn the_comments_count_what_the_counters_count_under_every_discipline() {
     for (name, queue) in disciplines() {
         for ecn in [false, true] {

@@ -41,7 +41,7 @@ fn poisson_arrivals(rho: f64, limit: u32) -> Vec<Batch> {
             link.arrive(packet(number, LEN, false, 0), at);
             lost += u32::from(link.take_lost().is_some());
         }
-        let waits = link.waited().since(&std::mem::replace(&mut before, link.waited())).all;
+        let waits = link.waited().since(&std::mem::replace(&mut before, link.waited())).all();
         Batch {
             waiting: f64::from(waiting) / f64::from(BATCH),
             lost: f64::from(lost) / f64::from(BATCH),
