@@ -289,7 +289,6 @@ mod tests {
     }
 
     #[test]
-    #[expect(clippy::float_cmp, reason = "ratios of small whole numbers")]
     fn shares_are_those_of_both_directions_in_the_window_alone() {
         let (before, after) = (counters(100, 10, 5, 0, 80), counters(1_100, 30, 10, 40, 1_050));
         let summary = summary(&[(before, after), (before, before)], 10.0);

@@ -349,7 +349,7 @@ fn a_packet_is_of_the_class_whose_queue_it_joins() {
         };
         let mut joined = None;
         Qdisc::<()>::probe(&queue, &mut |name, value| {
-            joined = joined.or((value == 1.0 && name == of_queue).then_some(name))
+            joined = joined.or((value == 1.0 && name == of_queue).then_some(name));
         });
         assert_eq!(joined, Some(of_queue), "{ecn:?}");
     }

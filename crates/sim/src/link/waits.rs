@@ -24,7 +24,6 @@ pub(crate) struct Waits {
 
 /// The bin of a wait. A wait of nothing, which has no exponent, shares that of 2 ns.
 #[inline(always)]
-#[expect(clippy::cast_possible_truncation, reason = "reduced to the number of bins")]
 fn bin(wait: Duration) -> usize {
     let float = wait.as_nanos().cast_signed() as f64;
     (float.to_bits() >> (f64::MANTISSA_DIGITS - 1 - DIGITS)) as usize & (BINS - 1)
@@ -43,7 +42,8 @@ fn bins() -> impl Iterator<Item = (u64, u64)> {
 
 impl Waits {
     pub(crate) fn new() -> Waits {
-        Waits { counts: Box::new([0; BINS]), sum_ns: 0 }
+        let counts = vec![0; BINS].into_boxed_slice().try_into().expect("so many bins");
+        Waits { counts, sum_ns: 0 }
     }
 
     #[inline(always)]
