@@ -109,8 +109,8 @@ def test_schemes_under_which_nothing_was_completed_are_compared_all_the_same(aqm
     outcome = aqmlab("compare", *nothing, "--seeds", "1", "--out", "x")
     assert outcome.code == 0, outcome.err
     rows = [words for words in map(str.split, outcome.out.splitlines()) if words[:1] == ["droptail"]]
-    assert "0" in rows[0]
-    assert all(words[-1] == "-" for words in rows)
+    assert rows
+    assert all(set(words[1:]) <= {"0", "0.0", "0.000", "-"} for words in rows), "no request has no percentile"
     figures = [Path(word) for word in outcome.out.split() if word.endswith(".svg")]
     assert figures
     assert all((tmp_path / figure).exists() for figure in figures)
