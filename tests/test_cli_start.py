@@ -97,7 +97,9 @@ def test_completion_offers_commands_and_options(tmp_path: Path) -> None:
 
 
 def test_completion_is_installed_by_one_command(tmp_path: Path) -> None:
-    done = command("--install-completion", "bash", cwd=tmp_path, HOME=str(tmp_path))
+    # Whose shell this is would be looked up among the parents of the process, of which a test may have none.
+    shell = {"HOME": str(tmp_path), "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+    done = command("--install-completion", "bash", cwd=tmp_path, **shell)
     assert done.returncode == 0, done.stderr
     assert "completion" in (tmp_path / ".bashrc").read_text()
 

@@ -98,10 +98,10 @@ fn count(law: &Cobalt) -> f64 {
 #[test]
 fn nothing_is_signalled_before_packets_have_waited_too_long_for_a_whole_interval() {
     let mut law = cobalt(&CobaltConfig::default());
-    assert_eq!(signals(&mut law, &not_capable(), (1000, 1010), 1), []);
+    assert!(signals(&mut law, &not_capable(), (1000, 1010), 1).is_empty());
     assert_eq!(signals(&mut law, &not_capable(), (1010, 1150), 6), [1110]);
     let mut law = cobalt(&CobaltConfig::default());
-    assert_eq!(signals(&mut law, &not_capable(), (1000, 3000), 5), [], "5 ms are not above 5 ms");
+    assert!(signals(&mut law, &not_capable(), (1000, 3000), 5).is_empty(), "5 ms are not above 5 ms");
 }
 
 #[test]
