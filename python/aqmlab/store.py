@@ -177,9 +177,9 @@ _NO_CELLS = pl.DataFrame(schema={"cell": pl.String, **pl.DataFrame(IDENTITY.empt
 
 def _row(directory: Path, metadata: dict[str, Any]) -> pl.DataFrame:
     summary = pl.read_parquet(directory / "summary.parquet")
-    summary = summary.drop(name for name, kind in summary.schema.items() if isinstance(kind, pl.List))
     while parts := [name for name, kind in summary.schema.items() if isinstance(kind, pl.Struct)]:
         summary = summary.with_columns(pl.col(name).name.prefix_fields(f"{name}_") for name in parts).unnest(parts)
+    summary = summary.drop(name for name, kind in summary.schema.items() if isinstance(kind, pl.List))
     place = {
         "path": str(directory),
         "bytes": sum(file.stat().st_size for file in directory.iterdir()),

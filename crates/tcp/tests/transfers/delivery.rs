@@ -127,25 +127,32 @@ fn a_round_trip_is_told_of_once() {
 }
 
 #[test]
-fn paced_segments_leave_no_faster_than_the_rate_and_the_rate_is_kept() {
-    let mut departures = vec![];
-    {
-        let mut network = Network::<_, Full<Fixed<4>>>::between(profile(200), |from, segment, now| {
-            if from == CLIENT && segment.len > 0 {
-                departures.push((now, segment.len));
+fn paced_segments_leave_burst_by_burst_no_faster_than_the_rate_and_the_rate_is_kept() {
+    for pacing_burst in [1, 2] {
+        let mut departures = vec![];
+        {
+            let paced = Profile { pacing_burst, ..profile(200) };
+            let mut network = Network::<_, Full<Fixed<4>>>::between(paced, |from, segment, now| {
+                if from == CLIENT && segment.len > 0 {
+                    departures.push((now, segment.len));
+                }
+                vec![(later(now), segment)]
+            });
+            network.write(CLIENT, 1_000_000);
+            while network.now < Time::from_secs_f64(2.0) {
+                network.step();
             }
-            vec![(later(now), segment)]
-        });
-        network.write(CLIENT, 1_000_000);
-        while network.now < Time::from_secs_f64(2.0) {
-            network.step();
         }
+        let rate = BitRate::from_mbit_per_sec(4);
+        let bursts: Vec<_> = departures.chunks_exact(usize::from(pacing_burst)).collect();
+        for pair in bursts.windows(2) {
+            let (first, next) = (pair[0], pair[1][0].0);
+            assert!(first.iter().all(|&(at, _)| at == first[0].0), "{first:?}");
+            let takes = first.iter().map(|&(_, len)| rate.time_to_send(Bytes::new(u64::from(len))));
+            assert_eq!(takes.fold(first[0].0, |at, time| at + time), next);
+        }
+        assert!(departures.len() > 900, "{}", departures.len());
     }
-    let rate = BitRate::from_mbit_per_sec(4);
-    for pair in departures.windows(2) {
-        assert_eq!(pair[1].0 - pair[0].0, rate.time_to_send(Bytes::new(u64::from(pair[0].1))));
-    }
-    assert!(departures.len() > 900, "{}", departures.len());
 }
 
 #[test]
