@@ -33,7 +33,7 @@ def test_the_readme_shows_the_example_that_runs() -> None:
 
 
 @pytest.mark.parametrize(
-    "module", [name for _, name, _ in pkgutil.iter_modules(lab.__path__) if not name.startswith("_")]
+    "module", [name for _, name, _ in pkgutil.walk_packages(lab.__path__, "aqmlab.") if "._" not in name]
 )
 def test_the_examples_in_docstrings_give_what_they_show(module: str) -> None:
-    assert doctest.testmod(importlib.import_module(f"aqmlab.{module}")).failed == 0
+    assert doctest.testmod(importlib.import_module(module)).failed == 0

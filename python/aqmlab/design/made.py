@@ -1,0 +1,91 @@
+"""What a rule gives: parameters, what they follow from, and the scheme to paste."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from aqmlab.control import Loop, Margins
+
+
+@dataclass(frozen=True, kw_only=True)
+class Value:
+    """A number that a rule gives."""
+
+    name: str
+    value: float
+    unit: str
+    meaning: str
+    rule: str
+    source: str
+
+    @property
+    def text(self) -> str:
+        """The value as it is written in a scheme."""
+        if isinstance(self.value, int):
+            return str(self.value)
+        return f"{1e3 * self.value:.6g}ms" if self.unit == "s" else f"{self.value:.6g}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Design:
+    """The parameters of one discipline for one link."""
+
+    discipline: str
+    parameters: tuple[Value, ...]
+    """What is set; the discipline's other parameters keep their defaults."""
+    follows_from: tuple[Value, ...]
+    """What the rules calculate on the way."""
+    loop: Loop | None = None
+    """The control loop that the parameters make, where the rule is one of control theory."""
+
+    @property
+    def scheme(self) -> str:
+        """The scheme as it is typed: ``pi:a=1.8e-05,...``."""
+        return f"{self.discipline}:" + ",".join(f"{value.name}={value.text}" for value in self.parameters)
+
+    @property
+    def margins(self) -> Margins | None:
+        """How far the loop is from oscillating."""
+        return None if self.loop is None else self.loop.margins()
+
+    def record(self) -> dict[str, Any]:
+        """Return everything as plain data."""
+        return {
+            "discipline": self.discipline,
+            "scheme": self.scheme,
+            "parameters": [asdict(value) for value in self.parameters],
+            "follows_from": [asdict(value) for value in self.follows_from],
+            "margins": None if self.margins is None else asdict(self.margins),
+        }
+
+
+def packets_per_sec(*, bits_per_sec: float, mean_packet: float = 500.0, overhead: float = 38.0) -> float:
+    """C, the papers' capacity of a link: mean packets per second, each with the overhead of its frame in bytes.
+
+    Examples
+    --------
+    >>> round(packets_per_sec(bits_per_sec=100e6))
+    23234
+    """
+    check(bits_per_sec > 0, "rate", "above 0 bit/s", bits_per_sec)
+    check(0 < mean_packet <= 65_535, "mean_packet", "between 1 B and 65535 B", mean_packet)
+    return bits_per_sec / (8 * (mean_packet + overhead))
+
+
+def capacity(packets_per_sec: float) -> Value:
+    """C, as what a rule calculates on the way."""
+    return Value(
+        name="C",
+        value=packets_per_sec,
+        unit="packets/s",
+        meaning="the capacity in mean packets",
+        rule="rate / (8 (mean packet + overhead))",
+        source="the link",
+    )
+
+
+def check(holds: bool, field: str, must: str, got: float) -> None:
+    """Refuse a number that is not what it must be, with its field's name: ``ValueError``."""
+    if not holds:
+        raise ValueError(f"{field}: must be {must}, got {got:g}")
