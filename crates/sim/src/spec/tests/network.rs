@@ -1,0 +1,208 @@
+//! Sources, chains of links and rates that change: what may be left out, and what mistakes are answered with.
+
+use super::*;
+
+#[test]
+fn sources_that_cannot_be_are_refused() {
+    let alone = |source: Value| json!({"sources": [source]});
+    let twins = json!({"sources": [{"bulk": {"flows": 1}}, {"bulk": {"flows": 2}}]});
+    for (parts, message) in [
+        (alone(json!({"bulk": {}})), "sources[0].bulk: must have `flows`, which is missing"),
+        (alone(json!({"bulk": {"flows": 0}})), "sources[0].bulk.flows: must be between 1 and 1000000, got 0"),
+        (alone(json!({"bulc": {}})), "sources[0]: unknown `bulc` (did you mean `bulk`?): choose bulk, "),
+        (twins, "sources[1].bulk.name: must differ from that of every other source, got `bulk`"),
+        (
+            alone(json!({"datagrams": {"rate": "1 Mbit/s", "packet": "30 B"}})),
+            "sources[0].datagrams.packet: must be between 40 B and link.mtu = 1500 B, got 30 B",
+        ),
+        (
+            alone(json!({"bulk": {"flows": 1, "interface": "1 bit/s"}})),
+            "sources[0].bulk.interface: must be at least 1 kbit/s, got 1 bit/s",
+        ),
+        (
+            alone(json!({"bulk": {"flows": 1, "interface": 10}})),
+            r#"sources[0].bulk.interface: "10": write a unit, such as"#,
+        ),
+        (
+            alone(json!({"datagrams": {"rate": "100 Mbit/s", "packet": "962 B", "interface": "100 Mbit/s"}})),
+            "sources[0].datagrams.interface: must be at least 103.9501",
+        ),
+        (
+            alone(json!({"bulk": {"flows": 1, "delay_at": "client"}})),
+            "sources[0].bulk.delay_at: unknown `client`: choose browser, server, split",
+        ),
+        (
+            alone(json!({"datagrams": {"rate": "1 Mbit/s", "delay_at": "server"}})),
+            "sources[0].datagrams.delay_at: unknown key; allowed are ",
+        ),
+        (
+            json!({"users": {"per_side": 1, "delay_at": "client"}}),
+            "users.delay_at: unknown `client`: choose browser, server, split",
+        ),
+        (
+            json!({"sources": vec![json!({"bulk": {"flows": 1}}); 256]}),
+            "sources: must be at most 255, got 256",
+        ),
+    ] {
+        assert_refused(parts, message);
+    }
+    let without_users = json!({"users": {"per_side": 0}, "sources": [{"bulk": {"flows": 1}}]});
+    assert_eq!(with(without_users).map(|spec| spec.users.per_side), Ok(0));
+}
+
+#[test]
+fn a_source_has_the_interface_of_the_servers_and_the_delay_where_the_users_have_it() {
+    let spec = with(json!({
+        "hosts": {"rate": "50 Mbit/s"},
+        "users": {"per_side": 1, "delay_at": "split"},
+        "sources": [
+            {"bulk": {"flows": 1}},
+            {"bulk": {"name": "own", "flows": 1, "interface": "1 Gbit/s", "delay_at": "server"}},
+            {"datagrams": {"rate": "1 Mbit/s"}},
+            {"datagrams": {"name": "fast", "rate": "100 Mbit/s", "packet": "962 B"}},
+        ],
+    }))
+    .expect("a sound spec");
+    let in_full = serde_json::to_value(&spec).expect("a JSON form");
+    let told = |number: usize, kind: &str, key: &str| in_full["sources"][number][kind][key].clone();
+    assert_eq!(
+        (told(0, "bulk", "interface"), told(0, "bulk", "delay_at")),
+        (json!("50 Mbit/s"), json!("split"))
+    );
+    assert_eq!(
+        (told(1, "bulk", "interface"), told(1, "bulk", "delay_at")),
+        (json!("1 Gbit/s"), json!("server"))
+    );
+    assert_eq!(told(2, "datagrams", "interface"), json!("50 Mbit/s"));
+    // As fast as its frames need: 1,000 bytes for each 962.
+    let needed = with(json!({"hosts": {"rate": "104 Mbit/s"}})).expect("a sound spec").hosts.rate;
+    assert!(spec.sources[3].interface < needed && spec.sources[3].interface > spec.hosts.rate);
+    assert_eq!(told(2, "datagrams", "delay_at"), Value::Null);
+}
+
+#[test]
+fn a_chain_that_cannot_be_is_refused() {
+    let chain = |links: Value| json!({ "chain": links });
+    let on_path = |path: Value| json!({"chain": [{}, {}], "sources": [{"bulk": {"flows": 1, "path": path}}]});
+    for (parts, message) in [
+        (
+            chain(json!([{"rat": 1}])),
+            "chain[0].rat: unknown key (did you mean `rate`?); allowed are rate, delay, ",
+        ),
+        (chain(json!([{}, {"rate": "1 bit/s"}])), "chain[1].rate: must be at least 1 kbit/s, got 1 bit/s"),
+        (chain(json!([{"delay": "2 min"}])), "chain[0].delay: must be at most 60 s, got 120 s"),
+        (chain(json!([{"device_fifo": 2_000_000}])), "chain[0].device_fifo: must be at most 1000000, got "),
+        (
+            chain(json!([{"queue": {"pi": {"qref": 1}}}])),
+            "chain[0].queue.pi.qref: unknown key (did you mean `q_ref`?); allowed are q_ref, ",
+        ),
+        (
+            chain(json!([{}, {"queue": {"red": {"min_th": 12, "max_th": 8}}}])),
+            "chain[1].queue.red.max_th: must be above min_th = 12 packets, got 8",
+        ),
+        (
+            chain(json!([{"queue": {"my:Law": {}}}])),
+            "chain[0].queue.my:Law: a law of your own cannot stand in a chain of links",
+        ),
+        (
+            json!({"chain": [{}], "queue": {"my:Law": {}}}),
+            "chain[0].queue.my:Law: a law of your own cannot stand in a chain of links",
+        ),
+        (
+            json!({"chain": [{"queue": {"pi": {}}}], "queue": {"my:Law": {}}}),
+            "queue.my:Law: a law of your own cannot stand in a chain of links",
+        ),
+        (chain(json!(vec![json!({}); 65])), "chain: must be at most 64, got 65"),
+        (
+            json!({"chain": [{}], "link": {"rate_changes": [{"at": "1 s", "rate": "1 Mbit/s"}]}}),
+            "link.rate_changes: in a chain each link has its own: write chain[0].rate_changes",
+        ),
+        (
+            json!({"users": {"per_side": 1, "path": [1, 2]}}),
+            "users.path: is a way through a chain of links; there is none, got [1,2]",
+        ),
+        (
+            json!({"sources": [{"bulk": {"flows": 1, "path": [1, 2]}}]}),
+            "sources[0].bulk.path: is a way through a chain of links; there is none, got [1,2]",
+        ),
+        (
+            json!({"chain": [{}, {}], "users": {"per_side": 1, "path": [0, 2]}}),
+            "users.path: must be two routers [a, b] with 1 <= a < b <= 3, got [0, 2]",
+        ),
+        (on_path(json!([2, 2])), "sources[0].bulk.path: must be two routers [a, b] with 1 <= a < b <= 3, "),
+        (on_path(json!([3, 1])), "sources[0].bulk.path: must be two routers [a, b] with 1 <= a < b <= 3, "),
+        (on_path(json!([1, 4])), "sources[0].bulk.path: must be two routers [a, b] with 1 <= a < b <= 3, "),
+        (on_path(json!([1])), "sources[0].bulk.path: must be a list of 2 values, got 1"),
+        (on_path(json!("1-2")), r#"sources[0].bulk.path: must be a list of 2 values, got "1-2""#),
+    ] {
+        assert_refused(parts, message);
+    }
+}
+
+#[test]
+fn who_has_no_path_of_their_own_goes_from_end_to_end() {
+    let spec =
+        with(json!({"chain": [{}, {}, {}], "sources": [{"bulk": {"flows": 1}}]})).expect("a sound spec");
+    let in_full = serde_json::to_value(&spec).expect("a JSON form");
+    assert_eq!(
+        (&in_full["users"]["path"], &in_full["sources"][0]["bulk"]["path"]),
+        (&json!([1, 4]), &json!([1, 4]))
+    );
+    let alone = with(json!({"sources": [{"bulk": {"flows": 1}}], "chain": []})).expect("a sound spec");
+    let alone = super::tests::in_full(&alone);
+    assert!(
+        !alone.contains("path") && !alone.contains("chain") && !alone.contains("rate_changes"),
+        "{alone}"
+    );
+}
+
+#[test]
+fn changes_of_a_rate_that_cannot_be_are_refused() {
+    let changes = |changes: Value| json!({"link": {"rate_changes": changes}});
+    for (parts, message) in [
+        (changes(json!([{"at": "1 s"}])), "link.rate_changes[0]: must have `rate`, which is missing"),
+        (
+            changes(json!([{"at": "0 s", "rate": "1 Mbit/s"}])),
+            "link.rate_changes[0].at: must be after the start of the run, 0 s, got 0 s",
+        ),
+        (
+            changes(json!([{"at": "2 s", "rate": "1 Mbit/s"}, {"at": "2 s", "rate": "2 Mbit/s"}])),
+            "link.rate_changes[1].at: must be after the change before, 2 s, got 2 s",
+        ),
+        (
+            changes(json!([{"at": "2 s", "rate": "1 bit/s"}])),
+            "link.rate_changes[0].rate: must be at least 1 kbit/s, got 1 bit/s",
+        ),
+        (
+            json!({"chain": [{}, {"rate_changes": [{"at": "400 h", "rate": "1 Mbit/s"}]}]}),
+            "chain[1].rate_changes[0].at: must be at most 1209600 s, got 1440000 s",
+        ),
+    ] {
+        assert_refused(parts, message);
+    }
+}
+
+#[test]
+fn a_stack_of_a_source_that_cannot_be_is_refused() {
+    let mix = |mix: Value| json!({"sources": [{"bulk": {"name": "long", "flows": 1}}, {"datagrams": {"rate": "1 Mbit/s"}}], "tcp": {"mix": mix}});
+    for (parts, message) in [
+        (
+            mix(json!([{"share": 1, "source": "lang"}])),
+            "tcp.mix[0].source: no source is called `lang`: choose long",
+        ),
+        (
+            mix(json!([{"share": 1}, {"share": 0.5, "source": "datagrams"}])),
+            "tcp.mix[1].source: `datagrams` sends datagrams, without TCP",
+        ),
+        (
+            json!({"tcp": {"mix": [{"share": 1, "source": "long"}]}}),
+            "tcp.mix[0].source: no source is called `long`: there is none with connections",
+        ),
+        (
+            mix(json!([{"share": 0.6, "side": 0}, {"share": 0.6, "source": "long", "role": "client"}])),
+            "tcp.mix: must share out at most all clients of side 0 for source `long`, got 1.2",
+        ),
+    ] {
+        assert_refused(parts, message);
+    }
+}
