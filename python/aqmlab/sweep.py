@@ -6,7 +6,7 @@ import ctypes
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from types import FrameType, MappingProxyType
+from types import CodeType, FrameType, MappingProxyType
 
 from aqmlab import faults
 from aqmlab._cpus import usable
@@ -97,14 +97,15 @@ def sweep(
 
 def _end_calls(pending: set[Future[None]], at_work: Collection[int]) -> list[str]:
     """Wait for cells that are to stop; end the calls of laws that do not come back, and say which they were."""
-    ended: list[str] = []
+    ended: dict[CodeType, str] = {}
     before: dict[int, FrameType | None] = {}
     while pending:
         _, pending = wait(pending, timeout=_PATIENCE_S)
         calls = {thread: faults.call_under_way(thread) for thread in list(at_work)}
         for thread, call in calls.items():
             if call is not None and call is before.get(thread):
-                ended.append(faults.unfinished(call))
+                # The engine may call again before it hears: that call is ended too, perhaps at another line of the loop.
+                ended.setdefault(call.f_code, faults.unfinished(call))
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(_Stopped))
         before = calls
-    return list(dict.fromkeys(ended))
+    return list(ended.values())

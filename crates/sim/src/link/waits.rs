@@ -121,8 +121,10 @@ impl Waits {
 pub(crate) struct Waited {
     /// The names of the classes, if there are several.
     names: &'static [&'static str],
-    /// One alone where the discipline knows no classes.
-    by_class: Vec<Waits>,
+    /// Those of the first class, or of all packets where the discipline knows no classes: beside the others, so that
+    /// most packets need no looking up.
+    first: Waits,
+    other_classes: Vec<Waits>,
     owners: Option<Box<Owners>>,
 }
 
@@ -148,7 +150,8 @@ impl Waited {
         let told_apart = || Owners { of_connections: Vec::new(), waits: vec![None; owners] };
         Waited {
             names: classes,
-            by_class: vec![Waits::new(); classes.len().max(1)],
+            first: Waits::new(),
+            other_classes: vec![Waits::new(); classes.len().saturating_sub(1)],
             owners: (owners > 0).then(|| Box::new(told_apart())),
         }
     }
@@ -170,7 +173,7 @@ impl Waited {
 
     #[inline(always)]
     pub(crate) fn record(&mut self, wait: Wait) {
-        self.by_class[usize::from(wait.class)].record(wait.time);
+        self.class(wait.class).record(wait.time);
         if let Some(owners) = &mut self.owners {
             owners.of(wait.to).record(wait.time);
         }
@@ -179,7 +182,7 @@ impl Waited {
     /// Several at once, of a discipline without classes.
     #[inline(always)]
     pub(crate) fn record_each(&mut self, waits: impl Iterator<Item = Wait> + Clone) {
-        self.by_class[0].record_each(waits.clone().map(|wait| wait.time));
+        self.first.record_each(waits.clone().map(|wait| wait.time));
         if let Some(owners) = &mut self.owners {
             waits.for_each(|wait| owners.of(wait.to).record(wait.time));
         }
@@ -194,7 +197,7 @@ impl Waited {
         let mut sent = self.clone();
         more.for_each(|wait| sent.record(wait));
         for wait in unsent {
-            sent.by_class[usize::from(wait.class)].forget(wait.time);
+            sent.class(wait.class).forget(wait.time);
             if let Some(owners) = &mut sent.owners {
                 owners.of(wait.to).forget(wait.time);
             }
@@ -205,7 +208,8 @@ impl Waited {
     /// What came after `before` was read off.
     pub(crate) fn since(&self, before: &Waited) -> Waited {
         let mut since = self.clone();
-        for (waits, before) in since.by_class.iter_mut().zip(&before.by_class) {
+        since.first.subtract(&before.first);
+        for (waits, before) in since.other_classes.iter_mut().zip(&before.other_classes) {
             waits.subtract(before);
         }
         if let (Some(since), Some(before)) = (&mut since.owners, &before.owners) {
@@ -220,7 +224,7 @@ impl Waited {
 
     /// Those of all packets.
     pub(crate) fn all(&self) -> Waits {
-        Waits::together(&self.by_class)
+        Waits::together(self.each())
     }
 
     /// Those of one owner, if they are told apart and there are any.
@@ -230,7 +234,19 @@ impl Waited {
 
     /// Those of each class, by name; none where the discipline has no classes.
     pub(crate) fn classes(&self) -> impl Iterator<Item = (&'static str, &Waits)> + Clone {
-        self.names.iter().copied().zip(&self.by_class)
+        self.names.iter().copied().zip(self.each())
+    }
+
+    fn each(&self) -> impl Iterator<Item = &Waits> + Clone {
+        std::iter::once(&self.first).chain(&self.other_classes)
+    }
+
+    #[inline(always)]
+    fn class(&mut self, class: u8) -> &mut Waits {
+        match class {
+            0 => &mut self.first,
+            other => &mut self.other_classes[usize::from(other) - 1],
+        }
     }
 }
 
