@@ -104,7 +104,7 @@ def _end_calls(pending: set[Future[None]], at_work: Collection[int]) -> list[str
         calls = {thread: faults.call_under_way(thread) for thread in list(at_work)}
         for thread, call in calls.items():
             if call is not None and call is before.get(thread):
-                # The engine may call again before it hears: that call is ended too, perhaps at another line of the loop.
+                # The engine may call again before it hears: that call is ended too, perhaps at another line.
                 ended.setdefault(call.f_code, faults.unfinished(call))
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(_Stopped))
         before = calls
