@@ -27,7 +27,7 @@ mod timers;
 use aqmlab_tcp::{Flags, Segment, Seq, Stack, State, WindowScale};
 use aqmlab_units::{Bytes, Time};
 use aqmlab_workload::sources::{Source, VectorAction};
-use aqmlab_workload::{Action, User, Web};
+use aqmlab_workload::{User, UserAction, Web};
 
 use self::alarms::Alarms;
 use self::connections::Connections;
@@ -120,7 +120,7 @@ pub(crate) struct Engine<S: Stack, L, O: Observer<S> = ()> {
     web: Web,
     users: Vec<User>,
     /// What users want done about the event at hand: always empty between events.
-    actions: Vec<Action>,
+    actions: Vec<UserAction>,
     sources: Sources,
     /// What a source's connection wants done: always empty between events.
     flow_actions: Vec<VectorAction>,
@@ -233,7 +233,7 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
             Event::Wake(number) => {
                 let user = &mut self.users[number as usize];
                 self.web.wake(user, self.now, &mut self.actions);
-                if let Some(&Action::Resume(name)) = self.actions.first() {
+                if let Some(&UserAction::Resume(name)) = self.actions.first() {
                     self.actions.clear();
                     self.resume(number, EndpointId::from_number(name.0));
                 } else {

@@ -12,7 +12,7 @@ mod driver;
 use std::error::Error;
 
 use aqmlab_units::{Duration, Time};
-use aqmlab_workload::{Action, Completed, Connection, RttConfig, Web, WebConfig};
+use aqmlab_workload::{Completed, Connection, RttConfig, UserAction, Web, WebConfig};
 use driver::{Driver, Network, Outcome};
 
 const WARM_UP: u64 = 15 * 60;
@@ -39,9 +39,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     driver.run(Time::from_nanos(to), |seen| {
         let measured = seen.now >= from;
         match seen.action {
-            Action::Open(connection) if measured => tally.opened(connection),
-            Action::Completed(completed) if measured => tally.completed(completed),
-            Action::Sleep(think) => {
+            UserAction::Open(connection) if measured => tally.opened(connection),
+            UserAction::Completed(completed) if measured => tally.completed(completed),
+            UserAction::Sleep(think) => {
                 if let Some(woke) = asleep[seen.user]
                     && measured
                 {

@@ -16,8 +16,8 @@
 //! | consecutive pages from one server | `pages_per_visit` |
 //!
 //! [`Web`] is the model: tables and parameters, never changing. [`User`] and [`Connection`] are the state, owned by
-//! a driver: an engine on a virtual clock, or real sockets. The driver reports [`Event`]s and carries out
-//! [`Action`]s; nothing here knows of a network.
+//! a driver: an engine on a virtual clock, or real sockets. The driver reports [`UserEvent`]s and carries out
+//! [`UserAction`]s; nothing here knows of a network.
 //!
 //! **The same users under every queue discipline.** What a user does (pages, connections, sizes, round-trip times)
 //! depends on the seed and the user's number alone, never on what the network does to it; only the times differ.
@@ -38,5 +38,5 @@ mod web;
 
 pub use config::{ConfigError, DiscreteConfig, QuantileConfig, RttConfig, RttDistribution, WebConfig};
 pub use connection::{Connection, ConnectionId, Exchange};
-pub use user::{Action, Completed, Event, User};
+pub use user::{Completed, User, UserAction, UserEvent};
 pub use web::Web;

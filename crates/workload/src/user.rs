@@ -47,13 +47,13 @@ pub struct User {
 
 /// What the network reports about a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event {
-    /// The connection asked for by [`Action::Open`] is established.
+pub enum UserEvent {
+    /// The connection asked for by [`UserAction::Open`] is established.
     Opened,
     /// So many more bytes of the response have come. One report of the whole response or many of its parts give the
     /// same actions.
     Received(Bytes),
-    /// The idle connection named by [`Action::Resume`] is at hand.
+    /// The idle connection named by [`UserAction::Resume`] is at hand.
     Resumed,
     /// The connection broke or was closed by the other side before its work was done. It is gone: no event follows.
     Closed,
@@ -61,14 +61,14 @@ pub enum Event {
 
 /// What the user wants done. `Write` and `Close` concern the connection of the event that caused them.
 #[derive(Clone, Debug)]
-pub enum Action {
-    /// Open this connection; report [`Event::Opened`].
+pub enum UserAction {
+    /// Open this connection; report [`UserEvent::Opened`].
     Open(Connection),
     /// Send a request of this size.
     Write(Bytes),
     /// Close the connection: its work is done, and no event for it may follow.
     Close,
-    /// Report [`Event::Resumed`] for this connection, kept from an earlier page; or [`Event::Closed`] if it died.
+    /// Report [`UserEvent::Resumed`] for this connection, kept from an earlier page; or [`UserEvent::Closed`] if it died.
     Resume(ConnectionId),
     /// An exchange is complete.
     Completed(Completed),
@@ -149,14 +149,14 @@ impl User {
 
 impl Web {
     /// The think time is over: begin a page.
-    pub fn wake(&self, user: &mut User, now: Time, out: &mut Vec<Action>) {
+    pub fn wake(&self, user: &mut User, now: Time, out: &mut Vec<UserAction>) {
         debug_assert!(user.active == 0, "a user wakes only from thinking");
         user.turn_page(self);
         match user.carrier.take() {
             Some(id) => {
                 user.active = 1;
                 user.connections = 1;
-                out.push(Action::Resume(id));
+                out.push(UserAction::Resume(id));
             }
             None => self.open(user, 0, now, out),
         }
@@ -168,48 +168,48 @@ impl Web {
         user: &mut User,
         conn: &mut Connection,
         id: ConnectionId,
-        event: Event,
+        event: UserEvent,
         now: Time,
-        out: &mut Vec<Action>,
+        out: &mut Vec<UserAction>,
     ) {
         match event {
-            Event::Opened => {
+            UserEvent::Opened => {
                 debug_assert!(conn.phase == Phase::Opening, "a connection opens once");
                 conn.phase = Phase::Waiting;
-                out.push(Action::Write(conn.exchange().request));
+                out.push(UserAction::Write(conn.exchange().request));
             }
-            Event::Received(n) => {
+            UserEvent::Received(n) => {
                 if conn.receive(n) {
                     self.complete(user, conn, id, now, out);
                 }
             }
-            Event::Resumed => {
+            UserEvent::Resumed => {
                 debug_assert!(conn.phase == Phase::Idle, "only an idle connection resumes");
                 user.remaining[0] -= conn.plan(user.remaining[0]);
                 self.request(conn, true, now, out);
             }
-            Event::Closed => self.lose(user, conn, now, out),
+            UserEvent::Closed => self.lose(user, conn, now, out),
         }
     }
 
     /// Open a connection to `server` for what it still has to give.
-    fn open(&self, user: &mut User, server: usize, now: Time, out: &mut Vec<Action>) {
+    fn open(&self, user: &mut User, server: usize, now: Time, out: &mut Vec<UserAction>) {
         user.active += 1;
         user.connections += 1;
         let number = user.number(user.connections);
         let mut conn = Connection::draw(self, Stream::numbered(user.key, number), number, server == 0, now);
         user.remaining[server] -= conn.plan(user.remaining[server]);
         conn.next_exchange(self, !user.top_level_done);
-        out.push(Action::Open(conn));
+        out.push(UserAction::Open(conn));
     }
 
     /// Write the next request on a connection that is established.
-    fn request(&self, conn: &mut Connection, top_level: bool, now: Time, out: &mut Vec<Action>) {
+    fn request(&self, conn: &mut Connection, top_level: bool, now: Time, out: &mut Vec<UserAction>) {
         conn.first = false;
         conn.phase = Phase::Waiting;
         conn.started = now;
         conn.next_exchange(self, top_level);
-        out.push(Action::Write(conn.exchange().request));
+        out.push(UserAction::Write(conn.exchange().request));
     }
 
     /// The response on `conn` is complete.
@@ -219,10 +219,10 @@ impl Web {
         conn: &mut Connection,
         id: ConnectionId,
         now: Time,
-        out: &mut Vec<Action>,
+        out: &mut Vec<UserAction>,
     ) {
         let exchange = conn.exchange();
-        out.push(Action::Completed(Completed {
+        out.push(UserAction::Completed(Completed {
             request: exchange.request,
             response: exchange.response,
             started: conn.started,
@@ -241,14 +241,14 @@ impl Web {
                 conn.phase = Phase::Idle;
                 user.carrier = Some(id);
             } else {
-                out.push(Action::Close);
+                out.push(UserAction::Close);
             }
         }
         self.go_on(user, now, out);
     }
 
     /// The connection broke.
-    fn lose(&self, user: &mut User, conn: &Connection, now: Time, out: &mut Vec<Action>) {
+    fn lose(&self, user: &mut User, conn: &Connection, now: Time, out: &mut Vec<UserAction>) {
         if conn.phase == Phase::Idle {
             // Lost while the user thinks, it is only missed; lost when asked to resume, another takes its place.
             if user.carrier.take().is_none() {
@@ -260,7 +260,7 @@ impl Web {
         }
         // The page goes on without the objects that it was to bring. Without its top-level response a page has no
         // objects to ask for.
-        out.push(Action::Aborted);
+        out.push(UserAction::Aborted);
         user.active -= 1;
         if conn.top_level {
             user.remaining = [0; MAX_SERVERS as usize];
@@ -269,13 +269,13 @@ impl Web {
     }
 
     /// Open what may be opened; when nothing is left to do, the page ends.
-    fn go_on(&self, user: &mut User, now: Time, out: &mut Vec<Action>) {
+    fn go_on(&self, user: &mut User, now: Time, out: &mut Vec<UserAction>) {
         while user.active < user.max_parallel {
             let Some(server) = user.remaining.iter().position(|&objects| objects > 0) else { break };
             self.open(user, server, now, out);
         }
         if user.active == 0 {
-            out.push(Action::Sleep(user.think));
+            out.push(UserAction::Sleep(user.think));
         }
     }
 }

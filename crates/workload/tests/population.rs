@@ -5,7 +5,7 @@ mod driver;
 use std::collections::BTreeSet;
 
 use aqmlab_units::{Duration, Stream, Time};
-use aqmlab_workload::{Action, Completed, Connection, RttConfig, Web, WebConfig};
+use aqmlab_workload::{Completed, Connection, RttConfig, UserAction, Web, WebConfig};
 use driver::{Driver, Network, Outcome};
 
 /// Round trips as on an idle network, with a random delay at each step; some connections may break.
@@ -53,11 +53,11 @@ fn live(users: u32, span: u64) -> (Vec<Completed>, [u64; 2]) {
     let web = web("uniform", 1);
     let (mut exchanges, mut connections) = (Vec::new(), [0; 2]);
     Driver::new(&web, idle(), users).run(minutes(span), |seen| match seen.action {
-        Action::Open(connection) => {
+        UserAction::Open(connection) => {
             connections[0] += u64::from(connection.is_persistent());
             connections[1] += 1;
         }
-        Action::Completed(completed) => exchanges.push(*completed),
+        UserAction::Completed(completed) => exchanges.push(*completed),
         _ => {}
     });
     (exchanges, connections)
@@ -118,17 +118,17 @@ fn every_exchange_begun_is_completed_aborted_or_in_progress() {
     let [mut begun, mut completed, mut aborted] = [0; 3];
     let mut opening = BTreeSet::new();
     driver.run(minutes(30), |seen| match seen.action {
-        Action::Open(connection) => {
+        UserAction::Open(connection) => {
             begun += 1;
             opening.insert((seen.user, connection.number()));
         }
-        Action::Write(_) => {
+        UserAction::Write(_) => {
             // The write after a handshake belongs to the exchange that began with connect().
             let number = seen.connection.expect("writes answer an event").number();
             begun += usize::from(!opening.remove(&(seen.user, number)));
         }
-        Action::Completed(_) => completed += 1,
-        Action::Aborted => aborted += 1,
+        UserAction::Completed(_) => completed += 1,
+        UserAction::Aborted => aborted += 1,
         _ => {}
     });
     assert!(completed > 20_000 && aborted > 1_000, "{completed} completed, {aborted} aborted");

@@ -2,7 +2,7 @@
 
 use aqmlab_tcp::{EcnPolicy, Event as TcpEvent, Stack};
 use aqmlab_units::{Bytes, Time};
-use aqmlab_workload::{Action, Connection, ConnectionId, Event as WebEvent};
+use aqmlab_workload::{Connection, ConnectionId, UserAction, UserEvent};
 
 use super::connections::{Application, Opening};
 use super::{Engine, Event};
@@ -52,9 +52,9 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
             Application::Nobody => return,
         };
         let event = match event {
-            TcpEvent::Opened => WebEvent::Opened,
-            TcpEvent::Received => WebEvent::Received(connection.awaits()),
-            TcpEvent::Aborted => WebEvent::Closed,
+            TcpEvent::Opened => UserEvent::Opened,
+            TcpEvent::Received => UserEvent::Received(connection.awaits()),
+            TcpEvent::Aborted => UserEvent::Closed,
             // Servers close only in answer.
             TcpEvent::PeerClosed => return,
         };
@@ -71,11 +71,11 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
         let about = || id.expect("only events of a connection ask for its use");
         for action in actions.drain(..) {
             match action {
-                Action::Open(connection) => self.open(number, connection),
-                Action::Write(request) => self.write_request(about(), request),
-                Action::Close => self.connections.endpoint_mut(about()).tcp.close(),
-                Action::Resume(_) => unreachable!("only a user who wakes resumes a connection"),
-                Action::Completed(exchange) => {
+                UserAction::Open(connection) => self.open(number, connection),
+                UserAction::Write(request) => self.write_request(about(), request),
+                UserAction::Close => self.connections.endpoint_mut(about()).tcp.close(),
+                UserAction::Resume(_) => unreachable!("only a user who wakes resumes a connection"),
+                UserAction::Completed(exchange) => {
                     let side = side_of(number);
                     let recovery = self.connections.take_recovery(about());
                     if self.now > self.window_start {
@@ -88,8 +88,8 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
                         }
                     }
                 }
-                Action::Aborted => self.aborted += u64::from(self.now > self.window_start),
-                Action::Sleep(pause) => self.wheel.push(self.now + pause, Event::Wake(number)),
+                UserAction::Aborted => self.aborted += u64::from(self.now > self.window_start),
+                UserAction::Sleep(pause) => self.wheel.push(self.now + pause, Event::Wake(number)),
             }
         }
         self.actions = actions;
@@ -166,7 +166,7 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
         };
         let user = &mut self.users[number as usize];
         let name = ConnectionId(id.number());
-        self.web.on_event(user, connection, name, WebEvent::Resumed, self.now, &mut self.actions);
+        self.web.on_event(user, connection, name, UserEvent::Resumed, self.now, &mut self.actions);
         self.act(number, Some(id));
         self.transmit(id);
     }

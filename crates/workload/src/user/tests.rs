@@ -94,19 +94,19 @@ impl World<'_> {
         let id = active[chosen];
         self.now += Duration::from_millis(1 + self.order.below(100));
         let event = match &self.live[&id] {
-            _ if self.order.chance(self.breaks) => Event::Closed,
-            c if c.phase == Phase::Opening => Event::Opened,
-            c if self.order.below(2) == 0 => Event::Received(c.awaits()),
-            c => Event::Received(Bytes::new(self.order.below(c.awaits().get()) + 1)),
+            _ if self.order.chance(self.breaks) => UserEvent::Closed,
+            c if c.phase == Phase::Opening => UserEvent::Opened,
+            c if self.order.below(2) == 0 => UserEvent::Received(c.awaits()),
+            c => UserEvent::Received(Bytes::new(self.order.below(c.awaits().get()) + 1)),
         };
         self.tell(id, event, page)
     }
 
-    fn tell(&mut self, id: u32, event: Event, page: &mut Page) -> bool {
+    fn tell(&mut self, id: u32, event: UserEvent, page: &mut Page) -> bool {
         let mut conn = self.live.remove(&id).expect("live");
         let mut out = Vec::new();
         self.web.on_event(&mut self.user, &mut conn, ConnectionId(id), event, self.now, &mut out);
-        let gone = event == Event::Closed || out.iter().any(|action| matches!(action, Action::Close));
+        let gone = event == UserEvent::Closed || out.iter().any(|action| matches!(action, UserAction::Close));
         let cause = conn.clone();
         if !gone {
             self.live.insert(id, conn);
@@ -114,11 +114,11 @@ impl World<'_> {
         self.act(Some(&cause), out, page)
     }
 
-    fn act(&mut self, cause: Option<&Connection>, out: Vec<Action>, page: &mut Page) -> bool {
+    fn act(&mut self, cause: Option<&Connection>, out: Vec<UserAction>, page: &mut Page) -> bool {
         let mut asleep = false;
         for action in out {
             match action {
-                Action::Open(conn) => {
+                UserAction::Open(conn) => {
                     if page.completed.is_empty() {
                         page.opened_before += 1;
                     } else {
@@ -127,21 +127,22 @@ impl World<'_> {
                     self.live.insert(self.next_id, conn);
                     self.next_id += 1;
                 }
-                Action::Resume(id) => {
+                UserAction::Resume(id) => {
                     page.resumed = Some(id.0);
-                    let event = if self.order.chance(self.breaks) { Event::Closed } else { Event::Resumed };
+                    let event =
+                        if self.order.chance(self.breaks) { UserEvent::Closed } else { UserEvent::Resumed };
                     asleep |= self.tell(id.0, event, page);
                 }
-                Action::Completed(completed) => {
+                UserAction::Completed(completed) => {
                     let conn = cause.expect("caused by a response");
                     page.completed.push((conn.number(), conn.min_rtt(), completed));
                 }
-                Action::Aborted => page.aborted += 1,
-                Action::Sleep(think) => {
+                UserAction::Aborted => page.aborted += 1,
+                UserAction::Sleep(think) => {
                     page.think = think;
                     asleep = true;
                 }
-                Action::Write(_) | Action::Close => {}
+                UserAction::Write(_) | UserAction::Close => {}
             }
         }
         asleep
@@ -285,11 +286,11 @@ fn another_connection_takes_the_place_of_one_lost_while_idle() {
                 // Lost when asked to resume: break that, and nothing after.
                 let mut out = Vec::new();
                 world.web.wake(&mut world.user, world.now, &mut out);
-                assert!(matches!(out[..], [Action::Resume(ConnectionId(resumed))] if resumed == id));
-                assert!(!world.tell(id, Event::Closed, &mut page));
+                assert!(matches!(out[..], [UserAction::Resume(ConnectionId(resumed))] if resumed == id));
+                assert!(!world.tell(id, UserEvent::Closed, &mut page));
                 while !world.step(&mut page) {}
             } else {
-                assert!(!world.tell(id, Event::Closed, &mut page), "a thinking user only misses it");
+                assert!(!world.tell(id, UserEvent::Closed, &mut page), "a thinking user only misses it");
                 page = world.page();
                 assert_eq!((page.resumed, page.aborted), (None, 0));
                 assert_eq!(page.completed.len(), page.objects);
@@ -310,34 +311,34 @@ fn response_time_runs_from_connect_at_first_and_from_the_write_of_the_request_la
             let (mut user, mut out) = (web.user(number).0, Vec::new());
             web.wake(&mut user, at(1_000), &mut out);
             match out.pop() {
-                Some(Action::Open(conn)) if conn.planned > 1 => Some((user, conn)),
+                Some(UserAction::Open(conn)) if conn.planned > 1 => Some((user, conn)),
                 _ => None,
             }
         })
         .expect("one in a few dozen users");
     let id = ConnectionId(5);
     let mut out = Vec::new();
-    web.on_event(&mut user, &mut conn, id, Event::Opened, at(1_080), &mut out);
+    web.on_event(&mut user, &mut conn, id, UserEvent::Opened, at(1_080), &mut out);
     let first = conn.exchange();
     assert!(
-        matches!(out[..], [Action::Write(n)] if n == first.request),
+        matches!(out[..], [UserAction::Write(n)] if n == first.request),
         "the request, and nothing else: {out:?}"
     );
     out.clear();
-    web.on_event(&mut user, &mut conn, id, Event::Received(Bytes::new(1)), at(1_160), &mut out);
+    web.on_event(&mut user, &mut conn, id, UserEvent::Received(Bytes::new(1)), at(1_160), &mut out);
     assert!(out.is_empty(), "a part of the response ends nothing");
     assert_eq!(conn.awaits() + Bytes::new(1), first.response);
-    let rest = Event::Received(conn.awaits());
+    let rest = UserEvent::Received(conn.awaits());
     web.on_event(&mut user, &mut conn, id, rest, at(1_200), &mut out);
-    let Action::Completed(completed) = &out[0] else { panic!("completed first: {out:?}") };
+    let UserAction::Completed(completed) = &out[0] else { panic!("completed first: {out:?}") };
     assert_eq!((completed.started, completed.response_time), (at(1_000), Duration::from_millis(200)));
     assert!(completed.first && completed.top_level && completed.persistent);
     assert_eq!((completed.request, completed.response), (first.request, first.response));
-    assert!(matches!(out[1], Action::Write(n) if n == conn.exchange().request));
+    assert!(matches!(out[1], UserAction::Write(n) if n == conn.exchange().request));
     out.clear();
-    let whole = Event::Received(conn.awaits());
+    let whole = UserEvent::Received(conn.awaits());
     web.on_event(&mut user, &mut conn, id, whole, at(1_250), &mut out);
-    let Action::Completed(completed) = &out[0] else { panic!("completed first: {out:?}") };
+    let UserAction::Completed(completed) = &out[0] else { panic!("completed first: {out:?}") };
     assert_eq!((completed.started, completed.response_time), (at(1_200), Duration::from_millis(50)));
     assert!(!completed.first && !completed.top_level);
 }

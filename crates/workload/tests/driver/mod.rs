@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use aqmlab_units::{Duration, Time};
-use aqmlab_workload::{Action, Connection, ConnectionId, Event, User, Web};
+use aqmlab_workload::{Connection, ConnectionId, User, UserAction, UserEvent, Web};
 
 /// How a network serves connections.
 pub(crate) trait Network {
@@ -32,7 +32,7 @@ pub(crate) struct Seen<'a> {
     pub(crate) user: usize,
     /// The connection whose event caused the action; none when the user woke.
     pub(crate) connection: Option<&'a Connection>,
-    pub(crate) action: &'a Action,
+    pub(crate) action: &'a UserAction,
 }
 
 /// Users, their connections and what happens next.
@@ -45,7 +45,7 @@ pub(crate) struct Driver<'a, N> {
     /// By time, then in the order of planning, so that runs repeat.
     agenda: BinaryHeap<Reverse<(Time, u64, Happening)>>,
     serial: u64,
-    out: Vec<Action>,
+    out: Vec<UserAction>,
 }
 
 struct Slot {
@@ -94,13 +94,13 @@ impl<'a, N: Network> Driver<'a, N> {
                     self.web.wake(&mut self.users[user], now, &mut self.out);
                     self.act(user, None, now, &mut observe);
                 }
-                Happening::Opened(id) => self.tell(id, Event::Opened, now, &mut observe),
+                Happening::Opened(id) => self.tell(id, UserEvent::Opened, now, &mut observe),
                 Happening::Response(id) => {
                     let whole = self.connections[id as usize].connection.awaits();
-                    self.tell(id, Event::Received(whole), now, &mut observe);
+                    self.tell(id, UserEvent::Received(whole), now, &mut observe);
                 }
                 Happening::Broken(id) => {
-                    self.tell(id, Event::Closed, now, &mut observe);
+                    self.tell(id, UserEvent::Closed, now, &mut observe);
                     self.free.push(id);
                 }
             }
@@ -115,7 +115,7 @@ impl<'a, N: Network> Driver<'a, N> {
         all - gone
     }
 
-    fn tell(&mut self, id: u32, event: Event, now: Time, observe: &mut impl FnMut(&Seen)) {
+    fn tell(&mut self, id: u32, event: UserEvent, now: Time, observe: &mut impl FnMut(&Seen)) {
         let Slot { user, connection, .. } = &mut self.connections[id as usize];
         let user = *user;
         let user_state = &mut self.users[user];
@@ -131,18 +131,18 @@ impl<'a, N: Network> Driver<'a, N> {
             let connection = cause.map(|id| &self.connections[id as usize].connection);
             observe(&Seen { now, user, connection, action: &action });
             match action {
-                Action::Open(connection) => self.open(user, connection, now),
-                Action::Write(_) => self.exchange(cause.expect("writes answer an event"), now),
-                Action::Close => self.free.push(cause.expect("closes answer an event")),
-                Action::Resume(id) => resume = Some(id.0),
-                Action::Sleep(think) => self.plan(now + think, Happening::Wake(user)),
-                Action::Completed(_) | Action::Aborted => {}
+                UserAction::Open(connection) => self.open(user, connection, now),
+                UserAction::Write(_) => self.exchange(cause.expect("writes answer an event"), now),
+                UserAction::Close => self.free.push(cause.expect("closes answer an event")),
+                UserAction::Resume(id) => resume = Some(id.0),
+                UserAction::Sleep(think) => self.plan(now + think, Happening::Wake(user)),
+                UserAction::Completed(_) | UserAction::Aborted => {}
             }
         }
         self.out = actions;
         if let Some(id) = resume {
             self.connections[id as usize].window = 0;
-            self.tell(id, Event::Resumed, now, observe);
+            self.tell(id, UserEvent::Resumed, now, observe);
         }
     }
 

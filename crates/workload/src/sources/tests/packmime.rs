@@ -8,7 +8,7 @@ fn connections(json: &str, n: usize) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
     let mut source = source(json, 5);
     let vectors: Vec<Vector> = source.by_ref().take(n).collect();
     let gaps = vectors.windows(2).map(|pair| (pair[1].start - pair[0].start).as_secs_f64()).collect();
-    let firsts: Vec<Vec<Adu>> = vectors.iter().map(|vector| units(&source, vector, 2)).collect();
+    let firsts: Vec<Vec<Adu>> = vectors.iter().map(|vector| source.units(vector, 2)).collect();
     let size = |i: usize| firsts.iter().map(|units| units[i].size.as_f64()).collect();
     (gaps, size(0), size(1))
 }
@@ -87,7 +87,7 @@ fn connections_carry_one_exchange_over_http_1_0_and_some_several_over_1_1() {
             source(&format!(r#"{{"packmime": {{"rate_per_second": 100, "http": "{http}"}}}}"#), 2);
         let vectors: Vec<Vector> = source.by_ref().take(20_000).collect();
         let counts = vectors.iter().map(|vector| {
-            let units = units(&source, vector, 1_000);
+            let units = source.units(vector, 1_000);
             assert!(units.chunks(2).all(|pair| pair[0].size == units[0].size), "one size of request");
             assert_eq!(vector.persistent, units.len() > 2);
             units.len() / 2
@@ -114,7 +114,7 @@ fn gaps_within_persistent_connections_have_the_published_medians() {
     let vectors: Vec<Vector> = source.by_ref().filter(|vector| vector.persistent).take(8_000).collect();
     let (mut gaps, mut later, mut servers) = (Vec::new(), Vec::new(), Vec::new());
     for vector in &vectors {
-        let units = units(&source, vector, 1_000);
+        let units = source.units(vector, 1_000);
         servers.extend(units.iter().skip(1).step_by(2).map(|unit| unit.pause.as_secs_f64()));
         assert_eq!(units[0].pause, Duration::ZERO);
         gaps.push(units[2].pause.as_secs_f64());

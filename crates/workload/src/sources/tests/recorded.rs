@@ -15,8 +15,8 @@ fn a_trace_is_replayed_in_order_of_start_and_rows_of_one_instant_in_theirs() {
         .collect();
     assert_eq!(seen, [(500, 1, 20_500, false), (500, 0, 30_000, false), (2_000, 0, 80_000, false)]);
     let adu = |by, size| Adu { by, pause: Duration::ZERO, size: Bytes::new(size) };
-    assert_eq!(units(&source, &vectors[0], 9), [adu(End::Initiator, 9)], "nothing answers an upload");
-    assert_eq!(units(&source, &vectors[2], 9), [adu(End::Initiator, 300), adu(End::Acceptor, 5_000)]);
+    assert_eq!(source.units(&vectors[0], 9), [adu(End::Initiator, 9)], "nothing answers an upload");
+    assert_eq!(source.units(&vectors[2], 9), [adu(End::Initiator, 300), adu(End::Acceptor, 5_000)]);
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn a_trace_of_pairs_takes_round_trip_times_from_its_table_and_ignores_comments()
     let seen: Vec<_> =
         vectors.iter().map(|v| (v.start.as_secs_f64(), v.side, v.min_rtt.as_micros())).collect();
     assert_eq!(seen, [(0.25, 0, 10_000), (1.5, 1, 20_000)]);
-    let sizes: Vec<u64> = units(&source, &vectors[1], 9).iter().map(|adu| adu.size.get()).collect();
+    let sizes: Vec<u64> = source.units(&vectors[1], 9).iter().map(|adu| adu.size.get()).collect();
     assert_eq!(sizes, [300, 700]);
 }
 

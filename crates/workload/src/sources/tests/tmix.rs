@@ -48,7 +48,7 @@ fn tmix(text: &str, more: &str) -> String {
 fn read(text: &str) -> Vec<(Vector, Vec<Adu>)> {
     let mut source = source(&tmix(text, r#", "side": 1"#), 1);
     let vectors: Vec<Vector> = source.by_ref().collect();
-    vectors.iter().map(|vector| (*vector, units(&source, vector, 99))).collect()
+    vectors.iter().map(|vector| (*vector, source.units(vector, 99))).collect()
 }
 
 #[test]
@@ -222,7 +222,7 @@ proptest! {
                 let mut source = source(&json, 1);
                 let vectors: Vec<Vector> = source.by_ref().collect();
                 for vector in vectors {
-                    let sent = units(&source, &vector, 99);
+                    let sent = source.units(&vector, 99);
                     let fin = sent.iter().position(|unit| unit.size == Bytes::ZERO);
                     prop_assert!(fin.is_none_or(|fin| fin + 1 == sent.len()));
                 }

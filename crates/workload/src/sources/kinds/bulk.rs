@@ -3,19 +3,17 @@
 use aqmlab_units::{Bytes, Duration, Stream};
 use serde::{Deserialize, Serialize};
 
-use super::check_side;
-use super::distribution::{check_size, check_time};
-use super::generator::{Generator, Place, Start, turn};
-use super::rtt::MinRttConfig;
-use super::starts::Starts;
-use super::vector::{Adu, End};
-use crate::config::{ConfigError, refuse};
+use super::fields::{check_flows, check_side, default_request, no_time, one_second};
+use crate::config::ConfigError;
+use crate::sources::draws::distribution::{check_size, check_time};
+use crate::sources::draws::rtt::MinRttConfig;
+use crate::sources::draws::starts::Starts;
+use crate::sources::kind::{Setting, Source, SourceKind};
+use crate::sources::vectors::adu::{Adu, End, turn};
+use crate::sources::vectors::generator::{Cursor, Generator, Start};
 
 /// An endless transfer has so many bytes: at 1 Tbit/s it takes a year.
 pub const ENDLESS: Bytes = Bytes::new(1 << 62);
-
-/// The most connections or flows of one source.
-pub(crate) const MAX_FLOWS: u32 = 1_000_000;
 
 /// Long transfers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -60,21 +58,10 @@ pub enum TransferDirection {
     Upload,
 }
 
-/// The request for a transfer where nothing else is said, near the mean of web requests. Source: ours.
-pub(crate) fn default_request() -> Bytes {
-    Bytes::new(300)
-}
+impl SourceKind for BulkConfig {
+    const EXAMPLE: &'static str = r#"{"bulk": {"flows": 20, "bytes": "1 MB"}}"#;
 
-pub(crate) fn no_time() -> Duration {
-    Duration::ZERO
-}
-
-pub(crate) fn one_second() -> Duration {
-    Duration::from_secs(1)
-}
-
-impl BulkConfig {
-    pub(crate) fn check(&self) -> Result<(), ConfigError> {
+    fn check(&self) -> Result<(), ConfigError> {
         check_flows("flows", self.flows)?;
         check_side(self.side)?;
         self.bytes.map_or(Ok(()), |bytes| check_size("bytes", bytes))?;
@@ -82,13 +69,10 @@ impl BulkConfig {
         check_time("spread", self.spread)?;
         self.rtt.as_ref().map_or(Ok(()), |rtt| rtt.check("rtt"))
     }
-}
 
-pub(crate) fn check_flows(path: &str, flows: u32) -> Result<(), ConfigError> {
-    if (1..=MAX_FLOWS).contains(&flows) {
-        return Ok(());
+    fn source(&self, setting: &Setting<'_>) -> Result<Source, ConfigError> {
+        Ok(setting.connections(Bulk::new(self, setting.starts()), self.rtt.as_ref()))
     }
-    refuse(path, format!("must be between 1 and {MAX_FLOWS}, got {flows}"))
 }
 
 #[derive(Debug)]
@@ -115,8 +99,8 @@ impl Generator for Bulk {
         Some(Start::at(self.starts.next()?, self.side))
     }
 
-    fn adu(&self, place: &mut Place) -> Option<Adu> {
-        let (number, _) = place.step();
+    fn adu(&self, cursor: &mut Cursor) -> Option<Adu> {
+        let (number, _) = cursor.step();
         let bytes = self.bytes.unwrap_or(ENDLESS);
         let units = if self.direction == TransferDirection::Upload { 1 } else { 2 };
         if number >= units && !self.is_endless() {

@@ -21,13 +21,14 @@ use aqmlab_units::{Bytes, Duration, Time};
 use serde::{Deserialize, Serialize};
 
 use self::concurrent::Concurrent;
-use super::check_side;
-use super::distribution::{MAX_SIZE, MAX_TIME};
-use super::pair_trace::{fault, fields, lines, number};
-use super::recorded::Recorded;
-use super::rtt::{MAX_RTT, MinRttConfig};
-use super::vector::{Adu, End};
+use super::fields::check_side;
+use super::lines::{fault, fields, lines, number};
 use crate::config::ConfigError;
+use crate::sources::draws::distribution::{MAX_SIZE, MAX_TIME};
+use crate::sources::draws::rtt::{MAX_RTT, MinRttConfig};
+use crate::sources::kind::{Setting, Source, SourceKind};
+use crate::sources::vectors::adu::{Adu, End};
+use crate::sources::vectors::recorded::Recorded;
 
 /// Connection vectors from a file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -50,14 +51,23 @@ pub struct TmixConfig {
     pub rtt: Option<MinRttConfig>,
 }
 
-impl TmixConfig {
-    pub(crate) fn check(&self) -> Result<(), ConfigError> {
+impl SourceKind for TmixConfig {
+    const EXAMPLE: &'static str =
+        r#"{"tmix": {"text": "S 20 1 0 0\nI 0 0 9\nA 0 5 7\nS 10 1 0 0\nI 0 0 8\n"}}"#;
+
+    fn check(&self) -> Result<(), ConfigError> {
         check_side(self.side)?;
         self.rtt.as_ref().map_or(Ok(()), |rtt| rtt.check("rtt"))?;
         self.record().map(drop)
     }
 
-    pub(crate) fn record(&self) -> Result<Recorded, ConfigError> {
+    fn source(&self, setting: &Setting<'_>) -> Result<Source, ConfigError> {
+        Ok(setting.connections(self.record()?, self.rtt.as_ref()))
+    }
+}
+
+impl TmixConfig {
+    fn record(&self) -> Result<Recorded, ConfigError> {
         let mut recorded = Recorded::default();
         let mut reader = Reader::Nothing;
         for (line, words) in lines(&self.text) {

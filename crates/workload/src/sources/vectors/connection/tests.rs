@@ -4,13 +4,13 @@ use std::collections::VecDeque;
 
 use proptest::prelude::*;
 
-use super::super::Generator;
+use super::super::adu::Adu;
 use super::super::generator::Start;
 use super::super::recorded::Recorded;
-use super::super::rtt::MinRtt;
-use super::super::vector::Adu;
+use super::super::source::VectorSource;
 use super::VectorAction::{Aborted, Answer, Close, Completed as Done, Open, Sleep, Write};
 use super::*;
+use crate::sources::draws::rtt::MinRtt;
 
 const DELAY: Duration = Duration::from_millis(40);
 
@@ -32,7 +32,7 @@ fn says(pause: u64, size: u64) -> Adu {
 
 fn source(generator: impl Generator + 'static) -> VectorSource {
     let rtts = MinRtt::Range { min: ms(80), max: ms(80) };
-    VectorSource { generator: Box::new(generator), rtts, connections: 1, number: 0 }
+    VectorSource::new(Box::new(generator), rtts, 1)
 }
 
 /// A source of one connection that sends `units`.
@@ -51,8 +51,8 @@ impl Generator for Repeated {
         Some(Start::at(Time::ZERO, 0))
     }
 
-    fn adu(&self, place: &mut Place) -> Option<Adu> {
-        let (number, _) = place.step();
+    fn adu(&self, cursor: &mut Cursor) -> Option<Adu> {
+        let (number, _) = cursor.step();
         Some(if number.is_multiple_of(2) { self.0 } else { self.1 })
     }
 

@@ -4,16 +4,16 @@
 //! the pair of hosts, which stands for a minimum round-trip time; the bytes of the response. Empty lines and what
 //! follows a `#` mean nothing.
 
-use std::str::FromStr;
-
 use aqmlab_units::{Bytes, Duration, Time};
 use serde::{Deserialize, Serialize};
 
-use super::bulk::default_request;
-use super::distribution::{MAX_SIZE, MAX_TIME, check_size};
-use super::recorded::Recorded;
-use super::rtt::check_rtt;
+use super::fields::default_request;
+use super::lines::{fields, lines, number};
 use crate::config::{ConfigError, refuse};
+use crate::sources::draws::distribution::{MAX_SIZE, MAX_TIME, check_size};
+use crate::sources::draws::rtt::check_rtt;
+use crate::sources::kind::{Setting, Source, SourceKind};
+use crate::sources::vectors::recorded::Recorded;
 
 /// Transfers between pairs of hosts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -32,8 +32,11 @@ pub struct PairTraceConfig {
     pub request: Bytes,
 }
 
-impl PairTraceConfig {
-    pub(crate) fn check(&self) -> Result<(), ConfigError> {
+impl SourceKind for PairTraceConfig {
+    const EXAMPLE: &'static str =
+        r#"{"pair_trace": {"text": "2 0 0 5\n1 1 0 6\n1 0 1 7\n", "rtt": ["10 ms", "20 ms"]}}"#;
+
+    fn check(&self) -> Result<(), ConfigError> {
         check_size("request", self.request)?;
         for (pair, &rtt) in self.rtt.iter().enumerate() {
             check_rtt(&format!("rtt[{pair}]"), rtt)?;
@@ -41,7 +44,13 @@ impl PairTraceConfig {
         self.record().map(drop)
     }
 
-    pub(crate) fn record(&self) -> Result<Recorded, ConfigError> {
+    fn source(&self, setting: &Setting<'_>) -> Result<Source, ConfigError> {
+        Ok(setting.connections(self.record()?, None))
+    }
+}
+
+impl PairTraceConfig {
+    fn record(&self) -> Result<Recorded, ConfigError> {
         let mut recorded = Recorded::default();
         for (line, text) in lines(&self.text) {
             let [t, dir, pair, size] = fields(line, &text, "t dir pair size")?;
@@ -60,40 +69,4 @@ impl PairTraceConfig {
         }
         Ok(recorded.sorted())
     }
-}
-
-/// The lines that say something, with their numbers from 1, split into words.
-pub(crate) fn lines(text: &str) -> impl Iterator<Item = (usize, Vec<&str>)> {
-    text.lines().enumerate().filter_map(|(i, line)| {
-        let words: Vec<&str> = line.split('#').next()?.split_whitespace().collect();
-        (!words.is_empty()).then_some((i + 1, words))
-    })
-}
-
-/// The words of a line, exactly as many as its form has.
-pub(crate) fn fields<'a, const N: usize>(
-    line: usize,
-    words: &[&'a str],
-    form: &str,
-) -> Result<[&'a str; N], ConfigError> {
-    words.try_into().or_else(|_| fault(line, format!("must be `{form}`, got `{}`", words.join(" "))))
-}
-
-/// A number in its range.
-pub(crate) fn number<T: FromStr + PartialOrd + Copy + std::fmt::Display>(
-    line: usize,
-    name: &str,
-    word: &str,
-    min: T,
-    max: T,
-) -> Result<T, ConfigError> {
-    match word.parse() {
-        Ok(value) if (min..=max).contains(&value) => Ok(value),
-        _ => fault(line, format!("{name} must be a number between {min} and {max}, got `{word}`")),
-    }
-}
-
-/// A mistake in a line of the text.
-pub(crate) fn fault<T>(line: usize, message: String) -> Result<T, ConfigError> {
-    refuse(&format!("text, line {line}"), message)
 }

@@ -2,16 +2,16 @@
 
 use aqmlab_units::{Bytes, Duration, Time};
 
-use super::VectorSource;
-use super::generator::Place;
-use super::vector::{End, Vector, VectorAction, VectorEvent};
+use super::adu::End;
+use super::generator::{Cursor, Generator};
+use super::vector::{Vector, VectorAction, VectorEvent};
 use crate::Completed;
 
 /// The state of a connection, both ends together.
 #[derive(Clone, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about the connection")]
 pub struct VectorConnection {
-    place: Place,
+    cursor: Cursor,
     /// The unit to come; its fields stand apart because that saves the room of a word.
     next_by: Option<End>,
     next_pause: Duration,
@@ -49,10 +49,10 @@ enum Phase {
 }
 
 impl VectorConnection {
-    /// The state of `vector` of `source` when it is opened at `now`.
-    pub(crate) fn new(source: &VectorSource, vector: &Vector, now: Time) -> VectorConnection {
+    /// The state of `vector` of `generator` when it is opened at `now`.
+    pub(crate) fn new(generator: &dyn Generator, vector: &Vector, now: Time) -> VectorConnection {
         let mut connection = VectorConnection {
-            place: vector.place,
+            cursor: vector.cursor,
             next_by: None,
             next_pause: Duration::ZERO,
             next_size: Bytes::ZERO,
@@ -68,7 +68,7 @@ impl VectorConnection {
             persistent: vector.persistent,
             concurrent: vector.concurrent,
         };
-        connection.look_ahead(source);
+        connection.look_ahead(generator);
         connection.connect(now);
         connection
     }
@@ -103,8 +103,8 @@ impl VectorConnection {
         (self.request, self.response, self.answer_left) = (Bytes::ZERO, Bytes::ZERO, Bytes::ZERO);
     }
 
-    fn look_ahead(&mut self, source: &VectorSource) {
-        match source.adu(&mut self.place) {
+    fn look_ahead(&mut self, generator: &dyn Generator) {
+        match generator.adu(&mut self.cursor) {
             Some(adu) => {
                 self.next_by = Some(adu.by);
                 (self.next_pause, self.next_size) = (adu.pause, adu.size);
@@ -116,7 +116,7 @@ impl VectorConnection {
     /// Something happened.
     pub(crate) fn on_event(
         &mut self,
-        source: &VectorSource,
+        generator: &dyn Generator,
         event: VectorEvent,
         now: Time,
         out: &mut Vec<VectorAction>,
@@ -124,20 +124,20 @@ impl VectorConnection {
         match event {
             VectorEvent::Opened => {
                 debug_assert!(self.phase == Phase::Opening, "a connection opens once");
-                self.pause(source, now, out);
+                self.pause(generator, now, out);
             }
             VectorEvent::Woken if self.phase == Phase::Lost => {
                 self.connect(now);
                 out.push(VectorAction::Open);
             }
-            VectorEvent::Woken => self.send(source, now, out),
+            VectorEvent::Woken => self.send(generator, now, out),
             VectorEvent::Delivered(n) => {
                 self.to_acceptor = self.to_acceptor - n;
                 if self.to_acceptor == Bytes::ZERO {
                     if self.exchange && self.response == Bytes::ZERO && self.falls_silent() {
                         self.complete(now, out);
                     }
-                    self.arrived(End::Acceptor, source, now, out);
+                    self.arrived(End::Acceptor, generator, now, out);
                 }
             }
             VectorEvent::Received(n) => {
@@ -149,10 +149,10 @@ impl VectorConnection {
                     }
                 }
                 if self.to_initiator == Bytes::ZERO {
-                    self.arrived(End::Initiator, source, now, out);
+                    self.arrived(End::Initiator, generator, now, out);
                 }
             }
-            VectorEvent::Closed => self.lose(source, now, out),
+            VectorEvent::Closed => self.lose(generator, now, out),
         }
     }
 
@@ -162,35 +162,35 @@ impl VectorConnection {
     }
 
     /// All that was sent to `end` has come.
-    fn arrived(&mut self, end: End, source: &VectorSource, now: Time, out: &mut Vec<VectorAction>) {
+    fn arrived(&mut self, end: End, generator: &dyn Generator, now: Time, out: &mut Vec<VectorAction>) {
         if self.phase != Phase::Waiting {
             return;
         }
         match self.next_by {
-            Some(by) if by == end => self.pause(source, now, out),
+            Some(by) if by == end => self.pause(generator, now, out),
             Some(_) => {}
             None => self.finish(out),
         }
     }
 
     /// The pause before the next unit begins.
-    fn pause(&mut self, source: &VectorSource, now: Time, out: &mut Vec<VectorAction>) {
+    fn pause(&mut self, generator: &dyn Generator, now: Time, out: &mut Vec<VectorAction>) {
         if self.next_by.is_some() && self.next_pause > Duration::ZERO {
             self.phase = Phase::Pausing;
             out.push(VectorAction::Sleep(self.next_pause));
         } else {
-            self.send(source, now, out);
+            self.send(generator, now, out);
         }
     }
 
     /// The pause is over: send the next unit, and those that follow it without waiting for anything to come.
-    fn send(&mut self, source: &VectorSource, now: Time, out: &mut Vec<VectorAction>) {
+    fn send(&mut self, generator: &dyn Generator, now: Time, out: &mut Vec<VectorAction>) {
         self.phase = Phase::Waiting;
         loop {
             match self.next_by {
                 Some(by) if self.next_size > Bytes::ZERO => {
                     self.write(by, now, out);
-                    self.look_ahead(source);
+                    self.look_ahead(generator);
                     let waits = self.next_by != Some(by) && !self.concurrent;
                     if waits || self.next_by.is_none() {
                         return;
@@ -261,12 +261,12 @@ impl VectorConnection {
 
     /// The connection broke. An endless one is replaced: what was lost stays lost, and the initiator goes on with its
     /// next request, after the pause that belongs to it.
-    fn lose(&mut self, source: &VectorSource, now: Time, out: &mut Vec<VectorAction>) {
+    fn lose(&mut self, generator: &dyn Generator, now: Time, out: &mut Vec<VectorAction>) {
         if std::mem::take(&mut self.exchange) {
             out.push(VectorAction::Aborted);
         }
         (self.to_acceptor, self.to_initiator) = (Bytes::ZERO, Bytes::ZERO);
-        if !source.replaces_lost() {
+        if !generator.is_endless() {
             self.phase = Phase::Over;
             return;
         }
@@ -277,7 +277,7 @@ impl VectorConnection {
             return;
         }
         while self.next_by == Some(End::Acceptor) {
-            self.look_ahead(source);
+            self.look_ahead(generator);
         }
         let pause = std::mem::replace(&mut self.next_pause, Duration::ZERO);
         if self.phase == Phase::Pausing {

@@ -13,15 +13,15 @@
 use aqmlab_units::{Bytes, Duration, Stream};
 use serde::{Deserialize, Serialize};
 
-use super::bulk::{check_flows, no_time};
-use super::check_side;
-use super::distribution::{check_time, whole_bytes};
-use super::generator::{Generator, Place, Start, turn};
-use super::rtt::MinRttConfig;
-use super::starts::Starts;
-use super::variates::{exponential, normal};
-use super::vector::{Adu, End};
+use super::fields::{check_flows, check_side, no_time};
 use crate::config::ConfigError;
+use crate::sources::draws::distribution::{check_time, whole_bytes};
+use crate::sources::draws::rtt::MinRttConfig;
+use crate::sources::draws::starts::Starts;
+use crate::sources::draws::variates::{exponential, normal};
+use crate::sources::kind::{Setting, Source, SourceKind};
+use crate::sources::vectors::adu::{Adu, End, turn};
+use crate::sources::vectors::generator::{Cursor, Generator, Start};
 
 /// Web users of 3GPP's model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -51,13 +51,19 @@ fn thirty_seconds() -> Duration {
     Duration::from_secs(30)
 }
 
-impl ThreeGppConfig {
-    pub(crate) fn check(&self) -> Result<(), ConfigError> {
+impl SourceKind for ThreeGppConfig {
+    const EXAMPLE: &'static str = r#"{"three_gpp": {"users": 30}}"#;
+
+    fn check(&self) -> Result<(), ConfigError> {
         check_flows("users", self.users)?;
         check_side(self.side)?;
         check_time("reading", self.reading)?;
         check_time("start", self.start)?;
         self.rtt.as_ref().map_or(Ok(()), |rtt| rtt.check("rtt"))
+    }
+
+    fn source(&self, setting: &Setting<'_>) -> Result<Source, ConfigError> {
+        Ok(setting.connections(ThreeGpp::new(self, setting.starts()), self.rtt.as_ref()))
     }
 }
 
@@ -131,23 +137,23 @@ impl Generator for ThreeGpp {
         Some(Start { persistent: true, ..Start::at(self.starts.next()?, self.side) })
     }
 
-    fn adu(&self, place: &mut Place) -> Option<Adu> {
-        let (number, mut stream) = place.step();
-        let left = place.state & OBJECTS;
+    fn adu(&self, cursor: &mut Cursor) -> Option<Adu> {
+        let (number, mut stream) = cursor.step();
+        let left = cursor.state & OBJECTS;
         Some(match turn(number) {
             End::Initiator if left == 0 => {
                 // The reading time before the first page has passed before the connection.
                 let mean = if number == 0 { 0.0 } else { self.reading };
-                place.state = MAIN_OBJECT;
+                cursor.state = MAIN_OBJECT;
                 Adu::request(Duration::from_secs_f64(mean * exponential(&mut stream)), REQUEST)
             }
             End::Initiator => {
-                let mean = if place.state & FIRST_EMBEDDED == 0 { 0.0 } else { PARSING };
-                place.state = left - 1;
+                let mean = if cursor.state & FIRST_EMBEDDED == 0 { 0.0 } else { PARSING };
+                cursor.state = left - 1;
                 Adu::request(Duration::from_secs_f64(mean * exponential(&mut stream)), REQUEST)
             }
-            End::Acceptor if place.state & MAIN_OBJECT != 0 => {
-                place.state = FIRST_EMBEDDED | embedded(&mut stream);
+            End::Acceptor if cursor.state & MAIN_OBJECT != 0 => {
+                cursor.state = FIRST_EMBEDDED | embedded(&mut stream);
                 Adu::response(Duration::ZERO, MAIN.draw(&mut stream))
             }
             End::Acceptor => Adu::response(Duration::ZERO, EMBEDDED.draw(&mut stream)),

@@ -24,17 +24,17 @@ use aqmlab_units::{Bytes, Duration, Prob, Stream, Time};
 use serde::{Deserialize, Serialize};
 
 use self::note::Note;
-use super::bulk::no_time;
-use super::check_side;
-use super::distribution::{MAX_TIME, check_time, whole_bytes};
-use super::fractional::Fractional;
-use super::generator::{Generator, Place, Start, turn};
-use super::rtt::MinRttConfig;
-use super::variates::{gamma, normal, normal_below, weibull};
-use super::vector::{Adu, End};
+use super::fields::{check_side, no_time};
 use crate::QuantileConfig;
 use crate::config::{ConfigError, refuse};
 use crate::quantile::Quantile;
+use crate::sources::draws::distribution::{MAX_TIME, check_time, whole_bytes};
+use crate::sources::draws::fractional::Fractional;
+use crate::sources::draws::rtt::MinRttConfig;
+use crate::sources::draws::variates::{gamma, normal, normal_below, weibull};
+use crate::sources::kind::{Setting, Source, SourceKind};
+use crate::sources::vectors::adu::{Adu, End, turn};
+use crate::sources::vectors::generator::{Cursor, Generator, Start};
 
 /// Web connections of PackMime-HTTP.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -73,8 +73,10 @@ pub enum HttpVersion {
     Http11,
 }
 
-impl PackmimeConfig {
-    pub(crate) fn check(&self) -> Result<(), ConfigError> {
+impl SourceKind for PackmimeConfig {
+    const EXAMPLE: &'static str = r#"{"packmime": {"rate_per_second": 100}}"#;
+
+    fn check(&self) -> Result<(), ConfigError> {
         if !(1.0..=1e5).contains(&self.rate_per_second) {
             let message = format!("must be between 1 and 100000 a second, got {}", self.rate_per_second);
             return refuse("rate_per_second", message);
@@ -82,6 +84,10 @@ impl PackmimeConfig {
         check_side(self.side)?;
         check_time("start", self.start)?;
         self.rtt.as_ref().map_or(Ok(()), |rtt| rtt.check("rtt"))
+    }
+
+    fn source(&self, setting: &Setting<'_>) -> Result<Source, ConfigError> {
+        Ok(setting.connections(Packmime::new(self, setting.key), self.rtt.as_ref()))
     }
 }
 
@@ -172,7 +178,7 @@ impl Runs {
 impl Packmime {
     pub(crate) fn new(config: &PackmimeConfig, key: u64) -> Packmime {
         let Tables { cache_validation_bytes, body_bytes, request_bytes } =
-            serde_json::from_str(include_str!("../../data/packmime.json"))
+            serde_json::from_str(include_str!("../../../data/packmime.json"))
                 .expect("the shipped tables are well formed");
         let rate = config.rate_per_second;
         let by_rate = |intercept, slope| logistic(intercept + slope * libm::log2(rate));
@@ -252,17 +258,17 @@ impl Generator for Packmime {
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "objects of a page are few")]
-    fn adu(&self, place: &mut Place) -> Option<Adu> {
-        let (number, mut stream) = place.step();
-        let mut note = Note::from_state(place.state);
+    fn adu(&self, cursor: &mut Cursor) -> Option<Adu> {
+        let (number, mut stream) = cursor.step();
+        let mut note = Note::from_state(cursor.state);
         if turn(number) == End::Acceptor {
             // Half of all servers answer within 6 ms.
             let pause = 1.0 / weibull(0.63, 305.0, &mut stream).max(10.0);
             let class = usize::from(note.body);
-            let mut first = Stream::numbered(place.key, u64::MAX);
+            let mut first = Stream::numbered(cursor.key, u64::MAX);
             let mut size = self.first_response(class, &mut first);
             if number > 1 && size > CACHE_VALIDATION {
-                size = whole_bytes(LATER_RESPONSES.draw(&mut habits(place.key, 1), &mut stream));
+                size = whole_bytes(LATER_RESPONSES.draw(&mut habits(cursor.key, 1), &mut stream));
             }
             return Some(Adu::response(Duration::from_secs_f64(pause), size));
         }
@@ -273,13 +279,13 @@ impl Generator for Packmime {
             let one_object = !note.persistent || (!note.one_page && stream.chance(Prob::clamped(ONE_OBJECT)));
             note.objects_left = if one_object { 1 } else { several(MORE_OBJECTS, &mut stream) as u8 };
             if number > 0 {
-                pause = BETWEEN_PAGES.draw(&mut habits(place.key, 2), &mut stream);
+                pause = BETWEEN_PAGES.draw(&mut habits(cursor.key, 2), &mut stream);
             }
         } else {
-            pause = BETWEEN_OBJECTS.draw(&mut habits(place.key, 3), &mut stream);
+            pause = BETWEEN_OBJECTS.draw(&mut habits(cursor.key, 3), &mut stream);
         }
         note.objects_left -= 1;
-        place.state = note.state();
+        cursor.state = note.state();
         let pause = Duration::from_secs_f64(pause).min(MAX_TIME);
         Some(Adu::request(pause, Bytes::new(note.request.into())))
     }

@@ -3,10 +3,11 @@
 use aqmlab_units::{Bytes, Duration, Time};
 use serde::{Deserialize, Serialize};
 
-use super::distribution::{MAX_SIZE, MAX_TIME};
-use super::recorded::Recorded;
-use super::rtt::{MAX_RTT, MinRttConfig};
 use crate::config::{ConfigError, refuse};
+use crate::sources::draws::distribution::{MAX_SIZE, MAX_TIME};
+use crate::sources::draws::rtt::{MAX_RTT, MinRttConfig};
+use crate::sources::kind::{Setting, Source, SourceKind};
+use crate::sources::vectors::recorded::Recorded;
 
 /// Transfers, one a row, each on a connection of its own; row i is the i-th entry of each column. Rows may stand in
 /// any order; those of one instant start in theirs.
@@ -33,8 +34,10 @@ pub struct TraceConfig {
     pub rtt: Option<MinRttConfig>,
 }
 
-impl TraceConfig {
-    pub(crate) fn check(&self) -> Result<(), ConfigError> {
+impl SourceKind for TraceConfig {
+    const EXAMPLE: &'static str = r#"{"trace": {"start_seconds": [2, 1, 1], "side": [0, 1, 0], "request_bytes": [9, 9, 9], "response_bytes": [5, 6, 7]}}"#;
+
+    fn check(&self) -> Result<(), ConfigError> {
         let rows = self.start_seconds.len();
         if !(1..=MAX_ROWS).contains(&rows) {
             return refuse("start_seconds", format!("must have between 1 and {MAX_ROWS} rows, got {rows}"));
@@ -63,7 +66,13 @@ impl TraceConfig {
         self.rtt.as_ref().map_or(Ok(()), |rtt| rtt.check("rtt"))
     }
 
-    pub(crate) fn record(&self) -> Recorded {
+    fn source(&self, setting: &Setting<'_>) -> Result<Source, ConfigError> {
+        Ok(setting.connections(self.record(), self.rtt.as_ref()))
+    }
+}
+
+impl TraceConfig {
+    fn record(&self) -> Recorded {
         let mut recorded = Recorded::default();
         for (row, &start) in self.start_seconds.iter().enumerate() {
             let rtt = self.rtt_ms.as_ref().map(|rtt_ms| Duration::from_secs_f64(rtt_ms[row] * 1e-3));

@@ -3,13 +3,14 @@
 use aqmlab_units::{Bytes, Duration, Stream, Time};
 use serde::{Deserialize, Serialize};
 
-use super::bulk::{default_request, no_time};
-use super::distribution::{Size, SizeConfig, check_size, check_time};
-use super::generator::{Generator, Place, Start};
-use super::rtt::MinRttConfig;
-use super::variates::exponential;
-use super::vector::Adu;
+use super::fields::{check_stop, default_request, no_time};
 use crate::config::{ConfigError, refuse};
+use crate::sources::draws::distribution::{Size, SizeConfig, check_size, check_time};
+use crate::sources::draws::rtt::MinRttConfig;
+use crate::sources::draws::variates::exponential;
+use crate::sources::kind::{Setting, Source, SourceKind};
+use crate::sources::vectors::adu::Adu;
+use crate::sources::vectors::generator::{Cursor, Generator, Start};
 
 /// Transfers in two Poisson processes, one for each side.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -37,8 +38,10 @@ pub struct TransfersConfig {
     pub rtt: Option<MinRttConfig>,
 }
 
-impl TransfersConfig {
-    pub(crate) fn check(&self) -> Result<(), ConfigError> {
+impl SourceKind for TransfersConfig {
+    const EXAMPLE: &'static str = r#"{"transfers": {"rate_per_second": [50, 100], "size": {"lognormal": {"median": "1 kB", "sigma": 1.8}}}}"#;
+
+    fn check(&self) -> Result<(), ConfigError> {
         for (side, &rate) in self.rate_per_second.iter().enumerate() {
             if rate != 0.0 {
                 check_rate(&format!("rate_per_second[{side}]"), rate)?;
@@ -53,21 +56,17 @@ impl TransfersConfig {
         check_stop(self.start, self.stop)?;
         self.rtt.as_ref().map_or(Ok(()), |rtt| rtt.check("rtt"))
     }
+
+    fn source(&self, setting: &Setting<'_>) -> Result<Source, ConfigError> {
+        Ok(setting.connections(Transfers::new(self, setting.key), self.rtt.as_ref()))
+    }
 }
 
-pub(crate) fn check_rate(path: &str, rate: f64) -> Result<(), ConfigError> {
+fn check_rate(path: &str, rate: f64) -> Result<(), ConfigError> {
     if (0.001..=1e6).contains(&rate) {
         return Ok(());
     }
     refuse(path, format!("must be between 0.001 and 1000000 a second, got {rate}"))
-}
-
-pub(crate) fn check_stop(start: Duration, stop: Option<Duration>) -> Result<(), ConfigError> {
-    match stop {
-        Some(stop) if stop <= start => refuse("stop", format!("must be above start = {start}, got {stop}")),
-        Some(stop) => check_time("stop", stop),
-        None => Ok(()),
-    }
 }
 
 #[derive(Debug)]
@@ -129,8 +128,8 @@ impl Generator for Transfers {
         self.stop.is_none_or(|stop| at < stop).then(|| Start::at(at, side))
     }
 
-    fn adu(&self, place: &mut Place) -> Option<Adu> {
-        let (number, mut stream) = place.step();
+    fn adu(&self, cursor: &mut Cursor) -> Option<Adu> {
+        let (number, mut stream) = cursor.step();
         match number {
             0 => Some(Adu::request(Duration::ZERO, self.request)),
             1 => Some(Adu::response(Duration::ZERO, self.size.draw(&mut stream))),

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use aqmlab_units::{Bytes, Duration, Time};
 
-use super::generator::{Generator, Place, Start};
-use super::vector::{Adu, End};
+use crate::sources::vectors::adu::{Adu, End};
+use crate::sources::vectors::generator::{Cursor, Generator, Start};
 
 /// A connection of a record.
 #[derive(Clone, Debug)]
@@ -87,12 +87,12 @@ impl Generator for Recorded {
         })
     }
 
-    fn adu(&self, place: &mut Place) -> Option<Adu> {
-        let number = place.next;
-        if u64::from(number) == place.state {
+    fn adu(&self, cursor: &mut Cursor) -> Option<Adu> {
+        let number = cursor.next;
+        if u64::from(number) == cursor.state {
             return None;
         }
-        place.next = number + 1;
+        cursor.next = number + 1;
         Some(self.units[number as usize])
     }
 }

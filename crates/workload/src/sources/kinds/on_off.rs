@@ -6,14 +6,14 @@
 use aqmlab_units::{Bytes, Duration, Stream};
 use serde::{Deserialize, Serialize};
 
-use super::bulk::{check_flows, default_request, no_time, one_second};
-use super::check_side;
-use super::distribution::{Size, SizeConfig, Span, TimeConfig, check_size, check_time};
-use super::generator::{Generator, Place, Start, turn};
-use super::rtt::MinRttConfig;
-use super::starts::Starts;
-use super::vector::{Adu, End};
+use super::fields::{check_flows, check_side, default_request, no_time, one_second};
 use crate::config::ConfigError;
+use crate::sources::draws::distribution::{Size, SizeConfig, Span, TimeConfig, check_size, check_time};
+use crate::sources::draws::rtt::MinRttConfig;
+use crate::sources::draws::starts::Starts;
+use crate::sources::kind::{Setting, Source, SourceKind};
+use crate::sources::vectors::adu::{Adu, End, turn};
+use crate::sources::vectors::generator::{Cursor, Generator, Start};
 
 /// On-off flows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -46,8 +46,10 @@ pub struct OnOffConfig {
     pub rtt: Option<MinRttConfig>,
 }
 
-impl OnOffConfig {
-    pub(crate) fn check(&self) -> Result<(), ConfigError> {
+impl SourceKind for OnOffConfig {
+    const EXAMPLE: &'static str = r#"{"on_off": {"flows": 20, "size": {"exponential": {"mean": "20 kB"}}, "off": {"pareto": {"mean": "1 s", "shape": 1.5}}}}"#;
+
+    fn check(&self) -> Result<(), ConfigError> {
         check_flows("flows", self.flows)?;
         check_side(self.side)?;
         self.size.check("size")?;
@@ -56,6 +58,10 @@ impl OnOffConfig {
         check_time("start", self.start)?;
         check_time("spread", self.spread)?;
         self.rtt.as_ref().map_or(Ok(()), |rtt| rtt.check("rtt"))
+    }
+
+    fn source(&self, setting: &Setting<'_>) -> Result<Source, ConfigError> {
+        Ok(setting.connections(OnOff::new(self, setting.starts()), self.rtt.as_ref()))
     }
 }
 
@@ -85,8 +91,8 @@ impl Generator for OnOff {
         Some(Start { persistent: true, ..Start::at(self.starts.next()?, self.side) })
     }
 
-    fn adu(&self, place: &mut Place) -> Option<Adu> {
-        let (number, mut stream) = place.step();
+    fn adu(&self, cursor: &mut Cursor) -> Option<Adu> {
+        let (number, mut stream) = cursor.step();
         Some(match turn(number) {
             End::Initiator if number == 0 => Adu::request(Duration::ZERO, self.request),
             End::Initiator => Adu::request(self.off.draw(&mut stream), self.request),

@@ -4,15 +4,15 @@ use std::fmt::Debug;
 
 use aqmlab_units::{Duration, Stream, Time};
 
-use super::vector::{Adu, End};
+use super::adu::Adu;
 
 /// A kind of source.
 pub(crate) trait Generator: Debug + Send + Sync {
     /// The next connection, in order of start; those of one instant in any order, but always the same.
     fn next(&mut self) -> Option<Start>;
 
-    /// What the connection at `place` sends next, or nothing any more. It depends on `place` alone and moves it.
-    fn adu(&self, place: &mut Place) -> Option<Adu>;
+    /// What the connection at `cursor` sends next, or nothing any more. It depends on `place` alone and moves it.
+    fn adu(&self, cursor: &mut Cursor) -> Option<Adu>;
 
     /// Its connections never end by themselves, so that one lost is replaced.
     fn is_endless(&self) -> bool {
@@ -29,7 +29,7 @@ pub(crate) struct Start {
     pub(crate) min_rtt: Option<Duration>,
     pub(crate) concurrent: bool,
     pub(crate) persistent: bool,
-    /// Where the connection's place begins.
+    /// Where the connection's cursor begins.
     pub(crate) next: u32,
     pub(crate) state: u64,
 }
@@ -43,7 +43,7 @@ impl Start {
 
 /// How far a connection has come in what it has to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct Cursor {
     /// The key of the connection's streams.
     pub(crate) key: u64,
     /// What the generator notes about it.
@@ -52,7 +52,7 @@ pub(crate) struct Place {
     pub(crate) next: u32,
 }
 
-impl Place {
+impl Cursor {
     /// The stream that the next unit is drawn from, and its number. Each unit has a stream of its own: 0 is the
     /// connection's, unit i draws from i + 1.
     pub(crate) fn step(&mut self) -> (u32, Stream) {
@@ -60,9 +60,4 @@ impl Place {
         self.next = number.wrapping_add(1);
         (number, Stream::numbered(self.key, u64::from(number) + 1))
     }
-}
-
-/// Who sends unit `number` when the ends take turns and the initiator begins.
-pub(crate) fn turn(number: u32) -> End {
-    if number.is_multiple_of(2) { End::Initiator } else { End::Acceptor }
 }

@@ -15,39 +15,8 @@
 
 use aqmlab_units::{Bytes, Duration, Time};
 
-use super::generator::Place;
 use crate::Completed;
-
-/// One end of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
-    /// The one that calls `connect()`.
-    Initiator,
-    /// The one that accepts.
-    Acceptor,
-}
-
-/// An application data unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Adu {
-    /// Who sends it.
-    pub by: End,
-    /// The pause before it: from the arrival of all that the other end has sent, or from the own write of the unit
-    /// before; for the first unit, from the handshake. In a concurrent vector, from the unit before, whoever sent it.
-    pub pause: Duration,
-    /// Its size; zero closes the connection, and nothing follows.
-    pub size: Bytes,
-}
-
-impl Adu {
-    pub(crate) fn request(pause: Duration, size: Bytes) -> Adu {
-        Adu { by: End::Initiator, pause, size }
-    }
-
-    pub(crate) fn response(pause: Duration, size: Bytes) -> Adu {
-        Adu { by: End::Acceptor, pause, size }
-    }
-}
+use crate::sources::vectors::generator::Cursor;
 
 /// A connection to be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +33,8 @@ pub struct Vector {
     pub concurrent: bool,
     /// It may carry more than one exchange.
     pub persistent: bool,
-    pub(crate) place: Place,
+    /// Where what it sends begins.
+    pub(crate) cursor: Cursor,
 }
 
 /// What the network and the clock report about a connection.

@@ -5,11 +5,11 @@
 
 use aqmlab_units::{Bytes, Duration, Time};
 
-use super::super::distribution::{MAX_SIZE, MAX_TIME};
-use super::super::pair_trace::{fault, fields, number};
-use super::super::vector::{Adu, End};
+use super::super::lines::{fault, fields, number};
 use super::time;
 use crate::config::ConfigError;
+use crate::sources::draws::distribution::{MAX_SIZE, MAX_TIME};
+use crate::sources::vectors::adu::{Adu, End};
 
 /// The schedules of both ends.
 pub(super) struct Concurrent {

@@ -1,8 +1,8 @@
 //! 3GPP's users against the numbers of the methodology.
 
-use super::super::Vector;
-use super::super::tests::{source, summary};
 use super::*;
+use crate::sources::Vector;
+use crate::sources::tests::{source, summary};
 
 /// Pages of many users: reading and parsing times, main and embedded objects, and how many of these.
 #[derive(Default)]
@@ -23,16 +23,16 @@ fn pages() -> Pages {
     };
     let mut pages = Pages::default();
     for vector in source.by_ref() {
-        let Vector { mut place, .. } = vector;
+        let Vector { mut cursor, .. } = vector;
         for i in 0..1_500 {
-            let (left, first) = (place.state & OBJECTS, place.state & FIRST_EMBEDDED != 0);
-            let request = model.adu(&mut place).expect("endless");
-            let response = model.adu(&mut place).expect("endless");
+            let (left, first) = (cursor.state & OBJECTS, cursor.state & FIRST_EMBEDDED != 0);
+            let request = model.adu(&mut cursor).expect("endless");
+            let response = model.adu(&mut cursor).expect("endless");
             assert_eq!((request.by, request.size, response.pause), (End::Initiator, REQUEST, Duration::ZERO));
             let (pause, size) = (request.pause.as_secs_f64(), response.size.as_f64());
             if left == 0 {
                 pages.main.push(size);
-                pages.counts.push((place.state & OBJECTS) as f64);
+                pages.counts.push((cursor.state & OBJECTS) as f64);
                 if i > 0 {
                     pages.reading.push(pause);
                 } else {
@@ -43,7 +43,7 @@ fn pages() -> Pages {
                     );
                 }
             } else {
-                assert!(place.state & OBJECTS == left - 1, "each embedded object is fetched once");
+                assert!(cursor.state & OBJECTS == left - 1, "each embedded object is fetched once");
                 pages.embedded.push(size);
                 if first {
                     pages.parsing.push(pause);

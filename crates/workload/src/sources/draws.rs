@@ -1,0 +1,7 @@
+//! What sources draw: sizes and times, round-trip times, starts.
+
+pub(super) mod distribution;
+pub(super) mod fractional;
+pub(super) mod rtt;
+pub(super) mod starts;
+pub(super) mod variates;

@@ -1,0 +1,93 @@
+//! The kinds of sources there are, one a file. A new one is its file and its lines here.
+
+mod bulk;
+mod datagrams;
+mod fields;
+mod lines;
+mod on_off;
+mod packmime;
+mod pair_trace;
+mod three_gpp;
+mod tmix;
+mod trace;
+mod transfers;
+
+use serde::{Deserialize, Serialize};
+
+pub use self::bulk::{ENDLESS, TransferDirection};
+pub use self::datagrams::BurstsConfig;
+pub use self::packmime::HttpVersion;
+use super::kind::{Setting, Source, SourceKind};
+use crate::config::ConfigError;
+
+/// From a line for each kind, `module: Variant(Configuration)`: the configuration of any source. The module's name is what
+/// the kind is called.
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $module:ident: $Kind:ident($Config:ident),)+) => {
+        $(pub use self::$module::$Config;)+
+
+        /// A source of traffic: `{"bulk": {"flows": 10}}`.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        #[serde(rename_all = "snake_case")]
+        pub enum SourceConfig {
+            $($(#[$doc])* $Kind($Config),)+
+        }
+
+        impl SourceConfig {
+            /// One of each kind, as a spec has it.
+            pub const EXAMPLES: &[&str] = &[$($Config::EXAMPLE),+];
+
+            /// The kind, as it is written.
+            pub fn kind(&self) -> &'static str {
+                match self {
+                    $(SourceConfig::$Kind(_) => stringify!($module),)+
+                }
+            }
+
+            /// What it was called, else its kind.
+            pub fn name(&self) -> &str {
+                let name = match self {
+                    $(SourceConfig::$Kind(config) => &config.name,)+
+                };
+                name.as_deref().unwrap_or(self.kind())
+            }
+
+            /// Refuses what cannot be a source; the first mistake is reported, with the kind in its path.
+            pub fn check(&self) -> Result<(), ConfigError> {
+                let checked = match self {
+                    $(SourceConfig::$Kind(config) => config.check(),)+
+                };
+                checked.map_err(|error| error.inside(self.kind()))
+            }
+
+            /// The source, of a configuration that has passed the check.
+            pub(super) fn source(&self, setting: &Setting<'_>) -> Result<Source, ConfigError> {
+                match self {
+                    $(SourceConfig::$Kind(config) => config.source(setting),)+
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    /// Long transfers.
+    bulk: Bulk(BulkConfig),
+    /// On-off flows over TCP.
+    on_off: OnOff(OnOffConfig),
+    /// Transfers that arrive at random.
+    transfers: Transfers(TransfersConfig),
+    /// A trace as columns.
+    trace: Trace(TraceConfig),
+    /// A trace as text, with pairs of hosts.
+    pair_trace: PairTrace(PairTraceConfig),
+    /// PackMime-HTTP.
+    packmime: Packmime(PackmimeConfig),
+    /// Web users of 3GPP.
+    three_gpp: ThreeGpp(ThreeGppConfig),
+    /// Connection vectors of tmix.
+    tmix: Tmix(TmixConfig),
+    /// Constant bit rate and on-off over UDP.
+    datagrams: Datagrams(DatagramsConfig),
+}
