@@ -49,7 +49,7 @@ bench-peers: .venv/extension.stamp
 	$(BIN)/python benches/peers/peers.py
 
 reference: .venv/extension.stamp
-	$(BIN)/python -m aqmlab.reference docs/reference
+	$(BIN)/python tools/reference.py docs/reference
 
 cost: .venv/extension.stamp
 	$(BIN)/python benches/cost.py docs/reference/aqm/cost.md
@@ -65,7 +65,7 @@ studies: .venv/extension.stamp
 calibration: .venv/extension.stamp
 	$(BIN)/aqmlab calibrate --rtt uniform --out results
 	$(BIN)/aqmlab calibrate --rtt general --out results
-	cp results/calibration.json python/aqmlab/calibration.json
+	cp results/calibration.json python/aqmlab/running/calibration/calibration.json
 
 golden: .venv/extension.stamp
 	$(BIN)/python tests/golden.py

@@ -1,4 +1,4 @@
-"""PI as a law of your own. In this directory: aqmlab compare pi my_aqm:Pi --duration "2 min" --seeds 1."""
+"""PI as a custom law. In this directory: aqmlab compare pi my_aqm:Pi --duration "2 min" --seeds 1."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal

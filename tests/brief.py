@@ -5,9 +5,9 @@ As a program it is ``aqmlab`` whose experiments are cut.
 
 from __future__ import annotations
 
-from aqmlab import cli
-from aqmlab._units import seconds
-from aqmlab.spec import Experiment, Protocol
+from aqmlab.cli import main as cli
+from aqmlab.spec.experiment import Experiment, Protocol
+from aqmlab.spec.units import seconds
 
 WARMUP, DURATION = "1 s", "10 s"
 """What longer warm-ups and measured windows are cut to."""

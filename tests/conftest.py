@@ -11,9 +11,9 @@ import pytest
 from hypothesis import settings
 
 import aqmlab as lab
-from aqmlab import cli
-from aqmlab.cell import Cell, make_cell
-from aqmlab.store import Store
+from aqmlab.cli import main as cli
+from aqmlab.running.cell import Cell, make_cell
+from aqmlab.running.store import Store
 
 # How long an example takes says nothing about whether it is right.
 settings.register_profile("aqmlab", deadline=None)

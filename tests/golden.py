@@ -17,7 +17,7 @@ import pyarrow as pa
 
 import aqmlab as lab
 from aqmlab import _core
-from aqmlab.cell import make_cell
+from aqmlab.running.cell import make_cell
 
 FILE = Path(__file__).with_name("golden.json")
 

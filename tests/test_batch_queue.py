@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
-from aqmlab.batch_queue import BatchQueue, burst_sizes, exceedance, windows_in_packets
+from aqmlab.models.batch_queue import BatchQueue, burst_sizes, exceedance, windows_in_packets
 
 MIXED = np.array([0, 0.5, 0.3, 0, 0, 0.2])
 

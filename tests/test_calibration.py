@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import aqmlab as lab
-from aqmlab import calibration
-from aqmlab.calibrate import USERS_PER_SIDE
-from aqmlab.calibration import Calibration
-from aqmlab.cell import populate
+from aqmlab.running.calibration import lines
+from aqmlab.running.calibration.cells import USERS_PER_SIDE
+from aqmlab.running.calibration.lines import Calibration
+from aqmlab.running.cell import populate
 
 
 def line(**changes: object) -> Calibration:
@@ -31,7 +31,7 @@ def line(**changes: object) -> Calibration:
 def test_the_fit_finds_a_line_through_the_origin(slope: float, seed: int) -> None:
     users = np.array(USERS_PER_SIDE)
     noise = np.random.default_rng(seed).normal(1, 0.01, len(users))
-    fitted, r_squared = calibration.fit(users, slope * users * noise)
+    fitted, r_squared = lines.fit(users, slope * users * noise)
     assert fitted == pytest.approx(np.linalg.lstsq(users[:, None], slope * users * noise, rcond=None)[0][0])
     assert fitted == pytest.approx(slope, rel=0.03)
     assert 0.98 < r_squared <= 1
@@ -48,21 +48,21 @@ def test_users_and_load_are_inverse(load: float) -> None:
     assert line().load_percent(line().users(load, "1 Gbit/s"), "1 Gbit/s") == pytest.approx(load, abs=0.001)
 
 
-@pytest.mark.parametrize(("rtt", "published"), calibration.PUBLISHED_USERS.items())
+@pytest.mark.parametrize(("rtt", "published"), lines.PUBLISHED_USERS.items())
 def test_the_shipped_calibration_is_within_two_per_cent_of_the_published_users(rtt: str, published: int) -> None:
-    shipped = calibration.known()["unc-2001", rtt]
+    shipped = lines.known()["unc-2001", rtt]
     assert shipped.users(100, "100 Mbit/s") == pytest.approx(published, rel=0.02)
 
 
 def test_a_local_calibration_is_kept_beside_others_and_comes_before_the_shipped_one(tmp_path: Path) -> None:
-    calibration.store(line(rtt="general"), tmp_path)
-    calibration.store(line(), tmp_path)
-    calibration.store(line(workload="ours"), tmp_path)
-    found = calibration.known(tmp_path)
+    lines.store(line(rtt="general"), tmp_path)
+    lines.store(line(), tmp_path)
+    lines.store(line(workload="ours"), tmp_path)
+    found = lines.known(tmp_path)
     assert found["unc-2001", "uniform"] == line()
     assert found["unc-2001", "general"] == line(rtt="general")
     assert found["ours", "uniform"] == line(workload="ours")
-    assert calibration.known() != found
+    assert lines.known() != found
 
 
 def test_a_load_becomes_a_number_of_users() -> None:

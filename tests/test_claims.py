@@ -11,9 +11,20 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from aqmlab.cell import Cell
-from aqmlab.claims import All, Between, Claim, CloseTo, Dominates, Finding, Greater, Outcome, Predicate, Raises
-from aqmlab.result import Result
+from aqmlab.results.result import Result
+from aqmlab.running.cell import Cell
+from aqmlab.studies.kit.claims import (
+    All,
+    Between,
+    Claim,
+    CloseTo,
+    Dominates,
+    Finding,
+    Greater,
+    Outcome,
+    Predicate,
+    Raises,
+)
 
 EDGES = np.geomspace(1, 1e5, 800)
 

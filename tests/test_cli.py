@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from aqmlab import table
-from aqmlab.catalogue import Discipline, Parameter, disciplines
+from aqmlab.disciplines.catalogue import Discipline, Parameter, disciplines
+from aqmlab.show import table
 from conftest import Command
 
 SMALL = """

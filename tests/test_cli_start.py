@@ -14,7 +14,7 @@ import pytest
 import aqmlab as lab
 from conftest import Command
 
-HEAVY = {"matplotlib", "numpy", "polars", "pyarrow", "rich", "scipy", "aqmlab.spec"}
+HEAVY = {"matplotlib", "numpy", "polars", "pyarrow", "rich", "scipy", "aqmlab.spec.experiment"}
 """What takes longer to import than a person should wait for help. Commands' options are read with pydantic by typer."""
 
 SHORT = ("compare", "droptail", "--users", "20", "--warmup", "1 s", "--duration", "2 s", "--seeds", "1")
@@ -38,18 +38,18 @@ def test_help_waits_for_nothing_that_takes_long(tmp_path: Path, arguments: list[
         "import sys, atexit\n"
         f"sys.argv = ['aqmlab', *{arguments!r}]\n"
         "atexit.register(lambda: print('imported:', *sys.modules, file=sys.stderr))\n"
-        "from aqmlab.cli import main\n"
+        "from aqmlab.cli.main import main\n"
         "main()"
     )
     done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True)
     imported = set(done.stderr.rpartition("imported:")[2].split())
-    assert "aqmlab.cli" in imported
+    assert "aqmlab.cli.main" in imported
     assert imported.isdisjoint(HEAVY | {"pydantic"} if arguments == ["--help"] else HEAVY)
 
 
 def test_the_package_offers_each_of_its_names_whichever_module_was_imported_first() -> None:
     script = (
-        "import aqmlab.compare, aqmlab.explain, aqmlab.run\n"
+        "import aqmlab.explain.timeline, aqmlab.results.compare, aqmlab.running.run\n"
         "import aqmlab as lab\n"
         "assert callable(lab.compare) and callable(lab.run) and callable(lab.explain)\n"
         "assert all(hasattr(lab, name) for name in lab.__all__)\n"

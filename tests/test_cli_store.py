@@ -9,10 +9,10 @@ import pytest
 
 import aqmlab as lab
 from aqmlab import _core
-from aqmlab.cell import make_cell
-from aqmlab.integrity import seal
-from aqmlab.run import run_cell
-from aqmlab.store import Store
+from aqmlab.running.cell import make_cell
+from aqmlab.running.integrity import seal
+from aqmlab.running.run import run_cell
+from aqmlab.running.store import Store
 from conftest import Command
 
 

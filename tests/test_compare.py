@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 import aqmlab as lab
-from aqmlab import catalogue
-from aqmlab.compare import BASELINE
+from aqmlab.disciplines import catalogue
+from aqmlab.results.compare import BASELINE
 from conftest import Command
 
 SETTINGS = {"label", "scheme", "parameters", "load_percent", "users_per_side", "rtt", "signal"}

@@ -10,9 +10,10 @@ import rich.console
 import rich.jupyter
 from rich.console import Console
 
-from aqmlab import notebook, stats, table
-from aqmlab.compare_table import SideBySide, parts
-from aqmlab.result import COSTS, MEASURES
+from aqmlab.results import notebook, stats
+from aqmlab.results.result import COSTS, MEASURES
+from aqmlab.results.table import SideBySide, parts
+from aqmlab.show import table
 
 LONG = "ared:min_th=12,max_th=36,w_q=1/8192,ecn=true,ecn_policy=mark_in_gentle"
 TIMES = ("p10", "p25", "p50", "p75", "p90", "p95", "p99", "mean")

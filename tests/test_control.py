@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aqmlab.control import Loop
 from aqmlab.design import pi
+from aqmlab.design.control import Loop
 
 PUBLISHED = Loop(packets_per_sec=3750, flows=60, rtt_s=0.246, gain=9.64e-6, zero=0.53)
 """K and z as Hollot et al. (2001) print them, on the link they are for."""

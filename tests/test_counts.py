@@ -10,7 +10,7 @@ import pytest
 
 import aqmlab as lab
 from aqmlab import _core
-from aqmlab.catalogue import disciplines
+from aqmlab.disciplines.catalogue import disciplines
 from aqmlab.studies import STUDIES
 from conftest import Command
 

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 import aqmlab as lab
-from aqmlab import _core, design, schemes
-from aqmlab.catalogue import disciplines
+from aqmlab import _core, design
+from aqmlab.disciplines.catalogue import disciplines
+from aqmlab.spec import schemes
 from conftest import Command
 
 HOLLOT = {"packets_per_sec": 3750.0, "flows": 60.0}

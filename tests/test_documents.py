@@ -20,8 +20,8 @@ import pytest
 
 import aqmlab as lab
 import brief
-from aqmlab.cell import make_cell
 from aqmlab.explain import PARTS
+from aqmlab.running.cell import make_cell
 
 ROOT = Path(__file__).parents[1]
 
@@ -33,7 +33,7 @@ DOCUMENTS = {
 NOT_RUN = {
     ("CONTRIBUTING.md", "rust"): "the law that a contributor is about to write",
     ("CONTRIBUTING.md", "aqmlab compare"): "compares that law",
-    ("docs/guide/own-aqm.md", "rust"): "an excerpt of examples/rust_aqm, which make test builds; compared below",
+    ("docs/guide/custom-law.md", "rust"): "an excerpt of examples/rust_aqm, which make test builds; compared below",
 }
 """Blocks that are not run, by document and how they begin, or their language; and why."""
 
@@ -141,7 +141,7 @@ def test_commands_stand_in_fences(document: str) -> None:
 
 
 def test_the_guide_shows_the_law_of_the_rust_example() -> None:
-    (shown,) = [block.text for block in blocks("docs/guide/own-aqm.md") if block.language == "rust"]
+    (shown,) = [block.text for block in blocks("docs/guide/custom-law.md") if block.language == "rust"]
     law = (ROOT / "examples" / "rust_aqm" / "src" / "lib.rs").read_text()
     # The guide leaves out what shows the law's variable.
     assert shown.rstrip().removesuffix("}").rstrip() in law

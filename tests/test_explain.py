@@ -11,13 +11,13 @@ import pytest
 from matplotlib.figure import Figure
 
 import aqmlab as lab
-from aqmlab import plot, table
-from aqmlab.cell import Cell, make_cell
 from aqmlab.explain import PARTS, by_band
-from aqmlab.result import Result
-from aqmlab.run import run_cell
-from aqmlab.store import Store
-from aqmlab.timeline import lines
+from aqmlab.explain.timeline import lines
+from aqmlab.results.result import Result
+from aqmlab.running.cell import Cell, make_cell
+from aqmlab.running.run import run_cell
+from aqmlab.running.store import Store
+from aqmlab.show import plot, table
 from conftest import Command
 
 

@@ -6,7 +6,7 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from aqmlab.fgn import autocovariance, fgn, paths
+from aqmlab.models.fgn import autocovariance, fgn, paths
 
 HURST = [0.2, 0.5, 0.7, 0.9, 0.99]
 

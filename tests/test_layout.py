@@ -9,9 +9,10 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from aqmlab import catalogue, table
 from aqmlab.design import pi
-from aqmlab.study import Table as Numbers
+from aqmlab.disciplines import catalogue
+from aqmlab.show import table
+from aqmlab.studies.kit.study import Table as Numbers
 
 
 def made(names: list[str], headings: list[str], *, collapse_padding: bool = True) -> Table:

@@ -9,9 +9,9 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from aqmlab import lrd
-from aqmlab.fgn import paths
-from aqmlab.lrd import Hurst
+from aqmlab.models import lrd
+from aqmlab.models.fgn import paths
+from aqmlab.models.lrd import Hurst
 
 Estimator = Callable[[NDArray[np.float64]], Hurst]
 

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 import aqmlab as lab
-from aqmlab.cell import Cell, make_cell
-from aqmlab.pcap import one_a_cell
-from aqmlab.run import run_cell
-from aqmlab.store import Store
+from aqmlab.running.cell import Cell, make_cell
+from aqmlab.running.pcap import one_a_cell
+from aqmlab.running.run import run_cell
+from aqmlab.running.store import Store
 from conftest import Command
 from test_run import digests
 

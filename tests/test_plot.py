@@ -17,10 +17,11 @@ from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.patches import StepPatch
 
-from aqmlab import plot, stats
-from aqmlab.calibration import Calibration
-from aqmlab.control import Loop
-from aqmlab.step import Load
+from aqmlab.design.control import Loop
+from aqmlab.disciplines.step import Load
+from aqmlab.results import stats
+from aqmlab.running.calibration.lines import Calibration
+from aqmlab.show import plot
 
 
 @pytest.fixture

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 import aqmlab as lab
-from aqmlab import _core, presets
-from aqmlab._units import bits_per_second
-from aqmlab.calibrate import calibration_cells
-from aqmlab.compare import BASELINE
+from aqmlab import _core
+from aqmlab.results.compare import BASELINE
+from aqmlab.running.calibration.cells import calibration_cells
+from aqmlab.spec import presets
+from aqmlab.spec.units import bits_per_second
 
 USERS = {"per_side": 400}
 WIDE_AREA = {"rate": "100 Mbit/s", "delay": "100 ms", "overhead": "20 B", "mtu": "9000 B", "device_fifo": 0}

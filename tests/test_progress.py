@@ -6,11 +6,12 @@ from dataclasses import replace
 import pytest
 
 import aqmlab as lab
-from aqmlab import messages, progress
-from aqmlab.cell import Cell, make_cell
-from aqmlab.progress import SweepProgress, names
-from aqmlab.store import Store
-from aqmlab.sweep import sweep
+from aqmlab.running import progress
+from aqmlab.running.cell import Cell, make_cell
+from aqmlab.running.progress import SweepProgress, names
+from aqmlab.running.store import Store
+from aqmlab.running.sweep import sweep
+from aqmlab.show import messages
 
 
 @pytest.fixture

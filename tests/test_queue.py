@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import aqmlab as lab
-from aqmlab import catalogue
-from aqmlab.queue import Ecn
+from aqmlab.disciplines import catalogue
+from aqmlab.disciplines.queue import Ecn
 
 ECN = get_args(Ecn)
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from aqmlab import reference
-from aqmlab.catalogue import Discipline, Parameter, disciplines
+import reference
+from aqmlab.disciplines.catalogue import Discipline, Parameter, disciplines
 
 PAGES = Path(__file__).parents[1] / "docs" / "reference" / "aqm"
 

@@ -12,9 +12,11 @@ import polars as pl
 import pytest
 
 import aqmlab as lab
-from aqmlab import _core, reference, reference_tables
+import reference
+import reference_tables
+from aqmlab import _core
 from aqmlab.explain import PARTS
-from aqmlab.result import Result
+from aqmlab.results.result import Result
 
 REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
 

@@ -7,10 +7,10 @@ import polars as pl
 import pytest
 
 import aqmlab as lab
-from aqmlab import stats
-from aqmlab.cell import Cell
-from aqmlab.run import run_cell
-from aqmlab.store import Store
+from aqmlab.results import stats
+from aqmlab.running.cell import Cell
+from aqmlab.running.run import run_cell
+from aqmlab.running.store import Store
 
 
 def digests(result: lab.Result) -> dict[str, str]:

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import aqmlab as lab
-from aqmlab import schemes
-from aqmlab.spec import EcnForm
+from aqmlab.spec import schemes
+from aqmlab.spec.experiment import EcnForm
 
 
 def test_a_bare_name_leaves_everything_at_its_default() -> None:

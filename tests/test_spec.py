@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import aqmlab as lab
-from aqmlab import _core, catalogue
-from aqmlab.spec import EcnForm
+from aqmlab import _core
+from aqmlab.disciplines import catalogue
+from aqmlab.spec.experiment import EcnForm
 
 quantities = st.builds("{} {}".format, st.integers(1, 999), st.sampled_from(["ms", "s", "min"]))
 ecn = st.sampled_from([False, True, "off", "rfc3168", *get_args(EcnForm)])

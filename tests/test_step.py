@@ -5,10 +5,10 @@ import math
 import pytest
 
 import aqmlab as lab
-from aqmlab import step
-from aqmlab.catalogue import disciplines
-from aqmlab.queue import Queue
-from aqmlab.step import Load, step_response
+from aqmlab.disciplines import step
+from aqmlab.disciplines.catalogue import disciplines
+from aqmlab.disciplines.queue import Queue
+from aqmlab.disciplines.step import Load, step_response
 
 SHORT = Load(low=0.8, high=1.5, up_s=2, down_s=6, end_s=8)
 A_TENTH = step.PACKETS_PER_SEC / 10

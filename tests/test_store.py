@@ -11,10 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import aqmlab as lab
-from aqmlab.cell import Cell, make_cell
-from aqmlab.integrity import seal
-from aqmlab.run import run_cell
-from aqmlab.store import Store
+from aqmlab.running.cell import Cell, make_cell
+from aqmlab.running.integrity import seal
+from aqmlab.running.run import run_cell
+from aqmlab.running.store import Store
 
 
 def names(directory: Path) -> list[str]:

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 import aqmlab as lab
-from aqmlab import calibration
-from aqmlab.cell import Cell, make_cell
-from aqmlab.integrity import Damaged
-from aqmlab.run import run_cell
-from aqmlab.store import Store
+from aqmlab.running.calibration import lines
+from aqmlab.running.cell import Cell, make_cell
+from aqmlab.running.integrity import Damaged
+from aqmlab.running.run import run_cell
+from aqmlab.running.store import Store
 from conftest import Command
 
 FILES = (
@@ -147,7 +147,7 @@ def test_a_whole_cell_is_not_run_again_nor_set_aside(recorded: Cell, out: Path) 
 
 
 def test_a_large_table_is_checked_when_it_is_read(recorded: Cell, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("aqmlab.integrity._AT_ONCE", 0)
+    monkeypatch.setattr("aqmlab.running.integrity._AT_ONCE", 0)
     file = out / "cells" / recorded.key / "queue.parquet"
     replace_by_one_as_long(file)
     result = Store(out).get(recorded)
@@ -163,7 +163,7 @@ def test_a_large_table_is_checked_when_it_is_read(recorded: Cell, out: Path, mon
 def test_the_length_of_a_large_table_is_looked_at_before(
     recorded: Cell, out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("aqmlab.integrity._AT_ONCE", 0)
+    monkeypatch.setattr("aqmlab.running.integrity._AT_ONCE", 0)
     truncate(out / "cells" / recorded.key / "queue.parquet")
     assert Store(out).get(recorded) is None
 
@@ -234,8 +234,8 @@ def test_a_damaged_calibration_is_refused_with_its_file_and_kept(
 
 
 def test_a_calibration_is_replaced_as_a_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    line = next(iter(calibration.known().values()))
-    file = calibration.store(line, tmp_path)
+    line = next(iter(lines.known().values()))
+    file = lines.store(line, tmp_path)
     before = file.read_bytes()
 
     def fail(*_: object) -> None:
@@ -243,5 +243,5 @@ def test_a_calibration_is_replaced_as_a_whole_or_not_at_all(tmp_path: Path, monk
 
     monkeypatch.setattr(Path, "write_bytes", fail)
     with pytest.raises(lab.StoreError, match=r"calibration\.json: cannot be written: No space left on device$"):
-        calibration.store(line.model_copy(update={"mbps_per_user": 1.0}), tmp_path)
+        lines.store(line.model_copy(update={"mbps_per_user": 1.0}), tmp_path)
     assert file.read_bytes() == before

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 import aqmlab as lab
-from aqmlab.cell import Cell
-from aqmlab.run import run_cell
-from aqmlab.store import Store
+from aqmlab.running.cell import Cell
+from aqmlab.running.run import run_cell
+from aqmlab.running.store import Store
 from conftest import Command, Outcome
 
 SHORT = ("--users", "40", "--warmup", "1 s", "--duration", "20 s", "--seeds", "1", "--workers", "1")

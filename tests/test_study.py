@@ -10,15 +10,16 @@ from typing import ClassVar
 import pytest
 from matplotlib.figure import Figure as Canvas
 
-from aqmlab import _core, presets, schemes, studies
+from aqmlab import _core, studies
 from aqmlab._core import SpecError
-from aqmlab.calibration import known
-from aqmlab.cell import populate
-from aqmlab.claims import Between, Claim, Greater
-from aqmlab.result import Result
-from aqmlab.spec import Experiment
-from aqmlab.study import Figure, Length, Run, Study, StudyResults, Table, study_cells, text
-from aqmlab.study_page import markdown
+from aqmlab.results.result import Result
+from aqmlab.running.calibration.lines import known
+from aqmlab.running.cell import populate
+from aqmlab.spec import presets, schemes
+from aqmlab.spec.experiment import Experiment
+from aqmlab.studies.kit.claims import Between, Claim, Greater
+from aqmlab.studies.kit.page import markdown
+from aqmlab.studies.kit.study import Figure, Length, Run, Study, StudyResults, Table, study_cells, text
 from conftest import Command
 
 

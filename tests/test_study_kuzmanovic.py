@@ -11,16 +11,17 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy import stats
 
-from aqmlab import calibration, plot
-from aqmlab.batch_queue import BatchQueue, burst_sizes
-from aqmlab.cell import Cell
-from aqmlab.claims import Outcome
-from aqmlab.result import Result
+from aqmlab.models.batch_queue import BatchQueue, burst_sizes
+from aqmlab.results.result import Result
+from aqmlab.running.calibration import lines
+from aqmlab.running.cell import Cell
+from aqmlab.show import plot
 from aqmlab.studies import find
+from aqmlab.studies.kit.claims import Outcome
+from aqmlab.studies.kit.study import Report, StudyResults, Table, study_cells
 from aqmlab.studies.kuzmanovic2005 import Kuzmanovic2005, experiments, names, observed
 from aqmlab.studies.kuzmanovic2005.claims import CLAIMS
 from aqmlab.studies.kuzmanovic2005.predicates import EachBetween, WiderGap, throughput
-from aqmlab.study import Report, StudyResults, Table, study_cells
 
 STUDY = Kuzmanovic2005()
 QUICK = STUDY.lengths["quick"]
@@ -30,7 +31,7 @@ EDGES_MS = np.geomspace(1, 1e5, 400)
 
 @cache
 def cells(length: str) -> dict[str, list[Cell]]:
-    return study_cells(STUDY, STUDY.lengths[length], calibration.known())
+    return study_cells(STUDY, STUDY.lengths[length], lines.known())
 
 
 def made_up(directory: Path, *, mbps: float = 80.0, median_ms: float = 150.0, waiting: int = 10) -> Path:

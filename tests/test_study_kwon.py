@@ -11,13 +11,13 @@ import polars as pl
 import pytest
 
 import aqmlab as lab
-from aqmlab.cell import Cell
-from aqmlab.result import Result
-from aqmlab.spec import Protocol
+from aqmlab.results.result import Result
+from aqmlab.running.cell import Cell
+from aqmlab.spec.experiment import Protocol
 from aqmlab.studies import STUDIES, find
+from aqmlab.studies.kit.study import Report, study_cells
 from aqmlab.studies.kwon2003 import claims, measures, networks, tables
 from aqmlab.studies.kwon2003.published import METRICS
-from aqmlab.study import Report, study_cells
 
 LENGTHS = ("quick", "default", "full")
 CSV = Path(__file__).parents[1] / "python/aqmlab/studies/kwon2003/published.csv"

@@ -14,21 +14,21 @@ import polars as pl
 import pytest
 from matplotlib.figure import Figure as Canvas
 
-from aqmlab.calibration import known
-from aqmlab.cell import Cell
-from aqmlab.claims import All, Predicate
-from aqmlab.compare import comparison_cells
-from aqmlab.published import Published
-from aqmlab.result import Result
-from aqmlab.spec import Experiment
+from aqmlab.results.compare import comparison_cells
+from aqmlab.results.result import Result
+from aqmlab.running.calibration.lines import known
+from aqmlab.running.cell import Cell
+from aqmlab.spec.experiment import Experiment
 from aqmlab.studies import find
+from aqmlab.studies.kit.claims import All, Predicate
+from aqmlab.studies.kit.published import Published
+from aqmlab.studies.kit.study import Study, study_cells
 from aqmlab.studies.le.claims import alike, average_share, better, not_better, rise
 from aqmlab.studies.le.hurst import HurstWithin, estimates
 from aqmlab.studies.le.inputs import Quantiles, share_above
 from aqmlab.studies.le.schemes import LENGTHS, UNCONGESTED, Scheme, ared, droptail, pi, rem
 from aqmlab.studies.le.tables import beside_published, per_90_minutes
 from aqmlab.studies.le2003.schemes import BASE, PI_24
-from aqmlab.study import Study, study_cells
 
 STUDIES = ("le2003", "le2004")
 
@@ -185,7 +185,7 @@ def test_a_run_is_the_cell_that_a_comparison_makes() -> None:
 
 
 def test_each_published_row_stands_beside_a_run(study: Study, everything: Path) -> None:
-    text = (resources.files("aqmlab") / "studies/le2003.csv").read_text()
+    text = (resources.files("aqmlab") / "studies/le2003/published.csv").read_text()
     published = [row for row in csv.DictReader(text.splitlines()) if row["table"].startswith(study.name)]
     results = all_alike(study, everything)
     rows = [row for table in study.tables(results) if table.name.startswith("table") for row in table.rows]

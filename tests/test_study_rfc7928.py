@@ -13,18 +13,18 @@ import pytest
 from matplotlib.figure import Figure
 
 import aqmlab as lab
-from aqmlab import schemes
 from aqmlab._core import SpecError
-from aqmlab._units import seconds
-from aqmlab.cell import Cell
-from aqmlab.claims import All, Between, Predicate, Raises
-from aqmlab.result import Result
+from aqmlab.results.result import Result
+from aqmlab.running.cell import Cell
+from aqmlab.spec import schemes
+from aqmlab.spec.units import seconds
 from aqmlab.studies import STUDIES, find
+from aqmlab.studies.kit.claims import All, Between, Predicate, Raises
+from aqmlab.studies.kit.study import Report, Study, study_cells
 from aqmlab.studies.rfc7928 import Rfc7928, losses, measures
 from aqmlab.studies.rfc7928.scenarios import BURSTS, FAIRNESS, LEVELS, VARYING
 from aqmlab.studies.rfc7928.schemes import can_mark, variants
 from aqmlab.studies.rfc7928.topologies import pairs
-from aqmlab.study import Report, Study, study_cells
 from conftest import Command, Write
 
 OWN = '''

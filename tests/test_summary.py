@@ -14,9 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import aqmlab as lab
-from aqmlab import _core, summary
-from aqmlab.cell import make_cell
-from aqmlab.result import MEASURES
+from aqmlab import _core
+from aqmlab.results.result import MEASURES
+from aqmlab.running import summary
+from aqmlab.running.cell import make_cell
 from conftest import Command
 
 BULK = {"bulk": {"flows": 1, "rtt": {"fixed": "40 ms"}}}

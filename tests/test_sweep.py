@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from aqmlab.cell import Cell
-from aqmlab.store import Store
-from aqmlab.sweep import sweep
+from aqmlab.running.cell import Cell
+from aqmlab.running.store import Store
+from aqmlab.running.sweep import sweep
 
 
 @pytest.fixture

@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import aqmlab as lab
-from aqmlab import presets, show, topology_plot
-from aqmlab.calibration import known
-from aqmlab.cell import make_cell, populate
-from aqmlab.topology import Topology, rows, topology
+from aqmlab.running.calibration.lines import known
+from aqmlab.running.cell import make_cell, populate
+from aqmlab.spec import presets
+from aqmlab.topology import drawing, plot
+from aqmlab.topology.network import Topology, rows, topology
 from conftest import Command
 
 PARTS: dict[str, Any] = {
@@ -151,7 +152,7 @@ def test_a_drawing_fits_and_has_every_router_and_sender(links: int, width: int) 
     parts = {**PARTS, "chain": [{"rate": f"{n} Mbit/s"} for n in range(1, links + 1)]}
     ways = [[n, n + 1] for n in range(1, links + 1)]
     parts["sources"] = [{"bulk": {"name": f"x{n}", "flows": 1, "path": way}} for n, way in enumerate(ways)]
-    lines = [line.plain.rstrip() for line in show.drawing(network({**parts, "users": {"per_side": 0}}), width)]
+    lines = [line.plain.rstrip() for line in drawing.drawing(network({**parts, "users": {"per_side": 0}}), width)]
     assert all(len(line) <= width for line in lines)
     text = "\n".join(lines)
     assert all(f"R{n}" in text for n in range(1, links + 2))
@@ -181,7 +182,7 @@ def test_show_prints_the_resolved_spec_and_draws_a_figure(aqmlab: Command, spec:
 def test_a_figure_of_a_spec_is_the_same_to_the_byte(tmp_path: Path) -> None:
     files = [tmp_path / "a.svg", tmp_path / "b.svg"]
     for file in files:
-        topology_plot.save(file, network(PARTS), title="a chain")
+        plot.save(file, network(PARTS), title="a chain")
     first, second = (hashlib.sha256(file.read_bytes()).hexdigest() for file in files)
     assert first == second
 

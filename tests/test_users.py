@@ -9,10 +9,13 @@ from typing import Any
 import pytest
 
 import aqmlab as lab
-from aqmlab import _core, calibrate, calibration, users
-from aqmlab.cell import Cell
-from aqmlab.run import run_cell
-from aqmlab.store import Store
+from aqmlab import _core
+from aqmlab.running.calibration import cells as calibrate
+from aqmlab.running.calibration import lines
+from aqmlab.running.cell import Cell
+from aqmlab.running.run import run_cell
+from aqmlab.running.store import Store
+from aqmlab.spec import users
 from conftest import Command
 
 NEAR: dict[str, Any] = {"source": "here", "distribution": {"uniform_ms": {"min": 5, "max": 9}}}
@@ -129,7 +132,7 @@ def test_a_load_of_users_of_ones_own_asks_for_a_calibration_and_takes_it(aqmlab:
     assert line["users_per_side"] == [50, 100, 150, 200, 250]
     name = users.names("unc-2001", NEAR)
     assert (line["workload"], line["rtt"]) == name
-    assert name in calibration.known(tmp_path / "results")
+    assert name in lines.known(tmp_path / "results")
     compared = json.loads(
         aqmlab("compare", "--load", "1", "--rtt", "near.toml", *SHORT, "--seeds", "1", "--json", "pi").out
     )

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from aqmlab import schemes
-from aqmlab.calibration import known
-from aqmlab.compare import BASELINE
-from aqmlab.published import Aims, Published, Row
-from aqmlab.store import Store
-from aqmlab.sweep import sweep
-from aqmlab.validate import report, validation_cells
+from aqmlab.results.compare import BASELINE
+from aqmlab.running.calibration.lines import known
+from aqmlab.running.store import Store
+from aqmlab.running.sweep import sweep
+from aqmlab.spec import schemes
+from aqmlab.studies.kit.published import Aims, Published, Row
+from aqmlab.studies.validate import report, validation_cells
 
 AIMS = Aims(loss_points=1, loss_percent=25, completed_percent=2, throughput_mbps=1.5)
 PUBLISHED = Row(table="a", load_percent=98, scheme="pi", loss_percent=6, completed_millions=15, throughput_mbps=90)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from aqmlab.wavelets import octaves, scaling_filter
+from aqmlab.models.wavelets import octaves, scaling_filter
 
 
 @pytest.mark.parametrize("moments", range(1, 11))

@@ -21,7 +21,7 @@ import measure
 import programs
 import report
 import scenario
-from aqmlab import table
+from aqmlab.show import table
 from scenario import Case
 
 WORK = Path(__file__).parents[2] / "target" / "peers"

@@ -17,19 +17,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from aqmlab._core import LinkContext, Packet, QueueState, SpecError, Stream
-    from aqmlab.compare import Comparison, compare
-    from aqmlab.explain import Explanation, explain
-    from aqmlab.faults import LawError
-    from aqmlab.integrity import StoreError
-    from aqmlab.law import Law, Time, Verdict
-    from aqmlab.pcap import Pcap
-    from aqmlab.presets import BOTTLENECK, UNCONGESTED, uncongested
-    from aqmlab.queue import Counters, Queue
-    from aqmlab.result import Result
-    from aqmlab.run import run
-    from aqmlab.spec import Experiment, Hosts, Link, Protocol, QueueSpec, Record, Tcp, Users
-    from aqmlab.stats import cdf, quantiles
-    from aqmlab.store import Store
+    from aqmlab.disciplines.custom.errors import LawError
+    from aqmlab.disciplines.custom.law import Law, Time, Verdict
+    from aqmlab.disciplines.queue import Counters, Queue
+    from aqmlab.explain.explanation import Explanation, explain
+    from aqmlab.results.compare import Comparison, compare
+    from aqmlab.results.result import Result
+    from aqmlab.results.stats import cdf, quantiles
+    from aqmlab.running.integrity import StoreError
+    from aqmlab.running.pcap import Pcap
+    from aqmlab.running.run import run
+    from aqmlab.running.store import Store
+    from aqmlab.spec.experiment import Experiment, Hosts, Link, Protocol, QueueSpec, Record, Tcp, Users
+    from aqmlab.spec.presets import BOTTLENECK, UNCONGESTED, uncongested
 
     __version__: str
 
@@ -70,45 +70,45 @@ __all__ = [
 ]
 
 _HOME = {
-    "BOTTLENECK": "presets",
-    "Comparison": "compare",
-    "Counters": "queue",
-    "Experiment": "spec",
-    "Explanation": "explain",
-    "Hosts": "spec",
-    "Law": "law",
-    "LawError": "faults",
-    "Link": "spec",
+    "BOTTLENECK": "spec.presets",
+    "Comparison": "results.compare",
+    "Counters": "disciplines.queue",
+    "Experiment": "spec.experiment",
+    "Explanation": "explain.explanation",
+    "Hosts": "spec.experiment",
+    "Law": "disciplines.custom.law",
+    "LawError": "disciplines.custom.errors",
+    "Link": "spec.experiment",
     "LinkContext": "_core",
     "Packet": "_core",
-    "Pcap": "pcap",
-    "Protocol": "spec",
-    "Queue": "queue",
-    "QueueSpec": "spec",
+    "Pcap": "running.pcap",
+    "Protocol": "spec.experiment",
+    "Queue": "disciplines.queue",
+    "QueueSpec": "spec.experiment",
     "QueueState": "_core",
-    "Record": "spec",
-    "Result": "result",
+    "Record": "spec.experiment",
+    "Result": "results.result",
     "SpecError": "_core",
-    "Store": "store",
-    "StoreError": "integrity",
+    "Store": "running.store",
+    "StoreError": "running.integrity",
     "Stream": "_core",
-    "Tcp": "spec",
-    "Time": "law",
-    "UNCONGESTED": "presets",
-    "Users": "spec",
-    "Verdict": "law",
-    "cdf": "stats",
-    "compare": "compare",
-    "explain": "explain",
-    "quantiles": "stats",
-    "run": "run",
-    "uncongested": "presets",
+    "Tcp": "spec.experiment",
+    "Time": "disciplines.custom.law",
+    "UNCONGESTED": "spec.presets",
+    "Users": "spec.experiment",
+    "Verdict": "disciplines.custom.law",
+    "cdf": "results.stats",
+    "compare": "results.compare",
+    "explain": "explain.explanation",
+    "quantiles": "results.stats",
+    "run": "running.run",
+    "uncongested": "spec.presets",
 }
 """The module of each name. It is imported when the name is asked for: whoever wants one thing does not wait for all."""
 
 
 class _Package(ModuleType):
-    """Imports what is asked for, and keeps functions before the modules of the same name, such as ``compare``."""
+    """Imports what is asked for, and keeps functions before the modules of the same name, such as ``explain``."""
 
     def __getattr__(self, name: str) -> Any:
         if name in _HOME:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Literal, final
 
-from aqmlab.law import Time
+from aqmlab.disciplines.custom.law import Time
 
 __all__ = [
     "LinkContext",

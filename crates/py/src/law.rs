@@ -2,7 +2,7 @@
 //!
 //! Each call takes the interpreter's lock for itself, so that runs side by side take turns at it. The first error ends
 //! the law's work: it is kept for whoever drives the law, who looks for it between two steps, and until then everything
-//! passes. What the law is promised, and what it may answer, is said in `python/aqmlab/law.py`.
+//! passes. What the law is promised, and what it may answer, is said in `python/aqmlab/disciplines/custom/law.py`.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -67,7 +67,7 @@ impl PyLaw {
     ) -> PyResult<PyLaw> {
         let py = make.py();
         let object = make.call1((seen::LinkContext(link), seen::Stream(rng)))?;
-        let base = py.import("aqmlab.law")?.getattr("Law")?;
+        let base = py.import("aqmlab.disciplines.custom.law")?.getattr("Law")?;
         let mut hooks = [const { None }; HOOKS.len()];
         for (hook, name) in hooks.iter_mut().zip(HOOKS) {
             let own = object.get_type().getattr_opt(name)?;
@@ -204,9 +204,11 @@ impl PyLaw {
     }
 }
 
-/// The error that a function of `aqmlab.faults` makes.
+/// The error that a function of `aqmlab.disciplines.custom.errors` makes.
 fn told<'py>(py: Python<'py>, function: &str, arguments: impl PyCallArgs<'py>) -> PyErr {
-    let error = py.import("aqmlab.faults").and_then(|faults| faults.call_method1(function, arguments));
+    let error = py
+        .import("aqmlab.disciplines.custom.errors")
+        .and_then(|errors| errors.call_method1(function, arguments));
     error.map_or_else(|error| error, PyErr::from_value)
 }
 

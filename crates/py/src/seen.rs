@@ -14,7 +14,7 @@ pub(crate) const ECN: [(&str, aqm::Ecn); 4] =
 /// A time as Python has it: a `float` of seconds that knows its nanoseconds.
 pub(crate) fn time(py: Python<'_>, time: Time) -> PyResult<Bound<'_, PyFloat>> {
     static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-    let class = CLASS.import(py, "aqmlab.law", "Time")?;
+    let class = CLASS.import(py, "aqmlab.disciplines.custom.law", "Time")?;
     Ok(class.call1((time.as_secs_f64(),))?.cast_into()?)
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from aqmlab.control import Loop
+from aqmlab.design.control import Loop
 from aqmlab.design.made import Design, Value, capacity, check
 
 _TURNS_AT = 0.8603335890193797

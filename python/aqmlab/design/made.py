@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from aqmlab.control import Loop, Margins
+from aqmlab.design.control import Loop, Margins
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from aqmlab._core import SpecError
 
 if TYPE_CHECKING:
-    from aqmlab.study import Study
+    from aqmlab.studies.kit.study import Study
 
 STUDIES: dict[str, str] = {
     "le2003": "le2003:Le2003",

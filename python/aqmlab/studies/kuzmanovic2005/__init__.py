@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
+from aqmlab.studies.kit.study import Figure, Length, Run, Study, StudyResults, Table
 from aqmlab.studies.kuzmanovic2005 import experiments, figures, tables
 from aqmlab.studies.kuzmanovic2005.claims import CLAIMS
-from aqmlab.study import Figure, Length, Run, Study, StudyResults, Table
 
 _ABOUT = """
 Where routers mark data packets, those that open a connection cannot be marked and are still dropped. With *ECN+* the

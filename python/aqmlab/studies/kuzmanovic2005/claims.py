@@ -12,7 +12,7 @@ import itertools
 import math
 from collections.abc import Iterable
 
-from aqmlab.claims import All, Claim, Dominates, Greater, Predicate, Raises
+from aqmlab.studies.kit.claims import All, Claim, Dominates, Greater, Predicate, Raises
 from aqmlab.studies.kuzmanovic2005.names import (
     LAWS,
     LENGTHS,

@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aqmlab import _core, schemes
-from aqmlab.batch_queue import WINDOWS_KIB, burst_sizes
-from aqmlab.spec import Experiment, Hosts, Link, Protocol, Record
+from aqmlab import _core
+from aqmlab.models.batch_queue import WINDOWS_KIB, burst_sizes
+from aqmlab.spec import schemes
+from aqmlab.spec.experiment import Experiment, Hosts, Link, Protocol, Record
+from aqmlab.studies.kit.study import Length, Run
 from aqmlab.studies.kuzmanovic2005 import names
 from aqmlab.studies.kuzmanovic2005.observed import PACKET_BYTES, PACKETS_PER_SECOND, SEGMENT_BYTES, WINDOWS
-from aqmlab.study import Length, Run
 
 _RED = "min_th=12,max_th=36,w_q=1/8192"
 

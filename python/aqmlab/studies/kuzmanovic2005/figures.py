@@ -10,14 +10,15 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
-from aqmlab import plot, stats
-from aqmlab.batch_queue import BatchQueue, burst_sizes, exceedance
-from aqmlab.claims import Finding
-from aqmlab.result import Result
+from aqmlab.models.batch_queue import BatchQueue, burst_sizes, exceedance
+from aqmlab.results import stats
+from aqmlab.results.result import Result
+from aqmlab.show import plot
+from aqmlab.studies.kit.claims import Finding
+from aqmlab.studies.kit.study import Figure, StudyResults
 from aqmlab.studies.kuzmanovic2005 import names, observed
 from aqmlab.studies.kuzmanovic2005.experiments import web_bursts
 from aqmlab.studies.kuzmanovic2005.tables import TARGETS, interval
-from aqmlab.study import Figure, StudyResults
 
 _BASELINE = "uncongested"
 

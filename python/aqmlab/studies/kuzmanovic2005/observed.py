@@ -11,9 +11,9 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from aqmlab._units import seconds
-from aqmlab.batch_queue import BatchQueue, burst_sizes, windows_in_packets
-from aqmlab.result import Result
+from aqmlab.models.batch_queue import BatchQueue, burst_sizes, windows_in_packets
+from aqmlab.results.result import Result
+from aqmlab.spec.units import seconds
 
 PACKET_BYTES = 1000
 """Data packets with their 40 bytes of headers, as in ns-2."""

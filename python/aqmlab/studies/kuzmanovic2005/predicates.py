@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aqmlab import stats
-from aqmlab.claims import All, Between, Finding, Measure, Results
-from aqmlab.result import Result
+from aqmlab.results import stats
+from aqmlab.results.result import Result
+from aqmlab.studies.kit.claims import All, Between, Finding, Measure, Results
 
 
 def throughput(result: Result) -> float:
@@ -56,7 +56,7 @@ class WiderGap:
 
 @dataclass(frozen=True, kw_only=True)
 class EachBetween:
-    """A measure of each of some schemes lies in a range: :class:`aqmlab.claims.Between` of all of them, said once."""
+    """A measure of each of some schemes lies in a range: :class:`~aqmlab.studies.kit.claims.Between`, said once."""
 
     what: str
     measure: Measure

@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import polars as pl
 
-from aqmlab import stats
-from aqmlab.batch_queue import BatchQueue, burst_sizes
-from aqmlab.claims import Finding
-from aqmlab.result import Result
+from aqmlab.models.batch_queue import BatchQueue, burst_sizes
+from aqmlab.results import stats
+from aqmlab.results.result import Result
+from aqmlab.studies.kit.claims import Finding
+from aqmlab.studies.kit.study import StudyResults, Table, Value
 from aqmlab.studies.kuzmanovic2005 import names, observed
 from aqmlab.studies.kuzmanovic2005.experiments import web_bursts
 from aqmlab.studies.kuzmanovic2005.predicates import throughput
-from aqmlab.study import StudyResults, Table, Value
 
 TARGETS = {"PI's 24 packets": 24, "5 ms": 62}
 """What AQMs aim at, in whole packets of figures 7 and 8."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from aqmlab.claims import Claim
-from aqmlab.spec import Protocol
+from aqmlab.spec.experiment import Protocol
+from aqmlab.studies.kit.claims import Claim
+from aqmlab.studies.kit.study import Figure, Length, Run, Study, StudyResults, Table
 from aqmlab.studies.kwon2003 import claims, figures, gfc2, networks, tables
-from aqmlab.study import Figure, Length, Run, Study, StudyResults, Table
 
 _ABOUT = """
 Seven algorithms, among them the authors' load/delay controllers (LDC), under web sessions of ns-2 with UDP beside them,

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from aqmlab.claims import All, Between, Claim, Greater, Measure, Predicate, Raises
+from aqmlab.studies.kit.claims import All, Between, Claim, Greater, Measure, Predicate, Raises
 from aqmlab.studies.kwon2003 import measures
 
 LIGHT, HEAVY = ("DropTail", "SRED", "BLUE"), ("RED", "FRED", "REM", "LDC")

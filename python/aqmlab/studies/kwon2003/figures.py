@@ -10,11 +10,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.patches import Patch
 
-from aqmlab import plot
-from aqmlab.result import Result
+from aqmlab.results.result import Result
+from aqmlab.show import plot
+from aqmlab.studies.kit.study import Figure, StudyResults
 from aqmlab.studies.kwon2003 import claims, measures
 from aqmlab.studies.kwon2003.published import published
-from aqmlab.study import Figure, StudyResults
 
 _BLUE, _ORANGE, _GREEN, _PURPLE, _GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#8c8c8c"
 _SHADE = "#ececec"

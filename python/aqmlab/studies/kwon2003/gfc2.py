@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from aqmlab.spec import Experiment, Protocol
+from aqmlab.spec.experiment import Experiment, Protocol
 from aqmlab.studies.kwon2003.networks import IDEAL, TCP, sessions
 
 LINKS = (

@@ -8,8 +8,8 @@ from typing import Any
 
 import polars as pl
 
-from aqmlab._units import bits_per_second, seconds
-from aqmlab.result import Result
+from aqmlab.results.result import Result
+from aqmlab.spec.units import bits_per_second, seconds
 
 DATA = 1
 """The direction of the link that all data take: servers and senders are on side 1."""

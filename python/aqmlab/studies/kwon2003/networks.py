@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from aqmlab.spec import Experiment, Protocol
+from aqmlab.spec.experiment import Experiment, Protocol
 
 BUFFER = "120 kB"
 _THRESHOLDS = {"min_th": 10, "max_th": 30, "w_q": 0.002, "max_p": 0.1, "mean_packet": "1000 B", "limit": BUFFER}

@@ -8,7 +8,7 @@ from importlib.resources import files
 
 import polars as pl
 
-from aqmlab.result import Result
+from aqmlab.results.result import Result
 from aqmlab.studies.kwon2003 import measures
 
 METRICS: Mapping[str, tuple[str, Callable[[Result], float]]] = {

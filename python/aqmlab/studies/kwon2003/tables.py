@@ -5,10 +5,10 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Sequence
 
-from aqmlab.result import Result
+from aqmlab.results.result import Result
+from aqmlab.studies.kit.study import StudyResults, Table, Value
 from aqmlab.studies.kwon2003 import claims, measures
 from aqmlab.studies.kwon2003.published import METRICS, published
-from aqmlab.study import StudyResults, Table, Value
 
 
 def all_tables(results: StudyResults) -> list[Table]:

@@ -25,9 +25,9 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from aqmlab import stats
-from aqmlab.claims import All, Between, Claim, CloseTo, Dominates, Greater, Measure, Predicate, Raises
-from aqmlab.result import Result
+from aqmlab.results import stats
+from aqmlab.results.result import Result
+from aqmlab.studies.kit.claims import All, Between, Claim, CloseTo, Dominates, Greater, Measure, Predicate, Raises
 
 
 class Said(NamedTuple):

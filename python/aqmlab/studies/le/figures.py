@@ -13,11 +13,13 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure as Canvas
 from numpy.typing import NDArray
 
-from aqmlab import calibration, plot, stats
-from aqmlab.result import Result
+from aqmlab.results import stats
+from aqmlab.results.result import Result
+from aqmlab.running.calibration import lines
+from aqmlab.show import plot
+from aqmlab.studies.kit.study import Figure, StudyResults
 from aqmlab.studies.le.inputs import ResponseSizes, drawn_round_trips, input_round_trips, share_above
 from aqmlab.studies.le.schemes import UNCONGESTED, Scheme
-from aqmlab.study import Figure, StudyResults
 
 _Floats = NDArray[np.float64]
 
@@ -67,7 +69,7 @@ def users(name: str, rtts: Sequence[str]) -> Figure:
     def draw(canvas: Canvas) -> None:
         axes = _panels(canvas, len(rtts))
         for axis, rtt in zip(axes, rtts, strict=True):
-            plot.calibration(axis, calibration.known()["unc-2001", rtt])
+            plot.calibration(axis, lines.known()["unc-2001", rtt])
             axis.set_title(f"{rtt} round-trip times", loc="left", fontsize=10)
         for axis in axes[1:]:
             axis.set_ylabel("")

@@ -1,8 +1,8 @@
 """The Hurst parameter of the traffic on the uncongested network, as Le et al. (2003) estimate it in section 3.2.
 
 The series are the packets and the IP bytes that the link carries in one direction in each millisecond. The papers do
-not say over which scales they fitted; the claim is decided with the default ones of :mod:`aqmlab.lrd`, and the table
-shows others beside them.
+not say over which scales they fitted; the claim is decided with the default ones of :mod:`aqmlab.models.lrd`, and the
+table shows others beside them.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from pathlib import Path
 
 import polars as pl
 
-from aqmlab import lrd
-from aqmlab.claims import Finding, Outcome, Results
-from aqmlab.result import Result
-from aqmlab.study import Table, Value
+from aqmlab.models import lrd
+from aqmlab.results.result import Result
+from aqmlab.studies.kit.claims import Finding, Outcome, Results
+from aqmlab.studies.kit.study import Table, Value
 
 Scales = tuple[int, int]
 

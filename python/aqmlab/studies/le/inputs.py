@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from aqmlab.result import Result
+from aqmlab.results.result import Result
 
 _Floats = NDArray[np.float64]
 

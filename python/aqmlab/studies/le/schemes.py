@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from aqmlab import schemes
-from aqmlab.compare import BASELINE
-from aqmlab.spec import Experiment, Record
-from aqmlab.study import Length, Run
+from aqmlab.results.compare import BASELINE
+from aqmlab.spec import schemes
+from aqmlab.spec.experiment import Experiment, Record
+from aqmlab.studies.kit.study import Length, Run
 
 LENGTHS: Mapping[str, Length] = {
     "quick": Length(name="quick", warmup="20 s", duration="100 s", seeds=2),

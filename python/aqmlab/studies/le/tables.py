@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from statistics import fmean
 
-from aqmlab import calibration
-from aqmlab._units import seconds
-from aqmlab.published import Published, Row
-from aqmlab.result import Result
+from aqmlab.results.result import Result
+from aqmlab.running.calibration import lines
+from aqmlab.spec.units import seconds
+from aqmlab.studies.kit.published import Published, Row
+from aqmlab.studies.kit.study import StudyResults, Table, Value
 from aqmlab.studies.le.claims import average_share, completed, loss, throughput, within
 from aqmlab.studies.le.inputs import ResponseSizes
 from aqmlab.studies.le.schemes import Scheme
-from aqmlab.study import StudyResults, Table, Value
 
 PUBLISHED = "le2003"
 """The package's rows of both papers."""
@@ -111,11 +111,11 @@ def users(rtts: Iterable[str]) -> Table:
     """Return the points of the shipped calibrations, the line, and the users it gives beside the papers'."""
     rows: list[list[Value]] = []
     for rtt in rtts:
-        fitted = calibration.known()["unc-2001", rtt]
+        fitted = lines.known()["unc-2001", rtt]
         for per_side, mbps in zip(fitted.users_per_side, fitted.throughput_mbps, strict=True):
             line = per_side * fitted.mbps_per_user
             rows.append([rtt, per_side, round(mbps, 2), round(line, 2), round(100 * (mbps / line - 1), 2), None])
-        rows.append([rtt, fitted.users(100, "100 Mbit/s"), None, 100.0, None, calibration.PUBLISHED_USERS[rtt]])
+        rows.append([rtt, fitted.users(100, "100 Mbit/s"), None, 100.0, None, lines.PUBLISHED_USERS[rtt]])
     return Table(
         name="users",
         title="Users and the throughput of the uncongested network",

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from aqmlab.claims import Claim
+from aqmlab.studies.kit.claims import Claim
+from aqmlab.studies.kit.study import Figure, Length, Run, Study, StudyResults, Table
 from aqmlab.studies.le import figures as le_figures
 from aqmlab.studies.le import tables as le_tables
 from aqmlab.studies.le.claims import numbered
@@ -28,7 +29,6 @@ from aqmlab.studies.le2003.schemes import (
     REM_ECN,
     SWEEP,
 )
-from aqmlab.study import Figure, Length, Run, Study, StudyResults, Table
 
 _COMPARED = {80: DROPTAILS, 90: DROPTAILS, 98: DROPTAILS, 105: (BASE,)}
 """Drop-tail's lengths at each load."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aqmlab.claims import Between, Raises
+from aqmlab.studies.kit.claims import Between, Raises
 from aqmlab.studies.le.claims import (
     Said,
     alike,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from aqmlab.claims import Claim
+from aqmlab.studies.kit.claims import Claim
+from aqmlab.studies.kit.study import Figure, Length, Run, Study, StudyResults, Table
 from aqmlab.studies.le import figures as le_figures
 from aqmlab.studies.le import tables as le_tables
 from aqmlab.studies.le.claims import numbered
@@ -33,7 +34,6 @@ from aqmlab.studies.le2004.schemes import (
     REM_ECN,
     TARGETS,
 )
-from aqmlab.study import Figure, Length, Run, Study, StudyResults, Table
 
 
 class Le2004(Study):

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar, Self
 
-from aqmlab._units import seconds
-from aqmlab.claims import Claim
-from aqmlab.schemes import Scheme
-from aqmlab.spec import Protocol
+from aqmlab.spec.experiment import Protocol
+from aqmlab.spec.schemes import Scheme
+from aqmlab.spec.units import seconds
+from aqmlab.studies.kit.claims import Claim
+from aqmlab.studies.kit.study import Figure, Length, Run, Study, StudyResults, Table
 from aqmlab.studies.rfc7928 import figures as figures_of
 from aqmlab.studies.rfc7928 import tables as tables_of
 from aqmlab.studies.rfc7928.claims import claims
@@ -22,7 +23,6 @@ from aqmlab.studies.rfc7928.schemes import (
     with_reference,
 )
 from aqmlab.studies.rfc7928.topologies import AGGRESSIVE, BACKGROUND, CAPACITY, pairs
-from aqmlab.study import Figure, Length, Run, Study, StudyResults, Table
 
 _ABOUT = """
 RFC 7928 says what to put a queue discipline through before it is deployed, and what to measure. This study does that
@@ -46,7 +46,7 @@ that end. Under the levels of congestion also when each packet was lost, and who
 event, which we let begin with a loss and last for the round trip of 100 ms. Start-up time (section 2.2) is that of
 connections whose answer is one segment: handshake, request and that segment.
 
-**What is left out.** Section 10: laws of your own stand with one link. Sections 11 and 12: what a discipline costs is
+**What is left out.** Section 10: custom laws stand with one link. Sections 11 and 12: what a discipline costs is
 in [its own table](../reference/aqm/cost.md); what an operator can set, in the [pages of the
 disciplines](../reference/aqm/README.md). Section 2.2 names DNS and TLS: neither is here. Adaptive video is a TCP flow
 that sends chunks with pauses, bursty video is UDP in frames of one size.

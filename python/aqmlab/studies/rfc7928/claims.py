@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from aqmlab.claims import All, Between, Claim, Measure, Predicate, Raises
-from aqmlab.schemes import Scheme
+from aqmlab.spec.schemes import Scheme
+from aqmlab.studies.kit.claims import All, Between, Claim, Measure, Predicate, Raises
 from aqmlab.studies.rfc7928 import measures
 from aqmlab.studies.rfc7928.schemes import REFERENCE, can_mark
 

@@ -17,16 +17,16 @@ from matplotlib.patches import Ellipse as Patch
 from matplotlib.ticker import NullLocator
 from numpy.typing import NDArray
 
-from aqmlab import plot
-from aqmlab.result import Result
-from aqmlab.schemes import Scheme
+from aqmlab.results.result import Result
+from aqmlab.show import plot
+from aqmlab.spec.schemes import Scheme
+from aqmlab.studies.kit.study import Figure, StudyResults
 from aqmlab.studies.rfc7928 import losses, measures
 from aqmlab.studies.rfc7928.ellipse import Ellipse
 from aqmlab.studies.rfc7928.scenarios import FAIRNESS, HEAVY, LEVELS, MEDIUM, MILD, OTHER_RTTS_MS, RTT_MS, STEP_S
 from aqmlab.studies.rfc7928.schemes import FACTORS, REFERENCE, variants
 from aqmlab.studies.rfc7928.tables import ratio
 from aqmlab.studies.rfc7928.topologies import BACKGROUND, CAPACITY, CHANGES_S, FAST_STEP_S
-from aqmlab.study import Figure, StudyResults
 
 Styles = Mapping[str, Mapping[str, Any]]
 """How each scheme's lines are drawn, by its label."""

@@ -17,9 +17,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from aqmlab._units import bits_per_second, seconds, size_in_bytes
-from aqmlab.claims import Measure
-from aqmlab.result import Result
+from aqmlab.results.result import Result
+from aqmlab.spec.units import bits_per_second, seconds, size_in_bytes
+from aqmlab.studies.kit.claims import Measure
 
 _Floats = NDArray[np.float64]
 

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from aqmlab._units import bits_per_second
-from aqmlab.schemes import Scheme
-from aqmlab.spec import Experiment, Hosts, Link, Protocol, Record, Tcp, Users
+from aqmlab.spec.experiment import Experiment, Hosts, Link, Protocol, Record, Tcp, Users
+from aqmlab.spec.schemes import Scheme
+from aqmlab.spec.units import bits_per_second
 from aqmlab.studies.rfc7928.schemes import with_room
 
 RATE = "10 Mbit/s"

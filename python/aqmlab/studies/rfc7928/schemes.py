@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from aqmlab import catalogue, own, schemes
-from aqmlab.schemes import Scheme
-from aqmlab.spec import QueueSpec
+from aqmlab.disciplines import catalogue
+from aqmlab.disciplines.custom import laws
+from aqmlab.spec import schemes
+from aqmlab.spec.experiment import QueueSpec
+from aqmlab.spec.schemes import Scheme
 
 REFERENCE = schemes.parse("droptail")
 """What every other discipline is compared with; always among the runs."""
@@ -54,12 +56,12 @@ def with_reference(given: Sequence[Scheme]) -> tuple[Scheme, ...]:
 def can_mark(scheme: Scheme) -> bool:
     """Say whether ECN-capable hosts are another experiment: not under drop-tail, nor where the scheme asks for them."""
     tail = REFERENCE.queue.discipline
-    return scheme.ecn is None and own.discipline(scheme.queue.discipline).family != own.discipline(tail).family
+    return scheme.ecn is None and laws.discipline(scheme.queue.discipline).family != laws.discipline(tail).family
 
 
 def can_be_in_series(scheme: Scheme) -> bool:
-    """Say whether the engine has the scheme at several links: not a law of the user's own."""
-    return not own.is_own(scheme.queue.discipline)
+    """Say whether the engine has the scheme at several links: not a custom law."""
+    return not laws.is_custom(scheme.queue.discipline)
 
 
 def with_room(scheme: Scheme, packets: int) -> Scheme:
@@ -108,7 +110,7 @@ def _main_values(scheme: Scheme) -> dict[str, int | float | str]:
 
 
 def _parameters(scheme: Scheme) -> Sequence[catalogue.Parameter]:
-    return own.discipline(scheme.queue.discipline).parameters
+    return laws.discipline(scheme.queue.discipline).parameters
 
 
 def _is_value(value: object) -> bool:

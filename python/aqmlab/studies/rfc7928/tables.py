@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aqmlab.claims import Measure
-from aqmlab.schemes import Scheme
+from aqmlab.spec.schemes import Scheme
+from aqmlab.studies.kit.claims import Measure
+from aqmlab.studies.kit.study import StudyResults, Table, Value
 from aqmlab.studies.rfc7928 import losses, measures
 from aqmlab.studies.rfc7928.claims import claims
 from aqmlab.studies.rfc7928.scenarios import (
@@ -28,7 +29,6 @@ from aqmlab.studies.rfc7928.scenarios import (
 )
 from aqmlab.studies.rfc7928.schemes import can_mark, variants
 from aqmlab.studies.rfc7928.topologies import AGGRESSIVE, BACKGROUND, CAPACITY, pairs
-from aqmlab.study import StudyResults, Table, Value
 
 
 @dataclass(frozen=True, kw_only=True)

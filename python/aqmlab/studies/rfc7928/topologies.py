@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from aqmlab.schemes import Scheme
-from aqmlab.spec import Protocol
+from aqmlab.spec.experiment import Protocol
+from aqmlab.spec.schemes import Scheme
 from aqmlab.studies.rfc7928.scenarios import NEWRENO, RATE, STEP_S, Scenario, bulk
 from aqmlab.studies.rfc7928.schemes import REFERENCE, can_be_in_series, with_room
 

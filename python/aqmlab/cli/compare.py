@@ -1,0 +1,181 @@
+"""``aqmlab compare``: schemes side by side."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from aqmlab._core import SpecError
+from aqmlab.cli.parts import (
+    RTT_HELP,
+    Changes,
+    Json,
+    Out,
+    PcapFile,
+    PcapFor,
+    PcapFrom,
+    PcapPackets,
+    Seeds,
+    Workers,
+    check_directory,
+    one_line_refusals,
+    pcap_asked_for,
+    print_json,
+    read_seeds,
+    run_cells,
+)
+
+if TYPE_CHECKING:
+    from aqmlab.results.compare import Comparison
+
+
+Baseline = Annotated[
+    bool | None,
+    typer.Option(
+        "--baseline/--no-baseline",
+        help="The same network with nothing in the way beside them.",
+        show_default="unless a source takes whatever capacity there is",
+    ),
+]
+Paired = Annotated[
+    bool, typer.Option("--paired", help="Differences from the first scheme, seed by seed, with 95 % intervals.")
+]
+
+
+def compare(
+    given: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SCHEME",
+            help="name or name:key=value,...; ecn=true (or ecn+, ...) is a key of each; module:Class is a law of yours."
+            " Before them stands the experiment's file, unless it is that of the papers.",
+        ),
+    ],
+    changes: Changes = None,
+    load: Annotated[
+        float | None, typer.Option(metavar="PCT", help="Load in percent.", show_default="the spec's, or 98")
+    ] = None,
+    users: Annotated[int | None, typer.Option(metavar="N", help="Users on each side, instead of a load.")] = None,
+    rtt: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|FILE",
+            help=RTT_HELP,
+            show_default="the spec's, or uniform",
+        ),
+    ] = None,
+    warmup: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME", help="Simulated time before the measured window.", show_default="the spec's, or 15 min"
+        ),
+    ] = None,
+    duration: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME", help="Simulated time of the measured window.", show_default="the spec's, or 90 min"
+        ),
+    ] = None,
+    seeds: Seeds = "3",
+    baseline: Baseline = None,
+    paired: Paired = False,
+    workers: Workers = None,
+    record: Annotated[str | None, typer.Option(metavar="exchanges", help="Keep a row for each request.")] = None,
+    out: Out = Path("results"),
+    pcap: PcapFile = None,
+    pcap_from: PcapFrom = None,
+    pcap_for: PcapFor = None,
+    pcap_packets: PcapPackets = None,
+    figures: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Directory of the figures.", show_default="OUT/figures")
+    ] = None,
+    no_figures: Annotated[bool, typer.Option("--no-figures", help="Draw none.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Run schemes side by side under the same users.
+
+    The uncongested network is there for scale. Without a spec the experiment is that of Le et al. (2003): web users at
+    98 % load of 100 Mbit/s.
+
+    Example: aqmlab compare --load 98 droptail:limit=240 pi:q_ref=24,ecn=true
+
+    Example: aqmlab compare examples/home-link.toml fq_codel codel pie droptail
+    """
+    from aqmlab.results.compare import Comparison, comparison_cells
+    from aqmlab.running.calibration import lines
+    from aqmlab.running.pcap import one_a_cell
+    from aqmlab.show import table
+    from aqmlab.spec.experiment import Experiment
+
+    if record not in (None, "exchanges"):
+        raise SpecError(f"--record: the table to be had is exchanges, got {record!r}")
+    if load is not None and users is not None:
+        raise SpecError("--load: cannot be with --users")
+    if figures is not None and no_figures:
+        raise SpecError("--no-figures: cannot be with --figures")
+    options = {
+        "users.load": load,
+        "users.per_side": users,
+        "users.rtt": rtt,
+        "protocol.warmup": warmup,
+        "protocol.duration": duration,
+        "record.exchanges": record and True,
+    }
+    named = [f"{path}={json.dumps(value)}" for path, value in options.items() if value is not None]
+    file, schemes = _spec_and_schemes(given)
+    experiment = Experiment.from_toml(file, changes=[*named, *(changes or ())])
+    cells = comparison_cells(schemes, experiment, read_seeds(seeds), lines.known(out), baseline=baseline, paired=paired)
+    if figures is not None:
+        check_directory("--figures", figures)
+    capture = pcap_asked_for(pcap, pcap_from, pcap_for, pcap_packets)
+    pcaps = one_a_cell(capture, cells) if capture else {}
+    comparison = Comparison(tuple(run_cells(cells, out, workers, pcaps)), paired=paired)
+    number = len(read_seeds(seeds))
+    repetitions = "1 seed" if number == 1 else f"{number} seeds"
+    title = f"{cells[0].describe_users()}, {experiment.protocol.warmup} + {experiment.protocol.duration}, {repetitions}"
+    files = [] if no_figures else _response_time_figures(comparison, figures or out / "figures", title)
+    if as_json:
+        print_json({"cells": comparison.cells, "schemes": comparison.schemes})
+    else:
+        print(title)
+        table.show(comparison.tables)
+        for each in (*files, *(pcap.file for pcap in pcaps.values())):
+            print(each)
+
+
+def _spec_and_schemes(given: list[str]) -> tuple[str | None, list[str]]:
+    """Tell the experiment's file, if one is named, from the schemes."""
+    specs = [text for text in given if text.endswith(".toml") and (":" not in text or Path(text).is_file())]
+    schemes = [text for text in given if text not in specs]
+    if len(specs) > 1:
+        raise SpecError(f"SPEC.toml: write at most one, got {', '.join(specs)}")
+    if not schemes:
+        raise SpecError("SCHEME: write at least one, such as fq_codel; aqmlab aqm list names them")
+    return (specs[0] if specs else None), schemes
+
+
+def _response_time_figures(comparison: Comparison, directory: Path, title: str) -> list[Path]:
+    """Draw them under a name that says what is compared, so that another comparison does not replace them."""
+    from aqmlab.results import names
+    from aqmlab.results.compare import BASELINE
+    from aqmlab.show import plot
+
+    curves = comparison.response_times()
+    name = names.of_comparison([result.cell for result in comparison.results])
+    with one_line_refusals():
+        directory.mkdir(parents=True, exist_ok=True)
+        return [
+            *plot.save(
+                directory / f"response-times-cdf_{name}",
+                lambda axis: plot.response_time_cdf(axis, curves, baseline=BASELINE),
+                title=title,
+            ),
+            *plot.save(
+                directory / f"response-times-ccdf_{name}",
+                lambda axis: plot.response_time_ccdf(axis, curves, baseline=BASELINE),
+                title=title,
+            ),
+        ]

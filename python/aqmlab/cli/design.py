@@ -1,0 +1,157 @@
+"""``aqmlab design``: parameters by published rules."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from aqmlab.cli.parts import App, Json, one_line_refusals, print_json, read, tell_written
+from aqmlab.spec.units import bits_per_second, size_in_bytes
+
+if TYPE_CHECKING:
+    from aqmlab.design import Design
+
+app = App(help="Parameters for your link, by published rules.")
+
+Rate = Annotated[str, typer.Option(help="The link's bit rate.", metavar="RATE")]
+MeanPacket = Annotated[str, typer.Option(metavar="SIZE", help="The mean IP packet: what counts as one packet.")]
+Overhead = Annotated[str, typer.Option(metavar="SIZE", help="What a frame adds to a packet.")]
+
+
+@app.command("ared")
+def ared(
+    rate: Rate,
+    target_delay: Annotated[str, typer.Option(metavar="TIME", help="The queueing delay to aim at.")] = "5 ms",
+    mean_packet: MeanPacket = "500 B",
+    overhead: Overhead = "38 B",
+    as_json: Json = False,
+) -> None:
+    """Adaptive RED's thresholds and weight, after Floyd, Gummadi and Shenker (2001); they suit RED as well."""
+    from aqmlab import design as rules
+
+    with one_line_refusals():
+        made = rules.ared(
+            packets_per_sec=_capacity(rate, mean_packet, overhead), target_delay_s=read(target_delay, "--target-delay")
+        )
+    _show_design(made, as_json=as_json)
+
+
+@app.command("pi")
+def pi(
+    rate: Rate,
+    flows: Annotated[float, typer.Option(metavar="N", help="The fewest long-lived flows.")],
+    rtt_max: Annotated[str, typer.Option(help="The longest round-trip time, queueing included.", metavar="TIME")],
+    crossover: Annotated[
+        float | None,
+        typer.Option(
+            metavar="RAD/S",
+            help="Where the loop's gain is one, in rad/s: higher is faster and less stable.",
+            show_default="the corner frequency of TCP's window",
+        ),
+    ] = None,
+    sampling_hz: Annotated[float, typer.Option(metavar="HZ", help="How often the queue is sampled.")] = 160.0,
+    mean_packet: MeanPacket = "500 B",
+    overhead: Overhead = "38 B",
+    figure: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw the loop's Bode plot and step response.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """PI's gains and their stability margins, after Hollot, Misra, Towsley and Gong (2001).
+
+    Example: aqmlab design pi --rate "100 Mbit/s" --flows 400 --rtt-max "200 ms"
+    """
+    from aqmlab import design as rules
+    from aqmlab.show import plot
+
+    with one_line_refusals():
+        made = rules.pi(
+            packets_per_sec=_capacity(rate, mean_packet, overhead),
+            flows=flows,
+            rtt_max_s=read(rtt_max, "--rtt-max"),
+            crossover=crossover,
+            sampling_hz=sampling_hz,
+        )
+        if figure is not None and (loop := made.loop) is not None:
+            title = f"PI for {rate}, at least {flows:g} flows and round trips of at most {rtt_max}"
+            plot.write(figure, lambda canvas: plot.pi_loop(canvas, loop, title=title))
+            tell_written(figure)
+    _show_design(made, as_json=as_json)
+
+
+@app.command("dualpi2")
+def dualpi2(
+    rtt_max: Annotated[str, typer.Option(metavar="TIME", help="The longest round-trip time.")] = "100 ms",
+    target: Annotated[
+        str, typer.Option(metavar="TIME", help="The queueing delay to aim at in the Classic queue.")
+    ] = "15 ms",
+    as_json: Json = False,
+) -> None:
+    """DualPI2's gains, which are PI2's, after RFC 9332, Appendix A."""
+    from aqmlab import design as rules
+
+    with one_line_refusals():
+        made = rules.dualpi2(rtt_max_s=read(rtt_max, "--rtt-max"), target_s=read(target, "--target"))
+    _show_design(made, as_json=as_json)
+
+
+@app.command("codel")
+def codel(
+    rate: Rate,
+    rtt_max: Annotated[str, typer.Option(metavar="TIME", help="The longest round-trip time.")] = "100 ms",
+    mtu: Annotated[str, typer.Option(metavar="SIZE", help="The longest IP packet.")] = "1500 B",
+    overhead: Overhead = "38 B",
+    as_json: Json = False,
+) -> None:
+    """CoDel's interval and target, which are FQ-CoDel's, after RFC 8290, section 5.2."""
+    from aqmlab import design as rules
+
+    with one_line_refusals():
+        made = rules.codel(
+            bits_per_sec=read(rate, "--rate", bits_per_second),
+            rtt_max_s=read(rtt_max, "--rtt-max"),
+            mtu=read(mtu, "--mtu", size_in_bytes),
+            overhead=read(overhead, "--overhead", size_in_bytes),
+        )
+    _show_design(made, as_json=as_json)
+
+
+@app.command("droptail")
+def droptail(
+    rate: Rate,
+    rtt: Annotated[str, typer.Option(help="The mean round-trip time, without queueing.", metavar='"100 ms"')],
+    flows: Annotated[float, typer.Option(metavar="N", help="Long-lived flows that are not in step.")] = 1.0,
+    mean_packet: MeanPacket = "500 B",
+    overhead: Overhead = "38 B",
+    as_json: Json = False,
+) -> None:
+    """How long a drop-tail queue must be, after Villamizar and Song (1994) and Appenzeller et al. (2004)."""
+    from aqmlab import design as rules
+
+    with one_line_refusals():
+        made = rules.droptail(
+            packets_per_sec=_capacity(rate, mean_packet, overhead), rtt_s=read(rtt, "--rtt"), flows=flows
+        )
+    _show_design(made, as_json=as_json)
+
+
+def _show_design(made: Design, *, as_json: bool) -> None:
+    from aqmlab.show import table
+
+    if as_json:
+        print_json(made.record())
+    else:
+        table.show(table.design(made))
+        print(made.scheme)
+
+
+def _capacity(rate: str, mean_packet: str, overhead: str) -> float:
+    from aqmlab.design import packets_per_sec
+
+    return packets_per_sec(
+        bits_per_sec=read(rate, "--rate", bits_per_second),
+        mean_packet=read(mean_packet, "--mean-packet", size_in_bytes),
+        overhead=read(overhead, "--overhead", size_in_bytes),
+    )

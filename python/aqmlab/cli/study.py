@@ -1,0 +1,76 @@
+"""``aqmlab study``: a published study, repeated."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from aqmlab._core import SpecError
+from aqmlab.cli.parts import Json, Out, Workers, check_directory, print_json, run_cells
+from aqmlab.studies import STUDIES, find
+
+if TYPE_CHECKING:
+    from aqmlab.studies.kit.study import Length, Study
+
+
+def study(
+    name: Annotated[str, typer.Argument(metavar="NAME", help=f"One of {', '.join(STUDIES)}.")],
+    quick: Annotated[bool, typer.Option("--quick", help="Short runs: a first look in a few minutes.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Runs as long and as many as the paper's.")] = False,
+    seeds: Annotated[
+        int | None, typer.Option(metavar="N", min=1, max=1000, help="Repetitions, instead of the length's.")
+    ] = None,
+    aqm: Annotated[
+        list[str] | None,
+        typer.Option(metavar="SCHEME", help="A scheme as for compare, instead of the study's; may be repeated."),
+    ] = None,
+    workers: Workers = None,
+    out: Out = Path("results"),
+    pages: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Directory of the page and its figures.", show_default="OUT/studies"),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Repeat a published study and decide its claims.
+
+    The page has its tables beside ours, its figures, and what became of each claim.
+
+    What has been run before with these results is not run again, so that an interrupted study goes on.
+    """
+    from aqmlab.running.calibration import lines
+    from aqmlab.running.progress import ReportProgress
+    from aqmlab.show import table
+    from aqmlab.spec import schemes
+    from aqmlab.studies.kit.page import write_page
+    from aqmlab.studies.kit.study import Report, study_cells
+
+    chosen = find(name)
+    if aqm:
+        chosen = chosen.with_schemes([schemes.parse(text) for text in aqm])
+    length = _length(chosen, quick=quick, full=full, seeds=seeds)
+    if pages is not None:
+        check_directory("--pages", pages)
+    cells = study_cells(chosen, length, lines.known(out))
+    results = {each.cell: each for each in run_cells([cell for some in cells.values() for cell in some], out, workers)}
+    by_run = {name: [results[cell] for cell in some] for name, some in cells.items()}
+    with ReportProgress() as tell:
+        report = Report.of(chosen, length, by_run, tell)
+        page = write_page(report, pages or out / "studies", tell)
+    if as_json:
+        print_json({**report.record(), "page": str(page)})
+        return
+    for each in report.tables:
+        table.show(table.numbers(each))
+    if report.findings:
+        table.show(table.claims(report.findings))
+    print(page)
+
+
+def _length(chosen: Study, *, quick: bool, full: bool, seeds: int | None) -> Length:
+    if quick and full:
+        raise SpecError("--quick: cannot be with --full")
+    length = chosen.lengths["quick" if quick else "full" if full else "default"]
+    return length if seeds is None else length.repeated(seeds)

@@ -1,0 +1,1 @@
+"""Queue disciplines: those the engine knows, one driven packet by packet, and laws written in Python."""

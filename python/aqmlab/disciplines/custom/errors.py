@@ -1,0 +1,82 @@
+"""What went wrong in a custom law, in one line that names its file."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import traceback
+from types import FrameType
+
+from aqmlab.disciplines.custom.law import Law
+
+
+class LawError(Exception):
+    """A custom law raised an exception or answered what is no answer: ``file:line: what``.
+
+    The exception that was raised is the ``__cause__``.
+    """
+
+
+def raised(law: type, method: str, error: BaseException) -> BaseException:
+    """Return the error that says where ``law`` raised ``error``; what is no mistake, such as Ctrl-C, as it is."""
+    if not isinstance(error, Exception):
+        return error
+    file, line = _place(law, method)
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
+    where = f"{file}:{frames[-1].lineno if frames else line}"
+    return _caused(f"{where}: {law.__name__}.{method}: {_said(error)}", error)
+
+
+def not_imported(file: str, error: BaseException) -> LawError:
+    """Return the error that says where the module in ``file`` raised ``error`` on its way in."""
+    if isinstance(error, SyntaxError):
+        return _caused(f"{error.filename}:{error.lineno}: {type(error).__name__}: {error.msg}", error)
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
+    return _caused(f"{file}:{lines[-1] if lines else 1}: {_said(error)}", error)
+
+
+def nonsense(law: type, method: str, must: str, got: object) -> LawError:
+    """Return the error that says what ``method`` must do, and what it did instead."""
+    file, line = _place(law, method)
+    return LawError(f"{file}:{line}: {law.__name__}.{method} {must}, got {got!r}")
+
+
+def call_under_way(thread: int) -> FrameType | None:
+    """Return the call of a law that a thread is in, the outermost, which is the engine's; ``None`` without one."""
+    found = None
+    frame = sys._current_frames().get(thread)
+    while frame is not None:
+        arguments = frame.f_code.co_varnames[: frame.f_code.co_argcount]
+        if arguments and isinstance(frame.f_locals.get(arguments[0]), Law):
+            found = frame
+        frame = frame.f_back
+    return found
+
+
+def unfinished(call: FrameType) -> str:
+    """Say which call of a law did not come back, and where it is."""
+    code = call.f_code
+    law = type(call.f_locals[code.co_varnames[0]])
+    return f"{code.co_filename}:{call.f_lineno}: {law.__name__}.{code.co_name} does not come back"
+
+
+def _place(law: type, method: str) -> tuple[str, int]:
+    """Where the method begins; where the class does when it has none of its own."""
+    own = getattr(law, method, None)
+    code = getattr(own, "__code__", None)
+    if code is not None and own is not getattr(Law, method, None):
+        return code.co_filename, code.co_firstlineno
+    try:
+        return inspect.getfile(law), inspect.getsourcelines(law)[1]
+    except (OSError, TypeError):
+        return law.__module__, 0
+
+
+def _said(error: BaseException) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())
+
+
+def _caused(text: str, cause: BaseException) -> LawError:
+    error = LawError(text)
+    error.__cause__ = cause
+    return error

@@ -1,0 +1,153 @@
+"""A custom law's parameters: a dataclass of the user's, its values checked, and what a catalogue would say of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass as checked
+from pydantic.fields import FieldInfo
+
+from aqmlab._core import LinkContext, SpecError, Stream
+from aqmlab.disciplines import catalogue
+from aqmlab.disciplines.custom import errors
+from aqmlab.disciplines.custom.law import Law
+
+Make = Callable[[LinkContext, Stream], object]
+"""Makes the law of one queue."""
+
+_STRICT = ConfigDict(strict=True, allow_inf_nan=False)
+
+_KEPT = {
+    "limit": "it is the queue's: set the class attribute limit",
+    "ecn": "it is the hosts' business",
+    "source": "it is the hash of the module",
+}
+"""What no parameter may be called, and why."""
+
+
+@dataclass(frozen=True)
+class _NoParameters:
+    pass
+
+
+@dataclass(frozen=True)
+class CustomLaw:
+    """A law class, and the source it is from."""
+
+    name: str
+    """``module:Class``."""
+    law: type[Law]
+    source: str
+    """The hash of its module's source, or of its own where it has none; empty where nothing is stored."""
+
+    @cached_property
+    def _config(self) -> Any:
+        config = getattr(self.law, "Config", _NoParameters)
+        if not (isinstance(config, type) and dataclasses.is_dataclass(config)):
+            raise ValueError(f"{self.name}: Config must be a dataclass, got {config!r}")
+        return checked(config, config=_STRICT, frozen=config.__dataclass_params__.frozen)  # type: ignore[attr-defined]
+
+    @cached_property
+    def _adapter(self) -> TypeAdapter[Any]:
+        return TypeAdapter(self._config)
+
+    @property
+    def _fields(self) -> dict[str, FieldInfo]:
+        fields: dict[str, FieldInfo] = self._config.__pydantic_fields__
+        return fields
+
+    def check(self) -> None:
+        """Raise a ``ValueError`` when this is no law."""
+        if not (isinstance(self.law, type) and issubclass(self.law, Law)):
+            raise ValueError(f"{self.name} must be a class derived from aqmlab.Law, got {self.law!r}")
+        if self.law.on_enqueue is Law.on_enqueue and self.law.on_dequeue is Law.on_dequeue:
+            raise ValueError(f"{self.name} judges nothing: give it on_enqueue or on_dequeue")
+        for name, field in self._fields.items():
+            if name in _KEPT:
+                raise ValueError(f"{self.name}: no parameter may be called {name}: {_KEPT[name]}")
+            if field.is_required():
+                raise ValueError(f"{self.name}: the parameter {name} needs a default")
+
+    @cached_property
+    def discipline(self) -> catalogue.Discipline:
+        """What the catalogue would say of it."""
+        summary = (self.law.__doc__ or "").strip().partition("\n")[0]
+        limit = catalogue.Parameter(
+            name="limit",
+            unit="packets or bytes",
+            default=str(self.law.limit),
+            meaning="The most that may wait.",
+            source=self.name,
+        )
+        return catalogue.Discipline(
+            name=self.name,
+            family="own",
+            decides_at="enqueue" if self.law.on_dequeue is Law.on_dequeue else "dequeue",
+            summary=summary,
+            parameters=(*(self._parameter(*item) for item in self._fields.items()), limit),
+            page=inspect.cleandoc(self.law.__doc__ or ""),
+        )
+
+    def _parameter(self, name: str, field: FieldInfo) -> catalogue.Parameter:
+        unit, meaning, *_ = (*(text for text in field.metadata if isinstance(text, str)), "", "")
+        default = field.get_default(call_default_factory=True)
+        return catalogue.Parameter(
+            name=name,
+            unit=unit or getattr(field.annotation, "__name__", ""),
+            default=str(default).removesuffix(".0"),
+            meaning=meaning,
+            source=self.name,
+        )
+
+    def configure(self, parameters: Mapping[str, Any]) -> Any:
+        """Return the ``Config`` with these parameters instead of its defaults.
+
+        Raises
+        ------
+        SpecError
+            When one of them has no such value.
+        """
+        given = {name: value for name, value in parameters.items() if name not in _KEPT}
+        try:
+            # As JSON a text may stand for a member of an enumeration, and a list for a tuple.
+            return self._adapter.validate_json(json.dumps(given, default=str))
+        except ValidationError as error:
+            raise SpecError(self._one_line(error)) from None
+        except Exception as error:
+            raise errors.raised(self.law, "Config", error) from error
+
+    def _one_line(self, error: ValidationError) -> str:
+        first = error.errors(include_url=False)[0]
+        what = first["msg"].removeprefix("Value error, ").removeprefix("Input ")
+        path = ".".join(str(step) for step in ("queue", self.name, *first["loc"]))
+        if not first["loc"]:
+            return f"{path}: {what}"
+        by_name = {parameter.name: parameter for parameter in self.discipline.parameters}
+        parameter = by_name[str(first["loc"][0])]
+        return f"{path}: {what}, got {first['input']!r} ({parameter.unit}; default {parameter.default})"
+
+    def in_full(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the parameters with all defaults, and the hash of the source."""
+        config: dict[str, Any] = self._adapter.dump_python(self.configure(parameters), mode="json")
+        return {**config, "limit": parameters.get("limit", self.law.limit), "source": self.source}
+
+    def maker(self, parameters: Mapping[str, Any]) -> Make:
+        """Return what makes a law with these parameters."""
+        self.configure(parameters)
+
+        def make(link: LinkContext, rng: Stream) -> object:
+            # A Config of its own for each law: what one does to it is nothing to the other direction's.
+            config = self.configure(parameters)
+            try:
+                return self.law(config, link, rng)
+            except Exception as error:
+                raise errors.raised(self.law, "__init__", error) from error
+
+        return make

@@ -1,0 +1,205 @@
+"""How a discipline answers a step of load: a few sources that back off in front of one queue, without the simulator.
+
+A source wants a fixed share of the link, paces its packets, and backs off like TCP in congestion avoidance: a window
+grows by one packet a round trip and is halved, at most once a round trip, by a mark or a loss, of which it hears a
+round trip later. Its packets are ECN-capable. It sends no more than it wants, and what is lost is not sent again. There
+is no slow start, no timeout and no burst, so that what is seen is the discipline's own behaviour. Nothing is random but
+the discipline's draws.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from aqmlab.disciplines.custom.law import Law
+from aqmlab.disciplines.queue import Queue
+
+PACKET_BYTES = 500
+"""What the laws' ``mean_packet`` is by default, so that a packet counts as one."""
+PACKETS_PER_SEC = 3750
+"""C: 15 Mbit/s, the link that Hollot et al. (2001) designed PI for."""
+SHARE = 1 / 40
+"""What a source wants of the link: 32 of them load it by 80 %, 52 by 130 %."""
+RTT_S = (0.1, 0.3)
+"""Round-trip times without the queue are spread evenly over this, as the sources are numbered."""
+
+_GOLDEN = 0.6180339887498949
+
+
+@dataclass(frozen=True, kw_only=True)
+class Load:
+    """The offered load over time, as a fraction of the link: a step up and back."""
+
+    low: float = 0.8
+    high: float = 1.3
+    up_s: float = 15.0
+    """When it steps up."""
+    down_s: float = 45.0
+    """When it steps back."""
+    end_s: float = 60.0
+
+
+@dataclass(kw_only=True)
+class _Source:
+    base_rtt: float
+    window: float
+    outstanding: deque[float] = field(default_factory=deque)
+    """When the packets that the queue took were sent, and which have not left it."""
+    queue_delay: float = 0.0
+    """What the last packet that arrived had waited."""
+    deaf_until: float = 0.0
+    """One window answers one signal."""
+
+    @property
+    def rtt(self) -> float:
+        return self.base_rtt + self.queue_delay
+
+    def gap(self) -> float:
+        """Return the time to the next packet; the window grows as if this one were acknowledged."""
+        wanted = SHARE * PACKETS_PER_SEC * self.rtt
+        self.window = min(self.window + 1 / self.window, max(wanted, 1.0))
+        return self.rtt / self.window
+
+    def hear(self, now: float) -> None:
+        if now >= self.deaf_until:
+            self.window = max(1.0, self.window / 2)
+            self.deaf_until = now + self.rtt
+
+
+def step_response(
+    discipline: str | type[Law], *, load: Load | None = None, seed: int = 1, **parameters: Any
+) -> pl.DataFrame:
+    """Drive a discipline through a step of load and back.
+
+    Parameters
+    ----------
+    discipline
+        Its name, or a custom law, as for :class:`aqmlab.Queue`.
+    load
+        When the load steps, and between what.
+    seed
+        It decides the discipline's random draws.
+    **parameters
+        What is to differ from the discipline's defaults.
+
+    Returns
+    -------
+    polars.DataFrame
+        A row for each tenth of a second: ``time_s``, at its end; ``delay_ms``, the mean time in the queue of the
+        packets that left, ``None`` when none did; ``arrived``, ``dropped`` and ``marked`` packets, the marked ones when
+        they leave; and each of the law's variables, at its end.
+
+    Examples
+    --------
+    >>> pi = step_response("pi", load=Load(up_s=1, down_s=5, end_s=6))
+    >>> pi.filter(pi["time_s"] <= 1)["marked"].sum(), pi["marked"].sum() > 0
+    (0, True)
+    """
+    load = load or Load()
+    queue = Queue(discipline, rate=rate(), overhead="0 B", seed=seed, **parameters)
+    return Run(queue, load).rows()
+
+
+class Run:
+    """The sources, the queue and the link, on the way through a step of load."""
+
+    def __init__(self, queue: Queue, load: Load) -> None:
+        self.queue, self.load = queue, load
+        first, all_sources = round(load.low / SHARE), round(load.high / SHARE)
+        self.sources = [_source(index, all_sources) for index in range(all_sources)]
+        # The sources of the step lie among the others; the first packets of either lot are spread over one gap.
+        order = sorted(range(all_sources), key=lambda index: (index * _GOLDEN) % 1)
+        self.joins = set(order[first:])
+        gap = 1 / (SHARE * PACKETS_PER_SEC)
+        self.sends = [
+            (_nanoseconds(begin + gap * place / len(lot)), index)
+            for begin, lot in ((0.0, order[:first]), (load.up_s, order[first:]))
+            for place, index in enumerate(lot)
+        ]
+        heapq.heapify(self.sends)
+        self.signals: list[tuple[float, int]] = []
+        self.free_at = 0.0
+        self.delays: list[float] = []
+        self.arrived = self.dropped = self.marked = 0
+
+    def rows(self) -> pl.DataFrame:
+        """Run to the end and return what :func:`step_response` does."""
+        rows = []
+        for tenth in range(1, round(10 * self.load.end_s) + 1):
+            until = tenth / 10
+            self._run(until)
+            delay = 1000 * sum(self.delays) / len(self.delays) if self.delays else None
+            counted = {"arrived": self.arrived, "dropped": self.dropped, "marked": self.marked}
+            rows.append({"time_s": until, "delay_ms": delay, **counted, **self.queue.probe()})
+            self.delays, self.arrived, self.dropped, self.marked = [], 0, 0, 0
+        return pl.DataFrame(rows)
+
+    def _run(self, until: float) -> None:
+        while self.sends[0][0] < until:
+            now, index = self.sends[0]
+            self._serve(now)
+            while self.signals and self.signals[0][0] <= now:
+                at, hearer = heapq.heappop(self.signals)
+                self.sources[hearer].hear(at)
+            if index in self.joins and now >= self.load.down_s:
+                heapq.heappop(self.sends)
+                continue
+            source = self.sources[index]
+            heapq.heapreplace(self.sends, (_nanoseconds(now + source.gap()), index))
+            self._send(now, index)
+        self._serve(until)
+        self.queue.advance(to=until)
+
+    def _send(self, now: float, index: int) -> None:
+        self.arrived += 1
+        source = self.sources[index]
+        if self.queue.enqueue(size=PACKET_BYTES, flow=index, ecn="ect0", at=now) == "dropped":
+            self._drop(now + source.rtt, index)
+        else:
+            source.outstanding.append(now)
+        self.free_at = max(self.free_at, now)
+
+    def _serve(self, until: float) -> None:
+        """Let the link fetch packets until then."""
+        while self.free_at <= until and self.queue.packets:
+            packet = self.queue.dequeue(at=self.free_at)
+            if packet is None:
+                # All that waited was dropped at the head.
+                break
+            self.delays.append(self.free_at - packet.enqueued_at)
+            source = self.sources[packet.flow]
+            source.queue_delay = self.free_at - packet.enqueued_at
+            # A flow's packets leave in their order: those before this one were dropped inside the queue.
+            while source.outstanding[0] < packet.enqueued_at:
+                source.outstanding.popleft()
+                self._drop(self.free_at + source.base_rtt, packet.flow)
+            source.outstanding.popleft()
+            if packet.ecn == "ce":
+                self.marked += 1
+                heapq.heappush(self.signals, (self.free_at + source.base_rtt, packet.flow))
+            self.free_at = _nanoseconds(self.free_at + 1 / PACKETS_PER_SEC)
+
+    def _drop(self, heard_at: float, index: int) -> None:
+        self.dropped += 1
+        heapq.heappush(self.signals, (heard_at, index))
+
+
+def _source(index: int, count: int) -> _Source:
+    low, high = RTT_S
+    rtt = low + (high - low) * index / max(1, count - 1)
+    return _Source(base_rtt=rtt, window=max(1.0, SHARE * PACKETS_PER_SEC * rtt))
+
+
+def rate() -> str:
+    """Write the link's bit rate."""
+    return f"{8 * PACKET_BYTES * PACKETS_PER_SEC // 1000} kbit/s"
+
+
+def _nanoseconds(seconds: float) -> float:
+    """Round a time as the queue does, so that it tells when a packet came in the same digits."""
+    return round(seconds * 1e9) / 1e9

@@ -1,0 +1,249 @@
+"""Where the time of requests goes: a cell is run again, and the engine follows causes.
+
+A run is decided by its cell, so a cell stores nothing for this: the same run is made anew, watched. The parts of each
+response time add up to it, to the nanosecond.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+
+from aqmlab import _core
+from aqmlab._core import SpecError
+from aqmlab.disciplines.custom import laws
+from aqmlab.running.integrity import METADATA, Damaged, check_all, files_of, read_metadata
+from aqmlab.running.run import Watch
+
+PARTS = {
+    "handshake": "handshake",
+    "syn_timeouts": "SYN timeouts",
+    "request_round_trip": "request's round trip",
+    "further_round_trips": "further round trips",
+    "recovery": "loss recovery",
+    "data_timeouts": "data timeouts",
+    "reordering": "reordering timers",
+    "probes": "tail-loss probes",
+    "pacing": "pacing",
+    "delayed_acks": "delayed ACKs",
+    "queueing": "queueing",
+    "transmission": "transmission",
+    "interface": "server's interface",
+}
+"""What a response time is made of: the engine's columns, and what people call them."""
+
+QUANTILES = {"p50": 0.50, "p90": 0.90, "p99": 0.99}
+"""Whose requests are looked at, beside all."""
+
+HALF_BAND = 0.005
+"""So far on either side of a quantile lie the requests that stand for it."""
+
+MOST_TIMELINES = 1000
+"""Nobody reads more."""
+
+_STEP_S = 1.0
+"""Between two looks at the watch, in simulated seconds."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Where the time of a cell's requests went."""
+
+    directory: Path
+    """The cell."""
+    title: str
+    """What the cell is."""
+    requests: pl.DataFrame
+    """Requests by their number ``request``: times and parts in whole nanoseconds, sizes, losses, marks, recovery."""
+    timelines: pl.DataFrame
+    """What happened during those whose timelines were asked for, moment by moment."""
+
+    def timeline(self, request: int) -> pl.DataFrame:
+        """Return what happened during one request, in the order of time."""
+        return self.timelines.filter(pl.col("request") == request)
+
+    def record(self) -> dict[str, Any]:
+        """Return requests and timelines as one object."""
+        return {
+            "cell": str(self.directory),
+            "requests": [
+                {**row, "timeline": self.timeline(row["request"]).drop("request").to_dicts()}
+                for row in self.requests.iter_rows(named=True)
+            ],
+        }
+
+
+def explain(
+    directory: Path | str,
+    *,
+    request: int | None = None,
+    slowest: int | None = None,
+    watch: Watch = lambda now, end: None,
+) -> Explanation:
+    """Run a cell again and say where the time of its requests went.
+
+    Parameters
+    ----------
+    directory
+        The cell: a directory below ``results/cells``.
+    request
+        Explain this request alone, with its timeline; the run ends when it is complete. Requests of web users are
+        numbered from 0 in the order in which they are completed in the measured window, which is their row in the table
+        ``exchanges``, those of other sources left out.
+    slowest
+        Explain so many slowest requests alone, with their timelines.
+    watch
+        Told the simulated time and its end, in seconds, after each step.
+
+    Raises
+    ------
+    SpecError
+        When this is no cell, was made by another engine, or has no such request.
+
+    Examples
+    --------
+    >>> explanation = explain("results/cells/0123456789abcdef")  # doctest: +SKIP
+    >>> by_band(explanation.requests)  # doctest: +SKIP
+    """
+    cell = _Cell.read(Path(directory))
+    if cell.users_per_side == 0:
+        raise SpecError(f"cell: {directory} has no web users, whose requests are explained")
+    if cell.completed == 0:
+        raise SpecError(f"cell: no request was completed in {directory}: there is nothing to explain")
+    if request is not None and not 0 <= request < cell.completed:
+        raise SpecError(f"request: must be from 0 to {cell.completed - 1}, the requests of the cell, got {request}")
+    if slowest is not None and not 1 <= slowest <= MOST_TIMELINES:
+        raise SpecError(f"slowest: must be from 1 to {MOST_TIMELINES}, got {slowest}")
+    requests: list[pl.DataFrame] = []
+    timelines: list[pl.DataFrame] = []
+    completed = 0
+    for explained, happened in _steps(cell, request, slowest, watch):
+        rows = explained.with_row_index("request", offset=completed).cast({"request": pl.UInt64})
+        completed += rows.height
+        requests.append(rows)
+        timelines.append(happened)
+        if request is not None:
+            requests = [rows.filter(pl.col("request") == request)]
+            if request < completed:
+                break
+        if slowest is not None:
+            requests = [_slowest(pl.concat(requests), slowest)]
+            timelines = [_of(requests[0], pl.concat(timelines))]
+    kept = pl.concat(requests)
+    assert request is not None or completed == cell.completed, "the same run has the same requests"
+    return Explanation(cell.directory, cell.title, kept, _of(kept, pl.concat(timelines)))
+
+
+def by_band(requests: pl.DataFrame) -> pl.DataFrame:
+    """Return what the response time is made of: its mean over all requests, and over those around each quantile.
+
+    A band reaches half a percentile point to either side of its quantile, and has one request at least.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``band``, ``requests``, ``response_time_ms``, and the parts in milliseconds under their names.
+    """
+    ranked = requests.sort("response_time_ns", "request")
+    bands = {"mean": ranked}
+    for name, quantile in QUANTILES.items():
+        low = min(math.floor((quantile - HALF_BAND) * ranked.height), ranked.height - 1)
+        high = math.ceil((quantile + HALF_BAND) * ranked.height)
+        bands[name] = ranked[low : max(high, low + 1)]
+    mean_ms = [
+        (pl.col(column).mean() * 1e-6).alias(name)
+        for column, name in {"response_time_ns": "response_time_ms", **{part: part for part in PARTS}}.items()
+    ]
+    means = [
+        band.select(pl.lit(name).alias("band"), pl.len().alias("requests"), *mean_ms) for name, band in bands.items()
+    ]
+    return pl.concat(means)
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """What is needed to run a cell again."""
+
+    directory: Path
+    spec: str
+    seed: int
+    completed: int
+
+    @property
+    def queue(self) -> tuple[str, dict[str, Any]]:
+        """The discipline and its parameters."""
+        ((name, parameters),) = json.loads(self.spec)["queue"].items()
+        return name, parameters
+
+    @property
+    def title(self) -> str:
+        name, _ = self.queue
+        return f"{name}, {self.users_per_side:,} users on each side, seed {self.seed}"
+
+    @property
+    def users_per_side(self) -> int:
+        return int(json.loads(self.spec)["users"]["per_side"])
+
+    @classmethod
+    def read(cls, directory: Path) -> _Cell:
+        if not any(os.path.lexists(directory / name) for name in (METADATA, "spec.json")):
+            raise SpecError(
+                f"cell: must be the directory of a cell, such as results/cells/0123456789abcdef, got {str(directory)!r}"
+            )
+        try:
+            metadata = read_metadata(directory)
+            check_all(directory, files_of(directory, metadata))
+        except Damaged as damage:
+            raise SpecError(f"cell: {damage}; run its experiment again") from None
+        results = metadata["results"]
+        if results != _core.results_number():
+            raise SpecError(
+                f"cell: {directory} has results of number {results} and this engine gives {_core.results_number()}:"
+                " run it again"
+            )
+        spec = (directory / "spec.json").read_text()
+        summary = pl.read_parquet(directory / "summary.parquet").row(0, named=True)
+        return cls(directory, spec, metadata["seed"], summary["completed_requests"])
+
+
+def _steps(
+    cell: _Cell, request: int | None, slowest: int | None, watch: Watch
+) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
+    """Run the cell; yield what each step explains, and what happened in the timelines that are wanted so far."""
+    try:
+        make_law = laws.maker(*cell.queue)
+    except ValueError as error:
+        raise SpecError(str(error)) from None
+    simulation = _core.Simulation.explained(cell.spec, cell.seed, make_law, request=request, slowest=slowest or 0)
+    while simulation.now < simulation.end:
+        simulation.advance(_STEP_S)
+        watch(simulation.now, simulation.end)
+        for table in ("queue", "link", "exchanges", "losses"):
+            # The cell has what it was asked for.
+            simulation.take(table)
+        explained = _frame(simulation.take("explanations"))
+        if not explained.is_empty():
+            yield explained, _frame(simulation.take("timelines"))
+
+
+def _frame(batch: _core.RecordBatch) -> pl.DataFrame:
+    frame = pl.from_arrow(pa.record_batch(batch))
+    assert isinstance(frame, pl.DataFrame), "a batch has columns"
+    return frame
+
+
+def _slowest(requests: pl.DataFrame, count: int) -> pl.DataFrame:
+    """Among equals the first to complete come first."""
+    return requests.sort("response_time_ns", "request", descending=[True, False]).head(count)
+
+
+def _of(requests: pl.DataFrame, timelines: pl.DataFrame) -> pl.DataFrame:
+    return timelines.filter(pl.col("request").is_in(requests["request"].to_list()))

@@ -1,0 +1,1 @@
+"""What cells gave: one result, statistics over seeds, and schemes side by side."""

@@ -1,0 +1,200 @@
+"""The result of a cell, read from the store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from aqmlab._core import SpecError
+from aqmlab.results import notebook
+from aqmlab.running.cell import Cell
+from aqmlab.running.integrity import Damaged, Files, check, read_metadata
+
+MEASURES = (
+    "loss_percent",
+    "mark_percent",
+    "completed_requests",
+    "aborted_requests",
+    "throughput_mbps",
+    "utilisation",
+    "queue_packets_mean",
+    "queue_packets_p99",
+    "queue_delay_ms",
+    "packet_bytes_mean",
+    "response_time_ms",
+    "fraction_within_500ms",
+    "bottleneck_packets",
+)
+"""What a run measures, in the order it is reported. None where there was nothing to measure: no packet, no request."""
+
+PARTS = ("classes", "directions", "users", "sources")
+"""What it measures of a part of the traffic: of each class of packets that the queue treats apart, of each direction of
+each link, of the web users where there are others, of each source."""
+
+COSTS = ("wall_s", "cpu_s", "x_real_time")
+"""What a run took."""
+
+
+@dataclass(frozen=True, repr=False)
+class Result:
+    """What one cell gave. Tables are read when asked for."""
+
+    cell: Cell
+    directory: Path
+    """Where the store keeps it."""
+    files: Files = field(default_factory=dict, compare=False)
+    """What was written to its files, which a table is checked against when it is read; empty where nobody knows."""
+
+    @cached_property
+    def metadata(self) -> dict[str, Any]:
+        """Versions, machine, wall and CPU time."""
+        return read_metadata(self.directory)
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """The results of the measured window: :data:`MEASURES`, :data:`PARTS`, and ``counters``.
+
+        ``directions`` has loss, marks, throughput, utilisation, queue and queueing delay of each direction of each link
+        over the measured window; ``counters`` says what became of their packets over the whole run, warm-up included.
+        """
+        return self._table("summary").row(0, named=True)
+
+    @property
+    def queue(self) -> pl.DataFrame:
+        """Packets, bytes and the law's variables over time, by direction."""
+        return self._table("queue")
+
+    @property
+    def link(self) -> pl.DataFrame:
+        """Bytes, packets, drops and marks over time, by direction."""
+        return self._table("link")
+
+    @property
+    def response_times(self) -> pl.DataFrame:
+        """Log histogram of response times by response size."""
+        return self._table("response_times")
+
+    @cached_property
+    def response_time_bins(self) -> pl.DataFrame:
+        """The same over all sizes: small, and kept, for what asks for it often."""
+        by_time = self.response_times.group_by("time_low_ms", "time_high_ms")
+        return by_time.agg(pl.col("count").sum()).sort("time_low_ms")
+
+    @property
+    def exchanges(self) -> pl.DataFrame:
+        """One row for each request."""
+        return self._asked_for("exchanges")
+
+    @property
+    def losses(self) -> pl.DataFrame:
+        """One row for each packet that a queue dropped in the measured window: when, and of which source and flow."""
+        return self._asked_for("losses")
+
+    def record(self) -> dict[str, Any]:
+        """Return settings, measures and costs as one object: a row of ``aqmlab compare --json``."""
+        summary, metadata = self.summary, self.metadata
+        return {
+            **self.cell.identity,
+            **{measure: summary[measure] for measure in MEASURES},
+            **{part: summary[part] for part in PARTS},
+            "wall_s": metadata["wall_s"],
+            "cpu_s": metadata["cpu_s"],
+            "x_real_time": metadata["simulated_s"] / metadata["wall_s"],
+            "cell": str(self.directory),
+        }
+
+    def __repr__(self) -> str:
+        it = self.record()
+        times = ", ".join(f"{name} {_number(value)}" for name, value in it["response_time_ms"].items())
+        return (
+            f"{self.cell}\n"
+            f"  link:      {_passage(it)}, packets of {_number(it['packet_bytes_mean'])} bytes\n"
+            f"  queue:     {_queue(it)}\n"
+            f"  users:     {it['completed_requests']:,} requests completed, {it['aborted_requests']:,} aborted"
+            f"{_delay_of(it['users'])}\n"
+            f"  response:  {times} ms\n"
+            f"{''.join(map(_direction, it['directions']))}"
+            f"{''.join(map(_class, it['classes']))}"
+            f"{''.join(map(_source, it['sources']))}"
+            f"  simulated: {self.metadata['simulated_s']:,.0f} s in {it['wall_s']:.1f} s"
+            f" ({it['x_real_time']:.0f} x real time)\n"
+            f"  tables:    {self.directory}"
+        )
+
+    def _repr_html_(self) -> str:
+        title, *lines = repr(self).splitlines()
+        pairs = (line.partition(":") for line in lines)
+        return notebook.facts(title, [(name.strip(), value.strip()) for name, _, value in pairs])
+
+    def _asked_for(self, name: str) -> pl.DataFrame:
+        if not self.cell.resolved["record"].get(name):
+            raise SpecError(f"record.{name}: must be true to have this table, got false")
+        return self._table(name)
+
+    def _table(self, name: str) -> pl.DataFrame:
+        file = self.directory / f"{name}.parquet"
+        if file.name in self.files:
+            try:
+                check(file, self.files[file.name])
+            except Damaged as damage:
+                raise Damaged(f"{damage}; remove {self.directory} and run it again") from None
+        return pl.read_parquet(file)
+
+
+def _passage(it: Mapping[str, Any]) -> str:
+    """Say what became of the packets of a link or of a direction of it."""
+    each_way = "" if "direction" in it else " each way"
+    return (
+        f"loss {_number(it['loss_percent'], 2)} %, marked {_number(it['mark_percent'], 2)} %,"
+        f" {_rate(it['throughput_mbps'], 1)}{each_way}, utilisation {it['utilisation']:.3f}"
+    )
+
+
+def _queue(it: Mapping[str, Any]) -> str:
+    packets = f"{_number(it['queue_packets_mean'], 1)} packets (p99 {_number(it['queue_packets_p99'])})"
+    return f"{_delay(it)}; {packets}"
+
+
+def _delay(it: Mapping[str, Any]) -> str:
+    delay = it["queue_delay_ms"]
+    mean, p50, p99, p999 = (_number(delay[name], 2) for name in ("mean", "p50", "p99", "p999"))
+    return f"delay {mean} ms (p50 {p50}, p99 {p99}, p99.9 {p999})"
+
+
+def _delay_of(packets: Mapping[str, Any] | None) -> str:
+    return "" if packets is None else f", queueing {_delay(packets)}"
+
+
+def _direction(it: Mapping[str, Any]) -> str:
+    ends = (it["link"], it["link"] + 1)
+    sender, receiver = ends if it["direction"] == 0 else reversed(ends)
+    return f"  R{sender} to R{receiver}: ".ljust(13) + f"{_passage(it)}, {_queue(it)}\n"
+
+
+def _class(it: Mapping[str, Any]) -> str:
+    return f"  {it['name']}: ".ljust(13) + f"{it['packets']:,} packets sent, {_delay(it)}\n"
+
+
+def _rate(mbps: float, digits: int) -> str:
+    return f"{mbps:.{digits}f} Mbit/s" if mbps >= 1 else f"{1000 * mbps:.1f} kbit/s"
+
+
+def _source(it: Mapping[str, Any]) -> str:
+    what = _rate(it["goodput_mbps"], 2)
+    if datagrams := it["datagrams"]:
+        lost, mean, p99 = (datagrams[name] for name in ("loss_percent", "delay_ms_mean", "delay_ms_p99"))
+        what += f", {_number(lost, 2)} % of {datagrams['sent']:,} datagrams lost"
+        what += f", one-way delay {_number(mean, 1)} ms (p99 {_number(p99, 1)})"
+    elif it["completed"]:
+        times = it["response_time_ms"]
+        what += f", {it['completed']:,} requests completed in {times['mean']:,.0f} ms (p50 {times['p50']:,.0f})"
+    return f"  source:    {it['name']}: {what}{_delay_of(it)}\n"
+
+
+def _number(value: float | None, digits: int = 0) -> str:
+    return "-" if value is None else f"{value:,.{digits}f}"

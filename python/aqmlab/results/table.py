@@ -1,0 +1,329 @@
+"""A comparison as tables: what each scheme came to, a row for each.
+
+They are as wide as they need to be where there is room. Where there is not, a scheme's name goes on after a comma in a
+further line, then the uncertainty stands below its number, then columns go into a further table.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from rich import box
+from rich.console import Console, ConsoleOptions, JustifyMethod, RenderResult
+from rich.measure import Measurement
+from rich.table import Table
+from rich.text import Text
+
+Record = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of numbers."""
+
+    group: str
+    """What it has in common with its neighbours; ``""`` where it stands alone."""
+    name: str
+    path: tuple[str | int, ...]
+    """Where its number stands in a row's record."""
+    digits: int | None = None
+    """After the point; ``None`` gives the largest number as many as are significant."""
+    significant: int = 3
+
+
+@dataclass(frozen=True)
+class Row:
+    """What is measured of a scheme, or of some of its traffic."""
+
+    scheme: str
+    what: str
+    """What of it; ``""`` where a part's rows are the schemes."""
+    measured: Record
+    spread: Record
+    """The uncertainty, under the same names."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One table of a comparison."""
+
+    title: str
+    columns: Sequence[Column]
+    rows: Sequence[Row]
+    is_difference: bool = False
+
+    def filled(self) -> Part:
+        """Leave out the columns in which no row has anything."""
+        kept = [
+            column for column in self.columns if any(_at(row.measured, column.path) is not None for row in self.rows)
+        ]
+        return replace(self, columns=kept)
+
+    def cells(self) -> Iterator[list[tuple[str, str]]]:
+        """Write each row's numbers, each with its uncertainty, which may be ``""``."""
+        digits = [self._digits(column) for column in self.columns]
+        sign = "+" if self.is_difference else ""
+        for row in self.rows:
+            yield [
+                _written(_at(row.measured, column.path), _at(row.spread, column.path), f"{sign},.{places}f")
+                for column, places in zip(self.columns, digits, strict=True)
+            ]
+
+    def _digits(self, column: Column) -> int:
+        if column.digits is not None:
+            return column.digits
+        # A difference has no more digits than its interval is worth.
+        said = [
+            of for row in self.rows for of in ((row.measured, row.spread) if self.is_difference else (row.measured,))
+        ]
+        largest = max((abs(number) for of in said if (number := _at(of, column.path)) is not None), default=0)
+        return min(4, max(0, column.significant - 1 - math.floor(math.log10(largest)))) if largest > 0 else 0
+
+
+_DELAYS = [
+    *(Column("", name, ("both", name.replace(".", ""))) for name in ("mean", "p50", "p99", "p99.9")),
+    *(Column(f"way {way}", name, ("each_way", way, name)) for way in (0, 1) for name in ("mean", "p99")),
+]
+
+_TIMES = ("p10", "p25", "p50", "p75", "p90", "p95", "p99", "mean")
+
+
+def parts(schemes: Sequence[Record]) -> list[Part]:
+    """Return a comparison's tables: the link, its queues' delay, response times, and traffic beside the users.
+
+    Parameters
+    ----------
+    schemes
+        What :attr:`aqmlab.results.compare.Comparison.schemes` gives.
+    """
+    means = [*_tables(schemes, _mean_rows, "")]
+    pairs = [scheme for scheme in schemes if "paired" in scheme]
+    if not pairs:
+        return means
+    to = pairs[0]["paired"]["to"]
+    return [*means, *(replace(part, is_difference=True) for part in _tables(pairs, _paired_rows, f", less {to}'s"))]
+
+
+def captions(schemes: Sequence[Record], note: str | None) -> list[str]:
+    """Say what stands in the tables: of what the numbers are means, and what stands behind ±."""
+    seeds = len(schemes[0]["seeds"]) if schemes else 1
+    lines = [f"Means of {seeds} seeds ± their standard deviation."] if seeds > 1 else []
+    if any("paired" in scheme for scheme in schemes):
+        lines.append(f"Differences are means of {seeds} pairs of one seed ± half their 95 % interval (Student's t).")
+    if any(map(_has_two_ways, schemes)):
+        lines.append("Way 0 is that of what users of side 0 send, way 1 the other.")
+    return lines if note is None else [*lines, note]
+
+
+class SideBySide:
+    """The tables on a console, each laid out for its width, and what is to be known of them."""
+
+    def __init__(self, schemes: Sequence[Record], note: str | None = None) -> None:
+        self._parts = parts(schemes)
+        self._captions = captions(schemes, note)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for part in self._parts:
+            yield Text(part.title, style="bold")
+            for table in _laid_out(part, console, options):
+                yield table
+                yield ""
+        yield from map(Text, self._captions)
+
+
+Rows = Callable[[Record, Callable[[Record], Mapping[str, Any]]], Iterator[Row]]
+
+
+def _mean_rows(scheme: Record, views: Callable[[Record], Mapping[str, Any]]) -> Iterator[Row]:
+    spreads = views(scheme["sd"])
+    for what, view in views(scheme).items():
+        yield Row(scheme["label"], what, view, spreads[what])
+
+
+def _paired_rows(scheme: Record, views: Callable[[Record], Mapping[str, Any]]) -> Iterator[Row]:
+    highs = views(scheme["paired"]["high"])
+    for what, view in views(scheme["paired"]["difference"]).items():
+        yield Row(scheme["label"], what, view, _less(highs[what], view))
+
+
+def _tables(schemes: Sequence[Record], rows: Rows, suffix: str) -> Iterator[Part]:
+    def part(title: str, columns: Iterable[Column], views: Callable[[Record], Mapping[str, Any]]) -> Iterator[Part]:
+        made = Part(title + suffix, list(columns), [row for scheme in schemes for row in rows(scheme, views)]).filled()
+        if made.rows and made.columns:
+            yield made
+
+    def alone(record: Record) -> Mapping[str, Any]:
+        return {"": record}
+
+    link = [
+        Column("loss", "%", ("loss_percent",), 2),
+        Column("marks", "%", ("mark_percent",), 2),
+        Column("each way", "Mbit/s", ("throughput_mbps",), significant=4),
+        Column("utili-", "sation", ("utilisation",), 3),
+        Column("queued", "mean", ("queue_packets_mean",)),
+        Column("queued", "p99", ("queue_packets_p99",), 0),
+        Column("packet", "B", ("packet_bytes_mean",), 0),
+    ]
+    yield from part("Link, with packets queued", link, alone)
+    if any(len(scheme["directions"]) > 2 for scheme in schemes):
+        each = [*link[:-1], *(Column("delay ms", name, ("queue_delay_ms", name)) for name in ("mean", "p99"))]
+        yield from part("Each direction of each link", each, _links)
+    delays = _DELAYS if any(map(_has_two_ways, schemes)) else _DELAYS[:4]
+    yield from part("Delay in the queue, ms", delays, _delays)
+    whose = "Response times of web users, ms" if any(map(_has_users, schemes)) else "Response times of all sources, ms"
+    times = [
+        Column("requests", "completed", ("completed_requests",), 0),
+        Column("requests", "aborted", ("aborted_requests",), 0),
+        *(Column("", name, ("response_time_ms", name)) for name in _TIMES),
+    ]
+    yield from part(whose, times, alone)
+    sources = [
+        Column("goodput", "Mbit/s", ("goodput_mbps",)),
+        Column("loss", "%", ("loss_percent",), 2),
+        Column("requests", "completed", ("completed",), 0),
+        *(Column("response ms", name, ("response_time_ms", name)) for name in ("mean", "p50", "p99")),
+        *(Column("one-way ms", name, ("datagrams", f"delay_ms_{name}")) for name in ("mean", "p99")),
+    ]
+    yield from part("Traffic", sources, _traffic)
+
+
+def _has_users(scheme: Record) -> bool:
+    return bool(scheme["users_per_side"])
+
+
+def _links(record: Record) -> dict[str, Any]:
+    def name(it: Record) -> str:
+        ends = (it["link"], it["link"] + 1)
+        return "R{} to R{}".format(*(ends if it["direction"] == 0 else reversed(ends)))
+
+    return {name(it): it for it in record["directions"]}
+
+
+def _delays(record: Record) -> dict[str, Any]:
+    """Return the delay of all packets, of the classes that a queue treats apart, and of each kind of traffic."""
+    ways = record["directions"] if len(record["directions"]) == 2 else []
+    views = {"all packets": {"both": record["queue_delay_ms"], "each_way": [way["queue_delay_ms"] for way in ways]}}
+    for number, one in enumerate(record["classes"]):
+        each_way = [way["classes"][number]["queue_delay_ms"] for way in ways]
+        views[f"class {one['name']}"] = {"both": one["queue_delay_ms"], "each_way": each_way}
+    for name, traffic in _traffic(record).items():
+        views[name] = {"both": traffic["queue_delay_ms"], "each_way": traffic["queue_delay_ms_each_way"]}
+    return views if len(views) > 1 else {"": views["all packets"]}
+
+
+def _traffic(record: Record) -> dict[str, Any]:
+    """Return the web users beside sources, and each source, by name."""
+    views: dict[str, Any] = {}
+    if record["users"]:
+        views["web users"] = {
+            **record["users"],
+            "completed": record["completed_requests"],
+            "response_time_ms": record["response_time_ms"],
+            "goodput_mbps": None,
+            "datagrams": None,
+        }
+    for source in record["sources"]:
+        name = source["name"]
+        same = sum(each == name or each.startswith(f"{name} #") for each in views)
+        views[f"{name} #{same + 1}" if same else name] = source
+    return views
+
+
+def _has_two_ways(scheme: Record) -> bool:
+    """Say whether packets wait much longer one way than the other, or do so of some traffic."""
+    for view in _delays(scheme).values():
+        means = [each["mean"] or 0.0 for each in view["each_way"]]
+        if means and max(means) > 1.25 * min(means) + 0.1:
+            return True
+    return False
+
+
+def _at(record: Any, path: Sequence[str | int]) -> float | None:
+    """Return what stands at a place; none where the way to it ends in nothing."""
+    for step in path:
+        if record is None or (isinstance(step, int) and step >= len(record)):
+            return None
+        record = record[step]
+    return None if record is None else float(record)
+
+
+def _less(high: Any, middle: Any) -> Any:
+    """Subtract number by number."""
+    if isinstance(middle, Mapping):
+        return {name: _less(high[name], value) for name, value in middle.items()}
+    if isinstance(middle, Sequence) and not isinstance(middle, str):
+        return [_less(*pair) for pair in zip(high, middle, strict=True)]
+    return high - middle if isinstance(middle, int | float) and high is not None else None
+
+
+def _written(value: float | None, spread: float | None, form: str) -> tuple[str, str]:
+    if value is None:
+        return "-", ""
+    number = format(value, form)
+    if not any(digit in number for digit in "123456789"):
+        number = format(0.0, form)
+    return number, "" if spread is None else "±" + format(spread, form.removeprefix("+"))
+
+
+def _laid_out(part: Part, console: Console, options: ConsoleOptions) -> Iterator[Table]:
+    """Choose the plainest form of a table that fits; two tables, if none does."""
+    names = list(dict.fromkeys(row.scheme for row in part.rows))
+    full, shortest = max(map(len, names)), max(len(piece) for name in names for piece in _pieces(name))
+    for is_stacked in (False, True):
+        made = _table(part, full, is_stacked=is_stacked)
+        too_much = Measurement.get(console, options.update(width=10_000), made).maximum - options.max_width
+        if too_much <= 0:
+            yield made
+            return
+        if full - too_much >= shortest:
+            yield _table(part, full - too_much, is_stacked=is_stacked)
+            return
+    half = len(part.columns) // 2
+    if half:
+        for columns in (part.columns[:half], part.columns[half:]):
+            yield from _laid_out(replace(part, columns=columns), console, options)
+    else:
+        yield _table(part, shortest, is_stacked=True)
+
+
+def _table(part: Part, name_width: int, *, is_stacked: bool) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold", collapse_padding=True)
+    has_groups = any(column.group for column in part.columns)
+    of_parts = any(row.what for row in part.rows)
+    before = ""
+
+    def add(group: str, name: str, justify: JustifyMethod = "left") -> None:
+        table.add_column(Text(f"{group}\n{name}" if has_groups else name), justify=justify, no_wrap=True)
+
+    add("", "scheme")
+    if of_parts:
+        add("", "of")
+    for column in part.columns:
+        add("" if column.group == before else column.group, column.name, "right")
+        before = column.group
+    between = "\n" if is_stacked else " "
+    scheme = ""
+    for row, cells in zip(part.rows, part.cells(), strict=True):
+        name = "" if row.scheme == scheme else _broken(row.scheme, name_width)
+        scheme = row.scheme
+        texts = (Text(f"{number}{between}{spread}" if spread else number) for number, spread in cells)
+        table.add_row(Text(name), *([Text(row.what)] if of_parts else []), *texts)
+    return table
+
+
+def _pieces(label: str) -> list[str]:
+    return re.findall(r"[^,]*,|[^,]+", label)
+
+
+def _broken(label: str, width: int) -> str:
+    """Go on in a further line after a comma where a label is too long."""
+    lines = [""]
+    for piece in _pieces(label):
+        if lines[-1] and len(lines[-1]) + len(piece) > width:
+            lines.append("")
+        lines[-1] += piece
+    return "\n".join(lines)

@@ -1,0 +1,83 @@
+"""Arguments of the Python API, checked: a mistake is one line that names the argument, as on the command line."""
+
+from __future__ import annotations
+
+import operator
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+from aqmlab._core import SpecError
+from aqmlab.disciplines.custom.law import Law
+from aqmlab.spec.experiment import Experiment
+
+_MOST_SHOWN = 80
+"""Characters of what was given that are repeated."""
+
+
+def check_experiment(given: object) -> None:
+    """Refuse what is no experiment."""
+    if not isinstance(given, Experiment):
+        raise SpecError(f'experiment: must be an Experiment, such as Experiment(queue={{"pi": {{}}}}), {_got(given)}')
+
+
+def check_seed(given: object) -> int:
+    """Return a seed, or refuse it."""
+    seed = _whole_number(given)
+    if seed is None or not 0 <= seed < 2**64:
+        raise SpecError(f"seed: must be a whole number from 0 to 2^64 - 1, {_got(given)}")
+    return seed
+
+
+def check_seeds(given: object) -> list[int]:
+    """Return seeds, of which there must be one at least and each once, or refuse them."""
+    if not isinstance(given, Iterable) or isinstance(given, (str, bytes)):
+        raise SpecError(f"seeds: must be several, such as [1, 2, 3], {_got(given)}")
+    seeds = [check_seed(seed) for seed in given]
+    if not seeds:
+        raise SpecError("seeds: must be one at least, got none")
+    repeated = [seed for seed, times in Counter(seeds).items() if times > 1]
+    if repeated:
+        raise SpecError(f"seeds: must each be there once, got {', '.join(map(str, repeated))} more often")
+    return seeds
+
+
+def check_schemes(given: Iterable[object]) -> list[str | type[Law]]:
+    """Return schemes, each once, or refuse them."""
+    schemes: list[str | type[Law]] = []
+    for scheme in given:
+        if not isinstance(scheme, (str, type)):
+            must = 'text, such as compare("droptail", "pi:q_ref=24"), or the class of a law'
+            raise SpecError(f"schemes: must each be {must}, {_got(scheme)}")
+        schemes.append(scheme)
+    if not schemes:
+        raise SpecError("schemes: must be one at least, got none")
+    return list(dict.fromkeys(schemes))
+
+
+def check_workers(given: object) -> None:
+    """Refuse what is no number of workers; ``None`` leaves it to the machine."""
+    number = _whole_number(given)
+    if given is not None and (number is None or number < 1):
+        raise SpecError(f"workers: must be a whole number of at least 1, {_got(given)}")
+
+
+def check_out(given: object) -> Path:
+    """Return the results directory, or refuse what is no path."""
+    if not isinstance(given, (str, Path)):
+        raise SpecError(f"out: must be the path of a directory, {_got(given)}")
+    return Path(given)
+
+
+def _whole_number(given: object) -> int | None:
+    if isinstance(given, bool):
+        return None
+    try:
+        return operator.index(given)  # type: ignore[arg-type]
+    except TypeError:
+        return None
+
+
+def _got(given: object) -> str:
+    shown = repr(given)
+    return f"got {shown if len(shown) <= _MOST_SHOWN else shown[:_MOST_SHOWN] + '...'}"

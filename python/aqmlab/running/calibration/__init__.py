@@ -1,0 +1,1 @@
+"""Users for a load: the fitted lines, and the cells that measure them."""

@@ -1,0 +1,89 @@
+"""Measuring a calibration: the uncongested network at several numbers of users."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from aqmlab import _core
+from aqmlab._core import SpecError
+from aqmlab.results.result import Result
+from aqmlab.running.calibration.lines import Calibration, fit
+from aqmlab.running.cell import Cell, make_cell
+from aqmlab.spec import presets
+from aqmlab.spec.experiment import Experiment
+
+USERS_PER_SIDE = (3500, 7000, 10500, 14000, 17500)
+"""Where the line is measured: 7,000 to 35,000 users in all, as in Le et al. (2003, figure 3)."""
+
+
+MOST_UTILISED = 0.9
+"""A network of which more is in use may hold users back."""
+
+
+def up_to(most_users: int) -> tuple[int, ...]:
+    """Return five numbers of users on each side, as evenly spread as the paper's, the largest of which is given."""
+    return tuple(max(1, round(most_users * users / USERS_PER_SIDE[-1])) for users in USERS_PER_SIDE)
+
+
+def calibration_cells(
+    experiment: Experiment, seeds: Iterable[int], users_per_side: Sequence[int] = USERS_PER_SIDE
+) -> list[Cell]:
+    """Return the cells that measure the line for an experiment's workload, round-trip times and hosts.
+
+    Parameters
+    ----------
+    experiment
+        Whose users, hosts and protocol they are.
+    seeds
+        One cell for each number of users and seed.
+    users_per_side
+        Where the line is measured, fewer for users of whom each asks for much more.
+    """
+    uncongested = presets.uncongested(experiment)
+    return [
+        make_cell(
+            uncongested.model_copy(
+                update={"users": experiment.users.model_copy(update={"load": None, "per_side": users})}
+            ),
+            seed=seed,
+            load_percent=None,
+            label="uncongested",
+            uncongested=True,
+        )
+        for users in users_per_side
+        for seed in seeds
+    ]
+
+
+def fitted(experiment: Experiment, results: Sequence[Result]) -> Calibration:
+    """Fit the line to the results of :func:`calibration_cells`.
+
+    Raises
+    ------
+    SpecError
+        When they were measured for too short a time to give one, or used so much that the network may have held them
+        back.
+    """
+    for result in results:
+        utilisation = result.summary["utilisation"]
+        if utilisation > MOST_UTILISED:
+            raise SpecError(
+                f"users: {result.cell.users_per_side:,} on each side used {100 * utilisation:.3g} % of the link: to be"
+                f" measured they must use at most {100 * MOST_UTILISED:g} %"
+            )
+    workload, rtt = experiment.users.names
+    users = tuple(result.cell.users_per_side for result in results)
+    throughput = tuple(result.summary["throughput_mbps"] for result in results)
+    if not any(throughput):
+        measured = experiment.protocol.duration
+        raise SpecError(f"protocol.duration: must be long enough for users to be answered, got {measured}")
+    slope, r_squared = fit(users, throughput)
+    return Calibration(
+        workload=workload,
+        rtt=rtt,
+        mbps_per_user=slope,
+        r_squared=r_squared,
+        users_per_side=users,
+        throughput_mbps=throughput,
+        engine=_core.engine_version(),
+    )

@@ -1,0 +1,126 @@
+"""How many users make which load: a line through the origin, measured on the uncongested network.
+
+*Load* is defined as in Le et al. (2003, section 3.3): 100 % is the number of users whose traffic would fill the
+bottleneck's rate if nothing held them back. Users are a closed population, so this can only be measured where nothing
+does: on the uncongested network, where the traffic grows in proportion to the users.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from importlib import resources
+from pathlib import Path
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+
+from aqmlab._core import SpecError
+from aqmlab.running.drafts import Drafts
+from aqmlab.running.integrity import writing
+from aqmlab.spec.units import bits_per_second
+
+PUBLISHED_USERS = {"uniform": 9520, "general": 10570}
+"""Users per side at 100 % of 100 Mbit/s in Le et al. (2003 and 2004), by table of round-trip times: a check."""
+
+_RATE = "100 Mbit/s"
+
+
+class Calibration(BaseModel):
+    """The fitted line of one workload with one table of round-trip times."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    workload: str
+    rtt: str
+    mbps_per_user: float
+    """Slope: Mbit/s (IP) in each direction for each user per side."""
+    r_squared: float
+    """The share of the variance between the points that the line explains."""
+    users_per_side: tuple[int, ...]
+    """Where it was measured."""
+    throughput_mbps: tuple[float, ...]
+    """What was measured there, mean of the two directions."""
+    engine: str
+    """The engine's version."""
+
+    def users(self, load_percent: float, rate: str) -> int:
+        """Users per side who make this load on a link of this rate."""
+        return round(load_percent / 100 * bits_per_second(rate) / 1e6 / self.mbps_per_user)
+
+    def load_percent(self, users_per_side: int, rate: str) -> float:
+        """Load these users make on a link of this rate."""
+        return 100 * users_per_side * self.mbps_per_user / (bits_per_second(rate) / 1e6)
+
+
+Calibrations = Mapping[tuple[str, str], Calibration]
+"""Calibrations by workload and table of round-trip times."""
+
+
+def fit(users_per_side: Iterable[int], throughput_mbps: Iterable[float]) -> tuple[float, float]:
+    """Fit the line by least squares and return its slope and R2.
+
+    slope = sum(n x) / sum(n^2): through the origin, since no users make no traffic.
+    """
+    n = np.fromiter(users_per_side, dtype=float)
+    x = np.fromiter(throughput_mbps, dtype=float)
+    slope = float(n @ x / (n @ n))
+    residual = x - slope * n
+    spread = x - x.mean()
+    return slope, 1 - float(residual @ residual / (spread @ spread))
+
+
+def report(calibration: Calibration) -> dict[str, object]:
+    """Describe a calibration in one object: the line, the users it gives, the published number beside them."""
+    users = {f"{load}": calibration.users(load, _RATE) for load in (80, 90, 98, 100, 105)}
+    published = PUBLISHED_USERS.get(calibration.rtt)
+    difference = 100 * (users["100"] / published - 1) if published else None
+    return {**calibration.model_dump(), "users": users, "published": published, "difference_percent": difference}
+
+
+def known(out: Path | None = None) -> Calibrations:
+    """Return the calibrations by workload and RTT: those in a results directory before those of the package.
+
+    Raises
+    ------
+    SpecError
+        When the results directory's file cannot be read: whoever edited it is to mend it.
+    """
+    found = _parse((resources.files(__package__) / _FILE).read_bytes())
+    return found | _kept(out) if out else found
+
+
+def store(calibration: Calibration, out: Path) -> Path:
+    """Keep a calibration for later runs with the same results directory: the whole file is replaced, or nothing."""
+    kept = _kept(out)
+    kept[calibration.workload, calibration.rtt] = calibration
+    content = _ENTRIES.dump_json([kept[key] for key in sorted(kept)], indent=2) + b"\n"
+    file = out / _FILE
+    with writing(file), Drafts(out / "drafts").new("calibration") as draft:
+        (draft / _FILE).write_bytes(content)
+        (draft / _FILE).replace(file)
+    return file
+
+
+_FILE = "calibration.json"
+_ENTRIES = TypeAdapter(list[Calibration])
+
+
+def _kept(out: Path) -> dict[tuple[str, str], Calibration]:
+    """Return those that a results directory has."""
+    file = out / _FILE
+    try:
+        return _parse(file.read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        what = " ".join(f"{where}: {first['msg']}".removeprefix(": ").split())
+    except OSError as error:
+        what = str(error.strerror)
+    raise SpecError(f"{file}: must be what aqmlab calibrate wrote; mend it, or remove it and calibrate again ({what})")
+
+
+def _parse(content: bytes) -> dict[tuple[str, str], Calibration]:
+    entries = _ENTRIES.validate_json(content)
+    return {(entry.workload, entry.rtt): entry for entry in entries}

@@ -1,0 +1,200 @@
+"""A cell: one resolved spec with one seed. What it is called in the store follows from what it is."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+
+from aqmlab import _core
+from aqmlab._core import SpecError
+from aqmlab.running.calibration.lines import Calibrations
+from aqmlab.spec import schemes
+from aqmlab.spec.experiment import Experiment, Users
+from aqmlab.spec.units import seconds
+
+IDENTITY_COLUMNS = {
+    "label": (pa.string(), "The scheme as it was typed first."),
+    "scheme": (pa.string(), "The discipline's name."),
+    "parameters": (pa.string(), "The discipline's parameters with every default filled in, as JSON."),
+    "load_percent": (pa.float64(), "Load in the terms of the calibration; null where the workload has none."),
+    "users_per_side": (pa.int64(), "Users on each side of the link."),
+    "rtt": (pa.string(), "The table of round-trip times."),
+    "signal": (
+        pa.string(),
+        "How congestion is signalled: `none` (uncongested), `drop`, `ecn`, or another form of ECN.",
+    ),
+    "seed": (pa.uint64(), "It decides all random draws."),
+    "results": (pa.int64(), "The number of the engine's results."),
+}
+"""The columns that say what a cell is, with their meanings."""
+
+IDENTITY = pa.schema([(name, kind) for name, (kind, _) in IDENTITY_COLUMNS.items()])
+"""What a cell is, as columns."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """One run to be made, or made."""
+
+    label: str
+    """How it is shown: the scheme as typed."""
+    signal: str
+    """How congestion is signalled: ``none`` (uncongested), ``drop``, or by marks: ``ecn`` (RFC 3168) or the name of
+    another form of ECN; with ``-new-gentle`` where RED's queue marks between ``max_th`` and twice that."""
+    load_percent: float | None
+    """Load in the terms of the calibration; ``None`` where the workload has none."""
+    users_per_side: int
+    """Users on each side of the link."""
+    rtt: str
+    """The table of round-trip times."""
+    spec: str
+    """The resolved spec as canonical JSON."""
+    seed: int
+    """It decides all random draws."""
+
+    @cached_property
+    def key(self) -> str:
+        """The hash of all that decides the results: spec, seed and the number of the engine's results."""
+        text = f"{self.spec}\n{self.seed}\n{_core.results_number()}"
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    @cached_property
+    def resolved(self) -> dict[str, Any]:
+        """The resolved spec."""
+        resolved: dict[str, Any] = json.loads(self.spec)
+        return resolved
+
+    @property
+    def scheme(self) -> str:
+        """The discipline's name."""
+        (name,) = self.resolved["queue"]
+        return str(name)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The discipline's parameters, resolved."""
+        parameters: dict[str, Any] = self.resolved["queue"][self.scheme]
+        return parameters
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """Say what it is; the names are those of :data:`IDENTITY`."""
+        return {
+            "label": self.label,
+            "scheme": self.scheme,
+            "parameters": self.parameters,
+            "load_percent": self.load_percent,
+            "users_per_side": self.users_per_side,
+            "rtt": self.rtt,
+            "signal": self.signal,
+            "seed": self.seed,
+            "results": _core.results_number(),
+        }
+
+    @property
+    def end_s(self) -> float:
+        """When the run ends, in simulated seconds."""
+        protocol = self.resolved["protocol"]
+        return seconds(protocol["warmup"]) + seconds(protocol["duration"])
+
+    def describe_users(self) -> str:
+        """Say who loads the link."""
+        if not self.users_per_side:
+            return "no web users"
+        load = "" if self.load_percent is None else f"{self.load_percent:.3g} % load: "
+        return f"{load}{self.users_per_side:,} users on each side, {self.rtt} RTT"
+
+    def __str__(self) -> str:
+        users = f" at {self.describe_users()}" if self.users_per_side else ""
+        return f"{self.label}{users}, seed {self.seed}"
+
+
+def make_cell(
+    experiment: Experiment,
+    *,
+    seed: int,
+    load_percent: float | None,
+    label: str | None = None,
+    uncongested: bool = False,
+) -> Cell:
+    """Resolve an experiment whose users are given by number.
+
+    Raises
+    ------
+    SpecError
+        When the spec asks for something impossible, naming the field, the value and what is allowed.
+    LawError
+        When a custom law cannot be imported.
+    """
+    assert experiment.users.per_side is not None, "populate() comes first"
+    in_full = experiment.model_copy(update={"queue": experiment.queue.in_full()})
+    spec = _core.resolve(in_full.to_json())
+    signal = "none" if uncongested else _signal(json.loads(spec))
+    label = label or schemes.label(experiment.queue, ecn=experiment.tcp.ecn)
+    return Cell(
+        label=label,
+        signal=signal,
+        load_percent=load_percent,
+        users_per_side=experiment.users.per_side,
+        rtt=experiment.users.names[1],
+        spec=spec,
+        seed=seed,
+    )
+
+
+def populate(experiment: Experiment, calibrations: Calibrations) -> tuple[Experiment, float | None]:
+    """Give an experiment's users by number, whichever way they were given, and their load where it is known."""
+    users = experiment.users
+    if experiment.chain:
+        if users.per_side is None:
+            raise SpecError(f"users.load: is percent of one link; in a chain give users.per_side, got {users.load:g}")
+        return experiment, None
+    calibration = calibrations.get(users.names)
+    if users.per_side is not None:
+        if calibration is None:
+            return experiment, None
+        return experiment, calibration.load_percent(users.per_side, _rate(experiment))
+    assert users.load is not None, "Users has a load or a number"
+    rate = _rate(experiment)
+    if calibration is None:
+        raise SpecError(_not_calibrated(users))
+    per_side = calibration.users(users.load, rate)
+    if per_side == 0:
+        one = calibration.load_percent(1, rate)
+        raise SpecError(f"users.load: makes no user: one on each side is {one:.3g} % of {rate}, got {users.load:g}")
+    return _with_users(experiment, per_side), users.load
+
+
+def _not_calibrated(users: Users) -> str:
+    workload, rtt = (each if isinstance(each, str) else "FILE" for each in (users.workload, users.rtt))
+    where = ", where FILE holds the table," if "FILE" in (workload, rtt) else ""
+    return (
+        f"users.load: the workload {users.names[0]} with {users.names[1]} round-trip times has no calibration: run"
+        f" aqmlab calibrate --workload {workload} --rtt {rtt}{where} or give users.per_side, got {users.load:g}"
+    )
+
+
+def _rate(experiment: Experiment) -> str:
+    """Return the link's rate in its canonical form. One user stands in: the number may depend on the rate."""
+    rate: str = json.loads(_core.resolve(_with_users(experiment, 1).to_json()))["link"]["rate"]
+    return rate
+
+
+def _with_users(experiment: Experiment, per_side: int) -> Experiment:
+    users = experiment.users.model_copy(update={"load": None, "per_side": per_side})
+    return experiment.model_copy(update={"users": users})
+
+
+def _signal(resolved: Mapping[str, Any]) -> str:
+    ecn = resolved["tcp"]["ecn"]
+    if ecn is False:
+        return "drop"
+    form = "ecn" if ecn is True else str(ecn)
+    (parameters,) = resolved["queue"].values()
+    return f"{form}-new-gentle" if parameters.get("ecn_policy") == "mark_in_gentle" else form

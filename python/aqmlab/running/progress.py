@@ -1,0 +1,221 @@
+"""How far a command is, on standard error: bars on a terminal, else a line a minute."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+import threading
+import time
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from types import TracebackType
+from typing import Any, Self
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TaskID, TextColumn
+from rich.table import Column
+
+from aqmlab.running.cell import Cell
+from aqmlab.running.store import Store
+from aqmlab.show import messages
+from aqmlab.show.messages import logger
+from aqmlab.spec.units import seconds
+
+_BETWEEN_LINES_S = 60.0
+"""At least so long between two lines that say how far a command is."""
+
+_MOST_DIFFERENCES = 3
+"""So many are said of cells that differ in more."""
+
+_LONGEST_VALUE = 60
+"""Characters of a value that tells cells apart."""
+
+
+def is_seen() -> bool:
+    """Say whether a person sees standard error, as at a terminal and in a notebook."""
+    console = Console(stderr=True)
+    return console.is_terminal or console.is_jupyter
+
+
+class _Shown:
+    """A context in which it is shown how far a command is."""
+
+    def __init__(self) -> None:
+        self._started = self._line_at = time.monotonic()
+        # A notebook shows lines.
+        console = Console(stderr=True, force_jupyter=False)
+        self._progress = Progress(
+            TextColumn("{task.description}", table_column=Column(no_wrap=True)),
+            BarColumn(bar_width=None),
+            TextColumn("{task.fields[state]}", justify="right", table_column=Column(no_wrap=True)),
+            console=console,
+            expand=True,
+            disable=not (console.is_terminal and messages.are_wanted()),
+        )
+        self._context = ExitStack()
+
+    def __enter__(self) -> Self:
+        if not logger.handlers:
+            # From Python: whoever asked for progress hears of it.
+            self._context.enter_context(messages.heard())
+        self._context.enter_context(self._progress)
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        self._context.close()
+
+    @property
+    def _elapsed_s(self) -> float:
+        return time.monotonic() - self._started
+
+    def _add_bar(self, name: str, **settings: Any) -> TaskID:
+        return self._progress.add_task(escape(name), state="", **settings)
+
+    def _say_now_and_then(self, line: str) -> None:
+        """Say it where no bars are shown and nothing has been said for a while."""
+        if self._progress.disable and time.monotonic() - self._line_at >= _BETWEEN_LINES_S:
+            self._line_at = time.monotonic()
+            logger.info(line)
+
+
+class SweepProgress(_Shown):
+    """A context, and a watch for :func:`aqmlab.running.sweep.sweep` inside it.
+
+    Cells that are captured, given by their keys, are run even if the store has them.
+    """
+
+    def __init__(self, cells: Sequence[Cell], store: Store, *, captured: Container[str] = ()) -> None:
+        super().__init__()
+        self._lock = threading.Lock()
+        distinct = {cell.key: cell for cell in cells}
+        kept = [key for key, cell in distinct.items() if key not in captured and store.get(cell) is not None]
+        to_run = {key: cell for key, cell in distinct.items() if key not in kept}
+        self._names = names(to_run.values())
+        self._bars: dict[str, TaskID] = {}
+        self._begun: dict[str, float] = {}
+        self._simulated_s = dict.fromkeys(to_run, 0.0)
+        self._to_simulate_s = sum(map(_end_s, to_run.values()))
+        self._number, self._done = len(to_run), 0
+        self._all = self._add_bar("all cells", total=max(self._to_simulate_s, 1.0), visible=bool(to_run))
+        there = f", {f'{len(kept):,} of them ' if to_run else ''}in the store" if kept else ""
+        self._what = f"{len(distinct):,} {'cell' if len(distinct) == 1 else 'cells'}{there}"
+
+    def __exit__(self, *raised: type[BaseException] | BaseException | TracebackType | None) -> None:
+        self._progress.stop()
+        if raised[0] is None:
+            self._say_what()
+        if self._number and self._done == self._number:
+            logger.info(f"{self._number:,} run in {_duration(self._elapsed_s)}")
+        super().__exit__(*raised)
+
+    def __call__(self, cell: Cell, now: float, end: float) -> None:
+        """Show how far a cell is."""
+        with self._lock:
+            self._say_what()
+            begun = self._begun.setdefault(cell.key, time.monotonic())
+            bar = self._bars.setdefault(cell.key, self._add_bar(self._names[cell.key]))
+            self._simulated_s[cell.key] = now
+            speed = _speed(now, time.monotonic() - begun)
+            self._progress.update(bar, total=end, completed=now, state=f"{now:,.0f}/{end:,.0f} s  {speed}")
+            if now >= end:
+                self._done += 1
+                self._progress.remove_task(bar)
+                logger.debug(f"{self._names[cell.key]}: {end:,.0f} s simulated, {speed}")
+            simulated_s = sum(self._simulated_s.values())
+            how_far = self._how_far(simulated_s)
+            self._progress.update(self._all, completed=simulated_s, state=how_far)
+            self._say_now_and_then(how_far)
+
+    def _say_what(self) -> None:
+        """Say once what there is to do, not before it is known that it can be done."""
+        if self._what:
+            logger.info(self._what)
+            self._what = ""
+
+    def _how_far(self, simulated_s: float) -> str:
+        left_s = self._elapsed_s * (self._to_simulate_s / simulated_s - 1) if simulated_s else 0.0
+        return f"{self._done:,} of {self._number:,} run, {_duration(self._elapsed_s)} elapsed, {_duration(left_s)} left"
+
+
+class RunProgress(_Shown):
+    """A context, and a watch for one run inside it."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self._name = name
+        self._bar = self._add_bar(name, total=None)
+        self._now = 0.0
+
+    def __exit__(self, *raised: type[BaseException] | BaseException | TracebackType | None) -> None:
+        self._progress.stop()
+        if self._now:
+            logger.info(f"{self._name}: {self._now:,.0f} s simulated, {_speed(self._now, self._elapsed_s)}")
+        super().__exit__(*raised)
+
+    def __call__(self, now: float, end: float) -> None:
+        """Show how far the run is."""
+        self._now = now
+        state = f"{now:,.0f}/{end:,.0f} s  {_speed(now, self._elapsed_s)}"
+        self._progress.update(self._bar, total=end, completed=now, state=state)
+        self._say_now_and_then(f"{self._name}: {state}")
+
+
+class ReportProgress(_Shown):
+    """A context, and inside it what is told which part of a report is being made."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._bar = self._add_bar("report", total=None)
+
+    def __call__(self, part: str) -> None:
+        """Show the part's name."""
+        self._progress.update(self._bar, state=escape(part))
+        logger.debug(f"report: {part}")
+        self._say_now_and_then(f"report: {part}")
+
+
+def names(cells: Iterable[Cell]) -> Mapping[str, str]:
+    """Name cells by their keys; those that would be called the same are told apart by where their specs differ."""
+    alike: dict[str, list[Cell]] = {}
+    for cell in cells:
+        alike.setdefault(str(cell), []).append(cell)
+    named = {}
+    for name, those in alike.items():
+        paths = list(_differences([cell.resolved for cell in those]))[:_MOST_DIFFERENCES] if len(those) > 1 else []
+        for cell in those:
+            said = [f"{'.'.join(path)}={_at(cell.resolved, path)}" for path in paths]
+            named[cell.key] = f"{name} ({', '.join(said)})" if said else name
+    return named
+
+
+def _differences(tables: Sequence[Any], above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Go through the paths at which tables within tables differ; a list is an item of its own."""
+    if all(isinstance(table, Mapping) for table in tables):
+        for key in dict.fromkeys(key for table in tables for key in table):
+            yield from _differences([table.get(key) for table in tables], (*above, key))
+    elif any(table != tables[0] for table in tables):
+        yield above
+
+
+def _at(table: Any, path: Sequence[str]) -> str:
+    for key in path:
+        table = table.get(key) if isinstance(table, Mapping) else None
+    return textwrap.shorten(json.dumps(table), _LONGEST_VALUE, placeholder="...")
+
+
+def _end_s(cell: Cell) -> float:
+    protocol = cell.resolved["protocol"]
+    return seconds(protocol["warmup"]) + seconds(protocol["duration"])
+
+
+def _speed(simulated_s: float, elapsed_s: float) -> str:
+    return f"{simulated_s / elapsed_s if elapsed_s else 0.0:,.0f} x real time"
+
+
+def _duration(time_s: float) -> str:
+    minutes, of_minute = divmod(round(time_s), 60)
+    hours, of_hour = divmod(minutes, 60)
+    if hours:
+        return f"{hours:,} h {of_hour} min"
+    return f"{minutes} min {of_minute} s" if minutes else f"{of_minute} s"

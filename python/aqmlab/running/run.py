@@ -1,0 +1,204 @@
+"""One cell, run: the engine advances in steps of simulated time, and its tables stream to Parquet."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import platform
+import subprocess
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from aqmlab import _core
+from aqmlab.disciplines.custom import laws
+from aqmlab.results.result import Result
+from aqmlab.running import summary
+from aqmlab.running.arguments import check_experiment, check_out, check_seed
+from aqmlab.running.calibration.lines import known
+from aqmlab.running.cell import IDENTITY, Cell, make_cell, populate
+from aqmlab.running.integrity import StoreError, seal, writing
+from aqmlab.running.pcap import Pcap, tell_cut
+from aqmlab.running.progress import RunProgress, is_seen
+from aqmlab.running.store import Store
+from aqmlab.spec.experiment import Experiment
+
+Watch = Callable[[float, float], None]
+"""Told the simulated time and its end, in seconds, after each step; what it raises ends the run."""
+
+_STEP_S = 1.0
+"""Between two looks at the watch: milliseconds of wall time, so that an interrupt is heard at once."""
+
+_STEPS_A_BATCH = 60
+"""Between two writes. Counted in simulated time, so that the files' row groups are the same in every run."""
+
+
+def run(
+    experiment: Experiment,
+    *,
+    seed: int = 1,
+    out: Path | str = "results",
+    pcap: Pcap | None = None,
+    progress: bool | None = None,
+) -> Result:
+    """Run an experiment with one seed, or return the result from the store where it has been run before.
+
+    Parameters
+    ----------
+    experiment
+        What to run.
+    seed
+        It decides all random draws. Experiments with one seed have the same users, whatever the discipline.
+    out
+        The results directory.
+    pcap
+        A packet capture to be made; for it an experiment that has been run before is run again.
+    progress
+        Whether it is told on standard error how far the run is; by default at a terminal and in a notebook.
+
+    Raises
+    ------
+    SpecError
+        When the spec asks for something impossible, naming the field, the value and what is allowed.
+    LawError
+        When a custom law raises or answers nonsense; nothing of the run is kept.
+    StoreError
+        When a file cannot be written, as on a full disk; nothing of the run is kept, and all that was there before.
+
+    Examples
+    --------
+    >>> experiment = Experiment(queue={"pi": {"q_ref": 24}}, tcp={"ecn": True})
+    >>> run(experiment, seed=1).queue  # doctest: +SKIP
+    """
+    check_experiment(experiment)
+    populated, load = populate(experiment, known(check_out(out)))
+    cell, store = make_cell(populated, seed=check_seed(seed), load_percent=load), Store(out)
+    if progress if progress is not None else is_seen():
+        with RunProgress(str(cell)) as watch:
+            return run_cell(cell, store, watch, pcap=pcap)
+    return run_cell(cell, store, pcap=pcap)
+
+
+def run_cell(cell: Cell, store: Store, watch: Watch = lambda now, end: None, *, pcap: Pcap | None = None) -> Result:
+    """Run a cell unless the store has it and no packets are asked for."""
+    result = store.get(cell)
+    if pcap is not None:
+        bounds = pcap.bounds(cell)
+        with pcap.create() as file, store.create(cell) as directory:
+            cut_s = _simulate(cell, directory, watch, _Capture(bounds, file))
+        if cut_s is not None:
+            tell_cut(pcap, cell, cut_s)
+    elif result is None:
+        with store.create(cell) as directory:
+            _simulate(cell, directory, watch)
+    if result is None:
+        result = store.get(cell)
+    assert result is not None, "a cell that ended well is in the store"
+    return result
+
+
+class _Capture(NamedTuple):
+    """What is captured, and where it goes."""
+
+    bounds: tuple[float, float, int]
+    file: BinaryIO
+
+
+def _simulate(cell: Cell, directory: Path, watch: Watch, capture: _Capture | None = None) -> float | None:
+    """Run a cell into a directory; return when its capture ends, if there was no room for all packets."""
+    wall, cpu = time.perf_counter(), time.thread_time()
+    bounds = capture and capture.bounds
+    simulation = _core.Simulation(cell.spec, cell.seed, laws.maker(cell.scheme, cell.parameters), bounds)
+    end = simulation.end
+    asked_for = cell.resolved["record"]
+    streamed = ["queue", "link", *(name for name in ("exchanges", "losses") if asked_for.get(name))]
+    with _Tables(directory, cell) as tables:
+        for step in itertools.count(1):
+            simulation.advance(_STEP_S)
+            if capture is not None:
+                capture.file.write(simulation.take_capture())
+            watch(simulation.now, end)
+            ended = simulation.now >= end
+            if ended or step % _STEPS_A_BATCH == 0:
+                for name in streamed:
+                    tables.write(name, simulation.take(name), even_if_empty=ended)
+            if ended:
+                break
+        tables.write("response_times", simulation.response_times(), even_if_empty=True)
+        tables.write("summary", _side_by_side(tables.identity, summary.as_row(simulation.summary())))
+    wall, cpu = time.perf_counter() - wall, time.thread_time() - cpu
+    metadata = {"seed": cell.seed, "simulated_s": end, "wall_s": wall, "cpu_s": cpu, **_provenance()}
+    with writing(directory):
+        (directory / "spec.json").write_text(cell.spec + "\n")
+        seal(directory, {**metadata, "created": datetime.now(UTC).isoformat(timespec="milliseconds")})
+    return simulation.capture_cut_s
+
+
+class _Tables:
+    """The Parquet files of a cell, each opened when its first rows come: only then all columns are known.
+
+    Each says in its key-value metadata which cell it is of.
+    """
+
+    def __init__(self, directory: Path, cell: Cell) -> None:
+        self._directory = directory
+        self._writers: dict[str, pq.ParquetWriter] = {}
+        row = {**cell.identity, "parameters": json.dumps(cell.parameters)}
+        self.identity = pa.RecordBatch.from_pylist([row], schema=IDENTITY)
+        self._kept_as = {"aqmlab": json.dumps(cell.identity)}
+
+    def __enter__(self) -> _Tables:
+        return self
+
+    def __exit__(self, failure: type[BaseException] | None, *_: object) -> None:
+        for name, writer in self._writers.items():
+            try:
+                with writing(self._file(name)):
+                    writer.close()
+            except StoreError:
+                # What stopped the run is said, and not what follows from it.
+                if failure is None:
+                    raise
+
+    def _file(self, name: str) -> Path:
+        return self._directory / f"{name}.parquet"
+
+    def write(self, name: str, rows: _core.RecordBatch | pa.RecordBatch, *, even_if_empty: bool = False) -> None:
+        """Append rows as one row group; a file without rows is made only if that is wanted."""
+        batch = pa.record_batch(rows)
+        with writing(self._file(name)):
+            if name not in self._writers and (batch.num_rows or even_if_empty):
+                schema = batch.schema.with_metadata(self._kept_as)
+                self._writers[name] = pq.ParquetWriter(self._file(name), schema, compression="zstd")
+            if batch.num_rows:
+                self._writers[name].write_batch(batch)
+
+
+def _side_by_side(left: pa.RecordBatch, right: pa.RecordBatch) -> pa.RecordBatch:
+    schema = pa.schema([*left.schema, *right.schema])
+    return pa.RecordBatch.from_arrays([*left.columns, *right.columns], schema=schema)
+
+
+@cache
+def _provenance() -> dict[str, str | int | None]:
+    """Say what made the results: versions, commit and machine."""
+    here = Path(__file__).parent
+    git = ("git", "-C", str(here), "describe", "--always", "--dirty", "--abbrev=12")
+    try:
+        commit = subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        commit = None
+    return {
+        "results": _core.results_number(),
+        "engine": _core.engine_version(),
+        "commit": commit,
+        "python": platform.python_version(),
+        "pyarrow": pa.__version__,
+        "machine": platform.platform(),
+    }

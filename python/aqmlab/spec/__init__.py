@@ -1,0 +1,1 @@
+"""What a person describes: an experiment and its parts, and what may be typed for them."""

@@ -1,0 +1,82 @@
+"""The two networks of Le, Aikat, Jeffay and Smith (SIGCOMM 2003), and what the second is to any experiment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from aqmlab._core import SpecError
+from aqmlab.spec.experiment import ChainLink, Experiment, Link, QueueSpec
+from aqmlab.spec.units import bits_per_second, seconds
+
+BOTTLENECK = Link(rate="100 Mbit/s")
+"""Fast Ethernet between the two routers: what the users congest."""
+
+UNCONGESTED = Link(rate="1 Gbit/s")
+"""Gigabit Ethernet between the two routers: the same users with nothing in their way."""
+
+_TIMES_AS_FAST = 10
+_SLOWEST = bits_per_second(UNCONGESTED.rate)
+_FASTEST = bits_per_second("1000 Gbit/s")
+"""The fastest link that the engine has."""
+
+_LIMIT = 2400
+"""Packets that the queue of a link of 1 Gbit/s holds; that of a faster one holds as much time."""
+
+
+def uncongested(experiment: Experiment) -> Experiment:
+    """Return the same users and hosts on the same network with nothing in the way: what its queues cost, by difference.
+
+    Every link is ten times as fast, at least 1 Gbit/s, behind a drop-tail queue that is long enough. Delays, overhead,
+    MTU, device FIFOs and the times at which rates change are kept. The papers' link becomes their uncongested one.
+
+    A load of the experiment still means percent of *its* link; give the users' number to compare like with like.
+    """
+    link = experiment.link.model_copy(update=_raised(experiment.link))
+    chain = experiment.chain and tuple(
+        each.model_copy(update={**_raised(each), "queue": None}) for each in experiment.chain
+    )
+    rates = [link.rate, *(each.rate for each in chain or () if each.rate is not None)]
+    fastest = max(map(_bits_per_second, rates))
+    queue = QueueSpec.model_validate({"droptail": {"limit": round(_LIMIT * fastest / _SLOWEST)}})
+    return experiment.model_copy(update={"link": link, "queue": queue, "chain": chain})
+
+
+def greedy(sources: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Name the sources that take whatever capacity there is, so that no network is uncongested with them.
+
+    They are endless transfers and on-off flows without a pause.
+    """
+    return [
+        parameters.get("name", kind)
+        for source in sources
+        for kind, parameters in source.items()
+        if (kind == "bulk" and "bytes" not in parameters) or (kind == "on_off" and not _pauses(parameters))
+    ]
+
+
+def _raised(link: Link | ChainLink) -> dict[str, Any]:
+    """Return what differs of a link; one of a chain that leaves its rate to the experiment's goes on doing so."""
+    changes = link.rate_changes and tuple(
+        change.model_copy(update={"rate": _raised_rate(change.rate)}) for change in link.rate_changes
+    )
+    return {"rate": link.rate and _raised_rate(link.rate), "rate_changes": changes}
+
+
+def _raised_rate(rate: str) -> str:
+    return f"{min(max(_TIMES_AS_FAST * _bits_per_second(rate), _SLOWEST), _FASTEST):.0f} bit/s"
+
+
+def _bits_per_second(rate: str) -> float:
+    try:
+        return bits_per_second(rate)
+    except ValueError as error:
+        raise SpecError(f"link.rate: {error}") from None
+
+
+def _pauses(on_off: Mapping[str, Any]) -> bool:
+    """Say whether a flow pauses between its bursts; what is no time is for the engine to refuse."""
+    match on_off.get("off"):
+        case {"fixed": str(time)} | {"exponential": {"mean": str(time)}} | {"pareto": {"mean": str(time)}}:
+            return bool(seconds(time))
+    return True

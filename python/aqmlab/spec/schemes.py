@@ -1,0 +1,117 @@
+"""Schemes, as typed: ``name`` or ``name:key=value,key=value``.
+
+A custom law has a name with a colon in it, ``module:Class``: what follows a first colon and is a bare word
+is a class, what has an equals sign is a parameter.
+The keys are the discipline's parameters and ``ecn``, which is the hosts' business and goes to the TCP stack.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from aqmlab._core import SpecError
+from aqmlab.disciplines import catalogue
+from aqmlab.disciplines.custom import laws
+from aqmlab.disciplines.custom.law import Law
+from aqmlab.spec.experiment import EcnForm, Experiment, QueueSpec, ecn_form
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """A queue discipline with its parameters, and what the hosts do about it."""
+
+    label: str
+    """As it was typed."""
+    queue: QueueSpec
+    ecn: bool | EcnForm | None
+    """The form of ECN that the hosts negotiate. ``None`` leaves it to the experiment."""
+
+    def applied_to(self, experiment: Experiment) -> Experiment:
+        """Return the experiment with this scheme instead of its own."""
+        tcp = experiment.tcp if self.ecn is None else experiment.tcp.model_copy(update={"ecn": self.ecn})
+        return experiment.model_copy(update={"queue": self.queue, "tcp": tcp})
+
+
+def parse(scheme: str | type[Law]) -> Scheme:
+    """Read a scheme; the class of a law is one with its defaults, called as it would be typed.
+
+    Raises
+    ------
+    SpecError
+        When there is no such discipline or it has no such parameter.
+
+    Examples
+    --------
+    >>> parse("ared:min_th=12,max_th=36,w_q=1/8192").queue.parameters
+    {'min_th': 12, 'max_th': 36, 'w_q': 0.0001220703125}
+    """
+    try:
+        text = laws.hand_over(scheme) if isinstance(scheme, type) else scheme
+    except ValueError as error:
+        raise SpecError(str(error)) from None
+    try:
+        name, colon, rest = _partition(text)
+        discipline = laws.discipline(name)
+        given = _assignments(rest) if colon else {}
+        ecn = _ecn(given.pop("ecn")) if "ecn" in given else None
+        catalogue.check_parameters(discipline, given)
+    except ValueError as error:
+        raise SpecError(f"{text}: {error}") from None
+    return Scheme(label=text, queue=QueueSpec.model_validate({name: given}), ecn=ecn)
+
+
+def label(queue: QueueSpec, *, ecn: bool | EcnForm) -> str:
+    """Write a scheme as a person would have typed it."""
+    given = {**queue.parameters, "ecn": ecn} if ecn else queue.parameters
+    text = ",".join(f"{key}={_written(value)}" for key, value in given.items())
+    return f"{queue.discipline}:{text}" if text else queue.discipline
+
+
+def _partition(text: str) -> tuple[str, str, str]:
+    """Part the discipline's name from its parameters."""
+    found = re.match(rf"({laws.NAME})(:|$)", text)
+    if found is None:
+        return text.partition(":")
+    name = found[1]
+    if name.partition(":")[0] in catalogue.disciplines() and not laws.exists(name):
+        # A parameter without its value.
+        return text.partition(":")
+    return name, found[2], text[found.end() :]
+
+
+def _ecn(value: object) -> bool | EcnForm:
+    try:
+        return ecn_form(value)
+    except ValueError as error:
+        raise ValueError(f"ecn {error}, got {value!r}") from None
+
+
+def _assignments(text: str) -> dict[str, Any]:
+    given: dict[str, Any] = {}
+    for assignment in text.split(","):
+        key, equals, value = assignment.partition("=")
+        if not (key and equals and value):
+            raise ValueError(f"write key=value, got {assignment!r}")
+        if key in given:
+            raise ValueError(f"{key} is given twice")
+        given[key] = _value(value)
+    return given
+
+
+def _value(text: str) -> bool | int | float | str:
+    if text in ("true", "false"):
+        return text == "true"
+    if re.fullmatch(r"[+-]?\d+", text):
+        return int(text)
+    if re.fullmatch(r"\d+/0*[1-9]\d*", text):
+        return float(Fraction(text))
+    if re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", text):
+        return float(text)
+    return text
+
+
+def _written(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

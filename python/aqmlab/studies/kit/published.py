@@ -1,0 +1,73 @@
+"""Published results: rows of papers' tables, and how near to them is near enough.
+
+They are two files of the package: ``studies/NAME.toml`` with title, sources, protocol and aims, and
+``studies/NAME.csv`` with the rows, each scheme written as it is typed.
+"""
+
+from __future__ import annotations
+
+import csv
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any, Self
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One published result."""
+
+    table: str
+    load_percent: float
+    scheme: str
+    loss_percent: float
+    completed_millions: float
+    throughput_mbps: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Aims:
+    """How near is near enough."""
+
+    loss_points: float
+    loss_percent: float
+    completed_percent: float
+    throughput_mbps: float
+
+    def missed(self, ours: Mapping[str, Any], published: Row) -> list[str]:
+        """Name the measures in which our mean is further from the published one than aimed at."""
+        loss_within = max(self.loss_points, self.loss_percent / 100 * published.loss_percent)
+        completed_within = self.completed_percent / 100 * published.completed_millions
+        within = {
+            "loss": abs(ours["loss_percent"] - published.loss_percent) <= loss_within,
+            "completed": abs(ours["completed_requests"] / 1e6 - published.completed_millions) <= completed_within,
+            "throughput": abs(ours["throughput_mbps"] - published.throughput_mbps) <= self.throughput_mbps,
+        }
+        return [measure for measure, near in within.items() if not near]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Published:
+    """Published experiments and what they gave."""
+
+    title: str
+    rtt: str
+    warmup: str
+    duration: str
+    sources: dict[str, str]
+    aims: Aims
+    rows: tuple[Row, ...]
+
+    @classmethod
+    def shipped(cls, name: str) -> Self:
+        """Read those of the package."""
+        folder = resources.files("aqmlab.studies") / name
+        about = tomllib.loads((folder / "experiment.toml").read_text(encoding="utf-8"))
+        rows = csv.DictReader((folder / "published.csv").read_text(encoding="utf-8").splitlines())
+        return cls(**{**about, "aims": Aims(**about["aims"]), "rows": tuple(_row(row) for row in rows)})
+
+
+def _row(row: Mapping[str, str]) -> Row:
+    numbers = {name: float(row[name]) for name in row if name not in ("table", "scheme")}
+    return Row(table=row["table"], scheme=row["scheme"], **numbers)

@@ -1,0 +1,252 @@
+"""Studies: published experiments as one command each, their claims decided by code.
+
+A study says which experiments it is made of and what is read off their results. This module runs them under common
+random numbers and puts together what they give: tables, figures and the outcome of each claim.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+from matplotlib.figure import Figure as Canvas
+
+from aqmlab import _core
+from aqmlab._core import SpecError
+from aqmlab.results.result import Result
+from aqmlab.running.calibration.lines import Calibrations
+from aqmlab.running.cell import Cell, make_cell, populate
+from aqmlab.spec import presets
+from aqmlab.spec.experiment import Experiment, Protocol
+from aqmlab.spec.schemes import Scheme
+from aqmlab.studies.kit.claims import Claim, Finding
+
+Value = float | int | str | None
+"""What a table holds; ``None`` where there is nothing."""
+
+StudyResults = Mapping[str, list[Result]]
+"""The results of each run by its name, one for each seed."""
+
+Tell = Callable[[str], None]
+"""Is told which part of a report is being made."""
+
+
+def nobody(part: str) -> None:
+    """Tell nobody."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Length:
+    """How long the experiments of a study are, and how often each is repeated."""
+
+    name: str
+    """``quick``, ``default`` or ``full``."""
+    warmup: str
+    duration: str
+    seeds: int
+
+    @property
+    def protocol(self) -> Protocol:
+        """The protocol of one experiment."""
+        return Protocol(warmup=self.warmup, duration=self.duration)
+
+    def repeated(self, seeds: int) -> Length:
+        """Return this length with another number of repetitions."""
+        return replace(self, seeds=seeds)
+
+    def __str__(self) -> str:
+        repetitions = "1 seed" if self.seeds == 1 else f"{self.seeds} seeds"
+        return f"{self.warmup} of warm-up and {self.duration} measured, {repetitions}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """One experiment of a study."""
+
+    name: str
+    """What claims, tables and figures call it; unique in the study."""
+    experiment: Experiment
+    label: str
+    """How it is shown while it runs: the scheme as typed."""
+    uncongested: bool = False
+    """On the uncongested network, with the users who make the load on this experiment's link."""
+    seeds: int | None = None
+    """Repetitions, where they are not the study's."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """Numbers side by side."""
+
+    name: str
+    """What its file and its entry in the JSON are called."""
+    title: str
+    columns: tuple[str, ...]
+    """Their headings, each with its unit."""
+    rows: Sequence[Sequence[Value]]
+    about: str = ""
+    """What a reader has to know, as Markdown."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """A figure to be drawn."""
+
+    name: str
+    """What its files are called."""
+    caption: str
+    draw: Callable[[Canvas], None]
+    size: tuple[float, float] = (8, 4.5)
+    """Inches."""
+
+
+class Study(ABC):
+    """A published study: subclass it in a module of :mod:`aqmlab.studies`.
+
+    The runs have the same names in each length, so that claims, tables and figures can rely on them.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    about: ClassVar[str]
+    """What is repeated and what differs from the original, as Markdown."""
+    sources: ClassVar[Mapping[str, str]]
+    """What is cited, by the name that tables and claims use."""
+    lengths: ClassVar[Mapping[str, Length]]
+    """By name: ``quick``, ``default`` and ``full``."""
+    claims: ClassVar[Sequence[Claim]]
+    """What the paper says, written down before the results were looked at."""
+    options: str = ""
+    """What was typed after its name to make it what it is, a space before it: its page repeats it."""
+
+    def with_schemes(self, schemes: Sequence[Scheme]) -> Study:
+        """Return this study of other schemes than its own.
+
+        Raises
+        ------
+        SpecError
+            When the paper says which schemes it is about, as most do.
+        """
+        given = ", ".join(scheme.label for scheme in schemes)
+        raise SpecError(f"--aqm: cannot be with {self.name}, which has the schemes of its paper, got {given}")
+
+    def decidable(self) -> Sequence[Claim]:
+        """Return the claims that its runs can decide: all, unless it was given other schemes."""
+        return self.claims
+
+    @abstractmethod
+    def runs(self, length: Length) -> Sequence[Run]:
+        """Return the experiments."""
+
+    @abstractmethod
+    def tables(self, results: StudyResults) -> Sequence[Table]:
+        """Return the paper's tables, published beside ours, and those we add."""
+
+    @abstractmethod
+    def figures(self, results: StudyResults) -> Sequence[Figure]:
+        """Return the paper's figures, drawn from our results."""
+
+
+def study_cells(study: Study, length: Length, calibrations: Calibrations) -> dict[str, list[Cell]]:
+    """Return the cells of each run of a study, by the run's name."""
+    cells: dict[str, list[Cell]] = {}
+    for run in study.runs(length):
+        assert run.name not in cells, f"two runs of {study.name} are called {run.name}"
+        populated, load = populate(run.experiment, calibrations)
+        if run.uncongested:
+            populated = presets.uncongested(populated)
+        cells[run.name] = [
+            make_cell(populated, seed=seed, load_percent=load, label=run.label, uncongested=run.uncongested)
+            for seed in range(1, (run.seeds or length.seeds) + 1)
+        ]
+    return cells
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """What a study gave."""
+
+    study: Study
+    length: Length
+    results: StudyResults
+    findings: Sequence[tuple[Claim, Finding]]
+    tables: Sequence[Table]
+    figures: Sequence[Figure]
+
+    @classmethod
+    def of(cls, study: Study, length: Length, results: StudyResults, tell: Tell = nobody) -> Report:
+        """Decide the claims and put together tables and figures, which takes minutes where results are many."""
+        tell("claims")
+        findings = [(claim, claim.decide(results)) for claim in study.decidable()]
+        tell("tables")
+        tables = study.tables(results)
+        tell("figures")
+        figures = study.figures(results)
+        return cls(study=study, length=length, results=results, findings=findings, tables=tables, figures=figures)
+
+    @property
+    def cost(self) -> dict[str, float]:
+        """Seconds simulated, and of processor time that they took, over all distinct cells."""
+        distinct = self._distinct
+        return {name: sum(metadata[name] for metadata in distinct.values()) for name in ("simulated_s", "cpu_s")} | {
+            "cells": len(distinct)
+        }
+
+    @property
+    def engines(self) -> list[str]:
+        """The engines that made the cells: a version with the hash of its sources, and the commit where it is known."""
+        made_by = {(metadata["engine"], metadata["commit"]) for metadata in self._distinct.values()}
+        return sorted(f"{engine}, commit {commit}" if commit else str(engine) for engine, commit in made_by)
+
+    @cached_property
+    def _distinct(self) -> dict[str, Mapping[str, Any]]:
+        """The metadata of each cell, by its key."""
+        return {result.cell.key: result.metadata for results in self.results.values() for result in results}
+
+    def record(self) -> dict[str, Any]:
+        """Return all but the figures as one object, for ``--json``."""
+        length = self.length
+        return {
+            "study": self.study.name,
+            "length": {
+                "name": length.name,
+                "warmup": length.warmup,
+                "duration": length.duration,
+                "seeds": length.seeds,
+            },
+            "results": _core.results_number(),
+            "engines": self.engines,
+            "cost": self.cost,
+            "tables": [
+                {
+                    "name": table.name,
+                    "title": table.title,
+                    "columns": list(table.columns),
+                    "rows": [list(row) for row in table.rows],
+                }
+                for table in self.tables
+            ],
+            "claims": [
+                {
+                    "id": claim.id,
+                    "place": claim.place,
+                    "claim": claim.gist,
+                    "predicate": str(claim.predicate),
+                    "outcome": str(finding.outcome),
+                    "numbers": finding.numbers(),
+                }
+                for claim, finding in self.findings
+            ],
+        }
+
+
+def text(value: Value) -> str:
+    """Return a value as a person reads it: four significant digits, thousands grouped."""
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    return f"{value:,}" if isinstance(value, int) else value

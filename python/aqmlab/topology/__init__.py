@@ -1,0 +1,1 @@
+"""Who sends what over which links, and how that is drawn."""

@@ -1,0 +1,153 @@
+"""What a spec describes, drawn for a terminal: routers and links, who sends over which of them, when it is measured."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Sequence
+
+from rich import box
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from aqmlab.show.layout import Fitted
+from aqmlab.topology.network import LinkView, SenderView, Topology, rows
+
+_WIDTH = 100
+"""Of a drawing where no terminal says how wide it is."""
+
+_ROUTER = 5
+"""How wide a router is drawn."""
+
+_LEAST = 10
+"""How wide a link must be, to have its rate written above it."""
+
+_LINK, _RATE, _SENDER = "cyan", "bold", "green"
+
+
+def show(network: Topology, title: str) -> None:
+    """Print a network and who uses it: as wide as the terminal, and 100 columns wide into a pipe."""
+    is_terminal = sys.stdout.isatty()
+    width = shutil.get_terminal_size().columns if is_terminal else _WIDTH
+    console = Console(width=max(width, _ROUTER + _LEAST + _ROUTER), color_system="auto" if is_terminal else None)
+    parts: list[RenderableType] = [Text(title, style="bold"), "", *drawing(network, console.width), ""]
+    with console.capture() as capture:
+        console.print(Group(*parts, Fitted(_links(network)), Fitted(_senders(network.senders))))
+        if network.common_queue is not None:
+            console.print(Text(f"Queue at each end of every link: {network.common_queue}"))
+        console.print(Text(f"Time: {network.warmup} of warm-up, then {network.duration} are measured."))
+    print("\n".join(line.rstrip() for line in capture.get().splitlines()))
+
+
+def drawing(network: Topology, width: int) -> list[Text]:
+    """Draw routers, links and senders in lines of at most ``width`` columns, in several pieces if they do not fit."""
+    links = network.links
+    a_piece = max(1, (width - _ROUTER) // (_ROUTER + _LEAST))
+    lines: list[Text] = []
+    for first in range(0, len(links), a_piece):
+        piece = links[first : first + a_piece]
+        if lines:
+            lines.append(Text())
+        lines += _Piece(first + 1, piece, width, is_whole=len(links) <= a_piece).lines(network.senders)
+    return lines
+
+
+class _Piece:
+    """Links that stand beside each other in a drawing."""
+
+    def __init__(self, first: int, links: Sequence[LinkView], width: int, *, is_whole: bool) -> None:
+        self.first = first
+        """The router at its left."""
+        self.links = links
+        most = 40 if is_whole else _LEAST
+        self.link = min(most, (width - _ROUTER) // len(links) - _ROUTER)
+        """How wide a link is drawn."""
+
+    @property
+    def last(self) -> int:
+        """The router at its right."""
+        return self.first + len(self.links)
+
+    def lines(self, senders: Sequence[SenderView]) -> list[Text]:
+        """Draw the links, and beneath them who sends over them."""
+        here = [each for each in senders if each.path[0] < self.last and self.first < each.path[1]]
+        packed = rows(here, [each.path for each in here])
+        return [*self._routers(), *(self._row(row) for row in packed)]
+
+    def _routers(self) -> list[Text]:
+        above, middle, below = Text(), Text(), Text()
+        for number in range(self.first, self.last + 1):
+            name = f"R{number}".center(_ROUTER - 2)
+            above.append("┌───┐")
+            left = "┤" if number > self.first else "│"
+            right = "├" if number < self.last else "│"
+            middle.append(f"{left}{name}{right}")
+            below.append("└───┘")
+            if number < self.last:
+                link = self.links[number - self.first]
+                above.append(_fit(link.rate, self.link), style=_RATE)
+                middle.append(("~" if link.rate_changes else "─") * self.link, style=_LINK)
+                below.append(_fit(link.delay, self.link), style=_LINK)
+        return [above, middle, below]
+
+    def _row(self, senders: Sequence[SenderView]) -> Text:
+        row = Text()
+        for each in senders:
+            begins, ends = self._column(each.path[0]), self._column(each.path[1])
+            row.append(" " * (begins - len(row)))
+            row.append(_arrow(each, ends - begins), style=_SENDER)
+        return row
+
+    def _column(self, router: int) -> int:
+        """Where what begins or ends at a router is drawn; beyond the piece it goes on to its edge."""
+        router = min(max(router, self.first), self.last)
+        return (router - self.first) * (_ROUTER + self.link) + _ROUTER // 2
+
+
+def _fit(text: str, width: int) -> str:
+    return text[:width].center(width)
+
+
+def _arrow(sender: SenderView, length: int) -> str:
+    """Draw a way with the name of who takes it, its head where the data go; ways that meet leave a gap."""
+    left = "◂" if sender.direction != 0 else "╶"
+    right = "▸" if sender.direction != 1 else "╴"
+    name = sender.name if len(sender.name) <= length - 6 else f"{sender.name[: length - 7]}…"
+    return f"{left}{f' {name} '.center(length - 3, '─')}{right} "
+
+
+def _links(network: Topology) -> Table:
+    runs: list[tuple[int, int, LinkView]] = []
+    for number, link in enumerate(network.links, start=1):
+        if runs and runs[-1][2] == link:
+            runs[-1] = (runs[-1][0], number + 1, link)
+        else:
+            runs.append((number, number + 1, link))
+    shown = []
+    for first, last, link in runs:
+        name = f"R{first} to R{last}" + (f", {last - first} alike" if last - first > 1 else "")
+        changes = [f"{rate} from {at}" for at, rate in link.rate_changes]
+        listed = ", ".join(changes[:3]) + (f" and {len(changes) - 3:,} more" if len(changes) > 3 else "")
+        fifo = f"{link.device_fifo:,} packets" if link.device_fifo else "none"
+        queue = "" if network.common_queue else link.queue
+        shown.append((name, link.rate, link.delay, queue, fifo, listed))
+    return _table(("link", "rate", "delay", "queue at each end", "device FIFO", "rate changes"), shown)
+
+
+def _senders(senders: Sequence[SenderView]) -> Table:
+    return _table(
+        ("who", "kind", "way", "what", "hosts' round trip"),
+        [(each.name, each.kind, each.way, each.what, each.rtt) for each in senders],
+    )
+
+
+def _table(titles: Sequence[str], cells: Sequence[Sequence[str]]) -> Table:
+    """Set rows under titles; a column in which nothing stands is left out."""
+    kept = [column for column in range(len(titles)) if any(row[column] for row in cells)]
+    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    for column in kept:
+        made.add_column(titles[column], no_wrap=titles[column] in ("link", "way"))
+    for row in cells:
+        made.add_row(*(Text(row[column]) for column in kept))
+    return made

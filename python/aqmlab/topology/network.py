@@ -1,0 +1,201 @@
+"""Links in series and who sends what over which of them: what a drawing of an experiment says, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from aqmlab.spec import schemes
+from aqmlab.spec.experiment import ChainLink, Experiment, QueueSpec
+
+T = TypeVar("T")
+
+_UNCHANGED = {"start": "0 s", "spread": "1 s", "request": "300 B", "jitter": 0.0}
+"""Values of sources that are not worth a word."""
+
+_ELSEWHERE = ("name", "side", "direction", "path", "rtt", "delay_at")
+"""Keys of sources that have a place of their own."""
+
+_DELAY_AT = {"browser": "", "server": ", at the servers", "split": ", half at the servers"}
+"""Where a round trip is spent that is not spent at the browsers."""
+
+
+@dataclass(frozen=True)
+class LinkView:
+    """A link between two routers; both directions alike."""
+
+    rate: str
+    delay: str
+    device_fifo: int
+    queue: str
+    """The discipline and what was written of its parameters."""
+    rate_changes: tuple[tuple[str, str], ...]
+    """From when on it has which other rate."""
+
+
+@dataclass(frozen=True)
+class SenderView:
+    """The web users, or a source."""
+
+    name: str
+    kind: str
+    what: str
+    """What it sends."""
+    path: tuple[int, int]
+    """The first and the last router of its way."""
+    direction: int | None
+    """Where its data go: 0 towards higher numbers, 1 towards lower ones; ``None`` for both."""
+    rtt: str
+    """What its hosts add to the round trip."""
+
+    @property
+    def label(self) -> str:
+        """Its name, and its kind where that says more."""
+        return self.name if self.name == self.kind else f"{self.name} ({self.kind})"
+
+    @property
+    def way(self) -> str:
+        """The way of its data, in words."""
+        first, last = self.path if self.direction != 1 else self.path[::-1]
+        return f"R{first} {'↔' if self.direction is None else '→'} R{last}"
+
+
+@dataclass(frozen=True)
+class Topology:
+    """A network and who uses it."""
+
+    links: tuple[LinkView, ...]
+    senders: tuple[SenderView, ...]
+    warmup: str
+    duration: str
+
+    @property
+    def common_queue(self) -> str | None:
+        """The discipline of all links, if they have the same."""
+        queues = {link.queue for link in self.links}
+        return queues.pop() if len(queues) == 1 else None
+
+
+def topology(experiment: Experiment, resolved: Mapping[str, Any]) -> Topology:
+    """Read an experiment as it is written, and its resolved spec."""
+    chain = resolved.get("chain") or [resolved["link"]]
+    written = [link.queue or experiment.queue for link in experiment.chain or (ChainLink(),)]
+    whole = (1, len(chain) + 1)
+    protocol, users = resolved["protocol"], resolved["users"]
+    rtt = _rtt_table(users["rtt"])
+    usual = {**_UNCHANGED, "interface": resolved["hosts"]["rate"]}
+    senders = [_source(source, whole, rtt, usual) for source in resolved.get("sources", ())]
+    if users["per_side"] > 0:
+        what = f"{users['per_side']:,} on each side, {users['workload']['name']}"
+        path = _path(users, whole)
+        spent = rtt + _DELAY_AT[users["delay_at"]]
+        senders.insert(
+            0, SenderView(name="web users", kind="web users", what=what, path=path, direction=None, rtt=spent)
+        )
+    return Topology(
+        links=tuple(map(_link, chain, written)),
+        senders=tuple(senders),
+        warmup=protocol["warmup"],
+        duration=protocol["duration"],
+    )
+
+
+def rows(of: Sequence[T], spans: Iterable[tuple[int, int]]) -> list[list[T]]:
+    """Put what takes a span of routers into as few rows as it needs, none beside another at one link.
+
+    Parameters
+    ----------
+    of
+        What is put into rows, in order.
+    spans
+        The routers where each begins and ends.
+    """
+    filled: list[tuple[int, list[T]]] = []
+    for each, (begins, ends) in sorted(zip(of, spans, strict=True), key=lambda pair: pair[1][0]):
+        for place, (free_from, row) in enumerate(filled):
+            if free_from <= begins:
+                filled[place] = (ends, [*row, each])
+                break
+        else:
+            filled.append((ends, [each]))
+    return [row for _, row in filled]
+
+
+def _link(link: Mapping[str, Any], queue: QueueSpec) -> LinkView:
+    return LinkView(
+        rate=link["rate"],
+        delay=link["delay"],
+        device_fifo=link["device_fifo"],
+        # With spaces, so that it can be broken into lines.
+        queue=schemes.label(queue, ecn=False).replace(",", ", "),
+        rate_changes=tuple((change["at"], change["rate"]) for change in link.get("rate_changes", ())),
+    )
+
+
+def _source(source: Mapping[str, Any], whole: tuple[int, int], users_rtt: str, usual: Mapping[str, Any]) -> SenderView:
+    ((kind, it),) = source.items()
+    known = {key: value for key, value in it.items() if key not in _ELSEWHERE and usual.get(key) != value}
+    if kind == "datagrams":
+        rtt = ""
+    elif "rtt" in it and isinstance(it["rtt"], Mapping):
+        rtt = _rtt(it["rtt"])
+    else:
+        rtt = "its file's" if "rtt" in it or "rtt_ms" in it else users_rtt
+    return SenderView(
+        name=it.get("name") or kind,
+        kind=kind.replace("_", " "),
+        what=", ".join(_said(key, value) for key, value in known.items()),
+        path=_path(it, whole),
+        direction=_direction(kind, it),
+        rtt=rtt + _DELAY_AT[it.get("delay_at", "browser")],
+    )
+
+
+def _path(of: Mapping[str, Any], whole: tuple[int, int]) -> tuple[int, int]:
+    first, last = of.get("path", whole)
+    return first, last
+
+
+def _direction(kind: str, it: Mapping[str, Any]) -> int | None:
+    """Say where the data go, which is against the requests."""
+    if kind == "transfers":
+        asking = [side for side, rate in enumerate(it["rate_per_second"]) if rate > 0]
+        return 1 - asking[0] if len(asking) == 1 else None
+    if "side" not in it or isinstance(it["side"], list):
+        return None
+    sends = kind == "datagrams" or it.get("direction") == "upload"
+    return int(it["side"] if sends else 1 - it["side"])
+
+
+def _said(key: str, value: Any) -> str:
+    if key == "rate_per_second":
+        rates = [rate for rate in (value if isinstance(value, list) else [value]) if rate > 0]
+        return f"{' and '.join(map(_words, rates))} a second"
+    if key in ("flows", "users"):
+        return f"{value:,} {key if value != 1 else key.removesuffix('s')}"
+    return f"{key.replace('_', ' ')} {_words(value)}"
+
+
+def _words(value: object) -> str:
+    if isinstance(value, Mapping):
+        return " ".join(f"{key} {_words(each)}".removeprefix("fixed ") for key, each in value.items())
+    if isinstance(value, list):
+        return "/".join(map(_words, value)) if len(value) <= 2 else f"({len(value):,} values)"
+    if isinstance(value, str) and len(value) > 40:
+        return f"({len(value.splitlines()):,} lines)"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _rtt(rtt: Mapping[str, Any]) -> str:
+    ((form, value),) = rtt.items()
+    if form == "range":
+        return f"{value['min']} to {value['max']}"
+    return str(value) if form == "fixed" else _rtt_table(value)
+
+
+def _rtt_table(table: Mapping[str, Any]) -> str:
+    ((form, value),) = table["distribution"].items()
+    if form == "uniform_ms":
+        return f"{value['min']} to {value['max']} ms"
+    return f"{value[0][1]:g} to {value[-1][1]:g} ms, from a table"

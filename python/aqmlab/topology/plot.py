@@ -1,0 +1,118 @@
+"""What a spec describes as a figure: routers and links, who sends over which of them, when it is measured."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from aqmlab.show import plot
+from aqmlab.spec.units import bits_per_second, seconds
+from aqmlab.topology.network import SenderView, Topology, rows
+
+_COLOURS = {
+    "web users": "#0072B2",
+    "transfers": "#56B4E9",
+    "bulk": "#D55E00",
+    "datagrams": "#CC79A7",
+    "on off": "#E69F00",
+}
+"""By kind of traffic, after Okabe and Ito."""
+
+_OTHER = "#009E73"
+"""Of web traffic of other models, and of traces."""
+
+_LINK = "#555555"
+_FAINT = "#444444"
+
+
+def save(file: Path, network: Topology, title: str) -> None:
+    """Draw a network and write it in the form of the file's suffix; a ``ValueError`` says which there are."""
+    packed = rows(network.senders, [each.path for each in network.senders])
+    height = 2.6 + 0.3 * len(packed)
+    width = min(20.0, max(8.0, 1.5 * len(network.links) + 1.5))
+    plot.write(file, lambda figure: draw(figure, network, title=title), size=(width, height))
+
+
+def draw(figure: Figure, network: Topology, *, title: str) -> None:
+    """Draw routers and links, beneath them the ways of all traffic, and the time below."""
+    packed = rows(network.senders, [each.path for each in network.senders])
+    axes = figure.subplots(2, 1, height_ratios=(2.1 + 0.3 * len(packed), 0.35))
+    _network(axes[0], network, packed)
+    axes[0].set_title(title, loc="left", fontsize=10)
+    if (queue := network.common_queue) is not None:
+        axes[0].set_title(f"queues: {queue}", loc="right", fontsize=9, color=_FAINT)
+    _time(axes[1], network)
+
+
+def _network(axis: Axes, network: Topology, packed: Sequence[Sequence[SenderView]]) -> None:
+    """One unit across is a link, one down a row of senders."""
+    queue = network.common_queue
+    rates = [bits_per_second(link.rate) for link in network.links]
+    for number, (link, rate) in enumerate(zip(network.links, rates, strict=True), start=1):
+        # Twice the rate, a point and a half thicker.
+        thickness = min(9.0, 2 + 1.5 * math.log2(rate / min(rates)))
+        style = (0, (3, 1)) if link.rate_changes else "-"
+        axis.plot([number, number + 1], [0, 0], color=_LINK, linewidth=thickness, linestyle=style, zorder=1)
+        above, below = (number + 0.5, 0.35), (number + 0.5, -0.4)
+        axis.annotate(link.rate, above, ha="center", va="bottom", fontsize=9, fontweight="bold")
+        changes = f", {len(link.rate_changes):,} changes" if link.rate_changes else ""
+        fifo = f"\nFIFO {link.device_fifo:,}" if link.device_fifo else ""
+        own = "\n" + "\n".join(textwrap.wrap(link.queue, 28)) if queue is None else ""
+        said = f"{link.delay}{changes}{fifo}{own}"
+        axis.annotate(said, below, ha="center", va="top", fontsize=9, color=_FAINT, linespacing=1.25)
+    for number in range(1, len(network.links) + 2):
+        box = {"boxstyle": "round,pad=0.35", "facecolor": "white", "edgecolor": _LINK, "linewidth": 1.2}
+        axis.annotate(f"R{number}", (number, 0), ha="center", va="center", fontsize=9, bbox=box, zorder=3)
+    own_lines = 0 if queue else max(len(textwrap.wrap(link.queue, 28)) for link in network.links)
+    lines = 1 + any(link.device_fifo for link in network.links) + own_lines
+    top = 1.1 + 0.5 * lines
+    for place, row in enumerate(packed):
+        for sender in row:
+            _way(axis, sender, -top - place)
+    for number in range(1, len(network.links) + 2):
+        axis.plot([number] * 2, [-0.5, -top - len(packed) + 0.5], color="#dddddd", linewidth=0.7, zorder=0)
+    axis.set(xlim=(0.7, len(network.links) + 1.3), ylim=(-top - len(packed) + 0.2, 1.1))
+    axis.set_axis_off()
+
+
+def _way(axis: Axes, sender: SenderView, y: float) -> None:
+    colour = _COLOURS.get(sender.kind, _OTHER)
+    first, last = (sender.path[0] + 0.06, sender.path[1] - 0.06)
+    heads = {0: "-|>", 1: "<|-", None: "<|-|>"}[sender.direction]
+    arrow = {"arrowstyle": f"{heads},head_width=0.22,head_length=0.4", "color": colour, "linewidth": 1.6}
+    axis.annotate("", (last, y), (first, y), arrowprops={**arrow, "shrinkA": 0, "shrinkB": 0}, zorder=2)
+    room = round(17 * (last - first))
+    label = sender.label if len(sender.label) <= room else f"{sender.name[: room - 1]}…"
+    name = {"boxstyle": "square,pad=0.15", "facecolor": "white", "edgecolor": "none"}
+    middle = (first + last) / 2
+    axis.annotate(
+        label,
+        (middle, y),
+        ha="center",
+        va="center",
+        fontsize=9,
+        bbox=name,
+        zorder=3,
+    )
+
+
+def _time(axis: Axes, network: Topology) -> None:
+    warmup, duration = seconds(network.warmup), seconds(network.duration)
+    unit, name = (60.0, "min") if warmup + duration >= 600 else (1.0, "s")
+    axis.barh(0, warmup / unit, color="#e5e5e5")
+    axis.barh(0, duration / unit, left=warmup / unit, color="#A6D3F0")
+    for start, length, what in ((0.0, warmup, "warm-up"), (warmup, duration, "measured")):
+        if length > 0.08 * (warmup + duration):
+            axis.annotate(what, ((start + length / 2) / unit, 0), ha="center", va="center", fontsize=9)
+    for link in network.links:
+        for at, _ in link.rate_changes[:100]:
+            axis.axvline(seconds(at) / unit, color=_LINK, linewidth=0.8, linestyle="--")
+    axis.tick_params(labelsize=9)
+    axis.set(xlim=(0, (warmup + duration) / unit), xlabel=f"time, {name}", yticks=[])
+    axis.spines["left"].set_visible(False)
+    axis.grid(visible=False)

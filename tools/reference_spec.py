@@ -1,0 +1,249 @@
+"""The reference pages of specs and of sources of traffic, from what Python and the engine declare.
+
+Both sides describe what may be written as JSON Schema: Python's models by pydantic, the engine's configurations by the
+declarations of their fields. Here those schemas become tables.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from aqmlab import _core
+from aqmlab.disciplines import catalogue
+from aqmlab.spec import sources
+from aqmlab.spec.experiment import Experiment
+from markdown import flowing, table
+
+Schema = Mapping[str, Any]
+
+_HEAD = ("key", "value", "default", "meaning")
+
+_SPEC = """<!-- Written by `make reference` from the code. Change python/aqmlab/spec/experiment.py, then run it. -->
+
+# Specs
+
+A spec says what is run: a TOML file for `aqmlab run` and `aqmlab show`, or `lab.Experiment` in Python, whose
+parts have the same names. What is left out has its default; `aqmlab show SPEC.toml --json` prints a spec with
+every default filled in. [examples](../../examples) has specs to start from.
+
+## Quantities
+
+A value with a dimension is text, a number and a unit, such as `"5 ms"`. A bare number is refused.
+
+{quantities}
+"""
+
+_SOURCES = """<!-- Written by `make reference` from the code. Change crates/workload/src/sources, then run it. -->
+
+# Sources of traffic
+
+Traffic beside the web users, or instead of them. Each entry of `sources` is a table of one kind:
+
+```toml
+[[sources]]
+bulk = {{ flows = 10 }}
+```
+
+[The guide](../guide/sources.md) says how they are used, and [the spec](spec.md#quantities) how quantities are written.
+A `file` is relative to the spec it stands in. These keys are of every kind:
+
+{common}
+
+{kinds}
+"""
+
+_KINDS = {"boolean": "`true`, `false`", "integer": "whole number", "string": "text", "object": "table"}
+_PLURAL = {"whole number": "whole numbers", "number": "numbers", "time": "times"}
+_DEFINED = re.compile(r"(Config|Spec)$")
+
+
+def spec() -> str:
+    """Write the page of specs."""
+    root = Experiment.model_json_schema()
+    shown = _Shown(root["$defs"])
+    parts = []
+    for name, part in root["properties"].items():
+        definition = shown.definition(part)
+        heading = f"## `[[{name}]]`" if part.get("type") == "array" or "anyOf" in part else f"## `[{name}]`"
+        about = flowing(" ".join(dict.fromkeys(filter(None, map(_about, (part, definition))))))
+        body = {"queue": _queue, "tcp": _tcp, "sources": _sources}.get(name, _plain)(shown, definition)
+        parts.append(f"{heading}\n\n{about}\n\n{body}")
+    parts += [shown.section(name) for name in shown.rest(exclude={"QueueSpec"})]
+    quantities = {part["quantity"]: part["units"] for part in _all(_schemas()) if "quantity" in part}
+    rows = [(name, ", ".join(f"`{unit}`" for unit in units)) for name, units in sorted(quantities.items())]
+    return _SPEC.format(quantities=table(("quantity", "units"), rows)) + "\n".join(parts)
+
+
+def source_kinds() -> str:
+    """Write the page of sources."""
+    root = _schemas()["source"]
+    shown = _Shown(root["$defs"])
+    parts = []
+    for variant in root["oneOf"]:
+        ((kind, part),) = variant["properties"].items()
+        definition = shown.definition(part)
+        files = [("`file`", "text", "", sources.FILES[kind])] if kind in sources.FILES else []
+        rows = table(_HEAD, [*shown.rows(definition), *files])
+        parts.append(f"## `{kind}`\n\n{flowing(definition['description'])}\n\n{rows}")
+    parts += [shown.section(name) for name in shown.rest()]
+    every = _schemas()["every source"]
+    common = table(_HEAD, _Shown(every["$defs"]).rows(every)).rstrip("\n")
+    return _SOURCES.format(common=common, kinds="\n".join(parts).rstrip("\n"))
+
+
+class _Shown:
+    """Definitions of a schema as Markdown, and which of them are still to be shown."""
+
+    def __init__(self, definitions: Mapping[str, Schema]) -> None:
+        self._definitions = definitions
+        self._named: dict[str, bool] = {}
+        """Those that have been named, in that order; whether they have been shown."""
+
+    def definition(self, part: Schema) -> Schema:
+        """Return what a part refers to, itself or in a list, and take it for shown; or the part."""
+        for each in _all(part):
+            if "$ref" in each:
+                name = _name(each)
+                self._named[name] = True
+                return self._definitions[name]
+        return part
+
+    def rows(self, part: Schema) -> Iterator[tuple[str, str, str, str]]:
+        """Yield a row for each key of a table."""
+        needed = part.get("required", ())
+        # Those that are needed come first.
+        for key, value in sorted(part["properties"].items(), key=lambda pair: pair[0] not in needed):
+            default = "required" if key in needed else _default(value)
+            yield f"`{key}`", self.kind(value), default, flowing(_about(value))
+
+    def kind(self, part: Schema) -> str:
+        """Say what kind of value a part is."""
+        if "$ref" in part:
+            return self._reference(_name(part))
+        if "quantity" in part:
+            return str(part["quantity"])
+        if "enum" in part:
+            return ", ".join(f"`{json.dumps(choice)}`" for choice in part["enum"])
+        if "const" in part:
+            return f"`{json.dumps(part['const'])}`"
+        for either in ("anyOf", "oneOf"):
+            if either in part:
+                kinds = dict.fromkeys(self.kind(each) for each in part[either] if each.get("type") != "null")
+                return " or ".join(kinds)
+        kinds = part.get("type", "object")
+        (name,) = [kinds] if isinstance(kinds, str) else [kind for kind in kinds if kind != "null"]
+        if name == "array":
+            item = (part.get("prefixItems") or [part["items"]])[0]
+            exactly = f"{part['minItems']} " if part.get("minItems") == part.get("maxItems", 0) else ""
+            return f"list of {exactly}{_PLURAL.get(self.kind(item), self.kind(item))}"
+        return _KINDS.get(name, name)
+
+    def section(self, name: str) -> str:
+        """Write the section of a definition."""
+        part = self._definitions[name]
+        head = f"## {_words(name).capitalize()}\n\n{flowing(part['description'])}\n\n"
+        if "properties" in part:
+            return head + table(_HEAD, self.rows(part))
+        return head + table(("form", "what it is"), (self._form(each) for each in part["oneOf"]))
+
+    def rest(self, exclude: Iterable[str] = ()) -> Iterator[str]:
+        """Yield what has been named and not shown, until there is no more."""
+        while names := [name for name, shown in self._named.items() if not shown and name not in exclude]:
+            self._named[names[0]] = True
+            yield names[0]
+
+    def _form(self, variant: Schema) -> tuple[str, str]:
+        """One way to write a value: ``{fixed = size}``, ``{range = {min = time, max = time}}``."""
+        ((key, part),) = variant["properties"].items()
+        about = [variant["description"]]
+        if "properties" not in part:
+            return f"{{ `{key}` = {self.kind(part)} }}", flowing(about[0])
+        fields = list(self.rows(part))
+        about += [f"{name}: {meaning}" for name, _, _, meaning in fields]
+        inner = ", ".join(f"{name} = {kind}" for name, kind, _, _ in fields)
+        return f"{{ `{key}` = {{ {inner} }} }}", flowing(" ".join(about))
+
+    def _reference(self, name: str) -> str:
+        part = self._definitions[name]
+        forms = part.get("oneOf", ())
+        if "properties" not in part and all("const" in form for form in forms):
+            return self.kind(part).replace(" or ", ", ")
+        self._named.setdefault(name, False)
+        return f"[{_words(name)}](#{_words(name).replace(' ', '-')})"
+
+
+def _plain(shown: _Shown, part: Schema) -> str:
+    return table(_HEAD, shown.rows(part))
+
+
+def _queue(_: _Shown, __: Schema) -> str:
+    names = ", ".join(f"[{name}](aqm/{name}.md)" for name in catalogue.disciplines())
+    return (
+        f"A table of exactly one discipline, such as `[queue.pi]`, with the parameters of its page: {names}; or a"
+        ' custom law, `[queue."my_module:MyLaw"]`, see [the guide](../guide/custom-law.md). The default is'
+        " `droptail`.\n"
+    )
+
+
+def _sources(_: _Shown, __: Schema) -> str:
+    return "[Sources of traffic](sources.md) has each kind with its keys.\n"
+
+
+def _tcp(shown: _Shown, part: Schema) -> str:
+    """Write the keys of Python's model and the values of a profile, which are the engine's."""
+    engine, mix = _schemas()["tcp"], _schemas()["tcp.mix"]
+    profiles: dict[str, dict[str, Any]] = json.loads(_core.profiles())
+    inner, entries = _Shown(engine.get("$defs", {})), _Shown(mix.get("$defs", {}))
+    first = next(iter(profiles.values()))
+    declared = {row[0].strip("`"): row for row in inner.rows(engine)}
+    values = [
+        (f"`{key}`", declared[key][1], "the profile's", declared[key][3])
+        for key in first
+        if key not in part["properties"]
+    ]
+    beside = [(f"`{key}`", *(f"`{json.dumps(each[key])}`" for each in profiles.values())) for key in first]
+    return "\n".join(
+        [
+            table(_HEAD, [*shown.rows(part), *values]),
+            f"### Profiles\n\n{table(('value', *(f'`{name}`' for name in profiles)), beside)}",
+            f"### `[[tcp.mix]]`\n\n{flowing(mix['description'])} Each value of `[tcp]` may stand there as well.\n",
+            table(_HEAD, entries.rows(mix)),
+        ]
+    )
+
+
+def _schemas() -> dict[str, Any]:
+    schemas: dict[str, Any] = json.loads(_core.schemas())
+    return schemas
+
+
+def _all(part: object) -> Iterator[Schema]:
+    """Yield a schema and all that it is made of."""
+    if isinstance(part, Mapping):
+        yield part
+        for each in part.values():
+            yield from _all(each)
+    elif isinstance(part, list):
+        for each in part:
+            yield from _all(each)
+
+
+def _name(part: Schema) -> str:
+    return str(part["$ref"]).rpartition("/")[2]
+
+
+def _words(name: str) -> str:
+    """``MinRttConfig`` is a min rtt."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", _DEFINED.sub("", name)).lower()
+
+
+def _about(part: Schema) -> str:
+    return str(part.get("description", ""))
+
+
+def _default(part: Schema) -> str:
+    default = part.get("default")
+    return "" if default is None else f"`{json.dumps(default)}`"
