@@ -59,6 +59,22 @@ def test_the_package_offers_each_of_its_names_whichever_module_was_imported_firs
     assert set(lab.__all__) == set(lab._HOME)
 
 
+def test_a_module_among_the_commands_is_a_command(tmp_path: Path) -> None:
+    told = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    (module,) = re.findall(r"^```python hello.py\n(.*?)^```", told, re.DOTALL | re.MULTILINE)
+    (tmp_path / "hello.py").write_text(module)
+    script = (
+        "import sys\n"
+        "from aqmlab.cli import commands\n"
+        f"commands.__path__.append({str(tmp_path)!r})\n"
+        "from aqmlab.cli.main import main\n"
+        "sys.argv = ['aqmlab', 'hello', 'pi']\n"
+        "main()"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "pi decides at enqueue\n"
+
+
 def test_the_version_is_told(aqmlab: Command) -> None:
     outcome = aqmlab("--version")
     assert outcome.code == 0

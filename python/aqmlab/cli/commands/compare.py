@@ -9,10 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from aqmlab._core import SpecError
-from aqmlab.cli.parts import (
-    RTT_HELP,
+from aqmlab.cli.app import App
+from aqmlab.cli.cells import run_cells
+from aqmlab.cli.options import (
     Changes,
     Json,
+    OtherDuration,
+    OtherRtt,
+    OtherWarmup,
     Out,
     PcapFile,
     PcapFor,
@@ -20,17 +24,15 @@ from aqmlab.cli.parts import (
     PcapPackets,
     Seeds,
     Workers,
-    check_directory,
-    one_line_refusals,
     pcap_asked_for,
-    print_json,
     read_seeds,
-    run_cells,
 )
+from aqmlab.cli.output import check_directory, one_line_refusals, print_json
 
 if TYPE_CHECKING:
     from aqmlab.results.compare import Comparison
 
+app = App()
 
 Baseline = Annotated[
     bool | None,
@@ -45,6 +47,7 @@ Paired = Annotated[
 ]
 
 
+@app.command(options_metavar="[OPTIONS] [SPEC.toml]")
 def compare(
     given: Annotated[
         list[str],
@@ -59,26 +62,9 @@ def compare(
         float | None, typer.Option(metavar="PCT", help="Load in percent.", show_default="the spec's, or 98")
     ] = None,
     users: Annotated[int | None, typer.Option(metavar="N", help="Users on each side, instead of a load.")] = None,
-    rtt: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME|FILE",
-            help=RTT_HELP,
-            show_default="the spec's, or uniform",
-        ),
-    ] = None,
-    warmup: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TIME", help="Simulated time before the measured window.", show_default="the spec's, or 15 min"
-        ),
-    ] = None,
-    duration: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TIME", help="Simulated time of the measured window.", show_default="the spec's, or 90 min"
-        ),
-    ] = None,
+    rtt: OtherRtt = None,
+    warmup: OtherWarmup = None,
+    duration: OtherDuration = None,
     seeds: Seeds = "3",
     baseline: Baseline = None,
     paired: Paired = False,

@@ -7,13 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from aqmlab.cli.parts import App, Json, one_line_refusals, print_json, read, tell_written
+from aqmlab.cli.app import App
+from aqmlab.cli.options import (
+    Json,
+    read,
+)
+from aqmlab.cli.output import one_line_refusals, print_json, tell_written
 from aqmlab.spec.units import bits_per_second, size_in_bytes
 
 if TYPE_CHECKING:
     from aqmlab.design import Design
 
-app = App(help="Parameters for your link, by published rules.")
+app = App(name="design", help="Parameters for your link, by published rules.")
 
 Rate = Annotated[str, typer.Option(help="The link's bit rate.", metavar="RATE")]
 MeanPacket = Annotated[str, typer.Option(metavar="SIZE", help="The mean IP packet: what counts as one packet.")]

@@ -8,13 +8,24 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from aqmlab._core import SpecError
-from aqmlab.cli.parts import Json, Out, Workers, check_directory, print_json, run_cells
+from aqmlab.cli.app import App
+from aqmlab.cli.cells import run_cells
+from aqmlab.cli.options import (
+    Json,
+    Out,
+    Workers,
+)
+from aqmlab.cli.output import check_directory, print_json
 from aqmlab.studies import STUDIES, find
 
 if TYPE_CHECKING:
     from aqmlab.studies.kit.study import Length, Study
 
 
+app = App()
+
+
+@app.command()
 def study(
     name: Annotated[str, typer.Argument(metavar="NAME", help=f"One of {', '.join(STUDIES)}.")],
     quick: Annotated[bool, typer.Option("--quick", help="Short runs: a first look in a few minutes.")] = False,

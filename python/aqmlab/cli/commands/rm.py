@@ -1,8 +1,7 @@
-"""``aqmlab ls`` and ``aqmlab rm``: the cells of a results directory."""
+"""``aqmlab rm``: cells of a results directory, removed."""
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from pathlib import Path
@@ -11,36 +10,22 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from aqmlab._core import SpecError
-from aqmlab.cli.parts import Json, one_line_refusals, print_json, read
+from aqmlab.cli.app import App
+from aqmlab.cli.cells import cells_of
+from aqmlab.cli.options import (
+    Directory,
+    read,
+)
+from aqmlab.cli.output import one_line_refusals
 from aqmlab.spec.units import age_in_seconds
 
 if TYPE_CHECKING:
     import polars as pl
 
-Directory = Annotated[Path, typer.Argument(metavar="[DIR]", help="The results directory.")]
+app = App()
 
 
-def ls(
-    out: Directory = Path("results"),
-    paths: Annotated[bool, typer.Option("--paths", help="Print the cells' directories alone.")] = False,
-    as_json: Json = False,
-) -> None:
-    """List the cells of a results directory, the newest last.
-
-    Example: aqmlab explain "$(aqmlab ls --paths | tail -1)"
-    """
-    from aqmlab.show import table
-
-    cells = _cells(out)
-    if paths:
-        for path in cells["path"]:
-            print(path)
-    elif as_json:
-        print_json([{**row, "created": row["created"].isoformat()} for row in cells.to_dicts()])
-    else:
-        table.show(table.cells(cells.to_dicts()))
-
-
+@app.command()
 def rm(
     out: Directory = Path("results"),
     scheme: Annotated[
@@ -71,7 +56,7 @@ def rm(
         wanted.append(pl.col("results") == results)
     if not wanted:
         raise SpecError("rm: say which cells: --scheme, --older-than or --results")
-    cells = _cells(out).filter(wanted)
+    cells = cells_of(out).filter(wanted)
     what = f"{_counted(cells.height)} of {out}, {sum(cells['bytes']) / 1e6:,.1f} MB"
     if cells.is_empty():
         print(f"{what}: nothing to remove")
@@ -83,14 +68,6 @@ def rm(
     else:
         print("nothing is removed")
         raise typer.Exit(1)
-
-
-def _cells(out: Path) -> pl.DataFrame:
-    from aqmlab.running.store import Store
-
-    if not os.path.isdir(out):  # noqa: PTH112 - Path's raises for a name that is too long
-        raise SpecError(f"DIR: must be a results directory, got {out}")
-    return Store(out).cells()
 
 
 def _agreed(question: str) -> bool:

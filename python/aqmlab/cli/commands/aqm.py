@@ -1,0 +1,50 @@
+"""``aqmlab aqm``: the queue disciplines."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+
+from aqmlab._core import SpecError
+from aqmlab.cli.app import App
+from aqmlab.cli.options import (
+    Json,
+)
+from aqmlab.cli.output import print_json
+
+app = App(name="aqm", help="The queue disciplines there are.")
+
+
+@app.command("list")
+def list_disciplines(as_json: Json = False) -> None:
+    """Name the queue disciplines."""
+    from aqmlab.disciplines import catalogue
+    from aqmlab.show import table
+
+    entries = catalogue.disciplines().values()
+    if as_json:
+        print_json([_without_page(asdict(entry)) for entry in entries])
+    else:
+        table.show(table.disciplines(entries))
+
+
+@app.command("show")
+def show_discipline(name: Annotated[str, typer.Argument(metavar="NAME")], as_json: Json = False) -> None:
+    """Show a discipline's page and its parameters with their units, defaults, meanings and sources."""
+    from aqmlab.disciplines.custom import laws
+    from aqmlab.show import table
+
+    try:
+        entry = laws.discipline(name)
+    except ValueError as error:
+        raise SpecError(str(error)) from None
+    if as_json:
+        print_json(asdict(entry))
+    else:
+        table.show_page(entry)
+
+
+def _without_page(entry: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in entry.items() if key != "page"}

@@ -1,0 +1,65 @@
+"""``aqmlab calibrate``: users for a load, measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from aqmlab.cli.app import App
+from aqmlab.cli.cells import run_cells
+from aqmlab.cli.options import (
+    Duration,
+    Json,
+    Out,
+    Rtt,
+    Seeds,
+    Warmup,
+    Workers,
+    Workload,
+    read_seeds,
+)
+from aqmlab.cli.output import print_json
+
+app = App()
+
+
+@app.command()
+def calibrate(
+    rtt: Rtt = "uniform",
+    workload: Workload = "unc-2001",
+    users: Annotated[
+        int, typer.Option(metavar="N", min=5, max=5_000_000, help="The most users on each side to measure with.")
+    ] = 17_500,
+    warmup: Warmup = "15 min",
+    duration: Duration = "90 min",
+    seeds: Seeds = "1",
+    workers: Workers = None,
+    out: Out = Path("results"),
+    as_json: Json = False,
+) -> None:
+    """Measure how many users make which load.
+
+    Later runs with the same results directory go by it.
+    """
+    from aqmlab.running.calibration import lines
+    from aqmlab.running.calibration.cells import calibration_cells, fitted, up_to
+    from aqmlab.show import plot, table
+    from aqmlab.spec.experiment import Experiment
+
+    # Its line is added to those that are kept there: whether they can be read is to be known before hours of runs.
+    lines.known(out)
+    experiment = Experiment(users={"rtt": rtt, "workload": workload}, protocol={"warmup": warmup, "duration": duration})
+    cells = calibration_cells(experiment, read_seeds(seeds), up_to(users))
+    line = fitted(experiment, run_cells(cells, out, workers))
+    file = lines.store(line, out)
+    slope = f"{1000 * line.mbps_per_user:.3f} kbit/s a user, R² = {line.r_squared:.5f}"
+    title = f"Uncongested network, {line.rtt} RTT: {slope}"
+    figures = plot.save(out / f"calibration-{line.rtt}", lambda axis: plot.calibration(axis, line), title=title)
+    if as_json:
+        print_json(lines.report(line))
+    else:
+        print(title)
+        table.show(table.calibration(lines.report(line)))
+        print(file, *figures, sep="\n")

@@ -1,0 +1,87 @@
+"""``aqmlab explain``: where the time of a cell's requests went."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from aqmlab._core import SpecError
+from aqmlab.cli.app import App
+from aqmlab.cli.options import (
+    Figure,
+    Json,
+)
+from aqmlab.cli.output import check_figure, one_line_refusals, print_json, tell_written
+
+if TYPE_CHECKING:
+    from aqmlab.explain import Explanation
+
+app = App()
+
+
+@app.command()
+def explain(
+    cell: Annotated[Path, typer.Argument(metavar="CELL", help="A cell: a directory below results/cells.")],
+    request: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="The timeline of this request: its row in the table exchanges, counted from 0 in the order in which"
+            " requests are completed in the measured window.",
+        ),
+    ] = None,
+    slowest: Annotated[int | None, typer.Option(metavar="K", help="The timelines of so many slowest requests.")] = None,
+    figure: Figure = None,
+    as_json: Json = False,
+) -> None:
+    """Say where the time of a cell's requests went.
+
+    The cell is run again for it.
+
+    Example: aqmlab explain results/cells/0123456789abcdef --slowest 3
+    """
+    from aqmlab.explain import explain as explained
+    from aqmlab.running.progress import RunProgress
+
+    if sum(each is not None for each in (request, slowest, figure)) > 1:
+        raise SpecError("explain: write one of --request, --slowest and --figure")
+    check_figure(figure)
+    with RunProgress(cell.name) as watch:
+        explanation = explained(cell, request=request, slowest=slowest, watch=watch)
+    if request is None and slowest is None:
+        _show_parts(explanation, figure, as_json=as_json)
+    elif as_json:
+        print_json(explanation.record())
+    else:
+        _show_timelines(explanation)
+
+
+def _show_parts(explanation: Explanation, figure: Path | None, *, as_json: bool) -> None:
+    from aqmlab.explain import by_band
+    from aqmlab.show import plot, table
+
+    bands = by_band(explanation.requests)
+    if figure is not None:
+        with one_line_refusals():
+            plot.write(figure, lambda canvas: plot.explanation(canvas, bands, title=explanation.title))
+        tell_written(figure)
+    if as_json:
+        print_json({"cell": str(explanation.directory), "bands": bands.to_dicts()})
+    else:
+        print(explanation.title)
+        table.show(table.explanation(bands.to_dicts()))
+
+
+def _show_timelines(explanation: Explanation) -> None:
+    from aqmlab.explain import timeline
+    from aqmlab.show import table
+
+    rows = explanation.requests.to_dicts()
+    print(explanation.title)
+    table.show(table.requests(rows))
+    for row in rows:
+        moments = explanation.timeline(row["request"]).to_dicts()
+        print(f"Request {row['request']:,}")
+        table.show(table.timeline(timeline.lines(moments, row["request_bytes"], row["response_bytes"])))

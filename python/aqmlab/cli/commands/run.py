@@ -1,0 +1,55 @@
+"""``aqmlab run``: one experiment, one seed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from aqmlab.cli.app import App
+from aqmlab.cli.cells import run_cells
+from aqmlab.cli.options import (
+    Changes,
+    Json,
+    Out,
+    PcapFile,
+    PcapFor,
+    PcapFrom,
+    PcapPackets,
+    Spec,
+    pcap_asked_for,
+)
+from aqmlab.cli.output import print_json
+
+app = App()
+
+
+@app.command()
+def run(
+    spec: Spec,
+    changes: Changes = None,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, max=2**64 - 1, help="It decides all random draws.")] = 1,
+    out: Out = Path("results"),
+    pcap: PcapFile = None,
+    pcap_from: PcapFrom = None,
+    pcap_for: PcapFor = None,
+    pcap_packets: PcapPackets = None,
+    as_json: Json = False,
+) -> None:
+    """Run one experiment with one seed."""
+    from aqmlab.running.calibration import lines
+    from aqmlab.running.cell import make_cell, populate
+    from aqmlab.spec.experiment import Experiment
+
+    experiment = Experiment.from_toml(spec, changes=changes or ())
+    populated, load = populate(experiment, lines.known(out))
+    cell = make_cell(populated, seed=seed, load_percent=load)
+    capture = pcap_asked_for(pcap, pcap_from, pcap_for, pcap_packets)
+    (result,) = run_cells([cell], out, workers=1, pcaps={cell.key: capture} if capture else {})
+    if as_json:
+        print_json(result.record())
+    else:
+        print(result)
+        if capture:
+            print(f"  packets:   {capture.file}")

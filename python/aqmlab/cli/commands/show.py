@@ -1,0 +1,55 @@
+"""``aqmlab show``: what a spec describes, drawn."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from aqmlab.cli.app import App
+from aqmlab.cli.options import (
+    Changes,
+    Figure,
+    Spec,
+)
+from aqmlab.cli.output import check_figure, one_line_refusals, print_json, tell_written
+
+app = App()
+
+
+@app.command()
+def show(
+    spec: Spec,
+    changes: Changes = None,
+    figure: Figure = None,
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="Results directory, where calibrations are looked for.")
+    ] = Path("results"),
+    as_json: Annotated[bool, typer.Option("--json", help="Print the resolved spec instead of a drawing.")] = False,
+) -> None:
+    """Draw what a spec describes.
+
+    Links, queues, who sends from where to where, and when it is measured.
+
+    Example: aqmlab show examples/gfc2.toml --figure gfc2.svg
+    """
+    from aqmlab.running.calibration import lines
+    from aqmlab.running.cell import make_cell, populate
+    from aqmlab.spec.experiment import Experiment
+    from aqmlab.topology import drawing, plot
+    from aqmlab.topology.network import topology
+
+    check_figure(figure)
+    experiment = Experiment.from_toml(spec, changes=changes or ())
+    populated, load = populate(experiment, lines.known(out))
+    resolved = make_cell(populated, seed=1, load_percent=load).resolved
+    network = topology(experiment, resolved)
+    if figure is not None:
+        with one_line_refusals():
+            plot.save(figure, network, title=spec.stem)
+        tell_written(figure)
+    if as_json:
+        print_json(resolved)
+    else:
+        drawing.show(network, title=spec.stem)

@@ -1,0 +1,108 @@
+"""Options that several commands have: what they are called, what they say, and how what was typed is read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from aqmlab._core import SpecError
+from aqmlab.cli.output import one_line_refusals
+from aqmlab.spec.units import seconds
+
+if TYPE_CHECKING:
+    from aqmlab.running.pcap import Pcap
+
+_RTT = {
+    "metavar": "NAME|FILE",
+    "help": "Round-trip times: uniform (10 to 150 ms), general, general-moderate, or a TOML or JSON file with yours.",
+}
+_WARMUP = {"metavar": "TIME", "help": "Simulated time before the measured window."}
+_DURATION = {"metavar": "TIME", "help": "Simulated time of the measured window."}
+
+Rtt = Annotated[str, typer.Option(**_RTT)]
+Warmup = Annotated[str, typer.Option(**_WARMUP)]
+Duration = Annotated[str, typer.Option(**_DURATION)]
+OtherRtt = Annotated[str | None, typer.Option(**_RTT, show_default="the spec's, or uniform")]
+OtherWarmup = Annotated[str | None, typer.Option(**_WARMUP, show_default="the spec's, or 15 min")]
+OtherDuration = Annotated[str | None, typer.Option(**_DURATION, show_default="the spec's, or 90 min")]
+Workload = Annotated[
+    str, typer.Option(metavar="NAME|FILE", help="What users do: unc-2001, or a TOML or JSON file with your table.")
+]
+Seeds = Annotated[str, typer.Option(metavar="N|N-M", help="Repetitions: seeds 1 to N, or N to M.")]
+Workers = Annotated[
+    int | None, typer.Option(metavar="N", min=1, max=1000, help="Cells run at a time.", show_default="one a processor")
+]
+Out = Annotated[Path, typer.Option(metavar="DIR", help="Results directory; cells it has are not run again.")]
+Directory = Annotated[Path, typer.Argument(metavar="[DIR]", help="The results directory.")]
+Spec = Annotated[Path, typer.Argument(metavar="SPEC.toml", help="The experiment.")]
+Changes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="PATH=VALUE",
+        help="Change a value: users.load=90, sources[0].bulk.flows=5. Where one of several may stand, another takes its"
+        " place: queue.pi.q_ref=24 makes the discipline PI. May be repeated.",
+    ),
+]
+Figure = Annotated[Path | None, typer.Option(metavar="FILE", help="Draw it as a figure, SVG, PNG or PDF.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
+PcapFile = Annotated[
+    Path | None, typer.Option("--pcap", metavar="FILE", help="Capture the packets of both queues as pcapng.")
+]
+PcapFrom = Annotated[
+    str | None,
+    typer.Option(metavar="TIME", help="Simulated time from which on.", show_default="the measured window's start"),
+]
+PcapFor = Annotated[
+    str | None, typer.Option(metavar="TIME", help="And for how long.", show_default="to the end of the run")
+]
+PcapPackets = Annotated[
+    int | None, typer.Option(metavar="N", min=1, help="And at most so many packets.", show_default="100000")
+]
+
+_MOST_SEEDS = 1000
+
+
+def read(text: str, option: str, unit: Callable[[str], float] = seconds) -> float:
+    """Read a quantity; what is wrong with it is said with the option's name."""
+    try:
+        return unit(text)
+    except ValueError as error:
+        raise ValueError(f"{option}: {error}") from None
+
+
+def read_seeds(text: str) -> range:
+    """Read ``3`` as the seeds 1 to 3, and ``4-6`` or ``4:6`` as 4 to 6."""
+    parts = re.fullmatch(r"(?:(\d+)\s*(?:-|:|to)\s*)?(\d+)", text.strip(), re.ASCII)
+    if parts is not None:
+        first, last = int(parts[1] or 1), int(parts[2])
+        if first <= last < min(first + _MOST_SEEDS, 2**64):
+            return range(first, last + 1)
+    raise SpecError(
+        f"--seeds: must be a number of seeds from 1 to {_MOST_SEEDS}, or the first and the last as in 4-6, got {text!r}"
+    )
+
+
+def pcap_asked_for(file: Path | None, from_: str | None, for_: str | None, packets: int | None) -> Pcap | None:
+    """Read what the options say about a packet capture."""
+    given = {"--pcap-from": from_, "--pcap-for": for_, "--pcap-packets": packets}
+    if file is None:
+        for option, value in given.items():
+            if value is not None:
+                raise SpecError(f"{option}: is about --pcap, which is not given, got {value}")
+        return None
+    from aqmlab.running.pcap import Pcap
+
+    with one_line_refusals():
+        from_s = None if from_ is None else read(from_, "--pcap-from")
+        for_s = None if for_ is None else read(for_, "--pcap-for")
+    return Pcap(file=file, **without_none(from_s=from_s, for_s=for_s, packets=packets))
+
+
+def without_none(**values: Any) -> dict[str, Any]:
+    """Keep what is given."""
+    return {name: value for name, value in values.items() if value is not None}
