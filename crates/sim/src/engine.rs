@@ -141,9 +141,10 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
         network: Network<L>,
         observer: O,
     ) -> Engine<S, L, O> {
-        // A few packets a bucket: the fastest link passes one of about 500 bytes in that time.
+        // A few events a bucket, so that going on to the next is shared: the fastest link passes four packets of about
+        // 500 bytes in that time.
         let fastest = spec.links().map(|(link, _)| link.rate).max().expect("there is a link");
-        let spacing = fastest.time_to_send(Bytes::new(500));
+        let spacing = fastest.time_to_send(Bytes::new(2_000));
         let window_start = Time::ZERO + spec.protocol.warmup;
         let mut engine = Engine {
             now: Time::ZERO,
