@@ -97,7 +97,7 @@ def main() -> None:
 
 def draw(rates: list[dict[str, float]], rows: list[dict[str, float]], file: Path) -> None:
     """Draw time per packet over the rate and over the number of bottlenecks."""
-    from aqmlab.show import plot  # Not at the top: the measuring processes are to hold the engine alone.
+    from aqmlab.show import canvas  # Not at the top: the measuring processes are to hold the engine alone.
 
     def panels(figure: Any) -> None:
         left, right = figure.subplots(1, 2, sharey=True)
@@ -112,7 +112,7 @@ def draw(rates: list[dict[str, float]], rows: list[dict[str, float]], file: Path
         right.set(xlabel="bottlenecks of 100 Mbit/s in a row")
         left.margins(x=0.1)
 
-    plot.write(file, panels, size=(8, 3.6))
+    canvas.write(file, panels, size=(8, 3.6))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,12 @@
-"""The rules of the crates: who may depend on whom."""
+"""Who may depend on whom: crates, and packages of Python."""
 
 from __future__ import annotations
 
+import ast
 import json
 import subprocess
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -39,3 +42,51 @@ def crates() -> dict[str, set[str]]:
 @pytest.mark.parametrize(("crate", "dependencies"), crates().items())
 def test_a_crate_depends_only_on_those_below_it(crate: str, dependencies: set[str]) -> None:
     assert dependencies <= ALLOWED[crate]
+
+
+PACKAGES = {
+    "show": set[str](),
+    "models": {"show"},
+    "design": {"show"},
+    "disciplines": {"show"},
+    "spec": {"disciplines"},
+    "topology": {"show", "spec"},
+}
+"""The lower packages of Python; what runs experiments and what is made of results stands on all of them."""
+
+
+def imported(file: Path) -> Iterator[str]:
+    """Yield the modules of ours that a file imports when it is imported itself."""
+    for node in ast.parse(file.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "aqmlab":
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                yield inner if node.module == "aqmlab" or inner in MODULES else node.module
+
+
+PYTHON = ROOT / "python"
+MODULES = {
+    ".".join(file.relative_to(PYTHON).with_suffix("").parts).removesuffix(".__init__"): file
+    for file in sorted((PYTHON / "aqmlab").rglob("*.py"))
+}
+
+
+@pytest.mark.parametrize(("package", "below"), PACKAGES.items())
+def test_a_package_depends_only_on_those_below_it(package: str, below: set[str]) -> None:
+    used = {
+        module.split(".")[1]
+        for name, file in MODULES.items()
+        if name.startswith(f"aqmlab.{package}")
+        for module in imported(file)
+    }
+    assert used <= {package, "_core", *below}
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    order = TopologicalSorter({name: set(imported(file)) for name, file in MODULES.items()})
+    assert len(list(order.static_order())) > 100
+
+
+def test_no_package_has_more_modules_than_a_person_oversees() -> None:
+    rooms = [file.parent for file in MODULES.values()]
+    assert max(map(rooms.count, set(rooms))) <= 13

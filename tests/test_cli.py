@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from aqmlab.disciplines import table
 from aqmlab.disciplines.catalogue import Discipline, Parameter, disciplines
-from aqmlab.show import table
+from aqmlab.show import console
 from conftest import Command
 
 SMALL = """
@@ -177,10 +178,10 @@ def test_a_bracket_in_a_text_is_shown_as_it_is() -> None:
     entry = Discipline(
         name="odd", family="odd", decides_at="enqueue", summary="Draws from [min, max]", parameters=(odd,), page=""
     )
-    shown = table.plain(table.parameters(entry))
+    shown = console.plain(table.parameters(entry))
     for text in ("[packets]", "[1]", "in [p, q]", "odd: Draws from [min, max]"):
         assert text in shown
-    assert "Draws from [min, max]" in table.plain(table.disciplines([entry]))
+    assert "Draws from [min, max]" in console.plain(table.disciplines([entry]))
 
 
 def test_aqm_show_sets_its_page_for_a_terminal(monkeypatch: pytest.MonkeyPatch, aqmlab: Command) -> None:

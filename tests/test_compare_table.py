@@ -13,7 +13,7 @@ from rich.console import Console
 from aqmlab.results import notebook, stats
 from aqmlab.results.result import COSTS, MEASURES
 from aqmlab.results.table import SideBySide, parts
-from aqmlab.show import table
+from aqmlab.show import console
 
 LONG = "ared:min_th=12,max_th=36,w_q=1/8192,ecn=true,ecn_policy=mark_in_gentle"
 TIMES = ("p10", "p25", "p50", "p75", "p90", "p95", "p99", "mean")
@@ -234,5 +234,5 @@ def test_a_notebook_is_shown_nothing_beside_the_table(monkeypatch: pytest.Monkey
     shown: list[object] = []
     monkeypatch.setattr(rich.console, "_is_jupyter", lambda: True)
     monkeypatch.setattr(rich.jupyter, "display", lambda *those: shown.append(those))
-    assert "pi" in table.plain(SideBySide(schemes([record("pi", 1)])))
+    assert "pi" in console.plain(SideBySide(schemes([record("pi", 1)])))
     assert shown == []

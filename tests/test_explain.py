@@ -11,13 +11,13 @@ import pytest
 from matplotlib.figure import Figure
 
 import aqmlab as lab
-from aqmlab.explain import PARTS, by_band
+from aqmlab.explain import PARTS, by_band, plot, table
 from aqmlab.explain.timeline import lines
 from aqmlab.results.result import Result
 from aqmlab.running.cell import Cell, make_cell
 from aqmlab.running.run import run_cell
 from aqmlab.running.store import Store
-from aqmlab.show import plot, table
+from aqmlab.show import console
 from conftest import Command
 
 
@@ -94,7 +94,7 @@ def test_bands_are_means_of_the_requests_around_a_quantile() -> None:
 def test_bars_have_the_length_of_the_shares(explanation: lab.Explanation) -> None:
     bands = by_band(explanation.requests)
     figure = Figure()
-    plot.explanation(figure, bands, title=explanation.title)
+    plot.bands(figure, bands, title=explanation.title)
     (axis,) = figure.axes
     (mean, *_) = zip(*axis.containers, strict=True)
     assert sum(bar.get_width() for bar in mean) == pytest.approx(100)
@@ -267,7 +267,7 @@ def test_a_law_of_the_users_own_is_explained_unless_it_has_changed(
 
 
 def test_a_table_of_parts_has_shares_that_add_up(explanation: lab.Explanation) -> None:
-    shown = table.plain(table.explanation(by_band(explanation.requests).to_dicts()))
+    shown = console.plain(table.bands(by_band(explanation.requests).to_dicts()))
     rows = [line for line in shown.splitlines() if line.strip().startswith(tuple(PARTS.values()))]
     assert len(rows) == len(_present(by_band(explanation.requests)))
     assert sum(float(row.split()[-1]) for row in rows) == pytest.approx(100, abs=0.5)

@@ -10,8 +10,11 @@ from rich.table import Table
 from rich.text import Text
 
 from aqmlab.design import pi
+from aqmlab.design import table as design_table
 from aqmlab.disciplines import catalogue
-from aqmlab.show import table
+from aqmlab.disciplines import table as discipline_table
+from aqmlab.show import console
+from aqmlab.studies.kit import table as study_table
 from aqmlab.studies.kit.study import Table as Numbers
 
 
@@ -36,7 +39,7 @@ def test_a_table_fits_and_no_number_is_broken_or_lost(
     names: list[str], columns: int, width: int, collapse_padding: bool
 ) -> None:
     headings = [f"column\n{n}" for n in range(columns)]
-    shown = table.plain(made(names, headings, collapse_padding=collapse_padding), width=width)
+    shown = console.plain(made(names, headings, collapse_padding=collapse_padding), width=width)
     assert all(len(line) <= width for line in shown.splitlines())
     assert "…" not in shown
     numbers = sorted(float(word) for word in re.findall(r"(?<!\S)\d+\.5(?!\S)", shown))
@@ -44,13 +47,13 @@ def test_a_table_fits_and_no_number_is_broken_or_lost(
 
 
 def test_a_further_piece_names_the_rows_and_the_group_again() -> None:
-    shown = table.plain(made(["droptail"], ["response\np10", *(f"\np{n}" for n in range(20, 90, 5))]), width=60)
+    shown = console.plain(made(["droptail"], ["response\np10", *(f"\np{n}" for n in range(20, 90, 5))]), width=60)
     assert shown.count("droptail") == shown.count("response") == shown.count("scheme") > 1
 
 
 def test_a_long_name_goes_on_after_a_comma() -> None:
     name = "red:min_th=12,max_th=36,w_q=1/8192,gentle=true,limit=1000"
-    shown = table.plain(made([name], ["loss", "queue"]), width=60)
+    shown = console.plain(made([name], ["loss", "queue"]), width=60)
     pieces = [line.split()[0] for line in shown.splitlines() if "=" in line]
     assert "".join(pieces) == name
     assert all(piece.endswith(",") for piece in pieces[:-1])
@@ -64,29 +67,29 @@ def words(text: str) -> set[str]:
 @pytest.mark.parametrize("name", [None, "pi", "dualpi2", "fq_pie", "ared"])
 def test_texts_are_wrapped_between_words(width: int, name: str | None) -> None:
     known = catalogue.disciplines()
-    sheet = table.disciplines(known.values()) if name is None else table.parameters(known[name])
-    shown = table.plain(sheet, width=width)
+    sheet = discipline_table.disciplines(known.values()) if name is None else discipline_table.parameters(known[name])
+    shown = console.plain(sheet, width=width)
     assert all(len(line) <= width for line in shown.splitlines())
-    assert words(shown) == words(table.plain(sheet, width=1000))
+    assert words(shown) == words(console.plain(sheet, width=1000))
 
 
 @pytest.mark.parametrize("width", [80, 100])
 def test_designs_and_tables_of_studies_fit(width: int) -> None:
-    design = table.design(pi(packets_per_sec=23234, flows=400, rtt_max_s=0.2))
+    design = design_table.design(pi(packets_per_sec=23234, flows=400, rtt_max_s=0.2))
     columns = ("scheme", *(f"loss at {load} % load, ours" for load in range(80, 120, 2)))
-    study = table.numbers(
+    study = study_table.numbers(
         Numbers(name="n", title="Losses", columns=columns, rows=[("pi", *(1.25 * n for n in range(20)))])
     )
     for sheet in (design, study):
-        shown = table.plain(sheet, width=width)
+        shown = console.plain(sheet, width=width)
         assert all(len(line) <= width for line in shown.splitlines())
-        assert words(shown) == words(table.plain(sheet, width=1000))
+        assert words(shown) == words(console.plain(sheet, width=1000))
 
 
 def test_a_bracket_a_colon_and_an_emoji_s_name_are_text() -> None:
     sheet = made(["law:name=[/red]", "law:x=:heart:"], ["[bold]loss"])
     sheet.title = "[link]"
     sheet.add_row(Text("[b]"), "1")
-    shown = table.plain(sheet, width=80)
+    shown = console.plain(sheet, width=80)
     for text in ("law:name=[/red]", "law:x=:heart:", "[bold]loss", "[link]", "[b]"):
         assert text in shown

@@ -17,11 +17,16 @@ from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.patches import StepPatch
 
+from aqmlab.design import plot as design_plot
 from aqmlab.design.control import Loop
+from aqmlab.disciplines import plot as discipline_plot
 from aqmlab.disciplines.step import Load
-from aqmlab.results import stats
+from aqmlab.models import plot as queue_plot
+from aqmlab.results import plot, stats
+from aqmlab.running.calibration import plot as calibration_plot
 from aqmlab.running.calibration.lines import Calibration
-from aqmlab.show import plot
+from aqmlab.show import canvas
+from aqmlab.show.canvas import LineStyles
 
 
 @pytest.fixture
@@ -40,10 +45,16 @@ EMPTY = pl.DataFrame(schema={"time_low_ms": pl.Float64, "time_high_ms": pl.Float
 CURVES = {"uncongested": curve(100), "droptail": curve(400), "pi": curve(150), "rem": curve(200)}
 
 
+def styles(labels: Iterable[str], baseline: str = "uncongested") -> LineStyles:
+    made = LineStyles(baseline)
+    made.together(labels)
+    return made
+
+
 @pytest.mark.parametrize("draw", [plot.response_time_cdf, plot.response_time_ccdf])
 def test_labels_stand_in_the_order_of_their_lines(draw: object, axis: Axes) -> None:
     assert callable(draw)
-    draw(axis, CURVES, baseline="uncongested")
+    draw(axis, CURVES, styles(CURVES))
     legend = axis.get_legend()
     assert legend is not None
     fast_to_slow = ["uncongested", "pi", "rem", "droptail"]
@@ -53,7 +64,7 @@ def test_labels_stand_in_the_order_of_their_lines(draw: object, axis: Axes) -> N
 
 def test_the_baseline_is_a_thin_black_line_and_the_rest_differ(axis: Axes) -> None:
     many = {"uncongested": curve(100)} | {f"scheme {index}": curve(100 + 10 * index) for index in range(12)}
-    plot.response_time_cdf(axis, many, baseline="uncongested")
+    plot.response_time_cdf(axis, many, styles(many))
     baseline, *others = axis.get_lines()
     assert baseline.get_color() == "black"
     assert all(baseline.get_linewidth() < line.get_linewidth() for line in others)
@@ -67,11 +78,21 @@ def dashes(line: Line2D) -> tuple[float, ...]:
 
 
 def test_six_lines_differ_by_more_than_their_colours(axis: Axes) -> None:
-    plot.response_time_cdf(
-        axis, {f"scheme {index}": curve(100 + 10 * index) for index in range(7)}, baseline="scheme 0"
-    )
+    seven = {f"scheme {index}": curve(100 + 10 * index) for index in range(7)}
+    plot.response_time_cdf(axis, seven, styles(seven, baseline="scheme 0"))
     patterns = {tuple(np.round(np.array(dashes(line)) / line.get_linewidth(), 3)) for line in axis.get_lines()[1:]}
     assert len(patterns) == 6
+
+
+def test_a_scheme_has_one_style_in_all_figures_and_differs_from_those_beside_it() -> None:
+    figures = [("pi", "pi+"), ("rem", "rem+"), ("pi+", "rem+", "ared", "red", "codel", "pie"), ("pi", "rem", "fred")]
+    of_all = LineStyles("uncongested")
+    for labels in figures:
+        of_all.together(["uncongested", *labels])
+    for labels in figures:
+        assert len({of_all[label]["color"] for label in labels}) == len(labels)
+        assert len({str(of_all[label]["linestyle"]) for label in labels}) == len(labels)
+    assert len({str(of_all[label]) for labels in figures for label in labels}) == 9
 
 
 def test_of_two_lines_that_coincide_both_are_seen(tmp_path: Path) -> None:
@@ -79,11 +100,12 @@ def test_of_two_lines_that_coincide_both_are_seen(tmp_path: Path) -> None:
     lines: list[Line2D] = []
 
     def draw(axis: Axes) -> Axes:
-        plot.response_time_cdf(axis, {"baseline": curve(1), "pi": curve(150), "rem": curve(150)}, baseline="baseline")
+        curves = {"baseline": curve(1), "pi": curve(150), "rem": curve(150)}
+        plot.response_time_cdf(axis, curves, styles(curves, baseline="baseline"))
         lines.extend(axis.get_lines()[1:])
         return axis
 
-    *_, png = plot.save(tmp_path / "figure", draw, title="a title")
+    *_, png = canvas.save(tmp_path / "figure", draw, title="a title")
     drawn = (255 * plt.imread(png)[..., :3]).round().astype(int)
     for line in lines:
         colour = (255 * np.array(to_rgba(line.get_color())[:3])).round()
@@ -104,7 +126,7 @@ def test_numbers_are_written_alike_on_all_axes(tmp_path: Path) -> None:
         axes.append(draw(figure.subplots()))
 
     axes: list[Axes] = []
-    plot.write(tmp_path / "figure.svg", draw_and_read)
+    canvas.write(tmp_path / "figure.svg", draw_and_read)
     (axis,) = axes
     texts = [label.get_text() for label in (*axis.get_xticklabels(), *axis.get_yticklabels())]
     assert {"10,000", "1,000", "0.001"} <= set(texts)
@@ -112,8 +134,8 @@ def test_numbers_are_written_alike_on_all_axes(tmp_path: Path) -> None:
 
 
 def test_text_in_a_figure_is_text(tmp_path: Path) -> None:
-    svg, _ = plot.save(
-        tmp_path / "figure", lambda axis: plot.response_time_cdf(axis, CURVES, baseline="uncongested"), title="a title"
+    svg, _ = canvas.save(
+        tmp_path / "figure", lambda axis: plot.response_time_cdf(axis, CURVES, styles(CURVES)), title="a title"
     )
     words = re.findall(r"<text[^>]*>([^<]+)</text>", svg.read_text())
     assert {"a title", "droptail", "response time, ms"} <= set(words)
@@ -126,10 +148,10 @@ def test_names_stand_at_the_right_of_an_axis_and_of_panels(tmp_path: Path) -> No
         left, right = figure.subplots(1, 2)
         (line,) = right.plot([1, 2], label="both have it")
         left.plot([2, 1])
-        plot.name_lines(figure, [line])
+        canvas.name_lines(figure, [line])
         made.append((figure, right, figure.legends[0]))
 
-    plot.write(tmp_path / "figure.svg", draw)
+    canvas.write(tmp_path / "figure.svg", draw)
     ((figure, axis, legend),) = made
     figure.draw_without_rendering()
     assert legend.get_window_extent().x0 >= axis.get_window_extent().x1
@@ -143,20 +165,20 @@ def test_a_figure_says_where_no_requests_were_completed(
     draw: Callable[..., Axes], others: dict[str, pl.DataFrame], tmp_path: Path, axis: Axes
 ) -> None:
     curves = {"droptail": stats.cdf(EMPTY), **others}
-    draw(axis, curves, baseline="uncongested")
+    draw(axis, curves, styles(curves))
     legend = axis.get_legend()
     assert legend is not None
     assert [text.get_text() for text in legend.get_texts()] == [*others, "droptail: no requests completed"]
     assert all(
         file.stat().st_size > 0
-        for file in plot.save(tmp_path / "a", lambda it: draw(it, curves, baseline=""), title="a")
+        for file in canvas.save(tmp_path / "a", lambda it: draw(it, curves, styles(curves)), title="a")
     )
 
 
 def test_the_same_data_give_the_same_files(tmp_path: Path) -> None:
     def save(stem: str) -> list[Path]:
-        return plot.save(
-            tmp_path / stem, lambda axis: plot.response_time_cdf(axis, CURVES, baseline="uncongested"), title="a title"
+        return canvas.save(
+            tmp_path / stem, lambda axis: plot.response_time_cdf(axis, CURVES, styles(CURVES)), title="a title"
         )
 
     for first, again in zip(save("first"), save("again"), strict=True):
@@ -174,7 +196,7 @@ def test_a_calibration_shows_its_points_and_the_published_one(axis: Axes) -> Non
         throughput_mbps=(50.0, 150.0),
         engine="a test",
     )
-    plot.calibration(axis, fitted)
+    calibration_plot.line(axis, fitted)
     assert [text.get_text() for text in axis.texts] == ["100 Mbit/s: 10,000", "published: 9,520"]
 
 
@@ -201,13 +223,13 @@ def test_a_step_response_shows_the_laws_probability_or_else_what_varies(
     own: dict[str, float], shown: str | None
 ) -> None:
     figure = Figure()
-    plot.step_response(figure, answer(**own), Load(up_s=2, down_s=8, end_s=10), title="a title")
+    discipline_plot.step_response(figure, answer(**own), Load(up_s=2, down_s=8, end_s=10), title="a title")
     assert [axis.get_ylabel() for axis in figure.axes][2:] == ([] if shown is None else [shown])
 
 
 def test_a_step_response_shows_the_share_of_packets_that_are_dropped_and_that_are_signalled() -> None:
     figure = Figure()
-    plot.step_response(figure, answer(), Load(up_s=2, down_s=8, end_s=10), title="a title")
+    discipline_plot.step_response(figure, answer(), Load(up_s=2, down_s=8, end_s=10), title="a title")
     dropped, signalled = (patch.get_data()[0] for patch in figure.axes[1].patches if isinstance(patch, StepPatch))
     assert dropped.tolist() == [1.0] * 10
     assert signalled.tolist() == [3.0] * 10
@@ -216,14 +238,14 @@ def test_a_step_response_shows_the_share_of_packets_that_are_dropped_and_that_ar
 def test_a_pi_loop_shows_its_margins() -> None:
     figure = Figure()
     loop = Loop(packets_per_sec=3750, flows=60, rtt_s=0.246, gain=9.64e-6, zero=0.53)
-    plot.pi_loop(figure, loop, title="a title")
+    design_plot.pi_loop(figure, loop, title="a title")
     titles = {axis.get_title(loc="right") for axis in figure.axes}
     assert titles == {"gain margin 18.9 dB", "phase margin 75.3°", "the reference rises by 1 packet"}
 
 
 def test_a_figure_of_an_unknown_kind_is_refused_before_anything_is_drawn(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"one of svg, png, pdf, got 'figure\.doc'"):
-        plot.write(tmp_path / "figure.doc", lambda figure: pytest.fail("drawn"))
+        canvas.write(tmp_path / "figure.doc", lambda figure: pytest.fail("drawn"))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -235,19 +257,16 @@ def tail(mean: float, *, noisy: float = 0.0) -> pl.DataFrame:
     ).with_columns(utilisation=pl.col("packets") / 60)
 
 
-@pytest.mark.parametrize("draw", [plot.queue_tail, plot.queue_exceedance])
-def test_simulated_points_stand_beside_the_models_line_in_its_colour(draw: object, axis: Axes) -> None:
-    assert callable(draw)
+def test_simulated_points_stand_beside_the_models_line_in_its_colour(axis: Axes) -> None:
     curves = {"80 %": tail(5), "90 %": tail(10)}
-    draw(axis, curves, simulated={"90 %": tail(9, noisy=0.3)})
+    queue_plot.exceedance(axis, curves, simulated={"90 %": tail(9, noisy=0.3)})
     other, model = sorted(axis.get_lines(), key=lambda line: str(line.get_label()))
     points, bars = axis.collections
     colour = to_rgba(str(model.get_color()))
     assert {tuple(c) for c in (*points.get_facecolor(), *bars.get_edgecolor())} == {colour}
     assert other.get_color() != model.get_color()
-    unit = {"packets in the queue": 1, "utilisation, %": 100 / 60}[axis.get_xlabel()]
     packets = np.arange(0, 60, 10)
-    expected = np.column_stack((unit * packets, 100 * np.exp(-packets / 9)))
+    expected = np.column_stack((100 / 60 * packets, 100 * np.exp(-packets / 9)))
     assert np.asarray(points.get_offsets()) == pytest.approx(expected)
     assert isinstance(bars, LineCollection)
     for (x, share), bar in zip(expected, bars.get_segments(), strict=True):
@@ -258,7 +277,7 @@ def test_simulated_points_stand_beside_the_models_line_in_its_colour(draw: objec
 
 
 def test_a_model_alone_says_nothing_of_a_simulation(axis: Axes) -> None:
-    plot.queue_tail(axis, {"80 %": tail(5)}, simulated={})
+    queue_plot.exceedance(axis, {"80 %": tail(5)}, simulated={})
     assert not axis.collections
     assert axis.get_title(loc="right") == ""
 
@@ -270,9 +289,9 @@ def drawn(names: Iterable[str], directory: Path) -> tuple[Axes, Legend]:
 
     def draw(axis: Axes) -> Axes:
         axes.append(axis)
-        return plot.response_time_cdf(axis, curves, baseline="uncongested")
+        return plot.response_time_cdf(axis, curves, styles(curves))
 
-    plot.save(directory / "figure", draw, title="a title")
+    canvas.save(directory / "figure", draw, title="a title")
     legend = axes[-1].get_legend()
     assert legend is not None
     figure = axes[-1].get_figure(root=True)
@@ -298,8 +317,8 @@ def test_many_names_are_all_in_the_figure(tmp_path: Path) -> None:
 def test_a_name_is_written_as_it_was_typed(tmp_path: Path) -> None:
     names = ["law:x=$x_$", "law:y=[/red]", "law:z=$a$ & <b>"]
     curves = {name: pl.DataFrame({"time_ms": [10.0, 20.0], "fraction": [0.4, 1.0]}) for name in names}
-    files = plot.save(
-        tmp_path / "names", lambda axis: plot.response_time_ccdf(axis, curves, baseline=""), title="at $_$ 98 %"
+    files = canvas.save(
+        tmp_path / "names", lambda axis: plot.response_time_ccdf(axis, curves, styles(curves)), title="at $_$ 98 %"
     )
     shown = unescape(files[0].read_text(encoding="utf-8"))
     assert all(text in shown for text in (*names, "at $_$ 98 %"))

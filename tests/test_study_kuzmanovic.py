@@ -11,11 +11,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy import stats
 
+from aqmlab.models import plot
 from aqmlab.models.batch_queue import BatchQueue, burst_sizes
 from aqmlab.results.result import Result
 from aqmlab.running.calibration import lines
 from aqmlab.running.cell import Cell
-from aqmlab.show import plot
 from aqmlab.studies import find
 from aqmlab.studies.kit.claims import Outcome
 from aqmlab.studies.kit.study import Report, StudyResults, Table, study_cells
@@ -280,7 +280,7 @@ def test_mean_queues_are_drawn_as_lines_and_points_with_intervals() -> None:
     axis: Axes = Figure().subplots()
     curve = pl.DataFrame({"flow_packets": [1, 2], "mean": [4.0, 6.0]})
     points = pl.DataFrame({"flow_packets": [2], "mean": [5.0], "low": [4.5], "high": [5.5]})
-    plot.queue_means(axis, {"model": curve}, simulated={"simulated": points})
+    plot.means(axis, {"model": curve}, simulated={"simulated": points})
     line, dots = axis.get_lines()
     assert line.get_ydata() == pytest.approx([4, 6])
     assert dots.get_ydata() == pytest.approx([5])

@@ -17,10 +17,10 @@ import polars as pl
 import reference_api
 import reference_spec
 import reference_tables
-from aqmlab.disciplines import step
+from aqmlab.disciplines import plot, step
 from aqmlab.disciplines.catalogue import Discipline, disciplines
 from aqmlab.disciplines.queue import Queue
-from aqmlab.show import plot
+from aqmlab.show import canvas
 from markdown import table
 
 _NOTE = "<!-- Written by `make reference` from the code. Change crates/aqm/{}, then run it. -->\n"
@@ -135,14 +135,14 @@ def figures(entry: Discipline, to: Path) -> list[Path]:
     load, name = step.Load(), entry.name
     rows = step.step_response(name, load=load)
     written = [to / _step_file(entry)]
-    plot.write(
+    canvas.write(
         written[0], lambda figure: plot.step_response(figure, rows, load, title=f"{name}: a step of load"), size=(8, 5)
     )
     if has_curve(entry):
         curve = drop_curve(entry)
         title = f"{name}: probability of a signal"
         written.append(to / _curve_file(entry))
-        plot.write(written[1], lambda figure: plot.drop_curve(figure, curve, title=title), size=(6, 3))
+        canvas.write(written[1], lambda figure: plot.drop_curve(figure, curve, title=title), size=(6, 3))
     return written
 
 

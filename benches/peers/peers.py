@@ -21,7 +21,7 @@ import measure
 import programs
 import report
 import scenario
-from aqmlab.show import table
+from aqmlab.show import console
 from scenario import Case
 
 WORK = Path(__file__).parents[2] / "target" / "peers"
@@ -123,7 +123,7 @@ def main() -> None:
     sheets = report.sheets(results["cases"])
     print("\n".join(f"{name}: {version}" for name, version in results["versions"].items()))
     for sheet in sheets:
-        table.show(report.to_table(sheet))
+        console.show(report.to_table(sheet))
     if arguments.markdown:
         arguments.markdown.write_text("\n".join(map(report.to_markdown, sheets)))
     if results["failed"]:

@@ -42,10 +42,10 @@ def check_directory(option: str, directory: Path) -> None:
 def check_figure(figure: Path | None) -> None:
     """Refuse a figure that could not be written, before anything is run for it."""
     if figure is not None:
-        from aqmlab.show import plot
+        from aqmlab.show import canvas
 
         with one_line_refusals():
-            plot.check_writable(figure)
+            canvas.check_writable(figure)
 
 
 def tell_written(figure: Path | None) -> None:

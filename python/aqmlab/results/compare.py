@@ -24,7 +24,7 @@ from aqmlab.running.pcap import Pcap, one_a_cell
 from aqmlab.running.progress import SweepProgress, is_seen
 from aqmlab.running.store import Store
 from aqmlab.running.sweep import sweep
-from aqmlab.show import table
+from aqmlab.show import console
 from aqmlab.spec import presets, schemes
 from aqmlab.spec.experiment import Experiment
 
@@ -89,7 +89,7 @@ class Comparison:
         return SideBySide(self.schemes, self.note)
 
     def __repr__(self) -> str:
-        return table.plain(self.tables)
+        return console.plain(self.tables)
 
     def _repr_html_(self) -> str:
         return notebook.comparison(self.schemes, self.note)

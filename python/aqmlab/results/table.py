@@ -1,22 +1,18 @@
-"""A comparison as tables: what each scheme came to, a row for each.
-
-They are as wide as they need to be where there is room. Where there is not, a scheme's name goes on after a comma in a
-further line, then the uncertainty stands below its number, then columns go into a further table.
-"""
+"""A comparison as tables: what each scheme came to, a row for each."""
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rich import box
-from rich.console import Console, ConsoleOptions, JustifyMethod, RenderResult
-from rich.measure import Measurement
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
+
+from aqmlab.show import console
+from aqmlab.show.layout import Fitted
 
 Record = Mapping[str, Any]
 
@@ -126,12 +122,11 @@ class SideBySide:
         self._parts = parts(schemes)
         self._captions = captions(schemes, note)
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+    def __rich_console__(self, _: Console, __: ConsoleOptions) -> RenderResult:
         for part in self._parts:
             yield Text(part.title, style="bold")
-            for table in _laid_out(part, console, options):
-                yield table
-                yield ""
+            yield Fitted(_table(part), names=2 if any(row.what for row in part.rows) else 1)
+            yield ""
         yield from map(Text, self._captions)
 
 
@@ -269,61 +264,26 @@ def _written(value: float | None, spread: float | None, form: str) -> tuple[str,
     return number, "" if spread is None else "±" + format(spread, form.removeprefix("+"))
 
 
-def _laid_out(part: Part, console: Console, options: ConsoleOptions) -> Iterator[Table]:
-    """Choose the plainest form of a table that fits; two tables, if none does."""
-    names = list(dict.fromkeys(row.scheme for row in part.rows))
-    full, shortest = max(map(len, names)), max(len(piece) for name in names for piece in _pieces(name))
-    for is_stacked in (False, True):
-        made = _table(part, full, is_stacked=is_stacked)
-        too_much = Measurement.get(console, options.update(width=10_000), made).maximum - options.max_width
-        if too_much <= 0:
-            yield made
-            return
-        if full - too_much >= shortest:
-            yield _table(part, full - too_much, is_stacked=is_stacked)
-            return
-    half = len(part.columns) // 2
-    if half:
-        for columns in (part.columns[:half], part.columns[half:]):
-            yield from _laid_out(replace(part, columns=columns), console, options)
-    else:
-        yield _table(part, shortest, is_stacked=True)
-
-
-def _table(part: Part, name_width: int, *, is_stacked: bool) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold", collapse_padding=True)
+def _table(part: Part) -> Table:
+    table = console.sheet(show_edge=False, collapse_padding=True)
     has_groups = any(column.group for column in part.columns)
-    of_parts = any(row.what for row in part.rows)
+    has_parts = any(row.what for row in part.rows)
     before = ""
 
-    def add(group: str, name: str, justify: JustifyMethod = "left") -> None:
-        table.add_column(Text(f"{group}\n{name}" if has_groups else name), justify=justify, no_wrap=True)
+    def add(group: str, name: str, **settings: Any) -> None:
+        table.add_column(Text(f"{group}\n{name}" if has_groups else name), **settings)
 
-    add("", "scheme")
-    if of_parts:
-        add("", "of")
+    add("", "scheme", no_wrap=True)
+    if has_parts:
+        add("", "of", no_wrap=True)
     for column in part.columns:
-        add("" if column.group == before else column.group, column.name, "right")
+        # What stands alone stands not beneath the group at its left.
+        add("" if column.group == before else column.group or " ", column.name, justify="right")
         before = column.group
-    between = "\n" if is_stacked else " "
     scheme = ""
     for row, cells in zip(part.rows, part.cells(), strict=True):
-        name = "" if row.scheme == scheme else _broken(row.scheme, name_width)
+        name = "" if row.scheme == scheme else row.scheme
         scheme = row.scheme
-        texts = (Text(f"{number}{between}{spread}" if spread else number) for number, spread in cells)
-        table.add_row(Text(name), *([Text(row.what)] if of_parts else []), *texts)
+        texts = (Text(f"{number} {spread}".rstrip()) for number, spread in cells)
+        table.add_row(Text(name), *([Text(row.what)] if has_parts else []), *texts)
     return table
-
-
-def _pieces(label: str) -> list[str]:
-    return re.findall(r"[^,]*,|[^,]+", label)
-
-
-def _broken(label: str, width: int) -> str:
-    """Go on in a further line after a comma where a label is too long."""
-    lines = [""]
-    for piece in _pieces(label):
-        if lines[-1] and len(lines[-1]) + len(piece) > width:
-            lines.append("")
-        lines[-1] += piece
-    return "\n".join(lines)

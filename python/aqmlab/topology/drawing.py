@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Sequence
 
-from rich import box
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from aqmlab.show.console import columns, sheet
 from aqmlab.show.layout import Fitted
 from aqmlab.topology.network import LinkView, SenderView, Topology, rows
-
-_WIDTH = 100
-"""Of a drawing where no terminal says how wide it is."""
 
 _ROUTER = 5
 """How wide a router is drawn."""
@@ -27,10 +23,9 @@ _LINK, _RATE, _SENDER = "cyan", "bold", "green"
 
 
 def show(network: Topology, title: str) -> None:
-    """Print a network and who uses it: as wide as the terminal, and 100 columns wide into a pipe."""
-    is_terminal = sys.stdout.isatty()
-    width = shutil.get_terminal_size().columns if is_terminal else _WIDTH
-    console = Console(width=max(width, _ROUTER + _LEAST + _ROUTER), color_system="auto" if is_terminal else None)
+    """Print a network and who uses it, as wide as tables are."""
+    width = max(columns(), _ROUTER + _LEAST + _ROUTER)
+    console = Console(width=width, color_system="auto" if sys.stdout.isatty() else None)
     parts: list[RenderableType] = [Text(title, style="bold"), "", *drawing(network, console.width), ""]
     with console.capture() as capture:
         console.print(Group(*parts, Fitted(_links(network)), Fitted(_senders(network.senders))))
@@ -145,7 +140,7 @@ def _senders(senders: Sequence[SenderView]) -> Table:
 def _table(titles: Sequence[str], cells: Sequence[Sequence[str]]) -> Table:
     """Set rows under titles; a column in which nothing stands is left out."""
     kept = [column for column in range(len(titles)) if any(row[column] for row in cells)]
-    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    made = sheet()
     for column in kept:
         made.add_column(titles[column], no_wrap=titles[column] in ("link", "way"))
     for row in cells:

@@ -10,7 +10,7 @@ from pathlib import Path
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from aqmlab.show import plot
+from aqmlab.show import canvas
 from aqmlab.spec.units import bits_per_second, seconds
 from aqmlab.topology.network import SenderView, Topology, rows
 
@@ -35,7 +35,7 @@ def save(file: Path, network: Topology, title: str) -> None:
     packed = rows(network.senders, [each.path for each in network.senders])
     height = 2.6 + 0.3 * len(packed)
     width = min(20.0, max(8.0, 1.5 * len(network.links) + 1.5))
-    plot.write(file, lambda figure: draw(figure, network, title=title), size=(width, height))
+    canvas.write(file, lambda figure: draw(figure, network, title=title), size=(width, height))
 
 
 def draw(figure: Figure, network: Topology, *, title: str) -> None:

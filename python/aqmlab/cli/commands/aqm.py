@@ -20,21 +20,21 @@ app = App(name="aqm", help="The queue disciplines there are.")
 @app.command("list")
 def list_disciplines(as_json: Json = False) -> None:
     """Name the queue disciplines."""
-    from aqmlab.disciplines import catalogue
-    from aqmlab.show import table
+    from aqmlab.disciplines import catalogue, table
+    from aqmlab.show import console
 
     entries = catalogue.disciplines().values()
     if as_json:
         print_json([_without_page(asdict(entry)) for entry in entries])
     else:
-        table.show(table.disciplines(entries))
+        console.show(table.disciplines(entries))
 
 
 @app.command("show")
 def show_discipline(name: Annotated[str, typer.Argument(metavar="NAME")], as_json: Json = False) -> None:
     """Show a discipline's page and its parameters with their units, defaults, meanings and sources."""
+    from aqmlab.disciplines import table
     from aqmlab.disciplines.custom import laws
-    from aqmlab.show import table
 
     try:
         entry = laws.discipline(name)

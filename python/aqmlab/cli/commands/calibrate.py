@@ -43,9 +43,9 @@ def calibrate(
 
     Later runs with the same results directory go by it.
     """
-    from aqmlab.running.calibration import lines
+    from aqmlab.running.calibration import lines, plot, table
     from aqmlab.running.calibration.cells import calibration_cells, fitted, up_to
-    from aqmlab.show import plot, table
+    from aqmlab.show import canvas, console
     from aqmlab.spec.experiment import Experiment
 
     # Its line is added to those that are kept there: whether they can be read is to be known before hours of runs.
@@ -56,10 +56,10 @@ def calibrate(
     file = lines.store(line, out)
     slope = f"{1000 * line.mbps_per_user:.3f} kbit/s a user, R² = {line.r_squared:.5f}"
     title = f"Uncongested network, {line.rtt} RTT: {slope}"
-    figures = plot.save(out / f"calibration-{line.rtt}", lambda axis: plot.calibration(axis, line), title=title)
+    figures = canvas.save(out / f"calibration-{line.rtt}", lambda axis: plot.line(axis, line), title=title)
     if as_json:
         print_json(lines.report(line))
     else:
         print(title)
-        table.show(table.calibration(lines.report(line)))
+        console.show(table.users(lines.report(line)))
         print(file, *figures, sep="\n")

@@ -93,7 +93,7 @@ def compare(
     from aqmlab.results.compare import Comparison, comparison_cells
     from aqmlab.running.calibration import lines
     from aqmlab.running.pcap import one_a_cell
-    from aqmlab.show import table
+    from aqmlab.show import console
     from aqmlab.spec.experiment import Experiment
 
     if record not in (None, "exchanges"):
@@ -127,7 +127,7 @@ def compare(
         print_json({"cells": comparison.cells, "schemes": comparison.schemes})
     else:
         print(title)
-        table.show(comparison.tables)
+        console.show(comparison.tables)
         for each in (*files, *(pcap.file for pcap in pcaps.values())):
             print(each)
 
@@ -145,23 +145,25 @@ def _spec_and_schemes(given: list[str]) -> tuple[str | None, list[str]]:
 
 def _response_time_figures(comparison: Comparison, directory: Path, title: str) -> list[Path]:
     """Draw them under a name that says what is compared, so that another comparison does not replace them."""
-    from aqmlab.results import names
+    from aqmlab.results import names, plot
     from aqmlab.results.compare import BASELINE
-    from aqmlab.show import plot
+    from aqmlab.show import canvas
 
     curves = comparison.response_times()
+    styles = canvas.LineStyles(BASELINE)
+    styles.together(curves)
     name = names.of_comparison([result.cell for result in comparison.results])
     with one_line_refusals():
         directory.mkdir(parents=True, exist_ok=True)
         return [
-            *plot.save(
+            *canvas.save(
                 directory / f"response-times-cdf_{name}",
-                lambda axis: plot.response_time_cdf(axis, curves, baseline=BASELINE),
+                lambda axis: plot.response_time_cdf(axis, curves, styles),
                 title=title,
             ),
-            *plot.save(
+            *canvas.save(
                 directory / f"response-times-ccdf_{name}",
-                lambda axis: plot.response_time_ccdf(axis, curves, baseline=BASELINE),
+                lambda axis: plot.response_time_ccdf(axis, curves, styles),
                 title=title,
             ),
         ]

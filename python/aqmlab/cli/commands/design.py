@@ -69,7 +69,8 @@ def pi(
     Example: aqmlab design pi --rate "100 Mbit/s" --flows 400 --rtt-max "200 ms"
     """
     from aqmlab import design as rules
-    from aqmlab.show import plot
+    from aqmlab.design import plot
+    from aqmlab.show import canvas
 
     with one_line_refusals():
         made = rules.pi(
@@ -81,7 +82,7 @@ def pi(
         )
         if figure is not None and (loop := made.loop) is not None:
             title = f"PI for {rate}, at least {flows:g} flows and round trips of at most {rtt_max}"
-            plot.write(figure, lambda canvas: plot.pi_loop(canvas, loop, title=title))
+            canvas.write(figure, lambda drawn: plot.pi_loop(drawn, loop, title=title))
             tell_written(figure)
     _show_design(made, as_json=as_json)
 
@@ -143,12 +144,13 @@ def droptail(
 
 
 def _show_design(made: Design, *, as_json: bool) -> None:
-    from aqmlab.show import table
+    from aqmlab.design import table
+    from aqmlab.show import console
 
     if as_json:
         print_json(made.record())
     else:
-        table.show(table.design(made))
+        console.show(table.design(made))
         print(made.scheme)
 
 

@@ -59,29 +59,29 @@ def explain(
 
 
 def _show_parts(explanation: Explanation, figure: Path | None, *, as_json: bool) -> None:
-    from aqmlab.explain import by_band
-    from aqmlab.show import plot, table
+    from aqmlab.explain import by_band, plot, table
+    from aqmlab.show import canvas, console
 
     bands = by_band(explanation.requests)
     if figure is not None:
         with one_line_refusals():
-            plot.write(figure, lambda canvas: plot.explanation(canvas, bands, title=explanation.title))
+            canvas.write(figure, lambda figure: plot.bands(figure, bands, title=explanation.title))
         tell_written(figure)
     if as_json:
         print_json({"cell": str(explanation.directory), "bands": bands.to_dicts()})
     else:
         print(explanation.title)
-        table.show(table.explanation(bands.to_dicts()))
+        console.show(table.bands(bands.to_dicts()))
 
 
 def _show_timelines(explanation: Explanation) -> None:
-    from aqmlab.explain import timeline
-    from aqmlab.show import table
+    from aqmlab.explain import table, timeline
+    from aqmlab.show import console
 
     rows = explanation.requests.to_dicts()
     print(explanation.title)
-    table.show(table.requests(rows))
+    console.show(table.requests(rows))
     for row in rows:
         moments = explanation.timeline(row["request"]).to_dicts()
         print(f"Request {row['request']:,}")
-        table.show(table.timeline(timeline.lines(moments, row["request_bytes"], row["response_bytes"])))
+        console.show(table.timeline(timeline.lines(moments, row["request_bytes"], row["response_bytes"])))

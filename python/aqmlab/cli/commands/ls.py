@@ -28,7 +28,8 @@ def ls(
 
     Example: aqmlab explain "$(aqmlab ls --paths | tail -1)"
     """
-    from aqmlab.show import table
+    from aqmlab.running import table
+    from aqmlab.show import console
 
     cells = cells_of(out)
     if paths:
@@ -37,4 +38,4 @@ def ls(
     elif as_json:
         print_json([{**row, "created": row["created"].isoformat()} for row in cells.to_dicts()])
     else:
-        table.show(table.cells(cells.to_dicts()))
+        console.show(table.cells(cells.to_dicts()))

@@ -53,8 +53,9 @@ def study(
     """
     from aqmlab.running.calibration import lines
     from aqmlab.running.progress import ReportProgress
-    from aqmlab.show import table
+    from aqmlab.show import console
     from aqmlab.spec import schemes
+    from aqmlab.studies.kit import table
     from aqmlab.studies.kit.page import write_page
     from aqmlab.studies.kit.study import Report, study_cells
 
@@ -74,9 +75,9 @@ def study(
         print_json({**report.record(), "page": str(page)})
         return
     for each in report.tables:
-        table.show(table.numbers(each))
+        console.show(table.numbers(each))
     if report.findings:
-        table.show(table.claims(report.findings))
+        console.show(table.claims(report.findings))
     print(page)
 
 

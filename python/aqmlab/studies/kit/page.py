@@ -6,7 +6,7 @@ from pathlib import Path
 
 from aqmlab import _core
 from aqmlab._core import SpecError
-from aqmlab.show import plot
+from aqmlab.show import canvas
 from aqmlab.studies.kit.claims import Finding, Outcome, tally
 from aqmlab.studies.kit.study import Figure, Report, Table, Tell, nobody, text
 
@@ -39,7 +39,7 @@ def write_page(report: Report, directory: Path, tell: Tell = nobody) -> Path:
 def _draw(report: Report, figure: Figure, directory: Path) -> str:
     directory.mkdir(parents=True, exist_ok=True)
     file = directory / f"{figure.name}.svg"
-    plot.write(file, figure.draw, size=figure.size)
+    canvas.write(file, figure.draw, size=figure.size)
     return f"![{figure.caption}]({_FIGURES}/{report.study.name}/{file.name})\n\n*{figure.caption}*"
 
 

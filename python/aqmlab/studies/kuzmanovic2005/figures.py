@@ -10,10 +10,11 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
+from aqmlab.models import plot as queue_plot
 from aqmlab.models.batch_queue import BatchQueue, burst_sizes, exceedance
-from aqmlab.results import stats
+from aqmlab.results import plot, stats
 from aqmlab.results.result import Result
-from aqmlab.show import plot
+from aqmlab.show.canvas import LineStyles
 from aqmlab.studies.kit.claims import Finding
 from aqmlab.studies.kit.study import Figure, StudyResults
 from aqmlab.studies.kuzmanovic2005 import names, observed
@@ -27,22 +28,25 @@ _FORMS = {"drop": "no ECN", "ECN": "ECN", "ECN+": "ECN+"}
 
 def figures(results: StudyResults) -> list[Figure]:
     """Return all figures."""
+    styles = LineStyles(_BASELINE)
     return [
-        *(_response_times(law, results) for law in names.LAWS),
-        _threshold(results),
+        *(_response_times(law, results, styles) for law in names.LAWS),
+        _threshold(results, styles),
         _mean_queue(results),
         _exceedance(results),
     ]
 
 
-def _response_times(law: str, results: StudyResults) -> Figure:
+def _response_times(law: str, results: StudyResults, styles: LineStyles) -> Figure:
+    styles.together(_FORMS.values())
+
     def draw(canvas: Canvas) -> None:
         rows = canvas.subplots(2, 2, width_ratios=(4, 5))
         for row, load in zip(rows, names.LOADS, strict=True):
             curves = {_BASELINE: results[names.uncongested(load)]} | {
                 label: results[names.scheme(law, form, load)] for form, label in _FORMS.items()
             }
-            _whole_and_slowest(row, curves, title=f"{law}, {load} % load")
+            _whole_and_slowest(row, curves, styles, title=f"{law}, {load} % load")
         for axis in rows[0]:
             axis.set_xlabel("")
 
@@ -56,14 +60,16 @@ def _response_times(law: str, results: StudyResults) -> Figure:
     )
 
 
-def _threshold(results: StudyResults) -> Figure:
+def _threshold(results: StudyResults, styles: LineStyles) -> Figure:
+    styles.together(("threshold, ECN+", "PI, no ECN"))
+
     def draw(canvas: Canvas) -> None:
         curves = {
             _BASELINE: results[names.uncongested(90)],
             "threshold, ECN+": results[names.threshold(90)],
             "PI, no ECN": results[names.scheme("PI", "drop", 90)],
         }
-        _whole_and_slowest(canvas.subplots(1, 2, width_ratios=(4, 5)), curves, title="90 % load")
+        _whole_and_slowest(canvas.subplots(1, 2, width_ratios=(4, 5)), curves, styles, title="90 % load")
 
     return Figure(
         name="threshold",
@@ -74,9 +80,11 @@ def _threshold(results: StudyResults) -> Figure:
     )
 
 
-def _whole_and_slowest(row: Sequence[Axes], some: Mapping[str, list[Result]], *, title: str) -> None:
+def _whole_and_slowest(
+    row: Sequence[Axes], some: Mapping[str, list[Result]], styles: LineStyles, *, title: str
+) -> None:
     curves = {label: stats.pooled_cdf(results) for label, results in some.items()}
-    whole, slowest = (plot.response_time_cdf(axis, curves, baseline=_BASELINE) for axis in row)
+    whole, slowest = (plot.response_time_cdf(axis, curves, styles) for axis in row)
     whole.set_title(title, loc="left", fontsize=10)
     legend = whole.get_legend()
     assert legend is not None, "every curve is named"
@@ -101,7 +109,7 @@ def _mean_queue(results: StudyResults) -> Figure:
             "M[X]/M/1": pl.DataFrame({"flow_packets": lengths, "mean": model}),
             "M[X]/D/1": pl.DataFrame({"flow_packets": lengths, "mean": fixed}),
         }
-        plot.queue_means(canvas.subplots(), curves, simulated={"simulated": simulated})
+        queue_plot.means(canvas.subplots(), curves, simulated={"simulated": simulated})
 
     return Figure(
         name="mean-queue",
@@ -134,7 +142,7 @@ def _exceedance(results: StudyResults) -> Figure:
             label: frame.rename({"mean": "above"}).with_columns(utilisation=reached)
             for label, frame in simulated.items()
         }
-        plot.queue_exceedance(canvas.subplots(), curves, simulated=points)
+        queue_plot.exceedance(canvas.subplots(), curves, simulated=points)
 
     return Figure(
         name="exceedance",

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.patches import Patch
 
 from aqmlab.results.result import Result
-from aqmlab.show import plot
+from aqmlab.show.canvas import name_lines
 from aqmlab.studies.kit.study import Figure, StudyResults
 from aqmlab.studies.kwon2003 import claims, measures
 from aqmlab.studies.kwon2003.published import published
@@ -24,7 +24,7 @@ _COLOURS = dict(
 """After Okabe and Ito."""
 
 _POINTS = 1200
-_FILLED: dict[str, Any] = {"linewidth": 0, "alpha": 0.35, "step": "post"}
+_FILLED: dict[str, Any] = {"linewidth": 0, "alpha": 0.35, "step": "post", "rasterized": True}
 
 
 def all_figures(results: StudyResults) -> list[Figure]:
@@ -84,7 +84,7 @@ def _queue_and_probability(
     """Draw a queue and its law's drop probability."""
     queue, probability = canvas.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     queue.fill_between(rows["time_s"], rows["kb"], color=_BLUE, **_FILLED)
-    queue.plot(rows["time_s"], rows["kb"], color=_BLUE, linewidth=0.6, label="queue")
+    queue.plot(rows["time_s"], rows["kb"], color=_BLUE, linewidth=0.6, label="queue", rasterized=True)
     if average_kb is not None:
         queue.plot(rows["time_s"], average_kb, color=_ORANGE, linewidth=1.4, label="its average")
     queue.axhline(measures.BUFFER_KB, color=_GREY, linewidth=0.8)
@@ -93,8 +93,8 @@ def _queue_and_probability(
     queue.set(ylabel="queue, kB", xlim=(0, end), ylim=(0, measures.BUFFER_KB * 1.04))
     (line,) = probability.plot(rows["time_s"], rows[variable], color=_PURPLE, linewidth=1.2, label=f"its {variable}")
     probability.set(ylabel="drop probability", xlabel="time, s", ylim=(0, None))
-    plot.name_lines(queue, queue.get_lines()[: 1 if average_kb is None else 2])
-    plot.name_lines(probability, [line])
+    name_lines(queue, queue.get_lines()[: 1 if average_kb is None else 2])
+    name_lines(probability, [line])
     canvas.align_ylabels()
 
 
@@ -119,18 +119,16 @@ def _load_and_probability(canvas: Canvas, result: Result) -> None:
             if factor > 1:
                 axis.axvspan(start, start + 0.5, color=_SHADE, linewidth=0)
     shown = _shown(rows)
-    queue.plot(shown["time_s"], shown["kb"], color=_BLUE, linewidth=0.8, label="queue")
+    queue.plot(shown["time_s"], shown["kb"], color=_BLUE, linewidth=0.8, label="queue", rasterized=True)
     queue.plot(shown["time_s"], shown["q_avg"] / 1000, color=_ORANGE, linewidth=1.4, label="its average")
     queue.set(ylabel="queue, kB", ylim=(0, None))
-    plot.name_lines(queue, queue.get_lines())
+    name_lines(queue, queue.get_lines())
     (line,) = probability.plot(shown["time_s"], shown["p_drop"], color=_PURPLE, linewidth=1.2, label="p_drop")
-    plot.name_lines(probability, [line])
+    name_lines(probability, [line])
     probability.set(ylabel="drop probability", ylim=(0, None))
     load.stairs(loads["r_avg"].to_numpy(), [*loads["time_s"], span[1]], color=_GREEN, linewidth=1.2)
     load.axhline(1, color=_GREY, linewidth=0.8)
-    plot.name_lines(
-        load, [Patch(facecolor=_SHADE, edgecolor=_GREY, linewidth=0.5, label="load above 1")], colour="black"
-    )
+    name_lines(load, [Patch(facecolor=_SHADE, edgecolor=_GREY, linewidth=0.5, label="load above 1")], colour="black")
     load.set(ylabel="load factor", xlabel="time, s", ylim=(0, None))
     canvas.align_ylabels()
 
@@ -140,12 +138,12 @@ def _delay_and_target(canvas: Canvas, result: Result) -> None:
     rows = _shown(measures.trace(result))
     axis = canvas.subplots()
     axis.fill_between(rows["time_s"], rows["delay_s"], color=_BLUE, **_FILLED)
-    axis.plot(rows["time_s"], rows["delay_s"], color=_BLUE, linewidth=0.6, label="queue")
+    axis.plot(rows["time_s"], rows["delay_s"], color=_BLUE, linewidth=0.6, label="queue", rasterized=True)
     average = 8 * rows["q_avg"] / rows["rate"]
     axis.plot(rows["time_s"], average, color=_ORANGE, linewidth=1.4, label="its average")
     axis.axhline(target, color=_GREEN, linewidth=1.4, label="target")
     axis.set(xlabel="time, s", ylabel="queueing delay, s", ylim=(0, None), xlim=(0, rows["time_s"][-1]))
-    plot.name_lines(axis, axis.get_lines())
+    name_lines(axis, axis.get_lines())
 
 
 def _comparison(canvas: Canvas, results: StudyResults) -> None:
@@ -167,7 +165,7 @@ def _comparison(canvas: Canvas, results: StudyResults) -> None:
     for axis in (theirs, ours):
         axis.set(xlabel="mean UDP delay, s", ylabel="mean response time, s", xscale="log", yscale="log")
     ours.set_ylabel("")
-    plot.name_lines(canvas, theirs.get_lines())
+    name_lines(canvas, theirs.get_lines())
 
 
 def _point(axis: Axes, algorithm: str, mean: Sequence[float], deviation: Sequence[float | None]) -> None:

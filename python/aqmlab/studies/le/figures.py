@@ -13,10 +13,11 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure as Canvas
 from numpy.typing import NDArray
 
-from aqmlab.results import stats
+from aqmlab.results import plot, stats
 from aqmlab.results.result import Result
 from aqmlab.running.calibration import lines
-from aqmlab.show import plot
+from aqmlab.running.calibration import plot as calibration_plot
+from aqmlab.show.canvas import PALETTE, LineStyles, name_lines
 from aqmlab.studies.kit.study import Figure, StudyResults
 from aqmlab.studies.le.inputs import ResponseSizes, drawn_round_trips, input_round_trips, share_above
 from aqmlab.studies.le.schemes import UNCONGESTED, Scheme
@@ -29,6 +30,7 @@ _PANEL = {1: (8.0, 4.0), 2: (10.0, 4.6), 3: (12.0, 4.6)}
 
 def response_times(
     results: StudyResults,
+    styles: LineStyles,
     name: str,
     caption: str,
     schemes: Sequence[Scheme],
@@ -41,6 +43,7 @@ def response_times(
 
     The share that takes longer, on logarithmic axes, where it is the tail that is looked at.
     """
+    styles.together(scheme.label for scheme in schemes)
     draw_curves = plot.response_time_ccdf if tail else plot.response_time_cdf
 
     def draw(canvas: Canvas) -> None:
@@ -52,9 +55,7 @@ def response_times(
                 )
                 for scheme in (UNCONGESTED, *schemes)
             }
-            draw_curves(axis, curves, baseline=UNCONGESTED.label)
-            # Where all is well all curves lie on the baseline's: it is to be seen.
-            axis.get_lines()[0].set_zorder(3)
+            draw_curves(axis, curves, styles)
             if len(loads) > 1:
                 axis.set_title(f"{load} % load", loc="left", fontsize=10)
         if len(loads) > 1:
@@ -69,7 +70,7 @@ def users(name: str, rtts: Sequence[str]) -> Figure:
     def draw(canvas: Canvas) -> None:
         axes = _panels(canvas, len(rtts))
         for axis, rtt in zip(axes, rtts, strict=True):
-            plot.calibration(axis, lines.known()["unc-2001", rtt])
+            calibration_plot.line(axis, lines.known()["unc-2001", rtt])
             axis.set_title(f"{rtt} round-trip times", loc="left", fontsize=10)
         for axis in axes[1:]:
             axis.set_ylabel("")
@@ -165,7 +166,7 @@ def _density(axis: Axes, result: Result) -> QuadMesh:
 def _body_and_tail(body: Axes, tail: Axes, at: _Floats, above: Mapping[str, _Floats], quantity: str) -> None:
     for n, (label, share) in enumerate(above.items()):
         style: dict[str, Any] = {
-            "color": ("black", plot.PALETTE[1])[n],
+            "color": ("black", PALETTE[1])[n],
             "linewidth": (0.8, 1.6)[n],
             "label": label,
             "zorder": 3 - n,
@@ -174,7 +175,7 @@ def _body_and_tail(body: Axes, tail: Axes, at: _Floats, above: Mapping[str, _Flo
         tail.plot(at, 100 * share, **style)
     body.set(xlabel=quantity, ylabel="at most so much, %", ylim=(0, 100))
     tail.set(xlabel=quantity, ylabel="more, %", xscale="log", yscale="log")
-    plot.name_lines(tail, tail.get_lines()[: len(above)])
+    name_lines(tail, tail.get_lines()[: len(above)])
 
 
 def _panels(canvas: Canvas, number: int) -> Sequence[Axes]:
@@ -193,4 +194,4 @@ def _side_by_side(canvas: Canvas, axes: Sequence[Axes]) -> None:
         axis.set_xticks(range(0, 2001, 500))
     for axis in axes[1:]:
         axis.set_ylabel("")
-    plot.name_lines(canvas, handles)
+    name_lines(canvas, handles)

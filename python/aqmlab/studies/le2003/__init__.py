@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
+from aqmlab.show.canvas import LineStyles
 from aqmlab.studies.kit.claims import Claim
 from aqmlab.studies.kit.study import Figure, Length, Run, Study, StudyResults, Table
 from aqmlab.studies.le import figures as le_figures
@@ -93,10 +94,11 @@ at, in `aqmlab.studies.le.claims`.
 
     def figures(self, results: StudyResults) -> Sequence[Figure]:
         """Return the paper's figures 2 to 26."""
+        styles = LineStyles(UNCONGESTED.label)
         (calm,) = results[UNCONGESTED.recorded_at(98)]
 
         def cdf(name: str, caption: str, schemes: Sequence[Scheme], *loads: int, tail: bool = False) -> Figure:
-            return le_figures.response_times(results, name, caption, schemes, loads, tail=tail)
+            return le_figures.response_times(results, styles, name, caption, schemes, loads, tail=tail)
 
         figures = [le_figures.users("fig02", ["uniform"]), le_figures.response_sizes("fig03-04", calm)]
         figures += [

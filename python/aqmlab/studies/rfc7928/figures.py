@@ -18,7 +18,7 @@ from matplotlib.ticker import NullLocator
 from numpy.typing import NDArray
 
 from aqmlab.results.result import Result
-from aqmlab.show import plot
+from aqmlab.show.canvas import GROUPED, LineStyles, name_lines
 from aqmlab.spec.schemes import Scheme
 from aqmlab.studies.kit.study import Figure, StudyResults
 from aqmlab.studies.rfc7928 import losses, measures
@@ -51,7 +51,10 @@ _MIXES = {
 
 def figures(results: StudyResults, schemes: Sequence[Scheme]) -> list[Figure]:
     """Return all figures."""
-    styles = plot.line_styles((scheme.label for scheme in schemes), baseline=REFERENCE.label)
+    labels = list(dict.fromkeys([REFERENCE.label, *(scheme.label for scheme in schemes)]))
+    lines = LineStyles(REFERENCE.label)
+    lines.together(labels)
+    styles = {label: lines[label] for label in labels}
     ellipse = (
         "Queueing delay and throughput of each second: the ellipse of one standard deviation of their joint"
         " distribution, over all seeds, with its centre. Better is up and to the left"
@@ -153,10 +156,10 @@ def _fairness(results: StudyResults, styles: Styles, canvas: Canvas) -> None:
     )
     axis.set_xticks(OTHER_RTTS_MS)
     axis.xaxis.set_minor_locator(NullLocator())
-    axis.xaxis.set_major_formatter(plot.GROUPED)
+    axis.xaxis.set_major_formatter(GROUPED)
     axis.set_yticks([1, 2, 5, 10, 0.5, 0.2, 0.1, 0.05])
     axis.yaxis.set_minor_locator(NullLocator())
-    axis.yaxis.set_major_formatter(plot.GROUPED)
+    axis.yaxis.set_major_formatter(GROUPED)
     _name_schemes(canvas, styles)
 
 
@@ -173,7 +176,7 @@ def _background(results: StudyResults, styles: Styles, canvas: Canvas) -> None:
             axis.plot(delays, shares, "o", color=style["color"], markersize=3, alpha=0.4)
             axis.plot(np.mean(delays), shares.mean(), "o", color=style["color"], markersize=8)
         axis.set(xscale="log", xlim=(0.1, 1000), ylim=(0, 100))
-        axis.xaxis.set_major_formatter(plot.GROUPED)
+        axis.xaxis.set_major_formatter(GROUPED)
         axis.set_title(f"buffer of {scenario.room} packets", loc="left", fontsize=10)
     canvas.supxlabel("mean queueing delay, ms", fontsize=10)
     canvas.supylabel("LEDBAT's share of the goodput, %", fontsize=10)
@@ -192,7 +195,7 @@ def _losses(results: StudyResults, styles: Styles, canvas: Canvas) -> None:
         struck = [_struck_percent(results[f"{level.name}/{label}"]) for level in LEVELS]
         flows.plot(numbers, struck, marker="o", markersize=4, **style)
     intervals.set(xscale="log", xlabel="interval between losses, ms", ylabel="share that is no longer", ylim=(0, 1))
-    intervals.xaxis.set_major_formatter(plot.GROUPED)
+    intervals.xaxis.set_major_formatter(GROUPED)
     flows.set(xlabel="long flows", ylabel="flows struck by a loss event, %", ylim=(0, 100), xticks=numbers)
     _name_schemes(canvas, styles, least)
 
@@ -227,7 +230,15 @@ def _over_time(results: StudyResults, styles: Styles, canvas: Canvas, scenario: 
     for axis, (label, style) in zip(axes, styles.items(), strict=False):
         delays = np.array([measures.slices(result, seconds_each)[0] for result in results[f"{scenario}/{label}"]])
         middle = seconds_each * (np.arange(delays.shape[1]) + 0.5)
-        axis.fill_between(middle, delays.min(axis=0), delays.max(axis=0), color=style["color"], alpha=0.25, linewidth=0)
+        axis.fill_between(
+            middle,
+            delays.min(axis=0),
+            delays.max(axis=0),
+            color=style["color"],
+            alpha=0.25,
+            linewidth=0,
+            rasterized=True,
+        )
         axis.plot(middle, delays.mean(axis=0), color=style["color"], linewidth=1.2)
         axis.set_title(label, loc="left", fontsize=10)
         axis.set_xlim(0, seconds_each * delays.shape[1])
@@ -244,7 +255,7 @@ def _delay_in_decades(axis: Axes) -> None:
     top = next(tick for tick in ticks if tick >= axis.get_ylim()[1])
     axis.set_ylim(0, top)
     axis.set_yticks([0, *(tick for tick in ticks if tick <= top)])
-    axis.yaxis.set_major_formatter(plot.GROUPED)
+    axis.yaxis.set_major_formatter(GROUPED)
 
 
 def _cycle(results: StudyResults, styles: Styles, canvas: Canvas) -> None:
@@ -278,7 +289,7 @@ def _tuning(results: StudyResults, styles: Styles, schemes: Sequence[Scheme], ca
         given = names.index(medium.name)
         axis.plot(delays[given], rates[given], "o", color=style["color"], markersize=8)
     axis.set(xscale="log", xlabel="mean queueing delay, ms", ylabel="goodput, Mbit/s")
-    axis.xaxis.set_major_formatter(plot.GROUPED)
+    axis.xaxis.set_major_formatter(GROUPED)
     dots: dict[str, Any] = {"color": "#555555", "marker": "o", "linestyle": "none"}
     as_given = Line2D([], [], markersize=8, label="the parameter as given", **dots)
     _name_schemes(canvas, styles, Line2D([], [], markersize=3, label="times 1/4, 1/2, 2, 4", **dots), as_given)
@@ -286,4 +297,4 @@ def _tuning(results: StudyResults, styles: Styles, schemes: Sequence[Scheme], ca
 
 def _name_schemes(canvas: Canvas, styles: Styles, *others: Line2D) -> None:
     """Name the schemes, and what else there is, beside the panels."""
-    plot.name_lines(canvas, [*(Line2D([], [], label=label, **style) for label, style in styles.items()), *others])
+    name_lines(canvas, [*(Line2D([], [], label=label, **style) for label, style in styles.items()), *others])

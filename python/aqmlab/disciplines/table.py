@@ -1,0 +1,45 @@
+"""Disciplines and their parameters as tables, and a discipline's page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rich.console import Console
+from rich.markdown import Markdown
+from rich.table import Table
+from rich.text import Text
+
+from aqmlab.disciplines.catalogue import Discipline
+from aqmlab.show import console
+
+
+def disciplines(entries: Iterable[Discipline]) -> Table:
+    """List the queue disciplines, one a row."""
+    table = console.sheet()
+    for title in ("name", "family", "decides at", "what it does"):
+        table.add_column(title)
+    for entry in entries:
+        table.add_row(*map(Text, (entry.name, entry.family, entry.decides_at, entry.summary)))
+    return table
+
+
+def parameters(entry: Discipline) -> Table:
+    """List the parameters of a discipline, one a row."""
+    table = console.sheet(title=Text(f"{entry.name}: {entry.summary}"))
+    for title in ("parameter", "unit", "default", "meaning", "source"):
+        table.add_column(title, no_wrap=title in ("parameter", "default"))
+    for parameter in entry.parameters:
+        row = (parameter.name, parameter.unit, parameter.default, parameter.meaning, parameter.source)
+        # As text: a bracket in a meaning is no markup.
+        table.add_row(*map(Text, row))
+    return table
+
+
+def show_page(entry: Discipline) -> None:
+    """Print a discipline's page and its parameters: set for a person at a terminal, as it is written in a pipe."""
+    terminal = Console()
+    if terminal.is_terminal:
+        terminal.print(Markdown(entry.page), "")
+    else:
+        print(entry.page)
+    console.show(parameters(entry))
