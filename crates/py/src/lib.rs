@@ -12,7 +12,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use aqmlab_aqm::Aqm;
 use aqmlab_sim::{
     Bounds, Capture, ExchangeTable, ExplanationTable, Laboratory, Laws, LinkTable, LossTable, MixSpec,
-    QueueTable, ResponseBin, SourceSpec, Spec, Summary, TimelineTable, Watch, Wish, build, queue_stream,
+    QueueTable, ResponseBin, SourceSpec, Spec, Summary, TimelineRequest, TimelineTable, Watch, build,
+    queue_stream,
 };
 use aqmlab_tcp::Profile;
 use aqmlab_units::{Duration, Time};
@@ -150,7 +151,12 @@ impl Simulation {
         request: Option<u64>,
         slowest: usize,
     ) -> PyResult<Simulation> {
-        Simulation::prepare(&parse(resolved_json)?, seed, make_law, Watch::Explain(Wish { request, slowest }))
+        Simulation::prepare(
+            &parse(resolved_json)?,
+            seed,
+            make_law,
+            Watch::Explain(TimelineRequest { exchange: request, slowest }),
+        )
     }
 
     #[getter]

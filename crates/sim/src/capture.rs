@@ -21,7 +21,7 @@ use aqmlab_units::Time;
 
 pub(crate) use self::addresses::{NewConnection, Opener};
 pub(crate) use self::headers::OnTheWire;
-pub(crate) use self::observed::{Observed, Tagged};
+pub(crate) use self::observed::Observed;
 use self::recorder::Recorder;
 use crate::spec::Spec;
 

@@ -19,10 +19,12 @@ mod datagrams;
 mod delayed_acks;
 mod flows;
 mod hosts;
+mod prefetch;
 mod readings;
 mod sources;
 mod stacks;
 mod timers;
+mod wheel;
 
 use aqmlab_tcp::{Flags, Segment, Seq, Stack, State, WindowScale};
 use aqmlab_units::{Bytes, Time};
@@ -38,6 +40,7 @@ use self::readings::Readings;
 use self::sources::Sources;
 use self::stacks::{StackId, Stacks};
 use self::timers::Timers;
+use self::wheel::Wheel;
 use crate::capture::Capture;
 use crate::laboratory::Laboratory;
 use crate::link::Link;
@@ -46,7 +49,6 @@ use crate::packet::{Direction, EndpointId, Packet};
 use crate::record::{ResponseBin, ResponseTimes, Tables};
 use crate::spec::Spec;
 use crate::summary::Summary;
-use crate::wheel::Wheel;
 
 /// What waits in the wheel. The fields of a packet stand side by side, so that an event takes 20 bytes and a node
 /// of the wheel 32.

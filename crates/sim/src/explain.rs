@@ -2,13 +2,13 @@
 //!
 //! A response is complete when a packet arrives; that packet was sent when another arrived or a timer expired; and so
 //! on back to the moment at which the user began to wait. The time along this chain is the response time. So every
-//! packet and every timer carries the [`Blame`] of what caused it, the time since its exchange began by [`Part`], and
+//! packet and every timer carries the [`Attribution`] of what caused it, the time since its exchange began by [`Part`], and
 //! what happens next adds its own share. Nothing is estimated, and the parts add up to the nanosecond.
 //!
-//! * What an endpoint sends in answer to an event inherits the event's blame.
+//! * What an endpoint sends in answer to an event inherits the event's attribution.
 //! * On its way a packet adds: its wait for the interface of a server's machine, its way to the link (what of the
 //!   connection's round-trip time is spent at this end), its wait in queue and device, its time on the wire, and the way from there.
-//! * A timer that expires inherits the blame of the moment when it was last set, and adds the wait.
+//! * A timer that expires inherits the attribution of the moment when it was last set, and adds the wait.
 //! * With a new exchange on an old connection all begins anew: of a cause from before it only the time after its
 //!   start counts.
 //!
@@ -19,7 +19,7 @@
 //! flights, or repair. What is off the chain costs nothing: a segment that was lost while others were still on their way
 //! may have been repaired for less than a round trip.
 
-mod blame;
+mod attribution;
 mod drops;
 mod flights;
 mod follow;
@@ -30,18 +30,17 @@ mod timers;
 use aqmlab_tcp::{Endpoint, Flags, Recovery, Segment, Seq, Stack};
 use aqmlab_units::{Duration, Time};
 
-use self::blame::{Blame, Epoch, Part};
+use self::attribution::{Attribution, Epoch, Part};
 use self::drops::Drops;
 use self::flights::Flights;
-use self::timeline::{Moment, Place, Purpose, Timelines, What, offset};
-use self::timers::Timers;
+use self::timeline::{EventKind, Location, Purpose, TimelineEvent, Timelines, offset};
+use self::timers::TimerCauses;
+use crate::link::Transmitter;
 use crate::packet::EndpointId;
 use crate::spec::LinkSpec;
-use crate::transmitter::Transmitter;
 
 pub(crate) use self::flights::Numbered;
-pub use self::tables::{ExplanationTable, TimelineTable};
-pub use self::timeline::Wish;
+pub use self::timeline::TimelineRequest;
 
 /// The observer.
 #[derive(Debug)]
@@ -62,8 +61,8 @@ pub(crate) struct Explainer {
 #[derive(Clone, Copy, Debug, Default)]
 struct End {
     /// The event it is at, or was at last.
-    now: Blame,
-    timers: Timers,
+    now: Attribution,
+    timers: TimerCauses,
     /// In this event its application has written: what leaves now is the first flight.
     first_flight: bool,
     /// The application has not written its first request.
@@ -86,11 +85,11 @@ struct Exchange {
     epoch: Epoch,
     losses: u32,
     marks: u32,
-    moments: Vec<Moment>,
+    events: Vec<TimelineEvent>,
 }
 
 impl Explainer {
-    pub(crate) fn new(link: &LinkSpec, wish: Wish) -> Explainer {
+    pub(crate) fn new(link: &LinkSpec, request: TimelineRequest) -> Explainer {
         Explainer {
             delay: link.delay,
             transmitter: Transmitter::new(link.rate, link.overhead),
@@ -98,7 +97,7 @@ impl Explainer {
             ends: Vec::new(),
             exchanges: Vec::new(),
             drops: Default::default(),
-            timelines: Timelines::new(wish),
+            timelines: Timelines::new(request),
         }
     }
 
@@ -108,8 +107,8 @@ impl Explainer {
         exchange.epoch = Epoch { number: exchange.epoch.number + 1, start: now };
         exchange.losses = 0;
         exchange.marks = 0;
-        exchange.moments.clear();
-        self.ends[client.index()].now = Blame::nothing(exchange.epoch);
+        exchange.events.clear();
+        self.ends[client.index()].now = Attribution::nothing(exchange.epoch);
     }
 
     fn epoch(&self, id: EndpointId) -> Epoch {
@@ -117,8 +116,8 @@ impl Explainer {
     }
 
     /// The moment as part of the current exchange of the connection of `id`.
-    fn current(&self, blame: Blame, id: EndpointId) -> Blame {
-        blame.within(self.epoch(id))
+    fn current(&self, attribution: Attribution, id: EndpointId) -> Attribution {
+        attribution.within(self.epoch(id))
     }
 
     /// What the way of a packet is for.
@@ -137,18 +136,18 @@ impl Explainer {
         }
     }
 
-    /// Write a moment of the timeline down.
-    fn note(&mut self, id: EndpointId, moment: Moment) {
+    /// Write an event of the timeline down.
+    fn note(&mut self, id: EndpointId, event: TimelineEvent) {
         let exchange = &mut self.exchanges[id.connection()];
         if exchange.by_user && self.timelines.wanted() {
-            exchange.moments.push(moment);
+            exchange.events.push(event);
         }
     }
 
     /// Something that concerns an endpoint and no segment.
-    fn event(&self, id: EndpointId, what: What) -> Moment {
+    fn event(&self, id: EndpointId, what: EventKind) -> TimelineEvent {
         let place = place_of(id);
-        Moment {
+        TimelineEvent {
             since_start: self.ends[id.index()].now.at().saturating_since(self.epoch(id).start),
             place,
             what,
@@ -162,10 +161,10 @@ impl Explainer {
     }
 
     /// Something that happens at `now` to a segment from `from`.
-    fn about<O>(&self, from: EndpointId, segment: &Segment<O>, what: What, now: Time) -> Moment {
+    fn about<O>(&self, from: EndpointId, segment: &Segment<O>, what: EventKind, now: Time) -> TimelineEvent {
         let is_ack = segment.span() == 0;
         let (number, counted_from) = if is_ack { (segment.ack, from.peer()) } else { (segment.seq, from) };
-        Moment {
+        TimelineEvent {
             since_start: now.saturating_since(self.epoch(from).start),
             segment: Some(Purpose::of(segment)),
             sender: place_of(from),
@@ -176,8 +175,8 @@ impl Explainer {
     }
 }
 
-fn place_of(id: EndpointId) -> Place {
-    if id.is_server() { Place::Server } else { Place::Client }
+fn place_of(id: EndpointId) -> Location {
+    if id.is_server() { Location::Server } else { Location::Client }
 }
 
 #[cfg(test)]

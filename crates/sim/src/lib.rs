@@ -7,6 +7,7 @@
 //! [`Spec`] says what to run, [`Laboratory`] runs it, [`Tables`] and [`Summary`] hold what came out. A [`Capture`] writes
 //! down what passes the queues.
 
+mod build;
 mod capture;
 mod engine;
 mod explain;
@@ -14,23 +15,23 @@ mod laboratory;
 mod link;
 mod observer;
 mod packet;
-mod prefetch;
 mod quantiles;
 mod record;
 mod spec;
 mod summary;
-mod transmitter;
-mod wheel;
 
 /// The number of the engine's results: raised with every change after which the same spec and seed give other results.
 /// It is part of what a cell is called, so that results of before are never taken for those of now; the golden cells
 /// (`tests/golden.py`) notice when it must be raised.
 pub const RESULTS: u32 = 2;
 
+pub use build::{Laws, Watch, build, queue_stream};
 pub use capture::{Bounds, Capture};
-pub use explain::{ExplanationTable, TimelineTable, Wish};
-pub use laboratory::{Laboratory, Laws, Watch, build, queue_stream};
-pub use record::{ExchangeTable, LinkTable, LossTable, QueueTable, ResponseBin, Tables};
+pub use explain::TimelineRequest;
+pub use laboratory::Laboratory;
+pub use record::{
+    ExchangeTable, ExplanationTable, LinkTable, LossTable, QueueTable, ResponseBin, Tables, TimelineTable,
+};
 pub use spec::{
     DelayAt, HopSpec, HostsSpec, LinkSpec, MixSpec, OwnLaw, PathSpec, ProtocolSpec, QueueSpec, RateChange,
     RecordSpec, Role, SourceSpec, Spec, SpecError, TcpSpec, UsersSpec,

@@ -9,22 +9,24 @@
 //! [`Queued`] for disciplines that decide when it leaves, and for links whose rate changes. Neither needs an event for a
 //! departure. [`Chain`] puts links of either kind in series.
 
-mod announced;
+mod cached;
 mod chain;
 mod computed;
 mod queued;
 #[cfg(test)]
 mod tests;
+mod transmitter;
 mod waits;
 
 use aqmlab_aqm::{Counters, LinkContext, QueueState};
 use aqmlab_tcp::WindowScale;
 use aqmlab_units::{BitRate, Bytes, Duration, Time};
 
-pub(crate) use self::announced::Announced;
+pub(crate) use self::cached::Cached;
 pub(crate) use self::chain::Chain;
 pub(crate) use self::computed::Computed;
 pub(crate) use self::queued::Queued;
+pub(crate) use self::transmitter::Transmitter;
 pub(crate) use self::waits::{Waited, Waits};
 use crate::packet::{EndpointId, Owner, Packet};
 

@@ -1,13 +1,16 @@
 //! What a run writes down: queue and link over time, each exchange if asked for, and how long users waited.
 
+mod explanations;
+
 use aqmlab_tcp::Recovery;
 use aqmlab_units::{Duration, Time};
 use aqmlab_workload::Completed;
 use hdrhistogram::Histogram;
 
-use crate::explain::{ExplanationTable, TimelineTable};
 use crate::link::{LinkCounters, Meter};
 use crate::packet::{Direction, EndpointId, Owner};
+
+pub use self::explanations::{ExplanationTable, TimelineTable};
 
 /// Rows of the time series since they were last taken, column by column.
 #[derive(Clone, Debug, Default)]
@@ -28,7 +31,7 @@ pub struct Tables {
 
 /// A direction of a link, as rows name it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct LinkDirection {
     /// The number of the link in its chain, from 1; `None` outside a chain.
     pub(crate) link: Option<u8>,
     pub(crate) direction: Direction,
@@ -202,7 +205,7 @@ impl ResponseTimes {
 }
 
 impl QueueTable {
-    pub(crate) fn push(&mut self, now: Time, place: Place, link: &dyn Meter) {
+    pub(crate) fn push(&mut self, now: Time, place: LinkDirection, link: &dyn Meter) {
         let state = link.state();
         let row = self.time_s.len();
         self.time_s.push(now.as_secs_f64());
@@ -226,7 +229,13 @@ impl QueueTable {
 
 impl LinkTable {
     /// What happened between two readings of the counters.
-    pub(crate) fn push(&mut self, now: Time, place: Place, before: &LinkCounters, after: &LinkCounters) {
+    pub(crate) fn push(
+        &mut self,
+        now: Time,
+        place: LinkDirection,
+        before: &LinkCounters,
+        after: &LinkCounters,
+    ) {
         self.time_s.push(now.as_secs_f64());
         self.link.extend(place.link);
         self.direction.push(u8::from(place.direction == 1));

@@ -7,9 +7,9 @@ use aqmlab_workload::Connection;
 use super::flows::FlowId;
 use super::hosts::{Approach, Interface};
 use super::is_done;
+use super::prefetch::{prefetch, prefetch_start};
 use super::stacks::{StackId, Stacks};
 use crate::packet::{Direction, EndpointId, Owner};
-use crate::prefetch::{prefetch, prefetch_start};
 
 /// How many bits of a cell tell the delay of its path.
 const DELAY_BITS: u32 = 26;

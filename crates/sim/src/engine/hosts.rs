@@ -13,9 +13,9 @@
 
 use aqmlab_units::{Bytes, Duration, Time};
 
+use crate::link::Transmitter;
 use crate::packet::{Direction, EndpointId, Owner};
 use crate::spec::{DelayAt, Spec};
-use crate::transmitter::Transmitter;
 
 /// The interface that an endpoint sends through.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

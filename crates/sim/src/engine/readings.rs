@@ -6,7 +6,7 @@ use hdrhistogram::Histogram;
 use super::{Engine, Event};
 use crate::link::{Link, LinkCounters, Meter, Waited};
 use crate::observer::Observer;
-use crate::record::Place;
+use crate::record::LinkDirection;
 use crate::spec::Spec;
 use crate::summary::{LinkWindow, Window};
 
@@ -40,9 +40,9 @@ impl Readings {
 
 impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
     /// Where the rows of a link's direction belong.
-    fn place(&self, link: usize, direction: usize) -> Place {
+    fn place(&self, link: usize, direction: usize) -> LinkDirection {
         let number = u8::try_from(link + 1).expect("the spec bounds the number of links");
-        Place { link: (!self.spec.chain.is_empty()).then_some(number), direction }
+        LinkDirection { link: (!self.spec.chain.is_empty()).then_some(number), direction }
     }
 
     pub(super) fn sample_queues(&mut self) {

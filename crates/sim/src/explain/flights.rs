@@ -6,7 +6,7 @@
 use aqmlab_tcp::{HeaderOptions, Segment};
 use aqmlab_units::Time;
 
-use super::blame::{Blame, Part};
+use super::attribution::{Attribution, Part};
 use crate::packet::Packet;
 
 /// A packet's options and its number.
@@ -26,7 +26,7 @@ impl<O: HeaderOptions> HeaderOptions for Numbered<O> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flight {
     /// Its sending.
-    pub(super) blame: Blame,
+    pub(super) attribution: Attribution,
     /// When its first bit leaves its machine, and when it reaches the link.
     pub(super) first_bit: Time,
     pub(super) at_link: Time,

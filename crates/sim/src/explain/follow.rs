@@ -3,9 +3,9 @@
 use aqmlab_tcp::{CongestionControl, Endpoint, Flags, Seq, Stack, State, TimerKind};
 use aqmlab_units::Time;
 
-use super::blame::Part;
+use super::attribution::Part;
 use super::flights::{Flight, Numbered};
-use super::timeline::{Moment, Place, What};
+use super::timeline::{EventKind, Location, TimelineEvent};
 use super::timers::meaning;
 use super::{End, Exchange, Explainer, place_of};
 use crate::link::{Link, LinkCounters};
@@ -20,12 +20,12 @@ impl Explainer {
         let before = std::mem::replace(&mut end.recovery, tcp.recovery());
         let was_in_recovery = std::mem::replace(&mut end.in_recovery, tcp.in_recovery());
         let happened = [
-            (before.fast_retransmits < end.recovery.fast_retransmits, What::FastRetransmit),
-            (was_in_recovery && !tcp.in_recovery(), What::Recovered),
-            (before.ecn_reductions < end.recovery.ecn_reductions, What::Reduced),
+            (before.fast_retransmits < end.recovery.fast_retransmits, EventKind::FastRetransmit),
+            (was_in_recovery && !tcp.in_recovery(), EventKind::Recovered),
+            (before.ecn_reductions < end.recovery.ecn_reductions, EventKind::Reduced),
         ];
         for (_, what) in happened.into_iter().filter(|&(happened, _)| happened) {
-            self.note(id, Moment { cwnd: tcp.congestion().cwnd(), ..self.event(id, what) });
+            self.note(id, TimelineEvent { cwnd: tcp.congestion().cwnd(), ..self.event(id, what) });
         }
     }
 }
@@ -59,23 +59,23 @@ impl<S: Stack> Observer<S> for Explainer {
         let end = &mut self.ends[id.index()];
         end.first_flight = true;
         end.base = end.sent;
-        self.note(id, self.event(id, What::Wrote));
+        self.note(id, self.event(id, EventKind::Wrote));
     }
 
     fn sent(&mut self, packet: Packet<S::Options>, leaving: &Leaving<'_, S>) -> Packet<Self::Carried> {
         let Leaving { tcp, now, first_bit, at_link } = *leaving;
         let (segment, from) = (packet.segment, packet.to.peer());
         self.note_reactions(from, tcp);
-        let blame = self.current(self.ends[from.index()].now, from);
+        let attribution = self.current(self.ends[from.index()].now, from);
         let end = &mut self.ends[from.index()];
         let way = Explainer::purpose_of_way(end, &segment, tcp);
         let again = segment.span() > 0 && segment.seq < end.sent;
         end.sent = end.sent.max(segment.seq + segment.span());
         end.acked = segment.flags.contains(Flags::ACK).then_some(segment.ack);
-        let what = if again { What::SentAgain } else { What::Sent };
-        let moment = self.about(from, &segment, what, now);
-        self.note(from, Moment { cwnd: tcp.congestion().cwnd(), ..moment });
-        self.flights.take_off(packet, Flight { blame, first_bit, at_link, way })
+        let what = if again { EventKind::SentAgain } else { EventKind::Sent };
+        let event = self.about(from, &segment, what, now);
+        self.note(from, TimelineEvent { cwnd: tcp.congestion().cwnd(), ..event });
+        self.flights.take_off(packet, Flight { attribution, first_bit, at_link, way })
     }
 
     fn lost<L: Link<Self::Carried>>(&mut self, packet: &Packet<Self::Carried>, link: &L, now: Time) {
@@ -87,23 +87,23 @@ impl<S: Stack> Observer<S> for Explainer {
         let (packet, flight) = self.flights.land(packet);
         let from = packet.to.peer();
         let cause = self.drops[direction].cause(&counters(link).queue, flight.at_link == now);
-        if flight.blame.is_of(self.epoch(from)) {
+        if flight.attribution.is_of(self.epoch(from)) {
             self.exchanges[from.connection()].losses += 1;
-            let moment = self.about(from, &packet.segment, What::Dropped(cause), now);
-            self.note(from, Moment { place: Place::Link, ..moment });
+            let event = self.about(from, &packet.segment, EventKind::Dropped(cause), now);
+            self.note(from, TimelineEvent { place: Location::Link, ..event });
         }
     }
 
     fn arrived(&mut self, packet: Packet<Self::Carried>, now: Time) -> Packet<S::Options> {
         let size = packet.size();
-        let (packet, Flight { blame, first_bit, at_link, way }) = self.flights.land(&packet);
+        let (packet, Flight { attribution, first_bit, at_link, way }) = self.flights.land(&packet);
         // Backwards from the arrival: the delay behind the link, the last bit on the wire, its first.
         let last_bit = Time::from_nanos(now.as_nanos() - self.delay.as_nanos());
         let (_, on_wire) = { self.transmitter }.send(size, Time::ZERO);
         let on_link = Time::from_nanos(last_bit.as_nanos() - on_wire.as_nanos());
         let to = packet.to;
         let at_hand = self
-            .current(blame, to)
+            .current(attribution, to)
             .then(Part::Interface, first_bit)
             .then(way, at_link)
             .then(Part::Queueing, on_link)
@@ -112,12 +112,12 @@ impl<S: Stack> Observer<S> for Explainer {
         let end = &mut self.ends[to.index()];
         end.now = at_hand;
         end.first_flight = false;
-        if blame.is_of(self.epoch(to)) {
+        if attribution.is_of(self.epoch(to)) {
             let is_marked = packet.segment.flags.contains(Flags::CE);
             self.exchanges[to.connection()].marks += u32::from(is_marked);
-            let what = if is_marked { What::ArrivedMarked } else { What::Arrived };
-            let moment = self.about(to.peer(), &packet.segment, what, now);
-            self.note(to, Moment { place: place_of(to), waited: on_link - at_link, ..moment });
+            let what = if is_marked { EventKind::ArrivedMarked } else { EventKind::Arrived };
+            let event = self.about(to.peer(), &packet.segment, what, now);
+            self.note(to, TimelineEvent { place: place_of(to), waited: on_link - at_link, ..event });
         }
         packet
     }
@@ -132,7 +132,7 @@ impl<S: Stack> Observer<S> for Explainer {
         // What is paced belongs to the flight that it was written for.
         end.first_flight &= kind == TimerKind::Pacing;
         if let Some(what) = what {
-            self.note(id, Moment { waited: now - set.at(), ..self.event(id, what) });
+            self.note(id, TimelineEvent { waited: now - set.at(), ..self.event(id, what) });
         }
     }
 
@@ -143,13 +143,13 @@ impl<S: Stack> Observer<S> for Explainer {
     }
 
     fn completed(&mut self, client: EndpointId, row: &Row<'_>, tables: &mut Tables) {
-        let blame = self.ends[client.index()].now;
+        let attribution = self.ends[client.index()].now;
         let took = row.exchange.response_time;
-        assert_eq!(blame.sum(), took, "a part of a response time has no cause");
-        self.note(client, self.event(client, What::Complete));
+        assert_eq!(attribution.sum(), took, "a part of a response time has no cause");
+        self.note(client, self.event(client, EventKind::Complete));
         let exchange = &self.exchanges[client.connection()];
-        tables.explanations.push(row, &blame, [exchange.losses, exchange.marks]);
-        self.timelines.completed(took, &exchange.moments, &mut tables.timelines);
+        tables.explanations.push(row, &attribution, [exchange.losses, exchange.marks]);
+        self.timelines.completed(took, &exchange.events, &mut tables.timelines);
     }
 }
 
@@ -163,7 +163,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::explain::Wish;
+    use crate::explain::TimelineRequest;
     use crate::link::{Queued, Wire};
     use crate::spec::LinkSpec;
 
@@ -194,7 +194,7 @@ mod tests {
             let wire = Wire { context: spec.context(), delay: spec.delay, device_fifo: 0, rate_changes: Vec::new(), owners: 0 };
             let law = Stopwatch(Arc::clone(&waited));
             let mut link = Queued::new(Fifo::new(law, Limit::Packets(1_000)), wire);
-            let mut explainer = Explainer::new(&spec, Wish::default());
+            let mut explainer = Explainer::new(&spec, TimelineRequest::default());
             let profile = Profile::freebsd_4_5();
             let tcp: Endpoint = Endpoint::connect(&profile, Time::ZERO);
             let mut now = Time::ZERO;
@@ -232,7 +232,7 @@ mod tests {
             };
             let law = Stopwatch(Arc::default());
             let mut link = Queued::new(Fifo::new(law, Limit::Packets(1)), wire);
-            let mut explainer = Explainer::new(&spec, Wish::default());
+            let mut explainer = Explainer::new(&spec, TimelineRequest::default());
             let (client, now) = (EndpointId::client(0, 0), Time::ZERO);
             let tcp: Endpoint = Endpoint::connect(&Profile::freebsd_4_5(), now);
             Observer::<Basic>::opened(&mut explainer, client, true, now);

@@ -1,15 +1,15 @@
-//! What happens during an exchange, moment by moment, kept for those that were asked for.
+//! What happens during an exchange, event by event, kept for those that were asked for.
 
 use aqmlab_tcp::{Flags, Segment, Seq};
 use aqmlab_units::Duration;
 
-use super::tables::TimelineTable;
+use crate::record::TimelineTable;
 
 /// Which timelines to keep.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Wish {
+pub struct TimelineRequest {
     /// That of the exchange with this row.
-    pub request: Option<u64>,
+    pub exchange: Option<u64>,
     /// Those of so many slowest exchanges. Since nobody knows before the end which they are, there are more: of each
     /// exchange that was among the slowest so far.
     pub slowest: usize,
@@ -17,7 +17,7 @@ pub struct Wish {
 
 /// Who, or where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Location {
     Client,
     Server,
     Link,
@@ -25,7 +25,7 @@ pub(super) enum Place {
 
 /// What happens to a packet or at an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum EventKind {
     Sent,
     SentAgain,
     Arrived,
@@ -67,52 +67,52 @@ pub(super) enum Purpose {
 
 /// One thing that happened.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Moment {
+pub(super) struct TimelineEvent {
     /// Since the exchange began.
     pub(super) since_start: Duration,
-    pub(super) place: Place,
-    pub(super) what: What,
+    pub(super) place: Location,
+    pub(super) what: EventKind,
     pub(super) segment: Option<Purpose>,
     /// The segment's, or whom it concerns.
-    pub(super) sender: Place,
+    pub(super) sender: Location,
     pub(super) offset: u32,
     pub(super) bytes: u16,
     pub(super) waited: Duration,
     pub(super) cwnd: u32,
 }
 
-impl Place {
+impl Location {
     pub(super) fn name(self) -> &'static str {
         match self {
-            Place::Client => "client",
-            Place::Server => "server",
-            Place::Link => "link",
+            Location::Client => "client",
+            Location::Server => "server",
+            Location::Link => "link",
         }
     }
 }
 
-impl What {
+impl EventKind {
     pub(super) fn name(self) -> &'static str {
         match self {
-            What::Sent => "sent",
-            What::SentAgain => "sent again",
-            What::Arrived => "arrived",
-            What::ArrivedMarked => "arrived marked",
-            What::Dropped(Cause::Early) => "dropped early",
-            What::Dropped(Cause::Forced) => "dropped, forced",
-            What::Dropped(Cause::Limit) => "dropped at the limit",
-            What::Dropped(Cause::AtDequeue) => "dropped at dequeue",
-            What::Dropped(Cause::Evicted) => "pushed out",
-            What::SynTimeout => "SYN timeout",
-            What::DataTimeout => "data timeout",
-            What::ReorderingOver => "reordering timer",
-            What::Probe => "tail-loss probe",
-            What::DelayedAck => "delayed ACK due",
-            What::FastRetransmit => "fast retransmit",
-            What::Recovered => "recovery ends",
-            What::Reduced => "window reduced for a mark",
-            What::Wrote => "written",
-            What::Complete => "complete",
+            EventKind::Sent => "sent",
+            EventKind::SentAgain => "sent again",
+            EventKind::Arrived => "arrived",
+            EventKind::ArrivedMarked => "arrived marked",
+            EventKind::Dropped(Cause::Early) => "dropped early",
+            EventKind::Dropped(Cause::Forced) => "dropped, forced",
+            EventKind::Dropped(Cause::Limit) => "dropped at the limit",
+            EventKind::Dropped(Cause::AtDequeue) => "dropped at dequeue",
+            EventKind::Dropped(Cause::Evicted) => "pushed out",
+            EventKind::SynTimeout => "SYN timeout",
+            EventKind::DataTimeout => "data timeout",
+            EventKind::ReorderingOver => "reordering timer",
+            EventKind::Probe => "tail-loss probe",
+            EventKind::DelayedAck => "delayed ACK due",
+            EventKind::FastRetransmit => "fast retransmit",
+            EventKind::Recovered => "recovery ends",
+            EventKind::Reduced => "window reduced for a mark",
+            EventKind::Wrote => "written",
+            EventKind::Complete => "complete",
         }
     }
 }
@@ -150,7 +150,7 @@ pub(super) fn offset(number: Seq, base: Seq) -> u32 {
 /// Chooses timelines as exchanges complete.
 #[derive(Debug)]
 pub(super) struct Timelines {
-    wish: Wish,
+    request: TimelineRequest,
     /// The longest response times so far, the longest first.
     longest: Vec<Duration>,
     /// Exchanges completed so far.
@@ -158,20 +158,20 @@ pub(super) struct Timelines {
 }
 
 impl Timelines {
-    pub(super) fn new(wish: Wish) -> Timelines {
-        Timelines { wish, longest: Vec::new(), rows: 0 }
+    pub(super) fn new(request: TimelineRequest) -> Timelines {
+        Timelines { request, longest: Vec::new(), rows: 0 }
     }
 
     /// Need anything be recorded?
     pub(super) fn wanted(&self) -> bool {
-        self.wish.slowest > 0 || self.wish.request.is_some_and(|row| self.rows <= row)
+        self.request.slowest > 0 || self.request.exchange.is_some_and(|row| self.rows <= row)
     }
 
-    /// An exchange is complete: its moments go into the table if they are asked for.
-    pub(super) fn completed(&mut self, took: Duration, moments: &[Moment], table: &mut TimelineTable) {
-        if self.wish.request == Some(self.rows) || self.is_among_slowest(took) {
-            for moment in moments {
-                table.push(self.rows, moment);
+    /// An exchange is complete: its events go into the table if they are asked for.
+    pub(super) fn completed(&mut self, took: Duration, events: &[TimelineEvent], table: &mut TimelineTable) {
+        if self.request.exchange == Some(self.rows) || self.is_among_slowest(took) {
+            for event in events {
+                table.push(self.rows, event);
             }
         }
         self.rows += 1;
@@ -179,11 +179,11 @@ impl Timelines {
 
     fn is_among_slowest(&mut self, took: Duration) -> bool {
         let place = self.longest.partition_point(|&longer| took <= longer);
-        if place == self.wish.slowest {
+        if place == self.request.slowest {
             return false;
         }
         self.longest.insert(place, took);
-        self.longest.truncate(self.wish.slowest);
+        self.longest.truncate(self.request.slowest);
         true
     }
 }

@@ -3,18 +3,18 @@
 use aqmlab_tcp::TimerKind;
 use aqmlab_units::Time;
 
-use super::blame::{Blame, Part};
-use super::timeline::What;
+use super::attribution::{Attribution, Part};
+use super::timeline::EventKind;
 
 /// An endpoint's timers: until when each runs, and the moment at which it was set.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Timers {
-    set: [(Time, Blame); TimerKind::COUNT],
+pub(super) struct TimerCauses {
+    set: [(Time, Attribution); TimerKind::COUNT],
 }
 
-impl Timers {
+impl TimerCauses {
     /// The timers are as given after what happened at the moment `now`: those that have moved were set by it.
-    pub(super) fn are(&mut self, deadlines: [(TimerKind, Time); TimerKind::COUNT], now: Blame) {
+    pub(super) fn are(&mut self, deadlines: [(TimerKind, Time); TimerKind::COUNT], now: Attribution) {
         for (set, (_, deadline)) in self.set.iter_mut().zip(deadlines) {
             if set.0 != deadline {
                 *set = (deadline, now);
@@ -27,20 +27,20 @@ impl Timers {
         &self,
         deadlines: [(TimerKind, Time); TimerKind::COUNT],
         now: Time,
-    ) -> Option<(TimerKind, Blame)> {
+    ) -> Option<(TimerKind, Attribution)> {
         let timers = self.set.iter().zip(deadlines);
         timers.filter(|&(_, (_, deadline))| deadline <= now).map(|(&(_, set), (kind, _))| (kind, set)).next()
     }
 }
 
 /// What the wait for a timer is booked as, and what its expiry is called if it says something by itself.
-pub(super) fn meaning(kind: TimerKind, is_opening: bool) -> (Part, Option<What>) {
+pub(super) fn meaning(kind: TimerKind, is_opening: bool) -> (Part, Option<EventKind>) {
     match kind {
-        TimerKind::Retransmission if is_opening => (Part::SynTimeouts, Some(What::SynTimeout)),
-        TimerKind::Retransmission => (Part::DataTimeouts, Some(What::DataTimeout)),
-        TimerKind::Reordering => (Part::Reordering, Some(What::ReorderingOver)),
-        TimerKind::Probe => (Part::Probes, Some(What::Probe)),
+        TimerKind::Retransmission if is_opening => (Part::SynTimeouts, Some(EventKind::SynTimeout)),
+        TimerKind::Retransmission => (Part::DataTimeouts, Some(EventKind::DataTimeout)),
+        TimerKind::Reordering => (Part::Reordering, Some(EventKind::ReorderingOver)),
+        TimerKind::Probe => (Part::Probes, Some(EventKind::Probe)),
         TimerKind::Pacing => (Part::Pacing, None),
-        TimerKind::DelayedAck => (Part::DelayedAcks, Some(What::DelayedAck)),
+        TimerKind::DelayedAck => (Part::DelayedAcks, Some(EventKind::DelayedAck)),
     }
 }

@@ -10,9 +10,8 @@ use aqmlab_tcp::{Flags, HeaderOptions, WindowScale};
 use aqmlab_units::{Bytes, Duration, Time};
 
 use crate::link::waits::Wait;
-use crate::link::{Link, LinkCounters, Meter, Waited, Wire};
+use crate::link::{Link, LinkCounters, Meter, Transmitter, Waited, Wire};
 use crate::packet::{EndpointId, Owner, Packet};
-use crate::transmitter::Transmitter;
 
 /// One direction of a link under the law `A`.
 #[derive(Debug)]

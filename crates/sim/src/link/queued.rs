@@ -10,10 +10,10 @@ use aqmlab_aqm::{Ecn, Qdisc, QueueState};
 use aqmlab_tcp::{Flags, HeaderOptions, WindowScale};
 use aqmlab_units::{Bytes, Duration, Time};
 
+use super::transmitter::Varying;
 use crate::link::waits::Wait;
 use crate::link::{Link, LinkCounters, Meter, Waited, Wire};
 use crate::packet::{EndpointId, Owner, Packet};
-use crate::transmitter::Varying;
 
 /// One direction of a link under the discipline `Q`.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 //!
 //! `{"red": {"min_th": 5}}` is of the catalogue. A name with a colon, as in `{"my_module:MyLaw": {"q_ref": 24}}`, is not:
 //! the engine reads the limit of its queue, keeps the rest of its table as it is, so that it is part of the resolved
-//! spec, and takes the law itself from whoever builds the run ([`crate::build_own`]).
+//! spec, and takes the law itself from whoever builds the run ([`crate::build`]).
 
 use aqmlab_aqm::{Limit, LinkContext, QueueConfig};
 use aqmlab_units::Bytes;

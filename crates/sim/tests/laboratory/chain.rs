@@ -1,6 +1,6 @@
 //! Links in series: what a chain must do whatever the queue disciplines, and what theory says it does.
 
-use aqmlab_sim::{Bounds, Capture, Wish};
+use aqmlab_sim::{Bounds, Capture, TimelineRequest};
 use aqmlab_units::Time;
 
 use super::*;
@@ -314,7 +314,9 @@ fn a_captured_chain_is_the_chain_without_a_capture_and_has_two_interfaces_a_link
 #[test]
 fn a_chain_cannot_be_explained() {
     let spec = read(&gfc2(&json!({"droptail": {}})));
-    let refusal =
-        build(&spec, 1, None, Watch::Explain(Wish::default())).err().expect("a refusal").to_string();
+    let refusal = build(&spec, 1, None, Watch::Explain(TimelineRequest::default()))
+        .err()
+        .expect("a refusal")
+        .to_string();
     assert_eq!(refusal, "chain: such a run cannot be explained: explanations know of one link of one rate");
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use aqmlab_aqm::{Aqm, Packet, QueueState, Verdict};
-use aqmlab_sim::{ExplanationTable, TimelineTable, Watch, Wish, build};
+use aqmlab_sim::{ExplanationTable, TimelineRequest, TimelineTable, Watch, build};
 use aqmlab_units::Time;
 
 use super::*;
@@ -44,8 +44,8 @@ impl Explained {
     }
 }
 
-fn explained(spec: &Value, wish: Wish) -> Run {
-    let mut laboratory = build(&read(spec), 1, None, Watch::Explain(wish)).expect("the spec is sound");
+fn explained(spec: &Value, request: TimelineRequest) -> Run {
+    let mut laboratory = build(&read(spec), 1, None, Watch::Explain(request)).expect("the spec is sound");
     laboratory.advance(laboratory.end());
     Run::result_of(&mut *laboratory)
 }
@@ -76,7 +76,7 @@ fn the_parts_of_each_response_time_add_up_to_it_and_the_run_is_the_plain_one() {
     let mut ever = BTreeMap::new();
     for (name, spec) in congested_runs(&[hosts_of_2001(), hosts_of_today()].concat()) {
         let plain = Run::to_the_end(&spec, 1);
-        let mut run = explained(&spec, Wish { request: Some(7), slowest: 3 });
+        let mut run = explained(&spec, TimelineRequest { exchange: Some(7), slowest: 3 });
         let table = std::mem::take(&mut run.tables.explanations);
         run.tables.timelines = TimelineTable::default();
         assert!(format!("{run:?}") == format!("{plain:?}"), "{name}: another run than the plain one");
@@ -107,7 +107,7 @@ fn the_parts_add_up_wherever_the_round_trip_is_spent() {
     for delay_at in ["server", "split"] {
         for (name, mut spec) in congested_runs(&[json!({"profile": "unc-testbed"})]).into_iter().take(2) {
             spec["users"]["delay_at"] = delay_at.into();
-            let mut run = explained(&spec, Wish::default());
+            let mut run = explained(&spec, TimelineRequest::default());
             let rows = Explained::all(&std::mem::take(&mut run.tables.explanations));
             assert!(format!("{run:?}") == format!("{:?}", Run::to_the_end(&spec, 1)), "{name}: another run");
             assert!(rows.len() > 1_000, "{name}");
@@ -127,7 +127,7 @@ fn the_parts_add_up_wherever_the_round_trip_is_spent() {
 #[test]
 fn without_a_loss_no_time_goes_to_timeouts_or_repair_and_a_timeout_takes_a_second() {
     for (name, spec) in congested_runs(&hosts_of_2001()) {
-        let run = explained(&spec, Wish::default());
+        let run = explained(&spec, TimelineRequest::default());
         let rows = Explained::all(&run.tables.explanations);
         assert!(rows.iter().any(|row| row.losses > 0) && rows.iter().any(|row| row.losses == 0), "{name}");
         for (number, row) in rows.iter().enumerate() {
@@ -173,7 +173,7 @@ fn flights(response: u32) -> u64 {
 
 #[test]
 fn on_an_idle_link_the_parts_are_what_arithmetic_gives() {
-    let run = explained(&idle(), Wish::default());
+    let run = explained(&idle(), TimelineRequest::default());
     let rows = Explained::all(&run.tables.explanations);
     let mut small = 0;
     for row in &rows {
@@ -219,8 +219,9 @@ fn first_without(out: Option<u32>, back: Option<u32>) -> (Explained, TimelineTab
     spec["protocol"]["duration"] = json!("1 min");
     // The first user to wake is one of side 1.
     let laws = [back, out].map(|victim| Box::new(Dropper { victim, seen: 0 }) as Box<dyn Aqm + Send>);
-    let wish = Wish { request: Some(0), slowest: 0 };
-    let mut laboratory = build(&read(&spec), 1, Some(laws), Watch::Explain(wish)).expect("the spec is sound");
+    let request = TimelineRequest { exchange: Some(0), slowest: 0 };
+    let mut laboratory =
+        build(&read(&spec), 1, Some(laws), Watch::Explain(request)).expect("the spec is sound");
     laboratory.advance(laboratory.end());
     let tables = Run::result_of(&mut *laboratory).tables;
     assert_eq!(tables.explanations.side[0], 1);
@@ -278,7 +279,7 @@ fn a_segment_dropped_from_a_flight_of_four_costs_a_round_trip_of_repair_and_no_t
 #[test]
 fn a_timeline_runs_from_the_start_to_the_last_byte_and_has_all_losses_and_marks() {
     for (name, spec) in congested_runs(&[hosts_of_2001(), hosts_of_today()].concat()) {
-        let run = explained(&spec, Wish { request: Some(100), slowest: 5 });
+        let run = explained(&spec, TimelineRequest { exchange: Some(100), slowest: 5 });
         let (rows, timeline) = (Explained::all(&run.tables.explanations), &run.tables.timelines);
         let mut slowest: Vec<usize> = (0..rows.len()).collect();
         slowest.sort_by_key(|&row| std::cmp::Reverse(rows[row].response_time));
@@ -312,7 +313,7 @@ fn the_requests_of_users_are_explained_beside_other_sources_whose_traffic_is_not
         {"datagrams": {"rate": "300 kbit/s", "packet": "200 B", "side": 1}},
     ]);
     let plain = Run::to_the_end(&spec, 1);
-    let mut run = explained(&spec, Wish { request: Some(50), slowest: 0 });
+    let mut run = explained(&spec, TimelineRequest { exchange: Some(50), slowest: 0 });
     let rows = Explained::all(&std::mem::take(&mut run.tables.explanations));
     assert!(
         run.tables.timelines.request.iter().all(|&row| row == 50) && !run.tables.timelines.request.is_empty()

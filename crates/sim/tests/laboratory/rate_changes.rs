@@ -79,7 +79,8 @@ fn each_link_of_a_chain_changes_its_rate_alone() {
 #[test]
 fn such_a_run_cannot_be_explained() {
     let spec = read(&changing(&json!([{"at": "4 s", "rate": "1 Mbit/s"}]), 8));
-    let refusal =
-        build(&spec, 1, None, Watch::Explain(aqmlab_sim::Wish::default())).err().expect("a refusal");
+    let refusal = build(&spec, 1, None, Watch::Explain(aqmlab_sim::TimelineRequest::default()))
+        .err()
+        .expect("a refusal");
     assert!(refusal.to_string().starts_with("link.rate_changes: such a run cannot be explained"));
 }

@@ -10,19 +10,19 @@ use crate::packet::{EndpointId, Owner, Packet};
 
 /// A link and when it delivers next.
 #[derive(Debug)]
-pub(crate) struct Announced<L> {
+pub(crate) struct Cached<L> {
     link: L,
     next_delivery: Time,
 }
 
-impl<L> Announced<L> {
+impl<L> Cached<L> {
     /// `link` is empty.
-    pub(crate) fn new(link: L) -> Announced<L> {
-        Announced { link, next_delivery: Time::MAX }
+    pub(crate) fn new(link: L) -> Cached<L> {
+        Cached { link, next_delivery: Time::MAX }
     }
 }
 
-impl<O, L: Link<O>> Link<O> for Announced<L> {
+impl<O, L: Link<O>> Link<O> for Cached<L> {
     fn opened(&mut self, client: EndpointId, owner: Owner) {
         self.link.opened(client, owner);
     }

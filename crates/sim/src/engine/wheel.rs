@@ -11,7 +11,7 @@
 
 use aqmlab_units::{Duration, Time};
 
-use crate::prefetch::prefetch;
+use super::prefetch::prefetch;
 
 /// Half a turn of the wheel is 2^27 ns, 134 ms: longer than most packets' way, shorter than most thinking.
 const LOG_HALF: u32 = 27;

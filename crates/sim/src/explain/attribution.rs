@@ -80,16 +80,16 @@ pub(crate) struct Epoch {
 
 /// A moment in the history of a connection, and what its exchange has spent its time on up to it.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Blame {
+pub(crate) struct Attribution {
     epoch: Epoch,
     at: Time,
     parts: [Duration; Part::ALL.len()],
 }
 
-impl Blame {
+impl Attribution {
     /// The moment at which an exchange begins.
-    pub(crate) fn nothing(epoch: Epoch) -> Blame {
-        Blame { epoch, at: epoch.start, parts: Default::default() }
+    pub(crate) fn nothing(epoch: Epoch) -> Attribution {
+        Attribution { epoch, at: epoch.start, parts: Default::default() }
     }
 
     /// The moment.
@@ -103,12 +103,12 @@ impl Blame {
     }
 
     /// The same moment as part of the exchange of `epoch`: what was before that exchange is none of its time.
-    pub(crate) fn within(self, epoch: Epoch) -> Blame {
-        if self.is_of(epoch) { self } else { Blame { at: self.at, ..Blame::nothing(epoch) } }
+    pub(crate) fn within(self, epoch: Epoch) -> Attribution {
+        if self.is_of(epoch) { self } else { Attribution { at: self.at, ..Attribution::nothing(epoch) } }
     }
 
     /// A later moment: from this one to it, the time went to `part`.
-    pub(crate) fn then(mut self, part: Part, until: Time) -> Blame {
+    pub(crate) fn then(mut self, part: Part, until: Time) -> Attribution {
         debug_assert!(self.at <= until, "a cause comes before what it causes");
         let since = self.at.max(self.epoch.start);
         let spent = &mut self.parts[part as usize];
@@ -145,12 +145,12 @@ mod tests {
         ) {
             // The chain begins in the exchange before, which began at 0.
             let epoch = Epoch { number: 1, start: at(start) };
-            let mut blame = Blame::nothing(Epoch::default()).within(epoch);
+            let mut attribution = Attribution::nothing(Epoch::default()).within(epoch);
             let mut now = 0;
             for (part, step) in steps {
                 now += step;
-                blame = blame.then(Part::ALL[part], at(now));
-                prop_assert_eq!(blame.sum().as_nanos(), now.saturating_sub(start));
+                attribution = attribution.then(Part::ALL[part], at(now));
+                prop_assert_eq!(attribution.sum().as_nanos(), now.saturating_sub(start));
             }
         }
     }

@@ -1,0 +1,125 @@
+//! From a resolved spec to a run: a plan of what there is, and the engine that has been compiled for it.
+//!
+//! | hosts | network | watched | engine |
+//! |---|---|---|---|
+//! | all with the TCP of 2001 | one link at one rate, its discipline of the catalogue | no | one for each discipline |
+//! | any | any | no, or captured | one for each TCP, over boxed links |
+//! | any | one link at one rate | explained | one for each TCP, over boxed links |
+//!
+//! The first is what is run most often. Each engine takes seconds to compile, so what may be slower shares one.
+
+mod links;
+mod plan;
+
+use aqmlab_aqm::{Aqm, DecidesAtEnqueue, Gate, Limit, Qdisc, Visitor};
+use aqmlab_tcp::congestion::Any;
+use aqmlab_tcp::{Basic, Full, Needs, Scaled, Stack};
+use aqmlab_units::Stream;
+
+use self::links::{AnyLink, in_series};
+use self::plan::{Hop, Plan};
+use crate::capture::{Capture, OnTheWire};
+use crate::engine::{Engine, Network};
+use crate::explain::{Explainer, Numbered, TimelineRequest};
+use crate::laboratory::Laboratory;
+use crate::link::{Computed, Link, Queued, Wire};
+use crate::packet::Packet;
+use crate::spec::{Spec, SpecError};
+
+/// Custom laws, which the caller brings: one for each direction, each behind a plain queue with the spec's limit. What they
+/// draw they should draw from [`queue_stream`].
+pub type Laws = [Box<dyn Aqm + Send>; 2];
+
+/// What is written down of a run besides its results, which it does not change.
+#[derive(Clone, Copy, Debug)]
+pub enum Watch<'a> {
+    /// Nothing.
+    Nothing,
+    /// What passes the queues.
+    Capture(&'a Capture),
+    /// Where the time of each exchange goes, and timelines of some.
+    Explain(TimelineRequest),
+}
+
+/// Prepare the run `seed` of `spec`, with custom laws if that is what the spec asks for.
+pub fn build(
+    spec: &Spec,
+    seed: u64,
+    laws: Option<Laws>,
+    watch: Watch<'_>,
+) -> Result<Box<dyn Laboratory>, SpecError> {
+    if matches!(watch, Watch::Explain(_)) {
+        check_explained(spec)?;
+    }
+    let plan = Plan::new(spec, seed, laws)?;
+    Ok(match (plan.needs, plan.one_discipline(), watch) {
+        (Needs::Basic, Some(config), Watch::Nothing) => config.visit(&spec.link.context(), plan),
+        (Needs::Basic, ..) => plan.engine::<Basic>(watch),
+        (Needs::Scaled, ..) => plan.engine::<Scaled>(watch),
+        (Needs::Full, ..) => plan.engine::<Full<Any>>(watch),
+    })
+}
+
+/// The random stream of the queue of one direction in the run `seed`.
+pub fn queue_stream(seed: u64, direction: usize) -> Stream {
+    Stream::named(seed, &format!("queue/{direction}"))
+}
+
+/// Explanations know of one link, on which a packet takes the time of its bits.
+fn check_explained(spec: &Spec) -> Result<(), SpecError> {
+    let unknown =
+        [("chain", !spec.chain.is_empty()), ("link.rate_changes", !spec.link.rate_changes.is_empty())];
+    match unknown.into_iter().find(|&(_, is_there)| is_there) {
+        None => Ok(()),
+        Some((path, _)) => {
+            let message = "such a run cannot be explained: explanations know of one link of one rate";
+            Err(SpecError { path: path.to_owned(), message: message.to_owned() })
+        }
+    }
+}
+
+impl Plan<'_> {
+    /// The run with hosts of the TCP `S`, over links of any kind.
+    fn engine<S: Stack<Options: OnTheWire>>(self, watch: Watch<'_>) -> Box<dyn Laboratory> {
+        let Plan { spec, seed, traffic, hops, .. } = self;
+        let hops = hops.into_iter();
+        let (links, capture): ([AnyLink<S::Options>; 2], _) = match watch {
+            Watch::Nothing => (in_series(spec, hops.map(Hop::links)), None),
+            Watch::Capture(capture) => {
+                (in_series(spec, hops.map(|hop| hop.captured(capture))), Some(capture.clone()))
+            }
+            Watch::Explain(request) => {
+                let links = in_series(spec, hops.map(Hop::links::<Numbered<S::Options>>));
+                let explainer = Explainer::new(&spec.link, request);
+                let network = Network { links, capture: None };
+                return Box::new(Engine::<S, _, _>::new(spec, seed, traffic, network, explainer));
+            }
+        };
+        Box::new(Engine::<S, _>::new(spec, seed, traffic, Network { links, capture }, ()))
+    }
+
+    /// The run over one link whose two directions are made by `make`, with hosts of the TCP of 2001.
+    fn compiled<L: Link + Send + 'static>(self, make: impl Fn(Stream, Wire) -> L) -> Box<dyn Laboratory> {
+        let Plan { spec, seed, traffic, hops, .. } = self;
+        let Hop { wire, streams, .. } = hops.into_iter().next().expect("there is a link");
+        let links = streams.map(|stream| make(stream, wire.clone()));
+        Box::new(Engine::<Basic, L>::new(spec, seed, traffic, Network { links, capture: None }, ()))
+    }
+}
+
+impl Visitor for Plan<'_> {
+    type Payload = Packet;
+    type Output = Box<dyn Laboratory>;
+
+    fn law<A: DecidesAtEnqueue + Send + 'static>(
+        self,
+        limit: Limit,
+        make: impl Fn(Stream) -> A,
+    ) -> Box<dyn Laboratory> {
+        self.compiled(|stream, wire| Computed::new(Gate::new(make(stream), limit), &wire))
+    }
+
+    fn queue<Q: Qdisc<Packet> + Send + 'static>(self, make: impl Fn(Stream) -> Q) -> Box<dyn Laboratory> {
+        self.compiled(|stream, wire| Queued::new(make(stream), wire))
+    }
+}
