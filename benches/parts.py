@@ -21,21 +21,21 @@ from bench import build_example, spec
 
 PARTS = {
     "endpoints (crates/tcp)": ("tcp/",),
-    "link and law (sim/link, crates/aqm)": ("sim/src/link", "sim/src/transmitter", "aqm/"),
-    "event queue (sim/wheel)": ("sim/src/wheel", "sim/src/prefetch"),
-    "timers (sim/engine)": ("sim/src/engine/timers", "sim/src/engine/alarms", "sim/src/engine/delayed_acks"),
+    "link and law (sim/link, crates/aqm)": ("sim/src/link", "aqm/"),
+    "event queue (sim/engine/wheel)": ("sim/src/engine/wheel", "sim/src/engine/prefetch"),
+    "timers (sim/engine)": ("sim/src/engine/timers",),
     "users and what they ask (crates/workload, sim/engine)": (
         "workload/",
         "sim/src/engine/applications",
         "sim/src/engine/sources",
-        "sim/src/engine/flows",
     ),
     "random streams (crates/units)": ("units/src/stream",),
     "recorders (sim/record, sim/engine/readings)": (
         "sim/src/record",
         "sim/src/summary",
         "sim/src/engine/readings",
-        "sim/src/observer",
+        "sim/src/engine/recorder",
+        "sim/src/engine/observer",
     ),
     "main loop, connections, packets (sim, crates/units)": ("sim/", "units/"),
 }

@@ -12,15 +12,14 @@
 //! order: deliveries of direction 0, deliveries of direction 1, then the wheel's in the order in which they were
 //! pushed.
 
-mod alarms;
 mod applications;
 mod connections;
-mod datagrams;
-mod delayed_acks;
-mod flows;
+mod content;
 mod hosts;
+pub(crate) mod observer;
 mod prefetch;
 mod readings;
+mod recorder;
 mod sources;
 mod stacks;
 mod timers;
@@ -31,22 +30,23 @@ use aqmlab_units::{Bytes, Time};
 use aqmlab_workload::sources::{Source, VectorAction};
 use aqmlab_workload::{User, UserAction, Web};
 
-use self::alarms::Alarms;
+use self::applications::Flows;
 use self::connections::Connections;
-use self::delayed_acks::DelayedAcks;
-use self::flows::FlowId;
+use self::content::{ApplicationId, UserId};
 use self::hosts::{Hosts, Interface};
+use self::observer::{Leaving, Observer};
 use self::readings::Readings;
+use self::recorder::Recorder;
 use self::sources::Sources;
-use self::stacks::{StackId, Stacks};
-use self::timers::Timers;
+use self::stacks::Stacks;
+use self::timers::{TimerEvent, Timers};
 use self::wheel::Wheel;
 use crate::capture::Capture;
 use crate::laboratory::Laboratory;
 use crate::link::Link;
-use crate::observer::{Leaving, Observer};
-use crate::packet::{Direction, EndpointId, Packet};
-use crate::record::{ResponseBin, ResponseTimes, Tables};
+use crate::packet::{EndpointId, Packet};
+use crate::record::{ResponseBin, Tables};
+use crate::side::Direction;
 use crate::spec::Spec;
 use crate::summary::Summary;
 
@@ -56,20 +56,12 @@ use crate::summary::Summary;
 enum Event<O> {
     /// A packet reaches the link.
     AtLink { to: EndpointId, seq: Seq, ack: Seq, len: u16, window: u16, flags: Flags, options: O },
-    /// A retransmission timer may have expired.
-    Retransmit(EndpointId),
-    /// Short timers: some timer may have expired.
-    Alarm(EndpointId),
-    /// Held-back acknowledgements of hosts with this stack may be due.
-    DelayedAcks(StackId),
-    /// Look for retransmission timers that expire soon.
-    Inspect,
-    /// A user has thought enough.
-    Wake(u32),
+    /// It is time to look at some timers.
+    Timer(TimerEvent),
+    /// A pause is over that an application asked for.
+    Wake(ApplicationId),
     /// A source opens a connection or sends a datagram.
     Source(u8),
-    /// A pause of a source's connection is over.
-    WakeFlow(FlowId),
     /// Sample the queues.
     SampleQueues,
     /// Read the link's counters.
@@ -115,21 +107,15 @@ pub(crate) struct Engine<S: Stack, L, O: Observer<S> = ()> {
     connections: Connections<S>,
     hosts: Hosts,
     timers: Timers,
-    /// Of stacks with short timers, instead of the two.
-    alarms: Alarms,
-    /// Those of each stack.
-    delayed_acks: Vec<DelayedAcks>,
     web: Web,
     users: Vec<User>,
     /// What users want done about the event at hand: always empty between events.
     actions: Vec<UserAction>,
     sources: Sources,
+    flows: Flows,
     /// What a source's connection wants done: always empty between events.
     flow_actions: Vec<VectorAction>,
-    tables: Tables,
-    times: ResponseTimes,
-    completed: u64,
-    aborted: u64,
+    recorder: Recorder,
     readings: Readings,
     /// Asks to be told of new connections.
     capture: Option<Capture>,
@@ -158,26 +144,22 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
             observer,
             connections: Connections::new(1 + spec.sources.len()),
             hosts: Hosts::new(spec),
-            timers: Timers::new(spec.tcp.profiles()),
-            alarms: Alarms::default(),
-            delayed_acks: spec.tcp.profiles().map(DelayedAcks::new).collect(),
+            timers: Timers::new(&spec.tcp),
             stacks: Stacks::new(spec, seed),
             web: traffic.web,
             users: Vec::new(),
             actions: Vec::new(),
             sources: Sources::new(traffic.sources),
+            flows: Flows::default(),
             flow_actions: Vec::new(),
-            tables: Tables::default(),
-            times: ResponseTimes::new(),
-            completed: 0,
-            aborted: 0,
+            recorder: Recorder::new(spec),
             readings: Readings::new(spec),
             capture: network.capture,
         };
         for number in 0..2 * spec.users.per_side {
             let (user, first_wake) = engine.web.user(number);
             engine.users.push(user);
-            engine.wheel.push(Time::ZERO + first_wake, Event::Wake(number));
+            engine.wheel.push(Time::ZERO + first_wake, Event::Wake(ApplicationId::User(UserId(number))));
         }
         for number in engine.sources.numbers() {
             engine.plan_source(number);
@@ -192,16 +174,16 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
     fn run_until(&mut self, until: Time) {
         loop {
             let deliveries = [self.links[0].next_delivery(), self.links[1].next_delivery()];
-            let direction = usize::from(deliveries[1] < deliveries[0]);
-            let delivery = deliveries[direction];
+            let direction = if deliveries[1] < deliveries[0] { Direction::BACK } else { Direction::FORTH };
+            let delivery = deliveries[direction.index()];
             let event = self.wheel.peek();
             if delivery <= event {
                 if delivery > until {
                     break;
                 }
                 self.now = delivery;
-                self.connections.prefetch(self.links[direction].upcoming(AHEAD));
-                match self.links[direction].deliver() {
+                self.connections.prefetch(self.links[direction.index()].upcoming(AHEAD));
+                match self.links[direction.index()].deliver() {
                     Some(packet) => self.receive(packet),
                     None => self.forget_lost(direction),
                 }
@@ -225,26 +207,9 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
                 let segment = Segment { seq, ack, len, window, flags, options };
                 self.reach_link(Packet { to, segment });
             }
-            Event::Retransmit(id) => self.expire(id),
-            Event::Alarm(id) => {
-                if self.alarms.ring(id, self.now) {
-                    self.expire(id);
-                }
-            }
-            Event::DelayedAcks(stack) => self.expire_delayed_acks(stack),
-            Event::Inspect => self.inspect(),
-            Event::Wake(number) => {
-                let user = &mut self.users[number as usize];
-                self.web.wake(user, self.now, &mut self.actions);
-                if let Some(&UserAction::Resume(name)) = self.actions.first() {
-                    self.actions.clear();
-                    self.resume(number, EndpointId::from_number(name.0));
-                } else {
-                    self.act(number, None);
-                }
-            }
+            Event::Timer(event) => self.on_timer(event),
+            Event::Wake(application) => self.wake(application),
             Event::Source(number) => self.run_source(number),
-            Event::WakeFlow(id) => self.wake_flow(id),
             Event::SampleQueues => self.sample_queues(),
             Event::ReadLinks => self.read_links(),
         }
@@ -264,15 +229,15 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
     #[inline(always)]
     fn reach_link(&mut self, packet: Packet<O::Carried>) {
         let direction = packet.to.peer().direction();
-        self.links[direction].arrive(packet, self.now);
+        self.links[direction.index()].arrive(packet, self.now);
         self.forget_lost(direction);
     }
 
     /// What a link has dropped is on its way no more.
     #[inline]
     fn forget_lost(&mut self, direction: Direction) {
-        while let Some(packet) = self.links[direction].take_lost() {
-            self.observer.lost(&packet, &self.links[direction], self.now);
+        while let Some(packet) = self.links[direction.index()].take_lost() {
+            self.observer.lost(&packet, &self.links[direction.index()], self.now);
             self.forget(&packet);
         }
     }
@@ -283,7 +248,7 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
         if self.spec.record.losses && self.window_start <= self.now {
             let owner = packet.to.datagram_owner();
             let owner = owner.unwrap_or_else(|| self.connections.session(packet.to).owner());
-            self.tables.losses.push(self.now, packet.to, owner);
+            self.recorder.tables.losses.push(self.now, packet.to, owner);
         }
         if packet.to.is_datagram() {
             return self.lose_datagram(packet);
@@ -320,7 +285,7 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
     /// Tell the applications what happened at `id`.
     fn tell(&mut self, id: EndpointId) {
         while let Some(event) = self.connections.endpoint_mut(id).tcp.poll_event() {
-            if id.is_server() { self.on_server_event(id, event) } else { self.on_client_event(id, event) }
+            self.on_tcp_event(id, event);
         }
         if is_done(self.connections.endpoint(id).tcp.state()) {
             self.release_if_done(id);
@@ -349,52 +314,8 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
         }
         let cell = self.connections.endpoint(id);
         self.observer.settled(id, &cell.tcp);
-        if S::SHORT_TIMERS {
-            let deadline = cell.tcp.poll_timeout().max(self.now);
-            if self.alarms.set(id, deadline) {
-                self.wheel.push(deadline, Event::Alarm(id));
-            }
-            return;
-        }
-        let deadline = cell.tcp.delayed_ack_deadline();
-        if deadline < Time::MAX {
-            let stack = cell.stack();
-            if self.delayed_acks[stack.index()].hold(id, deadline, self.now) {
-                self.wheel.push(deadline, Event::DelayedAcks(stack));
-            }
-        }
-    }
-
-    /// A timer of `id` may have expired.
-    fn expire(&mut self, id: EndpointId) {
-        let cell = self.connections.endpoint_mut(id);
-        let profile = self.stacks.profile(cell.stack());
-        self.observer.expiring(id, &cell.tcp, self.now);
-        cell.tcp.handle_timeout(self.now, profile);
-        self.settle(id);
-    }
-
-    fn expire_delayed_acks(&mut self, stack: StackId) {
-        while let Some(id) = self.delayed_acks[stack.index()].next(&self.connections, self.now) {
-            self.expire(id);
-        }
-        if let Some(next) = self.delayed_acks[stack.index()].rearm() {
-            self.wheel.push(next, Event::DelayedAcks(stack));
-        }
-    }
-
-    /// Put retransmission timers that expire before the next inspection into the wheel.
-    fn inspect(&mut self) {
-        while let Some((connection, horizon)) = self.timers.next_inspection(&mut self.connections, self.now) {
-            for id in [connection, connection.peer()] {
-                let deadline = self.connections.endpoint_mut(id).tcp.retransmit_deadline();
-                if deadline <= horizon {
-                    self.wheel.push(deadline.max(self.now), Event::Retransmit(id));
-                }
-            }
-        }
-        if let Some(next) = self.timers.rearm() {
-            self.wheel.push(next, Event::Inspect);
+        if let Some((at, event)) = self.timers.moved(id, cell, self.now) {
+            self.wheel.push(at, Event::Timer(event));
         }
     }
 
@@ -420,8 +341,8 @@ where
             self.run_until(until);
         }
         if self.now == self.end {
-            for direction in 0..2 {
-                self.links[direction].advance(self.end);
+            for direction in Direction::BOTH {
+                self.links[direction.index()].advance(self.end);
                 self.forget_lost(direction);
             }
             self.check_conservation();
@@ -437,17 +358,17 @@ where
     }
 
     fn tables(&mut self) -> &mut Tables {
-        &mut self.tables
+        &mut self.recorder.tables
     }
 
     fn response_times(&self) -> Vec<ResponseBin> {
-        self.times.bins()
+        self.recorder.total().times.bins()
     }
 
     fn summary(&mut self) -> Summary {
         let window = self.window();
         let sources = self.source_summaries(&window);
         let users = self.users_summary(&window);
-        Summary { users, sources, ..Summary::new(&self.spec, &window, &self.times) }
+        Summary { users, sources, ..Summary::new(&self.spec, &window, &self.recorder.total().times) }
     }
 }

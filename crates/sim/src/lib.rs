@@ -13,10 +13,10 @@ mod engine;
 mod explain;
 mod laboratory;
 mod link;
-mod observer;
 mod packet;
 mod quantiles;
 mod record;
+mod side;
 mod spec;
 mod summary;
 

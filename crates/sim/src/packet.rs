@@ -4,12 +4,10 @@ use aqmlab_aqm::Ecn;
 use aqmlab_tcp::{Flags, HeaderOptions, Segment, WindowScale};
 use aqmlab_units::Bytes;
 
+use crate::side::{Direction, Side};
+
 /// Bytes of IPv4 and TCP header without options.
 pub(crate) const HEADERS: u64 = 40;
-
-/// One of the two directions of the peering link; also the side of it that a user is on: users of side 0 send
-/// along direction 0.
-pub(crate) type Direction = usize;
 
 /// Whose traffic it is: 0 for the web users, else the number of a source, from 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,6 +25,10 @@ impl Owner {
     pub(crate) fn index(self) -> usize {
         usize::from(self.0)
     }
+
+    pub(crate) fn number(self) -> u8 {
+        self.0
+    }
 }
 
 /// The number of an endpoint: bit 0 tells the server from the client, bit 1 is the side of the client.
@@ -35,14 +37,14 @@ pub(crate) struct EndpointId(u32);
 
 impl EndpointId {
     /// The client of connection `slot` of `side`.
-    pub(crate) fn client(slot: u32, side: Direction) -> EndpointId {
-        EndpointId(slot << 2 | u32::from(side == 1) << 1)
+    pub(crate) fn client(slot: u32, side: Side) -> EndpointId {
+        EndpointId(slot << 2 | u32::from(side.number()) << 1)
     }
 
     /// The receiver of datagrams of flow `flow` of a source, sent from `side`.
-    pub(crate) fn datagram(source: u8, flow: u32, side: Direction) -> EndpointId {
+    pub(crate) fn datagram(source: u8, flow: u32, side: Side) -> EndpointId {
         debug_assert!(flow < 1 << 20, "a source has fewer flows of datagrams");
-        let receiver = u32::from(side == 1) << 1 | 1;
+        let receiver = u32::from(side.number()) << 1 | 1;
         EndpointId(1 << 31 | u32::from(source) << 22 | flow << 2 | receiver)
     }
 
@@ -80,14 +82,14 @@ impl EndpointId {
 
     /// The side the connection's user is on.
     #[inline]
-    pub(crate) fn side(self) -> Direction {
-        (self.0 >> 1 & 1) as Direction
+    pub(crate) fn side(self) -> Side {
+        Side::numbered((self.0 >> 1 & 1) as u8)
     }
 
     /// The direction in which this endpoint's packets cross the link.
     #[inline]
     pub(crate) fn direction(self) -> Direction {
-        ((self.0 ^ self.0 >> 1) & 1) as Direction
+        Direction::from_side(Side::numbered(((self.0 ^ self.0 >> 1) & 1) as u8))
     }
 
     /// The place of the connection among those of its side.
@@ -166,9 +168,12 @@ mod tests {
 
     #[test]
     fn clients_send_along_their_side_and_servers_against_it() {
-        for side in 0..2 {
+        for side in Side::BOTH {
             let client = EndpointId::client(7, side);
-            assert_eq!((client.direction(), client.peer().direction()), (side, 1 - side));
+            assert_eq!(
+                (client.direction(), client.peer().direction()),
+                (Direction::from_side(side), Direction::from_side(side.other()))
+            );
             assert_eq!(client.connection(), client.peer().connection());
             assert_eq!(client.side(), client.peer().side());
             assert!(!client.is_server() && client.peer().is_server());

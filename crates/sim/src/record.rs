@@ -8,7 +8,8 @@ use aqmlab_workload::Completed;
 use hdrhistogram::Histogram;
 
 use crate::link::{LinkCounters, Meter};
-use crate::packet::{Direction, EndpointId, Owner};
+use crate::packet::{EndpointId, Owner};
+use crate::side::{Direction, Side};
 
 pub use self::explanations::{ExplanationTable, TimelineTable};
 
@@ -154,13 +155,32 @@ impl ResponseTimes {
         ResponseTimes { by_size: Vec::new(), sum: Duration::ZERO, longest: Duration::ZERO, within_500ms: 0 }
     }
 
-    pub(crate) fn record(&mut self, exchange: &Completed) {
-        let octave = exchange.response.get().max(1).ilog2() as usize;
+    /// Those of several, as one.
+    pub(crate) fn together<'a>(all: impl Iterator<Item = &'a ResponseTimes>) -> ResponseTimes {
+        let mut together = ResponseTimes::new();
+        for times in all {
+            for (octave, histogram) in times.by_size.iter().enumerate() {
+                together.of_octave(octave).add(histogram).expect("the histogram resizes itself");
+            }
+            together.sum = together.sum + times.sum;
+            together.longest = together.longest.max(times.longest);
+            together.within_500ms += times.within_500ms;
+        }
+        together
+    }
+
+    /// The histogram for responses of from 2^`octave` bytes to twice that.
+    fn of_octave(&mut self, octave: usize) -> &mut Histogram<u64> {
         while self.by_size.len() <= octave {
             self.by_size.push(Histogram::new(2).expect("two significant digits are allowed"));
         }
+        &mut self.by_size[octave]
+    }
+
+    pub(crate) fn record(&mut self, exchange: &Completed) {
+        let octave = exchange.response.get().max(1).ilog2() as usize;
         let micros = exchange.response_time.as_micros();
-        self.by_size[octave].record(micros.max(1)).expect("the histogram resizes itself");
+        self.of_octave(octave).record(micros.max(1)).expect("the histogram resizes itself");
         self.sum = self.sum + exchange.response_time;
         self.longest = self.longest.max(exchange.response_time);
         self.within_500ms += u64::from(micros <= 500_000);
@@ -210,7 +230,7 @@ impl QueueTable {
         let row = self.time_s.len();
         self.time_s.push(now.as_secs_f64());
         self.link.extend(place.link);
-        self.direction.push(u8::from(place.direction == 1));
+        self.direction.push(place.direction.number());
         self.packets.push(state.packets);
         self.bytes.push(state.bytes.get());
         link.probe(&mut |name, value| {
@@ -238,7 +258,7 @@ impl LinkTable {
     ) {
         self.time_s.push(now.as_secs_f64());
         self.link.extend(place.link);
-        self.direction.push(u8::from(place.direction == 1));
+        self.direction.push(place.direction.number());
         self.arrived.push(after.queue.offered - before.queue.offered);
         self.packets.push(after.sent - before.sent);
         self.bytes.push((after.sent_bytes - before.sent_bytes).get());
@@ -250,21 +270,21 @@ impl LinkTable {
 impl LossTable {
     pub(crate) fn push(&mut self, now: Time, to: EndpointId, owner: Owner) {
         self.time_s.push(now.as_secs_f64());
-        self.direction.push(u8::from(to.peer().direction() == 1));
-        self.source.push(u8::try_from(owner.index()).expect("an owner is a byte"));
+        self.direction.push(to.peer().direction().number());
+        self.source.push(owner.number());
         self.flow.push(to.number() >> 1);
     }
 }
 
 impl ExchangeTable {
-    pub(crate) fn push(&mut self, exchange: &Completed, source: u8, side: Direction, recovery: Recovery) {
+    pub(crate) fn push(&mut self, exchange: &Completed, owner: Owner, side: Side, recovery: Recovery) {
         let size = |bytes: aqmlab_units::Bytes| u32::try_from(bytes.get()).unwrap_or(u32::MAX);
         self.start_s.push(exchange.started.as_secs_f64());
         self.response_time_ms.push(exchange.response_time.as_millis_f64());
         self.request_bytes.push(size(exchange.request));
         self.response_bytes.push(size(exchange.response));
-        self.source.push(source);
-        self.side.push(u8::from(side == 1));
+        self.source.push(owner.number());
+        self.side.push(side.number());
         self.first_on_connection.push(exchange.first);
         self.persistent.push(exchange.persistent);
         self.syn_retransmits.push(recovery.syn_retransmits);

@@ -7,7 +7,7 @@ use hdrhistogram::Histogram;
 use serde::Serialize;
 
 use crate::link::{LinkCounters, Waits};
-use crate::packet::{Direction, Owner};
+use crate::packet::Owner;
 use crate::quantiles::ratio;
 use crate::record::ResponseTimes;
 use crate::spec::Spec;
@@ -108,9 +108,8 @@ pub struct PacketSummary {
 
 impl PacketSummary {
     pub(crate) fn new(sent: u64, lost: u64, window: &Window, owner: Owner) -> PacketSummary {
-        let waits = |direction: Direction| {
-            window.links.iter().filter_map(move |link| link[direction].waited.of(owner))
-        };
+        let waits =
+            |direction: usize| window.links.iter().filter_map(move |link| link[direction].waited.of(owner));
         PacketSummary {
             packets_sent: sent,
             packets_lost: lost,
@@ -169,7 +168,7 @@ pub struct PacketCounts {
 }
 
 impl PacketCounts {
-    fn new(link: usize, direction: Direction, total: &LinkCounters) -> PacketCounts {
+    fn new(link: usize, direction: usize, total: &LinkCounters) -> PacketCounts {
         PacketCounts {
             link,
             direction,

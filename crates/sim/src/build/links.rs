@@ -10,6 +10,7 @@ use super::plan::{Hop, Queues};
 use crate::capture::{Capture, Observed, OnTheWire};
 use crate::link::{Cached, Chain, Computed, Link, Queued, Wire};
 use crate::packet::Packet;
+use crate::side::Direction;
 use crate::spec::{Hops, Spec};
 
 /// A link of any kind.
@@ -30,7 +31,7 @@ pub(super) fn in_series<O: HeaderOptions + 'static>(
     let paths = std::iter::once(spec.users.path).chain(spec.sources.iter().map(|source| source.path));
     let paths: Vec<Hops> = paths.map(|path| path.expect("a path for everyone in a chain").hops()).collect();
     let (forth, back) = hops.map(|[forth, back]| (forth, back)).unzip();
-    [any(Chain::new(0, forth, paths.clone())), any(Chain::new(1, back, paths))]
+    [any(Chain::new(Direction::FORTH, forth, paths.clone())), any(Chain::new(Direction::BACK, back, paths))]
 }
 
 impl Hop<'_> {

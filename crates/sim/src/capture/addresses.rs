@@ -9,7 +9,8 @@
 
 use std::collections::HashMap;
 
-use crate::packet::{Direction, EndpointId};
+use crate::packet::{EndpointId, Owner};
+use crate::side::Side;
 
 /// The port of all servers.
 const HTTP: u16 = 80;
@@ -40,6 +41,16 @@ pub(crate) enum Opener {
     Source(u8),
 }
 
+impl Opener {
+    /// Whose its traffic is.
+    pub(crate) fn owner(self) -> Owner {
+        match self {
+            Opener::User(_) => Owner::USERS,
+            Opener::Source(number) => Owner::source(number),
+        }
+    }
+}
+
 /// A connection that has just been opened.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NewConnection {
@@ -59,7 +70,7 @@ pub(super) struct Addresses {
     /// Client and server by the number of the connection's place.
     ends: Vec<[End; 2]>,
     /// How many connections each user, and each source on each side, has opened.
-    opened: HashMap<(Opener, Direction), u32>,
+    opened: HashMap<(Opener, Side), u32>,
 }
 
 impl Addresses {
@@ -79,7 +90,7 @@ impl Addresses {
         };
         let machine = host.map_or(number, |host| FIRST_SERVER + u32::from(host) % self.servers_per_side);
         let browser = End { address: address(side, number), port, mss: mss[0] };
-        let server = End { address: address(1 - side, machine), port: HTTP, mss: mss[1] };
+        let server = End { address: address(side.other(), machine), port: HTTP, mss: mss[1] };
 
         let place = client.connection();
         if self.ends.len() <= place {
@@ -105,7 +116,7 @@ fn datagram(to: EndpointId) -> [End; 2] {
     let at = |side| address(side, FIRST_SOURCE + source);
     [
         End { address: at(side), port: port(to.flow()), mss: 0 },
-        End { address: at(1 - side), port: DISCARD, mss: 0 },
+        End { address: at(side.other()), port: DISCARD, mss: 0 },
     ]
 }
 
@@ -115,10 +126,10 @@ fn port(n: u32) -> u16 {
 }
 
 /// Address number `n` of a side, which has 2^23.
-fn address(side: Direction, n: u32) -> [u8; 4] {
+fn address(side: Side, n: u32) -> [u8; 4] {
     debug_assert!(n < 1 << 23, "{n} is beyond the addresses of a side");
     let [_, high, middle, low] = n.to_be_bytes();
-    [10, u8::from(side == 1) << 7 | high, middle, low]
+    [10, side.number() << 7 | high, middle, low]
 }
 
 #[cfg(test)]
@@ -139,7 +150,7 @@ mod tests {
     #[test]
     fn the_two_directions_of_a_connection_have_its_ends_the_other_way_round() {
         let mut addresses = Addresses::new(8);
-        let client = EndpointId::client(3, 1);
+        let client = EndpointId::client(3, Side::numbered(1));
         open(&mut addresses, client, 515, 2);
         let request = addresses.of_packet_to(client.peer());
         let answer = addresses.of_packet_to(client);
@@ -156,7 +167,7 @@ mod tests {
     #[test]
     fn connections_in_one_place_have_ports_of_their_own_until_the_users_ports_are_used_up() {
         let mut addresses = Addresses::new(8);
-        let client = EndpointId::client(0, 0);
+        let client = EndpointId::client(0, Side::default());
         let mut seen = HashSet::new();
         for _ in 0..PORTS {
             open(&mut addresses, client, 0, 0);
@@ -171,12 +182,17 @@ mod tests {
     #[test]
     fn the_servers_of_a_side_are_beyond_the_most_users_that_a_spec_allows() {
         let mut addresses = Addresses::new(10_000);
-        for side in 0..2 {
-            let user = 9_999_998 + u32::from(side == 1);
+        for side in Side::BOTH {
+            let user = 9_999_998 + u32::from(side.number());
             open(&mut addresses, EndpointId::client(0, side), user, 0);
-            open(&mut addresses, EndpointId::client(0, 1 - side), u32::from(side == 0), 9_999);
+            open(
+                &mut addresses,
+                EndpointId::client(0, side.other()),
+                u32::from(side.other().number()),
+                9_999,
+            );
             let [last_user, _] = addresses.of_packet_to(EndpointId::client(0, side).peer());
-            let [_, server] = addresses.of_packet_to(EndpointId::client(0, 1 - side).peer());
+            let [_, server] = addresses.of_packet_to(EndpointId::client(0, side.other()).peer());
             assert_eq!(last_user.address[0], server.address[0]);
             assert_eq!(last_user.address[1] & 128, server.address[1] & 128, "of one side");
             assert!(last_user.address < server.address);

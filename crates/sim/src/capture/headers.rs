@@ -176,7 +176,7 @@ mod tests {
     ];
 
     fn of(segment: Segment) -> Vec<u8> {
-        headers(&Packet { to: EndpointId::client(0, 0), segment }, ENDS)
+        headers(&Packet { to: EndpointId::client(0, crate::side::Side::default()), segment }, ENDS)
     }
 
     fn any_flags() -> impl Strategy<Value = Flags> {
@@ -215,7 +215,8 @@ mod tests {
     #[test]
     fn a_datagram_has_the_headers_of_udp_and_as_much_data_as_makes_its_length() {
         let segment: Segment = Segment { seq: Seq::new(7), ack: Seq::new(9), len: 160, ..Segment::default() };
-        let bytes = headers(&Packet { to: EndpointId::datagram(1, 2, 0), segment }, ENDS);
+        let bytes =
+            headers(&Packet { to: EndpointId::datagram(1, 2, crate::side::Side::default()), segment }, ENDS);
         assert_eq!(bytes.len(), 28);
         assert_eq!(checksum(&bytes[..20]), 0);
         assert_eq!((bytes[9], u16::from_be_bytes([bytes[2], bytes[3]])), (17, 200));
@@ -272,7 +273,8 @@ mod tests {
             let flags = if options.syn().is_some() { Flags::SYN | Flags::ACK } else { Flags::ACK };
             let segment = Segment { flags, options, ..Segment::default() };
             let counted = usize::from(segment.header_len());
-            let bytes = headers(&Packet { to: EndpointId::client(0, 0), segment }, ENDS);
+            let bytes =
+                headers(&Packet { to: EndpointId::client(0, crate::side::Side::default()), segment }, ENDS);
             assert_eq!(bytes.len(), 20 + counted, "{options:?}");
             assert!(bytes.windows(written.len()).any(|part| part == written), "{options:?}: {bytes:?}");
             assert_eq!((checksum(&bytes[..20]), tcp_checksum(&bytes, 0)), (0, 0));

@@ -2,14 +2,15 @@
 
 use aqmlab_tcp::{Endpoint, Recovery, Stack};
 use aqmlab_units::{Duration, Time};
-use aqmlab_workload::Connection;
 
-use super::flows::FlowId;
+use super::content::Content;
 use super::hosts::{Approach, Interface};
 use super::is_done;
 use super::prefetch::{prefetch, prefetch_start};
 use super::stacks::{StackId, Stacks};
-use crate::packet::{Direction, EndpointId, Owner};
+use crate::capture::Opener;
+use crate::packet::{EndpointId, Owner};
+use crate::side::Side;
 
 /// How many bits of a cell tell the delay of its path.
 const DELAY_BITS: u32 = 26;
@@ -33,7 +34,7 @@ pub(super) struct Cell<S: Stack> {
 /// What runs above a connection, needed only at the edges of an exchange.
 #[derive(Debug)]
 pub(super) struct Session {
-    pub(super) application: Application,
+    pub(super) content: Content,
     owner: Owner,
     /// The connection is in use, not a free place.
     open: bool,
@@ -41,17 +42,6 @@ pub(super) struct Session {
     pub(super) watched: bool,
     /// What recovery had cost both ends when the exchange before ended.
     at_request: Recovery,
-}
-
-/// Whose a connection is.
-#[derive(Debug)]
-pub(super) enum Application {
-    /// A web user's, by number.
-    User(u32, Connection),
-    /// A source's.
-    Flow(FlowId),
-    /// Nobody's any more: it only has to end.
-    Nobody,
 }
 
 impl Session {
@@ -63,10 +53,10 @@ impl Session {
 /// A connection to be opened.
 #[derive(Debug)]
 pub(super) struct Opening {
-    pub(super) application: Application,
-    pub(super) owner: Owner,
+    pub(super) content: Content,
+    pub(super) opener: Opener,
     /// The side of its client.
-    pub(super) side: Direction,
+    pub(super) side: Side,
     /// The machine of its server; a source's is its own.
     pub(super) host: Option<u16>,
     /// Those of client and server.
@@ -154,8 +144,8 @@ impl<S: Stack> Connections<S> {
 
     /// Both ends of a new connection; its client.
     pub(super) fn open(&mut self, opening: Opening, stacks: &Stacks, now: Time) -> EndpointId {
-        let Opening { application, owner, side, approaches, stacks: [client, server], .. } = opening;
-        let slot = self.free[side].pop().unwrap_or_else(|| self.grow(side, stacks, now));
+        let Opening { content, opener, side, approaches, stacks: [client, server], .. } = opening;
+        let slot = self.free[side.index()].pop().unwrap_or_else(|| self.grow(side, stacks, now));
         let id = EndpointId::client(slot, side);
         let tcp = Endpoint::connect(stacks.profile(client), now);
         self.cells[id.index()] = Cell::new(tcp, client, approaches[0]);
@@ -163,12 +153,13 @@ impl<S: Stack> Connections<S> {
         self.cells[id.peer().index()] = Cell::new(tcp, server, approaches[1]);
         let session = &mut self.sessions[id.connection()];
         let watched = session.watched;
-        *session = Session { application, owner, open: true, watched, at_request: Recovery::default() };
+        *session =
+            Session { content, owner: opener.owner(), open: true, watched, at_request: Recovery::default() };
         id
     }
 
     /// Room for one more connection on each side.
-    fn grow(&mut self, side: Direction, stacks: &Stacks, now: Time) -> u32 {
+    fn grow(&mut self, side: Side, stacks: &Stacks, now: Time) -> u32 {
         let slot = u32::try_from(self.sessions.len() / 2).expect("fewer than 2^29 connections");
         let stack = StackId::default();
         for _ in 0..2 {
@@ -177,14 +168,14 @@ impl<S: Stack> Connections<S> {
                 self.cells.push(Cell::new(tcp, stack, Approach::default()));
             }
             self.sessions.push(Session {
-                application: Application::Nobody,
+                content: Content::Nothing,
                 owner: Owner::default(),
                 open: false,
                 watched: false,
                 at_request: Recovery::default(),
             });
         }
-        self.free[1 - side].push(slot);
+        self.free[side.other().index()].push(slot);
         slot
     }
 
@@ -243,7 +234,7 @@ impl<S: Stack> Connections<S> {
             let session = &mut self.sessions[id.connection()];
             if std::mem::replace(&mut session.open, false) {
                 self.packets[session.owner.index()].through += sent;
-                self.free[id.side()].push(id.slot());
+                self.free[id.side().index()].push(id.slot());
             }
         }
     }

@@ -14,7 +14,8 @@
 use aqmlab_units::{Bytes, Duration, Time};
 
 use crate::link::Transmitter;
-use crate::packet::{Direction, EndpointId, Owner};
+use crate::packet::{EndpointId, Owner};
+use crate::side::Side;
 use crate::spec::{DelayAt, Spec};
 
 /// The interface that an endpoint sends through.
@@ -70,9 +71,9 @@ impl Hosts {
     }
 
     /// The machine on `side` that serves a web user's connection known by `number`: all machines serve equally often.
-    pub(super) fn of(&self, side: Direction, number: u64) -> u16 {
+    pub(super) fn of(&self, side: Side, number: u64) -> u16 {
         let among = number % u64::from(self.per_side);
-        u16::try_from(among + side as u64 * u64::from(self.per_side))
+        u16::try_from(among + u64::from(side.number()) * u64::from(self.per_side))
             .expect("the spec bounds the number of hosts")
     }
 

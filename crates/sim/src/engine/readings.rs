@@ -1,18 +1,25 @@
 //! What is read off at regular instants, and what must hold at the end.
 
 use aqmlab_tcp::Stack;
+use aqmlab_units::Time;
 use hdrhistogram::Histogram;
 
+use super::observer::Observer;
+use super::recorder::Account;
 use super::{Engine, Event};
 use crate::link::{Link, LinkCounters, Meter, Waited};
-use crate::observer::Observer;
-use crate::record::LinkDirection;
+use crate::record::{LinkDirection, Tables};
+use crate::side::Direction;
 use crate::spec::Spec;
 use crate::summary::{LinkWindow, Window};
 
 /// What has been read off each link, in each direction.
 #[derive(Debug)]
-pub(super) struct Readings(Vec<[Reading; 2]>);
+pub(super) struct Readings {
+    links: Vec<[Reading; 2]>,
+    /// The links stand in a chain, where rows name theirs.
+    in_chain: bool,
+}
 
 #[derive(Debug)]
 struct Reading {
@@ -26,6 +33,13 @@ struct Reading {
     queue_packets: Histogram<u64>,
 }
 
+/// What can be read off each link now, in each direction.
+type Meters<'a> = Vec<[&'a dyn Meter; 2]>;
+
+fn meters<O>([forth, back]: &[impl Link<O>; 2]) -> Meters<'_> {
+    forth.meters().zip(back.meters()).map(|(forth, back)| [forth, back]).collect()
+}
+
 impl Readings {
     pub(super) fn new(spec: &Spec) -> Readings {
         let reading = || Reading {
@@ -34,68 +48,59 @@ impl Readings {
             waited_at_window_start: None,
             queue_packets: Histogram::new(3).expect("three significant digits are allowed"),
         };
-        Readings(spec.links().map(|_| [reading(), reading()]).collect())
-    }
-}
-
-impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
-    /// Where the rows of a link's direction belong.
-    fn place(&self, link: usize, direction: usize) -> LinkDirection {
-        let number = u8::try_from(link + 1).expect("the spec bounds the number of links");
-        LinkDirection { link: (!self.spec.chain.is_empty()).then_some(number), direction }
+        Readings {
+            links: spec.links().map(|_| [reading(), reading()]).collect(),
+            in_chain: !spec.chain.is_empty(),
+        }
     }
 
-    pub(super) fn sample_queues(&mut self) {
-        for link in &mut self.links {
-            link.advance(self.now);
-        }
-        for number in 0..self.readings.0.len() {
-            for direction in 0..2 {
-                let place = self.place(number, direction);
-                let link = self.links[direction].meter(number).expect("a reading for each link");
-                self.tables.queue.push(self.now, place, link);
-                let sampled = &mut self.readings.0[number][direction].queue_packets;
-                sampled.record(u64::from(link.state().packets)).expect("the histogram resizes itself");
-            }
-        }
-        self.wheel.push(self.now + self.spec.record.queue_every, Event::SampleQueues);
+    /// Each link's direction as rows name it, what can be read off it, and what has been.
+    fn each<'a>(
+        &'a mut self,
+        meters: &Meters<'a>,
+    ) -> impl Iterator<Item = (LinkDirection, &'a dyn Meter, &'a mut Reading)> {
+        let in_chain = self.in_chain;
+        (1..).zip(self.links.iter_mut().zip(meters)).flat_map(move |(number, (readings, &meters))| {
+            let link = in_chain.then_some(number);
+            let directions = Direction::BOTH.map(|direction| LinkDirection { link, direction });
+            let pairs = directions.into_iter().zip(meters).zip(readings);
+            pairs.map(|((place, meter), reading)| (place, meter, reading))
+        })
     }
 
-    pub(super) fn read_links(&mut self) {
-        for link in &mut self.links {
-            link.advance(self.now);
+    fn sample_queues(&mut self, meters: &Meters<'_>, now: Time, tables: &mut Tables) {
+        for (place, meter, reading) in self.each(meters) {
+            tables.queue.push(now, place, meter);
+            let sampled = &mut reading.queue_packets;
+            sampled.record(u64::from(meter.state().packets)).expect("the histogram resizes itself");
         }
-        for number in 0..self.readings.0.len() {
-            for direction in 0..2 {
-                let place = self.place(number, direction);
-                let link = self.links[direction].meter(number).expect("a reading for each link");
-                let counters = link.counters();
-                let reading = &mut self.readings.0[number][direction];
-                if self.now == self.window_start {
-                    reading.at_window_start = counters;
-                    reading.waited_at_window_start = Some(link.waited());
-                } else {
-                    self.tables.link.push(self.now, place, &reading.last, &counters);
-                }
-                reading.last = counters;
-            }
-        }
-        if self.now == self.window_start {
-            self.note_delivered();
-        }
-        self.wheel.push(self.now + self.spec.record.link_every, Event::ReadLinks);
     }
 
-    /// The measured window up to now.
-    pub(super) fn window(&self) -> Window {
-        let links = self.readings.0.iter().enumerate().map(|(number, readings)| {
-            [0, 1].map(|direction| {
-                let link = self.links[direction].meter(number).expect("a reading for each link");
-                let reading = &readings[direction];
-                let waited = link.waited();
+    fn begin_window(&mut self, meters: &Meters<'_>) {
+        for (_, meter, reading) in self.each(meters) {
+            reading.last = meter.counters();
+            reading.at_window_start = reading.last;
+            reading.waited_at_window_start = Some(meter.waited());
+        }
+    }
+
+    fn read_links(&mut self, meters: &Meters<'_>, now: Time, tables: &mut Tables) {
+        for (place, meter, reading) in self.each(meters) {
+            let counters = meter.counters();
+            tables.link.push(now, place, &reading.last, &counters);
+            reading.last = counters;
+        }
+    }
+
+    /// Link by link, the measured window up to now.
+    fn window(&self, meters: &Meters<'_>) -> Vec<[LinkWindow; 2]> {
+        let link = |(readings, meters): (&[Reading; 2], &[&dyn Meter; 2])| {
+            Direction::BOTH.map(|direction| {
+                let (reading, meter) = (&readings[direction.index()], meters[direction.index()]);
+                let waited = meter.waited();
                 LinkWindow {
                     before: reading.at_window_start,
-                    after: link.counters(),
+                    after: meter.counters(),
                     waited: match &reading.waited_at_window_start {
                         Some(before) => waited.since(before),
                         None => waited,
@@ -103,14 +108,39 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
                     queue_packets: reading.queue_packets.clone(),
                 }
             })
-        });
-        Window {
-            links: links.collect(),
-            start: self.window_start,
-            end: self.now,
-            completed: self.completed,
-            aborted: self.aborted,
+        };
+        self.links.iter().zip(meters).map(link).collect()
+    }
+}
+
+impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
+    pub(super) fn sample_queues(&mut self) {
+        for link in &mut self.links {
+            link.advance(self.now);
         }
+        self.readings.sample_queues(&meters(&self.links), self.now, &mut self.recorder.tables);
+        self.wheel.push(self.now + self.spec.record.queue_every, Event::SampleQueues);
+    }
+
+    pub(super) fn read_links(&mut self) {
+        for link in &mut self.links {
+            link.advance(self.now);
+        }
+        let meters = meters(&self.links);
+        if self.now == self.window_start {
+            self.readings.begin_window(&meters);
+            self.note_delivered();
+        } else {
+            self.readings.read_links(&meters, self.now, &mut self.recorder.tables);
+        }
+        self.wheel.push(self.now + self.spec.record.link_every, Event::ReadLinks);
+    }
+
+    /// The measured window up to now.
+    pub(super) fn window(&self) -> Window {
+        let Account { completed, aborted, .. } = self.recorder.total();
+        let links = self.readings.window(&meters(&self.links));
+        Window { links, start: self.window_start, end: self.now, completed, aborted }
     }
 
     /// offered = delivered + dropped + still inside, at each queue and end to end; and what endpoints believe to be

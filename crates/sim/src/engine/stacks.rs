@@ -3,7 +3,8 @@
 use aqmlab_tcp::Profile;
 use aqmlab_units::Stream;
 
-use crate::packet::{Direction, Owner};
+use crate::packet::Owner;
+use crate::side::Side;
 use crate::spec::{MOST_STACKS, Role, SourceSpec, Spec};
 
 /// The number of a stack; 0 is the common one.
@@ -54,7 +55,7 @@ impl Stacks {
             servers: Stream::key(seed, "tcp/server"),
             shares: owners
                 .map(|source| {
-                    [Role::Client, Role::Server].map(|role| [0, 1].map(|side| shares(source, side, role)))
+                    [Role::Client, Role::Server].map(|role| Side::BOTH.map(|side| shares(source, side, role)))
                 })
                 .collect(),
         }
@@ -66,13 +67,13 @@ impl Stacks {
     }
 
     /// The stack of client `number`, on `side`.
-    pub(super) fn of_client(&self, owner: Owner, side: Direction, number: u64) -> StackId {
-        pick(&self.shares[owner.index()][0][side], || Stream::numbered(self.clients, number))
+    pub(super) fn of_client(&self, owner: Owner, side: Side, number: u64) -> StackId {
+        pick(&self.shares[owner.index()][0][side.index()], || Stream::numbered(self.clients, number))
     }
 
     /// The stack of the server, on `side`, that client `number` finds with its connection `connection`.
-    pub(super) fn of_server(&self, owner: Owner, side: Direction, number: u64, connection: u64) -> StackId {
-        pick(&self.shares[owner.index()][1][side], || {
+    pub(super) fn of_server(&self, owner: Owner, side: Side, number: u64, connection: u64) -> StackId {
+        pick(&self.shares[owner.index()][1][side.index()], || {
             let key = Stream::numbered(self.servers, number).next_u64();
             Stream::numbered(key, connection)
         })
@@ -118,9 +119,9 @@ mod tests {
     fn each_stack_has_its_share_of_the_hosts() {
         let stacks = stacks(r#"[{"share": 0.2}, {"share": 0.35}]"#);
         for hosts in [
-            census(|user| stacks.of_client(Owner::USERS, 0, user)),
-            census(|user| stacks.of_server(Owner::USERS, 1, user, 1)),
-            census(|connection| stacks.of_server(Owner::USERS, 1, 7, connection)),
+            census(|user| stacks.of_client(Owner::USERS, Side::BOTH[0], user)),
+            census(|user| stacks.of_server(Owner::USERS, Side::BOTH[1], user, 1)),
+            census(|connection| stacks.of_server(Owner::USERS, Side::BOTH[1], 7, connection)),
         ] {
             assert!(near(hosts[0], 0.45) && near(hosts[1], 0.2) && near(hosts[2], 0.35), "{hosts:?}");
         }
@@ -131,8 +132,8 @@ mod tests {
         let stacks = stacks(r#"[{"share": 0.5, "source": "bulk", "role": "server"}, {"share": 0.5}]"#);
         let [users, bulk, on_off] = [0, 1, 2].map(|owner| {
             let owner = if owner == 0 { Owner::USERS } else { Owner::source(owner - 1) };
-            let servers = census(|connection| stacks.of_server(owner, 1, connection, 0));
-            (servers, census(|connection| stacks.of_client(owner, 0, connection)))
+            let servers = census(|connection| stacks.of_server(owner, Side::BOTH[1], connection, 0));
+            (servers, census(|connection| stacks.of_client(owner, Side::BOTH[0], connection)))
         });
         // The second stack's half of the bulk transfers' servers is the half that the first has left.
         assert!(bulk.0[0] == 0 && near(bulk.0[1], 0.5) && near(bulk.0[2], 0.5), "{bulk:?}");
@@ -145,9 +146,9 @@ mod tests {
     #[test]
     fn a_share_is_of_the_hosts_with_that_side_and_role_alone() {
         let stacks = stacks(r#"[{"share": 1, "side": 1, "role": "server"}, {"share": 1, "side": 0}]"#);
-        assert_eq!(census(|user| stacks.of_client(Owner::USERS, 1, user)), [100_000, 0, 0]);
-        assert_eq!(census(|user| stacks.of_server(Owner::USERS, 1, user, 1)), [0, 100_000, 0]);
-        assert_eq!(census(|user| stacks.of_client(Owner::USERS, 0, user)), [0, 0, 100_000]);
-        assert_eq!(census(|user| stacks.of_server(Owner::USERS, 0, user, 1)), [0, 0, 100_000]);
+        assert_eq!(census(|user| stacks.of_client(Owner::USERS, Side::BOTH[1], user)), [100_000, 0, 0]);
+        assert_eq!(census(|user| stacks.of_server(Owner::USERS, Side::BOTH[1], user, 1)), [0, 100_000, 0]);
+        assert_eq!(census(|user| stacks.of_client(Owner::USERS, Side::BOTH[0], user)), [0, 0, 100_000]);
+        assert_eq!(census(|user| stacks.of_server(Owner::USERS, Side::BOTH[0], user, 1)), [0, 0, 100_000]);
     }
 }

@@ -1,69 +1,153 @@
-//! Retransmission timers, which are almost never needed, kept out of the wheel.
+//! The timers of endpoints, which nearly every packet sets, moves or stops and which almost never expire.
 //!
-//! Nearly every retransmission timer is set, moved and stopped without expiring. So nobody follows it: each open
-//! connection stands in a ring and is looked at once every `period`, which is the shortest time any stack sets its
-//! timer to. What expires before the next look goes into the wheel; spurious expiries are harmless. The ring has
-//! one event in the wheel.
+//! An event for each would cost more than the packets do. Which of two policies is followed depends on the hosts' TCP:
+//!
+//! * **By inspection**, where no timer is set to less than a stack's least timeout: each open connection is looked at once
+//!   in that time, and what expires before the next look becomes an event. Held-back acknowledgements are due sooner;
+//!   those of one stack wait equally long and stand in a ring.
+//! * **By alarm**, where timers may be short (pacing, loss probes, reordering): each endpoint has one event that counts.
+//!
+//! An expiry that is none is harmless: the endpoint looks at its own deadlines.
 
-use std::collections::VecDeque;
+mod alarms;
+mod delayed_acks;
+mod inspection;
 
-use aqmlab_tcp::{Profile, Stack};
-use aqmlab_units::{Duration, Time};
+use aqmlab_tcp::{EcnPolicy, Stack};
+use aqmlab_units::Time;
 
-use super::connections::Connections;
+use self::alarms::Alarms;
+use self::delayed_acks::DelayedAcks;
+use self::inspection::Inspection;
+use super::connections::{Cell, Session};
+use super::observer::Observer;
+use super::stacks::StackId;
+use super::{Engine, Event};
+use crate::link::Link;
 use crate::packet::EndpointId;
+use crate::spec::TcpSpec;
 
-/// How many inspections ahead of its own a connection is asked for.
-const AHEAD: usize = 8;
+/// What waits in the wheel for timers.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum TimerEvent {
+    /// Look for retransmission timers that expire soon.
+    Inspection,
+    /// A retransmission timer may have expired.
+    Retransmission(EndpointId),
+    /// Held-back acknowledgements of hosts with this stack may be due.
+    DelayedAcks(StackId),
+    /// Some timer may have expired.
+    Alarm(EndpointId),
+}
 
+/// An event that timers need, and when.
+type Needed = Option<(Time, TimerEvent)>;
+
+/// All timers.
 #[derive(Debug)]
 pub(super) struct Timers {
-    period: Duration,
-    /// Clients of open connections and when to look at them, in order.
-    to_inspect: VecDeque<(Time, EndpointId)>,
-    is_armed: bool,
+    inspection: Inspection,
+    /// Of each stack.
+    delayed_acks: Vec<DelayedAcks>,
+    alarms: Alarms,
 }
 
 impl Timers {
-    pub(super) fn new<'a>(profiles: impl Iterator<Item = &'a Profile>) -> Timers {
-        let shortest = profiles.map(|profile| profile.min_rto.min(profile.initial_rto)).min();
-        let period = shortest.expect("hosts have a stack");
-        Timers { period, to_inspect: VecDeque::new(), is_armed: false }
-    }
-
-    /// A connection was opened. The time of the ring's event when it needs one.
-    pub(super) fn watch(&mut self, client: EndpointId, now: Time) -> Option<Time> {
-        let at = now + self.period;
-        self.to_inspect.push_back((at, client));
-        (!std::mem::replace(&mut self.is_armed, true)).then_some(at)
-    }
-
-    /// The next connection to look at now, and up to when its timers are of interest.
-    pub(super) fn next_inspection<S: Stack>(
-        &mut self,
-        connections: &mut Connections<S>,
-        now: Time,
-    ) -> Option<(EndpointId, Time)> {
-        while let Some(&(at, client)) = self.to_inspect.front()
-            && at <= now
-        {
-            self.to_inspect.pop_front();
-            if let Some(&(_, ahead)) = self.to_inspect.get(AHEAD) {
-                connections.prefetch_both(ahead);
-            }
-            if connections.is_open(client) {
-                self.to_inspect.push_back((now + self.period, client));
-                return Some((client, now + self.period));
-            }
-            connections.session_mut(client).watched = false;
+    pub(super) fn new(hosts: &TcpSpec) -> Timers {
+        Timers {
+            inspection: Inspection::new(hosts.profiles()),
+            delayed_acks: hosts.profiles().map(DelayedAcks::new).collect(),
+            alarms: Alarms::default(),
         }
-        None
     }
 
-    /// The time of the ring's next event.
-    pub(super) fn rearm(&mut self) -> Option<Time> {
-        let next = self.to_inspect.front().map(|&(at, _)| at);
-        self.is_armed = next.is_some();
-        next
+    /// A connection was opened.
+    pub(super) fn opened<S: Stack>(
+        &mut self,
+        client: EndpointId,
+        session: &mut Session,
+        now: Time,
+    ) -> Needed {
+        if S::SHORT_TIMERS || std::mem::replace(&mut session.watched, true) {
+            return None;
+        }
+        let first = self.inspection.watch(client, now)?;
+        Some((first, TimerEvent::Inspection))
+    }
+
+    /// The timers of `id` may have been set anew.
+    #[inline(always)]
+    pub(super) fn moved<S: Stack>(&mut self, id: EndpointId, end: &Cell<S>, now: Time) -> Needed {
+        if S::SHORT_TIMERS {
+            let deadline = end.tcp.poll_timeout().max(now);
+            return self.alarms.set(id, deadline).then_some((deadline, TimerEvent::Alarm(id)));
+        }
+        let deadline = end.tcp.delayed_ack_deadline();
+        if deadline == Time::MAX {
+            return None;
+        }
+        let stack = end.stack();
+        let is_first = self.delayed_acks[stack.index()].hold(id, deadline, now);
+        is_first.then_some((deadline, TimerEvent::DelayedAcks(stack)))
+    }
+}
+
+impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
+    /// The time of `event` has come.
+    pub(super) fn on_timer(&mut self, event: TimerEvent) {
+        match event {
+            TimerEvent::Inspection => self.inspect(),
+            TimerEvent::Retransmission(id) => self.expire(id),
+            TimerEvent::DelayedAcks(stack) => self.expire_delayed_acks(stack),
+            TimerEvent::Alarm(id) => {
+                if self.timers.alarms.ring(id, self.now) {
+                    self.expire(id);
+                }
+            }
+        }
+    }
+
+    /// A timer of `id` may have expired.
+    fn expire(&mut self, id: EndpointId) {
+        let cell = self.connections.endpoint_mut(id);
+        let profile = self.stacks.profile(cell.stack());
+        self.observer.expiring(id, &cell.tcp, self.now);
+        cell.tcp.handle_timeout(self.now, profile);
+        self.settle(id);
+    }
+
+    fn expire_delayed_acks(&mut self, stack: StackId) {
+        while let Some(id) = self.timers.delayed_acks[stack.index()].next(&self.connections, self.now) {
+            self.expire(id);
+        }
+        if let Some(next) = self.timers.delayed_acks[stack.index()].rearm() {
+            self.wheel.push(next, Event::Timer(TimerEvent::DelayedAcks(stack)));
+        }
+    }
+
+    /// Put retransmission timers that expire before the next inspection into the wheel.
+    fn inspect(&mut self) {
+        let inspection = &mut self.timers.inspection;
+        while let Some((client, horizon)) = inspection.next(&mut self.connections, self.now) {
+            for id in [client, client.peer()] {
+                let deadline = self.connections.endpoint_mut(id).tcp.retransmit_deadline();
+                if deadline <= horizon {
+                    let event = Event::Timer(TimerEvent::Retransmission(id));
+                    self.wheel.push(deadline.max(self.now), event);
+                }
+            }
+        }
+        if let Some(next) = inspection.rearm() {
+            self.wheel.push(next, Event::Timer(TimerEvent::Inspection));
+        }
+    }
+
+    /// ECN+/Wait holds a server's data back for less than inspections are apart.
+    pub(super) fn follow_wait(&mut self, server: EndpointId) {
+        let endpoint = self.connections.endpoint(server);
+        let deadline = endpoint.tcp.retransmit_deadline();
+        if self.stacks.profile(endpoint.stack()).ecn == EcnPolicy::PlusWait && deadline < Time::MAX {
+            self.wheel.push(deadline, Event::Timer(TimerEvent::Retransmission(server)));
+        }
     }
 }

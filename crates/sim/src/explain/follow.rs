@@ -8,8 +8,8 @@ use super::flights::{Flight, Numbered};
 use super::timeline::{EventKind, Location, TimelineEvent};
 use super::timers::meaning;
 use super::{End, Exchange, Explainer, place_of};
+use crate::engine::observer::{Leaving, Observer, Row};
 use crate::link::{Link, LinkCounters};
-use crate::observer::{Leaving, Observer, Row};
 use crate::packet::{EndpointId, Packet};
 use crate::record::Tables;
 
@@ -79,7 +79,7 @@ impl<S: Stack> Observer<S> for Explainer {
     }
 
     fn lost<L: Link<Self::Carried>>(&mut self, packet: &Packet<Self::Carried>, link: &L, now: Time) {
-        let direction = packet.to.peer().direction();
+        let direction = packet.to.peer().direction().index();
         if packet.to.is_datagram() {
             self.drops[direction].cause(&counters(link).queue, true);
             return;
@@ -165,6 +165,7 @@ mod tests {
     use super::*;
     use crate::explain::TimelineRequest;
     use crate::link::{Queued, Wire};
+    use crate::side::Side;
     use crate::spec::LinkSpec;
 
     /// Writes down how long each packet waited, by its flow.
@@ -198,7 +199,7 @@ mod tests {
             let profile = Profile::freebsd_4_5();
             let tcp: Endpoint = Endpoint::connect(&profile, Time::ZERO);
             let mut now = Time::ZERO;
-            for (client, &(after, len)) in (0..).map(|slot| EndpointId::client(slot, 0)).zip(&steps) {
+            for (client, &(after, len)) in (0..).map(|slot| EndpointId::client(slot, Side::default())).zip(&steps) {
                 now += Duration::from_nanos(after);
                 Observer::<Basic>::opened(&mut explainer, client, true, now);
                 let segment = Segment { seq: Seq::new(1), len, ..Segment::default() };
@@ -233,7 +234,7 @@ mod tests {
             let law = Stopwatch(Arc::default());
             let mut link = Queued::new(Fifo::new(law, Limit::Packets(1)), wire);
             let mut explainer = Explainer::new(&spec, TimelineRequest::default());
-            let (client, now) = (EndpointId::client(0, 0), Time::ZERO);
+            let (client, now) = (EndpointId::client(0, Side::default()), Time::ZERO);
             let tcp: Endpoint = Endpoint::connect(&Profile::freebsd_4_5(), now);
             Observer::<Basic>::opened(&mut explainer, client, true, now);
             Observer::<Basic>::wrote(&mut explainer, client, now);

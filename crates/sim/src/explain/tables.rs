@@ -4,7 +4,7 @@ use aqmlab_units::Bytes;
 
 use super::attribution::{Attribution, Part};
 use super::timeline::TimelineEvent;
-use crate::observer::Row;
+use crate::engine::observer::Row;
 use crate::record::{ExplanationTable, TimelineTable};
 
 impl ExplanationTable {
@@ -16,7 +16,7 @@ impl ExplanationTable {
         self.response_time_ns.push(exchange.response_time.as_nanos());
         self.request_bytes.push(size(exchange.request));
         self.response_bytes.push(size(exchange.response));
-        self.side.push(u8::from(*side == 1));
+        self.side.push(side.number());
         self.first_on_connection.push(exchange.first);
         if self.parts.is_empty() {
             self.parts = Part::ALL.map(|part| (part.name(), Vec::new())).into();

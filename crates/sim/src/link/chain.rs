@@ -13,7 +13,8 @@
 use aqmlab_units::Time;
 
 use super::{Link, Meter};
-use crate::packet::{Direction, EndpointId, Owner, Packet};
+use crate::packet::{EndpointId, Owner, Packet};
+use crate::side::Direction;
 use crate::spec::{Hops, MOST_LINKS};
 
 /// Hops are noted in the bits of a word.
@@ -51,7 +52,7 @@ impl<L> Chain<L> {
             None => self.owners[to.connection()],
         };
         let Hops { first, last } = self.paths[owner.index()];
-        if self.direction == 0 { (first, last) } else { (last, first) }
+        if self.direction == Direction::FORTH { (first, last) } else { (last, first) }
     }
 
     /// Link `hop` has been told something.
@@ -118,7 +119,7 @@ impl<O, L: Link<O>> Link<O> for Chain<L> {
         if hop == leaves {
             return Some(packet);
         }
-        let onwards = if self.direction == 0 { hop + 1 } else { hop - 1 };
+        let onwards = if self.direction == Direction::FORTH { hop + 1 } else { hop - 1 };
         self.enter(onwards, packet, now);
         None
     }

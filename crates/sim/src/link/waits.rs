@@ -263,6 +263,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::side::Side;
 
     /// Spans of every order of magnitude.
     fn spans() -> impl Strategy<Value = Vec<u64>> {
@@ -313,7 +314,7 @@ mod tests {
         fn what_came_later_is_what_is_there_less_what_was_there(
             before in spans(), after in spans(), unsent in spans(), unnoted in spans(),
         ) {
-            let wait = |&span: &u64| Wait { time: Duration::from_nanos(span), to: EndpointId::datagram(0, 0, 0), class: 1 };
+            let wait = |&span: &u64| Wait { time: Duration::from_nanos(span), to: EndpointId::datagram(0, 0, Side::default()), class: 1 };
             let record = |waited: &mut Waited, spans: &[u64]| spans.iter().map(wait).for_each(|wait| waited.record(wait));
             let owner = Owner::source(0);
             let mut waited = Waited::new(2, &["a", "b"]);

@@ -8,7 +8,8 @@ use serde_json::{Map, Value};
 use aqmlab_workload::sources::SourceConfig;
 
 use super::{SourceSpec, SpecError, WEEK, at_least, at_most, fault, read, words};
-use crate::packet::{Direction, HEADERS};
+use crate::packet::HEADERS;
+use crate::side::Side;
 
 /// The stack of the hosts: a profile's name, its values with those the user has set, and the hosts that differ.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -75,10 +76,10 @@ pub(crate) const MOST_STACKS: usize = 64;
 
 impl MixSpec {
     /// Are hosts that do this on this side for `source`, or for the web users, among those it is about?
-    pub(crate) fn is_about(&self, source: Option<&SourceSpec>, side: Direction, role: Role) -> bool {
+    pub(crate) fn is_about(&self, source: Option<&SourceSpec>, side: Side, role: Role) -> bool {
         let is_its = |its: &String| source.is_some_and(|source| source.config.name() == its);
         self.source.as_ref().is_none_or(is_its)
-            && self.side.is_none_or(|its| usize::from(its) == side)
+            && self.side.is_none_or(|its| its == side.number())
             && self.role.is_none_or(|its| its == role)
     }
 
@@ -149,7 +150,8 @@ impl TcpSpec {
 
     /// Those of the hosts of `source`, or of the web users, leave something or nothing to the common stack.
     fn check_shares(&self, source: Option<&SourceSpec>) -> Result<(), SpecError> {
-        for (side, role) in [(0, Role::Client), (0, Role::Server), (1, Role::Client), (1, Role::Server)] {
+        let ends = Side::BOTH.map(|side| [(side, Role::Client), (side, Role::Server)]);
+        for (side, role) in ends.into_iter().flatten() {
             let about = self.mix.iter().filter(|entry| entry.is_about(source, side, role));
             let is_of_source = about.clone().any(|entry| entry.source.is_some());
             let sum: f64 = about.map(|entry| entry.share).sum();
@@ -158,6 +160,7 @@ impl TcpSpec {
                 let role = if role == Role::Client { "clients" } else { "servers" };
                 let whose = source.filter(|_| is_of_source).map(|source| source.config.name());
                 let whose = whose.map(|name| format!(" for source `{name}`")).unwrap_or_default();
+                let side = side.number();
                 let message = format!("must share out at most all {role} of side {side}{whose}, got {sum}");
                 return Err(fault("tcp.mix", message));
             }

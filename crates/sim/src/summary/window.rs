@@ -6,7 +6,6 @@ use serde::Serialize;
 
 use super::{QueueDelayMs, mean, p99, percent};
 use crate::link::{LinkCounters, Waited, Waits};
-use crate::packet::Direction;
 use crate::quantiles::ratio;
 use crate::spec::{LinkSpec, Spec};
 
@@ -137,7 +136,7 @@ impl Window {
     fn direction(
         &self,
         link: usize,
-        direction: Direction,
+        direction: usize,
         config: &LinkSpec,
         counted: &LinkWindow,
     ) -> DirectionSummary {

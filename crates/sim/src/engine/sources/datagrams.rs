@@ -7,6 +7,7 @@ use hdrhistogram::Histogram;
 
 use crate::packet::{EndpointId, HEADERS, Packet};
 use crate::quantiles::quantile;
+use crate::side::Side;
 use crate::summary::{DatagramSummary, bins_ms, mean, percent};
 
 /// What became of a source's datagrams. All but `on_the_way` count those sent in the measured window.
@@ -37,7 +38,7 @@ impl Datagrams {
     ) -> Packet<O> {
         self.on_the_way += 1;
         self.sent += u64::from(datagram.at > window_start);
-        let to = EndpointId::datagram(source, datagram.flow, datagram.side.into());
+        let to = EndpointId::datagram(source, datagram.flow, Side::numbered(datagram.side));
         let (high, low) = halves(datagram.at.as_nanos());
         let data = datagram.size.get().saturating_sub(HEADERS);
         let len = u16::try_from(data).expect("the spec bounds a datagram by the MTU");

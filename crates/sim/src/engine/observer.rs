@@ -7,6 +7,7 @@ use aqmlab_workload::Completed;
 use crate::link::Link;
 use crate::packet::{EndpointId, Packet};
 use crate::record::Tables;
+use crate::side::Side;
 
 /// What the engine tells. Nobody, `()`, listens to nothing and costs nothing.
 pub(crate) trait Observer<S: Stack> {
@@ -52,7 +53,7 @@ pub(crate) struct Leaving<'a, S: Stack> {
 /// A completed exchange, and what recovery cost both ends.
 pub(crate) struct Row<'a> {
     pub(crate) exchange: &'a Completed,
-    pub(crate) side: usize,
+    pub(crate) side: Side,
     pub(crate) recovery: Recovery,
 }
 

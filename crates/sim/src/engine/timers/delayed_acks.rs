@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use aqmlab_tcp::{Profile, Stack};
 use aqmlab_units::{Duration, Time};
 
-use super::connections::Connections;
+use crate::engine::connections::Connections;
 use crate::packet::EndpointId;
 
 /// The held-back acknowledgements of the hosts with one stack.

@@ -1,33 +1,7 @@
-//! Connections that follow a vector: what their two ends still have to send, and what has come.
+//! The bytes that one end of a connection has to send to the other, in portions that TCP can take.
 
 use aqmlab_tcp::{Endpoint, Stack};
-use aqmlab_units::{Bytes, Duration};
-use aqmlab_workload::sources::VectorConnection;
-
-use crate::packet::{Direction, EndpointId};
-
-/// The name of a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct FlowId {
-    pub(super) place: u32,
-    /// Tells it from an earlier flow at its place, which may still have a report due.
-    pub(super) serial: u32,
-}
-
-/// A connection of a source.
-#[derive(Debug)]
-pub(super) struct Flow {
-    /// The number of its source, and its own among those of the source.
-    pub(super) source: u8,
-    pub(super) number: u64,
-    pub(super) side: Direction,
-    pub(super) min_rtt: Duration,
-    pub(super) client: EndpointId,
-    pub(super) state: VectorConnection,
-    /// To the acceptor, and to the initiator.
-    pub(super) to_acceptor: Pipe,
-    pub(super) to_initiator: Pipe,
-}
+use aqmlab_units::Bytes;
 
 /// The bytes that one end sends to the other over the life of a connection.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,7 +1,5 @@
-//! Timers of endpoints that are set anew with almost every packet and expire soon: pacing, loss probes, reordering.
-//!
-//! Each endpoint has at most one event in the wheel that counts, for the earliest time that it asked for. When that
-//! comes and the deadline has moved on, the event is put in again.
+//! One alarm an endpoint, for the earliest time that it asked for. When that comes and the deadline has moved on, the alarm
+//! is set again.
 
 use aqmlab_units::Time;
 

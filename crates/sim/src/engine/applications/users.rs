@@ -1,0 +1,125 @@
+//! Web users and the servers that answer them at once. What a browser does is its user's to decide.
+
+use aqmlab_tcp::{Event as TcpEvent, Stack};
+use aqmlab_units::Bytes;
+use aqmlab_workload::{Connection, ConnectionId, UserAction, UserEvent};
+
+use super::Application;
+use crate::capture::Opener;
+use crate::engine::connections::Opening;
+use crate::engine::content::{ApplicationId, Content, UserId};
+use crate::engine::observer::{Observer, Row};
+use crate::engine::{Engine, Event};
+use crate::link::Link;
+use crate::packet::{EndpointId, Owner};
+
+impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Application<S, L, O> for UserId {
+    fn on_event(self, engine: &mut Engine<S, L, O>, id: EndpointId, event: TcpEvent) {
+        let Content::Exchanges(_, connection) = &engine.connections.session(id).content else { return };
+        if id.is_server() {
+            let response = connection.exchange().response;
+            engine.write(id, response);
+            return engine.transmit(id);
+        }
+        let event = match event {
+            TcpEvent::Opened => UserEvent::Opened,
+            TcpEvent::Received => UserEvent::Received(connection.awaits()),
+            TcpEvent::Aborted | TcpEvent::PeerClosed => UserEvent::Closed,
+        };
+        engine.tell_user(self, id, event);
+    }
+
+    fn on_wake(self, engine: &mut Engine<S, L, O>) {
+        engine.web.wake(&mut engine.users[self.index()], engine.now, &mut engine.actions);
+        if let Some(&UserAction::Resume(name)) = engine.actions.first() {
+            engine.actions.clear();
+            engine.tell_user(self, EndpointId::from_number(name.0), UserEvent::Resumed);
+        } else {
+            engine.act(self, None);
+        }
+    }
+}
+
+impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
+    /// Something happened at `client`, whose connection is `user`'s.
+    fn tell_user(&mut self, user: UserId, client: EndpointId, event: UserEvent) {
+        let Content::Exchanges(_, connection) = &mut self.connections.session_mut(client).content else {
+            return;
+        };
+        let name = ConnectionId(client.number());
+        let state = &mut self.users[user.index()];
+        self.web.on_event(state, connection, name, event, self.now, &mut self.actions);
+        self.act(user, Some(client));
+        self.transmit(client);
+    }
+
+    /// Do what `user` wants; `id` is the client that the event was about.
+    fn act(&mut self, user: UserId, id: Option<EndpointId>) {
+        let mut actions = std::mem::take(&mut self.actions);
+        let about = || id.expect("only events of a connection ask for its use");
+        for action in actions.drain(..) {
+            match action {
+                UserAction::Open(connection) => self.open(user, connection),
+                UserAction::Write(request) => {
+                    self.expect(about(), request);
+                    self.write(about(), request);
+                }
+                UserAction::Close => self.connections.endpoint_mut(about()).tcp.close(),
+                UserAction::Resume(_) => unreachable!("only a user who wakes resumes a connection"),
+                UserAction::Completed(exchange) => {
+                    let recovery = self.connections.take_recovery(about());
+                    if self.recorder.counts(self.now) {
+                        let row = Row { exchange: &exchange, side: user.side(), recovery };
+                        self.recorder.completed(Owner::USERS, &row);
+                        self.observer.completed(about(), &row, &mut self.recorder.tables);
+                    }
+                }
+                UserAction::Aborted => self.recorder.aborted(Owner::USERS, self.now),
+                UserAction::Sleep(pause) => {
+                    self.wheel.push(self.now + pause, Event::Wake(ApplicationId::User(user)));
+                }
+            }
+        }
+        self.actions = actions;
+    }
+
+    /// `connect()`: both ends come into being and the SYN leaves.
+    fn open(&mut self, user: UserId, connection: Connection) {
+        let request = connection.exchange().request;
+        let (side, number) = (user.side(), u64::from(user.0));
+        let host = self.hosts.of(side.other(), number + connection.number());
+        let id = self.open_connection(Opening {
+            opener: Opener::User(user.0),
+            side,
+            host: Some(host),
+            approaches: self.hosts.for_user(host, connection.min_rtt()),
+            stacks: [
+                self.stacks.of_client(Owner::USERS, side, number),
+                self.stacks.of_server(Owner::USERS, side.other(), number, connection.number()),
+            ],
+            content: Content::Exchanges(user, connection),
+        });
+        self.expect(id, request);
+        self.transmit(id);
+    }
+
+    /// Both ends wait for their part of the exchange. The server can know how much to expect because the simulator's
+    /// data carry no content of their own.
+    fn expect(&mut self, client: EndpointId, request: Bytes) {
+        let Content::Exchanges(_, connection) = &self.connections.session(client).content else { return };
+        let response = connection.awaits();
+        self.connections.endpoint_mut(client).tcp.await_data(in_segments(response));
+        self.connections.endpoint_mut(client.peer()).tcp.await_data(in_segments(request));
+    }
+
+    /// A request leaves its client, or a response its server.
+    fn write(&mut self, id: EndpointId, size: Bytes) {
+        self.connections.endpoint_mut(id).tcp.write(in_segments(size));
+        self.observer.wrote(id, self.now);
+    }
+}
+
+/// A size as the endpoints count it. Requests and responses stay below 2^31 bytes (the workload checks it).
+fn in_segments(size: Bytes) -> u32 {
+    u32::try_from(size.get()).expect("an exchange stays below 2^32 bytes")
+}

@@ -1,0 +1,78 @@
+//! Who counts what becomes of exchanges and writes their rows: an account for the web users and one for each source.
+
+use aqmlab_units::Time;
+
+use super::observer::Row;
+use crate::packet::Owner;
+use crate::record::{ResponseTimes, Tables};
+use crate::spec::Spec;
+
+/// What has been written down so far.
+#[derive(Debug)]
+pub(super) struct Recorder {
+    /// What ends at or before this time is not counted.
+    window_start: Time,
+    /// A row for each exchange?
+    exchanges: bool,
+    /// There are web users: the run's exchanges are theirs.
+    has_users: bool,
+    /// By owner.
+    accounts: Vec<Account>,
+    pub(super) tables: Tables,
+}
+
+/// What became of the exchanges of one owner in the measured window.
+#[derive(Debug)]
+pub(super) struct Account {
+    pub(super) completed: u64,
+    pub(super) aborted: u64,
+    pub(super) times: ResponseTimes,
+}
+
+impl Recorder {
+    pub(super) fn new(spec: &Spec) -> Recorder {
+        let account = || Account { completed: 0, aborted: 0, times: ResponseTimes::new() };
+        Recorder {
+            window_start: Time::ZERO + spec.protocol.warmup,
+            exchanges: spec.record.exchanges,
+            has_users: spec.users.per_side > 0,
+            accounts: (0..=spec.sources.len()).map(|_| account()).collect(),
+            tables: Tables::default(),
+        }
+    }
+
+    /// Does what ends now count?
+    pub(super) fn counts(&self, now: Time) -> bool {
+        now > self.window_start
+    }
+
+    /// An exchange of `owner` is complete, and counts.
+    pub(super) fn completed(&mut self, owner: Owner, row: &Row<'_>) {
+        let account = &mut self.accounts[owner.index()];
+        account.completed += 1;
+        account.times.record(row.exchange);
+        if self.exchanges {
+            self.tables.exchanges.push(row.exchange, owner, row.side, row.recovery);
+        }
+    }
+
+    /// An exchange of `owner` ended at `now` without its response.
+    pub(super) fn aborted(&mut self, owner: Owner, now: Time) {
+        self.accounts[owner.index()].aborted += u64::from(self.counts(now));
+    }
+
+    pub(super) fn account(&self, owner: Owner) -> &Account {
+        &self.accounts[owner.index()]
+    }
+
+    /// What the run came to: the web users' account, and where there are none those of all sources.
+    pub(super) fn total(&self) -> Account {
+        let (users, sources) = self.accounts.split_at(1);
+        let whose = if self.has_users { users } else { sources };
+        Account {
+            completed: whose.iter().map(|account| account.completed).sum(),
+            aborted: whose.iter().map(|account| account.aborted).sum(),
+            times: ResponseTimes::together(whose.iter().map(|account| &account.times)),
+        }
+    }
+}
