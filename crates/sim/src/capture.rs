@@ -1,7 +1,7 @@
 //! What passes the two queues, as a pcapng file: each packet as it arrives, with what became of it.
 //!
 //! ```text
-//!   arrival -> Observed<queue> -> device, wire        Recorder: packets in the order of arrival,
+//!   arrival -> Observed<queue> -> device, wire        PacketLog: packets in the order of arrival,
 //!                    |                                each written once its fate is known
 //!                    +---- arrived, judged, left ---->
 //! ```
@@ -11,9 +11,9 @@
 
 mod addresses;
 mod headers;
+mod log;
 mod observed;
 mod pcapng;
-mod recorder;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -21,8 +21,8 @@ use aqmlab_units::Time;
 
 pub(crate) use self::addresses::{NewConnection, Opener};
 pub(crate) use self::headers::OnTheWire;
+use self::log::PacketLog;
 pub(crate) use self::observed::Observed;
-use self::recorder::Recorder;
 use crate::spec::Spec;
 
 /// Which packets are captured, both directions together.
@@ -38,12 +38,12 @@ pub struct Bounds {
 
 /// A capture under way, shared by the queues that it looks at and by whoever writes it down.
 #[derive(Clone, Debug)]
-pub struct Capture(Arc<Mutex<Recorder>>);
+pub struct Capture(Arc<Mutex<PacketLog>>);
 
 impl Capture {
     /// A capture of a run of `spec`.
     pub fn new(spec: &Spec, bounds: Bounds) -> Capture {
-        Capture(Arc::new(Mutex::new(Recorder::new(spec, bounds))))
+        Capture(Arc::new(Mutex::new(PacketLog::new(spec, bounds))))
     }
 
     /// The bytes of the file since this was last asked.
@@ -65,7 +65,7 @@ impl Capture {
         self.lock().addresses.open(connection);
     }
 
-    fn lock(&self) -> MutexGuard<'_, Recorder> {
+    fn lock(&self) -> MutexGuard<'_, PacketLog> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -21,26 +21,26 @@
 
 mod attribution;
 mod drops;
-mod flights;
 mod follow;
 mod tables;
 mod timeline;
 mod timers;
+mod transit;
 
 use aqmlab_tcp::{Endpoint, Flags, Recovery, Segment, Seq, Stack};
 use aqmlab_units::{Duration, Time};
 
 use self::attribution::{Attribution, Epoch, Part};
 use self::drops::Drops;
-use self::flights::Flights;
 use self::timeline::{EventKind, Location, Purpose, TimelineEvent, Timelines, offset};
 use self::timers::TimerCauses;
+use self::transit::InTransit;
 use crate::link::Transmitter;
 use crate::packet::EndpointId;
 use crate::spec::LinkSpec;
 
-pub(crate) use self::flights::Numbered;
 pub use self::timeline::TimelineRequest;
+pub(crate) use self::transit::Numbered;
 
 /// The observer.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ pub(crate) struct Explainer {
     /// The link's delay, and an idle transmitter like its own.
     delay: Duration,
     transmitter: Transmitter,
-    flights: Flights,
+    in_transit: InTransit,
     /// By the number of the endpoint.
     ends: Vec<End>,
     /// By the number of the connection.
@@ -63,7 +63,7 @@ struct End {
     /// The event it is at, or was at last.
     now: Attribution,
     timers: TimerCauses,
-    /// In this event its application has written: what leaves now is the first flight.
+    /// In this event its application has written: what leaves now is the first transit.
     first_flight: bool,
     /// The application has not written its first request.
     is_new: bool,
@@ -93,7 +93,7 @@ impl Explainer {
         Explainer {
             delay: link.delay,
             transmitter: Transmitter::new(link.rate, link.overhead),
-            flights: Flights::default(),
+            in_transit: InTransit::default(),
             ends: Vec::new(),
             exchanges: Vec::new(),
             drops: Default::default(),

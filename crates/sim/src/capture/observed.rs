@@ -3,7 +3,7 @@
 use aqmlab_aqm::{Admission, Counters, Departure, Ecn, Packet as Seen, Qdisc, QueueState};
 use aqmlab_units::Time;
 
-use super::recorder::Fate;
+use super::log::Fate;
 use super::{Capture, OnTheWire};
 use crate::packet::Packet;
 
@@ -57,11 +57,11 @@ impl<O: OnTheWire> Qdisc<Packet<O>> for Observed<O> {
             lost(tagged.packet);
         });
         let variables = number.map(|_| self.variables());
-        let mut recorder = self.capture.lock();
+        let mut log = self.capture.lock();
         if let Some((number, variables)) = number.zip(variables) {
-            recorder.decided(number, variables);
+            log.decided(number, variables);
             if admission == Admission::Marked {
-                recorder.mark(number);
+                log.mark(number);
             }
         }
         let refused = match admission {
@@ -75,7 +75,7 @@ impl<O: OnTheWire> Qdisc<Packet<O>> for Observed<O> {
                 Some(why) if number == Some(dropped) => Fate::Refused(why),
                 _ => Fate::Dropped("evicted", now),
             };
-            recorder.settle(dropped, fate);
+            log.settle(dropped, fate);
         }
         admission
     }
@@ -87,9 +87,9 @@ impl<O: OnTheWire> Qdisc<Packet<O>> for Observed<O> {
         });
         for dropped in std::mem::take(&mut self.dropped) {
             let variables = self.variables();
-            let mut recorder = self.capture.lock();
-            recorder.decided(dropped, variables);
-            recorder.settle(dropped, Fate::Dropped("at dequeue", now));
+            let mut log = self.capture.lock();
+            log.decided(dropped, variables);
+            log.settle(dropped, Fate::Dropped("at dequeue", now));
         }
         let Departure { packet, payload, enqueued_at } = departure?;
         if let Some(number) = payload.number {

@@ -4,9 +4,9 @@ use aqmlab_tcp::{CongestionControl, Endpoint, Flags, Seq, Stack, State, TimerKin
 use aqmlab_units::Time;
 
 use super::attribution::Part;
-use super::flights::{Flight, Numbered};
 use super::timeline::{EventKind, Location, TimelineEvent};
 use super::timers::meaning;
+use super::transit::{Numbered, Transit};
 use super::{End, Exchange, Explainer, place_of};
 use crate::engine::observer::{Leaving, Observer, Row};
 use crate::link::{Link, LinkCounters};
@@ -75,7 +75,7 @@ impl<S: Stack> Observer<S> for Explainer {
         let what = if again { EventKind::SentAgain } else { EventKind::Sent };
         let event = self.about(from, &segment, what, now);
         self.note(from, TimelineEvent { cwnd: tcp.congestion().cwnd(), ..event });
-        self.flights.take_off(packet, Flight { attribution, first_bit, at_link, way })
+        self.in_transit.depart(packet, Transit { attribution, first_bit, at_link, way })
     }
 
     fn lost<L: Link<Self::Carried>>(&mut self, packet: &Packet<Self::Carried>, link: &L, now: Time) {
@@ -84,10 +84,10 @@ impl<S: Stack> Observer<S> for Explainer {
             self.drops[direction].cause(&counters(link).queue, true);
             return;
         }
-        let (packet, flight) = self.flights.land(packet);
+        let (packet, transit) = self.in_transit.arrive(packet);
         let from = packet.to.peer();
-        let cause = self.drops[direction].cause(&counters(link).queue, flight.at_link == now);
-        if flight.attribution.is_of(self.epoch(from)) {
+        let cause = self.drops[direction].cause(&counters(link).queue, transit.at_link == now);
+        if transit.attribution.is_of(self.epoch(from)) {
             self.exchanges[from.connection()].losses += 1;
             let event = self.about(from, &packet.segment, EventKind::Dropped(cause), now);
             self.note(from, TimelineEvent { place: Location::Link, ..event });
@@ -96,7 +96,7 @@ impl<S: Stack> Observer<S> for Explainer {
 
     fn arrived(&mut self, packet: Packet<Self::Carried>, now: Time) -> Packet<S::Options> {
         let size = packet.size();
-        let (packet, Flight { attribution, first_bit, at_link, way }) = self.flights.land(&packet);
+        let (packet, Transit { attribution, first_bit, at_link, way }) = self.in_transit.arrive(&packet);
         // Backwards from the arrival: the delay behind the link, the last bit on the wire, its first.
         let last_bit = Time::from_nanos(now.as_nanos() - self.delay.as_nanos());
         let (_, on_wire) = { self.transmitter }.send(size, Time::ZERO);

@@ -24,7 +24,7 @@ impl<O: HeaderOptions> HeaderOptions for Numbered<O> {
 
 /// What is known of a packet on its way.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Flight {
+pub(super) struct Transit {
     /// Its sending.
     pub(super) attribution: Attribution,
     /// When its first bit leaves its machine, and when it reaches the link.
@@ -36,26 +36,26 @@ pub(super) struct Flight {
 
 /// All packets on their way. Numbers are used again.
 #[derive(Debug, Default)]
-pub(super) struct Flights {
-    known: Vec<Flight>,
+pub(super) struct InTransit {
+    known: Vec<Transit>,
     free: Vec<u32>,
 }
 
-impl Flights {
+impl InTransit {
     /// Give a packet its number.
-    pub(super) fn take_off<O: Copy>(&mut self, packet: Packet<O>, flight: Flight) -> Packet<Numbered<O>> {
+    pub(super) fn depart<O: Copy>(&mut self, packet: Packet<O>, transit: Transit) -> Packet<Numbered<O>> {
         let number = self.free.pop().unwrap_or_else(|| {
-            self.known.push(flight);
+            self.known.push(transit);
             u32::try_from(self.known.len() - 1).expect("fewer than 2^32 packets on their way")
         });
-        self.known[number as usize] = flight;
+        self.known[number as usize] = transit;
         let options = Numbered { number, options: packet.segment.options };
         Packet { to: packet.to, segment: with_options(&packet.segment, options) }
     }
 
     /// A packet has come to the end of its way, or has been dropped: as its sender sent it, marks apart, and what is
     /// known of it.
-    pub(super) fn land<O: Copy>(&mut self, packet: &Packet<Numbered<O>>) -> (Packet<O>, Flight) {
+    pub(super) fn arrive<O: Copy>(&mut self, packet: &Packet<Numbered<O>>) -> (Packet<O>, Transit) {
         let Numbered { number, options } = packet.segment.options;
         self.free.push(number);
         let segment = with_options(&packet.segment, options);

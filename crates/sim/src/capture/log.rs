@@ -26,7 +26,7 @@ pub(super) enum Fate {
 
 /// A captured packet.
 #[derive(Debug)]
-struct Record {
+struct CapturedPacket {
     arrived: Time,
     interface: u32,
     headers: Vec<u8>,
@@ -39,7 +39,7 @@ struct Record {
 
 /// What is being captured.
 #[derive(Debug)]
-pub(super) struct Recorder {
+pub(super) struct PacketLog {
     pub(super) addresses: Addresses,
     bounds: Bounds,
     /// Packets captured so far.
@@ -49,13 +49,13 @@ pub(super) struct Recorder {
     /// Did more arrive than the bounds allow?
     is_cut: bool,
     /// The last of them, from the first whose fate is open.
-    open: VecDeque<Record>,
+    open: VecDeque<CapturedPacket>,
     /// The file, but for what has been taken.
     file: Vec<u8>,
 }
 
-impl Recorder {
-    pub(super) fn new(spec: &Spec, bounds: Bounds) -> Recorder {
+impl PacketLog {
+    pub(super) fn new(spec: &Spec, bounds: Bounds) -> PacketLog {
         let mut file = Vec::new();
         pcapng::section(&mut file);
         for (number, (link, _)) in (1..).zip(spec.links()) {
@@ -65,7 +65,7 @@ impl Recorder {
                 pcapng::interface(&mut file, &name, link.rate, MOST_BYTES);
             }
         }
-        Recorder {
+        PacketLog {
             addresses: Addresses::new(spec.hosts.servers_per_side),
             bounds,
             captured: 0,
@@ -93,7 +93,7 @@ impl Recorder {
         }
         let headers = headers(packet, self.addresses.of_packet_to(packet.to));
         let stored = u32::try_from(headers.len()).expect("headers are 80 bytes at most");
-        self.open.push_back(Record {
+        self.open.push_back(CapturedPacket {
             arrived: now,
             interface,
             headers,
@@ -148,14 +148,14 @@ impl Recorder {
         std::mem::take(&mut self.file)
     }
 
-    fn record(&mut self, number: u64) -> &mut Record {
+    fn record(&mut self, number: u64) -> &mut CapturedPacket {
         let place = self.open.len() as u64 - (self.captured - number);
         let place = usize::try_from(place).expect("a place among packets in memory");
         &mut self.open[place]
     }
 }
 
-impl Record {
+impl CapturedPacket {
     fn write(&self, file: &mut Vec<u8>) {
         let packet = PacketBlock {
             interface: self.interface,
