@@ -1,21 +1,30 @@
 //! Experiments on the whole laboratory: what it must do whatever the queue discipline, and what theory says it does.
 
 mod accounting;
-mod capture;
-mod chain;
-mod delay_at;
 mod determinism;
-mod ecn;
-mod explain;
-mod modern;
 mod own;
 mod population;
-mod rate_changes;
 mod regimes;
 mod sources;
-mod stacks;
-mod uncongested;
 mod waits;
+
+mod hosts {
+    mod delay_at;
+    mod ecn;
+    mod modern;
+    mod stacks;
+}
+
+mod network {
+    mod chain;
+    mod rate_changes;
+    mod uncongested;
+}
+
+mod watched {
+    pub(crate) mod capture;
+    mod explain;
+}
 
 use aqmlab_aqm::catalogue;
 use aqmlab_sim::{Laboratory, PacketCounts, QueueDelayMs, ResponseBin, Spec, Summary, Tables, Watch, build};

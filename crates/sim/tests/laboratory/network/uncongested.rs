@@ -1,6 +1,6 @@
 //! On an idle network a response takes its round trips, no less and hardly more.
 
-use super::*;
+use crate::*;
 
 const RTT_MS: f64 = 101.0;
 const MSS: u32 = 1460;

@@ -6,7 +6,7 @@ use aqmlab_aqm::{Aqm, Packet, QueueState, Verdict};
 use aqmlab_sim::{ExplanationTable, TimelineRequest, TimelineTable, Watch, build};
 use aqmlab_units::Time;
 
-use super::*;
+use crate::*;
 
 const MS: u64 = 1_000_000;
 const SECOND: u64 = 1_000 * MS;

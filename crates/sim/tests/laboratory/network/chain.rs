@@ -3,7 +3,7 @@
 use aqmlab_sim::{Bounds, Capture, TimelineRequest};
 use aqmlab_units::Time;
 
-use super::*;
+use crate::*;
 
 /// The columns of a run as text, but for the numbers of the links.
 fn all_of(run: &Run) -> String {
@@ -303,7 +303,7 @@ fn a_captured_chain_is_the_chain_without_a_capture_and_has_two_interfaces_a_link
     capture.finish();
     let run = Run::result_of(&mut *laboratory);
     assert_eq!(format!("{run:?}"), format!("{:?}", Run::to_the_end(&spec, 1)));
-    let packets = super::capture::packets(&capture.take());
+    let packets = crate::watched::capture::packets(&capture.take());
     for (interface, link) in (0..).zip(&run.summary.counters) {
         let here = packets.iter().filter(|packet| packet.interface == interface).count() as u64;
         assert_eq!(here, link.arrived);

@@ -1,6 +1,6 @@
 //! Hosts with a TCP of today.
 
-use super::*;
+use crate::*;
 
 fn linux(queue: &Value) -> Value {
     let mut spec = congested(queue);

@@ -1,6 +1,6 @@
 //! Links whose rate changes.
 
-use super::*;
+use crate::*;
 
 /// Datagrams of 1,462 bytes, 1,500 with their frames, at 2 Mbit/s over an ideal link of 10 Mbit/s that becomes another.
 fn changing(changes: &Value, seconds: u32) -> Value {

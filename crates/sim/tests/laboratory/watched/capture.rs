@@ -3,7 +3,7 @@
 use aqmlab_sim::{Bounds, Capture};
 use aqmlab_units::{Duration, Time};
 
-use super::*;
+use crate::*;
 
 const ALL: Bounds = Bounds { from: Time::ZERO, until: Time::MAX, packets: u64::MAX };
 

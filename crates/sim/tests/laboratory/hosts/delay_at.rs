@@ -1,6 +1,6 @@
 //! Where the round-trip time of a connection is spent.
 
-use super::*;
+use crate::*;
 
 const ENDS: [&str; 3] = ["browser", "server", "split"];
 

@@ -1,6 +1,6 @@
 //! With ECN a law signals by marks, and what it marks is not lost.
 
-use super::*;
+use crate::*;
 
 fn run(queue: &Value, ecn: impl Into<Value>) -> Run {
     let mut spec = congested(queue);

@@ -1,6 +1,6 @@
 //! Hosts with different TCP stacks in one experiment.
 
-use super::*;
+use crate::*;
 
 fn with_tcp(tcp: Value) -> Run {
     let mut spec = congested(&law("pi"));
