@@ -265,10 +265,10 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
             return self.receive_datagram(&packet);
         }
         let packet = self.observer.arrived(packet, self.now);
-        let cell = self.connections.endpoint_mut(packet.to);
-        cell.received_packet();
-        let profile = self.stacks.profile(cell.stack());
-        cell.tcp.handle_segment(&packet.segment, self.now, profile);
+        let socket = self.connections.socket_mut(packet.to);
+        socket.received_packet();
+        let profile = self.stacks.profile(socket.stack());
+        socket.tcp.handle_segment(&packet.segment, self.now, profile);
         self.settle(packet.to);
     }
 
@@ -276,7 +276,7 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
     #[inline(always)]
     fn settle(&mut self, id: EndpointId) {
         self.transmit(id);
-        let tcp = &self.connections.endpoint(id).tcp;
+        let tcp = &self.connections.socket(id).tcp;
         if tcp.has_news() || is_done(tcp.state()) {
             self.tell(id);
         }
@@ -284,10 +284,10 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
 
     /// Tell the applications what happened at `id`.
     fn tell(&mut self, id: EndpointId) {
-        while let Some(event) = self.connections.endpoint_mut(id).tcp.poll_event() {
+        while let Some(event) = self.connections.socket_mut(id).tcp.poll_event() {
             self.on_tcp_event(id, event);
         }
-        if is_done(self.connections.endpoint(id).tcp.state()) {
+        if is_done(self.connections.socket(id).tcp.state()) {
             self.release_if_done(id);
         }
     }
@@ -296,25 +296,25 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
     #[inline]
     fn transmit(&mut self, id: EndpointId) {
         loop {
-            let cell = self.connections.endpoint_mut(id);
-            let profile = self.stacks.profile(cell.stack());
-            let Some(segment) = cell.tcp.poll_transmit(self.now, profile) else { break };
-            cell.sent_packet();
+            let socket = self.connections.socket_mut(id);
+            let profile = self.stacks.profile(socket.stack());
+            let Some(segment) = socket.tcp.poll_transmit(self.now, profile) else { break };
+            socket.sent_packet();
             let packet = Packet { to: id.peer(), segment };
-            let interface = cell.interface();
+            let interface = socket.interface();
             let first_bit = if interface == Interface::NONE {
                 self.now
             } else {
                 self.hosts.send(interface, id, packet.size(), self.now)
             };
-            let at_link = first_bit + cell.delay();
-            let leaving = Leaving { tcp: &cell.tcp, now: self.now, first_bit, at_link };
+            let at_link = first_bit + socket.delay();
+            let leaving = Leaving { tcp: &socket.tcp, now: self.now, first_bit, at_link };
             let packet = self.observer.sent(packet, &leaving);
             self.reach_link_at(at_link, packet);
         }
-        let cell = self.connections.endpoint(id);
-        self.observer.settled(id, &cell.tcp);
-        if let Some((at, event)) = self.timers.moved(id, cell, self.now) {
+        let socket = self.connections.socket(id);
+        self.observer.settled(id, &socket.tcp);
+        if let Some((at, event)) = self.timers.moved(id, socket, self.now) {
             self.wheel.push(at, Event::Timer(event));
         }
     }

@@ -30,7 +30,7 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
     pub(super) fn on_tcp_event(&mut self, id: EndpointId, event: TcpEvent) {
         match (event, id.is_server()) {
             (TcpEvent::PeerClosed, true) => {
-                self.connections.endpoint_mut(id).tcp.close();
+                self.connections.socket_mut(id).tcp.close();
                 self.transmit(id);
             }
             (TcpEvent::Opened, true) => self.follow_wait(id),

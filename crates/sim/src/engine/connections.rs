@@ -4,7 +4,7 @@ use aqmlab_tcp::{Endpoint, Recovery, Stack};
 use aqmlab_units::{Duration, Time};
 
 use super::content::Content;
-use super::hosts::{Approach, Interface};
+use super::hosts::{AccessPath, Interface};
 use super::is_done;
 use super::prefetch::{prefetch, prefetch_start};
 use super::stacks::{StackId, Stacks};
@@ -12,20 +12,20 @@ use crate::capture::Opener;
 use crate::packet::{EndpointId, Owner};
 use crate::side::Side;
 
-/// How many bits of a cell tell the delay of its path.
+/// How many bits of a socket tell the delay of its path.
 const DELAY_BITS: u32 = 26;
 
 /// One end of a connection in the network. Aligned so that an undisturbed transfer stays within one cache line.
 #[derive(Debug)]
 #[repr(C, align(128))]
-pub(super) struct Cell<S: Stack> {
+pub(super) struct Socket<S: Stack> {
     /// Packets received by this end; wraps.
     received: u16,
     /// What it sends through.
     interface: Interface,
     /// The low 26 bits: what the path adds to each packet that it sends, in microseconds. The six bits above: the number of
     /// its stack.
-    place: u32,
+    delay_and_stack: u32,
     pub(super) tcp: Endpoint<S>,
     /// Packets sent by this end that were not dropped.
     sent: u64,
@@ -60,7 +60,7 @@ pub(super) struct Opening {
     /// The machine of its server; a source's is its own.
     pub(super) host: Option<u16>,
     /// Those of client and server.
-    pub(super) approaches: [Approach; 2],
+    pub(super) access: [AccessPath; 2],
     pub(super) stacks: [StackId; 2],
 }
 
@@ -68,7 +68,7 @@ pub(super) struct Opening {
 /// is in the cache.
 #[derive(Debug)]
 pub(super) struct Connections<S: Stack> {
-    cells: Vec<Cell<S>>,
+    sockets: Vec<Socket<S>>,
     sessions: Vec<Session>,
     free: [Vec<u32>; 2],
     /// By owner: packets of connections that are over, and packets that were dropped.
@@ -89,17 +89,17 @@ impl Packets {
     }
 }
 
-impl<S: Stack> Cell<S> {
-    fn new(tcp: Endpoint<S>, stack: StackId, approach: Approach) -> Cell<S> {
-        let delay = u32::try_from(approach.delay.as_micros()).expect("round-trip times are at most a minute");
+impl<S: Stack> Socket<S> {
+    fn new(tcp: Endpoint<S>, stack: StackId, access: AccessPath) -> Socket<S> {
+        let delay = u32::try_from(access.delay.as_micros()).expect("round-trip times are at most a minute");
         debug_assert!(delay >> DELAY_BITS == 0, "the number of the stack stands there");
-        let place = delay | u32::from(stack.0) << DELAY_BITS;
-        Cell { received: 0, interface: approach.interface, place, tcp, sent: 0 }
+        let delay_and_stack = delay | u32::from(stack.0) << DELAY_BITS;
+        Socket { received: 0, interface: access.interface, delay_and_stack, tcp, sent: 0 }
     }
 
     #[inline]
     pub(super) fn stack(&self) -> StackId {
-        StackId((self.place >> DELAY_BITS) as u8)
+        StackId((self.delay_and_stack >> DELAY_BITS) as u8)
     }
 
     #[inline]
@@ -115,7 +115,7 @@ impl<S: Stack> Cell<S> {
     /// What the path adds to each packet that this end sends.
     #[inline]
     pub(super) fn delay(&self) -> Duration {
-        Duration::from_micros(u64::from(self.place & ((1 << DELAY_BITS) - 1)))
+        Duration::from_micros(u64::from(self.delay_and_stack & ((1 << DELAY_BITS) - 1)))
     }
 
     /// What it sends through.
@@ -126,7 +126,7 @@ impl<S: Stack> Cell<S> {
 
     /// Packets on their way from this end to `peer`.
     #[expect(clippy::cast_possible_truncation, reason = "`received` has as many bits")]
-    fn in_network(&self, peer: &Cell<S>) -> u16 {
+    fn in_network(&self, peer: &Socket<S>) -> u16 {
         (self.sent as u16).wrapping_sub(peer.received)
     }
 }
@@ -135,7 +135,7 @@ impl<S: Stack> Connections<S> {
     /// Nobody's yet; there are so many owners.
     pub(super) fn new(owners: usize) -> Connections<S> {
         Connections {
-            cells: Vec::new(),
+            sockets: Vec::new(),
             sessions: Vec::new(),
             free: Default::default(),
             packets: vec![Packets::default(); owners],
@@ -144,13 +144,13 @@ impl<S: Stack> Connections<S> {
 
     /// Both ends of a new connection; its client.
     pub(super) fn open(&mut self, opening: Opening, stacks: &Stacks, now: Time) -> EndpointId {
-        let Opening { content, opener, side, approaches, stacks: [client, server], .. } = opening;
+        let Opening { content, opener, side, access, stacks: [client, server], .. } = opening;
         let slot = self.free[side.index()].pop().unwrap_or_else(|| self.grow(side, stacks, now));
         let id = EndpointId::client(slot, side);
         let tcp = Endpoint::connect(stacks.profile(client), now);
-        self.cells[id.index()] = Cell::new(tcp, client, approaches[0]);
+        self.sockets[id.index()] = Socket::new(tcp, client, access[0]);
         let tcp = Endpoint::listen(stacks.profile(server), now);
-        self.cells[id.peer().index()] = Cell::new(tcp, server, approaches[1]);
+        self.sockets[id.peer().index()] = Socket::new(tcp, server, access[1]);
         let session = &mut self.sessions[id.connection()];
         let watched = session.watched;
         *session =
@@ -165,7 +165,7 @@ impl<S: Stack> Connections<S> {
         for _ in 0..2 {
             for _ in 0..2 {
                 let tcp = Endpoint::listen(stacks.profile(stack), now);
-                self.cells.push(Cell::new(tcp, stack, Approach::default()));
+                self.sockets.push(Socket::new(tcp, stack, AccessPath::default()));
             }
             self.sessions.push(Session {
                 content: Content::Nothing,
@@ -182,25 +182,25 @@ impl<S: Stack> Connections<S> {
     /// This endpoint will be needed soon.
     #[inline]
     pub(super) fn prefetch(&self, id: EndpointId) {
-        prefetch_start(&self.cells, id.index(), S::HOT);
+        prefetch_start(&self.sockets, id.index(), S::HOT);
     }
 
     /// Both ends of this client's connection will be looked at soon.
     #[inline]
     pub(super) fn prefetch_both(&self, client: EndpointId) {
         prefetch(&self.sessions, client.connection());
-        prefetch(&self.cells, client.index());
-        prefetch(&self.cells, client.peer().index());
+        prefetch(&self.sockets, client.index());
+        prefetch(&self.sockets, client.peer().index());
     }
 
     #[inline]
-    pub(super) fn endpoint(&self, id: EndpointId) -> &Cell<S> {
-        &self.cells[id.index()]
+    pub(super) fn socket(&self, id: EndpointId) -> &Socket<S> {
+        &self.sockets[id.index()]
     }
 
     #[inline]
-    pub(super) fn endpoint_mut(&mut self, id: EndpointId) -> &mut Cell<S> {
-        &mut self.cells[id.index()]
+    pub(super) fn socket_mut(&mut self, id: EndpointId) -> &mut Socket<S> {
+        &mut self.sockets[id.index()]
     }
 
     pub(super) fn session(&self, id: EndpointId) -> &Session {
@@ -222,12 +222,12 @@ impl<S: Stack> Connections<S> {
     }
 
     fn recovery(&self, id: EndpointId) -> Recovery {
-        self.endpoint(id).tcp.recovery() + self.endpoint(id.peer()).tcp.recovery()
+        self.socket(id).tcp.recovery() + self.socket(id.peer()).tcp.recovery()
     }
 
     /// Free the place of a connection whose both ends are done and that has no packet left in the network.
     pub(super) fn release_if_done(&mut self, id: EndpointId) {
-        let (this, peer) = (self.endpoint(id), self.endpoint(id.peer()));
+        let (this, peer) = (self.socket(id), self.socket(id.peer()));
         let quiet = this.in_network(peer) == 0 && peer.in_network(this) == 0;
         if quiet && is_done(this.tcp.state()) && is_done(peer.tcp.state()) {
             let sent = this.sent + peer.sent;
@@ -241,14 +241,14 @@ impl<S: Stack> Connections<S> {
 
     /// A packet that this end has sent was dropped.
     pub(super) fn lost_packet(&mut self, id: EndpointId) {
-        self.endpoint_mut(id).sent -= 1;
+        self.socket_mut(id).sent -= 1;
         self.packets[self.sessions[id.connection()].owner.index()].lost += 1;
     }
 
     /// What has become of each owner's packets since the start of the run.
     pub(super) fn packets(&self) -> Vec<Packets> {
         let mut packets = self.packets.clone();
-        for (session, ends) in self.sessions.iter().zip(self.cells.chunks_exact(2)) {
+        for (session, ends) in self.sessions.iter().zip(self.sockets.chunks_exact(2)) {
             if session.open {
                 let through = &mut packets[session.owner.index()].through;
                 *through += ends.iter().map(|end| end.sent).sum::<u64>();
@@ -259,7 +259,7 @@ impl<S: Stack> Connections<S> {
 
     /// Packets on their way in all.
     pub(super) fn packets_in_network(&self) -> u64 {
-        let pairs = self.cells.chunks_exact(2);
+        let pairs = self.sockets.chunks_exact(2);
         pairs
             .map(|pair| u64::from(pair[0].in_network(&pair[1])) + u64::from(pair[1].in_network(&pair[0])))
             .sum()

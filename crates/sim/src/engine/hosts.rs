@@ -31,7 +31,7 @@ impl Interface {
 
 /// How what an endpoint sends comes to the link.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Approach {
+pub(super) struct AccessPath {
     pub(super) interface: Interface,
     /// What the path adds behind it, in whole microseconds.
     pub(super) delay: Duration,
@@ -78,19 +78,19 @@ impl Hosts {
     }
 
     /// Browser and server of a web user's connection with this round trip, the server on `machine`.
-    pub(super) fn for_user(&self, machine: u16, min_rtt: Duration) -> [Approach; 2] {
-        self.approaches(Owner::USERS, min_rtt, [Interface::NONE, Interface(machine)])
+    pub(super) fn for_user(&self, machine: u16, min_rtt: Duration) -> [AccessPath; 2] {
+        self.access(Owner::USERS, min_rtt, [Interface::NONE, Interface(machine)])
     }
 
     /// Client and server of a connection of `source`.
-    pub(super) fn for_source(&self, source: Owner, min_rtt: Duration) -> [Approach; 2] {
-        self.approaches(source, min_rtt, [Interface::OWN; 2])
+    pub(super) fn for_source(&self, source: Owner, min_rtt: Duration) -> [AccessPath; 2] {
+        self.access(source, min_rtt, [Interface::OWN; 2])
     }
 
-    fn approaches(&self, owner: Owner, min_rtt: Duration, interfaces: [Interface; 2]) -> [Approach; 2] {
+    fn access(&self, owner: Owner, min_rtt: Duration, interfaces: [Interface; 2]) -> [AccessPath; 2] {
         let [client, server] = interfaces;
         let [browsers, servers] = self.delay_at[owner.index()].shares(min_rtt);
-        [Approach { interface: client, delay: browsers }, Approach { interface: server, delay: servers }]
+        [AccessPath { interface: client, delay: browsers }, AccessPath { interface: server, delay: servers }]
     }
 
     /// The two ends of a connection of `source` have machines that are new.

@@ -19,7 +19,7 @@ use aqmlab_units::Time;
 use self::alarms::Alarms;
 use self::delayed_acks::DelayedAcks;
 use self::inspection::Inspection;
-use super::connections::{Cell, Session};
+use super::connections::{Session, Socket};
 use super::observer::Observer;
 use super::stacks::StackId;
 use super::{Engine, Event};
@@ -77,7 +77,7 @@ impl Timers {
 
     /// The timers of `id` may have been set anew.
     #[inline(always)]
-    pub(super) fn moved<S: Stack>(&mut self, id: EndpointId, end: &Cell<S>, now: Time) -> Needed {
+    pub(super) fn moved<S: Stack>(&mut self, id: EndpointId, end: &Socket<S>, now: Time) -> Needed {
         if S::SHORT_TIMERS {
             let deadline = end.tcp.poll_timeout().max(now);
             return self.alarms.set(id, deadline).then_some((deadline, TimerEvent::Alarm(id)));
@@ -109,10 +109,10 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
 
     /// A timer of `id` may have expired.
     fn expire(&mut self, id: EndpointId) {
-        let cell = self.connections.endpoint_mut(id);
-        let profile = self.stacks.profile(cell.stack());
-        self.observer.expiring(id, &cell.tcp, self.now);
-        cell.tcp.handle_timeout(self.now, profile);
+        let socket = self.connections.socket_mut(id);
+        let profile = self.stacks.profile(socket.stack());
+        self.observer.expiring(id, &socket.tcp, self.now);
+        socket.tcp.handle_timeout(self.now, profile);
         self.settle(id);
     }
 
@@ -130,7 +130,7 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
         let inspection = &mut self.timers.inspection;
         while let Some((client, horizon)) = inspection.next(&mut self.connections, self.now) {
             for id in [client, client.peer()] {
-                let deadline = self.connections.endpoint_mut(id).tcp.retransmit_deadline();
+                let deadline = self.connections.socket_mut(id).tcp.retransmit_deadline();
                 if deadline <= horizon {
                     let event = Event::Timer(TimerEvent::Retransmission(id));
                     self.wheel.push(deadline.max(self.now), event);
@@ -144,7 +144,7 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
 
     /// ECN+/Wait holds a server's data back for less than inspections are apart.
     pub(super) fn follow_wait(&mut self, server: EndpointId) {
-        let endpoint = self.connections.endpoint(server);
+        let endpoint = self.connections.socket(server);
         let deadline = endpoint.tcp.retransmit_deadline();
         if self.stacks.profile(endpoint.stack()).ecn == EcnPolicy::PlusWait && deadline < Time::MAX {
             self.wheel.push(deadline, Event::Timer(TimerEvent::Retransmission(server)));

@@ -52,7 +52,7 @@ impl Flow {
 
     /// Bytes that have arrived in order over its present connection.
     pub(in crate::engine) fn delivered<S: Stack>(&self, connections: &Connections<S>) -> u64 {
-        let (client, server) = (connections.endpoint(self.client), connections.endpoint(self.client.peer()));
+        let (client, server) = (connections.socket(self.client), connections.socket(self.client.peer()));
         self.to_acceptor.delivered(&server.tcp) + self.to_initiator.delivered(&client.tcp)
     }
 }
@@ -128,7 +128,7 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
             opener: Opener::Source(source),
             side,
             host: None,
-            approaches: self.hosts.for_source(owner, min_rtt),
+            access: self.hosts.for_source(owner, min_rtt),
             stacks: [
                 self.stacks.of_client(owner, side, host_number),
                 self.stacks.of_server(owner, side.other(), host_number, 0),
@@ -183,7 +183,7 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
             VectorAction::Aborted => self.recorder.aborted(flow.owner(), self.now),
             VectorAction::Close => {
                 let client = flow.client;
-                self.connections.endpoint_mut(client).tcp.close();
+                self.connections.socket_mut(client).tcp.close();
                 self.end_flow(id);
                 self.transmit(client);
             }
@@ -206,15 +206,15 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
     fn look_at_flow(&mut self, id: FlowId) -> Option<VectorEvent> {
         let flow = self.flows.get(id)?;
         let client = flow.client;
-        flow.to_acceptor.pump(&mut self.connections.endpoint_mut(client).tcp);
-        flow.to_initiator.pump(&mut self.connections.endpoint_mut(client.peer()).tcp);
+        flow.to_acceptor.pump(&mut self.connections.socket_mut(client).tcp);
+        flow.to_initiator.pump(&mut self.connections.socket_mut(client.peer()).tcp);
         let awaited = flow.state.awaits_at_acceptor();
-        let server = &mut self.connections.endpoint_mut(client.peer()).tcp;
+        let server = &mut self.connections.socket_mut(client.peer()).tcp;
         if let Some(come) = flow.to_acceptor.report(server, awaited) {
             return Some(VectorEvent::Delivered(come));
         }
         let awaited = flow.state.awaits_at_initiator();
-        let come = flow.to_initiator.report(&mut self.connections.endpoint_mut(client).tcp, awaited)?;
+        let come = flow.to_initiator.report(&mut self.connections.socket_mut(client).tcp, awaited)?;
         Some(VectorEvent::Received(come))
     }
 

@@ -64,7 +64,7 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
                     self.expect(about(), request);
                     self.write(about(), request);
                 }
-                UserAction::Close => self.connections.endpoint_mut(about()).tcp.close(),
+                UserAction::Close => self.connections.socket_mut(about()).tcp.close(),
                 UserAction::Resume(_) => unreachable!("only a user who wakes resumes a connection"),
                 UserAction::Completed(exchange) => {
                     let recovery = self.connections.take_recovery(about());
@@ -92,7 +92,7 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
             opener: Opener::User(user.0),
             side,
             host: Some(host),
-            approaches: self.hosts.for_user(host, connection.min_rtt()),
+            access: self.hosts.for_user(host, connection.min_rtt()),
             stacks: [
                 self.stacks.of_client(Owner::USERS, side, number),
                 self.stacks.of_server(Owner::USERS, side.other(), number, connection.number()),
@@ -108,13 +108,13 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
     fn expect(&mut self, client: EndpointId, request: Bytes) {
         let Content::Exchanges(_, connection) = &self.connections.session(client).content else { return };
         let response = connection.awaits();
-        self.connections.endpoint_mut(client).tcp.await_data(in_segments(response));
-        self.connections.endpoint_mut(client.peer()).tcp.await_data(in_segments(request));
+        self.connections.socket_mut(client).tcp.await_data(in_segments(response));
+        self.connections.socket_mut(client.peer()).tcp.await_data(in_segments(request));
     }
 
     /// A request leaves its client, or a response its server.
     fn write(&mut self, id: EndpointId, size: Bytes) {
-        self.connections.endpoint_mut(id).tcp.write(in_segments(size));
+        self.connections.socket_mut(id).tcp.write(in_segments(size));
         self.observer.wrote(id, self.now);
     }
 }

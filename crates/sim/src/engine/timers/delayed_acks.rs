@@ -36,7 +36,7 @@ impl DelayedAcks {
     /// The next endpoint whose acknowledgement is due now. Those that have sent it meanwhile are passed over.
     pub(super) fn next<S: Stack>(&mut self, connections: &Connections<S>, now: Time) -> Option<EndpointId> {
         while let Some(&(deadline, id)) = self.held.front() {
-            let is_held = connections.endpoint(id).tcp.delayed_ack_deadline() == deadline;
+            let is_held = connections.socket(id).tcp.delayed_ack_deadline() == deadline;
             if is_held && now < deadline {
                 return None;
             }
