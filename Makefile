@@ -1,6 +1,6 @@
 # What a person types. The CI calls the same targets.
 #   make install        the package into .venv, the engine built; `. .venv/bin/activate` makes aqmlab a command
-#   make demo | test | lint | bench | validate: need Python >= 3.11, a Rust toolchain and make; nothing else
+#   make demo | test | lint | bench: need Python >= 3.11, a Rust toolchain and make; nothing else
 #   make bench-check    is the engine as fast as on record? needs valgrind
 #   make bench-peers    speed and agreement beside ns-2 and ns-3, those of them that are installed; long
 #   make studies        the pages of docs/studies: twelve hours of processor time; goes on where it was stopped
@@ -15,7 +15,7 @@ BIN := .venv/bin
 SOURCES := $(shell find crates -name '*.rs' -o -name '*.json' -o -name '*.md' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 RUST_EXAMPLE := examples/rust_aqm/Cargo.toml
 
-.PHONY: install demo test lint bench bench-check bench-peers reference cost validate studies calibration golden lock clean
+.PHONY: install demo test lint bench bench-check bench-peers reference cost studies calibration golden lock clean
 
 install: .venv/extension.stamp
 
@@ -54,11 +54,8 @@ reference: .venv/extension.stamp
 cost: .venv/extension.stamp
 	$(BIN)/python benches/cost.py docs/reference/aqm/cost.md
 
-validate: .venv/extension.stamp
-	$(BIN)/aqmlab validate
-
 studies: .venv/extension.stamp
-	for study in le2003 le2004 kwon2003 kuzmanovic2005 rfc7928; do \
+	for study in $$($(BIN)/python -c 'from aqmlab.studies import STUDIES; print(*STUDIES)'); do \
 	    $(BIN)/aqmlab study $$study --full --pages docs/studies || exit; done
 
 # The calibration the package ships: after a change of the workload or of the engine that moves its results.

@@ -12,7 +12,7 @@ from hypothesis import settings
 
 import aqmlab as lab
 from aqmlab.cli import main as cli
-from aqmlab.running.cell import Cell, make_cell
+from aqmlab.running.cell import Cell, cells_of
 from aqmlab.running.store import Store
 
 # How long an example takes says nothing about whether it is right.
@@ -47,13 +47,13 @@ def small() -> lab.Experiment:
 @pytest.fixture
 def small_cell(small: lab.Experiment) -> Cell:
     """The same with seed 1."""
-    return make_cell(small, seed=1, load_percent=None)
+    return cells_of(small, [1])[0]
 
 
 @pytest.fixture
 def another_cell(small: lab.Experiment) -> Cell:
     """The same with seed 2."""
-    return make_cell(small, seed=2, load_percent=None)
+    return cells_of(small, [2])[0]
 
 
 @pytest.fixture

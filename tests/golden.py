@@ -17,7 +17,7 @@ import pyarrow as pa
 
 import aqmlab as lab
 from aqmlab import _core
-from aqmlab.running.cell import make_cell
+from aqmlab.running.cell import cells_of
 
 FILE = Path(__file__).with_name("golden.json")
 
@@ -108,7 +108,7 @@ def digests(name: str) -> Digests:
             **CELLS[name],
         }
     )
-    simulation = _core.Simulation(make_cell(experiment, seed=1, load_percent=None).spec, 1)
+    simulation = _core.Simulation(cells_of(experiment, [1])[0].spec, 1)
     simulation.advance(simulation.end)
     found = {table: _columns(pa.record_batch(simulation.take(table))) for table in TABLES}
     found["response_times"] = _columns(pa.record_batch(simulation.response_times()))

@@ -11,7 +11,7 @@ import aqmlab as lab
 from aqmlab.running.calibration import lines
 from aqmlab.running.calibration.cells import USERS_PER_SIDE
 from aqmlab.running.calibration.lines import Calibration
-from aqmlab.running.cell import populate
+from aqmlab.running.cell import cells_of
 
 
 def line(**changes: object) -> Calibration:
@@ -67,20 +67,21 @@ def test_a_local_calibration_is_kept_beside_others_and_comes_before_the_shipped_
 
 def test_a_load_becomes_a_number_of_users() -> None:
     known = {("unc-2001", "uniform"): line()}
-    populated, load = populate(lab.Experiment(users={"load": 90}), known)
-    assert (populated.users.per_side, populated.users.load, load) == (9000, None, 90)
-    populated, load = populate(lab.Experiment(users={"per_side": 9800}), known)
-    assert populated.users.per_side == 9800
-    assert load == pytest.approx(98)
+    (cell,) = cells_of(lab.Experiment(users={"load": 90}), [1], known)
+    assert (cell.users_per_side, cell.load_percent) == (9000, 90)
+    (cell,) = cells_of(lab.Experiment(users={"per_side": 9800}), [1], known)
+    assert cell.users_per_side == 9800
+    assert cell.load_percent == pytest.approx(98)
 
 
 def test_a_load_without_a_calibration_is_refused() -> None:
     with pytest.raises(
         lab.SpecError, match=r"^users\.load: the workload unc-2001 with .* has no calibration: .* got 98"
     ):
-        populate(lab.Experiment(), {})
+        cells_of(lab.Experiment(), [1])
 
 
 def test_a_number_of_users_needs_no_calibration() -> None:
-    experiment = lab.Experiment(users={"per_side": 10})
-    assert populate(experiment, {}) == (experiment, None)
+    first, second = cells_of(lab.Experiment(users={"per_side": 10}), [1, 2])
+    assert (first.users_per_side, first.load_percent) == (10, None)
+    assert (first.spec, first.seed, second.seed) == (second.spec, 1, 2)

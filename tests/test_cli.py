@@ -235,7 +235,6 @@ PI = ("design", "pi", "--rate", "100 Mbit/s", "--flows", "400", "--rtt-max", "20
         pytest.param(["run", "empty.toml", "--set", "load=9"], "'users.load'", id="change without a path"),
         pytest.param(["run", "empty.toml", "--set", "users.lod=9"], "users.lod", id="change of an unknown key"),
         pytest.param(["calibrate", "--rtt", "short"], "short", id="calibration of unknown RTTs"),
-        pytest.param(["validate", "--report", "file/report.md"], "file/report.md", id="unwritable report"),
         pytest.param(["aqm", "show", "green"], "'green'", id="showing an unknown scheme"),
         pytest.param(["design", "green"], "green", id="designing an unknown scheme"),
         pytest.param(["design", "ared"], "--rate", id="design without a rate"),

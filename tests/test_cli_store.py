@@ -9,7 +9,7 @@ import pytest
 
 import aqmlab as lab
 from aqmlab import _core
-from aqmlab.running.cell import make_cell
+from aqmlab.running.cell import cells_of
 from aqmlab.running.integrity import seal
 from aqmlab.running.run import run_cell
 from aqmlab.running.store import Store
@@ -31,7 +31,7 @@ def out(tmp_path: Path) -> Store:
         experiment = lab.Experiment(
             queue={scheme: {}}, users={"per_side": 20}, protocol={"warmup": "0 s", "duration": "2 s"}
         )
-        run_cell(make_cell(experiment, seed=seed, load_percent=None, label=f"{scheme}:ecn=false"), store)
+        run_cell(cells_of(experiment, [seed], label=f"{scheme}:ecn=false")[0], store)
     old = Path(store.cells()["path"][0])
     metadata = json.loads((old / "metadata.json").read_text())
     (old / "metadata.json").unlink()

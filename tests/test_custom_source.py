@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import aqmlab as lab
-from aqmlab.running.cell import make_cell
+from aqmlab.running.cell import cells_of
 from aqmlab.running.store import Store
 from conftest import Write
 from custom_laws import STEP, law
@@ -14,7 +14,7 @@ from custom_laws import STEP, law
 def test_a_changed_source_is_another_cell(write: Write, small: lab.Experiment) -> None:
     def key() -> str:
         step = small.model_copy(update={"queue": lab.QueueSpec.model_validate({"my_module:Step": {}})})
-        return make_cell(step, seed=1, load_percent=None).key
+        return cells_of(step, [1])[0].key
 
     write(STEP)
     first = key()
@@ -39,7 +39,7 @@ def test_a_cell_whose_law_has_changed_since_is_not_run(write: Write, small: lab.
 
     write(STEP)
     step = small.model_copy(update={"queue": lab.QueueSpec.model_validate({"my_module:Step": {}})})
-    cell = make_cell(step, seed=1, load_percent=None)
+    cell = cells_of(step, [1])[0]
     write(STEP + "\n")
     with pytest.raises(lab.SpecError, match="its source has changed since this cell was prepared"):
         run_cell(cell, store)
@@ -49,7 +49,7 @@ def test_a_cell_whose_law_has_changed_since_is_not_run(write: Write, small: lab.
 def test_the_resolved_spec_says_all_parameters_and_the_source(write: Write, small: lab.Experiment) -> None:
     write(STEP)
     step = small.model_copy(update={"queue": lab.QueueSpec.model_validate({"my_module:Step": {"threshold": 3}})})
-    cell = make_cell(step, seed=1, load_percent=None)
+    cell = cells_of(step, [1])[0]
     assert cell.scheme == "my_module:Step"
     assert cell.label == "my_module:Step:threshold=3"
     assert cell.parameters.keys() == {"threshold", "name", "limit", "source"}

@@ -21,7 +21,7 @@ import pytest
 import aqmlab as lab
 import brief
 from aqmlab.explain import PARTS
-from aqmlab.running.cell import make_cell
+from aqmlab.running.cell import cells_of
 
 ROOT = Path(__file__).parents[1]
 
@@ -94,7 +94,7 @@ class Reader:
                 exec(compile(block.text, block.file or "<block>", "exec"), self.names)
             case "toml":
                 experiment = lab.Experiment(**{"users": {"per_side": 5}, **tomllib.loads(block.text)})
-                make_cell(experiment, seed=1, load_percent=None)
+                cells_of(experiment, [1])[0]
             case "sql":
                 assert duckdb.execute(block.text).fetchall()
             case _:

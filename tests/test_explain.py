@@ -14,7 +14,7 @@ import aqmlab as lab
 from aqmlab.explain import PARTS, by_band, plot, table
 from aqmlab.explain.timeline import lines
 from aqmlab.results.result import Result
-from aqmlab.running.cell import Cell, make_cell
+from aqmlab.running.cell import Cell, cells_of
 from aqmlab.running.run import run_cell
 from aqmlab.running.store import Store
 from aqmlab.show import console
@@ -32,7 +32,7 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> Result:
         protocol={"warmup": "5 s", "duration": "30 s"},
         record={"exchanges": True},
     )
-    cell = make_cell(experiment, seed=1, load_percent=None)
+    cell = cells_of(experiment, [1])[0]
     return run_cell(cell, Store(tmp_path_factory.mktemp("results")))
 
 
@@ -237,7 +237,7 @@ def test_a_cell_of_another_results_number_is_not_explained(aqmlab: Command, smal
 
 def test_a_cell_without_requests_has_nothing_to_explain(store: Store) -> None:
     idle = lab.Experiment(users={"per_side": 1}, protocol={"warmup": "0 s", "duration": "10 ms"})
-    result = run_cell(make_cell(idle, seed=1, load_percent=None), store)
+    result = run_cell(cells_of(idle, [1])[0], store)
     assert result.summary["completed_requests"] == 0
     with pytest.raises(lab.SpecError, match="no request was completed"):
         lab.explain(result.directory)
@@ -256,7 +256,7 @@ def test_a_law_of_the_users_own_is_explained_unless_it_has_changed(
         users={"per_side": 100},
         protocol={"warmup": "0 s", "duration": "5 s"},
     )
-    result = run_cell(make_cell(experiment, seed=1, load_percent=None), store)
+    result = run_cell(cells_of(experiment, [1])[0], store)
     assert lab.explain(result.directory).requests.height == result.summary["completed_requests"]
     (tmp_path / "explained_law.py").write_text(law + "\n")
     with pytest.raises(lab.SpecError, match="its source has changed"):
@@ -278,6 +278,6 @@ def test_a_cell_without_users_is_not_explained(store: Store) -> None:
     alone = lab.Experiment(
         users={"per_side": 0}, sources=[bulk], protocol={"warmup": "0 s", "duration": "1 s"}, link={"rate": "2 Mbit/s"}
     )
-    result = run_cell(make_cell(alone, seed=1, load_percent=None), store)
+    result = run_cell(cells_of(alone, [1])[0], store)
     with pytest.raises(lab.SpecError, match="has no web users"):
         lab.explain(result.directory)

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import aqmlab as lab
-from aqmlab.running.cell import Cell, make_cell
+from aqmlab.running.cell import Cell, cells_of
 from aqmlab.running.pcap import one_a_cell
 from aqmlab.running.run import run_cell
 from aqmlab.running.store import Store
@@ -242,7 +242,7 @@ def test_an_interrupted_run_leaves_no_capture(tmp_path: Path) -> None:
         if now > 8:
             raise KeyboardInterrupt
 
-    cell = make_cell(experiment(), seed=1, load_percent=None)
+    cell = cells_of(experiment(), [1])[0]
     file = tmp_path / "x.pcapng"
     file.write_text("an older one")
     with pytest.raises(KeyboardInterrupt):
@@ -268,7 +268,7 @@ def test_each_cell_of_a_comparison_has_a_file_of_its_own(tmp_path: Path) -> None
 def test_labels_that_no_file_name_tells_apart_have_files_of_their_own() -> None:
     def cell(label: str, q_ref: int) -> Cell:
         changed = experiment(queue={"pi": {"q_ref": q_ref}})
-        return make_cell(changed, seed=1, load_percent=None, label=label)
+        return cells_of(changed, [1], label=label)[0]
 
     cells = [cell("a:b", 10), cell("a/b", 11), cell("a/b", 11)]
     files = {pcap.file for pcap in one_a_cell(lab.Pcap(file="x.pcapng"), cells).values()}

@@ -95,21 +95,22 @@ def test_a_scheme_has_one_style_in_all_figures_and_differs_from_those_beside_it(
     assert len({str(of_all[label]) for labels in figures for label in labels}) == 9
 
 
-def test_of_two_lines_that_coincide_both_are_seen(tmp_path: Path) -> None:
+@pytest.mark.parametrize("drawn", [("pi", "rem"), ("rem", "pi")])
+def test_of_two_lines_that_coincide_both_are_seen(drawn: tuple[str, str], tmp_path: Path) -> None:
     """PI with ECN lay hidden behind REM with ECN in a published figure."""
     lines: list[Line2D] = []
 
     def draw(axis: Axes) -> Axes:
-        curves = {"baseline": curve(1), "pi": curve(150), "rem": curve(150)}
-        plot.response_time_cdf(axis, curves, styles(curves, baseline="baseline"))
+        curves = {"baseline": curve(1)} | {name: curve(150) for name in drawn}
+        plot.response_time_cdf(axis, curves, styles(("pi", "rem"), baseline="baseline"))
         lines.extend(axis.get_lines()[1:])
         return axis
 
     *_, png = canvas.save(tmp_path / "figure", draw, title="a title")
-    drawn = (255 * plt.imread(png)[..., :3]).round().astype(int)
+    pixels = (255 * plt.imread(png)[..., :3]).round().astype(int)
     for line in lines:
         colour = (255 * np.array(to_rgba(line.get_color())[:3])).round()
-        of_this_colour = (np.abs(drawn - colour).max(axis=-1) < 8).sum()
+        of_this_colour = (np.abs(pixels - colour).max(axis=-1) < 8).sum()
         legend_and_name = 1500
         assert of_this_colour > legend_and_name, line.get_label()
 

@@ -7,7 +7,7 @@ import pytest
 
 import aqmlab as lab
 from aqmlab.running import progress
-from aqmlab.running.cell import Cell, make_cell
+from aqmlab.running.cell import Cell, cells_of
 from aqmlab.running.progress import SweepProgress, names
 from aqmlab.running.store import Store
 from aqmlab.running.sweep import sweep
@@ -92,7 +92,7 @@ def test_names_that_would_be_equal_are_told_apart_by_what_differs(small: lab.Exp
     variants = [
         small.model_copy(update={"link": lab.Link(rate="2 Mbit/s", delay=delay)}) for delay in ("1 ms", "20 ms")
     ]
-    same = [make_cell(each, seed=1, load_percent=None, label="pi") for each in variants]
+    same = [cells_of(each, [1], label="pi")[0] for each in variants]
     alone = replace(same[0], seed=2)
     named = names([*same, alone])
     assert named[same[0].key] == f'{same[0]} (link.delay="1 ms")'

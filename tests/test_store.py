@@ -3,6 +3,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -11,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import aqmlab as lab
-from aqmlab.running.cell import Cell, make_cell
+from aqmlab.running.cell import Cell, cells_of
 from aqmlab.running.integrity import seal
 from aqmlab.running.run import run_cell
 from aqmlab.running.store import Store
@@ -141,7 +142,7 @@ def test_tables_are_joined_with_what_their_cell_is(small: lab.Experiment, store:
 
 def test_every_table_says_by_itself_which_cell_it_is_of(small: lab.Experiment, store: Store) -> None:
     recorded = small.model_copy(update={"record": lab.Record(exchanges=True, losses=True)})
-    cell = make_cell(recorded, seed=3, load_percent=12.5, label="pi:q_ref=10 as typed")
+    cell = replace(cells_of(recorded, [3], label="pi:q_ref=10 as typed")[0], load_percent=12.5)
     directory = run_cell(cell, store).directory
     said = {
         "label": "pi:q_ref=10 as typed",

@@ -13,7 +13,7 @@ import pytest
 
 import aqmlab as lab
 from aqmlab.running.calibration import lines
-from aqmlab.running.cell import Cell, make_cell
+from aqmlab.running.cell import Cell, cells_of
 from aqmlab.running.integrity import Damaged
 from aqmlab.running.run import run_cell
 from aqmlab.running.store import Store
@@ -70,7 +70,7 @@ def recorded() -> Cell:
         protocol={"warmup": "1 s", "duration": "5 s"},
         record={"exchanges": True, "losses": True},
     )
-    return make_cell(experiment, seed=1, load_percent=None)
+    return cells_of(experiment, [1])[0]
 
 
 @pytest.fixture(scope="module")
@@ -125,7 +125,7 @@ def test_a_file_where_the_cell_should_be_is_set_aside(recorded: Cell, out: Path)
 def test_another_cell_in_the_place_of_one_is_damage(
     recorded: Cell, out: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    other = make_cell(lab.Experiment(users={"per_side": 1}), seed=1, load_percent=None)
+    other = cells_of(lab.Experiment(users={"per_side": 1}), [1])[0]
     shutil.copytree(out / "cells" / recorded.key, out / "cells" / other.key)
     assert Store(out).get(other) is None
     assert "is another cell's" in caplog.text

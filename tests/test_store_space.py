@@ -185,7 +185,6 @@ def test_a_file_that_may_not_be_read_is_one_line_and_stays_where_it_is(tmp_path:
         ("show", "spec.toml", "--out"),
         ("calibrate", "--out"),
         ("study", "kwon2003", "--quick", "--out"),
-        ("validate", "--report", "report.md", "--out"),
         ("compare", "pi", *SHORT, "--figures"),
         ("explain",),
         ("ls",),

@@ -14,7 +14,7 @@ from aqmlab import _core, studies
 from aqmlab._core import SpecError
 from aqmlab.results.result import Result
 from aqmlab.running.calibration.lines import known
-from aqmlab.running.cell import populate
+from aqmlab.running.cell import cells_of
 from aqmlab.spec import presets, schemes
 from aqmlab.spec.experiment import Experiment
 from aqmlab.studies.kit.claims import Between, Claim, Greater
@@ -71,9 +71,9 @@ class Tiny(Study):
 @pytest.fixture(autouse=True)
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     module = ModuleType("aqmlab.studies.tiny")
-    module.Tiny = Tiny  # type: ignore[attr-defined]
+    module.STUDY = Tiny()  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    monkeypatch.setitem(studies.STUDIES, "tiny", "tiny:Tiny")
+    monkeypatch.setattr(studies, "STUDIES", (*studies.STUDIES, "tiny"))
 
 
 def test_a_study_prints_one_json_object_with_tables_and_decided_claims(aqmlab: Command) -> None:
@@ -180,8 +180,8 @@ def test_the_uncongested_network_has_the_users_of_the_load_on_the_link() -> None
             return [Run(name="calm", experiment=loaded, label="uncongested", uncongested=True, seeds=1)]
 
     ((cell,),) = study_cells(Calm(), Tiny.lengths["default"], known()).values()
-    populated, _ = populate(Experiment(users={"load": 50}), known())
-    assert cell.users_per_side == populated.users.per_side
+    (loaded,) = cells_of(Experiment(users={"load": 50}), [1], known())
+    assert cell.users_per_side == loaded.users_per_side
     assert (cell.load_percent, cell.signal) == (50, "none")
     assert cell.resolved["link"]["rate"] == presets.UNCONGESTED.rate
 

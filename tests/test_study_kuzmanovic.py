@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy import stats
 
+import made
 from aqmlab.models import plot
 from aqmlab.models.batch_queue import BatchQueue, burst_sizes
 from aqmlab.results.result import Result
@@ -18,10 +19,11 @@ from aqmlab.running.calibration import lines
 from aqmlab.running.cell import Cell
 from aqmlab.studies import find
 from aqmlab.studies.kit.claims import Outcome
+from aqmlab.studies.kit.measures import throughput_mbps
 from aqmlab.studies.kit.study import Report, StudyResults, Table, study_cells
-from aqmlab.studies.kuzmanovic2005 import Kuzmanovic2005, experiments, names, observed
+from aqmlab.studies.kuzmanovic2005 import Kuzmanovic2005, measures, names, runs
 from aqmlab.studies.kuzmanovic2005.claims import CLAIMS
-from aqmlab.studies.kuzmanovic2005.predicates import EachBetween, WiderGap, throughput
+from aqmlab.studies.kuzmanovic2005.predicates import EachBetween, WiderGap
 
 STUDY = Kuzmanovic2005()
 QUICK = STUDY.lengths["quick"]
@@ -36,14 +38,12 @@ def cells(length: str) -> dict[str, list[Cell]]:
 
 def made_up(directory: Path, *, mbps: float = 80.0, median_ms: float = 150.0, waiting: int = 10) -> Path:
     """Write what a cell of the quick length might have given: the data's direction is at 80 %."""
-    directory.mkdir(parents=True)
     share = 1 / (1 + (median_ms / EDGES_MS) ** 2)
     count = np.diff(1e6 * share).round().astype(np.uint64)
     times = dict.fromkeys(("p10", "p25", "p50", "p75", "p90", "p95", "p99", "mean"), median_ms)
     numbers = {"loss_percent": 1.0, "mark_percent": 2.0, "throughput_mbps": mbps, "queue_packets_mean": 20.0}
-    sent = 0.8 * 90 * observed.PACKETS_PER_SECOND * observed.PACKET_BYTES
+    sent = 0.8 * 90 * measures.PACKETS_PER_SECOND * measures.PACKET_BYTES
     tables = {
-        "summary": pl.DataFrame([{**numbers, "response_time_ms": times}]),
         "response_times": pl.DataFrame({"time_low_ms": EDGES_MS[:-1], "time_high_ms": EDGES_MS[1:], "count": count}),
         "queue": pl.DataFrame({"direction": [0, 1, 0, 1], "bytes": [0, 1000 * waiting, 0, 1000 * waiting]}),
         "link": pl.DataFrame({"direction": [0, 1, 1], "bytes": [0, round(sent) - 7, 7]}),
@@ -51,8 +51,7 @@ def made_up(directory: Path, *, mbps: float = 80.0, median_ms: float = 150.0, wa
             {"first_on_connection": [True, True, True, True, False], "syn_retransmits": [0, 0, 2, 0, 1]}
         ),
     }
-    for name, table in tables.items():
-        table.write_parquet(directory / f"{name}.parquet")
+    made.write(directory, summary={**numbers, "response_time_ms": times}, **tables)
     (directory / "metadata.json").write_text('{"simulated_s": 110, "cpu_s": 1, "engine": "0.1.0+abc", "commit": null}')
     return directory
 
@@ -134,7 +133,7 @@ def test_flows_one_way_overload_one_direction_under_every_aqm() -> None:
         for form in names.FORMS:
             resolved = cells("full")[names.one_way(law, form)][0].resolved
             rates = np.array([each["transfers"]["rate_per_second"] for each in resolved["sources"]]).sum(axis=0)
-            assert rates * experiments.mean_web_bytes() == pytest.approx([1.05 * 12.5e6, 0])
+            assert rates * runs.mean_web_bytes() == pytest.approx([1.05 * 12.5e6, 0])
             assert resolved["protocol"]["duration"] == "90 s"
             assert resolved["tcp"]["ecn"] == {"drop": False, "ECN": True, "ECN+": "ecn+"}[form]
 
@@ -170,31 +169,31 @@ def test_equal_flows_are_whole_packets_and_ask_for_80_percent(packets: int) -> N
 def test_web_flows_have_the_sizes_of_the_users_responses() -> None:
     # Pages have 1.97 objects each. A page's frame is at most 1,350 B in half of them; of its objects 0.6 are up to
     # 1,300 B and 0.7 up to 2,200 B, with ln(size) linear in -ln(1 - u) between.
-    bursts = experiments.web_bursts()
+    bursts = runs.web_bursts()
     assert bursts.sum() == pytest.approx(1)
     objects = 1.97
     rate, within = (np.log(1350 / 1300) / np.log(2200 / 1300)), 0.6
     embedded = 1 - 0.4 * (0.3 / 0.4) ** rate
     assert within < embedded < 0.7
-    sizes, shares = experiments.web_sizes()
+    sizes, shares = runs.web_sizes()
     assert shares.sum() == pytest.approx(1, abs=1e-12)
     assert shares[sizes <= 1350].sum() == pytest.approx((0.5 + objects * embedded) / (1 + objects), abs=2e-3)
-    assert experiments.mean_web_bytes() == pytest.approx((16_400 + objects * 4260) / (1 + objects) + 530, rel=0.02)
+    assert runs.mean_web_bytes() == pytest.approx((16_400 + objects * 4260) / (1 + objects) + 530, rel=0.02)
 
 
 def test_web_flows_ask_for_what_they_are_called_after() -> None:
     for percent in names.UTILISATIONS:
         sources = cells("quick")[names.web_flows(percent)][0].resolved["sources"]
         flows = sum(each["transfers"]["rate_per_second"][0] for each in sources)
-        assert flows * experiments.mean_web_bytes() == pytest.approx(percent / 100 * 12.5e6)
+        assert flows * runs.mean_web_bytes() == pytest.approx(percent / 100 * 12.5e6)
 
 
 def test_the_queue_counts_the_packet_that_is_being_sent(results: StudyResults) -> None:
     (result, *_) = results[names.equal_flows(7)]
-    assert observed.utilisation(result) == pytest.approx(0.8)
-    assert observed.queue_packets(result) == pytest.approx(10.8)
-    assert observed.above(result, 10) == 1
-    assert observed.above(result, 11) == 0
+    assert measures.utilisation(result) == pytest.approx(0.8)
+    assert measures.queue_packets(result) == pytest.approx(10.8)
+    assert measures.above(result, 10) == 1
+    assert measures.above(result, 11) == 0
 
 
 def test_a_simulation_is_held_against_the_model_of_its_flows(results: StudyResults) -> None:
@@ -202,18 +201,18 @@ def test_a_simulation_is_held_against_the_model_of_its_flows(results: StudyResul
         bursts = burst_sizes([packets], windows={8: 0.2, 17: 0.35, 68: 0.45})
         model = BatchQueue(bursts=bursts, utilisation=0.8).mean_packets
         (result, *_) = results[names.equal_flows(packets)]
-        assert observed.excess_over_model(result) == pytest.approx(100 * (10.8 - model) / max(model, least))
+        assert measures.excess_over_model(result) == pytest.approx(100 * (10.8 - model) / max(model, least))
 
 
 def test_the_delay_of_a_queue_is_its_time_on_the_link(results: StudyResults) -> None:
     (result, *_) = results[names.equal_flows(7)]
-    assert observed.queue_ms(result) == pytest.approx(10.8 * 0.08)
+    assert measures.queue_ms(result) == pytest.approx(10.8 * 0.08)
 
 
 def test_one_scheme_outside_of_the_range_makes_a_claim_of_each_fail(results: StudyResults) -> None:
     def each(high: float) -> EachBetween:
         schemes = (names.uncongested(90), names.scheme("PI", "ECN", 90))
-        return EachBetween(what="throughput", measure=throughput, schemes=schemes, high=high)
+        return EachBetween(what="throughput", measure=throughput_mbps, schemes=schemes, high=high)
 
     assert each(61)(results).outcome is Outcome.HOLDS
     assert each(55)(results).outcome is Outcome.FAILS
@@ -254,7 +253,7 @@ def test_the_model_is_shown_two_ways_that_agree(tables: Mapping[str, Table]) -> 
 
 
 def gap(margin: float) -> WiderGap:
-    return WiderGap(what="throughput", measure=throughput, between=("a", "b"), than=("c", "d"), margin=margin)
+    return WiderGap(what="throughput", measure=throughput_mbps, between=("a", "b"), than=("c", "d"), margin=margin)
 
 
 def test_a_wider_gap_is_decided_by_the_seeds_that_all_four_have(tmp_path: Path) -> None:

@@ -11,12 +11,14 @@ import polars as pl
 import pytest
 
 import aqmlab as lab
+import made
 from aqmlab.results.result import Result
 from aqmlab.running.cell import Cell
 from aqmlab.spec.experiment import Protocol
 from aqmlab.studies import STUDIES, find
+from aqmlab.studies.kit.measures import DATA, goodput_mbps
 from aqmlab.studies.kit.study import Report, study_cells
-from aqmlab.studies.kwon2003 import claims, measures, networks, tables
+from aqmlab.studies.kwon2003 import claims, measures, runs, tables
 from aqmlab.studies.kwon2003.published import METRICS
 
 LENGTHS = ("quick", "default", "full")
@@ -49,17 +51,14 @@ LINK = {"arrived": 200, "dropped_early": 6, "dropped_forced": 1, "dropped_by_lim
 def queue(bytes_: Sequence[int], every_s: float = 1.0, **variables: Sequence[float]) -> pl.DataFrame:
     """Samples of the direction of data, each followed by one of the other direction, which is not to be read."""
     one = pl.DataFrame({"time_s": [every_s * n for n in range(len(bytes_))], "bytes": bytes_, **variables})
-    rows = [one.with_columns(direction=pl.lit(direction)) for direction in (measures.DATA, 1 - measures.DATA)]
+    rows = [one.with_columns(direction=pl.lit(direction)) for direction in (DATA, 1 - DATA)]
     other = rows[1].with_columns(bytes=pl.lit(10**9))
     return pl.concat([rows[0], other], how="vertical_relaxed")
 
 
 def result(directory: Path, cell: Cell, sources: Sequence[Mapping[str, Any]], samples: pl.DataFrame) -> Result:
-    directory.mkdir(parents=True)
-    counters = [{**LINK, "evicted": 0, "dropped_early": 99 * (n != measures.DATA) + 6} for n in (0, 1)]
-    pl.DataFrame([{"sources": sources, "counters": counters}]).write_parquet(directory / "summary.parquet")
-    samples.write_parquet(directory / "queue.parquet")
-    return Result(cell, directory)
+    counters = [{**LINK, "evicted": 0, "dropped_early": 99 * (n != DATA) + 6} for n in (0, 1)]
+    return Result(cell, made.write(directory, summary={"sources": list(sources), "counters": counters}, queue=samples))
 
 
 @pytest.fixture
@@ -77,18 +76,18 @@ def made_up(directory: Path, length: str) -> dict[str, list[Result]]:
         [1000 * (n % 120) for n in range(1200)], 0.1, **{name: [n % 7 / 7 for n in range(1200)] for name in variables}
     )
     sources = [source("http", **pages(10, 2000, 9000)), source("ftp"), UDP]
-    made = [
+    results = [
         result(directory / "one", cell, sources, samples)
         for cell in next(iter(study_cells(study, study.lengths["quick"], {}).values()))[:1]
     ]
     return {
-        name: [Result(cell, made[0].directory) for cell in cells]
+        name: [Result(cell, results[0].directory) for cell in cells]
         for name, cells in study_cells(study, study.lengths[length], {}).items()
     }
 
 
 def test_the_study_is_found_by_its_name() -> None:
-    assert STUDIES["kwon2003"] == "kwon2003:Kwon2003"
+    assert "kwon2003" in STUDIES
     assert find("kwon2003").name == "kwon2003"
 
 
@@ -143,8 +142,8 @@ def test_means_are_over_all_pages_and_longest_are_the_longest_of_any_source(tmp_
     assert measures.response_s(one) == 2.0
     assert measures.longest_response_s(one) == 8.0
     assert (measures.udp_delay_s(one), measures.longest_udp_delay_s(one)) == (0.25, 4.0)
-    assert measures.goodput_mbps(one, measures.HTTP) == pytest.approx(0.03)
-    assert measures.goodput_mbps(one) == pytest.approx(0.172)
+    assert goodput_mbps(one, measures.HTTP) == pytest.approx(0.03)
+    assert goodput_mbps(one) == pytest.approx(0.172)
     assert measures.drop_percent(one, measures.HTTP) == pytest.approx(10)
     assert measures.udp_drop_percent(one) == pytest.approx(10)
     assert measures.drop_percent(one) == pytest.approx(4.5)
@@ -193,10 +192,10 @@ def test_probabilities_are_held_against_load_and_queue(tmp_path: Path, ldc_cell:
 
 
 def test_the_data_wait_in_the_direction_that_is_read(tmp_path: Path) -> None:
-    experiment = networks.ftp(networks.ldc("200 ms"), Protocol(warmup="0 s", duration="20 s"))
+    experiment = runs.ftp(runs.ldc("200 ms"), Protocol(warmup="0 s", duration="20 s"))
     one = lab.run(experiment, out=tmp_path)
     assert 0.02 < measures.mean_delay_s(one) < 0.2
-    assert 0.5 < measures.goodput_mbps(one, measures.FTP) < 1
+    assert 0.5 < goodput_mbps(one, measures.FTP) < 1
     assert 5 < measures.link_drop_percent(one) < 50
 
 

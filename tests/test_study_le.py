@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 from matplotlib.figure import Figure as Canvas
 
+import made
 from aqmlab.results.compare import comparison_cells
 from aqmlab.results.result import Result
 from aqmlab.running.calibration.lines import known
@@ -21,11 +22,11 @@ from aqmlab.running.cell import Cell
 from aqmlab.spec.experiment import Experiment
 from aqmlab.studies import find
 from aqmlab.studies.kit.claims import All, Predicate
-from aqmlab.studies.kit.published import Published
 from aqmlab.studies.kit.study import Study, study_cells
 from aqmlab.studies.le.claims import alike, average_share, better, not_better, rise
 from aqmlab.studies.le.hurst import HurstWithin, estimates
 from aqmlab.studies.le.inputs import Quantiles, share_above
+from aqmlab.studies.le.published import Published
 from aqmlab.studies.le.schemes import LENGTHS, UNCONGESTED, Scheme, ared, droptail, pi, rem
 from aqmlab.studies.le.tables import beside_published, per_90_minutes
 from aqmlab.studies.le2003.schemes import BASE, PI_24
@@ -51,13 +52,11 @@ def written(
     bins: Iterable[Bin] = ((100.0, 300.0, 64, 1000),),
 ) -> Path:
     """Results as the store has them."""
-    directory.mkdir(parents=True, exist_ok=True)
     summary = {"loss_percent": loss, "completed_requests": completed, "throughput_mbps": throughput}
     times = {"p50": 100.0, "p90": 200.0}
-    pl.DataFrame([{**summary, "response_time_ms": times}]).write_parquet(directory / "summary.parquet")
     columns = ("time_low_ms", "time_high_ms", "size_high_bytes", "count")
-    pl.DataFrame(list(bins), schema=columns, orient="row").write_parquet(directory / "response_times.parquet")
-    return directory
+    histogram = pl.DataFrame(list(bins), schema=columns, orient="row")
+    return made.write(directory, summary={**summary, "response_time_ms": times}, response_times=histogram)
 
 
 def in_20_minutes(seed: int) -> Cell:
@@ -72,16 +71,14 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = written(tmp_path_factory.mktemp("made"), bins=bins)
     random = np.random.default_rng(1)
     link = {name: random.poisson(100.0, 20_000) for name in ("packets", "bytes")}
-    pl.DataFrame({"direction": np.zeros(20_000, dtype=np.uint8), **link}).write_parquet(directory / "link.parquet")
-    pl.DataFrame(
-        {
-            "response_time_ms": random.uniform(20, 5_000, 1_000),
-            "response_bytes": random.integers(100, 100_000, 1_000),
-            "first_on_connection": True,
-            "persistent": False,
-        }
-    ).write_parquet(directory / "exchanges.parquet")
-    return directory
+    exchanges = {
+        "response_time_ms": random.uniform(20, 5_000, 1_000),
+        "response_bytes": random.integers(100, 100_000, 1_000),
+        "first_on_connection": True,
+        "persistent": False,
+    }
+    zeros = np.zeros(20_000, dtype=np.uint8)
+    return made.write(directory, link=pl.DataFrame({"direction": zeros, **link}), exchanges=pl.DataFrame(exchanges))
 
 
 def all_alike(study: Study, directory: Path) -> dict[str, list[Result]]:
@@ -185,7 +182,7 @@ def test_a_run_is_the_cell_that_a_comparison_makes() -> None:
 
 
 def test_each_published_row_stands_beside_a_run(study: Study, everything: Path) -> None:
-    text = (resources.files("aqmlab") / "studies/le2003/published.csv").read_text()
+    text = (resources.files("aqmlab") / "studies/le/published.csv").read_text()
     published = [row for row in csv.DictReader(text.splitlines()) if row["table"].startswith(study.name)]
     results = all_alike(study, everything)
     rows = [row for table in study.tables(results) if table.name.startswith("table") for row in table.rows]
@@ -222,7 +219,7 @@ def test_the_papers_own_numbers_agree_with_their_claims_but_where_a_table_says_o
             )
             for seed in (1, 2)
         ]
-        for n, row in enumerate(Published.shipped("le2003").rows)
+        for n, row in enumerate(Published.read().rows)
         if row.table.startswith(study.name)
     }
     failing = set()

@@ -13,16 +13,18 @@ import pytest
 from matplotlib.figure import Figure
 
 import aqmlab as lab
+import made
 from aqmlab._core import SpecError
 from aqmlab.results.result import Result
 from aqmlab.running.cell import Cell
 from aqmlab.spec import schemes
 from aqmlab.spec.units import seconds
 from aqmlab.studies import STUDIES, find
+from aqmlab.studies.kit import measures as kit
 from aqmlab.studies.kit.claims import All, Between, Predicate, Raises
 from aqmlab.studies.kit.study import Report, Study, study_cells
 from aqmlab.studies.rfc7928 import Rfc7928, losses, measures
-from aqmlab.studies.rfc7928.scenarios import BURSTS, FAIRNESS, LEVELS, VARYING
+from aqmlab.studies.rfc7928.runs import BURSTS, FAIRNESS, LEVELS, VARYING
 from aqmlab.studies.rfc7928.schemes import can_mark, variants
 from aqmlab.studies.rfc7928.topologies import pairs
 from conftest import Command, Write
@@ -64,7 +66,7 @@ def table(name: str, begin: float, links: int = 1) -> bytes:
     frame = frame.with_columns(**columns)
     if links > 1:
         frame = frame.join(pl.DataFrame({"link": range(1, links + 1)}), how="cross", maintain_order="left_right")
-    return parquet(frame)
+    return parquet(made.table(name, frame))
 
 
 @cache
@@ -75,7 +77,7 @@ def summary(names: tuple[str, ...], seed: int) -> bytes:
         "response_time_ms": {"mean": 500.0 + seed, "p50": 450.0, "p95": 900.0, "p99": 950.0},
         "datagrams": {"loss_percent": 0.5, "delay_ms_mean": 3.0, "delay_ms_p99": 9.0 + seed},
     }
-    return parquet(pl.DataFrame({"sources": [[{"name": name, **numbers} for name in names]]}))
+    return parquet(made.summary_of({"sources": [{"name": name, **numbers} for name in names]}))
 
 
 def parquet(frame: pl.DataFrame) -> bytes:
@@ -94,7 +96,7 @@ def written(directory: Path, cell: Cell, lost: Losses = LOST) -> Result:
         links = len(cell.resolved.get("chain", [0]))
         (directory / f"{name}.parquet").write_bytes(table(name, begin, links))
     (directory / "losses.parquet").write_bytes(losses_at(begin, *lost))
-    (directory / "exchanges.parquet").write_bytes(parquet(pl.DataFrame({"syn_retransmits": [0, 1, 0, 2]})))
+    made.write(directory, exchanges=pl.DataFrame({"syn_retransmits": [0, 1, 0, 2]}))
     return Result(cell, directory)
 
 
@@ -102,7 +104,7 @@ def written(directory: Path, cell: Cell, lost: Losses = LOST) -> Result:
 def losses_at(begin: float, after_ms: tuple[float, ...], flows: tuple[int, ...]) -> bytes:
     """Make up losses of some flows so long after the warm-up."""
     times = [begin + after / 1e3 for after in after_ms]
-    return parquet(pl.DataFrame({"time_s": times, "direction": 1, "source": 1, "flow": flows}))
+    return parquet(made.table("losses", pl.DataFrame({"time_s": times, "direction": 1, "source": 1, "flow": flows})))
 
 
 def dry(study: Study, tmp_path: Path, length: str = "quick", lost: Losses = LOST) -> Report:
@@ -274,15 +276,15 @@ def test_measures_are_those_of_the_measured_window_and_the_direction_of_the_data
     assert len(delays) == len(rates) == 6, "a slice a second"
     sent = result.link.filter(pl.col("direction") == 1)["bytes"].to_numpy()
     assert rates.sum() == pytest.approx(8e-6 * sent.sum())
-    assert 0.9 < measures.of_source("long", "goodput_mbps")(result) / rates.mean() < 1, "headers"
+    assert 0.9 < kit.of_source("long", "goodput_mbps")(result) / rates.mean() < 1, "headers"
     # 84 packets of 1,538 bytes on the wire.
     assert (
         0 < measures.delay_ms(result) <= measures.delay_p95_ms(result) <= measures.delay_p99_ms(result) <= 84 * 1.2304
     )
-    assert math.isnan(measures.of_source("long", "mean")(result)), "nothing was completed"
+    assert math.isnan(kit.of_source("long", "mean")(result)), "nothing was completed"
     whole: Any = result.summary["counters"][1]
     assert whole["dropped_by_limit"] > 50, "in the slow start"
-    assert measures.loss_percent(result) < 0.1, "it was in the warm-up"
+    assert kit.data_loss_percent(result) < 0.1, "it was in the warm-up"
 
 
 def test_the_queueing_delay_is_the_time_that_the_link_takes_to_send_what_waits(tmp_path: Path) -> None:
@@ -294,7 +296,7 @@ def test_the_queueing_delay_is_the_time_that_the_link_takes_to_send_what_waits(t
     assert measures.delay_p99_ms(result) == pytest.approx(11 * 1.2304)
     # Up by one, up by one, down by two.
     assert measures.jitter_ms(result) == pytest.approx(4 / 3 * 1.2304, rel=0.01)
-    assert (measures.loss_percent(result), measures.mark_percent(result)) == (1, 2)
+    assert (kit.data_loss_percent(result), kit.data_mark_percent(result)) == (1, 2)
 
 
 def cell_of(run: str) -> Cell:
@@ -311,7 +313,7 @@ def test_what_waits_is_sent_at_the_rates_that_the_link_has_then(tmp_path: Path) 
     waiting = {"time_s": times, "direction": [1] * len(times), "bytes": [99_962] * len(times), "packets": packets}
     (result.directory / "queue.parquet").write_bytes(parquet(pl.DataFrame(waiting)))
     # 5 ms at the fast rate and 3 at a tenth of it; 40 ms at the slow rate and the other half at ten times that.
-    assert measures.delays_ms(result)["delay_ms"].to_list() == pytest.approx([8, 35, 80, 44, 8])
+    assert kit.delays_ms(result)["delay_ms"].to_list() == pytest.approx([8, 35, 80, 44, 8])
 
 
 def test_the_queueing_delay_of_links_in_series_is_their_sum(tmp_path: Path) -> None:
@@ -319,11 +321,11 @@ def test_the_queueing_delay_of_links_in_series_is_their_sum(tmp_path: Path) -> N
     longer = pl.when(pl.col("link") == 2).then(2).otherwise(1)
     queue = result.queue.with_columns(pl.col("packets") * longer, pl.col("bytes") * longer)
     (result.directory / "queue.parquet").write_bytes(parquet(queue))
-    assert len(measures.delays_ms(result)) == 200, "one for each time"
+    assert len(kit.delays_ms(result)) == 200, "one for each time"
     assert measures.delay_ms(result) == pytest.approx(3 * 10 * 1.2304, rel=0.005)
     first, second = (measures.at_link(number, np.mean)(result) for number in (2, 1))
     assert (first, second) == pytest.approx((2 * 10 * 1.2304, 10 * 1.2304), rel=0.005)
-    assert measures.loss_percent(result) == 1, "of the packets that come to either"
+    assert kit.data_loss_percent(result) == 1, "of the packets that come to either"
 
 
 def test_a_flow_through_both_links_has_two_beside_it_at_each() -> None:

@@ -17,7 +17,7 @@ import aqmlab as lab
 from aqmlab import _core
 from aqmlab.results.result import MEASURES
 from aqmlab.running import summary
-from aqmlab.running.cell import make_cell
+from aqmlab.running.cell import cells_of
 from conftest import Command
 
 BULK = {"bulk": {"flows": 1, "rtt": {"fixed": "40 ms"}}}
@@ -47,7 +47,7 @@ def test_the_columns_of_a_summary_are_those_that_the_engine_writes() -> None:
     experiment = brief(
         users={"per_side": 50}, queue={"dualpi2": {}}, sources=[BULK, DATAGRAMS], tcp={"profile": "linux-6"}
     )
-    simulation = _core.Simulation(make_cell(experiment, seed=1, load_percent=None).spec, 1)
+    simulation = _core.Simulation(cells_of(experiment, [1])[0].spec, 1)
     simulation.advance(simulation.end)
     written = json.loads(simulation.summary())
     assert written["users"]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import aqmlab as lab
 from aqmlab.running.calibration.lines import known
-from aqmlab.running.cell import make_cell, populate
+from aqmlab.running.cell import cells_of
 from aqmlab.spec import presets
 from aqmlab.topology import drawing, plot
 from aqmlab.topology.network import Topology, rows, topology
@@ -48,7 +48,7 @@ rate_changes = [{at = "1 s", rate = "1 Mbit/s"}]
 
 def network(parts: dict[str, Any]) -> Topology:
     experiment = lab.Experiment(**parts)
-    return topology(experiment, make_cell(experiment, seed=1, load_percent=None).resolved)
+    return topology(experiment, cells_of(experiment, [1])[0].resolved)
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def test_one_link_has_no_column_for_its_number(small: lab.Experiment, tmp_path: 
 def test_a_chain_of_no_links_is_the_one_link() -> None:
     alone = lab.Experiment(users={"per_side": 1})
     same = lab.Experiment(users={"per_side": 1}, chain=[])
-    keys = [make_cell(experiment, seed=1, load_percent=None).key for experiment in (alone, same)]
+    keys = [cells_of(experiment, [1])[0].key for experiment in (alone, same)]
     assert keys[0] == keys[1]
 
 
@@ -99,13 +99,13 @@ def test_a_load_of_a_chain_is_refused() -> None:
     with pytest.raises(
         lab.SpecError, match=r"^users.load: is percent of one link; in a chain give users.per_side, got 98"
     ):
-        populate(lab.Experiment(chain=[{}]), known(Path("results")))
+        cells_of(lab.Experiment(chain=[{}]), [1], known(Path("results")))
 
 
 def test_an_uncongested_chain_has_its_delays_and_no_slow_link() -> None:
     links = network({**PARTS, "chain": PARTS["chain"]}).links
     experiment = presets.uncongested(lab.Experiment(**PARTS))
-    fast = topology(experiment, make_cell(experiment, seed=1, load_percent=None).resolved).links
+    fast = topology(experiment, cells_of(experiment, [1])[0].resolved).links
     assert [link.delay for link in fast] == [link.delay for link in links]
     assert {link.rate for link in fast} == {"1 Gbit/s"}
 

@@ -44,7 +44,7 @@ def run_cells(
         raise Interrupted(what) from None
 
 
-def cells_of(out: Path) -> pl.DataFrame:
+def kept_cells(out: Path) -> pl.DataFrame:
     """List the cells of a results directory."""
     from aqmlab.running.store import Store
 

@@ -19,7 +19,7 @@ from aqmlab.results.result import Result
 from aqmlab.results.table import SideBySide
 from aqmlab.running.arguments import check_experiment, check_out, check_schemes, check_seeds, check_workers
 from aqmlab.running.calibration.lines import Calibrations, known
-from aqmlab.running.cell import Cell, make_cell, populate
+from aqmlab.running.cell import Cell, cells_of
 from aqmlab.running.pcap import Pcap, one_a_cell
 from aqmlab.running.progress import SweepProgress, is_seen
 from aqmlab.running.store import Store
@@ -179,19 +179,16 @@ def comparison_cells(
             "paired: needs two seeds and two schemes at least,"
             f" got {_count(len(seeds), 'seed')} and {_count(len(parsed), 'scheme')}"
         )
-    populated, load = populate(experiment, calibrations)
     cells = [
-        make_cell(scheme.applied_to(populated), seed=seed, load_percent=load, label=scheme.label)
+        cell
         for scheme in parsed
-        for seed in seeds
+        for cell in cells_of(scheme.applied_to(experiment), seeds, calibrations, label=scheme.label)
     ]
     if baseline is None:
         baseline = not presets.greedy(experiment.sources)
     if not baseline:
         return cells
-    network = presets.uncongested(populated)
-    uncongested = [make_cell(network, seed=seed, load_percent=load, label=BASELINE, uncongested=True) for seed in seeds]
-    return uncongested + cells
+    return cells_of(experiment, seeds, calibrations, label=BASELINE, uncongested=True) + cells
 
 
 def _count(number: int, noun: str) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
@@ -14,7 +15,7 @@ import pyarrow as pa
 from aqmlab import _core
 from aqmlab._core import SpecError
 from aqmlab.running.calibration.lines import Calibrations
-from aqmlab.spec import schemes
+from aqmlab.spec import presets, schemes
 from aqmlab.spec.experiment import Experiment, Users
 from aqmlab.spec.units import seconds
 
@@ -115,15 +116,28 @@ class Cell:
         return f"{self.label}{users}, seed {self.seed}"
 
 
-def make_cell(
+def cells_of(
     experiment: Experiment,
+    seeds: Iterable[int],
+    calibrations: Calibrations = MappingProxyType({}),
     *,
-    seed: int,
-    load_percent: float | None,
     label: str | None = None,
     uncongested: bool = False,
-) -> Cell:
-    """Resolve an experiment whose users are given by number.
+) -> list[Cell]:
+    """Return an experiment's cells, one for each seed.
+
+    Parameters
+    ----------
+    experiment
+        Its users are by number, or by a load that the calibrations know.
+    seeds
+        One cell for each.
+    calibrations
+        What says how many users make a load.
+    label
+        How it is shown, instead of the scheme as it would be typed.
+    uncongested
+        Whether its users are on the uncongested network.
 
     Raises
     ------
@@ -132,23 +146,28 @@ def make_cell(
     LawError
         When a custom law cannot be imported.
     """
-    assert experiment.users.per_side is not None, "populate() comes first"
-    in_full = experiment.model_copy(update={"queue": experiment.queue.in_full()})
+    populated, load = _populated(experiment, calibrations)
+    if uncongested:
+        populated = presets.uncongested(populated)
+    in_full = populated.model_copy(update={"queue": populated.queue.in_full()})
     spec = _core.resolve(in_full.to_json())
-    signal = "none" if uncongested else _signal(json.loads(spec))
-    label = label or schemes.label(experiment.queue, ecn=experiment.tcp.ecn)
-    return Cell(
-        label=label,
-        signal=signal,
-        load_percent=load_percent,
-        users_per_side=experiment.users.per_side,
-        rtt=experiment.users.names[1],
-        spec=spec,
-        seed=seed,
-    )
+    per_side, rtt = populated.users.per_side, populated.users.names[1]
+    assert per_side is not None, "users are by number now"
+    return [
+        Cell(
+            label=label or schemes.label(populated.queue, ecn=populated.tcp.ecn),
+            signal="none" if uncongested else _signal(json.loads(spec)),
+            load_percent=load,
+            users_per_side=per_side,
+            rtt=rtt,
+            spec=spec,
+            seed=seed,
+        )
+        for seed in seeds
+    ]
 
 
-def populate(experiment: Experiment, calibrations: Calibrations) -> tuple[Experiment, float | None]:
+def _populated(experiment: Experiment, calibrations: Calibrations) -> tuple[Experiment, float | None]:
     """Give an experiment's users by number, whichever way they were given, and their load where it is known."""
     users = experiment.users
     if experiment.chain:
@@ -168,7 +187,7 @@ def populate(experiment: Experiment, calibrations: Calibrations) -> tuple[Experi
     if per_side == 0:
         one = calibration.load_percent(1, rate)
         raise SpecError(f"users.load: makes no user: one on each side is {one:.3g} % of {rate}, got {users.load:g}")
-    return _with_users(experiment, per_side), users.load
+    return with_users(experiment, per_side), users.load
 
 
 def _not_calibrated(users: Users) -> str:
@@ -182,11 +201,12 @@ def _not_calibrated(users: Users) -> str:
 
 def _rate(experiment: Experiment) -> str:
     """Return the link's rate in its canonical form. One user stands in: the number may depend on the rate."""
-    rate: str = json.loads(_core.resolve(_with_users(experiment, 1).to_json()))["link"]["rate"]
+    rate: str = json.loads(_core.resolve(with_users(experiment, 1).to_json()))["link"]["rate"]
     return rate
 
 
-def _with_users(experiment: Experiment, per_side: int) -> Experiment:
+def with_users(experiment: Experiment, per_side: int) -> Experiment:
+    """Return an experiment with so many users on each side."""
     users = experiment.users.model_copy(update={"load": None, "per_side": per_side})
     return experiment.model_copy(update={"users": users})
 

@@ -22,7 +22,7 @@ from aqmlab.results.result import Result
 from aqmlab.running import summary
 from aqmlab.running.arguments import check_experiment, check_out, check_seed
 from aqmlab.running.calibration.lines import known
-from aqmlab.running.cell import IDENTITY, Cell, make_cell, populate
+from aqmlab.running.cell import IDENTITY, Cell, cells_of
 from aqmlab.running.integrity import StoreError, seal, writing
 from aqmlab.running.pcap import Pcap, tell_cut
 from aqmlab.running.progress import RunProgress, is_seen
@@ -77,8 +77,8 @@ def run(
     >>> run(experiment, seed=1).queue  # doctest: +SKIP
     """
     check_experiment(experiment)
-    populated, load = populate(experiment, known(check_out(out)))
-    cell, store = make_cell(populated, seed=check_seed(seed), load_percent=load), Store(out)
+    (cell,) = cells_of(experiment, [check_seed(seed)], known(check_out(out)))
+    store = Store(out)
     if progress if progress is not None else is_seen():
         with RunProgress(str(cell)) as watch:
             return run_cell(cell, store, watch, pcap=pcap)

@@ -124,6 +124,8 @@ class LineStyles:
             "linewidth": max(_THINNEST, _THICKEST - 0.4 * colour),
             "linestyle": _DASHES[dashes],
             "dash_capstyle": "butt",
+            # A line hides those below it, whichever is drawn first: the thinner ones, and those with gaps, are above.
+            "zorder": 2 + colour / 10 + dashes / 100,
         }
 
     def _free(self, label: str) -> tuple[int, int]:

@@ -1,7 +1,8 @@
-"""The studies there are, a module each."""
+"""The studies there are, a package each; ``kit`` is what all are made of, ``le`` what two of them share."""
 
 from __future__ import annotations
 
+import pkgutil
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -10,14 +11,10 @@ from aqmlab._core import SpecError
 if TYPE_CHECKING:
     from aqmlab.studies.kit.study import Study
 
-STUDIES: dict[str, str] = {
-    "le2003": "le2003:Le2003",
-    "le2004": "le2004:Le2004",
-    "kuzmanovic2005": "kuzmanovic2005:Kuzmanovic2005",
-    "rfc7928": "rfc7928:Rfc7928",
-    "kwon2003": "kwon2003:Kwon2003",
-}
-"""Each study's class, by name, as ``module:Class``; imported when asked for."""
+_SHARED = ("kit", "le")
+
+STUDIES = tuple(module.name for module in pkgutil.iter_modules(__path__) if module.name not in _SHARED)
+"""Their names. Each package has its ``STUDY``, and is imported when it is asked for."""
 
 
 def find(name: str) -> Study:
@@ -30,6 +27,5 @@ def find(name: str) -> Study:
     """
     if name not in STUDIES:
         raise SpecError(f"NAME: must be one of {', '.join(STUDIES)}, got {name!r}")
-    module, _, cls = STUDIES[name].partition(":")
-    made: Study = getattr(import_module(f"{__name__}.{module}"), cls)()
-    return made
+    study: Study = import_module(f"{__name__}.{name}").STUDY
+    return study

@@ -14,16 +14,11 @@ from aqmlab.show import canvas
 from aqmlab.spec.units import bits_per_second, seconds
 from aqmlab.topology.network import SenderView, Topology, rows
 
-_COLOURS = {
-    "web users": "#0072B2",
-    "transfers": "#56B4E9",
-    "bulk": "#D55E00",
-    "datagrams": "#CC79A7",
-    "on off": "#E69F00",
-}
-"""By kind of traffic, after Okabe and Ito."""
+_BLUE, _ORANGE, _GREEN, _PURPLE, _YELLOW, _SKY = canvas.PALETTE
+_COLOURS = {"web users": _BLUE, "transfers": _SKY, "bulk": _ORANGE, "datagrams": _PURPLE, "on off": _YELLOW}
+"""By kind of traffic."""
 
-_OTHER = "#009E73"
+_OTHER = _GREEN
 """Of web traffic of other models, and of traces."""
 
 _LINK = "#555555"

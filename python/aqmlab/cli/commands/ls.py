@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from aqmlab.cli.app import App
-from aqmlab.cli.cells import cells_of
+from aqmlab.cli.cells import kept_cells
 from aqmlab.cli.options import (
     Directory,
     Json,
@@ -31,7 +31,7 @@ def ls(
     from aqmlab.running import table
     from aqmlab.show import console
 
-    cells = cells_of(out)
+    cells = kept_cells(out)
     if paths:
         for path in cells["path"]:
             print(path)

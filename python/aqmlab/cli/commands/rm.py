@@ -11,7 +11,7 @@ import typer
 
 from aqmlab._core import SpecError
 from aqmlab.cli.app import App
-from aqmlab.cli.cells import cells_of
+from aqmlab.cli.cells import kept_cells
 from aqmlab.cli.options import (
     Directory,
     read,
@@ -56,7 +56,7 @@ def rm(
         wanted.append(pl.col("results") == results)
     if not wanted:
         raise SpecError("rm: say which cells: --scheme, --older-than or --results")
-    cells = cells_of(out).filter(wanted)
+    cells = kept_cells(out).filter(wanted)
     what = f"{_counted(cells.height)} of {out}, {sum(cells['bytes']) / 1e6:,.1f} MB"
     if cells.is_empty():
         print(f"{what}: nothing to remove")

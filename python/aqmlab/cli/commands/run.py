@@ -39,12 +39,11 @@ def run(
 ) -> None:
     """Run one experiment with one seed."""
     from aqmlab.running.calibration import lines
-    from aqmlab.running.cell import make_cell, populate
+    from aqmlab.running.cell import cells_of
     from aqmlab.spec.experiment import Experiment
 
     experiment = Experiment.from_toml(spec, changes=changes or ())
-    populated, load = populate(experiment, lines.known(out))
-    cell = make_cell(populated, seed=seed, load_percent=load)
+    (cell,) = cells_of(experiment, [seed], lines.known(out))
     capture = pcap_asked_for(pcap, pcap_from, pcap_for, pcap_packets)
     (result,) = run_cells([cell], out, workers=1, pcaps={cell.key: capture} if capture else {})
     if as_json:

@@ -35,15 +35,15 @@ def show(
     Example: aqmlab show examples/gfc2.toml --figure gfc2.svg
     """
     from aqmlab.running.calibration import lines
-    from aqmlab.running.cell import make_cell, populate
+    from aqmlab.running.cell import cells_of
     from aqmlab.spec.experiment import Experiment
     from aqmlab.topology import drawing, plot
     from aqmlab.topology.network import topology
 
     check_figure(figure)
     experiment = Experiment.from_toml(spec, changes=changes or ())
-    populated, load = populate(experiment, lines.known(out))
-    resolved = make_cell(populated, seed=1, load_percent=load).resolved
+    (cell,) = cells_of(experiment, [1], lines.known(out))
+    resolved = cell.resolved
     network = topology(experiment, resolved)
     if figure is not None:
         with one_line_refusals():

@@ -88,7 +88,7 @@ class CustomLaw:
         )
         return catalogue.Discipline(
             name=self.name,
-            family="own",
+            family="custom",
             decides_at="enqueue" if self.law.on_dequeue is Law.on_dequeue else "dequeue",
             summary=summary,
             parameters=(*(self._parameter(*item) for item in self._fields.items()), limit),

@@ -8,8 +8,7 @@ from aqmlab import _core
 from aqmlab._core import SpecError
 from aqmlab.results.result import Result
 from aqmlab.running.calibration.lines import Calibration, fit
-from aqmlab.running.cell import Cell, make_cell
-from aqmlab.spec import presets
+from aqmlab.running.cell import Cell, cells_of, with_users
 from aqmlab.spec.experiment import Experiment
 
 USERS_PER_SIDE = (3500, 7000, 10500, 14000, 17500)
@@ -39,19 +38,10 @@ def calibration_cells(
     users_per_side
         Where the line is measured, fewer for users of whom each asks for much more.
     """
-    uncongested = presets.uncongested(experiment)
     return [
-        make_cell(
-            uncongested.model_copy(
-                update={"users": experiment.users.model_copy(update={"load": None, "per_side": users})}
-            ),
-            seed=seed,
-            load_percent=None,
-            label="uncongested",
-            uncongested=True,
-        )
+        cell
         for users in users_per_side
-        for seed in seeds
+        for cell in cells_of(with_users(experiment, users), seeds, label="uncongested", uncongested=True)
     ]
 
 

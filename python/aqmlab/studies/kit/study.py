@@ -18,8 +18,7 @@ from aqmlab import _core
 from aqmlab._core import SpecError
 from aqmlab.results.result import Result
 from aqmlab.running.calibration.lines import Calibrations
-from aqmlab.running.cell import Cell, make_cell, populate
-from aqmlab.spec import presets
+from aqmlab.running.cell import Cell, cells_of
 from aqmlab.spec.experiment import Experiment, Protocol
 from aqmlab.spec.schemes import Scheme
 from aqmlab.studies.kit.claims import Claim, Finding
@@ -155,13 +154,8 @@ def study_cells(study: Study, length: Length, calibrations: Calibrations) -> dic
     cells: dict[str, list[Cell]] = {}
     for run in study.runs(length):
         assert run.name not in cells, f"two runs of {study.name} are called {run.name}"
-        populated, load = populate(run.experiment, calibrations)
-        if run.uncongested:
-            populated = presets.uncongested(populated)
-        cells[run.name] = [
-            make_cell(populated, seed=seed, load_percent=load, label=run.label, uncongested=run.uncongested)
-            for seed in range(1, (run.seeds or length.seeds) + 1)
-        ]
+        seeds = range(1, (run.seeds or length.seeds) + 1)
+        cells[run.name] = cells_of(run.experiment, seeds, calibrations, label=run.label, uncongested=run.uncongested)
     return cells
 
 

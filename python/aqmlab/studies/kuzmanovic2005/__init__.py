@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from aqmlab.studies.kit.study import Figure, Length, Run, Study, StudyResults, Table
-from aqmlab.studies.kuzmanovic2005 import experiments, figures, tables
+from aqmlab.studies.kuzmanovic2005 import figures, runs, tables
 from aqmlab.studies.kuzmanovic2005.claims import CLAIMS
 
 _ABOUT = """
@@ -56,7 +56,7 @@ class Kuzmanovic2005(Study):
 
     def runs(self, length: Length) -> Sequence[Run]:
         """Return the experiments."""
-        return list(experiments.runs(length))
+        return list(runs.runs(length))
 
     def tables(self, results: StudyResults) -> Sequence[Table]:
         """Return Table 1, and what users, handshakes and queues did."""
@@ -65,3 +65,6 @@ class Kuzmanovic2005(Study):
     def figures(self, results: StudyResults) -> Sequence[Figure]:
         """Return figures 5 to 8."""
         return figures.figures(results)
+
+
+STUDY = Kuzmanovic2005()

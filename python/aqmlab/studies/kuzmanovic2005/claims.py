@@ -13,6 +13,8 @@ import math
 from collections.abc import Iterable
 
 from aqmlab.studies.kit.claims import All, Claim, Dominates, Greater, Predicate, Raises
+from aqmlab.studies.kit.measures import throughput_mbps
+from aqmlab.studies.kuzmanovic2005.measures import beyond_6s, excess_over_model, queue_ms, queue_packets, within_1s
 from aqmlab.studies.kuzmanovic2005.names import (
     LAWS,
     LENGTHS,
@@ -22,8 +24,7 @@ from aqmlab.studies.kuzmanovic2005.names import (
     threshold,
     uncongested,
 )
-from aqmlab.studies.kuzmanovic2005.observed import excess_over_model, queue_ms, queue_packets
-from aqmlab.studies.kuzmanovic2005.predicates import EachBetween, WiderGap, beyond_6s, throughput, within_1s
+from aqmlab.studies.kuzmanovic2005.predicates import EachBetween, WiderGap
 
 _VISIBLE = 0.02
 _VERY_CLOSE = 0.05
@@ -56,7 +57,9 @@ def _gain(law: str, load: int) -> tuple[str, str]:
 
 def _throughput_gain(law: str, load: int, low: float, high: float = math.inf) -> Predicate:
     one, other = _gain(law, load)
-    return Raises(what="throughput", measure=throughput, scheme=one, over=other, low_percent=low, high_percent=high)
+    return Raises(
+        what="throughput", measure=throughput_mbps, scheme=one, over=other, low_percent=low, high_percent=high
+    )
 
 
 def _claim(number: int, place: str, gist: str, *parts: Iterable[Predicate]) -> Claim:
@@ -215,7 +218,7 @@ CLAIMS = (
         (
             Raises(
                 what="throughput",
-                measure=throughput,
+                measure=throughput_mbps,
                 scheme=threshold(90),
                 over=scheme("PI", "drop", 90),
                 low_percent=-2,

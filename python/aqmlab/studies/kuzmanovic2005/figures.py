@@ -17,8 +17,8 @@ from aqmlab.results.result import Result
 from aqmlab.show.canvas import LineStyles
 from aqmlab.studies.kit.claims import Finding
 from aqmlab.studies.kit.study import Figure, StudyResults
-from aqmlab.studies.kuzmanovic2005 import names, observed
-from aqmlab.studies.kuzmanovic2005.experiments import web_bursts
+from aqmlab.studies.kuzmanovic2005 import measures, names
+from aqmlab.studies.kuzmanovic2005.runs import web_bursts
 from aqmlab.studies.kuzmanovic2005.tables import TARGETS, interval
 
 _BASELINE = "uncongested"
@@ -99,11 +99,11 @@ def _mean_queue(results: StudyResults) -> Figure:
     def draw(canvas: Canvas) -> None:
         lengths = list(range(1, max(names.LENGTHS) + 1))
         model = [
-            BatchQueue(bursts=burst_sizes([packets], windows=observed.WINDOWS), utilisation=0.8).mean_packets
+            BatchQueue(bursts=burst_sizes([packets], windows=measures.WINDOWS), utilisation=0.8).mean_packets
             for packets in lengths
         ]
         fixed = [packets - 0.8**2 / (2 * (1 - 0.8)) for packets in model]
-        found = [interval(results[names.equal_flows(packets)], observed.queue_packets) for packets in names.LENGTHS]
+        found = [interval(results[names.equal_flows(packets)], measures.queue_packets) for packets in names.LENGTHS]
         simulated = _points(found).with_columns(flow_packets=pl.Series(names.LENGTHS))
         curves = {
             "M[X]/M/1": pl.DataFrame({"flow_packets": lengths, "mean": model}),
@@ -126,7 +126,7 @@ def _exceedance(results: StudyResults) -> Figure:
         simulated = {
             f"above {name}": _points(
                 [
-                    interval(results[names.web_flows(percent)], lambda result: observed.above(result, target))  # noqa: B023
+                    interval(results[names.web_flows(percent)], lambda result: measures.above(result, target))  # noqa: B023
                     for percent in names.UTILISATIONS
                 ]
             )
@@ -134,7 +134,7 @@ def _exceedance(results: StudyResults) -> Figure:
         }
         reached = pl.Series(
             [
-                interval(results[names.web_flows(percent)], observed.utilisation).estimate
+                interval(results[names.web_flows(percent)], measures.utilisation).estimate
                 for percent in names.UTILISATIONS
             ]
         )

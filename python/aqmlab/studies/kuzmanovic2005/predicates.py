@@ -1,4 +1,4 @@
-"""What claims of the study are made of: measures, and predicates that only it needs."""
+"""Predicates that only this study needs."""
 
 from __future__ import annotations
 
@@ -7,24 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aqmlab.results import stats
-from aqmlab.results.result import Result
 from aqmlab.studies.kit.claims import All, Between, Finding, Measure, Results
-
-
-def throughput(result: Result) -> float:
-    """Return Mbit/s, mean of the two directions."""
-    return float(result.summary["throughput_mbps"])
-
-
-def within_1s(result: Result) -> float:
-    """Return the share of the requests that are answered within a second."""
-    return stats.shares_within(result.response_time_bins, [1000])[0]
-
-
-def beyond_6s(result: Result) -> float:
-    """Return the share of the requests that take longer than the first timeout of a handshake."""
-    return 1 - stats.shares_within(result.response_time_bins, [6000])[0]
 
 
 @dataclass(frozen=True, kw_only=True)

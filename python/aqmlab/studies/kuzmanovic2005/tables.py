@@ -12,10 +12,10 @@ from aqmlab.models.batch_queue import BatchQueue, burst_sizes
 from aqmlab.results import stats
 from aqmlab.results.result import Result
 from aqmlab.studies.kit.claims import Finding
+from aqmlab.studies.kit.measures import throughput_mbps
 from aqmlab.studies.kit.study import StudyResults, Table, Value
-from aqmlab.studies.kuzmanovic2005 import names, observed
-from aqmlab.studies.kuzmanovic2005.experiments import web_bursts
-from aqmlab.studies.kuzmanovic2005.predicates import throughput
+from aqmlab.studies.kuzmanovic2005 import measures, names
+from aqmlab.studies.kuzmanovic2005.runs import web_bursts
 
 TARGETS = {"PI's 24 packets": 24, "5 ms": 62}
 """What AQMs aim at, in whole packets of figures 7 and 8."""
@@ -49,7 +49,7 @@ def half_width(found: Finding) -> float | None:
 def _throughputs(results: StudyResults) -> Table:
     rows: list[list[Value]] = []
     for load in names.LOADS:
-        offered = _mean(results[names.uncongested(load)], throughput)
+        offered = _mean(results[names.uncongested(load)], throughput_mbps)
         rows.append(["uncongested", load, None, offered, None, None, None, None, None, None])
         for law in names.LAWS:
             drop, ecn, plus = (names.scheme(law, form, load) for form in names.FORMS)
@@ -59,17 +59,17 @@ def _throughputs(results: StudyResults) -> Table:
                     law,
                     load,
                     _PUBLISHED.get(drop),
-                    _mean(results[drop], throughput),
+                    _mean(results[drop], throughput_mbps),
                     None,
-                    _mean(results[ecn], throughput),
+                    _mean(results[ecn], throughput_mbps),
                     None,
-                    _mean(results[plus], throughput),
+                    _mean(results[plus], throughput_mbps),
                     gain.estimate,
                     half_width(gain),
                 ]
             )
     alone = names.threshold(90)
-    published, ours = _PUBLISHED[alone], _mean(results[alone], throughput)
+    published, ours = _PUBLISHED[alone], _mean(results[alone], throughput_mbps)
     rows.append(["threshold", 90, None, None, None, None, published, ours, None, None])
     return Table(
         name="throughput",
@@ -94,8 +94,8 @@ def _throughputs(results: StudyResults) -> Table:
 
 
 def _changes(ones: list[Result], others: list[Result]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    before = {result.cell.seed: throughput(result) for result in others}
-    return np.array([100 * (throughput(each) / before[each.cell.seed] - 1) for each in ones], dtype=np.float64)
+    before = {result.cell.seed: throughput_mbps(result) for result in others}
+    return np.array([100 * (throughput_mbps(each) / before[each.cell.seed] - 1) for each in ones], dtype=np.float64)
 
 
 _USER_COLUMNS = (
@@ -193,11 +193,11 @@ def _queues(results: StudyResults) -> Table:
 
 
 def _queue_row(packets: int, some: list[Result]) -> list[Value]:
-    bursts = burst_sizes([packets], windows=observed.WINDOWS)
+    bursts = burst_sizes([packets], windows=measures.WINDOWS)
     queue = BatchQueue(bursts=bursts, utilisation=0.8)
     solved = queue.distribution()
     x = np.arange(len(bursts))
-    simulated = interval(some, observed.queue_packets)
+    simulated = interval(some, measures.queue_packets)
     return [
         packets,
         float(bursts @ x),
@@ -207,19 +207,19 @@ def _queue_row(packets: int, some: list[Result]) -> list[Value]:
         queue.mean_packets - 0.8**2 / (2 * (1 - 0.8)),
         simulated.estimate,
         half_width(simulated),
-        100 * _mean(some, observed.utilisation),
+        100 * _mean(some, measures.utilisation),
     ]
 
 
 def _exceedances(results: StudyResults) -> Table:
     def row(percent: int) -> list[Value]:
         some = results[names.web_flows(percent)]
-        utilisation = _mean(some, observed.utilisation)
+        utilisation = _mean(some, measures.utilisation)
         queue = BatchQueue(bursts=web_bursts(), utilisation=utilisation)
-        mean = interval(some, observed.queue_packets)
+        mean = interval(some, measures.queue_packets)
         cells: list[Value] = [percent, 100 * utilisation, queue.mean_packets, mean.estimate, half_width(mean)]
         for target in TARGETS.values():
-            found = interval(some, lambda result: 100 * observed.above(result, target))  # noqa: B023
+            found = interval(some, lambda result: 100 * measures.above(result, target))  # noqa: B023
             half = half_width(found)
             cells += [100 * queue.above(target), found.estimate, half]
         return cells

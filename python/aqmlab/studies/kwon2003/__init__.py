@@ -8,13 +8,13 @@ from typing import ClassVar
 from aqmlab.spec.experiment import Protocol
 from aqmlab.studies.kit.claims import Claim
 from aqmlab.studies.kit.study import Figure, Length, Run, Study, StudyResults, Table
-from aqmlab.studies.kwon2003 import claims, figures, gfc2, networks, tables
+from aqmlab.studies.kwon2003 import claims, figures, gfc2, runs, tables
 
 _ABOUT = """
 Seven algorithms, among them the authors' load/delay controllers (LDC), under web sessions of ns-2 with UDP beside them,
 and LDC's own settings under long transfers. LDC drops with a probability made of average queueing delay and load.
 
-What the paper does not print is inferred, and what is inferred is listed in `networks.py` and `gfc2.py` of the study:
+What the paper does not print is inferred, and what is inferred is listed in `runs.py` and `gfc2.py` of the study:
 the web sessions are those of ns-2's own example, with pages that do not wait for each other, as in the version that was
 used; GFC-2's links are the original's with kbit/s for Mbit/s. A response time runs from the SYN for a page of one
 object to its last byte. TCP is ns-2's of the time, with a handshake that ns-2's one-way agents lack; senders never give
@@ -49,24 +49,24 @@ class Kwon2003(Study):
     def runs(self, length: Length) -> Sequence[Run]:
         """Return the experiments of the three configurations."""
         protocol = length.protocol
-        ldc = networks.ldc
+        ldc = runs.ldc
         return [
             *(
                 Run(
                     name=claims.web(algorithm),
-                    experiment=networks.web(queue, protocol, queue_every=_CLOSELY if algorithm == "BLUE" else "10 ms"),
+                    experiment=runs.web(queue, protocol, queue_every=_CLOSELY if algorithm == "BLUE" else "10 ms"),
                     label=f"web {algorithm}",
                 )
-                for algorithm, queue in networks.QUEUES.items()
+                for algorithm, queue in runs.QUEUES.items()
             ),
             Run(
                 name=claims.DELAY_TARGET,
-                experiment=networks.web(ldc("1.6 s"), Protocol(warmup="0 s", duration="300 s")),
+                experiment=runs.web(ldc("1.6 s"), Protocol(warmup="0 s", duration="300 s")),
                 label="web LDC, 1.6 s",
             ),
             Run(
                 name=claims.QUEUE_ONLY,
-                experiment=networks.web(
+                experiment=runs.web(
                     ldc("4 s", delay_weight=1.0), Protocol(warmup="0 s", duration="100 s"), queue_every=_CLOSELY
                 ),
                 label="web LDC, queue only",
@@ -74,7 +74,7 @@ class Kwon2003(Study):
             *(
                 Run(
                     name=claims.ftp(setting),
-                    experiment=networks.ftp(ldc("200 ms", delay_weight=weight), protocol),
+                    experiment=runs.ftp(ldc("200 ms", delay_weight=weight), protocol),
                     label=f"ftp LDC {claims.WEIGHTS[setting]}",
                 )
                 for setting, weight in _DELAY_WEIGHTS.items()
@@ -82,7 +82,7 @@ class Kwon2003(Study):
             *(
                 Run(
                     name=claims.ftp(setting),
-                    experiment=networks.ftp(ldc("200 ms", **other), protocol),
+                    experiment=runs.ftp(ldc("200 ms", **other), protocol),
                     label=f"ftp LDC {setting}",
                 )
                 for setting, other in _OTHERS.items()
@@ -91,7 +91,7 @@ class Kwon2003(Study):
                 Run(
                     name=claims.gfc2(algorithm), experiment=gfc2.experiment(queue, protocol), label=f"GFC-2 {algorithm}"
                 )
-                for algorithm, queue in networks.QUEUES.items()
+                for algorithm, queue in runs.QUEUES.items()
             ),
         ]
 
@@ -102,3 +102,6 @@ class Kwon2003(Study):
     def figures(self, results: StudyResults) -> Sequence[Figure]:
         """Return the figures."""
         return figures.all_figures(results)
+
+
+STUDY = Kwon2003()

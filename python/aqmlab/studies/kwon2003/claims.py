@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from aqmlab.studies.kit.claims import All, Between, Claim, Greater, Measure, Predicate, Raises
+from aqmlab.studies.kit.measures import goodput_mbps
 from aqmlab.studies.kwon2003 import measures
 
 LIGHT, HEAVY = ("DropTail", "SRED", "BLUE"), ("RED", "FRED", "REM", "LDC")
@@ -87,7 +88,7 @@ def _paper_claims(*claims: tuple[str, str, Predicate]) -> tuple[Claim, ...]:
 
 
 _RESPONSE = ("response time, s", measures.response_s)
-_GOODPUT = ("throughput, Mbit/s", measures.goodput_mbps)
+_GOODPUT = ("throughput, Mbit/s", goodput_mbps)
 _DELAY = ("queueing delay, s", measures.mean_delay_s)
 _ALL = tuple(map(gfc2, ALGORITHMS))
 

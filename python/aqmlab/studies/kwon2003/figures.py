@@ -11,17 +11,14 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.patches import Patch
 
 from aqmlab.results.result import Result
-from aqmlab.show.canvas import name_lines
+from aqmlab.show.canvas import PALETTE, name_lines
 from aqmlab.studies.kit.study import Figure, StudyResults
 from aqmlab.studies.kwon2003 import claims, measures
 from aqmlab.studies.kwon2003.published import published
 
-_BLUE, _ORANGE, _GREEN, _PURPLE, _GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#8c8c8c"
-_SHADE = "#ececec"
-_COLOURS = dict(
-    zip(claims.ALGORITHMS, ("#000000", _BLUE, "#56B4E9", _ORANGE, "#E69F00", "#CC79A7", _GREEN), strict=True)
-)
-"""After Okabe and Ito."""
+_BLUE, _ORANGE, _GREEN, _PURPLE, _YELLOW, _SKY = PALETTE
+_GREY, _SHADE = "#8c8c8c", "#ececec"
+_COLOURS = dict(zip(claims.ALGORITHMS, ("#000000", _BLUE, _SKY, _ORANGE, _YELLOW, _PURPLE, _GREEN), strict=True))
 
 _POINTS = 1200
 _FILLED: dict[str, Any] = {"linewidth": 0, "alpha": 0.35, "step": "post", "rasterized": True}

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from aqmlab.spec.experiment import Experiment, Protocol
-from aqmlab.studies.kwon2003.networks import IDEAL, TCP, sessions
+from aqmlab.studies.kwon2003.runs import IDEAL, TCP, sessions
 
 LINKS = (
     ("50 kbit/s", 20),

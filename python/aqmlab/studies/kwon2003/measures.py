@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
 
 import polars as pl
 
 from aqmlab.results.result import Result
 from aqmlab.spec.units import bits_per_second, seconds
+from aqmlab.studies.kit.measures import DATA, sources
 
-DATA = 1
-"""The direction of the link that all data take: servers and senders are on side 1."""
 BUFFER_KB = 120.0
 PACKET_KB = 1.0
 _DROPS = ("dropped_early", "dropped_forced", "dropped_by_limit", "dropped_at_dequeue", "evicted")
 
 HTTP, UDP, FTP = "http", "udp", "ftp"
 """What the names of the sources of each class of traffic begin with."""
-
-
-def sources(result: Result, kind: str = "") -> list[Mapping[str, Any]]:
-    """Return what the summary tells of the sources of a class; of all without one."""
-    return [source for source in result.summary["sources"] if source["name"].startswith(kind)]
 
 
 def response_s(result: Result) -> float:
@@ -55,11 +47,6 @@ def udp_delay_s(result: Result) -> float:
 def longest_udp_delay_s(result: Result) -> float:
     """Return the longest one-way delay of the datagrams, in seconds."""
     return _datagrams(result, "delay_ms_max") / 1000
-
-
-def goodput_mbps(result: Result, kind: str = "") -> float:
-    """Return what the receivers of a class got in order, in Mbit/s; of all classes without one."""
-    return float(sum(each["goodput_mbps"] for each in sources(result, kind)))
 
 
 def drop_percent(result: Result, kind: str = "") -> float:

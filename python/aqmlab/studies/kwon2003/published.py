@@ -9,6 +9,7 @@ from importlib.resources import files
 import polars as pl
 
 from aqmlab.results.result import Result
+from aqmlab.studies.kit.measures import goodput_mbps
 from aqmlab.studies.kwon2003 import measures
 
 METRICS: Mapping[str, tuple[str, Callable[[Result], float]]] = {
@@ -16,9 +17,9 @@ METRICS: Mapping[str, tuple[str, Callable[[Result], float]]] = {
     "http_response_max_s": ("response max, s", measures.longest_response_s),
     "udp_delay_mean_s": ("UDP delay mean, s", measures.udp_delay_s),
     "udp_delay_max_s": ("UDP delay max, s", measures.longest_udp_delay_s),
-    "http_throughput_mbps": ("HTTP, Mbit/s", partial(measures.goodput_mbps, kind=measures.HTTP)),
-    "udp_throughput_mbps": ("UDP, Mbit/s", partial(measures.goodput_mbps, kind=measures.UDP)),
-    "ftp_throughput_mbps": ("FTP, Mbit/s", partial(measures.goodput_mbps, kind=measures.FTP)),
+    "http_throughput_mbps": ("HTTP, Mbit/s", partial(goodput_mbps, kind=measures.HTTP)),
+    "udp_throughput_mbps": ("UDP, Mbit/s", partial(goodput_mbps, kind=measures.UDP)),
+    "ftp_throughput_mbps": ("FTP, Mbit/s", partial(goodput_mbps, kind=measures.FTP)),
     "http_drop_percent": ("HTTP drops, %", partial(measures.drop_percent, kind=measures.HTTP)),
     "udp_drop_percent": ("UDP drops, %", measures.udp_drop_percent),
     "ftp_drop_percent": ("FTP drops, %", partial(measures.drop_percent, kind=measures.FTP)),

@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Callable, Sequence
 
 from aqmlab.results.result import Result
+from aqmlab.studies.kit.measures import goodput_mbps
 from aqmlab.studies.kit.study import StudyResults, Table, Value
 from aqmlab.studies.kwon2003 import claims, measures
 from aqmlab.studies.kwon2003.published import METRICS, published
@@ -64,7 +65,7 @@ def _web(results: StudyResults) -> Table:
 
 
 _FTP: dict[str, Callable[[Result], float]] = {
-    "throughput, Mbit/s": measures.goodput_mbps,
+    "throughput, Mbit/s": goodput_mbps,
     "queueing delay, s": measures.mean_delay_s,
     "drops, %": measures.link_drop_percent,
 }

@@ -13,7 +13,7 @@ time, from 50 ms to the plots' 2 s unless the paper names another range.
 * *not better*: on average higher by less than 1 point, or lower.
 
 Numbers of the tables: more or less is any difference; "similar" is within 1 percentage point of loss, 2 % of requests,
-1.5 Mbit/s, which are the aims of ``aqmlab validate``; "substantially lower" is at most half; "modestly lower" is by
+1.5 Mbit/s, which are the aims of the tables; "substantially lower" is at most half; "modestly lower" is by
 less than 5 %.
 """
 
@@ -28,6 +28,7 @@ import polars as pl
 from aqmlab.results import stats
 from aqmlab.results.result import Result
 from aqmlab.studies.kit.claims import All, Between, Claim, CloseTo, Dominates, Greater, Measure, Predicate, Raises
+from aqmlab.studies.kit.measures import completed_requests, loss_percent, share_within, throughput_mbps
 
 
 class Said(NamedTuple):
@@ -114,22 +115,22 @@ def answers_more(time_ms: float, one: str, other: str) -> Greater:
 
 def loses_less(one: str, other: str) -> Greater:
     """One run has the lower loss."""
-    return Greater(what="loss, %", measure=loss, scheme=other, than=one)
+    return Greater(what="loss, %", measure=loss_percent, scheme=other, than=one)
 
 
 def completes_more(one: str, other: str) -> Greater:
     """One run completes more requests."""
-    return Greater(what="completed requests", measure=completed, scheme=one, than=other)
+    return Greater(what="completed requests", measure=completed_requests, scheme=one, than=other)
 
 
 def carries_more(one: str, other: str) -> Greater:
     """One run has the higher throughput."""
-    return Greater(what="throughput, Mbit/s", measure=throughput, scheme=one, than=other)
+    return Greater(what="throughput, Mbit/s", measure=throughput_mbps, scheme=one, than=other)
 
 
 def similar_loss(one: str, other: str) -> CloseTo:
     """Two runs lose alike."""
-    return CloseTo(what="loss, %", measure=loss, scheme=one, to=other, margin=SIMILAR_LOSS_POINTS)
+    return CloseTo(what="loss, %", measure=loss_percent, scheme=one, to=other, margin=SIMILAR_LOSS_POINTS)
 
 
 def similar_work(one: str, other: str) -> All:
@@ -137,13 +138,13 @@ def similar_work(one: str, other: str) -> All:
     return every(
         Raises(
             what="completed requests",
-            measure=completed,
+            measure=completed_requests,
             scheme=one,
             over=other,
             low_percent=-SIMILAR_COMPLETED_PERCENT,
             high_percent=SIMILAR_COMPLETED_PERCENT,
         ),
-        CloseTo(what="throughput, Mbit/s", measure=throughput, scheme=one, to=other, margin=SIMILAR_MBPS),
+        CloseTo(what="throughput, Mbit/s", measure=throughput_mbps, scheme=one, to=other, margin=SIMILAR_MBPS),
     )
 
 
@@ -157,24 +158,10 @@ def modestly_less(what: str, measure: Measure, one: str, other: str) -> Raises:
     return Raises(what=what, measure=measure, scheme=one, over=other, low_percent=-5, high_percent=0)
 
 
-def loss(result: Result) -> float:
-    """Return the packets lost, %."""
-    return float(result.summary["loss_percent"])
-
-
-def completed(result: Result) -> float:
-    """Return the number of requests completed."""
-    return float(result.summary["completed_requests"])
-
-
-def throughput(result: Result) -> float:
-    """Return the Mbit/s each way."""
-    return float(result.summary["throughput_mbps"])
-
-
 def within(time_ms: float) -> Measure:
     """Return the share of requests answered within a time, %."""
-    return lambda result: 100 * stats.shares_within(result.response_time_bins, [time_ms])[0]
+    share = share_within(time_ms)
+    return lambda result: 100 * share(result)
 
 
 def average_share(from_ms: float, to_ms: float) -> Measure:

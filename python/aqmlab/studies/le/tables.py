@@ -8,14 +8,12 @@ from statistics import fmean
 from aqmlab.results.result import Result
 from aqmlab.running.calibration import lines
 from aqmlab.spec.units import seconds
-from aqmlab.studies.kit.published import Published, Row
+from aqmlab.studies.kit.measures import completed_requests, loss_percent, throughput_mbps
 from aqmlab.studies.kit.study import StudyResults, Table, Value
-from aqmlab.studies.le.claims import average_share, completed, loss, throughput, within
+from aqmlab.studies.le.claims import average_share, within
 from aqmlab.studies.le.inputs import ResponseSizes
+from aqmlab.studies.le.published import Published, Row
 from aqmlab.studies.le.schemes import Scheme
-
-PUBLISHED = "le2003"
-"""The package's rows of both papers."""
 
 _PAPERS_DURATION_S = 5400.0
 
@@ -43,7 +41,7 @@ def beside_published(
     schemes, loads, rtt
         Its rows; what there is no run of is left out.
     """
-    published = Published.shipped(PUBLISHED)
+    published = Published.read()
     rows: list[list[Value]] = []
     for scheme in schemes:
         for load in loads:
@@ -81,9 +79,9 @@ def _published_row(published: Published, table: str, scheme: Scheme, load: int) 
 
 def _beside(ours: Sequence[Result], theirs: Row | None, published: Published) -> list[Value]:
     means = (
-        fmean(map(loss, ours)),
+        fmean(map(loss_percent, ours)),
         fmean(map(per_90_minutes, ours)) / 1e6,
-        fmean(map(throughput, ours)),
+        fmean(map(throughput_mbps, ours)),
     )
     if theirs is None:
         return [
@@ -104,7 +102,7 @@ _DIGITS = (2, 2, 1)
 
 def per_90_minutes(result: Result) -> float:
     """Return the requests completed, scaled to the papers' 90 minutes."""
-    return completed(result) * _PAPERS_DURATION_S / seconds(result.cell.resolved["protocol"]["duration"])
+    return completed_requests(result) * _PAPERS_DURATION_S / seconds(result.cell.resolved["protocol"]["duration"])
 
 
 def users(rtts: Iterable[str]) -> Table:
@@ -175,9 +173,9 @@ def weights(results: StudyResults, schemes: Iterable[Scheme], loads: Iterable[in
                 [
                     load,
                     scheme.text,
-                    round(fmean(map(loss, ours)), 2),
+                    round(fmean(map(loss_percent, ours)), 2),
                     round(fmean(map(per_90_minutes, ours)) / 1e6, 2),
-                    round(fmean(map(throughput, ours)), 1),
+                    round(fmean(map(throughput_mbps, ours)), 1),
                     *(round(time) for time in times),
                     round(fmean(map(within(500), ours)), 1),
                     round(fmean(map(average_share(50, 2000), ours)), 1),

@@ -156,3 +156,6 @@ at, in `aqmlab.studies.le.claims`.
                 98,
             ),
         ]
+
+
+STUDY = Le2003()

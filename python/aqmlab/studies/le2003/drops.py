@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from aqmlab.studies.kit.claims import Between, Raises
+from aqmlab.studies.kit.measures import throughput_mbps
 from aqmlab.studies.le.claims import (
     Said,
     alike,
@@ -17,7 +18,6 @@ from aqmlab.studies.le.claims import (
     no_worse,
     not_better,
     rise,
-    throughput,
 )
 from aqmlab.studies.le.hurst import HurstWithin
 from aqmlab.studies.le.schemes import UNCONGESTED, ared, droptail, pi, rem
@@ -30,7 +30,7 @@ WITH_DROPS: tuple[Said, ...] = (
         every(
             Raises(
                 what="throughput, Mbit/s",
-                measure=throughput,
+                measure=throughput_mbps,
                 scheme=UNCONGESTED.at(load),
                 over=UNCONGESTED.at(80),
                 low_percent=100 * (load / 80 - 1) - 2,

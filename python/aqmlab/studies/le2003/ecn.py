@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from aqmlab.studies.kit.claims import Between, Greater, Raises
+from aqmlab.studies.kit.measures import completed_requests, loss_percent, throughput_mbps
 from aqmlab.studies.le.claims import (
     Said,
     alike,
@@ -10,11 +11,9 @@ from aqmlab.studies.le.claims import (
     answers_more,
     better,
     carries_more,
-    completed,
     completes_more,
     every,
     loses_less,
-    loss,
     modestly_less,
     much_better,
     near,
@@ -23,7 +22,6 @@ from aqmlab.studies.le.claims import (
     similar_loss,
     similar_work,
     substantially_less,
-    throughput,
 )
 from aqmlab.studies.le.schemes import UNCONGESTED, ared, pi, rem
 from aqmlab.studies.le2003.schemes import (
@@ -156,8 +154,8 @@ WITH_ECN: tuple[Said, ...] = (
             part
             for scheme in (PI_ECN, REM_ECN)
             for part in (
-                substantially_less("loss, %", loss, scheme.at(98), BASE.at(98)),
-                modestly_less("throughput, Mbit/s", throughput, scheme.at(98), BASE.at(98)),
+                substantially_less("loss, %", loss_percent, scheme.at(98), BASE.at(98)),
+                modestly_less("throughput, Mbit/s", throughput_mbps, scheme.at(98), BASE.at(98)),
             )
         ),
     ),
@@ -175,7 +173,7 @@ WITH_ECN: tuple[Said, ...] = (
         every(
             Raises(
                 what="completed requests",
-                measure=completed,
+                measure=completed_requests,
                 scheme=scheme.at(105),
                 over=scheme.at(98),
                 low_percent=0,

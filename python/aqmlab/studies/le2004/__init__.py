@@ -162,3 +162,6 @@ at, in `aqmlab.studies.le.claims`.
                 for name, (caption, schemes) in general.items()
             ),
         ]
+
+
+STUDY = Le2004()

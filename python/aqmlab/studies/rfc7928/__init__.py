@@ -14,7 +14,7 @@ from aqmlab.studies.kit.study import Figure, Length, Run, Study, StudyResults, T
 from aqmlab.studies.rfc7928 import figures as figures_of
 from aqmlab.studies.rfc7928 import tables as tables_of
 from aqmlab.studies.rfc7928.claims import claims
-from aqmlab.studies.rfc7928.scenarios import ALL, LEVELS, Scenario
+from aqmlab.studies.rfc7928.runs import ALL, LEVELS, Scenario
 from aqmlab.studies.rfc7928.schemes import (
     CHOSEN,
     can_mark,
@@ -131,3 +131,6 @@ def _run(scenario: Scenario, scheme: Scheme, length: Length, *, name: str = "") 
 
 def _quoted(label: str) -> str:
     return f'"{label}"' if " " in label else label
+
+
+STUDY = Rfc7928()

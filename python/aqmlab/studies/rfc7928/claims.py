@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from aqmlab.spec.schemes import Scheme
+from aqmlab.studies.kit import measures as kit
 from aqmlab.studies.kit.claims import All, Between, Claim, Measure, Predicate, Raises
 from aqmlab.studies.rfc7928 import measures
 from aqmlab.studies.rfc7928.schemes import REFERENCE, can_mark
@@ -43,7 +44,7 @@ def claims(schemes: Sequence[Scheme]) -> list[Expectation]:
             "2",
             "RFC 7567, 2; RFC 7928, 8.2.3",
             "The short queue does not cost the link: goodput is at most 5 % below drop-tail's.",
-            _over_reference("goodput", measures.goodput_mbps, "medium", low=-5),
+            _over_reference("goodput", kit.goodput_mbps, "medium", low=-5),
         ),
         _each(
             fifo,
@@ -59,7 +60,7 @@ def claims(schemes: Sequence[Scheme]) -> list[Expectation]:
             "RFC 7567, 1.2; RFC 7928, 9.1, case III",
             "Interactive traffic gains: the 99th percentile of the delay of a voice call's packets beside five bulk"
             " transfers is at most half of that under drop-tail.",
-            _over_reference("voice, p99 of delay", measures.of_source("voice", "delay_ms_p99"), "mix-3", high=-50),
+            _over_reference("voice, p99 of delay", kit.of_source("voice", "delay_ms_p99"), "mix-3", high=-50),
         ),
         _each(
             fifo,
@@ -90,7 +91,7 @@ def claims(schemes: Sequence[Scheme]) -> list[Expectation]:
             "RFC 7567, 2; RFC 7928, 7, case II",
             "Bursts get through: the mean time of pages that begin with 10 segments is at most 10 % above that under"
             " drop-tail.",
-            _over_reference("pages, mean time", measures.of_source("short", "mean"), "burst-2", high=10),
+            _over_reference("pages, mean time", kit.of_source("short", "mean"), "burst-2", high=10),
         ),
     ]
     return [claim for claim in stated if claim is not None]
@@ -131,7 +132,7 @@ def _near_target(level: str, label: str) -> Predicate:
 def _tcp_beside_udp(label: str, *, low: float = float("-inf"), high: float = float("inf")) -> Predicate:
     return Between(
         what="NewReno's goodput, Mbit/s",
-        measure=measures.of_source("long", "goodput_mbps"),
+        measure=kit.of_source("long", "goodput_mbps"),
         scheme=f"udp-tcp/{label}",
         low=low,
         high=high,
@@ -142,7 +143,7 @@ def _with_ecn(label: str) -> Predicate:
     one, other = f"medium-ecn/{label}", f"medium/{label}"
     return All(
         parts=(
-            Between(what="loss, %", measure=measures.loss_percent, scheme=one, high=0.05),
-            Raises(what="goodput", measure=measures.goodput_mbps, scheme=one, over=other, low_percent=-2),
+            Between(what="loss, %", measure=kit.data_loss_percent, scheme=one, high=0.05),
+            Raises(what="goodput", measure=kit.goodput_mbps, scheme=one, over=other, low_percent=-2),
         )
     )

@@ -20,10 +20,11 @@ from numpy.typing import NDArray
 from aqmlab.results.result import Result
 from aqmlab.show.canvas import GROUPED, LineStyles, name_lines
 from aqmlab.spec.schemes import Scheme
+from aqmlab.studies.kit import measures as kit
 from aqmlab.studies.kit.study import Figure, StudyResults
 from aqmlab.studies.rfc7928 import losses, measures
 from aqmlab.studies.rfc7928.ellipse import Ellipse
-from aqmlab.studies.rfc7928.scenarios import FAIRNESS, HEAVY, LEVELS, MEDIUM, MILD, OTHER_RTTS_MS, RTT_MS, STEP_S
+from aqmlab.studies.rfc7928.runs import FAIRNESS, HEAVY, LEVELS, MEDIUM, MILD, OTHER_RTTS_MS, RTT_MS, STEP_S
 from aqmlab.studies.rfc7928.schemes import FACTORS, REFERENCE, variants
 from aqmlab.studies.rfc7928.tables import ratio
 from aqmlab.studies.rfc7928.topologies import BACKGROUND, CAPACITY, CHANGES_S, FAST_STEP_S
@@ -170,8 +171,8 @@ def _background(results: StudyResults, styles: Styles, canvas: Canvas) -> None:
         axis.axhline(50, color="#bbbbbb", linewidth=0.8)
         for label, style in styles.items():
             some = results[f"{scenario.name}/{label}"]
-            ledbat = np.array([measures.of_source("background", "goodput_mbps")(result) for result in some])
-            shares = 100 * ledbat / [measures.goodput_mbps(result) for result in some]
+            ledbat = np.array([kit.of_source("background", "goodput_mbps")(result) for result in some])
+            shares = 100 * ledbat / [kit.goodput_mbps(result) for result in some]
             delays = [measures.delay_ms(result) for result in some]
             axis.plot(delays, shares, "o", color=style["color"], markersize=3, alpha=0.4)
             axis.plot(np.mean(delays), shares.mean(), "o", color=style["color"], markersize=8)
@@ -264,7 +265,7 @@ def _cycle(results: StudyResults, styles: Styles, canvas: Canvas) -> None:
     axis.axvspan(period_ms / 2, period_ms, color="#eeeeee", linewidth=0)
     phase = (1e3 * pl.col("time_s")).round().cast(pl.Int64) % period_ms
     for label, style in styles.items():
-        delays = pl.concat(map(measures.delays_ms, results[f"{CAPACITY[1].name}/{label}"]))
+        delays = pl.concat(map(kit.delays_ms, results[f"{CAPACITY[1].name}/{label}"]))
         mean = delays.group_by(phase=phase).agg(pl.col("delay_ms").mean()).sort("phase")
         axis.plot(mean["phase"], mean["delay_ms"], **style)
     axis.set(xlabel="time since the capacity became 100 Mbit/s, ms", ylabel="queueing delay, ms", xlim=(0, period_ms))
@@ -283,7 +284,7 @@ def _tuning(results: StudyResults, styles: Styles, schemes: Sequence[Scheme], ca
         runs = [results[f"{name}/{scheme.label}"] for name in names]
         delays, rates = (
             [np.mean([measure(result) for result in some]) for some in runs]
-            for measure in (measures.delay_ms, measures.goodput_mbps)
+            for measure in (measures.delay_ms, kit.goodput_mbps)
         )
         axis.plot(delays, rates, marker="o", markersize=3, **style)
         given = names.index(medium.name)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from aqmlab.results.result import Result
 from aqmlab.spec.units import seconds
-from aqmlab.studies.rfc7928.measures import DATA
+from aqmlab.studies.kit.measures import DATA
 
 _Floats = NDArray[np.float64]
 

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from aqmlab.spec.schemes import Scheme
+from aqmlab.studies.kit import measures as kit
 from aqmlab.studies.kit.claims import Measure
 from aqmlab.studies.kit.study import StudyResults, Table, Value
 from aqmlab.studies.rfc7928 import losses, measures
 from aqmlab.studies.rfc7928.claims import claims
-from aqmlab.studies.rfc7928.scenarios import (
+from aqmlab.studies.rfc7928.runs import (
     BURSTS,
     FAIRNESS,
     LEVELS,
@@ -40,18 +41,18 @@ class _Column:
 
 
 _QUEUE = (
-    _Column(heading="goodput, Mbit/s", measure=measures.goodput_mbps),
+    _Column(heading="goodput, Mbit/s", measure=kit.goodput_mbps),
     _Column(heading="queueing delay, ms", measure=measures.delay_ms),
     _Column(heading="p95, ms", measure=measures.delay_p95_ms),
     _Column(heading="p99, ms", measure=measures.delay_p99_ms),
     _Column(heading="jitter, ms", measure=measures.jitter_ms),
-    _Column(heading="lost, %", measure=measures.loss_percent),
+    _Column(heading="lost, %", measure=kit.data_loss_percent),
 )
-_MARKED = _Column(heading="marked, %", measure=measures.mark_percent)
+_MARKED = _Column(heading="marked, %", measure=kit.data_mark_percent)
 
 
 def _of(source: str, heading: str, measure: str) -> _Column:
-    return _Column(heading=heading, measure=measures.of_source(source, measure), source=source)
+    return _Column(heading=heading, measure=kit.of_source(source, measure), source=source)
 
 
 _LONG = _of("long", "long flows, Mbit/s", "goodput_mbps")
@@ -62,7 +63,7 @@ _START_UP = (
     _Column(heading="handshakes that lost a packet, %", measure=measures.handshake_loss_percent),
 )
 _LOSSES = (
-    _Column(heading="lost, %", measure=measures.loss_percent),
+    _Column(heading="lost, %", measure=kit.data_loss_percent),
     _Column(heading="between losses, mean ms", measure=losses.mean_gap_ms),
     _Column(heading="their deviation, of the mean", measure=losses.variation),
     _Column(heading="losses in bursts, %", measure=losses.burst_percent),
@@ -209,7 +210,7 @@ def _mean(values: Sequence[float]) -> Value:
 
 def ratio(results: StudyResults, run: str) -> float:
     """Return the mean goodput of the class with the other round trip, divided by that of the reference's."""
-    other, reference = (measures.of_source(name, "goodput_mbps") for name in ("other", "reference"))
+    other, reference = (kit.of_source(name, "goodput_mbps") for name in ("other", "reference"))
     return statistics.fmean(map(other, results[run])) / statistics.fmean(map(reference, results[run]))
 
 

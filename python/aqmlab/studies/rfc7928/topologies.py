@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from aqmlab.spec.experiment import Protocol
 from aqmlab.spec.schemes import Scheme
-from aqmlab.studies.rfc7928.scenarios import NEWRENO, RATE, STEP_S, Scenario, bulk
+from aqmlab.studies.rfc7928.runs import NEWRENO, RATE, STEP_S, Scenario, bulk
 from aqmlab.studies.rfc7928.schemes import REFERENCE, can_be_in_series, with_room
 
 FAST, SLOW = "100 Mbit/s", RATE

@@ -1,7 +1,6 @@
-"""Published results: rows of papers' tables, and how near to them is near enough.
+"""What Le et al. published: the rows of both papers' tables, and how near to them is near enough.
 
-They are two files of the package: ``studies/NAME.toml`` with title, sources, protocol and aims, and
-``studies/NAME.csv`` with the rows, each scheme written as it is typed.
+``published.toml`` has the sources and the aims, ``published.csv`` the rows, each scheme written as it is typed.
 """
 
 from __future__ import annotations
@@ -51,21 +50,17 @@ class Aims:
 class Published:
     """Published experiments and what they gave."""
 
-    title: str
-    rtt: str
-    warmup: str
-    duration: str
     sources: dict[str, str]
     aims: Aims
     rows: tuple[Row, ...]
 
     @classmethod
-    def shipped(cls, name: str) -> Self:
+    def read(cls) -> Self:
         """Read those of the package."""
-        folder = resources.files("aqmlab.studies") / name
-        about = tomllib.loads((folder / "experiment.toml").read_text(encoding="utf-8"))
+        folder = resources.files(__package__)
+        about = tomllib.loads((folder / "published.toml").read_text(encoding="utf-8"))
         rows = csv.DictReader((folder / "published.csv").read_text(encoding="utf-8").splitlines())
-        return cls(**{**about, "aims": Aims(**about["aims"]), "rows": tuple(_row(row) for row in rows)})
+        return cls(sources=about["sources"], aims=Aims(**about["aims"]), rows=tuple(_row(row) for row in rows))
 
 
 def _row(row: Mapping[str, str]) -> Row:

@@ -18,7 +18,7 @@ from aqmlab.spec import schemes
 from aqmlab.spec.experiment import Experiment, Hosts, Link, Protocol, Record
 from aqmlab.studies.kit.study import Length, Run
 from aqmlab.studies.kuzmanovic2005 import names
-from aqmlab.studies.kuzmanovic2005.observed import PACKET_BYTES, PACKETS_PER_SECOND, SEGMENT_BYTES, WINDOWS
+from aqmlab.studies.kuzmanovic2005.measures import PACKET_BYTES, PACKETS_PER_SECOND, SEGMENT_BYTES, WINDOWS
 
 _RED = "min_th=12,max_th=36,w_q=1/8192"
 

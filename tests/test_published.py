@@ -5,12 +5,8 @@ from dataclasses import replace
 import pytest
 
 from aqmlab.results.compare import BASELINE
-from aqmlab.running.calibration.lines import known
-from aqmlab.running.store import Store
-from aqmlab.running.sweep import sweep
 from aqmlab.spec import schemes
-from aqmlab.studies.kit.published import Aims, Published, Row
-from aqmlab.studies.validate import report, validation_cells
+from aqmlab.studies.le.published import Aims, Published, Row
 
 AIMS = Aims(loss_points=1, loss_percent=25, completed_percent=2, throughput_mbps=1.5)
 PUBLISHED = Row(table="a", load_percent=98, scheme="pi", loss_percent=6, completed_millions=15, throughput_mbps=90)
@@ -40,35 +36,9 @@ def test_a_small_loss_may_be_a_whole_point_away() -> None:
 
 
 def test_each_published_row_has_a_source_and_a_scheme_we_know() -> None:
-    published = Published.shipped("le2003")
+    published = Published.read()
     assert {row.table for row in published.rows} == published.sources.keys()
     assert {row.load_percent for row in published.rows} == {80, 90, 98}
     for row in published.rows:
         assert row.scheme == BASELINE or schemes.parse(row.scheme)
     assert len(published.rows) == 92
-
-
-def test_a_report_sets_ours_beside_theirs_and_keeps_the_notes(store: Store) -> None:
-    shipped = Published.shipped("le2003")
-    wanted = {BASELINE, "droptail:limit=24", "pi:q_ref=24,mode=byte"}
-    rows = tuple(row for row in shipped.rows if row.scheme in wanted and row.load_percent == 98)
-    published = replace(shipped, rows=rows, warmup="1 s", duration="1 s")
-    cells = validation_cells(published, [1, 2], known())
-    assert len(cells) == 2 * len(wanted)
-    text = report(published, sweep(cells, store), "## What is outside\n\nA note.")
-    lines = text.splitlines()
-    headings = [line for line in lines if line.startswith("#")]
-    assert headings == [
-        "# Validation",
-        "## Drop-tail",
-        "## Uncongested network",
-        "## Active queue management",
-        "## What is outside",
-        "## Sources",
-    ]
-    assert "Of 2 rows 0 are inside in all three: " in text
-    # Two seconds are not 105 minutes: all rows are there, and all are outside.
-    table = [line for line in lines if line.startswith("| 98 ")]
-    assert len(table) == len(rows)
-    assert all("completed" in line.split("|")[-2] and "±" in line for line in table)
-    assert text == report(published, sweep(cells, store), "## What is outside\n\nA note.")

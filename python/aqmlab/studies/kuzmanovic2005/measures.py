@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from aqmlab.models.batch_queue import BatchQueue, burst_sizes, windows_in_packets
 from aqmlab.results.result import Result
 from aqmlab.spec.units import seconds
+from aqmlab.studies.kit.measures import DATA, share_within
 
 PACKET_BYTES = 1000
 """Data packets with their 40 bytes of headers, as in ns-2."""
@@ -26,14 +27,19 @@ PACKETS_PER_SECOND = 12_500
 WINDOWS = windows_in_packets(segment_bytes=SEGMENT_BYTES)
 """Shares of flows by receive window in packets."""
 
-_DATA = 1
-"""The direction of responses: those who ask are on side 0."""
+within_1s = share_within(1000)
+"""The share of the requests that are answered within a second."""
+
+
+def beyond_6s(result: Result) -> float:
+    """Return the share of the requests that take longer than the first timeout of a handshake."""
+    return 1 - share_within(6000)(result)
 
 
 @cache
 def utilisation(result: Result) -> float:
     """Return the share of the time that the link was sending."""
-    sent = int(result.link.filter(direction=_DATA)["bytes"].sum()) / PACKET_BYTES
+    sent = int(result.link.filter(direction=DATA)["bytes"].sum()) / PACKET_BYTES
     return sent / seconds(result.cell.resolved["protocol"]["duration"]) / PACKETS_PER_SECOND
 
 
@@ -75,4 +81,4 @@ def queue_ms(result: Result) -> float:
 @cache
 def _waiting(result: Result) -> NDArray[np.float64]:
     """Return what waits, in packets, each time that the queue was sampled."""
-    return result.queue.filter(direction=_DATA)["bytes"].to_numpy() / PACKET_BYTES
+    return result.queue.filter(direction=DATA)["bytes"].to_numpy() / PACKET_BYTES

@@ -1,0 +1,125 @@
+"""What studies read off one result: loss, throughput, delay and response times, each said once.
+
+*Each way* is of both directions of the link, as the summary has it. *Of the data* is of the direction in which data
+flow: those who ask are on side 0. All is of the measured window.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from aqmlab.results import stats
+from aqmlab.results.result import Result
+from aqmlab.spec.units import bits_per_second, seconds, size_in_bytes
+from aqmlab.studies.kit.claims import Measure
+
+_Floats = NDArray[np.float64]
+
+DATA = 1
+"""The direction of the data: what those on side 0 ask for comes in direction 1."""
+
+
+def loss_percent(result: Result) -> float:
+    """Return the packets lost, of those that arrived each way."""
+    return float(result.summary["loss_percent"])
+
+
+def throughput_mbps(result: Result) -> float:
+    """Return the Mbit/s each way."""
+    return float(result.summary["throughput_mbps"])
+
+
+def completed_requests(result: Result) -> float:
+    """Return the number of requests completed."""
+    return float(result.summary["completed_requests"])
+
+
+def share_within(time_ms: float) -> Measure:
+    """Return the share of requests answered within a time."""
+    return lambda result: stats.shares_within(result.response_time_bins, [time_ms])[0]
+
+
+def sources(result: Result, kind: str = "") -> list[Mapping[str, Any]]:
+    """Return what the summary tells of the sources whose names begin so; of all without one."""
+    return [source for source in result.summary["sources"] if source["name"].startswith(kind)]
+
+
+def goodput_mbps(result: Result, kind: str = "") -> float:
+    """Return the data delivered in order to the receivers of the sources whose names begin so, of all without one."""
+    return float(sum(source["goodput_mbps"] for source in sources(result, kind)))
+
+
+def of_source(name: str, measure: str) -> Measure:
+    """Return a measure of one source: ``goodput_mbps``, one of its response times or one of its datagrams'.
+
+    It is not a number where nothing was completed.
+    """
+
+    def read(result: Result) -> float:
+        (source,) = (each for each in result.summary["sources"] if each["name"] == name)
+        value = {**source, **source["response_time_ms"], **(source["datagrams"] or {})}.get(measure)
+        return math.nan if value is None else float(value)
+
+    return read
+
+
+@cache
+def _shares(result: Result) -> tuple[float, float]:
+    """Return the shares dropped and marked of what arrived in the measured window, in percent."""
+    # The summary's counters of a link are of the whole run: they would have the slow starts of the warm-up in them.
+    arrived, drops, marks = (
+        result.link.filter(pl.col("direction") == DATA).select("arrived", "drops", "marks").sum().row(0)
+    )
+    return 100 * drops / arrived, 100 * marks / arrived
+
+
+def data_loss_percent(result: Result) -> float:
+    """Return the packets of the data lost at the queue, of those that arrived."""
+    return _shares(result)[0]
+
+
+def data_mark_percent(result: Result) -> float:
+    """Return the packets of the data marked, of those that arrived."""
+    return _shares(result)[1]
+
+
+def delays_ms(result: Result) -> pl.DataFrame:
+    """Return the queueing delay of the data over time, ``time_s`` and ``delay_ms``: of all links in series together.
+
+    It is the time that a link takes to send what waits.
+    """
+    links = range(1, 1 + len(result.cell.resolved.get("chain", [0])))
+    each = pl.concat([link_delays_ms(result, link) for link in links])
+    return each.group_by("time_s").agg(pl.col("delay_ms").sum()).sort("time_s")
+
+
+def link_delays_ms(result: Result, number: int) -> pl.DataFrame:
+    """Return the queueing delay at one of the links in series, counted from 1."""
+    resolved = result.cell.resolved
+    chain = resolved.get("chain")
+    queue = result.queue.filter(pl.col("direction") == DATA)
+    if chain:
+        queue = queue.filter(pl.col("link") == number)
+    overhead = size_in_bytes(resolved["link"]["overhead"])
+    bits = queue.select(8 * (pl.col("bytes") + overhead * pl.col("packets"))).to_series().to_numpy()
+    now = queue["time_s"].to_numpy()
+    waits = _time_to_send(chain[number - 1] if chain else resolved["link"], now, bits)
+    return pl.DataFrame({"time_s": now, "delay_ms": 1e3 * waits})
+
+
+def _time_to_send(link: Mapping[str, Any], now: _Floats, bits: _Floats) -> _Floats:
+    """Return how many seconds a link takes for so many bits from each time on, at the rates that it has then."""
+    changes = link.get("rate_changes", ())
+    rates = np.array([bits_per_second(each["rate"]) for each in (link, *changes)])
+    starts = np.array([0.0, *(seconds(change["at"]) for change in changes)])
+    times = np.append(starts, np.max([now.max(), starts[-1]]) + bits.max() / rates[-1])
+    sent = np.append(0.0, np.cumsum(rates * np.diff(times)))
+    done: _Floats = np.interp(np.interp(now, times, sent) + bits, sent, times)
+    return done - now
