@@ -1,29 +1,41 @@
 //! Congestion control: how much may be in flight.
 
-mod algorithm;
 mod bbr;
 mod cubic;
 mod dctcp;
 mod hystart;
 mod ledbat;
-mod new_reno;
 mod prague;
+mod registry;
 mod reno;
 mod slow_start;
 mod smoothed_rtt;
 
 use aqmlab_units::{BitRate, Duration, Time};
 
-pub use algorithm::{Algorithm, Any};
 pub use bbr::Bbr;
 pub use cubic::Cubic;
 pub use dctcp::Dctcp;
 pub use ledbat::Ledbat;
-pub use new_reno::NewReno;
 pub use prague::Prague;
-pub use reno::Reno;
+pub use reno::{ClassicReno, Reno};
 
 use crate::Profile;
+
+registry::controls! {
+    /// Half the window for a loss, a segment more for each round trip without one (RFC 5681).
+    "reno" => Reno(Reno),
+    /// The window is a cubic function of the time since the last reduction (RFC 9438).
+    "cubic" => Cubic(Cubic),
+    /// Reno that reduces in proportion to how many bytes came marked (RFC 8257).
+    "dctcp" => Dctcp(Dctcp),
+    /// DCTCP's response made for the Internet, L4S (draft-briscoe-iccrg-prague).
+    "prague" => Prague(Prague),
+    /// BBRv3: a model of the path decides rate and window (draft-ietf-ccwg-bbr).
+    "bbr" => Bbr(Box<Bbr>),
+    /// A background transfer that makes way for others (RFC 6817).
+    "ledbat" => Ledbat(Box<Ledbat>),
+}
 
 /// The largest window that TCP can advertise (RFC 7323 §2.2), so a bound of every congestion window; the first
 /// slow-start threshold too, which RFC 5681 §3.1 wants arbitrarily high.
@@ -108,6 +120,11 @@ pub trait CongestionControl {
         Marks::Echoed
     }
 
+    /// Does it reduce less for a mark than for a loss, where the profile asks for that (ABE, RFC 8511)?
+    fn has_abe(&self) -> bool {
+        false
+    }
+
     /// How fast segments may leave; `None`: as fast as the window lets them.
     fn pacing_rate(&self) -> Option<BitRate> {
         None
@@ -144,4 +161,22 @@ pub trait CongestionControl {
 
     /// Nothing was sent for longer than the retransmission timeout.
     fn on_idle(&mut self, initial_window: u32);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_algorithm_is_built_under_the_name_that_it_is_written_with() {
+        for (name, congestion) in Algorithm::NAMES {
+            let profile = Profile { congestion, ..Profile::linux_6() };
+            let built = format!("{:?}", Any::new(&profile));
+            assert_eq!(
+                (congestion.to_string().as_str(), format!("{congestion:?}").to_lowercase().as_str()),
+                (name, name)
+            );
+            assert!(built.starts_with(&format!("{congestion:?}(")), "{built}");
+        }
+    }
 }

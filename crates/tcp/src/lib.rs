@@ -28,7 +28,7 @@ mod seq;
 mod stack;
 mod timer;
 
-pub use congestion::{Ack, Algorithm, CongestionControl, Marks, NewReno, RateSample};
+pub use congestion::{Ack, Algorithm, ClassicReno, CongestionControl, Marks, RateSample};
 pub use ecn::EcnPolicy;
 pub use endpoint::{Endpoint, Event, Recovery, State};
 pub use options::{HeaderOptions, Options, WindowScale};

@@ -3,7 +3,7 @@
 use aqmlab_units::Duration;
 
 use crate::EcnPolicy;
-use crate::congestion::Algorithm;
+use crate::congestion::{Algorithm, Any, CongestionControl, Marks};
 
 /// The constants of one TCP stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -351,24 +351,25 @@ impl Profile {
 
     /// Options of congestion control that would do nothing are mistakes.
     fn check_congestion(&self) -> Result<(), (&'static str, String)> {
-        let algorithm = self.congestion;
-        let feedback = match algorithm {
-            Algorithm::Dctcp => Some((self.ecn.counts_marks(), "dctcp, accurate or accurate++")),
-            Algorithm::Prague => Some((self.ecn.is_accurate(), "accurate or accurate++")),
-            Algorithm::Reno | Algorithm::Cubic | Algorithm::Bbr | Algorithm::Ledbat => None,
+        let (name, control) = (self.congestion, Any::new(self));
+        let (has_feedback, needed) = match control.marks() {
+            Marks::Echoed => (true, ""),
+            Marks::Counted => (self.ecn.counts_marks(), "dctcp, accurate or accurate++"),
+            Marks::L4s => (self.ecn.is_accurate(), "accurate or accurate++"),
         };
-        if let Some((false, needed)) = feedback {
-            let message = format!("{algorithm} counts marks: it needs ecn = {needed}, got {}", self.ecn);
+        if !has_feedback {
+            let message = format!("{name} counts marks: it needs ecn = {needed}, got {}", self.ecn);
             return Err(("congestion", message));
         }
         if self.abe && self.ecn == EcnPolicy::Off {
             return Err(("abe", "must be false unless ecn is on, in any form, got ecn = off".into()));
         }
-        if self.abe && !matches!(algorithm, Algorithm::Reno | Algorithm::Cubic) {
-            return Err((
-                "abe",
-                format!("must be false unless congestion is reno or cubic, got {algorithm}"),
-            ));
+        if self.abe && !control.has_abe() {
+            let having = Algorithm::NAMES
+                .into_iter()
+                .filter(|&(_, congestion)| Any::new(&Profile { congestion, ..self.clone() }).has_abe());
+            let having = having.map(|(name, _)| name).collect::<Vec<_>>().join(" or ");
+            return Err(("abe", format!("must be false unless congestion is {having}, got {name}")));
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::marker::PhantomData;
 
-use crate::congestion::{CongestionControl, NewReno};
+use crate::congestion::{ClassicReno, CongestionControl};
 use crate::endpoint::{Classic, Endpoint, Extension, Modern, Scale};
 use crate::options::{HeaderOptions, Options, WindowScale};
 
@@ -29,7 +29,7 @@ pub trait Stack: Sized + 'static {
 pub struct Basic;
 
 impl Stack for Basic {
-    type Congestion = NewReno;
+    type Congestion = ClassicReno;
     type Options = WindowScale;
     type Extension = Classic;
     const HOT: usize = Endpoint::<Basic>::COLD_FROM;
@@ -41,7 +41,7 @@ impl Stack for Basic {
 pub struct Scaled;
 
 impl Stack for Scaled {
-    type Congestion = NewReno;
+    type Congestion = ClassicReno;
     type Options = WindowScale;
     type Extension = Scale;
     const HOT: usize = size_of::<Endpoint<Scaled>>();
@@ -51,7 +51,7 @@ impl Stack for Scaled {
 /// A TCP of today with the congestion control `C`: SACK, timestamps, window scaling, a record of each segment sent,
 /// RACK-TLP, proportional rate reduction, pacing. Which of these a connection uses the profile says.
 #[derive(Clone, Copy, Debug)]
-pub struct Full<C = NewReno>(PhantomData<C>);
+pub struct Full<C = ClassicReno>(PhantomData<C>);
 
 impl<C: CongestionControl + Debug + Send + 'static> Stack for Full<C> {
     type Congestion = C;

@@ -159,6 +159,10 @@ impl CongestionControl for Cubic {
         self.window.ssthresh as u32
     }
 
+    fn has_abe(&self) -> bool {
+        true
+    }
+
     fn on_delivery(&mut self, ack: &Ack) {
         if let Some(rtt) = ack.rtt {
             self.srtt.sample(rtt);

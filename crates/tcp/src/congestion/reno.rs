@@ -1,4 +1,6 @@
-//! Reno for a stack whose loss recovery limits by itself what is sent (SACK, PRR): no inflation of the window.
+//! Reno: [`Reno`] where loss recovery limits by itself what is sent (SACK, PRR), without inflation of the window;
+//! [`ClassicReno`] where that inflation is the loss recovery. `congestion = "reno"` is the one that the endpoint has a
+//! use for.
 //!
 //! Sources: RFC 5681 §3.1-3.2, RFC 3465 (the window grows by bytes acknowledged), RFC 3168 §6.1.2, RFC 8511 (ABE),
 //! RFC 4015 §3 (a spurious reduction is taken back), RFC 9406 (HyStart++, if asked for).
@@ -6,6 +8,10 @@
 //! Differs from RFC 5681 (4): the threshold after a loss is half of what was allowed in flight, not of the flight size;
 //! the window does not grow while it is not used, so the two are close. Differs from RFC 4015: the window goes back to
 //! what it was, and pacing or PRR limits the burst.
+
+mod classic;
+
+pub use classic::ClassicReno;
 
 use super::slow_start::SlowStart;
 use super::{Ack, CongestionControl, MAX_WINDOW};
@@ -80,6 +86,10 @@ impl CongestionControl for Reno {
 
     fn ssthresh(&self) -> u32 {
         self.ssthresh
+    }
+
+    fn has_abe(&self) -> bool {
+        true
     }
 
     /// Below the threshold slow start; from it on one segment for each window acknowledged (RFC 3465 §2.1).

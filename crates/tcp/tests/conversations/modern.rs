@@ -11,11 +11,11 @@ mod recovery;
 mod undo;
 
 use aqmlab_tcp::options::{SynOptions, Timestamps};
-use aqmlab_tcp::{Full, NewReno, Options, Profile, Segment, Seq};
+use aqmlab_tcp::{ClassicReno, Full, Options, Profile, Segment, Seq};
 
 use crate::script::*;
 
-type Conversation<C = NewReno> = Script<Full<C>>;
+type Conversation<C = ClassicReno> = Script<Full<C>>;
 
 /// [`wide`] with SACK and an RTO that stays out of the way.
 fn selective() -> Profile {

@@ -42,7 +42,7 @@ fn marked(k: u32) -> Segment {
 
 #[test]
 fn rfc_9768_3_2_3_2_1_a_syn_is_without_it_and_a_client_answers_it_in_kind() {
-    client::<NewReno>(counting());
+    client::<ClassicReno>(counting());
     // A server that does not have it, or a client.
     let mut tcp: Conversation = Conversation::connect(Profile { ack_every: 1, ..counting() });
     tcp.sends([ace(syn(), 0b111)]).gets(ace(syn_ack(), 0b010)).sends([ace(ack(1), 0b010)]);
@@ -76,7 +76,7 @@ fn a_server_uses_it_when_the_first_acknowledgement_has_it() {
 
 #[test]
 fn rfc_9768_3_2_3_3_each_change_of_codepoint_is_acknowledged_at_once() {
-    let mut tcp = client::<NewReno>(Profile { ack_every: 4, ..counting() });
+    let mut tcp = client::<ClassicReno>(Profile { ack_every: 4, ..counting() });
     tcp.gets(ace(ect(1), 5)).sends([]);
     tcp.gets(marked(2)).sends_with([telling(ace(ack(after(2)), 6), 1001, 1000, 1)]);
     // The next in the codepoint before the mark, too, which a count of marks would let wait.
@@ -88,7 +88,7 @@ fn rfc_9768_3_2_3_3_each_change_of_codepoint_is_acknowledged_at_once() {
 
 #[test]
 fn rfc_9768_3_2_3_3_it_beacons_three_times_a_round_trip_when_nothing_moves() {
-    let mut tcp = client::<NewReno>(Profile { ack_every: 1, ..counting() });
+    let mut tcp = client::<ClassicReno>(Profile { ack_every: 1, ..counting() });
     // What is sent again is not ECN-capable. The handshake took 100 ms.
     let tells = |tcp: &mut Conversation| tcp.takes_sent()[0].options.accecn().is_some();
     let mut told = vec![];
@@ -138,7 +138,7 @@ fn rfc_9768_3_2_3_marked_bytes_are_those_of_the_data_and_not_of_full_segments() 
 
 #[test]
 fn it_takes_twelve_bytes_of_a_segment_that_has_something_to_tell_and_none_of_others() {
-    let mut tcp = client::<NewReno>(counting());
+    let mut tcp = client::<ClassicReno>(counting());
     tcp.writes(50_000);
     // The first acknowledgement has told of everything.
     assert!(tcp.takes_sent().iter().all(|segment| (segment.len, segment.header_len()) == (1000, 20)));

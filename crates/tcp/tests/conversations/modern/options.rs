@@ -17,12 +17,12 @@ fn all(segment: Segment, value: u32, echo: u32, syn: SynOptions) -> Segment<Opti
 
 #[test]
 fn a_syn_offers_what_the_profile_has_and_a_syn_ack_what_was_offered() {
-    let mut client = Conversation::<NewReno>::connect(everything());
+    let mut client = Conversation::<ClassicReno>::connect(everything());
     client.sends_with([all(syn(), 0, 0, offer())]);
-    let mut server = Conversation::<NewReno>::listen(everything());
+    let mut server = Conversation::<ClassicReno>::listen(everything());
     server.at(30).gets(all(syn(), 5, 0, offer())).sends_with([all(syn_ack(), 30, 5, offer())]);
     let plain = SynOptions { mss: MSS, sack_permitted: false, window_scale: None };
-    let mut polite = Conversation::<NewReno>::listen(everything());
+    let mut polite = Conversation::<ClassicReno>::listen(everything());
     polite.gets(offering(syn(), plain)).sends_with([offering(syn_ack(), plain)]);
     // A peer that knows no options at all gets none in data.
     polite.gets(ack(1)).writes(1000).sends([full(1)]);
@@ -30,7 +30,7 @@ fn a_syn_offers_what_the_profile_has_and_a_syn_ack_what_was_offered() {
 
 #[test]
 fn timestamps_take_twelve_bytes_of_each_segment() {
-    let mut tcp = Conversation::<NewReno>::connect(everything());
+    let mut tcp = Conversation::<ClassicReno>::connect(everything());
     tcp.sends_with([all(syn(), 0, 0, offer())]).at(OPENED).gets(all(syn_ack(), 70, 0, offer()));
     tcp.sends_with([stamped(ack(1), 100, 70)]).writes(1500);
     tcp.sends_with([stamped(data(1, 988), 100, 70), stamped(data(989, 512), 100, 70)]);
@@ -38,7 +38,7 @@ fn timestamps_take_twelve_bytes_of_each_segment() {
 
 #[test]
 fn the_lesser_maximum_segment_size_counts() {
-    let mut tcp = Conversation::<NewReno>::connect(selective());
+    let mut tcp = Conversation::<ClassicReno>::connect(selective());
     let small = SynOptions { mss: 536, sack_permitted: true, window_scale: None };
     tcp.sends_with([permitting(syn())]).gets(offering(syn_ack(), small)).sends([ack(1)]);
     tcp.writes(1000).sends([data(1, 536), data(537, 464)]);
@@ -49,7 +49,7 @@ fn a_round_trip_is_measured_from_every_acknowledgement_even_of_what_was_sent_twi
     // RFC 7323 §4: where Karn's rule leaves the classic endpoint without a sample, the echo tells which copy arrived.
     let profile = Profile { timestamps: true, sack: false, ..selective() };
     let plain = SynOptions { mss: MSS, sack_permitted: false, window_scale: None };
-    let mut tcp = Conversation::<NewReno>::connect(profile);
+    let mut tcp = Conversation::<ClassicReno>::connect(profile);
     tcp.sends_with([all(syn(), 0, 0, plain)]).at(OPENED).gets(all(syn_ack(), 70, 0, plain));
     tcp.sends_with([stamped(ack(1), 100, 70)]).writes(100).sends_with([stamped(data(1, 100), 100, 70)]);
     tcp.at(OPENED + 1000).sends_with([stamped(data(1, 100), 1100, 70)]);
@@ -63,7 +63,7 @@ fn a_round_trip_is_measured_from_every_acknowledgement_even_of_what_was_sent_twi
 #[test]
 fn a_server_times_its_syn_ack() {
     // Linux does; the classic server would wait 3 s, and then twice as long.
-    let mut tcp = Conversation::<NewReno>::server(selective());
+    let mut tcp = Conversation::<ClassicReno>::server(selective());
     tcp.writes(300).sends([data(1, 300)]).at(OPENED + 1000).sends([data(1, 300)]);
 }
 
@@ -72,7 +72,7 @@ fn the_echo_is_of_the_earliest_segment_not_yet_acknowledged() {
     // RFC 7323 §4.3: a held-back acknowledgement echoes the first of the segments it covers.
     let profile = Profile { timestamps: true, sack: false, ack_every: 2, ..selective() };
     let plain = SynOptions { mss: MSS, sack_permitted: false, window_scale: None };
-    let mut tcp = Conversation::<NewReno>::connect(profile);
+    let mut tcp = Conversation::<ClassicReno>::connect(profile);
     tcp.sends_with([all(syn(), 0, 0, plain)]).at(OPENED).gets(all(syn_ack(), 70, 0, plain));
     tcp.sends_with([stamped(ack(1), 100, 70)]);
     tcp.gets(stamped(full(1), 200, 100)).gets(stamped(full(2), 201, 100));

@@ -75,7 +75,7 @@ fn many_holes_are_repaired_within_a_few_round_trips_without_a_timeout() {
 
 #[test]
 fn without_sack_duplicates_count_as_segments_delivered() {
-    let mut tcp = Conversation::<NewReno>::client(without_sack());
+    let mut tcp = Conversation::<ClassicReno>::client(without_sack());
     tcp.writes(50_000).sends((1..=10).map(full));
     tcp.gets(ack(1)).sends([full(11)]).gets(ack(1)).sends([full(12)]).gets(ack(1)).sends([full(1)]);
     tcp.gets(ack(1)).sends([]).gets(ack(1)).sends([]).gets(ack(1)).sends([full(13)]);
@@ -98,7 +98,7 @@ fn without_sack_a_stray_duplicate_is_forgotten_with_the_next_acknowledgement() {
 
 #[test]
 fn without_sack_the_end_of_recovery_makes_duplicates_void() {
-    let mut tcp = Conversation::<NewReno>::client(without_sack());
+    let mut tcp = Conversation::<ClassicReno>::client(without_sack());
     tcp.writes(50_000).sends((1..=10).map(full));
     // More than there are segments: some were copied on their way.
     for _ in 0..25 {
@@ -111,7 +111,7 @@ fn without_sack_the_end_of_recovery_makes_duplicates_void() {
 
 #[test]
 fn in_reno_without_sack_the_first_new_acknowledgement_ends_recovery() {
-    let mut tcp = Conversation::<NewReno>::client(Profile { newreno: false, ..without_sack() });
+    let mut tcp = Conversation::<ClassicReno>::client(Profile { newreno: false, ..without_sack() });
     tcp.writes(10_000).sends((1..=10).map(full)).gets_times(3, ack(1)).sends([full(1)]);
     // Nothing tells of the next loss but the timer.
     tcp.gets(ack(after(3))).sends([]).at(OPENED + 1000).sends([full(4)]);
@@ -162,7 +162,7 @@ fn rfc_5681_3_1_slow_start_goes_on_while_only_repairs_wait_for_the_window() {
 
 #[test]
 fn after_a_timeout_duplicates_without_sack_let_nothing_out() {
-    let mut tcp = Conversation::<NewReno>::client(without_sack());
+    let mut tcp = Conversation::<ClassicReno>::client(without_sack());
     tcp.writes(50_000).sends((1..=10).map(full)).at(OPENED + 1000).sends([full(1)]);
     tcp.gets_times(5, ack(1)).sends([]).gets(ack(after(1))).sends([full(2), full(3)]);
 }

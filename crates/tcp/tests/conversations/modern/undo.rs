@@ -7,13 +7,13 @@ use super::*;
 /// `NewReno` that remembers the window before the last reduction.
 #[derive(Debug)]
 struct Remembering {
-    window: NewReno,
-    before: Option<NewReno>,
+    window: ClassicReno,
+    before: Option<ClassicReno>,
 }
 
 impl CongestionControl for Remembering {
     fn new(profile: &Profile) -> Remembering {
-        Remembering { window: NewReno::new(profile), before: None }
+        Remembering { window: ClassicReno::new(profile), before: None }
     }
 
     fn cwnd(&self) -> u32 {

@@ -1,23 +1,23 @@
-//! Slow start, congestion avoidance and fast recovery after Reno and `NewReno`.
+//! Reno and `NewReno` of a classic stack, whose fast recovery is an inflation of the window.
 //!
 //! Sources: RFC 5681 §3.1-3.2, RFC 6582 §3.2, RFC 3168 §6.1.2; the window counts in bytes and grows per
 //! acknowledgement. Differs from RFC 5681 (4): the threshold after a loss is half of min(cwnd, peer's window), as
 //! in 4.4BSD, not half of the flight size. Differs from RFC 3168: an echo at a window of one segment leaves that one,
 //! where the RFC would have the sender wait for its timer.
 
-use super::{Ack, CongestionControl, MAX_WINDOW};
 use crate::Profile;
+use crate::congestion::{Ack, CongestionControl, MAX_WINDOW};
 
-/// The window of Reno and `NewReno`.
+/// The window of Reno and `NewReno`, as 4.4BSD inflates it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NewReno {
+pub struct ClassicReno {
     cwnd: u32,
     ssthresh: u32,
 }
 
-impl CongestionControl for NewReno {
-    fn new(profile: &Profile) -> NewReno {
-        NewReno { cwnd: profile.initial_window_bytes(), ssthresh: MAX_WINDOW }
+impl CongestionControl for ClassicReno {
+    fn new(profile: &Profile) -> ClassicReno {
+        ClassicReno { cwnd: profile.initial_window_bytes(), ssthresh: MAX_WINDOW }
     }
 
     #[inline]
@@ -94,9 +94,9 @@ mod tests {
         Ack { bytes: MSS, mss: MSS, ..Ack::default() }
     }
 
-    fn with_window(segments: u8) -> NewReno {
+    fn with_window(segments: u8) -> ClassicReno {
         let mss = u16::try_from(MSS).expect("a small segment");
-        NewReno::new(&Profile { mss, initial_window: segments, ..Profile::freebsd_4_5() })
+        ClassicReno::new(&Profile { mss, initial_window: segments, ..Profile::freebsd_4_5() })
     }
 
     #[test]

@@ -1,0 +1,124 @@
+//! What the list of controls in [`congestion`](super) becomes: names that a profile can choose from, and one value for
+//! any of them.
+
+/// Declares the choice among congestion controls: each is one line, and all else that is said of it is in its own file.
+/// One that is much larger than the others is held in a [`Box`].
+macro_rules! controls {
+    ($($(#[doc = $doc:literal])+ $name:literal => $Control:ident($Held:ty),)+) => {
+        /// A congestion control by its name.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        pub enum Algorithm {
+            #[default]
+            $(
+                $(#[doc = $doc])+
+                #[cfg_attr(feature = "serde", serde(rename = $name))]
+                $Control,
+            )+
+        }
+
+        impl Algorithm {
+            /// Each of them, under its name.
+            pub const NAMES: [(&'static str, Algorithm); [$($name),+].len()] =
+                [$(($name, Algorithm::$Control)),+];
+        }
+
+        impl std::fmt::Display for Algorithm {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(match self {$(Algorithm::$Control => $name,)+})
+            }
+        }
+
+        /// The congestion control that a profile names.
+        #[derive(Debug)]
+        pub enum Any {
+            /// Reno of a classic endpoint.
+            Classic(ClassicReno),
+            $($(#[doc = $doc])+ $Control($Held),)+
+        }
+
+        /// Call `$method` of whichever control `$any` is.
+        macro_rules! of_any {
+            ($any:expr, $method:ident $arguments:tt) => {
+                match $any {
+                    Any::Classic(control) => control.$method $arguments,
+                    $(Any::$Control(control) => control.$method $arguments,)+
+                }
+            };
+        }
+
+        impl CongestionControl for Any {
+            fn new(profile: &Profile) -> Any {
+                if profile.is_classic() {
+                    return Any::Classic(ClassicReno::new(profile));
+                }
+                match profile.congestion {
+                    $(Algorithm::$Control => Any::$Control(<$Held>::from($Control::new(profile))),)+
+                }
+            }
+
+            fn cwnd(&self) -> u32 {
+                of_any!(self, cwnd())
+            }
+
+            fn ssthresh(&self) -> u32 {
+                of_any!(self, ssthresh())
+            }
+
+            fn marks(&self) -> Marks {
+                of_any!(self, marks())
+            }
+
+            fn has_abe(&self) -> bool {
+                of_any!(self, has_abe())
+            }
+
+            fn pacing_rate(&self) -> Option<BitRate> {
+                of_any!(self, pacing_rate())
+            }
+
+            fn on_delivery(&mut self, ack: &Ack) {
+                of_any!(self, on_delivery(ack));
+            }
+
+            fn on_ack(&mut self, ack: &Ack) {
+                of_any!(self, on_ack(ack));
+            }
+
+            fn on_fast_retransmit(&mut self, window: u32, mss: u32) {
+                of_any!(self, on_fast_retransmit(window, mss));
+            }
+
+            fn on_duplicate_ack(&mut self, mss: u32) {
+                of_any!(self, on_duplicate_ack(mss));
+            }
+
+            fn on_partial_ack(&mut self, ack: &Ack) {
+                of_any!(self, on_partial_ack(ack));
+            }
+
+            fn on_recovered(&mut self, flight: u32, mss: u32) {
+                of_any!(self, on_recovered(flight, mss));
+            }
+
+            fn on_timeout(&mut self, window: u32, mss: u32) {
+                of_any!(self, on_timeout(window, mss));
+            }
+
+            fn on_spurious(&mut self) {
+                of_any!(self, on_spurious());
+            }
+
+            fn on_ecn_echo(&mut self, window: u32, mss: u32) {
+                of_any!(self, on_ecn_echo(window, mss));
+            }
+
+            fn on_idle(&mut self, initial_window: u32) {
+                of_any!(self, on_idle(initial_window));
+            }
+        }
+    };
+}
+
+pub(super) use controls;
