@@ -11,6 +11,8 @@ mod reno;
 mod slow_start;
 mod smoothed_rtt;
 
+use std::fmt::Debug;
+
 use aqmlab_units::{BitRate, Duration, Time};
 
 pub use bbr::Bbr;
@@ -31,7 +33,7 @@ registry::controls! {
     "dctcp" => Dctcp(Dctcp),
     /// DCTCP's response made for the Internet, L4S (draft-briscoe-iccrg-prague).
     "prague" => Prague(Prague),
-    /// BBRv3: a model of the path decides rate and window (draft-ietf-ccwg-bbr).
+    /// BBR, version 3: a model of the path decides rate and window (draft-ietf-ccwg-bbr).
     "bbr" => Bbr(Box<Bbr>),
     /// A background transfer that makes way for others (RFC 6817).
     "ledbat" => Ledbat(Box<Ledbat>),
@@ -104,7 +106,7 @@ pub enum Marks {
 /// bytes were marked, and a control whose [`CongestionControl::marks`] are not [`Marks::Echoed`] answers them by
 /// itself. Any other connection gets [`CongestionControl::on_ecn_echo`] once a window: so does one whose control would
 /// count marks but whose peer has no accurate feedback, which then has to send ECT(0) and is answered like Reno.
-pub trait CongestionControl {
+pub trait CongestionControl: Debug + Send + 'static {
     /// A window of the profile's initial window and no slow-start threshold yet.
     fn new(profile: &Profile) -> Self;
 

@@ -1,208 +1,226 @@
-//! Explicit congestion notification: which of its forms a stack speaks.
+//! Explicit congestion notification: feedback and the answer to it.
+//!
+//! [`EcnPolicy`] says what a stack offers and which packets are ECN-capable; `negotiation` and `handshake` are how it
+//! begins. The feedback has three forms: `classic` (RFC 3168), `dctcp` (RFC 8257) and `accurate` (RFC 9768), whose option
+//! counts bytes (`byte_counts`). Whatever the form, a sender's answer is here.
 
-use std::fmt::{self, Display};
+mod accurate;
+pub(crate) mod byte_counts;
+mod classic;
+mod dctcp;
+mod handshake;
+mod negotiation;
+mod policy;
 
-/// What a stack offers and accepts. Two ends with different policies use the feedback that both understand.
+use crate::congestion::{Ack, CongestionControl, Marks};
+use crate::core::{Core, Limits, Status, count};
+use crate::{Flags, Profile, Segment, Seq};
+
+pub use policy::EcnPolicy;
+pub(crate) use policy::PacketKind;
+
+/// What the ends have agreed on: how a receiver tells the sender of marks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum EcnPolicy {
-    /// No ECN.
+enum Feedback {
     #[default]
-    Off,
-    /// RFC 3168: data are ECN-capable and nothing else is; one echo a window.
-    Rfc3168,
-    /// ECN+ (Kuzmanovic 2005): the SYN/ACK is ECN-capable too; after a mark on it the server goes on at once with half
-    /// its window.
-    Plus,
-    /// ECN+/Wait (as RFC 5562 discusses it): after that mark the server waits a round trip and sends one segment.
-    PlusWait,
-    /// ECN+/TryOnce (RFC 5562 §3): after that mark the client says so and waits; the server sends a SYN/ACK that is
-    /// not ECN-capable at once and starts with one segment.
-    TryOnce,
-    /// ECN++ (draft-ietf-tcpm-generalized-ecn) with the feedback of RFC 3168: all but SYNs and pure acknowledgements
-    /// are ECN-capable.
-    PlusPlus,
-    /// The feedback of DCTCP (RFC 8257): each acknowledgement says whether what it acknowledges came marked. It is
-    /// negotiated as RFC 3168's, so both ends must have it.
+    None,
+    /// RFC 3168 §6.1.3: echo a mark until the sender says CWR.
+    Classic,
+    /// RFC 8257 §3.2: echo while marks arrive.
     Dctcp,
-    /// Accurate ECN (RFC 9768): each segment carries a count of the marked packets received; its TCP
-    /// option is [`Profile::accecn_option`](crate::Profile::accecn_option).
+    /// RFC 9768: count them.
     Accurate,
-    /// ECN++ with Accurate ECN: every packet is ECN-capable.
-    AccuratePlusPlus,
 }
 
-/// Sorts of packet that RFC 3168 does not let be ECN-capable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Control {
-    Syn,
-    SynAck,
-    /// An acknowledgement without data.
-    PureAck,
-    Reset,
-    /// A FIN without data, and whatever is sent again.
-    FinOrRetransmission,
+/// What an endpoint remembers of ECN. In the colder half of the core: what each segment needs is in [`Status`].
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Ecn {
+    /// Highest byte sent when the window was last reduced.
+    pub(crate) recover: Seq,
+    /// Marks that the peer has told of with no data acknowledged since.
+    unreported: u16,
+    feedback: Feedback,
+    /// RFC 9768's `r.cep`, modulo 8: packets that arrived marked.
+    received: u8,
+    /// Its `s.cep`, modulo 8: packets that the peer says arrived marked.
+    told: u8,
+    /// Marks that arrived since a segment was last sent.
+    unsent: u8,
+    /// How the peer's SYN or SYN/ACK came, as RFC 9768 encodes it; a client's 0 once it has said so.
+    handshake: u8,
+    facts: u8,
 }
 
-/// What a server does about a marked SYN/ACK.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AfterMarkedSynAck {
-    Halve,
-    OneSegment,
-    OneSegmentAfterOneRtt,
-    Resend,
+/// The packet before came marked.
+const AFTER_MARK: u8 = 1;
+/// A client told the server that the SYN/ACK was marked, and waits for another.
+const AWAITS_SYN_ACK: u8 = 1 << 1;
+/// Holds back data for a round trip.
+const WAITING: u8 = 1 << 2;
+/// The peer's counts mean nothing.
+const COUNTS_ARE_BROKEN: u8 = 1 << 3;
+
+impl Ecn {
+    fn has(self, fact: u8) -> bool {
+        self.facts & fact != 0
+    }
+
+    /// The peer tells of `marks` more.
+    pub(crate) fn note_marks(&mut self, marks: u8) {
+        self.unreported = self.unreported.saturating_add(marks.into());
+    }
+
+    /// The marks noted since last asked.
+    pub(crate) fn take_marks(&mut self) -> u16 {
+        std::mem::take(&mut self.unreported)
+    }
+
+    /// Are marked packets counted at both ends?
+    pub(crate) fn is_accurate(self) -> bool {
+        self.feedback == Feedback::Accurate
+    }
 }
 
-impl EcnPolicy {
-    /// All policies with the names they have in specs. `off` is also written `false`, and `rfc3168` `true`.
-    pub const ALL: [(&'static str, EcnPolicy); 9] = [
-        ("off", EcnPolicy::Off),
-        ("rfc3168", EcnPolicy::Rfc3168),
-        ("ecn+", EcnPolicy::Plus),
-        ("ecn+/wait", EcnPolicy::PlusWait),
-        ("ecn+/try-once", EcnPolicy::TryOnce),
-        ("ecn++", EcnPolicy::PlusPlus),
-        ("dctcp", EcnPolicy::Dctcp),
-        ("accurate", EcnPolicy::Accurate),
-        ("accurate++", EcnPolicy::AccuratePlusPlus),
-    ];
+/// What a segment says of marks beside the echo in its flags.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MarksHeard {
+    /// It came marked while no mark was echoed, with classic feedback.
+    pub(crate) begins: bool,
+    /// With accurate feedback, how many more marks it tells of than the one before, modulo 8.
+    pub(crate) more: Option<u8>,
+}
 
-    /// The policy called `name`, or `None`.
-    pub fn named(name: &str) -> Option<EcnPolicy> {
-        EcnPolicy::ALL.iter().find(|(known, _)| *known == name).map(|&(_, policy)| policy)
+/// May this segment concern ECN? Counts change, and echoes end, with segments that show no flag.
+#[inline(always)]
+pub(crate) fn concerns_ecn(flags: Flags, profile: &Profile) -> bool {
+    flags.intersects(Flags::ECE | Flags::CWR | Flags::CE) || profile.ecn.counts_marks()
+}
+
+/// Does the congestion control answer marks itself, from their count? Then nobody else does.
+#[inline]
+fn control_counts(feedback: Feedback, control: &impl CongestionControl) -> bool {
+    control.marks() != Marks::Echoed && matches!(feedback, Feedback::Dctcp | Feedback::Accurate)
+}
+
+/// As a receiver.
+impl Core {
+    /// A segment has arrived that [may](concerns_ecn) be marked or tell of marks.
+    pub(crate) fn hear_marks<O>(&mut self, segment: &Segment<O>, profile: &Profile) -> MarksHeard {
+        let mut heard = MarksHeard::default();
+        match self.ecn.feedback {
+            Feedback::None => {}
+            Feedback::Classic => heard.begins = self.echo_until_cwr(segment, profile),
+            Feedback::Dctcp => self.echo_changes(segment, profile),
+            Feedback::Accurate => {
+                self.count_mark(segment);
+                heard.more = self.more_marks(segment);
+            }
+        }
+        heard
     }
 
-    /// Does its feedback count the marks, rather than say that there was one?
-    #[inline]
-    pub const fn counts_marks(self) -> bool {
-        matches!(self, EcnPolicy::Dctcp | EcnPolicy::Accurate | EcnPolicy::AccuratePlusPlus)
+    /// What a segment tells the peer of marks, while [`Status::ECHO`].
+    #[inline(never)]
+    pub(crate) fn echo(&mut self, len: u16, flags: Flags) -> Flags {
+        if self.ecn.is_accurate() { self.tell_count(len, flags) } else { Flags::ECE }
     }
+}
 
-    /// Does it ask for Accurate ECN?
-    #[inline]
-    pub(crate) const fn is_accurate(self) -> bool {
-        matches!(self, EcnPolicy::Accurate | EcnPolicy::AccuratePlusPlus)
-    }
-
-    /// May packets of this sort be ECN-capable?
-    ///
-    /// ECN+: RFC 5562 §3. DCTCP: RFC 8257 §3.6. ECN++: draft-ietf-tcpm-generalized-ecn, table 1; the SYN only where it asks
-    /// for accurate feedback. Pure acknowledgements must have it agreed on as well, which is the endpoint's to see.
-    #[inline]
-    pub(crate) const fn lets(self, sort: Control) -> bool {
-        match self {
-            EcnPolicy::Off | EcnPolicy::Rfc3168 | EcnPolicy::Accurate => false,
-            EcnPolicy::Plus | EcnPolicy::PlusWait | EcnPolicy::TryOnce => matches!(sort, Control::SynAck),
-            EcnPolicy::Dctcp => matches!(sort, Control::Syn | Control::SynAck | Control::Reset),
-            EcnPolicy::PlusPlus => !matches!(sort, Control::Syn),
-            EcnPolicy::AccuratePlusPlus => true,
+/// As a sender.
+impl Core {
+    /// Does a segment with these flags that [may](concerns_ecn), once it is heard, tell of marks?
+    #[inline(never)]
+    pub(crate) fn tells_of_marks(&self, flags: Flags) -> bool {
+        match self.ecn.feedback {
+            Feedback::None => false,
+            Feedback::Classic | Feedback::Dctcp => flags.contains(Flags::ECE),
+            Feedback::Accurate => self.ecn.unreported > 0,
         }
     }
 
-    /// Is a SYN or SYN/ACK that was ECN-capable still so when it is sent again? RFC 5562 §3.1 and RFC 9768 §3.1.4.1
-    /// suspect the path; in DCTCP's data centre (RFC 8257 §3.6) a packet that is not would be dropped.
-    #[inline]
-    pub(crate) const fn insists(self) -> bool {
-        matches!(self, EcnPolicy::Dctcp)
-    }
-
-    /// What a server does about a marked SYN/ACK; `None`: nothing (RFC 8257 §3.6), or it sends none that can be.
-    #[inline]
-    pub(crate) const fn after_marked_syn_ack(self) -> Option<AfterMarkedSynAck> {
-        match self {
-            EcnPolicy::Off | EcnPolicy::Rfc3168 | EcnPolicy::Accurate | EcnPolicy::Dctcp => None,
-            EcnPolicy::Plus => Some(AfterMarkedSynAck::Halve),
-            EcnPolicy::PlusWait => Some(AfterMarkedSynAck::OneSegmentAfterOneRtt),
-            EcnPolicy::TryOnce => Some(AfterMarkedSynAck::Resend),
-            EcnPolicy::PlusPlus | EcnPolicy::AccuratePlusPlus => Some(AfterMarkedSynAck::OneSegment),
+    /// Of `bytes` newly acknowledged, by a segment that tells of marks, those that came marked. A marked packet counts as a
+    /// full segment where nothing says how long it was; classic feedback does not count.
+    #[inline(never)]
+    pub(crate) fn take_marked_bytes(&mut self, bytes: u32, mss: u32) -> u32 {
+        match self.ecn.feedback {
+            Feedback::None | Feedback::Classic => 0,
+            // RFC 8257 §3.3.
+            Feedback::Dctcp => bytes,
+            Feedback::Accurate => (u32::from(self.ecn.take_marks()) * mss).min(bytes),
         }
     }
-}
 
-impl Display for EcnPolicy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let known = EcnPolicy::ALL.iter().find(|(_, policy)| policy == self);
-        f.write_str(known.map_or("", |(name, _)| name))
+    /// RFC 3168 §6.1.2: an echo is answered by the reduction, not by growth too. Counts say what came unmarked.
+    #[inline]
+    pub(crate) fn grows_despite_marks(&self, control: &impl CongestionControl, ack: &Ack) -> bool {
+        control_counts(self.ecn.feedback, control) || (0 < ack.marked && ack.marked < ack.bytes)
     }
-}
 
-/// In specs: `false` and `true` for what has no name of its own there, else the name.
-#[cfg(feature = "serde")]
-mod form {
-    use std::fmt;
+    /// The acknowledgement `ack`, outside loss recovery, tells of marks: RFC 3168 §6.1.2, one reduction for each window of
+    /// data.
+    #[inline(never)]
+    pub(crate) fn answer_marks(&mut self, control: &mut impl CongestionControl, ack: Seq, limits: Limits) {
+        if self.ecn.recover < ack {
+            self.answer_mark(control, limits);
+        }
+    }
 
-    use serde::de::{Error, Visitor};
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    fn answer_mark(&mut self, control: &mut impl CongestionControl, limits: Limits) {
+        if !control_counts(self.ecn.feedback, control) {
+            control.on_ecn_echo(limits.window, limits.mss);
+        }
+        self.note_reduction();
+        count(&mut self.recovery.ecn_reductions);
+    }
 
-    use super::EcnPolicy;
-
-    impl Serialize for EcnPolicy {
-        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-            match self {
-                EcnPolicy::Off => serializer.serialize_bool(false),
-                EcnPolicy::Rfc3168 => serializer.serialize_bool(true),
-                named => serializer.collect_str(named),
+    /// RFC 3168 §6.1.2: the window was reduced, whatever for. Echoes of what is now in flight ask for no more, and
+    /// the next new data say CWR, but not with accurate feedback (RFC 9768 §3.1.5).
+    pub(crate) fn note_reduction(&mut self) {
+        if self.ecn.feedback != Feedback::None {
+            self.ecn.recover = self.snd_max;
+            if !self.ecn.is_accurate() {
+                self.status.set(Status::CWR);
             }
         }
     }
 
-    impl<'de> Deserialize<'de> for EcnPolicy {
-        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<EcnPolicy, D::Error> {
-            deserializer.deserialize_any(Written)
-        }
+    /// What was allowed in flight when a loss is found that finds `window`. RFC 3168 §6.1.2: one reduction per window. What
+    /// a mark has halved counts as it was before.
+    pub(crate) fn window_before_loss(&self, control: &impl CongestionControl, window: u32) -> u32 {
+        let halved = self.snd_una < self.ecn.recover && !control_counts(self.ecn.feedback, control);
+        if halved { 2 * window } else { window }
     }
 
-    #[cfg(feature = "schema")]
-    impl schemars::JsonSchema for EcnPolicy {
-        fn inline_schema() -> bool {
-            true
+    /// ECT for a packet of this kind, if it is to have it.
+    #[inline]
+    pub(crate) fn ect_on(
+        &self,
+        kind: PacketKind,
+        control: &impl CongestionControl,
+        profile: &Profile,
+    ) -> Flags {
+        if !(self.status.any(Status::ECT) && profile.ecn.permits_ect(kind)) {
+            return Flags::NONE;
         }
-
-        fn schema_name() -> std::borrow::Cow<'static, str> {
-            "EcnPolicy".into()
-        }
-
-        fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-            let names = EcnPolicy::ALL.map(|(name, _)| name);
-            schemars::json_schema!({ "anyOf": [{ "type": "boolean" }, { "type": "string", "enum": names }] })
-        }
+        // ECN++, table 1: marks on them are told of by counts alone.
+        let untold = kind == PacketKind::PureAck && !self.ecn.is_accurate();
+        if untold { Flags::NONE } else { self.ect(control) }
     }
 
-    struct Written;
-
-    impl Visitor<'_> for Written {
-        type Value = EcnPolicy;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            write!(f, "true, false or one of {}", EcnPolicy::ALL.map(|(name, _)| name).join(", "))
+    /// New data are ECN-capable (RFC 3168 §6.1.2), and the first after a reduction say so.
+    #[inline(always)]
+    pub(crate) fn ecn_of_new_data(&mut self, control: &impl CongestionControl) -> Flags {
+        if !self.status.any(Status::ECT) {
+            return Flags::NONE;
         }
-
-        fn visit_bool<E: Error>(self, on: bool) -> Result<EcnPolicy, E> {
-            Ok(if on { EcnPolicy::Rfc3168 } else { EcnPolicy::Off })
-        }
-
-        fn visit_str<E: Error>(self, name: &str) -> Result<EcnPolicy, E> {
-            EcnPolicy::named(name).ok_or_else(|| E::invalid_value(serde::de::Unexpected::Str(name), &self))
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_reads_back_as_its_policy() {
-        for (name, policy) in EcnPolicy::ALL {
-            assert_eq!((EcnPolicy::named(name), policy.to_string().as_str()), (Some(policy), name));
-        }
-        assert_eq!(EcnPolicy::named("maybe"), None);
+        self.ect(control) | if self.status.take(Status::CWR) { Flags::CWR } else { Flags::NONE }
     }
 
-    #[test]
-    fn only_what_can_be_marked_has_an_answer_to_the_mark() {
-        for (name, policy) in EcnPolicy::ALL {
-            let can_be_marked = policy.lets(Control::SynAck) && policy != EcnPolicy::Dctcp;
-            assert_eq!(policy.after_marked_syn_ack().is_some(), can_be_marked, "{name}");
-        }
+    /// The codepoint that says ECN-capable. ECT(1) asks for L4S: for a scalable control (RFC 9331 §4.1) that has feedback
+    /// to go by (§4.2).
+    #[inline]
+    fn ect(&self, control: &impl CongestionControl) -> Flags {
+        let l4s = control.marks() == Marks::L4s && control_counts(self.ecn.feedback, control);
+        if l4s { Flags::ECT1 } else { Flags::ECT }
     }
 }

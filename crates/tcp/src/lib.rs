@@ -3,15 +3,15 @@
 //! [`Endpoint`] takes segments and the time and gives segments, events and the time of its next timer. It counts
 //! data and does not carry them. What differs between stacks (initial window, timers, delayed acknowledgements)
 //! is a plain struct of values with their sources, the [`Profile`]; what differs between congestion controls is
-//! behind [`CongestionControl`]; what takes room in each endpoint and segment is chosen by the type of the [`Stack`].
+//! behind [`CongestionControl`]; what is kept and done otherwise is one half of an endpoint, its [`Stack`].
 //!
 //! The contract of use: after each [`Endpoint::handle_segment`], [`Endpoint::handle_timeout`],
 //! [`Endpoint::write`] or [`Endpoint::close`], drain [`Endpoint::poll_transmit`], then
 //! [`Endpoint::poll_event`], and see that [`Endpoint::handle_timeout`] is called at [`Endpoint::poll_timeout`].
 //! Calling it early or twice is harmless.
 
-mod accecn;
 pub mod congestion;
+mod core;
 mod ecn;
 mod endpoint;
 pub mod options;
@@ -29,8 +29,9 @@ mod stack;
 mod timer;
 
 pub use congestion::{Ack, Algorithm, ClassicReno, CongestionControl, Marks, RateSample};
+pub use core::{Recovery, State};
 pub use ecn::EcnPolicy;
-pub use endpoint::{Endpoint, Event, Recovery, State};
+pub use endpoint::{Endpoint, Event};
 pub use options::{HeaderOptions, Options, WindowScale};
 pub use profile::{Needs, Profile};
 pub use segment::{Flags, Segment};

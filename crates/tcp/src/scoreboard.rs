@@ -233,7 +233,7 @@ impl Scoreboard {
     }
 
     /// Nothing was lost after all: what was sent first is in flight again, and no repair is due.
-    pub(crate) fn forgive(&mut self) {
+    pub(crate) fn restore_all(&mut self) {
         for index in 0..self.records.len() {
             self.change(index, |record| (record.lost, record.repeated) = (false, false));
         }

@@ -2,23 +2,22 @@
 
 use aqmlab_units::Time;
 
-use super::{Endpoint, Extension, Pending, State, count};
-use crate::congestion::CongestionControl;
-use crate::timer::Timer;
-use crate::{Profile, Stack};
+use super::Endpoint;
+use crate::core::{Status, count};
+use crate::{Profile, Stack, State};
 
 impl<S: Stack> Endpoint<S> {
     /// A timer may have expired. Calls that come early are harmless.
     pub fn handle_timeout(&mut self, now: Time, profile: &Profile) {
-        if self.delayed_ack_deadline() <= now {
-            self.pending.set(Pending::ACK);
+        if self.core.delayed_ack_deadline() <= now {
+            self.core.status.set(Status::ACK_DUE);
         }
-        S::Extension::handle_timeout(self, now, profile);
-        if self.retransmit_timer.is_due(now) {
-            match self.state {
+        self.stack.on_timeout(&mut self.core, now, profile);
+        if self.core.retransmit_timer.is_due(now) {
+            match self.core.state {
                 State::SynSent => self.retry_syn(now, profile),
                 State::SynReceived => self.retry_syn_ack(now, profile),
-                _ if self.holds_back(profile) => self.end_wait(),
+                _ if self.core.holds_back(profile) => self.core.end_wait(),
                 _ => self.retry_data(now, profile),
             }
         }
@@ -26,63 +25,37 @@ impl<S: Stack> Endpoint<S> {
 
     /// `connect()` tries until `connect_timeout` has passed.
     fn retry_syn(&mut self, now: Time, profile: &Profile) {
-        if now >= self.since + profile.connect_timeout {
+        if now >= self.core.since + profile.connect_timeout {
             return self.abort();
         }
-        self.timeouts = self.timeouts.saturating_add(1);
-        self.pending.set(Pending::SYN);
-        self.arm_retransmit_timer(now, profile);
+        self.core.timeouts = self.core.timeouts.saturating_add(1);
+        self.core.status.set(Status::SYN_DUE);
+        self.core.arm_retransmit_timer(now, profile);
     }
 
     /// After the last SYN/ACK a server forgets the connection and listens again.
     fn retry_syn_ack(&mut self, now: Time, profile: &Profile) {
-        if self.timeouts == profile.syn_ack_retransmits {
-            let awaited = (self.rcv_low_water, self.pending);
+        if self.core.timeouts == profile.syn_ack_retransmits {
+            let (low_water, awaits) = (self.core.rcv_low_water, self.core.status.any(Status::AWAITING));
             *self = Endpoint::listen(profile, now);
-            self.rcv_low_water = awaited.0;
-            self.pending.set(awaited.1.0 & Pending::AWAITING);
+            self.core.rcv_low_water = low_water;
+            self.core.status.set(if awaits { Status::AWAITING } else { 0 });
             return;
         }
-        self.timeouts += 1;
-        self.pending.set(Pending::SYN);
-        self.arm_retransmit_timer(now, profile);
+        self.core.timeouts += 1;
+        self.core.status.set(Status::SYN_DUE);
+        self.core.arm_retransmit_timer(now, profile);
     }
 
     /// RFC 6298 §5.4-5.6: back off and send again, until the connection is given up.
     fn retry_data(&mut self, now: Time, profile: &Profile) {
-        if self.timeouts == profile.data_retransmits {
+        if self.core.timeouts == profile.data_retransmits {
             self.abort();
-            return self.pending.set(Pending::RST);
+            return self.core.status.set(Status::RST_DUE);
         }
-        self.timeouts += 1;
-        S::Extension::handle_loss_of_all(self, now, profile);
-        count(&mut self.recovery.timeouts);
-        self.arm_retransmit_timer(now, profile);
-    }
-
-    /// 4.4BSD: shrink to one segment, and go back to the oldest unacknowledged byte.
-    pub(super) fn go_back(&mut self, profile: &Profile) {
-        self.congestion.on_timeout(self.send_window(), u32::from(profile.mss));
-        self.note_reduction();
-        self.snd_nxt = self.snd_una;
-        // RFC 6582 §3.2 (4): duplicates caused by what is now sent again must not start fast retransmit.
-        self.recover = self.snd_max;
-        self.pending.clear(Pending::IN_RECOVERY | Pending::RETRANSMIT);
-        self.dup_acks = 0;
-        self.pending.clear(Pending::TIMING);
-    }
-
-    /// Start the retransmission timer anew.
-    #[inline]
-    pub(super) fn arm_retransmit_timer(&mut self, now: Time, profile: &Profile) {
-        let deadline = match self.state {
-            State::SynSent => {
-                let give_up = self.since + profile.connect_timeout;
-                (now + profile.syn_wait(self.timeouts)).min(give_up)
-            }
-            State::SynReceived => now + profile.initial_rto * (1 << self.timeouts),
-            _ => now + profile.backed_off(self.rtt.rto(), self.timeouts),
-        };
-        self.retransmit_timer = Timer::at(deadline);
+        self.core.timeouts += 1;
+        self.stack.on_retransmission_timeout(&mut self.core, now, profile);
+        count(&mut self.core.recovery.timeouts);
+        self.core.arm_retransmit_timer(now, profile);
     }
 }

@@ -114,7 +114,7 @@ fn what_was_not_lost_after_all_is_in_flight_again() {
     let mut board = sent(5);
     board.lose_where(5, |_| true);
     board.resend(0, Time::ZERO, Snapshot::default());
-    board.forgive();
+    board.restore_all();
     assert_eq!((board.pipe(), board.next_lost()), (5 * MSS, None));
 }
 
@@ -128,7 +128,7 @@ enum Step {
     LoseFirst,
     LoseAll,
     Resend,
-    Forgive,
+    RestoreAll,
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -140,7 +140,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         1 => Just(Step::LoseFirst),
         1 => Just(Step::LoseAll),
         3 => Just(Step::Resend),
-        1 => Just(Step::Forgive),
+        1 => Just(Step::RestoreAll),
     ];
     prop::collection::vec(step, 0..120)
 }
@@ -172,7 +172,7 @@ proptest! {
                         board.resend(index, Time::ZERO, Snapshot::default());
                     }
                 }
-                Step::Forgive => board.forgive(),
+                Step::RestoreAll => board.restore_all(),
             }
             let records = &board.records;
             let count = |wanted: fn(&Record) -> bool| {

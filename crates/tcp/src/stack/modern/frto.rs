@@ -13,8 +13,9 @@
 //! tells of is out of the network, so that the next repair leaves for it.
 
 use super::acknowledge::News;
-use super::{ModernStack, Phase};
-use crate::endpoint::Endpoint;
+use super::{Modern, Phase};
+use crate::congestion::CongestionControl;
+use crate::core::Core;
 use crate::options::Options;
 use crate::{Profile, Segment, Seq};
 
@@ -50,49 +51,53 @@ impl Frto {
     }
 }
 
-impl<S: ModernStack> Endpoint<S> {
+impl<C: CongestionControl> Modern<C> {
     /// Step 1: a timeout has expired, and its first segment is about to be sent again. When it expires once more before
     /// anything is acknowledged, this is that step again; in any other recovery the algorithm does not begin.
-    pub(super) fn begin_frto(&mut self, profile: &Profile) {
-        let this = &mut self.extension;
-        let begins = this.phase == Phase::Open || matches!(this.frto, Frto::Repeated { .. });
-        this.frto = if profile.frto && begins && !this.board.is_empty() {
-            Frto::Repeated { end: this.board.record(0).end }
+    pub(super) fn begin_frto(&self, profile: &Profile) -> Frto {
+        let begins = self.phase.is_open() || matches!(self.phase.frto(), Frto::Repeated { .. });
+        if profile.frto && begins && !self.board.is_empty() {
+            Frto::Repeated { end: self.board.record(0).end }
         } else {
             Frto::Idle
-        };
+        }
     }
 
-    /// Steps 2 and 3, once `snd_una` is where `segment` puts it.
-    pub(super) fn judge_timeout(&mut self, segment: &Segment<Options>, news: &News, profile: &Profile) {
-        let sack = self.extension.agreed.sack;
-        match self.extension.frto {
-            Frto::Idle => {}
+    /// Steps 2 and 3, once `snd_una` is where `segment` puts it: was the timeout wrong?
+    pub(super) fn proves_timeout_needless(
+        &mut self,
+        core: &Core,
+        segment: &Segment<Options>,
+        news: &News,
+    ) -> bool {
+        let Phase::Loss { frto, .. } = self.phase else { return false };
+        let sack = self.agreed.sack;
+        let next = match frto {
+            Frto::Idle => return false,
             Frto::Repeated { end } if news.advances => {
                 // An acknowledgement of everything ends the recovery in any case.
-                let can_send = self.new_data().is_some_and(|(len, _)| self.peer_lets(len));
-                self.extension.frto = if end <= self.snd_una && can_send {
-                    Frto::Probing { recovery_point: self.snd_max, new_segments: NEW_SEGMENTS }
+                let can_send = self.new_data(core).is_some_and(|(len, _)| self.peer_permits(core, len));
+                if end <= core.snd_una && can_send {
+                    Frto::Probing { recovery_point: core.snd_max, new_segments: NEW_SEGMENTS }
                 } else {
                     Frto::Idle
-                };
+                }
             }
             // §2.1 step 2a; with SACK it waits on.
-            Frto::Repeated { .. } => {
-                if news.repeats && !sack {
-                    self.extension.frto = Frto::Idle;
-                }
-            }
+            Frto::Repeated { .. } if news.repeats && !sack => Frto::Idle,
+            Frto::Repeated { .. } => frto,
             Frto::Probing { recovery_point, .. } => {
                 let tells_of_new = sack
-                    && (recovery_point < self.snd_una
+                    && (recovery_point < core.snd_una
                         || segment.options.sack().any(|(_, to)| recovery_point < to));
                 if !tells_of_new && news.tells_of_data_sent_once() {
-                    self.take_back(profile);
-                } else if news.advances || news.selects || segment.span() == 0 {
-                    self.extension.frto = Frto::Idle;
+                    return true;
                 }
+                let says_something = news.advances || news.selects || segment.span() == 0;
+                if says_something { Frto::Idle } else { frto }
             }
-        }
+        };
+        self.phase.set_frto(next);
+        false
     }
 }

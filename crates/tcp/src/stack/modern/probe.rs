@@ -2,9 +2,10 @@
 
 use aqmlab_units::{Duration, Time};
 
+use super::Modern;
 use super::acknowledge::News;
-use super::{Modern, ModernStack, Phase};
-use crate::endpoint::Endpoint;
+use crate::congestion::CongestionControl;
+use crate::core::Core;
 use crate::options::Options;
 use crate::timer::Timer;
 use crate::{Profile, Segment, Seq};
@@ -36,39 +37,40 @@ impl Default for Probe {
     }
 }
 
-impl Modern {
-    pub(super) fn stop_probing(&mut self) {
-        self.probe.timer = Timer::OFF;
-        self.probe.is_due = false;
+impl Probe {
+    /// No probe is due or awaits an answer.
+    pub(super) fn stop(&mut self) {
+        self.timer = Timer::OFF;
+        self.is_due = false;
+        self.end = None;
     }
 
-    /// A probe has left, the last byte sent being before `end`.
-    pub(super) fn note_probe(&mut self, end: Seq, is_repeat: bool) {
-        self.probe.is_due = false;
-        self.probe.end = Some(end);
-        self.probe.is_repeat = is_repeat;
-        self.probe.has_sample = false;
+    /// A probe leaves, the last byte sent being before `end`.
+    pub(super) fn note_sent(&mut self, end: Seq, is_repeat: bool) {
+        self.is_due = false;
+        self.end = Some(end);
+        self.is_repeat = is_repeat;
+        self.has_sample = false;
     }
 }
 
-impl<S: ModernStack> Endpoint<S> {
+impl<C: CongestionControl> Modern<C> {
     /// §7.2: with each new segment and each acknowledgement of new data the timer starts anew, unless other means are at
     /// work: in a recovery, while something is selectively acknowledged, while a probe is unanswered.
-    pub(super) fn schedule_probe(&mut self, now: Time, profile: &Profile, anew: bool) {
-        let this = &self.extension;
-        let others_at_work = this.phase != Phase::Open || this.board.sacked() > 0;
-        if !profile.rack || !this.agreed.sack || others_at_work || this.probe.end.is_some() {
-            self.extension.probe.timer = Timer::OFF;
-        } else if anew && this.probe.has_sample {
-            let deadline = (now + self.probe_timeout()).min(self.retransmit_deadline());
-            self.extension.probe.timer = Timer::at(deadline);
+    pub(super) fn schedule_probe(&mut self, core: &Core, now: Time, profile: &Profile, anew: bool) {
+        let others_at_work = !self.phase.is_open() || self.board.sacked() > 0;
+        if !profile.rack || !self.agreed.sack || others_at_work || self.probe.end.is_some() {
+            self.probe.timer = Timer::OFF;
+        } else if anew && self.probe.has_sample {
+            let deadline = (now + self.probe_timeout(core)).min(core.retransmit_timer.deadline());
+            self.probe.timer = Timer::at(deadline);
         }
     }
 
     /// §7.2, `TLP_calc_PTO`.
-    fn probe_timeout(&self) -> Duration {
-        let lone = self.extension.board.len() == 1;
-        match self.rtt.srtt() {
+    fn probe_timeout(&self, core: &Core) -> Duration {
+        let lone = self.board.len() == 1;
+        match core.rtt.srtt() {
             Some(srtt) if lone => srtt * 2 + MAX_ACK_DELAY,
             Some(srtt) => srtt * 2,
             None => INITIAL_PTO,
@@ -76,27 +78,27 @@ impl<S: ModernStack> Endpoint<S> {
     }
 
     /// §7.3: the probe leaves next, and the retransmission timer starts anew.
-    pub(super) fn send_probe(&mut self, now: Time, profile: &Profile) {
-        self.extension.probe.timer = Timer::OFF;
-        if self.snd_una < self.snd_max {
-            self.extension.probe.is_due = true;
-            self.arm_retransmit_timer(now, profile);
+    pub(super) fn send_probe(&mut self, core: &mut Core, now: Time, profile: &Profile) {
+        self.probe.timer = Timer::OFF;
+        if core.snd_una < core.snd_max {
+            self.probe.is_due = true;
+            core.arm_retransmit_timer(now, profile);
         }
     }
 
     /// §7.4.2: an acknowledgement beyond a probe that repeated a segment tells of a loss that the probe has repaired,
     /// unless the peer says that it got that segment twice.
-    pub(super) fn settle_probe(&mut self, segment: &Segment<Options>, news: &News, profile: &Profile) {
-        let Some(end) = self.extension.probe.end.filter(|&end| end <= segment.ack) else { return };
-        let repeat = self.extension.probe.is_repeat;
+    pub(super) fn settle_probe(&mut self, core: &mut Core, segment: &Segment<Options>, news: &News) {
+        let Some(end) = self.probe.end.filter(|&end| end <= segment.ack) else { return };
+        let repeat = self.probe.is_repeat;
         let reported =
             news.duplicate && segment.options.duplicate(segment.ack).is_some_and(|(_, to)| to == end);
         if repeat && !reported && end < segment.ack {
-            self.reduce_for_repaired_loss(profile);
+            self.reduce_for_repaired_loss(core);
         } else if repeat && !reported && !news.repeats {
             // It may still turn out which copy has arrived.
             return;
         }
-        self.extension.probe.end = None;
+        self.probe.end = None;
     }
 }

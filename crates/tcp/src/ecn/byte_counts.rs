@@ -1,4 +1,4 @@
-//! Accurate ECN's byte counters, at both ends (RFC 9768 §3.2.1 and §3.2.3).
+//! Accurate ECN's option: byte counters at both ends (RFC 9768 §3.2.1 and §3.2.3).
 //!
 //! The receiver adds up the data that came in each of the three ECN codepoints and tells of them in an option; the sender
 //! learns from it how many bytes came marked, however many acknowledgements were lost in between.

@@ -1,0 +1,231 @@
+//! What every endpoint keeps of its connection: its state, the sequence space, timers, what has arrived.
+//!
+//! One half of an [`Endpoint`](crate::Endpoint); the other is its [`Stack`](crate::Stack), which is handed this one. Fields
+//! are ordered so that a segment of an undisturbed transfer touches the first of them alone.
+
+mod state;
+mod status;
+
+use std::mem::offset_of;
+
+use aqmlab_units::Time;
+
+use crate::ecn::Ecn;
+use crate::reassembly::Reassembly;
+use crate::rtt::RttEstimator;
+use crate::timer::Timer;
+use crate::{Flags, Profile, Seq};
+
+pub use state::{Recovery, State};
+pub(crate) use status::Status;
+
+/// What a sender keeps to.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// How many bytes may be unacknowledged: min(cwnd, the peer's window).
+    pub(crate) window: u32,
+    /// How many bytes of data a segment may have.
+    pub(crate) mss: u32,
+}
+
+/// The half of an endpoint that is the same in every stack.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Core {
+    /// Oldest byte not acknowledged.
+    pub(crate) snd_una: Seq,
+    /// Next byte to send; set back by a timeout.
+    pub(crate) snd_nxt: Seq,
+    /// One past the highest byte ever sent.
+    pub(crate) snd_max: Seq,
+    /// One past the last byte the application has written.
+    pub(crate) snd_end: Seq,
+    /// Next byte expected.
+    pub(crate) rcv_nxt: Seq,
+    /// Tell the application when `rcv_nxt` gets here.
+    pub(crate) rcv_low_water: Seq,
+    /// The peer's receive window as it stands in its segments.
+    pub(crate) snd_wnd: u16,
+    pub(crate) status: Status,
+    pub(crate) state: State,
+    pub(crate) dup_acks: u8,
+    /// Expirations of the timer since the last round-trip sample, or of the handshake so far.
+    pub(crate) timeouts: u8,
+    /// In-order segments not yet acknowledged.
+    pub(crate) unacked_segments: u8,
+    pub(crate) retransmit_timer: Timer,
+    /// The segment being timed, while [`Status::TIMING`].
+    pub(crate) timed: Seq,
+    pub(crate) rtt: RttEstimator,
+    // Above: what a transfer in which nothing is lost touches. Below: samples, pauses, losses.
+    /// While a segment is being timed, when it was sent. While nothing is in flight, since when. While a handshake is
+    /// under way, when `connect()` was called or the SYN/ACK first sent.
+    pub(crate) since: Time,
+    /// Runs while `unacked_segments` is above zero.
+    pub(crate) delayed_ack_timer: Timer,
+    /// Highest byte sent when the last loss recovery began (RFC 6582's `recover`).
+    pub(crate) recover: Seq,
+    pub(crate) ecn: Ecn,
+    /// Holds something only while [`Status::OUT_OF_ORDER`].
+    pub(crate) reassembly: Reassembly,
+    pub(crate) recovery: Recovery,
+}
+
+impl Core {
+    /// Where the fields begin that only samples, pauses and losses touch.
+    pub(crate) const COLD_FROM: usize = offset_of!(Core, since);
+
+    pub(crate) fn new(state: State, profile: &Profile, now: Time) -> Core {
+        // The SYN has number 0, data begin at 1.
+        Core {
+            snd_una: Seq::ZERO,
+            snd_nxt: Seq::ZERO,
+            snd_max: Seq::ZERO,
+            snd_end: Seq::new(1),
+            rcv_nxt: Seq::ZERO,
+            rcv_low_water: Seq::ZERO,
+            snd_wnd: 0,
+            status: Status::default(),
+            state,
+            dup_acks: 0,
+            timeouts: 0,
+            unacked_segments: 0,
+            retransmit_timer: Timer::OFF,
+            timed: Seq::ZERO,
+            rtt: RttEstimator::new(profile),
+            since: now,
+            delayed_ack_timer: Timer::OFF,
+            recover: Seq::ZERO,
+            ecn: Ecn::default(),
+            reassembly: Reassembly::default(),
+            recovery: Recovery::default(),
+        }
+    }
+
+    pub(crate) fn is_unsynchronised(&self) -> bool {
+        matches!(self.state, State::Closed | State::Listen | State::SynSent | State::SynReceived)
+    }
+
+    /// Is the SYN of this end a SYN/ACK?
+    pub(crate) fn answers(&self) -> bool {
+        self.state != State::SynSent
+    }
+
+    /// Bytes sent and not acknowledged.
+    pub(crate) fn in_flight(&self) -> u32 {
+        self.snd_max - self.snd_una
+    }
+
+    /// When a held-back acknowledgement is due; [`Time::MAX`] when none is.
+    #[inline]
+    pub(crate) fn delayed_ack_deadline(&self) -> Time {
+        // The count tells without touching the colder half.
+        if self.unacked_segments == 0 { Time::MAX } else { self.delayed_ack_timer.deadline() }
+    }
+
+    /// A segment leaves. Sent again it may reach further than before, if more was written in between.
+    #[inline]
+    pub(crate) fn note_sent(&mut self, seq: Seq, len: u16, fin: Flags) {
+        let mut end = seq + u32::from(len);
+        if fin.contains(Flags::FIN) {
+            end += 1;
+            self.enter_fin_sent();
+        }
+        self.snd_nxt = self.snd_nxt.max(end);
+        self.snd_max = self.snd_max.max(end);
+    }
+
+    fn enter_fin_sent(&mut self) {
+        match self.state {
+            State::Established => self.state = State::FinWait1,
+            State::CloseWait => self.state = State::LastAck,
+            _ => {}
+        }
+    }
+
+    /// All that was sent is acknowledged. If our FIN was, the connection goes on to close.
+    #[inline]
+    pub(crate) fn note_all_acknowledged(&mut self, now: Time) {
+        self.retransmit_timer = Timer::OFF;
+        self.since = now;
+        if self.snd_end < self.snd_max {
+            self.handle_fin_acked();
+        }
+    }
+
+    fn handle_fin_acked(&mut self) {
+        match self.state {
+            State::FinWait1 => self.state = State::FinWait2,
+            State::Closing => self.state = State::TimeWait,
+            State::LastAck => self.enter_closed(),
+            _ => {}
+        }
+    }
+
+    /// The connection is over: no timer runs any more.
+    pub(crate) fn enter_closed(&mut self) {
+        self.state = State::Closed;
+        self.retransmit_timer = Timer::OFF;
+        self.unacked_segments = 0;
+        self.status.clear(Status::ACK_DUE | Status::RETRANSMIT_DUE | Status::SYN_DUE);
+    }
+
+    /// Time one segment per round trip; Karn's rule: never one sent before.
+    #[inline]
+    pub(crate) fn time_segment(&mut self, seq: Seq, now: Time) {
+        if !self.status.any(Status::TIMING) {
+            self.status.set(Status::TIMING);
+            self.timed = seq;
+            self.since = now;
+        }
+    }
+
+    /// The timed segment may be among what `ack` covers. Only then does the back-off end (Karn; RFC 6298 §5).
+    #[inline]
+    pub(crate) fn take_sample(&mut self, ack: Seq, now: Time, profile: &Profile) {
+        if self.status.any(Status::TIMING) && self.timed < ack {
+            self.status.clear(Status::TIMING);
+            self.rtt.sample(now - self.since, profile);
+            self.timeouts = 0;
+            // What lies behind follows once a round trip, or 2^31 bytes later it would seem to lie ahead.
+            self.recover = self.recover.max(self.snd_una);
+            self.ecn.recover = self.ecn.recover.max(self.snd_una);
+        }
+    }
+
+    /// RFC 5681 §4.1: was nothing in flight for longer than the retransmission timeout, so that it starts anew?
+    #[inline]
+    pub(crate) fn restarts_after_idle(&self, now: Time, profile: &Profile) -> bool {
+        profile.restart_after_idle && now - self.since >= self.rtt.rto()
+    }
+
+    /// Start the retransmission timer anew.
+    #[inline]
+    pub(crate) fn arm_retransmit_timer(&mut self, now: Time, profile: &Profile) {
+        let deadline = match self.state {
+            State::SynSent => {
+                let give_up = self.since + profile.connect_timeout;
+                (now + profile.syn_wait(self.timeouts)).min(give_up)
+            }
+            State::SynReceived => now + profile.initial_rto * (1 << self.timeouts),
+            _ => now + profile.backed_off(self.rtt.rto(), self.timeouts),
+        };
+        self.retransmit_timer = Timer::at(deadline);
+    }
+
+    /// Data that repeat, overlap or lie beyond a gap.
+    pub(crate) fn reassemble(&mut self, start: Seq, end: Seq) {
+        if self.rcv_nxt < end {
+            self.reassembly.insert(start.max(self.rcv_nxt), end);
+            self.rcv_nxt = self.reassembly.advance(self.rcv_nxt);
+        }
+        self.status.clear(Status::OUT_OF_ORDER);
+        if !self.reassembly.is_empty() {
+            self.status.set(Status::OUT_OF_ORDER);
+        }
+    }
+}
+
+pub(crate) fn count(counter: &mut u16) {
+    *counter = counter.saturating_add(1);
+}

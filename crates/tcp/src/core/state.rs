@@ -1,0 +1,58 @@
+//! What others see of a connection.
+
+use std::ops::{Add, Sub};
+
+/// The state of a connection (RFC 9293 §3.3.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are the standard's")]
+pub enum State {
+    Closed,
+    Listen,
+    SynSent,
+    SynReceived,
+    Established,
+    FinWait1,
+    FinWait2,
+    CloseWait,
+    Closing,
+    LastAck,
+    TimeWait,
+}
+
+/// How often a connection had to recover: what a user's wait is explained with. Counts stop at 65,535.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Recovery {
+    /// SYNs or SYN/ACKs sent again.
+    pub syn_retransmits: u16,
+    /// Expirations of the data retransmission timer.
+    pub timeouts: u16,
+    /// Fast retransmits.
+    pub fast_retransmits: u16,
+    /// Window reductions in answer to ECN echoes.
+    pub ecn_reductions: u16,
+}
+
+impl Add for Recovery {
+    type Output = Recovery;
+    fn add(self, other: Recovery) -> Recovery {
+        Recovery {
+            syn_retransmits: self.syn_retransmits + other.syn_retransmits,
+            timeouts: self.timeouts + other.timeouts,
+            fast_retransmits: self.fast_retransmits + other.fast_retransmits,
+            ecn_reductions: self.ecn_reductions + other.ecn_reductions,
+        }
+    }
+}
+
+impl Sub for Recovery {
+    type Output = Recovery;
+    /// What was added since `earlier`.
+    fn sub(self, earlier: Recovery) -> Recovery {
+        Recovery {
+            syn_retransmits: self.syn_retransmits - earlier.syn_retransmits,
+            timeouts: self.timeouts - earlier.timeouts,
+            fast_retransmits: self.fast_retransmits - earlier.fast_retransmits,
+            ecn_reductions: self.ecn_reductions - earlier.ecn_reductions,
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Which values of a profile make no sense, alone or together.
+
+use aqmlab_units::Duration;
+
+use super::Profile;
+use crate::EcnPolicy;
+use crate::congestion::{Algorithm, Any, CongestionControl, Marks};
+
+/// The largest window that 16 bits hold.
+const MAX_UNSCALED_WINDOW: u32 = 65_535;
+
+/// The largest window that 16 bits and a shift of 14 hold (RFC 7323 §2.2).
+const MAX_SCALED_WINDOW: u32 = 65_535 << 14;
+
+/// Below this, 40 bytes of options would leave hardly any data in a segment.
+const MIN_MSS_WITH_OPTIONS: u16 = 64;
+
+impl Profile {
+    /// A description of the first value that makes no sense, as its field and what it must be.
+    pub fn check(&self) -> Result<(), (&'static str, String)> {
+        let positive = |field, span: Duration| {
+            if span > Duration::ZERO {
+                Ok(())
+            } else {
+                Err((field, format!("must be above 0 s, got {span}")))
+            }
+        };
+        if self.mss == 0 || self.mss > 9_000 {
+            return Err(("mss", format!("must be from 1 to 9000 bytes, got {}", self.mss)));
+        }
+        if (self.sack || self.timestamps || self.counts_bytes()) && self.mss < MIN_MSS_WITH_OPTIONS {
+            let message = format!(
+                "must be at least {MIN_MSS_WITH_OPTIONS} bytes with sack, timestamps or accecn_option, got {}",
+                self.mss
+            );
+            return Err(("mss", message));
+        }
+        let largest = if self.window_scaling { MAX_SCALED_WINDOW } else { MAX_UNSCALED_WINDOW };
+        if self.receive_window < u32::from(self.mss) || self.receive_window > largest {
+            let (mss, window, off) = (self.mss, self.receive_window, !self.window_scaling);
+            let unless = if off { " without window_scaling" } else { "" };
+            let message = format!("must be from mss = {mss} to {largest} bytes{unless}, got {window}");
+            return Err(("receive_window", message));
+        }
+        if self.rack && !self.sack {
+            return Err(("rack", "needs sack = true, got false".into()));
+        }
+        if self.initial_window == 0 {
+            return Err(("initial_window", "must be at least 1 segment, got 0".into()));
+        }
+        for (field, segments) in [("min_window", self.min_window), ("pacing_burst", self.pacing_burst)] {
+            if segments == 0 {
+                return Err((field, "must be at least 1 segment, got 0".into()));
+            }
+        }
+        if self.ack_every == 0 {
+            return Err(("ack_every", "must be at least 1 segment, got 0".into()));
+        }
+        if self.syn_ack_retransmits > 16 {
+            let message = format!("must be at most 16, got {}", self.syn_ack_retransmits);
+            return Err(("syn_ack_retransmits", message));
+        }
+        for (field, table) in [("syn_backoff", &self.syn_backoff), ("data_backoff", &self.data_backoff)] {
+            if table.is_empty() || table.contains(&0) {
+                return Err((field, format!("must be a list of factors above 0, got {table:?}")));
+            }
+        }
+        positive("initial_rto", self.initial_rto)?;
+        positive("min_rto", self.min_rto)?;
+        positive("delayed_ack", self.delayed_ack)?;
+        positive("connect_timeout", self.connect_timeout)?;
+        if self.max_rto < self.min_rto {
+            let message = format!("must be at least min_rto = {}, got {}", self.min_rto, self.max_rto);
+            return Err(("max_rto", message));
+        }
+        self.check_congestion()
+    }
+
+    /// Options of congestion control that would do nothing are mistakes.
+    fn check_congestion(&self) -> Result<(), (&'static str, String)> {
+        let (name, control) = (self.congestion, Any::new(self));
+        let (has_feedback, needed) = match control.marks() {
+            Marks::Echoed => (true, ""),
+            Marks::Counted => (self.ecn.counts_marks(), "dctcp, accurate or accurate++"),
+            Marks::L4s => (self.ecn.is_accurate(), "accurate or accurate++"),
+        };
+        if !has_feedback {
+            let message = format!("{name} counts marks: it needs ecn = {needed}, got {}", self.ecn);
+            return Err(("congestion", message));
+        }
+        if self.abe && self.ecn == EcnPolicy::Off {
+            return Err(("abe", "must be false unless ecn is on, in any form, got ecn = off".into()));
+        }
+        if self.abe && !control.has_abe() {
+            let having = Algorithm::NAMES
+                .into_iter()
+                .filter(|&(_, congestion)| Any::new(&Profile { congestion, ..self.clone() }).has_abe());
+            let having = having.map(|(name, _)| name).collect::<Vec<_>>().join(" or ");
+            return Err(("abe", format!("must be false unless congestion is {having}, got {name}")));
+        }
+        Ok(())
+    }
+}

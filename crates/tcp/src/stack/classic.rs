@@ -1,0 +1,316 @@
+//! A stack as 4.4BSD had it: it goes back to the oldest byte, times one segment, and keeps no record of what it has sent.
+
+use aqmlab_units::Time;
+
+use super::{Departure, Scaling, Stack};
+use crate::congestion::{Ack, CongestionControl};
+use crate::core::{Core, Limits, Status, count};
+use crate::ecn::{MarksHeard, PacketKind, concerns_ecn};
+use crate::options::WindowScale;
+use crate::{Flags, Profile, Segment, Seq};
+
+/// The two windows that a sender keeps to. What else it knows is in the [`Core`].
+#[derive(Debug)]
+pub struct Classic<C, W> {
+    pub(super) congestion: C,
+    pub(super) scaling: W,
+}
+
+/// Duplicate acknowledgements that start fast retransmit (RFC 5681 §3.2).
+const DUP_THRESH: u8 = 3;
+
+impl<C: CongestionControl, W: Scaling> Stack for Classic<C, W> {
+    type Congestion = C;
+    type Options = WindowScale;
+    const HOT: usize = size_of::<Self>().next_multiple_of(align_of::<Core>()) + Core::COLD_FROM;
+    const SHORT_TIMERS: bool = false;
+
+    fn new(profile: &Profile, _now: Time) -> Classic<C, W> {
+        Classic { congestion: C::new(profile), scaling: W::default() }
+    }
+
+    #[inline]
+    fn congestion(&self) -> &C {
+        &self.congestion
+    }
+
+    #[inline]
+    fn congestion_mut(&mut self) -> &mut C {
+        &mut self.congestion
+    }
+
+    #[inline]
+    fn limits(&self, core: &Core, profile: &Profile) -> Limits {
+        self.limits_of(core, profile)
+    }
+
+    fn in_recovery(&self, core: &Core) -> bool {
+        core.status.any(Status::IN_RECOVERY)
+    }
+
+    #[inline(always)]
+    fn offer(&self, core: &Core, _now: Time, profile: &Profile) -> WindowScale {
+        WindowScale::offering(self.scaling.offer(core.answers(), profile))
+    }
+
+    #[inline]
+    fn agree(&mut self, core: &mut Core, segment: &Segment, profile: &Profile) {
+        if segment.flags.contains(Flags::SYN) {
+            self.scaling = W::agreed(segment.options.shift(), profile);
+            core.snd_wnd = self.scaling.field_of_syn(segment.window);
+        }
+    }
+
+    #[inline]
+    fn on_marks(&mut self, core: &mut Core, segment: &Segment, heard: MarksHeard, profile: &Profile) {
+        core.ecn.note_marks(heard.more.unwrap_or(0));
+        self.answer_undelivered_marks(core, segment, profile);
+    }
+
+    #[inline(always)]
+    fn on_segment(&mut self, core: &mut Core, segment: &Segment, now: Time, profile: &Profile) {
+        self.handle_segment(core, segment, now, profile);
+    }
+
+    #[inline(always)]
+    fn on_disorder(&mut self, core: &mut Core, from: Seq, to: Seq) {
+        core.reassemble(from, to);
+    }
+
+    #[inline(always)]
+    fn takes_quick_ack(&mut self) -> bool {
+        false
+    }
+
+    #[inline(always)]
+    fn on_write(&mut self, _core: &Core) {}
+
+    #[inline(always)]
+    fn has_repairs(&self) -> bool {
+        false
+    }
+
+    fn repeat_oldest(&mut self, core: &mut Core, profile: &Profile) -> Departure {
+        let seq = core.snd_una;
+        let (len, fin) = extent(core, seq, profile);
+        core.note_sent(seq, len, fin);
+        let flags = fin | core.ect_on(PacketKind::FinOrRetransmission, &self.congestion, profile);
+        Departure { seq, len, flags }
+    }
+
+    #[inline(always)]
+    fn next_segment(&mut self, core: &mut Core, now: Time, profile: &Profile) -> Option<Departure> {
+        self.next(core, now, profile)
+    }
+
+    #[inline(always)]
+    fn header(&mut self, _core: &Core, _len: u16, _now: Time, profile: &Profile) -> (u16, WindowScale) {
+        (self.scaling.own_window(profile), WindowScale::default())
+    }
+
+    #[inline(always)]
+    fn on_retransmission_timeout(&mut self, core: &mut Core, _now: Time, profile: &Profile) {
+        self.go_back(core, profile);
+    }
+
+    #[inline(always)]
+    fn deadlines(&self) -> [Time; 3] {
+        [Time::MAX; 3]
+    }
+
+    #[inline(always)]
+    fn on_timeout(&mut self, _core: &mut Core, _now: Time, _profile: &Profile) {}
+
+    fn stop(&mut self) {}
+}
+
+/// What does not depend on the options of segments, so that a modern stack does the same for a profile that is classic.
+impl<C: CongestionControl, W: Scaling> Classic<C, W> {
+    #[inline]
+    fn send_window(&self, core: &Core) -> u32 {
+        self.congestion.cwnd().min(self.scaling.peer_window(core.snd_wnd))
+    }
+
+    pub(super) fn limits_of(&self, core: &Core, profile: &Profile) -> Limits {
+        Limits { window: self.send_window(core), mss: profile.mss.into() }
+    }
+
+    /// Marks that a segment tells of which acknowledges nothing new.
+    pub(super) fn answer_undelivered_marks<O>(
+        &mut self,
+        core: &mut Core,
+        segment: &Segment<O>,
+        profile: &Profile,
+    ) {
+        if segment.ack <= core.snd_una && core.tells_of_marks(segment.flags) {
+            self.answer_marks(core, segment.ack, profile);
+        }
+    }
+
+    fn answer_marks(&mut self, core: &mut Core, ack: Seq, profile: &Profile) {
+        if !core.status.any(Status::IN_RECOVERY) {
+            let limits = self.limits_of(core, profile);
+            core.answer_marks(&mut self.congestion, ack, limits);
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn handle_segment<O>(
+        &mut self,
+        core: &mut Core,
+        segment: &Segment<O>,
+        now: Time,
+        profile: &Profile,
+    ) {
+        core.snd_wnd = self.scaling.later_field(core.snd_wnd, segment.window);
+        let ack = segment.ack;
+        if core.snd_una < ack {
+            if core.snd_max < ack {
+                debug_assert!(false, "the peer acknowledged what was never sent");
+                return;
+            }
+            self.handle_new_ack(core, segment, now, profile);
+        } else if ack == core.snd_una {
+            if segment.span() == 0 && core.snd_una < core.snd_max {
+                self.handle_duplicate_ack(core, now, profile);
+            } else {
+                core.dup_acks = 0;
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn handle_new_ack<O>(&mut self, core: &mut Core, segment: &Segment<O>, now: Time, profile: &Profile) {
+        let bytes = segment.ack - core.snd_una;
+        core.take_sample(segment.ack, now, profile);
+        core.snd_una = segment.ack;
+        core.snd_nxt = core.snd_nxt.max(segment.ack);
+        let mss = u32::from(profile.mss);
+        let marks = concerns_ecn(segment.flags, profile) && core.tells_of_marks(segment.flags);
+        let marked = if marks { core.take_marked_bytes(bytes, mss) } else { 0 };
+        let ack = Ack { now, bytes, mss, marked, ..Ack::default() };
+        self.congestion.on_delivery(&ack);
+        if marks {
+            self.answer_marks(core, segment.ack, profile);
+        }
+        if core.status.any(Status::IN_RECOVERY) {
+            self.recover_further(core, ack, profile);
+        } else {
+            core.dup_acks = 0;
+            if !marks || core.grows_despite_marks(&self.congestion, &ack) {
+                self.congestion.on_ack(&ack);
+            }
+        }
+        if core.snd_una == core.snd_max {
+            core.note_all_acknowledged(now);
+        } else {
+            core.arm_retransmit_timer(now, profile);
+        }
+    }
+
+    /// RFC 6582 §3.2: a full acknowledgement ends fast recovery, a partial one names the next loss. For Reno (RFC 2581
+    /// §3.2) any new acknowledgement ends it.
+    fn recover_further(&mut self, core: &mut Core, ack: Ack, profile: &Profile) {
+        if core.snd_una < core.recover && profile.newreno {
+            self.congestion.on_partial_ack(&ack);
+            core.status.set(Status::RETRANSMIT_DUE);
+        } else {
+            self.congestion.on_recovered(core.in_flight(), ack.mss);
+            core.status.clear(Status::IN_RECOVERY);
+            core.dup_acks = 0;
+        }
+    }
+
+    /// RFC 5681 §3.2 with RFC 6582's `recover`: the third duplicate starts fast retransmit, unless it stems from
+    /// segments sent before the last recovery or timeout. An acknowledgement of exactly those counts, as in FreeBSD 4;
+    /// RFC 6582 asks for one of more.
+    fn handle_duplicate_ack(&mut self, core: &mut Core, now: Time, profile: &Profile) {
+        let mss = u32::from(profile.mss);
+        core.dup_acks = core.dup_acks.saturating_add(1);
+        if core.status.any(Status::IN_RECOVERY) {
+            self.congestion.on_duplicate_ack(mss);
+        } else if core.dup_acks == DUP_THRESH && core.recover <= core.snd_una {
+            let window = core.window_before_loss(&self.congestion, self.send_window(core));
+            self.congestion.on_fast_retransmit(window, mss);
+            core.note_reduction();
+            core.recover = core.snd_max;
+            core.status.clear(Status::TIMING);
+            core.status.set(Status::IN_RECOVERY | Status::RETRANSMIT_DUE);
+            count(&mut core.recovery.fast_retransmits);
+            core.arm_retransmit_timer(now, profile);
+        }
+    }
+
+    /// Shrink to one segment, and go back to the oldest unacknowledged byte.
+    pub(super) fn go_back(&mut self, core: &mut Core, profile: &Profile) {
+        self.congestion.on_timeout(self.send_window(core), u32::from(profile.mss));
+        core.note_reduction();
+        core.snd_nxt = core.snd_una;
+        // RFC 6582 §3.2 (4): duplicates caused by what is now sent again must not start fast retransmit.
+        core.recover = core.snd_max;
+        core.status.clear(Status::IN_RECOVERY | Status::RETRANSMIT_DUE);
+        core.dup_acks = 0;
+        core.status.clear(Status::TIMING);
+    }
+
+    /// New data, data sent again after a timeout, or the FIN.
+    #[inline(always)]
+    pub(super) fn next(&mut self, core: &mut Core, now: Time, profile: &Profile) -> Option<Departure> {
+        let fin_due = core.status.any(Status::CLOSED) && core.snd_nxt <= core.snd_end;
+        if !(core.snd_nxt < core.snd_end || fin_due) || core.is_unsynchronised() {
+            return None;
+        }
+        if core.snd_una == core.snd_max {
+            if core.holds_back(profile) {
+                return None;
+            }
+            if core.restarts_after_idle(now, profile) {
+                self.congestion.on_idle(profile.initial_window_bytes());
+            }
+        } else if core.snd_nxt - core.snd_una >= self.send_window(core) && core.snd_nxt < core.snd_end {
+            return None;
+        }
+        let seq = core.snd_nxt;
+        let (len, fin) = extent(core, seq, profile);
+        if len > 0 && !self.has_room(core, len, profile) {
+            return None;
+        }
+        let mut flags = fin;
+        let is_new = core.snd_max <= seq;
+        if is_new && len > 0 {
+            flags |= core.ecn_of_new_data(&self.congestion);
+        } else {
+            flags |= core.ect_on(PacketKind::FinOrRetransmission, &self.congestion, profile);
+        }
+        if is_new {
+            core.time_segment(seq, now);
+        }
+        core.note_sent(seq, len, fin);
+        if core.retransmit_timer.is_off() {
+            core.arm_retransmit_timer(now, profile);
+        }
+        Some(Departure { seq, len, flags })
+    }
+
+    /// Both windows have room for `len` bytes, and silly small segments are avoided: a partial segment goes only
+    /// when it is the last of the data (RFC 9293 §3.8.6.2.1), with Nagle only when nothing is unacknowledged.
+    #[inline(always)]
+    fn has_room(&self, core: &Core, len: u16, profile: &Profile) -> bool {
+        let in_flight = core.snd_nxt - core.snd_una;
+        let held_by_nagle = profile.nagle
+            && len < profile.mss
+            && core.snd_una < core.snd_nxt
+            && !core.status.any(Status::CLOSED);
+        in_flight + u32::from(len) <= self.send_window(core) && !held_by_nagle
+    }
+}
+
+/// What a segment beginning at `seq` carries: up to one MSS of written data, and the FIN if it comes next.
+#[inline(always)]
+fn extent(core: &Core, seq: Seq, profile: &Profile) -> (u16, Flags) {
+    let unsent = if seq < core.snd_end { core.snd_end - seq } else { 0 };
+    let len = u16::try_from(unsent).unwrap_or(u16::MAX).min(profile.mss);
+    let reaches_end = u32::from(len) == unsent;
+    let fin = reaches_end && core.status.any(Status::CLOSED);
+    (len, if fin { Flags::FIN } else { Flags::NONE })
+}

@@ -1,0 +1,52 @@
+//! Marks that the peer tells of, by the packet and by the byte.
+
+use super::Modern;
+use crate::congestion::CongestionControl;
+use crate::core::Core;
+use crate::ecn::concerns_ecn;
+use crate::options::Options;
+use crate::{Profile, Segment, Seq};
+
+impl<C: CongestionControl> Modern<C> {
+    /// The count of marked packets has grown by `more`. The option, where there is one, says how many bytes they had; without
+    /// it each counts as a full segment.
+    pub(super) fn note_marks(
+        &mut self,
+        core: &mut Core,
+        segment: &Segment<Options>,
+        more: u8,
+        profile: &Profile,
+    ) {
+        let option = segment.options.accecn().filter(|_| profile.accecn_option);
+        let told = option.is_some_and(|option| self.marked_bytes.hear(option.ce));
+        if option.is_none() {
+            self.marked_bytes.assume(u32::from(more) * self.segment_size());
+        }
+        // Eight more look like none.
+        core.ecn.note_marks(more.max(u8::from(told)));
+    }
+
+    /// Of the `delivered` bytes those that came marked.
+    pub(super) fn take_marked_bytes(&mut self, core: &mut Core, delivered: u32) -> u32 {
+        if !core.ecn.is_accurate() {
+            return core.take_marked_bytes(delivered, self.segment_size());
+        }
+        core.ecn.take_marks();
+        self.marked_bytes.take(delivered)
+    }
+
+    /// The marks that an acknowledgement tells of which delivers nothing.
+    pub(super) fn answer_marks(&mut self, core: &mut Core, segment: &Segment<Options>, profile: &Profile) {
+        if concerns_ecn(segment.flags, profile) && core.tells_of_marks(segment.flags) {
+            self.answer_echo(core, segment.ack);
+        }
+    }
+
+    /// The acknowledgement `ack` tells of marks.
+    pub(super) fn answer_echo(&mut self, core: &mut Core, ack: Seq) {
+        if !self.phase.is_recovery() {
+            let limits = self.limits_of(core);
+            core.answer_marks(&mut self.classic.congestion, ack, limits);
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! What leaves next (RFC 6675 §4, `NextSeg`), and how fast.
+
+use aqmlab_units::{Bytes, Time};
+
+use super::{Departure, FirstRepeat, Modern, Phase};
+use crate::congestion::CongestionControl;
+use crate::core::{Core, Status};
+use crate::ecn::PacketKind;
+use crate::options::timestamp;
+use crate::timer::Timer;
+use crate::{Flags, Profile};
+
+/// A segment that may leave.
+#[derive(Clone, Copy, Debug)]
+enum Choice {
+    /// The record with this index once more.
+    Again(usize),
+    /// Data or a FIN never sent: how much.
+    New(u16, Flags),
+}
+
+impl<C: CongestionControl> Modern<C> {
+    #[inline(always)]
+    pub(super) fn next_by_scoreboard(
+        &mut self,
+        core: &mut Core,
+        now: Time,
+        profile: &Profile,
+    ) -> Option<Departure> {
+        // As at the receiver of a transfer, which has nothing to send but acknowledgements.
+        let all_sent = core.snd_nxt == core.snd_end && self.phase.is_open() && !self.probe.is_due;
+        if core.is_unsynchronised() || all_sent && !core.status.any(Status::CLOSED) {
+            return None;
+        }
+        self.pacing_timer = Timer::OFF;
+        if core.snd_una == core.snd_max {
+            if core.holds_back(profile) {
+                return None;
+            }
+            if core.snd_nxt < core.snd_end && core.restarts_after_idle(now, profile) {
+                self.classic.congestion.on_idle(profile.initial_window_bytes());
+            }
+        }
+        let out_of_turn = self.out_of_turn(core);
+        let choice = match out_of_turn {
+            Some(choice) => choice,
+            None => self.next(core, profile)?,
+        };
+        let rate = self.classic.congestion.pacing_rate();
+        let waits = now < self.release && self.burst == 0;
+        if rate.is_some() && waits && out_of_turn.is_none() {
+            self.pacing_timer = Timer::at(self.release);
+            self.pacing_limited |= self.pipe() + unsent(core) >= self.classic.congestion.cwnd();
+            return None;
+        }
+        let departure = self.send(core, choice, now, profile);
+        if let Some(rate) = rate {
+            self.note_paced(rate.time_to_send(Bytes::new(u64::from(departure.len))), now, profile);
+        }
+        Some(departure)
+    }
+
+    /// What leaves whatever the congestion window: the first segment after a timeout, and the loss probe, which is new data
+    /// if there are any and else the last segment once more (RFC 8985 §7.3).
+    #[inline(always)]
+    fn out_of_turn(&mut self, core: &Core) -> Option<Choice> {
+        if let Phase::Loss { repeat_first, .. } = &mut self.phase
+            && std::mem::take(repeat_first)
+            && !self.board.is_empty()
+        {
+            return Some(Choice::Again(0));
+        }
+        if self.probe.is_due { self.loss_probe(core) } else { None }
+    }
+
+    #[inline(never)]
+    fn loss_probe(&mut self, core: &Core) -> Option<Choice> {
+        let new = self.new_data(core).filter(|&(len, _)| self.peer_permits(core, len));
+        let choice = match new {
+            Some((len, fin)) => Choice::New(len, fin),
+            None => Choice::Again(self.board.last_outstanding()?),
+        };
+        let (end, is_repeat) = match choice {
+            Choice::New(len, fin) => (core.snd_max + u32::from(len) + u32::from(fin == Flags::FIN), false),
+            Choice::Again(_) => (core.snd_max, true),
+        };
+        self.probe.note_sent(end, is_repeat);
+        Some(choice)
+    }
+
+    /// RFC 6675 §4: what is lost, then new data, then in fast recovery without RACK what may be lost. While F-RTO finds out
+    /// whether a timeout was right, the new data alone that it asks for, Nagle or not (RFC 5682 §2.1 step 2b).
+    #[inline(always)]
+    fn next(&mut self, core: &Core, profile: &Profile) -> Option<Choice> {
+        let frto = self.phase.frto().allows();
+        if frto == Some(0) {
+            // A window after a timeout would have kept them back too.
+            self.window_limited |= self.board.has_lost();
+            return None;
+        }
+        if frto.is_none()
+            && let Some(lost) = self.board.next_lost()
+        {
+            let permitted = self.window_permits(self.board.record(lost).span());
+            self.window_limited |= !permitted;
+            return permitted.then_some(Choice::Again(lost));
+        }
+        if let Some((len, fin)) = self.new_data(core)
+            && self.peer_permits(core, len)
+            && (frto.is_some() || !self.held_by_nagle(core, len, profile))
+        {
+            let permitted = len == 0 || self.window_permits(u32::from(len));
+            self.window_limited |= !permitted;
+            return permitted.then_some(Choice::New(len, fin));
+        }
+        if !self.phase.is_recovery() || profile.rack || !self.agreed.sack {
+            return None;
+        }
+        self.next_that_may_be_lost()
+    }
+
+    /// `NextSeg` (3) and (4): a hole that is not yet known to be lost; once a recovery, the last segment.
+    #[inline(never)]
+    fn next_that_may_be_lost(&mut self) -> Option<Choice> {
+        let Phase::Recovery { prr, rescued } = &mut self.phase else { return None };
+        let board = &self.board;
+        let rescue = || board.last_outstanding().filter(|&last| !*rescued && !board.record(last).repeated);
+        let hole = board.next_hole();
+        let index = hole.or_else(rescue)?;
+        if board.pipe() + board.record(index).span() > prr.window() {
+            return None;
+        }
+        *rescued |= hole.is_none();
+        Some(Choice::Again(index))
+    }
+
+    /// The next segment of what was never sent: its length, and whether the FIN goes with it.
+    pub(super) fn new_data(&self, core: &Core) -> Option<(u16, Flags)> {
+        let unsent = unsent(core);
+        let fin_due = core.status.any(Status::CLOSED) && core.snd_nxt <= core.snd_end;
+        if unsent == 0 && !fin_due {
+            return None;
+        }
+        let len = u16::try_from(unsent).unwrap_or(u16::MAX).min(self.room_for_data());
+        let fin = fin_due && u32::from(len) == unsent;
+        Some((len, if fin { Flags::FIN } else { Flags::NONE }))
+    }
+
+    /// The congestion window has room for `bytes`.
+    fn window_permits(&self, bytes: u32) -> bool {
+        self.pipe() + bytes <= self.congestion_window()
+    }
+
+    /// The peer's window has room for `len` bytes of new data.
+    pub(super) fn peer_permits(&self, core: &Core, len: u16) -> bool {
+        core.snd_nxt - core.snd_una + u32::from(len) <= self.peer_window(core)
+    }
+
+    /// A partial segment waits while data are unacknowledged (RFC 896), unless it is the last before a FIN.
+    fn held_by_nagle(&self, core: &Core, len: u16, profile: &Profile) -> bool {
+        profile.nagle
+            && len < self.room_for_data()
+            && core.snd_una < core.snd_nxt
+            && !core.status.any(Status::CLOSED)
+    }
+
+    #[inline(always)]
+    fn send(&mut self, core: &mut Core, choice: Choice, now: Time, profile: &Profile) -> Departure {
+        // First, since a probe is due no later.
+        if core.retransmit_timer.is_off() {
+            core.arm_retransmit_timer(now, profile);
+        }
+        let departure = match choice {
+            Choice::Again(index) => self.repeat(core, index, now, profile),
+            Choice::New(len, fin) => self.send_new(core, len, fin, now, profile),
+        };
+        if let Phase::Recovery { prr, .. } = &mut self.phase {
+            prr.on_sent(u32::from(departure.len));
+        }
+        departure
+    }
+
+    /// A segment is sent again, as it was.
+    #[inline(never)]
+    fn repeat(&mut self, core: &Core, index: usize, now: Time, profile: &Profile) -> Departure {
+        let before = self.board.record(index);
+        let (span, is_first_repeat) = (before.span(), !before.retransmitted);
+        let snapshot = self.rate.on_sent(now, span, self.board.pipe(), self.board.lost_total());
+        let record = self.board.resend(index, now, snapshot);
+        if !self.phase.is_open() && self.first_repeat == FirstRepeat::Awaited {
+            // The acknowledgement that moves on tells of the oldest segment alone (RFC 3522 §3.2), and an echo from before
+            // this copy proves nothing if there was one between it and the original.
+            let tells = self.agreed.timestamps && index == 0 && is_first_repeat;
+            self.first_repeat =
+                if tells { FirstRepeat::SentAt(timestamp(now)) } else { FirstRepeat::Settled };
+        }
+        let fin = core.snd_end < record.end;
+        let len = record.end - record.seq - u32::from(fin);
+        let (seq, len) = (record.seq, u16::try_from(len).expect("a record is one segment"));
+        let flags = if fin { Flags::FIN } else { Flags::NONE };
+        let ect = core.ect_on(PacketKind::FinOrRetransmission, &self.classic.congestion, profile);
+        Departure { seq, len, flags: flags | ect }
+    }
+
+    #[inline(always)]
+    fn send_new(&mut self, core: &mut Core, len: u16, fin: Flags, now: Time, profile: &Profile) -> Departure {
+        let seq = core.snd_nxt;
+        let control = &self.classic.congestion;
+        let ecn = if len > 0 {
+            core.ecn_of_new_data(control)
+        } else {
+            core.ect_on(PacketKind::FinOrRetransmission, control, profile)
+        };
+        core.note_sent(seq, len, fin);
+        let (pipe, lost) = (self.board.pipe(), self.board.lost_total());
+        let snapshot = self.rate.on_sent(now, core.snd_nxt - seq, pipe, lost);
+        self.board.push(seq, core.snd_nxt, now, snapshot);
+        if let Phase::Loss { frto, .. } = &mut self.phase {
+            frto.note_new();
+        }
+        self.schedule_probe(core, now, profile, true);
+        Departure { seq, len, flags: fin | ecn }
+    }
+
+    /// Before the application writes: has it left the window unused? (the rate draft's check)
+    pub(super) fn note_app_limited(&mut self, core: &Core) {
+        let idle = core.snd_end <= core.snd_nxt && !self.board.has_lost();
+        let pipe = self.board.pipe();
+        if idle && pipe < self.classic.congestion.cwnd() {
+            self.rate.on_app_limited(pipe);
+        }
+    }
+}
+
+/// Bytes written and never sent.
+fn unsent(core: &Core) -> u32 {
+    if core.snd_nxt < core.snd_end { core.snd_end - core.snd_nxt } else { 0 }
+}
