@@ -11,9 +11,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use aqmlab_aqm::Aqm;
 use aqmlab_sim::{
-    Bounds, Capture, ExchangeTable, ExplanationTable, Laboratory, Laws, LinkTable, LossTable, MixSpec,
-    QueueTable, ResponseBin, SourceSpec, Spec, Summary, TimelineRequest, TimelineTable, Watch, build,
-    queue_stream,
+    Bounds, Capture, Laboratory, Laws, MixSpec, ResponseTimesTable, SourceSpec, Spec, Summary, Table, Tables,
+    TimelineRequest, Watch, build, queue_stream,
 };
 use aqmlab_tcp::Profile;
 use aqmlab_units::{Duration, Time};
@@ -56,15 +55,9 @@ fn schemas() -> String {
         ("tcp", schema_for!(Profile)),
         ("tcp.mix", schema_for!(MixSpec)),
         ("summary", schema_for!(Summary)),
-        ("queue", schema_for!(QueueTable)),
-        ("link", schema_for!(LinkTable)),
-        ("response_times", schema_for!(ResponseBin)),
-        ("exchanges", schema_for!(ExchangeTable)),
-        ("losses", schema_for!(LossTable)),
-        ("explanations", schema_for!(ExplanationTable)),
-        ("timelines", schema_for!(TimelineTable)),
+        ("response_times", schema_for!(ResponseTimesTable)),
     ];
-    to_json(&BTreeMap::from(schemas))
+    to_json(&schemas.into_iter().chain(Tables::schemas()).collect::<BTreeMap<_, _>>())
 }
 
 #[pyfunction]
@@ -179,7 +172,7 @@ impl Simulation {
     }
 
     fn take(&self, py: Python<'_>, table: &str) -> PyResult<PyRecordBatch> {
-        let batch = py.detach(|| tables::take(self.lock().tables(), table));
+        let batch = py.detach(|| self.lock().tables().take(table).map(tables::batch));
         batch.map(PyRecordBatch).ok_or_else(|| PyValueError::new_err(format!("no table is called {table}")))
     }
 
@@ -200,7 +193,7 @@ impl Simulation {
     }
 
     fn response_times(&self, py: Python<'_>) -> PyRecordBatch {
-        PyRecordBatch(py.detach(|| tables::response_times(&self.lock().response_times())))
+        PyRecordBatch(py.detach(|| tables::batch(self.lock().response_times().into_columns())))
     }
 
     fn summary(&self, py: Python<'_>) -> String {

@@ -45,7 +45,7 @@ use crate::capture::Capture;
 use crate::laboratory::Laboratory;
 use crate::link::Link;
 use crate::packet::{EndpointId, Packet};
-use crate::record::{ResponseBin, Tables};
+use crate::record::{ResponseTimesTable, Tables};
 use crate::side::Direction;
 use crate::spec::Spec;
 use crate::summary::Summary;
@@ -361,8 +361,8 @@ where
         &mut self.recorder.tables
     }
 
-    fn response_times(&self) -> Vec<ResponseBin> {
-        self.recorder.total().times.bins()
+    fn response_times(&self) -> ResponseTimesTable {
+        self.recorder.total().times.table()
     }
 
     fn summary(&mut self) -> Summary {

@@ -2,7 +2,7 @@
 
 use aqmlab_units::Time;
 
-use crate::record::{ResponseBin, Tables};
+use crate::record::{ResponseTimesTable, Tables};
 use crate::summary::Summary;
 
 /// A run under way.
@@ -20,7 +20,7 @@ pub trait Laboratory: Send {
     fn tables(&mut self) -> &mut Tables;
 
     /// The histogram of response times so far.
-    fn response_times(&self) -> Vec<ResponseBin>;
+    fn response_times(&self) -> ResponseTimesTable;
 
     /// The run in one row, at its end.
     fn summary(&mut self) -> Summary;

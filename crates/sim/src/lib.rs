@@ -30,7 +30,8 @@ pub use capture::{Bounds, Capture};
 pub use explain::TimelineRequest;
 pub use laboratory::Laboratory;
 pub use record::{
-    ExchangeTable, ExplanationTable, LinkTable, LossTable, QueueTable, ResponseBin, Tables, TimelineTable,
+    Column, ExchangeTable, ExplanationTable, LinkTable, LossTable, QueueTable, ResponseTimesTable, Table,
+    Tables, TimelineTable, Values, Variables,
 };
 pub use spec::{
     DelayAt, HopSpec, HostsSpec, LinkSpec, MixSpec, OwnLaw, PathSpec, ProtocolSpec, QueueSpec, RateChange,

@@ -1,6 +1,8 @@
 //! What a run writes down: queue and link over time, each exchange if asked for, and how long users waited.
 
+mod columns;
 mod explanations;
+mod variables;
 
 use aqmlab_tcp::Recovery;
 use aqmlab_units::{Duration, Time};
@@ -11,10 +13,13 @@ use crate::link::{LinkCounters, Meter};
 use crate::packet::{EndpointId, Owner};
 use crate::side::{Direction, Side};
 
+pub use self::columns::{Column, Table, Values};
+use self::columns::{table, tables};
 pub use self::explanations::{ExplanationTable, TimelineTable};
+pub use self::variables::Variables;
 
+tables! {
 /// Rows of the time series since they were last taken, column by column.
-#[derive(Clone, Debug, Default)]
 pub struct Tables {
     /// Both queues, sampled regularly.
     pub queue: QueueTable,
@@ -29,6 +34,7 @@ pub struct Tables {
     /// What happened during the exchanges whose timelines an explained run was asked for.
     pub timelines: TimelineTable,
 }
+}
 
 /// A direction of a link, as rows name it.
 #[derive(Clone, Copy, Debug)]
@@ -38,33 +44,35 @@ pub(crate) struct LinkDirection {
     pub(crate) direction: Direction,
 }
 
+table! {
 /// The queues at regular instants: one row per instant, link and direction.
-#[derive(Clone, Debug, Default)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct QueueTable {
     /// Seconds since the start of the run.
     pub time_s: Vec<f64>,
-    /// The number of the link in its chain, from 1; empty outside a chain.
-    pub link: Vec<u8>,
+    /// The number of the link in its chain, from 1; a column of chains alone.
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<u8>"))]
+    pub link: Option<Vec<u8>>,
     /// Direction of the link: 0 carries what users of side 0 send.
     pub direction: Vec<u8>,
     /// Packets waiting.
     pub packets: Vec<u32>,
     /// IP bytes waiting.
     pub bytes: Vec<u64>,
-    /// The laws' variables under their names, in their own order; not a number where the link's law has none of that
+    /// The laws' variables under their names, in their own order; in a chain null where the link's law has none of that
     /// name.
-    pub variables: Vec<(&'static str, Vec<f64>)>,
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<(String, Vec<f64>)>"))]
+    pub variables: Variables,
+}
 }
 
+table! {
 /// The links over regular intervals: one row per interval, link and direction.
-#[derive(Clone, Debug, Default)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LinkTable {
     /// End of the interval in seconds since the start of the run.
     pub time_s: Vec<f64>,
-    /// The number of the link in its chain, from 1; empty outside a chain.
-    pub link: Vec<u8>,
+    /// The number of the link in its chain, from 1; a column of chains alone.
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<u8>"))]
+    pub link: Option<Vec<u8>>,
     /// Direction of the link.
     pub direction: Vec<u8>,
     /// Packets that arrived at the queue.
@@ -78,10 +86,10 @@ pub struct LinkTable {
     /// Packets marked.
     pub marks: Vec<u64>,
 }
+}
 
+table! {
 /// One row per completed exchange.
-#[derive(Clone, Debug, Default)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ExchangeTable {
     /// When the user began to wait, in seconds since the start of the run.
     pub start_s: Vec<f64>,
@@ -108,10 +116,10 @@ pub struct ExchangeTable {
     /// Window reductions in answer to ECN echoes, both ends.
     pub ecn_reductions: Vec<u16>,
 }
+}
 
+table! {
 /// One row per packet that a queue dropped.
-#[derive(Clone, Debug, Default)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LossTable {
     /// When, in seconds since the start of the run; what a queue drops on its way out is told at its next arrival.
     pub time_s: Vec<f64>,
@@ -123,21 +131,22 @@ pub struct LossTable {
     /// to another.
     pub flow: Vec<u32>,
 }
+}
 
-/// A bin of the histogram of response times.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct ResponseBin {
+table! {
+/// The histogram of response times: one row per bin that holds something, by size and then by time.
+pub struct ResponseTimesTable {
     /// Responses of at least so many bytes.
-    pub size_low_bytes: u64,
+    pub size_low_bytes: Vec<u64>,
     /// And fewer than so many.
-    pub size_high_bytes: u64,
+    pub size_high_bytes: Vec<u64>,
     /// Response times of at least so many milliseconds.
-    pub time_low_ms: f64,
+    pub time_low_ms: Vec<f64>,
     /// And fewer than so many.
-    pub time_high_ms: f64,
+    pub time_high_ms: Vec<f64>,
     /// Exchanges.
-    pub count: u64,
+    pub count: Vec<u64>,
+}
 }
 
 /// How long users waited, by response size: a histogram for each power of two of bytes, whose bins are at most
@@ -207,20 +216,19 @@ impl ResponseTimes {
         self.within_500ms
     }
 
-    /// The bins that hold something, by size and then by time.
-    pub(crate) fn bins(&self) -> Vec<ResponseBin> {
-        let octaves = self.by_size.iter().enumerate();
-        octaves
-            .flat_map(|(octave, histogram)| {
-                histogram.iter_recorded().map(move |bin| ResponseBin {
-                    size_low_bytes: 1 << octave,
-                    size_high_bytes: 1 << (octave + 1),
-                    time_low_ms: histogram.lowest_equivalent(bin.value_iterated_to()) as f64 * 1e-3,
-                    time_high_ms: histogram.next_non_equivalent(bin.value_iterated_to()) as f64 * 1e-3,
-                    count: bin.count_at_value(),
-                })
-            })
-            .collect()
+    pub(crate) fn table(&self) -> ResponseTimesTable {
+        let mut table = ResponseTimesTable::default();
+        for (octave, histogram) in self.by_size.iter().enumerate() {
+            for bin in histogram.iter_recorded() {
+                table.size_low_bytes.push(1 << octave);
+                table.size_high_bytes.push(1 << (octave + 1));
+                let value = bin.value_iterated_to();
+                table.time_low_ms.push(histogram.lowest_equivalent(value) as f64 * 1e-3);
+                table.time_high_ms.push(histogram.next_non_equivalent(value) as f64 * 1e-3);
+                table.count.push(bin.count_at_value());
+            }
+        }
+        table
     }
 }
 
@@ -229,21 +237,13 @@ impl QueueTable {
         let state = link.state();
         let row = self.time_s.len();
         self.time_s.push(now.as_secs_f64());
-        self.link.extend(place.link);
+        if let Some(link) = place.link {
+            self.link.get_or_insert_default().push(link);
+        }
         self.direction.push(place.direction.number());
         self.packets.push(state.packets);
         self.bytes.push(state.bytes.get());
-        link.probe(&mut |name, value| {
-            let known = self.variables.iter().position(|&(column, _)| column == name);
-            let column = known.unwrap_or_else(|| {
-                self.variables.push((name, vec![f64::NAN; row]));
-                self.variables.len() - 1
-            });
-            self.variables[column].1.push(value);
-        });
-        for (_, values) in &mut self.variables {
-            values.resize(row + 1, f64::NAN);
-        }
+        self.variables.push(row, place.link.is_some(), |out| link.probe(out));
     }
 }
 
@@ -257,7 +257,9 @@ impl LinkTable {
         after: &LinkCounters,
     ) {
         self.time_s.push(now.as_secs_f64());
-        self.link.extend(place.link);
+        if let Some(link) = place.link {
+            self.link.get_or_insert_default().push(link);
+        }
         self.direction.push(place.direction.number());
         self.arrived.push(after.queue.offered - before.queue.offered);
         self.packets.push(after.sent - before.sent);
@@ -326,20 +328,21 @@ mod tests {
             for &(size, micros) in &exchanges {
                 times.record(&completed(size, micros));
             }
-            let bins = times.bins();
-            for bin in &bins {
+            let bins = times.table();
+            for (bin, &count) in bins.count.iter().enumerate() {
+                let (size_low, size_high) = (bins.size_low_bytes[bin], bins.size_high_bytes[bin]);
+                let (low, high) = (bins.time_low_ms[bin], bins.time_high_ms[bin]);
                 let inside = |&&(size, micros): &&(u64, u64)| {
-                    let millis = micros as f64 * 1e-3;
-                    (bin.size_low_bytes..bin.size_high_bytes).contains(&size)
-                        && (bin.time_low_ms..bin.time_high_ms).contains(&millis)
+                    (size_low..size_high).contains(&size) && (low..high).contains(&(micros as f64 * 1e-3))
                 };
-                prop_assert_eq!(exchanges.iter().filter(inside).count() as u64, bin.count);
+                prop_assert_eq!(exchanges.iter().filter(inside).count() as u64, count);
                 // Times are whole microseconds: the last one in the bin is one before its end.
-                let half_width = (bin.time_high_ms - 1e-3 - bin.time_low_ms) / 2.0;
-                prop_assert!(half_width <= 0.004 * bin.time_low_ms + 1e-9, "{:?}", bin);
+                let half_width = (high - 1e-3 - low) / 2.0;
+                prop_assert!(half_width <= 0.004 * low + 1e-9, "{low} to {high} ms");
             }
-            prop_assert_eq!(bins.iter().map(|bin| bin.count).sum::<u64>(), exchanges.len() as u64);
-            prop_assert!(bins.is_sorted_by(|a, b| (a.size_low_bytes, a.time_low_ms) < (b.size_low_bytes, b.time_low_ms)));
+            prop_assert_eq!(bins.count.iter().sum::<u64>(), exchanges.len() as u64);
+            let places: Vec<(u64, f64)> = bins.size_low_bytes.iter().copied().zip(bins.time_low_ms).collect();
+            prop_assert!(places.is_sorted_by(|a, b| a < b));
             let sum: u64 = exchanges.iter().map(|(_, micros)| micros).sum();
             prop_assert_eq!(times.sum(), Duration::from_micros(sum));
         }

@@ -1,9 +1,10 @@
 //! What an explained run writes down.
 
+use super::columns::table;
+
+table! {
 /// Where the time of each completed exchange went: one row each, in the order of `exchanges`. Times are whole
 /// nanoseconds, and those of the parts add up to the response time.
-#[derive(Clone, Debug, Default)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ExplanationTable {
     /// When the user began to wait, since the start of the run.
     pub start_ns: Vec<u64>,
@@ -17,8 +18,6 @@ pub struct ExplanationTable {
     pub side: Vec<u8>,
     /// The first exchange of its connection.
     pub first_on_connection: Vec<bool>,
-    /// The parts of the response time under their names, in nanoseconds.
-    pub parts: Vec<(&'static str, Vec<u64>)>,
     /// Packets of the connection that were dropped during the exchange.
     pub losses: Vec<u32>,
     /// Packets that arrived marked.
@@ -31,11 +30,13 @@ pub struct ExplanationTable {
     pub fast_retransmits: Vec<u16>,
     /// Window reductions in answer to ECN echoes, both ends.
     pub ecn_reductions: Vec<u16>,
+    /// The parts of the response time under their names, in nanoseconds.
+    pub parts: Vec<(&'static str, Vec<u64>)>,
+}
 }
 
+table! {
 /// What happened during the exchanges that were asked for, in the order of time.
-#[derive(Clone, Debug, Default)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TimelineTable {
     /// The row of the exchange.
     pub request: Vec<u64>,
@@ -57,4 +58,5 @@ pub struct TimelineTable {
     pub waited_ns: Vec<u64>,
     /// The sender's congestion window in bytes.
     pub cwnd: Vec<u32>,
+}
 }

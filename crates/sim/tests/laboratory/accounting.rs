@@ -76,9 +76,9 @@ fn summary_and_tables_cover_the_measured_window_alone() {
     }
     let loss = link.drops.iter().sum::<u64>() as f64 / link.arrived.iter().sum::<u64>() as f64;
     assert!((known(run.summary.loss_percent) - 100.0 * loss).abs() < 1e-9 && loss > 0.001);
-    let names: Vec<&str> = queue.variables.iter().map(|(name, _)| *name).collect();
+    let names: Vec<&str> = queue.variables.each.iter().map(|(name, _)| *name).collect();
     assert_eq!(names, ["avg", "p_b", "max_p"]);
-    assert!(queue.variables.iter().all(|(_, values)| values.len() == queue.packets.len()));
+    assert!(queue.variables.each.iter().all(|(_, values)| values.len() == queue.packets.len()));
     let ended = run.tables.exchanges.start_s.iter().zip(&run.tables.exchanges.response_time_ms);
     assert!(ended.map(|(start, ms)| start + 1e-3 * ms).all(|end| 20.0 < end && end <= 50.0));
 }
@@ -87,16 +87,18 @@ fn summary_and_tables_cover_the_measured_window_alone() {
 fn each_completed_exchange_is_one_row_and_one_count_in_the_histogram() {
     let run = Run::to_the_end(&congested(&law("red")), 1);
     let rows = &run.tables.exchanges;
-    let in_bins: u64 = run.response_times.iter().map(|bin| bin.count).sum();
+    let in_bins: u64 = run.response_times.count.iter().sum();
     assert_eq!(rows.start_s.len() as u64, run.summary.completed_requests);
     assert_eq!(in_bins, run.summary.completed_requests);
-    for bin in &run.response_times {
-        let sizes = bin.size_low_bytes..bin.size_high_bytes;
+    let bins = &run.response_times;
+    for (bin, &count) in bins.count.iter().enumerate() {
+        let sizes = bins.size_low_bytes[bin]..bins.size_high_bytes[bin];
+        let times = bins.time_low_ms[bin]..bins.time_high_ms[bin];
         let in_rows = rows.response_bytes.iter().zip(&rows.response_time_ms).filter(|&(&size, &ms)| {
             let whole_micros = (ms * 1e3 + 1e-6).floor() * 1e-3;
-            sizes.contains(&u64::from(size)) && (bin.time_low_ms..bin.time_high_ms).contains(&whole_micros)
+            sizes.contains(&u64::from(size)) && times.contains(&whole_micros)
         });
-        assert_eq!(in_rows.count() as u64, bin.count, "{bin:?}");
+        assert_eq!(in_rows.count() as u64, count, "{sizes:?} bytes, {times:?} ms");
     }
     let mean = rows.response_time_ms.iter().sum::<f64>() / rows.start_s.len() as f64;
     assert!((known(run.summary.response_time_ms.mean) / mean - 1.0).abs() < 1e-9);

@@ -27,7 +27,9 @@ mod watched {
 }
 
 use aqmlab_aqm::catalogue;
-use aqmlab_sim::{Laboratory, PacketCounts, QueueDelayMs, ResponseBin, Spec, Summary, Tables, Watch, build};
+use aqmlab_sim::{
+    Laboratory, PacketCounts, QueueDelayMs, ResponseTimesTable, Spec, Summary, Tables, Watch, build,
+};
 use serde_json::{Value, json};
 
 /// Every discipline at its defaults, and some with settings that suit the slow links of these tests.
@@ -64,7 +66,7 @@ fn congested(queue: &Value) -> Value {
 struct Run {
     summary: Summary,
     tables: Tables,
-    response_times: Vec<ResponseBin>,
+    response_times: ResponseTimesTable,
 }
 
 impl Run {
