@@ -101,7 +101,7 @@ impl Simulation {
         let faults = Faults::default();
         let law = |make, direction| -> PyResult<Box<dyn Aqm + Send>> {
             let rng = queue_stream(seed, direction);
-            Ok(Box::new(PyLaw::new(make, spec.link.context(), rng, faults.clone())?))
+            Ok(Box::new(PyLaw::new(make, spec.link.contexts()[direction], rng, faults.clone())?))
         };
         let laws: Option<Laws> =
             make_law.map(|make| Ok::<_, PyErr>([law(make, 0)?, law(make, 1)?])).transpose()?;

@@ -17,7 +17,7 @@ use aqmlab_tcp::{Basic, Full, Needs, Scaled, Stack};
 use aqmlab_units::Stream;
 
 use self::links::{AnyLink, in_series};
-use self::plan::{Hop, Plan};
+use self::plan::{Hop, OneWay, Plan};
 use crate::capture::{Capture, OnTheWire};
 use crate::engine::{Engine, Network};
 use crate::explain::{Explainer, Numbered, TimelineRequest};
@@ -67,8 +67,11 @@ pub fn queue_stream(seed: u64, direction: usize) -> Stream {
 
 /// Explanations know of one link, on which a packet takes the time of its bits.
 fn check_explained(spec: &Spec) -> Result<(), SpecError> {
-    let unknown =
-        [("chain", !spec.chain.is_empty()), ("link.rate_changes", !spec.link.rate_changes.is_empty())];
+    let unknown = [
+        ("chain", !spec.chain.is_empty()),
+        ("link.rate_back", spec.link.rate_back.is_some()),
+        ("link.rate_changes", !spec.link.rate_changes.is_empty()),
+    ];
     match unknown.into_iter().find(|&(_, is_there)| is_there) {
         None => Ok(()),
         Some((path, _)) => {
@@ -101,8 +104,8 @@ impl Plan<'_> {
     /// The run over one link whose two directions are made by `make`, with hosts of the TCP of 2001.
     fn compiled<L: Link + Send + 'static>(self, make: impl Fn(Stream, Wire) -> L) -> Box<dyn Laboratory> {
         let Plan { spec, seed, traffic, hops, .. } = self;
-        let Hop { wire, streams, .. } = hops.into_iter().next().expect("there is a link");
-        let links = streams.map(|stream| make(stream, wire.clone()));
+        let Hop { directions, .. } = hops.into_iter().next().expect("there is a link");
+        let links = directions.map(|OneWay { wire, stream, .. }| make(stream, wire));
         Box::new(Engine::<Basic, L>::new(spec, seed, traffic, Network { links, capture: None }, ()))
     }
 }

@@ -131,7 +131,8 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
     ) -> Engine<S, L, O> {
         // A few events a bucket, so that going on to the next is shared: the fastest link passes four packets of about
         // 500 bytes in that time.
-        let fastest = spec.links().map(|(link, _)| link.rate).max().expect("there is a link");
+        let rates = spec.links().flat_map(|(link, _)| [Some(link.rate), link.rate_back]).flatten();
+        let fastest = rates.max().expect("there is a link");
         let spacing = fastest.time_to_send(Bytes::new(2_000));
         let window_start = Time::ZERO + spec.protocol.warmup;
         let mut engine = Engine {

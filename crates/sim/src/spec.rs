@@ -34,6 +34,9 @@ pub struct Spec {
     pub link: LinkSpec,
     /// The queue discipline at each end of it.
     pub queue: QueueSpec,
+    /// That of direction 1, where the link's other rate gives it other automatic parameters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue_back: Option<QueueSpec>,
     /// Links in series in the place of the one; none: it stands alone.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub chain: Vec<HopSpec>,
@@ -144,6 +147,7 @@ struct Written {
     #[serde(default)]
     link: LinkSpec,
     queue: Value,
+    queue_back: Option<Value>,
     #[serde(default)]
     chain: Vec<Value>,
     #[serde(default)]
@@ -188,13 +192,14 @@ impl Spec {
         let link = written.link;
         let chain = HopSpec::read_all(written.chain, &link, &written.queue)?;
         let links = chain.len();
-        let queue = QueueSpec::read(written.queue, &link.context())?;
+        let (queue, queue_back) = QueueSpec::read_both("queue", written.queue, written.queue_back, &link)?;
         let users = UsersSpec::read(written.users, links)?;
         let around = Around { link: &link, links, hosts: &written.hosts, delay_at: users.delay_at };
         let sources = SourceSpec::read_all(written.sources, &around)?;
         let spec = Spec {
             link,
             queue,
+            queue_back,
             chain,
             hosts: written.hosts,
             tcp: TcpSpec::read(written.tcp)?,
@@ -207,11 +212,15 @@ impl Spec {
         Ok(spec)
     }
 
-    /// Every link there is: those of the chain, else the one.
-    pub(crate) fn links(&self) -> impl Iterator<Item = (LinkSpec, &QueueSpec)> {
-        let alone = self.chain.is_empty().then(|| (self.link.clone(), &self.queue));
-        let in_series = self.chain.iter().map(|hop| (hop.link(&self.link), &hop.queue));
-        alone.into_iter().chain(in_series)
+    /// Every link there is, with its queue in each direction: those of the chain, else the one.
+    pub(crate) fn links(&self) -> impl Iterator<Item = (LinkSpec, [&QueueSpec; 2])> {
+        fn both<'a>(queue: &'a QueueSpec, back: Option<&'a QueueSpec>) -> [&'a QueueSpec; 2] {
+            [queue, back.unwrap_or(queue)]
+        }
+        let alone = (self.link.clone(), both(&self.queue, self.queue_back.as_ref()));
+        let in_series =
+            self.chain.iter().map(|hop| (hop.link(&self.link), both(&hop.queue, hop.queue_back.as_ref())));
+        self.chain.is_empty().then_some(alone).into_iter().chain(in_series)
     }
 
     /// What no single part can see, and sizes beyond all sense.

@@ -219,7 +219,7 @@ impl Summary {
                 pairs().map(|(_, directions)| window.throughput_mbps(directions)).sum(),
             ),
             utilisation: mean_of_directions(
-                pairs().map(|((link, _), directions)| window.utilisation(&link, directions)).sum(),
+                pairs().map(|((link, _), directions)| window.utilisation_of_both(&link, directions)).sum(),
             ),
             queue_packets_mean: mean(&queue_packets),
             queue_packets_p99: p99(&queue_packets),

@@ -174,6 +174,12 @@ def _populated(experiment: Experiment, calibrations: Calibrations) -> tuple[Expe
         if users.per_side is None:
             raise SpecError(f"users.load: is percent of one link; in a chain give users.per_side, got {users.load:g}")
         return experiment, None
+    if experiment.link.rate_back is not None:
+        if users.per_side is None:
+            raise SpecError(
+                f"users.load: is percent of one rate; with link.rate_back give users.per_side, got {users.load:g}"
+            )
+        return experiment, None
     calibration = calibrations.get(users.names)
     if users.per_side is not None:
         if calibration is None:

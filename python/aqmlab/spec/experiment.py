@@ -103,6 +103,9 @@ class Link(_Part):
 
     rate: BitRate = "100 Mbit/s"
     """What the wire carries in each direction, the overhead of its frames included."""
+    rate_back: BitRate | None = None
+    """The same in direction 1, which carries what side 1 sends, where it is another. Loads are given as numbers of
+    users then, and the rate does not change."""
     delay: Duration = "0.5 ms"
     """Propagation delay of one direction."""
     overhead: Bytes = "38 B"
@@ -187,6 +190,8 @@ class ChainLink(_Part):
 
     rate: BitRate | None = None
     """What the wire carries in each direction."""
+    rate_back: BitRate | None = None
+    """The same in direction 1, towards routers of lower numbers, where it is another."""
     delay: Duration | None = None
     """Propagation delay of one direction."""
     device_fifo: StrictInt | None = None

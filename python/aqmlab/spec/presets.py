@@ -36,7 +36,7 @@ def uncongested(experiment: Experiment) -> Experiment:
     chain = experiment.chain and tuple(
         each.model_copy(update={**_raised(each), "queue": None}) for each in experiment.chain
     )
-    rates = [link.rate, *(each.rate for each in chain or () if each.rate is not None)]
+    rates = [rate for each in (link, *(chain or ())) for rate in (each.rate, each.rate_back) if rate is not None]
     fastest = max(map(_bits_per_second, rates))
     queue = QueueSpec.model_validate({"droptail": {"limit": round(_LIMIT * fastest / _SLOWEST)}})
     return experiment.model_copy(update={"link": link, "queue": queue, "chain": chain})
@@ -60,7 +60,11 @@ def _raised(link: Link | ChainLink) -> dict[str, Any]:
     changes = link.rate_changes and tuple(
         change.model_copy(update={"rate": _raised_rate(change.rate)}) for change in link.rate_changes
     )
-    return {"rate": link.rate and _raised_rate(link.rate), "rate_changes": changes}
+    return {
+        "rate": link.rate and _raised_rate(link.rate),
+        "rate_back": link.rate_back and _raised_rate(link.rate_back),
+        "rate_changes": changes,
+    }
 
 
 def _raised_rate(rate: str) -> str:

@@ -81,7 +81,7 @@ class _Piece:
             below.append("└───┘")
             if number < self.last:
                 link = self.links[number - self.first]
-                above.append(_fit(link.rate, self.link), style=_RATE)
+                above.append(_fit(link.rates, self.link), style=_RATE)
                 middle.append(("~" if link.rate_changes else "─") * self.link, style=_LINK)
                 below.append(_fit(link.delay, self.link), style=_LINK)
         return [above, middle, below]
@@ -126,7 +126,7 @@ def _links(network: Topology) -> Table:
         listed = ", ".join(changes[:3]) + (f" and {len(changes) - 3:,} more" if len(changes) > 3 else "")
         fifo = f"{link.device_fifo:,} packets" if link.device_fifo else "none"
         queue = "" if network.common_queue else link.queue
-        shown.append((name, link.rate, link.delay, queue, fifo, listed))
+        shown.append((name, link.rates, link.delay, queue, fifo, listed))
     return _table(("link", "rate", "delay", "queue at each end", "device FIFO", "rate changes"), shown)
 
 

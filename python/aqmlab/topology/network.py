@@ -23,15 +23,25 @@ _DELAY_AT = {"browser": "", "server": ", at the servers", "split": ", half at th
 
 @dataclass(frozen=True)
 class LinkView:
-    """A link between two routers; both directions alike."""
+    """A link between two routers."""
 
     rate: str
+    rate_back: str | None
+    """That of direction 1, where it is another."""
     delay: str
     device_fifo: int
     queue: str
     """The discipline and what was written of its parameters."""
     rate_changes: tuple[tuple[str, str], ...]
     """From when on it has which other rate."""
+
+    @property
+    def rates(self) -> str:
+        """The rate, or those of the two directions."""
+        if self.rate_back is None:
+            return self.rate
+        (forth, unit), (back, unit_back) = self.rate.split(), self.rate_back.split()
+        return f"{forth}/{back} {unit}" if unit == unit_back else f"{self.rate} / {self.rate_back}"
 
 
 @dataclass(frozen=True)
@@ -125,6 +135,7 @@ def rows(of: Sequence[T], spans: Iterable[tuple[int, int]]) -> list[list[T]]:
 def _link(link: Mapping[str, Any], queue: QueueSpec) -> LinkView:
     return LinkView(
         rate=link["rate"],
+        rate_back=link.get("rate_back"),
         delay=link["delay"],
         device_fifo=link["device_fifo"],
         # With spaces, so that it can be broken into lines.

@@ -54,7 +54,7 @@ def _network(axis: Axes, network: Topology, packed: Sequence[Sequence[SenderView
         style = (0, (3, 1)) if link.rate_changes else "-"
         axis.plot([number, number + 1], [0, 0], color=_LINK, linewidth=thickness, linestyle=style, zorder=1)
         above, below = (number + 0.5, 0.35), (number + 0.5, -0.4)
-        axis.annotate(link.rate, above, ha="center", va="bottom", fontsize=9, fontweight="bold")
+        axis.annotate(link.rates, above, ha="center", va="bottom", fontsize=9, fontweight="bold")
         changes = f", {len(link.rate_changes):,} changes" if link.rate_changes else ""
         fifo = f"\nFIFO {link.device_fifo:,}" if link.device_fifo else ""
         own = "\n" + "\n".join(textwrap.wrap(link.queue, 28)) if queue is None else ""

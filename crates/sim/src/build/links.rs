@@ -6,7 +6,7 @@ use aqmlab_aqm::{DecidesAtEnqueue, Fifo, Gate, Limit, Qdisc, Visitor};
 use aqmlab_tcp::HeaderOptions;
 use aqmlab_units::Stream;
 
-use super::plan::{Hop, Queues};
+use super::plan::{Discipline, Hop, OneWay};
 use crate::capture::{Capture, Observed, OnTheWire};
 use crate::link::{Cached, Chain, Computed, Link, Queued, Wire};
 use crate::packet::Packet;
@@ -37,70 +37,69 @@ pub(super) fn in_series<O: HeaderOptions + 'static>(
 impl Hop<'_> {
     /// Both directions, each of the kind that is fastest under its discipline.
     pub(super) fn links<O: HeaderOptions + 'static>(self) -> [AnyLink<O>; 2] {
-        let Hop { wire, queues, streams, .. } = self;
-        match queues {
-            Queues::Catalogue(config) => {
-                let context = wire.context;
-                config.visit(&context, Both { wire, streams, options: PhantomData })
-            }
-            Queues::Custom(laws, limit) => {
-                laws.map(|law| any(Queued::new(Fifo::new(law, limit), wire.clone())))
-            }
-        }
+        self.directions.map(OneWay::link)
     }
 
     /// Both directions, with a capture of what passes the queues, which are asked packet by packet whatever their
     /// discipline.
     pub(super) fn captured<O: OnTheWire + 'static>(self, capture: &Capture) -> [AnyLink<O>; 2] {
-        let (wire, mut interface) = (self.wire.clone(), 2 * self.number);
-        self.queues().map(|queue| {
+        let mut interface = 2 * self.number;
+        self.directions.map(|one_way| {
             let number = u32::try_from(interface).expect("a chain has few links");
             interface += 1;
-            any(Queued::new(Observed::new(queue, number, capture.clone()), wire.clone()))
+            let wire = one_way.wire.clone();
+            any(Queued::new(Observed::new(one_way.queue(), number, capture.clone()), wire))
         })
     }
+}
 
-    /// The queue of each direction, for packets that carry a `P`.
-    fn queues<P: Send + 'static>(self) -> [Box<dyn Qdisc<P> + Send>; 2] {
-        match self.queues {
-            Queues::Catalogue(config) => self.streams.map(|stream| config.queue(&self.wire.context, stream)),
-            Queues::Custom(laws, limit) => {
-                laws.map(|law| -> Box<dyn Qdisc<P> + Send> { Box::new(Fifo::new(law, limit)) })
+impl OneWay<'_> {
+    /// The direction, of the kind that is fastest under its discipline.
+    fn link<O: HeaderOptions + 'static>(self) -> AnyLink<O> {
+        let OneWay { wire, discipline, stream } = self;
+        match discipline {
+            Discipline::Catalogue(config) => {
+                let context = wire.context;
+                config.visit(&context, Of { wire, stream, options: PhantomData })
             }
+            Discipline::Custom(law, limit) => any(Queued::new(Fifo::new(law, limit), wire)),
+        }
+    }
+
+    /// Its queue, for packets that carry a `P`.
+    fn queue<P: Send + 'static>(self) -> Box<dyn Qdisc<P> + Send> {
+        match self.discipline {
+            Discipline::Catalogue(config) => config.queue(&self.wire.context, self.stream),
+            Discipline::Custom(law, limit) => Box::new(Fifo::new(law, limit)),
         }
     }
 }
 
-/// Makes both directions of a link for packets with options `O`.
-struct Both<O> {
+/// Makes one direction of a link for packets with options `O`.
+struct Of<O> {
     wire: Wire,
-    streams: [Stream; 2],
+    stream: Stream,
     options: PhantomData<O>,
 }
 
-impl<O: HeaderOptions + 'static> Both<O> {
-    fn of<L: Link<O> + Send + 'static>(self, make: impl Fn(Stream, Wire) -> L) -> [AnyLink<O>; 2] {
-        self.streams.map(|stream| any(make(stream, self.wire.clone())))
-    }
-}
-
-impl<O: HeaderOptions + 'static> Visitor for Both<O> {
+impl<O: HeaderOptions + 'static> Visitor for Of<O> {
     type Payload = Packet<O>;
-    type Output = [AnyLink<O>; 2];
+    type Output = AnyLink<O>;
 
     fn law<A: DecidesAtEnqueue + Send + 'static>(
         self,
         limit: Limit,
         make: impl Fn(Stream) -> A,
-    ) -> [AnyLink<O>; 2] {
+    ) -> AnyLink<O> {
+        let law = make(self.stream);
         if self.wire.rate_changes.is_empty() {
-            self.of(|stream, wire| Computed::new(Gate::new(make(stream), limit), &wire))
+            any(Computed::new(Gate::new(law, limit), &self.wire))
         } else {
-            self.of(|stream, wire| Queued::new(Fifo::new(make(stream), limit), wire))
+            any(Queued::new(Fifo::new(law, limit), self.wire))
         }
     }
 
-    fn queue<Q: Qdisc<Packet<O>> + Send + 'static>(self, make: impl Fn(Stream) -> Q) -> [AnyLink<O>; 2] {
-        self.of(|stream, wire| Queued::new(make(stream), wire))
+    fn queue<Q: Qdisc<Packet<O>> + Send + 'static>(self, make: impl Fn(Stream) -> Q) -> AnyLink<O> {
+        any(Queued::new(make(self.stream), self.wire))
     }
 }

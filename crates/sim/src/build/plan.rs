@@ -1,6 +1,6 @@
 //! What a spec comes to: hosts, traffic, and the links in series with their queues.
 
-use aqmlab_aqm::{Limit, QueueConfig};
+use aqmlab_aqm::{Aqm, Limit, QueueConfig};
 use aqmlab_tcp::{Needs, Profile};
 use aqmlab_units::{Stream, Time};
 use aqmlab_workload::Web;
@@ -9,6 +9,7 @@ use aqmlab_workload::sources::Source;
 use super::{Laws, queue_stream};
 use crate::engine::Traffic;
 use crate::link::Wire;
+use crate::side::Direction;
 use crate::spec::{LinkSpec, QueueSpec, Spec, SpecError};
 
 /// A run, before there is an engine for it.
@@ -22,33 +23,46 @@ pub(super) struct Plan<'a> {
     pub(super) hops: Vec<Hop<'a>>,
 }
 
-/// A link, both directions alike.
+/// A link in both directions.
 pub(super) struct Hop<'a> {
     /// Its number, counted from 0.
     pub(super) number: usize,
-    pub(super) wire: Wire,
-    pub(super) queues: Queues<'a>,
-    /// What the queues draw from.
-    pub(super) streams: [Stream; 2],
+    pub(super) directions: [OneWay<'a>; 2],
 }
 
-/// The disciplines of the two queues of a link.
-pub(super) enum Queues<'a> {
+/// One direction of a link.
+pub(super) struct OneWay<'a> {
+    pub(super) wire: Wire,
+    pub(super) discipline: Discipline<'a>,
+    /// What the queue draws from.
+    pub(super) stream: Stream,
+}
+
+/// The discipline of a queue.
+pub(super) enum Discipline<'a> {
     /// One of the catalogue.
     Catalogue(&'a QueueConfig),
-    /// Custom laws, and the most that may wait.
-    Custom(Laws, Limit),
+    /// A custom law, and the most that may wait.
+    Custom(Box<dyn Aqm + Send>, Limit),
 }
 
 impl<'a> Plan<'a> {
-    pub(super) fn new(spec: &'a Spec, seed: u64, mut laws: Option<Laws>) -> Result<Plan<'a>, SpecError> {
-        let hops = (0..).zip(spec.links()).map(|(number, (link, queue))| {
-            let queues = match (queue, laws.take()) {
-                (QueueSpec::Own(own), Some(laws)) => Queues::Custom(laws, own.limit),
-                _ => Queues::Catalogue(queue.known()?),
+    pub(super) fn new(spec: &'a Spec, seed: u64, laws: Option<Laws>) -> Result<Plan<'a>, SpecError> {
+        let mut laws = laws.into_iter().flatten();
+        let hops = (0..).zip(spec.links()).map(|(number, (link, queues))| {
+            let mut one_way = |direction: Direction| {
+                let queue = queues[direction.index()];
+                let discipline = match queue {
+                    QueueSpec::Own(own) => match laws.next() {
+                        Some(law) => Discipline::Custom(law, own.limit),
+                        None => Discipline::Catalogue(queue.known()?),
+                    },
+                    QueueSpec::Known(config) => Discipline::Catalogue(config),
+                };
+                let stream = hop_stream(seed, number, direction.index());
+                Ok(OneWay { wire: wire(&link.one_way(direction), spec), discipline, stream })
             };
-            let streams = [0, 1].map(|direction| hop_stream(seed, number, direction));
-            Ok(Hop { number, wire: wire(&link, spec), queues, streams })
+            Ok(Hop { number, directions: [one_way(Direction::FORTH)?, one_way(Direction::BACK)?] })
         });
         Ok(Plan {
             spec,
@@ -59,11 +73,13 @@ impl<'a> Plan<'a> {
         })
     }
 
-    /// The discipline of the catalogue that the only link has, if its rate does not change.
+    /// The discipline of the catalogue that the only link has, if its rate is the same in both directions and all the time.
     pub(super) fn one_discipline(&self) -> Option<&'a QueueConfig> {
+        let link = &self.spec.link;
+        let is_plain = self.spec.chain.is_empty() && link.rate_back.is_none() && link.rate_changes.is_empty();
         match self.hops.as_slice() {
-            [Hop { queues: Queues::Catalogue(config), wire, .. }]
-                if self.spec.chain.is_empty() && wire.rate_changes.is_empty() =>
+            [Hop { directions: [OneWay { discipline: Discipline::Catalogue(config), .. }, _], .. }]
+                if is_plain =>
             {
                 Some(config)
             }

@@ -9,6 +9,7 @@ use super::addresses::Addresses;
 use super::headers::{MOST_BYTES, OnTheWire, headers};
 use super::pcapng::{self, PacketBlock};
 use crate::packet::Packet;
+use crate::side::Direction;
 use crate::spec::Spec;
 
 /// What became of a packet.
@@ -60,9 +61,9 @@ impl PacketLog {
         pcapng::section(&mut file);
         for (number, (link, _)) in (1..).zip(spec.links()) {
             let of_link = if spec.chain.is_empty() { String::new() } else { format!("link {number}, ") };
-            for direction in 0..2 {
-                let name = format!("{of_link}direction {direction}");
-                pcapng::interface(&mut file, &name, link.rate, MOST_BYTES);
+            for direction in Direction::BOTH {
+                let name = format!("{of_link}direction {}", direction.number());
+                pcapng::interface(&mut file, &name, link.one_way(direction).rate, MOST_BYTES);
             }
         }
         PacketLog {

@@ -13,11 +13,14 @@ use super::{QueueSpec, SpecError, at_most, fault, read};
 /// The most links of a chain.
 pub(crate) const MOST_LINKS: usize = 64;
 
-/// One link of a chain; both directions alike.
+/// One link of a chain.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HopSpec {
     /// Bit rate on the wire, frame overhead included.
     pub rate: BitRate,
+    /// The same in direction 1, where it is another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate_back: Option<BitRate>,
     /// One-way delay.
     pub delay: Duration,
     /// Packets that the device holds below the discipline, besides the one being sent.
@@ -27,17 +30,22 @@ pub struct HopSpec {
     pub rate_changes: Vec<RateChange>,
     /// The queue discipline at each end of it.
     pub queue: QueueSpec,
+    /// That of direction 1, where its automatic parameters are others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue_back: Option<QueueSpec>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
     rate: Option<BitRate>,
+    rate_back: Option<BitRate>,
     delay: Option<Duration>,
     device_fifo: Option<u32>,
     #[serde(default)]
     rate_changes: Vec<RateChange>,
     queue: Option<Value>,
+    queue_back: Option<Value>,
 }
 
 impl HopSpec {
@@ -61,25 +69,29 @@ impl HopSpec {
         let written: Written = read(&path, entry)?;
         let link = LinkSpec {
             rate: written.rate.unwrap_or(common.rate),
+            // A rate of its own is that of both directions, unless it says another.
+            rate_back: written.rate_back.or(common.rate_back.filter(|_| written.rate.is_none())),
             delay: written.delay.unwrap_or(common.delay),
             device_fifo: written.device_fifo.unwrap_or(common.device_fifo),
             rate_changes: written.rate_changes,
             ..*common
         };
         link.check(&path)?;
-        let queue = match written.queue {
-            Some(other) => QueueSpec::read_at(&format!("{path}.queue"), other, &link.context())?,
-            None => QueueSpec::read(queue.clone(), &link.context())?,
+        let (place, queue) = match written.queue {
+            Some(other) => (format!("{path}.queue"), other),
+            None => ("queue".to_owned(), queue.clone()),
         };
+        let (queue, queue_back) = QueueSpec::read_both(&place, queue, written.queue_back, &link)?;
         refuse_own(&format!("{path}.queue"), &queue)?;
-        let LinkSpec { rate, delay, device_fifo, rate_changes, .. } = link;
-        Ok(HopSpec { rate, delay, device_fifo, rate_changes, queue })
+        let LinkSpec { rate, rate_back, delay, device_fifo, rate_changes, .. } = link;
+        Ok(HopSpec { rate, rate_back, delay, device_fifo, rate_changes, queue, queue_back })
     }
 
     /// The link, with what is common to all of them.
     pub(super) fn link(&self, common: &LinkSpec) -> LinkSpec {
         LinkSpec {
             rate: self.rate,
+            rate_back: self.rate_back,
             delay: self.delay,
             device_fifo: self.device_fifo,
             rate_changes: self.rate_changes.clone(),

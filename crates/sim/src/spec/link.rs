@@ -4,6 +4,8 @@ use aqmlab_aqm::LinkContext;
 use aqmlab_units::{BitRate, Bytes, Duration, Time};
 use serde::{Deserialize, Serialize};
 
+use crate::side::Direction;
+
 use super::{SpecError, WEEK, at_least, at_most, fault};
 
 /// The link.
@@ -12,6 +14,9 @@ use super::{SpecError, WEEK, at_least, at_most, fault};
 pub struct LinkSpec {
     /// Bit rate on the wire, frame overhead included.
     pub rate: BitRate,
+    /// The same in direction 1, where it is another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate_back: Option<BitRate>,
     /// One-way delay, host delays included.
     pub delay: Duration,
     /// Bytes that each packet takes on the wire beyond its IP length. Ethernet: preamble 8, header 14, check
@@ -43,6 +48,7 @@ impl Default for LinkSpec {
     fn default() -> LinkSpec {
         LinkSpec {
             rate: BitRate::from_mbit_per_sec(100),
+            rate_back: None,
             delay: Duration::from_micros(500),
             overhead: Bytes::new(38),
             mtu: Bytes::new(1500),
@@ -59,9 +65,20 @@ const LONGEST_PACKET: Bytes = Bytes::new(65_535);
 const MOST_CHANGES: usize = 1_000_000;
 
 impl LinkSpec {
-    /// What a law may know of it.
-    pub fn context(&self) -> LinkContext {
+    /// What a law at each of its ends may know of it.
+    pub fn contexts(&self) -> [LinkContext; 2] {
+        Direction::BOTH.map(|direction| self.one_way(direction).context())
+    }
+
+    /// What a law may know of a link that has one rate.
+    pub(crate) fn context(&self) -> LinkContext {
         LinkContext { rate: self.rate, overhead: self.overhead }
+    }
+
+    /// One direction of it: a link that has that direction's rate in both.
+    pub(crate) fn one_way(&self, direction: Direction) -> LinkSpec {
+        let back = self.rate_back.filter(|_| direction == Direction::BACK);
+        LinkSpec { rate: back.unwrap_or(self.rate), rate_back: None, ..self.clone() }
     }
 
     /// What the link can send from `start` to `end`, in bits.
@@ -79,6 +96,13 @@ impl LinkSpec {
     pub(super) fn check(&self, path: &str) -> Result<(), SpecError> {
         let at = |field: &str| format!("{path}.{field}");
         check_rate(&at("rate"), self.rate)?;
+        if let Some(rate_back) = self.rate_back {
+            check_rate(&at("rate_back"), rate_back)?;
+            if !self.rate_changes.is_empty() {
+                let message = "a link whose rate changes has one rate in both directions".into();
+                return Err(fault(&at("rate_back"), message));
+            }
+        }
         at_most(&at("delay"), self.delay, Duration::from_secs(60))?;
         at_most(&at("overhead"), self.overhead, Bytes::new(1_000))?;
         at_most(&at("mtu"), self.mtu, LONGEST_PACKET)?;

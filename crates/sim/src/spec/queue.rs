@@ -9,7 +9,7 @@ use aqmlab_units::Bytes;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::{SpecError, fault, read};
+use super::{LinkSpec, SpecError, fault, read};
 
 /// The queue discipline at each end of the link.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -38,8 +38,23 @@ impl QueueSpec {
         QueueSpec::read_at("queue", written, link)
     }
 
+    /// Read that of both ends of `link`, which stands at `path`, and that of direction 1 apart if it differs: its rate
+    /// has other automatic values. A spec that was resolved before says so by `back`.
+    pub(super) fn read_both(
+        path: &str,
+        written: Value,
+        back: Option<Value>,
+        link: &LinkSpec,
+    ) -> Result<(QueueSpec, Option<QueueSpec>), SpecError> {
+        let [forth, back_link] = link.contexts();
+        let back = QueueSpec::read_at(path, back.unwrap_or_else(|| written.clone()), &back_link)?;
+        let forth = QueueSpec::read_at(path, written, &forth)?;
+        let differs = back != forth;
+        Ok((forth, differs.then_some(back)))
+    }
+
     /// The same for one that stands at `path`.
-    pub(super) fn read_at(path: &str, written: Value, link: &LinkContext) -> Result<QueueSpec, SpecError> {
+    fn read_at(path: &str, written: Value, link: &LinkContext) -> Result<QueueSpec, SpecError> {
         let Some((name, parameters)) = only_entry(&written) else {
             let message =
                 format!("must be one law with its parameters, such as {{\"red\": {{}}}}, got {written}");

@@ -38,6 +38,8 @@ fn a_spec_in_full_reads_back_as_itself() {
         json!({"link": {"rate": "3333333 bit/s", "delay": "1.234567 ms", "overhead": "0 B"}}),
         json!({"users": {"per_side": 1, "workload": workload, "rtt": "general"}}),
         json!({"tcp": {"mix": [{"share": 0.2, "side": 1}, {"share": 1e-3, "role": "server", "profile": "freebsd-4.5"}]}}),
+        json!({"link": {"rate": "2 Mbit/s", "rate_back": "10 Mbit/s"}, "queue": {"ared": {}}}),
+        json!({"link": {"rate_back": "10 Mbit/s"}, "queue": {"ared": {}}, "chain": [{}, {"rate": "3 Mbit/s"}, {"rate_back": "1 Mbit/s"}]}),
         json!({"link": {"rate_changes": [{"at": "20 s", "rate": "50 Mbit/s"}, {"at": "1 min", "rate": "2 kbit/s"}]}}),
         json!({"chain": [{}, {"rate": "9 kbit/s", "rate_changes": [{"at": "1 s", "rate": "1 Gbit/s"}]}, {"queue": {"ared": {}}}]}),
         json!({

@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::{QueueDelayMs, mean, p99, percent};
 use crate::link::{LinkCounters, Waited, Waits};
 use crate::quantiles::ratio;
+use crate::side::Direction;
 use crate::spec::{LinkSpec, Spec};
 
 /// One direction of a link, over the measured window.
@@ -117,7 +118,16 @@ impl Window {
         8e-6 * per(Window::sum(directions, |link| link.sent_bytes.get()), self.seconds())
     }
 
-    /// Their utilisations, together.
+    /// The utilisations of both directions of a link, together.
+    pub(super) fn utilisation_of_both(&self, link: &LinkSpec, directions: &[LinkWindow; 2]) -> f64 {
+        if link.rate_back.is_none() {
+            return self.utilisation(link, directions);
+        }
+        let each = Direction::BOTH.into_iter().zip(directions);
+        each.map(|(direction, it)| self.utilisation(&link.one_way(direction), std::slice::from_ref(it))).sum()
+    }
+
+    /// The utilisations of `directions` that have the rate of `spec`, together.
     pub(super) fn utilisation(&self, spec: &LinkSpec, directions: &[LinkWindow]) -> f64 {
         let sent_bytes = Window::sum(directions, |link| link.sent_bytes.get());
         let sent = Window::sum(directions, |link| link.sent);
@@ -128,7 +138,11 @@ impl Window {
     /// Each direction of each link.
     pub(super) fn directions(&self, spec: &Spec) -> Vec<DirectionSummary> {
         let each = (1..).zip(spec.links().zip(&self.links)).flat_map(|(link, ((config, _), directions))| {
-            (0..).zip(directions).map(move |(direction, it)| self.direction(link, direction, &config, it))
+            let ways = Direction::BOTH.map(|direction| config.one_way(direction));
+            (0..)
+                .zip(ways)
+                .zip(directions)
+                .map(move |((direction, one_way), it)| self.direction(link, direction, &one_way, it))
         });
         each.collect()
     }

@@ -1,0 +1,141 @@
+"""A link whose two directions have different rates."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import aqmlab as lab
+from aqmlab import _core
+from aqmlab.running.calibration.lines import known
+from aqmlab.running.cell import cells_of
+from aqmlab.spec import presets
+from aqmlab.spec.units import bits_per_second
+from aqmlab.topology.network import topology
+
+HOME = {"rate": "2 Mbit/s", "rate_back": "10 Mbit/s", "delay": "5 ms", "device_fifo": 0}
+FLOOD = [
+    {"datagrams": {"name": "up", "rate": "5 Mbit/s", "packet": "1000 B", "side": 0}},
+    {"datagrams": {"name": "down", "rate": "15 Mbit/s", "packet": "1000 B", "side": 1}},
+]
+BRIEF = {"warmup": "5 s", "duration": "20 s"}
+
+
+def experiment(**parts: Any) -> lab.Experiment:
+    usual = {"link": HOME, "queue": {"ared": {}}, "users": {"per_side": 0}, "sources": FLOOD, "protocol": BRIEF}
+    return lab.Experiment(**usual | parts)
+
+
+def resolved(**parts: Any) -> dict[str, Any]:
+    spec: dict[str, Any] = json.loads(_core.resolve(experiment(**parts).to_json()))
+    return spec
+
+
+def measured(**parts: Any) -> dict[str, Any]:
+    simulation = _core.Simulation(cells_of(experiment(**parts), [1])[0].spec, 1)
+    simulation.advance(simulation.end)
+    summary: dict[str, Any] = json.loads(simulation.summary())
+    return summary
+
+
+@pytest.mark.parametrize("queue", [{"ared": {}}, {"codel": {}}])
+def test_each_direction_carries_its_rate(queue: dict[str, Any]) -> None:
+    summary = measured(queue=queue)
+    forth, back = summary["directions"]
+    # Of 1,038 bytes in a frame.
+    assert forth["throughput_mbps"] == pytest.approx(2 * 1000 / 1038, rel=1e-3)
+    assert back["throughput_mbps"] == pytest.approx(10 * 1000 / 1038, rel=1e-3)
+    for each in (forth, back, summary):
+        assert each["utilisation"] == pytest.approx(1, rel=1e-3)
+
+
+@pytest.mark.parametrize("queue", [{"ared": {}}, {"fq_codel": {}}])
+def test_the_same_rate_back_is_a_link_of_one_rate(queue: dict[str, Any]) -> None:
+    users = {"per_side": 200}
+    links = [{**HOME, "rate_back": back} for back in (None, HOME["rate"])]
+    one, same = (measured(queue=queue, users=users, link=link) for link in links)
+    # The mean of two quotients is no quotient of sums to the last bit.
+    assert one.pop("utilisation") == pytest.approx(same.pop("utilisation"))
+    assert one == same
+
+
+def test_automatic_parameters_are_those_of_each_directions_rate() -> None:
+    both = resolved()
+    of_one_rate = [resolved(link={"rate": rate, "delay": "5 ms"})["queue"] for rate in ("2 Mbit/s", "10 Mbit/s")]
+    assert [both["queue"], both["queue_back"]] == of_one_rate
+    assert of_one_rate[0] != of_one_rate[1]
+    assert json.loads(_core.resolve(json.dumps(both))) == both
+    # Nothing is automatic here.
+    assert "queue_back" not in resolved(queue={"droptail": {"limit": 50}})
+
+
+def test_a_custom_law_is_told_the_rate_of_its_direction(tmp_path: Path) -> None:
+    rates = []
+
+    class Law(lab.Law):
+        def __init__(self, config: object, link: Any, rng: object) -> None:
+            rates.append(link.rate_bps)
+
+        def on_enqueue(self, packet: Any, queue: Any, now: Any) -> str:
+            return "pass"
+
+    lab.run(experiment(queue={Law: {}}), out=tmp_path)
+    assert rates == [2_000_000, 10_000_000]
+
+
+def test_links_of_a_chain_have_rates_of_their_own_in_both_directions() -> None:
+    chain = [{}, {"rate": "4 Mbit/s"}, {"rate": "4 Mbit/s", "rate_back": "8 Mbit/s"}]
+    links = resolved(chain=chain)["chain"]
+    assert [(link["rate"], link.get("rate_back")) for link in links] == [
+        ("2 Mbit/s", "10 Mbit/s"),
+        ("4 Mbit/s", None),
+        ("4 Mbit/s", "8 Mbit/s"),
+    ]
+    assert ["queue_back" in link for link in links] == [True, False, True]
+    summary = measured(chain=chain)
+    throughput = pl.DataFrame(summary["directions"]).filter(direction=1)["throughput_mbps"]
+    # From the third link to the first: the second one is the slowest.
+    assert throughput.to_list() == pytest.approx([4 * 1000 / 1038] * 2 + [8 * 1000 / 1038], rel=1e-3)
+
+
+def test_the_uncongested_network_is_ten_times_as_fast_in_each_direction() -> None:
+    fast = lab.Experiment(link={**HOME, "rate": "200 Mbit/s", "rate_back": "20 Mbit/s"}, users={"per_side": 1})
+    link = presets.uncongested(fast).link
+    assert [bits_per_second(rate) for rate in (link.rate, link.rate_back)] == [2e9, 1e9]
+
+
+def test_both_rates_are_drawn() -> None:
+    home = experiment()
+    (link,) = topology(home, cells_of(home, [1])[0].resolved).links
+    assert link.rates == "2/10 Mbit/s"
+
+
+@pytest.mark.parametrize(
+    ("link", "mistake"),
+    [
+        ({"rate_back": "5 bit/s"}, "link.rate_back: must be at least 1 kbit/s, got 5 bit/s"),
+        (
+            {"rate_back": "5 Mbit/s", "rate_changes": [{"at": "1 s", "rate": "1 Mbit/s"}]},
+            "link.rate_back: a link whose rate changes has one rate in both directions",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused(link: dict[str, Any], mistake: str) -> None:
+    with pytest.raises(lab.SpecError) as refused:
+        resolved(link=link)
+    assert str(refused.value) == mistake
+
+
+def test_a_load_is_of_one_rate(tmp_path: Path) -> None:
+    with pytest.raises(lab.SpecError, match=r"users\.load: is percent of one rate; with link\.rate_back give"):
+        cells_of(lab.Experiment(link=HOME, users={"load": 90}), [1], known(tmp_path))
+
+
+def test_a_run_over_such_a_link_is_not_explained(tmp_path: Path) -> None:
+    result = lab.run(lab.Experiment(link=HOME, users={"per_side": 5}, protocol=BRIEF), out=tmp_path)
+    with pytest.raises(lab.SpecError, match=r"^link\.rate_back: such a run cannot be explained"):
+        lab.explain(result.directory)
