@@ -117,7 +117,7 @@ class _Shown:
         # Those that are needed come first.
         for key, value in sorted(part["properties"].items(), key=lambda pair: pair[0] not in needed):
             default = "required" if key in needed else _default(value)
-            yield f"`{key}`", self.kind(value), default, flowing(_about(value))
+            yield f"`{key}`", self.kind(value), default, flowing(f"{_about(value)} {self._choices(value)}".strip())
 
     def kind(self, part: Schema) -> str:
         """Say what kind of value a part is."""
@@ -165,6 +165,13 @@ class _Shown:
         about += [f"{name}: {meaning}" for name, _, _, meaning in fields]
         inner = ", ".join(f"{name} = {kind}" for name, kind, _, _ in fields)
         return f"{{ `{key}` = {{ {inner} }} }}", flowing(" ".join(about))
+
+    def _choices(self, part: Schema) -> str:
+        """Say what each of a few names means, if that is said of each."""
+        forms = self._definitions[_name(part)].get("oneOf", ()) if "$ref" in part else ()
+        if not all("const" in form and "description" in form for form in forms):
+            return ""
+        return " ".join(f"`{form['const']}`: {form['description']}" for form in forms)
 
     def _reference(self, name: str) -> str:
         part = self._definitions[name]
