@@ -18,17 +18,17 @@ ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def test_the_readme_counts_and_names_every_discipline() -> None:
-    (row,) = re.findall(r"^\| queue disciplines \| (.*) \|$", README, re.MULTILINE)
-    assert row.startswith(f"{len(disciplines())}, ")
-    for entry in disciplines().values():
-        title = entry.page.partition("\n")[0].removeprefix("# ").partition(",")[0]
-        assert title.lower() in row.lower()
+def test_the_readme_names_disciplines_that_there_are() -> None:
+    (row,) = re.findall(r"^\| queue disciplines \| .* validated: (.*?)\. Every", README, re.MULTILINE)
+    pages = (entry.page.partition("\n")[0] for entry in disciplines().values())
+    titles = {page.removeprefix("# ").partition(",")[0].lower() for page in pages}
+    named = set(re.split("[;,] ", row.lower()))
+    assert named <= titles
+    assert len(named) > 20
 
 
-def test_the_citation_counts_the_disciplines() -> None:
+def test_the_citation_is_of_this_version() -> None:
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
-    assert f" {len(disciplines())} disciplines " in " ".join(citation.split())
     assert f"\nversion: {lab.__version__}\n" in citation
 
 

@@ -158,5 +158,8 @@ def test_the_json_schema_describes_what_a_person_writes() -> None:
     schema = lab.Experiment.model_json_schema()
     queue = schema["$defs"]["QueueSpec"]
     assert list(queue["properties"]) == list(catalogue.disciplines())
-    assert "q_ref" in queue["properties"]["pi"]["properties"]
+    pi = queue["properties"]["pi"]["properties"]
+    assert pi["q_ref"]["default"] == 24
+    assert (pi["q_ref"]["type"], pi["q_ref"]["minimum"], pi["q_ref"]["unit"]) == ("number", 0, "packets")
+    assert [choice["const"] for choice in pi["mode"]["oneOf"]] == ["packet", "byte"]
     assert schema["$defs"]["Link"]["properties"]["rate"]["default"] == "100 Mbit/s"

@@ -3,7 +3,8 @@
 use aqmlab_units::Stream;
 
 use crate::law::DecidesAtEnqueue;
-use crate::{Fifo, Limit, LinkContext, Parameter, ParameterError, Qdisc};
+use crate::parameter::check;
+use crate::{Fifo, Limit, LinkContext, ParameterError, Qdisc, Settings};
 
 /// When a discipline drops and marks, with its default parameters.
 ///
@@ -17,30 +18,29 @@ pub enum DecidesAt {
     Dequeue,
 }
 
-/// The parameters of a discipline, as the macro that declares them knows them.
-pub trait Settings: Clone + Default {
-    /// The parameters in their order, as the catalogue shows them.
-    fn parameters() -> Vec<Parameter>;
-
-    /// The most that may wait.
-    fn limit(&self) -> Limit;
-}
-
 /// A queue discipline, implemented by its configuration.
 pub trait Discipline: Settings {
-    /// Its name in configurations.
-    const NAME: &'static str;
     /// The line of thought it belongs to.
     const FAMILY: &'static str;
     /// When it drops and marks.
     const DECIDES_AT: DecidesAt;
     /// What it does, in one line.
     const SUMMARY: &'static str;
-    /// Its page in Markdown: idea, equations, where descriptions differ, how it is validated, references.
-    const PAGE: &'static str;
 
     /// This configuration with its automatic values filled in for `link`, checked.
-    fn resolve(&self, link: &LinkContext) -> Result<Self, ParameterError>;
+    fn resolve(&self, link: &LinkContext) -> Result<Self, ParameterError> {
+        self.check()?;
+        check(!self.limit().is_zero(), "limit", "at least 1 packet or 1 B", &self.limit())?;
+        let complete = self.complete(link)?;
+        complete.check()?;
+        Ok(complete)
+    }
+
+    /// What one parameter alone does not tell: automatic values are filled in, and parameters that depend on each other
+    /// checked. Each is in its range.
+    fn complete(&self, _link: &LinkContext) -> Result<Self, ParameterError> {
+        Ok(self.clone())
+    }
 
     /// Run `visitor` with this discipline in front of `link`. The configuration has passed [`Discipline::resolve`].
     fn visit<V: Visitor>(&self, link: &LinkContext, visitor: V) -> V::Output;

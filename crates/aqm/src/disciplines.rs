@@ -1,26 +1,30 @@
-//! The disciplines, one a file.
+//! The disciplines, one a file, and which there are: the simplest first.
 
-pub(crate) mod ared;
-pub(crate) mod avq;
-pub(crate) mod blue;
-pub(crate) mod choke;
-pub(crate) mod cobalt;
-pub(crate) mod codel;
-pub(crate) mod droptail;
-pub(crate) mod dualpi2;
-pub(crate) mod fq_cobalt;
-pub(crate) mod fq_codel;
-pub(crate) mod fq_pie;
-pub(crate) mod fred;
-pub(crate) mod ldc;
-pub(crate) mod mimd_red;
-pub(crate) mod pi;
-pub(crate) mod pi2;
-pub(crate) mod pie;
-pub(crate) mod red;
-pub(crate) mod red_star;
-pub(crate) mod rem;
-pub(crate) mod sfb;
-pub(crate) mod sfq;
-pub(crate) mod sred;
-pub(crate) mod threshold;
+use crate::catalogue::disciplines;
+
+disciplines! {
+    droptail: Droptail(DroptailConfig),
+    red: Red(RedConfig),
+    ared: Ared(AredConfig),
+    red_star: RedStar(RedStarConfig),
+    mimd_red: MimdRed(MimdRedConfig),
+    sred: Sred(SredConfig),
+    fred: Fred(FredConfig),
+    choke: Choke(ChokeConfig),
+    pi: Pi(PiConfig),
+    rem: Rem(RemConfig),
+    blue: Blue(BlueConfig),
+    sfb: Sfb(SfbConfig),
+    avq: Avq(AvqConfig),
+    ldc: Ldc(LdcConfig),
+    threshold: Threshold(ThresholdConfig),
+    codel: Codel(CodelConfig),
+    cobalt: Cobalt(CobaltConfig),
+    pie: Pie(PieConfig),
+    pi2: Pi2(Pi2Config),
+    sfq: Sfq(SfqConfig),
+    fq_codel: FqCodel(FqCodelConfig),
+    fq_cobalt: FqCobalt(FqCobaltConfig),
+    fq_pie: FqPie(FqPieConfig),
+    dualpi2: Dualpi2(DualPi2Config),
+}

@@ -1,8 +1,21 @@
-//! Parameters of laws: declared once, checked with one kind of error.
+//! Parameters of disciplines: each declared once, with all that is to be known of it.
+
+mod allowed;
+mod choice;
+mod range;
+#[cfg(feature = "serde")]
+pub(crate) mod serial;
 
 use std::fmt::Display;
 
-use aqmlab_units::{Bytes, Duration, Prob};
+pub(crate) use allowed::Settable;
+pub use allowed::{Allowed, Value};
+pub use choice::Choice;
+pub(crate) use choice::choices;
+pub use range::Range;
+pub(crate) use range::{above, from, up_to};
+
+use aqmlab_units::{Bytes, Duration};
 
 use crate::Limit;
 
@@ -16,188 +29,275 @@ pub struct ParameterError {
     pub message: String,
 }
 
-/// One row of a law's parameter table.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+/// A parameter of a configuration; in the catalogue, of the one with all defaults.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Parameter {
     /// Its name in the configuration.
     pub name: &'static str,
     /// The unit of its value, or the kind of value it is.
     pub unit: &'static str,
-    /// Its default, as it is written in a configuration; `automatic` when it follows from the link.
-    pub default: String,
+    /// What it is set to.
+    pub value: Value,
+    /// What it may be set to.
+    pub allowed: Allowed,
     /// What it means.
-    pub meaning: &'static str,
+    pub meaning: String,
     /// Where its default comes from.
     pub source: &'static str,
 }
 
-/// Declares a configuration: from one statement a field, its documentation, its default and its row in the
-/// catalogue. A function could not read the documentation, and a second table would drift from the first.
+/// The parameters of a discipline: what [`parameters!`] knows of them.
+pub trait Settings: Clone + Default {
+    /// The parameters in their order, as they are set here.
+    fn parameters(&self) -> Vec<Parameter>;
+
+    /// The most that may wait.
+    fn limit(&self) -> Limit;
+
+    /// That each parameter, looked at alone, is what it may be.
+    fn check(&self) -> Result<(), ParameterError>;
+
+    /// Set the parameter `name` to what comes next in `map`; false when there is none of that name.
+    #[cfg(feature = "serde")]
+    fn read<'de, M: serde::de::MapAccess<'de>>(&mut self, name: &str, map: &mut M) -> Result<bool, M::Error>;
+}
+
+/// Declares a configuration. One statement is a field, its documentation, its default, what may be written for it, the
+/// check of that, its text form and its row in the catalogue:
+///
+/// ```text
+/// /// The weight of a new sample in the average.
+/// w_q: f64 = 0.002, in above(0.0).up_to(1.0), unit "1", source "Floyd & Jacobson 1993";
+/// ```
+///
+/// Last may come the parameters of another law that this one is made of, as a field that holds them; in text they stand
+/// among the others. What differs is said there: another default, which needs another source, or a `fixed` value,
+/// which is then no parameter. A parameter of the same name here takes an included one's place, and `before` puts one
+/// among them.
 macro_rules! parameters {
     (
         $(#[$attribute:meta])*
-        pub struct $Config:ident {$(
-            $(#[doc = $meaning:literal])+
-            $name:ident: $type:ty = $default:expr, unit $unit:literal, source $source:literal;
-        )+}
+        pub struct $Config:ident {
+            $(
+                $(#[doc = $meaning:literal])+
+                $name:ident: $type:ty = $default:expr
+                    $(, in $range:expr)? $(, unit $unit:literal)?, source $source:literal $(, before $before:ident)?;
+            )*
+        }
+        $(
+            $(#[doc = $block_doc:literal])+
+            include $block:ident: $Block:ident {
+                $($(#[doc = $other_meaning:literal])* $other:ident = $other_default:expr, source $other_source:literal;)*
+            }
+            $(fixed $fixed:ident = $fixed_value:expr;)*
+        )?
     ) => {
         $(#[$attribute])*
         #[derive(Clone, Debug, PartialEq)]
-        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-        #[cfg_attr(feature = "serde", serde(deny_unknown_fields, default))]
-        pub struct $Config {$(
-            $(#[doc = $meaning])+
-            #[doc = concat!("\n\nUnit: ", $unit, ". Default: `", stringify!($default), "`. Source: ", $source, ".")]
-            pub $name: $type,
-        )+}
+        pub struct $Config {
+            $(
+                $(#[doc = $meaning])+
+                #[doc = concat!("\n\n", $("Unit: ", $unit, ". ",)? "Default: `", stringify!($default), "`. Source: ", $source, ".")]
+                pub $name: $type,
+            )*
+            $(
+                $(#[doc = $block_doc])+
+                pub $block: $Block,
+            )?
+        }
 
         impl Default for $Config {
             fn default() -> $Config {
-                $Config { $($name: $default,)+ }
+                $Config {
+                    $($name: $default,)*
+                    $($block: $Block {
+                        $($other: $other_default,)*
+                        $($fixed: $fixed_value,)*
+                        ..$Block::default()
+                    },)?
+                }
             }
         }
 
         impl $crate::Settings for $Config {
-            fn limit(&self) -> $crate::Limit {
-                self.limit
+            fn parameters(&self) -> Vec<$crate::Parameter> {
+                let own = vec![$(
+                    $crate::parameter::Own {
+                        parameter: $crate::Parameter {
+                            name: stringify!($name),
+                            unit: $crate::parameter::parameters!(@unit $type $(, $unit)?),
+                            value: $crate::parameter::Settable::value(&self.$name),
+                            allowed: <$type as $crate::parameter::Settable>::allowed(
+                                $crate::parameter::parameters!(@range $($range)?),
+                            ),
+                            meaning: $crate::parameter::meaning::<$type>(concat!($($meaning),+)),
+                            source: $source,
+                        },
+                        before: $crate::parameter::parameters!(@option $(stringify!($before))?),
+                    },
+                )*];
+                let included = $crate::parameter::parameters!(@option $(
+                    $crate::parameter::included(
+                        $crate::Settings::parameters(&self.$block),
+                        &[$((stringify!($other), concat!($($other_meaning),*), $other_source)),*],
+                        &[$(stringify!($fixed)),*],
+                    )
+                )?);
+                $crate::parameter::arranged(own, included.unwrap_or_default())
             }
 
-            fn parameters() -> Vec<$crate::Parameter> {
-                let defaults = $Config::default();
-                vec![$(
-                    $crate::Parameter {
-                        name: stringify!($name),
-                        unit: $unit,
-                        default: $crate::parameter::Shown::shown(&defaults.$name),
-                        meaning: concat!($($meaning),+).trim_ascii(),
-                        source: $source,
-                    },
-                )+]
+            fn limit(&self) -> $crate::Limit {
+                $crate::parameter::parameters!(@limit self $($block)?)
+            }
+
+            fn check(&self) -> Result<(), $crate::ParameterError> {
+                $(
+                    <$type as $crate::parameter::Settable>::check(
+                        &self.$name,
+                        $crate::parameter::parameters!(@range $($range)?),
+                        stringify!($name),
+                        $crate::parameter::parameters!(@unit $type $(, $unit)?),
+                    )?;
+                )*
+                $(
+                    $($crate::parameter::check(
+                        self.$block.$fixed == $fixed_value,
+                        stringify!($fixed),
+                        $crate::parameter::Settable::value(&$fixed_value),
+                        &self.$block.$fixed,
+                    )?;)*
+                    $crate::Settings::check(&self.$block)?;
+                )?
+                Ok(())
+            }
+
+            #[cfg(feature = "serde")]
+            fn read<'de, M: serde::de::MapAccess<'de>>(
+                &mut self,
+                name: &str,
+                map: &mut M,
+            ) -> Result<bool, M::Error> {
+                match name {
+                    $(stringify!($name) => {
+                        self.$name = map.next_value()?;
+                        Ok(true)
+                    })*
+                    $($(stringify!($fixed) => Ok(false),)*)?
+                    _ => $crate::parameter::parameters!(@read self name map $($block)?),
+                }
             }
         }
+
+        #[cfg(feature = "serde")]
+        impl serde::Serialize for $Config {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                $crate::parameter::serial::write(self, serializer)
+            }
+        }
+
+        #[cfg(feature = "serde")]
+        impl<'de> serde::Deserialize<'de> for $Config {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<$Config, D::Error> {
+                $crate::parameter::serial::read(deserializer)
+            }
+        }
+    };
+
+    (@range) => { Default::default() };
+    (@range $range:expr) => { $range };
+    (@option) => { None };
+    (@option $value:expr) => { Some($value) };
+    (@unit $type:ty) => { <$type as $crate::parameter::Settable>::UNIT };
+    (@unit $type:ty, $unit:literal) => { $unit };
+    (@limit $this:ident) => { $this.limit };
+    (@limit $this:ident $block:ident) => { $crate::Settings::limit(&$this.$block) };
+    (@read $this:ident $name:ident $map:ident) => { Ok(false) };
+    (@read $this:ident $name:ident $map:ident $block:ident) => {
+        $crate::Settings::read(&mut $this.$block, $name, $map)
     };
 }
 pub(crate) use parameters;
 
-/// The names of an option's values, as they are written in a configuration.
-macro_rules! display_names {
-    ($Option:ident { $($Variant:ident => $name:literal),+ }) => {
-        impl std::fmt::Display for $Option {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(match self { $($Option::$Variant => $name),+ })
-            }
+/// A parameter that a configuration declares itself.
+pub(crate) struct Own {
+    pub(crate) parameter: Parameter,
+    /// Which of the included ones it stands before.
+    pub(crate) before: Option<&'static str>,
+}
+
+/// What is written of a parameter of type `T`, and for a choice the names that it has.
+pub(crate) fn meaning<T: Settable>(written: &str) -> String {
+    let written = written.trim_ascii();
+    let Allowed::Choice(choices) = T::allowed(T::Range::default()) else { return written.to_owned() };
+    let mut names: Vec<String> = choices.iter().map(|choice| format!("`{}`", choice.name)).collect();
+    let last = names.pop().expect("a choice has values");
+    format!("{}: {} or {last}.", written.trim_end_matches('.'), names.join(", "))
+}
+
+/// The parameters of a block without the `fixed` ones, and with other meanings and sources where they differ.
+pub(crate) fn included(
+    mut block: Vec<Parameter>,
+    others: &[(&'static str, &'static str, &'static str)],
+    fixed: &[&'static str],
+) -> Vec<Parameter> {
+    block.retain(|parameter| !fixed.contains(&parameter.name));
+    for (name, meaning, source) in others {
+        let parameter = block.iter_mut().find(|parameter| parameter.name == *name);
+        let parameter = parameter.expect("the field that has another default is a parameter of the block");
+        parameter.source = source;
+        if !meaning.is_empty() {
+            meaning.trim_ascii().clone_into(&mut parameter.meaning);
         }
-    };
-}
-pub(crate) use display_names;
-
-/// A value as it is written in a configuration.
-pub(crate) trait Shown {
-    fn shown(&self) -> String;
-}
-
-impl Shown for f64 {
-    fn shown(&self) -> String {
-        // `Debug` writes 1.822e-5 where `Display` writes 0.00001822.
-        let text = format!("{self:?}");
-        text.strip_suffix(".0").unwrap_or(&text).to_owned()
     }
+    block
 }
 
-impl<T: Shown> Shown for Option<T> {
-    fn shown(&self) -> String {
-        self.as_ref().map_or_else(|| "automatic".to_owned(), Shown::shown)
-    }
-}
-
-macro_rules! shown_by_display {
-    ($($type:ty),+) => {$(
-        impl Shown for $type {
-            fn shown(&self) -> String {
-                self.to_string()
-            }
+/// The order in which they are shown and written.
+pub(crate) fn arranged(own: Vec<Own>, included: Vec<Parameter>) -> Vec<Parameter> {
+    let (among, first): (Vec<Own>, Vec<Own>) = own.into_iter().partition(|own| own.before.is_some());
+    let mut all: Vec<Parameter> = first.into_iter().map(|own| own.parameter).collect();
+    let mut among = among.into_iter().peekable();
+    for next in included {
+        if all.iter().any(|own| own.name == next.name) {
+            continue;
         }
-    )+};
+        while let Some(own) = among.next_if(|own| own.before == Some(next.name)) {
+            all.push(own.parameter);
+        }
+        all.push(next);
+    }
+    assert!(among.next().is_none(), "what stands among included parameters is declared in their order");
+    all
 }
-shown_by_display!(
-    bool,
-    u32,
-    Bytes,
-    Duration,
-    Prob,
-    Limit,
-    crate::Mode,
-    crate::IdleDecrease,
-    crate::AvqLoad,
-    crate::OutputRate,
-    crate::Spacing,
-    crate::ByteScaling,
-    crate::EcnPolicy,
-    crate::SredVariant,
-    crate::AboveMax,
-    crate::FullBins,
-    crate::AboveHalf,
-    crate::Hashing,
-    crate::Sqrt,
-    crate::NextMarkFrom,
-    crate::Reentry,
-    crate::DelayFrom,
-    crate::LightLoad,
-    crate::Decay,
-    crate::SignalAt,
-    crate::Turns,
-    crate::End,
-    crate::Half,
-    crate::Backlog,
-    crate::NoRoom,
-    crate::ThroughOld,
-    crate::Native,
-    crate::Decide,
-    crate::Controlled,
-    crate::Overload,
-    crate::Share
-);
 
 /// `field` must be what `holds` says.
 pub(crate) fn check(
     holds: bool,
     field: &'static str,
     must: impl Display,
-    got: impl Display,
+    got: &impl Settable,
 ) -> Result<(), ParameterError> {
+    let got = got.value();
     if holds { Ok(()) } else { Err(ParameterError { field, message: format!("must be {must}, got {got}") }) }
 }
 
-/// A gain or weight: far above what is useful is a slip, and would only overflow.
-pub(crate) fn check_gain(field: &'static str, value: f64) -> Result<(), ParameterError> {
-    check(value > 0.0 && value <= 1000.0, field, "above 0 and at most 1000", value)
-}
+/// A gain: far above what is useful is a slip, and would only overflow.
+pub(crate) const GAIN: Range<f64> = above(0.0).up_to(1000.0);
+
+/// The weight of a new sample in a moving average.
+pub(crate) const WEIGHT: Range<f64> = above(0.0).up_to(1.0);
 
 /// A queue length in packets.
-pub(crate) fn check_packets(field: &'static str, value: f64) -> Result<(), ParameterError> {
-    check((0.0..=1e9).contains(&value), field, "between 0 and 1e9 packets", value)
-}
+pub(crate) const LENGTH: Range<f64> = from(0.0).up_to(1e9);
 
-/// What every law's configuration has: a mean packet of some size and a queue with some room.
-pub(crate) fn check_queue(mean_packet: Bytes, limit: Limit) -> Result<(), ParameterError> {
-    let possible = Bytes::ZERO < mean_packet && mean_packet <= Bytes::new(65_535);
-    check(possible, "mean_packet", "between 1 B and 65535 B, the largest IP packet", mean_packet)?;
-    check_limit(limit)
-}
-
-/// A limit that lets something in.
-pub(crate) fn check_limit(limit: Limit) -> Result<(), ParameterError> {
-    check(!limit.is_zero(), "limit", "at least 1 packet or 1 B", limit)
-}
+/// The size of a packet, up to the largest that IP has.
+pub(crate) const PACKET_SIZE: Range<Bytes> = from(Bytes::new(1)).up_to(Bytes::new(65_535));
 
 /// A number of queues to hash flows onto.
-pub(crate) fn check_flows(flows: u32) -> Result<(), ParameterError> {
-    check((1..=65_536).contains(&flows), "flows", "between 1 and 65536", flows)
-}
+pub(crate) const QUEUES: Range<u32> = from(1).up_to(65_536);
 
 /// The credit of a queue for one round: with less, rounds without a packet would cost too much.
-pub(crate) fn check_quantum(quantum: Bytes) -> Result<(), ParameterError> {
-    let possible = (64..=1_000_000).contains(&quantum.get());
-    check(possible, "quantum", "between 64 B and 1000000 B", quantum)
-}
+pub(crate) const QUANTUM: Range<Bytes> = from(Bytes::new(64)).up_to(Bytes::new(1_000_000));
+
+/// What no delay and no interval of a law exceeds.
+pub(crate) const HOUR: Duration = Duration::from_secs(3600);

@@ -33,14 +33,15 @@ fn defaults_are_shown_as_they_are_written() {
     for (entry, config) in catalogue().iter().zip(defaults()) {
         let written = &serde_json::to_value(&config).unwrap()[entry.name];
         for parameter in &entry.parameters {
+            let shown = parameter.value.to_string();
             let same = match &written[parameter.name] {
-                Value::Null => parameter.default == "automatic",
-                Value::Number(number) => parameter.default.parse().ok() == number.as_f64(),
-                Value::Bool(flag) => parameter.default == flag.to_string(),
-                Value::String(text) => &parameter.default == text,
+                Value::Null => shown == "automatic",
+                Value::Number(number) => shown.parse().ok() == number.as_f64(),
+                Value::Bool(flag) => shown == flag.to_string(),
+                Value::String(text) => &shown == text,
                 other => panic!("{} is {other}", parameter.name),
             };
-            assert!(same, "{}.{} is shown as {}", entry.name, parameter.name, parameter.default);
+            assert!(same, "{}.{} is shown as {shown}", entry.name, parameter.name);
         }
     }
 }
@@ -87,11 +88,84 @@ fn when_a_discipline_says_that_it_decides_is_when_it_does() {
 fn every_parameter_has_a_meaning_a_unit_and_a_source() {
     for entry in catalogue() {
         for parameter in &entry.parameters {
-            let texts = [parameter.meaning, parameter.unit, parameter.source];
+            let texts = [&parameter.meaning, parameter.unit, parameter.source];
             assert!(texts.iter().all(|text| !text.is_empty()), "{}.{}", entry.name, parameter.name);
             assert!(parameter.meaning.ends_with('.') && !parameter.meaning.contains('\n'));
         }
     }
+}
+
+/// What JSON calls the type of a value.
+fn type_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(number) if number.is_u64() => "integer",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+#[test]
+fn each_parameter_has_a_schema_that_allows_its_default() {
+    for (entry, config) in catalogue().iter().zip(defaults()) {
+        let written = &serde_json::to_value(&config).unwrap()[entry.name];
+        for (row, parameter) in serde_json::to_value(entry).unwrap()["parameters"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .zip(&entry.parameters)
+        {
+            let (schema, value) = (&row["schema"], &written[parameter.name]);
+            let name = format!("{}.{}: {schema}", entry.name, parameter.name);
+            assert_eq!(schema["description"], json!(parameter.meaning));
+            assert_eq!(schema.get("default").unwrap_or(&Value::Null), value, "{name}");
+            if let Some(choices) = schema["oneOf"].as_array() {
+                assert!(choices.iter().any(|choice| &choice["const"] == value), "{name}");
+                assert!(
+                    choices
+                        .iter()
+                        .all(|choice| choice["description"].as_str().is_some_and(|it| !it.is_empty()))
+                );
+                continue;
+            }
+            let allowed = &schema["type"];
+            let is = type_of(value);
+            let fits = allowed == is
+                || is == "null"
+                || allowed.as_array().is_some_and(|types| types.iter().any(|allowed| allowed == is));
+            assert!(fits, "{name}");
+            // Whatever is no number is refused by its range.
+            if allowed == "number" {
+                let ends = ["minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum"];
+                assert!(ends.iter().filter(|end| schema.get(end).is_some()).count() == 2, "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_schema_says_what_may_be_written() {
+    let schema = |discipline: &str, parameter: &str| {
+        let entry = catalogue().into_iter().find(|entry| entry.name == discipline).expect("a discipline");
+        let row = entry.parameters.into_iter().find(|row| row.name == parameter).expect("a parameter");
+        serde_json::to_value(&row).unwrap()["schema"].clone()
+    };
+    let w_q = schema("red", "w_q");
+    assert_eq!(
+        (&w_q["type"], &w_q["exclusiveMinimum"], &w_q["maximum"]),
+        (&json!("number"), &json!(0.0), &json!(1.0))
+    );
+    assert_eq!(w_q["unit"], "1");
+    let t_update = schema("pie", "t_update");
+    assert_eq!((&t_update["minimum"], &t_update["maximum"]), (&json!("1 us"), &json!("3600 s")));
+    let mode = schema("choke", "mode");
+    let names: Vec<&Value> =
+        mode["oneOf"].as_array().unwrap().iter().map(|choice| &choice["const"]).collect();
+    assert_eq!(names, ["packet", "byte"]);
+    assert_eq!(schema("droptail", "limit")["type"], json!(["integer", "string"]));
 }
 
 #[test]

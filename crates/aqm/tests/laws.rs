@@ -25,12 +25,17 @@ fn probed(law: &impl Aqm, name: &str) -> f64 {
 fn eager() -> Vec<QueueConfig> {
     let red = RedConfig { min_th: 2.0, max_th: 10.0, w_q: 0.2, ..RedConfig::default() };
     let ared = AredConfig { min_th: Some(2.0), max_th: Some(10.0), w_q: Some(0.2), ..AredConfig::default() };
-    let red_star = RedStarConfig { min_th: 2.0, max_th: 10.0, w_q: 0.2, ..RedStarConfig::default() };
+    let red_star = RedStarConfig {
+        red: RedConfig { min_th: 2.0, max_th: 10.0, w_q: 0.2, ..RedStarConfig::default().red },
+    };
     let mimd_red = MimdRedConfig {
-        min_th: 2.0,
-        max_th: 10.0,
-        w_q: 0.2,
-        ecn_policy: EcnPolicy::Mark,
+        red: RedConfig {
+            min_th: 2.0,
+            max_th: 10.0,
+            w_q: 0.2,
+            ecn_policy: EcnPolicy::Mark,
+            ..MimdRedConfig::default().red
+        },
         ..MimdRedConfig::default()
     };
     let blue = BlueConfig {
@@ -304,7 +309,10 @@ fn ared_keeps_at_least_five_packets_below_min_th_on_a_slow_link() {
 #[test]
 fn ared_finds_the_papers_thresholds_at_their_frame_size() {
     // Le et al.: 60 and 180 packets, and a weight next to 1/16384 is 1/24000, at 521 B a frame.
-    let config = AredConfig { mean_packet: Bytes::new(521), ..AredConfig::default() };
+    let config = AredConfig {
+        red: RedConfig { mean_packet: Bytes::new(521), ..AredConfig::default().red },
+        ..AredConfig::default()
+    };
     let link = LinkContext { overhead: Bytes::ZERO, ..link() };
     let resolved = config.resolve(&link).unwrap();
     let (min_th, max_th, w_q) = (resolved.min_th.unwrap(), resolved.max_th.unwrap(), resolved.w_q.unwrap());

@@ -61,11 +61,14 @@ fn ared() -> impl Strategy<Value = AredConfig> {
         alpha,
         beta,
         max_p_top: Prob::clamped(0.9),
-        spacing: red.spacing,
-        ecn_policy: red.ecn_policy,
-        mode: red.mode,
-        byte_scaling: red.byte_scaling,
-        mean_packet: red.mean_packet,
+        red: RedConfig {
+            spacing: red.spacing,
+            ecn_policy: red.ecn_policy,
+            mode: red.mode,
+            byte_scaling: red.byte_scaling,
+            mean_packet: red.mean_packet,
+            ..AredConfig::default().red
+        },
         ..AredConfig::default()
     })
 }

@@ -1,35 +1,318 @@
-//! Parameters are refused clearly or work.
+//! Parameters are refused in one line or work: for every discipline of the catalogue, drawn as it declares them.
+#![cfg(feature = "serde")]
 
-mod common;
-
-use std::ops::Range;
+use std::cell::Cell;
+use std::collections::VecDeque;
+use std::ops::Bound;
 
 use aqmlab_aqm::{
-    AredConfig, ByteScaling, DecidesAtEnqueue, Ecn, Gate, Limit, Mode, ParameterError, PiConfig, Qdisc,
-    QueueConfig, RedConfig, RemConfig, Spacing, Visitor, catalogue,
+    Admission, Allowed, Choice, Ecn, Entry, Limit, LinkContext, Packet, Parameter, ParameterError, PiConfig,
+    QueueConfig, Range, RedConfig, RedStarConfig, RemConfig, Value, catalogue,
 };
-use aqmlab_units::{Bytes, Duration, Prob, Stream};
-use common::{link, rng, walk};
+use aqmlab_units::{BitRate, Bytes, Duration, Stream, Time};
 use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+use serde_json::{Map, json};
 
-#[test]
-fn what_contradicts_itself_is_refused_with_field_allowed_and_value() {
-    let refusal = |config: QueueConfig| config.resolve(&link()).unwrap_err().to_string();
-    let red = RedConfig { min_th: 12.0, max_th: 8.0, ..RedConfig::default() };
-    assert_eq!(refusal(QueueConfig::Red(red)), "max_th: must be above min_th = 12 packets, got 8");
-    let ared = AredConfig { max_p: Prob::clamped(0.6), ..AredConfig::default() };
-    assert_eq!(
-        refusal(QueueConfig::Ared(ared)),
-        "max_p: must be between max_p_bottom = 0.01 and max_p_top = 0.5, got 0.6"
-    );
-    let pi = PiConfig { a: 1e-5, ..PiConfig::default() };
-    assert_eq!(refusal(QueueConfig::Pi(pi)), "a: must be above b = 1.816e-5 and at most 1000, got 1e-5");
-    let rem = RemConfig { limit: Limit::Packets(0), ..RemConfig::default() };
-    assert_eq!(refusal(QueueConfig::Rem(rem)), "limit: must be at least 1 packet or 1 B, got 0 packets");
+/// 100 Mbit/s Ethernet.
+fn link() -> LinkContext {
+    LinkContext { rate: BitRate::from_mbit_per_sec(100), overhead: Bytes::new(38) }
+}
+
+fn read(name: &str, parameters: Map<String, serde_json::Value>) -> QueueConfig {
+    serde_json::from_value(json!({ name: parameters })).expect("each value is of its parameter's type")
+}
+
+/// The default of a parameter, of which others depend, or another value that is likely to do something.
+fn plausible(parameter: &Parameter) -> BoxedStrategy<serde_json::Value> {
+    let default = serde_json::to_value(&parameter.value).expect("a value");
+    prop_oneof![Just(default), likely(&parameter.allowed, &parameter.value)].boxed()
+}
+
+/// From a little above the default far down.
+fn likely(allowed: &Allowed, default: &Value) -> BoxedStrategy<serde_json::Value> {
+    let about = |scale: f64| (-6.0..1.0).prop_map(move |power: f64| scale * power.exp2());
+    match allowed {
+        Allowed::Flag => any::<bool>().prop_map(Into::into).boxed(),
+        Allowed::Choice(choices) => {
+            let names: Vec<&str> = choices.iter().map(|Choice { name, .. }| *name).collect();
+            prop::sample::select(names).prop_map(Into::into).boxed()
+        }
+        Allowed::Whole(range) => {
+            let Value::Whole(default) = *default else { panic!("a whole number has a default") };
+            let range = *range;
+            // Halved, so that what must be a multiple of a power of two often is.
+            let halved = (0_u32..7).prop_map(move |times| default >> times);
+            let near = prop_oneof![halved, 0..=2 * default];
+            near.prop_map(move |number| if range.contains(&number) { number } else { default }.into()).boxed()
+        }
+        Allowed::Number(range) => {
+            let range = *range;
+            let scale = match *default {
+                Value::Number(default) if default > 0.0 => default,
+                _ if range.contains(&20.0) => 20.0,
+                _ => 1.0,
+            };
+            about(scale)
+                .prop_map(move |drawn| if range.contains(&drawn) { drawn } else { scale }.into())
+                .boxed()
+        }
+        Allowed::Time(_) => {
+            let nanos = match default {
+                Value::Text(text) => text.parse::<Duration>().expect("a time").as_nanos(),
+                _ => 0,
+            };
+            let nanos = if nanos == 0 { 30e6 } else { nanos as f64 };
+            about(nanos * 1e-9).prop_map(|secs| Duration::from_secs_f64(secs).to_string().into()).boxed()
+        }
+        Allowed::Size(_) => (1_u64..3000).prop_map(|size| Bytes::new(size).to_string().into()).boxed(),
+        Allowed::Limit => prop_oneof![
+            (1_u32..200).prop_map(|packets| Limit::Packets(packets).to_string().into()),
+            (1000_u64..20_000).prop_map(|size| Bytes::new(size).to_string().into())
+        ]
+        .boxed(),
+        Allowed::Automatic(allowed) => likely(allowed, default),
+    }
+}
+
+/// Values at the ends of a parameter's range and beyond them, and whatever else its type has.
+fn odd(allowed: &Allowed) -> BoxedStrategy<serde_json::Value> {
+    match allowed {
+        Allowed::Whole(range) => {
+            prop_oneof![ends(range).prop_map(Into::into), any::<u32>().prop_map(Into::into)].boxed()
+        }
+        // A probability's type has no others.
+        Allowed::Number(range) if range.most == Bound::Included(1.0) => {
+            prop_oneof![ends(range), Just(1e-300)].prop_map(Into::into).boxed()
+        }
+        Allowed::Number(range) => {
+            prop_oneof![ends(range), prop::num::f64::NORMAL, Just(-1.0)].prop_map(Into::into).boxed()
+        }
+        Allowed::Time(range) => prop_oneof![ends(range), any::<u64>().prop_map(Duration::from_nanos)]
+            .prop_map(|span| span.to_string().into())
+            .boxed(),
+        Allowed::Size(range) => prop_oneof![ends(range), any::<u64>().prop_map(Bytes::new)]
+            .prop_map(|size| size.to_string().into())
+            .boxed(),
+        Allowed::Limit => prop_oneof![Just("0 packets"), Just("0 B"), Just("1 packet"), Just("40 B")]
+            .prop_map(Into::into)
+            .boxed(),
+        Allowed::Automatic(allowed) => odd(allowed),
+        Allowed::Flag | Allowed::Choice(_) => likely(allowed, &Value::Automatic),
+    }
+}
+
+/// The ends of a range, zero where it has none.
+fn ends<T: Copy + Default + std::fmt::Debug + 'static>(
+    range: &Range<T>,
+) -> impl Strategy<Value = T> + use<T> {
+    let end = |bound: Bound<T>| match bound {
+        Bound::Included(end) | Bound::Excluded(end) => end,
+        Bound::Unbounded => T::default(),
+    };
+    prop::sample::select(vec![T::default(), end(range.least), end(range.most)])
+}
+
+/// A configuration of one discipline: plausible but, now and then, for one parameter.
+fn any_config(entry: &Entry) -> impl Strategy<Value = QueueConfig> + use<> {
+    let name = entry.name;
+    let names: Vec<&str> = entry.parameters.iter().map(|parameter| parameter.name).collect();
+    let values: Vec<_> = entry.parameters.iter().map(plausible).collect();
+    let odds: Vec<_> = entry
+        .parameters
+        .iter()
+        .enumerate()
+        .map(|(place, parameter)| odd(&parameter.allowed).prop_map(move |value| (place, value)).boxed())
+        .collect();
+    let odd = prop::option::of(prop::strategy::Union::new(odds));
+    (values, odd).prop_map(move |(mut values, odd)| {
+        if let Some((place, value)) = odd {
+            values[place] = value;
+        }
+        read(name, names.iter().map(|name| (*name).to_owned()).zip(values).collect())
+    })
+}
+
+/// Arrivals and departures of many flows at random, over an idle hour too: every packet is accounted for, and what the
+/// probe shows can be.
+fn walk(config: &QueueConfig, is_one_queue: bool) -> Result<(), TestCaseError> {
+    let mut queue = config.queue::<u32>(&link(), Stream::named(1, "queue"));
+    let mut steps = Stream::named(3, "steps");
+    let mut inside: VecDeque<u32> = VecDeque::new();
+    let (mut nanos, mut offered, mut dropped, mut sent) = (0, 0, 0, 0);
+    for step in 0..3000_u32 {
+        nanos += if step == 2500 { 4_000_000_000_000 } else { steps.below(400_000) };
+        let mut now = Time::from_nanos(nanos);
+        let mut updates = 0;
+        while let Some(due) = queue.poll_timeout().filter(|due| *due <= now) {
+            queue.on_timeout(due);
+            prop_assert!(queue.poll_timeout() > Some(due), "the promised instant counts");
+            updates += 1;
+            if updates == 20 {
+                // An idle hour has millions of updates: it ends early for a discipline that wants so many.
+                now = due;
+            }
+        }
+        nanos = now.as_nanos();
+        let mut lost = Vec::new();
+        if steps.below(100) < 60 {
+            let ecn =
+                [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce][usize::try_from(steps.below(4)).expect("few")];
+            let flow = u32::try_from(steps.below(20)).expect("few");
+            let packet = Packet { size: Bytes::new(40 + steps.below(1461)), ecn, flow };
+            offered += 1;
+            let admission = queue.enqueue(packet, step, now, &mut |packet| lost.push(packet));
+            prop_assert!(admission != Admission::Marked || ecn.is_capable());
+            prop_assert!(admission.is_queued() || lost.contains(&step));
+            inside.push_back(step);
+            inside.retain(|packet| !lost.contains(packet));
+        } else {
+            let left = queue.dequeue(now, &mut |packet| lost.push(packet));
+            inside.retain(|packet| !lost.contains(packet));
+            if let Some(left) = left {
+                sent += 1;
+                let place = inside.iter().position(|packet| *packet == left.payload);
+                prop_assert!(place.is_some(), "packet {} was not inside", left.payload);
+                prop_assert!(place == Some(0) || !is_one_queue, "none overtakes another");
+                inside.remove(place.expect("inside"));
+            }
+        }
+        dropped += lost.len() as u64;
+        let (counters, waiting) = (queue.counters(), queue.state().packets);
+        prop_assert_eq!(waiting as usize, inside.len());
+        prop_assert_eq!((counters.offered, counters.dropped()), (offered, dropped));
+        prop_assert_eq!(counters.delivered(waiting), sent);
+        let mut wrong = None;
+        queue.probe(&mut |name, value| {
+            let is_probability =
+                ["P", "p", "p'", "p_b", "p_c", "p_cl", "p_drop", "p_max", "max_p"].contains(&name);
+            let most = if is_probability { 1.0 } else { f64::MAX };
+            if !(0.0..=most).contains(&value) {
+                wrong = Some(format!("{name} = {value}"));
+            }
+        });
+        prop_assert_eq!(wrong, None);
+    }
+    Ok(())
 }
 
 #[test]
-fn gains_and_packet_sizes_end_where_it_is_said() {
+fn any_parameters_are_refused_in_one_line_or_work() {
+    for entry in catalogue() {
+        let is_one_queue = !["fair queueing", "L4S"].contains(&entry.family);
+        let names: Vec<&str> = entry.parameters.iter().map(|parameter| parameter.name).collect();
+        let worked = Cell::new(0);
+        let mut runner =
+            TestRunner::new(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(100) });
+        let ran = runner.run(&any_config(&entry), |config| {
+            match config.resolve(&link()) {
+                Ok(resolved) => {
+                    worked.set(worked.get() + 1);
+                    prop_assert_eq!(
+                        resolved.resolve(&link()),
+                        Ok(resolved.clone()),
+                        "what is resolved stays"
+                    );
+                    walk(&resolved, is_one_queue)?;
+                }
+                Err(ParameterError { field, message }) => {
+                    prop_assert!(names.contains(&field), "{field}");
+                    prop_assert!(message.starts_with("must be ") && message.contains(", got "), "{message}");
+                    prop_assert!(!message.contains('\n'));
+                }
+            }
+            Ok(())
+        });
+        ran.unwrap_or_else(|error| panic!("{}: {error}", entry.name));
+        assert!(worked.get() >= 20, "{} works with {} of the settings drawn", entry.name, worked.get());
+    }
+}
+
+/// A value just beyond the end of a range, and one within it.
+fn beyond(allowed: &Allowed) -> Option<serde_json::Value> {
+    match allowed {
+        Allowed::Number(range) => match (range.least, range.most) {
+            (_, Bound::Included(most)) if most > 1.0 => Some((1.01 * most).into()),
+            (Bound::Excluded(least) | Bound::Included(least), _) if least > 0.0 => {
+                Some((0.99 * least).into())
+            }
+            (Bound::Excluded(least), _) => Some(least.into()),
+            _ => None,
+        },
+        Allowed::Whole(range) => match (range.least, range.most) {
+            (_, Bound::Included(most)) => Some((most + 1).into()),
+            (Bound::Included(least), _) => Some((least - 1).into()),
+            _ => None,
+        },
+        Allowed::Time(range) => match (range.least, range.most) {
+            (_, Bound::Included(most)) => Some(Duration::from_nanos(most.as_nanos() + 1).to_string().into()),
+            (Bound::Excluded(least), _) => Some(least.to_string().into()),
+            _ => None,
+        },
+        Allowed::Size(range) => match (range.least, range.most) {
+            (_, Bound::Included(most)) => Some(Bytes::new(most.get() + 1).to_string().into()),
+            (Bound::Excluded(least), _) => Some(least.to_string().into()),
+            _ => None,
+        },
+        Allowed::Automatic(allowed) => beyond(allowed),
+        Allowed::Flag | Allowed::Choice(_) | Allowed::Limit => None,
+    }
+}
+
+#[test]
+fn what_lies_beyond_its_range_is_refused_by_name() {
+    for entry in catalogue() {
+        for Parameter { name, allowed, .. } in &entry.parameters {
+            let Some(value) = beyond(allowed) else { continue };
+            let config = read(entry.name, Map::from_iter([((*name).to_owned(), value.clone())]));
+            let refusal = config.resolve(&link()).map(|_| ()).expect_err("it is out of range");
+            assert_eq!(refusal.field, *name, "{}.{name} = {value}", entry.name);
+        }
+    }
+}
+
+#[test]
+fn refusals_say_what_a_value_must_be_and_what_it_is() {
+    for (name, parameters, told) in [
+        ("red", json!({"min_th": 12, "max_th": 8}), "max_th: must be above min_th = 12 packets, got 8"),
+        ("red_star", json!({"max_th": 4}), "max_th: must be above min_th = 5 packets, got 4"),
+        ("choke", json!({"max_th": 50}), "max_th: must be above min_th = 100 packets, got 50"),
+        ("fred", json!({"min_th": 90, "max_th": 80}), "max_th: must be above min_th = 90 packets, got 80"),
+        (
+            "ared",
+            json!({"max_p": 0.6}),
+            "max_p: must be between max_p_bottom = 0.01 and max_p_top = 0.5, got 0.6",
+        ),
+        ("mimd_red", json!({"alpha": 1.0}), "alpha: must be above 1 and at most 1000, got 1"),
+        ("pi", json!({"a": 1e-5}), "a: must be above b = 1.816e-5 and at most 1000, got 1e-5"),
+        ("rem", json!({"limit": 0}), "limit: must be at least 1 packet or 1 B, got 0 packets"),
+        ("blue", json!({"freeze_time": "0 s"}), "freeze_time: must be above 0 s and at most 3600 s, got 0 s"),
+        ("avq", json!({"gamma": 0}), "gamma: must be above 0, got 0"),
+        ("ldc", json!({"w_r": 1.5}), "w_r: must be above 0 and at most 1, got 1.5"),
+        ("threshold", json!({"threshold": -1}), "threshold: must be between 0 and 1e9 packets, got -1"),
+        ("sred", json!({"m": 0}), "m: must be between 1 and 1000000 flows, got 0"),
+        (
+            "sfb",
+            json!({"warmup_time": "700 s"}),
+            "warmup_time: must be below rehash_interval = 600 s, got 700 s",
+        ),
+        ("sfb", json!({"bin_size": 0}), "bin_size: must be at least 1 packet, got 0"),
+        ("sfq", json!({"flows": 0}), "flows: must be between 1 and 65536 queues, got 0"),
+        ("fq_codel", json!({"quantum": "10 B"}), "quantum: must be between 64 B and 1000000 B, got 10 B"),
+        ("fq_cobalt", json!({"flows": 1001}), "flows: must be a multiple of 8, got 1001"),
+        (
+            "dualpi2",
+            json!({"classic_weight": 100}),
+            "classic_weight: must be between 1 and 99 percent, got 100",
+        ),
+    ] {
+        let config = read(name, parameters.as_object().expect("parameters").clone());
+        assert_eq!(config.resolve(&link()).map(|_| ()).expect_err(told).to_string(), told);
+    }
+}
+
+#[test]
+fn what_is_no_number_is_refused_too() {
     let accepts = |config: QueueConfig| config.resolve(&link()).is_ok();
     for (gain, taken) in [(0.0, false), (1e-9, true), (1000.0, true), (1000.1, false), (f64::NAN, false)] {
         assert_eq!(
@@ -38,171 +321,22 @@ fn gains_and_packet_sizes_end_where_it_is_said() {
             "{gain}"
         );
     }
-    for (size, taken) in [(0, false), (1, true), (65_535, true), (65_536, false)] {
+    for size in [0, 65_536] {
         let mean_packet = Bytes::new(size);
-        assert_eq!(
-            accepts(QueueConfig::Rem(RemConfig { mean_packet, ..RemConfig::default() })),
-            taken,
-            "{size}"
-        );
+        assert!(!accepts(QueueConfig::Pi(PiConfig { mean_packet, ..PiConfig::default() })), "{size}");
     }
 }
 
-/// Mostly numbers of a plausible range, sometimes any number or none at all.
-fn number(plausible: Range<f64>) -> impl Strategy<Value = f64> {
-    prop_oneof![20 => plausible, 1 => any::<f64>(), 1 => Just(f64::NAN), 1 => Just(0.0)]
-}
-
-fn prob(plausible: Range<f64>) -> impl Strategy<Value = Prob> {
-    prop_oneof![20 => plausible, 1 => Just(0.0), 1 => Just(1.0)].prop_map(Prob::clamped)
-}
-
-fn span() -> impl Strategy<Value = Duration> {
-    prop_oneof![20 => 0_u64..1_000_000_000, 1 => any::<u64>(), 1 => Just(0)].prop_map(Duration::from_nanos)
-}
-
-fn size() -> impl Strategy<Value = Bytes> {
-    prop_oneof![20 => 1_u64..2000, 1 => 0..100_000_u64].prop_map(Bytes::new)
-}
-
-fn limit() -> impl Strategy<Value = Limit> {
-    prop_oneof![
-        (0_u32..200).prop_map(Limit::Packets),
-        (0_u64..20_000).prop_map(|n| Limit::Bytes(Bytes::new(n)))
-    ]
-}
-
-fn any_red() -> impl Strategy<Value = RedConfig> {
-    let spacing = prop_oneof![
-        Just(Spacing::Uniform),
-        Just(Spacing::Figure2),
-        Just(Spacing::Wait),
-        Just(Spacing::Altq),
-        Just(Spacing::Geometric)
-    ];
-    let byte_scaling = prop_oneof![Just(ByteScaling::BeforeSpacing), Just(ByteScaling::AfterSpacing)];
-    let mode = prop_oneof![Just(Mode::Packet), Just(Mode::Byte)];
-    (
-        number(0.0..9.0),
-        number(9.0..20.0),
-        number(0.0..1.0),
-        prob(0.0..1.0),
-        any::<bool>(),
-        spacing,
-        byte_scaling,
-        mode,
-        size(),
-        limit(),
-    )
-        .prop_map(
-            |(min_th, max_th, w_q, max_p, gentle, spacing, byte_scaling, mode, mean_packet, limit)| {
-                RedConfig {
-                    min_th,
-                    max_th,
-                    w_q,
-                    max_p,
-                    gentle,
-                    spacing,
-                    byte_scaling,
-                    mode,
-                    mean_packet,
-                    limit,
-                    ..RedConfig::default()
-                }
-            },
-        )
-}
-
-fn any_config() -> impl Strategy<Value = QueueConfig> {
-    let ared = (
-        any_red(),
-        any::<[bool; 3]>(),
-        number(0.0..1.0),
-        number(0.0..1.0),
-        prob(0.0..0.2),
-        prob(0.5..1.0),
-        span(),
-        span(),
-    )
-        .prop_map(|(red, given, alpha, beta, max_p_bottom, max_p_top, interval, target_delay)| {
-            AredConfig {
-                min_th: given[0].then_some(red.min_th),
-                max_th: given[1].then_some(red.max_th),
-                w_q: given[2].then_some(red.w_q),
-                max_p: red.max_p,
-                alpha,
-                beta,
-                max_p_bottom,
-                max_p_top,
-                interval,
-                target_delay,
-                mode: red.mode,
-                mean_packet: red.mean_packet,
-                limit: red.limit,
-                ..AredConfig::default()
-            }
-        });
-    let pi = (number(0.0..20.0), number(0.5..1.0), number(0.0..0.6), number(1.0..1000.0), size(), limit())
-        .prop_map(|(q_ref, a, b, sampling_hz, mean_packet, limit)| PiConfig {
-            q_ref,
-            a,
-            b,
-            sampling_hz,
-            mean_packet,
-            limit,
-            ..PiConfig::default()
-        });
-    let rem =
-        (number(0.0..20.0), number(0.0..1.0), number(0.0..1.0), number(1.0..2.0), span(), size(), limit())
-            .prop_map(|(q_ref, gamma, alpha, phi, tau, mean_packet, limit)| RemConfig {
-                q_ref,
-                gamma,
-                alpha,
-                phi,
-                tau,
-                mean_packet,
-                limit,
-                ..RemConfig::default()
-            });
-    prop_oneof![
-        any_red().prop_map(QueueConfig::Red),
-        ared.prop_map(QueueConfig::Ared),
-        pi.prop_map(QueueConfig::Pi),
-        rem.prop_map(QueueConfig::Rem),
-    ]
-}
-
-/// Walks a law and checks that its probabilities are probabilities.
-struct Survives;
-
-impl Visitor for Survives {
-    type Payload = ();
-    type Output = ();
-
-    fn queue<Q: Qdisc<()> + Send + 'static>(self, _make: impl Fn(Stream) -> Q) {}
-
-    fn law<A: DecidesAtEnqueue + Send + 'static>(self, _limit: Limit, make: impl Fn(Stream) -> A) {
-        let mut gate = Gate::new(make(rng()), Limit::Packets(20));
-        walk(&mut gate, Ecn::NotEct);
-        gate.law.probe(&mut |name, value| {
-            let top = if ["p", "p_b", "max_p"].contains(&name) { 1.0 } else { f64::MAX };
-            assert!((0.0..=top).contains(&value), "{name} = {value}");
-        });
-        assert_eq!(gate.counters.offered, 20_000);
-    }
-}
-
-proptest! {
-    #[test]
-    fn any_parameters_are_refused_in_one_line_or_work(config in any_config()) {
-        match config.resolve(&link()) {
-            Ok(resolved) => resolved.visit(&link(), Survives),
-            Err(ParameterError { field, message }) => {
-                let law = catalogue().into_iter().find(|entry| entry.name == config.name()).expect("in the catalogue");
-                prop_assert!(law.parameters.iter().any(|parameter| parameter.name == field), "{field}");
-                prop_assert!(message.starts_with("must be ") && message.contains(", got "), "{message}");
-                prop_assert!(!message.contains('\n'));
-            }
-        }
-    }
+#[test]
+fn a_preset_is_what_it_is_a_preset_of() {
+    let red_star = RedStarConfig { red: RedConfig::default() };
+    let refusal = QueueConfig::RedStar(red_star).resolve(&link()).expect_err("RED is not RED*").to_string();
+    assert_eq!(refusal, "ecn_policy: must be mark, got drop_above_max");
+    let unknown = serde_json::from_value::<QueueConfig>(json!({"red_star": {"ecn_policy": "mark"}}));
+    assert!(
+        unknown
+            .expect_err("no parameter")
+            .to_string()
+            .starts_with("unknown field `ecn_policy`, expected one of")
+    );
 }

@@ -6,7 +6,7 @@ import difflib
 import json
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -22,6 +22,8 @@ class Parameter:
     default: str
     meaning: str
     source: str
+    schema: Mapping[str, Any] = field(default_factory=dict)
+    """What may be written for it, as JSON Schema: type, range or choices, default, unit."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -170,10 +170,7 @@ class QueueSpec(_Part):
                 each.name: {
                     "type": "object",
                     "description": each.summary,
-                    "properties": {
-                        parameter.name: {"description": f"{parameter.meaning} ({parameter.unit})"}
-                        for parameter in each.parameters
-                    },
+                    "properties": {parameter.name: parameter.schema for parameter in each.parameters},
                     "additionalProperties": False,
                 }
                 for each in catalogue.disciplines().values()

@@ -13,96 +13,74 @@
 
 use aqmlab_units::{Bytes, Duration, Prob, Stream, Time};
 
-use crate::parameter::{check, check_queue, parameters};
+use crate::parameter::{LENGTH, WEIGHT, above, check, from, parameters, up_to};
 use crate::{
-    Aqm, ByteScaling, DecidesAt, DecidesAtEnqueue, Discipline, EcnPolicy, Limit, LinkContext, Mode, Packet,
-    ParameterError, QueueState, Red, RedConfig, Spacing, Verdict, Visitor,
+    Aqm, DecidesAt, DecidesAtEnqueue, Discipline, LinkContext, Packet, ParameterError, QueueState, Red,
+    RedConfig, Verdict, Visitor,
 };
 
 parameters! {
     /// Adaptive RED's parameters. What is `None` follows from the link.
     pub struct AredConfig {
         /// The queueing delay to aim at with automatic thresholds.
-        target_delay: Duration = Duration::from_millis(5), unit "time", source "Floyd et al. 2001; ns-2";
+        target_delay: Duration = Duration::from_millis(5), in up_to(Duration::from_secs(60)), source "Floyd et al. 2001; ns-2";
         /// The average below which nothing is signalled; automatic: max(5, `target_delay` C / 2) with C in packets/s.
-        min_th: Option<f64> = None, unit "packets", source "Floyd et al. 2001";
+        min_th: Option<f64> = None, in LENGTH, unit "packets", source "Floyd et al. 2001";
         /// The average at which the probability reaches `max_p`; automatic: 3 `min_th`.
-        max_th: Option<f64> = None, unit "packets", source "Floyd et al. 2001";
+        max_th: Option<f64> = None, in LENGTH, unit "packets", source "Floyd et al. 2001";
         /// The weight of a new sample in the average; automatic: 1 - exp(-1/C), a time constant of one second.
-        w_q: Option<f64> = None, unit "1", source "Floyd et al. 2001";
+        w_q: Option<f64> = None, in WEIGHT, unit "1", source "Floyd et al. 2001";
         /// The probability at `max_th` to start from.
-        max_p: Prob = Prob::clamped(0.1), unit "1", source "ns-2";
+        max_p: Prob = Prob::clamped(0.1), source "ns-2";
         /// The time between two corrections of `max_p`.
-        interval: Duration = Duration::from_millis(500), unit "time", source "Floyd et al. 2001";
+        interval: Duration = Duration::from_millis(500), in above(Duration::ZERO), source "Floyd et al. 2001";
         /// The most that one correction adds to `max_p`; never more than a quarter of it.
-        alpha: f64 = 0.01, unit "1", source "Floyd et al. 2001";
+        alpha: f64 = 0.01, in WEIGHT, unit "1", source "Floyd et al. 2001";
         /// The factor by which one correction lowers `max_p`.
-        beta: f64 = 0.9, unit "1", source "Floyd et al. 2001";
+        beta: f64 = 0.9, in above(0.0).below(1.0), unit "1", source "Floyd et al. 2001";
         /// Where the target band begins, as a fraction of the way from `min_th` to `max_th`.
-        target_low: f64 = 0.4, unit "1", source "Floyd et al. 2001";
+        target_low: f64 = 0.4, in from(0.0).up_to(1.0), unit "1", source "Floyd et al. 2001";
         /// Where the target band ends, as a fraction of the way from `min_th` to `max_th`.
-        target_high: f64 = 0.6, unit "1", source "Floyd et al. 2001";
+        target_high: f64 = 0.6, in from(0.0).up_to(1.0), unit "1", source "Floyd et al. 2001";
         /// `max_p` stays at or above this.
-        max_p_bottom: Prob = Prob::clamped(0.01), unit "1", source "Floyd et al. 2001";
+        max_p_bottom: Prob = Prob::clamped(0.01), in above(Prob::ZERO), source "Floyd et al. 2001";
         /// `max_p` stays at or below this.
-        max_p_top: Prob = Prob::clamped(0.5), unit "1", source "Floyd et al. 2001";
-        /// How signals are spaced: `uniform`, `figure2`, `wait`, `altq` or `geometric`.
-        spacing: Spacing = Spacing::Uniform, unit "name", source "Floyd & Jacobson 1993";
-        /// What becomes of ECN-capable packets from `max_th` on: `drop_above_max`, `mark_in_gentle` or `mark`.
-        ecn_policy: EcnPolicy = EcnPolicy::DropAboveMax, unit "name", source "RFC 3168; Le et al. 2004";
-        /// Whether the queue is measured in packets or in bytes: `packet` or `byte`.
-        mode: Mode = Mode::Packet, unit "name", source "Le et al. 2004";
-        /// In byte mode, whether size scales a probability before or after spacing: `before_spacing` or `after_spacing`.
-        byte_scaling: ByteScaling = ByteScaling::BeforeSpacing, unit "name", source "Floyd & Jacobson 1993; Le et al. 2004";
-        /// The packet size that counts as one packet: in C, in byte mode, and while the link is idle.
-        mean_packet: Bytes = Bytes::new(500), unit "bytes", source "ns-2; Le et al. 2004: a little over 500 B";
-        /// The most that may wait: enough never to drop for want of room, which would hide what the law does.
-        limit: Limit = Limit::Packets(10_000), unit "packets or bytes", source "Le et al. 2004: no tail drops";
+        max_p_top: Prob = Prob::clamped(0.5), source "Floyd et al. 2001";
     }
+    /// The RED that is adapted; what stands above is put in its place.
+    include red: RedConfig {
+        /// The packet size that counts as one packet: in C, in byte mode, and while the link is idle.
+        mean_packet = Bytes::new(500), source "ns-2; Le et al. 2004: a little over 500 B";
+    }
+    fixed gentle = true;
 }
 
 impl Discipline for AredConfig {
-    const NAME: &'static str = "ared";
     const FAMILY: &'static str = "RED";
     const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
     const SUMMARY: &'static str =
         "RED that derives its settings from a target delay and adapts max_p to hold the average";
-    const PAGE: &'static str = include_str!("../../pages/ared.md");
 
-    fn resolve(&self, link: &LinkContext) -> Result<AredConfig, ParameterError> {
-        check_queue(self.mean_packet, self.limit)?;
-        let delay = self.target_delay;
-        check(delay <= Duration::from_secs(60), "target_delay", "at most 60 s", delay)?;
-        check(self.alpha > 0.0 && self.alpha <= 1.0, "alpha", "above 0 and at most 1", self.alpha)?;
-        check(self.beta > 0.0 && self.beta < 1.0, "beta", "above 0 and below 1", self.beta)?;
+    fn complete(&self, link: &LinkContext) -> Result<AredConfig, ParameterError> {
         let (low, high) = (self.target_low, self.target_high);
-        check((0.0..=1.0).contains(&low), "target_low", "between 0 and 1", low)?;
-        let between = format_args!("between target_low = {low} and 1");
-        check(low <= high && high <= 1.0, "target_high", between, high)?;
+        check(low <= high, "target_high", format_args!("between target_low = {low} and 1"), &high)?;
         let (bottom, top) = (self.max_p_bottom, self.max_p_top);
-        check(bottom > Prob::ZERO, "max_p_bottom", "above 0", bottom)?;
-        check(bottom <= top, "max_p_top", format_args!("at least max_p_bottom = {bottom}"), top)?;
+        check(bottom <= top, "max_p_top", format_args!("at least max_p_bottom = {bottom}"), &top)?;
         let between = format_args!("between max_p_bottom = {bottom} and max_p_top = {top}");
-        check(bottom <= self.max_p && self.max_p <= top, "max_p", between, self.max_p)?;
-        check(self.interval > Duration::ZERO, "interval", "above 0 s", self.interval)?;
-        let red = self.red(link).resolve(link)?;
-        Ok(AredConfig {
-            min_th: Some(red.min_th),
-            max_th: Some(red.max_th),
-            w_q: Some(red.w_q),
-            ..self.clone()
-        })
+        check(bottom <= self.max_p && self.max_p <= top, "max_p", between, &self.max_p)?;
+        let RedConfig { min_th, max_th, w_q, .. } = self.red(link).complete(link)?;
+        Ok(AredConfig { min_th: Some(min_th), max_th: Some(max_th), w_q: Some(w_q), ..self.clone() })
     }
 
     fn visit<V: Visitor>(&self, link: &LinkContext, visitor: V) -> V::Output {
-        visitor.law(self.limit, |rng| Ared::new(self, link, rng))
+        visitor.law(self.red.limit, |rng| Ared::new(self, link, rng))
     }
 }
 
 impl AredConfig {
     /// The RED that is adapted.
     fn red(&self, link: &LinkContext) -> RedConfig {
-        let c = link.packets_per_sec(self.mean_packet);
+        let c = link.packets_per_sec(self.red.mean_packet);
         // min_th = max(5, target_delay C / 2), max_th = 3 min_th, w_q = 1 - exp(-1/C)
         let min_th = self.min_th.unwrap_or_else(|| (self.target_delay.as_secs_f64() * c / 2.0).max(5.0));
         RedConfig {
@@ -110,13 +88,7 @@ impl AredConfig {
             max_th: self.max_th.unwrap_or(3.0 * min_th),
             w_q: self.w_q.unwrap_or_else(|| -libm::expm1(-1.0 / c)),
             max_p: self.max_p,
-            gentle: true,
-            spacing: self.spacing,
-            ecn_policy: self.ecn_policy,
-            mode: self.mode,
-            byte_scaling: self.byte_scaling,
-            mean_packet: self.mean_packet,
-            limit: self.limit,
+            ..self.red.clone()
         }
     }
 }

@@ -13,58 +13,46 @@
 
 use aqmlab_units::{Bytes, Duration, Prob, Time};
 
-use crate::parameter::{check, check_gain, check_queue, display_names, parameters};
+use crate::parameter::{GAIN, PACKET_SIZE, above, choices, parameters};
 use crate::{
-    Aqm, DecidesAt, DecidesAtEnqueue, Discipline, Limit, LinkContext, Packet, ParameterError, QueueState,
-    Verdict, Visitor,
+    Aqm, DecidesAt, DecidesAtEnqueue, Discipline, Limit, LinkContext, Packet, QueueState, Verdict, Visitor,
 };
 
 parameters! {
     /// AVQ's parameters.
     pub struct AvqConfig {
         /// How fast the virtual capacity follows the load.
-        alpha: f64 = 0.15, unit "1/s", source "Kunniyur & Srikant 2001; ns-2";
+        alpha: f64 = 0.15, in GAIN, unit "1/s", source "Kunniyur & Srikant 2001; ns-2";
         /// The utilisation of the link to aim at.
-        gamma: Prob = Prob::clamped(0.98), unit "1", source "Kunniyur & Srikant 2001; ns-2";
+        gamma: Prob = Prob::clamped(0.98), in above(Prob::ZERO), source "Kunniyur & Srikant 2001; ns-2";
         /// The room of the virtual queue as a multiple of the limit.
-        buffer: f64 = 1.0, unit "1", source "Kunniyur & Srikant 2001; ns-2";
+        buffer: f64 = 1.0, in GAIN, unit "1", source "Kunniyur & Srikant 2001; ns-2";
         /// The virtual capacity at the start, as a share of the link's.
-        initial: Prob = Prob::clamped(0.8), unit "1", source "ns-2";
-        /// Which arrivals lower the virtual capacity: `offered` or `accepted`.
-        load: AvqLoad = AvqLoad::Offered, unit "name", source "Kunniyur & Srikant 2001";
+        initial: Prob = Prob::clamped(0.8), source "ns-2";
+        /// Which arrivals lower the virtual capacity.
+        load: AvqLoad = AvqLoad::Offered, source "Kunniyur & Srikant 2001";
         /// The packet size with which the limit is converted to bytes on the wire.
-        mean_packet: Bytes = Bytes::new(500), unit "bytes", source "Le et al. 2004: a little over 500 B; ns-2 has 1000 B";
+        mean_packet: Bytes = Bytes::new(500), in PACKET_SIZE, source "Le et al. 2004: a little over 500 B; ns-2 has 1000 B";
         /// The most that may wait, in the queue and by default in the virtual one.
-        limit: Limit = Limit::Packets(240), unit "packets or bytes", source "ours: as drop-tail, Le et al. 2004, the baseline";
+        limit: Limit = Limit::Packets(240), source "ours: as drop-tail, Le et al. 2004, the baseline";
     }
 }
 
-/// Which arrivals the virtual capacity answers to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
-pub enum AvqLoad {
-    /// All: what is offered settles at the share `gamma` of the link, and drops come off that.
-    Offered,
-    /// Those that the law lets in: a signalled packet that cannot be marked does not count. ns-2 when it drops.
-    Accepted,
+choices! {
+    /// Which arrivals the virtual capacity answers to.
+    pub enum AvqLoad {
+        /// All: what is offered settles at the share `gamma` of the link, and drops come off that.
+        Offered = "offered",
+        /// Those that the law lets in: a signalled packet that cannot be marked does not count. ns-2 when it drops.
+        Accepted = "accepted",
+    }
 }
-display_names!(AvqLoad { Offered => "offered", Accepted => "accepted" });
 
 impl Discipline for AvqConfig {
-    const NAME: &'static str = "avq";
     const FAMILY: &'static str = "virtual queue";
     const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
     const SUMMARY: &'static str =
         "Signals what overflows a virtual queue whose capacity adapts until the link is used as wanted";
-    const PAGE: &'static str = include_str!("../../pages/avq.md");
-
-    fn resolve(&self, _link: &LinkContext) -> Result<AvqConfig, ParameterError> {
-        check_gain("alpha", self.alpha)?;
-        check(self.gamma > Prob::ZERO, "gamma", "above 0", self.gamma)?;
-        check_gain("buffer", self.buffer)?;
-        check_queue(self.mean_packet, self.limit)?;
-        Ok(self.clone())
-    }
 
     fn visit<V: Visitor>(&self, link: &LinkContext, visitor: V) -> V::Output {
         visitor.law(self.limit, |_| Avq::new(self, link))

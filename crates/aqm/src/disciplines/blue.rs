@@ -14,7 +14,7 @@
 use aqmlab_units::{Duration, Prob, Stream, Time};
 
 use crate::law::strikes;
-use crate::parameter::{check, check_limit, display_names, parameters};
+use crate::parameter::{HOUR, above, choices, parameters};
 use crate::{
     Aqm, DecidesAt, DecidesAtEnqueue, Discipline, Limit, LinkContext, Packet, ParameterError, QueueState,
     Verdict, Visitor,
@@ -24,45 +24,37 @@ parameters! {
     /// BLUE's parameters. The limit matters as in drop-tail: overflow is what the law learns from.
     pub struct BlueConfig {
         /// What one overflow adds to p; well above `d2`, since loss asks for more haste than idleness.
-        d1: Prob = Prob::clamped(0.0025), unit "1", source "Feng's ns code, as ported to ns-3";
+        d1: Prob = Prob::clamped(0.0025), in above(Prob::ZERO), source "Feng's ns code, as ported to ns-3";
         /// What one idle event takes from p.
-        d2: Prob = Prob::clamped(0.00025), unit "1", source "Feng's ns code, as ported to ns-3";
+        d2: Prob = Prob::clamped(0.00025), in above(Prob::ZERO), source "Feng's ns code, as ported to ns-3";
         /// The least time between two changes of p.
-        freeze_time: Duration = Duration::from_millis(100), unit "time", source "Feng's ns code, as ported to ns-3; Kwon & Fahmy 2002";
-        /// How often p falls in one idle period: `while_idle` or `once`.
-        idle_decrease: IdleDecrease = IdleDecrease::WhileIdle, unit "name", source "Feng et al. 1999: when the link is idle";
+        freeze_time: Duration = Duration::from_millis(100), in above(Duration::ZERO).up_to(HOUR), source "Feng's ns code, as ported to ns-3; Kwon & Fahmy 2002";
+        /// How often p falls in one idle period.
+        idle_decrease: IdleDecrease = IdleDecrease::WhileIdle, source "Feng et al. 1999: when the link is idle";
         /// A queue above this counts as an overflow; automatic: the limit, so that only an overflow does.
-        level: Option<Limit> = None, unit "packets or bytes", source "Feng et al. 1999: overflow, or a level L";
+        level: Option<Limit> = None, source "Feng et al. 1999: overflow, or a level L";
         /// The most that may wait.
-        limit: Limit = Limit::Packets(240), unit "packets or bytes", source "ours: as drop-tail, Le et al. 2004, the baseline";
+        limit: Limit = Limit::Packets(240), source "ours: as drop-tail, Le et al. 2004, the baseline";
     }
 }
 
-/// How often BLUE lowers p in one idle period.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
-pub enum IdleDecrease {
-    /// When it begins, or as soon as p is not frozen, and once every `freeze_time` as long as it lasts.
-    WhileIdle,
-    /// Once, by the arrival that ends it, unless p is frozen. ALTQ.
-    Once,
+choices! {
+    /// How often BLUE lowers p in one idle period.
+    pub enum IdleDecrease {
+        /// When it begins, or as soon as p is not frozen, and once every `freeze_time` as long as it lasts.
+        WhileIdle = "while_idle",
+        /// Once, by the arrival that ends it, unless p is frozen. ALTQ.
+        Once = "once",
+    }
 }
-display_names!(IdleDecrease { WhileIdle => "while_idle", Once => "once" });
 
 impl Discipline for BlueConfig {
-    const NAME: &'static str = "blue";
     const FAMILY: &'static str = "BLUE";
     const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
     const SUMMARY: &'static str =
         "Signals with a probability that overflows raise and idleness lowers, whatever the queue's length";
-    const PAGE: &'static str = include_str!("../../pages/blue.md");
 
-    fn resolve(&self, _link: &LinkContext) -> Result<BlueConfig, ParameterError> {
-        check(self.d1 > Prob::ZERO, "d1", "above 0", self.d1)?;
-        check(self.d2 > Prob::ZERO, "d2", "above 0", self.d2)?;
-        let freezes = Duration::ZERO < self.freeze_time && self.freeze_time <= Duration::from_secs(3600);
-        check(freezes, "freeze_time", "above 0 s and at most 3600 s", self.freeze_time)?;
-        check_limit(self.limit)?;
+    fn complete(&self, _link: &LinkContext) -> Result<BlueConfig, ParameterError> {
         Ok(BlueConfig { level: Some(self.level()), ..self.clone() })
     }
 

@@ -11,74 +11,45 @@
 //! may be holes and then takes the head. RED is this crate's, so what its head says of the paper holds here too. The paper
 //! does not know ECN: as in Linux a matched pair is dropped in any case and RED's part marks, by [`EcnPolicy`].
 
-use aqmlab_units::{Bytes, Prob, Stream, Time};
+use aqmlab_units::{Stream, Time};
 
 use crate::parameter::parameters;
 use crate::{
-    Admission, Aqm, ByteScaling, Counters, DecidesAt, Departure, Discipline, EcnPolicy, Fifo, Limit,
-    LinkContext, Mode, Packet, ParameterError, Qdisc, QueueState, Red, RedConfig, Spacing, Verdict, Visitor,
+    Admission, Aqm, Counters, DecidesAt, Departure, Discipline, EcnPolicy, Fifo, Limit, LinkContext, Mode,
+    Packet, ParameterError, Qdisc, QueueState, Red, RedConfig, Verdict, Visitor,
 };
 
 parameters! {
     /// CHOKe's parameters. The defaults are those of the paper's simulations, at 1 Mbit/s with 33 flows.
-    pub struct ChokeConfig {
+    pub struct ChokeConfig {}
+    /// The RED that decides when no pair was matched.
+    include red: RedConfig {
         /// The average up to which nothing is compared or signalled: some three packets a flow.
-        min_th: f64 = 100.0, unit "packets", source "Pan et al. 2000";
+        min_th = 100.0, source "Pan et al. 2000";
         /// The average from which on every packet is signalled.
-        max_th: f64 = 200.0, unit "packets", source "Pan et al. 2000: twice min_th";
-        /// The weight of a new sample in the average: smaller forgets more slowly.
-        w_q: f64 = 0.002, unit "1", source "Floyd & Jacobson 1993";
-        /// The probability at `max_th`.
-        max_p: Prob = Prob::clamped(0.1), unit "1", source "as red";
-        /// How signals are spaced: `uniform`, `figure2`, `wait`, `altq` or `geometric`.
-        spacing: Spacing = Spacing::Uniform, unit "name", source "Floyd & Jacobson 1993";
+        max_th = 200.0, source "Pan et al. 2000: twice min_th";
         /// What becomes of ECN-capable packets from `max_th` on: `drop_above_max` or `mark`; there is no gentle region.
-        ecn_policy: EcnPolicy = EcnPolicy::DropAboveMax, unit "name", source "RFC 3168; Linux with harddrop";
-        /// Whether the queue is measured in packets or in bytes: `packet` or `byte`.
-        mode: Mode = Mode::Packet, unit "name", source "Pan et al. 2000; Linux";
-        /// In byte mode, whether size scales a probability before or after spacing: `before_spacing` or `after_spacing`.
-        byte_scaling: ByteScaling = ByteScaling::BeforeSpacing, unit "name", source "Floyd & Jacobson 1993";
-        /// The packet size that counts as one packet in byte mode, and that the link would have sent when idle.
-        mean_packet: Bytes = Bytes::new(500), unit "bytes", source "ns-2; Le et al. 2004: a little over 500 B";
+        ecn_policy = EcnPolicy::DropAboveMax, source "RFC 3168; Linux with harddrop";
+        mode = Mode::Packet, source "Pan et al. 2000; Linux";
         /// The most that may wait.
-        limit: Limit = Limit::Packets(300), unit "packets or bytes", source "Pan et al. 2000";
+        limit = Limit::Packets(300), source "Pan et al. 2000";
     }
+    fixed gentle = false;
 }
 
 impl Discipline for ChokeConfig {
-    const NAME: &'static str = "choke";
     const FAMILY: &'static str = "flows";
     const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
     const SUMMARY: &'static str =
         "RED that drops an arriving packet and a random waiting one if they are of one flow";
-    const PAGE: &'static str = include_str!("../../pages/choke.md");
 
-    fn resolve(&self, link: &LinkContext) -> Result<ChokeConfig, ParameterError> {
-        self.red().resolve(link)?;
+    fn complete(&self, link: &LinkContext) -> Result<ChokeConfig, ParameterError> {
+        self.red.complete(link)?;
         Ok(self.clone())
     }
 
     fn visit<V: Visitor>(&self, link: &LinkContext, visitor: V) -> V::Output {
         visitor.queue(|rng| Choke::new(self, link, rng))
-    }
-}
-
-impl ChokeConfig {
-    /// The RED that decides when no pair was matched.
-    fn red(&self) -> RedConfig {
-        RedConfig {
-            min_th: self.min_th,
-            max_th: self.max_th,
-            w_q: self.w_q,
-            max_p: self.max_p,
-            gentle: false,
-            spacing: self.spacing,
-            ecn_policy: self.ecn_policy,
-            mode: self.mode,
-            byte_scaling: self.byte_scaling,
-            mean_packet: self.mean_packet,
-            limit: self.limit,
-        }
     }
 }
 
@@ -110,8 +81,8 @@ pub struct Choke<P> {
 impl<P> Choke<P> {
     /// An empty queue. `config` has passed [`ChokeConfig::resolve`].
     pub fn new(config: &ChokeConfig, link: &LinkContext, rng: Stream) -> Choke<P> {
-        let red = Red::new(&config.red(), link, rng);
-        Choke { min_th: config.min_th, fifo: Fifo::new(Unmatched(red), config.limit) }
+        let red = Red::new(&config.red, link, rng);
+        Choke { min_th: config.red.min_th, fifo: Fifo::new(Unmatched(red), config.red.limit) }
     }
 
     /// A waiting packet drawn at random, if it is of this flow.

@@ -14,53 +14,40 @@
 use aqmlab_units::{Bytes, Duration, Prob, Stream, Time};
 
 use crate::law::strikes;
-use crate::parameter::{check, check_limit, parameters};
+use crate::parameter::{HOUR, above, parameters, up_to};
 use crate::parts::control_law::ControlLaw;
 use crate::{
-    Aqm, DecidesAt, Discipline, Fifo, Limit, LinkContext, Packet, ParameterError, QueueState, Sqrt, Verdict,
-    Visitor,
+    Aqm, DecidesAt, Discipline, Fifo, Limit, LinkContext, Packet, QueueState, Sqrt, Verdict, Visitor,
 };
 
 parameters! {
     /// COBALT's parameters.
     pub struct CobaltConfig {
         /// The time in the queue that is acceptable for good, and the time between two corrections of `p_drop`.
-        target: Duration = Duration::from_millis(5), unit "time", source "CAKE; ns-3";
+        target: Duration = Duration::from_millis(5), in up_to(HOUR), source "CAKE; ns-3";
         /// How long packets must wait above `target` before the first signal.
-        interval: Duration = Duration::from_millis(100), unit "time", source "CAKE; ns-3";
+        interval: Duration = Duration::from_millis(100), in above(Duration::ZERO).up_to(HOUR), source "CAKE; ns-3";
         /// Nothing is signalled while packets wait no longer than four of this size take to send.
-        mtu: Bytes = Bytes::new(1500), unit "bytes", source "CAKE; Ethernet; or ns-3: 0 B";
-        /// How the square root is computed: `exact`, `newton16` or `table32`.
-        sqrt: Sqrt = Sqrt::Table32, unit "name", source "CAKE; ns-3";
+        mtu: Bytes = Bytes::new(1500), in up_to(Bytes::new(65_535)), source "CAKE; Ethernet; or ns-3: 0 B";
+        /// How the square root is computed.
+        sqrt: Sqrt = Sqrt::Table32, source "CAKE; ns-3";
         /// What BLUE adds to its probability when the queue overflows.
-        p_inc: Prob = Prob::clamped(1.0 / 256.0), unit "1", source "CAKE; ns-3";
+        p_inc: Prob = Prob::clamped(1.0 / 256.0), source "CAKE; ns-3";
         /// What BLUE takes from its probability when the queue is empty.
-        p_dec: Prob = Prob::clamped(1.0 / 4096.0), unit "1", source "CAKE; ns-3";
+        p_dec: Prob = Prob::clamped(1.0 / 4096.0), source "CAKE; ns-3";
         /// Whether a wait above `blue_threshold` raises BLUE's probability too.
-        blue_on_delay: bool = false, unit "true or false", source "CAKE; or ns-3: true";
+        blue_on_delay: bool = false, source "CAKE; or ns-3: true";
         /// That wait.
-        blue_threshold: Duration = Duration::from_millis(400), unit "time", source "ns-3";
+        blue_threshold: Duration = Duration::from_millis(400), source "ns-3";
         /// The most that may wait: when it is reached, BLUE acts.
-        limit: Limit = Limit::Packets(1000), unit "packets or bytes", source "ns-3; CAKE has at least 4 MiB";
+        limit: Limit = Limit::Packets(1000), source "ns-3; CAKE has at least 4 MiB";
     }
 }
 
 impl Discipline for CobaltConfig {
-    const NAME: &'static str = "cobalt";
     const FAMILY: &'static str = "delay";
     const DECIDES_AT: DecidesAt = DecidesAt::Dequeue;
     const SUMMARY: &'static str = "CoDel that forgets slowly, with BLUE against what does not respond";
-    const PAGE: &'static str = include_str!("../../pages/cobalt.md");
-
-    fn resolve(&self, _link: &LinkContext) -> Result<CobaltConfig, ParameterError> {
-        let longest = Duration::from_secs(3600);
-        check(self.target <= longest, "target", "at most 1 h", self.target)?;
-        let possible = Duration::ZERO < self.interval && self.interval <= longest;
-        check(possible, "interval", "above 0 s and at most 1 h", self.interval)?;
-        check(self.mtu <= Bytes::new(65_535), "mtu", "at most 65535 B, the largest IP packet", self.mtu)?;
-        check_limit(self.limit)?;
-        Ok(self.clone())
-    }
 
     fn visit<V: Visitor>(&self, link: &LinkContext, visitor: V) -> V::Output {
         visitor.queue(|rng| Fifo::new(Cobalt::new(self, link, rng), self.limit))

@@ -13,49 +13,38 @@
 
 use aqmlab_units::{Bytes, Duration, Stream, Time};
 
-use crate::parameter::{check, check_limit, parameters};
+use crate::parameter::{HOUR, above, parameters, up_to};
 use crate::parts::control_law::ControlLaw;
 use crate::{
-    Aqm, DecidesAt, Discipline, Fifo, Limit, LinkContext, NextMarkFrom, Packet, ParameterError, QueueState,
-    Reentry, Sqrt, Verdict, Visitor,
+    Aqm, DecidesAt, Discipline, Fifo, Limit, LinkContext, NextMarkFrom, Packet, QueueState, Reentry, Sqrt,
+    Verdict, Visitor,
 };
 
 parameters! {
     /// CoDel's parameters, meant to suit any link of the open Internet.
     pub struct CodelConfig {
         /// The time in the queue that is acceptable for good: 5 to 10 % of `interval`.
-        target: Duration = Duration::from_millis(5), unit "time", source "RFC 8289, section 4.3";
+        target: Duration = Duration::from_millis(5), in up_to(HOUR), source "RFC 8289, section 4.3";
         /// How long packets must wait above `target` before the first signal: the longest usual round-trip time.
-        interval: Duration = Duration::from_millis(100), unit "time", source "RFC 8289, section 4.2";
+        interval: Duration = Duration::from_millis(100), in above(Duration::ZERO).up_to(HOUR), source "RFC 8289, section 4.2";
         /// Nothing is signalled while no more than this stays behind: the largest packet.
-        mtu: Bytes = Bytes::new(1500), unit "bytes", source "RFC 8289, section 5.6; Ethernet";
-        /// How the square root is computed: `exact`, `newton16` or `table32`.
-        sqrt: Sqrt = Sqrt::Exact, unit "name", source "RFC 8289, section 5.6; Linux and ns-3 have newton16";
-        /// From when the next mark is planned after a mark: `drop_next` or `now`.
-        next_mark_from: NextMarkFrom = NextMarkFrom::DropNext, unit "name", source "Linux; ns-3 has now";
-        /// How the last episode's rate is taken up again: `delta`, `minus_one`, `minus_two` or `paper`.
-        reentry: Reentry = Reentry::Delta, unit "name", source "RFC 8289, section 5.5; Linux";
+        mtu: Bytes = Bytes::new(1500), source "RFC 8289, section 5.6; Ethernet";
+        /// How the square root is computed.
+        sqrt: Sqrt = Sqrt::Exact, source "RFC 8289, section 5.6; Linux and ns-3 have newton16";
+        /// From when the next mark is planned after a mark.
+        next_mark_from: NextMarkFrom = NextMarkFrom::DropNext, source "Linux; ns-3 has now";
+        /// How the last episode's rate is taken up again.
+        reentry: Reentry = Reentry::Delta, source "RFC 8289, section 5.5; Linux";
         /// The most that may wait: enough never to drop for want of room, which would hide what the law does.
-        limit: Limit = Limit::Packets(10_000), unit "packets or bytes", source "ours: no tail drops; Linux has 1000 packets";
+        limit: Limit = Limit::Packets(10_000), source "ours: no tail drops; Linux has 1000 packets";
     }
 }
 
 impl Discipline for CodelConfig {
-    const NAME: &'static str = "codel";
     const FAMILY: &'static str = "delay";
     const DECIDES_AT: DecidesAt = DecidesAt::Dequeue;
     const SUMMARY: &'static str =
         "Signals ever faster while packets wait longer than a target for an interval";
-    const PAGE: &'static str = include_str!("../../pages/codel.md");
-
-    fn resolve(&self, _link: &LinkContext) -> Result<CodelConfig, ParameterError> {
-        let longest = Duration::from_secs(3600);
-        check(self.target <= longest, "target", "at most 1 h", self.target)?;
-        let possible = Duration::ZERO < self.interval && self.interval <= longest;
-        check(possible, "interval", "above 0 s and at most 1 h", self.interval)?;
-        check_limit(self.limit)?;
-        Ok(self.clone())
-    }
 
     fn visit<V: Visitor>(&self, link: &LinkContext, visitor: V) -> V::Output {
         visitor.queue(|rng| Fifo::new(Codel::new(self, link, rng), self.limit))

@@ -3,28 +3,21 @@
 //! The queue without active management that the others are compared with. Source: Le et al. (2004), section 4, with
 //! 24, 240 and 2,400 packets; 240 packets of the testbed's mean size are 10 ms at 100 Mbit/s.
 
-use crate::parameter::{check_limit, parameters};
-use crate::{Aqm, DecidesAt, DecidesAtEnqueue, Discipline, Limit, LinkContext, ParameterError, Visitor};
+use crate::parameter::parameters;
+use crate::{Aqm, DecidesAt, DecidesAtEnqueue, Discipline, Limit, LinkContext, Visitor};
 
 parameters! {
     /// A drop-tail queue; the default suits a link of 100 Mbit/s.
     pub struct DroptailConfig {
         /// The most that may wait. More room costs waiting time, less costs packets.
-        limit: Limit = Limit::Packets(240), unit "packets or bytes", source "Le et al. 2004, the baseline";
+        limit: Limit = Limit::Packets(240), source "Le et al. 2004, the baseline";
     }
 }
 
 impl Discipline for DroptailConfig {
-    const NAME: &'static str = "droptail";
     const FAMILY: &'static str = "drop-tail";
     const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
     const SUMMARY: &'static str = "Drops what arrives at a full queue: no active management";
-    const PAGE: &'static str = include_str!("../../pages/droptail.md");
-
-    fn resolve(&self, _link: &LinkContext) -> Result<DroptailConfig, ParameterError> {
-        check_limit(self.limit)?;
-        Ok(self.clone())
-    }
 
     fn visit<V: Visitor>(&self, _link: &LinkContext, visitor: V) -> V::Output {
         visitor.law(self.limit, |_| Droptail)

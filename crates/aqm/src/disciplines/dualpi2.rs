@@ -14,12 +14,12 @@ use std::collections::VecDeque;
 
 use aqmlab_units::{Bytes, Duration, Stream, Time};
 
-use crate::parameter::{check, check_gain, check_limit, parameters};
+use crate::parameter::{GAIN, HOUR, from, parameters, up_to};
 use crate::parts::coupled::{Coupled, Leaving};
 use crate::parts::dual_scheduler::{DualScheduler, Lane};
 use crate::{
     Admission, Controlled, Counters, Decide, DecidesAt, Departure, Discipline, Ecn, Limit, LinkContext,
-    Native, Overload, Packet, ParameterError, Qdisc, QueueState, Share, Visitor,
+    Native, Overload, Packet, Qdisc, QueueState, Share, Visitor,
 };
 
 parameters! {
@@ -27,71 +27,51 @@ parameters! {
     /// in a millisecond.
     pub struct DualPi2Config {
         /// The delay at which the Classic queue is held.
-        target: Duration = Duration::from_millis(15), unit "time", source "RFC 9332, appendix A.1; Linux";
+        target: Duration = Duration::from_millis(15), in up_to(HOUR), source "RFC 9332, appendix A.1; Linux";
         /// How often the controller looks at the delay.
-        t_update: Duration = Duration::from_millis(16), unit "time", source "Linux; RFC 9332 and ns-3 have 15 ms";
+        t_update: Duration = Duration::from_millis(16), in from(Duration::from_micros(100)).up_to(HOUR), source "Linux; RFC 9332 and ns-3 have 15 ms";
         /// Gain on the distance from `target`, for each update.
-        alpha: f64 = 0.16, unit "Hz", source "Linux; RFC 9332 and ns-3 have 0.15 Hz";
+        alpha: f64 = 0.16, in GAIN, unit "Hz", source "Linux; RFC 9332 and ns-3 have 0.15 Hz";
         /// Gain on the change since the last update.
-        beta: f64 = 3.2, unit "Hz", source "Linux; RFC 9332 and ns-3 have 3 Hz";
+        beta: f64 = 3.2, in GAIN, unit "Hz", source "Linux; RFC 9332 and ns-3 have 3 Hz";
         /// The coupling factor: how many times p' L4S packets are marked with.
-        k: f64 = 2.0, unit "1", source "RFC 9332, section 2.1";
-        /// Which delay is controlled: the `longer` one or that of the `classic` queue.
-        controlled: Controlled = Controlled::Longer, unit "name", source "RFC 9332, appendix A.2; Linux";
-        /// The AQM of the L4S queue alone: `step` or `ramp`.
-        native: Native = Native::Step, unit "name", source "Linux; RFC 9332 has ramp";
+        k: f64 = 2.0, in from(1.0).up_to(100.0), unit "1", source "RFC 9332, section 2.1";
+        /// Which delay is controlled: the longer one or that of the Classic queue.
+        controlled: Controlled = Controlled::Longer, source "RFC 9332, appendix A.2; Linux";
+        /// The AQM of the L4S queue alone.
+        native: Native = Native::Step, source "Linux; RFC 9332 has ramp";
         /// The delay above which `step` marks.
-        step: Duration = Duration::from_millis(1), unit "time", source "Linux";
+        step: Duration = Duration::from_millis(1), in up_to(HOUR), source "Linux";
         /// The delay above which `ramp` begins to mark.
-        min_th: Duration = Duration::from_micros(800), unit "time", source "RFC 9332, appendix A.1";
+        min_th: Duration = Duration::from_micros(800), in up_to(HOUR), source "RFC 9332, appendix A.1";
         /// How much more delay makes `ramp` mark each packet.
-        range: Duration = Duration::from_micros(400), unit "time", source "RFC 9332, appendix A.1";
+        range: Duration = Duration::from_micros(400), in up_to(HOUR), source "RFC 9332, appendix A.1";
         /// The L4S queue's own AQM is quiet while fewer L4S packets than this stay behind.
         min_left: u32 = 0, unit "packets", source "Linux; RFC 9332 has 2: more than Th_len = 1";
         /// Base probability and coupling are quiet while less than this stays behind.
-        min_backlog: Bytes = Bytes::new(3028), unit "bytes", source "Linux: two full frames; RFC 9332 has 0 B";
-        /// How probabilities become decisions: `random` or `recur`.
-        decide: Decide = Decide::Random, unit "name", source "Linux; RFC 9332 has recur";
-        /// How the queues share the link: `wrr` or `ts_fifo`.
-        share: Share = Share::Wrr, unit "name", source "Linux; RFC 9332 allows both";
+        min_backlog: Bytes = Bytes::new(3028), source "Linux: two full frames; RFC 9332 has 0 B";
+        /// How probabilities become decisions.
+        decide: Decide = Decide::Random, source "Linux; RFC 9332 has recur";
+        /// How the queues share the link.
+        share: Share = Share::Wrr, source "Linux; RFC 9332 allows both";
         /// With `wrr`, the share of the Classic queue.
-        classic_weight: u32 = 10, unit "percent", source "Linux";
+        classic_weight: u32 = 10, in from(1).up_to(99), unit "percent", source "Linux";
         /// With `wrr`, the packet size that gives the L4S queue its start.
-        mtu: Bytes = Bytes::new(1514), unit "bytes", source "Linux";
+        mtu: Bytes = Bytes::new(1514), in up_to(Bytes::new(65_535)), source "Linux";
         /// With `ts_fifo`, the head start of L4S packets.
-        tshift: Duration = Duration::from_millis(50), unit "time", source "ns-3";
-        /// What happens when marking each L4S packet is not enough: `drop` or `overflow`.
-        overload: Overload = Overload::Drop, unit "name", source "RFC 9332, appendix A.2; Linux";
+        tshift: Duration = Duration::from_millis(50), in up_to(HOUR), source "ns-3";
+        /// What happens when marking each L4S packet is not enough.
+        overload: Overload = Overload::Drop, source "RFC 9332, appendix A.2; Linux";
         /// The most that may wait in both queues.
-        limit: Limit = Limit::Packets(10_000), unit "packets or bytes", source "Linux; RFC 9332 has 250 ms";
+        limit: Limit = Limit::Packets(10_000), source "Linux; RFC 9332 has 250 ms";
     }
 }
 
 impl Discipline for DualPi2Config {
-    const NAME: &'static str = "dualpi2";
     const FAMILY: &'static str = "L4S";
     const DECIDES_AT: DecidesAt = DecidesAt::Dequeue;
     const SUMMARY: &'static str =
         "A queue for L4S and one for Classic traffic, coupled under one PI controller";
-    const PAGE: &'static str = include_str!("../../pages/dualpi2.md");
-
-    fn resolve(&self, _link: &LinkContext) -> Result<DualPi2Config, ParameterError> {
-        let (least, hour) = (Duration::from_micros(100), Duration::from_secs(3600));
-        let t_update = self.t_update;
-        check(least <= t_update && t_update <= hour, "t_update", "between 100 us and 1 h", t_update)?;
-        let delays = [("target", self.target), ("step", self.step), ("min_th", self.min_th)];
-        for (field, delay) in delays.into_iter().chain([("range", self.range), ("tshift", self.tshift)]) {
-            check(delay <= hour, field, "at most 1 h", delay)?;
-        }
-        check_gain("alpha", self.alpha)?;
-        check_gain("beta", self.beta)?;
-        check((1.0..=100.0).contains(&self.k), "k", "between 1 and 100", self.k)?;
-        let weight = self.classic_weight;
-        check((1..=99).contains(&weight), "classic_weight", "between 1 and 99 percent", weight)?;
-        check(self.mtu <= Bytes::new(65_535), "mtu", "at most 65535 B", self.mtu)?;
-        check_limit(self.limit)?;
-        Ok(self.clone())
-    }
 
     fn visit<V: Visitor>(&self, _link: &LinkContext, visitor: V) -> V::Output {
         visitor.queue(|rng| DualPi2::new(self, rng))

@@ -11,66 +11,50 @@
 
 use aqmlab_units::{Bytes, Duration, Stream, Time};
 
-use crate::parameter::{check, check_flows, check_limit, check_quantum, parameters};
+use crate::parameter::{QUANTUM, QUEUES, from, parameters};
 use crate::parts::flow_hash::FlowHash;
 use crate::parts::flow_queue::{FlowQueue, Plan};
 use crate::parts::overflow::Eviction;
 use crate::parts::round::{Round, Rules};
 use crate::{
-    Aqm, Backlog, Codel, CodelConfig, DecidesAt, Discipline, Half, Limit, LinkContext, NextMarkFrom, Packet,
-    ParameterError, QueueState, Reentry, Sqrt, ThroughOld, Verdict, Visitor,
+    Aqm, Backlog, Codel, CodelConfig, DecidesAt, Discipline, Half, Limit, LinkContext, Packet, QueueState,
+    ThroughOld, Verdict, Visitor,
 };
 
 parameters! {
     /// FQ-CoDel's parameters, meant to suit any link of the open Internet.
     pub struct FqCodelConfig {
         /// The number of queues that flows are hashed onto.
-        flows: u32 = 1024, unit "queues", source "RFC 8290, section 5.2";
+        flows: u32 = 1024, in QUEUES, unit "queues", source "RFC 8290, section 5.2";
         /// The credit that a queue gets for each round: less favours small packets.
-        quantum: Bytes = Bytes::new(1514), unit "bytes", source "RFC 8290, section 5.2";
-        /// The time in its queue that a packet may take for good.
-        target: Duration = Duration::from_millis(5), unit "time", source "RFC 8290, section 5.2";
-        /// How long packets must wait above `target` before the first signal: the longest usual round-trip time.
-        interval: Duration = Duration::from_millis(100), unit "time", source "RFC 8290, section 5.2";
-        /// Nothing is signalled while no more than this stays behind: the largest packet.
-        mtu: Bytes = Bytes::new(1500), unit "bytes", source "RFC 8289, section 5.6; Linux has 1514 B";
-        /// The backlog that is compared with `mtu`: that of the `flow`'s queue or of `all`.
-        backlog: Backlog = Backlog::Flow, unit "name", source "RFC 8289, section 5.6; ns-3; Linux has all";
-        /// How the square root is computed: `exact`, `newton16` or `table32`.
-        sqrt: Sqrt = Sqrt::Exact, unit "name", source "RFC 8289, section 5.6; Linux and ns-3 have newton16";
-        /// From when the next mark is planned after a mark: `drop_next` or `now`.
-        next_mark_from: NextMarkFrom = NextMarkFrom::DropNext, unit "name", source "Linux; ns-3 has now";
-        /// How the last episode's rate is taken up again: `delta`, `minus_one`, `minus_two` or `paper`.
-        reentry: Reentry = Reentry::Delta, unit "name", source "RFC 8289, section 5.5; Linux";
-        /// Beyond the limit, which half of the fattest queue goes: half of its `packets` or of its `bytes`.
-        drop_half: Half = Half::Packets, unit "name", source "RFC 8290, section 4.1; Linux and ns-3 have bytes";
+        quantum: Bytes = Bytes::new(1514), in QUANTUM, source "RFC 8290, section 5.2";
+        /// The backlog that is compared with `mtu`: that of the flow's queue or of all.
+        backlog: Backlog = Backlog::Flow, source "RFC 8289, section 5.6; ns-3; Linux has all", before sqrt;
+        /// Beyond the limit, which half of the fattest queue goes.
+        drop_half: Half = Half::Packets, source "RFC 8290, section 4.1; Linux and ns-3 have bytes", before limit;
         /// The most packets that go at once beyond the limit.
-        drop_batch: u32 = 64, unit "packets", source "RFC 8290, section 4.1";
+        drop_batch: u32 = 64, in from(1), unit "packets", source "RFC 8290, section 4.1", before limit;
         /// Count what goes beyond the limit among CoDel's signals, so that its next ones come faster.
-        count_evicted: bool = false, unit "true or false", source "RFC 8290 has no such rule; Linux: true";
-        /// Whether an emptied new queue passes through the old ones: `always`, `if_any` or `never`.
-        through_old: ThroughOld = ThroughOld::Always, unit "name", source "RFC 8290, section 4.2; Linux and ns-3 have if_any";
+        count_evicted: bool = false, source "RFC 8290 has no such rule; Linux: true", before limit;
+        /// Whether an emptied new queue passes through the old ones.
+        through_old: ThroughOld = ThroughOld::Always, source "RFC 8290, section 4.2; Linux and ns-3 have if_any", before limit;
+    }
+    /// The CoDel of each queue.
+    include codel: CodelConfig {
+        /// The time in its queue that a packet may take for good.
+        target = Duration::from_millis(5), source "RFC 8290, section 5.2";
+        interval = Duration::from_millis(100), source "RFC 8290, section 5.2";
+        mtu = Bytes::new(1500), source "RFC 8289, section 5.6; Linux has 1514 B";
         /// The most that may wait in all queues.
-        limit: Limit = Limit::Packets(10_240), unit "packets or bytes", source "RFC 8290, section 5.2";
+        limit = Limit::Packets(10_240), source "RFC 8290, section 5.2";
     }
 }
 
 impl Discipline for FqCodelConfig {
-    const NAME: &'static str = "fq_codel";
     const FAMILY: &'static str = "fair queueing";
     const DECIDES_AT: DecidesAt = DecidesAt::Dequeue;
     const SUMMARY: &'static str =
         "A queue for each flow under CoDel, served in a fair round, new flows first";
-    const PAGE: &'static str = include_str!("../../pages/fq_codel.md");
-
-    fn resolve(&self, link: &LinkContext) -> Result<FqCodelConfig, ParameterError> {
-        check_flows(self.flows)?;
-        check_quantum(self.quantum)?;
-        check(self.drop_batch > 0, "drop_batch", "at least 1 packet", self.drop_batch)?;
-        self.codel().resolve(link)?;
-        check_limit(self.limit)?;
-        Ok(self.clone())
-    }
 
     fn visit<V: Visitor>(&self, link: &LinkContext, visitor: V) -> V::Output {
         visitor.queue(|rng| self.queue(link, rng))
@@ -78,30 +62,17 @@ impl Discipline for FqCodelConfig {
 }
 
 impl FqCodelConfig {
-    /// The CoDel of each queue.
-    fn codel(&self) -> CodelConfig {
-        CodelConfig {
-            target: self.target,
-            interval: self.interval,
-            mtu: self.mtu,
-            sqrt: self.sqrt,
-            next_mark_from: self.next_mark_from,
-            reentry: self.reentry,
-            limit: self.limit,
-        }
-    }
-
     fn queue<P>(&self, link: &LinkContext, mut rng: Stream) -> FlowQueue<CodelOfFlow, P> {
         let flows = self.flows as usize;
         let plan = Plan {
             hash: FlowHash::plain(flows, rng.next_u64()),
             round: Round::new(Rules::SparseFirst(self.through_old), self.quantum, flows),
-            limit: self.limit,
+            limit: self.codel.limit,
             depth: u32::MAX,
             eviction: Some(Eviction::HalfOfFattest(self.drop_half, self.drop_batch)),
             backlog: self.backlog,
         };
-        let (config, count_evicted) = (self.codel(), self.count_evicted);
+        let (config, count_evicted) = (self.codel.clone(), self.count_evicted);
         FlowQueue::new(plan, flows, &mut rng, |rng| CodelOfFlow {
             codel: Codel::new(&config, link, rng),
             count_evicted,

@@ -13,7 +13,7 @@
 use aqmlab_units::{Bytes, Prob, Stream, Time};
 
 use crate::law::strikes;
-use crate::parameter::{check, check_packets, check_queue, display_names, parameters};
+use crate::parameter::{LENGTH, PACKET_SIZE, WEIGHT, above, check, choices, parameters};
 use crate::parts::average::Average;
 use crate::parts::curve::Curve;
 use crate::parts::flow_table::FlowTable;
@@ -23,59 +23,51 @@ use crate::{
     Verdict, Visitor,
 };
 
-/// What becomes of packets from `max_th` on, when their flow is within its bounds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
-pub enum AboveMax {
-    /// All are dropped: J-Sim's port of the pseudocode.
-    Drop,
-    /// A flow may have two packets waiting: the paper's support for many flows, of which `maxq = 2` is a part.
-    TwoPackets,
+choices! {
+    /// What becomes of packets from `max_th` on, when their flow is within its bounds.
+    pub enum AboveMax {
+        /// All are dropped: J-Sim's port of the pseudocode.
+        Drop = "drop",
+        /// A flow may have two packets waiting: the paper's support for many flows, of which `maxq = 2` is a part.
+        TwoPackets = "two_packets",
+    }
 }
-display_names!(AboveMax { Drop => "drop", TwoPackets => "two_packets" });
 
 parameters! {
     /// FRED's parameters. What is `None` follows from the limit.
     pub struct FredConfig {
         /// The average below which nothing is dropped at random, and the most that a flow may have waiting; automatic:
         /// a quarter of the limit.
-        min_th: Option<f64> = None, unit "packets", source "Lin & Morris 1997: a quarter of the buffer or a round trip";
+        min_th: Option<f64> = None, in above(0.0).up_to(1e9), unit "packets", source "Lin & Morris 1997: a quarter of the buffer or a round trip";
         /// The average at which the probability reaches `max_p`; automatic: 2 `min_th`.
-        max_th: Option<f64> = None, unit "packets", source "Lin & Morris 1997";
+        max_th: Option<f64> = None, in LENGTH, unit "packets", source "Lin & Morris 1997";
         /// The weight of a new sample in the average.
-        w_q: f64 = 0.002, unit "1", source "Lin & Morris 1997";
+        w_q: f64 = 0.002, in WEIGHT, unit "1", source "Lin & Morris 1997";
         /// The probability at `max_th`.
-        max_p: Prob = Prob::clamped(0.02), unit "1", source "Lin & Morris 1997";
+        max_p: Prob = Prob::clamped(0.02), source "Lin & Morris 1997";
         /// A flow with fewer packets waiting faces no random drop; 2 suits a small queue.
         minq: u32 = 4, unit "packets", source "Lin & Morris 1997: large buffers; Kwon & Fahmy 2003";
-        /// What becomes of packets from `max_th` on: `drop` or `two_packets`.
-        above_max: AboveMax = AboveMax::Drop, unit "name", source "J-Sim";
-        /// How signals are spaced: `uniform`, `figure2`, `wait`, `altq` or `geometric`.
-        spacing: Spacing = Spacing::Uniform, unit "name", source "Floyd & Jacobson 1993; Lin & Morris 1997";
-        /// Whether queues are measured in packets or in bytes: `packet` or `byte`.
-        mode: Mode = Mode::Packet, unit "name", source "Lin & Morris 1997";
+        /// What becomes of packets from `max_th` on.
+        above_max: AboveMax = AboveMax::Drop, source "J-Sim";
+        /// How signals are spaced.
+        spacing: Spacing = Spacing::Uniform, source "Floyd & Jacobson 1993; Lin & Morris 1997";
+        /// Whether queues are measured in packets or in bytes.
+        mode: Mode = Mode::Packet, source "Lin & Morris 1997";
         /// The packet size that counts as one packet in byte mode, and that the link would have sent when idle.
-        mean_packet: Bytes = Bytes::new(500), unit "bytes", source "ns-2; Le et al. 2004: a little over 500 B";
+        mean_packet: Bytes = Bytes::new(500), in PACKET_SIZE, source "ns-2; Le et al. 2004: a little over 500 B";
         /// The most that may wait.
-        limit: Limit = Limit::Packets(240), unit "packets or bytes", source "ours: the room of the drop-tail baseline";
+        limit: Limit = Limit::Packets(240), source "ours: the room of the drop-tail baseline";
     }
 }
 
 impl Discipline for FredConfig {
-    const NAME: &'static str = "fred";
     const FAMILY: &'static str = "flows";
     const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
     const SUMMARY: &'static str = "RED that spares flows with few packets waiting and bounds those with many";
-    const PAGE: &'static str = include_str!("../../pages/fred.md");
 
-    fn resolve(&self, _link: &LinkContext) -> Result<FredConfig, ParameterError> {
-        check_queue(self.mean_packet, self.limit)?;
+    fn complete(&self, _link: &LinkContext) -> Result<FredConfig, ParameterError> {
         let (min_th, max_th) = self.thresholds();
-        check_packets("min_th", min_th)?;
-        check(min_th > 0.0, "min_th", "above 0 packets", min_th)?;
-        check_packets("max_th", max_th)?;
-        check(max_th > min_th, "max_th", format_args!("above min_th = {min_th} packets"), max_th)?;
-        check(self.w_q > 0.0 && self.w_q <= 1.0, "w_q", "above 0 and at most 1", self.w_q)?;
+        check(max_th > min_th, "max_th", format_args!("above min_th = {min_th} packets"), &max_th)?;
         Ok(FredConfig { min_th: Some(min_th), max_th: Some(max_th), ..self.clone() })
     }
 

@@ -12,67 +12,51 @@
 use aqmlab_units::{Bytes, Duration, Prob, Stream, Time};
 
 use crate::law::strikes;
-use crate::parameter::{check, check_gain, check_limit, display_names, parameters};
+use crate::parameter::{GAIN, WEIGHT, above, choices, parameters};
 use crate::{
-    Aqm, DecidesAt, DecidesAtEnqueue, Discipline, Limit, LinkContext, Packet, ParameterError, QueueState,
-    Verdict, Visitor,
+    Aqm, DecidesAt, DecidesAtEnqueue, Discipline, Limit, LinkContext, Packet, QueueState, Verdict, Visitor,
 };
 
 parameters! {
     /// LDC's parameters, those of the paper but for the target delay, which was seconds on its links of some 0.1 Mbit/s.
     pub struct LdcConfig {
         /// The queueing delay at which the queue's share of the probability is complete.
-        d_target: Duration = Duration::from_millis(5), unit "time", source "ours: as ARED, Floyd et al. 2001";
+        d_target: Duration = Duration::from_millis(5), in above(Duration::ZERO).up_to(Duration::from_secs(60)), source "ours: as ARED, Floyd et al. 2001";
         /// The load factor at which the load's share of the probability is complete.
-        r_target: f64 = 0.95, unit "1", source "Kwon & Fahmy 2002, table 2";
+        r_target: f64 = 0.95, in GAIN, unit "1", source "Kwon & Fahmy 2002, table 2";
         /// The time between two updates of the probability.
-        tau: Duration = Duration::from_millis(2), unit "time", source "Kwon & Fahmy 2002, table 2";
+        tau: Duration = Duration::from_millis(2), in above(Duration::ZERO), source "Kwon & Fahmy 2002, table 2";
         /// The weight of a new sample in the average queue.
-        w_q: f64 = 0.002, unit "1", source "Kwon & Fahmy 2002, table 2";
+        w_q: f64 = 0.002, in WEIGHT, unit "1", source "Kwon & Fahmy 2002, table 2";
         /// The weight of a new sample in the average load factor.
-        w_r: f64 = 0.998, unit "1", source "Kwon & Fahmy 2002, table 2";
+        w_r: f64 = 0.998, in WEIGHT, unit "1", source "Kwon & Fahmy 2002, table 2";
         /// The power to which both ratios are raised.
-        n: f64 = 3.0, unit "1", source "Kwon & Fahmy 2002, table 2";
+        n: f64 = 3.0, in GAIN, unit "1", source "Kwon & Fahmy 2002, table 2";
         /// The queue's share of the probability; the load has the rest.
-        delay_weight: Prob = Prob::clamped(0.75), unit "1", source "Kwon & Fahmy 2002, equation 3";
-        /// What the input rate is divided by: `capacity` or `departures`.
-        output_rate: OutputRate = OutputRate::Capacity, unit "name", source "Kwon & Fahmy 2002, section 3.2";
+        delay_weight: Prob = Prob::clamped(0.75), source "Kwon & Fahmy 2002, equation 3";
+        /// What the input rate is divided by.
+        output_rate: OutputRate = OutputRate::Capacity, source "Kwon & Fahmy 2002, section 3.2";
         /// The most that may wait: enough never to drop for want of room, which would hide what the law does.
-        limit: Limit = Limit::Packets(10_000), unit "packets or bytes", source "ours: no tail drops, as Le et al. 2004";
+        limit: Limit = Limit::Packets(10_000), source "ours: no tail drops, as Le et al. 2004";
     }
 }
 
-/// What LDC takes for the output rate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
-pub enum OutputRate {
-    /// The link's capacity, as the paper says of a link with one class of traffic.
-    Capacity,
-    /// What left in the last `tau`, as its "measured service rate" may be read. No arrivals are a load factor of zero; an
-    /// interval with arrivals and no departure says nothing and is left out.
-    Departures,
+choices! {
+    /// What LDC takes for the output rate.
+    pub enum OutputRate {
+        /// The link's capacity, as the paper says of a link with one class of traffic.
+        Capacity = "capacity",
+        /// What left in the last `tau`, as its "measured service rate" may be read. No arrivals are a load factor of zero; an
+        /// interval with arrivals and no departure says nothing and is left out.
+        Departures = "departures",
+    }
 }
-display_names!(OutputRate { Capacity => "capacity", Departures => "departures" });
 
 impl Discipline for LdcConfig {
-    const NAME: &'static str = "ldc";
     const FAMILY: &'static str = "load";
     const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
     const SUMMARY: &'static str =
         "Signals with a probability made of average queueing delay and average load";
-    const PAGE: &'static str = include_str!("../../pages/ldc.md");
-
-    fn resolve(&self, _link: &LinkContext) -> Result<LdcConfig, ParameterError> {
-        let delay = Duration::ZERO < self.d_target && self.d_target <= Duration::from_secs(60);
-        check(delay, "d_target", "above 0 s and at most 60 s", self.d_target)?;
-        check_gain("r_target", self.r_target)?;
-        check(self.tau > Duration::ZERO, "tau", "above 0 s", self.tau)?;
-        check(self.w_q > 0.0 && self.w_q <= 1.0, "w_q", "above 0 and at most 1", self.w_q)?;
-        check(self.w_r > 0.0 && self.w_r <= 1.0, "w_r", "above 0 and at most 1", self.w_r)?;
-        check_gain("n", self.n)?;
-        check_limit(self.limit)?;
-        Ok(self.clone())
-    }
 
     fn visit<V: Visitor>(&self, link: &LinkContext, visitor: V) -> V::Output {
         visitor.law(self.limit, |rng| Ldc::new(self, link, rng))

@@ -11,7 +11,7 @@
 use aqmlab_units::{Bytes, Duration, Stream, Time};
 
 use crate::law::strikes;
-use crate::parameter::{check, check_gain, check_packets, check_queue, parameters};
+use crate::parameter::{GAIN, LENGTH, PACKET_SIZE, check, from, parameters};
 use crate::parts::measure::Measure;
 use crate::{
     Aqm, DecidesAt, DecidesAtEnqueue, Discipline, Limit, LinkContext, Mode, Packet, ParameterError,
@@ -23,38 +23,30 @@ parameters! {
     /// Le et al. used them unscaled at 100 Mbit/s.
     pub struct PiConfig {
         /// The queue length to hold.
-        q_ref: f64 = 24.0, unit "packets", source "Le et al. 2004: the better of 24 and 240";
+        q_ref: f64 = 24.0, in LENGTH, unit "packets", source "Le et al. 2004: the better of 24 and 240";
         /// Gain on the present distance from `q_ref`; above `b`, else the controller does not integrate.
-        a: f64 = 1.822e-5, unit "1/packet", source "Hollot et al. 2001; ns-2";
+        a: f64 = 1.822e-5, in GAIN, unit "1/packet", source "Hollot et al. 2001; ns-2";
         /// Gain on the distance from `q_ref` one sample ago.
-        b: f64 = 1.816e-5, unit "1/packet", source "Hollot et al. 2001; ns-2";
+        b: f64 = 1.816e-5, in GAIN, unit "1/packet", source "Hollot et al. 2001; ns-2";
         /// How often the queue is sampled.
-        sampling_hz: f64 = 170.0, unit "Hz", source "ns-2";
-        /// Whether the queue is measured in packets or in bytes: `packet` or `byte`.
-        mode: Mode = Mode::Byte, unit "name", source "Le et al. 2004";
+        sampling_hz: f64 = 170.0, in from(0.001).up_to(1e6), unit "Hz", source "ns-2";
+        /// Whether the queue is measured in packets or in bytes.
+        mode: Mode = Mode::Byte, source "Le et al. 2004";
         /// The packet size that counts as one packet in byte mode.
-        mean_packet: Bytes = Bytes::new(500), unit "bytes", source "ns-2; Le et al. 2004: a little over 500 B";
+        mean_packet: Bytes = Bytes::new(500), in PACKET_SIZE, source "ns-2; Le et al. 2004: a little over 500 B";
         /// The most that may wait: enough never to drop for want of room, which would hide what the law does.
-        limit: Limit = Limit::Packets(10_000), unit "packets or bytes", source "Le et al. 2004: no tail drops";
+        limit: Limit = Limit::Packets(10_000), source "Le et al. 2004: no tail drops";
     }
 }
 
 impl Discipline for PiConfig {
-    const NAME: &'static str = "pi";
     const FAMILY: &'static str = "control theory";
     const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
     const SUMMARY: &'static str =
         "A proportional-integral controller that drives the queue to a reference length";
-    const PAGE: &'static str = include_str!("../../pages/pi.md");
 
-    fn resolve(&self, _link: &LinkContext) -> Result<PiConfig, ParameterError> {
-        check_packets("q_ref", self.q_ref)?;
-        check_gain("b", self.b)?;
-        let above = format_args!("above b = {:e} and at most 1000", self.b);
-        check(self.b < self.a && self.a <= 1000.0, "a", above, format_args!("{:e}", self.a))?;
-        let samples = 0.001 <= self.sampling_hz && self.sampling_hz <= 1e6;
-        check(samples, "sampling_hz", "between 0.001 and 1e6 Hz", self.sampling_hz)?;
-        check_queue(self.mean_packet, self.limit)?;
+    fn complete(&self, _link: &LinkContext) -> Result<PiConfig, ParameterError> {
+        check(self.a > self.b, "a", format_args!("above b = {:e} and at most 1000", self.b), &self.a)?;
         Ok(self.clone())
     }
 

@@ -11,17 +11,15 @@
 //! Where descriptions differ there is an option: [`DelayFrom`], [`SignalAt`], and the parameters with an "or" in their
 //! source. Differs from RFC 9332: one queue; and in overload, when k p' is 1, Scalable packets are all marked, not dropped.
 
-use std::fmt;
-
 use aqmlab_units::{Bytes, Duration, Stream, Time};
 
 use crate::law::strikes;
-use crate::parameter::{check, check_gain, check_limit, parameters};
+use crate::parameter::{GAIN, HOUR, WEIGHT, above, choices, from, parameters, up_to};
 use crate::parts::delay::{ByLinkRate, Delay, DepartureRate};
 use crate::parts::delay_pi::DelayPi;
 use crate::{
-    Aqm, DecidesAt, DelayFrom, Discipline, Ecn, Fifo, Limit, LinkContext, Packet, ParameterError, QueueState,
-    Verdict, Visitor,
+    Aqm, DecidesAt, DelayFrom, Discipline, Ecn, Fifo, Limit, LinkContext, Packet, QueueState, Verdict,
+    Visitor,
 };
 
 parameters! {
@@ -29,73 +27,47 @@ parameters! {
     /// the updates, each of twice the weight.
     pub struct Pi2Config {
         /// The delay to hold.
-        target: Duration = Duration::from_millis(15), unit "time", source "RFC 9332, appendix A; or De Schepper et al. 2016: 20 ms";
+        target: Duration = Duration::from_millis(15), in up_to(HOUR), source "RFC 9332, appendix A; or De Schepper et al. 2016: 20 ms";
         /// The time between two updates of p'.
-        t_update: Duration = Duration::from_millis(16), unit "time", source "RFC 9332; Linux dualpi2; or De Schepper et al. 2016: 32 ms";
+        t_update: Duration = Duration::from_millis(16), in from(Duration::from_micros(1)).up_to(HOUR), source "RFC 9332; Linux dualpi2; or De Schepper et al. 2016: 32 ms";
         /// Gain on the distance from `target`.
-        alpha: f64 = 0.16, unit "Hz", source "RFC 9332; Linux dualpi2; or De Schepper et al. 2016: 0.3125";
+        alpha: f64 = 0.16, in GAIN, unit "Hz", source "RFC 9332; Linux dualpi2; or De Schepper et al. 2016: 0.3125";
         /// Gain on the change since the last update.
-        beta: f64 = 3.2, unit "Hz", source "RFC 9332; Linux dualpi2; or De Schepper et al. 2016: 3.125";
+        beta: f64 = 3.2, in GAIN, unit "Hz", source "RFC 9332; Linux dualpi2; or De Schepper et al. 2016: 3.125";
         /// Whether ECT(1) tells packets of Scalable senders, which are marked with k p'.
-        coupled: bool = false, unit "true or false", source "ours: Classic senders only; or De Schepper et al. 2016: true";
+        coupled: bool = false, source "ours: Classic senders only; or De Schepper et al. 2016: true";
         /// The coupling factor.
-        k: f64 = 2.0, unit "1", source "De Schepper et al. 2016; RFC 9332";
-        /// When packets are judged: `arrival` or `departure`.
-        signal_at: SignalAt = SignalAt::Arrival, unit "name", source "De Schepper et al. 2016; or RFC 9332: departure";
+        k: f64 = 2.0, in GAIN, unit "1", source "De Schepper et al. 2016; RFC 9332";
+        /// When packets are judged.
+        signal_at: SignalAt = SignalAt::Arrival, source "De Schepper et al. 2016; or RFC 9332: departure";
         /// Nothing is signalled while less than this waits.
-        min_backlog: Bytes = Bytes::ZERO, unit "bytes", source "De Schepper et al. 2016: no such rule; or Linux dualpi2: two MTU";
-        /// What the delay is measured by: `timestamp`, `rate_estimate` or `link_rate`.
-        delay_from: DelayFrom = DelayFrom::Timestamp, unit "name", source "RFC 9332; or ns-3: rate_estimate";
+        min_backlog: Bytes = Bytes::ZERO, source "De Schepper et al. 2016: no such rule; or Linux dualpi2: two MTU";
+        /// What the delay is measured by.
+        delay_from: DelayFrom = DelayFrom::Timestamp, source "RFC 9332; or ns-3: rate_estimate";
         /// For `rate_estimate`, the bytes that must wait for a measurement to begin, and leave for it to end.
-        dq_threshold: Bytes = Bytes::new(16_384), unit "bytes", source "RFC 8033, section 5.2; or ns-3: 10000 B";
+        dq_threshold: Bytes = Bytes::new(16_384), in above(Bytes::ZERO), source "RFC 8033, section 5.2; or ns-3: 10000 B";
         /// For `rate_estimate`, the weight of a new measurement in the average.
-        dq_weight: f64 = 0.25, unit "1", source "RFC 8033, appendix B; or ns-3: 0.5, on rates";
+        dq_weight: f64 = 0.25, in WEIGHT, unit "1", source "RFC 8033, appendix B; or ns-3: 0.5, on rates";
         /// The most that may wait: enough never to drop for want of room, which would hide what the law does.
-        limit: Limit = Limit::Packets(10_000), unit "packets or bytes", source "Linux dualpi2; no tail drops";
+        limit: Limit = Limit::Packets(10_000), source "Linux dualpi2; no tail drops";
     }
 }
 
-/// When PI2 judges packets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
-pub enum SignalAt {
-    /// When they arrive. De Schepper et al. (2016), as in PIE.
-    Arrival,
-    /// When they leave: senders hear of it sooner by the time that packets wait. RFC 9332; Linux `dualpi2`.
-    Departure,
-}
-
-impl fmt::Display for SignalAt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            SignalAt::Arrival => "arrival",
-            SignalAt::Departure => "departure",
-        })
+choices! {
+    /// When PI2 judges packets.
+    pub enum SignalAt {
+        /// When they arrive. De Schepper et al. (2016), as in PIE.
+        Arrival = "arrival",
+        /// When they leave: senders hear of it sooner by the time that packets wait. RFC 9332; Linux `dualpi2`.
+        Departure = "departure",
     }
 }
 
 impl Discipline for Pi2Config {
-    const NAME: &'static str = "pi2";
     const FAMILY: &'static str = "control theory";
     const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
     const SUMMARY: &'static str =
         "A proportional-integral controller of delay whose output is squared for Classic senders";
-    const PAGE: &'static str = include_str!("../../pages/pi2.md");
-
-    fn resolve(&self, _link: &LinkContext) -> Result<Pi2Config, ParameterError> {
-        let longest = Duration::from_secs(3600);
-        check(self.target <= longest, "target", "at most 1 h", self.target)?;
-        let possible = Duration::from_micros(1) <= self.t_update && self.t_update <= longest;
-        check(possible, "t_update", "between 1 us and 1 h", self.t_update)?;
-        check_gain("alpha", self.alpha)?;
-        check_gain("beta", self.beta)?;
-        check_gain("k", self.k)?;
-        check(self.dq_threshold > Bytes::ZERO, "dq_threshold", "above 0 B", self.dq_threshold)?;
-        let weight = self.dq_weight;
-        check(weight > 0.0 && weight <= 1.0, "dq_weight", "above 0 and at most 1", weight)?;
-        check_limit(self.limit)?;
-        Ok(self.clone())
-    }
 
     fn visit<V: Visitor>(&self, link: &LinkContext, visitor: V) -> V::Output {
         match (self.delay_from, self.signal_at) {

@@ -16,76 +16,58 @@
 use aqmlab_units::{Bytes, Duration, Prob, Stream, Time};
 
 use crate::law::strikes;
-use crate::parameter::{check, check_gain, check_queue, parameters};
+use crate::parameter::{GAIN, HOUR, PACKET_SIZE, WEIGHT, above, from, parameters, up_to};
 use crate::parts::delay::{ByLinkRate, Delay, DepartureRate};
 use crate::{
-    Aqm, Decay, DecidesAt, DelayFrom, Discipline, Fifo, LightLoad, Limit, LinkContext, Packet,
-    ParameterError, QueueState, Verdict, Visitor,
+    Aqm, Decay, DecidesAt, DelayFrom, Discipline, Fifo, LightLoad, Limit, LinkContext, Packet, QueueState,
+    Verdict, Visitor,
 };
 
 parameters! {
     /// PIE's parameters.
     pub struct PieConfig {
         /// The delay to hold.
-        qdelay_ref: Duration = Duration::from_millis(15), unit "time", source "RFC 8033, appendix A; Linux, ns-3";
+        qdelay_ref: Duration = Duration::from_millis(15), in up_to(HOUR), source "RFC 8033, appendix A; Linux, ns-3";
         /// The time between two updates of the probability.
-        t_update: Duration = Duration::from_millis(15), unit "time", source "RFC 8033, appendix A; Linux, ns-3";
+        t_update: Duration = Duration::from_millis(15), in from(Duration::from_micros(1)).up_to(HOUR), source "RFC 8033, appendix A; Linux, ns-3";
         /// Gain on the distance from `qdelay_ref`.
-        alpha: f64 = 0.125, unit "Hz", source "RFC 8033, appendix A; Linux, ns-3";
+        alpha: f64 = 0.125, in GAIN, unit "Hz", source "RFC 8033, appendix A; Linux, ns-3";
         /// Gain on the change since the last update.
-        beta: f64 = 1.25, unit "Hz", source "RFC 8033, appendix A; Linux, ns-3";
+        beta: f64 = 1.25, in GAIN, unit "Hz", source "RFC 8033, appendix A; Linux, ns-3";
         /// How long after quiet times nothing is signalled.
-        max_burst: Duration = Duration::from_millis(150), unit "time", source "RFC 8033, appendix A; Linux; or ns-3: 15 ms";
+        max_burst: Duration = Duration::from_millis(150), in up_to(HOUR), source "RFC 8033, appendix A; Linux; or ns-3: 15 ms";
         /// The probability from which on ECN-capable packets are dropped too.
-        mark_ecnth: Prob = Prob::clamped(0.1), unit "1", source "RFC 8033, section 5.1";
-        /// What the delay is measured by: `timestamp`, `rate_estimate` or `link_rate`.
-        delay_from: DelayFrom = DelayFrom::Timestamp, unit "name", source "RFC 8033, appendix A; Linux, ns-3; or appendix B: rate_estimate";
+        mark_ecnth: Prob = Prob::clamped(0.1), source "RFC 8033, section 5.1";
+        /// What the delay is measured by.
+        delay_from: DelayFrom = DelayFrom::Timestamp, source "RFC 8033, appendix A; Linux, ns-3; or appendix B: rate_estimate";
         /// For `rate_estimate`, the bytes that must wait for a measurement to begin, and leave for it to end.
-        dq_threshold: Bytes = Bytes::new(16_384), unit "bytes", source "RFC 8033, section 5.2; Linux, ns-3";
+        dq_threshold: Bytes = Bytes::new(16_384), in above(Bytes::ZERO), source "RFC 8033, section 5.2; Linux, ns-3";
         /// For `rate_estimate`, the weight of a new measurement in the average.
-        dq_weight: f64 = 0.25, unit "1", source "RFC 8033, appendix B; or Linux: 0.125, ns-3: 0.5, on rates";
+        dq_weight: f64 = 0.25, in WEIGHT, unit "1", source "RFC 8033, appendix B; or Linux: 0.125, ns-3: 0.5, on rates";
         /// Let the probability add up from packet to packet: no signal below 0.85, a certain one from 8.5 on.
-        derandomize: bool = true, unit "true or false", source "RFC 8033, section 5.4; Linux; or ns-3: false";
+        derandomize: bool = true, source "RFC 8033, section 5.4; Linux; or ns-3: false";
         /// From a probability of 0.1 on, raise it by no more than 0.02 at once.
-        cap: bool = true, unit "true or false", source "RFC 8033, section 5.5; Linux, ns-3; or appendix A: false";
+        cap: bool = true, source "RFC 8033, section 5.5; Linux, ns-3; or appendix A: false";
         /// Raise the probability by 0.02 more at each update at which the delay is above 250 ms.
-        steep: bool = false, unit "true or false", source "RFC 8033 has no such step; or Linux: true";
-        /// The delay that must be short for light load: `last_update` or `now`.
-        light_load: LightLoad = LightLoad::LastUpdate, unit "name", source "RFC 8033, section 4.1; ns-3; or Linux: now";
-        /// When the probability decays: `idle` or `light`.
-        decay: Decay = Decay::Idle, unit "name", source "RFC 8033, section 4.2; Linux, ns-3; or appendix B: light";
+        steep: bool = false, source "RFC 8033 has no such step; or Linux: true";
+        /// The delay that must be short for light load.
+        light_load: LightLoad = LightLoad::LastUpdate, source "RFC 8033, section 4.1; ns-3; or Linux: now";
+        /// When the probability decays.
+        decay: Decay = Decay::Idle, source "RFC 8033, section 4.2; Linux, ns-3; or appendix B: light";
         /// The factor of one decay.
-        decay_factor: f64 = 0.98, unit "1", source "RFC 8033, section 4.2; ns-3; or Linux: 0.984375";
+        decay_factor: f64 = 0.98, in from(0.0).up_to(1.0), unit "1", source "RFC 8033, section 4.2; ns-3; or Linux: 0.984375";
         /// Nothing is signalled while no more than two packets of this size wait.
-        mean_packet: Bytes = Bytes::new(1024), unit "bytes", source "RFC 8034; or ns-3: 1000 B, Linux: the MTU; RFC 8033 has no value";
+        mean_packet: Bytes = Bytes::new(1024), in PACKET_SIZE, source "RFC 8034; or ns-3: 1000 B, Linux: the MTU; RFC 8033 has no value";
         /// The most that may wait: enough never to drop for want of room, which would hide what the law does.
-        limit: Limit = Limit::Packets(10_000), unit "packets or bytes", source "ours: no tail drops; Linux has 1000 packets";
+        limit: Limit = Limit::Packets(10_000), source "ours: no tail drops; Linux has 1000 packets";
     }
 }
 
 impl Discipline for PieConfig {
-    const NAME: &'static str = "pie";
     const FAMILY: &'static str = "control theory";
     const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
     const SUMMARY: &'static str =
         "A proportional-integral controller that drives the time packets wait to a reference";
-    const PAGE: &'static str = include_str!("../../pages/pie.md");
-
-    fn resolve(&self, _link: &LinkContext) -> Result<PieConfig, ParameterError> {
-        let longest = Duration::from_secs(3600);
-        check(self.qdelay_ref <= longest, "qdelay_ref", "at most 1 h", self.qdelay_ref)?;
-        let possible = Duration::from_micros(1) <= self.t_update && self.t_update <= longest;
-        check(possible, "t_update", "between 1 us and 1 h", self.t_update)?;
-        check_gain("alpha", self.alpha)?;
-        check_gain("beta", self.beta)?;
-        check(self.max_burst <= longest, "max_burst", "at most 1 h", self.max_burst)?;
-        check(self.dq_threshold > Bytes::ZERO, "dq_threshold", "above 0 B", self.dq_threshold)?;
-        let (weight, factor) = (self.dq_weight, self.decay_factor);
-        check(weight > 0.0 && weight <= 1.0, "dq_weight", "above 0 and at most 1", weight)?;
-        check((0.0..=1.0).contains(&factor), "decay_factor", "between 0 and 1", factor)?;
-        check_queue(self.mean_packet, self.limit)?;
-        Ok(self.clone())
-    }
 
     fn visit<V: Visitor>(&self, link: &LinkContext, visitor: V) -> V::Output {
         match self.delay_from {

@@ -15,7 +15,7 @@
 use aqmlab_units::{Bytes, Prob, Stream, Time};
 
 use crate::law::strikes;
-use crate::parameter::{check, check_packets, check_queue, parameters};
+use crate::parameter::{LENGTH, PACKET_SIZE, WEIGHT, check, parameters};
 use crate::parts::average::Average;
 use crate::parts::curve::Curve;
 use crate::parts::measure::Measure;
@@ -29,45 +29,39 @@ parameters! {
     /// smaller weight, or ARED, which finds them.
     pub struct RedConfig {
         /// The average below which nothing is signalled.
-        min_th: f64 = 5.0, unit "packets", source "Floyd & Jacobson 1993; ns-3, ALTQ";
+        min_th: f64 = 5.0, in LENGTH, unit "packets", source "Floyd & Jacobson 1993; ns-3, ALTQ";
         /// The average at which the probability reaches `max_p`.
-        max_th: f64 = 15.0, unit "packets", source "Floyd & Jacobson 1993; ns-3, ALTQ";
+        max_th: f64 = 15.0, in LENGTH, unit "packets", source "Floyd & Jacobson 1993; ns-3, ALTQ";
         /// The weight of a new sample in the average: smaller forgets more slowly.
-        w_q: f64 = 0.002, unit "1", source "Floyd & Jacobson 1993; ns-3";
+        w_q: f64 = 0.002, in WEIGHT, unit "1", source "Floyd & Jacobson 1993; ns-3";
         /// The probability at `max_th`.
-        max_p: Prob = Prob::clamped(0.1), unit "1", source "ns-2; ALTQ";
+        max_p: Prob = Prob::clamped(0.1), source "ns-2; ALTQ";
         /// From `max_th` on let the probability rise from `max_p` to 1 at twice `max_th`, instead of at once.
-        gentle: bool = true, unit "true or false", source "Floyd 2000; ns-2, ns-3";
-        /// How signals are spaced: `uniform`, `figure2`, `wait`, `altq` or `geometric`.
-        spacing: Spacing = Spacing::Uniform, unit "name", source "Floyd & Jacobson 1993";
-        /// What becomes of ECN-capable packets from `max_th` on: `drop_above_max`, `mark_in_gentle` or `mark`.
-        ecn_policy: EcnPolicy = EcnPolicy::DropAboveMax, unit "name", source "RFC 3168; Le et al. 2004";
-        /// Whether the queue is measured in packets or in bytes: `packet` or `byte`.
-        mode: Mode = Mode::Packet, unit "name", source "Le et al. 2004";
-        /// In byte mode, whether size scales a probability before or after spacing: `before_spacing` or `after_spacing`.
-        byte_scaling: ByteScaling = ByteScaling::BeforeSpacing, unit "name", source "Floyd & Jacobson 1993; Le et al. 2004";
+        gentle: bool = true, source "Floyd 2000; ns-2, ns-3";
+        /// How signals are spaced.
+        spacing: Spacing = Spacing::Uniform, source "Floyd & Jacobson 1993";
+        /// What becomes of ECN-capable packets from `max_th` on.
+        ecn_policy: EcnPolicy = EcnPolicy::DropAboveMax, source "RFC 3168; Le et al. 2004";
+        /// Whether the queue is measured in packets or in bytes.
+        mode: Mode = Mode::Packet, source "Le et al. 2004";
+        /// In byte mode, whether size scales a probability before or after spacing.
+        byte_scaling: ByteScaling = ByteScaling::BeforeSpacing, source "Floyd & Jacobson 1993; Le et al. 2004";
         /// The packet size that counts as one packet in byte mode, and that the link would have sent when idle.
-        mean_packet: Bytes = Bytes::new(500), unit "bytes", source "ns-2; Le et al. 2004: a little over 500 B";
+        mean_packet: Bytes = Bytes::new(500), in PACKET_SIZE, source "ns-2; Le et al. 2004: a little over 500 B";
         /// The most that may wait: enough never to drop for want of room, which would hide what the law does.
-        limit: Limit = Limit::Packets(10_000), unit "packets or bytes", source "Le et al. 2004: no tail drops";
+        limit: Limit = Limit::Packets(10_000), source "Le et al. 2004: no tail drops";
     }
 }
 
 impl Discipline for RedConfig {
-    const NAME: &'static str = "red";
     const FAMILY: &'static str = "RED";
     const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
     const SUMMARY: &'static str =
         "Signals with a probability that grows with the average queue between two thresholds";
-    const PAGE: &'static str = include_str!("../../pages/red.md");
 
-    fn resolve(&self, _link: &LinkContext) -> Result<RedConfig, ParameterError> {
-        check_packets("min_th", self.min_th)?;
-        check_packets("max_th", self.max_th)?;
+    fn complete(&self, _link: &LinkContext) -> Result<RedConfig, ParameterError> {
         let above = format_args!("above min_th = {} packets", self.min_th);
-        check(self.max_th > self.min_th, "max_th", above, self.max_th)?;
-        check(self.w_q > 0.0 && self.w_q <= 1.0, "w_q", "above 0 and at most 1", self.w_q)?;
-        check_queue(self.mean_packet, self.limit)?;
+        check(self.max_th > self.min_th, "max_th", above, &self.max_th)?;
         Ok(self.clone())
     }
 

@@ -14,52 +14,40 @@
 use aqmlab_units::{Bytes, Duration, Stream, Time};
 
 use crate::law::strikes;
-use crate::parameter::{check, check_gain, check_packets, check_queue, parameters};
+use crate::parameter::{GAIN, LENGTH, PACKET_SIZE, above, parameters};
 use crate::parts::measure::Measure;
 use crate::{
-    Aqm, DecidesAt, DecidesAtEnqueue, Discipline, Limit, LinkContext, Mode, Packet, ParameterError,
-    QueueState, Verdict, Visitor,
+    Aqm, DecidesAt, DecidesAtEnqueue, Discipline, Limit, LinkContext, Mode, Packet, QueueState, Verdict,
+    Visitor,
 };
 
 parameters! {
     /// REM's parameters, those its authors recommend.
     pub struct RemConfig {
         /// The queue length to hold.
-        q_ref: f64 = 24.0, unit "packets", source "Le et al. 2004: the better of 24 and 240";
+        q_ref: f64 = 24.0, in LENGTH, unit "packets", source "Le et al. 2004: the better of 24 and 240";
         /// How fast the price follows a mismatch.
-        gamma: f64 = 0.001, unit "1/packet", source "Athuraliya et al. 2001; ns-2";
+        gamma: f64 = 0.001, in GAIN, unit "1/packet", source "Athuraliya et al. 2001; ns-2";
         /// The weight of the backlog against the excess of arrivals.
-        alpha: f64 = 0.1, unit "1", source "Athuraliya et al. 2001; ns-2";
+        alpha: f64 = 0.1, in GAIN, unit "1", source "Athuraliya et al. 2001; ns-2";
         /// The base of the probability 1 - phi^-price.
-        phi: f64 = 1.001, unit "1", source "Athuraliya et al. 2001; ns-2";
+        phi: f64 = 1.001, in above(1.0).up_to(1000.0), unit "1", source "Athuraliya et al. 2001; ns-2";
         /// The time between two updates of the price.
-        tau: Duration = Duration::from_millis(2), unit "time", source "ns-2";
-        /// Whether queue and arrivals are measured in packets or in bytes: `packet` or `byte`.
-        mode: Mode = Mode::Byte, unit "name", source "Le et al. 2004";
+        tau: Duration = Duration::from_millis(2), in above(Duration::ZERO), source "ns-2";
+        /// Whether queue and arrivals are measured in packets or in bytes.
+        mode: Mode = Mode::Byte, source "Le et al. 2004";
         /// The packet size that counts as one packet, in byte mode and in the link's capacity.
-        mean_packet: Bytes = Bytes::new(500), unit "bytes", source "Le et al. 2004: a little over 500 B; ns-2 has 1000 B";
+        mean_packet: Bytes = Bytes::new(500), in PACKET_SIZE, source "Le et al. 2004: a little over 500 B; ns-2 has 1000 B";
         /// The most that may wait: enough never to drop for want of room, which would hide what the law does.
-        limit: Limit = Limit::Packets(10_000), unit "packets or bytes", source "Le et al. 2004: no tail drops";
+        limit: Limit = Limit::Packets(10_000), source "Le et al. 2004: no tail drops";
     }
 }
 
 impl Discipline for RemConfig {
-    const NAME: &'static str = "rem";
     const FAMILY: &'static str = "optimization";
     const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
     const SUMMARY: &'static str =
         "Signals with a probability exponential in a price for excess demand and backlog";
-    const PAGE: &'static str = include_str!("../../pages/rem.md");
-
-    fn resolve(&self, _link: &LinkContext) -> Result<RemConfig, ParameterError> {
-        check_packets("q_ref", self.q_ref)?;
-        check_gain("gamma", self.gamma)?;
-        check_gain("alpha", self.alpha)?;
-        check(1.0 < self.phi && self.phi <= 1000.0, "phi", "above 1 and at most 1000", self.phi)?;
-        check(self.tau > Duration::ZERO, "tau", "above 0 s", self.tau)?;
-        check_queue(self.mean_packet, self.limit)?;
-        Ok(self.clone())
-    }
 
     fn visit<V: Visitor>(&self, link: &LinkContext, visitor: V) -> V::Output {
         visitor.law(self.limit, |rng| Rem::new(self, link, rng))

@@ -14,7 +14,7 @@
 
 use aqmlab_units::{Duration, Prob, Stream, Time};
 
-use crate::parameter::{check, check_limit, parameters};
+use crate::parameter::{above, check, from, parameters};
 use crate::parts::bins::{Bins, Rule};
 use crate::parts::token_bucket::TokenBucket;
 use crate::{
@@ -27,59 +27,47 @@ parameters! {
     /// queue, 1.5 B / N.
     pub struct SfbConfig {
         /// L, the levels, each with a hash function of its own.
-        levels: u32 = 8, unit "levels", source "Linux";
+        levels: u32 = 8, in from(1).up_to(16), unit "levels", source "Linux";
         /// N, the bins on each level.
-        bins: u32 = 16, unit "bins", source "Linux";
+        bins: u32 = 16, in from(1).up_to(4096), unit "bins", source "Linux";
         /// The number of waiting packets from which on a bin's probability rises.
-        bin_size: u32 = 20, unit "packets", source "Linux";
+        bin_size: u32 = 20, in from(1), unit "packets", source "Linux";
         /// The most packets that each of a flow's bins may hold with `full_bins` = `all`.
         max: u32 = 25, unit "packets", source "Linux";
-        /// When a packet is dropped for want of room in its bins: `all` or `any`.
-        full_bins: FullBins = FullBins::All, unit "name", source "Linux; Feng et al. 2001 has any";
+        /// When a packet is dropped for want of room in its bins.
+        full_bins: FullBins = FullBins::All, source "Linux; Feng et al. 2001 has any";
         /// d1, by which an arrival at a full bin raises its probability.
-        increment: Prob = Prob::clamped(0.001), unit "1", source "Linux";
+        increment: Prob = Prob::clamped(0.001), in above(Prob::ZERO), source "Linux";
         /// d2, by which an arrival at an empty bin lowers its probability.
-        decrement: Prob = Prob::clamped(1.0 / 6000.0), unit "1", source "Linux; Feng et al. 2001 has d2 = d1";
-        /// What becomes of ECN-capable packets once their probability is above one half: `mark` or `drop_some`.
-        above_half: AboveHalf = AboveHalf::DropSome, unit "name", source "Linux; Feng et al. 2001 has mark";
+        decrement: Prob = Prob::clamped(1.0 / 6000.0), source "Linux; Feng et al. 2001 has d2 = d1";
+        /// What becomes of ECN-capable packets once their probability is above one half.
+        above_half: AboveHalf = AboveHalf::DropSome, source "Linux; Feng et al. 2001 has mark";
         /// The rate of all unresponsive flows together.
-        penalty_rate: f64 = 10.0, unit "packets/s", source "Linux";
+        penalty_rate: f64 = 10.0, in from(0.0).up_to(1e9), unit "packets/s", source "Linux";
         /// The most packets of unresponsive flows that may pass at once.
         penalty_burst: u32 = 20, unit "packets", source "Linux";
-        /// Whether flows are hashed anew now and then: `fixed`, `moving` or `double_buffered`.
-        hashing: Hashing = Hashing::DoubleBuffered, unit "name", source "Linux";
+        /// Whether flows are hashed anew now and then.
+        hashing: Hashing = Hashing::DoubleBuffered, source "Linux";
         /// The time between two changes of the hash functions.
-        rehash_interval: Duration = Duration::from_secs(600), unit "time", source "Linux";
+        rehash_interval: Duration = Duration::from_secs(600), in from(Duration::from_millis(1)).up_to(Duration::from_secs(1_000_000)), source "Linux";
         /// The time for which the next bins learn about unresponsive flows before they are used.
-        warmup_time: Duration = Duration::from_secs(60), unit "time", source "Linux";
+        warmup_time: Duration = Duration::from_secs(60), source "Linux";
         /// The most that may wait.
-        limit: Limit = Limit::Packets(1000), unit "packets or bytes", source "Linux: the queue of an Ethernet device";
+        limit: Limit = Limit::Packets(1000), source "Linux: the queue of an Ethernet device";
     }
 }
 
 impl Discipline for SfbConfig {
-    const NAME: &'static str = "sfb";
     const FAMILY: &'static str = "flows";
     const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
     const SUMMARY: &'static str =
         "BLUE in the bins of a Bloom filter, which holds unresponsive flows to a rate";
-    const PAGE: &'static str = include_str!("../../pages/sfb.md");
 
-    fn resolve(&self, _link: &LinkContext) -> Result<SfbConfig, ParameterError> {
-        check((1..=16).contains(&self.levels), "levels", "between 1 and 16", self.levels)?;
-        check((1..=4096).contains(&self.bins), "bins", "between 1 and 4096", self.bins)?;
-        check(self.bin_size > 0, "bin_size", "at least 1 packet", self.bin_size)?;
+    fn complete(&self, _link: &LinkContext) -> Result<SfbConfig, ParameterError> {
         let bin_size = format_args!("at least bin_size = {} packets", self.bin_size);
-        check(self.max >= self.bin_size, "max", bin_size, self.max)?;
-        check(self.increment > Prob::ZERO, "increment", "above 0", self.increment)?;
-        let rate = (0.0..=1e9).contains(&self.penalty_rate);
-        check(rate, "penalty_rate", "between 0 and 1e9 packets/s", self.penalty_rate)?;
-        let interval = self.rehash_interval;
-        let possible = Duration::from_millis(1) <= interval && interval <= Duration::from_secs(1_000_000);
-        check(possible, "rehash_interval", "between 1 ms and 1000000 s", interval)?;
-        let below = format_args!("below rehash_interval = {interval}");
-        check(self.warmup_time < interval, "warmup_time", below, self.warmup_time)?;
-        check_limit(self.limit)?;
+        check(self.max >= self.bin_size, "max", bin_size, &self.max)?;
+        let below = format_args!("below rehash_interval = {}", self.rehash_interval);
+        check(self.warmup_time < self.rehash_interval, "warmup_time", below, &self.warmup_time)?;
         Ok(self.clone())
     }
 

@@ -11,7 +11,7 @@
 
 use aqmlab_units::{Bytes, Duration, Stream, Time};
 
-use crate::parameter::{check, check_flows, check_limit, check_quantum, parameters};
+use crate::parameter::{QUANTUM, QUEUES, check, from, parameters};
 use crate::parts::flow_hash::FlowHash;
 use crate::parts::flow_queue::{FlowQueue, Plan};
 use crate::parts::overflow::Eviction;
@@ -25,38 +25,32 @@ parameters! {
     /// SFQ's parameters. The limit is the classic one, for slow links; at 100 Mbit/s allow some ten times as much.
     pub struct SfqConfig {
         /// The number of queues that flows are hashed onto.
-        flows: u32 = 1024, unit "queues", source "Linux sch_sfq.c: the hash table's size";
-        /// How much a queue may send in its turn: `packet`, `deficit` or `surplus`.
-        turns: Turns = Turns::Surplus, unit "name", source "Linux sch_sfq.c";
+        flows: u32 = 1024, in QUEUES, unit "queues", source "Linux sch_sfq.c: the hash table's size";
+        /// How much a queue may send in its turn.
+        turns: Turns = Turns::Surplus, source "Linux sch_sfq.c";
         /// The credit that a queue gets for each round; of no effect with turns of one packet.
-        quantum: Bytes = Bytes::new(1514), unit "bytes", source "Linux sch_sfq.c: one full Ethernet frame";
+        quantum: Bytes = Bytes::new(1514), in QUANTUM, source "Linux sch_sfq.c: one full Ethernet frame";
         /// The most packets that may wait in one queue.
-        depth: u32 = 127, unit "packets", source "Linux sch_sfq.c";
-        /// Which packet of a queue that is too long is dropped: at its `head` or at its `tail`.
-        drop: End = End::Tail, unit "name", source "Linux sch_sfq.c";
+        depth: u32 = 127, in from(1), unit "packets", source "Linux sch_sfq.c";
+        /// At which end of a queue that is too long a packet is dropped.
+        drop: End = End::Tail, source "Linux sch_sfq.c";
         /// How often the hash is changed; 0 s: never.
-        perturb: Duration = Duration::ZERO, unit "time", source "Linux sch_sfq.c";
+        perturb: Duration = Duration::ZERO, source "Linux sch_sfq.c";
         /// When the hash is changed, move what waits to its new queue, so that no flow is reordered.
-        rehash: bool = true, unit "true or false", source "Linux sch_sfq.c; McKenney 1990: false";
+        rehash: bool = true, source "Linux sch_sfq.c; McKenney 1990: false";
         /// The most that may wait in all queues.
-        limit: Limit = Limit::Packets(127), unit "packets or bytes", source "Linux sch_sfq.c";
+        limit: Limit = Limit::Packets(127), source "Linux sch_sfq.c";
     }
 }
 
 impl Discipline for SfqConfig {
-    const NAME: &'static str = "sfq";
     const FAMILY: &'static str = "fair queueing";
     const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
     const SUMMARY: &'static str = "Hashes flows onto queues served in turn, and drops from the longest";
-    const PAGE: &'static str = include_str!("../../pages/sfq.md");
 
-    fn resolve(&self, _link: &LinkContext) -> Result<SfqConfig, ParameterError> {
-        check_flows(self.flows)?;
-        check_quantum(self.quantum)?;
-        check(self.depth > 0, "depth", "at least 1 packet", self.depth)?;
+    fn complete(&self, _link: &LinkContext) -> Result<SfqConfig, ParameterError> {
         let often = Duration::ZERO < self.perturb && self.perturb < Duration::from_millis(1);
-        check(!often, "perturb", "0 s or at least 1 ms", self.perturb)?;
-        check_limit(self.limit)?;
+        check(!often, "perturb", "0 s or at least 1 ms", &self.perturb)?;
         Ok(self.clone())
     }
 

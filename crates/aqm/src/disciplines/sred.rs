@@ -13,56 +13,43 @@
 use aqmlab_units::{Prob, Stream, Time};
 
 use crate::law::strikes;
-use crate::parameter::{check, check_limit, display_names, parameters};
+use crate::parameter::{above, choices, from, parameters};
 use crate::{
-    Aqm, DecidesAt, DecidesAtEnqueue, Discipline, Limit, LinkContext, Packet, ParameterError, QueueState,
-    Verdict, Visitor,
+    Aqm, DecidesAt, DecidesAtEnqueue, Discipline, Limit, LinkContext, Packet, QueueState, Verdict, Visitor,
 };
 
-/// Whether a hit makes a signal more likely for the packet that made it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
-pub enum SredVariant {
-    /// No: all packets face the same probability. Simple SRED.
-    Simple,
-    /// Yes, by a factor `1 + 1/P`, so that flows with more packets are signalled more often. Full SRED.
-    Full,
+choices! {
+    /// Whether a hit makes a signal more likely for the packet that made it.
+    pub enum SredVariant {
+        /// No: all packets face the same probability. Simple SRED.
+        Simple = "simple",
+        /// Yes, by a factor `1 + 1/P`, so that flows with more packets are signalled more often. Full SRED.
+        Full = "full",
+    }
 }
-display_names!(SredVariant { Simple => "simple", Full => "full" });
 
 parameters! {
     /// SRED's parameters. Its thresholds are a sixth and a third of the limit, the paper's buffer B.
     pub struct SredConfig {
-        /// Whether a hit makes a signal more likely for the packet that made it: `simple` or `full`.
-        variant: SredVariant = SredVariant::Full, unit "name", source "Ott et al. 1999: Full SRED; Kwon & Fahmy 2003";
+        /// Whether a hit makes a signal more likely for the packet that made it.
+        variant: SredVariant = SredVariant::Full, source "Ott et al. 1999: Full SRED; Kwon & Fahmy 2003";
         /// The probability from a third of the limit on, with many flows; a quarter of it from a sixth on.
-        p_max: Prob = Prob::clamped(0.15), unit "1", source "Ott et al. 1999; Kwon & Fahmy 2003";
+        p_max: Prob = Prob::clamped(0.15), source "Ott et al. 1999; Kwon & Fahmy 2003";
         /// M, the length of the zombie list.
-        m: u32 = 1000, unit "flows", source "Ott et al. 1999; Kwon & Fahmy 2003";
+        m: u32 = 1000, in from(1).up_to(1_000_000), unit "flows", source "Ott et al. 1999; Kwon & Fahmy 2003";
         /// The probability that a packet which does not match its zombie takes its place; the paper writes p.
-        r: Prob = Prob::clamped(0.25), unit "1", source "Ott et al. 1999; Kwon & Fahmy 2003";
+        r: Prob = Prob::clamped(0.25), in above(Prob::ZERO), source "Ott et al. 1999; Kwon & Fahmy 2003";
         /// The number of active flows from which on the probability grows no more.
-        max_flows: f64 = 256.0, unit "flows", source "Ott et al. 1999; J-Sim has a third of the buffer in packets";
+        max_flows: f64 = 256.0, in from(1.0).up_to(1e6), unit "flows", source "Ott et al. 1999; J-Sim has a third of the buffer in packets";
         /// B, the most that may wait; its unit is the one in which the queue is measured.
-        limit: Limit = Limit::Packets(240), unit "packets or bytes", source "ours: the room of the drop-tail baseline";
+        limit: Limit = Limit::Packets(240), source "ours: the room of the drop-tail baseline";
     }
 }
 
 impl Discipline for SredConfig {
-    const NAME: &'static str = "sred";
     const FAMILY: &'static str = "flows";
     const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
     const SUMMARY: &'static str = "Signals in proportion to the square of the number of active flows, guessed from a list of recent ones";
-    const PAGE: &'static str = include_str!("../../pages/sred.md");
-
-    fn resolve(&self, _link: &LinkContext) -> Result<SredConfig, ParameterError> {
-        check((1..=1_000_000).contains(&self.m), "m", "between 1 and 1000000 flows", self.m)?;
-        check(self.r > Prob::ZERO, "r", "above 0", self.r)?;
-        let flows = (1.0..=1e6).contains(&self.max_flows);
-        check(flows, "max_flows", "between 1 and 1e6 flows", self.max_flows)?;
-        check_limit(self.limit)?;
-        Ok(self.clone())
-    }
 
     fn visit<V: Visitor>(&self, link: &LinkContext, visitor: V) -> V::Output {
         visitor.law(self.limit, |rng| Sred::new(self, link, rng))

@@ -10,7 +10,7 @@
 
 use aqmlab_units::{Bytes, Duration, Time};
 
-use crate::parameter::{check, check_packets, check_queue, parameters};
+use crate::parameter::{LENGTH, PACKET_SIZE, parameters, up_to};
 use crate::{
     Aqm, DecidesAt, DecidesAtEnqueue, Discipline, Limit, LinkContext, Packet, ParameterError, QueueState,
     Verdict, Visitor,
@@ -20,30 +20,23 @@ parameters! {
     /// The threshold's parameters. The limit matters as in drop-tail: only it drops.
     pub struct ThresholdConfig {
         /// The queueing delay at the automatic threshold.
-        target_delay: Duration = Duration::from_millis(5), unit "time", source "Kuzmanovic 2005, section 5.2.2: typically targeted";
+        target_delay: Duration = Duration::from_millis(5), in up_to(Duration::from_secs(60)), source "Kuzmanovic 2005, section 5.2.2: typically targeted";
         /// The queue length above which packets are marked; automatic: `target_delay` C with C in packets/s.
-        threshold: Option<f64> = None, unit "packets", source "ours: from the delay that the paper names";
+        threshold: Option<f64> = None, in LENGTH, unit "packets", source "ours: from the delay that the paper names";
         /// The packet size that counts as one packet in C.
-        mean_packet: Bytes = Bytes::new(500), unit "bytes", source "Le et al. 2004: a little over 500 B";
+        mean_packet: Bytes = Bytes::new(500), in PACKET_SIZE, source "Le et al. 2004: a little over 500 B";
         /// The most that may wait.
-        limit: Limit = Limit::Packets(240), unit "packets or bytes", source "ours: as drop-tail, Le et al. 2004, the baseline";
+        limit: Limit = Limit::Packets(240), source "ours: as drop-tail, Le et al. 2004, the baseline";
     }
 }
 
 impl Discipline for ThresholdConfig {
-    const NAME: &'static str = "threshold";
     const FAMILY: &'static str = "threshold";
     const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
     const SUMMARY: &'static str = "Marks all that can be marked while the queue is above a threshold";
-    const PAGE: &'static str = include_str!("../../pages/threshold.md");
 
-    fn resolve(&self, link: &LinkContext) -> Result<ThresholdConfig, ParameterError> {
-        check_queue(self.mean_packet, self.limit)?;
-        let delay = self.target_delay;
-        check(delay <= Duration::from_secs(60), "target_delay", "at most 60 s", delay)?;
-        let threshold = self.threshold(link);
-        check_packets("threshold", threshold)?;
-        Ok(ThresholdConfig { threshold: Some(threshold), ..self.clone() })
+    fn complete(&self, link: &LinkContext) -> Result<ThresholdConfig, ParameterError> {
+        Ok(ThresholdConfig { threshold: Some(self.threshold(link)), ..self.clone() })
     }
 
     fn visit<V: Visitor>(&self, link: &LinkContext, visitor: V) -> V::Output {

@@ -1,42 +1,33 @@
 //! The choices in which published descriptions of CoDel differ and which change results, each with a name.
 
-use std::fmt;
+use crate::parameter::choices;
 
-/// From when the next mark is planned after an ECN-capable packet was marked. A drop is always followed by one planned
-/// from the instant for which it had been planned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
-pub enum NextMarkFrom {
-    /// From the instant for which this mark had been planned, as for drops: a late mark shortens the wait for the next.
-    /// Linux; RFC 8289 has no pseudocode for marks.
-    DropNext,
-    /// From the instant at which the packet was marked. ns-3.
-    Now,
-}
-
-impl fmt::Display for NextMarkFrom {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            NextMarkFrom::DropNext => "drop_next",
-            NextMarkFrom::Now => "now",
-        })
+choices! {
+    /// From when the next mark is planned after an ECN-capable packet was marked. A drop is always followed by one planned
+    /// from the instant for which it had been planned.
+    pub enum NextMarkFrom {
+        /// From the instant for which this mark had been planned, as for drops: a late mark shortens the wait for the next.
+        /// Linux; RFC 8289 has no pseudocode for marks.
+        DropNext = "drop_next",
+        /// From the instant at which the packet was marked. ns-3.
+        Now = "now",
     }
 }
 
-/// How much of the signalling rate of the last episode a new one begins with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
-pub enum Reentry {
-    /// With the number of signals by which the last episode's count rose, if that is above 1 and the last episode ended
-    /// less than 16 intervals ago. RFC 8289, Linux, ns-3.
-    Delta,
-    /// With the last count less 1, if less than 16 intervals ago. ns-2.
-    MinusOne,
-    /// With the last count less 2, if less than 8 intervals ago. FreeBSD.
-    MinusTwo,
-    /// With the last count less 2, if less than one interval ago; otherwise an episode begins only after a second
-    /// interval above target. Nichols and Jacobson (2012).
-    Paper,
+choices! {
+    /// How much of the signalling rate of the last episode a new one begins with.
+    pub enum Reentry {
+        /// With the number of signals by which the last episode's count rose, if that is above 1 and the last episode ended
+        /// less than 16 intervals ago. RFC 8289, Linux, ns-3.
+        Delta = "delta",
+        /// With the last count less 1, if less than 16 intervals ago. ns-2.
+        MinusOne = "minus_one",
+        /// With the last count less 2, if less than 8 intervals ago. FreeBSD.
+        MinusTwo = "minus_two",
+        /// With the last count less 2, if less than one interval ago; otherwise an episode begins only after a second
+        /// interval above target. Nichols and Jacobson (2012).
+        Paper = "paper",
+    }
 }
 
 impl Reentry {
@@ -57,16 +48,5 @@ impl Reentry {
             Reentry::MinusTwo | Reentry::Paper => count.saturating_sub(2),
         };
         restored.max(1)
-    }
-}
-
-impl fmt::Display for Reentry {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Reentry::Delta => "delta",
-            Reentry::MinusOne => "minus_one",
-            Reentry::MinusTwo => "minus_two",
-            Reentry::Paper => "paper",
-        })
     }
 }

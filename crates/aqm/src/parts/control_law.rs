@@ -6,30 +6,20 @@
 //!
 //! Differs from Linux: CoDel's interval there is a multiple of 1024 ns.
 
-use std::fmt;
-
 use aqmlab_units::{Duration, Time};
 
-/// How 1/sqrt(count) is computed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
-pub enum Sqrt {
-    /// To the precision of the machine. RFC 8289.
-    Exact,
-    /// One step of Newton's method in 16 bits from the value before; 1 at count 1. CoDel in Linux and ns-3: the gap at
-    /// count 2 is that of count 4, and the error fades as count grows.
-    Newton16,
-    /// A table below 16, one step of Newton's method in 32 bits from the value before above. COBALT in Linux and ns-3.
-    Table32,
-}
+use crate::parameter::choices;
 
-impl fmt::Display for Sqrt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Sqrt::Exact => "exact",
-            Sqrt::Newton16 => "newton16",
-            Sqrt::Table32 => "table32",
-        })
+choices! {
+    /// How 1/sqrt(count) is computed.
+    pub enum Sqrt {
+        /// To the precision of the machine. RFC 8289.
+        Exact = "exact",
+        /// One step of Newton's method in 16 bits from the value before; 1 at count 1. CoDel in Linux and ns-3: the gap at
+        /// count 2 is that of count 4, and the error fades as count grows.
+        Newton16 = "newton16",
+        /// A table below 16, one step of Newton's method in 32 bits from the value before above. COBALT in Linux and ns-3.
+        Table32 = "table32",
     }
 }
 

@@ -6,33 +6,22 @@
 //! and FreeBSD; otherwise the delay of an idle queue would be that of the last packet. By the rate of departures, the
 //! packet with which a measurement begins is not counted in it, as in appendix B; Linux and ns-3 count it.
 
-use std::fmt;
-
 use aqmlab_units::{Bytes, Time};
 
 use crate::law::DecidesAtEnqueue;
+use crate::parameter::choices;
 use crate::{Aqm, LinkContext, Packet, QueueState, Verdict};
 
-/// What the present delay is worked out from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
-pub enum DelayFrom {
-    /// How long the packet that left last had waited. RFC 8033, appendix A; Linux and ns-3 unless told otherwise.
-    Timestamp,
-    /// The bytes that wait, at the rate at which bytes left while there were many. RFC 8033, section 5.2 and appendix B;
-    /// FreeBSD. Before a first measurement, which takes twice `dq_threshold` of queue, the delay counts as none.
-    RateEstimate,
-    /// The bytes that wait, at the rate of the link, frames' overhead included. DOCSIS-PIE, RFC 8034, knows its rate.
-    LinkRate,
-}
-
-impl fmt::Display for DelayFrom {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            DelayFrom::Timestamp => "timestamp",
-            DelayFrom::RateEstimate => "rate_estimate",
-            DelayFrom::LinkRate => "link_rate",
-        })
+choices! {
+    /// What the present delay is worked out from.
+    pub enum DelayFrom {
+        /// How long the packet that left last had waited. RFC 8033, appendix A; Linux and ns-3 unless told otherwise.
+        Timestamp = "timestamp",
+        /// The bytes that wait, at the rate at which bytes left while there were many. RFC 8033, section 5.2 and appendix B;
+        /// FreeBSD. Before a first measurement, which takes twice `dq_threshold` of queue, the delay counts as none.
+        RateEstimate = "rate_estimate",
+        /// The bytes that wait, at the rate of the link, frames' overhead included. DOCSIS-PIE, RFC 8034, knows its rate.
+        LinkRate = "link_rate",
     }
 }
 

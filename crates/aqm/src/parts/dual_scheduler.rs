@@ -5,26 +5,17 @@
 //!
 //! Source: RFC 9332, section 4.2.2 and appendix A.1; Linux `sch_dualpi2.c` for the credit of the weighted round robin.
 
-use std::fmt;
-
 use aqmlab_units::{Bytes, Duration};
 
-/// How the two queues share the link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
-pub enum Share {
-    /// Weighted round robin: while both have packets, the Classic queue gets `classic_weight` of the bytes. Linux.
-    Wrr,
-    /// Time-shifted first in, first out: the packet that has waited longest, those of the L4S queue with `tshift` added.
-    TsFifo,
-}
+use crate::parameter::choices;
 
-impl fmt::Display for Share {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Share::Wrr => "wrr",
-            Share::TsFifo => "ts_fifo",
-        })
+choices! {
+    /// How the two queues share the link.
+    pub enum Share {
+        /// Weighted round robin: while both have packets, the Classic queue gets `classic_weight` of the bytes. Linux.
+        Wrr = "wrr",
+        /// Time-shifted first in, first out: the packet that has waited longest, those of the L4S queue with `tshift` added.
+        TsFifo = "ts_fifo",
     }
 }
 

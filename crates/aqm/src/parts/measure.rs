@@ -4,28 +4,18 @@
 //! probability for a packet is scaled by its size over the mean size, so that small packets (SYN, ACK, FIN) are
 //! spared. Here a law's numbers keep their unit, packets, in both modes: bytes are divided by the mean packet.
 
-use std::fmt;
-
 use aqmlab_units::Bytes;
 
+use crate::parameter::choices;
 use crate::{Packet, QueueState};
 
-/// The unit in which a law measures its queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
-pub enum Mode {
-    /// Packets, each counting one whatever its size.
-    Packet,
-    /// Bytes over the mean packet; a packet's probability is scaled by its size over the mean packet.
-    Byte,
-}
-
-impl fmt::Display for Mode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Mode::Packet => "packet",
-            Mode::Byte => "byte",
-        })
+choices! {
+    /// The unit in which a law measures its queue.
+    pub enum Mode {
+        /// Packets, each counting one whatever its size.
+        Packet = "packet",
+        /// Bytes over the mean packet; a packet's probability is scaled by its size over the mean packet.
+        Byte = "byte",
     }
 }
 

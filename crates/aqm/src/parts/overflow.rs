@@ -3,47 +3,28 @@
 //! Source: RFC 8290, section 4.1 and Linux `sch_fq_codel.c` (many at once from the fattest queue's head); Linux `sch_cake.c`
 //! (one of them); McKenney, "Stochastic fairness queueing", INFOCOM 1990 (one from the longest queue).
 
-use std::fmt;
-
 use aqmlab_units::Bytes;
 
 use crate::QueueState;
+use crate::parameter::choices;
 
-/// Which half of the fattest queue is dropped when there is no room.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
-pub enum Half {
-    /// Half of its packets, rounded down, as RFC 8290 has it.
-    Packets,
-    /// Packets until half of its bytes are gone, as Linux does.
-    Bytes,
-}
-
-impl fmt::Display for Half {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Half::Packets => "packets",
-            Half::Bytes => "bytes",
-        })
+choices! {
+    /// Which half of the fattest queue is dropped when there is no room.
+    pub enum Half {
+        /// Half of its packets, rounded down, as RFC 8290 has it.
+        Packets = "packets",
+        /// Packets until half of its bytes are gone, as Linux does.
+        Bytes = "bytes",
     }
 }
 
-/// One end of a queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
-pub enum End {
-    /// Its oldest packet.
-    Head,
-    /// Its youngest packet.
-    Tail,
-}
-
-impl fmt::Display for End {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            End::Head => "head",
-            End::Tail => "tail",
-        })
+choices! {
+    /// One end of a queue.
+    pub enum End {
+        /// Its oldest packet.
+        Head = "head",
+        /// Its youngest packet.
+        Tail = "tail",
     }
 }
 

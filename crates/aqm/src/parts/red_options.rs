@@ -1,26 +1,26 @@
 //! The choices in which published descriptions of RED differ and which change results, each with a name.
 
-use crate::parameter::display_names;
+use crate::parameter::choices;
 
-/// How signals are spaced when the average, and so the probability `p_b`, stays the same. With n the packets since
-/// the last signal, the present one included:
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
-pub enum Spacing {
-    /// `p_b / (1 - (n - 1) p_b)`: gaps uniform on 1 to `1/p_b` packets, so that about `2 p_b` of the packets are
-    /// signalled. Floyd and Jacobson (1993), as their section 7 derives it: the count grows after the test.
-    Uniform,
-    /// `p_b / (1 - n p_b)`: gaps uniform on 1 to `1/p_b - 1` packets. Floyd and Jacobson (1993), as the pseudocode of
-    /// their Figure 2 has it, against their section 7: the count grows before the test. ns-2 and ns-3 without `wait_`.
-    Figure2,
-    /// 0 while `n p_b < 1`, then `p_b / (2 - n p_b)`: gaps uniform on `1/p_b` to `2/p_b` packets, `2/3 p_b` of the
-    /// packets. The default of ns-2 (`wait_`) and ns-3.
-    Wait,
-    /// `p_b / (2 - n p_b)`: gaps uniform on 1 to `2/p_b` packets, `p_b` of the packets. ALTQ, which the testbed of Le
-    /// et al. ran.
-    Altq,
-    /// `p_b`: independent signals, gaps geometric with mean `1/p_b`. Floyd and Jacobson's "method 1".
-    Geometric,
+choices! {
+    /// How signals are spaced when the average, and so the probability `p_b`, stays the same. With n the packets since
+    /// the last signal, the present one included:
+    pub enum Spacing {
+        /// `p_b / (1 - (n - 1) p_b)`: gaps uniform on 1 to `1/p_b` packets, so that about `2 p_b` of the packets are
+        /// signalled. Floyd and Jacobson (1993), as their section 7 derives it: the count grows after the test.
+        Uniform = "uniform",
+        /// `p_b / (1 - n p_b)`: gaps uniform on 1 to `1/p_b - 1` packets. Floyd and Jacobson (1993), as the pseudocode of
+        /// their Figure 2 has it, against their section 7: the count grows before the test. ns-2 and ns-3 without `wait_`.
+        Figure2 = "figure2",
+        /// 0 while `n p_b < 1`, then `p_b / (2 - n p_b)`: gaps uniform on `1/p_b` to `2/p_b` packets, `2/3 p_b` of the
+        /// packets. The default of ns-2 (`wait_`) and ns-3.
+        Wait = "wait",
+        /// `p_b / (2 - n p_b)`: gaps uniform on 1 to `2/p_b` packets, `p_b` of the packets. ALTQ, which the testbed of Le
+        /// et al. ran.
+        Altq = "altq",
+        /// `p_b`: independent signals, gaps geometric with mean `1/p_b`. Floyd and Jacobson's "method 1".
+        Geometric = "geometric",
+    }
 }
 
 impl Spacing {
@@ -37,31 +37,28 @@ impl Spacing {
         }
     }
 }
-display_names!(Spacing { Uniform => "uniform", Figure2 => "figure2", Wait => "wait", Altq => "altq", Geometric => "geometric" });
 
-/// When byte mode scales a probability by the packet's size.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
-pub enum ByteScaling {
-    /// Before spacing, which then counts packets: the initial probability `p_b` is scaled. Floyd and Jacobson (1993),
-    /// Le et al. (2004). Spares small packets, and strikes large ones more than in proportion.
-    BeforeSpacing,
-    /// After spacing, which counts bytes over the mean packet: gaps are uniform in bytes. ns-2.
-    AfterSpacing,
+choices! {
+    /// When byte mode scales a probability by the packet's size.
+    pub enum ByteScaling {
+        /// Before spacing, which then counts packets: the initial probability `p_b` is scaled. Floyd and Jacobson (1993),
+        /// Le et al. (2004). Spares small packets, and strikes large ones more than in proportion.
+        BeforeSpacing = "before_spacing",
+        /// After spacing, which counts bytes over the mean packet: gaps are uniform in bytes. ns-2.
+        AfterSpacing = "after_spacing",
+    }
 }
-display_names!(ByteScaling { BeforeSpacing => "before_spacing", AfterSpacing => "after_spacing" });
 
-/// What becomes of ECN-capable packets once the average has reached `max_th`; below it they are marked, and packets
-/// that are not ECN-capable are always dropped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
-pub enum EcnPolicy {
-    /// Drop, in the gentle region too: the advice of RFC 3168 section 7, and what ALTQ does.
-    DropAboveMax,
-    /// Mark through the gentle region, drop from twice `max_th` on: the reversal of that advice that Le et al. (2004)
-    /// found better; ns-3 by default, with `UseHardDrop`.
-    MarkInGentle,
-    /// Mark always: RED* of Kuzmanovic (2005); ns-3 without `UseHardDrop`.
-    Mark,
+choices! {
+    /// What becomes of ECN-capable packets once the average has reached `max_th`; below it they are marked, and packets
+    /// that are not ECN-capable are always dropped.
+    pub enum EcnPolicy {
+        /// Drop, in the gentle region too: the advice of RFC 3168 section 7, and what ALTQ does.
+        DropAboveMax = "drop_above_max",
+        /// Mark through the gentle region, drop from twice `max_th` on: the reversal of that advice that Le et al. (2004)
+        /// found better; ns-3 by default, with `UseHardDrop`.
+        MarkInGentle = "mark_in_gentle",
+        /// Mark always: RED* of Kuzmanovic (2005); ns-3 without `UseHardDrop`.
+        Mark = "mark",
+    }
 }
-display_names!(EcnPolicy { DropAboveMax => "drop_above_max", MarkInGentle => "mark_in_gentle", Mark => "mark" });

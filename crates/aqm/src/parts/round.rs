@@ -11,32 +11,21 @@
 //! Differs from the 1996 paper in words only: there a queue gets its quantum when its turn begins, here at the end of
 //! the turn before.
 
-use std::collections::VecDeque;
-use std::fmt;
-
 use aqmlab_units::Bytes;
+use std::collections::VecDeque;
 
 use crate::ThroughOld;
+use crate::parameter::choices;
 
-/// How much a queue may send in its turn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
-pub enum Turns {
-    /// One packet, whatever its size.
-    Packet,
-    /// What its credit covers; what is left is for the next turn.
-    Deficit,
-    /// Packets while any credit is left; what was sent beyond is missing in the next turn.
-    Surplus,
-}
-
-impl fmt::Display for Turns {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Turns::Packet => "packet",
-            Turns::Deficit => "deficit",
-            Turns::Surplus => "surplus",
-        })
+choices! {
+    /// How much a queue may send in its turn.
+    pub enum Turns {
+        /// One packet, whatever its size.
+        Packet = "packet",
+        /// What its credit covers; what is left is for the next turn.
+        Deficit = "deficit",
+        /// Packets while any credit is left; what was sent beyond is missing in the next turn.
+        Surplus = "surplus",
     }
 }
 

@@ -1,40 +1,37 @@
 //! The choices in which published descriptions of SFB differ and which change results, each with a name.
 
-use crate::parameter::display_names;
+use crate::parameter::choices;
 
-/// When a packet is dropped for want of room in its bins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
-pub enum FullBins {
-    /// When each of its bins holds `max` packets or more: only a flow that fills bins on every level is bounded. Linux.
-    All,
-    /// When any of its bins holds `bin_size` packets or more, so that a flow suffers for each that shares a bin with it.
-    /// The paper's pseudocode.
-    Any,
+choices! {
+    /// When a packet is dropped for want of room in its bins.
+    pub enum FullBins {
+        /// When each of its bins holds `max` packets or more: only a flow that fills bins on every level is bounded. Linux.
+        All = "all",
+        /// When any of its bins holds `bin_size` packets or more, so that a flow suffers for each that shares a bin with it.
+        /// The paper's pseudocode.
+        Any = "any",
+    }
 }
-display_names!(FullBins { All => "all", Any => "any" });
 
-/// What becomes of ECN-capable packets that are signalled while `p_min` is above one half.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
-pub enum AboveHalf {
-    /// They are marked: the paper, which leaves the choice between mark and drop to ECN alone.
-    Mark,
-    /// A share of all packets that grows from 0 at `p_min` = 1/2 to 1 at `p_min` = 1 is dropped. Linux.
-    DropSome,
+choices! {
+    /// What becomes of ECN-capable packets that are signalled while `p_min` is above one half.
+    pub enum AboveHalf {
+        /// They are marked: the paper, which leaves the choice between mark and drop to ECN alone.
+        Mark = "mark",
+        /// A share of all packets that grows from 0 at `p_min` = 1/2 to 1 at `p_min` = 1 is dropped. Linux.
+        DropSome = "drop_some",
+    }
 }
-display_names!(AboveHalf { Mark => "mark", DropSome => "drop_some" });
 
-/// Whether flows are mapped to bins anew now and then, so that no flow shares its bins with a greedy one for ever.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
-pub enum Hashing {
-    /// Never: the paper's basic scheme.
-    Fixed,
-    /// The bins are emptied and their hash functions exchanged every `rehash_interval`: the paper's moving hash functions.
-    Moving,
-    /// The same, and the next bins learn about unresponsive flows for `warmup_time` before they are used: the paper's
-    /// double buffering, Linux.
-    DoubleBuffered,
+choices! {
+    /// Whether flows are mapped to bins anew now and then, so that no flow shares its bins with a greedy one for ever.
+    pub enum Hashing {
+        /// Never: the paper's basic scheme.
+        Fixed = "fixed",
+        /// The bins are emptied and their hash functions exchanged every `rehash_interval`: the paper's moving hash functions.
+        Moving = "moving",
+        /// The same, and the next bins learn about unresponsive flows for `warmup_time` before they are used: the paper's
+        /// double buffering, Linux.
+        DoubleBuffered = "double_buffered",
+    }
 }
-display_names!(Hashing { Fixed => "fixed", Moving => "moving", DoubleBuffered => "double_buffered" });

@@ -6,7 +6,6 @@ mod cobalt_oracle;
 mod codel;
 mod codel_oracle;
 mod fluid;
-mod parameters;
 mod paths;
 mod pi2;
 mod pi2_oracle;

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use aqmlab_aqm::{Counters, Discipline, Ecn, FqCobaltConfig, Limit, QueueConfig, Sqrt};
+use aqmlab_aqm::{CobaltConfig, Counters, Discipline, Ecn, FqCobaltConfig, Limit, QueueConfig, Sqrt};
 use aqmlab_units::{Bytes, Duration, Prob, Stream};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -33,7 +33,7 @@ impl Cobalt {
             config: config.clone(),
             rng,
             count: 0,
-            gap: ns(config.interval),
+            gap: ns(config.cobalt.interval),
             dropping: false,
             drop_next: 0,
             blue_timer: 0,
@@ -44,13 +44,13 @@ impl Cobalt {
     #[expect(clippy::cast_possible_truncation, reason = "shorter than the interval")]
     fn recount(&mut self, step: i64) {
         self.count += step;
-        self.gap =
-            (self.config.interval.as_secs_f64() / (self.count.max(1) as f64).sqrt() * 1e9).round() as i64;
+        self.gap = (self.config.cobalt.interval.as_secs_f64() / (self.count.max(1) as f64).sqrt() * 1e9)
+            .round() as i64;
         self.drop_next += self.gap;
     }
 
     fn blue(&mut self, step: f64, now: i64) {
-        if now - self.blue_timer > ns(self.config.target) {
+        if now - self.blue_timer > ns(self.config.cobalt.target) {
             self.p_drop = (self.p_drop + step).clamp(0.0, 1.0);
             self.blue_timer = now;
         }
@@ -60,8 +60,8 @@ impl Cobalt {
     fn should_drop(&mut self, packet: &mut Owned, now: i64) -> (bool, bool) {
         let sojourn = now - packet.at;
         // 100 Mbit/s: 80 ns for each byte.
-        let mtu_time = 80 * self.config.mtu.get().cast_signed();
-        let over_target = sojourn > ns(self.config.target) && sojourn > 4 * mtu_time;
+        let mtu_time = 80 * self.config.cobalt.mtu.get().cast_signed();
+        let over_target = sojourn > ns(self.config.cobalt.target) && sojourn > 4 * mtu_time;
         let schedule = now - self.drop_next;
         let mut schedule_left = schedule;
         let next_due = self.count > 0 && schedule >= 0;
@@ -89,13 +89,13 @@ impl Cobalt {
             }
             schedule_left = now - self.drop_next;
         }
-        if self.config.blue_on_delay && sojourn > ns(self.config.blue_threshold) {
-            self.blue(self.config.p_inc.get(), now);
+        if self.config.cobalt.blue_on_delay && sojourn > ns(self.config.cobalt.blue_threshold) {
+            self.blue(self.config.cobalt.p_inc.get(), now);
         }
         let blue = self.p_drop > 0.0 && (self.p_drop >= 1.0 || self.rng.uniform() < self.p_drop);
         drop |= blue;
         if self.count == 0 {
-            self.drop_next = now + ns(self.config.interval);
+            self.drop_next = now + ns(self.config.cobalt.interval);
         } else if schedule_left > 0 && !drop {
             self.drop_next = now;
         }
@@ -124,7 +124,7 @@ impl Law for Cobalt {
             lost.push(packet.serial);
         }
         if self.p_drop > 0.0 {
-            self.blue(-self.config.p_dec.get(), now);
+            self.blue(-self.config.cobalt.p_dec.get(), now);
         }
         self.dropping = false;
         if self.count > 0 && now >= self.drop_next {
@@ -134,7 +134,7 @@ impl Law for Cobalt {
     }
 
     fn evicted(&mut self, now: i64) {
-        self.blue(self.config.p_inc.get(), now);
+        self.blue(self.config.cobalt.p_inc.get(), now);
         self.dropping = true;
         self.drop_next = now;
         self.count = self.count.max(1);
@@ -165,15 +165,17 @@ fn settings() -> impl Strategy<Value = FqCobaltConfig> {
                 quantum: Bytes::new(quantum),
                 through_old,
                 spare_last: spare,
-                target: Duration::from_micros(target),
-                interval: Duration::from_micros(interval),
-                mtu: Bytes::new(mtu),
-                sqrt: Sqrt::Exact,
-                p_inc: Prob::clamped(p_inc),
-                p_dec: Prob::clamped(p_dec),
-                blue_on_delay,
-                blue_threshold: Duration::from_micros(threshold),
-                limit,
+                cobalt: CobaltConfig {
+                    target: Duration::from_micros(target),
+                    interval: Duration::from_micros(interval),
+                    mtu: Bytes::new(mtu),
+                    sqrt: Sqrt::Exact,
+                    p_inc: Prob::clamped(p_inc),
+                    p_dec: Prob::clamped(p_dec),
+                    blue_on_delay,
+                    blue_threshold: Duration::from_micros(threshold),
+                    limit,
+                },
             }
         },
     )
@@ -186,7 +188,7 @@ fn run(config: &FqCobaltConfig, seed: u64, traffic: &[Operation]) -> Result<Coun
         flows: config.flows,
         associative: true,
         quantum: config.quantum.get().cast_signed(),
-        limit: config.limit,
+        limit: config.cobalt.limit,
         room: Room::One,
         through_old: config.through_old,
     };

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use aqmlab_aqm::{Backlog, Counters, Discipline, Ecn, FqCodelConfig, Half, Limit, QueueConfig};
+use aqmlab_aqm::{Backlog, CodelConfig, Counters, Discipline, Ecn, FqCodelConfig, Half, Limit, QueueConfig};
 use aqmlab_units::{Bytes, Duration, Stream};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -28,12 +28,12 @@ impl Codel {
     }
 
     fn interval(&self) -> i64 {
-        self.config.interval.as_nanos().cast_signed()
+        self.config.codel.interval.as_nanos().cast_signed()
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "shorter than the interval")]
     fn control_law(&self, t: i64) -> i64 {
-        t + (self.config.interval.as_secs_f64() / (self.count as f64).sqrt() * 1e9).round() as i64
+        t + (self.config.codel.interval.as_secs_f64() / (self.count as f64).sqrt() * 1e9).round() as i64
     }
 
     fn dodequeue(&mut self, queue: &mut VecDeque<Owned>, others: i64, now: i64) -> (Option<Owned>, bool) {
@@ -42,8 +42,8 @@ impl Codel {
             return (None, false);
         };
         let backlog = bytes(queue) + if self.config.backlog == Backlog::All { others } else { 0 };
-        let small = backlog <= self.config.mtu.get().cast_signed();
-        if now - packet.at < self.config.target.as_nanos().cast_signed() || small {
+        let small = backlog <= self.config.codel.mtu.get().cast_signed();
+        if now - packet.at < self.config.codel.target.as_nanos().cast_signed() || small {
             self.first_above_time = None;
             return (Some(packet), false);
         }
@@ -123,15 +123,18 @@ fn settings() -> impl Strategy<Value = FqCodelConfig> {
             FqCodelConfig {
                 flows,
                 quantum: Bytes::new(quantum),
-                target: Duration::from_micros(target),
-                interval: Duration::from_micros(interval),
-                mtu: Bytes::new(mtu),
                 backlog,
                 drop_half,
                 drop_batch,
                 count_evicted: flags.0,
                 through_old: flags.1,
-                limit,
+                codel: CodelConfig {
+                    target: Duration::from_micros(target),
+                    interval: Duration::from_micros(interval),
+                    mtu: Bytes::new(mtu),
+                    limit,
+                    ..FqCodelConfig::default().codel
+                },
                 ..FqCodelConfig::default()
             }
         },
@@ -147,7 +150,7 @@ fn oracle(config: &FqCodelConfig, rng: Stream) -> Scheduler<Codel> {
         flows: config.flows,
         associative: false,
         quantum: config.quantum.get().cast_signed(),
-        limit: config.limit,
+        limit: config.codel.limit,
         room: Room::Half(config.drop_half, config.drop_batch as usize),
         through_old: config.through_old,
     };

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use aqmlab_aqm::{Counters, Discipline, Ecn, FqPieConfig, Half, Limit, NoRoom, QueueConfig};
+use aqmlab_aqm::{Counters, Discipline, Ecn, FqPieConfig, Half, Limit, NoRoom, PieConfig, QueueConfig};
 use aqmlab_units::{Bytes, Duration, Prob, Stream, Time};
 use proptest::prelude::*;
 use serde_json::json;
@@ -26,13 +26,13 @@ struct Pie {
 
 impl Pie {
     fn new(config: &FqPieConfig, rng: Stream) -> Pie {
-        let burst_allowance = config.max_burst.as_nanos().cast_signed();
+        let burst_allowance = config.pie.max_burst.as_nanos().cast_signed();
         let config = config.clone();
         Pie { config, rng, qdelay: 0.0, qdelay_old: 0.0, drop_prob: 0.0, accu_prob: 0.0, burst_allowance }
     }
 
     fn reference(&self) -> f64 {
-        self.config.qdelay_ref.as_secs_f64()
+        self.config.pie.qdelay_ref.as_secs_f64()
     }
 
     fn drop_early(&mut self, queue: &VecDeque<Owned>) -> bool {
@@ -40,14 +40,14 @@ impl Pie {
         if self.qdelay_old < half && self.drop_prob < 0.2 {
             return false;
         }
-        if bytes(queue) <= 2 * self.config.mean_packet.get().cast_signed() {
+        if bytes(queue) <= 2 * self.config.pie.mean_packet.get().cast_signed() {
             return false;
         }
         if self.drop_prob == 0.0 {
             self.accu_prob = 0.0;
         }
         self.accu_prob += self.drop_prob;
-        if self.config.derandomize {
+        if self.config.pie.derandomize {
             if self.accu_prob < 0.85 {
                 return false;
             }
@@ -63,13 +63,13 @@ impl Law for Pie {
     fn enqueue(&mut self, packet: &mut Owned, queue: &VecDeque<Owned>) -> bool {
         let half = self.reference() / 2.0;
         if self.drop_prob == 0.0 && self.qdelay < half && self.qdelay_old < half {
-            self.burst_allowance = self.config.max_burst.as_nanos().cast_signed();
+            self.burst_allowance = self.config.pie.max_burst.as_nanos().cast_signed();
         }
         if self.burst_allowance > 0 || !self.drop_early(queue) {
             return true;
         }
         self.accu_prob = 0.0;
-        if self.drop_prob < self.config.mark_ecnth.get() && packet.ecn != Ecn::NotEct {
+        if self.drop_prob < self.config.pie.mark_ecnth.get() && packet.ecn != Ecn::NotEct {
             packet.ecn = Ecn::Ce;
             return true;
         }
@@ -93,7 +93,7 @@ impl Law for Pie {
     }
 
     fn tick(&mut self, _queue: &VecDeque<Owned>, _now: i64) {
-        let FqPieConfig { alpha, beta, cap, .. } = self.config;
+        let PieConfig { alpha, beta, cap, .. } = self.config.pie;
         let mut p = alpha * (self.qdelay - self.reference()) + beta * (self.qdelay - self.qdelay_old);
         let steps = [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (1e-1, 2.0)];
         if let Some((_, divisor)) = steps.iter().find(|(below, _)| self.drop_prob < *below) {
@@ -108,7 +108,8 @@ impl Law for Pie {
         }
         self.drop_prob = self.drop_prob.clamp(0.0, 1.0);
         self.qdelay_old = self.qdelay;
-        self.burst_allowance = (self.burst_allowance - self.config.t_update.as_nanos().cast_signed()).max(0);
+        self.burst_allowance =
+            (self.burst_allowance - self.config.pie.t_update.as_nanos().cast_signed()).max(0);
     }
 }
 
@@ -137,16 +138,19 @@ fn settings() -> impl Strategy<Value = FqPieConfig> {
                     no_room: no_room.0,
                     drop_batch: no_room.1,
                     through_old: flags.1,
-                    qdelay_ref: Duration::from_micros(qdelay_ref),
-                    t_update: Duration::from_micros(t_update),
-                    alpha,
-                    beta,
-                    max_burst: Duration::from_micros(max_burst),
-                    mark_ecnth: Prob::clamped(ecnth),
-                    derandomize: flags.0[0],
-                    cap: flags.0[1],
-                    mean_packet: Bytes::new(300),
-                    limit,
+                    pie: PieConfig {
+                        qdelay_ref: Duration::from_micros(qdelay_ref),
+                        t_update: Duration::from_micros(t_update),
+                        alpha,
+                        beta,
+                        max_burst: Duration::from_micros(max_burst),
+                        mark_ecnth: Prob::clamped(ecnth),
+                        derandomize: flags.0[0],
+                        cap: flags.0[1],
+                        mean_packet: Bytes::new(300),
+                        limit,
+                        ..FqPieConfig::default().pie
+                    },
                     ..FqPieConfig::default()
                 }
             },
@@ -160,7 +164,7 @@ fn run(config: &FqPieConfig, seed: u64, traffic: &[Operation]) -> Result<Counter
         flows: config.flows,
         associative: false,
         quantum: config.quantum.get().cast_signed(),
-        limit: config.limit,
+        limit: config.pie.limit,
         room: match config.no_room {
             NoRoom::Arrival => Room::Refuse,
             NoRoom::Fattest => Room::Half(Half::Bytes, config.drop_batch as usize),

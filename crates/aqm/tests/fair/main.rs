@@ -8,7 +8,6 @@ mod fq_cobalt;
 mod fq_codel;
 mod fq_pie;
 mod oracle;
-mod parameters;
 mod promises;
 mod rfc8290;
 mod rfc9332;

@@ -1,7 +1,8 @@
 //! CHOKe: Pan, Prabhakar and Psounis (2000).
 
 use aqmlab_aqm::{
-    Admission, ByteScaling, Choke, ChokeConfig, Ecn, EcnPolicy, Limit, Mode, Qdisc, QueueConfig, Spacing,
+    Admission, ByteScaling, Choke, ChokeConfig, Ecn, EcnPolicy, Limit, Mode, Qdisc, QueueConfig, RedConfig,
+    Spacing,
 };
 use aqmlab_units::{Bytes, Prob, Stream, Time};
 use proptest::prelude::*;
@@ -26,11 +27,11 @@ impl Dull {
     }
 
     fn mean(&self) -> f64 {
-        self.config.mean_packet.as_f64()
+        self.config.red.mean_packet.as_f64()
     }
 
     fn p_b(&self) -> f64 {
-        let ChokeConfig { min_th, max_th, max_p, .. } = self.config;
+        let RedConfig { min_th, max_th, max_p, .. } = self.config.red;
         if self.avg < min_th {
             0.0
         } else if self.avg < max_th {
@@ -42,7 +43,7 @@ impl Dull {
 
     fn spaced(&self, p: f64, this: f64) -> f64 {
         let n = self.count + this;
-        match self.config.spacing {
+        match self.config.red.spacing {
             Spacing::Geometric => p,
             Spacing::Uniform if self.count * p < 1.0 => p / (1.0 - self.count * p),
             Spacing::Figure2 if n * p < 1.0 => p / (1.0 - n * p),
@@ -54,16 +55,16 @@ impl Dull {
 
     /// RED, not gentle.
     fn red(&mut self, item: &Item, queue: &Queue) -> Decision {
-        if self.avg < self.config.min_th || queue.len() <= 1 {
+        if self.avg < self.config.red.min_th || queue.len() <= 1 {
             self.count = -1.0;
             return Decision::Pass;
         }
-        let ratio = if self.config.mode == Mode::Byte { item.size as f64 / self.mean() } else { 1.0 };
-        let after = self.config.byte_scaling == ByteScaling::AfterSpacing;
+        let ratio = if self.config.red.mode == Mode::Byte { item.size as f64 / self.mean() } else { 1.0 };
+        let after = self.config.red.byte_scaling == ByteScaling::AfterSpacing;
         let this = if after { ratio } else { 1.0 };
-        if self.avg >= self.config.max_th {
+        if self.avg >= self.config.red.max_th {
             self.count = 0.0;
-            let drops = self.config.ecn_policy != EcnPolicy::Mark;
+            let drops = self.config.red.ecn_policy != EcnPolicy::Mark;
             return if drops { Decision::Drop } else { Decision::Mark };
         }
         if self.count < 0.0 {
@@ -89,15 +90,15 @@ impl Oracle for Dull {
     fn arrive(&mut self, item: &Item, queue: &Queue) -> Decision {
         if queue.is_empty() {
             let m = (item.at - self.idle_since) * capacity(self.mean());
-            self.avg *= libm::pow(1.0 - self.config.w_q, m);
+            self.avg *= libm::pow(1.0 - self.config.red.w_q, m);
             self.idle_since = item.at;
         }
-        let q = match self.config.mode {
+        let q = match self.config.red.mode {
             Mode::Packet => queue.len() as f64,
             Mode::Byte => bytes(queue) / self.mean(),
         };
-        self.avg = (1.0 - self.config.w_q) * self.avg + self.config.w_q * q;
-        if self.avg > self.config.min_th && !queue.is_empty() {
+        self.avg = (1.0 - self.config.red.w_q) * self.avg + self.config.red.w_q * q;
+        if self.avg > self.config.red.min_th && !queue.is_empty() {
             let drawn = place(queue.len(), &mut self.rng);
             if queue[drawn].flow == item.flow {
                 return Decision::DropBoth(drawn);
@@ -135,16 +136,19 @@ fn config() -> impl Strategy<Value = ChokeConfig> {
     ((0.0..8.0, 1.0..10.0, 0.02..1.0, 0.01..0.9), spacing, policy, scaling, mode, 300_u64..1000, limit)
         .prop_map(|((min_th, width, w_q, max_p), spacing, ecn_policy, byte_scaling, mode, mean, limit)| {
             ChokeConfig {
-                min_th,
-                max_th: min_th + width,
-                w_q,
-                max_p: Prob::clamped(max_p),
-                spacing,
-                ecn_policy,
-                mode,
-                byte_scaling,
-                mean_packet: Bytes::new(mean),
-                limit,
+                red: RedConfig {
+                    min_th,
+                    max_th: min_th + width,
+                    w_q,
+                    max_p: Prob::clamped(max_p),
+                    spacing,
+                    ecn_policy,
+                    mode,
+                    byte_scaling,
+                    mean_packet: Bytes::new(mean),
+                    limit,
+                    gentle: false,
+                },
             }
         })
 }
@@ -158,7 +162,15 @@ proptest! {
 
 /// Compares each packet that finds 100 packets waiting, and never signals for another reason.
 fn comparing_from_100_packets_on() -> ChokeConfig {
-    ChokeConfig { min_th: 99.5, max_th: 1e6, w_q: 1.0, max_p: Prob::ZERO, ..ChokeConfig::default() }
+    ChokeConfig {
+        red: RedConfig {
+            min_th: 99.5,
+            max_th: 1e6,
+            w_q: 1.0,
+            max_p: Prob::ZERO,
+            ..ChokeConfig::default().red
+        },
+    }
 }
 
 /// How often a packet is matched whose flow holds so many of 100 waiting packets, the first or the last of them.
@@ -197,7 +209,7 @@ fn a_flow_is_matched_with_the_probability_of_its_share_wherever_its_packets_wait
 
 #[test]
 fn nothing_is_compared_up_to_min_th() {
-    let config = ChokeConfig { min_th: 100.0, ..comparing_from_100_packets_on() };
+    let config = ChokeConfig { red: RedConfig { min_th: 100.0, ..comparing_from_100_packets_on().red } };
     let mut queue = Choke::new(&config, &link(), Stream::named(1, "choke"));
     let mut offer = || queue.enqueue(packet(0, 1000, Ecn::NotEct), (), Time::ZERO, &mut |()| ());
     // The last of these finds 100 packets, an average of min_th.

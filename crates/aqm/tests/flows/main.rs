@@ -2,7 +2,6 @@
 
 mod choke;
 mod fred;
-mod fuzz;
 mod loops;
 mod model;
 mod sfb;

@@ -18,13 +18,7 @@ impl Ared {
             max_th: config.max_th.expect("resolved"),
             w_q: config.w_q.expect("resolved"),
             max_p: config.max_p,
-            gentle: true,
-            spacing: config.spacing,
-            ecn_policy: config.ecn_policy,
-            mode: config.mode,
-            byte_scaling: config.byte_scaling,
-            mean_packet: config.mean_packet,
-            limit: config.limit,
+            ..config.red.clone()
         };
         Ared { red: Red::new(&red, rng), config: config.clone() }
     }

@@ -5,7 +5,6 @@ mod avq;
 mod blue;
 #[path = "../common/mod.rs"]
 mod common;
-mod fuzz;
 mod ldc;
 mod mimd_red;
 #[expect(dead_code, reason = "other laws' oracles are there too")]

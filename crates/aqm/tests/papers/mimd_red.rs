@@ -20,29 +20,17 @@ struct Transcription {
 
 impl Transcription {
     fn new(config: &MimdRedConfig, rng: Stream) -> Transcription {
-        let red = RedConfig {
-            min_th: config.min_th,
-            max_th: config.max_th,
-            w_q: config.w_q,
-            max_p: config.max_p,
-            gentle: config.gentle,
-            spacing: config.spacing,
-            ecn_policy: config.ecn_policy,
-            mode: config.mode,
-            byte_scaling: config.byte_scaling,
-            mean_packet: config.mean_packet,
-            limit: config.limit,
-        };
-        Transcription { red: red::Red::new(&red, rng), config: config.clone(), status: "below" }
+        Transcription { red: red::Red::new(&config.red, rng), config: config.clone(), status: "below" }
     }
 }
 
 impl Oracle for Transcription {
     fn arrive(&mut self, size: f64, seen: Seen, now: f64) -> Verdict {
-        let MimdRedConfig { min_th, max_th, w_q, alpha, beta, .. } = self.config;
-        let q = match self.config.mode {
+        let MimdRedConfig { alpha, beta, .. } = self.config;
+        let RedConfig { min_th, max_th, w_q, .. } = self.config.red;
+        let q = match self.config.red.mode {
             Mode::Packet => seen.packets,
-            Mode::Byte => seen.bytes / self.config.mean_packet.as_f64(),
+            Mode::Byte => seen.bytes / self.config.red.mean_packet.as_f64(),
         };
         self.red.age(now);
         let avg = (1.0 - w_q) * self.red.avg + w_q * q;
@@ -107,16 +95,19 @@ fn mimd_red() -> impl Strategy<Value = MimdRedConfig> {
         )| MimdRedConfig {
             alpha,
             beta,
-            min_th,
-            max_th: min_th + width,
-            w_q,
-            max_p: Prob::clamped(max_p),
-            gentle,
-            spacing,
-            ecn_policy,
-            mode,
-            byte_scaling,
-            mean_packet: Bytes::new(mean),
+            red: RedConfig {
+                min_th,
+                max_th: min_th + width,
+                w_q,
+                max_p: Prob::clamped(max_p),
+                gentle,
+                spacing,
+                ecn_policy,
+                mode,
+                byte_scaling,
+                mean_packet: Bytes::new(mean),
+                ..MimdRedConfig::default().red
+            },
             ..MimdRedConfig::default()
         },
     )
@@ -133,7 +124,10 @@ proptest! {
 
 /// `max_p` after each arrival of a sequence that finds these queues, when the average is the last sample.
 fn adapted(queues: &[u32]) -> Vec<f64> {
-    let config = MimdRedConfig { w_q: 1.0, ..MimdRedConfig::default() };
+    let config = MimdRedConfig {
+        red: RedConfig { w_q: 1.0, ..MimdRedConfig::default().red },
+        ..MimdRedConfig::default()
+    };
     let mut law = MimdRed::new(&config, &link(), rng());
     queues
         .iter()

@@ -1,32 +1,14 @@
 //! RED*: Kuzmanovic (2005), and what it promises.
 
 use aqmlab_aqm::{
-    Admission, ByteScaling, DecidesAtEnqueue, Discipline, Ecn, EcnPolicy, Gate, Limit, Mode, Qdisc,
-    RedConfig, RedStarConfig, Spacing, Visitor,
+    Admission, ByteScaling, DecidesAtEnqueue, Discipline, Ecn, Gate, Limit, Mode, Qdisc, RedConfig,
+    RedStarConfig, Spacing, Visitor,
 };
 use aqmlab_units::{Bytes, Prob, Stream};
 use proptest::prelude::*;
 
 use crate::common::{rng, walk};
 use crate::oracle::{Operation, compare, link, red, traffic};
-
-/// RED's transcription, marking always.
-fn transcription(config: &RedStarConfig, rng: Stream) -> red::Red {
-    let red = RedConfig {
-        min_th: config.min_th,
-        max_th: config.max_th,
-        w_q: config.w_q,
-        max_p: config.max_p,
-        gentle: config.gentle,
-        spacing: config.spacing,
-        ecn_policy: EcnPolicy::Mark,
-        mode: config.mode,
-        byte_scaling: config.byte_scaling,
-        mean_packet: config.mean_packet,
-        limit: config.limit,
-    };
-    red::Red::new(&red, rng)
-}
 
 /// Compares the law, which has no type of its own, with the transcription.
 struct Compare<'a> {
@@ -48,7 +30,7 @@ impl Visitor for Compare<'_> {
         _limit: Limit,
         make: impl Fn(Stream) -> A,
     ) -> Self::Output {
-        compare(make(self.rng.clone()), transcription(self.config, self.rng), self.traffic)
+        compare(make(self.rng.clone()), red::Red::new(&self.config.red, self.rng), self.traffic)
     }
 }
 
@@ -65,16 +47,18 @@ fn red_star() -> impl Strategy<Value = RedStarConfig> {
     let mode = prop_oneof![Just(Mode::Packet), Just(Mode::Byte)];
     (thresholds, spacing, scaling, mode, 300_u64..1000).prop_map(
         |((min_th, width, w_q, max_p, gentle), spacing, byte_scaling, mode, mean_packet)| RedStarConfig {
-            min_th,
-            max_th: min_th + width,
-            w_q,
-            max_p: Prob::clamped(max_p),
-            gentle,
-            spacing,
-            byte_scaling,
-            mode,
-            mean_packet: Bytes::new(mean_packet),
-            ..RedStarConfig::default()
+            red: RedConfig {
+                min_th,
+                max_th: min_th + width,
+                w_q,
+                max_p: Prob::clamped(max_p),
+                gentle,
+                spacing,
+                byte_scaling,
+                mode,
+                mean_packet: Bytes::new(mean_packet),
+                ..RedStarConfig::default().red
+            },
         },
     )
 }
@@ -111,7 +95,9 @@ impl Visitor for Walk {
 #[test]
 fn an_ecn_capable_packet_is_never_dropped_however_long_the_queue() {
     // The average is far beyond twice max_th for most of the walk, where RED would drop all.
-    let config = RedStarConfig { min_th: 1.0, max_th: 2.0, w_q: 1.0, ..RedStarConfig::default() };
+    let config = RedStarConfig {
+        red: RedConfig { min_th: 1.0, max_th: 2.0, w_q: 1.0, ..RedStarConfig::default().red },
+    };
     let count = |ecn, admission| {
         config.visit(&link(), Walk(ecn)).into_iter().filter(|found| *found == admission).count()
     };

@@ -108,9 +108,8 @@ fn queue() -> impl Strategy<Value = QueueConfig> {
                 max_th,
                 w_q,
                 interval,
-                mode,
                 max_p: Prob::clamped(0.2),
-                limit,
+                red: RedConfig { mode, limit, ..AredConfig::default().red },
                 ..AredConfig::default()
             })
         }),
