@@ -1,322 +1,197 @@
-//! What must hold for every law, and what each control law promises.
+//! What must hold for every discipline of the catalogue, at its defaults, on a slow link that is offered too much.
+#![cfg(feature = "serde")]
 
 mod common;
 
 use aqmlab_aqm::{
-    Admission, Aqm, Ared, AredConfig, AvqConfig, BlueConfig, DecidesAtEnqueue, Discipline, Ecn, EcnPolicy,
-    Gate, LdcConfig, Limit, LinkContext, MimdRedConfig, Pi, PiConfig, Qdisc, QueueConfig, QueueState, Red,
-    RedConfig, RedStarConfig, Rem, RemConfig, SredConfig, Verdict, Visitor,
+    Admission, DecidesAtEnqueue, Ecn, Gate, Limit, Qdisc, QueueConfig, QueueState, Visitor, catalogue,
 };
-use aqmlab_units::{BitRate, Bytes, Duration, Prob, Stream, Time};
-use common::{link, packet, rng, walk};
+use aqmlab_units::{Bytes, Stream, Time};
+use common::{overloaded, packet, packet_of, rng, slow_link};
+use serde_json::json;
 
-/// The value that `law` shows under `name`.
-fn probed(law: &impl Aqm, name: &str) -> f64 {
-    let mut found = None;
-    law.probe(&mut |shown, value| {
-        if shown == name {
-            found = Some(value);
-        }
-    });
-    found.expect("the law shows this variable")
+/// Every discipline with room for 200 packets.
+fn disciplines() -> Vec<QueueConfig> {
+    let of = |name: &str| {
+        let config = serde_json::from_value(json!({ name: {"limit": 200} })).expect("a limit is all");
+        QueueConfig::resolve(&config, &slow_link()).expect("the defaults do")
+    };
+    catalogue().iter().map(|entry| of(entry.name)).collect()
 }
 
-/// Each law, with settings under which it soon has something to signal.
-fn eager() -> Vec<QueueConfig> {
-    let red = RedConfig { min_th: 2.0, max_th: 10.0, w_q: 0.2, ..RedConfig::default() };
-    let ared = AredConfig { min_th: Some(2.0), max_th: Some(10.0), w_q: Some(0.2), ..AredConfig::default() };
-    let red_star = RedStarConfig {
-        red: RedConfig { min_th: 2.0, max_th: 10.0, w_q: 0.2, ..RedStarConfig::default().red },
-    };
-    let mimd_red = MimdRedConfig {
-        red: RedConfig {
-            min_th: 2.0,
-            max_th: 10.0,
-            w_q: 0.2,
-            ecn_policy: EcnPolicy::Mark,
-            ..MimdRedConfig::default().red
-        },
-        ..MimdRedConfig::default()
-    };
-    let blue = BlueConfig {
-        d1: Prob::clamped(0.1),
-        freeze_time: Duration::from_millis(5),
-        level: Some(Limit::Packets(10)),
-        ..BlueConfig::default()
-    };
-    vec![
-        QueueConfig::Red(red),
-        QueueConfig::Ared(ared),
-        QueueConfig::RedStar(red_star),
-        QueueConfig::MimdRed(mimd_red),
-        QueueConfig::Blue(blue),
-        QueueConfig::Avq(AvqConfig { buffer: 0.1, ..AvqConfig::default() }),
-        QueueConfig::Ldc(LdcConfig { w_q: 0.5, ..LdcConfig::default() }),
-        QueueConfig::Pi(PiConfig { q_ref: 2.0, a: 0.02, b: 0.01, ..PiConfig::default() }),
-        QueueConfig::Rem(RemConfig { q_ref: 2.0, gamma: 1.0, ..RemConfig::default() }),
-        QueueConfig::Sred(SredConfig { max_flows: 1.0, limit: Limit::Packets(20), ..SredConfig::default() }),
-    ]
-}
-
+/// How a law's answers to ECN-capable packets differ from those to others, and how often: what becomes of both.
 struct MarksAndDrops;
 
 impl Visitor for MarksAndDrops {
     type Payload = ();
-    type Output = ();
+    type Output = Vec<(Admission, Admission)>;
 
-    fn queue<Q: Qdisc<()> + Send + 'static>(self, _make: impl Fn(Stream) -> Q) {}
+    fn law<A: DecidesAtEnqueue + Send + 'static>(self, _: Limit, make: impl Fn(Stream) -> A) -> Self::Output {
+        let answers = |ecn| overloaded(&mut Gate::new(make(rng()), Limit::Packets(100)), ecn);
+        let both = answers(Ecn::Ect0).into_iter().zip(answers(Ecn::NotEct));
+        both.filter(|(capable, not)| capable != not).collect()
+    }
 
-    fn law<A: DecidesAtEnqueue + Send + 'static>(self, _limit: Limit, make: impl Fn(Stream) -> A) {
-        let mut capable = Gate::new(make(rng()), Limit::Packets(100));
-        let mut not = Gate::new(make(rng()), Limit::Packets(100));
-        let marked = walk(&mut capable, Ecn::Ect0);
-        let dropped = walk(&mut not, Ecn::NotEct);
-        for (step, (with, without)) in marked.into_iter().zip(dropped).enumerate() {
-            match (with, without) {
-                (Admission::Marked, Admission::DroppedEarly) => {}
-                _ => assert_eq!(with, without, "step {step}"),
-            }
-        }
-        assert!(capable.counters.marked > 100, "the walk gives the law reason to signal");
+    /// What judges packets that leave is shown a queue of its own, which a drop makes another one.
+    fn queue<Q: Qdisc<()> + Send + 'static>(self, _: impl Fn(Stream) -> Q) -> Self::Output {
+        Vec::new()
     }
 }
 
 #[test]
 fn a_packet_is_marked_exactly_where_it_would_be_dropped_without_ecn() {
-    for config in eager() {
-        config.visit(&link(), MarksAndDrops);
+    let mut laws = 0;
+    for config in disciplines() {
+        let differences = config.visit(&slow_link(), MarksAndDrops);
+        laws += u32::from(!differences.is_empty());
+        // The threshold of ECN+ never drops.
+        let not = if config.name() == "threshold" { Admission::Queued } else { Admission::DroppedEarly };
+        // Where there is no room, what can be marked is lost too.
+        let allowed = [(Admission::Marked, not), (Admission::DroppedByLimit, Admission::DroppedEarly)];
+        for difference in &differences {
+            assert!(allowed.contains(difference), "{}: {difference:?}", config.name());
+        }
+        assert!(differences.is_empty() || differences.len() > 20, "{}: {}", config.name(), differences.len());
+    }
+    assert!(laws >= 11, "{laws} laws decide when a packet arrives and give a signal");
+}
+
+/// What became of one packet: what was lost in the step, and what left, and whether it has been marked.
+#[derive(Debug, Default, PartialEq)]
+struct Step {
+    lost: Vec<u32>,
+    left: Option<u32>,
+    marked: bool,
+}
+
+/// A queue whose packets have one ECN field.
+struct Side {
+    queue: Box<dyn Qdisc<u32> + Send>,
+    ecn: Ecn,
+}
+
+impl Side {
+    fn new(config: &QueueConfig, ecn: Ecn) -> Side {
+        Side { queue: config.queue(&slow_link(), rng()), ecn }
+    }
+
+    /// Eleven packets arrive while ten leave: gentle enough that no law goes over to dropping what it could mark.
+    fn step(&mut self, step: u32, now: Time) -> Step {
+        let mut done = Step::default();
+        let marked = self.queue.counters().marked;
+        while let Some(due) = self.queue.poll_timeout().filter(|due| *due <= now) {
+            self.queue.on_timeout(due);
+        }
+        if step % 2 == 1 && step % 42 != 41 {
+            let left = self.queue.dequeue(now, &mut |packet| done.lost.push(packet));
+            done.left = left.map(|left| left.payload);
+        } else {
+            let packet = packet_of(step % 8, 500, self.ecn);
+            self.queue.enqueue(packet, step, now, &mut |packet| done.lost.push(packet));
+        }
+        done.marked = self.queue.counters().marked > marked;
+        done
     }
 }
 
-/// Calls a law a nanosecond before it asked to be called.
-struct TooEarly;
-
-impl Visitor for TooEarly {
-    type Payload = ();
-    type Output = ();
-
-    fn queue<Q: Qdisc<()> + Send + 'static>(self, _make: impl Fn(Stream) -> Q) {}
-
-    fn law<A: DecidesAtEnqueue + Send + 'static>(self, _limit: Limit, make: impl Fn(Stream) -> A) {
-        let mut law = make(rng());
-        let Some(due) = law.poll_timeout() else { return };
-        let variables = |law: &A| {
-            let mut shown = Vec::new();
-            law.probe(&mut |name, value| shown.push((name, value)));
-            shown
+#[test]
+fn the_first_signal_marks_what_can_be_marked_and_drops_the_same_packet_otherwise() {
+    for config in disciplines() {
+        let name = config.name();
+        let (mut capable, mut not) = (Side::new(&config, Ecn::Ect0), Side::new(&config, Ecn::NotEct));
+        let mut first = None;
+        for step in 0..100_000_u32 {
+            let now = Time::from_nanos(u64::from(step) * 205_000);
+            let (with, without) = (capable.step(step, now), not.step(step, now));
+            assert!(!without.marked, "{name}: what is not ECN-capable is never marked");
+            if with != without {
+                first = Some((step, with, without));
+                break;
+            }
+        }
+        let Some((step, with, without)) = first else {
+            let counters = capable.queue.counters();
+            assert_eq!(
+                counters.dropped(),
+                counters.dropped_by_limit + counters.evicted,
+                "{name} has no signal"
+            );
+            assert!(["droptail", "sfq"].contains(&name), "{name} has reason to signal");
+            continue;
         };
-        let queue = QueueState { packets: 100, bytes: Bytes::new(50_000) };
-        (0..200).for_each(|_| {
-            law.on_enqueue(&packet(500, Ecn::Ect0), queue, Time::ZERO);
-        });
-        let before = variables(&law);
-        law.on_timeout(queue, Time::from_nanos(due.as_nanos() - 1));
-        assert_eq!((variables(&law), law.poll_timeout()), (before.clone(), Some(due)));
-        law.on_timeout(queue, due);
-        assert!(law.poll_timeout() > Some(due), "the promised instant counts");
-        assert_ne!(variables(&law), before);
+        assert!(with.marked, "{name}, step {step}: {with:?} but {without:?}");
+        let marked = with.left.unwrap_or(step);
+        assert!(
+            name == "threshold" || without.lost.contains(&marked),
+            "{name}, step {step}: {with:?} but {without:?}"
+        );
     }
 }
 
 #[test]
 fn a_timeout_before_its_time_changes_nothing() {
-    for config in eager() {
-        config.visit(&link(), TooEarly);
-    }
-}
-
-#[test]
-fn what_ecn_capable_packets_suffer_above_max_th_is_the_policys_choice() {
-    let verdict = |ecn_policy, packets: u32| {
-        let config = RedConfig {
-            min_th: 5.0,
-            max_th: 15.0,
-            w_q: 1.0,
-            max_p: Prob::ONE,
-            ecn_policy,
-            ..RedConfig::default()
+    for config in disciplines() {
+        let mut queue = config.queue::<u32>(&slow_link(), rng());
+        let shown = |queue: &dyn Qdisc<u32>| {
+            let mut shown = Vec::new();
+            queue.probe(&mut |name, value| shown.push((name, value)));
+            (shown, queue.state(), queue.counters(), queue.poll_timeout())
         };
-        let mut red = Red::new(&config, &link(), rng());
-        let queue = QueueState { packets, bytes: Bytes::new(500 * u64::from(packets)) };
-        let mut judge = || red.on_enqueue(&packet(500, Ecn::Ect0), queue, Time::ZERO);
-        let _first_crossing = judge();
-        (0..20).map(|_| judge()).find(|verdict| *verdict != Verdict::Pass).expect("p_b is at least one half")
-    };
-    let policies = [EcnPolicy::DropAboveMax, EcnPolicy::MarkInGentle, EcnPolicy::Mark];
-    assert_eq!(policies.map(|policy| verdict(policy, 12)), [Verdict::Mark; 3], "between the thresholds");
-    assert_eq!(
-        policies.map(|policy| verdict(policy, 20)),
-        [Verdict::Drop, Verdict::Mark, Verdict::Mark],
-        "in the gentle region"
-    );
-    assert_eq!(
-        policies.map(|policy| verdict(policy, 30)),
-        [Verdict::Drop, Verdict::Drop, Verdict::Mark],
-        "from twice max_th on"
-    );
-}
-
-/// What ns-3's `RedQueueDisc::DoEnqueue` does to an ECN-capable packet that it signals: from the end of its curve on the
-/// mark is "forced", and `UseHardDrop` drops there alone.
-fn ns3(use_hard_drop: bool, gentle: bool, avg: f64, max_th: f64) -> Verdict {
-    let forced = if gentle { avg >= 2.0 * max_th } else { avg >= max_th };
-    if forced && use_hard_drop { Verdict::Drop } else { Verdict::Mark }
-}
-
-#[test]
-fn ns3_with_hard_drop_is_mark_in_gentle_and_without_it_mark() {
-    for (ecn_policy, use_hard_drop) in [(EcnPolicy::MarkInGentle, true), (EcnPolicy::Mark, false)] {
-        for (gentle, packets) in [(true, 12), (true, 20), (true, 30), (false, 12), (false, 20)] {
-            let config = RedConfig { w_q: 1.0, max_p: Prob::ONE, gentle, ecn_policy, ..RedConfig::default() };
-            let queue = QueueState { packets, bytes: Bytes::new(500 * u64::from(packets)) };
-            let mut red = Red::new(&config, &link(), rng());
-            let signal = (0..50)
-                .map(|_| red.on_enqueue(&packet(500, Ecn::Ect0), queue, Time::ZERO))
-                .find(|verdict| *verdict != Verdict::Pass);
-            let expected = ns3(use_hard_drop, gentle, f64::from(packets), config.max_th);
-            assert_eq!(signal, Some(expected), "{ecn_policy}, gentle {gentle}, {packets} packets");
+        let mut now = Time::ZERO;
+        for step in 0..300_u32 {
+            if let Some(due) = queue.poll_timeout() {
+                let before = shown(&*queue);
+                queue.on_timeout(Time::from_nanos(due.as_nanos() - 1));
+                assert_eq!(shown(&*queue), before, "{}", config.name());
+                if step % 3 == 0 {
+                    now = due;
+                    queue.on_timeout(due);
+                    assert!(
+                        queue.poll_timeout() > Some(due),
+                        "{}: the promised instant counts",
+                        config.name()
+                    );
+                }
+            }
+            queue.enqueue(packet_of(step % 8, 500, Ecn::Ect0), step, now, &mut |_| ());
         }
     }
 }
 
-#[test]
-fn nothing_is_signalled_while_at_most_one_packet_waits() {
-    let config = RedConfig { min_th: 0.0, max_th: 0.1, w_q: 1.0, ..RedConfig::default() };
-    let mut red = Red::new(&config, &link(), rng());
-    let queue = QueueState { packets: 1, bytes: Bytes::new(500) };
-    for _ in 0..100 {
-        assert_eq!(red.on_enqueue(&packet(500, Ecn::NotEct), queue, Time::ZERO), Verdict::Pass);
-    }
-}
+/// Whether what a law shows is another thing after its timeout.
+struct Moves;
 
-#[test]
-fn byte_mode_spares_small_packets_in_proportion() {
-    let config = PiConfig { q_ref: 0.0, a: 0.011, b: 0.01, ..PiConfig::default() };
-    let mut pi = Pi::new(&config, &link(), rng());
-    // One sample of five mean packets sets p = 5 a.
-    let queue = QueueState { packets: 5, bytes: Bytes::new(2500) };
-    pi.on_timeout(queue, pi.poll_timeout().unwrap());
-    let p = probed(&pi, "p");
-    assert!((p - 0.055).abs() < 1e-12);
-    for (size, expected) in [(40, p * 0.08), (500, p), (1500, p * 3.0)] {
-        let n = 100_000;
-        let signals =
-            (0..n).filter(|_| pi.on_enqueue(&packet(size, Ecn::NotEct), queue, Time::ZERO) != Verdict::Pass);
-        let share = signals.count() as f64 / f64::from(n);
-        let error = (expected * (1.0 - expected) / f64::from(n)).sqrt();
-        assert!((share - expected).abs() < 4.0 * error, "{size} B: {share}, not {expected}");
-    }
-}
+impl Visitor for Moves {
+    type Payload = ();
+    type Output = Option<bool>;
 
-/// A fluid queue: `excess` times the link's capacity arrives, less what is signalled (as if dropped). Returns the queue
-/// in packets and p after so many seconds.
-fn fluid<A: Aqm>(law: &mut A, excess: f64, secs: f64) -> (f64, f64) {
-    let c = link().packets_per_sec(Bytes::new(500));
-    let (mut q, mut last) = (0.0_f64, Time::ZERO);
-    while last.as_secs_f64() < secs {
-        let now = law.poll_timeout().expect("a control law samples");
-        let p = probed(law, "p");
-        q = (q + (excess * (1.0 - p) - 1.0) * c * (now - last).as_secs_f64()).max(0.0);
-        let bytes = Bytes::new(to_whole(500.0 * q));
-        law.on_timeout(
-            QueueState {
-                packets: u32::try_from(to_whole(q)).expect("a queue of less than four billion"),
-                bytes,
-            },
-            now,
-        );
-        last = now;
-    }
-    (q, probed(law, "p"))
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "queues are small and not negative"
-)]
-fn to_whole(x: f64) -> u64 {
-    x.round() as u64
-}
-
-#[test]
-fn pi_integrates_until_the_queue_stands_at_its_reference() {
-    for (excess, q_ref) in [(1.05, 24.0), (1.3, 240.0)] {
-        let mut pi = Pi::new(&PiConfig { q_ref, ..PiConfig::default() }, &link(), rng());
-        let (q, p) = fluid(&mut pi, excess, 200.0);
-        assert!((q - q_ref).abs() < 0.01 * q_ref, "the queue stands at {q}, not {q_ref}");
-        assert!((p - (1.0 - 1.0 / excess)).abs() < 1e-3, "p = {p} does not balance {excess}");
-    }
-}
-
-#[test]
-fn the_price_of_rem_rises_with_excess_arrivals_and_falls_to_zero_without() {
-    let mut rem = Rem::new(&RemConfig::default(), &link(), rng());
-    let mut price = 0.0;
-    let empty = QueueState::default();
-    for _ in 0..100 {
-        // 46.5 packets of 500 B fit into tau.
-        (0..60).for_each(|_| {
-            rem.on_enqueue(&packet(500, Ecn::NotEct), empty, Time::ZERO);
+    fn law<A: DecidesAtEnqueue + Send + 'static>(self, _: Limit, make: impl Fn(Stream) -> A) -> Self::Output {
+        let mut law = make(rng());
+        let due = law.poll_timeout()?;
+        let queue = QueueState { packets: 100, bytes: Bytes::new(50_000) };
+        (0..200).for_each(|_| {
+            law.on_enqueue(&packet(500, Ecn::Ect0), queue, Time::ZERO);
         });
-        rem.on_timeout(QueueState { packets: 24, bytes: Bytes::new(12_000) }, rem.poll_timeout().unwrap());
-        let raised = probed(&rem, "price");
-        assert!(raised > price);
-        price = raised;
+        let shown = |law: &A| {
+            let mut shown = Vec::new();
+            law.probe(&mut |_, value| shown.push(value));
+            shown
+        };
+        let before = shown(&law);
+        law.on_timeout(queue, due);
+        Some(shown(&law) != before)
     }
-    for _ in 0..100 {
-        rem.on_timeout(empty, rem.poll_timeout().unwrap());
+
+    fn queue<Q: Qdisc<()> + Send + 'static>(self, _: impl Fn(Stream) -> Q) -> Self::Output {
+        None
     }
-    assert_eq!((probed(&rem, "price"), probed(&rem, "p")), (0.0, 0.0));
-}
-
-/// `max_p` after each of 300 checks, when every arrival finds `packets` waiting.
-fn adapted(packets: u32) -> Vec<f64> {
-    let config =
-        AredConfig { min_th: Some(12.0), max_th: Some(36.0), w_q: Some(0.5), ..AredConfig::default() };
-    let mut ared = Ared::new(&config, &link(), rng());
-    let queue = QueueState { packets, bytes: Bytes::new(500 * u64::from(packets)) };
-    (0..300)
-        .map(|_| {
-            let now = ared.poll_timeout().expect("ARED checks its average");
-            (0..30).for_each(|_| {
-                ared.on_enqueue(&packet(500, Ecn::Ect0), queue, now);
-            });
-            ared.on_timeout(queue, now);
-            probed(&ared, "max_p")
-        })
-        .collect()
 }
 
 #[test]
-fn max_p_moves_towards_the_band_and_stops_at_its_bounds() {
-    let above = adapted(30);
-    assert!(above.is_sorted() && above[0] > 0.1, "a long queue raises max_p");
-    assert_eq!(above.last(), Some(&0.5));
-    let below = adapted(15);
-    assert!(below.is_sorted_by(|a, b| a >= b) && below[0] < 0.1, "a short queue lowers max_p");
-    assert_eq!(below.last(), Some(&0.01));
-    assert!(adapted(24).iter().all(|max_p| (max_p - 0.1).abs() < 1e-12), "inside the band nothing moves");
-}
-
-#[test]
-fn ared_keeps_at_least_five_packets_below_min_th_on_a_slow_link() {
-    let slow = LinkContext { rate: BitRate::from_mbit_per_sec(1), ..link() };
-    let resolved = AredConfig::default().resolve(&slow).unwrap();
-    assert_eq!((resolved.min_th, resolved.max_th), (Some(5.0), Some(15.0)));
-}
-
-#[test]
-fn ared_finds_the_papers_thresholds_at_their_frame_size() {
-    // Le et al.: 60 and 180 packets, and a weight next to 1/16384 is 1/24000, at 521 B a frame.
-    let config = AredConfig {
-        red: RedConfig { mean_packet: Bytes::new(521), ..AredConfig::default().red },
-        ..AredConfig::default()
-    };
-    let link = LinkContext { overhead: Bytes::ZERO, ..link() };
-    let resolved = config.resolve(&link).unwrap();
-    let (min_th, max_th, w_q) = (resolved.min_th.unwrap(), resolved.max_th.unwrap(), resolved.w_q.unwrap());
-    assert!((min_th - 60.0).abs() < 0.1 && (max_th - 180.0).abs() < 0.1);
-    assert!((1.0 / w_q - 24_000.0).abs() < 10.0);
-    assert_eq!(resolved.resolve(&link), Ok(resolved), "what is resolved stays as it is");
+fn a_law_that_samples_moves_when_it_samples() {
+    let moved: Vec<(&str, bool)> = disciplines()
+        .iter()
+        .filter_map(|config| Some((config.name(), config.visit(&slow_link(), Moves)?)))
+        .collect();
+    assert!(moved.len() >= 4 && moved.iter().all(|(_, moved)| *moved), "{moved:?}");
 }

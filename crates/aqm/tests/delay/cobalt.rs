@@ -1,14 +1,17 @@
 //! COBALT.
 #![expect(clippy::float_cmp, reason = "the link of these tests takes packets at whole milliseconds")]
 
-use aqmlab_aqm::{Aqm, Cobalt, CobaltConfig, Ecn, Limit, Packet, QueueConfig, QueueState, Sqrt, Verdict};
+use aqmlab_aqm::{
+    Aqm, Cobalt, CobaltConfig, Counters, Ecn, Limit, Packet, QueueConfig, QueueState, Sqrt, Verdict,
+};
 use aqmlab_units::{Bytes, Duration, Prob, Time};
 use proptest::prelude::*;
 
 use super::cobalt_oracle;
-use super::fluid::probed;
-use super::traffic::{Seen, compare};
-use super::{link, packet, rng};
+use crate::common::oracle::compare;
+use crate::common::probed;
+use crate::common::traffic::phases;
+use crate::common::{link, packet, rng};
 
 /// Settings under which random traffic overflows, empties and delays the queue many times.
 fn eager() -> impl Strategy<Value = CobaltConfig> {
@@ -29,9 +32,10 @@ fn eager() -> impl Strategy<Value = CobaltConfig> {
     )
 }
 
-fn run(config: &CobaltConfig, seed: u64) -> Result<Seen, TestCaseError> {
+fn run(config: &CobaltConfig, seed: u64) -> Result<Counters, TestCaseError> {
     let oracle = cobalt_oracle::Cobalt::new(config, 40, rng());
-    compare(&QueueConfig::Cobalt(config.clone()), oracle, rng(), (seed, 4000))
+    let config = QueueConfig::Cobalt(config.clone()).resolve(&link())?;
+    compare(config.queue(&link(), rng()), oracle, &phases(seed, 4000))
 }
 
 proptest! {
@@ -50,10 +54,7 @@ fn the_traffic_makes_cobalt_mark_drop_and_refuse() {
         ..CobaltConfig::default()
     };
     let seen = run(&config, 1).unwrap();
-    assert!(
-        seen.marked_on_departure > 100 && seen.dropped_on_departure > 50 && seen.refused > 10,
-        "{seen:?}"
-    );
+    assert!(seen.marked > 100 && seen.dropped_at_dequeue > 50 && seen.dropped_by_limit > 10, "{seen:?}");
 }
 
 const MS: u64 = 1_000_000;

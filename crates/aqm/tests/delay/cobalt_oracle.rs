@@ -1,13 +1,13 @@
 //! COBALT as CAKE in Linux has it, on a single queue, with the two additions of ns-3 that have options. Nanoseconds.
 
-use aqmlab_aqm::{Admission, CobaltConfig, Ecn};
+use aqmlab_aqm::{Admission, CobaltConfig};
 use aqmlab_units::Stream;
 
 use super::codel_oracle::gap;
-use super::traffic::{Left, Oracle, Plain, Waiting};
+use crate::common::oracle::{Item, Oracle, Queue, bytes};
 
 pub(crate) struct Cobalt {
-    queue: Plain,
+    queue: Queue,
     config: CobaltConfig,
     limit: usize,
     rng: Stream,
@@ -24,7 +24,7 @@ pub(crate) struct Cobalt {
 impl Cobalt {
     pub(crate) fn new(config: &CobaltConfig, limit: usize, rng: Stream) -> Cobalt {
         let mut cobalt = Cobalt {
-            queue: Plain::default(),
+            queue: Queue::new(),
             config: config.clone(),
             limit,
             rng,
@@ -74,9 +74,9 @@ impl Cobalt {
     }
 
     /// Whether to drop the packet, and whether it was marked.
-    fn should_drop(&mut self, packet: Waiting, now: i64) -> (bool, bool) {
+    fn should_drop(&mut self, packet: Item, now: i64) -> (bool, bool) {
         let interval = self.config.interval.as_nanos().cast_signed();
-        let sojourn = now - packet.arrived;
+        let sojourn = now - packet.at;
         let mut schedule = now - self.drop_next;
         // At 100 Mbit/s, 80 ns for each byte.
         let mtu_time = 80 * self.config.mtu.get().cast_signed();
@@ -95,7 +95,7 @@ impl Cobalt {
             self.dropping = false;
         }
         if next_due && self.dropping {
-            marked = packet.ecn != Ecn::NotEct;
+            marked = packet.capable();
             drop = !marked;
             self.count += 1;
             self.invsqrt();
@@ -126,29 +126,35 @@ impl Cobalt {
 }
 
 impl Oracle for Cobalt {
-    fn enqueue(&mut self, packet: Waiting) -> Admission {
-        if self.queue.0.len() == self.limit {
-            self.queue_full(packet.arrived);
-            return Admission::DroppedByLimit;
+    fn enqueue(&mut self, packet: Item, lost: &mut Vec<usize>) -> Option<Admission> {
+        if self.queue.len() == self.limit {
+            self.queue_full(packet.at);
+            lost.push(packet.serial);
+            return Some(Admission::DroppedByLimit);
         }
-        self.queue.0.push_back(packet);
-        Admission::Queued
+        self.queue.push_back(packet);
+        Some(Admission::Queued)
     }
 
-    fn dequeue(&mut self, now: i64) -> Left {
-        let mut left = Left::default();
-        while let Some(packet) = self.queue.0.pop_front() {
+    fn dequeue(&mut self, now: i64, lost: &mut Vec<usize>) -> Option<Item> {
+        while let Some(mut packet) = self.queue.pop_front() {
             let (drop, marked) = self.should_drop(packet, now);
-            if self.queue.0.is_empty() {
+            if self.queue.is_empty() {
                 self.queue_empty(now);
             }
-            if !drop {
-                left.sent = Some((packet.id, marked));
-                break;
+            if marked {
+                packet.mark();
             }
-            left.dropped.push(packet.id);
+            if !drop {
+                return Some(packet);
+            }
+            lost.push(packet.serial);
         }
-        left
+        None
+    }
+
+    fn waiting(&self) -> (usize, i64) {
+        (self.queue.len(), bytes(&self.queue))
     }
 
     fn variables(&self) -> Vec<(&'static str, f64)> {

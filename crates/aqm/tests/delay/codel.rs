@@ -2,14 +2,16 @@
 #![expect(clippy::float_cmp, reason = "the link of these tests takes packets at whole milliseconds")]
 
 use aqmlab_aqm::{
-    Aqm, Codel, CodelConfig, Ecn, NextMarkFrom, Packet, QueueConfig, QueueState, Reentry, Sqrt, Verdict,
+    Aqm, Codel, CodelConfig, Counters, Ecn, NextMarkFrom, Packet, QueueConfig, QueueState, Reentry, Sqrt,
+    Verdict,
 };
 use aqmlab_units::{Bytes, Duration, Time};
 use proptest::prelude::*;
 
 use super::codel_oracle;
-use super::traffic::{Seen, compare};
-use super::{link, packet, rng};
+use crate::common::oracle::compare;
+use crate::common::traffic::phases;
+use crate::common::{link, packet, rng};
 
 /// Settings under which random traffic of a few hundred milliseconds has many episodes.
 fn eager() -> impl Strategy<Value = CodelConfig> {
@@ -35,8 +37,10 @@ fn eager() -> impl Strategy<Value = CodelConfig> {
     )
 }
 
-fn run(config: &CodelConfig, seed: u64) -> Result<Seen, TestCaseError> {
-    compare(&QueueConfig::Codel(config.clone()), codel_oracle::Codel::new(config), rng(), (seed, 4000))
+fn run(config: &CodelConfig, seed: u64) -> Result<Counters, TestCaseError> {
+    let oracle = codel_oracle::Codel::new(config);
+    let config = QueueConfig::Codel(config.clone()).resolve(&link())?;
+    compare(config.queue(&link(), rng()), oracle, &phases(seed, 4000))
 }
 
 proptest! {
@@ -54,7 +58,7 @@ fn the_traffic_makes_codel_mark_and_drop_many_packets() {
         ..CodelConfig::default()
     };
     let seen = run(&config, 1).unwrap();
-    assert!(seen.marked_on_departure > 100 && seen.dropped_on_departure > 50, "{seen:?}");
+    assert!(seen.marked > 100 && seen.dropped_at_dequeue > 50, "{seen:?}");
 }
 
 const MS: u64 = 1_000_000;

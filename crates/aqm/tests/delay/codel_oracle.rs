@@ -2,12 +2,12 @@
 //! one more. Times are nanoseconds, and 0 stands for "not set" as in the RFC. Where a packet can be marked, it is marked
 //! instead of dropped and ends the call, as in Linux.
 
-use aqmlab_aqm::{Admission, CodelConfig, Ecn, NextMarkFrom, Reentry, Sqrt};
+use aqmlab_aqm::{Admission, CodelConfig, NextMarkFrom, Reentry, Sqrt};
 
-use super::traffic::{Left, Oracle, Plain, Waiting};
+use crate::common::oracle::{Item, Oracle, Queue, bytes};
 
 pub(crate) struct Codel {
-    queue: Plain,
+    queue: Queue,
     config: CodelConfig,
     first_above_time: i64,
     drop_next: i64,
@@ -49,7 +49,7 @@ pub(crate) fn gap(sqrt: Sqrt, interval: i64, count: i64, rec_inv_sqrt: &mut i128
 impl Codel {
     pub(crate) fn new(config: &CodelConfig) -> Codel {
         Codel {
-            queue: Plain::default(),
+            queue: Queue::new(),
             config: config.clone(),
             first_above_time: 0,
             drop_next: 0,
@@ -68,15 +68,15 @@ impl Codel {
         t + gap(self.config.sqrt, self.interval(), self.count, &mut self.rec_inv_sqrt)
     }
 
-    fn dodequeue(&mut self, now: i64) -> (Option<Waiting>, bool) {
-        let Some(packet) = self.queue.0.pop_front() else {
+    fn dodequeue(&mut self, now: i64) -> (Option<Item>, bool) {
+        let Some(packet) = self.queue.pop_front() else {
             self.first_above_time = 0;
             return (None, false);
         };
-        let sojourn_time = now - packet.arrived;
+        let sojourn_time = now - packet.at;
         let mut ok_to_drop = false;
         if sojourn_time < self.config.target.as_nanos().cast_signed()
-            || self.queue.bytes() <= self.config.mtu.get()
+            || bytes(&self.queue) <= self.config.mtu.get().cast_signed()
         {
             self.first_above_time = 0;
         } else if self.first_above_time == 0 {
@@ -89,30 +89,29 @@ impl Codel {
 }
 
 impl Oracle for Codel {
-    fn enqueue(&mut self, packet: Waiting) -> Admission {
-        self.queue.0.push_back(packet);
-        Admission::Queued
+    fn enqueue(&mut self, packet: Item, _lost: &mut Vec<usize>) -> Option<Admission> {
+        self.queue.push_back(packet);
+        Some(Admission::Queued)
     }
 
-    fn dequeue(&mut self, now: i64) -> Left {
-        let mut dropped = Vec::new();
+    fn dequeue(&mut self, now: i64, lost: &mut Vec<usize>) -> Option<Item> {
         let (mut packet, mut ok_to_drop) = self.dodequeue(now);
-        let markable = |packet: Option<Waiting>| packet.is_some_and(|packet| packet.ecn != Ecn::NotEct);
         if self.dropping {
             if !ok_to_drop {
                 self.dropping = false;
             }
             while now >= self.drop_next && self.dropping {
                 self.count += 1;
-                if markable(packet) {
+                if let Some(packet) = packet.as_mut().filter(|packet| packet.capable()) {
                     let from = match self.config.next_mark_from {
                         NextMarkFrom::DropNext => self.drop_next,
                         NextMarkFrom::Now => now,
                     };
                     self.drop_next = self.control_law(from);
-                    return Left { dropped, sent: packet.map(|packet| (packet.id, true)) };
+                    packet.mark();
+                    return Some(*packet);
                 }
-                dropped.push(packet.expect("ok to drop").id);
+                lost.push(packet.expect("ok to drop").serial);
                 (packet, ok_to_drop) = self.dodequeue(now);
                 if ok_to_drop {
                     self.drop_next = self.control_law(self.drop_next);
@@ -122,18 +121,19 @@ impl Oracle for Codel {
                     self.dropping = false;
                 }
             }
-            return Left { dropped, sent: packet.map(|packet| (packet.id, false)) };
+            return packet;
         }
         let since_last = now - self.drop_next;
         let may_begin = self.config.reentry != Reentry::Paper
             || since_last < self.interval()
             || now - self.first_above_time >= self.interval();
         if !(ok_to_drop && may_begin) {
-            return Left { dropped, sent: packet.map(|packet| (packet.id, false)) };
+            return packet;
         }
-        let marked = markable(packet);
-        if !marked {
-            dropped.push(packet.expect("ok to drop").id);
+        if let Some(packet) = packet.as_mut().filter(|packet| packet.capable()) {
+            packet.mark();
+        } else {
+            lost.push(packet.expect("ok to drop").serial);
             (packet, _) = self.dodequeue(now);
         }
         self.dropping = true;
@@ -147,7 +147,11 @@ impl Oracle for Codel {
         };
         self.drop_next = self.control_law(now);
         self.lastcount = self.count;
-        Left { dropped, sent: packet.map(|packet| (packet.id, marked)) }
+        packet
+    }
+
+    fn waiting(&self) -> (usize, i64) {
+        (self.queue.len(), bytes(&self.queue))
     }
 
     fn variables(&self) -> Vec<(&'static str, f64)> {

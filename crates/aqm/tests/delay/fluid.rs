@@ -6,18 +6,7 @@ use std::collections::VecDeque;
 use aqmlab_aqm::{Aqm, Ecn, QueueState};
 use aqmlab_units::{Bytes, Time};
 
-use super::packet;
-
-/// The value that `law` shows under `name`.
-pub(crate) fn probed(law: &impl Aqm, name: &str) -> f64 {
-    let mut found = None;
-    law.probe(&mut |shown, value| {
-        if shown == name {
-            found = Some(value);
-        }
-    });
-    found.expect("the law shows this variable")
-}
+use crate::common::packet;
 
 /// A law with a queue of packets that never drops one, and arrivals thinned by the share that `signalled` tells.
 pub(crate) struct Fluid<A> {

@@ -6,7 +6,7 @@ use aqmlab_aqm::{
 };
 use aqmlab_units::Stream;
 
-use super::link;
+use crate::common::link;
 
 /// Is it a law that has said all when a packet has arrived?
 struct DoesWithoutDepartures;

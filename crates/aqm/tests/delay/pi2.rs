@@ -1,14 +1,18 @@
 //! PI2.
 
-use aqmlab_aqm::{Aqm, DelayFrom, Ecn, Limit, Pi2, Pi2Config, QueueConfig, QueueState, SignalAt, Verdict};
+use aqmlab_aqm::{
+    Aqm, Counters, DelayFrom, Ecn, Limit, Pi2, Pi2Config, QueueConfig, QueueState, SignalAt, Verdict,
+};
 use aqmlab_units::{Bytes, Duration, Time};
 use proptest::prelude::*;
 
-use super::fluid::{Fluid, probed};
+use super::fluid::Fluid;
 use super::pi2_oracle;
 use super::pie::delay_from;
-use super::traffic::{Seen, compare};
-use super::{link, packet, rng};
+use crate::common::oracle::compare;
+use crate::common::probed;
+use crate::common::traffic::phases;
+use crate::common::{link, packet, rng};
 
 /// Settings under which p' moves between 0 and 1 within the traffic.
 fn eager() -> impl Strategy<Value = Pi2Config> {
@@ -35,9 +39,10 @@ fn eager() -> impl Strategy<Value = Pi2Config> {
     )
 }
 
-fn run(config: &Pi2Config, seed: u64) -> Result<Seen, TestCaseError> {
+fn run(config: &Pi2Config, seed: u64) -> Result<Counters, TestCaseError> {
     let oracle = pi2_oracle::Pi2::new(config, 60, rng());
-    compare(&QueueConfig::Pi2(config.clone()), oracle, rng(), (seed, 4000))
+    let config = QueueConfig::Pi2(config.clone()).resolve(&link())?;
+    compare(config.queue(&link(), rng()), oracle, &phases(seed, 4000))
 }
 
 proptest! {
@@ -61,11 +66,14 @@ fn the_traffic_makes_pi2_signal_on_arrival_or_on_departure_and_the_limit_refuse(
             ..Pi2Config::default()
         };
         let seen = run(&arrival, 1).unwrap();
-        assert!(seen.signalled_on_arrival > 50 && seen.refused > 0, "{delay_from}: {seen:?}");
-        assert_eq!(seen.marked_on_departure + seen.dropped_on_departure, 0);
+        assert!(
+            seen.marked + seen.dropped_early + seen.dropped_forced > 50 && seen.dropped_by_limit > 0,
+            "{delay_from}: {seen:?}"
+        );
+        assert_eq!(seen.dropped_at_dequeue, 0);
         let seen = run(&Pi2Config { signal_at: SignalAt::Departure, ..arrival }, 1).unwrap();
-        assert!(seen.marked_on_departure > 50 && seen.dropped_on_departure > 20, "{delay_from}: {seen:?}");
-        assert_eq!(seen.signalled_on_arrival, 0);
+        assert!(seen.marked > 50 && seen.dropped_at_dequeue > 20, "{delay_from}: {seen:?}");
+        assert_eq!(seen.dropped_early + seen.dropped_forced, 0);
     }
 }
 

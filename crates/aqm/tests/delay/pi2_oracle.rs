@@ -4,10 +4,10 @@ use aqmlab_aqm::{Admission, Ecn, Pi2Config, SignalAt};
 use aqmlab_units::Stream;
 
 use super::pie_oracle::Clock;
-use super::traffic::{Left, Oracle, Plain, Waiting};
+use crate::common::oracle::{Item, Oracle, Queue, bytes};
 
 pub(crate) struct Pi2 {
-    queue: Plain,
+    queue: Queue,
     config: Pi2Config,
     limit: usize,
     clock: Clock,
@@ -19,7 +19,7 @@ pub(crate) struct Pi2 {
 impl Pi2 {
     pub(crate) fn new(config: &Pi2Config, limit: usize, rng: Stream) -> Pi2 {
         Pi2 {
-            queue: Plain::default(),
+            queue: Queue::new(),
             config: config.clone(),
             limit,
             clock: Clock::new(config.delay_from, config.dq_threshold.as_f64(), config.dq_weight),
@@ -35,54 +35,67 @@ impl Pi2 {
         } else {
             self.p_prime * self.p_prime
         };
-        let enough = self.queue.bytes() >= self.config.min_backlog.get();
+        let enough = bytes(&self.queue) >= self.config.min_backlog.get().cast_signed();
         enough && p > 0.0 && (p >= 1.0 || self.rng.uniform() < p)
     }
 }
 
 impl Oracle for Pi2 {
-    fn enqueue(&mut self, packet: Waiting) -> Admission {
+    fn enqueue(&mut self, mut packet: Item, lost: &mut Vec<usize>) -> Option<Admission> {
         let signalled = self.config.signal_at == SignalAt::Arrival && self.signalled(packet.ecn);
-        if signalled && packet.ecn == Ecn::NotEct {
-            return Admission::DroppedEarly;
+        if signalled && !packet.capable() {
+            lost.push(packet.serial);
+            return Some(Admission::DroppedEarly);
         }
-        if self.queue.0.len() == self.limit {
-            return Admission::DroppedByLimit;
+        if self.queue.len() == self.limit {
+            lost.push(packet.serial);
+            return Some(Admission::DroppedByLimit);
         }
-        self.queue.0.push_back(packet);
-        if signalled { Admission::Marked } else { Admission::Queued }
+        if signalled {
+            packet.mark();
+        }
+        self.queue.push_back(packet);
+        Some(if signalled { Admission::Marked } else { Admission::Queued })
     }
 
-    fn dequeue(&mut self, now: i64) -> Left {
-        let mut left = Left::default();
-        while let Some(packet) = self.queue.0.pop_front() {
+    fn dequeue(&mut self, now: i64, lost: &mut Vec<usize>) -> Option<Item> {
+        while let Some(mut packet) = self.queue.pop_front() {
             self.clock.deque(packet, &self.queue, now);
             // A packet that was marked when it arrived is not judged here.
             let signalled = self.config.signal_at == SignalAt::Departure && self.signalled(packet.ecn);
-            if !signalled || packet.ecn != Ecn::NotEct {
-                left.sent = Some((packet.id, signalled));
-                break;
+            if !signalled {
+                return Some(packet);
             }
-            left.dropped.push(packet.id);
+            if packet.capable() {
+                packet.mark();
+                return Some(packet);
+            }
+            lost.push(packet.serial);
         }
-        left
+        None
     }
 
-    fn period(&self) -> Option<i64> {
-        Some(self.config.t_update.as_nanos().cast_signed())
+    fn due(&self, tick: u32) -> Option<f64> {
+        Some(f64::from(tick) * self.config.t_update.as_secs_f64())
     }
 
     fn tick(&mut self, _now: i64) {
         let qdelay = self.clock.current_qdelay(&self.queue);
         let Pi2Config { alpha, beta, .. } = self.config;
-        // Summed in the law's order: where the sum is 0, what rounding leaves of it decides whether a number is drawn.
-        let target = self.config.target.as_secs_f64();
-        let p_prime = self.p_prime + alpha * (qdelay - target) + beta * (qdelay - self.qdelay_old);
-        self.p_prime = p_prime.clamp(0.0, 1.0);
+        self.p_prime +=
+            alpha * (qdelay - self.config.target.as_secs_f64()) + beta * (qdelay - self.qdelay_old);
+        self.p_prime = self.p_prime.clamp(0.0, 1.0);
         self.qdelay_old = qdelay;
+    }
+
+    fn waiting(&self) -> (usize, i64) {
+        (self.queue.len(), bytes(&self.queue))
     }
 
     fn variables(&self) -> Vec<(&'static str, f64)> {
         vec![("p'", self.p_prime), ("qdelay", self.qdelay_old)]
+    }
+    fn kept(&mut self, name: &str) -> Option<&mut f64> {
+        (name == "p'").then_some(&mut self.p_prime)
     }
 }

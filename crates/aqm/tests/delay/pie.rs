@@ -2,15 +2,17 @@
 #![expect(clippy::float_cmp, reason = "a factor of one half and sums of none are exact")]
 
 use aqmlab_aqm::{
-    Aqm, Decay, DelayFrom, Ecn, LightLoad, Limit, Pie, PieConfig, QueueConfig, QueueState, Verdict,
+    Aqm, Counters, Decay, DelayFrom, Ecn, LightLoad, Limit, Pie, PieConfig, QueueConfig, QueueState, Verdict,
 };
 use aqmlab_units::{Bytes, Duration, Prob, Time};
 use proptest::prelude::*;
 
-use super::fluid::{Fluid, probed};
+use super::fluid::Fluid;
 use super::pie_oracle;
-use super::traffic::{Seen, compare};
-use super::{link, packet, rng};
+use crate::common::oracle::compare;
+use crate::common::probed;
+use crate::common::traffic::phases;
+use crate::common::{link, packet, rng};
 
 const MS: u64 = 1_000_000;
 
@@ -56,9 +58,10 @@ fn eager() -> impl Strategy<Value = PieConfig> {
     )
 }
 
-fn run(config: &PieConfig, seed: u64) -> Result<Seen, TestCaseError> {
+fn run(config: &PieConfig, seed: u64) -> Result<Counters, TestCaseError> {
     let oracle = pie_oracle::Pie::new(config, 60, rng());
-    compare(&QueueConfig::Pie(config.clone()), oracle, rng(), (seed, 4000))
+    let config = QueueConfig::Pie(config.clone()).resolve(&link())?;
+    compare(config.queue(&link(), rng()), oracle, &phases(seed, 4000))
 }
 
 proptest! {
@@ -83,7 +86,10 @@ fn the_traffic_makes_pie_signal_and_the_limit_refuse() {
             ..PieConfig::default()
         };
         let seen = run(&config, 2).unwrap();
-        assert!(seen.signalled_on_arrival > 100 && seen.refused > 0, "{delay_from}: {seen:?}");
+        assert!(
+            seen.marked + seen.dropped_early + seen.dropped_forced > 100 && seen.dropped_by_limit > 0,
+            "{delay_from}: {seen:?}"
+        );
     }
 }
 

@@ -1,10 +1,10 @@
 //! PIE as the pseudocode of RFC 8033 has it, appendix B with the choices of appendix A, in floating point and with a queue
 //! of its own.
 
-use aqmlab_aqm::{Admission, Decay, DelayFrom, Ecn, LightLoad, PieConfig};
+use aqmlab_aqm::{Admission, Decay, DelayFrom, LightLoad, PieConfig};
 use aqmlab_units::Stream;
 
-use super::traffic::{Left, Oracle, Plain, Waiting};
+use crate::common::oracle::{Item, Oracle, Queue, bytes};
 
 /// The current delay in seconds, by any of three ways.
 pub(crate) struct Clock {
@@ -33,18 +33,18 @@ impl Clock {
         }
     }
 
-    pub(crate) fn current_qdelay(&self, queue: &Plain) -> f64 {
+    pub(crate) fn current_qdelay(&self, queue: &Queue) -> f64 {
         match self.from {
             DelayFrom::Timestamp => self.sojourn,
-            DelayFrom::RateEstimate => queue.bytes() as f64 * self.avg_dq_time / self.dq_threshold,
+            DelayFrom::RateEstimate => bytes(queue) as f64 * self.avg_dq_time / self.dq_threshold,
             // 100 Mbit/s Ethernet.
-            DelayFrom::LinkRate => 8.0 * (queue.bytes() as f64 + 38.0 * queue.0.len() as f64) / 100e6,
+            DelayFrom::LinkRate => 8.0 * (bytes(queue) as f64 + 38.0 * queue.len() as f64) / 100e6,
         }
     }
 
     /// `packet` has left `queue`.
-    pub(crate) fn deque(&mut self, packet: Waiting, queue: &Plain, now: i64) {
-        self.sojourn = if queue.0.is_empty() { 0.0 } else { (now - packet.arrived) as f64 * 1e-9 };
+    pub(crate) fn deque(&mut self, packet: Item, queue: &Queue, now: i64) {
+        self.sojourn = if queue.is_empty() { 0.0 } else { (now - packet.at) as f64 * 1e-9 };
         let now = now as f64 * 1e-9;
         if self.in_measurement {
             self.dq_count += packet.size as f64;
@@ -58,7 +58,7 @@ impl Clock {
                 self.in_measurement = false;
             }
         }
-        if queue.bytes() as f64 >= self.dq_threshold && !self.in_measurement {
+        if bytes(queue) as f64 >= self.dq_threshold && !self.in_measurement {
             self.in_measurement = true;
             self.measurement_start = now;
             self.dq_count = 0.0;
@@ -67,7 +67,7 @@ impl Clock {
 }
 
 pub(crate) struct Pie {
-    queue: Plain,
+    queue: Queue,
     config: PieConfig,
     limit: usize,
     clock: Clock,
@@ -81,7 +81,7 @@ pub(crate) struct Pie {
 impl Pie {
     pub(crate) fn new(config: &PieConfig, limit: usize, rng: Stream) -> Pie {
         Pie {
-            queue: Plain::default(),
+            queue: Queue::new(),
             config: config.clone(),
             limit,
             clock: Clock::new(config.delay_from, config.dq_threshold.as_f64(), config.dq_weight),
@@ -105,7 +105,7 @@ impl Pie {
         if qdelay < self.half() && self.drop_prob < 0.2 {
             return false;
         }
-        if self.queue.bytes() as f64 <= 2.0 * self.config.mean_packet.as_f64() {
+        if bytes(&self.queue) as f64 <= 2.0 * self.config.mean_packet.as_f64() {
             return false;
         }
         if self.drop_prob == 0.0 {
@@ -125,7 +125,7 @@ impl Pie {
 }
 
 impl Oracle for Pie {
-    fn enqueue(&mut self, packet: Waiting) -> Admission {
+    fn enqueue(&mut self, mut packet: Item, lost: &mut Vec<usize>) -> Option<Admission> {
         let current_qdelay = self.clock.current_qdelay(&self.queue);
         if self.drop_prob == 0.0 && current_qdelay < self.half() && self.qdelay_old < self.half() {
             self.burst_allowance = self.config.max_burst.as_secs_f64();
@@ -137,30 +137,35 @@ impl Oracle for Pie {
             self.accu_prob = 0.0;
             admission = if self.drop_prob >= self.config.mark_ecnth.get() {
                 Admission::DroppedForced
-            } else if packet.ecn == Ecn::NotEct {
+            } else if !packet.capable() {
                 Admission::DroppedEarly
             } else {
                 Admission::Marked
             };
         }
-        if admission.is_queued() && self.queue.0.len() == self.limit {
+        if admission.is_queued() && self.queue.len() == self.limit {
             self.accu_prob = 0.0;
-            return Admission::DroppedByLimit;
+            admission = Admission::DroppedByLimit;
         }
-        if admission.is_queued() {
-            self.queue.0.push_back(packet);
+        if !admission.is_queued() {
+            lost.push(packet.serial);
+            return Some(admission);
         }
-        admission
+        if admission == Admission::Marked {
+            packet.mark();
+        }
+        self.queue.push_back(packet);
+        Some(admission)
     }
 
-    fn dequeue(&mut self, now: i64) -> Left {
-        let Some(packet) = self.queue.0.pop_front() else { return Left::default() };
+    fn dequeue(&mut self, now: i64, _lost: &mut Vec<usize>) -> Option<Item> {
+        let packet = self.queue.pop_front()?;
         self.clock.deque(packet, &self.queue, now);
-        Left { dropped: vec![], sent: Some((packet.id, false)) }
+        Some(packet)
     }
 
-    fn period(&self) -> Option<i64> {
-        Some(self.config.t_update.as_nanos().cast_signed())
+    fn due(&self, tick: u32) -> Option<f64> {
+        Some(f64::from(tick) * self.config.t_update.as_secs_f64())
     }
 
     fn tick(&mut self, _now: i64) {
@@ -198,6 +203,10 @@ impl Oracle for Pie {
         self.drop_prob = self.drop_prob.clamp(0.0, 1.0);
         self.qdelay_old = current_qdelay;
         self.burst_allowance = f64::max(0.0, self.burst_allowance - self.config.t_update.as_secs_f64());
+    }
+
+    fn waiting(&self) -> (usize, i64) {
+        (self.queue.len(), bytes(&self.queue))
     }
 
     fn variables(&self) -> Vec<(&'static str, f64)> {

@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use aqmlab_aqm::{Ecn, Packet, Qdisc};
 use aqmlab_units::{Bytes, Duration, Time};
 
-use crate::rig::link;
+use crate::common::link;
 
 /// How a sender's window answers.
 #[derive(Clone, Copy, Debug, PartialEq)]

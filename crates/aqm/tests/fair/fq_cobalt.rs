@@ -1,15 +1,15 @@
 //! FQ-COBALT: CAKE's hash, scheduler and law, transcribed, and what its options change.
 
-use std::collections::VecDeque;
-
 use aqmlab_aqm::{CobaltConfig, Counters, Discipline, Ecn, FqCobaltConfig, Limit, QueueConfig, Sqrt};
 use aqmlab_units::{Bytes, Duration, Prob, Stream};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::oracle::{Operation, Owned, any_ecn, compare, hashed, reached, traffic};
-use crate::rfc8290::{Law, Room, Rules, Scheduler, any_through_old};
-use crate::rig::{Rig, jain, link};
+use crate::common::link;
+use crate::common::oracle::{Item, Queue, compare, hashed, reached};
+use crate::common::traffic::{Operation, traffic};
+use crate::rfc8290::{FlowLaw, Room, Rules, Scheduler, any_through_old};
+use crate::rig::{Rig, jain};
 
 /// COBALT as `sch_cake.c` has it, in nanoseconds; BLUE may act on delay as in ns-3.
 struct Cobalt {
@@ -57,7 +57,7 @@ impl Cobalt {
     }
 
     /// Whether to drop this packet, which may have been marked, and whether BLUE says so.
-    fn should_drop(&mut self, packet: &mut Owned, now: i64) -> (bool, bool) {
+    fn should_drop(&mut self, packet: &mut Item, now: i64) -> (bool, bool) {
         let sojourn = now - packet.at;
         // 100 Mbit/s: 80 ns for each byte.
         let mtu_time = 80 * self.config.cobalt.mtu.get().cast_signed();
@@ -76,10 +76,10 @@ impl Cobalt {
             self.dropping = false;
         }
         if next_due && self.dropping {
-            if packet.ecn == Ecn::NotEct {
+            if !packet.capable() {
                 drop = true;
             } else {
-                packet.ecn = Ecn::Ce;
+                packet.mark();
             }
             self.recount(1);
             schedule_left = now - self.drop_next;
@@ -103,14 +103,8 @@ impl Cobalt {
     }
 }
 
-impl Law for Cobalt {
-    fn dequeue(
-        &mut self,
-        queue: &mut VecDeque<Owned>,
-        _others: i64,
-        now: i64,
-        lost: &mut Vec<u64>,
-    ) -> Option<Owned> {
+impl FlowLaw for Cobalt {
+    fn dequeue(&mut self, queue: &mut Queue, _others: i64, now: i64, lost: &mut Vec<usize>) -> Option<Item> {
         while let Some(mut packet) = queue.pop_front() {
             let unmarked = packet;
             let (drop, blue) = self.should_drop(&mut packet, now);
@@ -201,7 +195,7 @@ proptest! {
     fn fq_cobalt_hashes_schedules_and_signals_as_cake_does(
         config in settings(),
         seed: u64,
-        traffic in traffic(any_ecn()),
+        traffic in traffic(),
     ) {
         run(&config, seed, &traffic)?;
     }
@@ -209,7 +203,7 @@ proptest! {
 
 #[test]
 fn the_traffic_makes_fq_cobalt_mark_drop_and_push_out() {
-    let sum = reached((settings(), traffic(any_ecn())), |(config, traffic)| run(&config, 1, &traffic));
+    let sum = reached((settings(), traffic()), |(config, traffic)| run(&config, 1, &traffic));
     assert!(sum.marked > 300 && sum.dropped_at_dequeue > 300 && sum.evicted > 1000, "{sum:?}");
 }
 

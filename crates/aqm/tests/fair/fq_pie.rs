@@ -1,16 +1,16 @@
 //! FQ-PIE: RFC 8290's scheduler with RFC 8033's law in each queue, and what its options change.
 
-use std::collections::VecDeque;
-
 use aqmlab_aqm::{Counters, Discipline, Ecn, FqPieConfig, Half, Limit, NoRoom, PieConfig, QueueConfig};
 use aqmlab_units::{Bytes, Duration, Prob, Stream, Time};
 use proptest::prelude::*;
 use serde_json::json;
 
 use crate::closed_loop::{self, Sender};
-use crate::oracle::{Operation, Owned, any_ecn, bytes, compare, reached, traffic};
-use crate::rfc8290::{Law, Room, Rules, Scheduler, any_through_old};
-use crate::rig::{Rig, config, link};
+use crate::common::link;
+use crate::common::oracle::{Item, Queue, bytes, compare, reached};
+use crate::common::traffic::{Operation, traffic};
+use crate::rfc8290::{FlowLaw, Room, Rules, Scheduler, any_through_old};
+use crate::rig::{Rig, config};
 
 /// RFC 8033, appendix A, with marks, derandomisation and the cap of section 5; delays are seconds.
 struct Pie {
@@ -35,7 +35,7 @@ impl Pie {
         self.config.pie.qdelay_ref.as_secs_f64()
     }
 
-    fn drop_early(&mut self, queue: &VecDeque<Owned>) -> bool {
+    fn drop_early(&mut self, queue: &Queue) -> bool {
         let half = self.reference() / 2.0;
         if self.qdelay_old < half && self.drop_prob < 0.2 {
             return false;
@@ -59,8 +59,8 @@ impl Pie {
     }
 }
 
-impl Law for Pie {
-    fn enqueue(&mut self, packet: &mut Owned, queue: &VecDeque<Owned>) -> bool {
+impl FlowLaw for Pie {
+    fn enqueue(&mut self, packet: &mut Item, queue: &Queue) -> bool {
         let half = self.reference() / 2.0;
         if self.drop_prob == 0.0 && self.qdelay < half && self.qdelay_old < half {
             self.burst_allowance = self.config.pie.max_burst.as_nanos().cast_signed();
@@ -69,20 +69,14 @@ impl Law for Pie {
             return true;
         }
         self.accu_prob = 0.0;
-        if self.drop_prob < self.config.pie.mark_ecnth.get() && packet.ecn != Ecn::NotEct {
-            packet.ecn = Ecn::Ce;
+        if self.drop_prob < self.config.pie.mark_ecnth.get() && packet.capable() {
+            packet.mark();
             return true;
         }
         false
     }
 
-    fn dequeue(
-        &mut self,
-        queue: &mut VecDeque<Owned>,
-        _others: i64,
-        now: i64,
-        _lost: &mut Vec<u64>,
-    ) -> Option<Owned> {
+    fn dequeue(&mut self, queue: &mut Queue, _others: i64, now: i64, _lost: &mut Vec<usize>) -> Option<Item> {
         let packet = queue.pop_front()?;
         self.qdelay = if queue.is_empty() { 0.0 } else { (now - packet.at) as f64 * 1e-9 };
         Some(packet)
@@ -92,7 +86,11 @@ impl Law for Pie {
         self.accu_prob = 0.0;
     }
 
-    fn tick(&mut self, _queue: &VecDeque<Owned>, _now: i64) {
+    fn period(&self) -> Option<f64> {
+        Some(self.config.pie.t_update.as_secs_f64())
+    }
+
+    fn tick(&mut self, _queue: &Queue, _now: i64) {
         let PieConfig { alpha, beta, cap, .. } = self.config.pie;
         let mut p = alpha * (self.qdelay - self.reference()) + beta * (self.qdelay - self.qdelay_old);
         let steps = [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (1e-1, 2.0)];
@@ -177,14 +175,14 @@ fn run(config: &FqPieConfig, seed: u64, traffic: &[Operation]) -> Result<Counter
 
 proptest! {
     #[test]
-    fn fq_pie_schedules_and_signals_as_its_rfcs_do(config in settings(), seed: u64, traffic in traffic(any_ecn())) {
+    fn fq_pie_schedules_and_signals_as_its_rfcs_do(config in settings(), seed: u64, traffic in traffic()) {
         run(&config, seed, &traffic)?;
     }
 }
 
 #[test]
 fn the_traffic_makes_fq_pie_mark_drop_refuse_and_push_out() {
-    let sum = reached((settings(), traffic(any_ecn())), |(config, traffic)| run(&config, 1, &traffic));
+    let sum = reached((settings(), traffic()), |(config, traffic)| run(&config, 1, &traffic));
     let dropped = sum.dropped_early + sum.dropped_forced;
     assert!(sum.marked > 100 && dropped > 300 && sum.dropped_by_limit > 200 && sum.evicted > 100, "{sum:?}");
 }

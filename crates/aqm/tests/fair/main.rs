@@ -3,11 +3,12 @@
 #![cfg(feature = "serde")]
 
 mod closed_loop;
+#[path = "../common/mod.rs"]
+mod common;
 mod dualpi2;
 mod fq_cobalt;
 mod fq_codel;
 mod fq_pie;
-mod oracle;
 mod promises;
 mod rfc8290;
 mod rfc9332;

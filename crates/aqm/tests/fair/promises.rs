@@ -5,7 +5,8 @@ use aqmlab_units::{Bytes, Stream, Time};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::rig::{Mark, Rig, config, jain, link};
+use crate::common::link;
+use crate::rig::{Mark, Rig, config, jain};
 
 /// Each discipline, with so many queues that flows do not meet, and room for the flows of these tests.
 fn all() -> Vec<Value> {

@@ -3,28 +3,26 @@
 
 use std::collections::VecDeque;
 
-use aqmlab_aqm::{Half, Limit, ThroughOld};
+use aqmlab_aqm::{Admission, Half, Limit, ThroughOld};
 use aqmlab_units::Stream;
 use proptest::prelude::*;
 
-use crate::oracle::{Oracle, Owned, bytes, hashed};
+use crate::common::oracle::{Item, Oracle, Queue, bytes, hashed};
 
 /// What a law does with the packets of its queue; `others` is how many bytes wait in other queues.
-pub(crate) trait Law {
+pub(crate) trait FlowLaw {
     /// May an arriving packet join `queue`? It may be marked.
-    fn enqueue(&mut self, _packet: &mut Owned, _queue: &VecDeque<Owned>) -> bool {
+    fn enqueue(&mut self, _packet: &mut Item, _queue: &Queue) -> bool {
         true
     }
-    fn dequeue(
-        &mut self,
-        queue: &mut VecDeque<Owned>,
-        others: i64,
-        now: i64,
-        lost: &mut Vec<u64>,
-    ) -> Option<Owned>;
+    fn dequeue(&mut self, queue: &mut Queue, others: i64, now: i64, lost: &mut Vec<usize>) -> Option<Item>;
     /// One of its packets was pushed out.
     fn evicted(&mut self, _now: i64) {}
-    fn tick(&mut self, _queue: &VecDeque<Owned>, _now: i64) {}
+    /// The seconds between two ticks.
+    fn period(&self) -> Option<f64> {
+        None
+    }
+    fn tick(&mut self, _queue: &Queue, _now: i64) {}
 }
 
 /// What goes when there is no room.
@@ -48,8 +46,8 @@ pub(crate) struct Rules {
     pub(crate) through_old: ThroughOld,
 }
 
-struct Queue<L> {
-    packets: VecDeque<Owned>,
+struct Subqueue<L> {
+    packets: Queue,
     credits: i64,
     law: L,
     /// The hash of the flow that had it last.
@@ -59,16 +57,16 @@ struct Queue<L> {
 pub(crate) struct Scheduler<L> {
     rules: Rules,
     secret: u64,
-    queues: Vec<Queue<L>>,
+    queues: Vec<Subqueue<L>>,
     new: VecDeque<usize>,
     old: VecDeque<usize>,
 }
 
-impl<L: Law> Scheduler<L> {
+impl<L: FlowLaw> Scheduler<L> {
     /// `law` makes the law of each queue from its random stream.
     pub(crate) fn new(rules: Rules, mut rng: Stream, law: impl Fn(Stream) -> L) -> Scheduler<L> {
         let (secret, laws) = (rng.next_u64(), rng.next_u64());
-        let queue = |number| Queue {
+        let queue = |number| Subqueue {
             packets: VecDeque::new(),
             credits: 0,
             law: law(Stream::numbered(laws, number)),
@@ -104,7 +102,7 @@ impl<L: Law> Scheduler<L> {
         }
     }
 
-    fn make_room(&mut self, now: i64, lost: &mut Vec<u64>) {
+    fn make_room(&mut self, now: i64, lost: &mut Vec<usize>) {
         loop {
             let (packets, all) = self.waiting();
             if self.fits(packets, all) {
@@ -135,19 +133,21 @@ impl<L: Law> Scheduler<L> {
     }
 }
 
-impl<L: Law> Oracle for Scheduler<L> {
-    fn enqueue(&mut self, mut packet: Owned, lost: &mut Vec<u64>) {
+impl<L: FlowLaw> Oracle for Scheduler<L> {
+    fn enqueue(&mut self, mut packet: Item, lost: &mut Vec<usize>) -> Option<Admission> {
         let now = packet.at;
         let chosen = self.classify(packet.flow);
         let (packets, all) = self.waiting();
         let queue = &mut self.queues[chosen];
         if !queue.law.enqueue(&mut packet, &queue.packets) {
-            return lost.push(packet.serial);
+            lost.push(packet.serial);
+            return None;
         }
         let refused = matches!(self.rules.room, Room::Refuse) && !self.fits(packets + 1, all + packet.size);
         if refused || !self.fits(1, packet.size) {
             self.queues[chosen].law.evicted(now);
-            return lost.push(packet.serial);
+            lost.push(packet.serial);
+            return None;
         }
         self.queues[chosen].packets.push_back(packet);
         if !self.is_listed(chosen) {
@@ -155,9 +155,10 @@ impl<L: Law> Oracle for Scheduler<L> {
             self.queues[chosen].credits = self.rules.quantum;
         }
         self.make_room(now, lost);
+        None
     }
 
-    fn dequeue(&mut self, now: i64, lost: &mut Vec<u64>) -> Option<Owned> {
+    fn dequeue(&mut self, now: i64, lost: &mut Vec<usize>) -> Option<Item> {
         loop {
             let is_new = !self.new.is_empty();
             let list = if is_new { &mut self.new } else { &mut self.old };
@@ -185,6 +186,10 @@ impl<L: Law> Oracle for Scheduler<L> {
                 self.old.push_back(chosen);
             }
         }
+    }
+
+    fn due(&self, tick: u32) -> Option<f64> {
+        self.queues[0].law.period().map(|period| f64::from(tick) * period)
     }
 
     fn tick(&mut self, now: i64) {

@@ -3,16 +3,16 @@
 
 use std::collections::VecDeque;
 
-use aqmlab_aqm::{Controlled, Decide, DualPi2Config, Ecn, Limit, Native, Overload, Share};
+use aqmlab_aqm::{Admission, Controlled, Decide, DualPi2Config, Ecn, Limit, Native, Overload, Share};
 use aqmlab_units::{Duration, Stream};
 
-use crate::oracle::{Oracle, Owned, bytes};
+use crate::common::oracle::{Item, Oracle, Queue, bytes};
 
 pub(crate) struct DualPi2 {
     config: DualPi2Config,
     rng: Stream,
-    lq: VecDeque<Owned>,
-    cq: VecDeque<Owned>,
+    lq: Queue,
+    cq: Queue,
     lq_count: f64,
     cq_count: f64,
     p: f64,
@@ -94,54 +94,56 @@ impl DualPi2 {
     }
 
     /// One packet of the L4S queue: whether it leaves, marked perhaps.
-    fn l4s(&mut self, pkt: &mut Owned, now: i64, p_cl: f64, p_c: f64) -> bool {
+    fn l4s(&mut self, pkt: &mut Item, now: i64, p_cl: f64, p_c: f64) -> bool {
         let saturated = p_cl >= 1.0;
         if saturated && self.config.overload == Overload::Drop {
             if self.recur(true, p_c) {
                 return false;
             }
             if self.recur(true, p_cl) {
-                pkt.ecn = Ecn::Ce;
+                pkt.mark();
             }
             return true;
         }
         let p_l = p_cl.max(self.laqm(now - pkt.at));
         if self.recur(true, p_l) {
-            pkt.ecn = Ecn::Ce;
+            pkt.mark();
         }
         true
     }
 
-    fn classic(&mut self, pkt: &mut Owned, p_c: f64) -> bool {
+    fn classic(&mut self, pkt: &mut Item, p_c: f64) -> bool {
         let p_cmax = (1.0 / (self.config.k * self.config.k)).min(1.0);
         if self.recur(false, p_c) {
             let saturated = p_c >= p_cmax && self.config.overload == Overload::Drop;
             if pkt.ecn == Ecn::NotEct || saturated {
                 return false;
             }
-            pkt.ecn = Ecn::Ce;
+            pkt.mark();
         }
         true
     }
 }
 
 impl Oracle for DualPi2 {
-    fn enqueue(&mut self, packet: Owned, lost: &mut Vec<u64>) {
+    fn enqueue(&mut self, packet: Item, lost: &mut Vec<usize>) -> Option<Admission> {
         let (packets, all) = self.waiting();
         let full = match self.config.limit {
             Limit::Packets(most) => packets >= most as usize,
             Limit::Bytes(most) => all + packet.size > most.get().cast_signed(),
         };
         if full {
-            return lost.push(packet.serial);
+            lost.push(packet.serial);
+            return None;
         }
         match packet.ecn {
             Ecn::Ect1 | Ecn::Ce => self.lq.push_back(packet),
             Ecn::Ect0 | Ecn::NotEct => self.cq.push_back(packet),
         }
+        None
     }
 
-    fn dequeue(&mut self, now: i64, lost: &mut Vec<u64>) -> Option<Owned> {
+    fn dequeue(&mut self, now: i64, lost: &mut Vec<usize>) -> Option<Item> {
         while !(self.lq.is_empty() && self.cq.is_empty()) {
             let both = !self.lq.is_empty() && !self.cq.is_empty();
             let from_lq = self.scheduler_chooses_lq(now);
@@ -167,8 +169,12 @@ impl Oracle for DualPi2 {
         None
     }
 
+    fn due(&self, tick: u32) -> Option<f64> {
+        Some(f64::from(tick) * self.config.t_update.as_secs_f64())
+    }
+
     fn tick(&mut self, now: i64) {
-        let time = |queue: &VecDeque<Owned>| queue.front().map_or(0.0, |head| (now - head.at) as f64 * 1e-9);
+        let time = |queue: &Queue| queue.front().map_or(0.0, |head| (now - head.at) as f64 * 1e-9);
         let curq = match self.config.controlled {
             Controlled::Longer => time(&self.cq).max(time(&self.lq)),
             Controlled::Classic => time(&self.cq),

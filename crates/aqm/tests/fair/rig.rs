@@ -2,14 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use aqmlab_aqm::{Ecn, LinkContext, Packet, Qdisc, QueueConfig};
-use aqmlab_units::{BitRate, Bytes, Stream, Time};
+use aqmlab_aqm::{Ecn, Packet, Qdisc, QueueConfig};
+use aqmlab_units::{Bytes, Stream, Time};
 use serde_json::Value;
 
-/// 100 Mbit/s Ethernet.
-pub(crate) fn link() -> LinkContext {
-    LinkContext { rate: BitRate::from_mbit_per_sec(100), overhead: Bytes::new(38) }
-}
+use crate::common::link;
 
 /// A configuration as a user writes it.
 pub(crate) fn config(json: Value) -> QueueConfig {

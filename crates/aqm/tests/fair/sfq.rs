@@ -2,17 +2,18 @@
 
 use std::collections::VecDeque;
 
-use aqmlab_aqm::{Counters, Discipline, Ecn, End, Limit, Packet, Qdisc, Sfq, SfqConfig, Turns};
+use aqmlab_aqm::{Admission, Counters, Discipline, Ecn, End, Limit, Packet, Qdisc, Sfq, SfqConfig, Turns};
 use aqmlab_units::{Bytes, Duration, Stream, Time};
 use proptest::prelude::*;
 
-use crate::oracle::{Operation, Oracle, Owned, any_ecn, bytes, compare, hashed, reached, traffic};
-use crate::rig::link;
+use crate::common::link;
+use crate::common::oracle::{Item, Oracle, Queue, bytes, compare, hashed, reached};
+use crate::common::traffic::{Operation, traffic};
 
 /// One queue with its deficit counter.
 #[derive(Clone, Default)]
-struct Queue {
-    packets: VecDeque<Owned>,
+struct Subqueue {
+    packets: Queue,
     dc: i64,
 }
 
@@ -22,7 +23,7 @@ struct Papers {
     config: SfqConfig,
     secret: u64,
     rng: Stream,
-    queues: Vec<Queue>,
+    queues: Vec<Subqueue>,
     active: VecDeque<usize>,
     /// Has the queue at the front got its quantum for this turn?
     turn_begun: bool,
@@ -33,7 +34,7 @@ impl Papers {
         let secret = rng.next_u64();
         // The seed of the queues' laws, of which SFQ has none.
         rng.next_u64();
-        let queues = vec![Queue::default(); config.flows as usize];
+        let queues = vec![Subqueue::default(); config.flows as usize];
         Papers { config: config.clone(), secret, rng, queues, active: VecDeque::new(), turn_begun: false }
     }
 
@@ -65,11 +66,12 @@ impl Papers {
 }
 
 impl Oracle for Papers {
-    fn enqueue(&mut self, packet: Owned, lost: &mut Vec<u64>) {
+    fn enqueue(&mut self, packet: Item, lost: &mut Vec<usize>) -> Option<Admission> {
         let queue = hashed(self.secret, packet.flow, u64::from(self.config.flows));
         let drop_tail = self.config.drop == End::Tail;
         if drop_tail && self.queues[queue].packets.len() >= self.config.depth as usize {
-            return lost.push(packet.serial);
+            lost.push(packet.serial);
+            return None;
         }
         // Would it be the longest queue's last packet, and the first to go?
         self.queues[queue].packets.push_back(packet);
@@ -82,7 +84,8 @@ impl Oracle for Papers {
         let own = self.queues[queue].packets.len();
         if !alone || self.over() && drop_tail && own >= longest_before {
             self.queues[queue].packets.pop_back();
-            return lost.push(packet.serial);
+            lost.push(packet.serial);
+            return None;
         }
         self.activate(queue);
         if self.queues[queue].packets.len() > self.config.depth as usize {
@@ -100,9 +103,14 @@ impl Oracle for Papers {
                 self.active.retain(|&other| other != longest);
             }
         }
+        None
     }
 
-    fn dequeue(&mut self, _now: i64, _lost: &mut Vec<u64>) -> Option<Owned> {
+    fn due(&self, tick: u32) -> Option<f64> {
+        Some(f64::from(tick) * self.config.perturb.as_secs_f64())
+    }
+
+    fn dequeue(&mut self, _now: i64, _lost: &mut Vec<usize>) -> Option<Item> {
         let quantum = i64::try_from(self.config.quantum.get()).expect("a quantum");
         loop {
             let queue = *self.active.front()?;
@@ -135,7 +143,7 @@ impl Oracle for Papers {
         if !self.config.rehash {
             return;
         }
-        let all: Vec<Owned> = self.queues.iter_mut().flat_map(|queue| queue.packets.drain(..)).collect();
+        let all: Vec<Item> = self.queues.iter_mut().flat_map(|queue| queue.packets.drain(..)).collect();
         self.active.clear();
         self.turn_begun = false;
         for packet in all {
@@ -180,14 +188,14 @@ fn run(config: &SfqConfig, seed: u64, traffic: &[Operation]) -> Result<Counters,
 
 proptest! {
     #[test]
-    fn sfq_serves_and_drops_as_its_papers_do(config in settings(), seed: u64, traffic in traffic(any_ecn())) {
+    fn sfq_serves_and_drops_as_its_papers_do(config in settings(), seed: u64, traffic in traffic()) {
         run(&config, seed, &traffic)?;
     }
 }
 
 #[test]
 fn the_traffic_makes_sfq_refuse_and_push_out() {
-    let sum = reached((settings(), traffic(any_ecn())), |(config, traffic)| run(&config, 1, &traffic));
+    let sum = reached((settings(), traffic()), |(config, traffic)| run(&config, 1, &traffic));
     assert!(sum.dropped_by_limit > 1000 && sum.evicted > 1000, "{sum:?}");
 }
 

@@ -7,10 +7,10 @@ use aqmlab_aqm::{
 use aqmlab_units::{Bytes, Prob, Stream, Time};
 use proptest::prelude::*;
 
+use crate::common::oracle::{Decision, Item, Law, Queue, bytes, compare_law, drawn, place};
+use crate::common::traffic::traffic;
+use crate::common::{packet_of, slow_capacity, slow_link};
 use crate::loops::{self, Scenario, droptail};
-use crate::model::{
-    Decision, Item, Oracle, Queue, bytes, capacity, compare, drawn, link, packet, place, traffic,
-};
 
 struct Dull {
     config: ChokeConfig,
@@ -86,16 +86,16 @@ impl Dull {
     }
 }
 
-impl Oracle for Dull {
+impl Law for Dull {
     fn arrive(&mut self, item: &Item, queue: &Queue) -> Decision {
         if queue.is_empty() {
-            let m = (item.at - self.idle_since) * capacity(self.mean());
+            let m = (item.secs() - self.idle_since) * slow_capacity(self.mean());
             self.avg *= libm::pow(1.0 - self.config.red.w_q, m);
-            self.idle_since = item.at;
+            self.idle_since = item.secs();
         }
         let q = match self.config.red.mode {
             Mode::Packet => queue.len() as f64,
-            Mode::Byte => bytes(queue) / self.mean(),
+            Mode::Byte => bytes(queue) as f64 / self.mean(),
         };
         self.avg = (1.0 - self.config.red.w_q) * self.avg + self.config.red.w_q * q;
         if self.avg > self.config.red.min_th && !queue.is_empty() {
@@ -156,7 +156,7 @@ fn config() -> impl Strategy<Value = ChokeConfig> {
 proptest! {
     #[test]
     fn choke_decides_as_its_paper_does(config in config(), seed: u64, traffic in traffic()) {
-        compare(&QueueConfig::Choke(config.clone()), seed, |rng| Dull::new(&config, rng), &traffic)?;
+        compare_law(&QueueConfig::Choke(config.clone()), seed, |rng| Dull::new(&config, rng), &traffic)?;
     }
 }
 
@@ -178,15 +178,15 @@ fn matched(of_the_flow: u32, first: bool, trials: u64) -> f64 {
     let mut matched = 0;
     for seed in 0..trials {
         let rng = Stream::named(seed, "choke");
-        let mut queue = Choke::new(&comparing_from_100_packets_on(), &link(), rng);
+        let mut queue = Choke::new(&comparing_from_100_packets_on(), &slow_link(), rng);
         for place in 0..100 {
             let from_its_end = if first { place } else { 99 - place };
             let flow = if from_its_end < of_the_flow { 0 } else { 1 + place };
-            queue.enqueue(packet(flow, 1000, Ecn::NotEct), (), Time::ZERO, &mut |()| ());
+            queue.enqueue(packet_of(flow, 1000, Ecn::NotEct), (), Time::ZERO, &mut |()| ());
         }
         assert_eq!(queue.state().packets, 100);
         let mut lost = 0;
-        let admission = queue.enqueue(packet(0, 1000, Ecn::NotEct), (), Time::ZERO, &mut |()| lost += 1);
+        let admission = queue.enqueue(packet_of(0, 1000, Ecn::NotEct), (), Time::ZERO, &mut |()| lost += 1);
         let pair = admission == Admission::DroppedForced;
         assert_eq!((lost, queue.state().packets), if pair { (2, 99) } else { (0, 101) });
         assert_eq!(queue.counters().evicted, u64::from(pair));
@@ -210,8 +210,8 @@ fn a_flow_is_matched_with_the_probability_of_its_share_wherever_its_packets_wait
 #[test]
 fn nothing_is_compared_up_to_min_th() {
     let config = ChokeConfig { red: RedConfig { min_th: 100.0, ..comparing_from_100_packets_on().red } };
-    let mut queue = Choke::new(&config, &link(), Stream::named(1, "choke"));
-    let mut offer = || queue.enqueue(packet(0, 1000, Ecn::NotEct), (), Time::ZERO, &mut |()| ());
+    let mut queue = Choke::new(&config, &slow_link(), Stream::named(1, "choke"));
+    let mut offer = || queue.enqueue(packet_of(0, 1000, Ecn::NotEct), (), Time::ZERO, &mut |()| ());
     // The last of these finds 100 packets, an average of min_th.
     assert!((0..101).all(|_| offer().is_queued()));
     assert_eq!(offer(), Admission::DroppedForced);
@@ -219,10 +219,10 @@ fn nothing_is_compared_up_to_min_th() {
 
 #[test]
 fn a_matched_pair_is_dropped_even_if_ecn_capable() {
-    let mut queue = Choke::new(&comparing_from_100_packets_on(), &link(), Stream::named(1, "choke"));
+    let mut queue = Choke::new(&comparing_from_100_packets_on(), &slow_link(), Stream::named(1, "choke"));
     let mut lost = Vec::new();
     for serial in 0..101 {
-        queue.enqueue(packet(0, 1000, Ecn::Ect0), serial, Time::ZERO, &mut |serial| lost.push(serial));
+        queue.enqueue(packet_of(0, 1000, Ecn::Ect0), serial, Time::ZERO, &mut |serial| lost.push(serial));
     }
     assert_eq!((lost.len(), lost[1]), (2, 100), "the arriving packet and one that waited: {lost:?}");
     assert_eq!(
@@ -234,17 +234,17 @@ fn a_matched_pair_is_dropped_even_if_ecn_capable() {
 #[test]
 fn the_queue_remembers_nothing_of_flows_that_have_left() {
     let one = {
-        let mut queue = Choke::new(&comparing_from_100_packets_on(), &link(), Stream::named(1, "choke"));
+        let mut queue = Choke::new(&comparing_from_100_packets_on(), &slow_link(), Stream::named(1, "choke"));
         burst_and_drain(&mut queue, |_| 7);
         queue
     };
     let many = {
-        let mut queue = Choke::new(&comparing_from_100_packets_on(), &link(), Stream::named(1, "choke"));
+        let mut queue = Choke::new(&comparing_from_100_packets_on(), &slow_link(), Stream::named(1, "choke"));
         burst_and_drain(&mut queue, |packet| 1000 + packet);
         queue
     };
     let after = |mut queue: Choke<u32>| -> Vec<Admission> {
-        let mut offer = |flow| queue.enqueue(packet(flow, 1000, Ecn::NotEct), 0, Time::ZERO, &mut |_| ());
+        let mut offer = |flow| queue.enqueue(packet_of(flow, 1000, Ecn::NotEct), 0, Time::ZERO, &mut |_| ());
         (0..1000).map(|step| offer(if step % 3 == 0 { 7 } else { step })).collect()
     };
     let (one, many) = (after(one), after(many));
@@ -254,7 +254,7 @@ fn the_queue_remembers_nothing_of_flows_that_have_left() {
 
 fn burst_and_drain(queue: &mut Choke<u32>, flow: impl Fn(u32) -> u32) {
     for serial in 0..100 {
-        queue.enqueue(packet(flow(serial), 1000, Ecn::NotEct), serial, Time::ZERO, &mut |_| ());
+        queue.enqueue(packet_of(flow(serial), 1000, Ecn::NotEct), serial, Time::ZERO, &mut |_| ());
     }
     while queue.dequeue(Time::ZERO, &mut |_| ()).is_some() {}
 }

@@ -8,8 +8,10 @@ use aqmlab_aqm::{
 use aqmlab_units::{Bytes, Prob, Stream, Time};
 use proptest::prelude::*;
 
+use crate::common::oracle::{Decision, Item, Law, Queue, bytes, compare_law, drawn};
+use crate::common::traffic::traffic;
+use crate::common::{packet_of, slow_capacity, slow_link};
 use crate::loops::{self, Scenario};
-use crate::model::{Decision, Item, Oracle, Queue, bytes, capacity, compare, drawn, link, packet, traffic};
 
 /// The pseudocode, with `qlen` and `Nactive` counted in the queue itself.
 struct Dull {
@@ -40,7 +42,7 @@ impl Dull {
     fn length(&self, queue: &Queue) -> f64 {
         match self.config.mode {
             Mode::Packet => queue.len() as f64,
-            Mode::Byte => bytes(queue) / self.config.mean_packet.as_f64(),
+            Mode::Byte => bytes(queue) as f64 / self.config.mean_packet.as_f64(),
         }
     }
 
@@ -120,22 +122,22 @@ impl Dull {
     }
 }
 
-impl Oracle for Dull {
+impl Law for Dull {
     fn arrive(&mut self, item: &Item, queue: &Queue) -> Decision {
         if queue.is_empty() {
-            let m = (item.at - self.idle_since) * capacity(self.config.mean_packet.as_f64());
+            let m = (item.secs() - self.idle_since) * slow_capacity(self.config.mean_packet.as_f64());
             self.avg *= libm::pow(1.0 - self.config.w_q, m);
-            self.idle_since = item.at;
+            self.idle_since = item.secs();
         }
         let decision = self.judge(item, queue);
-        let accepted = decision == Decision::Pass || (decision == Decision::Mark && item.capable);
+        let accepted = decision == Decision::Pass || (decision == Decision::Mark && item.capable());
         if accepted && !queue.is_empty() {
             self.avg = (1.0 - self.config.w_q) * self.avg + self.config.w_q * self.length(queue);
         }
         decision
     }
 
-    fn left(&mut self, queue: &Queue) {
+    fn left(&mut self, _item: &Item, queue: &Queue) {
         self.avg = (1.0 - self.config.w_q) * self.avg + self.config.w_q * self.length(queue);
     }
 
@@ -182,24 +184,24 @@ fn config() -> impl Strategy<Value = FredConfig> {
 proptest! {
     #[test]
     fn fred_decides_as_its_paper_does(config in config(), seed: u64, traffic in traffic()) {
-        let config = config.resolve(&link())?;
-        compare(&QueueConfig::Fred(config.clone()), seed, |rng| Dull::new(&config, rng), &traffic)?;
+        let config = config.resolve(&slow_link())?;
+        compare_law(&QueueConfig::Fred(config.clone()), seed, |rng| Dull::new(&config, rng), &traffic)?;
     }
 }
 
 fn fred(config: &FredConfig) -> Fifo<Fred, u32> {
-    let config = config.resolve(&link()).expect("these parameters are possible");
-    Fifo::new(Fred::new(&config, &link(), Stream::named(1, "fred")), config.limit)
+    let config = config.resolve(&slow_link()).expect("these parameters are possible");
+    Fifo::new(Fred::new(&config, &slow_link(), Stream::named(1, "fred")), config.limit)
 }
 
 fn offer(queue: &mut impl Qdisc<u32>, flow: u32) -> Admission {
-    queue.enqueue(packet(flow, 1000, Ecn::NotEct), flow, Time::ZERO, &mut |_| ())
+    queue.enqueue(packet_of(flow, 1000, Ecn::NotEct), flow, Time::ZERO, &mut |_| ())
 }
 
 #[test]
 fn thresholds_follow_from_the_limit_as_in_the_paper() {
     let thresholds = |limit| {
-        let resolved = FredConfig { limit, ..FredConfig::default() }.resolve(&link()).unwrap();
+        let resolved = FredConfig { limit, ..FredConfig::default() }.resolve(&slow_link()).unwrap();
         (resolved.min_th, resolved.max_th)
     };
     assert_eq!(thresholds(Limit::Packets(64)), (Some(16.0), Some(32.0)));
@@ -303,7 +305,7 @@ fn departures_bring_the_average_down_while_all_arrivals_are_dropped() {
 #[test]
 fn what_exceeds_its_bound_is_dropped_even_if_ecn_capable() {
     let mut queue = fred(&FredConfig { min_th: Some(3.0), max_th: Some(20.0), ..FredConfig::default() });
-    let mut offer = || queue.enqueue(packet(1, 1000, Ecn::Ect0), 1, Time::ZERO, &mut |_| ());
+    let mut offer = || queue.enqueue(packet_of(1, 1000, Ecn::Ect0), 1, Time::ZERO, &mut |_| ());
     let admissions: Vec<Admission> = (0..4).map(|_| offer()).collect();
     assert_eq!(admissions[..3], [Admission::Queued; 3]);
     assert_eq!(admissions[3], Admission::DroppedForced);

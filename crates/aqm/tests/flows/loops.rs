@@ -6,7 +6,7 @@
 use aqmlab_aqm::{DroptailConfig, Ecn, Limit, LinkContext, Qdisc, QueueConfig};
 use aqmlab_units::{BitRate, Bytes, Stream, Time};
 
-use crate::model::packet;
+use crate::common::packet_of;
 
 /// A packet of 1000 B leaves every millisecond.
 const PACKETS_PER_SEC: f64 = 1000.0;
@@ -75,7 +75,7 @@ pub(crate) fn share(config: &QueueConfig, Scenario { adaptive, load }: Scenario)
             }
             let rtt_ms = BASE_RTT_MS + f64::from(queue.state().packets) * 1000.0 / PACKETS_PER_SEC;
             let mut lost = Vec::new();
-            let arriving = packet(u32::try_from(flow).expect("a few flows"), SIZE, Ecn::NotEct);
+            let arriving = packet_of(u32::try_from(flow).expect("a few flows"), SIZE, Ecn::NotEct);
             let admission = queue.enqueue(arriving, flow, time(now_ms), &mut |flow| lost.push(flow));
             if admission.is_queued() {
                 senders[flow].acknowledged();

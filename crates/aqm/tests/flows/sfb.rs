@@ -6,8 +6,10 @@ use aqmlab_aqm::{
 use aqmlab_units::{Bytes, Duration, Prob, Stream, Time};
 use proptest::prelude::*;
 
+use crate::common::oracle::{Decision, Item, Law, Queue, compare_law, place};
+use crate::common::traffic::traffic;
+use crate::common::{packet_of, slow_link};
 use crate::loops::{self, Scenario};
-use crate::model::{Decision, Item, Oracle, Queue, compare, link, packet, place, traffic};
 
 /// One set of bins: probabilities only, lengths are counted in the queue.
 struct Set {
@@ -31,7 +33,7 @@ impl Set {
     }
 
     fn qlen(&self, level: usize, bin: usize, queue: &Queue) -> u32 {
-        let here = |item: &&Item| item.at >= self.since - 1e-12 && self.bin(item.flow, level) == bin;
+        let here = |item: &&Item| item.secs() >= self.since - 1e-12 && self.bin(item.flow, level) == bin;
         u32::try_from(queue.iter().filter(here).count()).expect("a short queue")
     }
 
@@ -74,7 +76,7 @@ impl Dull {
     }
 }
 
-impl Oracle for Dull {
+impl Law for Dull {
     fn arrive(&mut self, item: &Item, queue: &Queue) -> Decision {
         let config = &self.config;
         self.active.update(config, item.flow, queue);
@@ -94,9 +96,9 @@ impl Oracle for Dull {
             if let Some(warming) = &mut self.warming {
                 warming.update(config, item.flow, queue);
             }
-            let filled = self.tokens + (item.at - self.filled_at) * config.penalty_rate;
+            let filled = self.tokens + (item.secs() - self.filled_at) * config.penalty_rate;
             self.tokens = filled.min(f64::from(config.penalty_burst));
-            self.filled_at = item.at;
+            self.filled_at = item.secs();
             if self.tokens < 1.0 {
                 return Decision::Drop;
             }
@@ -113,7 +115,7 @@ impl Oracle for Dull {
         if u < p_min { Decision::Mark } else { Decision::Pass }
     }
 
-    fn due(&self) -> Option<f64> {
+    fn due(&self, _tick: u32) -> Option<f64> {
         match (self.config.hashing, &self.warming) {
             (Hashing::Fixed, _) => None,
             (Hashing::DoubleBuffered, None) => Some(self.rehash_at - self.config.warmup_time.as_secs_f64()),
@@ -121,8 +123,8 @@ impl Oracle for Dull {
         }
     }
 
-    fn tick(&mut self) {
-        let due = self.due().expect("only moving hash functions tick");
+    fn tick(&mut self, _queue: &Queue, _now: f64) {
+        let due = self.due(0).expect("only moving hash functions tick");
         if self.warming.is_none() {
             self.warming = Some(Set::new(&self.config, self.rng.next_u64(), due));
         }
@@ -190,22 +192,22 @@ fn config() -> impl Strategy<Value = SfbConfig> {
 proptest! {
     #[test]
     fn sfb_decides_as_its_paper_does(config in config(), seed: u64, traffic in traffic()) {
-        let config = config.resolve(&link());
+        let config = config.resolve(&slow_link());
         prop_assume!(config.is_ok());
         let config = config?;
-        compare(&QueueConfig::Sfb(config.clone()), seed, |rng| Dull::new(&config, rng), &traffic)?;
+        compare_law(&QueueConfig::Sfb(config.clone()), seed, |rng| Dull::new(&config, rng), &traffic)?;
     }
 }
 
 const SEED: u64 = 1;
 
 fn sfb(config: &SfbConfig) -> Fifo<Sfb, u32> {
-    let config = config.resolve(&link()).expect("these parameters are possible");
-    Fifo::new(Sfb::new(&config, &link(), Stream::named(SEED, "sfb")), config.limit)
+    let config = config.resolve(&slow_link()).expect("these parameters are possible");
+    Fifo::new(Sfb::new(&config, &slow_link(), Stream::named(SEED, "sfb")), config.limit)
 }
 
 fn offer(queue: &mut impl Qdisc<u32>, flow: u32, ecn: Ecn, now: Time) -> Admission {
-    queue.enqueue(packet(flow, 1000, ecn), flow, now, &mut |_| ())
+    queue.enqueue(packet_of(flow, 1000, ecn), flow, now, &mut |_| ())
 }
 
 fn p_max(queue: &impl Qdisc<u32>) -> f64 {
@@ -319,8 +321,8 @@ fn an_ecn_capable_flow_that_ignores_marks_is_dropped_above_one_half_only_as_linu
         };
         let mut counts = (0, 0);
         for seed in 0..2000 {
-            let config = config.resolve(&link()).unwrap();
-            let law = Sfb::new(&config, &link(), Stream::named(seed, "sfb"));
+            let config = config.resolve(&slow_link()).unwrap();
+            let law = Sfb::new(&config, &slow_link(), Stream::named(seed, "sfb"));
             let mut queue: Fifo<Sfb, u32> = Fifo::new(law, config.limit);
             let mut admissions = (0..3).map(|_| offer(&mut queue, 0, Ecn::Ect0, Time::ZERO));
             let last = admissions.by_ref().last().unwrap();

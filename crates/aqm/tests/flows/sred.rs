@@ -4,10 +4,10 @@ use aqmlab_aqm::{Aqm, Ecn, Limit, QueueConfig, QueueState, Sred, SredConfig, Sre
 use aqmlab_units::{Bytes, Prob, Stream, Time};
 use proptest::prelude::*;
 
+use crate::common::oracle::{Decision, Item, Law, Queue, bytes, compare_law, drawn, place};
+use crate::common::traffic::traffic;
+use crate::common::{packet_of, slow_link};
 use crate::loops::{self, Scenario, droptail};
-use crate::model::{
-    Decision, Item, Operation, Oracle, Queue, bytes, compare, drawn, link, packet, place, traffic,
-};
 
 struct Dull {
     config: SredConfig,
@@ -16,7 +16,7 @@ struct Dull {
     rng: Stream,
 }
 
-impl Oracle for Dull {
+impl Law for Dull {
     fn arrive(&mut self, item: &Item, queue: &Queue) -> Decision {
         let m = self.config.m as usize;
         let r = self.config.r.get();
@@ -35,7 +35,7 @@ impl Oracle for Dull {
         }
         let (q, b) = match self.config.limit {
             Limit::Packets(b) => (queue.len() as f64, f64::from(b)),
-            Limit::Bytes(b) => (bytes(queue), b.as_f64()),
+            Limit::Bytes(b) => (bytes(queue) as f64, b.as_f64()),
         };
         let p_max = self.config.p_max.get();
         let p_sred = if q >= b / 3.0 {
@@ -82,8 +82,7 @@ proptest! {
     #[test]
     fn sred_decides_as_its_paper_does(config in config(), seed: u64, traffic in traffic()) {
         let dull = |rng| Dull { config: config.clone(), zombies: vec![], p: 0.0, rng };
-        let traffic: Vec<Operation> = traffic;
-        compare(&QueueConfig::Sred(config.clone()), seed, dull, &traffic)?;
+        compare_law(&QueueConfig::Sred(config.clone()), seed, dull, &traffic)?;
     }
 }
 
@@ -104,14 +103,14 @@ fn arrivals(
             u < 0.0
         });
         let flow = flow.unwrap_or(shares.len() - 1);
-        let pkt = packet(u32::try_from(flow).expect("a few flows"), 1000, Ecn::NotEct);
+        let pkt = packet_of(u32::try_from(flow).expect("a few flows"), 1000, Ecn::NotEct);
         let verdict = sred.on_enqueue(&pkt, queue, Time::ZERO);
         see(flow, verdict, sred);
     }
 }
 
 fn sred(config: &SredConfig) -> Sred {
-    Sred::new(config, &link(), Stream::named(1, "sred"))
+    Sred::new(config, &slow_link(), Stream::named(1, "sred"))
 }
 
 fn p(sred: &Sred) -> f64 {

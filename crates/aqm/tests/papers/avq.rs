@@ -1,12 +1,14 @@
 //! AVQ: Kunniyur and Srikant (2001), and what it promises.
 
-use aqmlab_aqm::{Aqm, Avq, AvqConfig, AvqLoad, Discipline, Ecn, Gate, Limit, Packet, QueueState, Verdict};
+use aqmlab_aqm::{
+    Aqm, Avq, AvqConfig, AvqLoad, Discipline, Ecn, Gate, Limit, Packet, QueueConfig, QueueState, Verdict,
+};
 use aqmlab_units::{Bytes, Prob, Time};
 use proptest::prelude::*;
 
-use crate::common::{packet, walk};
-use crate::oracle::{Operation, Oracle, Seen, compare, link, traffic};
-use crate::probed;
+use crate::common::oracle::{Decision, Item, Law, Queue, compare_law};
+use crate::common::traffic::traffic;
+use crate::common::{packet, probed, slow_link, walk};
 
 /// 10 Mbit/s in bytes per second.
 const C: f64 = 1.25e6;
@@ -18,22 +20,12 @@ struct Transcription {
     c_tilde: f64,
     vq_time: f64,
     c_time: f64,
-    /// Whether each packet still to come is ECN-capable, the next one last.
-    capable: Vec<bool>,
 }
 
 impl Transcription {
-    fn new(config: &AvqConfig, traffic: &[Operation]) -> Transcription {
-        let mut capable: Vec<bool> = traffic
-            .iter()
-            .filter_map(|operation| match operation {
-                Operation::Arrive { ecn, .. } => Some(*ecn != Ecn::NotEct),
-                Operation::Leave { .. } => None,
-            })
-            .collect();
-        capable.reverse();
+    fn new(config: &AvqConfig) -> Transcription {
         let c_tilde = config.initial.get() * C;
-        Transcription { config: config.clone(), vq: 0.0, c_tilde, vq_time: 0.0, c_time: 0.0, capable }
+        Transcription { config: config.clone(), vq: 0.0, c_tilde, vq_time: 0.0, c_time: 0.0 }
     }
 
     fn room(&self) -> f64 {
@@ -46,14 +38,10 @@ impl Transcription {
     }
 }
 
-impl Oracle for Transcription {
-    fn limit(&self) -> Limit {
-        self.config.limit
-    }
-
-    fn arrive(&mut self, size: f64, _seen: Seen, now: f64) -> Verdict {
+impl Law for Transcription {
+    fn arrive(&mut self, item: &Item, _queue: &Queue) -> Decision {
+        let (size, now) = (item.size as f64, item.secs());
         let b = size + 38.0;
-        let capable = self.capable.pop().expect("one for each arrival");
         self.vq -= self.c_tilde * (now - self.vq_time);
         self.vq_time = now;
         if self.vq < 0.0 {
@@ -63,7 +51,7 @@ impl Oracle for Transcription {
         if !marked {
             self.vq += b;
         }
-        let dropped = marked && !capable;
+        let dropped = marked && !item.capable();
         if !(dropped && self.config.load == AvqLoad::Accepted) {
             self.c_tilde += self.config.alpha * self.config.gamma.get() * C * (now - self.c_time);
             if self.c_tilde > C {
@@ -75,10 +63,10 @@ impl Oracle for Transcription {
             }
             self.c_time = now;
         }
-        if marked { Verdict::Mark } else { Verdict::Pass }
+        if marked { Decision::Mark } else { Decision::Pass }
     }
 
-    fn variables(&self) -> Vec<(&'static str, f64)> {
+    fn variables(&self, _queue: &Queue) -> Vec<(&'static str, f64)> {
         vec![("vq", self.vq), ("c_tilde", self.c_tilde)]
     }
 }
@@ -106,13 +94,13 @@ fn avq() -> impl Strategy<Value = AvqConfig> {
 proptest! {
     #[test]
     fn avq_decides_as_its_paper_does(config in avq(), traffic in traffic()) {
-        let config = config.resolve(&link())?;
-        compare(Avq::new(&config, &link()), Transcription::new(&config, &traffic), &traffic)?;
+        let config = config.resolve(&slow_link())?;
+        compare_law(&QueueConfig::Avq(config.clone()), 1, |_| Transcription::new(&config), &traffic)?;
     }
 
     #[test]
     fn the_virtual_capacity_stays_between_nothing_and_the_links(config in avq()) {
-        let mut gate = Gate::new(Avq::new(&config, &link()), config.limit);
+        let mut gate = Gate::new(Avq::new(&config, &slow_link()), config.limit);
         for ecn in [Ecn::NotEct, Ecn::Ect0] {
             let law = gate.law.clone();
             walk(&mut gate, ecn);
@@ -141,7 +129,7 @@ fn utilisation(law: &mut Avq, ecn: Ecn, secs: f64, mut next: impl FnMut(Verdict)
 fn a_load_that_answers_to_marks_settles_at_gamma() {
     for (gamma, gain) in [(0.98, 1e-4), (0.9, 1e-4), (0.7, 1e-3)] {
         let config = AvqConfig { gamma: Prob::clamped(gamma), ..AvqConfig::default() };
-        let mut law = Avq::new(&config, &link());
+        let mut law = Avq::new(&config, &slow_link());
         let mut rate = 0.5;
         // A little more after each packet that passes, a hundred times as much less after a mark.
         let share = utilisation(&mut law, Ecn::Ect0, 200.0, |verdict| {
@@ -156,7 +144,7 @@ fn a_load_that_answers_to_marks_settles_at_gamma() {
 #[test]
 fn with_accepted_load_gamma_is_let_through_of_an_overload_that_does_not_answer() {
     let share = |load| {
-        let mut law = Avq::new(&AvqConfig { load, ..AvqConfig::default() }, &link());
+        let mut law = Avq::new(&AvqConfig { load, ..AvqConfig::default() }, &slow_link());
         utilisation(&mut law, Ecn::NotEct, 200.0, |_| 1.5)
     };
     let accepted = share(AvqLoad::Accepted);
@@ -167,7 +155,7 @@ fn with_accepted_load_gamma_is_let_through_of_an_overload_that_does_not_answer()
 
 #[test]
 fn a_virtual_queue_with_room_signals_nothing() {
-    let mut law = Avq::new(&AvqConfig::default(), &link());
+    let mut law = Avq::new(&AvqConfig::default(), &slow_link());
     // The limit's 240 packets of 500 B arrive at once; the next one finds no room.
     let mut signalled = || law.on_enqueue(&packet(500, Ecn::Ect0), QueueState::default(), Time::ZERO);
     assert_eq!((0..240).filter(|_| signalled() == Verdict::Pass).count(), 240);

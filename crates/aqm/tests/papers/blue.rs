@@ -1,15 +1,15 @@
 //! BLUE: Feng, Kandlur, Saha and Shin (1999), and what it promises.
 
 use aqmlab_aqm::{
-    Admission, Aqm, Blue, BlueConfig, Discipline, Ecn, Fifo, Gate, IdleDecrease, Limit, Qdisc, QueueState,
-    Verdict,
+    Admission, Aqm, Blue, BlueConfig, Discipline, Ecn, Fifo, Gate, IdleDecrease, Limit, Qdisc, QueueConfig,
+    QueueState,
 };
 use aqmlab_units::{Bytes, Duration, Prob, Stream, Time};
 use proptest::prelude::*;
 
-use crate::common::{link, packet, rng};
-use crate::oracle::{Operation, Oracle, Seen, compare, drawn, traffic};
-use crate::probed;
+use crate::common::oracle::{Decision, Item, Law, Queue, bytes, compare_law, drawn};
+use crate::common::traffic::{Operation, traffic};
+use crate::common::{link, packet, probed, rng};
 
 /// The published events, one by one, in whole microseconds.
 struct Transcription {
@@ -56,14 +56,11 @@ fn micros(now: f64) -> i64 {
     (now * 1e6).round() as i64
 }
 
-impl Oracle for Transcription {
-    fn limit(&self) -> Limit {
-        self.config.limit
-    }
-
-    fn arrive(&mut self, _size: f64, seen: Seen, now: f64) -> Verdict {
+impl Law for Transcription {
+    fn arrive(&mut self, item: &Item, queue: &Queue) -> Decision {
+        let now = item.secs();
         let now = micros(now);
-        if seen.packets == 0.0 {
+        if queue.len() as f64 == 0.0 {
             match self.config.idle_decrease {
                 IdleDecrease::Once => self.idle(now),
                 // The idle link is looked at every microsecond.
@@ -71,24 +68,24 @@ impl Oracle for Transcription {
             }
         }
         let above = match self.config.level.expect("resolved") {
-            Limit::Packets(level) => seen.packets > f64::from(level),
-            Limit::Bytes(level) => seen.bytes > level.as_f64(),
+            Limit::Packets(level) => queue.len() as f64 > f64::from(level),
+            Limit::Bytes(level) => bytes(queue) as f64 > level.as_f64(),
         };
         if above {
             self.loss(now);
         }
-        if drawn(self.pm, &mut self.rng) { Verdict::Mark } else { Verdict::Pass }
+        if drawn(self.pm, &mut self.rng) { Decision::Mark } else { Decision::Pass }
     }
 
-    fn overflow(&mut self, _size: f64, now: f64) {
-        self.loss(micros(now));
+    fn overflow(&mut self, item: &Item) {
+        self.loss(item.at / 1000);
     }
 
     fn empty(&mut self, now: f64) {
         self.empty_since = micros(now);
     }
 
-    fn variables(&self) -> Vec<(&'static str, f64)> {
+    fn variables(&self, _queue: &Queue) -> Vec<(&'static str, f64)> {
         vec![("p", self.pm)]
     }
 }
@@ -122,8 +119,7 @@ proptest! {
     #[test]
     fn blue_decides_as_its_paper_does(config in blue(), seed: u64, traffic in traffic()) {
         let config = config.resolve(&link())?;
-        let rng = Stream::named(seed, "queue");
-        compare(Blue::new(&config, rng.clone()), Transcription::new(&config, rng), &traffic)?;
+        compare_law(&QueueConfig::Blue(config.clone()), seed, |rng| Transcription::new(&config, rng), &traffic)?;
     }
 
     #[test]

@@ -1,14 +1,16 @@
-//! The laws decide as dull transcriptions of their papers do, packet by packet, on random traffic.
-
-mod oracle;
+//! RED, ARED, PI and REM decide as dull transcriptions of their papers do, packet by packet, on random traffic.
 
 use aqmlab_aqm::{
-    Ared, AredConfig, ByteScaling, Discipline, EcnPolicy, Mode, Pi, PiConfig, Red, RedConfig, Rem, RemConfig,
+    AredConfig, ByteScaling, Discipline, EcnPolicy, Mode, PiConfig, QueueConfig, RedConfig, RemConfig,
     Spacing,
 };
-use aqmlab_units::{Bytes, Duration, Prob, Stream};
-use oracle::{compare, link, traffic};
+use aqmlab_units::{Bytes, Duration, Prob};
 use proptest::prelude::*;
+
+use crate::common::oracle::compare_law;
+use crate::common::slow_link;
+use crate::common::traffic::traffic;
+use crate::oracle;
 
 fn mode() -> impl Strategy<Value = Mode> {
     prop_oneof![Just(Mode::Packet), Just(Mode::Byte)]
@@ -103,29 +105,25 @@ fn rem() -> impl Strategy<Value = RemConfig> {
 proptest! {
     #[test]
     fn red_decides_as_its_paper_does(config in red(), seed: u64, traffic in traffic()) {
-        let config = config.resolve(&link())?;
-        let rng = Stream::named(seed, "queue");
-        compare(Red::new(&config, &link(), rng.clone()), oracle::red::Red::new(&config, rng), &traffic)?;
+        let config = config.resolve(&slow_link())?;
+        compare_law(&QueueConfig::Red(config.clone()), seed, |rng| oracle::red::Red::new(&config, rng), &traffic)?;
     }
 
     #[test]
     fn ared_decides_as_its_paper_does(config in ared(), seed: u64, traffic in traffic()) {
-        let config = config.resolve(&link())?;
-        let rng = Stream::named(seed, "queue");
-        compare(Ared::new(&config, &link(), rng.clone()), oracle::ared::Ared::new(&config, rng), &traffic)?;
+        let config = config.resolve(&slow_link())?;
+        compare_law(&QueueConfig::Ared(config.clone()), seed, |rng| oracle::ared::Ared::new(&config, rng), &traffic)?;
     }
 
     #[test]
     fn pi_decides_as_its_paper_does(config in pi(), seed: u64, traffic in traffic()) {
-        let config = config.resolve(&link())?;
-        let rng = Stream::named(seed, "queue");
-        compare(Pi::new(&config, &link(), rng.clone()), oracle::pi::Pi::new(&config, rng), &traffic)?;
+        let config = config.resolve(&slow_link())?;
+        compare_law(&QueueConfig::Pi(config.clone()), seed, |rng| oracle::pi::Pi::new(&config, rng), &traffic)?;
     }
 
     #[test]
     fn rem_decides_as_its_paper_does(config in rem(), seed: u64, traffic in traffic()) {
-        let config = config.resolve(&link())?;
-        let rng = Stream::named(seed, "queue");
-        compare(Rem::new(&config, &link(), rng.clone()), oracle::rem::Rem::new(&config, rng), &traffic)?;
+        let config = config.resolve(&slow_link())?;
+        compare_law(&QueueConfig::Rem(config.clone()), seed, |rng| oracle::rem::Rem::new(&config, rng), &traffic)?;
     }
 }

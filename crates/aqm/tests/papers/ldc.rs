@@ -1,12 +1,12 @@
 //! LDC: Kwon and Fahmy (2002), and what it promises.
 
-use aqmlab_aqm::{Aqm, Discipline, Ecn, Ldc, LdcConfig, Limit, OutputRate, QueueState, Verdict};
+use aqmlab_aqm::{Aqm, Discipline, Ecn, Ldc, LdcConfig, Limit, OutputRate, QueueConfig, QueueState};
 use aqmlab_units::{Bytes, Duration, Prob, Stream, Time};
 use proptest::prelude::*;
 
-use crate::common::{packet, rng};
-use crate::oracle::{Oracle, Seen, compare, drawn, link, traffic};
-use crate::probed;
+use crate::common::oracle::{Decision, Item, Law, Queue, bytes, compare_law, drawn};
+use crate::common::traffic::traffic;
+use crate::common::{packet, probed, rng, slow_link};
 
 /// 10 Mbit/s in bytes per second.
 const CAPACITY: f64 = 1.25e6;
@@ -40,28 +40,25 @@ fn at_most_one(x: f64) -> f64 {
     if x > 1.0 { 1.0 } else { x }
 }
 
-impl Oracle for Transcription {
-    fn limit(&self) -> Limit {
-        self.config.limit
-    }
-
-    fn arrive(&mut self, size: f64, _seen: Seen, _now: f64) -> Verdict {
+impl Law for Transcription {
+    fn arrive(&mut self, item: &Item, _queue: &Queue) -> Decision {
+        let size = item.size as f64;
         self.input += size + 38.0;
-        if drawn(self.p_drop, &mut self.rng) { Verdict::Mark } else { Verdict::Pass }
+        if drawn(self.p_drop, &mut self.rng) { Decision::Mark } else { Decision::Pass }
     }
 
-    fn leave(&mut self, size: f64) {
-        self.output += size + 38.0;
+    fn left(&mut self, item: &Item, _queue: &Queue) {
+        self.output += item.size as f64 + 38.0;
     }
 
-    fn period(&self) -> Option<f64> {
-        Some(self.config.tau.as_secs_f64())
+    fn due(&self, tick: u32) -> Option<f64> {
+        Some(f64::from(tick) * self.config.tau.as_secs_f64())
     }
 
-    fn tick(&mut self, seen: Seen, _now: f64) {
+    fn tick(&mut self, queue: &Queue, _now: f64) {
         let LdcConfig { w_q, w_r, n, r_target, .. } = self.config;
         let tau = self.config.tau.as_secs_f64();
-        let q = seen.bytes + 38.0 * seen.packets;
+        let q = bytes(queue) as f64 + 38.0 * queue.len() as f64;
         self.q_avg = (1.0 - w_q) * self.q_avg + w_q * q;
         let (input_rate, output_rate) = match self.config.output_rate {
             OutputRate::Capacity => (self.input / tau, CAPACITY),
@@ -79,7 +76,7 @@ impl Oracle for Transcription {
             + (1.0 - share) * at_most_one(libm::pow(self.r_avg / r_target, n));
     }
 
-    fn variables(&self) -> Vec<(&'static str, f64)> {
+    fn variables(&self, _queue: &Queue) -> Vec<(&'static str, f64)> {
         vec![("q_avg", self.q_avg), ("r_avg", self.r_avg), ("p_drop", self.p_drop)]
     }
 }
@@ -105,9 +102,8 @@ fn ldc() -> impl Strategy<Value = LdcConfig> {
 proptest! {
     #[test]
     fn ldc_decides_as_its_paper_does(config in ldc(), seed: u64, traffic in traffic()) {
-        let config = config.resolve(&link())?;
-        let rng = Stream::named(seed, "queue");
-        compare(Ldc::new(&config, &link(), rng.clone()), Transcription::new(&config, rng), &traffic)?;
+        let config = config.resolve(&slow_link())?;
+        compare_law(&QueueConfig::Ldc(config.clone()), seed, |rng| Transcription::new(&config, rng), &traffic)?;
     }
 }
 
@@ -118,7 +114,7 @@ fn unaveraged() -> LdcConfig {
 
 /// `law` after an interval in which `arrivals` packets of 500 B came, and `left` of them are waiting.
 fn after(config: &LdcConfig, arrivals: u32, waiting: u32) -> Ldc {
-    let mut law = Ldc::new(config, &link(), rng());
+    let mut law = Ldc::new(config, &slow_link(), rng());
     (0..arrivals).for_each(|_| {
         law.on_enqueue(&packet(500, Ecn::Ect0), QueueState::default(), Time::ZERO);
     });
@@ -172,7 +168,7 @@ fn departures_are_what_arrived_and_waits_no_longer() {
 #[test]
 fn the_queue_stands_where_the_probability_balances_the_load_below_the_target() {
     let config = LdcConfig { w_q: 0.5, ..LdcConfig::default() };
-    let mut law = Ldc::new(&config, &link(), rng());
+    let mut law = Ldc::new(&config, &slow_link(), rng());
     let (tau, excess) = (config.tau.as_secs_f64(), 2.0);
     let mut waiting = 0.0;
     let mut carried = 0.0;

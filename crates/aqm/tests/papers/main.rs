@@ -1,27 +1,13 @@
-//! The disciplines of the papers that the laboratory's first ones were compared with: as published, as promised, and
-//! under any parameters.
+//! Laws that decide when a packet arrives, each against a dull transcription of its paper and for what it promises.
 
 mod avq;
 mod blue;
 #[path = "../common/mod.rs"]
 mod common;
+mod control;
 mod ldc;
 mod mimd_red;
-#[expect(dead_code, reason = "other laws' oracles are there too")]
-#[path = "../oracle/mod.rs"]
 mod oracle;
+mod promises;
 mod red_star;
 mod threshold;
-
-use aqmlab_aqm::Aqm;
-
-/// The value that `law` shows under `name`.
-fn probed(law: &impl Aqm, name: &str) -> f64 {
-    let mut found = None;
-    law.probe(&mut |shown, value| {
-        if shown == name {
-            found = Some(value);
-        }
-    });
-    found.expect("the law shows this variable")
-}

@@ -1,15 +1,16 @@
 //! MIMD RED: Feng, Kandlur, Saha and Shin (INFOCOM 1999), and what it promises.
 
 use aqmlab_aqm::{
-    Aqm, ByteScaling, Discipline, Ecn, EcnPolicy, MimdRed, MimdRedConfig, Mode, QueueState, RedConfig,
-    Spacing, Verdict,
+    Aqm, ByteScaling, Discipline, Ecn, EcnPolicy, MimdRed, MimdRedConfig, Mode, QueueConfig, QueueState,
+    RedConfig, Spacing,
 };
 use aqmlab_units::{Bytes, Prob, Stream, Time};
 use proptest::prelude::*;
 
-use crate::common::{packet, rng};
-use crate::oracle::{Oracle, Seen, compare, link, red, traffic};
-use crate::probed;
+use crate::common::oracle::{Decision, Item, Law, Queue, bytes, compare_law};
+use crate::common::traffic::traffic;
+use crate::common::{packet, probed, rng, slow_link};
+use crate::oracle::red;
 
 /// The paper's rule around RED's transcription: the new average is worked out here first.
 struct Transcription {
@@ -24,13 +25,14 @@ impl Transcription {
     }
 }
 
-impl Oracle for Transcription {
-    fn arrive(&mut self, size: f64, seen: Seen, now: f64) -> Verdict {
+impl Law for Transcription {
+    fn arrive(&mut self, item: &Item, queue: &Queue) -> Decision {
+        let now = item.secs();
         let MimdRedConfig { alpha, beta, .. } = self.config;
         let RedConfig { min_th, max_th, w_q, .. } = self.config.red;
         let q = match self.config.red.mode {
-            Mode::Packet => seen.packets,
-            Mode::Byte => seen.bytes / self.config.red.mean_packet.as_f64(),
+            Mode::Packet => queue.len() as f64,
+            Mode::Byte => bytes(queue) as f64 / self.config.red.mean_packet.as_f64(),
         };
         self.red.age(now);
         let avg = (1.0 - w_q) * self.red.avg + w_q * q;
@@ -55,15 +57,15 @@ impl Oracle for Transcription {
                 self.red.max_p = 1.0;
             }
         }
-        self.red.arrive(size, seen, now)
+        self.red.arrive(item, queue)
     }
 
     fn empty(&mut self, now: f64) {
         self.red.empty(now);
     }
 
-    fn variables(&self) -> Vec<(&'static str, f64)> {
-        let mut variables = self.red.variables();
+    fn variables(&self, queue: &Queue) -> Vec<(&'static str, f64)> {
+        let mut variables = self.red.variables(queue);
         variables.push(("max_p", self.red.max_p));
         variables
     }
@@ -116,9 +118,8 @@ fn mimd_red() -> impl Strategy<Value = MimdRedConfig> {
 proptest! {
     #[test]
     fn mimd_red_decides_as_its_paper_does(config in mimd_red(), seed: u64, traffic in traffic()) {
-        let config = config.resolve(&link())?;
-        let rng = Stream::named(seed, "queue");
-        compare(MimdRed::new(&config, &link(), rng.clone()), Transcription::new(&config, rng), &traffic)?;
+        let config = config.resolve(&slow_link())?;
+        compare_law(&QueueConfig::MimdRed(config.clone()), seed, |rng| Transcription::new(&config, rng), &traffic)?;
     }
 }
 
@@ -128,7 +129,7 @@ fn adapted(queues: &[u32]) -> Vec<f64> {
         red: RedConfig { w_q: 1.0, ..MimdRedConfig::default().red },
         ..MimdRedConfig::default()
     };
-    let mut law = MimdRed::new(&config, &link(), rng());
+    let mut law = MimdRed::new(&config, &slow_link(), rng());
     queues
         .iter()
         .map(|&packets| {

@@ -1,38 +1,16 @@
 //! RED*: Kuzmanovic (2005), and what it promises.
 
 use aqmlab_aqm::{
-    Admission, ByteScaling, DecidesAtEnqueue, Discipline, Ecn, Gate, Limit, Mode, Qdisc, RedConfig,
-    RedStarConfig, Spacing, Visitor,
+    Admission, ByteScaling, DecidesAtEnqueue, Discipline, Ecn, Gate, Limit, Mode, Qdisc, QueueConfig,
+    RedConfig, RedStarConfig, Spacing, Visitor,
 };
 use aqmlab_units::{Bytes, Prob, Stream};
 use proptest::prelude::*;
 
-use crate::common::{rng, walk};
-use crate::oracle::{Operation, compare, link, red, traffic};
-
-/// Compares the law, which has no type of its own, with the transcription.
-struct Compare<'a> {
-    config: &'a RedStarConfig,
-    rng: Stream,
-    traffic: &'a [Operation],
-}
-
-impl Visitor for Compare<'_> {
-    type Payload = ();
-    type Output = Result<(), TestCaseError>;
-
-    fn queue<Q: Qdisc<()> + Send + 'static>(self, _make: impl Fn(Stream) -> Q) -> Self::Output {
-        unreachable!("RED* decides when a packet arrives")
-    }
-
-    fn law<A: DecidesAtEnqueue + Send + 'static>(
-        self,
-        _limit: Limit,
-        make: impl Fn(Stream) -> A,
-    ) -> Self::Output {
-        compare(make(self.rng.clone()), red::Red::new(&self.config.red, self.rng), self.traffic)
-    }
-}
+use crate::common::oracle::compare_law;
+use crate::common::traffic::traffic;
+use crate::common::{rng, slow_link, walk};
+use crate::oracle::red;
 
 fn red_star() -> impl Strategy<Value = RedStarConfig> {
     let thresholds = (0.5..8.0, 1.0..10.0, 0.02..1.0, 0.01..0.9, any::<bool>());
@@ -66,9 +44,7 @@ fn red_star() -> impl Strategy<Value = RedStarConfig> {
 proptest! {
     #[test]
     fn red_star_decides_as_its_paper_does(config in red_star(), seed: u64, traffic in traffic()) {
-        let config = config.resolve(&link())?;
-        let rng = Stream::named(seed, "queue");
-        config.visit(&link(), Compare { config: &config, rng, traffic: &traffic })?;
+        compare_law(&QueueConfig::RedStar(config.clone()), seed, |rng| red::Red::new(&config.red, rng), &traffic)?;
     }
 }
 
@@ -99,7 +75,7 @@ fn an_ecn_capable_packet_is_never_dropped_however_long_the_queue() {
         red: RedConfig { min_th: 1.0, max_th: 2.0, w_q: 1.0, ..RedStarConfig::default().red },
     };
     let count = |ecn, admission| {
-        config.visit(&link(), Walk(ecn)).into_iter().filter(|found| *found == admission).count()
+        config.visit(&slow_link(), Walk(ecn)).into_iter().filter(|found| *found == admission).count()
     };
     let marked = count(Ecn::Ect0, Admission::Marked);
     assert!(marked > 10_000);

@@ -1,10 +1,10 @@
 //! Adaptive RED: Floyd, Gummadi and Shenker (2001), Figure 1, around the RED oracle.
 
-use aqmlab_aqm::{AredConfig, RedConfig, Verdict};
+use aqmlab_aqm::{AredConfig, RedConfig};
 use aqmlab_units::Stream;
 
 use super::red::Red;
-use super::{Oracle, Seen};
+use crate::common::oracle::{Decision, Item, Law, Queue};
 
 pub(crate) struct Ared {
     red: Red,
@@ -24,20 +24,20 @@ impl Ared {
     }
 }
 
-impl Oracle for Ared {
-    fn arrive(&mut self, size: f64, seen: Seen, now: f64) -> Verdict {
-        self.red.arrive(size, seen, now)
+impl Law for Ared {
+    fn arrive(&mut self, item: &Item, queue: &Queue) -> Decision {
+        self.red.arrive(item, queue)
     }
 
     fn empty(&mut self, now: f64) {
         self.red.empty(now);
     }
 
-    fn period(&self) -> Option<f64> {
-        Some(self.config.interval.as_secs_f64())
+    fn due(&self, tick: u32) -> Option<f64> {
+        Some(f64::from(tick) * self.config.interval.as_secs_f64())
     }
 
-    fn tick(&mut self, _seen: Seen, now: f64) {
+    fn tick(&mut self, _queue: &Queue, now: f64) {
         self.red.age(now);
         let (min, max) = (self.red.config.min_th, self.red.config.max_th);
         if self.red.avg > min + self.config.target_high * (max - min) {
@@ -58,8 +58,8 @@ impl Oracle for Ared {
         }
     }
 
-    fn variables(&self) -> Vec<(&'static str, f64)> {
-        let mut variables = self.red.variables();
+    fn variables(&self, queue: &Queue) -> Vec<(&'static str, f64)> {
+        let mut variables = self.red.variables(queue);
         variables.push(("max_p", self.red.max_p));
         variables
     }

@@ -1,9 +1,9 @@
 //! PI: Hollot, Misra, Towsley and Gong (2001).
 
-use aqmlab_aqm::{Mode, PiConfig, Verdict};
+use aqmlab_aqm::{Mode, PiConfig};
 use aqmlab_units::Stream;
 
-use super::{Oracle, Seen, drawn};
+use crate::common::oracle::{Decision, Item, Law, Queue, bytes, drawn};
 
 pub(crate) struct Pi {
     config: PiConfig,
@@ -18,31 +18,34 @@ impl Pi {
     }
 }
 
-impl Oracle for Pi {
-    fn arrive(&mut self, size: f64, _seen: Seen, _now: f64) -> Verdict {
+impl Law for Pi {
+    fn arrive(&mut self, item: &Item, _queue: &Queue) -> Decision {
+        let size = item.size as f64;
         let p = match self.config.mode {
             Mode::Packet => self.p,
             Mode::Byte => self.p * size / self.config.mean_packet.as_f64(),
         };
-        if drawn(p, &mut self.rng) { Verdict::Mark } else { Verdict::Pass }
+        if drawn(p, &mut self.rng) { Decision::Mark } else { Decision::Pass }
     }
 
-    fn period(&self) -> Option<f64> {
-        Some(1.0 / self.config.sampling_hz)
+    fn due(&self, tick: u32) -> Option<f64> {
+        Some(f64::from(tick) * 1.0 / self.config.sampling_hz)
     }
 
-    fn tick(&mut self, seen: Seen, _now: f64) {
+    fn tick(&mut self, queue: &Queue, _now: f64) {
         let q = match self.config.mode {
-            Mode::Packet => seen.packets,
-            Mode::Byte => seen.bytes / self.config.mean_packet.as_f64(),
+            Mode::Packet => queue.len() as f64,
+            Mode::Byte => bytes(queue) as f64 / self.config.mean_packet.as_f64(),
         };
         let PiConfig { a, b, q_ref, .. } = self.config;
-        // Summed in the law's order: where the sum is 0, what rounding leaves of it decides whether a number is drawn.
-        self.p = (a * (q - q_ref) - b * (self.q_old - q_ref) + self.p).clamp(0.0, 1.0);
+        self.p = (self.p + a * (q - q_ref) - b * (self.q_old - q_ref)).clamp(0.0, 1.0);
         self.q_old = q;
     }
 
-    fn variables(&self) -> Vec<(&'static str, f64)> {
+    fn variables(&self, _queue: &Queue) -> Vec<(&'static str, f64)> {
         vec![("p", self.p)]
+    }
+    fn kept(&mut self, name: &str) -> Option<&mut f64> {
+        (name == "p").then_some(&mut self.p)
     }
 }

@@ -1,10 +1,11 @@
 //! RED: Floyd and Jacobson (1993), with the gentle region, the rules that ns-2 and ALTQ share (nothing with at most one
 //! packet waiting; the packet that crosses `min_th` passes), the spacing variants and the ECN policies.
 
-use aqmlab_aqm::{ByteScaling, EcnPolicy, Mode, RedConfig, Spacing, Verdict};
+use aqmlab_aqm::{ByteScaling, EcnPolicy, Mode, RedConfig, Spacing};
 use aqmlab_units::Stream;
 
-use super::{Oracle, Seen, capacity, drawn};
+use crate::common::oracle::{Decision, Item, Law, Queue, bytes, drawn};
+use crate::common::slow_capacity;
 
 pub(crate) struct Red {
     pub(crate) config: RedConfig,
@@ -33,7 +34,7 @@ impl Red {
     /// (1-w)^m, as if m packets had been sent since the queue became empty.
     pub(crate) fn age(&mut self, now: f64) {
         if self.idle {
-            let m = (now - self.idle_since) * capacity(self.config.mean_packet.as_f64());
+            let m = (now - self.idle_since) * slow_capacity(self.config.mean_packet.as_f64());
             self.avg *= libm::pow(1.0 - self.config.w_q, m);
             self.idle_since = now;
         }
@@ -85,18 +86,19 @@ impl Red {
     }
 }
 
-impl Oracle for Red {
-    fn arrive(&mut self, size: f64, seen: Seen, now: f64) -> Verdict {
+impl Law for Red {
+    fn arrive(&mut self, item: &Item, queue: &Queue) -> Decision {
+        let (size, now) = (item.size as f64, item.secs());
         let mean = self.config.mean_packet.as_f64();
-        let bytes = self.config.mode == Mode::Byte;
-        let ratio = if bytes { size / mean } else { 1.0 };
-        let q = if bytes { seen.bytes / mean } else { seen.packets };
+        let by_bytes = self.config.mode == Mode::Byte;
+        let ratio = if by_bytes { size / mean } else { 1.0 };
+        let q = if by_bytes { bytes(queue) as f64 / mean } else { queue.len() as f64 };
         self.age(now);
         self.idle = false;
         self.avg = (1.0 - self.config.w_q) * self.avg + self.config.w_q * q;
-        if self.avg < self.config.min_th || seen.packets <= 1.0 {
+        if self.avg < self.config.min_th || queue.len() as f64 <= 1.0 {
             self.count = -1.0;
-            return Verdict::Pass;
+            return Decision::Pass;
         }
         let above_max = self.avg >= self.config.max_th;
         let full = self.avg >= if self.config.gentle { 2.0 * self.config.max_th } else { self.config.max_th };
@@ -105,7 +107,7 @@ impl Oracle for Red {
             true
         } else if self.count < 0.0 {
             self.count = this;
-            return Verdict::Pass;
+            return Decision::Pass;
         } else {
             let p_b = self.initial_probability();
             let p = match self.config.byte_scaling {
@@ -119,13 +121,13 @@ impl Oracle for Red {
         };
         if !signalled {
             self.count += this;
-            return Verdict::Pass;
+            return Decision::Pass;
         }
         self.count = 0.0;
         match self.config.ecn_policy {
-            EcnPolicy::DropAboveMax if above_max => Verdict::Drop,
-            EcnPolicy::MarkInGentle if full => Verdict::Drop,
-            _ => Verdict::Mark,
+            EcnPolicy::DropAboveMax if above_max => Decision::Drop,
+            EcnPolicy::MarkInGentle if full => Decision::Drop,
+            _ => Decision::Mark,
         }
     }
 
@@ -134,7 +136,7 @@ impl Oracle for Red {
         self.idle_since = now;
     }
 
-    fn variables(&self) -> Vec<(&'static str, f64)> {
+    fn variables(&self, _queue: &Queue) -> Vec<(&'static str, f64)> {
         vec![("avg", self.avg), ("p_b", self.initial_probability())]
     }
 }

@@ -1,9 +1,10 @@
 //! REM: Athuraliya, Li, Low and Yin (2001).
 
-use aqmlab_aqm::{Mode, RemConfig, Verdict};
+use aqmlab_aqm::{Mode, RemConfig};
 use aqmlab_units::Stream;
 
-use super::{Oracle, Seen, capacity, drawn};
+use crate::common::oracle::{Decision, Item, Law, Queue, bytes, drawn};
+use crate::common::slow_capacity;
 
 pub(crate) struct Rem {
     config: RemConfig,
@@ -22,27 +23,28 @@ impl Rem {
     }
 }
 
-impl Oracle for Rem {
-    fn arrive(&mut self, size: f64, _seen: Seen, _now: f64) -> Verdict {
+impl Law for Rem {
+    fn arrive(&mut self, item: &Item, _queue: &Queue) -> Decision {
+        let size = item.size as f64;
         let ratio = match self.config.mode {
             Mode::Packet => 1.0,
             Mode::Byte => size / self.config.mean_packet.as_f64(),
         };
         self.arrived += ratio;
-        if drawn(self.probability() * ratio, &mut self.rng) { Verdict::Mark } else { Verdict::Pass }
+        if drawn(self.probability() * ratio, &mut self.rng) { Decision::Mark } else { Decision::Pass }
     }
 
-    fn period(&self) -> Option<f64> {
-        Some(self.config.tau.as_secs_f64())
+    fn due(&self, tick: u32) -> Option<f64> {
+        Some(f64::from(tick) * self.config.tau.as_secs_f64())
     }
 
-    fn tick(&mut self, seen: Seen, _now: f64) {
+    fn tick(&mut self, queue: &Queue, _now: f64) {
         let mean = self.config.mean_packet.as_f64();
         let q = match self.config.mode {
-            Mode::Packet => seen.packets,
-            Mode::Byte => seen.bytes / mean,
+            Mode::Packet => queue.len() as f64,
+            Mode::Byte => bytes(queue) as f64 / mean,
         };
-        let c = capacity(mean) * self.config.tau.as_secs_f64();
+        let c = slow_capacity(mean) * self.config.tau.as_secs_f64();
         let RemConfig { gamma, alpha, q_ref, .. } = self.config;
         self.price += gamma * (alpha * (q - q_ref) + self.arrived - c);
         if self.price < 0.0 {
@@ -51,7 +53,7 @@ impl Oracle for Rem {
         self.arrived = 0.0;
     }
 
-    fn variables(&self) -> Vec<(&'static str, f64)> {
+    fn variables(&self, _queue: &Queue) -> Vec<(&'static str, f64)> {
         vec![("price", self.price), ("p", self.probability())]
     }
 }
