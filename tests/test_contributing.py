@@ -15,18 +15,18 @@ def test_a_discipline_that_is_added_as_told_compiles(tmp_path: Path) -> None:
         shutil.copy(ROOT / name, tmp_path)
     shutil.copytree(ROOT / "crates", tmp_path / "crates")
     told = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    law = re.search(r"```rust\n(//! Step:.*?)```", told, re.DOTALL)
+    law, test = re.findall(r"```rust\n(//! Step:.*?)```", told, re.DOTALL)
     entry = re.search(r"\*\*2\. Enter it\*\*.*?\n\n( {4}[^\n]*\n)", told, re.DOTALL)
-    assert law is not None
     assert entry is not None
     aqm = tmp_path / "crates" / "aqm"
-    (aqm / "src" / "disciplines" / "step.rs").write_text(law[1], encoding="utf-8")
+    (aqm / "src" / "disciplines" / "step.rs").write_text(law, encoding="utf-8")
     (aqm / "pages" / "step.md").write_text("# Step\n", encoding="utf-8")
+    (aqm / "tests" / "step.rs").write_text(test, encoding="utf-8")
     listed = aqm / "src" / "disciplines.rs"
     text = listed.read_text(encoding="utf-8")
     listed.write_text(text.replace("disciplines! {\n", f"disciplines! {{\n{entry[1]}"), encoding="utf-8")
     # The workspace's build directory has the dependencies.
-    check = ("cargo", "check", "--offline", "--quiet", "-p", "aqmlab-aqm", "--features", "serde")
+    check = ("cargo", "check", "--offline", "--quiet", "-p", "aqmlab-aqm", "--features", "serde", "--test", "step")
     done = subprocess.run(
         [*check, "--target-dir", str(ROOT / "target" / "contributing")],
         cwd=tmp_path,

@@ -4,12 +4,12 @@ use std::collections::VecDeque;
 
 use aqmlab_units::Time;
 
-use crate::{Admission, Aqm, Counters, Departure, Ecn, Gate, Limit, Packet, Qdisc, QueueState};
+use crate::{Admission, AdmissionControl, Aqm, Counters, Departure, Ecn, Limit, Packet, Qdisc, QueueState};
 
-/// First in, first out, behind a [`Gate`].
+/// First in, first out, behind a [`AdmissionControl`].
 #[derive(Clone, Debug)]
 pub struct Fifo<A, P> {
-    gate: Gate<A>,
+    control: AdmissionControl<A>,
     waiting: VecDeque<Departure<P>>,
     state: QueueState,
 }
@@ -17,16 +17,20 @@ pub struct Fifo<A, P> {
 impl<A: Aqm, P> Fifo<A, P> {
     /// An empty queue.
     pub fn new(law: A, limit: Limit) -> Fifo<A, P> {
-        Fifo { gate: Gate::new(law, limit), waiting: VecDeque::new(), state: QueueState::default() }
+        Fifo {
+            control: AdmissionControl::new(law, limit),
+            waiting: VecDeque::new(),
+            state: QueueState::default(),
+        }
     }
 
     /// The law that judges.
     pub fn law(&self) -> &A {
-        &self.gate.law
+        &self.control.law
     }
 
     pub(crate) fn law_mut(&mut self) -> &mut A {
-        &mut self.gate.law
+        &mut self.control.law
     }
 
     /// The packet that waits at `place`, the head being at 0.
@@ -39,16 +43,16 @@ impl<A: Aqm, P> Fifo<A, P> {
         let evicted = self.waiting.remove(place).expect("a packet waits at this place");
         self.state.packets -= 1;
         self.state.bytes = self.state.bytes - evicted.packet.size;
-        self.gate.counters.evicted += 1;
+        self.control.counters.evicted += 1;
         if self.state.packets == 0 {
-            self.gate.law.on_empty(now);
+            self.control.law.on_empty(now);
         }
         evicted.payload
     }
 
     /// Drop an arriving packet that the law is not asked about.
     pub(crate) fn refuse(&mut self, packet: &Packet, payload: P, lost: &mut dyn FnMut(P)) -> Admission {
-        self.gate.counters.count(Admission::DroppedForced, packet.size);
+        self.control.counters.count(Admission::DroppedForced, packet.size);
         lost(payload);
         Admission::DroppedForced
     }
@@ -64,7 +68,7 @@ impl<A: Aqm, P> Fifo<A, P> {
 
 impl<A: Aqm, P> Qdisc<P> for Fifo<A, P> {
     fn enqueue(&mut self, mut packet: Packet, payload: P, now: Time, lost: &mut dyn FnMut(P)) -> Admission {
-        let admission = self.gate.admit(&packet, self.state, now);
+        let admission = self.control.admit(&packet, self.state, now);
         if !admission.is_queued() {
             lost(payload);
             return admission;
@@ -80,11 +84,11 @@ impl<A: Aqm, P> Qdisc<P> for Fifo<A, P> {
 
     fn dequeue(&mut self, now: Time, lost: &mut dyn FnMut(P)) -> Option<Departure<P>> {
         while let Some(mut head) = self.pop() {
-            let verdict = self.gate.law.on_dequeue(&head.packet, head.enqueued_at, self.state, now);
+            let verdict = self.control.law.on_dequeue(&head.packet, head.enqueued_at, self.state, now);
             if self.state.packets == 0 {
-                self.gate.law.on_empty(now);
+                self.control.law.on_empty(now);
             }
-            if self.gate.counters.release(verdict, &mut head.packet) {
+            if self.control.counters.release(verdict, &mut head.packet) {
                 return Some(head);
             }
             lost(head.payload);
@@ -97,18 +101,18 @@ impl<A: Aqm, P> Qdisc<P> for Fifo<A, P> {
     }
 
     fn counters(&self) -> Counters {
-        self.gate.counters
+        self.control.counters
     }
 
     fn poll_timeout(&self) -> Option<Time> {
-        self.gate.law.poll_timeout()
+        self.control.law.poll_timeout()
     }
 
     fn on_timeout(&mut self, now: Time) {
-        self.gate.law.on_timeout(self.state, now);
+        self.control.law.on_timeout(self.state, now);
     }
 
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
-        self.gate.law.probe(out);
+        self.control.law.probe(out);
     }
 }

@@ -1,6 +1,6 @@
 //! Active queue management, sans-IO.
 //!
-//! A *law* ([`Aqm`]) judges packets; a *queue* ([`Gate`], [`Fifo`]) acts on its verdicts: it owns the packets, marks,
+//! A *law* ([`Aqm`]) judges packets; a *queue* ([`AdmissionControl`], [`Fifo`]) acts on its verdicts: it owns the packets, marks,
 //! drops and counts. A law is told the time and never asks for it, draws random numbers from the [`Stream`] it was
 //! built with, and can therefore be replayed exactly.
 //!
@@ -26,12 +26,12 @@
 //!
 //! [`Stream`]: aqmlab_units::Stream
 
+mod admission;
 mod catalogue;
 mod counters;
 mod discipline;
 mod disciplines;
 mod fifo;
-mod gate;
 mod law;
 mod limit;
 mod link;
@@ -40,12 +40,12 @@ mod parameter;
 mod parts;
 mod qdisc;
 
+pub use admission::AdmissionControl;
 pub use catalogue::Entry;
 pub use counters::{Admission, Counters};
 pub use discipline::{DecidesAt, Discipline, Visitor};
 pub use disciplines::*;
 pub use fifo::Fifo;
-pub use gate::Gate;
 pub use law::{Aqm, DecidesAtEnqueue, QueueState, Verdict};
 pub use limit::{Limit, ParseLimitError};
 pub use link::LinkContext;

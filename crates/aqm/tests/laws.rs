@@ -4,7 +4,8 @@
 mod common;
 
 use aqmlab_aqm::{
-    Admission, DecidesAtEnqueue, Ecn, Gate, Limit, Qdisc, QueueConfig, QueueState, Visitor, catalogue,
+    Admission, AdmissionControl, DecidesAtEnqueue, Ecn, Limit, Qdisc, QueueConfig, QueueState, Visitor,
+    catalogue,
 };
 use aqmlab_units::{Bytes, Stream, Time};
 use common::{overloaded, packet, packet_of, rng, slow_link};
@@ -27,7 +28,7 @@ impl Visitor for MarksAndDrops {
     type Output = Vec<(Admission, Admission)>;
 
     fn law<A: DecidesAtEnqueue + Send + 'static>(self, _: Limit, make: impl Fn(Stream) -> A) -> Self::Output {
-        let answers = |ecn| overloaded(&mut Gate::new(make(rng()), Limit::Packets(100)), ecn);
+        let answers = |ecn| overloaded(&mut AdmissionControl::new(make(rng()), Limit::Packets(100)), ecn);
         let both = answers(Ecn::Ect0).into_iter().zip(answers(Ecn::NotEct));
         both.filter(|(capable, not)| capable != not).collect()
     }

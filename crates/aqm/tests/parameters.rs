@@ -1,25 +1,23 @@
 //! Parameters are refused in one line or work: for every discipline of the catalogue, drawn as it declares them.
 #![cfg(feature = "serde")]
 
+mod common;
+
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::ops::Bound;
 
 use aqmlab_aqm::{
-    Admission, Allowed, Choice, Ecn, Entry, Limit, LinkContext, Packet, Parameter, ParameterError, PiConfig,
-    QueueConfig, Range, RedConfig, RedStarConfig, RemConfig, Value, catalogue,
+    Admission, Allowed, Choice, Ecn, Entry, Limit, Packet, Parameter, ParameterError, PiConfig, QueueConfig,
+    Range, RedConfig, RedStarConfig, RemConfig, Value, catalogue,
 };
-use aqmlab_units::{BitRate, Bytes, Duration, Stream, Time};
+use aqmlab_units::{Bytes, Duration, Stream, Time};
+use common::link;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use serde_json::{Map, json};
 
-/// 100 Mbit/s Ethernet.
-fn link() -> LinkContext {
-    LinkContext { rate: BitRate::from_mbit_per_sec(100), overhead: Bytes::new(38) }
-}
-
-fn read(name: &str, parameters: Map<String, serde_json::Value>) -> QueueConfig {
+fn read(name: &str, parameters: &Map<String, serde_json::Value>) -> QueueConfig {
     serde_json::from_value(json!({ name: parameters })).expect("each value is of its parameter's type")
 }
 
@@ -129,7 +127,7 @@ fn any_config(entry: &Entry) -> impl Strategy<Value = QueueConfig> + use<> {
         if let Some((place, value)) = odd {
             values[place] = value;
         }
-        read(name, names.iter().map(|name| (*name).to_owned()).zip(values).collect())
+        read(name, &names.iter().map(|name| (*name).to_owned()).zip(values).collect())
     })
 }
 
@@ -264,7 +262,7 @@ fn what_lies_beyond_its_range_is_refused_by_name() {
     for entry in catalogue() {
         for Parameter { name, allowed, .. } in &entry.parameters {
             let Some(value) = beyond(allowed) else { continue };
-            let config = read(entry.name, Map::from_iter([((*name).to_owned(), value.clone())]));
+            let config = read(entry.name, &Map::from_iter([((*name).to_owned(), value.clone())]));
             let refusal = config.resolve(&link()).map(|_| ()).expect_err("it is out of range");
             assert_eq!(refusal.field, *name, "{}.{name} = {value}", entry.name);
         }
@@ -306,7 +304,7 @@ fn refusals_say_what_a_value_must_be_and_what_it_is() {
             "classic_weight: must be between 1 and 99 percent, got 100",
         ),
     ] {
-        let config = read(name, parameters.as_object().expect("parameters").clone());
+        let config = read(name, parameters.as_object().expect("parameters"));
         assert_eq!(config.resolve(&link()).map(|_| ()).expect_err(told).to_string(), told);
     }
 }

@@ -11,7 +11,7 @@
 mod links;
 mod plan;
 
-use aqmlab_aqm::{Aqm, DecidesAtEnqueue, Gate, Limit, Qdisc, Visitor};
+use aqmlab_aqm::{AdmissionControl, Aqm, DecidesAtEnqueue, Limit, Qdisc, Visitor};
 use aqmlab_tcp::congestion::Any;
 use aqmlab_tcp::{Basic, Full, Needs, Scaled, Stack};
 use aqmlab_units::Stream;
@@ -119,7 +119,7 @@ impl Visitor for Plan<'_> {
         limit: Limit,
         make: impl Fn(Stream) -> A,
     ) -> Box<dyn Laboratory> {
-        self.compiled(|stream, wire| Computed::new(Gate::new(make(stream), limit), &wire))
+        self.compiled(|stream, wire| Computed::new(AdmissionControl::new(make(stream), limit), &wire))
     }
 
     fn queue<Q: Qdisc<Packet> + Send + 'static>(self, make: impl Fn(Stream) -> Q) -> Box<dyn Laboratory> {

@@ -36,7 +36,7 @@ parameters! {
         beta: f64 = 3.2, in GAIN, unit "Hz", source "Linux; RFC 9332 and ns-3 have 3 Hz";
         /// The coupling factor: how many times p' L4S packets are marked with.
         k: f64 = 2.0, in from(1.0).up_to(100.0), unit "1", source "RFC 9332, section 2.1";
-        /// Which delay is controlled: the longer one or that of the Classic queue.
+        /// Which delay is controlled.
         controlled: Controlled = Controlled::Longer, source "RFC 9332, appendix A.2; Linux";
         /// The AQM of the L4S queue alone.
         native: Native = Native::Step, source "Linux; RFC 9332 has ramp";

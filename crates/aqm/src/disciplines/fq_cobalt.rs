@@ -13,13 +13,13 @@
 use aqmlab_units::{Bytes, Stream, Time};
 
 use crate::parameter::{QUANTUM, QUEUES, check, parameters};
-use crate::parts::flow_hash::{FlowHash, WAYS};
+use crate::parts::flow_hash::WAYS;
 use crate::parts::flow_queue::{FlowQueue, Plan};
 use crate::parts::overflow::Eviction;
-use crate::parts::round::{Round, Rules};
+use crate::parts::round::Rules;
 use crate::{
-    Aqm, Backlog, Cobalt, CobaltConfig, DecidesAt, Discipline, Limit, LinkContext, Packet, ParameterError,
-    QueueState, ThroughOld, Verdict, Visitor,
+    Aqm, Cobalt, CobaltConfig, DecidesAt, Discipline, Limit, LinkContext, Packet, ParameterError, QueueState,
+    ThroughOld, Verdict, Visitor,
 };
 
 parameters! {
@@ -59,19 +59,15 @@ impl Discipline for FqCobaltConfig {
 
 impl FqCobaltConfig {
     fn queue<P>(&self, link: &LinkContext, mut rng: Stream) -> FlowQueue<CobaltOfFlow, P> {
-        let flows = self.flows as usize;
+        let rules = Rules::SparseFirst(self.through_old);
         let plan = Plan {
-            hash: FlowHash::set_associative(flows, rng.next_u64()),
-            round: Round::new(Rules::SparseFirst(self.through_old), self.quantum, flows),
-            limit: self.cobalt.limit,
-            depth: u32::MAX,
+            set_associative: true,
             eviction: Some(Eviction::Fattest),
-            backlog: Backlog::Flow,
+            ..Plan::new(self.flows, rules, self.quantum, self.cobalt.limit)
         };
-        let (config, spare_last) = (self.cobalt.clone(), self.spare_last);
-        FlowQueue::new(plan, flows, &mut rng, |rng| CobaltOfFlow {
-            cobalt: Cobalt::new(&config, link, rng),
-            spare_last,
+        FlowQueue::new(plan, &mut rng, |rng| CobaltOfFlow {
+            cobalt: Cobalt::new(&self.cobalt, link, rng),
+            spare_last: self.spare_last,
         })
     }
 }

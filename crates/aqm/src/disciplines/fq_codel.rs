@@ -12,10 +12,9 @@
 use aqmlab_units::{Bytes, Duration, Stream, Time};
 
 use crate::parameter::{QUANTUM, QUEUES, from, parameters};
-use crate::parts::flow_hash::FlowHash;
 use crate::parts::flow_queue::{FlowQueue, Plan};
 use crate::parts::overflow::Eviction;
-use crate::parts::round::{Round, Rules};
+use crate::parts::round::Rules;
 use crate::{
     Aqm, Backlog, Codel, CodelConfig, DecidesAt, Discipline, Half, Limit, LinkContext, Packet, QueueState,
     ThroughOld, Verdict, Visitor,
@@ -28,7 +27,7 @@ parameters! {
         flows: u32 = 1024, in QUEUES, unit "queues", source "RFC 8290, section 5.2";
         /// The credit that a queue gets for each round: less favours small packets.
         quantum: Bytes = Bytes::new(1514), in QUANTUM, source "RFC 8290, section 5.2";
-        /// The backlog that is compared with `mtu`: that of the flow's queue or of all.
+        /// Whose backlog is compared with `mtu`.
         backlog: Backlog = Backlog::Flow, source "RFC 8289, section 5.6; ns-3; Linux has all", before sqrt;
         /// Beyond the limit, which half of the fattest queue goes.
         drop_half: Half = Half::Packets, source "RFC 8290, section 4.1; Linux and ns-3 have bytes", before limit;
@@ -63,19 +62,15 @@ impl Discipline for FqCodelConfig {
 
 impl FqCodelConfig {
     fn queue<P>(&self, link: &LinkContext, mut rng: Stream) -> FlowQueue<CodelOfFlow, P> {
-        let flows = self.flows as usize;
+        let rules = Rules::SparseFirst(self.through_old);
         let plan = Plan {
-            hash: FlowHash::plain(flows, rng.next_u64()),
-            round: Round::new(Rules::SparseFirst(self.through_old), self.quantum, flows),
-            limit: self.codel.limit,
-            depth: u32::MAX,
             eviction: Some(Eviction::HalfOfFattest(self.drop_half, self.drop_batch)),
             backlog: self.backlog,
+            ..Plan::new(self.flows, rules, self.quantum, self.codel.limit)
         };
-        let (config, count_evicted) = (self.codel.clone(), self.count_evicted);
-        FlowQueue::new(plan, flows, &mut rng, |rng| CodelOfFlow {
-            codel: Codel::new(&config, link, rng),
-            count_evicted,
+        FlowQueue::new(plan, &mut rng, |rng| CodelOfFlow {
+            codel: Codel::new(&self.codel, link, rng),
+            count_evicted: self.count_evicted,
         })
     }
 }

@@ -12,13 +12,11 @@
 use aqmlab_units::{Bytes, Duration, Stream};
 
 use crate::parameter::{QUANTUM, QUEUES, from, parameters};
-use crate::parts::flow_hash::FlowHash;
 use crate::parts::flow_queue::{FlowQueue, Plan};
 use crate::parts::overflow::Eviction;
-use crate::parts::round::{Round, Rules};
+use crate::parts::round::Rules;
 use crate::{
-    Backlog, DecidesAt, DelayFrom, Discipline, Half, Limit, LinkContext, NoRoom, Pie, PieConfig, ThroughOld,
-    Visitor,
+    DecidesAt, DelayFrom, Discipline, Half, Limit, LinkContext, NoRoom, Pie, PieConfig, ThroughOld, Visitor,
 };
 
 parameters! {
@@ -28,7 +26,7 @@ parameters! {
         flows: u32 = 1024, in QUEUES, unit "queues", source "Linux sch_fq_pie.c; ns-3";
         /// The credit that a queue gets for each round: less favours small packets.
         quantum: Bytes = Bytes::new(1514), in QUANTUM, source "Linux sch_fq_pie.c: one full Ethernet frame";
-        /// What gives way beyond the limit: what arrives or packets of the queue with the most bytes.
+        /// What gives way beyond the limit: what arrives, or the queue with the most bytes.
         no_room: NoRoom = NoRoom::Arrival, source "Linux; ns-3 has fattest";
         /// The most packets of the fattest queue that go at once.
         drop_batch: u32 = 64, in from(1), unit "packets", source "ns-3";
@@ -60,19 +58,14 @@ impl Discipline for FqPieConfig {
 
 impl FqPieConfig {
     fn queue<P>(&self, link: &LinkContext, mut rng: Stream) -> FlowQueue<Pie, P> {
-        let flows = self.flows as usize;
+        let rules = Rules::SparseFirst(self.through_old);
         let plan = Plan {
-            hash: FlowHash::plain(flows, rng.next_u64()),
-            round: Round::new(Rules::SparseFirst(self.through_old), self.quantum, flows),
-            limit: self.pie.limit,
-            depth: u32::MAX,
             eviction: match self.no_room {
                 NoRoom::Arrival => None,
                 NoRoom::Fattest => Some(Eviction::HalfOfFattest(Half::Bytes, self.drop_batch)),
             },
-            backlog: Backlog::Flow,
+            ..Plan::new(self.flows, rules, self.quantum, self.pie.limit)
         };
-        let config = self.pie.clone();
-        FlowQueue::new(plan, flows, &mut rng, |rng| Pie::new(&config, link, rng))
+        FlowQueue::new(plan, &mut rng, |rng| Pie::new(&self.pie, link, rng))
     }
 }

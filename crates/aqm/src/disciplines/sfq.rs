@@ -12,13 +12,12 @@
 use aqmlab_units::{Bytes, Duration, Stream, Time};
 
 use crate::parameter::{QUANTUM, QUEUES, check, from, parameters};
-use crate::parts::flow_hash::FlowHash;
 use crate::parts::flow_queue::{FlowQueue, Plan};
 use crate::parts::overflow::Eviction;
-use crate::parts::round::{Round, Rules};
+use crate::parts::round::Rules;
 use crate::{
-    Admission, Backlog, Counters, DecidesAt, Departure, Discipline, Droptail, End, Limit, LinkContext,
-    Packet, ParameterError, Qdisc, QueueState, Turns, Visitor,
+    Admission, Counters, DecidesAt, Departure, Discipline, Droptail, End, Limit, LinkContext, Packet,
+    ParameterError, Qdisc, QueueState, Turns, Visitor,
 };
 
 parameters! {
@@ -72,16 +71,12 @@ pub struct Sfq<P> {
 impl<P> Sfq<P> {
     /// Empty queues. `config` has passed [`SfqConfig::resolve`].
     pub fn new(config: &SfqConfig, mut rng: Stream) -> Sfq<P> {
-        let flows = config.flows as usize;
         let plan = Plan {
-            hash: FlowHash::plain(flows, rng.next_u64()),
-            round: Round::new(Rules::Plain(config.turns), config.quantum, flows),
-            limit: config.limit,
             depth: config.depth,
             eviction: Some(Eviction::Longest(config.drop)),
-            backlog: Backlog::Flow,
+            ..Plan::new(config.flows, Rules::Plain(config.turns), config.quantum, config.limit)
         };
-        let queues = FlowQueue::new(plan, flows, &mut rng, |_| Droptail);
+        let queues = FlowQueue::new(plan, &mut rng, |_| Droptail);
         let next_perturbation = (config.perturb > Duration::ZERO).then_some(Time::ZERO + config.perturb);
         Sfq { queues, perturb: config.perturb, rehash: config.rehash, next_perturbation, rng }
     }

@@ -11,18 +11,23 @@
 
 use aqmlab_units::{Bytes, Stream, Time};
 
-use crate::gate::judge;
+use crate::admission::judge;
 use crate::parts::flow_hash::FlowHash;
 use crate::parts::flow_store::{FlowStore, added};
 use crate::parts::overflow::{End, Eviction};
-use crate::parts::round::Round;
+use crate::parts::round::{Round, Rules};
 use crate::{Admission, Aqm, Backlog, Counters, Departure, Ecn, Limit, Packet, Qdisc, QueueState};
 
 /// What distinguishes one flow-queueing discipline from another, but for its law.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Plan {
-    pub(crate) hash: FlowHash,
-    pub(crate) round: Round,
+    /// The number of queues.
+    pub(crate) queues: u32,
+    /// Whether flows share a queue only when a set of queues is taken.
+    pub(crate) set_associative: bool,
+    pub(crate) rules: Rules,
+    /// The credit of a queue for one round.
+    pub(crate) quantum: Bytes,
     /// The most that may wait in all queues together.
     pub(crate) limit: Limit,
     /// The most packets that may wait in one queue.
@@ -33,10 +38,31 @@ pub(crate) struct Plan {
     pub(crate) backlog: Backlog,
 }
 
+impl Plan {
+    /// The plain one: any flow may share any queue, no queue has a limit of its own, and each law sees its own queue.
+    pub(crate) fn new(queues: u32, rules: Rules, quantum: Bytes, limit: Limit) -> Plan {
+        Plan {
+            queues,
+            set_associative: false,
+            rules,
+            quantum,
+            limit,
+            depth: u32::MAX,
+            eviction: None,
+            backlog: Backlog::Flow,
+        }
+    }
+}
+
 /// A queue for each flow, each under a law `A`.
 #[derive(Clone, Debug)]
 pub(crate) struct FlowQueue<A, P> {
-    plan: Plan,
+    limit: Limit,
+    depth: u32,
+    eviction: Option<Eviction>,
+    backlog: Backlog,
+    hash: FlowHash,
+    round: Round,
     laws: Vec<A>,
     waiting: FlowStore<P>,
     counters: Counters,
@@ -45,25 +71,26 @@ pub(crate) struct FlowQueue<A, P> {
 }
 
 impl<A: Aqm, P> FlowQueue<A, P> {
-    /// `queues` empty queues; `law` makes the law of each from a random stream of its own.
-    pub(crate) fn new(
-        plan: Plan,
-        queues: usize,
-        rng: &mut Stream,
-        law: impl Fn(Stream) -> A,
-    ) -> FlowQueue<A, P> {
+    /// Empty queues; `law` makes the law of each from a random stream of its own.
+    pub(crate) fn new(plan: Plan, rng: &mut Stream, law: impl Fn(Stream) -> A) -> FlowQueue<A, P> {
+        let Plan { limit, depth, eviction, backlog, .. } = plan;
+        let queues = plan.queues as usize;
+        let hash = if plan.set_associative { FlowHash::set_associative } else { FlowHash::plain };
+        let hash = hash(queues, rng.next_u64());
+        let round = Round::new(plan.rules, plan.quantum, queues);
         let key = rng.next_u64();
         let laws: Vec<A> = (0..queues as u64).map(|number| law(Stream::numbered(key, number))).collect();
         let next_timeout = laws.iter().filter_map(Aqm::poll_timeout).min();
-        FlowQueue { plan, laws, waiting: FlowStore::new(queues), counters: Counters::default(), next_timeout }
+        let (waiting, counters) = (FlowStore::new(queues), Counters::default());
+        FlowQueue { limit, depth, eviction, backlog, hash, round, laws, waiting, counters, next_timeout }
     }
 
     /// From now on flows are hashed otherwise. With `rehash` what waits moves along, and each queue begins anew;
     /// otherwise it leaves from where it is, and packets of one flow may overtake each other.
     pub(crate) fn perturb(&mut self, perturbation: u64, rehash: bool) {
-        self.plan.hash.perturb(perturbation);
+        self.hash.perturb(perturbation);
         if rehash {
-            self.plan.round.clear();
+            self.round.clear();
             for packet in self.waiting.take() {
                 let queue = self.queue_of(&packet.packet);
                 self.push(queue, packet);
@@ -73,14 +100,13 @@ impl<A: Aqm, P> FlowQueue<A, P> {
 
     #[inline]
     fn queue_of(&mut self, packet: &Packet) -> usize {
-        let Plan { hash, round, .. } = &mut self.plan;
-        hash.queue_of(packet.flow, |queue| round.is_idle(queue))
+        self.hash.queue_of(packet.flow, |queue| self.round.is_idle(queue))
     }
 
     /// The backlog that the law of `queue` is shown.
     #[inline]
     fn seen(&self, queue: usize) -> QueueState {
-        match self.plan.backlog {
+        match self.backlog {
             Backlog::Flow => self.waiting.length(queue),
             Backlog::All => self.waiting.total(),
         }
@@ -88,17 +114,17 @@ impl<A: Aqm, P> FlowQueue<A, P> {
 
     /// Can a packet of `size` join `queue`, if others must be pushed out?
     fn has_room(&self, queue: usize, size: Bytes) -> bool {
-        let end = self.plan.eviction.map_or(End::Tail, Eviction::end);
-        if end == End::Tail && self.waiting.length(queue).packets >= self.plan.depth {
+        let end = self.eviction.map_or(End::Tail, Eviction::end);
+        if end == End::Tail && self.waiting.length(queue).packets >= self.depth {
             return false;
         }
-        if self.plan.limit.admits(size, self.waiting.total()) {
+        if self.limit.admits(size, self.waiting.total()) {
             return true;
         }
         // What is longer than the limit would push out everything and itself.
-        let alone = self.plan.limit.admits(size, QueueState::default());
+        let alone = self.limit.admits(size, QueueState::default());
         alone
-            && self.plan.eviction.is_some_and(|eviction| {
+            && self.eviction.is_some_and(|eviction| {
                 // At a tail the packet would push out itself if it makes its queue the longest.
                 end == End::Head || {
                     let longest = self.waiting.length(self.waiting.longest(eviction));
@@ -109,8 +135,8 @@ impl<A: Aqm, P> FlowQueue<A, P> {
 
     /// Push out packets until the limit is kept.
     fn make_room(&mut self, now: Time, lost: &mut dyn FnMut(P)) {
-        let Some(eviction) = self.plan.eviction else { return };
-        while !self.plan.limit.holds(self.waiting.total()) {
+        let Some(eviction) = self.eviction else { return };
+        while !self.limit.holds(self.waiting.total()) {
             let queue = self.waiting.longest(eviction);
             let before = self.waiting.length(queue);
             let (packets, bytes) = eviction.share(before);
@@ -131,7 +157,7 @@ impl<A: Aqm, P> FlowQueue<A, P> {
         let seen = self.seen(queue);
         self.laws[queue].on_overflow(&victim.packet, seen, now);
         if self.waiting.length(queue).packets == 0 {
-            self.plan.round.emptied(queue);
+            self.round.emptied(queue);
         }
         self.watch(queue);
         lost(victim.payload);
@@ -140,7 +166,7 @@ impl<A: Aqm, P> FlowQueue<A, P> {
     #[inline]
     fn push(&mut self, queue: usize, packet: Departure<P>) {
         self.waiting.push(queue, packet);
-        self.plan.round.arrived(queue);
+        self.round.arrived(queue);
     }
 
     /// Remember when the law of `queue` wants its timeout.
@@ -167,7 +193,7 @@ impl<A: Aqm, P> Qdisc<P> for FlowQueue<A, P> {
             packet.ecn = Ecn::Ce;
         }
         self.push(queue, Departure { packet, payload, enqueued_at: now });
-        if self.waiting.length(queue).packets > self.plan.depth {
+        if self.waiting.length(queue).packets > self.depth {
             self.evict(queue, End::Head, now, lost);
         }
         self.make_room(now, lost);
@@ -176,21 +202,21 @@ impl<A: Aqm, P> Qdisc<P> for FlowQueue<A, P> {
 
     fn dequeue(&mut self, now: Time, lost: &mut dyn FnMut(P)) -> Option<Departure<P>> {
         loop {
-            let queue = self.plan.round.turn(|queue| self.waiting.head(queue))?;
+            let queue = self.round.turn(|queue| self.waiting.head(queue))?;
             while let Some(mut head) = self.waiting.pop(queue, End::Head) {
                 let seen = self.seen(queue);
                 let verdict = self.laws[queue].on_dequeue(&head.packet, head.enqueued_at, seen, now);
                 self.watch(queue);
                 if self.counters.release(verdict, &mut head.packet) {
                     let is_empty = self.waiting.length(queue).packets == 0;
-                    self.plan.round.sent(queue, head.packet.size, is_empty);
+                    self.round.sent(queue, head.packet.size, is_empty);
                     return Some(head);
                 }
                 lost(head.payload);
             }
             self.laws[queue].on_empty(now);
             self.watch(queue);
-            self.plan.round.is_empty_at_its_turn(queue);
+            self.round.is_empty_at_its_turn(queue);
         }
     }
 
@@ -215,7 +241,7 @@ impl<A: Aqm, P> Qdisc<P> for FlowQueue<A, P> {
     }
 
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
-        let (new, old) = self.plan.round.active();
+        let (new, old) = self.round.active();
         out("new_flows", new as f64);
         out("old_flows", old as f64);
     }

@@ -4,7 +4,7 @@
 pub(crate) mod oracle;
 pub(crate) mod traffic;
 
-use aqmlab_aqm::{Admission, Aqm, Ecn, Gate, LinkContext, Packet, QueueState};
+use aqmlab_aqm::{Admission, AdmissionControl, Aqm, Ecn, LinkContext, Packet, QueueState};
 use aqmlab_units::{BitRate, Bytes, Stream, Time};
 
 /// 100 Mbit/s Ethernet: 23,234 packets of 500 B a second.
@@ -47,7 +47,7 @@ pub(crate) fn probed(law: &impl Aqm, name: &str) -> f64 {
 }
 
 /// A random walk of the queue seen by 20,000 arrivals, the timeouts between them included.
-pub(crate) fn walk<A: Aqm>(gate: &mut Gate<A>, ecn: Ecn) -> Vec<Admission> {
+pub(crate) fn walk<A: Aqm>(control: &mut AdmissionControl<A>, ecn: Ecn) -> Vec<Admission> {
     let mut steps = Stream::named(2, "walk");
     let mut packets = 0_u32;
     (0..20_000)
@@ -55,20 +55,20 @@ pub(crate) fn walk<A: Aqm>(gate: &mut Gate<A>, ecn: Ecn) -> Vec<Admission> {
             let now = Time::from_nanos(step * 40_000);
             packets = (packets + u32::try_from(steps.below(3)).expect("small")).saturating_sub(1).min(25);
             let queue = QueueState { packets, bytes: Bytes::new(u64::from(packets) * 600) };
-            if gate.law.poll_timeout().is_some_and(|due| due <= now) {
-                gate.law.on_timeout(queue, now);
+            if control.law.poll_timeout().is_some_and(|due| due <= now) {
+                control.law.on_timeout(queue, now);
             }
             if packets == 0 {
-                gate.law.on_empty(now);
+                control.law.on_empty(now);
             }
-            gate.admit(&packet(40 + steps.below(1461), ecn), queue, now)
+            control.admit(&packet(40 + steps.below(1461), ecn), queue, now)
         })
         .collect()
 }
 
 /// A random walk of a queue of up to 100 packets over eight seconds, seen by 20,000 arrivals: more than
 /// a slow link carries.
-pub(crate) fn overloaded<A: Aqm>(gate: &mut Gate<A>, ecn: Ecn) -> Vec<Admission> {
+pub(crate) fn overloaded<A: Aqm>(control: &mut AdmissionControl<A>, ecn: Ecn) -> Vec<Admission> {
     let mut steps = Stream::named(2, "overload");
     let mut packets = 0_u32;
     (0..20_000)
@@ -76,13 +76,13 @@ pub(crate) fn overloaded<A: Aqm>(gate: &mut Gate<A>, ecn: Ecn) -> Vec<Admission>
             let now = Time::from_nanos(step * 400_000);
             packets = (packets + u32::try_from(steps.below(5)).expect("small")).saturating_sub(2).min(100);
             let queue = QueueState { packets, bytes: Bytes::new(u64::from(packets) * 600) };
-            if gate.law.poll_timeout().is_some_and(|due| due <= now) {
-                gate.law.on_timeout(queue, now);
+            if control.law.poll_timeout().is_some_and(|due| due <= now) {
+                control.law.on_timeout(queue, now);
             }
             if packets == 0 {
-                gate.law.on_empty(now);
+                control.law.on_empty(now);
             }
-            gate.admit(&packet_of(u32::try_from(steps.below(8)).expect("few"), 500, ecn), queue, now)
+            control.admit(&packet_of(u32::try_from(steps.below(8)).expect("few"), 500, ecn), queue, now)
         })
         .collect()
 }

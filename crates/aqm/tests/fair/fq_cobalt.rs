@@ -76,10 +76,10 @@ impl Cobalt {
             self.dropping = false;
         }
         if next_due && self.dropping {
-            if !packet.capable() {
-                drop = true;
-            } else {
+            if packet.capable() {
                 packet.mark();
+            } else {
+                drop = true;
             }
             self.recount(1);
             schedule_left = now - self.drop_next;

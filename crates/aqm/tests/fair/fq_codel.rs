@@ -129,7 +129,6 @@ fn settings() -> impl Strategy<Value = FqCodelConfig> {
                     limit,
                     ..FqCodelConfig::default().codel
                 },
-                ..FqCodelConfig::default()
             }
         },
     )

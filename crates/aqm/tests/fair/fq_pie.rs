@@ -149,7 +149,6 @@ fn settings() -> impl Strategy<Value = FqPieConfig> {
                         limit,
                         ..FqPieConfig::default().pie
                     },
-                    ..FqPieConfig::default()
                 }
             },
         )

@@ -1,7 +1,8 @@
 //! AVQ: Kunniyur and Srikant (2001), and what it promises.
 
 use aqmlab_aqm::{
-    Aqm, Avq, AvqConfig, AvqLoad, Discipline, Ecn, Gate, Limit, Packet, QueueConfig, QueueState, Verdict,
+    AdmissionControl, Aqm, Avq, AvqConfig, AvqLoad, Discipline, Ecn, Limit, Packet, QueueConfig, QueueState,
+    Verdict,
 };
 use aqmlab_units::{Bytes, Prob, Time};
 use proptest::prelude::*;
@@ -100,12 +101,12 @@ proptest! {
 
     #[test]
     fn the_virtual_capacity_stays_between_nothing_and_the_links(config in avq()) {
-        let mut gate = Gate::new(Avq::new(&config, &slow_link()), config.limit);
+        let mut control = AdmissionControl::new(Avq::new(&config, &slow_link()), config.limit);
         for ecn in [Ecn::NotEct, Ecn::Ect0] {
-            let law = gate.law.clone();
-            walk(&mut gate, ecn);
-            prop_assert!((0.0..=C).contains(&probed(&gate.law, "c_tilde")));
-            gate.law = law;
+            let law = control.law.clone();
+            walk(&mut control, ecn);
+            prop_assert!((0.0..=C).contains(&probed(&control.law, "c_tilde")));
+            control.law = law;
         }
     }
 }

@@ -1,8 +1,8 @@
 //! BLUE: Feng, Kandlur, Saha and Shin (1999), and what it promises.
 
 use aqmlab_aqm::{
-    Admission, Aqm, Blue, BlueConfig, Discipline, Ecn, Fifo, Gate, IdleDecrease, Limit, Qdisc, QueueConfig,
-    QueueState,
+    Admission, AdmissionControl, Aqm, Blue, BlueConfig, Discipline, Ecn, Fifo, IdleDecrease, Limit, Qdisc,
+    QueueConfig, QueueState,
 };
 use aqmlab_units::{Bytes, Duration, Prob, Stream, Time};
 use proptest::prelude::*;
@@ -168,14 +168,14 @@ proptest! {
 }
 
 /// A law whose p has been raised `times` at 0.1 s, 0.2 s and so on, and whose queue is empty from `idle_from` on.
-fn raised(config: &BlueConfig, times: u64, idle_from: Time) -> Gate<Blue> {
-    let mut gate = Gate::new(Blue::new(config, rng()), config.limit);
+fn raised(config: &BlueConfig, times: u64, idle_from: Time) -> AdmissionControl<Blue> {
+    let mut control = AdmissionControl::new(Blue::new(config, rng()), config.limit);
     (1..=times).for_each(|tenth| {
         let full = QueueState { packets: 240, bytes: Bytes::new(120_000) };
-        gate.law.on_overflow(&packet(500, Ecn::NotEct), full, Time::from_nanos(tenth * 100_000_000));
+        control.law.on_overflow(&packet(500, Ecn::NotEct), full, Time::from_nanos(tenth * 100_000_000));
     });
-    gate.law.on_empty(idle_from);
-    gate
+    control.law.on_empty(idle_from);
+    control
 }
 
 #[test]
@@ -183,10 +183,10 @@ fn a_long_idle_period_lowers_p_every_freeze_time_or_once() {
     let after_idleness = |idle_decrease| {
         let config = BlueConfig { idle_decrease, ..BlueConfig::default() };
         // p = 0.05 after 2 s; frozen until 2.1 s, idle from 2.05 s to 3.15 s.
-        let mut gate = raised(&config, 20, Time::from_secs_f64(2.05));
-        assert!((probed(&gate.law, "p") - 0.05).abs() < 1e-12);
-        gate.admit(&packet(500, Ecn::Ect0), QueueState::default(), Time::from_secs_f64(3.15));
-        ((0.05 - probed(&gate.law, "p")) / 0.00025).round()
+        let mut control = raised(&config, 20, Time::from_secs_f64(2.05));
+        assert!((probed(&control.law, "p") - 0.05).abs() < 1e-12);
+        control.admit(&packet(500, Ecn::Ect0), QueueState::default(), Time::from_secs_f64(3.15));
+        ((0.05 - probed(&control.law, "p")) / 0.00025).round()
     };
     // At 2.1 s, 2.2 s and so on until 3.1 s.
     assert!((after_idleness(IdleDecrease::WhileIdle) - 11.0).abs() < 1e-9);
@@ -197,10 +197,10 @@ fn a_long_idle_period_lowers_p_every_freeze_time_or_once() {
 fn p_falls_even_while_every_arrival_is_dropped() {
     for idle_decrease in [IdleDecrease::WhileIdle, IdleDecrease::Once] {
         let config = BlueConfig { d1: Prob::ONE, idle_decrease, ..BlueConfig::default() };
-        let mut gate = raised(&config, 1, Time::from_secs_f64(0.1));
+        let mut control = raised(&config, 1, Time::from_secs_f64(0.1));
         let mut arrive = |tenth: u64| {
             let now = Time::from_nanos(200_000_000 + tenth * 50_000_000);
-            gate.admit(&packet(500, Ecn::NotEct), QueueState::default(), now)
+            control.admit(&packet(500, Ecn::NotEct), QueueState::default(), now)
         };
         // p is 1 at first and no packet gets in to empty the queue anew; after 100 s p is 0.75.
         let passed = (0..2000).filter(|&tenth| arrive(tenth) == Admission::Queued).count();
@@ -212,10 +212,10 @@ fn p_falls_even_while_every_arrival_is_dropped() {
 fn a_queue_above_the_level_is_as_good_as_an_overflow() {
     let p_after = |level, packets: u32| {
         let config = BlueConfig { level, ..BlueConfig::default() }.resolve(&link()).unwrap();
-        let mut gate = Gate::new(Blue::new(&config, rng()), config.limit);
+        let mut control = AdmissionControl::new(Blue::new(&config, rng()), config.limit);
         let queue = QueueState { packets, bytes: Bytes::new(500 * u64::from(packets)) };
-        gate.admit(&packet(500, Ecn::NotEct), queue, Time::from_secs_f64(1.0));
-        probed(&gate.law, "p")
+        control.admit(&packet(500, Ecn::NotEct), queue, Time::from_secs_f64(1.0));
+        probed(&control.law, "p")
     };
     for level in [Limit::Packets(20), Limit::Bytes(Bytes::new(10_000))] {
         assert_eq!([20, 21].map(|packets| p_after(Some(level), packets) > 0.0), [false, true]);

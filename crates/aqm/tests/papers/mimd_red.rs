@@ -110,7 +110,6 @@ fn mimd_red() -> impl Strategy<Value = MimdRedConfig> {
                 mean_packet: Bytes::new(mean),
                 ..MimdRedConfig::default().red
             },
-            ..MimdRedConfig::default()
         },
     )
 }

@@ -1,8 +1,8 @@
 //! RED*: Kuzmanovic (2005), and what it promises.
 
 use aqmlab_aqm::{
-    Admission, ByteScaling, DecidesAtEnqueue, Discipline, Ecn, Gate, Limit, Mode, Qdisc, QueueConfig,
-    RedConfig, RedStarConfig, Spacing, Visitor,
+    Admission, AdmissionControl, ByteScaling, DecidesAtEnqueue, Discipline, Ecn, Limit, Mode, Qdisc,
+    QueueConfig, RedConfig, RedStarConfig, Spacing, Visitor,
 };
 use aqmlab_units::{Bytes, Prob, Stream};
 use proptest::prelude::*;
@@ -64,7 +64,7 @@ impl Visitor for Walk {
         limit: Limit,
         make: impl Fn(Stream) -> A,
     ) -> Self::Output {
-        walk(&mut Gate::new(make(rng()), limit), self.0)
+        walk(&mut AdmissionControl::new(make(rng()), limit), self.0)
     }
 }
 

@@ -1,6 +1,8 @@
 //! The threshold of ECN+: Kuzmanovic (2005), and what it promises.
 
-use aqmlab_aqm::{Aqm, Discipline, Ecn, Gate, LinkContext, QueueState, Threshold, ThresholdConfig, Verdict};
+use aqmlab_aqm::{
+    AdmissionControl, Aqm, Discipline, Ecn, LinkContext, QueueState, Threshold, ThresholdConfig, Verdict,
+};
 use aqmlab_units::{BitRate, Bytes, Duration, Time};
 use proptest::prelude::*;
 
@@ -54,9 +56,10 @@ fn only_a_full_queue_drops() {
     let config = ThresholdConfig { threshold: Some(5.0), ..ThresholdConfig::default() };
     for ecn in [Ecn::NotEct, Ecn::Ect0] {
         // The walk reaches 25 packets.
-        let mut gate = Gate::new(Threshold::new(&config, &link()), aqmlab_aqm::Limit::Packets(24));
-        walk(&mut gate, ecn);
-        let counters = gate.counters;
+        let mut control =
+            AdmissionControl::new(Threshold::new(&config, &link()), aqmlab_aqm::Limit::Packets(24));
+        walk(&mut control, ecn);
+        let counters = control.counters;
         assert!(counters.dropped_by_limit > 0);
         assert_eq!(counters.dropped(), counters.dropped_by_limit);
         assert_eq!(counters.marked > 0, ecn == Ecn::Ect0);

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use aqmlab_aqm::{DecidesAtEnqueue, Fifo, Gate, Limit, Qdisc, Visitor};
+use aqmlab_aqm::{AdmissionControl, DecidesAtEnqueue, Fifo, Limit, Qdisc, Visitor};
 use aqmlab_tcp::HeaderOptions;
 use aqmlab_units::Stream;
 
@@ -93,7 +93,7 @@ impl<O: HeaderOptions + 'static> Visitor for Of<O> {
     ) -> AnyLink<O> {
         let law = make(self.stream);
         if self.wire.rate_changes.is_empty() {
-            any(Computed::new(Gate::new(law, limit), &self.wire))
+            any(Computed::new(AdmissionControl::new(law, limit), &self.wire))
         } else {
             any(Queued::new(Fifo::new(law, limit), self.wire))
         }

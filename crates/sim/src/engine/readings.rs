@@ -149,7 +149,7 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
         let links = || self.links.iter().flat_map(Link::meters);
         for link in links() {
             let LinkCounters { queue, sent, held, .. } = link.counters();
-            assert_eq!(queue.offered, queue.queued + queue.refused(), "a packet vanished at the gate");
+            assert_eq!(queue.offered, queue.queued + queue.refused(), "a packet vanished on arrival");
             let dropped_inside = queue.dropped_at_dequeue + queue.evicted;
             assert_eq!(queue.queued, dropped_inside + sent + held, "a packet vanished in the queue");
         }

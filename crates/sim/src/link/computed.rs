@@ -5,7 +5,7 @@
 //! their way to the other end stand in the same ring (a constant delay keeps them in order), and the length of the
 //! queue is how many in the ring have not left yet, less those that the device holds.
 
-use aqmlab_aqm::{Admission, DecidesAtEnqueue, Gate, QueueState};
+use aqmlab_aqm::{Admission, AdmissionControl, DecidesAtEnqueue, QueueState};
 use aqmlab_tcp::{Flags, HeaderOptions, WindowScale};
 use aqmlab_units::{Bytes, Duration, Time};
 
@@ -16,7 +16,7 @@ use crate::packet::{EndpointId, Owner, Packet};
 /// One direction of a link under the law `A`.
 #[derive(Debug)]
 pub(crate) struct Computed<A, O = WindowScale> {
-    gate: Gate<A>,
+    control: AdmissionControl<A>,
     delay: Duration,
     transmitter: Transmitter,
     /// The device's places, the one being sent included.
@@ -70,10 +70,10 @@ impl<O> Entry<O> {
 
 impl<A: DecidesAtEnqueue, O: HeaderOptions> Computed<A, O> {
     /// The rate of `wire` does not change.
-    pub(crate) fn new(gate: Gate<A>, wire: &Wire) -> Computed<A, O> {
+    pub(crate) fn new(control: AdmissionControl<A>, wire: &Wire) -> Computed<A, O> {
         debug_assert!(wire.rate_changes.is_empty(), "a queued link knows of the time of sending");
         Computed {
-            gate,
+            control,
             delay: wire.delay,
             transmitter: Transmitter::new(wire.context.rate, wire.context.overhead),
             device: 1 + u64::from(wire.device_fifo),
@@ -108,7 +108,7 @@ impl<A: DecidesAtEnqueue, O: HeaderOptions> Computed<A, O> {
         if self.waiting() <= self.device
             && let Some(at) = self.emptying.take()
         {
-            self.gate.law.on_empty(at);
+            self.control.law.on_empty(at);
         }
     }
 
@@ -202,7 +202,7 @@ impl<A: DecidesAtEnqueue, O: HeaderOptions> Link<O> for Computed<A, O> {
     fn arrive(&mut self, mut packet: Packet<O>, now: Time) {
         self.advance(now);
         let seen = packet.seen_by_law();
-        match self.gate.admit(&seen, self.state(), now) {
+        match self.control.admit(&seen, self.state(), now) {
             Admission::DroppedEarly | Admission::DroppedForced | Admission::DroppedByLimit => {
                 self.lost = Some(packet);
                 return;
@@ -216,7 +216,7 @@ impl<A: DecidesAtEnqueue, O: HeaderOptions> Link<O> for Computed<A, O> {
             if self.waiting() < self.device { now } else { self.departure(self.queued - self.device) };
         self.emptying = Some(goes_down);
         let (first_bit, departure) = self.transmitter.send(seen.size, now);
-        let through = self.gate.counters.queued_bytes;
+        let through = self.control.counters.queued_bytes;
         self.push(departure, Entry { through, wait: first_bit - now, packet });
     }
 
@@ -253,12 +253,12 @@ impl<A: DecidesAtEnqueue, O: HeaderOptions> Link<O> for Computed<A, O> {
 
     #[inline(always)]
     fn advance(&mut self, now: Time) {
-        while let Some(at) = self.gate.law.poll_timeout()
+        while let Some(at) = self.control.law.poll_timeout()
             && at <= now
         {
             self.settle(at);
             let state = self.state();
-            self.gate.law.on_timeout(state, at);
+            self.control.law.on_timeout(state, at);
         }
         self.settle(now);
     }
@@ -278,11 +278,14 @@ impl<A: DecidesAtEnqueue, O: HeaderOptions> Meter for Computed<A, O> {
         }
         // The bytes behind the last packet that the device holds.
         let below = self.entry(self.sent + self.device - 1).through;
-        QueueState { packets: (waiting - self.device) as u32, bytes: self.gate.counters.queued_bytes - below }
+        QueueState {
+            packets: (waiting - self.device) as u32,
+            bytes: self.control.counters.queued_bytes - below,
+        }
     }
 
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
-        self.gate.law.probe(out);
+        self.control.law.probe(out);
     }
 
     fn counters(&self) -> LinkCounters {
@@ -291,7 +294,7 @@ impl<A: DecidesAtEnqueue, O: HeaderOptions> Meter for Computed<A, O> {
         } else {
             self.delivered_through
         };
-        LinkCounters { queue: self.gate.counters, sent: self.sent, sent_bytes, held: self.waiting() }
+        LinkCounters { queue: self.control.counters, sent: self.sent, sent_bytes, held: self.waiting() }
     }
 
     fn waited(&self) -> Waited {

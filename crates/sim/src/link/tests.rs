@@ -5,8 +5,8 @@ mod rates;
 mod theory;
 
 use aqmlab_aqm::{
-    AredConfig, ByteScaling, DecidesAtEnqueue, DroptailConfig, EcnPolicy, Fifo, Gate, Limit, Mode, PiConfig,
-    Qdisc, QueueConfig, RedConfig, RemConfig, Spacing, Visitor, catalogue,
+    AdmissionControl, AredConfig, ByteScaling, DecidesAtEnqueue, DroptailConfig, EcnPolicy, Fifo, Limit,
+    Mode, PiConfig, Qdisc, QueueConfig, RedConfig, RemConfig, Spacing, Visitor, catalogue,
 };
 use aqmlab_tcp::{Flags, Segment, Seq};
 use aqmlab_units::{BitRate, Prob, Stream};
@@ -226,7 +226,7 @@ impl Visitor for Compare<'_> {
     ) -> Self::Output {
         let stream = || Stream::named(1, "queue/0");
         let plain = || PlainLink::new(Fifo::new(make(stream()), limit), self.wire.clone());
-        let computed = Computed::new(Gate::new(make(stream()), limit), &self.wire);
+        let computed = Computed::new(AdmissionControl::new(make(stream()), limit), &self.wire);
         compare(computed, plain(), self.steps, self.wire.delay)?;
         let queued = Queued::new(Fifo::new(make(stream()), limit), self.wire.clone());
         compare(Cached::new(queued), plain(), self.steps, self.wire.delay)
@@ -288,7 +288,7 @@ proptest! {
         let rate = BitRate::from_bits_per_sec(kbit * 1_000).expect("above zero");
         let context = LinkContext { rate, overhead: Bytes::new(38) };
         let wire = Wire { context, delay: Duration::from_micros(delay_us), device_fifo: 3, rate_changes: Vec::new(), owners: 0 };
-        let mut link = Computed::new(Gate::new(aqmlab_aqm::Droptail, Limit::Packets(10_000)), &wire);
+        let mut link = Computed::new(AdmissionControl::new(aqmlab_aqm::Droptail, Limit::Packets(10_000)), &wire);
         let (mut now, mut delivered, mut arrivals) = (Time::ZERO, Vec::new(), Vec::new());
         for (number, step) in (0..).zip(&steps) {
             now += Duration::from_nanos(step.after);

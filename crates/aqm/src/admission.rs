@@ -9,19 +9,19 @@ use crate::{Admission, Aqm, Counters, Limit, Packet, QueueState, Verdict};
 
 /// A law, a limit and their counters.
 #[derive(Clone, Debug)]
-pub struct Gate<A> {
+pub struct AdmissionControl<A> {
     /// The law that judges.
     pub law: A,
-    /// The most that may wait behind the gate.
+    /// The most that may wait behind it.
     pub limit: Limit,
     /// What became of the packets so far.
     pub counters: Counters,
 }
 
-impl<A: Aqm> Gate<A> {
-    /// A gate through which nothing has passed yet.
-    pub fn new(law: A, limit: Limit) -> Gate<A> {
-        Gate { law, limit, counters: Counters::default() }
+impl<A: Aqm> AdmissionControl<A> {
+    /// One through which nothing has passed yet.
+    pub fn new(law: A, limit: Limit) -> AdmissionControl<A> {
+        AdmissionControl { law, limit, counters: Counters::default() }
     }
 
     /// Decide about an arriving packet and count it. The caller queues what was admitted, and sets CE on what was
