@@ -100,12 +100,12 @@ impl Qdisc {
         let faults = Faults::default();
         let queue: Box<dyn aqm::Qdisc<()> + Send> = match (spec, make_law) {
             (QueueSpec::Known(config), _) => config.queue(&link, rng),
-            (QueueSpec::Own(own), Some(make)) => {
+            (QueueSpec::Custom(custom), Some(make)) => {
                 let law = PyLaw::new(make, link, rng, faults.clone())?;
-                Box::new(Fifo::new(law, own.limit))
+                Box::new(Fifo::new(law, custom.limit))
             }
-            (QueueSpec::Own(own), None) => {
-                return Err(spec_error(&format!("queue.{}", own.name), "nobody brings this law"));
+            (QueueSpec::Custom(custom), None) => {
+                return Err(spec_error(&format!("queue.{}", custom.name), "nobody brings this law"));
             }
         };
         Ok(Qdisc { queue: Mutex::new(queue), now: Time::ZERO, faults })

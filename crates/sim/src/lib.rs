@@ -34,7 +34,7 @@ pub use record::{
     Tables, TimelineTable, Values, Variables,
 };
 pub use spec::{
-    DelayAt, HopSpec, HostsSpec, LinkSpec, MixSpec, OwnLaw, PathSpec, ProtocolSpec, QueueSpec, RateChange,
+    CustomLaw, DelayAt, HopSpec, HostsSpec, LinkSpec, MixSpec, PathSpec, ProtocolSpec, QueueSpec, RateChange,
     RecordSpec, Role, SourceSpec, Spec, SpecError, TcpSpec, UsersSpec,
 };
 pub use summary::{

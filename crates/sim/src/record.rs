@@ -346,6 +346,22 @@ mod tests {
             let sum: u64 = exchanges.iter().map(|(_, micros)| micros).sum();
             prop_assert_eq!(times.sum(), Duration::from_micros(sum));
         }
+
+        #[test]
+        fn the_exchanges_of_several_together_are_as_if_one_had_made_them(
+            exchanges in exchanges(), whose in prop::collection::vec(0..3usize, 200),
+        ) {
+            let (mut one, mut several) = (ResponseTimes::new(), [(); 3].map(|()| ResponseTimes::new()));
+            for (&(size, micros), whose) in exchanges.iter().zip(whose) {
+                one.record(&completed(size, micros));
+                several[whose].record(&completed(size, micros));
+            }
+            let together = ResponseTimes::together(several.iter());
+            let bins = |times: &ResponseTimes| format!("{:?}", times.table());
+            prop_assert_eq!(bins(&together), bins(&one));
+            let sums = |times: &ResponseTimes| (times.sum(), times.longest(), times.within_500ms());
+            prop_assert_eq!(sums(&together), sums(&one));
+        }
     }
 
     #[test]

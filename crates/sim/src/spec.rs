@@ -18,7 +18,7 @@ pub use self::chain::{HopSpec, PathSpec};
 pub(crate) use self::chain::{Hops, MOST_LINKS};
 pub use self::delay::DelayAt;
 pub use self::link::{LinkSpec, RateChange};
-pub use self::queue::{OwnLaw, QueueSpec};
+pub use self::queue::{CustomLaw, QueueSpec};
 use self::sources::Around;
 pub use self::sources::SourceSpec;
 pub(crate) use self::tcp::MOST_STACKS;
@@ -227,7 +227,7 @@ impl Spec {
     fn check(&self) -> Result<(), SpecError> {
         self.link.check("link")?;
         if !self.chain.is_empty() {
-            chain::refuse_own("queue", &self.queue)?;
+            chain::refuse_custom("queue", &self.queue)?;
         }
         at_least("hosts.servers_per_side", self.hosts.servers_per_side, 1)?;
         at_most("hosts.servers_per_side", self.hosts.servers_per_side, 10_000)?;

@@ -53,8 +53,8 @@ impl<'a> Plan<'a> {
             let mut one_way = |direction: Direction| {
                 let queue = queues[direction.index()];
                 let discipline = match queue {
-                    QueueSpec::Own(own) => match laws.next() {
-                        Some(law) => Discipline::Custom(law, own.limit),
+                    QueueSpec::Custom(custom) => match laws.next() {
+                        Some(law) => Discipline::Custom(law, custom.limit),
                         None => Discipline::Catalogue(queue.known()?),
                     },
                     QueueSpec::Known(config) => Discipline::Catalogue(config),

@@ -82,7 +82,7 @@ impl HopSpec {
             None => ("queue".to_owned(), queue.clone()),
         };
         let (queue, queue_back) = QueueSpec::read_both(&place, queue, written.queue_back, &link)?;
-        refuse_own(&format!("{path}.queue"), &queue)?;
+        refuse_custom(&format!("{path}.queue"), &queue)?;
         let LinkSpec { rate, rate_back, delay, device_fifo, rate_changes, .. } = link;
         Ok(HopSpec { rate, rate_back, delay, device_fifo, rate_changes, queue, queue_back })
     }
@@ -101,12 +101,12 @@ impl HopSpec {
 }
 
 /// Laws that the caller brings are one for each direction of one link.
-pub(super) fn refuse_own(path: &str, queue: &QueueSpec) -> Result<(), SpecError> {
+pub(super) fn refuse_custom(path: &str, queue: &QueueSpec) -> Result<(), SpecError> {
     match queue {
         QueueSpec::Known(_) => Ok(()),
-        QueueSpec::Own(own) => {
-            let message = "a law of your own cannot stand in a chain of links".into();
-            Err(fault(&format!("{path}.{}", own.name), message))
+        QueueSpec::Custom(custom) => {
+            let message = "a custom law cannot stand in a chain of links".into();
+            Err(fault(&format!("{path}.{}", custom.name), message))
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The queue discipline of a spec: one of the catalogue, or a law that the caller brings.
+//! The queue discipline of a spec: one of the catalogue, or a custom law, which the caller brings.
 //!
 //! `{"red": {"min_th": 5}}` is of the catalogue. A name with a colon, as in `{"my_module:MyLaw": {"q_ref": 24}}`, is not:
 //! the engine reads the limit of its queue, keeps the rest of its table as it is, so that it is part of the resolved
@@ -17,13 +17,13 @@ use super::{LinkSpec, SpecError, fault, read};
 pub enum QueueSpec {
     /// One of the catalogue.
     Known(QueueConfig),
-    /// A law of the caller's own.
-    Own(OwnLaw),
+    /// A custom law.
+    Custom(CustomLaw),
 }
 
 /// A law that the caller brings, and its table in the spec.
 #[derive(Clone, Debug, PartialEq)]
-pub struct OwnLaw {
+pub struct CustomLaw {
     /// What the caller calls it, with a colon in it.
     pub name: String,
     /// The most that may wait. Unless given, 10,000 packets: enough never to drop for want of room.
@@ -61,7 +61,7 @@ impl QueueSpec {
             return Err(fault(path, message));
         };
         if name.contains(':') {
-            return OwnLaw::read(path, name.clone(), parameters.clone()).map(QueueSpec::Own);
+            return CustomLaw::read(path, name.clone(), parameters.clone()).map(QueueSpec::Custom);
         }
         let config: QueueConfig = read(path, written)?;
         let resolved = config.resolve(link);
@@ -74,9 +74,9 @@ impl QueueSpec {
     pub(crate) fn known(&self) -> Result<&QueueConfig, SpecError> {
         match self {
             QueueSpec::Known(config) => Ok(config),
-            QueueSpec::Own(own) => {
-                let message = "is a law of the caller's own, who has to bring it".to_owned();
-                Err(SpecError { path: format!("queue.{}", own.name), message })
+            QueueSpec::Custom(custom) => {
+                let message = "is a custom law, which the caller has to bring".to_owned();
+                Err(SpecError { path: format!("queue.{}", custom.name), message })
             }
         }
     }
@@ -85,7 +85,7 @@ impl QueueSpec {
     pub fn limit(&self) -> Limit {
         match self {
             QueueSpec::Known(config) => config.limit(),
-            QueueSpec::Own(own) => own.limit,
+            QueueSpec::Custom(custom) => custom.limit,
         }
     }
 }
@@ -94,8 +94,8 @@ fn only_entry(written: &Value) -> Option<(&String, &Value)> {
     written.as_object().filter(|table| table.len() == 1)?.iter().next()
 }
 
-impl OwnLaw {
-    fn read(place: &str, name: String, table: Value) -> Result<OwnLaw, SpecError> {
+impl CustomLaw {
+    fn read(place: &str, name: String, table: Value) -> Result<CustomLaw, SpecError> {
         let mut parameters: Map<String, Value> = read(&format!("{place}.{name}"), table)?;
         let path = format!("{place}.{name}.limit");
         let limit = match parameters.remove("limit") {
@@ -105,11 +105,11 @@ impl OwnLaw {
         if matches!(limit, Limit::Packets(0) | Limit::Bytes(Bytes::ZERO)) {
             return Err(fault(&path, format!("must be at least 1 packet or 1 B, got {limit}")));
         }
-        Ok(OwnLaw { name, limit, parameters })
+        Ok(CustomLaw { name, limit, parameters })
     }
 }
 
-impl Serialize for OwnLaw {
+impl Serialize for CustomLaw {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut table = self.parameters.clone();
         table.insert("limit".to_owned(), self.limit.to_string().into());

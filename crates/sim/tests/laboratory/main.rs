@@ -1,8 +1,8 @@
 //! Experiments on the whole laboratory: what it must do whatever the queue discipline, and what theory says it does.
 
 mod accounting;
+mod custom;
 mod determinism;
-mod own;
 mod population;
 mod regimes;
 mod sources;

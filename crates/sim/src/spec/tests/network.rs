@@ -102,15 +102,15 @@ fn a_chain_that_cannot_be_is_refused() {
         ),
         (
             chain(json!([{"queue": {"my:Law": {}}}])),
-            "chain[0].queue.my:Law: a law of your own cannot stand in a chain of links",
+            "chain[0].queue.my:Law: a custom law cannot stand in a chain of links",
         ),
         (
             json!({"chain": [{}], "queue": {"my:Law": {}}}),
-            "chain[0].queue.my:Law: a law of your own cannot stand in a chain of links",
+            "chain[0].queue.my:Law: a custom law cannot stand in a chain of links",
         ),
         (
             json!({"chain": [{"queue": {"pi": {}}}], "queue": {"my:Law": {}}}),
-            "queue.my:Law: a law of your own cannot stand in a chain of links",
+            "queue.my:Law: a custom law cannot stand in a chain of links",
         ),
         (chain(json!(vec![json!({}); 65])), "chain: must be at most 64, got 65"),
         (

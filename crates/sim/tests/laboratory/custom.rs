@@ -19,7 +19,7 @@ fn pi(seed: u64) -> [Box<dyn Aqm + Send>; 2] {
     })
 }
 
-fn own() -> Value {
+fn custom() -> Value {
     congested(&json!({"mine:Pi": {"limit": 24, "q_ref": 10, "a": 1e-3, "b": 9e-4}}))
 }
 
@@ -27,7 +27,7 @@ fn own() -> Value {
 fn a_law_brought_along_does_what_the_same_law_of_the_catalogue_does() {
     let known =
         Run::to_the_end(&congested(&json!({"pi": {"limit": 24, "q_ref": 10, "a": 1e-3, "b": 9e-4}})), 7);
-    let mut laboratory = build(&read(&own()), 7, Some(pi(7)), Watch::Nothing).expect("the spec is sound");
+    let mut laboratory = build(&read(&custom()), 7, Some(pi(7)), Watch::Nothing).expect("the spec is sound");
     laboratory.advance(laboratory.end());
     let brought = Run::result_of(&mut *laboratory);
     let link = brought.summary.counters[0];
@@ -40,8 +40,8 @@ fn a_law_brought_along_does_what_the_same_law_of_the_catalogue_does() {
 
 #[test]
 fn a_law_that_nobody_brings_is_a_mistake_not_a_panic() {
-    let refusal = build(&read(&own()), 1, None, Watch::Nothing).err().expect("there is no law");
-    assert_eq!(refusal.to_string(), "queue.mine:Pi: is a law of the caller's own, who has to bring it");
+    let refusal = build(&read(&custom()), 1, None, Watch::Nothing).err().expect("there is no law");
+    assert_eq!(refusal.to_string(), "queue.mine:Pi: is a custom law, which the caller has to bring");
 }
 
 #[test]
