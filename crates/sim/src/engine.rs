@@ -15,17 +15,17 @@
 mod applications;
 mod connections;
 mod content;
+mod endpoints;
 mod hosts;
 pub(crate) mod observer;
 mod prefetch;
 mod readings;
 mod recorder;
 mod sources;
-mod stacks;
 mod timers;
 mod wheel;
 
-use aqmlab_tcp::{Flags, Segment, Seq, Stack, State, WindowScale};
+use aqmlab_tcp::{Flags, Segment, Seq, Stack, WindowScale};
 use aqmlab_units::{Bytes, Time};
 use aqmlab_workload::sources::{Source, VectorAction};
 use aqmlab_workload::{User, UserAction, Web};
@@ -33,12 +33,11 @@ use aqmlab_workload::{User, UserAction, Web};
 use self::applications::Flows;
 use self::connections::Connections;
 use self::content::{ApplicationId, UserId};
-use self::hosts::{Hosts, Interface};
-use self::observer::{Leaving, Observer};
+use self::hosts::{Hosts, Stacks};
+use self::observer::Observer;
 use self::readings::Readings;
 use self::recorder::Recorder;
 use self::sources::Sources;
-use self::stacks::Stacks;
 use self::timers::{TimerEvent, Timers};
 use self::wheel::Wheel;
 use crate::capture::Capture;
@@ -256,80 +255,8 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
         }
         let from = packet.to.peer();
         self.connections.lost_packet(from);
-        self.release_if_done(from);
+        self.connections.release_if_done(from);
     }
-
-    /// A packet has arrived at its endpoint.
-    #[inline(always)]
-    fn receive(&mut self, packet: Packet<O::Carried>) {
-        if packet.to.is_datagram() {
-            return self.receive_datagram(&packet);
-        }
-        let packet = self.observer.arrived(packet, self.now);
-        let socket = self.connections.socket_mut(packet.to);
-        socket.received_packet();
-        let profile = self.stacks.profile(socket.stack());
-        socket.tcp.handle_segment(&packet.segment, self.now, profile);
-        self.settle(packet.to);
-    }
-
-    /// Send what an endpoint has to send, then tell its application what happened.
-    #[inline(always)]
-    fn settle(&mut self, id: EndpointId) {
-        self.transmit(id);
-        let tcp = &self.connections.socket(id).tcp;
-        if tcp.has_news() || is_done(tcp.state()) {
-            self.tell(id);
-        }
-    }
-
-    /// Tell the applications what happened at `id`.
-    fn tell(&mut self, id: EndpointId) {
-        while let Some(event) = self.connections.socket_mut(id).tcp.poll_event() {
-            self.on_tcp_event(id, event);
-        }
-        if is_done(self.connections.socket(id).tcp.state()) {
-            self.release_if_done(id);
-        }
-    }
-
-    /// Put on the network what an endpoint has to send.
-    #[inline]
-    fn transmit(&mut self, id: EndpointId) {
-        loop {
-            let socket = self.connections.socket_mut(id);
-            let profile = self.stacks.profile(socket.stack());
-            let Some(segment) = socket.tcp.poll_transmit(self.now, profile) else { break };
-            socket.sent_packet();
-            let packet = Packet { to: id.peer(), segment };
-            let interface = socket.interface();
-            let first_bit = if interface == Interface::NONE {
-                self.now
-            } else {
-                self.hosts.send(interface, id, packet.size(), self.now)
-            };
-            let at_link = first_bit + socket.delay();
-            let leaving = Leaving { tcp: &socket.tcp, now: self.now, first_bit, at_link };
-            let packet = self.observer.sent(packet, &leaving);
-            self.reach_link_at(at_link, packet);
-        }
-        let socket = self.connections.socket(id);
-        self.observer.settled(id, &socket.tcp);
-        if let Some((at, event)) = self.timers.moved(id, socket, self.now) {
-            self.wheel.push(at, Event::Timer(event));
-        }
-    }
-
-    /// A connection whose both ends are done and that has no packet left in the network makes room for another.
-    fn release_if_done(&mut self, id: EndpointId) {
-        self.connections.release_if_done(id);
-    }
-}
-
-/// Nothing will happen at an endpoint in this state unless a packet comes.
-#[inline]
-fn is_done(state: State) -> bool {
-    matches!(state, State::Closed | State::TimeWait | State::Listen)
 }
 
 impl<S: Stack, L: Link<O::Carried> + Send, O: Observer<S> + Send> Laboratory for Engine<S, L, O>

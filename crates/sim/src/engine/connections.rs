@@ -1,13 +1,11 @@
 //! The connections that exist: two endpoints each, and what runs above them.
 
-use aqmlab_tcp::{Endpoint, Recovery, Stack};
+use aqmlab_tcp::{Endpoint, Recovery, Stack, State};
 use aqmlab_units::{Duration, Time};
 
 use super::content::Content;
-use super::hosts::{AccessPath, Interface};
-use super::is_done;
+use super::hosts::{AccessPath, Interface, StackId, Stacks};
 use super::prefetch::{prefetch, prefetch_start};
-use super::stacks::{StackId, Stacks};
 use crate::capture::Opener;
 use crate::packet::{EndpointId, Owner};
 use crate::side::Side;
@@ -264,4 +262,10 @@ impl<S: Stack> Connections<S> {
             .map(|pair| u64::from(pair[0].in_network(&pair[1])) + u64::from(pair[1].in_network(&pair[0])))
             .sum()
     }
+}
+
+/// Nothing will happen at an endpoint in this state unless a packet comes.
+#[inline]
+pub(super) fn is_done(state: State) -> bool {
+    matches!(state, State::Closed | State::TimeWait | State::Listen)
 }

@@ -9,11 +9,11 @@ use crate::spec::{MOST_STACKS, Role, SourceSpec, Spec};
 
 /// The number of a stack; 0 is the common one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct StackId(pub(super) u8);
+pub(in crate::engine) struct StackId(pub(in crate::engine) u8);
 
 impl StackId {
     #[inline]
-    pub(super) fn index(self) -> usize {
+    pub(in crate::engine) fn index(self) -> usize {
         usize::from(self.0) % MOST_STACKS
     }
 }
@@ -21,7 +21,7 @@ impl StackId {
 /// The stacks of an experiment, and who has them. A user's host has one for good. Servers are many more than the
 /// machines that play them: each connection finds another, with a stack of its own.
 #[derive(Debug)]
-pub(super) struct Stacks {
+pub(in crate::engine) struct Stacks {
     /// One for each number a [`StackId`] can be, so that looking one up needs no check; the common one fills up.
     profiles: Box<[Profile; MOST_STACKS]>,
     /// Keys of the families of streams, one for each client and one for each connection of a client.
@@ -35,7 +35,7 @@ pub(super) struct Stacks {
 type Shares = Vec<(f64, StackId)>;
 
 impl Stacks {
-    pub(super) fn new(spec: &Spec, seed: u64) -> Stacks {
+    pub(in crate::engine) fn new(spec: &Spec, seed: u64) -> Stacks {
         let owners = std::iter::once(None).chain(spec.sources.iter().map(Some));
         let spec = &spec.tcp;
         let shares = |source: Option<&SourceSpec>, side, role| {
@@ -62,17 +62,23 @@ impl Stacks {
     }
 
     #[inline]
-    pub(super) fn profile(&self, id: StackId) -> &Profile {
+    pub(in crate::engine) fn profile(&self, id: StackId) -> &Profile {
         &self.profiles[id.index()]
     }
 
     /// The stack of client `number`, on `side`.
-    pub(super) fn of_client(&self, owner: Owner, side: Side, number: u64) -> StackId {
+    pub(in crate::engine) fn of_client(&self, owner: Owner, side: Side, number: u64) -> StackId {
         pick(&self.shares[owner.index()][0][side.index()], || Stream::numbered(self.clients, number))
     }
 
     /// The stack of the server, on `side`, that client `number` finds with its connection `connection`.
-    pub(super) fn of_server(&self, owner: Owner, side: Side, number: u64, connection: u64) -> StackId {
+    pub(in crate::engine) fn of_server(
+        &self,
+        owner: Owner,
+        side: Side,
+        number: u64,
+        connection: u64,
+    ) -> StackId {
         pick(&self.shares[owner.index()][1][side.index()], || {
             let key = Stream::numbered(self.servers, number).next_u64();
             Stream::numbered(key, connection)
