@@ -3,7 +3,8 @@
 //! | hosts | network | watched | engine |
 //! |---|---|---|---|
 //! | all with the TCP of 2001 | one link at one rate, its discipline of the catalogue | no | one for each discipline |
-//! | any | any | no, or captured | one for each TCP, over boxed links |
+//! | any | one link | no, or captured | one for each TCP, over boxed links |
+//! | any | a chain | no, or captured | one for each TCP, over chains of them |
 //! | any | one link at one rate | explained | one for each TCP, over boxed links |
 //!
 //! The first is what is run most often. Each engine takes seconds to compile, so what may be slower shares one.
@@ -65,6 +66,11 @@ pub fn queue_stream(seed: u64, direction: usize) -> Stream {
     Stream::named(seed, &format!("queue/{direction}"))
 }
 
+/// What there is of the only link.
+fn only<T>(links: impl IntoIterator<Item = T>) -> T {
+    links.into_iter().next().expect("there is a link")
+}
+
 /// Explanations know of one link, on which a packet takes the time of its bits.
 fn check_explained(spec: &Spec) -> Result<(), SpecError> {
     let unknown = [
@@ -86,25 +92,31 @@ impl Plan<'_> {
     fn engine<S: Stack<Options: OnTheWire>>(self, watch: Watch<'_>) -> Box<dyn Laboratory> {
         let Plan { spec, seed, traffic, hops, .. } = self;
         let hops = hops.into_iter();
-        let (links, capture): ([AnyLink<S::Options>; 2], _) = match watch {
-            Watch::Nothing => (in_series(spec, hops.map(Hop::links)), None),
+        let (hops, capture): (Vec<[AnyLink<S::Options>; 2]>, _) = match watch {
+            Watch::Nothing => (hops.map(Hop::links).collect(), None),
             Watch::Capture(capture) => {
-                (in_series(spec, hops.map(|hop| hop.captured(capture))), Some(capture.clone()))
+                (hops.map(|hop| hop.captured(capture)).collect(), Some(capture.clone()))
             }
             Watch::Explain(request) => {
-                let links = in_series(spec, hops.map(Hop::links::<Numbered<S::Options>>));
+                let links = only(hops.map(Hop::links::<Numbered<S::Options>>));
                 let explainer = Explainer::new(&spec.link, request);
                 let network = Network { links, capture: None };
                 return Box::new(Engine::<S, _, _>::new(spec, seed, traffic, network, explainer));
             }
         };
-        Box::new(Engine::<S, _>::new(spec, seed, traffic, Network { links, capture }, ()))
+        if spec.chain.is_empty() {
+            let network = Network { links: only(hops), capture };
+            Box::new(Engine::<S, _>::new(spec, seed, traffic, network, ()))
+        } else {
+            let network = Network { links: in_series(spec, hops), capture };
+            Box::new(Engine::<S, _>::new(spec, seed, traffic, network, ()))
+        }
     }
 
     /// The run over one link whose two directions are made by `make`, with hosts of the TCP of 2001.
     fn compiled<L: Link + Send + 'static>(self, make: impl Fn(Stream, Wire) -> L) -> Box<dyn Laboratory> {
         let Plan { spec, seed, traffic, hops, .. } = self;
-        let Hop { directions, .. } = hops.into_iter().next().expect("there is a link");
+        let Hop { directions, .. } = only(hops);
         let links = directions.map(|OneWay { wire, stream, .. }| make(stream, wire));
         Box::new(Engine::<Basic, L>::new(spec, seed, traffic, Network { links, capture: None }, ()))
     }

@@ -1,4 +1,4 @@
-//! Boxed links, of whatever discipline and in series or not: one engine for all of them is enough.
+//! Boxed links, of whatever discipline: one engine for all of them is enough.
 
 use std::marker::PhantomData;
 
@@ -20,18 +20,12 @@ fn any<O>(link: impl Link<O> + Send + 'static) -> AnyLink<O> {
     Cached::new(Box::new(link))
 }
 
-/// The two directions of the network of `spec`, whose links are `hops`.
-pub(super) fn in_series<O: HeaderOptions + 'static>(
-    spec: &Spec,
-    mut hops: impl Iterator<Item = [AnyLink<O>; 2]>,
-) -> [AnyLink<O>; 2] {
-    if spec.chain.is_empty() {
-        return hops.next().expect("there is a link");
-    }
+/// The two directions of the chain of `spec`, whose links are `hops`.
+pub(super) fn in_series<O>(spec: &Spec, hops: Vec<[AnyLink<O>; 2]>) -> [Chain<AnyLink<O>>; 2] {
     let paths = std::iter::once(spec.users.path).chain(spec.sources.iter().map(|source| source.path));
     let paths: Vec<Hops> = paths.map(|path| path.expect("a path for everyone in a chain").hops()).collect();
-    let (forth, back) = hops.map(|[forth, back]| (forth, back)).unzip();
-    [any(Chain::new(Direction::FORTH, forth, paths.clone())), any(Chain::new(Direction::BACK, back, paths))]
+    let (forth, back) = hops.into_iter().map(|[forth, back]| (forth, back)).unzip();
+    [Chain::new(Direction::FORTH, forth, paths.clone()), Chain::new(Direction::BACK, back, paths)]
 }
 
 impl Hop<'_> {
