@@ -11,7 +11,9 @@ fn all_of(run: &Run) -> String {
     let mut tables = run.tables.clone();
     tables.queue.link = None;
     tables.link.link = None;
-    format!("{summary:?} {tables:?} {:?}", run.response_times)
+    // They know whether they are of several laws.
+    let variables = std::mem::take(&mut tables.queue.variables).each;
+    format!("{summary:?} {tables:?} {variables:?} {:?}", run.response_times)
 }
 
 /// The spec with these links in series, each with what the link is.
