@@ -265,7 +265,8 @@ proptest! {
             _ => format!(r#"{{"three_gpp": {{"users": {flows}, "side": {side}, "reading": "{mean} ns"}}}}"#),
         };
         let config = config(&json);
-        if let Ok(Source::Connections(mut source)) = Source::new(&config, 0, &uniform(), 1) {
+        let checked = config.check().and_then(|()| Source::new(&config, 0, &uniform(), 1));
+        if let Ok(Source::Connections(mut source)) = checked {
             let vectors: Vec<Vector> = source.by_ref().take(5).collect();
             prop_assert!(vectors.is_sorted_by_key(|vector| vector.start));
             for vector in vectors {

@@ -100,7 +100,9 @@ proptest! {
             r#"{{"datagrams": {{"rate": "10 Mbit/s", "packet": "{packet} B", "flows": {flows}, "jitter": {jitter},
             "bursts": {{"on": {{"pareto": {{"mean": "{on} us", "shape": 1.4}}}}, "off": {{"fixed": "{off} us"}}}}}}}}"#
         );
-        if let Ok(Source::Datagrams(source)) = Source::new(&config(&json), 0, &uniform(), 1) {
+        let config = config(&json);
+        let checked = config.check().and_then(|()| Source::new(&config, 0, &uniform(), 1));
+        if let Ok(Source::Datagrams(source)) = checked {
             let sent: Vec<Datagram> = source.take(300).collect();
             prop_assert_eq!(sent.len(), 300);
             prop_assert!(sent.is_sorted_by_key(|datagram| datagram.at));
