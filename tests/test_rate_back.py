@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 import pytest
@@ -80,7 +80,7 @@ def test_a_custom_law_is_told_the_rate_of_its_direction(tmp_path: Path) -> None:
         def __init__(self, config: object, link: Any, rng: object) -> None:
             rates.append(link.rate_bps)
 
-        def on_enqueue(self, packet: Any, queue: Any, now: Any) -> str:
+        def on_enqueue(self, packet: Any, queue: Any, now: Any) -> Literal["pass"]:
             return "pass"
 
     lab.run(experiment(queue={Law: {}}), out=tmp_path)
@@ -105,6 +105,7 @@ def test_links_of_a_chain_have_rates_of_their_own_in_both_directions() -> None:
 def test_the_uncongested_network_is_ten_times_as_fast_in_each_direction() -> None:
     fast = lab.Experiment(link={**HOME, "rate": "200 Mbit/s", "rate_back": "20 Mbit/s"}, users={"per_side": 1})
     link = presets.uncongested(fast).link
+    assert link.rate_back is not None
     assert [bits_per_second(rate) for rate in (link.rate, link.rate_back)] == [2e9, 1e9]
 
 

@@ -81,7 +81,7 @@ def test_an_unknown_key_is_refused_with_its_path(key: str, part: str) -> None:
         ({"users": {"per_side": 1, "path": [1]}}, "users.path[1]: Field required, got [1]"),
         (
             {"chain": [{}, {"rat": 1}]},
-            "chain[1].rat: unknown key (did you mean 'rate'?); allowed are rate, delay, device_fifo, ",
+            "chain[1].rat: unknown key (did you mean 'rate'?); allowed are rate, rate_back, delay, ",
         ),
         ({"chain": [{"rate": 50}]}, 'chain[0].rate: write a unit, such as "100 Mbit/s", got 50'),
         (

@@ -36,8 +36,8 @@ def uncongested(experiment: Experiment) -> Experiment:
     chain = experiment.chain and tuple(
         each.model_copy(update={**_raised(each), "queue": None}) for each in experiment.chain
     )
-    rates = [rate for each in (link, *(chain or ())) for rate in (each.rate, each.rate_back) if rate is not None]
-    fastest = max(map(_bits_per_second, rates))
+    links: list[Link | ChainLink] = [link, *(chain or ())]
+    fastest = max(_bits_per_second(rate) for each in links for rate in (each.rate, each.rate_back) if rate is not None)
     queue = QueueSpec.model_validate({"droptail": {"limit": round(_LIMIT * fastest / _SLOWEST)}})
     return experiment.model_copy(update={"link": link, "queue": queue, "chain": chain})
 
