@@ -10,6 +10,7 @@ from typing import ClassVar
 import pytest
 from matplotlib.figure import Figure as Canvas
 
+import aqmlab as lab
 from aqmlab import _core, studies
 from aqmlab._core import SpecError
 from aqmlab.results.result import Result
@@ -81,7 +82,7 @@ def test_a_study_prints_one_json_object_with_tables_and_decided_claims(aqmlab: C
     assert outcome.code == 0
     report = json.loads(outcome.out)
     assert report["study"] == "tiny"
-    assert report["length"] == {"name": "quick", "warmup": "1 s", "duration": "1 s", "seeds": 2}
+    assert report["length"] == {"name": "quick", "warmup": "1 s", "duration": "1 s", "seeds": 2, "first_seed": 1}
     (table,) = report["tables"]
     assert table["name"] == "carried"
     assert table["columns"] == ["scheme", "Mbit/s", "published"]
@@ -144,6 +145,13 @@ def test_the_number_of_seeds_can_be_another(aqmlab: Command) -> None:
     assert report["length"]["seeds"] == 3
     assert report["claims"][0]["numbers"]["pairs"] == 3
     assert report["cost"]["cells"] == 6
+
+
+def test_a_study_can_be_repeated_with_fresh_seeds(aqmlab: Command, tmp_path: Path) -> None:
+    report = json.loads(aqmlab("study", "tiny", "--quick", "--json", "--seeds", "4-5").out)
+    assert (report["length"]["first_seed"], report["length"]["seeds"]) == (4, 2)
+    assert "2 seeds from 4 on" in (tmp_path / "results/studies/tiny.md").read_text()
+    assert set(lab.Store(tmp_path / "results").cells()["seed"]) == {4, 5}
 
 
 def test_what_cannot_be_is_said_in_one_line(aqmlab: Command, tmp_path: Path) -> None:

@@ -9,9 +9,7 @@ import typer
 
 from aqmlab._core import SpecError
 from aqmlab.cli.app import App
-from aqmlab.cli.options import (
-    Json,
-)
+from aqmlab.cli.options import Json
 from aqmlab.cli.output import print_json
 
 app = App(name="aqm", help="The queue disciplines there are.")

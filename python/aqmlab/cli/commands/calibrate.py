@@ -9,17 +9,7 @@ import typer
 
 from aqmlab.cli.app import App
 from aqmlab.cli.cells import run_cells
-from aqmlab.cli.options import (
-    Duration,
-    Json,
-    Out,
-    Rtt,
-    Seeds,
-    Warmup,
-    Workers,
-    Workload,
-    read_seeds,
-)
+from aqmlab.cli.options import Duration, Json, Out, Rtt, Seeds, Warmup, Workers, Workload, read_seeds
 from aqmlab.cli.output import print_json
 
 app = App()

@@ -8,10 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from aqmlab.cli.app import App
-from aqmlab.cli.options import (
-    Json,
-    read,
-)
+from aqmlab.cli.options import Json, read
 from aqmlab.cli.output import one_line_refusals, print_json, tell_written
 from aqmlab.spec.units import bits_per_second, size_in_bytes
 

@@ -9,10 +9,7 @@ import typer
 
 from aqmlab._core import SpecError
 from aqmlab.cli.app import App
-from aqmlab.cli.options import (
-    Figure,
-    Json,
-)
+from aqmlab.cli.options import Figure, Json
 from aqmlab.cli.output import check_figure, one_line_refusals, print_json, tell_written
 
 if TYPE_CHECKING:

@@ -9,10 +9,7 @@ import typer
 
 from aqmlab.cli.app import App
 from aqmlab.cli.cells import kept_cells
-from aqmlab.cli.options import (
-    Directory,
-    Json,
-)
+from aqmlab.cli.options import Directory, Json
 from aqmlab.cli.output import print_json
 
 app = App()

@@ -12,10 +12,7 @@ import typer
 from aqmlab._core import SpecError
 from aqmlab.cli.app import App
 from aqmlab.cli.cells import kept_cells
-from aqmlab.cli.options import (
-    Directory,
-    read,
-)
+from aqmlab.cli.options import Directory, read
 from aqmlab.cli.output import one_line_refusals
 from aqmlab.spec.units import age_in_seconds
 

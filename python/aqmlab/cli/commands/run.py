@@ -9,17 +9,7 @@ import typer
 
 from aqmlab.cli.app import App
 from aqmlab.cli.cells import run_cells
-from aqmlab.cli.options import (
-    Changes,
-    Json,
-    Out,
-    PcapFile,
-    PcapFor,
-    PcapFrom,
-    PcapPackets,
-    Spec,
-    pcap_asked_for,
-)
+from aqmlab.cli.options import Changes, Json, Out, PcapFile, PcapFor, PcapFrom, PcapPackets, Spec, pcap_asked_for
 from aqmlab.cli.output import print_json
 
 app = App()

@@ -8,11 +8,7 @@ from typing import Annotated
 import typer
 
 from aqmlab.cli.app import App
-from aqmlab.cli.options import (
-    Changes,
-    Figure,
-    Spec,
-)
+from aqmlab.cli.options import Changes, Figure, Spec
 from aqmlab.cli.output import check_figure, one_line_refusals, print_json, tell_written
 
 app = App()

@@ -10,11 +10,7 @@ import typer
 from aqmlab._core import SpecError
 from aqmlab.cli.app import App
 from aqmlab.cli.cells import run_cells
-from aqmlab.cli.options import (
-    Json,
-    Out,
-    Workers,
-)
+from aqmlab.cli.options import Json, Out, Workers, read_seeds
 from aqmlab.cli.output import check_directory, print_json
 from aqmlab.studies import STUDIES, find
 
@@ -31,7 +27,7 @@ def study(
     quick: Annotated[bool, typer.Option("--quick", help="Short runs: a first look in a few minutes.")] = False,
     full: Annotated[bool, typer.Option("--full", help="Runs as long and as many as the paper's.")] = False,
     seeds: Annotated[
-        int | None, typer.Option(metavar="N", min=1, max=1000, help="Repetitions, instead of the length's.")
+        str | None, typer.Option(metavar="N|N-M", help="Repetitions, instead of the length's: seeds 1 to N, or N to M.")
     ] = None,
     aqm: Annotated[
         list[str] | None,
@@ -81,8 +77,8 @@ def study(
     print(page)
 
 
-def _length(chosen: Study, *, quick: bool, full: bool, seeds: int | None) -> Length:
+def _length(chosen: Study, *, quick: bool, full: bool, seeds: str | None) -> Length:
     if quick and full:
         raise SpecError("--quick: cannot be with --full")
     length = chosen.lengths["quick" if quick else "full" if full else "default"]
-    return length if seeds is None else length.repeated(seeds)
+    return length if seeds is None else length.repeated(read_seeds(seeds))

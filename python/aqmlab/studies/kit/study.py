@@ -46,18 +46,21 @@ class Length:
     warmup: str
     duration: str
     seeds: int
+    first_seed: int = 1
 
     @property
     def protocol(self) -> Protocol:
         """The protocol of one experiment."""
         return Protocol(warmup=self.warmup, duration=self.duration)
 
-    def repeated(self, seeds: int) -> Length:
-        """Return this length with another number of repetitions."""
-        return replace(self, seeds=seeds)
+    def repeated(self, seeds: range) -> Length:
+        """Return this length with other repetitions: fresh seeds decide claims that others were read with."""
+        return replace(self, seeds=len(seeds), first_seed=seeds.start)
 
     def __str__(self) -> str:
         repetitions = "1 seed" if self.seeds == 1 else f"{self.seeds} seeds"
+        if self.first_seed > 1:
+            repetitions += f" from {self.first_seed} on"
         return f"{self.warmup} of warm-up and {self.duration} measured, {repetitions}"
 
 
@@ -154,7 +157,7 @@ def study_cells(study: Study, length: Length, calibrations: Calibrations) -> dic
     cells: dict[str, list[Cell]] = {}
     for run in study.runs(length):
         assert run.name not in cells, f"two runs of {study.name} are called {run.name}"
-        seeds = range(1, (run.seeds or length.seeds) + 1)
+        seeds = range(length.first_seed, length.first_seed + (run.seeds or length.seeds))
         cells[run.name] = cells_of(run.experiment, seeds, calibrations, label=run.label, uncongested=run.uncongested)
     return cells
 
@@ -210,6 +213,7 @@ class Report:
                 "warmup": length.warmup,
                 "duration": length.duration,
                 "seeds": length.seeds,
+                "first_seed": length.first_seed,
             },
             "results": _core.results_number(),
             "engines": self.engines,

@@ -15,15 +15,7 @@ from collections.abc import Iterable
 from aqmlab.studies.kit.claims import All, Claim, Dominates, Greater, Predicate, Raises
 from aqmlab.studies.kit.measures import throughput_mbps
 from aqmlab.studies.kuzmanovic2005.measures import beyond_6s, excess_over_model, queue_ms, queue_packets, within_1s
-from aqmlab.studies.kuzmanovic2005.names import (
-    LAWS,
-    LENGTHS,
-    LOADS,
-    equal_flows,
-    scheme,
-    threshold,
-    uncongested,
-)
+from aqmlab.studies.kuzmanovic2005.names import LAWS, LENGTHS, LOADS, equal_flows, scheme, threshold, uncongested
 from aqmlab.studies.kuzmanovic2005.predicates import EachBetween, WiderGap
 
 _VISIBLE = 0.02

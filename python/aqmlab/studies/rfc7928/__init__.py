@@ -15,13 +15,7 @@ from aqmlab.studies.rfc7928 import figures as figures_of
 from aqmlab.studies.rfc7928 import tables as tables_of
 from aqmlab.studies.rfc7928.claims import claims
 from aqmlab.studies.rfc7928.runs import ALL, LEVELS, Scenario
-from aqmlab.studies.rfc7928.schemes import (
-    CHOSEN,
-    can_mark,
-    variants,
-    with_marks,
-    with_reference,
-)
+from aqmlab.studies.rfc7928.schemes import CHOSEN, can_mark, variants, with_marks, with_reference
 from aqmlab.studies.rfc7928.topologies import AGGRESSIVE, BACKGROUND, CAPACITY, pairs
 
 _ABOUT = """
