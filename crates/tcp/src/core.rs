@@ -10,7 +10,7 @@ use std::mem::offset_of;
 
 use aqmlab_units::Time;
 
-use crate::ecn::Ecn;
+use crate::ecn::state::Ecn;
 use crate::reassembly::Reassembly;
 use crate::rtt::RttEstimator;
 use crate::timer::Timer;

@@ -11,6 +11,7 @@ mod dctcp;
 mod handshake;
 mod negotiation;
 mod policy;
+pub(crate) mod state;
 
 use crate::congestion::{Ack, CongestionControl, Marks};
 use crate::core::{Core, Limits, Status, count};
@@ -18,68 +19,7 @@ use crate::{Flags, Profile, Segment, Seq};
 
 pub use policy::EcnPolicy;
 pub(crate) use policy::PacketKind;
-
-/// What the ends have agreed on: how a receiver tells the sender of marks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Feedback {
-    #[default]
-    None,
-    /// RFC 3168 §6.1.3: echo a mark until the sender says CWR.
-    Classic,
-    /// RFC 8257 §3.2: echo while marks arrive.
-    Dctcp,
-    /// RFC 9768: count them.
-    Accurate,
-}
-
-/// What an endpoint remembers of ECN. In the colder half of the core: what each segment needs is in [`Status`].
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Ecn {
-    /// Highest byte sent when the window was last reduced.
-    pub(crate) recover: Seq,
-    /// Marks that the peer has told of with no data acknowledged since.
-    unreported: u16,
-    feedback: Feedback,
-    /// RFC 9768's `r.cep`, modulo 8: packets that arrived marked.
-    received: u8,
-    /// Its `s.cep`, modulo 8: packets that the peer says arrived marked.
-    told: u8,
-    /// Marks that arrived since a segment was last sent.
-    unsent: u8,
-    /// How the peer's SYN or SYN/ACK came, as RFC 9768 encodes it; a client's 0 once it has said so.
-    handshake: u8,
-    facts: u8,
-}
-
-/// The packet before came marked.
-const AFTER_MARK: u8 = 1;
-/// A client told the server that the SYN/ACK was marked, and waits for another.
-const AWAITS_SYN_ACK: u8 = 1 << 1;
-/// Holds back data for a round trip.
-const WAITING: u8 = 1 << 2;
-/// The peer's counts mean nothing.
-const COUNTS_ARE_BROKEN: u8 = 1 << 3;
-
-impl Ecn {
-    fn has(self, fact: u8) -> bool {
-        self.facts & fact != 0
-    }
-
-    /// The peer tells of `marks` more.
-    pub(crate) fn note_marks(&mut self, marks: u8) {
-        self.unreported = self.unreported.saturating_add(marks.into());
-    }
-
-    /// The marks noted since last asked.
-    pub(crate) fn take_marks(&mut self) -> u16 {
-        std::mem::take(&mut self.unreported)
-    }
-
-    /// Are marked packets counted at both ends?
-    pub(crate) fn is_accurate(self) -> bool {
-        self.feedback == Feedback::Accurate
-    }
-}
+use state::{AFTER_MARK, AWAITS_SYN_ACK, COUNTS_ARE_BROKEN, Feedback, WAITING};
 
 /// What a segment says of marks beside the echo in its flags.
 #[derive(Clone, Copy, Debug, Default)]

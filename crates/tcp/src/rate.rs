@@ -7,7 +7,6 @@
 use aqmlab_units::{Duration, Time};
 
 use crate::congestion::RateSample;
-use crate::scoreboard::Record;
 
 /// What is remembered of the moment when a segment was sent (the draft's `P`).
 #[derive(Clone, Copy, Debug, Default)]
@@ -40,14 +39,14 @@ pub(crate) struct RateEstimator {
 pub(crate) struct Newest(Option<(Time, Snapshot)>);
 
 impl Newest {
-    /// The acknowledgement delivers `record`, among others.
+    /// The acknowledgement delivers, among others, a segment that was sent at `sent_at`.
     #[inline]
-    pub(crate) fn add(&mut self, record: &Record) {
-        let newer = self.0.is_none_or(|(sent_at, snapshot)| {
-            (snapshot.delivered, sent_at) <= (record.snapshot.delivered, record.sent_at)
+    pub(crate) fn add(&mut self, sent_at: Time, snapshot: &Snapshot) {
+        let newer = self.0.is_none_or(|(newest_sent_at, newest)| {
+            (newest.delivered, newest_sent_at) <= (snapshot.delivered, sent_at)
         });
         if newer {
-            self.0 = Some((record.sent_at, record.snapshot));
+            self.0 = Some((sent_at, *snapshot));
         }
     }
 }

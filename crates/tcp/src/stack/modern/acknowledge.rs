@@ -50,7 +50,7 @@ impl News {
 
     #[inline]
     fn add(&mut self, record: &Record) {
-        self.newest.add(record);
+        self.newest.add(record.sent_at, &record.snapshot);
         if record.retransmitted {
             self.ambiguous = true;
         } else {
