@@ -107,6 +107,8 @@ pub struct ExchangeTable {
     pub first_on_connection: Vec<bool>,
     /// On a persistent connection.
     pub persistent: Vec<bool>,
+    /// The page itself, not an object embedded in it; never a source's.
+    pub top_level: Vec<bool>,
     /// SYNs and SYN/ACKs sent again during the exchange.
     pub syn_retransmits: Vec<u16>,
     /// Data timeouts during the exchange, both ends.
@@ -289,6 +291,7 @@ impl ExchangeTable {
         self.side.push(side.number());
         self.first_on_connection.push(exchange.first);
         self.persistent.push(exchange.persistent);
+        self.top_level.push(exchange.top_level);
         self.syn_retransmits.push(recovery.syn_retransmits);
         self.timeouts.push(recovery.timeouts);
         self.fast_retransmits.push(recovery.fast_retransmits);
