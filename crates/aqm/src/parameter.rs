@@ -46,7 +46,7 @@ pub struct Parameter {
     pub source: &'static str,
 }
 
-/// The parameters of a discipline: what [`parameters!`] knows of them.
+/// The parameters of a discipline: what the macro that declares them knows.
 pub trait Settings: Clone + Default {
     /// The parameters in their order, as they are set here.
     fn parameters(&self) -> Vec<Parameter>;
