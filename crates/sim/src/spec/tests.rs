@@ -110,7 +110,7 @@ fn a_mistake_is_told_in_one_line_with_the_field_and_what_is_allowed() {
         (json!({"lnik": {}}), "lnik: unknown key; allowed are link, queue, "),
         (
             json!({"link": {"rat": 1}}),
-            "link.rat: unknown key (did you mean `rate`?); allowed are rate, delay, ",
+            "link.rat: unknown key (did you mean `rate`?); allowed are rate, rate_back, ",
         ),
         (
             json!({"queue": {"pi": {"qref": 1}}}),

@@ -87,7 +87,7 @@ fn a_chain_that_cannot_be_is_refused() {
     for (parts, message) in [
         (
             chain(json!([{"rat": 1}])),
-            "chain[0].rat: unknown key (did you mean `rate`?); allowed are rate, delay, ",
+            "chain[0].rat: unknown key (did you mean `rate`?); allowed are rate, rate_back, ",
         ),
         (chain(json!([{}, {"rate": "1 bit/s"}])), "chain[1].rate: must be at least 1 kbit/s, got 1 bit/s"),
         (chain(json!([{"delay": "2 min"}])), "chain[0].delay: must be at most 60 s, got 120 s"),
