@@ -1,11 +1,12 @@
 //! Configurations and the catalogue in JSON and TOML.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Bound;
 
-use serde::de::{Error, MapAccess, Visitor};
+use serde::de::{DeserializeSeed, Error, MapAccess, Visitor};
 use serde::ser::{SerializeMap, SerializeStruct};
 use serde::{Deserializer, Serialize, Serializer};
 
@@ -44,10 +45,21 @@ impl<'de, C: Settings> Visitor<'de> for Given<C> {
                     config.parameters().iter().map(|parameter| format!("`{}`", parameter.name)).collect();
                 let one_of = if known.len() == 1 { "" } else { "one of " };
                 let known = known.join(", ");
-                return Err(M::Error::custom(format!("unknown field `{name}`, expected {one_of}{known}")));
+                match map.next_value_seed(Refused(format!("unknown field `{name}`, expected {one_of}{known}")))? {}
             }
         }
         Ok(config)
+    }
+}
+
+/// A value that is refused, by what stands at its key: so whoever follows the path of what is read has the key in it.
+struct Refused(String);
+
+impl<'de> DeserializeSeed<'de> for Refused {
+    type Value = Infallible;
+
+    fn deserialize<D: Deserializer<'de>>(self, _: D) -> Result<Infallible, D::Error> {
+        Err(D::Error::custom(self.0))
     }
 }
 
