@@ -45,7 +45,8 @@ impl<'de, C: Settings> Visitor<'de> for Given<C> {
                     config.parameters().iter().map(|parameter| format!("`{}`", parameter.name)).collect();
                 let one_of = if known.len() == 1 { "" } else { "one of " };
                 let known = known.join(", ");
-                match map.next_value_seed(Refused(format!("unknown field `{name}`, expected {one_of}{known}")))? {}
+                let message = format!("unknown field `{name}`, expected {one_of}{known}");
+                match map.next_value_seed(Refused(message))? {}
             }
         }
         Ok(config)
