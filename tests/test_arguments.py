@@ -37,7 +37,7 @@ api: Any = lab
         (lambda: api.compare("pi", workers="all"), "workers: must be a whole number of at least 1, got 'all'"),
         (lambda: api.compare("pi", out=None), "out: must be the path of a directory, got None"),
         (lambda: api.Link(rate=5), 'Link.rate: write a unit, such as "100 Mbit/s", got 5'),
-        (lambda: api.Link(rat="5 Mbit/s"), "Link.rat: unknown key (did you mean 'rate'?); allowed are rate, rate_back, "),
+        (lambda: api.Link(rat="5 Mbit/s"), "Link.rat: unknown key (did you mean 'rate'?); allowed are rate, "),
         (lambda: api.Link(rate_changes=[{"at": 5}]), 'Link.rate_changes[0].at: write a unit, such as "5 ms", got 5'),
         (lambda: api.Users(load="high"), "Users.load: should be a valid number, got 'high'"),
         (lambda: api.Users(load=9, per_side=9), "Users: write load or per_side, not both"),
