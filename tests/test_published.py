@@ -9,7 +9,15 @@ from aqmlab.spec import schemes
 from aqmlab.studies.le.published import Aims, Published, Row
 
 AIMS = Aims(loss_points=1, loss_percent=25, completed_percent=2, throughput_mbps=1.5)
-PUBLISHED = Row(table="a", load_percent=98, scheme="pi", loss_percent=6, completed_millions=15, throughput_mbps=90)
+PUBLISHED = Row(
+    table="a",
+    rtt="uniform",
+    load_percent=98,
+    scheme="pi",
+    loss_percent=6,
+    completed_millions=15,
+    throughput_mbps=90,
+)
 
 
 @pytest.mark.parametrize(
@@ -41,4 +49,5 @@ def test_each_published_row_has_a_source_and_a_scheme_we_know() -> None:
     assert {row.load_percent for row in published.rows} == {80, 90, 98}
     for row in published.rows:
         assert row.scheme == BASELINE or schemes.parse(row.scheme)
-    assert len(published.rows) == 92
+    assert len(published.rows) == 102
+    assert {row.table for row in published.rows if row.rtt == "general"} == {"le2004-t4"}

@@ -18,6 +18,8 @@ class Row:
     """One published result."""
 
     table: str
+    rtt: str
+    """The table of round-trip times that the users had."""
     load_percent: float
     scheme: str
     loss_percent: float
@@ -64,5 +66,6 @@ class Published:
 
 
 def _row(row: Mapping[str, str]) -> Row:
-    numbers = {name: float(row[name]) for name in row if name not in ("table", "scheme")}
-    return Row(table=row["table"], scheme=row["scheme"], **numbers)
+    words = {"table", "rtt", "scheme"}
+    values: dict[str, Any] = {name: text if name in words else float(text) for name, text in row.items()}
+    return Row(**values)
