@@ -15,7 +15,8 @@ from aqmlab.running.cell import Cell
 from aqmlab.spec import schemes
 from aqmlab.spec.units import seconds
 from aqmlab.studies.kit.claims import All, Between, Predicate, Raises
-from aqmlab.studies.kit.study import Report, Study, study_cells
+from aqmlab.studies.kit.report import Report
+from aqmlab.studies.kit.study import Study, study_cells
 from aqmlab.studies.rfc7928 import Rfc7928
 
 Losses = tuple[tuple[float, ...], tuple[int, ...]]

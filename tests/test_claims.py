@@ -13,18 +13,8 @@ from scipy import stats
 
 from aqmlab.results.result import Result
 from aqmlab.running.cell import Cell
-from aqmlab.studies.kit.claims import (
-    All,
-    Between,
-    Claim,
-    CloseTo,
-    Dominates,
-    Finding,
-    Greater,
-    Outcome,
-    Predicate,
-    Raises,
-)
+from aqmlab.studies.kit.claims import All, Between, Claim, CloseTo, Dominates, Greater, Predicate, Raises
+from aqmlab.studies.kit.findings import Finding, Outcome
 
 EDGES = np.geomspace(1, 1e5, 800)
 
@@ -269,9 +259,9 @@ def test_all_hold_together_and_one_failure_is_enough(make: Make) -> None:
         assert found.outcome == outcome
         holding = sum(part is holds for part in parts)
         decided = deciding(results)
-        assert found == replace(decided, what=f"{holding} of {len(parts)} parts hold; {decided.what}")
+        assert found == replace(decided, parts=len(parts), held=holding)
     nested = All(parts=(All(parts=(holds, undecided)), holds))(results)
-    assert nested.what.startswith("2 of 3 parts hold; loss")
+    assert nested.text().startswith("2 of 3 parts hold; loss")
     assert str(All(parts=(holds, fails))) == f"{holds}; and {fails}"
 
 

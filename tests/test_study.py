@@ -20,6 +20,9 @@ from aqmlab.spec import presets, schemes
 from aqmlab.spec.experiment import Experiment
 from aqmlab.studies.kit.claims import Between, Claim, Greater
 from aqmlab.studies.kit.page import markdown
+from aqmlab.studies.kit.reading.say import more, same, within
+from aqmlab.studies.kit.reading.second import Second, added, again
+from aqmlab.studies.kit.reading.values import Column, Printed
 from aqmlab.studies.kit.study import Figure, Length, Run, Study, StudyResults, Table, study_cells, text
 from conftest import Command
 
@@ -28,10 +31,13 @@ def throughput(result: Result) -> float:
     return float(result.summary["throughput_mbps"])
 
 
+MBPS = Column(what="throughput, Mbit/s", measure=throughput, name="mbps", digits=1)
+
+
 class Tiny(Study):
     name: ClassVar[str] = "tiny"
     title: ClassVar[str] = "A tiny study"
-    about: ClassVar[str] = "Two schemes."
+    about: ClassVar[str] = "Two schemes.\n\nNothing differs."
     sources: ClassVar[dict[str, str]] = {"nobody": "Nobody: Nothing. 2003."}
     lengths: ClassVar[dict[str, Length]] = {
         name: Length(name=name, warmup="1 s", duration=f"{seconds} s", seeds=2)
@@ -51,6 +57,14 @@ class Tiny(Study):
             predicate=Greater(what="throughput, Mbit/s", measure=throughput, scheme="pi", than="pi"),
         ),
     )
+    second: ClassVar[Sequence[Second]] = (
+        again("tiny-1", "gets through", within(MBPS, "droptail", low=0.1), same("pi", "pi")),
+        again("tiny-2", "carries more", more(MBPS, "pi", ["droptail"])),
+        added("tiny-3", "Section 3", "pi is itself", "is itself", same("pi", "pi")),
+    )
+
+    def printed(self) -> Printed:
+        return {"pi": {"mbps": 1.0}, "droptail": {"mbps": 2.0}}
 
     def runs(self, length: Length) -> Sequence[Run]:
         bare = Experiment(link={"rate": "10 Mbit/s"}, users={"per_side": 100}, protocol=length.protocol)
@@ -66,7 +80,9 @@ class Tiny(Study):
         def draw(canvas: Canvas) -> None:
             canvas.subplots().bar(list(results), [throughput(each[0]) for each in results.values()])
 
-        return [Figure(name="carried", caption="What is carried.", draw=draw, size=(4, 3))]
+        return [
+            Figure(name=name, caption=f"What is {name}.", draw=draw, size=(4, 3)) for name in ("carried", "carried too")
+        ]
 
 
 @pytest.fixture(autouse=True)
@@ -88,46 +104,111 @@ def test_a_study_prints_one_json_object_with_tables_and_decided_claims(aqmlab: C
     assert table["columns"] == ["scheme", "Mbit/s", "published"]
     assert [row[0] for row in table["rows"]] == ["droptail", "pi"]
     assert all(row[1] > 0.1 and row[2] is None for row in table["rows"])
-    gets_through, more_than_itself = report["claims"]
-    assert gets_through.keys() >= {"id", "place", "predicate", "outcome", "numbers"}
-    assert (gets_through["id"], gets_through["outcome"]) == ("tiny-1", "holds")
+    gets_through, more_than_itself, *_ = report["claims"]
+    assert gets_through.keys() >= {"study", "id", "place", "predicate", "first", "second", "cause", "parts", "held"}
+    assert (gets_through["study"], gets_through["id"], gets_through["first"]) == ("tiny", "tiny-1", "holds")
     assert gets_through["predicate"] == "throughput, Mbit/s: droptail is at least 0.1"
     assert gets_through["numbers"]["pairs"] == 2
     assert gets_through["numbers"]["low"] > 0.1
-    assert (more_than_itself["outcome"], more_than_itself["numbers"]["estimate"]) == ("fails", 0.0)
+    assert (more_than_itself["first"], more_than_itself["numbers"]["estimate"]) == ("fails", 0.0)
 
 
-def test_the_page_has_claims_tables_figures_and_the_notes_beside_it(aqmlab: Command, tmp_path: Path) -> None:
+def test_both_readings_of_a_claim_stand_side_by_side_in_the_json(aqmlab: Command) -> None:
+    report = json.loads(aqmlab("study", "tiny", "--json", "--quick").out)
+    first, second, third = report["claims"]
+    fields = ("study", "id", "first", "second", "cause", "parts", "held")
+    assert [first[field] for field in fields] == ["tiny", "tiny-1", "holds", "holds", "none", 2, 2]
+    # The paper's own table has it the other way round, and there is no other part.
+    assert [second[field] for field in fields] == ["tiny", "tiny-2", "fails", "inconsistent", "paper", 0, 0]
+    assert second["contradicted"] == ["throughput, Mbit/s, pi above throughput, Mbit/s, droptail (not so in the paper)"]
+    assert [third[field] for field in fields] == ["tiny", "tiny-3", None, "holds", "none", 1, 1]
+    assert third["phrase"] == "is itself"
+
+
+def test_the_page_says_what_came_out_and_the_details_stand_behind_it(aqmlab: Command, tmp_path: Path) -> None:
     pages = tmp_path / "pages"
     pages.mkdir()
-    (pages / "tiny-notes.md").write_text("## What fails\n\nNothing is greater than itself.\n")
+    (pages / "tiny-notes.md").write_text(
+        "## Findings\n\nSomething gets through.\n\n## What fails\n\nNothing is greater than itself.\n"
+    )
     outcome = aqmlab("study", "tiny", "--quick", "--pages", str(pages))
     assert outcome.code == 0
     assert outcome.out.splitlines()[-1] == str(pages / "tiny.md")
-    page = (pages / "tiny.md").read_text()
-    headings = [line for line in page.splitlines() if line.startswith("#")]
-    assert headings == [
-        "# A tiny study",
+    page, details = ((pages / name).read_text() for name in ("tiny.md", "tiny-details.md"))
+
+    def headings(text: str) -> list[str]:
+        return [line for line in text.splitlines() if line.startswith("#")]
+
+    assert headings(page) == ["# A tiny study", "## What came out", "## Findings", "## What is carried", "## Figures"]
+    assert headings(details) == [
+        "# A tiny study: details",
         "## Claims",
+        "### First reading",
+        "### Second reading",
         "## What fails",
-        "## What is carried",
-        "## Figures",
         "## Sources",
     ]
-    assert "Made by `aqmlab study tiny --quick`: 1 s of warm-up and 1 s measured, 2 seeds. 4 experiments" in page
     made = json.loads(next((tmp_path / "results/cells").glob("*/metadata.json")).read_text())
     assert made["engine"] == _core.engine_version()
     by = f"engine {made['engine']}" + (f", commit {made['commit']}" if made["commit"] else "")
-    assert f"results number {made['results']}, by {by}.\n" in page
-    assert "2 claims: 1 holds, 1 fails, 0 undecided." in page
-    assert "| tiny-2 | Section 2 | a scheme carries more than \\| itself | **fails** |" in page
+    for each in (page, details):
+        assert "Made by `aqmlab study tiny --quick`: 1 s of warm-up and 1 s measured, 2 seeds. 4 experiments" in each
+        assert f"results number {made['results']}, by {by}.\n" in each
+        assert "were fixed after the first results had been seen" in each
+    assert "| first, registered before any result | 2 | 1 | 1 | 0 | 0 |" in page
+    assert "| **second** | 3 | 2 | 0 | 0 | 1 |" in page
+    assert "| tiny-2 | a scheme carries more than \\| itself | inconsistent | 0 of 0 | paper |" in page
+    assert "Nothing differs." in details
+    assert "| tiny-2 | Section 2 | a scheme carries more than \\| itself | **fails** |" in details
+    assert "| tiny-1 |  | “gets through” | **holds** | 2 of 2 | holds, holds | none |" in details
     assert "![What is carried.](img/tiny/carried.svg)" in page
     assert (pages / "img/tiny/carried.svg").read_text().startswith("<?xml")
 
 
+def test_what_a_study_puts_in_front_is_on_its_page_and_the_rest_behind(
+    aqmlab: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Tiny, "front", ("carried too",))
+    assert aqmlab("study", "tiny", "--quick").code == 0
+    page, details = ((tmp_path / "results/studies" / name).read_text() for name in ("tiny.md", "tiny-details.md"))
+    assert "carried too.svg" in page
+    assert "carried.svg" not in page
+    assert "carried.svg" in details
+    assert "## What is carried" in details
+
+
+def test_claims_are_counted_beside_those_of_other_studies(aqmlab: Command, tmp_path: Path) -> None:
+    pages = tmp_path / "pages"
+    pages.mkdir()
+    other = {"study": "other", "id": "other-1", "first": "holds", "second": None, "cause": "none"}
+    stale = {"study": "tiny", "id": "tiny-9", "first": "fails", "second": "fails", "cause": "model"}
+    nothing = {"parts": None, "held": None}
+    (pages / "claims.json").write_text(json.dumps([{**other, **nothing}, {**stale, **nothing}]))
+    (pages / "README.md").write_text("# Studies\n\n<!-- counts -->\nold\n<!-- /counts -->\n\nMore.\n")
+    assert aqmlab("study", "tiny", "--quick", "--pages", str(pages)).code == 0
+    claims = json.loads((pages / "claims.json").read_text())
+    assert [claim["id"] for claim in claims] == ["other-1", "tiny-1", "tiny-2", "tiny-3"]
+    assert claims[1] == {
+        "study": "tiny",
+        "id": "tiny-1",
+        "first": "holds",
+        "second": "holds",
+        "cause": "none",
+        "parts": 2,
+        "held": 2,
+    }
+    index = (pages / "README.md").read_text().splitlines()
+    assert "| [other](other.md) | 1 | 1 | 0 | 0 |  |  |  |  |  |  |" in index
+    assert "| [tiny](tiny.md) | 2 | 1 | 1 | 0 | 3 | 2 | 0 | 0 | 1 | 3 of 3 |" in index
+    assert "| all | 3 | 2 | 1 | 0 | 3 | 2 | 0 | 0 | 1 | 3 of 3 |" in index
+    assert "old" not in index
+    assert index[-1] == "More."
+
+
 def test_what_takes_long_after_the_experiments_is_told_part_by_part(aqmlab: Command) -> None:
     told = [line for line in aqmlab("study", "tiny", "--quick", "-v").err.splitlines() if line.startswith("report: ")]
-    assert told == ["report: claims", "report: tables", "report: figures", "report: figure carried"]
+    parts = ["claims", "tables", "figures", "figure carried", "figure carried too"]
+    assert told == [f"report: {part}" for part in parts]
 
 
 def test_a_second_study_runs_nothing_and_says_the_same(aqmlab: Command, tmp_path: Path) -> None:
@@ -150,7 +231,8 @@ def test_the_number_of_seeds_can_be_another(aqmlab: Command) -> None:
 def test_a_study_can_be_repeated_with_fresh_seeds(aqmlab: Command, tmp_path: Path) -> None:
     report = json.loads(aqmlab("study", "tiny", "--quick", "--json", "--seeds", "4-5").out)
     assert (report["length"]["first_seed"], report["length"]["seeds"]) == (4, 2)
-    assert "2 seeds from 4 on" in (tmp_path / "results/studies/tiny.md").read_text()
+    page = (tmp_path / "results/studies/tiny.md").read_text()
+    assert "Made by `aqmlab study tiny --quick --seeds 4-5`: 1 s of warm-up and 1 s measured, 2 seeds from 4 on" in page
     assert set(lab.Store(tmp_path / "results").cells()["seed"]) == {4, 5}
 
 

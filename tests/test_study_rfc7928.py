@@ -46,7 +46,7 @@ def test_runs_have_names_of_their_own_and_claims_find_theirs_in_each_length(leng
 
 def test_tables_and_figures_find_their_runs(tmp_path: Path) -> None:
     report = dry(Rfc7928(), tmp_path)
-    assert [claim.id for claim, _ in report.findings] == [f"RFC7928-{n}" for n in range(1, 9)]
+    assert [each.id for each in report.decisions] == [f"RFC7928-{n}" for n in range(1, 9)]
     for each in report.tables:
         assert all(len(row) == len(each.columns) for row in each.rows)
         assert len(each.rows) > 0
@@ -60,23 +60,23 @@ def test_the_study_is_about_the_disciplines_it_is_given(tmp_path: Path) -> None:
     study = Rfc7928().with_schemes(parse("pi2", "droptail", "pi2", "ared:mean_packet=1500 B,ecn=true"))
     assert [scheme.label for scheme in study.schemes] == ["droptail", "pi2", "ared:mean_packet=1500 B,ecn=true"]
     report = dry(study, tmp_path)
-    ids = [claim.id.removeprefix("RFC7928-") for claim, _ in report.findings]
+    ids = [each.id.removeprefix("RFC7928-") for each in report.decisions]
     assert ids == ["1", "2", "4", "7", "8"], "what is expected of any; not what is said of CoDel, PIE and FQ-CoDel"
-    ecn = next(claim for claim, _ in report.findings if claim.id == "RFC7928-7")
+    ecn = next(claim for claim in study.decidable() if claim.id == "RFC7928-7")
     assert {run.partition("/")[2] for run in runs_of(ecn.predicate)} == {"pi2"}
     assert study.options == ' --aqm pi2 --aqm droptail --aqm pi2 --aqm "ared:mean_packet=1500 B,ecn=true"'
 
 
 def test_drop_tail_alone_is_characterised_without_a_claim(tmp_path: Path) -> None:
     report = dry(Rfc7928().with_schemes(parse("droptail")), tmp_path)
-    assert report.findings == []
+    assert report.decisions == []
     assert not any("ECN" in str(row[0]) for each in report.tables for row in each.rows)
 
 
 def test_a_law_of_ones_own_is_characterised(write: Write, tmp_path: Path) -> None:
     write(OWN)
     report = dry(Rfc7928().with_schemes(parse("my_module:Always")), tmp_path / "dry")
-    assert len(report.findings) == 5
+    assert len(report.decisions) == 5
     tuning = next(each for each in report.tables if each.name == "tuning")
     assert {row[0] for row in tuning.rows} == {"droptail", "my_module:Always"}
     capacity, series = (next(each for each in report.tables if each.name == name) for name in ("capacity", "series"))

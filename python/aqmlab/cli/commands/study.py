@@ -53,7 +53,8 @@ def study(
     from aqmlab.spec import schemes
     from aqmlab.studies.kit import table
     from aqmlab.studies.kit.page import write_page
-    from aqmlab.studies.kit.study import Report, study_cells
+    from aqmlab.studies.kit.report import Report
+    from aqmlab.studies.kit.study import study_cells
 
     chosen = find(name)
     if aqm:
@@ -72,8 +73,8 @@ def study(
         return
     for each in report.tables:
         console.show(table.numbers(each))
-    if report.findings:
-        console.show(table.claims(report.findings))
+    if report.decisions:
+        console.show(table.claims(report.decisions))
     print(page)
 
 

@@ -12,93 +12,17 @@ and are stated before the results are looked at.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aqmlab.results import stats
-from aqmlab.results.result import Result
+from aqmlab.studies.kit.findings import Finding, Measure, Outcome, Results, by_seed, worst
 
 _Floats = NDArray[np.float64]
-
-Results = Mapping[str, Iterable[Result]]
-"""The results of each scheme, by its label."""
-
-Measure = Callable[[Result], float]
-"""A number that a result has: ``lambda result: result.summary["loss_percent"]``."""
-
-
-class Outcome(StrEnum):
-    """What became of a claim."""
-
-    HOLDS = "holds"
-    FAILS = "fails"
-    UNDECIDED = "undecided"
-
-
-def tally(outcomes: Sequence[Outcome]) -> str:
-    """Count claims by outcome, in words.
-
-    Examples
-    --------
-    >>> tally([Outcome.HOLDS, Outcome.HOLDS, Outcome.FAILS])
-    '3 claims: 2 hold, 1 fails, 0 undecided'
-    """
-    plurals = {Outcome.HOLDS: "hold", Outcome.FAILS: "fail", Outcome.UNDECIDED: "undecided"}
-    counts = {outcome: outcomes.count(outcome) for outcome in Outcome}
-    noun = "claim" if len(outcomes) == 1 else "claims"
-    return f"{len(outcomes)} {noun}: " + ", ".join(f"{n} {it if n == 1 else plurals[it]}" for it, n in counts.items())
-
-
-@dataclass(frozen=True, kw_only=True)
-class Finding:
-    """An outcome with the numbers that decided it."""
-
-    outcome: Outcome
-    what: str
-    """What was estimated, and its unit."""
-    estimate: float
-    """The mean over the pairs; not a number without any."""
-    low: float
-    high: float
-    """Its confidence interval; without bounds from fewer than two pairs."""
-    pairs: int
-    """Seeds that both schemes have."""
-
-    @classmethod
-    def of(cls, what: str, differences: _Floats, *, confidence: float = 0.95) -> Finding:
-        """Estimate the mean of independent normal values, with its Student-t interval, and leave it undecided.
-
-        Examples
-        --------
-        >>> print(Finding.of("loss, %", np.array([1.0, 2.0, 3.0])))
-        undecided: loss, % 2 [-0.4841, 4.484], 3 pairs
-        """
-        mean, low, high = stats.mean_interval(differences, confidence=confidence)
-        return cls(outcome=Outcome.UNDECIDED, what=what, estimate=mean, low=low, high=high, pairs=len(differences))
-
-    def decided(self, *, holds: bool, fails: bool) -> Finding:
-        """Return the same numbers with their outcome; undecided where the claim neither holds nor fails."""
-        outcome = Outcome.HOLDS if holds else Outcome.FAILS if fails else Outcome.UNDECIDED
-        return replace(self, outcome=outcome)
-
-    def numbers(self) -> dict[str, float | int | str | None]:
-        """Return what decided as plain values; ``None`` for a bound or an estimate that is not there."""
-        bounds = {"estimate": self.estimate, "low": self.low, "high": self.high}
-        finite = {name: value if math.isfinite(value) else None for name, value in bounds.items()}
-        return {"what": self.what, **finite, "pairs": self.pairs}
-
-    def text(self) -> str:
-        """Return what decided in words."""
-        noun = "pair" if self.pairs == 1 else "pairs"
-        return f"{self.what} {self.estimate:.4g} [{self.low:.4g}, {self.high:.4g}], {self.pairs} {noun}"
-
-    def __str__(self) -> str:
-        return f"{self.outcome}: {self.text()}"
 
 
 class Predicate(Protocol):
@@ -188,8 +112,7 @@ class Between:
 
     def __call__(self, results: Results) -> Finding:
         """Decide from the mean over the seeds."""
-        ones = (pair[0] for pair in _pairs(self.scheme, self.scheme, results))
-        values = np.array([self.measure(result) for result in ones], dtype=np.float64)
+        values = np.array([self.measure(result) for (result,) in by_seed(results, self.scheme)], dtype=np.float64)
         return _within(Finding.of(f"{self.what}, {self.scheme}", values), self.low, self.high)
 
     def __str__(self) -> str:
@@ -213,7 +136,7 @@ class Raises:
 
     def __call__(self, results: Results) -> Finding:
         """Decide from the mean of the pairs' changes."""
-        pairs = _pairs(self.scheme, self.over, results)
+        pairs = by_seed(results, self.scheme, self.over)
         changes = [100 * (self.measure(one) / self.measure(other) - 1) for one, other in pairs]
         what = f"{self.what}, {self.scheme} over {self.over}, %"
         return _within(Finding.of(what, np.array(changes, dtype=np.float64)), self.low_percent, self.high_percent)
@@ -238,9 +161,7 @@ class All:
     def __call__(self, results: Results) -> Finding:
         """Decide, and give the numbers of the first part that fails, else is undecided, else of the first."""
         found = [part(results) for part in self._whole()]
-        worst = min(found, key=lambda each: (Outcome.FAILS, Outcome.UNDECIDED, Outcome.HOLDS).index(each.outcome))
-        holding = sum(each.outcome is Outcome.HOLDS for each in found)
-        return replace(worst, what=f"{holding} of {len(found)} parts hold; {worst.what}")
+        return worst(found).of_all(found)
 
     def _whole(self) -> Iterator[Predicate]:
         """Give the parts, and instead of one that is all of several those."""
@@ -276,7 +197,7 @@ class Dominates:
     def __call__(self, results: Results) -> Finding:
         """Decide, and give the numbers of the time at which the claim is worst off."""
         times = np.geomspace(self.from_ms, self.to_ms, self.points).tolist()
-        pairs = _pairs(self.scheme, self.over, results)
+        pairs = by_seed(results, self.scheme, self.over)
         shares = np.array(
             [[stats.shares_within(result.response_time_bins, times) for result in pair] for pair in pairs]
         ).reshape(-1, 2, self.points)
@@ -313,14 +234,5 @@ def _range(low: float, high: float, unit: str = "") -> str:
 
 
 def _difference(what: str, measure: Measure, one: str, other: str, results: Results) -> Finding:
-    differences = [measure(first) - measure(second) for first, second in _pairs(one, other, results)]
+    differences = [measure(first) - measure(second) for first, second in by_seed(results, one, other)]
     return Finding.of(f"{what}, {one} less {other}", np.array(differences, dtype=np.float64))
-
-
-def _pairs(one: str, other: str, results: Results) -> list[tuple[Result, Result]]:
-    """Return the results of two schemes for each seed that both have."""
-    for label in (one, other):
-        if label not in results:
-            raise ValueError(f"results: must have the scheme {label!r}, got {', '.join(map(repr, results))}")
-    ones, others = ({result.cell.seed: result for result in results[label]} for label in (one, other))
-    return [(ones[seed], others[seed]) for seed in sorted(ones.keys() & others.keys())]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from aqmlab.results import stats
 from aqmlab.results.result import Result
 from aqmlab.spec.units import bits_per_second, seconds, size_in_bytes
-from aqmlab.studies.kit.claims import Measure
+from aqmlab.studies.kit.findings import Measure
 
 _Floats = NDArray[np.float64]
 

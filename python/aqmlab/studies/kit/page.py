@@ -1,86 +1,234 @@
-"""A study's page: its claims, tables and figures as Markdown, with the figures beside it."""
+"""A study's page, and behind it the page of its details, as Markdown with the figures beside them.
+
+The page says what was asked, what came out at both readings, what was found, and shows the tables and figures that the
+study puts in front: four screens at most. All claims with what each says exactly, the notes, and the other tables and
+figures stand on the page behind it. Notes are written by hand, in ``NAME-notes.md``: their section *Findings* goes to
+the page, the rest behind it.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from aqmlab import _core
 from aqmlab._core import SpecError
 from aqmlab.show import canvas
-from aqmlab.studies.kit.claims import Finding, Outcome, tally
-from aqmlab.studies.kit.study import Figure, Report, Table, Tell, nobody, text
+from aqmlab.studies.kit import index
+from aqmlab.studies.kit.decisions import Decision
+from aqmlab.studies.kit.findings import Outcome
+from aqmlab.studies.kit.report import Report
+from aqmlab.studies.kit.study import Figure, Table, Tell, nobody, text
 
 _FIGURES = "img"
+_FINDINGS = re.compile(r"^## Findings\n.*?(?=^## |\Z)", re.DOTALL | re.MULTILINE)
+
+_Shown = TypeVar("_Shown", Table, Figure)
 
 
 def write_page(report: Report, directory: Path, tell: Tell = nobody) -> Path:
-    """Write the page ``NAME.md`` and its figures into a directory, with the notes of ``NAME-notes.md`` there.
+    """Write ``NAME.md``, ``NAME-details.md`` and their figures into a directory, and count the claims there.
 
     Raises
     ------
     SpecError
         When the directory cannot be written to.
     """
+    name = report.study.name
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        figures = []
         for figure in report.figures:
             tell(f"figure {figure.name}")
-            figures.append(_draw(report, figure, directory / _FIGURES / report.study.name))
-        notes = directory / f"{report.study.name}-notes.md"
-        page = directory / f"{report.study.name}.md"
+            _draw(figure, directory / _FIGURES / name)
+        notes = directory / f"{name}-notes.md"
         found = notes.read_text(encoding="utf-8") if notes.is_file() else ""
-        page.write_text(_page(report, figures, found), encoding="utf-8")
+        page = directory / f"{name}.md"
+        page.write_text(_page(report, found), encoding="utf-8")
+        (directory / f"{name}-details.md").write_text(_details(report, found), encoding="utf-8")
+        index.count(report, directory)
     except OSError as error:
         raise SpecError(f"{error.filename}: cannot be written: {error.strerror}") from None
     return page
 
 
-def _draw(report: Report, figure: Figure, directory: Path) -> str:
+def _draw(figure: Figure, directory: Path) -> None:
     directory.mkdir(parents=True, exist_ok=True)
-    file = directory / f"{figure.name}.svg"
-    canvas.write(file, figure.draw, size=figure.size)
-    return f"![{figure.caption}]({_FIGURES}/{report.study.name}/{file.name})\n\n*{figure.caption}*"
+    canvas.write(directory / f"{figure.name}.svg", figure.draw, size=figure.size)
 
 
-def _page(report: Report, figures: list[str], notes: str) -> str:
-    study, cost = report.study, report.cost
-    flag = "" if report.length.name == "default" else f" --{report.length.name}"
-    parts = [
+def _page(report: Report, notes: str) -> str:
+    study = report.study
+    asked, *_ = _paragraphs(study.about)
+    findings = _FINDINGS.search(notes)
+    return _joined(
         f"# {study.title}",
-        f"<!-- Written by `aqmlab study {study.name}`; notes belong in {study.name}-notes.md. -->",
-        study.about.strip(),
-        f"Made by `aqmlab study {study.name}{study.options}{flag}`: {report.length}. {cost['cells']:.0f} experiments,"
-        f" {cost['simulated_s'] / 3600:,.1f} hours simulated in {cost['cpu_s'] / 60:,.1f} minutes of processor time,"
-        f" results number {_core.results_number()}, by engine {'; '.join(report.engines)}.",
-        _claims(report) if report.findings else "",
-        notes.strip(),
-        *(f"## {table.title}\n\n{table.about.strip()}\n\n{markdown(table)}" for table in report.tables),
-        "## Figures" if figures else "",
-        *figures,
+        _written_by(report),
+        asked,
+        _made_by(report),
+        _outcomes(report),
+        findings[0].strip() if findings else "",
+        *_tables(_in_front(report, report.tables)),
+        *_figures(report, _in_front(report, report.figures)),
+        f"[Details]({study.name}-details.md): what differs from the original, each claim with what it says exactly and"
+        " what decided, what fails and why as far as we know, the other tables and figures, sources.",
+    )
+
+
+def _details(report: Report, notes: str) -> str:
+    study = report.study
+    _, *differs = _paragraphs(study.about)
+    tables, figures = _in_front(report, report.tables), _in_front(report, report.figures)
+    return _joined(
+        f"# {study.title}: details",
+        _written_by(report),
+        f"Behind [the study's page]({study.name}.md). {_made_by(report)}",
+        *differs,
+        _claims(report.decisions) if report.decisions else "",
+        _FINDINGS.sub("", notes).strip(),
+        *_tables(table for table in report.tables if table not in tables),
+        *_figures(report, [figure for figure in report.figures if figure not in figures]),
         "## Sources",
         "\n".join(f"* {key}: {text}" for key, text in study.sources.items()),
+    )
+
+
+def _written_by(report: Report) -> str:
+    name = report.study.name
+    return f"<!-- Written by `aqmlab study {name}`; notes belong in {name}-notes.md. -->"
+
+
+def _made_by(report: Report) -> str:
+    cost = report.cost
+    return (
+        f"Made by `{report.command}`: {report.length}. {cost['cells']:.0f} experiments,"
+        f" {cost['simulated_s'] / 3600:,.1f} hours simulated in {cost['cpu_s'] / 60:,.1f} minutes of processor time,"
+        f" results number {_core.results_number()}, by engine {'; '.join(report.engines)}."
+    )
+
+
+def _outcomes(report: Report) -> str:
+    """Say what came out: both counts, how sensitive the second is, and what fails in it."""
+    if not report.decisions:
+        return ""
+    firsts = [decision.first[1].outcome for decision in report.decisions if decision.first]
+    verdicts = [decision.second[1] for decision in report.decisions if decision.second]
+    rows: list[list[str | int]] = [_row("first, registered before any result", firsts)]
+    if verdicts:
+        rows += [
+            _row("**second**", [verdict.outcome for verdict in verdicts]),
+            _row("second, at half its limits", [verdict.at_half for verdict in verdicts]),
+            _row("second, at double its limits", [verdict.at_double for verdict in verdicts]),
+        ]
+    table = Table(name="", title="", columns=("reading", "claims", *(str(each) for each in Outcome)), rows=rows)
+    return _joined("## What came out", index.TWO_READINGS if verdicts else "", markdown(table), _failing(report))
+
+
+def _row(reading: str, outcomes: Sequence[Outcome]) -> list[str | int]:
+    return [reading, len(outcomes), *(outcomes.count(each) for each in Outcome)]
+
+
+def _failing(report: Report) -> str:
+    """List what fails or contradicts itself at the second reading."""
+    shown = [
+        [decision.id, decision.gist, str(verdict.outcome), f"{verdict.held} of {verdict.parts}", verdict.cause]
+        for decision in report.decisions
+        if decision.second and (verdict := decision.second[1]).cause != "none"
     ]
-    return "\n\n".join(part for part in parts if part) + "\n"
+    if not shown:
+        return ""
+    columns = ("claim", "what is claimed", "second reading", "parts held", "put down to")
+    table = markdown(Table(name="", title="", columns=columns, rows=shown))
+    summary = f"The {len(shown)} that fail or that the paper contradicts"
+    return f"<details><summary>{summary}</summary>\n\n{table}\n\n</details>"
 
 
-def _claims(report: Report) -> str:
-    counted = tally([finding.outcome for _, finding in report.findings])
+def _claims(decisions: Sequence[Decision]) -> str:
     how = (
         "Numbers are means over the seeds, paired where two schemes are compared, with their 95 % intervals; a claim is"
         " undecided where the interval does not settle it."
     )
-    lines = ["| claim | place | what is claimed | outcome | what decided |", "|---|---|---|---|---|"]
-    for claim, finding in report.findings:
-        texts = (claim.id, claim.place, claim.gist, _outcome(finding), finding.text())
-        lines.append("| " + " | ".join(map(_cell, texts)) + " |")
-    exact = "\n".join(f"* {claim.id}: {_cell(str(claim.predicate))}." for claim, _ in report.findings)
-    details = f"<details><summary>What each claim says exactly</summary>\n\n{exact}\n\n</details>"
-    return "\n\n".join(["## Claims", f"{counted}. {how}", "\n".join(lines), details])
+    return _joined("## Claims", f"{index.TWO_READINGS} {how}", _first(decisions), _second(decisions))
 
 
-def _outcome(finding: Finding) -> str:
-    return str(finding.outcome) if finding.outcome is Outcome.UNDECIDED else f"**{finding.outcome}**"
+def _first(decisions: Sequence[Decision]) -> str:
+    firsts = [(decision, *decision.first) for decision in decisions if decision.first]
+    rows = [[it.id, it.place, it.gist, _outcome(found.outcome), found.text()] for it, _, found in firsts]
+    columns = ("claim", "place", "what is claimed", "outcome", "what decided")
+    exact = [f"* {it.id}: {_cell(str(claim.predicate))}." for it, claim, _ in firsts]
+    return _joined(
+        "### First reading", markdown(Table(name="", title="", columns=columns, rows=rows)), _folded("first", exact)
+    )
+
+
+def _second(decisions: Sequence[Decision]) -> str:
+    seconds = [(decision, *decision.second) for decision in decisions if decision.second]
+    if not seconds:
+        return ""
+    rows = [
+        [
+            it.id,
+            it.gist if it.first is None else "",
+            f"“{second.phrase}”",
+            _outcome(verdict.outcome),
+            f"{verdict.held} of {verdict.parts}",
+            f"{verdict.at_half}, {verdict.at_double}",
+            verdict.cause,
+            verdict.text(),
+        ]
+        for it, second, verdict in seconds
+    ]
+    columns = (
+        "claim",
+        "what is added",
+        "words it rests on",
+        "outcome",
+        "parts held",
+        "at half, double limits",
+        "put down to",
+        "what decided",
+    )
+    exact = []
+    for it, second, verdict in seconds:
+        left_out = [*verdict.contradicted, *verdict.ties]
+        said = _cell("; and ".join(map(str, second.parts)))
+        exact.append(f"* {it.id}: {said}." + (f" Left out: {_cell('; '.join(left_out))}." if left_out else ""))
+    return _joined(
+        "### Second reading", markdown(Table(name="", title="", columns=columns, rows=rows)), _folded("second", exact)
+    )
+
+
+def _folded(reading: str, exact: Sequence[str]) -> str:
+    lines = "\n".join(exact)
+    return f"<details><summary>What each claim says exactly, {reading} reading</summary>\n\n{lines}\n\n</details>"
+
+
+def _outcome(outcome: Outcome) -> str:
+    return str(outcome) if outcome is Outcome.UNDECIDED else f"**{outcome}**"
+
+
+def _in_front(report: Report, shown: Sequence[_Shown]) -> list[_Shown]:
+    front = report.study.front
+    return [each for each in shown if not front or each.name in front]
+
+
+def _tables(tables: Iterable[Table]) -> list[str]:
+    return [f"## {table.title}\n\n{table.about.strip()}\n\n{markdown(table)}" for table in tables]
+
+
+def _figures(report: Report, figures: Sequence[Figure]) -> list[str]:
+    folder = f"{_FIGURES}/{report.study.name}"
+    shown = [f"![{it.caption}]({folder}/{it.name}.svg)\n\n*{it.caption}*" for it in figures]
+    return ["## Figures", *shown] if shown else []
+
+
+def _paragraphs(words: str) -> list[str]:
+    return re.split(r"\n\s*\n", words.strip())
+
+
+def _joined(*parts: str) -> str:
+    return "\n\n".join(part for part in parts if part) + ("\n" if parts[0].startswith("# ") else "")
 
 
 def markdown(table: Table) -> str:

@@ -9,19 +9,19 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from matplotlib.figure import Figure as Canvas
 
-from aqmlab import _core
 from aqmlab._core import SpecError
 from aqmlab.results.result import Result
 from aqmlab.running.calibration.lines import Calibrations
 from aqmlab.running.cell import Cell, cells_of
 from aqmlab.spec.experiment import Experiment, Protocol
 from aqmlab.spec.schemes import Scheme
-from aqmlab.studies.kit.claims import Claim, Finding
+from aqmlab.studies.kit.claims import Claim
+from aqmlab.studies.kit.reading.second import Second
+from aqmlab.studies.kit.reading.values import Printed
 
 Value = float | int | str | None
 """What a table holds; ``None`` where there is nothing."""
@@ -121,6 +121,10 @@ class Study(ABC):
     """By name: ``quick``, ``default`` and ``full``."""
     claims: ClassVar[Sequence[Claim]]
     """What the paper says, written down before the results were looked at."""
+    second: ClassVar[Sequence[Second]] = ()
+    """The same read again, and what was left out, written down after the first results had been seen."""
+    front: ClassVar[Sequence[str]] = ()
+    """The names of the tables and figures on the study's page; the others stand on that of its details. All without."""
     options: str = ""
     """What was typed after its name to make it what it is, a space before it: its page repeats it."""
 
@@ -138,6 +142,18 @@ class Study(ABC):
     def decidable(self) -> Sequence[Claim]:
         """Return the claims that its runs can decide: all, unless it was given other schemes."""
         return self.claims
+
+    def read_again(self) -> Sequence[Second]:
+        """Return the second reading of what its runs can decide."""
+        return self.second
+
+    def printed(self) -> Printed:
+        """Return the paper's own tables, for what is said of them; none where the paper prints none."""
+        return {}
+
+    def doubt(self, run: str) -> str | None:
+        """Say why a run's users cannot have been slowed by what the paper prints of it; ``None`` where they can."""
+        return None
 
     @abstractmethod
     def runs(self, length: Length) -> Sequence[Run]:
@@ -160,85 +176,6 @@ def study_cells(study: Study, length: Length, calibrations: Calibrations) -> dic
         seeds = range(length.first_seed, length.first_seed + (run.seeds or length.seeds))
         cells[run.name] = cells_of(run.experiment, seeds, calibrations, label=run.label, uncongested=run.uncongested)
     return cells
-
-
-@dataclass(frozen=True, kw_only=True)
-class Report:
-    """What a study gave."""
-
-    study: Study
-    length: Length
-    results: StudyResults
-    findings: Sequence[tuple[Claim, Finding]]
-    tables: Sequence[Table]
-    figures: Sequence[Figure]
-
-    @classmethod
-    def of(cls, study: Study, length: Length, results: StudyResults, tell: Tell = nobody) -> Report:
-        """Decide the claims and put together tables and figures, which takes minutes where results are many."""
-        tell("claims")
-        findings = [(claim, claim.decide(results)) for claim in study.decidable()]
-        tell("tables")
-        tables = study.tables(results)
-        tell("figures")
-        figures = study.figures(results)
-        return cls(study=study, length=length, results=results, findings=findings, tables=tables, figures=figures)
-
-    @property
-    def cost(self) -> dict[str, float]:
-        """Seconds simulated, and of processor time that they took, over all distinct cells."""
-        distinct = self._distinct
-        return {name: sum(metadata[name] for metadata in distinct.values()) for name in ("simulated_s", "cpu_s")} | {
-            "cells": len(distinct)
-        }
-
-    @property
-    def engines(self) -> list[str]:
-        """The engines that made the cells: a version with the hash of its sources, and the commit where it is known."""
-        made_by = {(metadata["engine"], metadata["commit"]) for metadata in self._distinct.values()}
-        return sorted(f"{engine}, commit {commit}" if commit else str(engine) for engine, commit in made_by)
-
-    @cached_property
-    def _distinct(self) -> dict[str, Mapping[str, Any]]:
-        """The metadata of each cell, by its key."""
-        return {result.cell.key: result.metadata for results in self.results.values() for result in results}
-
-    def record(self) -> dict[str, Any]:
-        """Return all but the figures as one object, for ``--json``."""
-        length = self.length
-        return {
-            "study": self.study.name,
-            "length": {
-                "name": length.name,
-                "warmup": length.warmup,
-                "duration": length.duration,
-                "seeds": length.seeds,
-                "first_seed": length.first_seed,
-            },
-            "results": _core.results_number(),
-            "engines": self.engines,
-            "cost": self.cost,
-            "tables": [
-                {
-                    "name": table.name,
-                    "title": table.title,
-                    "columns": list(table.columns),
-                    "rows": [list(row) for row in table.rows],
-                }
-                for table in self.tables
-            ],
-            "claims": [
-                {
-                    "id": claim.id,
-                    "place": claim.place,
-                    "claim": claim.gist,
-                    "predicate": str(claim.predicate),
-                    "outcome": str(finding.outcome),
-                    "numbers": finding.numbers(),
-                }
-                for claim, finding in self.findings
-            ],
-        }
 
 
 def text(value: Value) -> str:

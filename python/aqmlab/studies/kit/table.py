@@ -9,9 +9,15 @@ from rich.text import Text
 
 from aqmlab.show import console
 from aqmlab.studies.kit import study
-from aqmlab.studies.kit.claims import Claim, Finding, Outcome, tally
+from aqmlab.studies.kit.decisions import Decision
+from aqmlab.studies.kit.findings import Outcome, tally
 
-_OUTCOME_STYLES = {Outcome.HOLDS: "green", Outcome.FAILS: "red", Outcome.UNDECIDED: "yellow"}
+_OUTCOME_STYLES = {
+    Outcome.HOLDS: "green",
+    Outcome.FAILS: "red",
+    Outcome.UNDECIDED: "yellow",
+    Outcome.INCONSISTENT: "magenta",
+}
 
 
 def numbers(study_table: study.Table) -> Table:
@@ -26,13 +32,20 @@ def numbers(study_table: study.Table) -> Table:
     return table
 
 
-def claims(findings: Sequence[tuple[Claim, Finding]]) -> Table:
-    """List claims with what became of them and the numbers that decided."""
-    title = tally([finding.outcome for _, finding in findings])
+def claims(decisions: Sequence[Decision]) -> Table:
+    """List claims with what became of them at both readings, and the numbers that decided the last one."""
+    first = tally([decision.first[1].outcome for decision in decisions if decision.first])
+    second = tally([decision.second[1].outcome for decision in decisions if decision.second])
+    title = Text(f"First reading: {first}\nSecond reading: {second}")
     table = console.sheet(title=title, title_justify="left")
-    for heading in ("claim", "place", "what is claimed", "outcome", "what decided"):
+    for heading in ("claim", "place", "what is claimed", "first", "second", "what decided"):
         table.add_column(heading)
-    for claim, finding in findings:
-        outcome = Text(str(finding.outcome), style=_OUTCOME_STYLES[finding.outcome])
-        table.add_row(*map(Text, (claim.id, claim.place, claim.gist)), outcome, Text(finding.text()))
+    for it in decisions:
+        outcomes = [both[1].outcome if both else None for both in (it.first, it.second)]
+        decided = it.second[1].text() if it.second else it.first[1].text() if it.first else ""
+        table.add_row(*map(Text, (it.id, it.place, it.gist)), *map(_colored, outcomes), Text(decided))
     return table
+
+
+def _colored(outcome: Outcome | None) -> Text:
+    return Text() if outcome is None else Text(str(outcome), style=_OUTCOME_STYLES[outcome])

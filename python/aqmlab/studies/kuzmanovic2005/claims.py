@@ -27,7 +27,7 @@ _MODERATE = tuple(law for law in LAWS if law != "RED*")
 
 _EQUAL_FLOWS = tuple(equal_flows(length) for length in LENGTHS)
 
-_FULL_BURSTS = (6, 14, 30, 62)
+FULL_BURSTS = (6, 14, 30, 62)
 """Flows of 2, 4, 8, ... packets in bursts: each ends with a full one."""
 
 
@@ -245,7 +245,7 @@ CLAIMS = (
                 scheme=equal_flows(length),
                 than=equal_flows(length + 2),
             )
-            for length in _FULL_BURSTS
+            for length in FULL_BURSTS
         ),
     ),
     _claim(

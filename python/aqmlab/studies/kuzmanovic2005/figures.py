@@ -15,7 +15,7 @@ from aqmlab.models.batch_queue import BatchQueue, burst_sizes, exceedance
 from aqmlab.results import plot, stats
 from aqmlab.results.result import Result
 from aqmlab.show.canvas import LineStyles
-from aqmlab.studies.kit.claims import Finding
+from aqmlab.studies.kit.findings import Finding
 from aqmlab.studies.kit.study import Figure, StudyResults
 from aqmlab.studies.kuzmanovic2005 import measures, names
 from aqmlab.studies.kuzmanovic2005.runs import web_bursts

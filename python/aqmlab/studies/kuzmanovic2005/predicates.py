@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aqmlab.studies.kit.claims import All, Between, Finding, Measure, Results
+from aqmlab.studies.kit.claims import All, Between
+from aqmlab.studies.kit.findings import Finding, Measure, Results
 
 
 @dataclass(frozen=True, kw_only=True)

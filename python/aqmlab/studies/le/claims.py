@@ -27,7 +27,8 @@ import polars as pl
 
 from aqmlab.results import stats
 from aqmlab.results.result import Result
-from aqmlab.studies.kit.claims import All, Between, Claim, CloseTo, Dominates, Greater, Measure, Predicate, Raises
+from aqmlab.studies.kit.claims import All, Between, Claim, CloseTo, Dominates, Greater, Predicate, Raises
+from aqmlab.studies.kit.findings import Measure
 from aqmlab.studies.kit.measures import completed_requests, loss_percent, share_within, throughput_mbps
 
 

@@ -16,7 +16,8 @@ import polars as pl
 
 from aqmlab.models import lrd
 from aqmlab.results.result import Result
-from aqmlab.studies.kit.claims import Finding, Outcome, Results
+from aqmlab.studies.kit.findings import Finding, Outcome, Results, worst
+from aqmlab.studies.kit.reading.values import Printed
 from aqmlab.studies.kit.study import Table, Value
 
 Scales = tuple[int, int]
@@ -82,11 +83,19 @@ class HurstWithin:
     low: float
     high: float
 
-    def __call__(self, results: Results) -> Finding:
-        """Decide, and give the estimate that is worst off."""
+    @property
+    def runs(self) -> tuple[str, ...]:
+        """The run that it is about."""
+        return (self.run,)
+
+    def __call__(self, results: Results, scale: float = 1.0) -> Finding:
+        """Decide, and give the estimate that is worst off; the paper states the limits, so that none is scaled."""
         first = min(results[self.run], key=lambda result: result.cell.seed)
         found = [self._of(series, hurst) for series, hurst in estimates(first)]
-        return min(found, key=lambda each: (Outcome.FAILS, Outcome.UNDECIDED, Outcome.HOLDS).index(each.outcome))
+        return worst(found).of_all(found)
+
+    def on_paper(self, printed: Printed) -> None:
+        """Say nothing of the paper's own table, which has no estimates."""
 
     def _of(self, series: str, hurst: lrd.Hurst) -> Finding:
         what = f"Hurst parameter of {series} by {hurst.method}"

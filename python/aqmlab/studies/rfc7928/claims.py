@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from aqmlab.spec.schemes import Scheme
 from aqmlab.studies.kit import measures as kit
-from aqmlab.studies.kit.claims import All, Between, Claim, Measure, Predicate, Raises
+from aqmlab.studies.kit.claims import All, Between, Claim, Predicate, Raises
+from aqmlab.studies.kit.findings import Measure
 from aqmlab.studies.rfc7928 import measures
 from aqmlab.studies.rfc7928.schemes import REFERENCE, can_mark
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from aqmlab.results.result import Result
 from aqmlab.spec.units import seconds
-from aqmlab.studies.kit.claims import Measure
+from aqmlab.studies.kit.findings import Measure
 from aqmlab.studies.kit.measures import DATA, delays_ms, link_delays_ms
 
 _Floats = NDArray[np.float64]

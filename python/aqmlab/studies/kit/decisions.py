@@ -1,0 +1,82 @@
+"""What became of each claim of a study at both readings, in one place for page, terminal and JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from aqmlab.studies.kit.claims import Claim
+from aqmlab.studies.kit.findings import Finding
+from aqmlab.studies.kit.reading.second import Second, Verdict
+from aqmlab.studies.kit.study import Study, StudyResults
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decision:
+    """One claim, and what became of it."""
+
+    id: str
+    place: str
+    gist: str
+    first: tuple[Claim, Finding] | None
+    """As it was registered before any result; ``None`` of what the first reading left out."""
+    second: tuple[Second, Verdict] | None
+    """As it was read again; ``None`` where nobody has."""
+
+    def record(self, study: str) -> dict[str, Any]:
+        """Return it as one object: what ``claims.json`` has of it, and what decided."""
+        return {**self.outcomes(study), "place": self.place, "claim": self.gist, **self._first(), **self._second()}
+
+    def outcomes(self, study: str) -> dict[str, Any]:
+        """Return what became of it: its entry in ``claims.json``."""
+        verdict = self.second[1] if self.second else None
+        return {
+            "study": study,
+            "id": self.id,
+            "first": str(self.first[1].outcome) if self.first else None,
+            "second": str(verdict.outcome) if verdict else None,
+            "cause": verdict.cause if verdict else "none",
+            "parts": verdict.parts if verdict else None,
+            "held": verdict.held if verdict else None,
+        }
+
+    def _first(self) -> dict[str, Any]:
+        if self.first is None:
+            return {}
+        claim, finding = self.first
+        return {"predicate": str(claim.predicate), "numbers": finding.numbers()}
+
+    def _second(self) -> dict[str, Any]:
+        if self.second is None:
+            return {}
+        second, verdict = self.second
+        return {
+            "phrase": second.phrase,
+            "read_again": [str(part) for part in second.parts],
+            "read_again_numbers": verdict.finding.numbers() if verdict.finding else None,
+            "contradicted": list(verdict.contradicted),
+            "ties": list(verdict.ties),
+            "at_half_the_limits": str(verdict.at_half),
+            "at_double_the_limits": str(verdict.at_double),
+        }
+
+
+def decide(study: Study, results: StudyResults) -> list[Decision]:
+    """Decide what a study's paper says: the registered claims in their order, then what was added to them."""
+    printed = study.printed()
+    again = {each.id: (each, each.decide(results, printed, study.doubt)) for each in study.read_again()}
+    registered = [
+        Decision(
+            id=claim.id,
+            place=claim.place,
+            gist=claim.gist,
+            first=(claim, claim.decide(results)),
+            second=again.pop(claim.id, None),
+        )
+        for claim in study.decidable()
+    ]
+    added = [
+        Decision(id=second.id, place=second.place, gist=second.gist, first=None, second=(second, verdict))
+        for second, verdict in again.values()
+    ]
+    return [*registered, *added]

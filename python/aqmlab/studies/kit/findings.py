@@ -1,0 +1,127 @@
+"""What a decision is: an outcome with the numbers that decided it, over results that are paired by their seeds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aqmlab.results import stats
+from aqmlab.results.result import Result
+
+_Floats = NDArray[np.float64]
+
+Results = Mapping[str, Iterable[Result]]
+"""The results of each scheme, by its label."""
+
+Measure = Callable[[Result], float]
+"""A number that a result has: ``lambda result: result.summary["loss_percent"]``."""
+
+
+class Outcome(StrEnum):
+    """What became of a claim."""
+
+    HOLDS = "holds"
+    FAILS = "fails"
+    UNDECIDED = "undecided"
+    INCONSISTENT = "inconsistent"
+    """The paper's own numbers contradict it."""
+
+
+def tally(outcomes: Sequence[Outcome]) -> str:
+    """Count claims by outcome, in words; inconsistent ones where there are any.
+
+    Examples
+    --------
+    >>> tally([Outcome.HOLDS, Outcome.HOLDS, Outcome.FAILS])
+    '3 claims: 2 hold, 1 fails, 0 undecided'
+    """
+    plurals = {Outcome.HOLDS: "hold", Outcome.FAILS: "fail"}
+    counts = {outcome: outcomes.count(outcome) for outcome in Outcome}
+    if not counts[Outcome.INCONSISTENT]:
+        del counts[Outcome.INCONSISTENT]
+    noun = "claim" if len(outcomes) == 1 else "claims"
+    words = (f"{n} {it if n == 1 else plurals.get(it, it)}" for it, n in counts.items())
+    return f"{len(outcomes)} {noun}: " + ", ".join(words)
+
+
+def worst(findings: Sequence[Finding]) -> Finding:
+    """Return the first that fails, else the first that is undecided, else the first."""
+    order = (Outcome.FAILS, Outcome.UNDECIDED, Outcome.HOLDS)
+    return min(findings, key=lambda each: order.index(each.outcome))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """An outcome with the numbers that decided it."""
+
+    outcome: Outcome
+    what: str
+    """What was estimated, and its unit."""
+    estimate: float
+    """The mean over the pairs; not a number without any."""
+    low: float
+    high: float
+    """Its confidence interval; without bounds from fewer than two pairs."""
+    pairs: int
+    """Seeds that both schemes have."""
+    parts: int = 1
+    """How many things are said at once."""
+    held: int = 0
+    """How many of them hold."""
+
+    @classmethod
+    def of(cls, what: str, differences: _Floats, *, confidence: float = 0.95) -> Finding:
+        """Estimate the mean of independent normal values, with its Student-t interval, and leave it undecided.
+
+        Examples
+        --------
+        >>> print(Finding.of("loss, %", np.array([1.0, 2.0, 3.0])))
+        undecided: loss, % 2 [-0.4841, 4.484], 3 pairs
+        """
+        mean, low, high = stats.mean_interval(differences, confidence=confidence)
+        return cls(outcome=Outcome.UNDECIDED, what=what, estimate=mean, low=low, high=high, pairs=len(differences))
+
+    def decided(self, *, holds: bool, fails: bool) -> Finding:
+        """Return the same numbers with their outcome; undecided where the claim neither holds nor fails."""
+        outcome = Outcome.HOLDS if holds else Outcome.FAILS if fails else Outcome.UNDECIDED
+        return replace(self, outcome=outcome, held=int(holds))
+
+    def of_all(self, findings: Sequence[Finding]) -> Finding:
+        """Return the same numbers as those that decided of several findings, with how many of their parts hold."""
+        return replace(self, parts=sum(each.parts for each in findings), held=sum(each.held for each in findings))
+
+    def numbers(self) -> dict[str, float | int | str | None]:
+        """Return what decided as plain values; ``None`` for a bound or an estimate that is not there."""
+        bounds = {"estimate": self.estimate, "low": self.low, "high": self.high}
+        finite = {name: value if math.isfinite(value) else None for name, value in bounds.items()}
+        return {"what": self.what, **finite, "pairs": self.pairs}
+
+    def text(self) -> str:
+        """Return what decided in words."""
+        noun = "pair" if self.pairs == 1 else "pairs"
+        several = f"{self.held} of {self.parts} parts hold; " if self.parts > 1 else ""
+        return f"{several}{self.what} {self.estimate:.4g} [{self.low:.4g}, {self.high:.4g}], {self.pairs} {noun}"
+
+    def __str__(self) -> str:
+        return f"{self.outcome}: {self.text()}"
+
+
+def by_seed(results: Results, *labels: str) -> list[tuple[Result, ...]]:
+    """Return the results of some schemes for each seed that all of them have.
+
+    Raises
+    ------
+    ValueError
+        When there are no results of a scheme.
+    """
+    for label in labels:
+        if label not in results:
+            raise ValueError(f"results: must have the scheme {label!r}, got {', '.join(map(repr, results))}")
+    found = [{result.cell.seed: result for result in results[label]} for label in labels]
+    common = set.intersection(*map(set, found))
+    return [tuple(each[seed] for each in found) for seed in sorted(common)]

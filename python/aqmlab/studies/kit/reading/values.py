@@ -1,0 +1,114 @@
+"""Numbers that a sentence is about: read off results seed by seed, and off what the paper prints of the same.
+
+A :class:`Value` is a number of one run, or of several with the same seed: a difference, a change in percent, how many
+of them do something. :data:`Printed` is a paper's own table, so that a sentence can be held against that too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aqmlab.results.result import Result
+from aqmlab.studies.kit.findings import Measure, Results, by_seed
+from aqmlab.studies.kit.reading import curves
+
+Printed = Mapping[str, Mapping[str, float]]
+"""A paper's tables: by the name of the run and of the column. What is not printed is not there."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Column:
+    """A measure, and how the paper's table has it."""
+
+    what: str
+    """In words, with its unit."""
+    measure: Measure
+    name: str = ""
+    """What the printed column is called; of one that is not printed, nothing."""
+    digits: int = 9
+    """Digits behind the point that are printed. Of what is not printed, all that a number has."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Value:
+    """A number that follows from the results of some runs."""
+
+    what: str
+    runs: tuple[str, ...]
+    read: Callable[[Sequence[Result]], float]
+    """From a result of each run."""
+    said: Callable[[Printed], float | None]
+    """From a paper's table; ``None`` where it is not there."""
+    digits: int = 9
+    """Digits behind the point to which the paper prints what it follows from."""
+
+    def each(self, results: Results) -> NDArray[np.float64]:
+        """Return the number for each seed that all runs have."""
+        return np.array([self.read(some) for some in by_seed(results, *self.runs)], dtype=np.float64)
+
+    def __str__(self) -> str:
+        return f"{self.what}, {self.runs[0]}" if len(self.runs) == 1 else self.what
+
+
+AREA = Column(
+    what="share answered, averaged over the time axis, %",
+    measure=lambda result: float(curves.shares_percent(result)[1].mean()),
+)
+"""The area under the curve in its figure."""
+
+
+def of(column: Column, run: str) -> Value:
+    """Return a column's value of a run."""
+    return Value(
+        what=column.what,
+        runs=(run,),
+        read=lambda some: column.measure(some[0]),
+        said=lambda printed: printed.get(run, {}).get(column.name),
+        digits=column.digits,
+    )
+
+
+def less(one: Value, other: Value) -> Value:
+    """Return the difference of two values."""
+    return _of_two(f"{one} less {other}", one, other, lambda first, second: first - second)
+
+
+def change_percent(column: Column, run: str, over: str) -> Value:
+    """Return by how many percent a column's value is above that of another run."""
+    one, other = of(column, run), of(column, over)
+    return _of_two(f"{column.what}, {run} over {over}, %", one, other, lambda first, second: 100 * (first / second - 1))
+
+
+def count_of_greater(what: str, pairs: Sequence[tuple[Value, Value]]) -> Value:
+    """Return in how many pairs the first value is the greater one."""
+    flat = [value for pair in pairs for value in pair]
+
+    def count(numbers: Sequence[float]) -> float:
+        return float(sum(first > second for first, second in zip(numbers[::2], numbers[1::2], strict=True)))
+
+    return _of_all(what, flat, count)
+
+
+def _of_two(what: str, one: Value, other: Value, combine: Callable[[float, float], float]) -> Value:
+    return _of_all(what, (one, other), lambda numbers: combine(*numbers))
+
+
+def _of_all(what: str, values: Sequence[Value], combine: Callable[[Sequence[float]], float]) -> Value:
+    ends = np.cumsum([0, *(len(value.runs) for value in values)]).tolist()
+
+    def read(some: Sequence[Result]) -> float:
+        parts = (some[start:end] for start, end in pairwise(ends))
+        return combine([value.read(part) for value, part in zip(values, parts, strict=True)])
+
+    def said(printed: Printed) -> float | None:
+        numbers = [value.said(printed) for value in values]
+        known = [number for number in numbers if number is not None]
+        return combine(known) if len(known) == len(values) else None
+
+    runs = tuple(run for value in values for run in value.runs)
+    return Value(what=what, runs=runs, read=read, said=said, digits=min(value.digits for value in values))

@@ -1,0 +1,251 @@
+"""The second reading's dictionary: six predicates, with all words and limits that there are.
+
+The words were fixed after the first results had been seen, once for all studies; a claim's own reading chooses among
+them, and quotes the phrase that it rests on. Of curves, in the figure's frame (``curves.py``):
+
+* *the same, indistinguishable, identical, no effect*: the curves are at most 2 % of the frame apart;
+* *close, little, near, almost or virtually identical, similar, comparable*: at most 5 %;
+* *better*: above by 1 point at least on average over the range that the sentence names, else the figure's, and nowhere
+  below by more than 2 % of the frame; *much better, significantly, substantially, far*: by 2.5 points. *Not better* is
+  what is not so;
+* *no worse, does not degrade*: nowhere below by more than 2 % of the frame.
+
+Of numbers:
+
+* *more, less* in a table: as it stands, but a tie in the last printed digit decides nothing;
+* *approximately* so many percent: within 5 % of the axis; two numbers that are said to be close likewise;
+* a number that the paper states as a bound is one.
+
+The Student-t interval of 95 % over the seeds decides, as in the first reading. ``scale`` multiplies every limit, for
+the sensitivity at half and at double the limits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from aqmlab.results.result import Result
+from aqmlab.studies.kit.findings import Finding, Outcome, Results, by_seed, worst
+from aqmlab.studies.kit.reading import curves
+from aqmlab.studies.kit.reading.values import Printed, Value
+
+SAME, CLOSE = 2.0, 5.0
+"""Percent of the frame, or of an axis."""
+
+BETTER, MUCH_BETTER = 1.0, 2.5
+"""Percentage points on average."""
+
+BELOW = 2.0
+"""Percent of the frame: what "nowhere below" overlooks."""
+
+APPROXIMATELY = 5.0
+"""Percent of the axis."""
+
+
+class Part(Protocol):
+    """One thing that a claim says."""
+
+    @property
+    def runs(self) -> tuple[str, ...]:
+        """The runs that it is about."""
+        ...
+
+    def __call__(self, results: Results, scale: float = 1.0) -> Finding:
+        """Decide it of results, with all limits multiplied."""
+        ...
+
+    def on_paper(self, printed: Printed) -> Outcome | None:
+        """Decide it of the paper's own table: undecided is a tie, ``None`` that the table says nothing of it."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Curves:
+    """What is said of two curves over a range of times."""
+
+    one: str
+    other: str
+    from_ms: float = 0.0
+    to_ms: float = curves.AXIS_MS
+
+    @property
+    def runs(self) -> tuple[str, ...]:
+        """The runs that it is about."""
+        return self.one, self.other
+
+    def on_paper(self, printed: Printed) -> Outcome | None:
+        """No curve is printed as numbers."""
+        return None
+
+    def _mean(self, results: Results, what: str, distance: Callable[[Result, Result, float, float], float]) -> Finding:
+        pairs = by_seed(results, self.one, self.other)
+        numbers = [distance(one, other, self.from_ms, self.to_ms) for one, other in pairs]
+        return Finding.of(f"{what}, {self.one} and {self.other}", np.array(numbers, dtype=np.float64))
+
+    def _range(self) -> str:
+        return f"from {self.from_ms:,.0f} to {self.to_ms:,.0f} ms"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Same(_Curves):
+    """Two curves are nowhere further apart than a limit."""
+
+    limit: float = SAME
+
+    def __call__(self, results: Results, scale: float = 1.0) -> Finding:
+        """Decide from the mean of the pairs' distances."""
+        return _at_most(self._mean(results, "distance of the curves, % of the frame", curves.apart), scale * self.limit)
+
+    def __str__(self) -> str:
+        return f"{self.one} and {self.other} are at most {self.limit:g} % of the frame apart {self._range()}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoWorse(_Curves):
+    """A curve is nowhere below another by more than can be seen."""
+
+    def __call__(self, results: Results, scale: float = 1.0) -> Finding:
+        """Decide from the mean over the pairs of how far it gets below."""
+        return _at_most(self._mean(results, "furthest below, % of the frame", curves.below), scale * BELOW)
+
+    def __str__(self) -> str:
+        return f"{self.one} is nowhere below {self.other} by more than {BELOW:g} % of the frame {self._range()}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Better(_Curves):
+    """A curve is above another on average, and nowhere below; or that is not so."""
+
+    by: float = BETTER
+    negated: bool = False
+
+    def __call__(self, results: Results, scale: float = 1.0) -> Finding:
+        """Decide from both means, and give the numbers of the one that decides."""
+        mean = self._mean(results, "above on average, points", curves.above)
+        mean = mean.decided(holds=mean.low >= scale * self.by, fails=mean.high < scale * self.by)
+        nowhere = NoWorse(one=self.one, other=self.other, from_ms=self.from_ms, to_ms=self.to_ms)
+        found = worst([mean, nowhere(results, scale)])
+        if not self.negated:
+            return found
+        return found.decided(holds=found.outcome is Outcome.FAILS, fails=found.outcome is Outcome.HOLDS)
+
+    def __str__(self) -> str:
+        above = f"is above {self.other} by {self.by:g} points on average {self._range()}"
+        nowhere = f"and nowhere below by more than {BELOW:g} % of the frame"
+        return f"{'it is not so that ' if self.negated else ''}{self.one} {above}, {nowhere}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class More:
+    """A number is greater than another; a tie in the last printed digit decides nothing."""
+
+    one: Value
+    than: Value
+
+    @property
+    def runs(self) -> tuple[str, ...]:
+        """The runs that it is about."""
+        return *self.one.runs, *self.than.runs
+
+    def __call__(self, results: Results, scale: float = 1.0) -> Finding:
+        """Decide from the mean of the differences, unless both means are printed alike."""
+        of_one = len(self.one.runs)
+        groups = by_seed(results, *self.runs)
+        ones = np.array([self.one.read(group[:of_one]) for group in groups], dtype=np.float64)
+        others = np.array([self.than.read(group[of_one:]) for group in groups], dtype=np.float64)
+        found = Finding.of(f"{self.one} less {self.than}", ones - others)
+        if len(groups) and self._tie(float(ones.mean()), float(others.mean())):
+            return found
+        return found.decided(holds=found.low > 0, fails=found.high < 0)
+
+    def on_paper(self, printed: Printed) -> Outcome | None:
+        """Decide it of the printed numbers."""
+        one, than = self.one.said(printed), self.than.said(printed)
+        if one is None or than is None:
+            return None
+        if self._tie(one, than):
+            return Outcome.UNDECIDED
+        return Outcome.HOLDS if one > than else Outcome.FAILS
+
+    def _tie(self, one: float, than: float) -> bool:
+        digits = min(self.one.digits, self.than.digits)
+        return round(one, digits) == round(than, digits)
+
+    def __str__(self) -> str:
+        return f"{self.one} above {self.than}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class InRange:
+    """A number is within bounds that the paper states."""
+
+    value: Value
+    low: float = -math.inf
+    high: float = math.inf
+
+    @property
+    def runs(self) -> tuple[str, ...]:
+        """The runs that it is about."""
+        return self.value.runs
+
+    def __call__(self, results: Results, scale: float = 1.0) -> Finding:
+        """Decide from the mean over the seeds."""
+        found = Finding.of(str(self.value), self.value.each(results))
+        return found.decided(
+            holds=self.low <= found.low and found.high <= self.high,
+            fails=found.high < self.low or self.high < found.low,
+        )
+
+    def on_paper(self, printed: Printed) -> Outcome | None:
+        """Decide it of the printed number, which may be off by half of its last digit."""
+        number = self.value.said(printed)
+        if number is None:
+            return None
+        off = 0.5 * 10.0**-self.value.digits
+        return Outcome.HOLDS if self.low - off <= number <= self.high + off else Outcome.FAILS
+
+    def __str__(self) -> str:
+        least = [f"at least {self.low:g}"] if self.low > -math.inf else []
+        most = [f"at most {self.high:g}"] if self.high < math.inf else []
+        return f"{self.value} is {' and '.join(least + most)}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class About:
+    """A number is so much, within a share of its axis."""
+
+    value: Value
+    number: float
+    limit: float = APPROXIMATELY
+    """Percent of the axis."""
+    axis: float = 100.0
+    """How long the axis is, in the number's unit: 100 where that is percent."""
+
+    @property
+    def runs(self) -> tuple[str, ...]:
+        """The runs that it is about."""
+        return self.value.runs
+
+    def __call__(self, results: Results, scale: float = 1.0) -> Finding:
+        """Decide from the mean over the seeds."""
+        return self._bounds(scale)(results)
+
+    def on_paper(self, printed: Printed) -> Outcome | None:
+        """Decide it of the printed number."""
+        return self._bounds(1.0).on_paper(printed)
+
+    def _bounds(self, scale: float) -> InRange:
+        off = scale * self.limit / 100 * self.axis
+        return InRange(value=self.value, low=self.number - off, high=self.number + off)
+
+    def __str__(self) -> str:
+        return f"{self.value} is {self.number:g}, within {self.limit / 100 * self.axis:g}"
+
+
+def _at_most(found: Finding, limit: float) -> Finding:
+    return found.decided(holds=found.high <= limit, fails=found.low > limit)

@@ -1,0 +1,90 @@
+"""What a study gave: its claims decided, its tables and figures, and what it took."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from aqmlab import _core
+from aqmlab.studies.kit.decisions import Decision, decide
+from aqmlab.studies.kit.study import Figure, Length, Study, StudyResults, Table, Tell, nobody
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """What a study gave."""
+
+    study: Study
+    length: Length
+    results: StudyResults
+    decisions: Sequence[Decision]
+    tables: Sequence[Table]
+    figures: Sequence[Figure]
+
+    @classmethod
+    def of(cls, study: Study, length: Length, results: StudyResults, tell: Tell = nobody) -> Report:
+        """Decide the claims and put together tables and figures, which takes minutes where results are many."""
+        tell("claims")
+        decisions = decide(study, results)
+        tell("tables")
+        tables = study.tables(results)
+        tell("figures")
+        figures = study.figures(results)
+        return cls(study=study, length=length, results=results, decisions=decisions, tables=tables, figures=figures)
+
+    @property
+    def command(self) -> str:
+        """What was typed to make it."""
+        study, length = self.study, self.length
+        flag = "" if length.name == "default" else f" --{length.name}"
+        last = length.first_seed + length.seeds - 1
+        seeds = "" if length == study.lengths[length.name] else f" --seeds {length.first_seed}-{last}"
+        return f"aqmlab study {study.name}{study.options}{flag}{seeds}"
+
+    @property
+    def cost(self) -> dict[str, float]:
+        """Seconds simulated, and of processor time that they took, over all distinct cells."""
+        distinct = self._distinct
+        return {name: sum(metadata[name] for metadata in distinct.values()) for name in ("simulated_s", "cpu_s")} | {
+            "cells": len(distinct)
+        }
+
+    @property
+    def engines(self) -> list[str]:
+        """The engines that made the cells: a version with the hash of its sources, and the commit where it is known."""
+        made_by = {(metadata["engine"], metadata["commit"]) for metadata in self._distinct.values()}
+        return sorted(f"{engine}, commit {commit}" if commit else str(engine) for engine, commit in made_by)
+
+    @cached_property
+    def _distinct(self) -> dict[str, Mapping[str, Any]]:
+        """The metadata of each cell, by its key."""
+        return {result.cell.key: result.metadata for results in self.results.values() for result in results}
+
+    def record(self) -> dict[str, Any]:
+        """Return all but the figures as one object, for ``--json``."""
+        length = self.length
+        return {
+            "study": self.study.name,
+            "length": {
+                "name": length.name,
+                "warmup": length.warmup,
+                "duration": length.duration,
+                "seeds": length.seeds,
+                "first_seed": length.first_seed,
+            },
+            "results": _core.results_number(),
+            "engines": self.engines,
+            "cost": self.cost,
+            "tables": [
+                {
+                    "name": table.name,
+                    "title": table.title,
+                    "columns": list(table.columns),
+                    "rows": [list(row) for row in table.rows],
+                }
+                for table in self.tables
+            ],
+            "claims": [decision.record(self.study.name) for decision in self.decisions],
+        }
