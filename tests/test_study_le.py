@@ -197,10 +197,7 @@ def test_each_published_row_stands_beside_a_run(study: Study, everything: Path) 
         )
         for row in published
     }
-    # Section 6 of 2004 has packet mode with the thresholds 120 and 360; the runs have 12 and 36.
-    not_run = {row for row in wanted if row[2:] in {(0.2, 13.5, 84.4), (2.1, 13.7, 85.9)}}
-    assert len(not_run) == (2 if study.name == "le2004" else 0)
-    assert shown.keys() == wanted - not_run
+    assert shown.keys() == wanted
     left_out = [row for row in rows if row[3] is None]
     assert all(row[6] is None and row[9] is None and row[11] == "" for row in left_out)
     assert {row[0] for row in left_out} == ({105} if study.name == "le2003" else {90, 98})

@@ -14,9 +14,15 @@ from aqmlab.studies.kit.study import Length, Run
 LENGTHS: Mapping[str, Length] = {
     "quick": Length(name="quick", warmup="20 s", duration="100 s", seeds=2),
     "default": Length(name="default", warmup="3 min", duration="20 min", seeds=3),
-    "full": Length(name="full", warmup="15 min", duration="90 min", seeds=3),
+    "full": Length(name="full", warmup="15 min", duration="90 min", seeds=3, first_seed=4),
 }
-"""The full one is the papers'. Users begin in equilibrium, so that a short warm-up does."""
+"""The full one is the papers', with seeds that nothing was looked at with before. Users begin in equilibrium, so that a
+short warm-up does."""
+
+
+def run_name(scheme: str, load: float, rtt: str = "uniform") -> str:
+    """Return the name of the run of a scheme, as it is typed, under a load."""
+    return f"{scheme} at {load:g} %" + ("" if rtt == "uniform" else f", {rtt} RTT")
 
 
 @dataclass(frozen=True)
@@ -30,7 +36,7 @@ class Scheme:
 
     def at(self, load: int, rtt: str = "uniform") -> str:
         """Return the name of the run under this load."""
-        return f"{self.text} at {load} %" + ("" if rtt == "uniform" else f", {rtt} RTT")
+        return run_name(self.text, load, rtt)
 
     def run(self, load: int, length: Length, rtt: str = "uniform") -> Run:
         """Return the run under this load."""

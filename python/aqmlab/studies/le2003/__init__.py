@@ -6,21 +6,29 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from aqmlab.show.canvas import LineStyles
+from aqmlab.spec.experiment import Experiment
 from aqmlab.studies.kit.claims import Claim
+from aqmlab.studies.kit.reading.second import Second
+from aqmlab.studies.kit.reading.values import Printed
 from aqmlab.studies.kit.study import Figure, Length, Run, Study, StudyResults, Table
 from aqmlab.studies.le import figures as le_figures
 from aqmlab.studies.le import tables as le_tables
 from aqmlab.studies.le.claims import numbered
 from aqmlab.studies.le.hurst import hurst_table
 from aqmlab.studies.le.schemes import LENGTHS, UNCONGESTED, Scheme
+from aqmlab.studies.le.values import printed_tables
 from aqmlab.studies.le2003.drops import WITH_DROPS
+from aqmlab.studies.le2003.drops_again import DROPS_AGAIN
 from aqmlab.studies.le2003.ecn import WITH_ECN
+from aqmlab.studies.le2003.ecn_again import ECN_AGAIN
+from aqmlab.studies.le2003.left_out import LEFT_OUT
 from aqmlab.studies.le2003.schemes import (
     ARED,
     ARED_ECN,
     BASE,
     DROPPING,
     DROPTAILS,
+    LOADS,
     MARKING,
     PAIRS,
     PI_24,
@@ -29,10 +37,9 @@ from aqmlab.studies.le2003.schemes import (
     REM_24,
     REM_ECN,
     SWEEP,
+    USERS,
+    of_users,
 )
-
-_COMPARED = {80: DROPTAILS, 90: DROPTAILS, 98: DROPTAILS, 105: (BASE,)}
-"""Drop-tail's lengths at each load."""
 
 _SWEPT = (90, 98)
 
@@ -61,17 +68,22 @@ at, in `aqmlab.studies.le.claims`.
     }
     lengths: ClassVar[Mapping[str, Length]] = LENGTHS
     claims: ClassVar[Sequence[Claim]] = numbered("le2003", (*WITH_DROPS, *WITH_ECN))
+    second: ClassVar[Sequence[Second]] = (*DROPS_AGAIN, *ECN_AGAIN, *LEFT_OUT)
+    front: ClassVar[Sequence[str]] = ("fig12", "fig22")
 
     def runs(self, length: Length) -> Sequence[Run]:
         """Return a run for each scheme and load, and those that are written down in detail."""
         compared = [
-            scheme.run(load, length)
-            for load, droptails in _COMPARED.items()
-            for scheme in (UNCONGESTED, *droptails, *DROPPING, *MARKING)
+            scheme.run(load, length) for load in LOADS for scheme in (UNCONGESTED, *DROPTAILS, *DROPPING, *MARKING)
         ]
+        calibrated = [_users(users, length) for users in USERS]
         swept = [scheme.run(load, length) for load in _SWEPT for scheme in SWEEP]
         recorded = [scheme.recorded(98, length) for scheme in _SCATTERED]
-        return [*compared, *swept, *recorded, UNCONGESTED.recorded(98, length, link_every="1 ms")]
+        return [*compared, *calibrated, *swept, *recorded, UNCONGESTED.recorded(98, length, link_every="1 ms")]
+
+    def printed(self) -> Printed:
+        """Return table 2."""
+        return printed_tables("le2003-t2")
 
     def tables(self, results: StudyResults) -> Sequence[Table]:
         """Return table 2, and what the paper tells in words or figures alone."""
@@ -84,7 +96,7 @@ at, in `aqmlab.studies.le.claims`.
                 title="Table 2: loss, completed requests and throughput",
                 rows_of="le2003-t2",
                 schemes=(UNCONGESTED, *DROPTAILS, *pairs),
-                loads=_COMPARED,
+                loads=LOADS,
             ),
             le_tables.weights(results, (ARED, *SWEEP), _SWEPT),
             le_tables.users(["uniform"]),
@@ -156,6 +168,12 @@ at, in `aqmlab.studies.le.claims`.
                 98,
             ),
         ]
+
+
+def _users(users: int, length: Length) -> Run:
+    """Return the run of so many users, half of them on each side, on the uncongested network."""
+    experiment = Experiment(users={"per_side": users // 2}, protocol=length.protocol)
+    return Run(name=of_users(users), experiment=experiment, label=f"{users:,} users", uncongested=True)
 
 
 STUDY = Le2003()

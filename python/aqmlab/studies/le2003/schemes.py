@@ -25,6 +25,17 @@ MARKING = (
 PAIRS = tuple(zip(DROPPING, MARKING, strict=True))
 """Each without and with ECN: PI's two, then REM's, then ARED's."""
 
+LOADS = (80, 90, 98, 105)
+
+USERS = (7_000, 14_000, 21_000, 28_000, 35_000)
+"""Of both sides together: the range of the paper's calibration."""
+
+
+def of_users(users: int) -> str:
+    """Return the name of the run of so many users on the uncongested network."""
+    return f"uncongested with {users:,} users"
+
+
 SWEEP = (
     *(ared(12, w_q=weight) for weight in ("1/1024", "1/2048", "1/4096", "1/16384")),
     ared(60, w_q="1/16384"),

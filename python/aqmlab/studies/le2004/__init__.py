@@ -7,15 +7,20 @@ from typing import ClassVar
 
 from aqmlab.show.canvas import LineStyles
 from aqmlab.studies.kit.claims import Claim
+from aqmlab.studies.kit.reading.second import Second
+from aqmlab.studies.kit.reading.values import Printed
 from aqmlab.studies.kit.study import Figure, Length, Run, Study, StudyResults, Table
 from aqmlab.studies.le import figures as le_figures
 from aqmlab.studies.le import tables as le_tables
 from aqmlab.studies.le.claims import numbered
 from aqmlab.studies.le.hurst import hurst_table
 from aqmlab.studies.le.schemes import LENGTHS, UNCONGESTED, Scheme, ared, pi, rem
+from aqmlab.studies.le.values import printed_tables
+from aqmlab.studies.le2004.again import AGAIN
 from aqmlab.studies.le2004.drops import WITH_DROPS
 from aqmlab.studies.le2004.ecn import WITH_ECN
 from aqmlab.studies.le2004.general import WITH_GENERAL_RTT
+from aqmlab.studies.le2004.general_again import GENERAL_AGAIN, LEFT_OUT
 from aqmlab.studies.le2004.schemes import (
     ARED_MIN,
     AREDS,
@@ -57,12 +62,18 @@ at, in `aqmlab.studies.le.claims`.
     }
     lengths: ClassVar[Mapping[str, Length]] = LENGTHS
     claims: ClassVar[Sequence[Claim]] = numbered("le2004", (*WITH_DROPS, *WITH_ECN, *WITH_GENERAL_RTT))
+    second: ClassVar[Sequence[Second]] = (*AGAIN, *GENERAL_AGAIN, *LEFT_OUT)
+    front: ClassVar[Sequence[str]] = ("fig22-23", "fig27-28")
 
     def runs(self, length: Length) -> Sequence[Run]:
         """Return a run for each scheme, load and kind of round-trip times, and one that is written down in detail."""
         uniform = [scheme.run(load, length) for load in LOADS for scheme in (UNCONGESTED, BASE, *CONTROLLED, *AREDS)]
         general = [scheme.run(load, length, "general") for load in LOADS for scheme in (UNCONGESTED, *GENERAL)]
         return [*uniform, *general, UNCONGESTED.recorded(98, length, "general", link_every="1 ms")]
+
+    def printed(self) -> Printed:
+        """Return tables 2 to 4."""
+        return printed_tables("le2004-t2", "le2004-t3", "le2004-t4")
 
     def tables(self, results: StudyResults) -> Sequence[Table]:
         """Return tables 2 to 4, and what the paper tells in words or figures alone."""

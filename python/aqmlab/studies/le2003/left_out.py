@@ -1,0 +1,118 @@
+"""What the first reading of Le et al. (2003) left out, written after the first results had been seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from aqmlab.studies.kit.reading.say import better, changes_by, fewer, much_better
+from aqmlab.studies.kit.reading.second import Second, added
+from aqmlab.studies.kit.reading.values import Column, change_percent, of
+from aqmlab.studies.kit.reading.words import SAME, About
+from aqmlab.studies.le.schemes import UNCONGESTED, ared
+from aqmlab.studies.le.values import LARGEST, MBPS, about_beyond, about_percent
+from aqmlab.studies.le2003.schemes import (
+    ARED,
+    ARED_ECN,
+    ARED_MIN,
+    BASE,
+    DROPPING,
+    LOADS,
+    PI_24,
+    PI_240,
+    PI_ECN,
+    REM_24,
+    REM_ECN,
+    USERS,
+    of_users,
+)
+
+_CONTROLLED = (PI_ECN, REM_ECN)
+_MBPS_PER_USER = Column(
+    what="throughput for each user, Mbit/s", measure=lambda result: MBPS.measure(result) / result.cell.users_per_side
+)
+
+LEFT_OUT: Sequence[Second] = (
+    added(
+        "le2003-50",
+        "Section 3.2, figure 2",
+        "from 7,000 to 35,000 users the throughput of the uncongested network is proportional to their number",
+        "total active users varied from 7,000 to 35,000",
+        (
+            About(value=change_percent(_MBPS_PER_USER, of_users(users), of_users(USERS[0])), number=0, limit=SAME)
+            for users in USERS[1:]
+        ),
+    ),
+    added(
+        "le2003-51",
+        "Section 3.2, figure 4",
+        "the largest response in an experiment has some 10^9 bytes, on an axis of nine decades",
+        "responses as large as 10^9 bytes will also be generated",
+        About(value=of(LARGEST, UNCONGESTED.at(98)), number=9, axis=9),
+    ),
+    added(
+        "le2003-52",
+        "Section 4.1, figure 8",
+        "at 90 % load PI answers all but some 10 % of the requests within 500 ms",
+        "except for the 10% of responses requiring more than 500 milliseconds",
+        about_percent(500, 90, PI_24.at(90), PI_240.at(90)),
+    ),
+    added(
+        "le2003-53",
+        "Section 5.1, figure 24",
+        "at 98 % load about 1 % of the requests take longer than 5 s under PI and REM with ECN",
+        "The 1% of responses experiencing response times longer than 5 seconds",
+        about_beyond(5, 1, *(scheme.at(98) for scheme in _CONTROLLED)),
+    ),
+    added(
+        "le2003-54",
+        "Section 7",
+        "without ECN PI is better than drop-tail, REM and ARED at 105 % load too",
+        "PI results in a modest improvement over drop-tail",
+        better(PI_24.at(105), *(scheme.at(105) for scheme in (BASE, REM_24, ARED))),
+    ),
+    added(
+        "le2003-55",
+        "Section 7",
+        "with ECN PI and REM are much better than drop-tail from 90 to 105 % load",
+        "significant response time improvement at offered loads at or above 90%",
+        (
+            part
+            for load in (90, 98, 105)
+            for scheme in _CONTROLLED
+            for part in much_better(scheme.at(load), BASE.at(load))
+        ),
+    ),
+    added(
+        "le2003-56",
+        "Section 7",
+        "at every load ARED is worse than the other schemes, with ECN and without",
+        "ARED consistently resulted in the poorest response time performance",
+        (
+            part
+            for load in LOADS
+            for scheme, others in ((ARED, (BASE, PI_24, REM_24)), (ARED_ECN, (BASE, *_CONTROLLED)))
+            for other in others
+            for part in better(other.at(load), scheme.at(load))
+        ),
+    ),
+    added(
+        "le2003-57",
+        "Section 1, table 2",
+        "at every load ARED carries less than PI, REM and drop-tail",
+        "resulted in the lowest link utilizations",
+        (
+            part
+            for load in LOADS
+            for min_th in ARED_MIN
+            for part in fewer(MBPS, ared(min_th).at(load), [scheme.at(load) for scheme in (BASE, *DROPPING[:4])])
+        ),
+    ),
+    added(
+        "le2003-58",
+        "Section 1, table 2",
+        "at 80 % load all schemes carry about the same",
+        "all schemes resulted in similar loss rates and link utilization",
+        (changes_by(MBPS, scheme.at(80), BASE.at(80)) for scheme in DROPPING),
+    ),
+)
+"""Among them are all statements on 105 % load that the first reading had not."""
