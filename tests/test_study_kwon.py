@@ -17,7 +17,8 @@ from aqmlab.running.cell import Cell
 from aqmlab.spec.experiment import Protocol
 from aqmlab.studies import STUDIES, find
 from aqmlab.studies.kit.measures import DATA, goodput_mbps
-from aqmlab.studies.kit.study import Report, study_cells
+from aqmlab.studies.kit.report import Report
+from aqmlab.studies.kit.study import study_cells
 from aqmlab.studies.kwon2003 import claims, measures, runs, tables
 from aqmlab.studies.kwon2003.published import METRICS
 
@@ -102,7 +103,7 @@ def test_runs_have_the_same_names_in_each_length() -> None:
 def test_claims_tables_and_figures_find_their_runs_and_what_they_read(length: str, tmp_path: Path) -> None:
     study = find("kwon2003")
     report = Report.of(study, study.lengths[length], made_up(tmp_path, length))
-    assert [claim.id for claim, _ in report.findings] == [f"kwon2003-{n + 1}" for n in range(len(study.claims))]
+    assert [each.id for each in report.decisions if each.first] == [claim.id for claim in study.claims]
     assert all(len(row) == len(table.columns) for table in report.tables for row in table.rows)
     for figure in report.figures:
         canvas = matplotlib.figure.Figure(figsize=figure.size)
@@ -114,6 +115,12 @@ def test_each_claim_names_only_runs_there_are(tmp_path: Path) -> None:
     results = made_up(tmp_path, "quick")
     for claim in find("kwon2003").claims:
         assert claim.decide(results).pairs == find("kwon2003").lengths["quick"].seeds
+
+
+def test_of_claim_13_all_twelve_response_times_are_compared(tmp_path: Path) -> None:
+    claim = next(each for each in find("kwon2003").claims if each.id == "kwon2003-13")
+    # Each of drop-tail, SRED and BLUE beside each of RED, FRED, REM and LDC; and SRED's and BLUE's throughput.
+    assert claim.decide(made_up(tmp_path, "quick")).parts == 3 * 4 + 2
 
 
 def test_published_numbers_stand_in_the_tables_as_in_the_file(tmp_path: Path) -> None:

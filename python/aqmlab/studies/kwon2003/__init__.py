@@ -7,8 +7,11 @@ from typing import ClassVar
 
 from aqmlab.spec.experiment import Protocol
 from aqmlab.studies.kit.claims import Claim
+from aqmlab.studies.kit.reading.second import Second
+from aqmlab.studies.kit.reading.values import Printed
 from aqmlab.studies.kit.study import Figure, Length, Run, Study, StudyResults, Table
-from aqmlab.studies.kwon2003 import claims, figures, gfc2, runs, tables
+from aqmlab.studies.kwon2003 import again, claims, figures, gfc2, runs, tables
+from aqmlab.studies.kwon2003.published import TABLE_5, published
 
 _ABOUT = """
 Seven algorithms, among them the authors' load/delay controllers (LDC), under web sessions of ns-2 with UDP beside them,
@@ -42,9 +45,11 @@ class Kwon2003(Study):
     lengths: ClassVar[dict[str, Length]] = {
         "quick": Length(name="quick", warmup="0 s", duration="300 s", seeds=3),
         "default": Length(name="default", warmup="0 s", duration="900 s", seeds=5),
-        "full": Length(name="full", warmup="0 s", duration="900 s", seeds=20),
+        "full": Length(name="full", warmup="0 s", duration="900 s", seeds=20, first_seed=21),
     }
     claims: ClassVar[Sequence[Claim]] = claims.CLAIMS
+    second: ClassVar[Sequence[Second]] = again.AGAIN
+    front: ClassVar[Sequence[str]] = ("table3", "figure8")
 
     def runs(self, length: Length) -> Sequence[Run]:
         """Return the experiments of the three configurations."""
@@ -94,6 +99,14 @@ class Kwon2003(Study):
                 for algorithm, queue in runs.QUEUES.items()
             ),
         ]
+
+    def printed(self) -> Printed:
+        """Return table 3, and what we have of table 5."""
+        by_algorithm = published("mean").items()
+        return {
+            **{claims.gfc2(algorithm): metrics for algorithm, metrics in by_algorithm},
+            **{claims.ftp(setting): metrics for setting, metrics in TABLE_5.items()},
+        }
 
     def tables(self, results: StudyResults) -> Sequence[Table]:
         """Return the tables."""

@@ -6,13 +6,16 @@ than 10 % than that of what it is compared with, which is drop-tail where the pa
 tenth of the time that it is about. *Never* is never: not in one sample of one seed.
 
 Left out is what cannot be told from paired seeds: that drop-tail varies most from seed to seed.
+
+A mistake was mended after results had been seen: of claim 13 only 3 of its 12 comparisons of response times were made.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from aqmlab.studies.kit.claims import All, Between, Claim, Greater, Measure, Predicate, Raises
+from aqmlab.studies.kit.claims import All, Between, Claim, Greater, Predicate, Raises
+from aqmlab.studies.kit.findings import Measure
 from aqmlab.studies.kit.measures import goodput_mbps
 from aqmlab.studies.kwon2003 import measures
 
@@ -50,7 +53,9 @@ PAPER = ftp("paper")
 
 def _below(what: str, measure: Measure, ones: Iterable[str], others: Iterable[str]) -> All:
     """Say that each of some runs has less than each of others."""
-    pairs = [(one, other) for one in ones for other in others if one != other]
+    # Others may be gone through but once: as a list they are there for each of the ones.
+    several = list(others)
+    pairs = [(one, other) for one in ones for other in several if one != other]
     return All(parts=tuple(Greater(what=what, measure=measure, scheme=other, than=one) for one, other in pairs))
 
 
@@ -60,7 +65,8 @@ def _above(what: str, measure: Measure, ones: Iterable[str], others: Iterable[st
 
 def _not_lower(what: str, measure: Measure, ones: Iterable[str], than: Iterable[str]) -> All:
     """Say that each of some runs has at least nine tenths of what others have."""
-    pairs = [(one, other) for one in ones for other in than if one != other]
+    several = list(than)
+    pairs = [(one, other) for one in ones for other in several if one != other]
     return All(
         parts=tuple(Raises(what=what, measure=measure, scheme=one, over=other, low_percent=-10) for one, other in pairs)
     )

@@ -109,6 +109,16 @@ def falls_with_queue_percent(result: Result) -> float:
     return 100 * _mean(rows["shortest_kb"] > PACKET_KB)
 
 
+def rises(result: Result) -> float:
+    """Return how often BLUE's p rises."""
+    return float((_changes(result)["change"] > 0).sum())
+
+
+def falls(result: Result) -> float:
+    """Return how often BLUE's p falls."""
+    return float((_changes(result)["change"] < 0).sum())
+
+
 def _changes(result: Result) -> pl.DataFrame:
     """Return each sample's change of p, with the queue's extremes since the sample before."""
     return trace(result).select(
