@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
+from aqmlab.studies.kit.reading.values import Printed
 from aqmlab.studies.kit.study import Figure, Length, Run, Study, StudyResults, Table
 from aqmlab.studies.kuzmanovic2005 import figures, runs, tables
+from aqmlab.studies.kuzmanovic2005.again import AGAIN, printed
 from aqmlab.studies.kuzmanovic2005.claims import CLAIMS
 
 _ABOUT = """
@@ -50,13 +52,19 @@ class Kuzmanovic2005(Study):
     lengths: ClassVar[Mapping[str, Length]] = {
         "quick": Length(name="quick", warmup="20 s", duration="90 s", seeds=3),
         "default": Length(name="default", warmup="2 min", duration="8 min", seeds=3),
-        "full": Length(name="full", warmup="15 min", duration="90 min", seeds=3),
+        "full": Length(name="full", warmup="15 min", duration="90 min", seeds=3, first_seed=4),
     }
     claims = CLAIMS
+    second = AGAIN
+    front = ("response-times-pi", "mean-queue")
 
     def runs(self, length: Length) -> Sequence[Run]:
         """Return the experiments."""
         return list(runs.runs(length))
+
+    def printed(self) -> Printed:
+        """Return what we have of table 1."""
+        return printed()
 
     def tables(self, results: StudyResults) -> Sequence[Table]:
         """Return Table 1, and what users, handshakes and queues did."""
