@@ -10,11 +10,13 @@ from aqmlab.spec.experiment import Protocol
 from aqmlab.spec.schemes import Scheme
 from aqmlab.spec.units import seconds
 from aqmlab.studies.kit.claims import Claim
+from aqmlab.studies.kit.reading.second import Second
 from aqmlab.studies.kit.study import Figure, Length, Run, Study, StudyResults, Table
 from aqmlab.studies.rfc7928 import figures as figures_of
 from aqmlab.studies.rfc7928 import tables as tables_of
+from aqmlab.studies.rfc7928.again import read_again
 from aqmlab.studies.rfc7928.claims import claims
-from aqmlab.studies.rfc7928.runs import ALL, LEVELS, Scenario
+from aqmlab.studies.rfc7928.runs import ALL, ALONE, LEVELS, Scenario
 from aqmlab.studies.rfc7928.schemes import CHOSEN, can_mark, variants, with_marks, with_reference
 from aqmlab.studies.rfc7928.topologies import AGGRESSIVE, BACKGROUND, CAPACITY, pairs
 
@@ -74,9 +76,10 @@ class Rfc7928(Study):
     lengths: ClassVar = {
         "quick": Length(name="quick", warmup="10 s", duration="60 s", seeds=4),
         "default": Length(name="default", warmup="20 s", duration="120 s", seeds=10),
-        "full": Length(name="full", warmup="20 s", duration="300 s", seeds=20),
+        "full": Length(name="full", warmup="20 s", duration="300 s", seeds=20, first_seed=21),
     }
     claims: ClassVar = claims(with_reference(CHOSEN))
+    front: ClassVar = ("levels", "ellipses")
 
     def __init__(self) -> None:
         self.schemes = with_reference(CHOSEN)
@@ -92,11 +95,15 @@ class Rfc7928(Study):
         """Return what is expected of these schemes."""
         return claims(self.schemes)
 
+    def read_again(self) -> Sequence[Second]:
+        """Return the second reading of these schemes' claims."""
+        return read_again(self.schemes)
+
     def runs(self, length: Length) -> Sequence[Run]:
         """Return every scenario under every scheme, the levels of congestion with ECN and with other parameters too."""
         found: list[Run] = []
         for scheme in self.schemes:
-            found += [_run(scenario, scheme, length) for scenario in (*ALL, AGGRESSIVE, *BACKGROUND, *CAPACITY)]
+            found += [_run(scenario, scheme, length) for scenario in (*ALL, ALONE, AGGRESSIVE, *BACKGROUND, *CAPACITY)]
             if can_mark(scheme):
                 found += [_run(each, with_marks(scheme), length, name=f"{each.name}-ecn") for each in LEVELS]
             medium = LEVELS[1]

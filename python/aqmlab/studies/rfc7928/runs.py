@@ -167,6 +167,15 @@ SENDERS = (
 )
 """Section 5: one kind of sender after the other. UDP's shares of the link are ours, and the suite's in 5.3.2."""
 
+ALONE = Scenario(
+    name="alone",
+    section="5.3.2",
+    title="NewReno alone on its share",
+    sources=(bulk(1),),
+    link={"rate": "5 Mbit/s"},
+)
+"""Half of the link, for what a flow is to get beside one that does not respond."""
+
 FAIRNESS = tuple(
     Scenario(
         name=f"rtt-{rtt_ms}",

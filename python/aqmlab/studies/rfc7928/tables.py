@@ -11,11 +11,12 @@ import numpy as np
 
 from aqmlab.spec.schemes import Scheme
 from aqmlab.studies.kit import measures as kit
-from aqmlab.studies.kit.claims import Measure
+from aqmlab.studies.kit.findings import Measure
 from aqmlab.studies.kit.study import StudyResults, Table, Value
 from aqmlab.studies.rfc7928 import losses, measures
 from aqmlab.studies.rfc7928.claims import claims
 from aqmlab.studies.rfc7928.runs import (
+    ALONE,
     BURSTS,
     FAIRNESS,
     LEVELS,
@@ -95,7 +96,7 @@ def tables(results: StudyResults, schemes: Sequence[Scheme]) -> list[Table]:
             "senders",
             "Kinds of senders (section 5)",
             results,
-            (*SENDERS, AGGRESSIVE),
+            (*SENDERS, ALONE, AGGRESSIVE),
             schemes,
             (*_QUEUE, _LONG, _CUBIC, *_PAGES),
         ),
