@@ -1,6 +1,7 @@
 # What a person types. The CI calls the same targets.
 #   make install        the package into .venv, the engine built; `. .venv/bin/activate` makes aqmlab a command
 #   make demo | test | lint | bench: need Python >= 3.11, a Rust toolchain and make; nothing else
+#   make pythons        does the package work on later Pythons, those of them that are installed?
 #   make bench-check    is the engine as fast as on record? needs valgrind
 #   make bench-peers    speed and agreement beside ns-2 and ns-3, those of them that are installed; long
 #   make studies        the pages of docs/studies: twelve hours of processor time; goes on where it was stopped
@@ -11,11 +12,14 @@
 #   make lock           needs uv; after a change of dependencies in pyproject.toml
 
 PYTHON ?= python3
+PYTHONS := 3.12 3.13
 BIN := .venv/bin
 SOURCES := $(shell find crates -name '*.rs' -o -name '*.json' -o -name '*.md' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 RUST_EXAMPLE := examples/rust_aqm/Cargo.toml
+# The border is compiled for the interpreter that it finds first.
+WITH_PYTHON := PATH="$(CURDIR)/$(BIN):$$PATH"
 
-.PHONY: install demo test lint bench bench-check bench-peers reference cost studies calibration golden lock clean
+.PHONY: install demo test pythons lint lint-rust lint-python bench bench-check bench-peers reference cost studies calibration golden lock clean
 
 install: .venv/extension.stamp
 
@@ -26,15 +30,31 @@ demo: .venv/extension.stamp
 test: .venv/extension.stamp .venv/dev.stamp
 	cargo test --workspace --exclude aqmlab-py --locked
 	cargo test --manifest-path $(RUST_EXAMPLE) --target-dir target/rust_aqm --locked
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses auto --dist loadfile
 
-lint: .venv/extension.stamp .venv/dev.stamp
+# Every later Python that is installed takes the same extension (abi3); the package's dependencies differ.
+pythons: .venv/extension.stamp
+	for version in $(PYTHONS); do \
+	    command=$$(command -v python$$version) && $$command --version >/dev/null 2>&1 || { echo "no Python $$version here"; continue; }; \
+	    $$command -m venv .venv/$$version && \
+	    .venv/$$version/bin/python -m pip install --quiet --require-hashes -r requirements.txt && \
+	    PYTHONPATH=python .venv/$$version/bin/python -W error tests/smoke.py >/dev/null || exit; \
+	done
+
+lint: lint-rust lint-python
+
+# The first needs no extension, so that `make --jobs 2 lint` builds it meanwhile.
+lint-rust: .venv/dev.stamp target/tools/bin/cargo-deny target/tools/bin/cargo-machete
 	cargo fmt --all --check
 	rustfmt --check crates/aqm/src/disciplines/*.rs  # a macro declares these modules, where cargo does not find them
-	cargo clippy --workspace --all-targets --locked -- -D warnings
+	target/tools/bin/cargo-deny --locked check licenses bans sources
+	target/tools/bin/cargo-machete crates $(dir $(RUST_EXAMPLE))
+	$(WITH_PYTHON) cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo fmt --manifest-path $(RUST_EXAMPLE) --check
 	cargo clippy --manifest-path $(RUST_EXAMPLE) --target-dir target/rust_aqm --all-targets --locked -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
+	$(WITH_PYTHON) RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
+
+lint-python: .venv/extension.stamp .venv/dev.stamp
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
@@ -89,7 +109,13 @@ clean:
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-dev.txt
 	touch $@
 
+# Unoptimised, for they are built more often than they run.
+target/tools/bin/cargo-deny: TOOL := cargo-deny@0.20.2
+target/tools/bin/cargo-machete: TOOL := cargo-machete@0.9.2
+target/tools/bin/cargo-%:
+	CARGO_PROFILE_DEV_DEBUG=0 cargo install --quiet --debug --locked --root target/tools $(TOOL)
+
 # Only what the build reads is listed: the Python half of the package is used where it lies.
 .venv/extension.stamp: $(SOURCES) .venv/run.stamp
-	PATH="$(CURDIR)/$(BIN):$$PATH" python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	$(WITH_PYTHON) python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $@

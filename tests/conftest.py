@@ -64,8 +64,9 @@ def store(tmp_path: Path) -> Store:
 
 @pytest.fixture
 def aqmlab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    """Run a command in an empty directory."""
+    """Run a command in an empty directory, at the width of a pipe wherever the tests run."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
 
     def command(*arguments: str) -> Outcome:
         monkeypatch.setattr(sys, "argv", ["aqmlab", *arguments])
