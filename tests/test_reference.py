@@ -69,7 +69,7 @@ def test_a_page_says_everything_and_is_still_a_table_where_a_text_has_a_bar() ->
     lines = reference.page(entry).splitlines()
     assert "# A title" in lines
     assert "Does something." in lines
-    assert "An idea." in lines
+    assert "[Its page](../../../crates/aqm/pages/red.md): Idea." in lines
     assert "| `x` | a\\|b | 1 | either \\| or | ours |" in lines
     assert all(line.startswith("## ") for line in lines if line.startswith("##"))
     for parameter in red.parameters:

@@ -25,6 +25,9 @@ from markdown import table
 
 _NOTE = "<!-- Written by `make reference` from the code. Change crates/aqm/{}, then run it. -->\n"
 
+_LAWS = "../../../crates/aqm/pages"
+"""The pages of the laws, from a page of the reference."""
+
 _INDEX = """{note}
 # Queue disciplines
 
@@ -57,16 +60,15 @@ packets of a flow each, and the law shows its average and the probability that b
 
 
 def page(entry: Discipline) -> str:
-    """Write the page of one discipline."""
-    title, _, body = entry.page.partition("\n")
+    """Write what the code says of one discipline, beside its page, which is written by hand and stands with the law."""
+    sections = [line.removeprefix("## ") for line in entry.page.splitlines() if line.startswith("## ")]
     parts = [
-        _NOTE.format(f"pages/{entry.name}.md or the parameters' documentation"),
-        f"{title}\n",
+        _NOTE.format(f"src/disciplines/{entry.name}.rs"),
+        f"{entry.page.splitlines()[0]}\n",
         f"`{entry.name}` · {entry.family} · decides at {entry.decides_at}\n",
         f"{entry.summary}.\n",
+        f"[Its page]({_LAWS}/{entry.name}.md): {', '.join(sections).capitalize()}.\n",
     ]
-    if body.strip():
-        parts.append(f"{body.strip()}\n")
     names = ("parameter", "unit", "default", "meaning", "source")
     rows = [(f"`{each.name}`", each.unit, each.default, each.meaning, each.source) for each in entry.parameters]
     parts.append(f"## Parameters\n\n{table(names, rows)}")
