@@ -33,6 +33,8 @@ _MODULES = (
     "models.fgn",
     "models.wavelets",
     "models.batch_queue",
+    "models.accounting",
+    "models.timers",
     "studies.kit.claims",
 )
 

@@ -1,8 +1,9 @@
-"""The queue of bursts as figures: its model, and simulated points beside it."""
+"""Models as figures: the queue of bursts with simulated points beside it, and what a lost packet costs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import polars as pl
 from matplotlib.axes import Axes
@@ -58,6 +59,50 @@ def means(axis: Axes, curves: Mapping[str, pl.DataFrame], *, simulated: Mapping[
         axis.vlines(x, points["low"], points["high"], color="black", linewidth=0.8)
     axis.set(xlabel="packets of a flow", ylabel="mean queue, packets", xlim=(0, None), ylim=(0, None))
     return canvas.name_from_top(axis)
+
+
+def costs(
+    axis: Axes, tables: Mapping[str, pl.DataFrame], *, others: Mapping[str, pl.DataFrame], dearest: Mapping[str, float]
+) -> Axes:
+    """Draw what a lost packet cost its user over the loss, on logarithmic axes, with the intervals of both.
+
+    Parameters
+    ----------
+    axis
+        Where to draw.
+    tables
+        Frames of ``group``, ``loss_low``, ``loss_high`` (percent), ``cost_low`` and ``cost_high`` (seconds), by scheme.
+        Rows of one group are joined by the scheme's line.
+    others
+        Frames of the same form under the same labels, to be told apart from them: hollow.
+    dearest
+        What a lost packet can cost at most, in seconds, by what it is the bound of.
+    """
+    styles = _styles({**tables, **others})
+    for frames, is_hollow in ((tables, False), (others, True)):
+        for label, frame in frames.items():
+            _crosses(axis, frame, styles[label], is_hollow=is_hollow)
+            if not is_hollow:
+                axis.plot([], [], marker="o", label=label, **{**styles[label], "linewidth": 0.9})
+    for label, seconds in dearest.items():
+        axis.axhline(seconds, color="#888888", linewidth=0.8, zorder=1)
+        axis.annotate(label, (0.01, seconds), xycoords=("axes fraction", "data"), va="bottom", fontsize=7)
+    axis.set(xscale="log", yscale="log", xlabel="loss, %", ylabel="cost of a lost packet, s")
+    return axis
+
+
+def _crosses(axis: Axes, frame: pl.DataFrame, style: Mapping[str, Any], *, is_hollow: bool) -> None:
+    colour = style["color"]
+    middles = frame.with_columns(
+        loss=(pl.col("loss_low") + pl.col("loss_high")) / 2, cost=(pl.col("cost_low") * pl.col("cost_high")).sqrt()
+    )
+    for _, rows in middles.group_by("group", maintain_order=True):
+        line = rows.sort("loss")
+        axis.plot(line["loss"], line["cost"], **{**style, "linewidth": 0.9, "alpha": 0.3 if is_hollow else 0.7})
+    x, y = middles["loss"], middles["cost"]
+    axis.vlines(x, middles["cost_low"], middles["cost_high"], color=colour, linewidth=0.9)
+    axis.hlines(y, middles["loss_low"], middles["loss_high"], color=colour, linewidth=0.9)
+    axis.plot(x, y, "o", color=colour, markersize=5, markerfacecolor="white" if is_hollow else colour, zorder=4)
 
 
 def _styles(curves: Mapping[str, pl.DataFrame]) -> canvas.LineStyles:

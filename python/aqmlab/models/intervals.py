@@ -1,0 +1,94 @@
+"""Numbers that are known between two bounds, and what follows from them.
+
+The bounds of a sum, a difference, a product or a quotient are those of its parts. They are exact where each number
+stands once in a formula; where one stands twice they are too wide, never too narrow.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Self
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A number between two bounds, both of which it may be.
+
+    Examples
+    --------
+    >>> print(Interval.printed(6.0) - Interval(1, 2))
+    3.95 to 5.05
+    """
+
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        if not self.low <= self.high:
+            raise ValueError(f"high: must be at least low = {self.low:g}, got {self.high:g}")
+
+    @classmethod
+    def exactly(cls, value: float) -> Self:
+        """Return a number without doubt."""
+        return cls(value, value)
+
+    @classmethod
+    def around(cls, value: float, by: float) -> Self:
+        """Return a number that is known to within ``by``."""
+        return cls(value - by, value + by)
+
+    @classmethod
+    def printed(cls, value: float) -> Self:
+        """Return what a number can have been before it was printed with these digits.
+
+        Parameters
+        ----------
+        value
+            The printed number. It was rounded to the last digit that it has, to tenths where it has none after the
+            point: a float does not keep the zero of 6.0.
+        """
+        exponent = Decimal(repr(float(value))).as_tuple().exponent
+        assert isinstance(exponent, int), "a printed number is finite"
+        return cls.around(value, 10.0**exponent / 2)
+
+    @property
+    def middle(self) -> float:
+        """Half-way between the bounds."""
+        return (self.low + self.high) / 2
+
+    def widened(self, by: float) -> Interval:
+        """Return what is left open if it may be further away by so much."""
+        return Interval(self.low - by, self.high + by)
+
+    def at_least(self, bound: float) -> Interval:
+        """Return the part of it that is not below a bound, which it is known not to be."""
+        return Interval(max(self.low, bound), max(self.high, bound))
+
+    def __add__(self, other: Interval) -> Interval:
+        return Interval(self.low + other.low, self.high + other.high)
+
+    def __sub__(self, other: Interval) -> Interval:
+        return Interval(self.low - other.high, self.high - other.low)
+
+    def __mul__(self, other: Interval | float) -> Interval:
+        by = other if isinstance(other, Interval) else Interval.exactly(other)
+        corners = [one * two for one in (self.low, self.high) for two in (by.low, by.high)]
+        return Interval(min(corners), max(corners))
+
+    def __truediv__(self, other: Interval) -> Interval:
+        """Divide by what is not negative; without a bound where that can be 0."""
+        if other.low < 0:
+            raise ValueError(f"divisor: must not be negative, got {other.low:g}")
+        return Interval(
+            _quotient(self.low, other.high if self.low >= 0 else other.low),
+            _quotient(self.high, other.low if self.high >= 0 else other.high),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.low:.3g} to {self.high:.3g}"
+
+
+def _quotient(value: float, by: float) -> float:
+    return value / by if by else math.copysign(math.inf, value)
