@@ -5,6 +5,7 @@
 #   make bench-check    is the engine as fast as on record? needs valgrind
 #   make bench-peers    speed and agreement beside ns-2 and ns-3, those of them that are installed; long
 #   make studies        the pages of docs/studies: twelve hours of processor time; goes on where it was stopped
+#   make accounting     docs/studies/accounting.md: the papers' tables held to their own numbers, beside ours
 #   make reference      docs/reference, after a change of a discipline, the spec, a source, a table or the Python API
 #   make cost           what each discipline costs, for docs/reference
 #   make calibration    users for each load, measured anew for the package
@@ -19,7 +20,7 @@ RUST_EXAMPLE := examples/rust_aqm/Cargo.toml
 # The border is compiled for the interpreter that it finds first.
 WITH_PYTHON := PATH="$(CURDIR)/$(BIN):$$PATH"
 
-.PHONY: install demo test pythons lint lint-rust lint-python bench bench-check bench-peers reference cost studies calibration golden lock clean
+.PHONY: install demo test pythons lint lint-rust lint-python bench bench-check bench-peers reference cost studies accounting calibration golden lock clean
 
 install: .venv/extension.stamp
 
@@ -78,6 +79,10 @@ cost: .venv/extension.stamp
 studies: .venv/extension.stamp
 	for study in $$($(BIN)/python -c 'from aqmlab.studies import STUDIES; print(*STUDIES)'); do \
 	    $(BIN)/aqmlab study $$study --full --pages docs/studies || exit; done
+	$(BIN)/python tools/accounting.py docs/studies --results results
+
+accounting: .venv/extension.stamp
+	$(BIN)/python tools/accounting.py docs/studies
 
 # The calibration the package ships: after a change of the workload or of the engine that moves its results.
 calibration: .venv/extension.stamp

@@ -15,7 +15,8 @@ from aqmlab.studies.le.inputs import ResponseSizes
 from aqmlab.studies.le.published import Published, Row
 from aqmlab.studies.le.schemes import Scheme
 
-_PAPERS_DURATION_S = 5400.0
+PAPERS_DURATION_S = 5400.0
+"""The 90 minutes in which the papers' requests were counted."""
 
 
 def beside_published(
@@ -102,7 +103,7 @@ _DIGITS = (2, 2, 1)
 
 def per_90_minutes(result: Result) -> float:
     """Return the requests completed, scaled to the papers' 90 minutes."""
-    return completed_requests(result) * _PAPERS_DURATION_S / seconds(result.cell.resolved["protocol"]["duration"])
+    return completed_requests(result) * PAPERS_DURATION_S / seconds(result.cell.resolved["protocol"]["duration"])
 
 
 def users(rtts: Iterable[str]) -> Table:

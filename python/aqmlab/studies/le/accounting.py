@@ -1,0 +1,229 @@
+"""The loss-delay books of Le et al.'s tables, and of ours: what :mod:`aqmlab.models.accounting` asks, from their rows.
+
+Kwon and Fahmy (2003) and Kuzmanovic (2005) print no requests completed, so that their books cannot be kept.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+
+import numpy as np
+
+from aqmlab.models.accounting import Entry, Verdict, consistent, queue_share
+from aqmlab.models.intervals import Interval
+from aqmlab.models.timers import Drops, Hosts, RoundTrips
+from aqmlab.results import stats
+from aqmlab.results.compare import BASELINE
+from aqmlab.running.calibration import lines
+from aqmlab.spec import schemes
+from aqmlab.studies.kit.measures import loss_percent, throughput_mbps
+from aqmlab.studies.kit.study import StudyResults
+from aqmlab.studies.le.published import Published, Row
+from aqmlab.studies.le.schemes import Scheme
+from aqmlab.studies.le.tables import PAPERS_DURATION_S, per_90_minutes
+
+PACKETS_PER_SECOND = 24_000.0
+"""2,400 packets are 100 ms, and 240 are 10 ms (Le et al. 2003, section 4)."""
+
+DEVICE_PACKETS = 256
+"""What the device may hold besides the queue: ours, the link's default, which was fitted to the drop-tail rows."""
+
+ROUND_TRIPS: Mapping[str, RoundTrips] = {
+    "uniform": RoundTrips(mean_s=0.08, longest_s=0.15),
+    "general": RoundTrips(mean_s=0.42),
+}
+"""By table. The tail of the general one is not published; on the uncongested network a request of its users takes
+0.78 s longer (users and requests of 2004's tables 2 and 4), which is 0.34 s for each of its 2.3 round trips."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Testbed:
+    """A laboratory whose users completed requests."""
+
+    name: str
+    users_per_side: Mapping[str, float]
+    """At 100 % load, by table of round-trip times."""
+    packet_bytes: Interval
+    """The mean packet, with its headers."""
+
+
+PAPERS = Testbed(name="papers", users_per_side=lines.PUBLISHED_USERS, packet_bytes=Interval(500, 540))
+"""Packets are "a little over 500 bytes" (Le et al. 2003, section 4), 521 if 2,400 of them are 100 ms."""
+
+
+def ours() -> Testbed:
+    """Return our laboratory, with the package's calibration: its mean packet is counted in the engine."""
+    known = lines.known()
+    users = {rtt: known["unc-2001", rtt].users(100, "100 Mbit/s") for rtt in ROUND_TRIPS}
+    return Testbed(name="ours", users_per_side=users, packet_bytes=Interval(478, 486))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """A row with what its digits, or its seeds, leave open."""
+
+    table: str
+    rtt: str
+    load_percent: float
+    scheme: str
+    loss_percent: Interval
+    completed_millions: Interval
+    throughput_mbps: Interval
+
+    @classmethod
+    def printed(cls, row: Row) -> Measured:
+        """Take a published row."""
+        return cls(
+            table=row.table,
+            rtt=row.rtt,
+            load_percent=row.load_percent,
+            scheme=row.scheme,
+            loss_percent=Interval.printed(row.loss_percent),
+            completed_millions=Interval.printed(row.completed_millions),
+            throughput_mbps=Interval.printed(row.throughput_mbps),
+        )
+
+    @property
+    def run(self) -> str:
+        """What the studies call this experiment."""
+        return Scheme(self.scheme, self.scheme).at(round(self.load_percent), self.rtt)
+
+    def beside(self, uncongested: Measured, testbed: Testbed) -> Entry:
+        """Return the entry of this row and of the same users' uncongested network."""
+        bytes_per_second = self.throughput_mbps * (1e6 / 8)
+        delivered = bytes_per_second * (2 * PAPERS_DURATION_S) / (self.completed_millions * 1e6)
+        return Entry(
+            users=2 * testbed.users_per_side[self.rtt] * self.load_percent / 100,
+            seconds=PAPERS_DURATION_S,
+            completed=self.completed_millions * 1e6,
+            uncongested=uncongested.completed_millions * 1e6,
+            loss=self.loss_percent * 0.01,
+            packets=delivered / testbed.packet_bytes,
+            queue_s=queue_share(_longest(self.scheme) + DEVICE_PACKETS, PACKETS_PER_SECOND),
+            drops=dropped(self.scheme),
+            round_trips=ROUND_TRIPS[self.rtt],
+        )
+
+
+def dropped(scheme: str) -> Drops | None:
+    """Return which packets a scheme drops; ``None`` where it marks too."""
+    parsed = schemes.parse(scheme)
+    if parsed.ecn:
+        return None
+    return Drops.BY_BYTES if parsed.queue.parameters.get("mode") == "byte" else Drops.BY_PACKETS
+
+
+def _longest(scheme: str) -> float:
+    """Return how many packets wait at most, on average."""
+    queue = schemes.parse(scheme).queue
+    if queue.discipline == "ared":
+        # In its gentle form it drops all from there on.
+        return 2 * float(queue.parameters["max_th"])
+    return float(queue.parameters["limit" if queue.discipline == "droptail" else "q_ref"])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Account:
+    """A row with what its books say."""
+
+    row: Measured
+    verdict: Verdict
+
+
+def accounts(rows: Sequence[Measured], testbed: Testbed = PAPERS, hosts: Hosts | None = None) -> list[Account]:
+    """Keep the books of rows; those of the uncongested network are what the others of their paper stand beside."""
+    calm = {_users_of(row): row for row in rows if row.scheme == BASELINE}
+    return [
+        Account(row=row, verdict=consistent(row.beside(calm[_users_of(row)], testbed), hosts))
+        for row in rows
+        if row.scheme != BASELINE
+    ]
+
+
+def _users_of(row: Measured) -> tuple[str, str, float]:
+    """Return what has the same users: the paper, the round-trip times and the load."""
+    return row.table.partition("-")[0], row.rtt, row.load_percent
+
+
+def published() -> list[Measured]:
+    """Return the rows of the papers' tables."""
+    return [Measured.printed(row) for row in Published.read().rows]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spread:
+    """A standard deviation of what a row prints."""
+
+    loss_points: float
+    completed_millions: float
+
+    def around(self, row: Measured) -> Measured:
+        """Return a row of which two of these are left open besides its digits; the uncongested network as it is."""
+        if row.scheme == BASELINE:
+            return row
+        return replace(
+            row,
+            loss_percent=row.loss_percent.widened(2 * self.loss_points).at_least(0),
+            completed_millions=row.completed_millions.widened(2 * self.completed_millions),
+        )
+
+
+def repeatability(rows: Iterable[Measured]) -> Spread:
+    """Return how well the papers repeat each other: from the experiments that stand in table 2 of both."""
+    twice: dict[str, list[Measured]] = {}
+    for row in rows:
+        if row.table.endswith("-t2") and row.scheme != BASELINE:
+            twice.setdefault(row.run, []).append(row)
+    pairs = [each for each in twice.values() if len(each) == 2]
+
+    def sd(values: Iterable[tuple[Interval, Interval]]) -> float:
+        # A difference has twice the variance of either.
+        return math.sqrt(float(np.mean([(one.middle - other.middle) ** 2 / 2 for one, other in values])))
+
+    return Spread(
+        loss_points=sd((one.loss_percent, other.loss_percent) for one, other in pairs),
+        completed_millions=sd((one.completed_millions, other.completed_millions) for one, other in pairs),
+    )
+
+
+def verdicts(paper: str) -> dict[str, Verdict]:
+    """Return what the books say of each run of a study that its paper prints: ``le2003`` or ``le2004``.
+
+    What is inconsistent here is so even if the printed numbers are two standard deviations of the papers' own
+    repeatability away, besides their digits.
+    """
+    rows = published()
+    spread = repeatability(rows)
+    found = accounts([spread.around(row) for row in rows])
+    return {each.row.run: each.verdict for each in found if each.row.table.startswith(paper)}
+
+
+def measured(results: StudyResults) -> Iterator[Measured]:
+    """Take our results of the published rows' experiments, of those that have two seeds or more.
+
+    Requests are compared seed by seed, since with one seed two schemes have the same users.
+    """
+    for rtt, load in product(ROUND_TRIPS, (80, 90, 98)):
+        calm = results.get(Scheme(BASELINE, BASELINE).at(load, rtt), [])
+        requests = np.array([per_90_minutes(result) for result in calm]) / 1e6
+        for scheme in dict.fromkeys(row.scheme for row in Published.read().rows):
+            some = results.get(Scheme(scheme, scheme).at(load, rtt), [])
+            if len(some) == len(calm) >= 2:
+                shares = np.array([per_90_minutes(result) for result in some]) / 1e6 / requests
+                yield Measured(
+                    table="ours",
+                    rtt=rtt,
+                    load_percent=load,
+                    scheme=scheme,
+                    loss_percent=_mean([loss_percent(result) for result in some]).at_least(0),
+                    completed_millions=_mean(shares) * float(requests.mean()),
+                    throughput_mbps=_mean([throughput_mbps(result) for result in some]),
+                )
+
+
+def _mean(values: Iterable[float]) -> Interval:
+    _, low, high = stats.mean_interval(np.array(list(values), dtype=np.float64))
+    return Interval(low, high)

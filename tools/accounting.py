@@ -1,0 +1,280 @@
+"""The page docs/studies/accounting.md: the papers held to their own numbers, beside ours.
+
+``make accounting`` runs this module, which fills in accounting.md. With ``--results DIR`` our rows are those of the
+results stored there, else those that the committed pages print.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Sequence
+from functools import partial
+from pathlib import Path
+
+import polars as pl
+from matplotlib.figure import Figure
+
+import accounting_ours
+from aqmlab import _core
+from aqmlab.cli.options import read_seeds
+from aqmlab.models import plot
+from aqmlab.models.accounting import Outcome
+from aqmlab.models.intervals import Interval
+from aqmlab.models.timers import WEB, Drops, Hosts, Kind, dearest_s
+from aqmlab.show import canvas
+from aqmlab.spec import schemes
+from aqmlab.studies.le import accounting as le
+from aqmlab.studies.le.accounting import ROUND_TRIPS, Account
+from markdown import table
+
+_TEMPLATE = Path(__file__).with_name("accounting.md")
+
+_FIGURE = Path("img") / "accounting" / "costs.svg"
+
+_CALLED = {"droptail": "drop-tail", "pi": "PI", "rem": "REM", "ared": "ARED"}
+
+_TIMERS = (Hosts(), Hosts(first_s=3))
+"""The longest of the sources, and those of FreeBSD."""
+
+_LOADS = (98, 90)
+
+_DROPS = {
+    Drops.BY_PACKETS: "as they come",
+    Drops.BY_BYTES: "by their sizes",
+    Drops.ANY: "SYNs alone",
+}
+
+
+def main() -> None:
+    """Write the page and its figure."""
+    parser = argparse.ArgumentParser(description="Write docs/studies/accounting.md.")
+    parser.add_argument("pages", type=Path, help="directory of the studies' pages")
+    parser.add_argument("--results", type=Path, help="results directory that has our rows; else the pages have them")
+    parser.add_argument("--length", default="full", help="length of the studies whose results are taken")
+    parser.add_argument("--seeds", type=read_seeds, help="their seeds, N or N-M; else those of the length")
+    chosen = parser.parse_args()
+    stored = chosen.results and accounting_ours.stored(chosen.results, chosen.length, chosen.seeds)
+    if stored:
+        studies = " and ".join(f"`aqmlab study {name} --{chosen.length}`" for name in accounting_ours.STUDIES)
+        seeds = f", seeds {chosen.seeds.start} to {chosen.seeds.stop - 1}" if chosen.seeds else ""
+        write(chosen.pages, stored, f"the results of {studies}{seeds}, results number {_core.results_number()}")
+    else:
+        write(chosen.pages, accounting_ours.printed(chosen.pages), PRINTED)
+
+
+PRINTED = "what the pages of le2003 and le2004 print, at the length and by the engine that they name"
+
+
+def write(pages: Path, ours: Sequence[le.Measured], whose: str) -> None:
+    """Write the page and its figure, with our rows and where they are from; without any if there are none."""
+    rows = le.published()
+    papers = le.accounts(rows)
+    known = {row.scheme for row in rows}
+    beside = le.accounts([row for row in ours if row.scheme in known and row.load_percent in _LOADS], le.ours())
+    file = pages / _FIGURE
+    file.parent.mkdir(parents=True, exist_ok=True)
+    canvas.write(file, partial(_draw, papers, beside), size=(11, 4.8))
+    spread = le.repeatability(rows)
+    everything = sum(amount.packets for amount in WEB.values())
+    text = _TEMPLATE.read_text(encoding="utf-8").format(
+        whose=f"Beside them stand our rows: {whose}." if beside else "No rows of ours are at hand.",
+        ours_cost=_ours_cost(beside),
+        uniform=_costs(papers, beside, "uniform"),
+        general=_costs(papers, beside, "general"),
+        contradicted=_contradicted(rows, papers),
+        spread_loss=f"{spread.loss_points:.2f}",
+        spread_completed=f"{spread.completed_millions:.2f}",
+        handshakes=f"{100 * WEB[Kind.HANDSHAKE].packets / everything:.0f}",
+        free=f"{100 * WEB[Kind.FREE].packets / everything:.0f}",
+        bounds=_bounds(),
+        with_three=_consistent_with_three(rows),
+        left_out=_left_out(papers),
+        books=_books([*papers, *beside]),
+    )
+    (pages / "accounting.md").write_text(text, encoding="utf-8")
+
+
+def law(account: Account) -> str:
+    """Return what the law of a row is called."""
+    queue = schemes.parse(account.row.scheme).queue
+    mode = f", {queue.parameters['mode']} mode" if queue.discipline == "ared" else ""
+    return _CALLED[queue.discipline] + mode
+
+
+def setting(account: Account) -> str:
+    """Return a row's limit, target or thresholds, in packets."""
+    parameters = schemes.parse(account.row.scheme).queue.parameters
+    if "max_th" in parameters:
+        return f"{parameters['min_th']}/{parameters['max_th']}"
+    return f"{parameters.get('limit', parameters.get('q_ref')):,}"
+
+
+def _source(account: Account) -> str:
+    return account.row.table.partition("-")[0].removeprefix("le")
+
+
+def _is_marking(account: Account) -> bool:
+    return "ecn=true" in account.row.scheme
+
+
+def _costs(papers: Sequence[Account], ours: Sequence[Account], rtt: str) -> str:
+    """Return what a lost packet cost, a row for each law and setting."""
+    chosen = [each for each in (*papers, *ours) if each.row.rtt == rtt and not _is_marking(each)]
+    cells = {(law(each), setting(each), each.row.load_percent, _source(each)): _cost(each) for each in chosen}
+    sources = [name for name in ("2003", "2004", "ours") if any(name == _source(each) for each in chosen)]
+    head = ("law", "packets", *(f"{name}, {load} %" for load in _LOADS for name in sources))
+    names = dict.fromkeys((law(each), setting(each)) for each in chosen)
+    body = [(*name, *(cells.get((*name, load, source), "") for load in _LOADS for source in sources)) for name in names]
+    return table(head, body)
+
+
+def _cost(account: Account) -> str:
+    verdict = account.verdict
+    if verdict.outcome is Outcome.SILENT:
+        return "-"
+    text = _range(verdict.books.cost_s)
+    return f"**{text}**" if verdict.outcome is Outcome.INCONSISTENT else text
+
+
+def _contradicted(rows: Sequence[le.Measured], papers: Sequence[Account]) -> str:
+    """Return the rows that contradict themselves, and what is left of that under other assumptions."""
+    spread = le.repeatability(rows)
+    less_sure = le.accounts([spread.around(row) for row in rows])
+    body = []
+    for each, unsure in zip(papers, less_sure, strict=True):
+        if each.verdict.outcome is not Outcome.INCONSISTENT:
+            continue
+        trips = ROUND_TRIPS[each.row.rtt]
+        body.append(
+            (
+                f"{_source(each)}, {each.row.load_percent:g} %, {each.row.rtt}",
+                f"{law(each)} {setting(each)}",
+                f"{each.row.loss_percent.middle:g}",
+                f"{each.row.completed_millions.middle:g}",
+                _range(each.verdict.books.cost_s),
+                f"{each.verdict.dearest_s:.1f}",
+                f"{dearest_s(Drops.ANY, trips):.1f}",
+                "yes" if unsure.verdict.outcome is Outcome.INCONSISTENT else "no",
+            )
+        )
+    head = (
+        "paper, load, RTT",
+        "law",
+        "loss, %",
+        "completed, M",
+        "a loss cost, s",
+        "can cost, s",
+        "if all were SYNs, s",
+    )
+    return table((*head, "beyond repeatability"), body)
+
+
+def _bounds() -> str:
+    head = ("which packets are lost", *(f"{rtt}, {hosts.first_s:g} s" for rtt in ROUND_TRIPS for hosts in _TIMERS))
+    body = [
+        (
+            name,
+            *(f"{dearest_s(drops, trips, hosts=hosts):.1f}" for trips in ROUND_TRIPS.values() for hosts in _TIMERS),
+        )
+        for drops, name in _DROPS.items()
+    ]
+    return table(head, body)
+
+
+def _ours_cost(ours: Sequence[Account]) -> str:
+    """Return our costs at 98 % load and uniform round-trip times in a sentence, if there are any."""
+    costs: dict[Drops, list[Interval]] = {Drops.BY_PACKETS: [], Drops.BY_BYTES: []}
+    for each in ours:
+        drops = le.dropped(each.row.scheme)
+        if drops and each.row.run.endswith(f" {_LOADS[0]} %") and each.verdict.outcome is not Outcome.SILENT:
+            costs[drops].append(each.verdict.books.cost_s)
+    if not all(costs.values()):
+        return ""
+    ranges = [Interval(min(one.low for one in some), max(one.high for one in some)) for some in costs.values()]
+    packets, sizes = map(_range, ranges)
+    return f"\n   Ours cost {packets} s, packet mode's among them, and {sizes} s."
+
+
+def _consistent_with_three(rows: Sequence[le.Measured]) -> str:
+    """Name the rows of ARED in packet mode that FreeBSD's timers allow."""
+    allowed = [
+        f"{_source(each)}'s {setting(each)} at {each.row.load_percent:g} %"
+        for each in le.accounts(rows, hosts=_TIMERS[1])
+        if law(each) == "ARED, packet mode" and each.verdict.outcome is Outcome.CONSISTENT
+    ]
+    return " and ".join(allowed) if allowed else "none"
+
+
+def _left_out(papers: Sequence[Account]) -> str:
+    silent = [each.verdict.why for each in papers if each.verdict.outcome is Outcome.SILENT]
+    body = [(rule, str(silent.count(rule))) for rule in dict.fromkeys(silent)]
+    return table(("rule", "rows"), [*body, ("left", str(len(papers) - len(silent)))])
+
+
+def _books(accounts: Iterable[Account]) -> str:
+    body = [
+        (
+            _source(each),
+            f"{each.row.load_percent:g}",
+            each.row.rtt,
+            f"`{each.row.scheme}`",
+            _range(each.verdict.books.extra_s),
+            f"{each.verdict.books.queue_s.high:.2f}",
+            _range(each.verdict.books.lost, digits=3),
+            "-" if each.verdict.outcome is Outcome.SILENT else _range(each.verdict.books.cost_s),
+            f"{each.verdict.outcome}: {each.verdict.why}",
+        )
+        for each in accounts
+        if not _is_marking(each)
+    ]
+    head = ("source", "load, %", "RTT", "scheme", "extra, s", "queue at most, s", "lost", "cost, s", "verdict")
+    return table(head, body)
+
+
+def _range(interval: Interval, digits: int = 2) -> str:
+    # Adding 0 makes 0 of -0.
+    low, high = (round(bound, digits) + 0.0 for bound in (interval.low, interval.high))
+    return f"{low:.{digits}f} to {high:.{digits}f}"
+
+
+def _draw(papers: Sequence[Account], ours: Sequence[Account], figure: Figure) -> None:
+    panels = figure.subplots(1, len(ROUND_TRIPS), sharex=True, sharey=True)
+    names = list(dict.fromkeys(map(law, papers)))
+    for axis, (rtt, trips) in zip(panels, ROUND_TRIPS.items(), strict=True):
+        plot.costs(
+            axis,
+            {name: _points(papers, name, rtt) for name in names},
+            others={name: _points(ours, name, rtt) for name in names},
+            dearest={name: dearest_s(drops, trips) for drops, name in _DROPS.items()},
+        )
+        axis.set_title(f"{rtt} round-trip times", loc="left", fontsize=10)
+    panels[1].set_ylabel("")
+    panels[0].set_title("lines: at most, by which are lost", loc="right", fontsize=9)
+    panels[1].set_title("filled: the papers, hollow: ours", loc="right", fontsize=9)
+    canvas.name_lines(figure, panels[0].get_legend_handles_labels()[0])
+
+
+def _points(accounts: Iterable[Account], name: str, rtt: str) -> pl.DataFrame:
+    chosen = [
+        each
+        for each in accounts
+        if law(each) == name and each.row.rtt == rtt and each.verdict.outcome is not Outcome.SILENT
+    ]
+    return pl.DataFrame(
+        [
+            (
+                f"{_source(each)} {each.row.scheme}",
+                each.row.loss_percent.low,
+                each.row.loss_percent.high,
+                each.verdict.books.cost_s.low,
+                each.verdict.books.cost_s.high,
+            )
+            for each in chosen
+        ],
+        schema={"group": pl.String} | dict.fromkeys(("loss_low", "loss_high", "cost_low", "cost_high"), pl.Float64),
+        orient="row",
+    )
+
+
+if __name__ == "__main__":
+    main()
