@@ -17,6 +17,8 @@ from aqmlab.models.timers import Drops, Hosts
 from aqmlab.results.result import Result
 from aqmlab.running.cell import Cell
 from aqmlab.spec import schemes
+from aqmlab.studies import find
+from aqmlab.studies.kit.reading.words import Better
 from aqmlab.studies.le import accounting as le
 
 PAGES = Path(__file__).parents[1] / "docs" / "studies"
@@ -185,3 +187,21 @@ def test_the_page_can_be_written_without_rows_of_ours(tmp_path: Path) -> None:
     page = (tmp_path / "accounting.md").read_text(encoding="utf-8")
     assert "No rows of ours are at hand." in page
     assert "ours, 98 %" not in page
+
+
+def test_the_studies_doubt_what_the_books_contradict() -> None:
+    doubted = {
+        (claim.id, part.other)
+        for name in accounting_ours.STUDIES
+        for study in (find(name),)
+        for claim in study.read_again()
+        for part in claim.parts
+        if isinstance(part, Better) and study.doubt(part.other)
+    }
+    assert {run for _, run in doubted} == contradicted(le.verdicts("le2004"))
+    assert {claim for claim, _ in doubted} == {"le2004-05", "le2004-19", "le2004-29"}
+    why = find("le2004").doubt(f"{PACKET_MODE} at 98 %")
+    assert why is not None
+    assert "1.32 s at most" in why
+    assert find("le2003").doubt(f"{PACKET_MODE} at 98 %") is None
+    assert find("le2004").doubt("droptail:limit=240 at 98 %") is None

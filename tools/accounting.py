@@ -23,6 +23,8 @@ from aqmlab.models.intervals import Interval
 from aqmlab.models.timers import WEB, Drops, Hosts, Kind, dearest_s
 from aqmlab.show import canvas
 from aqmlab.spec import schemes
+from aqmlab.studies import find
+from aqmlab.studies.kit.reading.words import Better
 from aqmlab.studies.le import accounting as le
 from aqmlab.studies.le.accounting import ROUND_TRIPS, Account
 from markdown import table
@@ -88,6 +90,7 @@ def write(pages: Path, ours: Sequence[le.Measured], whose: str) -> None:
         free=f"{100 * WEB[Kind.FREE].packets / everything:.0f}",
         bounds=_bounds(),
         with_three=_consistent_with_three(rows),
+        claims=_claims(),
         left_out=_left_out(papers),
         books=_books([*papers, *beside]),
     )
@@ -167,6 +170,18 @@ def _contradicted(rows: Sequence[le.Measured], papers: Sequence[Account]) -> str
         "if all were SYNs, s",
     )
     return table((*head, "beyond repeatability"), body)
+
+
+def _claims() -> str:
+    """Return the claims that say of a run's users what its row cannot have done to them."""
+    studies = map(find, accounting_ours.STUDIES)
+    found = {
+        claim.id: [part for part in claim.parts if isinstance(part, Better) and study.doubt(part.other)]
+        for study in studies
+        for claim in study.read_again()
+    }
+    body = [(name, f"`{part.one}`", f"`{part.other}`") for name, parts in found.items() for part in parts]
+    return table(("claim", "said to be better", "said to be worse"), body)
 
 
 def _bounds() -> str:

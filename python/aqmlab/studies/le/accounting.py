@@ -8,11 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import product
 
 import numpy as np
 
-from aqmlab.models.accounting import Entry, Verdict, consistent, queue_share
+from aqmlab.models.accounting import Entry, Outcome, Verdict, consistent, queue_share
 from aqmlab.models.intervals import Interval
 from aqmlab.models.timers import Drops, Hosts, RoundTrips
 from aqmlab.results import stats
@@ -189,6 +190,7 @@ def repeatability(rows: Iterable[Measured]) -> Spread:
     )
 
 
+@cache
 def verdicts(paper: str) -> dict[str, Verdict]:
     """Return what the books say of each run of a study that its paper prints: ``le2003`` or ``le2004``.
 
@@ -199,6 +201,14 @@ def verdicts(paper: str) -> dict[str, Verdict]:
     spread = repeatability(rows)
     found = accounts([spread.around(row) for row in rows])
     return {each.row.run: each.verdict for each in found if each.row.table.startswith(paper)}
+
+
+def doubt(paper: str, run: str) -> str | None:
+    """Say why the users of a run cannot have been slowed by the losses that its paper prints; ``None`` if they can."""
+    verdict = verdicts(paper).get(run)
+    if verdict is None or verdict.outcome is not Outcome.INCONSISTENT:
+        return None
+    return f"by the paper's own table {verdict.why} at most"
 
 
 def measured(results: StudyResults) -> Iterator[Measured]:

@@ -10,6 +10,7 @@ from aqmlab.studies.kit.claims import Claim
 from aqmlab.studies.kit.reading.second import Second
 from aqmlab.studies.kit.reading.values import Printed
 from aqmlab.studies.kit.study import Figure, Length, Run, Study, StudyResults, Table
+from aqmlab.studies.le import accounting
 from aqmlab.studies.le import figures as le_figures
 from aqmlab.studies.le import tables as le_tables
 from aqmlab.studies.le.claims import numbered
@@ -74,6 +75,10 @@ at, in `aqmlab.studies.le.claims`.
     def printed(self) -> Printed:
         """Return tables 2 to 4."""
         return printed_tables("le2004-t2", "le2004-t3", "le2004-t4")
+
+    def doubt(self, run: str) -> str | None:
+        """Hold the paper to its own numbers."""
+        return accounting.doubt(self.name, run)
 
     def tables(self, results: StudyResults) -> Sequence[Table]:
         """Return tables 2 to 4, and what the paper tells in words or figures alone."""
