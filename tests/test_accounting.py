@@ -239,6 +239,16 @@ def test_users_who_lose_time_without_a_loss_are_not_consistent() -> None:
     assert consistent(entry(loss=Interval.exactly(0))).outcome is Outcome.INCONSISTENT
 
 
+def test_users_are_contradicted_who_lost_more_than_losses_and_queue_allow() -> None:
+    row = entry(loss=Interval(0.01, 0.012), queue_s=Interval(0, 0.1), drops=Drops.BY_BYTES)
+    verdict = consistent(row)
+    assert verdict.allowed_s is not None
+    assert verdict.allowed_s == pytest.approx(0.012 / 0.988 * 16 * dearest_s(Drops.BY_BYTES, NEAR) + 0.1)
+    assert verdict.books.extra_s.low > verdict.allowed_s
+    assert verdict.outcome is Outcome.INCONSISTENT
+    assert consistent(replace(row, drops=None)).allowed_s is None
+
+
 def test_what_is_left_open_is_in_favour_of_the_table() -> None:
     contradicted = entry(loss=Interval.exactly(0.01))
     assert consistent(contradicted).outcome is Outcome.INCONSISTENT

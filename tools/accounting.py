@@ -173,15 +173,26 @@ def _contradicted(rows: Sequence[le.Measured], papers: Sequence[Account]) -> str
 
 
 def _claims() -> str:
-    """Return the claims that say of a run's users what its row cannot have done to them."""
-    studies = map(find, accounting_ours.STUDIES)
-    found = {
-        claim.id: [part for part in claim.parts if isinstance(part, Better) and study.doubt(part.other)]
-        for study in studies
-        for claim in study.read_again()
-    }
-    body = [(name, f"`{part.one}`", f"`{part.other}`") for name, parts in found.items() for part in parts]
-    return table(("claim", "said to be better", "said to be worse"), body)
+    """Return the claims that say of a run's users that they fare worse, where its losses cannot have done that."""
+    body = []
+    for study in map(find, accounting_ours.STUDIES):
+        verdicts = le.verdicts(study.name)
+        for claim in study.read_again():
+            for part in claim.parts:
+                if isinstance(part, Better) and study.doubt(part.other):
+                    worse, better = verdicts[part.other], verdicts[part.one]
+                    body.append(
+                        (
+                            claim.id,
+                            f"`{part.other}`",
+                            _range(worse.books.extra_s),
+                            f"{worse.allowed_s:.2f}",
+                            f"`{part.one}`",
+                            _range(better.books.extra_s),
+                        )
+                    )
+    head = ("claim", "said to be worse", "extra, s", "allowed at most, s", "than", "extra, s")
+    return table(head, body)
 
 
 def _bounds() -> str:

@@ -95,6 +95,13 @@ class Verdict:
     dearest_s: float | None
     """What a lost packet can cost at most, on average, in seconds; ``None`` where a rule leaves the entry out."""
 
+    @property
+    def allowed_s(self) -> float | None:
+        """The most extra time that losses and queue together can make of a request, in seconds."""
+        if self.dearest_s is None:
+            return None
+        return self.books.lost.high * self.dearest_s + self.books.queue_s.high
+
 
 def consistent(entry: Entry, hosts: Hosts | None = None) -> Verdict:
     """Say whether the losses of an entry can have cost its users what they lost.
