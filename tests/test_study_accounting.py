@@ -13,7 +13,7 @@ import accounting_ours
 import made
 from aqmlab.models.accounting import Outcome, Verdict
 from aqmlab.models.intervals import Interval
-from aqmlab.models.timers import Drops, Hosts
+from aqmlab.models.timers import Drops, Hosts, dearest_s
 from aqmlab.results.result import Result
 from aqmlab.running.cell import Cell
 from aqmlab.spec import schemes
@@ -86,6 +86,11 @@ def test_only_packet_mode_contradicts_its_table() -> None:
     runs = {run for (_, run), verdict in VERDICTS.items() if verdict.outcome is Outcome.INCONSISTENT}
     assert all("mode=packet" in run for run in runs)
     assert {f"{PACKET_MODE} at 90 %", f"{PACKET_MODE} at 98 %"} < runs
+
+
+def test_with_general_round_trip_times_not_even_syns_alone_would_do() -> None:
+    verdict = VERDICTS["le2004-t4", f"{LONG_PACKET_MODE} at 90 %, general RTT"]
+    assert verdict.books.cost_s.low > dearest_s(Drops.ANY, le.ROUND_TRIPS["general"])
 
 
 def test_what_studies_are_told_is_beyond_repeatability() -> None:

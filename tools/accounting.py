@@ -11,13 +11,10 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
-import polars as pl
-from matplotlib.figure import Figure
-
 import accounting_ours
+from accounting_figure import DROPS, draw, law, source
 from aqmlab import _core
 from aqmlab.cli.options import read_seeds
-from aqmlab.models import plot
 from aqmlab.models.accounting import Outcome
 from aqmlab.models.intervals import Interval
 from aqmlab.models.timers import WEB, Drops, Hosts, Kind, dearest_s
@@ -33,18 +30,10 @@ _TEMPLATE = Path(__file__).with_name("accounting.md")
 
 _FIGURE = Path("img") / "accounting" / "costs.svg"
 
-_CALLED = {"droptail": "drop-tail", "pi": "PI", "rem": "REM", "ared": "ARED"}
-
 _TIMERS = (Hosts(), Hosts(first_s=3))
 """The longest of the sources, and those of FreeBSD."""
 
 _LOADS = (98, 90)
-
-_DROPS = {
-    Drops.BY_PACKETS: "as they come",
-    Drops.BY_BYTES: "by their sizes",
-    Drops.ANY: "SYNs alone",
-}
 
 
 def main() -> None:
@@ -75,12 +64,14 @@ def write(pages: Path, ours: Sequence[le.Measured], whose: str) -> None:
     beside = le.accounts([row for row in ours if row.scheme in known and row.load_percent in _LOADS], le.ours())
     file = pages / _FIGURE
     file.parent.mkdir(parents=True, exist_ok=True)
-    canvas.write(file, partial(_draw, papers, beside), size=(11, 4.8))
+    canvas.write(file, partial(draw, papers, beside), size=(11, 4.8))
     spread = le.repeatability(rows)
     everything = sum(amount.packets for amount in WEB.values())
     text = _TEMPLATE.read_text(encoding="utf-8").format(
         whose=f"Beside them stand our rows: {whose}." if beside else "No rows of ours are at hand.",
-        ours_cost=_ours_cost(beside),
+        allowed_packets=f"{dearest_s(Drops.BY_PACKETS, ROUND_TRIPS['uniform']):.1f}",
+        allowed_bytes=f"{dearest_s(Drops.BY_BYTES, ROUND_TRIPS['uniform']):.1f}",
+        **_found(papers, beside),
         uniform=_costs(papers, beside, "uniform"),
         general=_costs(papers, beside, "general"),
         contradicted=_contradicted(rows, papers),
@@ -97,23 +88,12 @@ def write(pages: Path, ours: Sequence[le.Measured], whose: str) -> None:
     (pages / "accounting.md").write_text(text, encoding="utf-8")
 
 
-def law(account: Account) -> str:
-    """Return what the law of a row is called."""
-    queue = schemes.parse(account.row.scheme).queue
-    mode = f", {queue.parameters['mode']} mode" if queue.discipline == "ared" else ""
-    return _CALLED[queue.discipline] + mode
-
-
 def setting(account: Account) -> str:
     """Return a row's limit, target or thresholds, in packets."""
     parameters = schemes.parse(account.row.scheme).queue.parameters
     if "max_th" in parameters:
         return f"{parameters['min_th']}/{parameters['max_th']}"
     return f"{parameters.get('limit', parameters.get('q_ref')):,}"
-
-
-def _source(account: Account) -> str:
-    return account.row.table.partition("-")[0].removeprefix("le")
 
 
 def _is_marking(account: Account) -> bool:
@@ -123,8 +103,8 @@ def _is_marking(account: Account) -> bool:
 def _costs(papers: Sequence[Account], ours: Sequence[Account], rtt: str) -> str:
     """Return what a lost packet cost, a row for each law and setting."""
     chosen = [each for each in (*papers, *ours) if each.row.rtt == rtt and not _is_marking(each)]
-    cells = {(law(each), setting(each), each.row.load_percent, _source(each)): _cost(each) for each in chosen}
-    sources = [name for name in ("2003", "2004", "ours") if any(name == _source(each) for each in chosen)]
+    cells = {(law(each), setting(each), each.row.load_percent, source(each)): _cost(each) for each in chosen}
+    sources = [name for name in ("2003", "2004", "ours") if any(name == source(each) for each in chosen)]
     head = ("law", "packets", *(f"{name}, {load} %" for load in _LOADS for name in sources))
     names = dict.fromkeys((law(each), setting(each)) for each in chosen)
     body = [(*name, *(cells.get((*name, load, source), "") for load in _LOADS for source in sources)) for name in names]
@@ -150,7 +130,7 @@ def _contradicted(rows: Sequence[le.Measured], papers: Sequence[Account]) -> str
         trips = ROUND_TRIPS[each.row.rtt]
         body.append(
             (
-                f"{_source(each)}, {each.row.load_percent:g} %, {each.row.rtt}",
+                f"{source(each)}, {each.row.load_percent:g} %, {each.row.rtt}",
                 f"{law(each)} {setting(each)}",
                 f"{each.row.loss_percent.middle:g}",
                 f"{each.row.completed_millions.middle:g}",
@@ -202,29 +182,48 @@ def _bounds() -> str:
             name,
             *(f"{dearest_s(drops, trips, hosts=hosts):.1f}" for trips in ROUND_TRIPS.values() for hosts in _TIMERS),
         )
-        for drops, name in _DROPS.items()
+        for drops, name in DROPS.items()
     ]
     return table(head, body)
 
 
-def _ours_cost(ours: Sequence[Account]) -> str:
-    """Return our costs at 98 % load and uniform round-trip times in a sentence, if there are any."""
-    costs: dict[Drops, list[Interval]] = {Drops.BY_PACKETS: [], Drops.BY_BYTES: []}
-    for each in ours:
-        drops = le.dropped(each.row.scheme)
-        if drops and each.row.run.endswith(f" {_LOADS[0]} %") and each.verdict.outcome is not Outcome.SILENT:
-            costs[drops].append(each.verdict.books.cost_s)
-    if not all(costs.values()):
+def _found(papers: Sequence[Account], ours: Sequence[Account]) -> dict[str, str]:
+    """Return the ranges of costs that the page's findings name; the sentence of ours is empty without any."""
+    speaking = [each for each in papers if each.verdict.outcome is not Outcome.SILENT]
+    at_98, our_98 = (
+        [each for each in some if each.row.run.endswith(" 98 %") and each.verdict.outcome is not Outcome.SILENT]
+        for some in (papers, ours)
+    )
+    packet_mode = [each for each in speaking if law(each) == "ARED, packet mode"]
+    ours_by = [
+        _hull(each for each in our_98 if le.dropped(each.row.scheme) is drops)
+        for drops in (Drops.BY_PACKETS, Drops.BY_BYTES)
+    ]
+    return {
+        "droptail_cost": _hull(each for each in at_98 if law(each) == "drop-tail"),
+        "byte_cost": _hull(each for each in at_98 if le.dropped(each.row.scheme) is Drops.BY_BYTES),
+        "packet_cost": _hull(
+            each for each in packet_mode if each.row.table == "le2004-t3" and setting(each) == "12/36"
+        ),
+        "far_cost": _hull(each for each in packet_mode if each.row.run.endswith(" 90 %, general RTT")),
+        "ours_cost": (
+            f"\n   Ours cost {ours_by[0]} s, packet mode's among them, and {ours_by[1]} s." if all(ours_by) else ""
+        ),
+    }
+
+
+def _hull(accounts: Iterable[Account]) -> str:
+    """Return the range of all costs; empty if there are none."""
+    costs = [each.verdict.books.cost_s for each in accounts]
+    if not costs:
         return ""
-    ranges = [Interval(min(one.low for one in some), max(one.high for one in some)) for some in costs.values()]
-    packets, sizes = map(_range, ranges)
-    return f"\n   Ours cost {packets} s, packet mode's among them, and {sizes} s."
+    return _range(Interval(min(cost.low for cost in costs), max(cost.high for cost in costs)), digits=1)
 
 
 def _consistent_with_three(rows: Sequence[le.Measured]) -> str:
     """Name the rows of ARED in packet mode that FreeBSD's timers allow."""
     allowed = [
-        f"{_source(each)}'s {setting(each)} at {each.row.load_percent:g} %"
+        f"{source(each)}'s {setting(each)} at {each.row.load_percent:g} %"
         for each in le.accounts(rows, hosts=_TIMERS[1])
         if law(each) == "ARED, packet mode" and each.verdict.outcome is Outcome.CONSISTENT
     ]
@@ -240,7 +239,7 @@ def _left_out(papers: Sequence[Account]) -> str:
 def _books(accounts: Iterable[Account]) -> str:
     body = [
         (
-            _source(each),
+            source(each),
             f"{each.row.load_percent:g}",
             each.row.rtt,
             f"`{each.row.scheme}`",
@@ -261,45 +260,6 @@ def _range(interval: Interval, digits: int = 2) -> str:
     # Adding 0 makes 0 of -0.
     low, high = (round(bound, digits) + 0.0 for bound in (interval.low, interval.high))
     return f"{low:.{digits}f} to {high:.{digits}f}"
-
-
-def _draw(papers: Sequence[Account], ours: Sequence[Account], figure: Figure) -> None:
-    panels = figure.subplots(1, len(ROUND_TRIPS), sharex=True, sharey=True)
-    names = list(dict.fromkeys(map(law, papers)))
-    for axis, (rtt, trips) in zip(panels, ROUND_TRIPS.items(), strict=True):
-        plot.costs(
-            axis,
-            {name: _points(papers, name, rtt) for name in names},
-            others={name: _points(ours, name, rtt) for name in names},
-            dearest={name: dearest_s(drops, trips) for drops, name in _DROPS.items()},
-        )
-        axis.set_title(f"{rtt} round-trip times", loc="left", fontsize=10)
-    panels[1].set_ylabel("")
-    panels[0].set_title("lines: at most, by which are lost", loc="right", fontsize=9)
-    panels[1].set_title("filled: the papers, hollow: ours", loc="right", fontsize=9)
-    canvas.name_lines(figure, panels[0].get_legend_handles_labels()[0])
-
-
-def _points(accounts: Iterable[Account], name: str, rtt: str) -> pl.DataFrame:
-    chosen = [
-        each
-        for each in accounts
-        if law(each) == name and each.row.rtt == rtt and each.verdict.outcome is not Outcome.SILENT
-    ]
-    return pl.DataFrame(
-        [
-            (
-                f"{_source(each)} {each.row.scheme}",
-                each.row.loss_percent.low,
-                each.row.loss_percent.high,
-                each.verdict.books.cost_s.low,
-                each.verdict.books.cost_s.high,
-            )
-            for each in chosen
-        ],
-        schema={"group": pl.String} | dict.fromkeys(("loss_low", "loss_high", "cost_low", "cost_high"), pl.Float64),
-        orient="row",
-    )
 
 
 if __name__ == "__main__":
