@@ -12,6 +12,8 @@ import aqmlab as lab
 from aqmlab import _core
 from aqmlab.disciplines.catalogue import disciplines
 from aqmlab.studies import STUDIES
+from aqmlab.studies.kit import index
+from aqmlab.studies.kit.findings import Outcome
 from conftest import Command
 
 ROOT = Path(__file__).parents[1]
@@ -33,19 +35,27 @@ def test_the_citation_is_of_this_version() -> None:
 
 
 def test_the_claims_counted_are_those_of_the_pages() -> None:
-    index = (ROOT / "docs" / "studies" / "README.md").read_text(encoding="utf-8")
-    totals = [0, 0, 0, 0]
+    folder = ROOT / "docs" / "studies"
+    entries = json.loads((folder / "claims.json").read_text(encoding="utf-8"))
+    text = (folder / "README.md").read_text(encoding="utf-8")
+    assert f"{index.BEGIN}\n{index.counts(entries)}\n{index.END}" in text
+    assert {entry["study"] for entry in entries} == set(STUDIES)
+    for name in STUDIES:
+        page = (folder / f"{name}.md").read_text(encoding="utf-8")
+        (first,) = re.findall(r"^\| first, registered before any result \| (.*) \|$", page, re.MULTILINE)
+        outcomes = [entry["first"] for entry in entries if entry["study"] == name and entry["first"]]
+        assert first.split(" | ") == [str(n) for n in (len(outcomes), *map(outcomes.count, Outcome))], name
+
+
+def test_a_studys_page_has_four_screens_at_most() -> None:
+    # A screen has some 50 lines, or two figures.
     for name in STUDIES:
         page = (ROOT / "docs" / "studies" / f"{name}.md").read_text(encoding="utf-8")
-        (said,) = re.findall(r"^(\d+) claims: (\d+) holds?, (\d+) fails?, (\d+) undecided", page, re.MULTILINE)
-        counts = list(map(int, said))
-        (row,) = re.findall(rf"^\| \[{name}\].*$", index, re.MULTILINE)
-        assert row.endswith(f" | {' | '.join(map(str, counts))} |")
-        totals = [total + count for total, count in zip(totals, counts, strict=True)]
-    assert f"| all | | | {' | '.join(map(str, totals))} |" in index
-    claims, hold, fail, undecided = totals
-    sentence = f"Of {claims} claims of four papers and an RFC, {hold} hold here, {fail} fail and {undecided} are"
-    assert sentence in " ".join(README.split())
+        shown = re.sub(r"<details>.*?</details>", "", page, flags=re.DOTALL)
+        assert len(shown.splitlines()) + 25 * shown.count("![") <= 200, name
+        assert f"({name}-details.md)" in page
+        assert "were fixed after the first results had been seen" in page
+        assert re.search(rf"`aqmlab study {name} .*commit [0-9a-f]{{7,}}", page), name
 
 
 @pytest.mark.parametrize("command", ["compare", "calibrate"])

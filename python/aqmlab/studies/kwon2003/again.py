@@ -12,7 +12,7 @@ from functools import partial
 
 from aqmlab.studies.kit.measures import goodput_mbps
 from aqmlab.studies.kit.reading.say import changes_by, fewer, more, within
-from aqmlab.studies.kit.reading.second import Second, added, again
+from aqmlab.studies.kit.reading.second import Second, again
 from aqmlab.studies.kit.reading.values import Column, change_percent
 from aqmlab.studies.kit.reading.words import CLOSE, SAME, InRange, Part
 from aqmlab.studies.kwon2003 import measures
@@ -143,22 +143,5 @@ AGAIN: Sequence[Second] = (
         "kwon2003-17",
         "LDC keeps actual queuing delay under the target queuing delay",
         within(_LATE, gfc2("LDC"), high=0),
-    ),
-    added(
-        "kwon2003-18",
-        "section 5.2.2, table 3",
-        "RED is between: its response time is shorter than that of drop-tail, SRED and BLUE, longer than the others'",
-        "performs reasonably well",
-        fewer(RESPONSE, gfc2("RED"), _of(LIGHT)),
-        more(RESPONSE, gfc2("RED"), _of(("FRED", "REM", "LDC"))),
-    ),
-    added(
-        "kwon2003-19",
-        "section 6",
-        "LDC has a shorter response time and delay than drop-tail, and carries less of the web",
-        "reduces response time and delay, but sometimes adversely affects throughput",
-        fewer(RESPONSE, gfc2("LDC"), _of(("DropTail",))),
-        fewer(UDP_DELAY, gfc2("LDC"), _of(("DropTail",))),
-        fewer(HTTP, gfc2("LDC"), _of(("DropTail",))),
     ),
 )

@@ -41,26 +41,27 @@ def all_figures(results: StudyResults) -> list[Figure]:
         Figure(
             name="figure1",
             caption="Figure 1: BLUE in the simple web configuration. Its drop probability p rises when the queue"
-            " overflows and falls when it is empty; in between it stands. Our seed 1.",
+            " overflows and falls when it is empty; in between it stands. The first of our seeds.",
             draw=lambda canvas: _blue(canvas, first(claims.web("BLUE"))),
         ),
         Figure(
             name="figure2",
             caption="Figure 2: RED in the simple web configuration. The probability follows the average, so that it"
-            " outlives the queue. Our seed 1.",
+            " outlives the queue. The first of our seeds.",
             draw=lambda canvas: _red(canvas, first(claims.web("RED"))),
         ),
         Figure(
             name="figure4",
             caption="Figure 4: LDC judging by the queue alone, in the simple web configuration. The load factor is"
-            " averaged over half a second here; where it is above 1, shaded, more arrives than can leave. Our seed 1.",
+            " averaged over half a second here; where it is above 1, shaded, more arrives than can leave. The first of"
+            " our seeds.",
             draw=lambda canvas: _load_and_probability(canvas, first(claims.QUEUE_ONLY)),
             size=(8, 5.5),
         ),
         Figure(
             name="figure8",
             caption="Figure 8: LDC with a target of 1.6 s in the simple web configuration. It is the average that"
-            " LDC holds against the target. Our seed 1.",
+            " LDC holds against the target. The first of our seeds.",
             draw=lambda canvas: _delay_and_target(canvas, first(claims.DELAY_TARGET)),
         ),
     ]

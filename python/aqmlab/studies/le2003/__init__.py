@@ -59,9 +59,8 @@ those on an uncongested network of 1 Gbit/s.
 
 What differs from the testbed: the distributions behind its users are not free to use, so that the workload is
 calibrated to what the papers say of them ([workload.md](../workload.md)); a load has 1.3 % fewer users than in the
-paper; a device FIFO of 256 packets lies below each queue, which was chosen on the drop-tail rows alone
-([validation.md](../validation.md)). What the words of a claim mean in numbers was fixed before the results were looked
-at, in `aqmlab.studies.le.claims`.
+paper; a device FIFO of 256 packets lies below each queue, which was chosen on the drop-tail rows alone. What the words
+of a claim's first reading mean in numbers was fixed before the results were looked at, in `aqmlab.studies.le.claims`.
 """
     sources: ClassVar[Mapping[str, str]] = {
         "le2003": "Le, Aikat, Jeffay, Smith: The Effects of Active Queue Management on Web Performance. SIGCOMM 2003."

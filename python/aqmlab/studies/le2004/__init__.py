@@ -54,8 +54,9 @@ wants drops (ARED's "new gentle"), and with general round-trip times besides the
 
 What differs from the testbed is said there. Besides, the tail of the general round-trip times is not published: the
 table here follows what the paper says of its body, and its tail was set so that the published number of users makes the
-load ([workload.md](../workload.md)). What the words of a claim mean in numbers was fixed before the results were looked
-at, in `aqmlab.studies.le.claims`.
+load ([workload.md](../workload.md)). What the words of a claim's first reading mean in numbers was fixed before the
+results were looked at, in `aqmlab.studies.le.claims`. The first reading took thresholds of 12 and 36 for ARED in packet
+mode with general round-trip times; those of the paper's table 4, and of the second reading, are 120 and 360.
 """
     sources: ClassVar[Mapping[str, str]] = {
         "le2004": "Le, Aikat, Jeffay, Smith: the extended version of 2004. All sections, figures and tables are this"
