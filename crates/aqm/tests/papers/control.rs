@@ -1,55 +1,18 @@
 //! RED, ARED, PI and REM decide as dull transcriptions of their papers do, packet by packet, on random traffic.
 
-use aqmlab_aqm::{
-    AredConfig, ByteScaling, Discipline, EcnPolicy, Mode, PiConfig, QueueConfig, RedConfig, RemConfig,
-    Spacing,
-};
-use aqmlab_units::{Bytes, Duration, Prob};
+use aqmlab_aqm::{AredConfig, Discipline, PiConfig, QueueConfig, RedConfig, RemConfig};
+use aqmlab_units::{Duration, Prob};
 use proptest::prelude::*;
 
 use crate::common::oracle::compare_law;
 use crate::common::slow_link;
 use crate::common::traffic::traffic;
 use crate::oracle;
-
-fn mode() -> impl Strategy<Value = Mode> {
-    prop_oneof![Just(Mode::Packet), Just(Mode::Byte)]
-}
-
-fn mean_packet() -> impl Strategy<Value = Bytes> {
-    (300_u64..1000).prop_map(Bytes::new)
-}
+use crate::settings::{self, mean_packet, mode};
 
 /// Settings whose every region random traffic of a few hundred packets reaches.
 fn red() -> impl Strategy<Value = RedConfig> {
-    let thresholds = (0.5..8.0, 1.0..10.0, 0.02..1.0, 0.01..0.9, any::<bool>());
-    let spacing = prop_oneof![
-        Just(Spacing::Uniform),
-        Just(Spacing::Figure2),
-        Just(Spacing::Wait),
-        Just(Spacing::Altq),
-        Just(Spacing::Geometric)
-    ];
-    let policy =
-        prop_oneof![Just(EcnPolicy::DropAboveMax), Just(EcnPolicy::MarkInGentle), Just(EcnPolicy::Mark)];
-    let scaling = prop_oneof![Just(ByteScaling::BeforeSpacing), Just(ByteScaling::AfterSpacing)];
-    (thresholds, spacing, policy, scaling, mode(), mean_packet()).prop_map(
-        |((min_th, width, w_q, max_p, gentle), spacing, ecn_policy, byte_scaling, mode, mean_packet)| {
-            RedConfig {
-                min_th,
-                max_th: min_th + width,
-                w_q,
-                max_p: Prob::clamped(max_p),
-                gentle,
-                spacing,
-                ecn_policy,
-                byte_scaling,
-                mode,
-                mean_packet,
-                ..RedConfig::default()
-            }
-        },
-    )
+    settings::red(RedConfig::default(), 1.0..10.0, 0.02..1.0)
 }
 
 /// Adaptation every few milliseconds, so that `max_p` moves within the traffic.

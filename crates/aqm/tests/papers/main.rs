@@ -10,4 +10,5 @@ mod mimd_red;
 mod oracle;
 mod promises;
 mod red_star;
+mod settings;
 mod threshold;

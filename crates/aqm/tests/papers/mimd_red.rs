@@ -1,16 +1,14 @@
 //! MIMD RED: Feng, Kandlur, Saha and Shin (INFOCOM 1999), and what it promises.
 
-use aqmlab_aqm::{
-    Aqm, ByteScaling, Discipline, Ecn, EcnPolicy, MimdRed, MimdRedConfig, Mode, QueueConfig, QueueState,
-    RedConfig, Spacing,
-};
-use aqmlab_units::{Bytes, Prob, Stream, Time};
+use aqmlab_aqm::{Aqm, Discipline, Ecn, MimdRed, MimdRedConfig, Mode, QueueConfig, QueueState, RedConfig};
+use aqmlab_units::{Bytes, Stream, Time};
 use proptest::prelude::*;
 
 use crate::common::oracle::{Decision, Item, Law, Queue, bytes, compare_law};
 use crate::common::traffic::traffic;
 use crate::common::{packet, probed, rng, slow_link};
 use crate::oracle::red;
+use crate::settings;
 
 /// The paper's rule around RED's transcription: the new average is worked out here first.
 struct Transcription {
@@ -72,46 +70,8 @@ impl Law for Transcription {
 }
 
 fn mimd_red() -> impl Strategy<Value = MimdRedConfig> {
-    let thresholds = (0.5..8.0, 0.5..6.0, 0.05..1.0, 0.01..0.9, any::<bool>());
-    let spacing = prop_oneof![
-        Just(Spacing::Uniform),
-        Just(Spacing::Figure2),
-        Just(Spacing::Wait),
-        Just(Spacing::Altq),
-        Just(Spacing::Geometric)
-    ];
-    let policy =
-        prop_oneof![Just(EcnPolicy::DropAboveMax), Just(EcnPolicy::MarkInGentle), Just(EcnPolicy::Mark)];
-    let scaling = prop_oneof![Just(ByteScaling::BeforeSpacing), Just(ByteScaling::AfterSpacing)];
-    let mode = prop_oneof![Just(Mode::Packet), Just(Mode::Byte)];
-    let factors = (1.1..5.0, 1.1..5.0);
-    (factors, thresholds, spacing, policy, scaling, mode, 300_u64..1000).prop_map(
-        |(
-            (alpha, beta),
-            (min_th, width, w_q, max_p, gentle),
-            spacing,
-            ecn_policy,
-            byte_scaling,
-            mode,
-            mean,
-        )| MimdRedConfig {
-            alpha,
-            beta,
-            red: RedConfig {
-                min_th,
-                max_th: min_th + width,
-                w_q,
-                max_p: Prob::clamped(max_p),
-                gentle,
-                spacing,
-                ecn_policy,
-                mode,
-                byte_scaling,
-                mean_packet: Bytes::new(mean),
-                ..MimdRedConfig::default().red
-            },
-        },
-    )
+    let red = settings::red(MimdRedConfig::default().red, 0.5..6.0, 0.05..1.0);
+    (1.1..5.0, 1.1..5.0, red).prop_map(|(alpha, beta, red)| MimdRedConfig { alpha, beta, red })
 }
 
 proptest! {

@@ -1,44 +1,23 @@
 //! RED*: Kuzmanovic (2005), and what it promises.
 
 use aqmlab_aqm::{
-    Admission, AdmissionControl, ByteScaling, DecidesAtEnqueue, Discipline, Ecn, Limit, Mode, Qdisc,
-    QueueConfig, RedConfig, RedStarConfig, Spacing, Visitor,
+    Admission, AdmissionControl, DecidesAtEnqueue, Discipline, Ecn, Limit, Qdisc, QueueConfig, RedConfig,
+    RedStarConfig, Visitor,
 };
-use aqmlab_units::{Bytes, Prob, Stream};
+use aqmlab_units::Stream;
 use proptest::prelude::*;
 
 use crate::common::oracle::compare_law;
 use crate::common::traffic::traffic;
 use crate::common::{rng, slow_link, walk};
 use crate::oracle::red;
+use crate::settings;
 
 fn red_star() -> impl Strategy<Value = RedStarConfig> {
-    let thresholds = (0.5..8.0, 1.0..10.0, 0.02..1.0, 0.01..0.9, any::<bool>());
-    let spacing = prop_oneof![
-        Just(Spacing::Uniform),
-        Just(Spacing::Figure2),
-        Just(Spacing::Wait),
-        Just(Spacing::Altq),
-        Just(Spacing::Geometric)
-    ];
-    let scaling = prop_oneof![Just(ByteScaling::BeforeSpacing), Just(ByteScaling::AfterSpacing)];
-    let mode = prop_oneof![Just(Mode::Packet), Just(Mode::Byte)];
-    (thresholds, spacing, scaling, mode, 300_u64..1000).prop_map(
-        |((min_th, width, w_q, max_p, gentle), spacing, byte_scaling, mode, mean_packet)| RedStarConfig {
-            red: RedConfig {
-                min_th,
-                max_th: min_th + width,
-                w_q,
-                max_p: Prob::clamped(max_p),
-                gentle,
-                spacing,
-                byte_scaling,
-                mode,
-                mean_packet: Bytes::new(mean_packet),
-                ..RedStarConfig::default().red
-            },
-        },
-    )
+    let base = RedStarConfig::default().red;
+    let ecn_policy = base.ecn_policy;
+    settings::red(base, 1.0..10.0, 0.02..1.0)
+        .prop_map(move |red| RedStarConfig { red: RedConfig { ecn_policy, ..red } })
 }
 
 proptest! {

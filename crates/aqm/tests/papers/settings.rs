@@ -1,0 +1,48 @@
+//! What the property tests draw of settings that several laws share.
+
+use std::ops::Range;
+
+use aqmlab_aqm::{ByteScaling, EcnPolicy, Mode, RedConfig, Spacing};
+use aqmlab_units::{Bytes, Prob};
+use proptest::prelude::*;
+
+pub(crate) fn mode() -> impl Strategy<Value = Mode> {
+    prop_oneof![Just(Mode::Packet), Just(Mode::Byte)]
+}
+
+pub(crate) fn mean_packet() -> impl Strategy<Value = Bytes> {
+    (300_u64..1000).prop_map(Bytes::new)
+}
+
+/// RED with thresholds a `width` apart and this weight, every region of which random traffic of a few hundred packets
+/// reaches; what is not drawn is that of `base`.
+pub(crate) fn red(base: RedConfig, width: Range<f64>, w_q: Range<f64>) -> impl Strategy<Value = RedConfig> {
+    let thresholds = (0.5..8.0, width, w_q, 0.01..0.9, any::<bool>());
+    let spacing = prop_oneof![
+        Just(Spacing::Uniform),
+        Just(Spacing::Figure2),
+        Just(Spacing::Wait),
+        Just(Spacing::Altq),
+        Just(Spacing::Geometric)
+    ];
+    let policy =
+        prop_oneof![Just(EcnPolicy::DropAboveMax), Just(EcnPolicy::MarkInGentle), Just(EcnPolicy::Mark)];
+    let scaling = prop_oneof![Just(ByteScaling::BeforeSpacing), Just(ByteScaling::AfterSpacing)];
+    (thresholds, spacing, policy, scaling, mode(), mean_packet()).prop_map(
+        move |((min_th, width, w_q, max_p, gentle), spacing, ecn_policy, byte_scaling, mode, mean_packet)| {
+            RedConfig {
+                min_th,
+                max_th: min_th + width,
+                w_q,
+                max_p: Prob::clamped(max_p),
+                gentle,
+                spacing,
+                ecn_policy,
+                byte_scaling,
+                mode,
+                mean_packet,
+                ..base.clone()
+            }
+        },
+    )
+}
