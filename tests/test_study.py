@@ -152,7 +152,9 @@ def test_the_page_says_what_came_out_and_the_details_stand_behind_it(aqmlab: Com
     assert made["engine"] == _core.engine_version()
     by = f"engine {made['engine']}" + (f", commit {made['commit']}" if made["commit"] else "")
     for each in (page, details):
-        assert "Made by `aqmlab study tiny --quick`: 1 s of warm-up and 1 s measured, 2 seeds. 4 experiments" in each
+        assert (
+            "Made by `aqmlab study tiny --quick`: 1 s of warm-up and 1 s measured, seeds 1 to 2. 4 experiments" in each
+        )
         assert f"results number {made['results']}, by {by}.\n" in each
         assert "were fixed after the first results had been seen" in each
     assert "| first, registered before any result | 2 | 1 | 1 | 0 | 0 |" in page
@@ -232,7 +234,7 @@ def test_a_study_can_be_repeated_with_fresh_seeds(aqmlab: Command, tmp_path: Pat
     report = json.loads(aqmlab("study", "tiny", "--quick", "--json", "--seeds", "4-5").out)
     assert (report["length"]["first_seed"], report["length"]["seeds"]) == (4, 2)
     page = (tmp_path / "results/studies/tiny.md").read_text()
-    assert "Made by `aqmlab study tiny --quick --seeds 4-5`: 1 s of warm-up and 1 s measured, 2 seeds from 4 on" in page
+    assert "Made by `aqmlab study tiny --quick --seeds 4-5`: 1 s of warm-up and 1 s measured, seeds 4 to 5" in page
     assert set(lab.Store(tmp_path / "results").cells()["seed"]) == {4, 5}
 
 

@@ -39,8 +39,7 @@ class Report:
         """What was typed to make it."""
         study, length = self.study, self.length
         flag = "" if length.name == "default" else f" --{length.name}"
-        last = length.first_seed + length.seeds - 1
-        seeds = "" if length == study.lengths[length.name] else f" --seeds {length.first_seed}-{last}"
+        seeds = "" if length == study.lengths[length.name] else f" --seeds {length.first_seed}-{length.last_seed}"
         return f"aqmlab study {study.name}{study.options}{flag}{seeds}"
 
     @property

@@ -53,15 +53,18 @@ class Length:
         """The protocol of one experiment."""
         return Protocol(warmup=self.warmup, duration=self.duration)
 
+    @property
+    def last_seed(self) -> int:
+        """The seed of the last repetition."""
+        return self.first_seed + self.seeds - 1
+
     def repeated(self, seeds: range) -> Length:
         """Return this length with other repetitions: fresh seeds decide claims that others were read with."""
         return replace(self, seeds=len(seeds), first_seed=seeds.start)
 
     def __str__(self) -> str:
-        repetitions = "1 seed" if self.seeds == 1 else f"{self.seeds} seeds"
-        if self.first_seed > 1:
-            repetitions += f" from {self.first_seed} on"
-        return f"{self.warmup} of warm-up and {self.duration} measured, {repetitions}"
+        seeds = f"seeds {self.first_seed} to {self.last_seed}" if self.seeds > 1 else f"seed {self.first_seed}"
+        return f"{self.warmup} of warm-up and {self.duration} measured, {seeds}"
 
 
 @dataclass(frozen=True, kw_only=True)
