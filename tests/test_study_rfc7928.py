@@ -11,8 +11,9 @@ from matplotlib.figure import Figure
 from aqmlab._core import SpecError
 from aqmlab.spec import schemes
 from aqmlab.studies import STUDIES, find
+from aqmlab.studies.kit.reading.values import Column
 from aqmlab.studies.kit.study import Study
-from aqmlab.studies.rfc7928 import Rfc7928
+from aqmlab.studies.rfc7928 import Rfc7928, trade_off
 from aqmlab.studies.rfc7928.runs import FAIRNESS, VARYING
 from aqmlab.studies.rfc7928.schemes import can_mark, variants
 from conftest import Command, Write
@@ -67,9 +68,28 @@ def test_the_study_is_about_the_disciplines_it_is_given(tmp_path: Path) -> None:
     assert study.options == ' --aqm pi2 --aqm droptail --aqm pi2 --aqm "ared:mean_packet=1500 B,ecn=true"'
 
 
+def test_what_is_gained_and_what_it_costs_is_a_change_seed_by_seed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = {"droptail": 10.0, "pi2": 5.0}
+    column = Column(
+        what="made", measure=lambda result: made[result.cell.label] * result.cell.seed + result.cell.seed - 1
+    )
+    monkeypatch.setattr(trade_off, "COMPARED", (("medium", column),))
+    report = dry(Rfc7928().with_schemes(parse("pi2")), tmp_path)
+    (table,) = (each for each in report.tables if each.name == "trade-off")
+    # 5 of 10, and 11 of 21: not 16 of 31.
+    ((scheme, change, half),) = table.rows
+    assert (scheme, table.columns) == ("pi2", ("scheme", "made, %", "±"))
+    assert change == pytest.approx((50 + 1100 / 21) / 2 - 100)
+    assert isinstance(half, float)
+    assert half > 1
+
+
 def test_drop_tail_alone_is_characterised_without_a_claim(tmp_path: Path) -> None:
     report = dry(Rfc7928().with_schemes(parse("droptail")), tmp_path)
     assert report.decisions == []
+    assert "trade-off" not in {each.name for each in report.tables}
     assert not any("ECN" in str(row[0]) for each in report.tables for row in each.rows)
 
 

@@ -79,7 +79,7 @@ class Rfc7928(Study):
         "full": Length(name="full", warmup="20 s", duration="300 s", seeds=20, first_seed=21),
     }
     claims: ClassVar = claims(with_reference(CHOSEN))
-    front: ClassVar = ("levels", "ellipses")
+    front: ClassVar = ("trade-off", "ellipses")
 
     def __init__(self) -> None:
         self.schemes = with_reference(CHOSEN)

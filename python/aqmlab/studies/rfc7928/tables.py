@@ -31,6 +31,7 @@ from aqmlab.studies.rfc7928.runs import (
 )
 from aqmlab.studies.rfc7928.schemes import can_mark, variants
 from aqmlab.studies.rfc7928.topologies import AGGRESSIVE, BACKGROUND, CAPACITY, pairs
+from aqmlab.studies.rfc7928.trade_off import trade_off
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,6 +92,7 @@ def tables(results: StudyResults, schemes: Sequence[Scheme]) -> list[Table]:
     marking = [scheme for scheme in schemes if can_mark(scheme)]
     levels = _rows(results, [(each, each.name) for each in LEVELS], schemes, (*_QUEUE, _MARKED))
     return [
+        *trade_off(results, schemes),
         *_expectations(results, schemes),
         _table(
             "senders",
