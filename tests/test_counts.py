@@ -11,7 +11,7 @@ import pytest
 import aqmlab as lab
 from aqmlab import _core
 from aqmlab.disciplines.catalogue import disciplines
-from aqmlab.studies import STUDIES
+from aqmlab.studies import STUDIES, find
 from aqmlab.studies.kit import index
 from aqmlab.studies.kit.findings import Outcome
 from conftest import Command
@@ -54,8 +54,25 @@ def test_a_studys_page_has_four_screens_at_most() -> None:
         shown = re.sub(r"<details>.*?</details>", "", page, flags=re.DOTALL)
         assert len(shown.splitlines()) + 25 * shown.count("![") <= 200, name
         assert f"({name}-details.md)" in page
-        assert "were fixed after the first results had been seen" in page
+        assert ("were fixed after the first results had been seen" in page) == bool(find(name).read_again()), name
         assert re.search(rf"`aqmlab study {name} .*commit [0-9a-f]{{7,}}", page), name
+
+
+def test_what_kwon_and_fahmys_algorithms_cost_is_what_was_measured() -> None:
+    cost = (ROOT / "docs" / "reference" / "aqm" / "cost.md").read_text(encoding="utf-8")
+    measured = {
+        name: (int(instructions), flow)
+        for name, instructions, flow in re.findall(
+            r"^\| \[(\w+)\].*?\| (\d+) \|(?:[^|]*\|){3} ([\d,]+ B) \|", cost, re.MULTILINE
+        )
+    }
+    notes = (ROOT / "docs" / "studies" / "kwon2003-notes.md").read_text(encoding="utf-8")
+    said = re.findall(r"^\| ([A-Z]+) \| [^|]* \| (\d+) \| ([\d,]+ B) \|$", notes, re.MULTILINE)
+    assert len(said) == 6
+    for name, more, flow in said:
+        instructions, measured_flow = measured[name.lower()]
+        assert int(more) == pytest.approx(instructions - measured["droptail"][0], rel=0.1), name
+        assert flow == measured_flow
 
 
 @pytest.mark.parametrize("command", ["compare", "calibrate"])
