@@ -50,7 +50,7 @@ pub use law::{Aqm, DecidesAtEnqueue, QueueState, Verdict};
 pub use limit::{Limit, ParseLimitError};
 pub use link::LinkContext;
 pub use packet::{Ecn, Packet};
-pub use parameter::{Allowed, Choice, Parameter, ParameterError, Range, Settings, Value};
+pub use parameter::{Allowed, Choice, Parameter, ParameterError, Settings, Value};
 pub use parts::codel_options::{NextMarkFrom, Reentry};
 pub use parts::control_law::Sqrt;
 pub use parts::delay::DelayFrom;

@@ -2,7 +2,6 @@
 
 mod allowed;
 mod choice;
-mod range;
 #[cfg(feature = "serde")]
 pub(crate) mod serial;
 
@@ -12,10 +11,9 @@ pub(crate) use allowed::Settable;
 pub use allowed::{Allowed, Value};
 pub use choice::Choice;
 pub(crate) use choice::choices;
-pub use range::Range;
-pub(crate) use range::{above, from, up_to};
 
-use aqmlab_units::{Bytes, Duration};
+pub(crate) use aqmlab_units::range::{above, from, up_to};
+use aqmlab_units::{Bytes, Duration, Range};
 
 use crate::Limit;
 

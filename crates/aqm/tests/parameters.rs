@@ -9,9 +9,9 @@ use std::ops::Bound;
 
 use aqmlab_aqm::{
     Admission, Allowed, Choice, Ecn, Entry, Limit, Packet, Parameter, ParameterError, PiConfig, QueueConfig,
-    Range, RedConfig, RedStarConfig, RemConfig, Value, catalogue,
+    RedConfig, RedStarConfig, RemConfig, Value, catalogue,
 };
-use aqmlab_units::{Bytes, Duration, Stream, Time};
+use aqmlab_units::{Bytes, Duration, Range, Stream, Time};
 use common::link;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;

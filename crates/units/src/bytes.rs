@@ -36,6 +36,11 @@ impl Bytes {
         self.0
     }
 
+    /// As a person writes it, in the largest unit of which it is a whole number: `1 MB` for what prints as `1000000 B`.
+    pub fn in_largest_unit(self) -> String {
+        Bytes::NOTATION.whole_in(self.0).unwrap_or_else(|| self.to_string())
+    }
+
     /// The number of bytes as a float, for averages and ratios.
     pub fn as_f64(self) -> f64 {
         self.0 as f64
@@ -84,6 +89,14 @@ impl FromStr for Bytes {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_are_written_in_the_largest_unit_of_which_they_are_whole() {
+        for text in ["0 B", "1 B", "1500 B", "30 kB", "64 KiB", "1000 GB"] {
+            let size: Bytes = text.parse().expect("a size");
+            assert_eq!(size.in_largest_unit(), text);
+        }
+    }
 
     #[test]
     fn k_is_a_thousand_and_ki_is_1024() {

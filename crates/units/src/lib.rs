@@ -7,9 +7,10 @@
 
 mod bytes;
 mod prob;
+pub mod range;
 mod rate;
 #[cfg(feature = "schema")]
-mod schema;
+pub mod schema;
 #[cfg(feature = "serde")]
 mod serial;
 mod stream;
@@ -18,6 +19,7 @@ mod time;
 
 pub use bytes::Bytes;
 pub use prob::Prob;
+pub use range::Range;
 pub use rate::BitRate;
 pub use stream::Stream;
 pub use text::ParseError;

@@ -1,9 +1,12 @@
-//! What may be written for a quantity, as JSON Schema: text, with the kind of quantity and its units beside it.
+//! What may be written for a quantity, as JSON Schema: text, with the kind of quantity and its units beside it. The ends
+//! of a quantity's range are texts too.
 
 use std::borrow::Cow;
+use std::ops::Bound;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
+use crate::range::{Ranges, Written};
 use crate::{BitRate, Bytes, Duration};
 
 macro_rules! described {
@@ -19,10 +22,41 @@ macro_rules! described {
 
             fn json_schema(_: &mut SchemaGenerator) -> Schema {
                 let units: Vec<&str> = $Quantity::NOTATION.units.iter().map(|(name, _)| *name).collect();
-                json_schema!({ "type": "string", "quantity": $kind, "units": units })
+                let pattern = format!(r"^\s*(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*({})\s*$", units.join("|"));
+                json_schema!({ "type": "string", "pattern": pattern, "quantity": $kind, "units": units })
             }
         }
     )*};
 }
 
 described!(BitRate is "bit rate", Bytes is "size", Duration is "time");
+
+/// Write the ranges of a table's fields into its schema, for those of them that it describes.
+pub fn with_ranges<T: Ranges>(schema: &mut Schema) {
+    let Some(properties) = schema.get_mut("properties").and_then(|all| all.as_object_mut()) else { return };
+    for (field, range) in T::ranges() {
+        let Some(field) = properties.get_mut(field).and_then(|field| field.as_object_mut()) else { continue };
+        for (end, included, excluded) in
+            [(range.least, "minimum", "exclusiveMinimum"), (range.most, "maximum", "exclusiveMaximum")]
+        {
+            let (word, end) = match end {
+                Bound::Included(end) => (included, end),
+                Bound::Excluded(end) => (excluded, end),
+                Bound::Unbounded => continue,
+            };
+            // What a type alone allows is narrowed down.
+            field.remove(included);
+            field.insert(word.to_owned(), serde_json::Value::from(end));
+        }
+    }
+}
+
+impl From<Written> for serde_json::Value {
+    fn from(written: Written) -> serde_json::Value {
+        match written {
+            Written::Whole(number) => number.into(),
+            Written::Number(number) => number.into(),
+            Written::Text(text) => text.into(),
+        }
+    }
+}

@@ -49,6 +49,12 @@ impl Notation {
         amount(&whole, &fraction, size).ok_or_else(|| refuse("is too large".into()))
     }
 
+    /// `amount` in the largest unit of which it is a whole number, if it is anything.
+    pub(crate) fn whole_in(&self, amount: u64) -> Option<String> {
+        let whole = self.units.iter().filter(|(_, size)| amount > 0 && amount.is_multiple_of(*size));
+        whole.max_by_key(|(_, size)| size).map(|(unit, size)| format!("{} {unit}", amount / size))
+    }
+
     /// The refusal of a bare number: `"5": write a unit, such as "5 ms"`.
     pub(crate) fn without_unit(&self, text: &str, number: &str) -> ParseError {
         ParseError(format!("{text:?}: write a unit, such as \"{number} {}\"", self.units[0].0))

@@ -55,6 +55,7 @@ impl Duration {
             ("s", 1_000_000_000),
             ("min", 60_000_000_000),
             ("h", 3_600_000_000_000),
+            ("d", 86_400_000_000_000),
             ("us", 1_000),
             ("ns", 1),
         ],
@@ -107,6 +108,12 @@ impl Duration {
     /// Milliseconds.
     pub fn as_millis_f64(self) -> f64 {
         self.0 as f64 * 1e-6
+    }
+
+    /// As a person writes it, in the largest unit of which it is a whole number: `90 min` for what prints as `5400 s`.
+    pub fn in_largest_unit(self) -> String {
+        let long = Duration::NOTATION.whole_in(self.0).filter(|_| self > Duration::from_secs(1));
+        long.unwrap_or_else(|| self.to_string())
     }
 
     /// The next multiple of `tick` that is not below this span; the span itself when `tick` is zero.
@@ -187,7 +194,7 @@ impl fmt::Display for Duration {
 impl FromStr for Duration {
     type Err = ParseError;
 
-    /// `2 ms`, `0.5 s`, `15 min`, `1 h`, `250 us`, `10 ns`.
+    /// `2 ms`, `0.5 s`, `15 min`, `1 h`, `7 d`, `250 us`, `10 ns`.
     fn from_str(text: &str) -> Result<Duration, ParseError> {
         Duration::NOTATION.parse(text).map(Duration)
     }
@@ -224,6 +231,15 @@ mod tests {
     }
 
     #[test]
+    fn long_spans_are_written_in_minutes_and_hours_where_they_are_whole() {
+        for text in ["0 s", "1 s", "59 s", "1 min", "90 min", "61 s", "25 h", "7 d", "1.5 s"] {
+            let span: Duration = text.parse().expect("a span");
+            assert_eq!(span.in_largest_unit().parse(), Ok(span));
+            assert_eq!(span.in_largest_unit(), text);
+        }
+    }
+
+    #[test]
     fn spans_are_read_as_people_write_them() {
         let read = |text: &str| text.parse().map(Duration::as_nanos);
         assert_eq!(read("2 ms"), Ok(2_000_000));
@@ -238,7 +254,7 @@ mod tests {
     fn what_is_no_span_is_refused_with_what_is_allowed() {
         let refusal = |text: &str| text.parse::<Duration>().unwrap_err().to_string();
         assert_eq!(refusal("5"), "\"5\": write a unit, such as \"5 ms\"");
-        assert_eq!(refusal("5 m"), "\"5 m\": the unit must be one of ms, s, min, h, us, ns");
+        assert_eq!(refusal("5 m"), "\"5 m\": the unit must be one of ms, s, min, h, d, us, ns");
         assert_eq!(refusal("-5 ms"), "\"-5 ms\": must not be negative");
         for odd in ["", "ms", ".", "1.2.3 s", "soon"] {
             assert!(refusal(odd).ends_with("write a number and a unit, such as \"5 ms\""));

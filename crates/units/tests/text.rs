@@ -56,5 +56,5 @@ fn what_is_too_large_is_told_as_that() {
     assert_eq!("1.5e3 kB".parse(), Ok(Bytes::new(1_500_000)));
     let refusal = |text: &str| text.parse::<Duration>().unwrap_err().to_string();
     assert_eq!(refusal("1e3"), "\"1e3\": write a unit, such as \"1e3 ms\"");
-    assert_eq!(refusal("1e s"), "\"1e s\": the unit must be one of ms, s, min, h, us, ns");
+    assert_eq!(refusal("1e s"), "\"1e s\": the unit must be one of ms, s, min, h, d, us, ns");
 }

@@ -2,9 +2,9 @@
 
 use std::fmt::{self, Display};
 
-use aqmlab_units::{Bytes, Duration, Prob};
+use aqmlab_units::{Bytes, Duration, Prob, Range};
 
-use super::{Choice, ParameterError, Range, check};
+use super::{Choice, ParameterError, check};
 use crate::Limit;
 
 /// A value as it is written in a configuration.

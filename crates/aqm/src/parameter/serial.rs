@@ -6,11 +6,12 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Bound;
 
+use aqmlab_units::Range;
 use serde::de::{DeserializeSeed, Error, MapAccess, Visitor};
 use serde::ser::{SerializeMap, SerializeStruct};
 use serde::{Deserializer, Serialize, Serializer};
 
-use super::{Allowed, Parameter, Range, Settable, Value};
+use super::{Allowed, Parameter, Settable, Value};
 use crate::Settings;
 
 /// Write a configuration: its parameters in their order.
