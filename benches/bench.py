@@ -64,7 +64,7 @@ def speed(*, measured_s: int = 200, **settings: Any) -> dict[str, float]:
     """Measure the time per packet that arrives at the bottleneck, after the warm-up."""
     seconds = []
     for _ in range(REPEATS):
-        simulation = _core.Simulation(spec(**settings, measured_s=measured_s), 1)
+        simulation = _core.Simulation(_core.Resolved(spec(**settings, measured_s=measured_s)), 1)
         simulation.advance(simulation.end - measured_s)
         before = json.loads(simulation.summary())["bottleneck_packets"]
         start = time.thread_time()
@@ -104,7 +104,7 @@ def build_example(package: str, name: str, *options: str) -> Path:
 def memory_mib(minutes: int) -> float:
     """Return how far a run, its tables taken every simulated minute, raises the peak memory of this process."""
     before = peak_mib()
-    simulation = _core.Simulation(spec("drop-tail 240", measured_s=60 * minutes), 1)
+    simulation = _core.Simulation(_core.Resolved(spec("drop-tail 240", measured_s=60 * minutes)), 1)
     while simulation.now < simulation.end:
         simulation.advance(60)
         for table in ("queue", "link", "exchanges"):

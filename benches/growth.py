@@ -45,7 +45,7 @@ def in_a_row(links: int) -> dict[str, float]:
 def cost(text: str) -> dict[str, float]:
     """Run a spec: time per packet and queue that it arrives at after the warm-up, and peak memory."""
     without = peak_mib()
-    simulation = _core.Simulation(text, 1)
+    simulation = _core.Simulation(_core.Resolved(text), 1)
     simulation.advance(WARMUP_S)
     before = json.loads(simulation.summary())["bottleneck_packets"]
     taken = 0.0

@@ -5,9 +5,9 @@ As a program it is ``aqmlab`` whose experiments are cut.
 
 from __future__ import annotations
 
+from aqmlab._core import seconds
 from aqmlab.cli import main as cli
 from aqmlab.spec.experiment import Experiment, Protocol
-from aqmlab.spec.units import seconds
 
 WARMUP, DURATION = "1 s", "10 s"
 """What longer warm-ups and measured windows are cut to."""

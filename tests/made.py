@@ -24,6 +24,11 @@ _TYPES: dict[str, pl.DataType] = {
 }
 
 
+def resolved(**parts: Any) -> _core.Resolved:
+    """Return the resolved spec of an experiment with these parts, and one user where they say nothing of users."""
+    return _core.Resolved(json.dumps({"users": {"per_side": 1}, **parts}))
+
+
 def write(directory: Path, *, summary: Mapping[str, Any] | None = None, **tables: pl.DataFrame) -> Path:
     """Write tables of a cell, as :func:`summary_of` and :func:`table` make them."""
     directory.mkdir(parents=True, exist_ok=True)

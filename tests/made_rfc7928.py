@@ -13,7 +13,6 @@ import made
 from aqmlab.results.result import Result
 from aqmlab.running.cell import Cell
 from aqmlab.spec import schemes
-from aqmlab.spec.units import seconds
 from aqmlab.studies.kit.claims import All, Between, Predicate, Raises
 from aqmlab.studies.kit.report import Report
 from aqmlab.studies.kit.study import Study, study_cells
@@ -68,7 +67,7 @@ def written(directory: Path, cell: Cell, lost: Losses = LOST) -> Result:
     """Write what a cell might have given."""
     directory.mkdir(parents=True)
     names = tuple(next(iter(source.values()))["name"] for source in cell.resolved["sources"])
-    begin = seconds(cell.resolved["protocol"]["warmup"])
+    begin = cell.warmup_s
     (directory / "summary.parquet").write_bytes(summary(names, cell.seed))
     for name in ("queue", "link"):
         links = len(cell.resolved.get("chain", [0]))

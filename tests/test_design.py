@@ -35,7 +35,7 @@ def test_a_designed_scheme_is_one_that_the_engine_takes(made: design.Design) -> 
     if made.discipline not in disciplines():
         pytest.skip("there is no such discipline yet")
     scheme = schemes.parse(made.scheme)
-    _core.resolve(scheme.applied_to(lab.Experiment(users={"per_side": 1})).to_json())
+    _core.Resolved(scheme.applied_to(lab.Experiment(users={"per_side": 1})).to_json())
     assert scheme.queue.parameters.keys() == {parameter.name for parameter in made.parameters}
 
 
@@ -68,7 +68,9 @@ def test_a_and_b_are_the_trapezoidal_rule_for_pi() -> None:
 @pytest.mark.parametrize("delay_ms", [1, 5, 20])
 def test_ared_is_what_the_engine_derives_for_the_same_link(delay_ms: int) -> None:
     queue = {"ared": {"target_delay": f"{delay_ms} ms"}}
-    resolved = json.loads(_core.resolve(lab.Experiment(queue=queue, users={"per_side": 1}).to_json()))["queue"]["ared"]
+    resolved = json.loads(_core.Resolved(lab.Experiment(queue=queue, users={"per_side": 1}).to_json()).json)["queue"][
+        "ared"
+    ]
     capacity = design.packets_per_sec(bits_per_sec=100e6)
     made = design.ared(packets_per_sec=capacity, target_delay_s=delay_ms / 1000)
     for parameter in made.parameters:

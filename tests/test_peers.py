@@ -86,7 +86,7 @@ def test_every_case_is_a_spec_that_the_engine_takes() -> None:
         for peer, window in each.windows.items():
             tcp = {"ack_every": 1} if each.rtts_ms else {}
             spec = scenario.experiment(each, window, "1.0 0 31 1000\n", tcp)
-            assert json.loads(_core.resolve(json.dumps(spec)))["tcp"]["mss"] == 1460, (each.name, peer)
+            assert json.loads(_core.Resolved(json.dumps(spec)).json)["tcp"]["mss"] == 1460, (each.name, peer)
 
 
 def test_a_transfer_takes_its_propagation_and_transmission_times_and_no_more() -> None:

@@ -8,10 +8,10 @@ import pytest
 
 import aqmlab as lab
 from aqmlab import _core
+from aqmlab._core import bits_per_second
 from aqmlab.results.compare import BASELINE
 from aqmlab.running.calibration.cells import calibration_cells
 from aqmlab.spec import presets
-from aqmlab.spec.units import bits_per_second
 
 USERS = {"per_side": 400}
 WIDE_AREA = {"rate": "100 Mbit/s", "delay": "100 ms", "overhead": "20 B", "mtu": "9000 B", "device_fifo": 0}
@@ -24,7 +24,7 @@ BULK = {"bulk": {"name": "upload", "flows": 2}}
 
 
 def resolved(experiment: lab.Experiment) -> dict[str, Any]:
-    spec: dict[str, Any] = json.loads(_core.resolve(experiment.to_json()))
+    spec: dict[str, Any] = json.loads(_core.Resolved(experiment.to_json()).json)
     return spec
 
 

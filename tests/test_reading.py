@@ -29,13 +29,16 @@ STEEP: Curve = ((100, 0), (100.001, 50), (1000, 50), (1900, 100))
 LOSS = Column(what="loss, %", measure=lambda result: float(result.summary["loss_percent"]), name="loss", digits=1)
 
 
+SPEC = made.resolved()
+
+
 def written(directory: Path, curve: Curve, seed: int, loss: float) -> Result:
     times, shares = np.array(curve).T
     histogram = pl.DataFrame(
         {"time_low_ms": times[:-1], "time_high_ms": times[1:], "count": np.diff(shares * 10_000).round().astype(int)}
     )
     made.write(directory, summary={"loss_percent": loss}, response_times=histogram.filter(pl.col("count") > 0))
-    return Result(Cell(label="", signal="", load_percent=98, users_per_side=1, rtt="", spec="{}", seed=seed), directory)
+    return Result(Cell(label="", signal="", load_percent=98, users_per_side=1, rtt="", spec=SPEC, seed=seed), directory)
 
 
 def shifted(curve: Curve, *, ms: float = 0, points: float = 0) -> Curve:

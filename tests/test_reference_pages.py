@@ -46,7 +46,7 @@ def test_every_key_of_a_spec_in_full_is_on_its_page() -> None:
         users={"per_side": 1, "path": [1, 2]},
         record={"losses": True},
     )
-    spec: dict[str, Any] = json.loads(_core.resolve(experiment.to_json()))
+    spec: dict[str, Any] = json.loads(_core.Resolved(experiment.to_json()).json)
     for heading, keys in {
         "`[link]`": spec["link"],
         "Rate change": spec["chain"][0]["rate_changes"][0],
@@ -65,7 +65,7 @@ def test_every_key_of_a_spec_in_full_is_on_its_page() -> None:
 def refusal(source: dict[str, Any]) -> list[str]:
     """Ask the engine what it would accept instead."""
     with pytest.raises(lab.SpecError) as refused:
-        _core.resolve(json.dumps({"queue": {"droptail": {}}, "users": {"per_side": 1}, "sources": [source]}))
+        _core.Resolved(json.dumps({"queue": {"droptail": {}}, "users": {"per_side": 1}, "sources": [source]}))
     return re.split(": choose |; allowed are ", str(refused.value))[-1].split(", ")
 
 
@@ -86,7 +86,7 @@ def test_every_key_of_a_source_in_full_is_on_the_page() -> None:
         sources=[{"bulk": {"flows": 1, "path": [1, 2]}}, {"datagrams": {"rate": "1 Mbit/s"}}],
     )
     above = (REFERENCE / "sources.md").read_text(encoding="utf-8").partition("\n## ")[0]
-    for source in json.loads(_core.resolve(experiment.to_json()))["sources"]:
+    for source in json.loads(_core.Resolved(experiment.to_json()).json)["sources"]:
         ((kind, keys),) = source.items()
         assert keys.keys() <= first_cells(above) | first_cells(section("sources.md", f"`{kind}`"))
 

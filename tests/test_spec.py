@@ -113,23 +113,23 @@ def test_parts_are_frozen() -> None:
 def test_python_and_the_engine_have_the_same_defaults() -> None:
     bare = {"queue": {"droptail": {}}, "users": {"per_side": 10}}
     ours = lab.Experiment(users={"per_side": 10})
-    assert _core.resolve(ours.to_json()) == _core.resolve(json.dumps(bare))
+    assert _core.Resolved(ours.to_json()).json == _core.Resolved(json.dumps(bare)).json
 
 
 def test_python_and_the_engine_know_the_same_forms_of_ecn() -> None:
     for form in get_args(EcnForm):
-        resolved = json.loads(_core.resolve(lab.Experiment(tcp={"ecn": form}, users={"per_side": 10}).to_json()))
+        resolved = json.loads(_core.Resolved(lab.Experiment(tcp={"ecn": form}, users={"per_side": 10}).to_json()).json)
         assert resolved["tcp"]["ecn"] == form
     tcp = {"ecn": "no such form"}
     with pytest.raises(lab.SpecError) as error:
-        _core.resolve(json.dumps({"queue": {"droptail": {}}, "users": {"per_side": 10}, "tcp": tcp}))
+        _core.Resolved(json.dumps({"queue": {"droptail": {}}, "users": {"per_side": 10}, "tcp": tcp}))
     _, _, known = str(error.value).removesuffix(', got "no such form"').partition("one of ")
     assert known.split(", ")[2:] == list(get_args(EcnForm))
 
 
 def test_resolving_twice_changes_nothing() -> None:
-    once = _core.resolve(lab.Experiment(users={"per_side": 10}).to_json())
-    assert _core.resolve(once) == once
+    once = _core.Resolved(lab.Experiment(users={"per_side": 10}).to_json()).json
+    assert _core.Resolved(once).json == once
 
 
 def test_a_toml_file_is_read_and_changed(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_a_change_that_names_no_value_is_refused(tmp_path: Path, change: str) ->
 
 def test_the_json_schema_describes_what_a_person_writes() -> None:
     schema = lab.Experiment.model_json_schema()
-    queue = schema["$defs"]["QueueSpec"]
+    queue = schema["$defs"]["Queue"]
     assert list(queue["properties"]) == list(catalogue.disciplines())
     pi = queue["properties"]["pi"]["properties"]
     assert pi["q_ref"]["default"] == 24

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import aqmlab as lab
+from aqmlab import _core
 from aqmlab.running.cell import Cell, cells_of
 from aqmlab.running.integrity import seal
 from aqmlab.running.run import run_cell
@@ -24,7 +25,7 @@ def names(directory: Path) -> list[str]:
 
 def write(draft: Path, cell: Cell, content: str) -> None:
     """Write what stands for a cell."""
-    (draft / "spec.json").write_text(cell.spec + "\n")
+    (draft / "spec.json").write_text(cell.spec.json + "\n")
     (draft / "queue.parquet").write_text(content)
     seal(draft, {"seed": cell.seed})
 
@@ -98,7 +99,7 @@ def test_a_key_follows_from_spec_seed_and_results_number(small_cell: Cell, monke
 
     assert changed(label="another label", load_percent=1.0) == small_cell.key
     assert changed(seed=2) != small_cell.key
-    assert changed(spec=small_cell.spec.replace("400", "401")) != small_cell.key
+    assert changed(spec=_core.Resolved(small_cell.spec.json.replace("400", "401"))) != small_cell.key
     monkeypatch.setattr("aqmlab._core.engine_version", lambda: "the same engine, better commented")
     assert changed() == small_cell.key
     monkeypatch.setattr("aqmlab._core.results_number", lambda: 0)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -60,7 +59,7 @@ def written(
 
 
 def in_20_minutes(seed: int) -> Cell:
-    spec = json.dumps({"protocol": {"duration": "1200 s"}})
+    spec = made.resolved(protocol={"duration": "1200 s"})
     return Cell(label="made", signal="drop", load_percent=98, users_per_side=1, rtt="uniform", spec=spec, seed=seed)
 
 

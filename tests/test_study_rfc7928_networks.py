@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from aqmlab.spec.units import seconds
+from aqmlab._core import seconds
 from aqmlab.studies.rfc7928.runs import BURSTS, LEVELS
 from aqmlab.studies.rfc7928.topologies import pairs
 from made_rfc7928 import cell_of, parse

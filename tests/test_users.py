@@ -26,7 +26,7 @@ SHORT = ("--warmup", "1 s", "--duration", "4 s")
 def _workload() -> dict[str, Any]:
     """The shipped table, as a user may start from it."""
     spec = lab.Experiment(users={"per_side": 1})
-    table: dict[str, Any] = json.loads(_core.resolve(spec.to_json()))["users"]["workload"]
+    table: dict[str, Any] = json.loads(_core.Resolved(spec.to_json()).json)["users"]["workload"]
     return table
 
 

@@ -13,6 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import aqmlab
+from aqmlab.spec.part import Part
 from markdown import docstring, flowing, table
 
 _PAGE = """<!-- Written by `make reference` from the code. Change the docstrings in python/aqmlab, then run it. -->
@@ -76,7 +77,7 @@ def _definition(name: str) -> tuple[_Definition | None, str]:
     body = ast.parse(file.read_text(encoding="utf-8")).body
     for node in body:
         if isinstance(node, _Definition) and node.name == name:
-            return node, ast.get_docstring(node) or ""
+            return node, ast.get_docstring(node) or inspect.getdoc(getattr(aqmlab, name)) or ""
     (about,) = [text for code, text in _attributes(body) if code.split(" = ")[0].split(": ")[0] == name]
     return None, about
 
@@ -86,7 +87,8 @@ def _entry(name: str, node: _Definition | None, about: str) -> str:
         return f"## `{name}`\n\n{docstring(about)}"
     parts = [f"## `{name}`\n\n```python\n{_signature(node)}\n```\n\n{docstring(about)}"]
     if isinstance(node, ast.ClassDef):
-        if attributes := [(f"`{key}`", flowing(text)) for key, text in _members(node)]:
+        members = _declared(node) if _is_part(name) else _members(node)
+        if attributes := [(f"`{key}`", flowing(text)) for key, text in members]:
             parts.append(table(("attribute", "meaning"), attributes))
         parts += [
             f"### `{name}.{method.name}`\n\n```python\n{_signature(method)}\n```\n\n{docstring(text)}"
@@ -117,6 +119,21 @@ def _members(node: ast.ClassDef) -> Iterator[tuple[str, str]]:
     for each in _functions(node):
         if _is_property(each) and (text := ast.get_docstring(each)):
             yield each.name, text
+
+
+def _is_part(name: str) -> bool:
+    made = getattr(aqmlab, name)
+    return isinstance(made, type) and issubclass(made, Part)
+
+
+def _declared(node: ast.ClassDef) -> Iterator[tuple[str, str]]:
+    """Yield the keys of a part of a spec, whose defaults and texts come from the engine, and its properties."""
+    fields = getattr(aqmlab, node.name).model_fields
+    for each in node.body:
+        if isinstance(each, ast.AnnAssign) and (field := fields.get(ast.unparse(each.target))):
+            default = "" if field.is_required() else f" = {field.get_default()!r}"
+            yield f"{ast.unparse(each.target)}: {ast.unparse(each.annotation)}{default}", field.description or ""
+    yield from (member for member in _members(node) if ":" not in member[0])
 
 
 def _functions(node: ast.ClassDef) -> Iterator[ast.FunctionDef]:

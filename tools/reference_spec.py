@@ -1,19 +1,18 @@
 """The reference pages of specs and of sources of traffic, from what Python and the engine declare.
 
-Both sides describe what may be written as JSON Schema: Python's models by pydantic, the engine's configurations by the
-declarations of their fields. Here those schemas become tables.
+What may be written is a JSON Schema that the engine makes of its declarations, and Python adds the keys that it reads
+alone. Here that schema becomes tables.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any
 
 from aqmlab import _core
 from aqmlab.disciplines import catalogue
-from aqmlab.spec import sources
 from aqmlab.spec.experiment import Experiment
 from markdown import flowing, table
 
@@ -21,13 +20,14 @@ Schema = Mapping[str, Any]
 
 _HEAD = ("key", "value", "default", "meaning")
 
-_SPEC = """<!-- Written by `make reference` from the code. Change python/aqmlab/spec/experiment.py, then run it. -->
+_SPEC = """<!-- Written by `make reference` from the code. Change crates/sim/src/spec, then run it. -->
 
 # Specs
 
 A spec says what is run: a TOML file for `aqmlab run` and `aqmlab show`, or `lab.Experiment` in Python, whose
 parts have the same names. What is left out has its default; `aqmlab show SPEC.toml --json` prints a spec with
-every default filled in. [examples](../../examples) has specs to start from.
+every default filled in. [examples](../../examples) has specs to start from. The same as a JSON Schema, for editors:
+`lab.Experiment.model_json_schema()`.
 
 ## Quantities
 
@@ -67,30 +67,29 @@ def spec() -> str:
     parts = []
     for name, part in root["properties"].items():
         definition = shown.definition(part)
-        heading = f"## `[[{name}]]`" if part.get("type") == "array" or "anyOf" in part else f"## `[{name}]`"
+        heading = f"## `[[{name}]]`" if part.get("type") == "array" else f"## `[{name}]`"
         about = flowing(" ".join(dict.fromkeys(filter(None, map(_about, (part, definition))))))
         body = {"queue": _queue, "tcp": _tcp, "sources": _sources}.get(name, _plain)(shown, definition)
         parts.append(f"{heading}\n\n{about}\n\n{body}")
-    parts += [shown.section(name) for name in shown.rest(exclude={"QueueSpec"})]
-    quantities = {part["quantity"]: part["units"] for part in _all(_schemas()) if "quantity" in part}
+    parts += [shown.section(name) for name in shown.rest(exclude={"Queue", "Source"})]
+    quantities = {part["quantity"]: part["units"] for part in _all(root) if "quantity" in part}
     rows = [(name, ", ".join(f"`{unit}`" for unit in units)) for name, units in sorted(quantities.items())]
     return _SPEC.format(quantities=table(("quantity", "units"), rows)) + "\n".join(parts)
 
 
 def source_kinds() -> str:
     """Write the page of sources."""
-    root = _schemas()["source"]
-    shown = _Shown(root["$defs"])
+    definitions = Experiment.model_json_schema()["$defs"]
+    shown = _Shown(definitions)
+    every = json.loads(_core.schemas())["every source"]
     parts = []
-    for variant in root["oneOf"]:
+    for variant in definitions["Source"]["oneOf"]:
         ((kind, part),) = variant["properties"].items()
         definition = shown.definition(part)
-        files = [("`file`", "text", "", sources.FILES[kind])] if kind in sources.FILES else []
-        rows = table(_HEAD, [*shown.rows(definition), *files])
+        rows = table(_HEAD, shown.rows(definition, without=every["properties"]))
         parts.append(f"## `{kind}`\n\n{flowing(definition['description'])}\n\n{rows}")
     parts += [shown.section(name) for name in shown.rest()]
-    every = _schemas()["every source"]
-    common = table(_HEAD, _Shown(every["$defs"]).rows(every)).rstrip("\n")
+    common = table(_HEAD, _Shown(definitions).rows(every)).rstrip("\n")
     return _SOURCES.format(common=common, kinds="\n".join(parts).rstrip("\n"))
 
 
@@ -111,13 +110,18 @@ class _Shown:
                 return self._definitions[name]
         return part
 
-    def rows(self, part: Schema) -> Iterator[tuple[str, str, str, str]]:
-        """Yield a row for each key of a table."""
-        needed = part.get("required", ())
+    def rows(self, part: Schema, *, without: Container[str] = ()) -> Iterator[tuple[str, str, str, str]]:
+        """Yield a row for each key of a table, but for some."""
         # Those that are needed come first.
+        needed = dict.fromkeys(part.get("required", ()), "required")
+        needed |= {key: "required, or `file`" for form in part.get("anyOf", ()) for key in form["required"]}
+        needed.pop("file", None)
         for key, value in sorted(part["properties"].items(), key=lambda pair: pair[0] not in needed):
-            default = "required" if key in needed else _default(value)
-            yield f"`{key}`", self.kind(value), default, flowing(f"{_about(value)} {self._choices(value)}".strip())
+            if key in without:
+                continue
+            default = needed.get(key) or _default(value)
+            kind = self.kind(value) + _range(value)
+            yield f"`{key}`", kind, default, flowing(f"{_about(value)} {self._choices(value)}".strip())
 
     def kind(self, part: Schema) -> str:
         """Say what kind of value a part is."""
@@ -200,31 +204,28 @@ def _sources(_: _Shown, __: Schema) -> str:
 
 
 def _tcp(shown: _Shown, part: Schema) -> str:
-    """Write the keys of Python's model and the values of a profile, which are the engine's."""
-    engine, mix = _schemas()["tcp"], _schemas()["tcp.mix"]
+    """Write the keys, the values of the profiles, and the keys of a mix that are not values too."""
     profiles: dict[str, dict[str, Any]] = json.loads(_core.profiles())
-    inner, entries = _Shown(engine.get("$defs", {})), _Shown(mix.get("$defs", {}))
-    first = next(iter(profiles.values()))
-    declared = {row[0].strip("`"): row for row in inner.rows(engine)}
-    values = [
-        (f"`{key}`", declared[key][1], "the profile's", declared[key][3])
-        for key in first
-        if key not in part["properties"]
+    values = next(iter(profiles.values()))
+    rows = [
+        (
+            name,
+            kind.replace("[mix](#mix)", "[tables](#tcpmix)"),
+            default or ("the profile's" if name.strip("`") in values else ""),
+            about,
+        )
+        for name, kind, default, about in shown.rows(part)
     ]
-    beside = [(f"`{key}`", *(f"`{json.dumps(each[key])}`" for each in profiles.values())) for key in first]
+    beside = [(f"`{key}`", *(f"`{json.dumps(each[key])}`" for each in profiles.values())) for key in values]
+    mix = shown.definition(part["properties"]["mix"])
     return "\n".join(
         [
-            table(_HEAD, [*shown.rows(part), *values]),
+            table(_HEAD, rows),
             f"### Profiles\n\n{table(('value', *(f'`{name}`' for name in profiles)), beside)}",
-            f"### `[[tcp.mix]]`\n\n{flowing(mix['description'])} Each value of `[tcp]` may stand there as well.\n",
-            table(_HEAD, entries.rows(mix)),
+            f"### `[[tcp.mix]]`\n\n{flowing(mix['description'])}\n",
+            table(_HEAD, shown.rows(mix, without=values)),
         ]
     )
-
-
-def _schemas() -> dict[str, Any]:
-    schemas: dict[str, Any] = json.loads(_core.schemas())
-    return schemas
 
 
 def _all(part: object) -> Iterator[Schema]:
@@ -251,6 +252,21 @@ def _about(part: Schema) -> str:
     return str(part.get("description", ""))
 
 
+def _range(part: Schema) -> str:
+    """Say from where to where a value may lie, as far as its kind leaves that open."""
+    least, most, above = (part.get(end) for end in ("minimum", "maximum", "exclusiveMinimum"))
+    if least is not None and most is not None and least != 0:
+        return f", {_end(least)} to {_end(most)}"
+    said = [f", above {_end(above)}"] if above is not None else []
+    said += [f", at least {_end(least)}"] if least not in (None, 0) else []
+    said += [f", at most {_end(most)}"] if most is not None else []
+    return "".join(said)
+
+
+def _end(end: object) -> str:
+    return f"{end:,g}" if isinstance(end, float) else f"{end:,}" if isinstance(end, int) else str(end)
+
+
 def _default(part: Schema) -> str:
     default = part.get("default")
-    return "" if default is None else f"`{json.dumps(default)}`"
+    return "" if default is None or default == [] else f"`{json.dumps(default)}`"

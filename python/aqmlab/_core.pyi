@@ -6,25 +6,92 @@ from typing import Literal, final
 from aqmlab.disciplines.custom.law import Time
 
 __all__ = [
+    "Link",
     "LinkContext",
     "Packet",
     "Qdisc",
     "QueueState",
     "RecordBatch",
+    "Resolved",
     "Simulation",
     "SpecError",
     "Stream",
+    "bits_per_second",
     "catalogue",
     "engine_version",
     "profiles",
-    "resolve",
     "results_number",
     "schemas",
+    "seconds",
     "shipped",
+    "size_in_bytes",
 ]
 
 class SpecError(ValueError):
     """A mistake in a spec: ``path: what is allowed, got value``."""
+
+@final
+class Resolved:
+    """A spec that has been checked, with every default filled in. Those that say the same are equal.
+
+    Raises
+    ------
+    SpecError
+        When the spec asks for something impossible, naming the field, the value and what is allowed.
+    """
+
+    def __new__(cls, spec_json: str) -> Resolved: ...
+    @property
+    def json(self) -> str:
+        """The spec as canonical JSON."""
+
+    @property
+    def warmup_s(self) -> float:
+        """When the measured window begins, in simulated seconds."""
+
+    @property
+    def duration_s(self) -> float:
+        """How long the measured window is, in simulated seconds."""
+
+    @property
+    def links(self) -> list[Link]:
+        """Every link there is: those of the chain, else the one."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __getnewargs__(self) -> tuple[str]: ...
+
+@final
+class Link:
+    """A link of a resolved spec, in numbers."""
+
+    @property
+    def rate_bps(self) -> int:
+        """Its bit rate on the wire in direction 0, in bits a second."""
+
+    @property
+    def rate_back_bps(self) -> int:
+        """That of direction 1."""
+
+    @property
+    def rate_changes(self) -> list[tuple[float, int]]:
+        """From when on, in seconds, it has which other rate in both directions, in bits a second."""
+
+    @property
+    def delay_s(self) -> float:
+        """The propagation delay of one direction, in seconds."""
+
+    @property
+    def overhead_bytes(self) -> int:
+        """What a frame is longer on the wire than its IP packet."""
+
+    @property
+    def mtu_bytes(self) -> int:
+        """The longest IP packet."""
+
+    @property
+    def device_fifo(self) -> int:
+        """Packets that the driver's ring holds below the queue discipline."""
 
 @final
 class RecordBatch:
@@ -42,14 +109,14 @@ class Simulation:
 
     def __new__(
         cls,
-        resolved_json: str,
+        resolved: Resolved,
         seed: int,
         make_law: Callable[[LinkContext, Stream], object] | None = None,
         capture: tuple[float, float, int] | None = None,
     ) -> Simulation: ...
     @staticmethod
     def explained(
-        resolved_json: str,
+        resolved: Resolved,
         seed: int,
         make_law: Callable[[LinkContext, Stream], object] | None = None,
         *,
@@ -100,8 +167,8 @@ class Qdisc:
     def __new__(
         cls,
         queue_json: str,
-        rate: str,
-        overhead: str,
+        rate: str | None,
+        overhead: str | None,
         seed: int,
         make_law: Callable[[LinkContext, Stream], object] | None = None,
     ) -> Qdisc: ...
@@ -193,8 +260,14 @@ class Stream:
     def below(self, n: int) -> int:
         """Draw a whole number from 0 up to, but not including, ``n``."""
 
-def resolve(spec_json: str) -> str:
-    """Check a spec, fill in every default, and return it as canonical JSON."""
+def seconds(text: str) -> float:
+    """Read a time, such as ``200 ms``; a ``ValueError`` says what is wrong with it."""
+
+def bits_per_second(text: str) -> int:
+    """Read a bit rate, such as ``100 Mbit/s``; a ``ValueError`` says what is wrong with it."""
+
+def size_in_bytes(text: str) -> int:
+    """Read a size, such as ``1500 B``; a ``ValueError`` says what is wrong with it."""
 
 def catalogue() -> str:
     """Return the queue disciplines and their parameters as JSON."""
@@ -205,8 +278,7 @@ def profiles() -> str:
 def schemas() -> str:
     """Return JSON Schemas by name, as JSON.
 
-    Those of what may be written for a ``source``, for ``tcp`` and for an entry of ``tcp.mix``, and those of the tables,
-    whose properties are the columns.
+    That of a ``spec``, the keys of ``every source``, and those of the tables, whose properties are the columns.
     """
 
 def shipped() -> str:

@@ -3,6 +3,7 @@
 
 mod law;
 mod qdisc;
+mod resolved;
 mod seen;
 mod tables;
 
@@ -11,12 +12,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use aqmlab_aqm::Aqm;
 use aqmlab_sim::{
-    Bounds, Capture, Laboratory, Laws, MixSpec, ResponseTimesTable, SourceSpec, Spec, Summary, Table, Tables,
-    TimelineRequest, Watch, build, queue_stream,
+    Bounds, Capture, Laboratory, Laws, ResponseTimesTable, SourceKeys, Spec, Summary, Table, Tables,
+    TimelineRequest, Watch, build, queue_stream, written_schema,
 };
 use aqmlab_tcp::Profile;
 use aqmlab_units::{Duration, Time};
-use aqmlab_workload::sources::SourceConfig;
 use aqmlab_workload::{RttConfig, WebConfig};
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
@@ -25,21 +25,13 @@ use schemars::schema_for;
 use serde::Serialize;
 
 use crate::law::{Faults, PyLaw};
+use crate::resolved::Resolved;
 use crate::tables::PyRecordBatch;
 
 create_exception!(_core, SpecError, PyValueError, "A mistake in a spec.");
 
-fn parse(spec_json: &str) -> PyResult<Spec> {
-    Spec::from_json(spec_json).map_err(|error| SpecError::new_err(error.to_string()))
-}
-
 fn to_json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("our own types have a JSON form")
-}
-
-#[pyfunction]
-fn resolve(spec_json: &str) -> PyResult<String> {
-    Ok(to_json(&parse(spec_json)?))
 }
 
 #[pyfunction]
@@ -50,10 +42,8 @@ fn catalogue() -> String {
 #[pyfunction]
 fn schemas() -> String {
     let schemas = [
-        ("source", schema_for!(SourceConfig)),
-        ("every source", schema_for!(SourceSpec)),
-        ("tcp", schema_for!(Profile)),
-        ("tcp.mix", schema_for!(MixSpec)),
+        ("spec", written_schema()),
+        ("every source", schema_for!(SourceKeys)),
         ("summary", schema_for!(Summary)),
         ("response_times", schema_for!(ResponseTimesTable)),
     ];
@@ -118,34 +108,34 @@ impl Simulation {
 #[pymethods]
 impl Simulation {
     #[new]
-    #[pyo3(signature = (resolved_json, seed, make_law = None, capture = None))]
+    #[pyo3(signature = (resolved, seed, make_law = None, capture = None))]
     fn new(
-        resolved_json: &str,
+        resolved: &Resolved,
         seed: u64,
         make_law: Option<&Bound<'_, PyAny>>,
         capture: Option<(f64, f64, u64)>,
     ) -> PyResult<Simulation> {
-        let spec = parse(resolved_json)?;
+        let spec = resolved.spec();
         let capture = capture.map(|(from_s, until_s, packets)| {
             let [from, until] = [from_s, until_s].map(Time::from_secs_f64);
-            Capture::new(&spec, Bounds { from, until, packets })
+            Capture::new(spec, Bounds { from, until, packets })
         });
         let watch = capture.as_ref().map_or(Watch::Nothing, Watch::Capture);
-        let simulation = Simulation::prepare(&spec, seed, make_law, watch)?;
+        let simulation = Simulation::prepare(spec, seed, make_law, watch)?;
         Ok(Simulation { capture, ..simulation })
     }
 
     #[staticmethod]
-    #[pyo3(signature = (resolved_json, seed, make_law = None, *, request = None, slowest = 0))]
+    #[pyo3(signature = (resolved, seed, make_law = None, *, request = None, slowest = 0))]
     fn explained(
-        resolved_json: &str,
+        resolved: &Resolved,
         seed: u64,
         make_law: Option<&Bound<'_, PyAny>>,
         request: Option<u64>,
         slowest: usize,
     ) -> PyResult<Simulation> {
         Simulation::prepare(
-            &parse(resolved_json)?,
+            resolved.spec(),
             seed,
             make_law,
             Watch::Explain(TimelineRequest { exchange: request, slowest }),
@@ -205,13 +195,17 @@ impl Simulation {
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("SpecError", module.py().get_type::<SpecError>())?;
     module.add_class::<Simulation>()?;
+    module.add_class::<Resolved>()?;
+    module.add_class::<resolved::Link>()?;
     module.add_class::<PyRecordBatch>()?;
     module.add_class::<qdisc::Qdisc>()?;
     module.add_class::<seen::LinkContext>()?;
     module.add_class::<seen::Packet>()?;
     module.add_class::<seen::QueueState>()?;
     module.add_class::<seen::Stream>()?;
-    module.add_function(wrap_pyfunction!(resolve, module)?)?;
+    module.add_function(wrap_pyfunction!(resolved::bits_per_second, module)?)?;
+    module.add_function(wrap_pyfunction!(resolved::seconds, module)?)?;
+    module.add_function(wrap_pyfunction!(resolved::size_in_bytes, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue, module)?)?;
     module.add_function(wrap_pyfunction!(profiles, module)?)?;
     module.add_function(wrap_pyfunction!(schemas, module)?)?;

@@ -3,8 +3,8 @@
 use std::sync::{Mutex, PoisonError};
 
 use aqmlab_aqm::{self as aqm, Admission, Fifo, LinkContext};
-use aqmlab_sim::{QueueSpec, queue_stream};
-use aqmlab_units::{BitRate, Bytes, Time};
+use aqmlab_sim::{LinkSpec, QueueSpec, queue_stream};
+use aqmlab_units::{Bytes, Time};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -86,13 +86,15 @@ impl Qdisc {
     #[pyo3(signature = (queue_json, rate, overhead, seed, make_law = None))]
     fn new(
         queue_json: &str,
-        rate: &str,
-        overhead: &str,
+        rate: Option<&str>,
+        overhead: Option<&str>,
         seed: u64,
         make_law: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Qdisc> {
-        let rate: BitRate = rate.parse().map_err(|error| spec_error("rate", error))?;
-        let overhead: Bytes = overhead.parse().map_err(|error| spec_error("overhead", error))?;
+        let usual = LinkSpec::default();
+        let rate = rate.map_or(Ok(usual.rate), str::parse).map_err(|error| spec_error("rate", error))?;
+        let overhead =
+            overhead.map_or(Ok(usual.overhead), str::parse).map_err(|error| spec_error("overhead", error))?;
         let link = LinkContext { rate, overhead };
         let written = serde_json::from_str(queue_json).map_err(|error| spec_error("queue", error))?;
         let spec = QueueSpec::read(written, &link).map_err(|error| SpecError::new_err(error.to_string()))?;

@@ -37,6 +37,8 @@ pub use spec::{
     CustomLaw, DelayAt, HopSpec, HostsSpec, LinkSpec, MixSpec, PathSpec, ProtocolSpec, QueueSpec, RateChange,
     RecordSpec, Role, SourceSpec, Spec, SpecError, TcpSpec, UsersSpec,
 };
+#[cfg(feature = "schema")]
+pub use spec::{SourceKeys, written_schema};
 pub use summary::{
     ClassSummary, DatagramSummary, DirectionSummary, PacketCounts, PacketSummary, QueueDelayMs,
     ResponseTimeMs, SourceSummary, Summary,

@@ -4,25 +4,34 @@ mod chain;
 mod delay;
 mod link;
 mod queue;
+#[cfg(feature = "schema")]
+mod schema;
 mod sources;
 mod tcp;
 mod words;
+mod written;
 
-use aqmlab_units::{BitRate, Duration};
+use aqmlab_units::range::{Ranges, from, up_to};
+#[cfg(feature = "schema")]
+use aqmlab_units::schema::with_ranges;
+use aqmlab_units::{BitRate, Duration, Range, ranges};
 use aqmlab_workload::{RttConfig, WebConfig};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 pub use self::chain::{HopSpec, PathSpec};
 pub(crate) use self::chain::{Hops, MOST_LINKS};
 pub use self::delay::DelayAt;
 pub use self::link::{LinkSpec, RateChange};
 pub use self::queue::{CustomLaw, QueueSpec};
+#[cfg(feature = "schema")]
+pub use self::schema::{SourceKeys, written_schema};
 use self::sources::Around;
 pub use self::sources::SourceSpec;
 pub(crate) use self::tcp::MOST_STACKS;
 pub use self::tcp::{MixSpec, Role, TcpSpec};
+use self::written::{Written, WrittenUsers};
 
 /// An experiment in which nothing is left open: defaults filled in, tables in full.
 ///
@@ -65,14 +74,20 @@ pub struct SpecError {
     pub message: String,
 }
 
-/// The machines that servers run on.
+/// The machines that servers run on: what one sends leaves through its interface, a frame after the other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Hosts", transform = with_ranges::<HostsSpec>))]
 #[serde(deny_unknown_fields, default)]
 pub struct HostsSpec {
-    /// Machines on each side. The testbed had eight.
+    /// Machines on each side of the link. The testbed of Le et al. (2003) had eight.
     pub servers_per_side: u32,
     /// Bit rate of their network interfaces. The testbed's were Fast Ethernet.
     pub rate: BitRate,
+}
+
+ranges! {
+    HostsSpec { servers_per_side: from(1).up_to(10_000), rate: from(BitRate::from_mbit_per_sec(1)) }
 }
 
 impl Default for HostsSpec {
@@ -98,14 +113,20 @@ pub struct UsersSpec {
     pub path: Option<PathSpec>,
 }
 
-/// How long the experiment takes.
+/// What is simulated, and what of it is measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Protocol", transform = with_ranges::<ProtocolSpec>))]
 #[serde(deny_unknown_fields, default)]
 pub struct ProtocolSpec {
-    /// Not measured.
+    /// Simulated time before the measured window.
     pub warmup: Duration,
-    /// Measured.
+    /// Simulated time of the measured window.
     pub duration: Duration,
+}
+
+ranges! {
+    ProtocolSpec { warmup: up_to(WEEK), duration: from(Duration::from_millis(1)).up_to(WEEK) }
 }
 
 impl Default for ProtocolSpec {
@@ -114,20 +135,31 @@ impl Default for ProtocolSpec {
     }
 }
 
-/// What is written down besides the summary and the histogram of response times.
+/// What a run writes down beside its summary.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Record", transform = with_ranges::<RecordSpec>))]
 #[serde(deny_unknown_fields, default)]
 pub struct RecordSpec {
-    /// How often the queues are sampled.
+    /// Sampling period of the queues: packets, bytes and the law's variables.
     pub queue_every: Duration,
-    /// How often the link's counters are read.
+    /// Period over which the link's counters are summed.
     pub link_every: Duration,
-    /// One row for every exchange?
+    /// One row for each request?
     pub exchanges: bool,
-    /// One row for every packet dropped? Left out of a spec in full unless it is true: it is younger than stored results.
+    /// One row for each packet that a queue drops?
+    // Left out of a spec in full unless it is true: it is younger than stored results.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "schema", schemars(extend("default" = false)))]
     pub losses: bool,
 }
+
+ranges! {
+    RecordSpec { queue_every: PERIODS, link_every: PERIODS }
+}
+
+/// Periods of samples.
+const PERIODS: Range<Duration> = from(Duration::from_micros(100)).up_to(WEEK);
 
 impl Default for RecordSpec {
     fn default() -> RecordSpec {
@@ -140,56 +172,13 @@ impl Default for RecordSpec {
     }
 }
 
-/// The spec as a person writes it: parts that name a table or a profile are still open.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Written {
-    #[serde(default)]
-    link: LinkSpec,
-    queue: Value,
-    queue_back: Option<Value>,
-    #[serde(default)]
-    chain: Vec<Value>,
-    #[serde(default)]
-    hosts: HostsSpec,
-    #[serde(default)]
-    tcp: Map<String, Value>,
-    users: WrittenUsers,
-    #[serde(default)]
-    sources: Vec<Value>,
-    #[serde(default)]
-    protocol: ProtocolSpec,
-    #[serde(default)]
-    record: RecordSpec,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WrittenUsers {
-    per_side: u32,
-    #[serde(default = "default_workload")]
-    workload: Value,
-    #[serde(default = "default_rtt")]
-    rtt: Value,
-    #[serde(default)]
-    delay_at: DelayAt,
-    path: Option<Value>,
-}
-
-fn default_workload() -> Value {
-    "unc-2001".into()
-}
-
-fn default_rtt() -> Value {
-    "uniform".into()
-}
-
 impl Spec {
     /// Read and check a spec.
     pub fn from_json(text: &str) -> Result<Spec, SpecError> {
         let document: Value = serde_json::from_str(text).map_err(|error| fault("spec", error.to_string()))?;
         let written: Written = read("", document)?;
         let link = written.link;
+        link.check("link")?;
         let chain = HopSpec::read_all(written.chain, &link, &written.queue)?;
         let links = chain.len();
         let (queue, queue_back) = QueueSpec::read_both("queue", written.queue, written.queue_back, &link)?;
@@ -213,7 +202,7 @@ impl Spec {
     }
 
     /// Every link there is, with its queue in each direction: those of the chain, else the one.
-    pub(crate) fn links(&self) -> impl Iterator<Item = (LinkSpec, [&QueueSpec; 2])> {
+    pub fn links(&self) -> impl Iterator<Item = (LinkSpec, [&QueueSpec; 2])> {
         fn both<'a>(queue: &'a QueueSpec, back: Option<&'a QueueSpec>) -> [&'a QueueSpec; 2] {
             [queue, back.unwrap_or(queue)]
         }
@@ -225,25 +214,16 @@ impl Spec {
 
     /// What no single part can see, and sizes beyond all sense.
     fn check(&self) -> Result<(), SpecError> {
-        self.link.check("link")?;
         if !self.chain.is_empty() {
             chain::refuse_custom("queue", &self.queue)?;
         }
-        at_least("hosts.servers_per_side", self.hosts.servers_per_side, 1)?;
-        at_most("hosts.servers_per_side", self.hosts.servers_per_side, 10_000)?;
-        at_least("hosts.rate", self.hosts.rate, BitRate::from_mbit_per_sec(1))?;
-        // Without web users there must be something else to do.
-        at_least("users.per_side", self.users.per_side, u32::from(self.sources.is_empty()))?;
-        at_most("users.per_side", self.users.per_side, 5_000_000)?;
-        at_most("protocol.warmup", self.protocol.warmup, WEEK)?;
-        at_least("protocol.duration", self.protocol.duration, Duration::from_millis(1))?;
-        at_most("protocol.duration", self.protocol.duration, WEEK)?;
-        for (field, every) in
-            [("queue_every", self.record.queue_every), ("link_every", self.record.link_every)]
-        {
-            at_least(&format!("record.{field}"), every, Duration::from_micros(100))?;
-            at_most(&format!("record.{field}"), every, WEEK)?;
+        within("hosts", &self.hosts)?;
+        if self.users.per_side == 0 && self.sources.is_empty() {
+            let message = "must be at least 1 where there are no sources, got 0".into();
+            return Err(fault("users.per_side", message));
         }
+        within("protocol", &self.protocol)?;
+        within("record", &self.record)?;
         self.tcp.check(self.link.mtu, &self.sources)
     }
 }
@@ -253,6 +233,7 @@ const WEEK: Duration = Duration::from_secs(7 * 24 * 3600);
 impl UsersSpec {
     /// The users of a spec whose chain has `links` links.
     fn read(written: WrittenUsers, links: usize) -> Result<UsersSpec, SpecError> {
+        within("users", &written)?;
         let workload: WebConfig = named_or_table("users.workload", written.workload, WebConfig::shipped)?;
         let rtt: RttConfig = named_or_table("users.rtt", written.rtt, RttConfig::shipped)?;
         workload.check().map_err(|error| fault(&format!("users.workload.{}", error.path), error.message))?;
@@ -292,6 +273,11 @@ fn read<T: DeserializeOwned>(prefix: &str, part: Value) -> Result<T, SpecError> 
 
 fn fault(path: &str, message: String) -> SpecError {
     SpecError { path: path.to_owned(), message }
+}
+
+/// That the fields of the table at `path` lie in their ranges.
+fn within(path: &str, table: &impl Ranges) -> Result<(), SpecError> {
+    table.check_ranges().map_err(|outside| fault(&format!("{path}.{}", outside.field), outside.message))
 }
 
 fn at_least<T: PartialOrd + std::fmt::Display + Copy>(

@@ -12,6 +12,7 @@ use crate::congestion::Algorithm;
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own in the stacks described")]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(transform = aqmlab_units::schema::with_ranges::<Profile>))]
 pub struct Profile {
     /// Maximum segment size in bytes of data.
     pub mss: u16,
@@ -77,7 +78,9 @@ pub struct Profile {
     pub restart_after_idle: bool,
     /// Hold back a last partial segment while data are unacknowledged (Nagle, RFC 896)?
     pub nagle: bool,
-    /// The form of ECN to offer and accept.
+    /// The form of ECN to offer and accept: `true` is RFC 3168; with `ecn+`, `ecn+/wait` and `ecn+/try-once` SYN/ACKs are
+    /// ECN-capable; with `ecn++` more packets are; `dctcp` and `accurate` (Accurate ECN) count marks; with `accurate++`
+    /// every packet is ECN-capable. See docs/guide/ecn.md.
     pub ecn: EcnPolicy,
     /// Do SYNs that are sent again no longer ask for ECN (RFC 3168 §6.1.1.1; accurate: from the second on, RFC 9768
     /// §3.1.4.1)?
@@ -86,13 +89,13 @@ pub struct Profile {
     /// of the segments that acknowledge data.
     pub accecn_option: bool,
     // Congestion control, for a stack in which it can be chosen.
-    /// The congestion control. Default Reno, which FreeBSD 4.5 had.
+    /// The congestion control.
     pub congestion: Algorithm,
     /// Reduce less for a mark than for a loss (ABE, RFC 8511)? Reno to 0.8 instead of 0.5, CUBIC to 0.85 instead of
-    /// 0.7 of the window. Default off, as in Linux; FreeBSD has it as an option.
+    /// 0.7 of the window. Off in all profiles, as in Linux; FreeBSD has it as an option.
     pub abe: bool,
     /// End the first slow start when the round-trip time rises (HyStart++, RFC 9406)? Of Reno and CUBIC; the other
-    /// controls have ways of their own. Default off: it is younger than these profiles.
+    /// controls have ways of their own.
     pub hystart: bool,
 }
 

@@ -7,6 +7,7 @@ use crate::{BitRate, Bytes, Duration};
 
 /// The values from one end to the other.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[must_use]
 pub struct Range<T> {
     /// Where it begins.
     pub least: Bound<T>,

@@ -9,29 +9,40 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from aqmlab._core import SpecError
+from aqmlab._core import SpecError, seconds
 from aqmlab.cli.output import one_line_refusals
-from aqmlab.spec.units import seconds
+from aqmlab.spec import schema
 
 if TYPE_CHECKING:
     from aqmlab.running.pcap import Pcap
 
-_RTT = {
-    "metavar": "NAME|FILE",
-    "help": "Round-trip times: uniform (10 to 150 ms), general, general-moderate, or a TOML or JSON file with yours.",
-}
-_WARMUP = {"metavar": "TIME", "help": "Simulated time before the measured window."}
-_DURATION = {"metavar": "TIME", "help": "Simulated time of the measured window."}
+
+def _of_spec(path: str, metavar: str) -> dict[str, Any]:
+    """Say what an option is that stands for a key of the spec."""
+    return {"metavar": metavar, "help": schema.about(path).replace("`", "")}
+
+
+def _table(path: str) -> dict[str, Any]:
+    option = _of_spec(path, "NAME|FILE")
+    names = ", ".join(schema.names(path))
+    return {**option, "help": f"{option['help']} Write {names}, or the name of a TOML or JSON file with your own."}
+
+
+def _else_default(path: str) -> str:
+    return f"the spec's, or {schema.default(path)}"
+
+
+_RTT = _table("users.rtt")
+_WARMUP = _of_spec("protocol.warmup", "TIME")
+_DURATION = _of_spec("protocol.duration", "TIME")
 
 Rtt = Annotated[str, typer.Option(**_RTT)]
 Warmup = Annotated[str, typer.Option(**_WARMUP)]
 Duration = Annotated[str, typer.Option(**_DURATION)]
-OtherRtt = Annotated[str | None, typer.Option(**_RTT, show_default="the spec's, or uniform")]
-OtherWarmup = Annotated[str | None, typer.Option(**_WARMUP, show_default="the spec's, or 15 min")]
-OtherDuration = Annotated[str | None, typer.Option(**_DURATION, show_default="the spec's, or 90 min")]
-Workload = Annotated[
-    str, typer.Option(metavar="NAME|FILE", help="What users do: unc-2001, or a TOML or JSON file with your table.")
-]
+OtherRtt = Annotated[str | None, typer.Option(**_RTT, show_default=_else_default("users.rtt"))]
+OtherWarmup = Annotated[str | None, typer.Option(**_WARMUP, show_default=_else_default("protocol.warmup"))]
+OtherDuration = Annotated[str | None, typer.Option(**_DURATION, show_default=_else_default("protocol.duration"))]
+Workload = Annotated[str, typer.Option(**_table("users.workload"))]
 Seeds = Annotated[str, typer.Option(metavar="N|N-M", help="Repetitions: seeds 1 to N, or N to M.")]
 Workers = Annotated[
     int | None, typer.Option(metavar="N", min=1, max=1000, help="Cells run at a time.", show_default="one a processor")

@@ -55,9 +55,10 @@ class Queue:
     discipline
         Its name (``aqmlab aqm list``), or a custom law: ``"my_module:MyLaw"``, or the class.
     rate
-        What the link behind the queue carries: some laws take their defaults from it, or the length of idle periods.
+        What the link behind the queue carries, by default as in a spec: some laws take their defaults from it, or the
+        length of idle periods.
     overhead
-        What a frame is longer on that link than its IP packet.
+        What a frame is longer on that link than its IP packet, by default as in a spec.
     seed
         It decides all random draws: they are those of direction 0 of a run with this seed.
     **parameters
@@ -107,8 +108,8 @@ class Queue:
         self,
         discipline: str | type[Law],
         *,
-        rate: str = "100 Mbit/s",
-        overhead: str = "38 B",
+        rate: str | None = None,
+        overhead: str | None = None,
         seed: int = 1,
         **parameters: Any,
     ) -> None:

@@ -18,7 +18,7 @@ import polars as pl
 import pyarrow as pa
 
 from aqmlab import _core
-from aqmlab._core import SpecError
+from aqmlab._core import Resolved, SpecError
 from aqmlab.disciplines.custom import laws
 from aqmlab.running.integrity import METADATA, Damaged, check_all, files_of, read_metadata
 from aqmlab.running.run import Watch
@@ -173,14 +173,14 @@ class _Cell:
     """What is needed to run a cell again."""
 
     directory: Path
-    spec: str
+    spec: Resolved
     seed: int
     completed: int
 
     @property
     def queue(self) -> tuple[str, dict[str, Any]]:
         """The discipline and its parameters."""
-        ((name, parameters),) = json.loads(self.spec)["queue"].items()
+        ((name, parameters),) = json.loads(self.spec.json)["queue"].items()
         return name, parameters
 
     @property
@@ -190,7 +190,7 @@ class _Cell:
 
     @property
     def users_per_side(self) -> int:
-        return int(json.loads(self.spec)["users"]["per_side"])
+        return int(json.loads(self.spec.json)["users"]["per_side"])
 
     @classmethod
     def read(cls, directory: Path) -> _Cell:
@@ -209,7 +209,7 @@ class _Cell:
                 f"cell: {directory} has results of number {results} and this engine gives {_core.results_number()}:"
                 " run it again"
             )
-        spec = (directory / "spec.json").read_text()
+        spec = Resolved((directory / "spec.json").read_text())
         summary = pl.read_parquet(directory / "summary.parquet").row(0, named=True)
         return cls(directory, spec, metadata["seed"], summary["completed_requests"])
 

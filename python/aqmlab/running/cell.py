@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
@@ -13,11 +13,11 @@ from typing import Any
 import pyarrow as pa
 
 from aqmlab import _core
-from aqmlab._core import SpecError
+from aqmlab._core import Link, Resolved, SpecError
 from aqmlab.running.calibration.lines import Calibrations
 from aqmlab.spec import presets, schemes
 from aqmlab.spec.experiment import Experiment, Users
-from aqmlab.spec.units import seconds
+from aqmlab.spec.quantities import rate_bps
 
 IDENTITY_COLUMNS = {
     "label": (pa.string(), "The scheme as it was typed first."),
@@ -54,21 +54,21 @@ class Cell:
     """Users on each side of the link."""
     rtt: str
     """The table of round-trip times."""
-    spec: str
-    """The resolved spec as canonical JSON."""
+    spec: Resolved
+    """The resolved spec."""
     seed: int
     """It decides all random draws."""
 
     @cached_property
     def key(self) -> str:
         """The hash of all that decides the results: spec, seed and the number of the engine's results."""
-        text = f"{self.spec}\n{self.seed}\n{_core.results_number()}"
+        text = f"{self.spec.json}\n{self.seed}\n{_core.results_number()}"
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @cached_property
     def resolved(self) -> dict[str, Any]:
-        """The resolved spec."""
-        resolved: dict[str, Any] = json.loads(self.spec)
+        """The resolved spec as tables."""
+        resolved: dict[str, Any] = json.loads(self.spec.json)
         return resolved
 
     @property
@@ -99,10 +99,24 @@ class Cell:
         }
 
     @property
+    def warmup_s(self) -> float:
+        """When the measured window begins, in simulated seconds."""
+        return self.spec.warmup_s
+
+    @property
+    def duration_s(self) -> float:
+        """How long the measured window is, in simulated seconds."""
+        return self.spec.duration_s
+
+    @property
     def end_s(self) -> float:
         """When the run ends, in simulated seconds."""
-        protocol = self.resolved["protocol"]
-        return seconds(protocol["warmup"]) + seconds(protocol["duration"])
+        return self.warmup_s + self.duration_s
+
+    @cached_property
+    def links(self) -> Sequence[Link]:
+        """Its links in numbers: those of the chain, else the one."""
+        return self.spec.links
 
     def describe_users(self) -> str:
         """Say who loads the link."""
@@ -150,13 +164,13 @@ def cells_of(
     if uncongested:
         populated = presets.uncongested(populated)
     in_full = populated.model_copy(update={"queue": populated.queue.in_full()})
-    spec = _core.resolve(in_full.to_json())
+    spec = Resolved(in_full.to_json())
     per_side, rtt = populated.users.per_side, populated.users.names[1]
     assert per_side is not None, "users are by number now"
     return [
         Cell(
             label=label or schemes.label(populated.queue, ecn=populated.tcp.ecn),
-            signal="none" if uncongested else _signal(json.loads(spec)),
+            signal="none" if uncongested else _signal(json.loads(spec.json)),
             load_percent=load,
             users_per_side=per_side,
             rtt=rtt,
@@ -184,16 +198,25 @@ def _populated(experiment: Experiment, calibrations: Calibrations) -> tuple[Expe
     if users.per_side is not None:
         if calibration is None:
             return experiment, None
-        return experiment, calibration.load_percent(users.per_side, _rate(experiment))
+        return experiment, calibration.load_percent(users.per_side, rate_bps(experiment.link.rate))
     assert users.load is not None, "Users has a load or a number"
-    rate = _rate(experiment)
     if calibration is None:
+        _check_all_else(experiment)
         raise SpecError(_not_calibrated(users))
+    rate = rate_bps(experiment.link.rate)
     per_side = calibration.users(users.load, rate)
     if per_side == 0:
+        _check_all_else(experiment)
         one = calibration.load_percent(1, rate)
-        raise SpecError(f"users.load: makes no user: one on each side is {one:.3g} % of {rate}, got {users.load:g}")
+        raise SpecError(
+            f"users.load: makes no user: one on each side is {one:.3g} % of {experiment.link.rate}, got {users.load:g}"
+        )
     return with_users(experiment, per_side), users.load
+
+
+def _check_all_else(experiment: Experiment) -> None:
+    """Let the engine say what is wrong beside the load, which may be why the load is."""
+    Resolved(with_users(experiment, 1).to_json())
 
 
 def _not_calibrated(users: Users) -> str:
@@ -203,12 +226,6 @@ def _not_calibrated(users: Users) -> str:
         f"users.load: the workload {users.names[0]} with {users.names[1]} round-trip times has no calibration: run"
         f" aqmlab calibrate --workload {workload} --rtt {rtt}{where} or give users.per_side, got {users.load:g}"
     )
-
-
-def _rate(experiment: Experiment) -> str:
-    """Return the link's rate in its canonical form. One user stands in: the number may depend on the rate."""
-    rate: str = json.loads(_core.resolve(with_users(experiment, 1).to_json()))["link"]["rate"]
-    return rate
 
 
 def with_users(experiment: Experiment, per_side: int) -> Experiment:

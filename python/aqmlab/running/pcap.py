@@ -16,7 +16,6 @@ from typing import BinaryIO
 
 from aqmlab._core import SpecError
 from aqmlab.running.cell import Cell
-from aqmlab.spec.units import seconds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +43,7 @@ class Pcap:
         SpecError
             When that would be none.
         """
-        warmup_s, end_s = seconds(cell.resolved["protocol"]["warmup"]), cell.end_s
+        warmup_s, end_s = cell.warmup_s, cell.end_s
         from_s = warmup_s if self.from_s is None else self.from_s
         if not 0 <= from_s < end_s:
             raise SpecError(f"pcap.from_s: must be from 0 to below the end of the run at {end_s:g} s, got {from_s:g}")

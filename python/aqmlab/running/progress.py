@@ -20,7 +20,6 @@ from aqmlab.running.cell import Cell
 from aqmlab.running.store import Store
 from aqmlab.show import messages
 from aqmlab.show.messages import logger
-from aqmlab.spec.units import seconds
 
 _BETWEEN_LINES_S = 60.0
 """At least so long between two lines that say how far a command is."""
@@ -95,7 +94,7 @@ class SweepProgress(_Shown):
         self._bars: dict[str, TaskID] = {}
         self._begun: dict[str, float] = {}
         self._simulated_s = dict.fromkeys(to_run, 0.0)
-        self._to_simulate_s = sum(map(_end_s, to_run.values()))
+        self._to_simulate_s = sum(cell.end_s for cell in to_run.values())
         self._number, self._done = len(to_run), 0
         self._all = self._add_bar("all cells", total=max(self._to_simulate_s, 1.0), visible=bool(to_run))
         there = f", {f'{len(kept):,} of them ' if to_run else ''}in the store" if kept else ""
@@ -202,11 +201,6 @@ def _at(table: Any, path: Sequence[str]) -> str:
     for key in path:
         table = table.get(key) if isinstance(table, Mapping) else None
     return textwrap.shorten(json.dumps(table), _LONGEST_VALUE, placeholder="...")
-
-
-def _end_s(cell: Cell) -> float:
-    protocol = cell.resolved["protocol"]
-    return seconds(protocol["warmup"]) + seconds(protocol["duration"])
 
 
 def _speed(simulated_s: float, elapsed_s: float) -> str:

@@ -135,7 +135,7 @@ def _simulate(cell: Cell, directory: Path, watch: Watch, capture: _Capture | Non
     wall, cpu = time.perf_counter() - wall, time.thread_time() - cpu
     metadata = {"seed": cell.seed, "simulated_s": end, "wall_s": wall, "cpu_s": cpu, **_provenance()}
     with writing(directory):
-        (directory / "spec.json").write_text(cell.spec + "\n")
+        (directory / "spec.json").write_text(cell.spec.json + "\n")
         seal(directory, {**metadata, "created": datetime.now(UTC).isoformat(timespec="milliseconds")})
     return simulation.capture_cut_s
 

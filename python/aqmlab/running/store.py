@@ -75,7 +75,7 @@ class Store:
             metadata = read_metadata(directory)
             files = files_of(directory, metadata)
             check_all(directory, files)
-            if (directory / "spec.json").read_text() != cell.spec + "\n" or metadata.get("seed") != cell.seed:
+            if (directory / "spec.json").read_text() != cell.spec.json + "\n" or metadata.get("seed") != cell.seed:
                 raise Damaged(f"{directory} is damaged: it is another cell's")
         except Damaged as damage:
             self._set_aside(directory, damage)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from aqmlab._core import SpecError
+from aqmlab._core import bits_per_second, seconds
+from aqmlab.spec import schema
 from aqmlab.spec.experiment import ChainLink, Experiment, Link, QueueSpec
-from aqmlab.spec.units import bits_per_second, seconds
+from aqmlab.spec.quantities import rate_bps
 
 BOTTLENECK = Link(rate="100 Mbit/s")
 """Fast Ethernet between the two routers: what the users congest."""
@@ -17,7 +18,7 @@ UNCONGESTED = Link(rate="1 Gbit/s")
 
 _TIMES_AS_FAST = 10
 _SLOWEST = bits_per_second(UNCONGESTED.rate)
-_FASTEST = bits_per_second("1000 Gbit/s")
+_FASTEST = bits_per_second(schema.key("link.rate")["maximum"])
 """The fastest link that the engine has."""
 
 _LIMIT = 2400
@@ -37,7 +38,7 @@ def uncongested(experiment: Experiment) -> Experiment:
         each.model_copy(update={**_raised(each), "queue": None}) for each in experiment.chain
     )
     links: list[Link | ChainLink] = [link, *(chain or ())]
-    fastest = max(_bits_per_second(rate) for each in links for rate in (each.rate, each.rate_back) if rate is not None)
+    fastest = max(rate_bps(rate) for each in links for rate in (each.rate, each.rate_back) if rate is not None)
     queue = QueueSpec.model_validate({"droptail": {"limit": round(_LIMIT * fastest / _SLOWEST)}})
     return experiment.model_copy(update={"link": link, "queue": queue, "chain": chain})
 
@@ -68,14 +69,7 @@ def _raised(link: Link | ChainLink) -> dict[str, Any]:
 
 
 def _raised_rate(rate: str) -> str:
-    return f"{min(max(_TIMES_AS_FAST * _bits_per_second(rate), _SLOWEST), _FASTEST):.0f} bit/s"
-
-
-def _bits_per_second(rate: str) -> float:
-    try:
-        return bits_per_second(rate)
-    except ValueError as error:
-        raise SpecError(f"link.rate: {error}") from None
+    return f"{min(max(_TIMES_AS_FAST * rate_bps(rate), _SLOWEST), _FASTEST)} bit/s"
 
 
 def _pauses(on_off: Mapping[str, Any]) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from aqmlab._core import SpecError
+from aqmlab.spec import schema
 
 _REQUIRED = ("start_seconds", "side", "request_bytes", "response_bytes")
 _OPTIONAL = ("rtt_ms",)
@@ -19,6 +20,18 @@ FILES = {
     "tmix": "What holds the `text`.",
 }
 """What the ``file`` of each kind that has one is, instead of the keys that it fills in."""
+
+
+def add_keys(definitions: Mapping[str, Any]) -> None:
+    """Put what Python alone reads into a schema's definitions: the files of sources."""
+    for form in definitions["Source"]["oneOf"]:
+        ((kind, reference),) = form["properties"].items()
+        if kind in FILES:
+            table = definitions[schema.name_of(reference)]
+            table["properties"]["file"] = {"type": "string", "description": FILES[kind]}
+            filled = [key for key in table["required"] if key in ("text", *_REQUIRED)]
+            table["required"] = [key for key in table["required"] if key not in filled]
+            table["anyOf"] = [{"required": ["file"]}, {"required": filled}]
 
 
 def read_files(source: Mapping[str, Any], place: str, directory: Path) -> dict[str, Any]:

@@ -6,17 +6,22 @@ import hashlib
 import json
 import tomllib
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from aqmlab import _core
 from aqmlab._core import SpecError
+from aqmlab.spec import schema
 
 Table = str | dict[str, Any]
 """A table that ships, by its name, or one of the user's own, in full."""
 
 FIELDS = ("workload", "rtt")
 """Where tables stand in ``users``."""
+
+USUAL_LOAD = 98.0
+"""The load in percent where neither a load nor a number of users is given: that of Le et al. (2003) at its highest."""
 
 _READERS: dict[str, Callable[[str], Any]] = {".toml": tomllib.loads, ".json": json.loads}
 
@@ -53,8 +58,25 @@ def names(workload: Table, rtt: Table) -> tuple[str, str]:
     if isinstance(workload, str) and isinstance(rtt, str):
         return workload, rtt
     spec = {"queue": {"droptail": {}}, "users": {"per_side": 1, "workload": workload, "rtt": rtt}}
-    resolved = json.loads(_core.resolve(json.dumps(spec)))["users"]
-    return _name(workload, resolved["workload"]), _name(rtt, resolved["rtt"])
+    users = _users(json.dumps(spec))
+    return _name(workload, users["workload"]), _name(rtt, users["rtt"])
+
+
+def add_keys(definitions: Mapping[str, Any], *, load: Mapping[str, Any]) -> None:
+    """Put what Python alone reads into a schema's definitions: a load, and files."""
+    users = definitions["Users"]
+    del users["required"]
+    users["properties"] = {"load": {**load["anyOf"][0], "description": load["description"]}, **users["properties"]}
+    for field in FIELDS:
+        forms = definitions[schema.name_of(users["properties"][field])]["anyOf"]
+        forms.insert(1, {"type": "string", "pattern": r"\.(toml|json)$", "description": "A file that holds a table"})
+
+
+@lru_cache(maxsize=16)
+def _users(spec: str) -> Mapping[str, Any]:
+    """Return the users of a resolved spec: they are asked for once for each cell, and their tables may be long."""
+    users: Mapping[str, Any] = json.loads(_core.Resolved(spec).json)["users"]
+    return users
 
 
 def _name(table: Table, resolved: Mapping[str, Any]) -> str:

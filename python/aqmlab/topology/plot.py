@@ -10,8 +10,8 @@ from pathlib import Path
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from aqmlab._core import bits_per_second, seconds
 from aqmlab.show import canvas
-from aqmlab.spec.units import bits_per_second, seconds
 from aqmlab.topology.network import SenderView, Topology, rows
 
 _BLUE, _ORANGE, _GREEN, _PURPLE, _YELLOW, _SKY = canvas.PALETTE

@@ -3,6 +3,8 @@
 //! n links join the routers R1 to R(n+1). Each entry of `chain` is a link; what it leaves open is that of `[link]` and
 //! `[queue]`, the queue's automatic parameters worked out for the link that it stands at.
 
+#[cfg(feature = "schema")]
+use aqmlab_units::schema::with_ranges;
 use aqmlab_units::{BitRate, Duration};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -35,16 +37,27 @@ pub struct HopSpec {
     pub queue_back: Option<QueueSpec>,
 }
 
+/// One link of several in series; what is left out is that of `link` and `queue`.
 #[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "ChainLink", transform = with_ranges::<LinkSpec>))]
 #[serde(deny_unknown_fields)]
-struct Written {
+pub(super) struct WrittenHop {
+    /// What the wire carries in each direction.
     rate: Option<BitRate>,
+    /// The same in direction 1, towards routers of lower numbers, where it is another.
     rate_back: Option<BitRate>,
+    /// Propagation delay of one direction.
     delay: Option<Duration>,
+    /// Packets that the driver's ring holds below the queue discipline.
     device_fifo: Option<u32>,
+    /// When the rate becomes another.
     #[serde(default)]
     rate_changes: Vec<RateChange>,
+    /// The queue discipline at each end of it.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<QueueSpec>"))]
     queue: Option<Value>,
+    #[cfg_attr(feature = "schema", schemars(skip))]
     queue_back: Option<Value>,
 }
 
@@ -66,7 +79,7 @@ impl HopSpec {
 
     fn read(number: usize, entry: Value, common: &LinkSpec, queue: &Value) -> Result<HopSpec, SpecError> {
         let path = format!("chain[{number}]");
-        let written: Written = read(&path, entry)?;
+        let written: WrittenHop = read(&path, entry)?;
         let link = LinkSpec {
             rate: written.rate.unwrap_or(common.rate),
             // A rate of its own is that of both directions, unless it says another.

@@ -1,45 +1,78 @@
 //! What a link is like, and when its rate changes.
 
 use aqmlab_aqm::LinkContext;
-use aqmlab_units::{BitRate, Bytes, Duration, Time};
+use aqmlab_units::range::{above, from, up_to};
+#[cfg(feature = "schema")]
+use aqmlab_units::schema::with_ranges;
+use aqmlab_units::{BitRate, Bytes, Duration, Range, Time, ranges};
 use serde::{Deserialize, Serialize};
 
 use crate::side::Direction;
 
-use super::{SpecError, WEEK, at_least, at_most, fault};
+use super::{SpecError, at_most, fault, within};
 
-/// The link.
+/// The peering link: two directions, each with a queue of its own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Link", transform = with_ranges::<LinkSpec>))]
 #[serde(deny_unknown_fields, default)]
 pub struct LinkSpec {
-    /// Bit rate on the wire, frame overhead included.
+    /// What the wire carries in each direction, the overhead of its frames included.
     pub rate: BitRate,
-    /// The same in direction 1, where it is another.
+    /// The same in direction 1, which carries what side 1 sends, where it is another. Loads are given as numbers of users
+    /// then, and the rate does not change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate_back: Option<BitRate>,
-    /// One-way delay, host delays included.
+    /// Propagation delay of one direction.
     pub delay: Duration,
-    /// Bytes that each packet takes on the wire beyond its IP length. Ethernet: preamble 8, header 14, check
-    /// sequence 4, gap 12.
+    /// What a frame is longer on the wire than its IP packet. Ethernet: preamble 8, header 14, check sequence 4, gap 12.
     pub overhead: Bytes,
-    /// Largest IP packet.
+    /// The longest IP packet.
     pub mtu: Bytes,
-    /// Packets that the device holds below the discipline, besides the one being sent; 0 for an ideal link.
+    /// Packets that the driver's ring holds below the queue discipline, besides the one being sent; 0 for an ideal link.
     pub device_fifo: u32,
-    /// When the rate becomes another, in order of time. Disciplines are told the rate at the start and no other.
+    /// When the rate becomes another, in order of time. A packet is sent at the rate of the moment at which its sending
+    /// begins; queue disciplines are told the first rate and no other.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "schema", schemars(extend("default" = [])))]
     pub rate_changes: Vec<RateChange>,
 }
 
-/// From some time on the link has another rate: a packet is sent at the rate of the moment at which its sending begins.
+/// From some time on a link has another rate, in both directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(transform = with_ranges::<RateChange>))]
 #[serde(deny_unknown_fields)]
 pub struct RateChange {
-    /// When, from the start of the run.
+    /// When, from the start of the run; later than the change before.
     pub at: Duration,
-    /// The rate from then on, in both directions.
+    /// The rate from then on.
     pub rate: BitRate,
 }
+
+ranges! {
+    LinkSpec {
+        rate: RATES,
+        rate_back: RATES,
+        delay: up_to(Duration::from_secs(60)),
+        overhead: up_to(Bytes::new(1_000)),
+        // What an IP packet's length field can say (RFC 791, RFC 8200).
+        mtu: up_to(Bytes::new(65_535)),
+        device_fifo: up_to(1_000_000),
+    }
+}
+
+ranges! {
+    RateChange { at: above(Duration::ZERO).up_to(Duration::from_secs(2 * 7 * 24 * 3600)), rate: RATES }
+}
+
+/// From a link on which a packet takes seconds to a hundred times what is built.
+const RATES: Range<BitRate> = from(SLOWEST).up_to(BitRate::from_mbit_per_sec(1_000_000));
+
+pub(super) const SLOWEST: BitRate = match BitRate::from_bits_per_sec(1_000) {
+    Some(rate) => rate,
+    None => unreachable!(),
+};
 
 impl Default for LinkSpec {
     /// The testbed's bottleneck: Fast Ethernet. The device FIFO is ours: of 0, 16, 64, 128, 192 and 256 packets 256,
@@ -57,9 +90,6 @@ impl Default for LinkSpec {
         }
     }
 }
-
-/// What an IP packet's length field can say (RFC 791, RFC 8200).
-const LONGEST_PACKET: Bytes = Bytes::new(65_535);
 
 /// The most changes of one link's rate: one each second of the longest run.
 const MOST_CHANGES: usize = 1_000_000;
@@ -94,43 +124,23 @@ impl LinkSpec {
 
     /// `path` is where it stands in the spec.
     pub(super) fn check(&self, path: &str) -> Result<(), SpecError> {
-        let at = |field: &str| format!("{path}.{field}");
-        check_rate(&at("rate"), self.rate)?;
-        if let Some(rate_back) = self.rate_back {
-            check_rate(&at("rate_back"), rate_back)?;
-            if !self.rate_changes.is_empty() {
-                let message = "a link whose rate changes has one rate in both directions".into();
-                return Err(fault(&at("rate_back"), message));
-            }
+        within(path, self)?;
+        if self.rate_back.is_some() && !self.rate_changes.is_empty() {
+            let message = "a link whose rate changes has one rate in both directions".into();
+            return Err(fault(&format!("{path}.rate_back"), message));
         }
-        at_most(&at("delay"), self.delay, Duration::from_secs(60))?;
-        at_most(&at("overhead"), self.overhead, Bytes::new(1_000))?;
-        at_most(&at("mtu"), self.mtu, LONGEST_PACKET)?;
-        at_most(&at("device_fifo"), self.device_fifo, 1_000_000)?;
-        at_most(&at("rate_changes"), self.rate_changes.len(), MOST_CHANGES)?;
+        at_most(&format!("{path}.rate_changes"), self.rate_changes.len(), MOST_CHANGES)?;
         let mut before = Duration::ZERO;
         for (number, change) in self.rate_changes.iter().enumerate() {
-            let place = at(&format!("rate_changes[{number}]"));
+            let place = format!("{path}.rate_changes[{number}]");
             if change.at <= before {
                 let since = if number == 0 { "the start of the run" } else { "the change before" };
                 let message = format!("must be after {since}, {before}, got {}", change.at);
                 return Err(fault(&format!("{place}.at"), message));
             }
-            at_most(&format!("{place}.at"), change.at, WEEK + WEEK)?;
-            check_rate(&format!("{place}.rate"), change.rate)?;
+            within(&place, change)?;
             before = change.at;
         }
         Ok(())
     }
 }
-
-/// From a link on which a packet takes seconds to a hundred times what is built.
-fn check_rate(path: &str, rate: BitRate) -> Result<(), SpecError> {
-    at_least(path, rate, SLOWEST)?;
-    at_most(path, rate, BitRate::from_mbit_per_sec(1_000_000))
-}
-
-pub(super) const SLOWEST: BitRate = match BitRate::from_bits_per_sec(1_000) {
-    Some(rate) => rate,
-    None => unreachable!(),
-};

@@ -9,26 +9,20 @@ use serde_json::Value;
 
 use super::link::SLOWEST;
 use super::{DelayAt, HostsSpec, LinkSpec, PathSpec, SpecError, at_least, at_most, fault, read};
-use crate::packet::HEADERS;
 
 /// Sources are numbered in eight bits, and 0 stands for the web users.
 const MOST_SOURCES: usize = 255;
 
 /// A source of traffic, and how it stands in the network: `{"bulk": {"flows": 10, "interface": "1 Gbit/s"}}`.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SourceSpec {
     /// What it sends.
-    #[cfg_attr(feature = "schema", schemars(skip))]
     pub config: SourceConfig,
-    /// Bit rate of the interfaces of its machines: each end of each connection has one of its own, and each flow of
-    /// datagrams. That of the users' servers when left out, or if those are slower what datagrams need.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<BitRate>"))]
+    /// Bit rate of the interfaces of its machines.
     pub interface: BitRate,
-    /// At which end of a connection its round-trip time is spent; as for the users when left out. Datagrams have none.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<DelayAt>"))]
+    /// At which end of a connection its round-trip time is spent. Datagrams have none.
     pub delay_at: DelayAt,
-    /// Its way: the router at which side 0 is and that of side 1, counted from 1; in a chain of links alone.
+    /// Its way; in a chain of links alone.
     pub path: Option<PathSpec>,
 }
 
@@ -70,10 +64,9 @@ impl SourceSpec {
         config.check().map_err(|error| fault(&format!("{path}.{}", error.path), error.message))?;
         let mtu = around.link.mtu;
         if let SourceConfig::Datagrams(datagrams) = &config
-            && !(HEADERS..=mtu.get()).contains(&datagrams.packet.get())
+            && datagrams.packet > mtu
         {
-            let message =
-                format!("must be between {HEADERS} B and link.mtu = {mtu}, got {}", datagrams.packet);
+            let message = format!("must be at most link.mtu = {mtu}, got {}", datagrams.packet);
             return Err(fault(&format!("{path}.datagrams.packet"), message));
         }
         let at = |key: &str| format!("{path}.{}.{key}", config.kind());

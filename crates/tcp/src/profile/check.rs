@@ -1,6 +1,7 @@
 //! Which values of a profile make no sense, alone or together.
 
-use aqmlab_units::Duration;
+use aqmlab_units::range::{Ranges, above, from, up_to};
+use aqmlab_units::{Duration, Range, ranges};
 
 use super::Profile;
 use crate::EcnPolicy;
@@ -15,19 +16,39 @@ const MAX_SCALED_WINDOW: u32 = 65_535 << 14;
 /// Below this, 40 bytes of options would leave hardly any data in a segment.
 const MIN_MSS_WITH_OPTIONS: u16 = 64;
 
+/// A timer: one that expires all the time would be a load and one that hardly ever does a slip. Endpoints count timeouts
+/// in 32 bits of microseconds.
+const TIMER: Range<Duration> = from(Duration::from_millis(1)).up_to(LONGEST_TIMER);
+
+/// A thousand seconds.
+const LONGEST_TIMER: Duration = Duration::from_secs(1_000);
+
+/// No connection is made that a week has not made.
+const WEEK: Duration = Duration::from_secs(7 * 24 * 3600);
+
+ranges! {
+    Profile {
+        mss: from(1).up_to(9_000),
+        receive_window: from(1).up_to(MAX_SCALED_WINDOW),
+        initial_window: from(1),
+        initial_rto: TIMER,
+        min_rto: TIMER,
+        rto_margin: up_to(LONGEST_TIMER),
+        max_rto: TIMER,
+        tick: up_to(LONGEST_TIMER),
+        connect_timeout: above(Duration::ZERO).up_to(WEEK),
+        syn_ack_retransmits: up_to(16),
+        delayed_ack: above(Duration::ZERO).up_to(LONGEST_TIMER),
+        ack_every: from(1),
+        pacing_burst: from(1),
+        min_window: from(1),
+    }
+}
+
 impl Profile {
     /// A description of the first value that makes no sense, as its field and what it must be.
     pub fn check(&self) -> Result<(), (&'static str, String)> {
-        let positive = |field, span: Duration| {
-            if span > Duration::ZERO {
-                Ok(())
-            } else {
-                Err((field, format!("must be above 0 s, got {span}")))
-            }
-        };
-        if self.mss == 0 || self.mss > 9_000 {
-            return Err(("mss", format!("must be from 1 to 9000 bytes, got {}", self.mss)));
-        }
+        self.check_ranges().map_err(|outside| (outside.field, outside.message))?;
         if (self.sack || self.timestamps || self.counts_bytes()) && self.mss < MIN_MSS_WITH_OPTIONS {
             let message = format!(
                 "must be at least {MIN_MSS_WITH_OPTIONS} bytes with sack, timestamps or accecn_option, got {}",
@@ -45,30 +66,11 @@ impl Profile {
         if self.rack && !self.sack {
             return Err(("rack", "needs sack = true, got false".into()));
         }
-        if self.initial_window == 0 {
-            return Err(("initial_window", "must be at least 1 segment, got 0".into()));
-        }
-        for (field, segments) in [("min_window", self.min_window), ("pacing_burst", self.pacing_burst)] {
-            if segments == 0 {
-                return Err((field, "must be at least 1 segment, got 0".into()));
-            }
-        }
-        if self.ack_every == 0 {
-            return Err(("ack_every", "must be at least 1 segment, got 0".into()));
-        }
-        if self.syn_ack_retransmits > 16 {
-            let message = format!("must be at most 16, got {}", self.syn_ack_retransmits);
-            return Err(("syn_ack_retransmits", message));
-        }
         for (field, table) in [("syn_backoff", &self.syn_backoff), ("data_backoff", &self.data_backoff)] {
             if table.is_empty() || table.contains(&0) {
                 return Err((field, format!("must be a list of factors above 0, got {table:?}")));
             }
         }
-        positive("initial_rto", self.initial_rto)?;
-        positive("min_rto", self.min_rto)?;
-        positive("delayed_ack", self.delayed_ack)?;
-        positive("connect_timeout", self.connect_timeout)?;
         if self.max_rto < self.min_rto {
             let message = format!("must be at least min_rto = {}, got {}", self.min_rto, self.max_rto);
             return Err(("max_rto", message));

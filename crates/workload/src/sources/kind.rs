@@ -1,6 +1,7 @@
 //! What a kind of source is: its table in a spec, and the traffic that is made of it.
 
 use aqmlab_units::Stream;
+use aqmlab_units::range::Ranges;
 
 use super::datagrams::DatagramSource;
 use super::draws::rtt::{MinRtt, MinRttConfig};
@@ -10,11 +11,11 @@ use crate::RttConfig;
 use crate::config::ConfigError;
 
 /// The table of a kind of source.
-pub(crate) trait SourceKind {
+pub(crate) trait SourceKind: Ranges {
     /// One of them, as a spec has it.
     const EXAMPLE: &'static str;
 
-    /// Refuses what cannot be a source; the first mistake is reported.
+    /// Refuses what cannot be a source although each field lies in its range; the first mistake is reported.
     fn check(&self) -> Result<(), ConfigError>;
 
     /// The source, of a table that has passed the check.

@@ -18,7 +18,7 @@ pub use self::bulk::{ENDLESS, TransferDirection};
 pub use self::datagrams::BurstsConfig;
 pub use self::packmime::HttpVersion;
 use super::kind::{Setting, Source, SourceKind};
-use crate::config::ConfigError;
+use crate::config::{ConfigError, refuse};
 
 /// From a line for each kind, `module: Variant(Configuration)`: the configuration of any source. The module's name is what
 /// the kind is called.
@@ -56,7 +56,7 @@ macro_rules! kinds {
             /// Refuses what cannot be a source; the first mistake is reported, with the kind in its path.
             pub fn check(&self) -> Result<(), ConfigError> {
                 let checked = match self {
-                    $(SourceConfig::$Kind(config) => config.check(),)+
+                    $(SourceConfig::$Kind(config) => in_range(config).and_then(|()| config.check()),)+
                 };
                 checked.map_err(|error| error.inside(self.kind()))
             }
@@ -69,6 +69,11 @@ macro_rules! kinds {
             }
         }
     };
+}
+
+/// That the fields of a kind's table lie in their ranges.
+fn in_range(table: &impl SourceKind) -> Result<(), ConfigError> {
+    table.check_ranges().or_else(|outside| refuse(outside.field, outside.message))
 }
 
 kinds! {

@@ -11,19 +11,20 @@ from aqmlab.cli.app import App
 from aqmlab.cli.cells import run_cells
 from aqmlab.cli.options import Duration, Json, Out, Rtt, Seeds, Warmup, Workers, Workload, read_seeds
 from aqmlab.cli.output import print_json
+from aqmlab.spec import schema
 
 app = App()
 
 
 @app.command()
 def calibrate(
-    rtt: Rtt = "uniform",
-    workload: Workload = "unc-2001",
+    rtt: Rtt = schema.default("users.rtt"),
+    workload: Workload = schema.default("users.workload"),
     users: Annotated[
         int, typer.Option(metavar="N", min=5, max=5_000_000, help="The most users on each side to measure with.")
     ] = 17_500,
-    warmup: Warmup = "15 min",
-    duration: Duration = "90 min",
+    warmup: Warmup = schema.default("protocol.warmup"),
+    duration: Duration = schema.default("protocol.duration"),
     seeds: Seeds = "1",
     workers: Workers = None,
     out: Out = Path("results"),

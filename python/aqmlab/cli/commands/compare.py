@@ -28,6 +28,7 @@ from aqmlab.cli.options import (
     read_seeds,
 )
 from aqmlab.cli.output import check_directory, one_line_refusals, print_json
+from aqmlab.spec import users as users_of
 
 if TYPE_CHECKING:
     from aqmlab.results.compare import Comparison
@@ -59,7 +60,8 @@ def compare(
     ],
     changes: Changes = None,
     load: Annotated[
-        float | None, typer.Option(metavar="PCT", help="Load in percent.", show_default="the spec's, or 98")
+        float | None,
+        typer.Option(metavar="PCT", help="Load in percent.", show_default=f"the spec's, or {users_of.USUAL_LOAD:g}"),
     ] = None,
     users: Annotated[int | None, typer.Option(metavar="N", help="Users on each side, instead of a load.")] = None,
     rtt: OtherRtt = None,

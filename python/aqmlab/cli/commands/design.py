@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from aqmlab._core import bits_per_second, size_in_bytes
 from aqmlab.cli.app import App
 from aqmlab.cli.options import Json, read
 from aqmlab.cli.output import one_line_refusals, print_json, tell_written
-from aqmlab.spec.units import bits_per_second, size_in_bytes
+from aqmlab.spec import schema
 
 if TYPE_CHECKING:
     from aqmlab.design import Design
@@ -27,7 +28,7 @@ def ared(
     rate: Rate,
     target_delay: Annotated[str, typer.Option(metavar="TIME", help="The queueing delay to aim at.")] = "5 ms",
     mean_packet: MeanPacket = "500 B",
-    overhead: Overhead = "38 B",
+    overhead: Overhead = schema.default("link.overhead"),
     as_json: Json = False,
 ) -> None:
     """Adaptive RED's thresholds and weight, after Floyd, Gummadi and Shenker (2001); they suit RED as well."""
@@ -55,7 +56,7 @@ def pi(
     ] = None,
     sampling_hz: Annotated[float, typer.Option(metavar="HZ", help="How often the queue is sampled.")] = 160.0,
     mean_packet: MeanPacket = "500 B",
-    overhead: Overhead = "38 B",
+    overhead: Overhead = schema.default("link.overhead"),
     figure: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw the loop's Bode plot and step response.")
     ] = None,
@@ -104,8 +105,8 @@ def dualpi2(
 def codel(
     rate: Rate,
     rtt_max: Annotated[str, typer.Option(metavar="TIME", help="The longest round-trip time.")] = "100 ms",
-    mtu: Annotated[str, typer.Option(metavar="SIZE", help="The longest IP packet.")] = "1500 B",
-    overhead: Overhead = "38 B",
+    mtu: Annotated[str, typer.Option(metavar="SIZE", help=schema.about("link.mtu"))] = schema.default("link.mtu"),
+    overhead: Overhead = schema.default("link.overhead"),
     as_json: Json = False,
 ) -> None:
     """CoDel's interval and target, which are FQ-CoDel's, after RFC 8290, section 5.2."""
@@ -127,7 +128,7 @@ def droptail(
     rtt: Annotated[str, typer.Option(help="The mean round-trip time, without queueing.", metavar='"100 ms"')],
     flows: Annotated[float, typer.Option(metavar="N", help="Long-lived flows that are not in step.")] = 1.0,
     mean_packet: MeanPacket = "500 B",
-    overhead: Overhead = "38 B",
+    overhead: Overhead = schema.default("link.overhead"),
     as_json: Json = False,
 ) -> None:
     """How long a drop-tail queue must be, after Villamizar and Song (1994) and Appenzeller et al. (2004)."""

@@ -14,7 +14,6 @@ from aqmlab.cli.app import App
 from aqmlab.cli.cells import kept_cells
 from aqmlab.cli.options import Directory, read
 from aqmlab.cli.output import one_line_refusals
-from aqmlab.spec.units import age_in_seconds
 
 if TYPE_CHECKING:
     import polars as pl
@@ -47,7 +46,7 @@ def rm(
         wanted.append((pl.col("label") == scheme) | (pl.col("scheme") == scheme))
     if older_than is not None:
         with one_line_refusals():
-            age_s = read(older_than, "--older-than", age_in_seconds)
+            age_s = read(older_than, "--older-than")
         wanted.append(time.time() - pl.col("created").dt.epoch("ms") / 1e3 > age_s)
     if results is not None:
         wanted.append(pl.col("results") == results)

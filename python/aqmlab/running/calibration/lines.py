@@ -17,12 +17,11 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from aqmlab._core import SpecError
 from aqmlab.running.drafts import Drafts
 from aqmlab.running.integrity import writing
-from aqmlab.spec.units import bits_per_second
 
 PUBLISHED_USERS = {"uniform": 9520, "general": 10570}
 """Users per side at 100 % of 100 Mbit/s in Le et al. (2003 and 2004), by table of round-trip times: a check."""
 
-_RATE = "100 Mbit/s"
+_RATE_BPS = 100e6
 
 
 class Calibration(BaseModel):
@@ -43,13 +42,13 @@ class Calibration(BaseModel):
     engine: str
     """The engine's version."""
 
-    def users(self, load_percent: float, rate: str) -> int:
+    def users(self, load_percent: float, rate_bps: float) -> int:
         """Users per side who make this load on a link of this rate."""
-        return round(load_percent / 100 * bits_per_second(rate) / 1e6 / self.mbps_per_user)
+        return round(load_percent / 100 * rate_bps / 1e6 / self.mbps_per_user)
 
-    def load_percent(self, users_per_side: int, rate: str) -> float:
+    def load_percent(self, users_per_side: int, rate_bps: float) -> float:
         """Load these users make on a link of this rate."""
-        return 100 * users_per_side * self.mbps_per_user / (bits_per_second(rate) / 1e6)
+        return 100 * users_per_side * self.mbps_per_user / (rate_bps / 1e6)
 
 
 Calibrations = Mapping[tuple[str, str], Calibration]
@@ -71,7 +70,7 @@ def fit(users_per_side: Iterable[int], throughput_mbps: Iterable[float]) -> tupl
 
 def report(calibration: Calibration) -> dict[str, object]:
     """Describe a calibration in one object: the line, the users it gives, the published number beside them."""
-    users = {f"{load}": calibration.users(load, _RATE) for load in (80, 90, 98, 100, 105)}
+    users = {f"{load}": calibration.users(load, _RATE_BPS) for load in (80, 90, 98, 100, 105)}
     published = PUBLISHED_USERS.get(calibration.rtt)
     difference = 100 * (users["100"] / published - 1) if published else None
     return {**calibration.model_dump(), "users": users, "published": published, "difference_percent": difference}

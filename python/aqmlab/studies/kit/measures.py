@@ -15,9 +15,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from aqmlab._core import Link
 from aqmlab.results import stats
 from aqmlab.results.result import Result
-from aqmlab.spec.units import bits_per_second, seconds, size_in_bytes
 from aqmlab.studies.kit.findings import Measure
 
 _Floats = NDArray[np.float64]
@@ -95,30 +95,27 @@ def delays_ms(result: Result) -> pl.DataFrame:
 
     It is the time that a link takes to send what waits.
     """
-    links = range(1, 1 + len(result.cell.resolved.get("chain", [0])))
+    links = range(1, 1 + len(result.cell.links))
     each = pl.concat([link_delays_ms(result, link) for link in links])
     return each.group_by("time_s").agg(pl.col("delay_ms").sum()).sort("time_s")
 
 
 def link_delays_ms(result: Result, number: int) -> pl.DataFrame:
     """Return the queueing delay at one of the links in series, counted from 1."""
-    resolved = result.cell.resolved
-    chain = resolved.get("chain")
+    link = result.cell.links[number - 1]
     queue = result.queue.filter(pl.col("direction") == DATA)
-    if chain:
+    if len(result.cell.links) > 1:
         queue = queue.filter(pl.col("link") == number)
-    overhead = size_in_bytes(resolved["link"]["overhead"])
-    bits = queue.select(8 * (pl.col("bytes") + overhead * pl.col("packets"))).to_series().to_numpy()
+    bits = queue.select(8 * (pl.col("bytes") + link.overhead_bytes * pl.col("packets"))).to_series().to_numpy()
     now = queue["time_s"].to_numpy()
-    waits = _time_to_send(chain[number - 1] if chain else resolved["link"], now, bits)
+    waits = _time_to_send(link, now, bits)
     return pl.DataFrame({"time_s": now, "delay_ms": 1e3 * waits})
 
 
-def _time_to_send(link: Mapping[str, Any], now: _Floats, bits: _Floats) -> _Floats:
+def _time_to_send(link: Link, now: _Floats, bits: _Floats) -> _Floats:
     """Return how many seconds a link takes for so many bits from each time on, at the rates that it has then."""
-    changes = link.get("rate_changes", ())
-    rates = np.array([bits_per_second(each["rate"]) for each in (link, *changes)])
-    starts = np.array([0.0, *(seconds(change["at"]) for change in changes)])
+    changes = [(0.0, link.rate_bps), *link.rate_changes]
+    starts, rates = (np.array(column, dtype=float) for column in zip(*changes, strict=True))
     times = np.append(starts, np.max([now.max(), starts[-1]]) + bits.max() / rates[-1])
     sent = np.append(0.0, np.cumsum(rates * np.diff(times)))
     done: _Floats = np.interp(np.interp(now, times, sent) + bits, sent, times)

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from aqmlab.models.batch_queue import BatchQueue, burst_sizes, windows_in_packets
 from aqmlab.results.result import Result
-from aqmlab.spec.units import seconds
 from aqmlab.studies.kit.measures import DATA, share_within
 
 PACKET_BYTES = 1000
@@ -40,7 +39,7 @@ def beyond_6s(result: Result) -> float:
 def utilisation(result: Result) -> float:
     """Return the share of the time that the link was sending."""
     sent = int(result.link.filter(direction=DATA)["bytes"].sum()) / PACKET_BYTES
-    return sent / seconds(result.cell.resolved["protocol"]["duration"]) / PACKETS_PER_SECOND
+    return sent / result.cell.duration_s / PACKETS_PER_SECOND
 
 
 @cache

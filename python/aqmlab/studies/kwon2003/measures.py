@@ -6,8 +6,8 @@ import math
 
 import polars as pl
 
+from aqmlab._core import seconds
 from aqmlab.results.result import Result
-from aqmlab.spec.units import bits_per_second, seconds
 from aqmlab.studies.kit.measures import DATA, sources
 
 BUFFER_KB = 120.0
@@ -74,9 +74,8 @@ def target_s(result: Result) -> float:
 
 def trace(result: Result) -> pl.DataFrame:
     """Return the queues of data over time, with ``kb`` and ``delay_s``: how long the link takes to send what waits."""
-    links = result.cell.resolved.get("chain") or [result.cell.resolved["link"]]
     rates = pl.DataFrame(
-        [{"link": number, "rate": bits_per_second(link["rate"])} for number, link in enumerate(links, 1)],
+        [{"link": number, "rate": float(link.rate_bps)} for number, link in enumerate(result.cell.links, 1)],
         schema={"link": pl.UInt8, "rate": pl.Float64},
     )
     rows = result.queue.filter(pl.col("direction") == DATA)

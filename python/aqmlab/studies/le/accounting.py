@@ -58,7 +58,7 @@ PAPERS = Testbed(name="papers", users_per_side=lines.PUBLISHED_USERS, packet_byt
 def ours() -> Testbed:
     """Return our laboratory, with the package's calibration: its mean packet is counted in the engine."""
     known = lines.known()
-    users = {rtt: known["unc-2001", rtt].users(100, "100 Mbit/s") for rtt in ROUND_TRIPS}
+    users = {rtt: known["unc-2001", rtt].users(100, 100e6) for rtt in ROUND_TRIPS}
     return Testbed(name="ours", users_per_side=users, packet_bytes=Interval(478, 486))
 
 

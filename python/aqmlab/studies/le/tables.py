@@ -7,7 +7,6 @@ from statistics import fmean
 
 from aqmlab.results.result import Result
 from aqmlab.running.calibration import lines
-from aqmlab.spec.units import seconds
 from aqmlab.studies.kit.measures import completed_requests, loss_percent, throughput_mbps
 from aqmlab.studies.kit.study import StudyResults, Table, Value
 from aqmlab.studies.le.claims import average_share, within
@@ -103,7 +102,7 @@ _DIGITS = (2, 2, 1)
 
 def per_90_minutes(result: Result) -> float:
     """Return the requests completed, scaled to the papers' 90 minutes."""
-    return completed_requests(result) * PAPERS_DURATION_S / seconds(result.cell.resolved["protocol"]["duration"])
+    return completed_requests(result) * PAPERS_DURATION_S / result.cell.duration_s
 
 
 def users(rtts: Iterable[str]) -> Table:
@@ -114,7 +113,7 @@ def users(rtts: Iterable[str]) -> Table:
         for per_side, mbps in zip(fitted.users_per_side, fitted.throughput_mbps, strict=True):
             line = per_side * fitted.mbps_per_user
             rows.append([rtt, per_side, round(mbps, 2), round(line, 2), round(100 * (mbps / line - 1), 2), None])
-        rows.append([rtt, fitted.users(100, "100 Mbit/s"), None, 100.0, None, lines.PUBLISHED_USERS[rtt]])
+        rows.append([rtt, fitted.users(100, 100e6), None, 100.0, None, lines.PUBLISHED_USERS[rtt]])
     return Table(
         name="users",
         title="Users and the throughput of the uncongested network",

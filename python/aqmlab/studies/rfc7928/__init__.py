@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar, Self
 
+from aqmlab._core import seconds
 from aqmlab.spec.experiment import Protocol
 from aqmlab.spec.schemes import Scheme
-from aqmlab.spec.units import seconds
 from aqmlab.studies.kit.claims import Claim
 from aqmlab.studies.kit.reading.second import Second
 from aqmlab.studies.kit.study import Figure, Length, Run, Study, StudyResults, Table

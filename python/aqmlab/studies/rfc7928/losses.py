@@ -8,8 +8,8 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from aqmlab._core import seconds
 from aqmlab.results.result import Result
-from aqmlab.spec.units import seconds
 from aqmlab.studies.kit.measures import DATA
 
 _Floats = NDArray[np.float64]

@@ -18,7 +18,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from aqmlab.results.result import Result
-from aqmlab.spec.units import seconds
 from aqmlab.studies.kit.findings import Measure
 from aqmlab.studies.kit.measures import DATA, delays_ms, link_delays_ms
 
@@ -70,7 +69,7 @@ def slices(result: Result, seconds_each: float = 1.0) -> tuple[_Floats, _Floats]
     Throughput is what leaves the queue, in bytes of IP: what is lost is lost before, so that it is goodput with headers
     and with what was sent twice without need.
     """
-    begin = seconds(result.cell.resolved["protocol"]["warmup"])
+    begin = result.cell.warmup_s
     # What is written at a time is of the period before it.
     number = ((pl.col("time_s") - begin - 1e-6) / seconds_each).floor().cast(pl.Int64)
     delays = delays_ms(result).group_by(slice=number).agg(pl.col("delay_ms").mean()).sort("slice")

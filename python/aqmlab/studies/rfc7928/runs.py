@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from aqmlab._core import bits_per_second
 from aqmlab.spec.experiment import Experiment, Hosts, Link, Protocol, Record, Tcp, Users
 from aqmlab.spec.schemes import Scheme
-from aqmlab.spec.units import bits_per_second
 from aqmlab.studies.rfc7928.schemes import with_room
 
 RATE = "10 Mbit/s"
@@ -83,7 +83,7 @@ class Scenario:
 
         Where the rate changes it is that of the first, which is the highest.
         """
-        bits = self.depth * self.rtt_ms * round(bits_per_second(self.link.get("rate", RATE))) // 1000
+        bits = self.depth * self.rtt_ms * bits_per_second(self.link.get("rate", RATE)) // 1000
         return -(-bits // 12_000)
 
     def experiment(self, scheme: Scheme, protocol: Protocol) -> Experiment:

@@ -13,7 +13,7 @@ fn sources_that_cannot_be_are_refused() {
         (twins, "sources[1].bulk.name: must differ from that of every other source, got `bulk`"),
         (
             alone(json!({"datagrams": {"rate": "1 Mbit/s", "packet": "30 B"}})),
-            "sources[0].datagrams.packet: must be between 40 B and link.mtu = 1500 B, got 30 B",
+            "sources[0].datagrams.packet: must be between 40 B and 65535 B, got 30 B",
         ),
         (
             alone(json!({"bulk": {"flows": 1, "interface": "1 bit/s"}})),
@@ -89,7 +89,10 @@ fn a_chain_that_cannot_be_is_refused() {
             chain(json!([{"rat": 1}])),
             "chain[0].rat: unknown key (did you mean `rate`?); allowed are rate, rate_back, ",
         ),
-        (chain(json!([{}, {"rate": "1 bit/s"}])), "chain[1].rate: must be at least 1 kbit/s, got 1 bit/s"),
+        (
+            chain(json!([{}, {"rate": "1 bit/s"}])),
+            "chain[1].rate: must be between 1 kbit/s and 1000 Gbit/s, got 1 bit/s",
+        ),
         (chain(json!([{"delay": "2 min"}])), "chain[0].delay: must be at most 60 s, got 120 s"),
         (chain(json!([{"device_fifo": 2_000_000}])), "chain[0].device_fifo: must be at most 1000000, got "),
         (
@@ -171,11 +174,11 @@ fn changes_of_a_rate_that_cannot_be_are_refused() {
         ),
         (
             changes(json!([{"at": "2 s", "rate": "1 bit/s"}])),
-            "link.rate_changes[0].rate: must be at least 1 kbit/s, got 1 bit/s",
+            "link.rate_changes[0].rate: must be between 1 kbit/s and 1000 Gbit/s, got 1 bit/s",
         ),
         (
             json!({"chain": [{}, {"rate_changes": [{"at": "400 h", "rate": "1 Mbit/s"}]}]}),
-            "chain[1].rate_changes[0].at: must be at most 1209600 s, got 1440000 s",
+            "chain[1].rate_changes[0].at: must be above 0 s and at most 1209600 s, got 1440000 s",
         ),
     ] {
         assert_refused(parts, message);

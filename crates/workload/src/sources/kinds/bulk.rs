@@ -1,11 +1,10 @@
 //! Long transfers: each connection carries one, of a given size or without end.
 
-use aqmlab_units::{Bytes, Duration, Stream};
+use aqmlab_units::{Bytes, Duration, Stream, ranges};
 use serde::{Deserialize, Serialize};
 
-use super::fields::{check_flows, check_side, default_request, no_time, one_second};
+use super::fields::{FLOWS, SIDE, SIZES, TIMES, default_request, no_time, one_second};
 use crate::config::ConfigError;
-use crate::sources::draws::distribution::{check_size, check_time};
 use crate::sources::draws::rtt::MinRttConfig;
 use crate::sources::draws::starts::Starts;
 use crate::sources::kind::{Setting, Source, SourceKind};
@@ -18,30 +17,31 @@ pub const ENDLESS: Bytes = Bytes::new(1 << 62);
 /// Long transfers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(transform = aqmlab_units::schema::with_ranges::<BulkConfig>))]
 #[serde(deny_unknown_fields)]
 pub struct BulkConfig {
     /// What to call the source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Transfers, each on a connection of its own; 1 to 1,000,000.
+    /// Transfers, each on a connection of its own.
     pub flows: u32,
-    /// The side of the link that the initiators are on, 0 or 1; default 0.
+    /// The side of the link that the initiators are on.
     #[serde(default)]
     pub side: u8,
-    /// Who sends the data; default download, as for users.
+    /// Who sends the data; unless given as for users.
     #[serde(default)]
     pub direction: TransferDirection,
-    /// The size of each; absent: endless.
+    /// The size of each; endless when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<Bytes>,
-    /// The earliest start; default 0.
+    /// The earliest start.
     #[serde(default = "no_time")]
     pub start: Duration,
-    /// The starts are spread evenly at random over this time; default 1 s. Ours: flows that start at one instant
+    /// The starts are spread evenly at random over this time. The default is ours: flows that start at one instant
     /// would have their slow starts in step.
     #[serde(default = "one_second")]
     pub spread: Duration,
-    /// Minimum round-trip times; absent: the experiment's.
+    /// Minimum round-trip times; the experiment's when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt: Option<MinRttConfig>,
 }
@@ -58,15 +58,14 @@ pub enum TransferDirection {
     Upload,
 }
 
+ranges! {
+    BulkConfig { flows: FLOWS, side: SIDE, bytes: SIZES, start: TIMES, spread: TIMES }
+}
+
 impl SourceKind for BulkConfig {
     const EXAMPLE: &'static str = r#"{"bulk": {"flows": 20, "bytes": "1 MB"}}"#;
 
     fn check(&self) -> Result<(), ConfigError> {
-        check_flows("flows", self.flows)?;
-        check_side(self.side)?;
-        self.bytes.map_or(Ok(()), |bytes| check_size("bytes", bytes))?;
-        check_time("start", self.start)?;
-        check_time("spread", self.spread)?;
         self.rtt.as_ref().map_or(Ok(()), |rtt| rtt.check("rtt"))
     }
 

@@ -3,49 +3,51 @@
 //! Bursts and pauses alternate; the flow begins with a burst. Packets are evenly spaced in the time that is spent in
 //! bursts, so that the mean rate is exactly rate · on / (on + off), however short the bursts. They are not ECN-capable.
 
-use aqmlab_units::{BitRate, Bytes, Duration, Stream, Time};
+use aqmlab_units::range::{from, up_to};
+use aqmlab_units::{BitRate, Bytes, Duration, Stream, Time, ranges};
 use serde::{Deserialize, Serialize};
 
-use super::fields::{check_flows, check_side, check_stop, no_time, one_second};
-use crate::config::{ConfigError, check_range, refuse};
+use super::fields::{FLOWS, SIDE, TIMES, check_stop, no_time, one_second};
+use crate::config::{ConfigError, refuse};
 use crate::sources::datagrams::{DatagramSource, Pattern};
-use crate::sources::draws::distribution::{Span, TimeConfig, check_time};
+use crate::sources::draws::distribution::{Span, TimeConfig};
 use crate::sources::draws::starts::Starts;
 use crate::sources::kind::{Setting, Source, SourceKind};
 
 /// Flows of datagrams.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(transform = aqmlab_units::schema::with_ranges::<DatagramsConfig>))]
 #[serde(deny_unknown_fields)]
 pub struct DatagramsConfig {
     /// What to call the source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Flows; 1 to 1,000,000, default 1.
+    /// Flows.
     #[serde(default = "one")]
     pub flows: u32,
-    /// The side of the link that they are sent from, 0 or 1; default 0.
+    /// The side of the link that they are sent from.
     #[serde(default)]
     pub side: u8,
     /// The rate of each flow, in bits of IP packets per second, while it sends.
     pub rate: BitRate,
-    /// The size of a packet, IP header included: 28 to 65,535 B; default 1,500 B, the MTU of Ethernet.
+    /// The size of a packet, IP header included. The default is the MTU of Ethernet.
     #[serde(default = "ethernet_mtu")]
     pub packet: Bytes,
-    /// Bursts and the pauses between them; absent: a constant bit rate.
+    /// Bursts and the pauses between them; a constant bit rate when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bursts: Option<BurstsConfig>,
-    /// The part of the time between two packets that each is held back by at most, at random; in \[0, 1\], default 0.
+    /// The part of the time between two packets that each is held back by at most, at random.
     /// Flows of one rate without it stay in step for ever.
     #[serde(default)]
     pub jitter: f64,
-    /// The earliest start; default 0.
+    /// The earliest start.
     #[serde(default = "no_time")]
     pub start: Duration,
-    /// The starts are spread evenly at random over this time; default 1 s, ours.
+    /// The starts are spread evenly at random over this time. The default is ours.
     #[serde(default = "one_second")]
     pub spread: Duration,
-    /// When they end; absent: never.
+    /// When they end; never when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Duration>,
 }
@@ -69,18 +71,22 @@ fn ethernet_mtu() -> Bytes {
     Bytes::new(1500)
 }
 
+ranges! {
+    DatagramsConfig { flows: FLOWS,
+        side: SIDE,
+        rate: up_to(BitRate::from_mbit_per_sec(1_000_000)),
+        // No packet of the laboratory is shorter than the headers of TCP over IPv4.
+        packet: from(Bytes::new(40)).up_to(Bytes::new(65_535)),
+        jitter: from(0.0).up_to(1.0),
+        start: TIMES,
+        spread: TIMES,
+        stop: TIMES, }
+}
+
 impl SourceKind for DatagramsConfig {
     const EXAMPLE: &'static str = r#"{"datagrams": {"rate": "1 Mbit/s"}}"#;
 
     fn check(&self) -> Result<(), ConfigError> {
-        check_flows("flows", self.flows)?;
-        check_side(self.side)?;
-        if self.rate > MAX_RATE {
-            return refuse("rate", format!("must be at most {MAX_RATE}, got {}", self.rate));
-        }
-        if !(28..=65_535).contains(&self.packet.get()) {
-            return refuse("packet", format!("must be between 28 B and 65535 B, got {}", self.packet));
-        }
         if let Some(BurstsConfig { on, off }) = &self.bursts {
             on.check("bursts.on")?;
             off.check("bursts.off")?;
@@ -92,9 +98,6 @@ impl SourceKind for DatagramsConfig {
                 );
             }
         }
-        check_range("jitter", self.jitter, 0.0, 1.0)?;
-        check_time("start", self.start)?;
-        check_time("spread", self.spread)?;
         check_stop(self.start, self.stop)
     }
 
@@ -111,6 +114,3 @@ impl SourceKind for DatagramsConfig {
         Ok(Source::Datagrams(DatagramSource::new(pattern, self.side, starts, setting.key)))
     }
 }
-
-/// 1 Tbit/s.
-const MAX_RATE: BitRate = BitRate::from_mbit_per_sec(1_000_000);

@@ -3,12 +3,12 @@
 //! A burst is a response of random size; the pause runs from its last byte to the request for the next one. So the
 //! flow is closed-loop: a slow network delays its bursts.
 
-use aqmlab_units::{Bytes, Duration, Stream};
+use aqmlab_units::{Bytes, Duration, Stream, ranges};
 use serde::{Deserialize, Serialize};
 
-use super::fields::{check_flows, check_side, default_request, no_time, one_second};
+use super::fields::{FLOWS, SIDE, SIZES, TIMES, default_request, no_time, one_second};
 use crate::config::ConfigError;
-use crate::sources::draws::distribution::{Size, SizeConfig, Span, TimeConfig, check_size, check_time};
+use crate::sources::draws::distribution::{Size, SizeConfig, Span, TimeConfig};
 use crate::sources::draws::rtt::MinRttConfig;
 use crate::sources::draws::starts::Starts;
 use crate::sources::kind::{Setting, Source, SourceKind};
@@ -18,45 +18,45 @@ use crate::sources::vectors::generator::{Cursor, Generator, Start};
 /// On-off flows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(transform = aqmlab_units::schema::with_ranges::<OnOffConfig>))]
 #[serde(deny_unknown_fields)]
 pub struct OnOffConfig {
     /// What to call the source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Flows, each on a connection of its own; 1 to 1,000,000.
+    /// Flows, each on a connection of its own.
     pub flows: u32,
-    /// The side of the link that asks, 0 or 1; default 0.
+    /// The side of the link that asks.
     #[serde(default)]
     pub side: u8,
     /// The size of a burst.
     pub size: SizeConfig,
     /// The pause after it.
     pub off: TimeConfig,
-    /// The size of a request; default 300 B, ours.
+    /// The size of a request. The default is ours.
     #[serde(default = "default_request")]
     pub request: Bytes,
-    /// The earliest start; default 0.
+    /// The earliest start.
     #[serde(default = "no_time")]
     pub start: Duration,
-    /// The starts are spread evenly at random over this time; default 1 s, ours.
+    /// The starts are spread evenly at random over this time. The default is ours.
     #[serde(default = "one_second")]
     pub spread: Duration,
-    /// Minimum round-trip times; absent: the experiment's.
+    /// Minimum round-trip times; the experiment's when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt: Option<MinRttConfig>,
+}
+
+ranges! {
+    OnOffConfig { flows: FLOWS, side: SIDE, request: SIZES, start: TIMES, spread: TIMES }
 }
 
 impl SourceKind for OnOffConfig {
     const EXAMPLE: &'static str = r#"{"on_off": {"flows": 20, "size": {"exponential": {"mean": "20 kB"}}, "off": {"pareto": {"mean": "1 s", "shape": 1.5}}}}"#;
 
     fn check(&self) -> Result<(), ConfigError> {
-        check_flows("flows", self.flows)?;
-        check_side(self.side)?;
         self.size.check("size")?;
         self.off.check("off")?;
-        check_size("request", self.request)?;
-        check_time("start", self.start)?;
-        check_time("spread", self.spread)?;
         self.rtt.as_ref().map_or(Ok(()), |rtt| rtt.check("rtt"))
     }
 

@@ -20,15 +20,16 @@
 
 mod note;
 
-use aqmlab_units::{Bytes, Duration, Prob, Stream, Time};
+use aqmlab_units::range::from;
+use aqmlab_units::{Bytes, Duration, Prob, Stream, Time, ranges};
 use serde::{Deserialize, Serialize};
 
 use self::note::Note;
-use super::fields::{check_side, no_time};
+use super::fields::{SIDE, TIMES, no_time};
 use crate::QuantileConfig;
-use crate::config::{ConfigError, refuse};
+use crate::config::ConfigError;
 use crate::quantile::Quantile;
-use crate::sources::draws::distribution::{MAX_TIME, check_time, whole_bytes};
+use crate::sources::draws::distribution::{MAX_TIME, whole_bytes};
 use crate::sources::draws::fractional::Fractional;
 use crate::sources::draws::rtt::MinRttConfig;
 use crate::sources::draws::variates::{gamma, normal, normal_below, weibull};
@@ -39,23 +40,24 @@ use crate::sources::vectors::generator::{Cursor, Generator, Start};
 /// Web connections of PackMime-HTTP.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(transform = aqmlab_units::schema::with_ranges::<PackmimeConfig>))]
 #[serde(deny_unknown_fields)]
 pub struct PackmimeConfig {
     /// What to call the source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// New connections per second; 1 to 100,000.
+    /// New connections per second.
     pub rate_per_second: f64,
-    /// The side of the link that the browsers are on, 0 or 1; default 0.
+    /// The side of the link that the browsers are on.
     #[serde(default)]
     pub side: u8,
-    /// Whether connections may be persistent; default HTTP/1.1 (the paper; ns-2 has to be told).
+    /// Whether connections may be persistent. The default is that of the paper; ns-2 has to be told.
     #[serde(default)]
     pub http: HttpVersion,
-    /// When connections begin to arrive; default 0.
+    /// When connections begin to arrive.
     #[serde(default = "no_time")]
     pub start: Duration,
-    /// Minimum round-trip times; absent: the experiment's.
+    /// Minimum round-trip times; the experiment's when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt: Option<MinRttConfig>,
 }
@@ -73,16 +75,14 @@ pub enum HttpVersion {
     Http11,
 }
 
+ranges! {
+    PackmimeConfig { rate_per_second: from(1.0).up_to(1e5), side: SIDE, start: TIMES }
+}
+
 impl SourceKind for PackmimeConfig {
     const EXAMPLE: &'static str = r#"{"packmime": {"rate_per_second": 100}}"#;
 
     fn check(&self) -> Result<(), ConfigError> {
-        if !(1.0..=1e5).contains(&self.rate_per_second) {
-            let message = format!("must be between 1 and 100000 a second, got {}", self.rate_per_second);
-            return refuse("rate_per_second", message);
-        }
-        check_side(self.side)?;
-        check_time("start", self.start)?;
         self.rtt.as_ref().map_or(Ok(()), |rtt| rtt.check("rtt"))
     }
 

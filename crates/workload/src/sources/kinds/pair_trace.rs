@@ -4,13 +4,13 @@
 //! the pair of hosts, which stands for a minimum round-trip time; the bytes of the response. Empty lines and what
 //! follows a `#` mean nothing.
 
-use aqmlab_units::{Bytes, Duration, Time};
+use aqmlab_units::{Bytes, Duration, Time, ranges};
 use serde::{Deserialize, Serialize};
 
-use super::fields::default_request;
+use super::fields::{SIZES, default_request};
 use super::lines::{fields, lines, number};
 use crate::config::{ConfigError, refuse};
-use crate::sources::draws::distribution::{MAX_SIZE, MAX_TIME, check_size};
+use crate::sources::draws::distribution::{MAX_SIZE, MAX_TIME};
 use crate::sources::draws::rtt::check_rtt;
 use crate::sources::kind::{Setting, Source, SourceKind};
 use crate::sources::vectors::recorded::Recorded;
@@ -18,6 +18,7 @@ use crate::sources::vectors::recorded::Recorded;
 /// Transfers between pairs of hosts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(transform = aqmlab_units::schema::with_ranges::<PairTraceConfig>))]
 #[serde(deny_unknown_fields)]
 pub struct PairTraceConfig {
     /// What to call the source.
@@ -27,9 +28,13 @@ pub struct PairTraceConfig {
     pub text: String,
     /// The minimum round-trip time of each pair, from pair 0 on.
     pub rtt: Vec<Duration>,
-    /// The size of every request; default 300 B, ours.
+    /// The size of every request. The default is ours.
     #[serde(default = "default_request")]
     pub request: Bytes,
+}
+
+ranges! {
+    PairTraceConfig { request: SIZES }
 }
 
 impl SourceKind for PairTraceConfig {
@@ -37,7 +42,6 @@ impl SourceKind for PairTraceConfig {
         r#"{"pair_trace": {"text": "2 0 0 5\n1 1 0 6\n1 0 1 7\n", "rtt": ["10 ms", "20 ms"]}}"#;
 
     fn check(&self) -> Result<(), ConfigError> {
-        check_size("request", self.request)?;
         for (pair, &rtt) in self.rtt.iter().enumerate() {
             check_rtt(&format!("rtt[{pair}]"), rtt)?;
         }

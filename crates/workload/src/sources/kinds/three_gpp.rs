@@ -10,12 +10,12 @@
 //! instead of being drawn again above it (a mean of 4.4); responses are not cut into parts of 1,460 or 536 bytes,
 //! because the segment size is the stack's.
 
-use aqmlab_units::{Bytes, Duration, Stream};
+use aqmlab_units::{Bytes, Duration, Stream, ranges};
 use serde::{Deserialize, Serialize};
 
-use super::fields::{check_flows, check_side, no_time};
+use super::fields::{FLOWS, SIDE, TIMES, no_time};
 use crate::config::ConfigError;
-use crate::sources::draws::distribution::{check_time, whole_bytes};
+use crate::sources::draws::distribution::whole_bytes;
 use crate::sources::draws::rtt::MinRttConfig;
 use crate::sources::draws::starts::Starts;
 use crate::sources::draws::variates::{exponential, normal};
@@ -26,23 +26,24 @@ use crate::sources::vectors::generator::{Cursor, Generator, Start};
 /// Web users of 3GPP's model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(transform = aqmlab_units::schema::with_ranges::<ThreeGppConfig>))]
 #[serde(deny_unknown_fields)]
 pub struct ThreeGppConfig {
     /// What to call the source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// How many; 1 to 1,000,000.
+    /// How many.
     pub users: u32,
-    /// The side of the link that they are on, 0 or 1; default 0.
+    /// The side of the link that they are on.
     #[serde(default)]
     pub side: u8,
-    /// Mean time from the end of a page to the start of the next, exponential; default 30 s (TR 25.892).
+    /// Mean time from the end of a page to the start of the next, exponential. The default is that of TR 25.892.
     #[serde(default = "thirty_seconds")]
     pub reading: Duration,
-    /// When they begin to read; default 0.
+    /// When they begin to read.
     #[serde(default = "no_time")]
     pub start: Duration,
-    /// Minimum round-trip times; absent: the experiment's.
+    /// Minimum round-trip times; the experiment's when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt: Option<MinRttConfig>,
 }
@@ -51,14 +52,14 @@ fn thirty_seconds() -> Duration {
     Duration::from_secs(30)
 }
 
+ranges! {
+    ThreeGppConfig { users: FLOWS, side: SIDE, reading: TIMES, start: TIMES }
+}
+
 impl SourceKind for ThreeGppConfig {
     const EXAMPLE: &'static str = r#"{"three_gpp": {"users": 30}}"#;
 
     fn check(&self) -> Result<(), ConfigError> {
-        check_flows("users", self.users)?;
-        check_side(self.side)?;
-        check_time("reading", self.reading)?;
-        check_time("start", self.start)?;
         self.rtt.as_ref().map_or(Ok(()), |rtt| rtt.check("rtt"))
     }
 

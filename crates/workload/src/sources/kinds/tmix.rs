@@ -17,11 +17,11 @@
 
 mod concurrent;
 
-use aqmlab_units::{Bytes, Duration, Time};
+use aqmlab_units::{Bytes, Duration, Time, ranges};
 use serde::{Deserialize, Serialize};
 
 use self::concurrent::Concurrent;
-use super::fields::check_side;
+use super::fields::SIDE;
 use super::lines::{fault, fields, lines, number};
 use crate::config::ConfigError;
 use crate::sources::draws::distribution::{MAX_SIZE, MAX_TIME};
@@ -33,6 +33,7 @@ use crate::sources::vectors::recorded::Recorded;
 /// Connection vectors from a file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(transform = aqmlab_units::schema::with_ranges::<TmixConfig>))]
 #[serde(deny_unknown_fields)]
 pub struct TmixConfig {
     /// What to call the source.
@@ -40,15 +41,19 @@ pub struct TmixConfig {
     pub name: Option<String>,
     /// The contents of the file.
     pub text: String,
-    /// The side of the link that the initiators are on, 0 or 1; default 0. tmix has a file for each.
+    /// The side of the link that the initiators are on. tmix has a file for each.
     #[serde(default)]
     pub side: u8,
-    /// Leave out concurrent vectors; default false: they are played too.
+    /// Leave out concurrent vectors? Else they are played too.
     #[serde(default)]
     pub skip_concurrent: bool,
-    /// Minimum round-trip times of vectors without a line `r`; absent: the experiment's.
+    /// Minimum round-trip times of vectors without a line `r`; the experiment's when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt: Option<MinRttConfig>,
+}
+
+ranges! {
+    TmixConfig { side: SIDE }
 }
 
 impl SourceKind for TmixConfig {
@@ -56,7 +61,6 @@ impl SourceKind for TmixConfig {
         r#"{"tmix": {"text": "S 20 1 0 0\nI 0 0 9\nA 0 5 7\nS 10 1 0 0\nI 0 0 8\n"}}"#;
 
     fn check(&self) -> Result<(), ConfigError> {
-        check_side(self.side)?;
         self.rtt.as_ref().map_or(Ok(()), |rtt| rtt.check("rtt"))?;
         self.record().map(drop)
     }

@@ -1,6 +1,6 @@
 //! A trace: transfers with their times, given as columns.
 
-use aqmlab_units::{Bytes, Duration, Time};
+use aqmlab_units::{Bytes, Duration, Time, ranges};
 use serde::{Deserialize, Serialize};
 
 use crate::config::{ConfigError, refuse};
@@ -13,6 +13,7 @@ use crate::sources::vectors::recorded::Recorded;
 /// any order; those of one instant start in theirs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(transform = aqmlab_units::schema::with_ranges::<TraceConfig>))]
 #[serde(deny_unknown_fields)]
 pub struct TraceConfig {
     /// What to call the source.
@@ -29,9 +30,13 @@ pub struct TraceConfig {
     /// Minimum round-trip time in milliseconds; absent: from `rtt`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt_ms: Option<Vec<f64>>,
-    /// Minimum round-trip times where there is no column `rtt_ms`; absent: the experiment's.
+    /// Minimum round-trip times where there is no column `rtt_ms`; the experiment's when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt: Option<MinRttConfig>,
+}
+
+ranges! {
+    TraceConfig {}
 }
 
 impl SourceKind for TraceConfig {

@@ -1,11 +1,11 @@
 //! Transfers that arrive at random, whatever has become of those before: an open load.
 
-use aqmlab_units::{Bytes, Duration, Stream, Time};
+use aqmlab_units::{Bytes, Duration, Stream, Time, ranges};
 use serde::{Deserialize, Serialize};
 
-use super::fields::{check_stop, default_request, no_time};
+use super::fields::{SIZES, TIMES, check_stop, default_request, no_time};
 use crate::config::{ConfigError, refuse};
-use crate::sources::draws::distribution::{Size, SizeConfig, check_size, check_time};
+use crate::sources::draws::distribution::{Size, SizeConfig};
 use crate::sources::draws::rtt::MinRttConfig;
 use crate::sources::draws::variates::exponential;
 use crate::sources::kind::{Setting, Source, SourceKind};
@@ -15,6 +15,7 @@ use crate::sources::vectors::generator::{Cursor, Generator, Start};
 /// Transfers in two Poisson processes, one for each side.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(transform = aqmlab_units::schema::with_ranges::<TransfersConfig>))]
 #[serde(deny_unknown_fields)]
 pub struct TransfersConfig {
     /// What to call the source.
@@ -24,18 +25,22 @@ pub struct TransfersConfig {
     pub rate_per_second: [f64; 2],
     /// The size of a response.
     pub size: SizeConfig,
-    /// The size of a request; default 300 B, ours.
+    /// The size of a request. The default is ours.
     #[serde(default = "default_request")]
     pub request: Bytes,
-    /// When they begin to arrive; default 0.
+    /// When they begin to arrive.
     #[serde(default = "no_time")]
     pub start: Duration,
-    /// When no more arrive; absent: never.
+    /// When no more arrive; never when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Duration>,
-    /// Minimum round-trip times; absent: the experiment's.
+    /// Minimum round-trip times; the experiment's when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt: Option<MinRttConfig>,
+}
+
+ranges! {
+    TransfersConfig { request: SIZES, start: TIMES, stop: TIMES }
 }
 
 impl SourceKind for TransfersConfig {
@@ -51,8 +56,6 @@ impl SourceKind for TransfersConfig {
             return refuse("rate_per_second", "must be above 0 for one side at least, got [0, 0]".into());
         }
         self.size.check("size")?;
-        check_size("request", self.request)?;
-        check_time("start", self.start)?;
         check_stop(self.start, self.stop)?;
         self.rtt.as_ref().map_or(Ok(()), |rtt| rtt.check("rtt"))
     }

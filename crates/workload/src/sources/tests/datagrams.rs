@@ -79,7 +79,7 @@ fn what_cannot_be_sent_is_refused() {
     let refusal = |more: &str| refusal(&format!(r#"{{"datagrams": {{"rate": "1 Mbit/s"{more}}}}}"#));
     assert_eq!(
         refusal(r#", "packet": "20 B""#),
-        "datagrams.packet: must be between 28 B and 65535 B, got 20 B"
+        "datagrams.packet: must be between 40 B and 65535 B, got 20 B"
     );
     assert_eq!(refusal(r#", "jitter": 1.5"#), "datagrams.jitter: must be between 0 and 1, got 1.5");
     assert_eq!(refusal(r#", "flows": 0"#), "datagrams.flows: must be between 1 and 1000000, got 0");

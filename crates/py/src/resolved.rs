@@ -1,0 +1,132 @@
+//! A resolved spec as Python holds it: its text, and as numbers what it says of time and links. And how quantities are
+//! read that a person typed elsewhere.
+
+use aqmlab_sim::{LinkSpec, Spec};
+use aqmlab_units::{BitRate, Bytes, Duration, ParseError};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::{SpecError, to_json};
+
+/// A spec that has been checked, with every default filled in.
+#[pyclass(frozen, module = "aqmlab._core")]
+pub(crate) struct Resolved {
+    spec: Spec,
+    json: String,
+}
+
+impl Resolved {
+    pub(crate) fn spec(&self) -> &Spec {
+        &self.spec
+    }
+}
+
+#[pymethods]
+impl Resolved {
+    #[new]
+    fn new(py: Python<'_>, spec_json: &str) -> PyResult<Resolved> {
+        let spec = py.detach(|| Spec::from_json(spec_json));
+        let spec = spec.map_err(|error| SpecError::new_err(error.to_string()))?;
+        Ok(Resolved { json: to_json(&spec), spec })
+    }
+
+    #[getter]
+    fn json(&self) -> &str {
+        &self.json
+    }
+
+    #[getter]
+    fn warmup_s(&self) -> f64 {
+        secs(self.spec.protocol.warmup)
+    }
+
+    #[getter]
+    fn duration_s(&self) -> f64 {
+        secs(self.spec.protocol.duration)
+    }
+
+    #[getter]
+    fn links(&self) -> Vec<Link> {
+        self.spec.links().map(|(link, _)| Link(link)).collect()
+    }
+
+    fn __eq__(&self, other: &Resolved) -> bool {
+        self.json == other.json
+    }
+
+    fn __hash__(&self) -> u64 {
+        use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+        BuildHasherDefault::<DefaultHasher>::default().hash_one(&self.json)
+    }
+
+    /// For copies and for other processes.
+    fn __getnewargs__(&self) -> (&str,) {
+        (&self.json,)
+    }
+}
+
+/// One link of a resolved spec.
+#[pyclass(frozen, module = "aqmlab._core")]
+pub(crate) struct Link(LinkSpec);
+
+#[pymethods]
+impl Link {
+    #[getter]
+    fn rate_bps(&self) -> u64 {
+        self.0.rate.bits_per_sec()
+    }
+
+    #[getter]
+    fn rate_back_bps(&self) -> u64 {
+        self.0.rate_back.unwrap_or(self.0.rate).bits_per_sec()
+    }
+
+    #[getter]
+    fn rate_changes(&self) -> Vec<(f64, u64)> {
+        self.0.rate_changes.iter().map(|change| (secs(change.at), change.rate.bits_per_sec())).collect()
+    }
+
+    #[getter]
+    fn delay_s(&self) -> f64 {
+        secs(self.0.delay)
+    }
+
+    #[getter]
+    fn overhead_bytes(&self) -> u64 {
+        self.0.overhead.get()
+    }
+
+    #[getter]
+    fn mtu_bytes(&self) -> u64 {
+        self.0.mtu.get()
+    }
+
+    #[getter]
+    fn device_fifo(&self) -> u32 {
+        self.0.device_fifo
+    }
+}
+
+/// The nearest number of seconds.
+fn secs(span: Duration) -> f64 {
+    span.as_nanos() as f64 / 1e9
+}
+
+fn amount<Q: std::str::FromStr<Err = ParseError>>(text: &str) -> PyResult<Q> {
+    text.parse().map_err(|error: ParseError| PyValueError::new_err(error.to_string()))
+}
+
+#[pyfunction]
+pub(crate) fn seconds(text: &str) -> PyResult<f64> {
+    amount(text).map(secs)
+}
+
+#[pyfunction]
+pub(crate) fn bits_per_second(text: &str) -> PyResult<u64> {
+    amount(text).map(BitRate::bits_per_sec)
+}
+
+#[pyfunction]
+pub(crate) fn size_in_bytes(text: &str) -> PyResult<u64> {
+    amount(text).map(Bytes::get)
+}

@@ -1,0 +1,192 @@
+//! What a person may write in a spec, as one JSON Schema: for Python, the reference pages and editors.
+//!
+//! Types, defaults, ranges and texts are those of the tables themselves; here is what no single table can say.
+
+use std::borrow::Cow;
+
+use aqmlab_aqm::catalogue;
+use aqmlab_tcp::Profile;
+use aqmlab_units::{BitRate, Duration};
+use aqmlab_workload::sources::SourceConfig;
+use aqmlab_workload::{RttConfig, WebConfig};
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde_json::{Map, Value, json};
+
+use super::tcp::Whose;
+use super::written::Written;
+use super::{DelayAt, MixSpec, PathSpec, QueueSpec, TcpSpec};
+
+/// The schema of a spec.
+pub fn written_schema() -> Schema {
+    let mut schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<Written>();
+    let parts = schema.get("$defs").cloned().unwrap_or_default();
+    for key in properties(&mut schema).values_mut() {
+        let name = key["$ref"].as_str().and_then(|name| name.rsplit('/').next()).map(str::to_owned);
+        let Some(part) = name.map(|name| &parts[name]["properties"]) else { continue };
+        let Some(Value::Object(default)) = key.get_mut("default") else { continue };
+        // A part's keys have their own.
+        default.retain(|key, value| part[key]["default"] != *value);
+    }
+    as_people_write(&mut schema);
+    schema
+}
+
+/// Times that are defaults in a person's units, and paragraphs in one line.
+fn as_people_write(part: &mut Schema) {
+    let is_time = part.get("quantity").is_some_and(|kind| kind == "time");
+    if let Some(Value::String(default)) = part.get_mut("default").filter(|_| is_time) {
+        let time: Duration = default.parse().expect("a default is what may be written");
+        *default = time.in_largest_unit();
+    }
+    if let Some(Value::String(text)) = part.get_mut("description") {
+        *text =
+            text.split("\n\n").map(|paragraph| paragraph.replace('\n', " ")).collect::<Vec<_>>().join("\n\n");
+    }
+    schemars::transform::transform_subschemas(&mut as_people_write, part);
+}
+
+/// A part that has a schema of its own, referred to by its name.
+macro_rules! described {
+    ($($Part:ty = $name:literal: $schema:expr;)+) => {$(
+        impl JsonSchema for $Part {
+            fn schema_name() -> Cow<'static, str> {
+                $name.into()
+            }
+
+            fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+                $schema(generator)
+            }
+        }
+    )+};
+}
+
+/// A table of what users do, by its name or in full.
+pub(super) struct Workload;
+
+/// A table of round-trip times, by its name or in full.
+pub(super) struct RttTable;
+
+/// A source of traffic, and how it stands in the network.
+pub(super) struct Source;
+
+described! {
+    QueueSpec = "Queue": |_: &mut _| queue();
+    TcpSpec = "Tcp": tcp;
+    MixSpec = "Mix": mix;
+    Source = "Source": source;
+    Workload = "Workload": |all: &mut SchemaGenerator| table(&WebConfig::SHIPPED, &all.subschema_for::<WebConfig>());
+    RttTable = "RttTable": |all: &mut SchemaGenerator| table(&RttConfig::SHIPPED, &all.subschema_for::<RttConfig>());
+}
+
+fn table(shipped: &[&str], own: &Schema) -> Schema {
+    json_schema!({ "anyOf": [{ "type": "string", "enum": shipped }, own] })
+}
+
+fn queue() -> Schema {
+    let disciplines: Map<String, Value> = catalogue().iter().map(|entry| {
+        let parameters = entry.parameters.iter().map(|parameter| {
+            let row = serde_json::to_value(parameter).expect("a parameter has a JSON form");
+            (parameter.name.to_owned(), row["schema"].clone())
+        });
+        let properties: Map<String, Value> = parameters.collect();
+        let table = json!({ "type": "object", "description": entry.summary, "properties": properties, "additionalProperties": false });
+        (entry.name.to_owned(), table)
+    }).collect();
+    json_schema!({
+        "type": "object",
+        "description": "One queue discipline and what differs from its defaults, written `{\"pi\": {\"q_ref\": 24}}`.",
+        "properties": disciplines,
+        "patternProperties": { ":": { "type": "object", "description": "A custom law, `module:Class`" } },
+        "additionalProperties": false,
+        "minProperties": 1,
+        "maxProperties": 1,
+    })
+}
+
+fn tcp(generator: &mut SchemaGenerator) -> Schema {
+    let mix = generator.subschema_for::<MixSpec>();
+    let mut schema = json_schema!({
+        "type": "object",
+        "description": "The TCP stack of all hosts: a profile, and those of its values that are to differ.",
+        "properties": {
+            "profile": profile("The stack that the values come from: see docs/guide/tcp.md.", Some(TcpSpec::DEFAULT_PROFILE)),
+            "mix": { "type": "array", "items": mix, "description": "Other stacks, each on a share of the hosts." },
+        },
+    });
+    beside_values(&mut schema, generator);
+    let all: Vec<Value> =
+        Profile::NAMES.map(|name| serde_json::to_value(Profile::named(name)).expect("a JSON form")).into();
+    for (key, value) in properties(&mut schema) {
+        // Where the profiles differ, the default is the profile's.
+        if let Some(common) = all[0].get(key)
+            && all.iter().all(|each| each.get(key) == Some(common))
+        {
+            value["default"] = common.clone();
+        }
+    }
+    schema
+}
+
+fn mix(generator: &mut SchemaGenerator) -> Schema {
+    let mut schema = Whose::json_schema(generator);
+    let about = "The profile that the values come from, if not from `tcp.profile`.";
+    properties(&mut schema).insert("profile".to_owned(), profile(about, None));
+    beside_values(&mut schema, generator);
+    schema
+}
+
+fn profile(about: &str, default: Option<&str>) -> Value {
+    let mut schema = json!({ "type": "string", "enum": Profile::NAMES, "description": about });
+    if let Some(default) = default {
+        schema["default"] = default.into();
+    }
+    schema
+}
+
+/// The values of a profile are keys too, none of which has to be written.
+fn beside_values(schema: &mut Schema, generator: &mut SchemaGenerator) {
+    let mut values = Profile::json_schema(generator);
+    properties(schema).append(properties(&mut values));
+    schema.insert("additionalProperties".to_owned(), false.into());
+}
+
+/// What any source says of its place in the network.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "it is described and never made: a source in full has more")]
+pub struct SourceKeys {
+    /// Bit rate of the interfaces of its machines: each end of each connection has one of its own, and each flow of
+    /// datagrams. That of the users' servers when left out, or if those are slower what datagrams need.
+    interface: Option<BitRate>,
+    /// At which end of a connection its round-trip time is spent; as for the users when left out. Datagrams have none.
+    delay_at: Option<DelayAt>,
+    /// Its way: the router at which side 0 is and that of side 1, counted from 1; in a chain of links alone.
+    path: Option<PathSpec>,
+}
+
+fn source(generator: &mut SchemaGenerator) -> Schema {
+    let mut kinds = SourceConfig::json_schema(generator);
+    let mut keys = SourceKeys::json_schema(generator);
+    for kind in kinds.get("oneOf").and_then(Value::as_array).into_iter().flatten() {
+        let (kind, table) = kind["properties"]
+            .as_object()
+            .and_then(|table| table.iter().next())
+            .expect("a kind is a table of one");
+        let name = table["$ref"]
+            .as_str()
+            .and_then(|name| name.rsplit('/').next())
+            .expect("a kind has a table of its own");
+        let table =
+            generator.definitions_mut()[name]["properties"].as_object_mut().expect("a table has keys");
+        let keys = properties(&mut keys).iter().filter(|(key, _)| kind != "datagrams" || *key != "delay_at");
+        table.extend(keys.map(|(key, value)| (key.clone(), value.clone())));
+    }
+    let examples: Vec<Value> =
+        SourceConfig::EXAMPLES.iter().map(|text| serde_json::from_str(text).expect("an example")).collect();
+    kinds.insert("examples".to_owned(), examples.into());
+    kinds
+}
+
+fn properties(table: &mut Schema) -> &mut Map<String, Value> {
+    table.get_mut("properties").and_then(Value::as_object_mut).expect("a table has keys")
+}

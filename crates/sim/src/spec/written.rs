@@ -1,0 +1,90 @@
+//! The spec as a person writes it: parts that name a table or a profile are still open.
+
+use aqmlab_units::range::up_to;
+use aqmlab_units::ranges;
+#[cfg(feature = "schema")]
+use aqmlab_units::schema::with_ranges;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+#[cfg(feature = "schema")]
+use super::chain::WrittenHop;
+#[cfg(feature = "schema")]
+use super::schema::{RttTable, Source, Workload};
+use super::{DelayAt, HostsSpec, LinkSpec, ProtocolSpec, RecordSpec};
+#[cfg(feature = "schema")]
+use super::{PathSpec, QueueSpec, TcpSpec};
+
+/// A whole experiment but for the seed.
+#[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Experiment"))]
+#[serde(deny_unknown_fields)]
+pub(super) struct Written {
+    #[serde(default)]
+    pub(super) link: LinkSpec,
+    #[serde(default = "drop_tail")]
+    #[cfg_attr(feature = "schema", schemars(with = "QueueSpec"))]
+    pub(super) queue: Value,
+    /// What a spec in full says of direction 1.
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    pub(super) queue_back: Option<Value>,
+    /// Links in series in the place of the one, between the routers 1, 2 and so on: see docs/guide/topology.md.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<WrittenHop>"))]
+    pub(super) chain: Vec<Value>,
+    #[serde(default)]
+    pub(super) hosts: HostsSpec,
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(with = "TcpSpec"))]
+    pub(super) tcp: Map<String, Value>,
+    pub(super) users: WrittenUsers,
+    /// Traffic beside the web users, each `{"bulk": {"flows": 10}}`: see docs/guide/sources.md.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<Source>"))]
+    pub(super) sources: Vec<Value>,
+    #[serde(default)]
+    pub(super) protocol: ProtocolSpec,
+    #[serde(default)]
+    pub(super) record: RecordSpec,
+}
+
+/// The web users on each side of the link, who browse the servers of the other side.
+#[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Users", transform = with_ranges::<WrittenUsers>))]
+#[serde(deny_unknown_fields)]
+pub(super) struct WrittenUsers {
+    /// Users on each side.
+    pub(super) per_side: u32,
+    /// The model of what users fetch and how long they think: see docs/workload.md.
+    #[serde(default = "unc_2001")]
+    #[cfg_attr(feature = "schema", schemars(with = "Workload"))]
+    pub(super) workload: Value,
+    /// The table of minimum round-trip times. `uniform` is 10 to 150 ms.
+    #[serde(default = "uniform")]
+    #[cfg_attr(feature = "schema", schemars(with = "RttTable"))]
+    pub(super) rtt: Value,
+    /// Where a connection's minimum round-trip time is spent.
+    #[serde(default)]
+    pub(super) delay_at: DelayAt,
+    /// In a chain of links: the router at which side 0 is and that of side 1, counted from 1; unless given the first and
+    /// the last.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<PathSpec>"))]
+    pub(super) path: Option<Value>,
+}
+
+ranges! {
+    WrittenUsers { per_side: up_to(5_000_000) }
+}
+
+fn drop_tail() -> Value {
+    json!({"droptail": {}})
+}
+
+fn unc_2001() -> Value {
+    "unc-2001".into()
+}
+
+fn uniform() -> Value {
+    "uniform".into()
+}
