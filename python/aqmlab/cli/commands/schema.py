@@ -1,0 +1,22 @@
+"""``aqmlab schema``: what may stand in a spec, for editors."""
+
+from __future__ import annotations
+
+from aqmlab.cli.app import App
+from aqmlab.cli.output import print_json
+
+app = App()
+
+
+@app.command()
+def schema() -> None:
+    """Print what may stand in a spec, as JSON Schema.
+
+    It has types, defaults, ranges and meanings of all keys. An editor that knows TOML (taplo, or Even Better TOML)
+    completes and checks a spec whose first line is "#:schema aqmlab.schema.json", beside which this is kept.
+
+    Example: aqmlab schema > aqmlab.schema.json
+    """
+    from aqmlab.spec.experiment import Experiment
+
+    print_json(Experiment.model_json_schema())
