@@ -26,8 +26,19 @@ _SPEC = """<!-- Written by `make reference` from the code. Change crates/sim/src
 
 A spec says what is run: a TOML file for `aqmlab run` and `aqmlab show`, or `lab.Experiment` in Python, whose
 parts have the same names. What is left out has its default; `aqmlab show SPEC.toml --json` prints a spec with
-every default filled in. [examples](../../examples) has specs to start from. The same as a JSON Schema, for editors:
-`lab.Experiment.model_json_schema()`.
+every default filled in. [examples](../../examples) has specs to start from.
+
+## In an editor
+
+All that is said here is a JSON Schema as well, made of the same declarations in the engine:
+
+```sh
+aqmlab schema > aqmlab.schema.json
+```
+
+A spec whose first line is `#:schema aqmlab.schema.json` is completed and checked as it is typed by editors that know
+TOML through taplo, such as VS Code with Even Better TOML. The ends of a quantity's range are texts, which no editor
+compares; the engine does. From Python it is `lab.Experiment.model_json_schema()`.
 
 ## Quantities
 
