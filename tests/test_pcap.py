@@ -307,7 +307,7 @@ def test_the_command_line_says_where_a_capture_was_cut(aqmlab: Command) -> None:
         (("--pcap", "."), "pcap.file: must be a file that can be written, got . ("),
         (("--pcap", "x", "--pcap-from", "3 s"), "pcap.from_s: must be from 0 to below the end of the run at 3 s, got"),
         (("--pcap", "x", "--pcap-for", "0 s"), "pcap.for_s: must be above 0 s, got 0"),
-        (("--pcap", "x", "--pcap-for", "5"), "--pcap-for: write a unit, such as "),
+        (("--pcap", "x", "--pcap-for", "5"), '--pcap-for: "5": write a unit, such as '),
         (("--pcap", "x", "--pcap-packets", "0"), "Invalid value for '--pcap-packets'"),
         (("--pcap-packets", "7"), "--pcap-packets: is about --pcap, which is not given, got 7"),
     ],
