@@ -110,9 +110,11 @@ impl Duration {
         self.0 as f64 * 1e-6
     }
 
-    /// As a person writes it, in the largest unit of which it is a whole number: `90 min` for what prints as `5400 s`.
+    /// As a person writes it: whole seconds in the largest unit of which they are a whole number, `90 min` for what
+    /// prints as `5400 s`.
     pub fn in_largest_unit(self) -> String {
-        let long = Duration::NOTATION.whole_in(self.0).filter(|_| self > Duration::from_secs(1));
+        let whole_seconds = self.0 > 0 && self.0.is_multiple_of(Duration::from_secs(1).0);
+        let long = if whole_seconds { Duration::NOTATION.whole_in(self.0) } else { None };
         long.unwrap_or_else(|| self.to_string())
     }
 
