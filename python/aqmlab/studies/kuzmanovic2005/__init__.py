@@ -52,7 +52,7 @@ class Kuzmanovic2005(Study):
     lengths: ClassVar[Mapping[str, Length]] = {
         "quick": Length(name="quick", warmup="20 s", duration="90 s", seeds=3),
         "default": Length(name="default", warmup="2 min", duration="8 min", seeds=3),
-        "full": Length(name="full", warmup="15 min", duration="90 min", seeds=3, first_seed=4),
+        "full": Length(name="full", warmup="15 min", duration="90 min", seeds=3, first_seed=7),
     }
     claims = CLAIMS
     second = AGAIN

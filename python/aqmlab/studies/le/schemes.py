@@ -14,7 +14,7 @@ from aqmlab.studies.kit.study import Length, Run
 LENGTHS: Mapping[str, Length] = {
     "quick": Length(name="quick", warmup="20 s", duration="100 s", seeds=2),
     "default": Length(name="default", warmup="3 min", duration="20 min", seeds=3),
-    "full": Length(name="full", warmup="15 min", duration="90 min", seeds=3, first_seed=4),
+    "full": Length(name="full", warmup="15 min", duration="90 min", seeds=3, first_seed=7),
 }
 """The full one is the papers', with seeds that nothing was looked at with before. Users begin in equilibrium, so that a
 short warm-up does."""
