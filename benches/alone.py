@@ -24,6 +24,7 @@ def load_engine() -> Any:
 
 
 if __name__ == "__main__":
-    simulation = load_engine().Simulation(Path(sys.argv[1]).read_text(), 1)
+    core = load_engine()
+    simulation = core.Simulation(core.Resolved(Path(sys.argv[1]).read_text()), 1)
     simulation.advance(simulation.end)
     print(simulation.summary())

@@ -21,7 +21,7 @@ TAKE_EVERY_S = 60
 def run(core: Any, spec: str) -> tuple[float, int]:
     """Return the user CPU time of a run and the packets that came to the bottleneck."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_utime
-    simulation = core.Simulation(spec, 1)
+    simulation = core.Simulation(core.Resolved(spec), 1)
     while simulation.now < simulation.end:
         simulation.advance(TAKE_EVERY_S)
         for table in ("queue", "link", "exchanges"):
