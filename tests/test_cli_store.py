@@ -116,7 +116,7 @@ def test_rm_says_what_and_how_much_and_asks(
         (["rm"], "rm: say which cells: --scheme, --older-than or --results"),
         (["rm", "--older-than", "7"], '--older-than: "7": write a unit, such as '),
         (["rm", "--older-than", "7 weeks"], '--older-than: "7 weeks": the unit must be one of '),
-        (["rm", "--older-than", "1" + 30 * "0" + " d"], " d\": is too large"),
+        (["rm", "--older-than", "1" + 30 * "0" + " d"], ' d": is too large'),
         (["rm", "--results", "many"], "--results"),
         (["rm", "--scheme", "pi"], "rm: asks before it removes, and nobody is there to answer: say --yes"),
     ],
