@@ -20,7 +20,7 @@ RUST_EXAMPLE := examples/rust_aqm/Cargo.toml
 # The border is compiled for the interpreter that it finds first.
 WITH_PYTHON := PATH="$(CURDIR)/$(BIN):$$PATH"
 
-.PHONY: install demo test pythons lint lint-rust lint-python bench bench-check bench-peers reference cost studies accounting calibration golden lock clean
+.PHONY: install demo test test-rust test-python pythons lint lint-rust lint-python bench bench-check bench-peers reference cost studies accounting calibration golden lock clean
 
 install: .venv/extension.stamp
 
@@ -28,9 +28,14 @@ demo: .venv/extension.stamp
 	$(BIN)/aqmlab compare --load 98 --warmup "2 min" --duration "10 min" --seeds 1 \
 	    droptail:limit=240 ared:min_th=12,max_th=36 pi:q_ref=24 pi:q_ref=24,ecn=true rem:q_ref=24,ecn=true
 
-test: .venv/extension.stamp .venv/dev.stamp
+test: test-rust test-python
+
+# Needs no extension, so that `make --jobs 2 test` builds it meanwhile.
+test-rust:
 	cargo test --workspace --exclude aqmlab-py --locked
 	cargo test --manifest-path $(RUST_EXAMPLE) --target-dir target/rust_aqm --locked
+
+test-python: .venv/extension.stamp .venv/dev.stamp
 	$(BIN)/pytest --numprocesses auto --dist loadfile
 
 # Every later Python that is installed takes the same extension (abi3); the package's dependencies differ.
