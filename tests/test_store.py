@@ -100,9 +100,9 @@ def test_a_key_follows_from_spec_seed_and_results_number(small_cell: Cell, monke
     assert changed(label="another label", load_percent=1.0) == small_cell.key
     assert changed(seed=2) != small_cell.key
     assert changed(spec=_core.Resolved(small_cell.spec.json.replace("400", "401"))) != small_cell.key
-    monkeypatch.setattr("aqmlab._core.engine_version", lambda: "the same engine, better commented")
+    monkeypatch.setattr("aqmlab.running.run.engine_version", lambda: "the same engine, better commented")
     assert changed() == small_cell.key
-    monkeypatch.setattr("aqmlab._core.results_number", lambda: 0)
+    monkeypatch.setattr("aqmlab.running.cell.results_number", lambda: 0)
     assert changed() != small_cell.key
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from aqmlab import _core
+from aqmlab._core import catalogue
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +43,7 @@ class Discipline:
 @cache
 def disciplines() -> dict[str, Discipline]:
     """All queue disciplines by name, in the engine's order."""
-    entries = json.loads(_core.catalogue())
+    entries = json.loads(catalogue())
     return {
         entry["name"]: Discipline(
             **{**entry, "parameters": tuple(Parameter(**parameter) for parameter in entry["parameters"])}

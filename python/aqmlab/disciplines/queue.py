@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Literal, NamedTuple, cast
 
-from aqmlab import _core
-from aqmlab._core import Packet, SpecError
+from aqmlab._core import Packet, Qdisc, SpecError
 from aqmlab.disciplines import catalogue
 from aqmlab.disciplines.custom import laws
 from aqmlab.disciplines.custom.law import Law
@@ -126,7 +125,7 @@ class Queue:
         except (ValueError, TypeError) as error:
             raise SpecError(f"queue: {error}") from None
         make = law.maker(parameters) if law else None
-        self._qdisc = _core.Qdisc(text, rate, overhead, seed, make)
+        self._qdisc = Qdisc(text, rate, overhead, seed, make)
 
     def enqueue(
         self, *, size: int, flow: int = 0, ecn: Ecn = "not_ect", at: float

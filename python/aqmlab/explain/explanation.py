@@ -17,8 +17,7 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-from aqmlab import _core
-from aqmlab._core import Resolved, SpecError
+from aqmlab._core import RecordBatch, Resolved, Simulation, SpecError, results_number
 from aqmlab.disciplines.custom import laws
 from aqmlab.running.integrity import METADATA, Damaged, check_all, files_of, read_metadata
 from aqmlab.running.run import Watch
@@ -204,9 +203,9 @@ class _Cell:
         except Damaged as damage:
             raise SpecError(f"cell: {damage}; run its experiment again") from None
         results = metadata["results"]
-        if results != _core.results_number():
+        if results != results_number():
             raise SpecError(
-                f"cell: {directory} has results of number {results} and this engine gives {_core.results_number()}:"
+                f"cell: {directory} has results of number {results} and this engine gives {results_number()}:"
                 " run it again"
             )
         spec = Resolved((directory / "spec.json").read_text())
@@ -222,7 +221,7 @@ def _steps(
         make_law = laws.maker(*cell.queue)
     except ValueError as error:
         raise SpecError(str(error)) from None
-    simulation = _core.Simulation.explained(cell.spec, cell.seed, make_law, request=request, slowest=slowest or 0)
+    simulation = Simulation.explained(cell.spec, cell.seed, make_law, request=request, slowest=slowest or 0)
     while simulation.now < simulation.end:
         simulation.advance(_STEP_S)
         watch(simulation.now, simulation.end)
@@ -234,7 +233,7 @@ def _steps(
             yield explained, _frame(simulation.take("timelines"))
 
 
-def _frame(batch: _core.RecordBatch) -> pl.DataFrame:
+def _frame(batch: RecordBatch) -> pl.DataFrame:
     frame = pl.from_arrow(pa.record_batch(batch))
     assert isinstance(frame, pl.DataFrame), "a batch has columns"
     return frame

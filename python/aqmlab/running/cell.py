@@ -12,8 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from aqmlab import _core
-from aqmlab._core import Link, Resolved, SpecError
+from aqmlab._core import Link, Resolved, SpecError, results_number
 from aqmlab.running.calibration.lines import Calibrations
 from aqmlab.spec import presets, schemes
 from aqmlab.spec.experiment import Experiment, Users
@@ -62,7 +61,7 @@ class Cell:
     @cached_property
     def key(self) -> str:
         """The hash of all that decides the results: spec, seed and the number of the engine's results."""
-        text = f"{self.spec.json}\n{self.seed}\n{_core.results_number()}"
+        text = f"{self.spec.json}\n{self.seed}\n{results_number()}"
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @cached_property
@@ -95,7 +94,7 @@ class Cell:
             "rtt": self.rtt,
             "signal": self.signal,
             "seed": self.seed,
-            "results": _core.results_number(),
+            "results": results_number(),
         }
 
     @property

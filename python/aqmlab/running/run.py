@@ -16,7 +16,7 @@ from typing import BinaryIO, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from aqmlab import _core
+from aqmlab._core import RecordBatch, Simulation, engine_version, results_number
 from aqmlab.disciplines.custom import laws
 from aqmlab.results.result import Result
 from aqmlab.running import summary
@@ -114,7 +114,7 @@ def _simulate(cell: Cell, directory: Path, watch: Watch, capture: _Capture | Non
     """Run a cell into a directory; return when its capture ends, if there was no room for all packets."""
     wall, cpu = time.perf_counter(), time.thread_time()
     bounds = capture and capture.bounds
-    simulation = _core.Simulation(cell.spec, cell.seed, laws.maker(cell.scheme, cell.parameters), bounds)
+    simulation = Simulation(cell.spec, cell.seed, laws.maker(cell.scheme, cell.parameters), bounds)
     end = simulation.end
     asked_for = cell.resolved["record"]
     streamed = ["queue", "link", *(name for name in ("exchanges", "losses") if asked_for.get(name))]
@@ -169,7 +169,7 @@ class _Tables:
     def _file(self, name: str) -> Path:
         return self._directory / f"{name}.parquet"
 
-    def write(self, name: str, rows: _core.RecordBatch | pa.RecordBatch, *, even_if_empty: bool = False) -> None:
+    def write(self, name: str, rows: RecordBatch | pa.RecordBatch, *, even_if_empty: bool = False) -> None:
         """Append rows as one row group; a file without rows is made only if that is wanted."""
         batch = pa.record_batch(rows)
         with writing(self._file(name)):
@@ -195,8 +195,8 @@ def _provenance() -> dict[str, str | int | None]:
     except (OSError, subprocess.CalledProcessError):
         commit = None
     return {
-        "results": _core.results_number(),
-        "engine": _core.engine_version(),
+        "results": results_number(),
+        "engine": engine_version(),
         "commit": commit,
         "python": platform.python_version(),
         "pyarrow": pa.__version__,

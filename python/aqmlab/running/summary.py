@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from aqmlab import _core
+from aqmlab._core import schemas
 
 _SCALARS = {"integer": pa.int64(), "number": pa.float64(), "string": pa.string()}
 
@@ -31,7 +31,7 @@ def _arrow(part: Mapping[str, Any], defs: Mapping[str, Any]) -> pa.DataType:
 
 
 def _columns() -> pa.Schema:
-    declared = json.loads(_core.schemas())["summary"]
+    declared = json.loads(schemas())["summary"]
     return pa.schema(list(_arrow(declared, declared["$defs"])))
 
 

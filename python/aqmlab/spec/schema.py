@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from aqmlab import _core
+from aqmlab._core import schemas
 
 Schema = Mapping[str, Any]
 
@@ -18,7 +18,7 @@ WHOLE = "Experiment"
 @cache
 def written() -> Schema:
     """Return the engine's JSON Schema of a spec."""
-    schema: Schema = json.loads(_core.schemas())["spec"]
+    schema: Schema = json.loads(schemas())["spec"]
     return schema
 
 

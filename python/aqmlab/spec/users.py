@@ -10,8 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from aqmlab import _core
-from aqmlab._core import SpecError
+from aqmlab._core import Resolved, SpecError
 from aqmlab.spec import schema
 
 Table = str | dict[str, Any]
@@ -75,7 +74,7 @@ def add_keys(definitions: Mapping[str, Any], *, load: Mapping[str, Any]) -> None
 @lru_cache(maxsize=16)
 def _users(spec: str) -> Mapping[str, Any]:
     """Return the users of a resolved spec: they are asked for once for each cell, and their tables may be long."""
-    users: Mapping[str, Any] = json.loads(_core.Resolved(spec).json)["users"]
+    users: Mapping[str, Any] = json.loads(Resolved(spec).json)["users"]
     return users
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from aqmlab import _core
-from aqmlab._core import SpecError
+from aqmlab._core import SpecError, engine_version
 from aqmlab.results.result import Result
 from aqmlab.running.calibration.lines import Calibration, fit
 from aqmlab.running.cell import Cell, cells_of, with_users
@@ -75,5 +74,5 @@ def fitted(experiment: Experiment, results: Sequence[Result]) -> Calibration:
         r_squared=r_squared,
         users_per_side=users,
         throughput_mbps=throughput,
-        engine=_core.engine_version(),
+        engine=engine_version(),
     )

@@ -13,8 +13,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from aqmlab import _core
-from aqmlab._core import SpecError
+from aqmlab._core import SpecError, results_number
 from aqmlab.show import canvas
 from aqmlab.studies.kit import index
 from aqmlab.studies.kit.decisions import Decision
@@ -104,7 +103,7 @@ def _made_by(report: Report) -> str:
     return (
         f"Made by `{report.command}`: {report.length}. {cost['cells']:.0f} experiments,"
         f" {cost['simulated_s'] / 3600:,.1f} hours simulated in {cost['cpu_s'] / 60:,.1f} minutes of processor time,"
-        f" results number {_core.results_number()}, by engine {'; '.join(report.engines)}."
+        f" results number {results_number()}, by engine {'; '.join(report.engines)}."
     )
 
 

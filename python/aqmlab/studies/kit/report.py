@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from aqmlab import _core
+from aqmlab._core import results_number
 from aqmlab.studies.kit.decisions import Decision, decide
 from aqmlab.studies.kit.study import Figure, Length, Study, StudyResults, Table, Tell, nobody
 
@@ -73,7 +73,7 @@ class Report:
                 "seeds": length.seeds,
                 "first_seed": length.first_seed,
             },
-            "results": _core.results_number(),
+            "results": results_number(),
             "engines": self.engines,
             "cost": self.cost,
             "tables": [

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aqmlab import _core
+from aqmlab._core import Resolved
 from aqmlab.models.batch_queue import WINDOWS_KIB, burst_sizes
 from aqmlab.spec import schemes
 from aqmlab.spec.experiment import Experiment, Hosts, Link, Protocol, Record
@@ -145,7 +145,7 @@ def web_sizes() -> tuple[_Floats, _Floats]:
 @cache
 def _web_tables() -> dict[str, tuple[dict[str, Any], float]]:
     """Return the tables of response sizes and what part of the responses each has: pages' frames, their objects."""
-    web = json.loads(_core.Resolved(Experiment(users={"per_side": 1}).to_json()).json)["users"]["workload"]
+    web = json.loads(Resolved(Experiment(users={"per_side": 1}).to_json()).json)["users"]["workload"]
     probabilities = np.array(web["embedded_per_page"]["probabilities"])
     objects = float(probabilities @ (web["embedded_per_page"]["min"] + np.arange(len(probabilities))))
     return {
