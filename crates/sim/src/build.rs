@@ -14,7 +14,7 @@ mod plan;
 
 use aqmlab_aqm::{AdmissionControl, Aqm, DecidesAtEnqueue, Limit, Qdisc, Visitor};
 use aqmlab_tcp::congestion::Any;
-use aqmlab_tcp::{Basic, Full, Needs, Scaled, Stack};
+use aqmlab_tcp::{Basic, Full, Needs, Scaled, Sender};
 use aqmlab_units::Stream;
 
 use self::links::{AnyLink, in_series};
@@ -89,7 +89,7 @@ fn check_explained(spec: &Spec) -> Result<(), SpecError> {
 
 impl Plan<'_> {
     /// The run with hosts of the TCP `S`, over links of any kind.
-    fn engine<S: Stack<Options: OnTheWire>>(self, watch: Watch<'_>) -> Box<dyn Laboratory> {
+    fn engine<S: Sender<Options: OnTheWire>>(self, watch: Watch<'_>) -> Box<dyn Laboratory> {
         let Plan { spec, seed, traffic, hops, .. } = self;
         let hops = hops.into_iter();
         let (hops, capture): (Vec<[AnyLink<S::Options>; 2]>, _) = match watch {

@@ -25,7 +25,7 @@ mod sources;
 mod timers;
 mod wheel;
 
-use aqmlab_tcp::{Flags, Segment, Seq, Stack, WindowScale};
+use aqmlab_tcp::{Flags, Segment, Sender, Seq, WindowScale};
 use aqmlab_units::{Bytes, Time};
 use aqmlab_workload::sources::{Source, VectorAction};
 use aqmlab_workload::{User, UserAction, Web};
@@ -94,7 +94,7 @@ pub(crate) struct Network<L> {
 }
 
 /// The laboratory whose hosts have the TCP `S`, with links of kind `L`, watched by `O`.
-pub(crate) struct Engine<S: Stack, L, O: Observer<S> = ()> {
+pub(crate) struct Engine<S: Sender, L, O: Observer<S> = ()> {
     now: Time,
     window_start: Time,
     end: Time,
@@ -120,7 +120,7 @@ pub(crate) struct Engine<S: Stack, L, O: Observer<S> = ()> {
     capture: Option<Capture>,
 }
 
-impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
+impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
     pub(crate) fn new(
         spec: &Spec,
         seed: u64,
@@ -259,7 +259,7 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
     }
 }
 
-impl<S: Stack, L: Link<O::Carried> + Send, O: Observer<S> + Send> Laboratory for Engine<S, L, O>
+impl<S: Sender, L: Link<O::Carried> + Send, O: Observer<S> + Send> Laboratory for Engine<S, L, O>
 where
     O::Carried: Send,
 {

@@ -27,7 +27,7 @@ mod timeline;
 mod timers;
 mod transit;
 
-use aqmlab_tcp::{Endpoint, Flags, Recovery, Segment, Seq, Stack};
+use aqmlab_tcp::{Endpoint, Flags, Recovery, Segment, Sender, Seq};
 use aqmlab_units::{Duration, Time};
 
 use self::attribution::{Attribution, Epoch, Part};
@@ -121,7 +121,7 @@ impl Explainer {
     }
 
     /// What the way of a packet is for.
-    fn purpose_of_way<S: Stack>(end: &End, segment: &Segment<S::Options>, tcp: &Endpoint<S>) -> Part {
+    fn purpose_of_way<S: Sender>(end: &End, segment: &Segment<S::Options>, tcp: &Endpoint<S>) -> Part {
         if segment.flags.contains(Flags::SYN) {
             Part::Handshake
         } else if segment.span() == 0 {

@@ -1,6 +1,6 @@
 //! What every endpoint keeps of its connection: its state, the sequence space, timers, what has arrived.
 //!
-//! One half of an [`Endpoint`](crate::Endpoint); the other is its [`Stack`](crate::Stack), which is handed this one. Fields
+//! One half of an [`Endpoint`](crate::Endpoint); the other is its [`Sender`](crate::Sender), which is handed this one. Fields
 //! are ordered so that a segment of an undisturbed transfer touches the first of them alone.
 
 mod state;
@@ -28,7 +28,7 @@ pub struct Limits {
     pub(crate) mss: u32,
 }
 
-/// The half of an endpoint that is the same in every stack.
+/// The half of an endpoint that is the same for every sender.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Core {
@@ -211,6 +211,16 @@ impl Core {
             _ => now + profile.backed_off(self.rtt.rto(), self.timeouts),
         };
         self.retransmit_timer = Timer::at(deadline);
+    }
+
+    /// Data `from..to` have arrived. Are they the next, with no gap before them?
+    #[inline(always)]
+    pub(crate) fn take_in_order(&mut self, from: Seq, to: Seq) -> bool {
+        let in_order = from == self.rcv_nxt && !self.status.any(Status::OUT_OF_ORDER);
+        if in_order {
+            self.rcv_nxt = to;
+        }
+        in_order
     }
 
     /// Data that repeat, overlap or lie beyond a gap.

@@ -23,7 +23,7 @@ use state::{AFTER_MARK, AWAITS_SYN_ACK, COUNTS_ARE_BROKEN, Feedback, WAITING};
 
 /// What a segment says of marks beside the echo in its flags.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct MarksHeard {
+pub(crate) struct MarksHeard {
     /// It came marked while no mark was echoed, with classic feedback.
     pub(crate) begins: bool,
     /// With accurate feedback, how many more marks it tells of than the one before, modulo 8.

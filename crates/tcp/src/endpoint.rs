@@ -14,7 +14,7 @@ use aqmlab_units::Time;
 use crate::congestion::CongestionControl;
 use crate::core::{Core, Status};
 use crate::timer::TimerKind;
-use crate::{Basic, Full, Profile, Recovery, Seq, Stack, State};
+use crate::{Basic, Full, Profile, Recovery, Sender, Seq, State};
 
 /// What an endpoint tells its application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,11 +29,11 @@ pub enum Event {
     Aborted,
 }
 
-/// One end of a TCP connection: what its stack keeps of it, and what every stack does.
+/// One end of a TCP connection: what its sender keeps of it, and what all have in common.
 #[derive(Debug)]
 #[repr(C)]
-pub struct Endpoint<S: Stack = Basic> {
-    stack: S,
+pub struct Endpoint<S: Sender = Basic> {
+    sender: S,
     core: Core,
 }
 
@@ -41,7 +41,7 @@ pub struct Endpoint<S: Stack = Basic> {
 const _: () = assert!(Basic::HOT == 64 && size_of::<Endpoint>() <= 112);
 const _: () = assert!(offset_of!(Endpoint, core) + Core::COLD_FROM == Basic::HOT);
 
-impl<S: Stack> Endpoint<S> {
+impl<S: Sender> Endpoint<S> {
     /// `connect()`: a client that has a SYN to send.
     pub fn connect(profile: &Profile, now: Time) -> Endpoint<S> {
         let mut endpoint = Endpoint::in_state(State::SynSent, profile, now);
@@ -55,21 +55,21 @@ impl<S: Stack> Endpoint<S> {
     }
 
     fn in_state(state: State, profile: &Profile, now: Time) -> Endpoint<S> {
-        Endpoint { stack: S::new(profile, now), core: Core::new(state, profile, now) }
+        Endpoint { sender: S::new(profile, now), core: Core::new(state, profile, now) }
     }
 
     /// `write()`: `bytes` more to send. They leave with the next [`Endpoint::poll_transmit`]s as the windows allow.
     /// What is written and not yet acknowledged must stay below 2^31 bytes.
     pub fn write(&mut self, bytes: u32) {
         debug_assert!(!self.core.status.any(Status::CLOSED), "data written after close()");
-        self.stack.on_write(&self.core);
+        self.sender.on_write(&self.core);
         self.core.snd_end += bytes;
     }
 
     /// `close()`: no more will be written; a FIN follows the data.
     pub fn close(&mut self) {
         match self.core.state {
-            State::Listen | State::SynSent => self.enter_closed(),
+            State::Listen | State::SynSent => self.core.enter_closed(),
             _ => self.core.status.set(Status::CLOSED),
         }
     }
@@ -111,21 +111,20 @@ impl<S: Stack> Endpoint<S> {
     /// When [`Endpoint::handle_timeout`] is next due; [`Time::MAX`] when no timer runs. May change after any call.
     #[inline]
     pub fn poll_timeout(&self) -> Time {
-        let [reordering, probe, pacing] = self.stack.deadlines();
-        let own = reordering.min(probe).min(pacing);
-        self.retransmit_deadline().min(self.delayed_ack_deadline()).min(own)
+        let common = self.retransmit_deadline().min(self.delayed_ack_deadline());
+        S::TIMERS.iter().fold(common, |first, &timer| first.min(self.sender.deadline(&self.core, timer)))
     }
 
     /// When each timer expires; [`Time::MAX`] for one that is off.
-    pub fn deadlines(&self) -> [(TimerKind, Time); TimerKind::COUNT] {
-        let [reordering, probe, pacing] = self.stack.deadlines();
-        [
-            (TimerKind::Retransmission, self.retransmit_deadline()),
-            (TimerKind::Reordering, reordering),
-            (TimerKind::Probe, probe),
-            (TimerKind::Pacing, pacing),
-            (TimerKind::DelayedAck, self.delayed_ack_deadline()),
-        ]
+    pub fn deadlines(&self) -> [(TimerKind, Time); TimerKind::ALL.len()] {
+        TimerKind::ALL.map(|timer| {
+            let deadline = match timer {
+                TimerKind::Retransmission => self.retransmit_deadline(),
+                TimerKind::DelayedAck => self.delayed_ack_deadline(),
+                own => self.sender.deadline(&self.core, own),
+            };
+            (timer, deadline)
+        })
     }
 
     /// When the retransmission timer expires; [`Time::MAX`] when it is off.
@@ -148,7 +147,7 @@ impl<S: Stack> Endpoint<S> {
 
     /// The congestion control.
     pub fn congestion(&self) -> &S::Congestion {
-        self.stack.congestion()
+        self.sender.congestion()
     }
 
     /// What recovery has cost so far.
@@ -158,7 +157,7 @@ impl<S: Stack> Endpoint<S> {
 
     /// Is it repairing a loss that duplicate acknowledgements told of?
     pub fn in_recovery(&self) -> bool {
-        self.stack.in_recovery(&self.core)
+        self.sender.in_recovery(&self.core)
     }
 
     /// Does it miss data that came before others which have arrived?
@@ -176,23 +175,18 @@ impl<S: Stack> Endpoint<S> {
         self.core.rcv_nxt
     }
 
-    fn enter_closed(&mut self) {
-        self.core.enter_closed();
-        self.stack.stop();
-    }
-
     /// Give the connection up, and tell the application unless it has already closed.
     fn abort(&mut self) {
         if !self.core.status.any(Status::CLOSED) {
             self.core.status.set(Status::EVENT_ABORTED);
         }
-        self.enter_closed();
+        self.core.enter_closed();
     }
 }
 
 impl<C: CongestionControl> Endpoint<Full<C>> {
     /// Bytes estimated to be in the network (RFC 6675 §4).
     pub fn pipe(&self) -> u32 {
-        self.stack.pipe()
+        self.sender.pipe()
     }
 }

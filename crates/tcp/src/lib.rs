@@ -1,9 +1,9 @@
 //! A TCP endpoint as a sans-IO state machine.
 //!
 //! [`Endpoint`] takes segments and the time and gives segments, events and the time of its next timer. It counts
-//! data and does not carry them. What differs between stacks (initial window, timers, delayed acknowledgements)
+//! data and does not carry them. What differs between implementations (initial window, timers, delayed acknowledgements)
 //! is a plain struct of values with their sources, the [`Profile`]; what differs between congestion controls is
-//! behind [`CongestionControl`]; what is kept and done otherwise is one half of an endpoint, its [`Stack`].
+//! behind [`CongestionControl`]; what is kept and done otherwise is one half of an endpoint, its [`Sender`].
 //!
 //! The contract of use: after each [`Endpoint::handle_segment`], [`Endpoint::handle_timeout`],
 //! [`Endpoint::write`] or [`Endpoint::close`], drain [`Endpoint::poll_transmit`], then
@@ -24,8 +24,8 @@ mod rtt;
 mod sack;
 mod scoreboard;
 mod segment;
+mod sender;
 mod seq;
-mod stack;
 mod timer;
 
 pub use congestion::{Ack, Algorithm, ClassicReno, CongestionControl, Marks, RateSample};
@@ -35,6 +35,6 @@ pub use endpoint::{Endpoint, Event};
 pub use options::{HeaderOptions, Options, WindowScale};
 pub use profile::{Needs, Profile};
 pub use segment::{Flags, Segment};
+pub use sender::{Basic, Full, Scaled, Sender};
 pub use seq::Seq;
-pub use stack::{Basic, Full, Scaled, Stack};
 pub use timer::TimerKind;

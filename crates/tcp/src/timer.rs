@@ -18,8 +18,14 @@ pub enum TimerKind {
 }
 
 impl TimerKind {
-    /// How many there are.
-    pub const COUNT: usize = 5;
+    /// All there are.
+    pub const ALL: [TimerKind; 5] = [
+        TimerKind::Retransmission,
+        TimerKind::Reordering,
+        TimerKind::Probe,
+        TimerKind::Pacing,
+        TimerKind::DelayedAck,
+    ];
 }
 
 /// A timer: off, or due at an instant.

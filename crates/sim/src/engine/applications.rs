@@ -4,7 +4,7 @@ mod flows;
 mod pipe;
 mod users;
 
-use aqmlab_tcp::{Event as TcpEvent, Stack};
+use aqmlab_tcp::{Event as TcpEvent, Sender};
 
 pub(super) use self::flows::{Flow, Flows};
 use super::connections::Opening;
@@ -16,7 +16,7 @@ use crate::link::Link;
 use crate::packet::EndpointId;
 
 /// What decides what connections carry, by its name. Its state is the engine's.
-pub(super) trait Application<S: Stack, L, O: Observer<S>> {
+pub(super) trait Application<S: Sender, L, O: Observer<S>> {
     /// TCP reports `event` at `id`, an end of a connection of its own: that its client is connected or has lost it, or
     /// that what this end waits for has come.
     fn on_event(self, engine: &mut Engine<S, L, O>, id: EndpointId, event: TcpEvent);
@@ -25,7 +25,7 @@ pub(super) trait Application<S: Stack, L, O: Observer<S>> {
     fn on_wake(self, engine: &mut Engine<S, L, O>);
 }
 
-impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
+impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
     /// TCP reports `event` at `id`. What servers do is the same whatever they serve: they close when their client has.
     pub(super) fn on_tcp_event(&mut self, id: EndpointId, event: TcpEvent) {
         match (event, id.is_server()) {

@@ -1,6 +1,6 @@
 //! The connections that exist: two endpoints each, and what runs above them.
 
-use aqmlab_tcp::{Endpoint, Recovery, Stack, State};
+use aqmlab_tcp::{Endpoint, Recovery, Sender, State};
 use aqmlab_units::{Duration, Time};
 
 use super::content::Content;
@@ -16,7 +16,7 @@ const DELAY_BITS: u32 = 26;
 /// One end of a connection in the network. Aligned so that an undisturbed transfer stays within one cache line.
 #[derive(Debug)]
 #[repr(C, align(128))]
-pub(super) struct Socket<S: Stack> {
+pub(super) struct Socket<S: Sender> {
     /// Packets received by this end; wraps.
     received: u16,
     /// What it sends through.
@@ -65,7 +65,7 @@ pub(super) struct Opening {
 /// All connections. Places are used again, those of each side apart, the last one freed first: what was used last
 /// is in the cache.
 #[derive(Debug)]
-pub(super) struct Connections<S: Stack> {
+pub(super) struct Connections<S: Sender> {
     sockets: Vec<Socket<S>>,
     sessions: Vec<Session>,
     free: [Vec<u32>; 2],
@@ -87,7 +87,7 @@ impl Packets {
     }
 }
 
-impl<S: Stack> Socket<S> {
+impl<S: Sender> Socket<S> {
     fn new(tcp: Endpoint<S>, stack: StackId, access: AccessPath) -> Socket<S> {
         let delay = u32::try_from(access.delay.as_micros()).expect("round-trip times are at most a minute");
         debug_assert!(delay >> DELAY_BITS == 0, "the number of the stack stands there");
@@ -129,7 +129,7 @@ impl<S: Stack> Socket<S> {
     }
 }
 
-impl<S: Stack> Connections<S> {
+impl<S: Sender> Connections<S> {
     /// Nobody's yet; there are so many owners.
     pub(super) fn new(owners: usize) -> Connections<S> {
         Connections {

@@ -1,6 +1,6 @@
 //! What endpoints are given and what they have to say: packets in, packets out, and reports to who runs above them.
 
-use aqmlab_tcp::Stack;
+use aqmlab_tcp::Sender;
 
 use super::connections::is_done;
 use super::hosts::Interface;
@@ -9,7 +9,7 @@ use super::{Engine, Event};
 use crate::link::Link;
 use crate::packet::{EndpointId, Packet};
 
-impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
+impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
     /// A packet has arrived at its endpoint.
     #[inline(always)]
     pub(super) fn receive(&mut self, packet: Packet<O::Carried>) {

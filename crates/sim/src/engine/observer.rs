@@ -1,6 +1,6 @@
 //! Who watches a run: told what happens, as it happens, without a say in it.
 
-use aqmlab_tcp::{Endpoint, HeaderOptions, Recovery, Stack};
+use aqmlab_tcp::{Endpoint, HeaderOptions, Recovery, Sender};
 use aqmlab_units::Time;
 use aqmlab_workload::Completed;
 
@@ -10,7 +10,7 @@ use crate::record::Tables;
 use crate::side::Side;
 
 /// What the engine tells. Nobody, `()`, listens to nothing and costs nothing.
-pub(crate) trait Observer<S: Stack> {
+pub(crate) trait Observer<S: Sender> {
     /// What packets carry through the network where their options stand: at least these.
     type Carried: HeaderOptions;
 
@@ -40,7 +40,7 @@ pub(crate) trait Observer<S: Stack> {
 }
 
 /// A packet's way to the link.
-pub(crate) struct Leaving<'a, S: Stack> {
+pub(crate) struct Leaving<'a, S: Sender> {
     /// Its sender.
     pub(crate) tcp: &'a Endpoint<S>,
     pub(crate) now: Time,
@@ -57,7 +57,7 @@ pub(crate) struct Row<'a> {
     pub(crate) recovery: Recovery,
 }
 
-impl<S: Stack> Observer<S> for () {
+impl<S: Sender> Observer<S> for () {
     type Carried = S::Options;
 
     #[inline(always)]

@@ -1,6 +1,6 @@
 //! What is read off at regular instants, and what must hold at the end.
 
-use aqmlab_tcp::Stack;
+use aqmlab_tcp::Sender;
 use aqmlab_units::Time;
 use hdrhistogram::Histogram;
 
@@ -113,7 +113,7 @@ impl Readings {
     }
 }
 
-impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
+impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
     pub(super) fn sample_queues(&mut self) {
         for link in &mut self.links {
             link.advance(self.now);

@@ -2,7 +2,7 @@
 
 mod datagrams;
 
-use aqmlab_tcp::Stack;
+use aqmlab_tcp::Sender;
 use aqmlab_units::Time;
 use aqmlab_workload::sources::{Datagram, Source, SourceConfig, Vector, VectorSource};
 
@@ -135,7 +135,7 @@ impl Sources {
     }
 }
 
-impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
+impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
     /// Find out when source `number` does something next.
     pub(super) fn plan_source(&mut self, number: u8) {
         if let Some(at) = self.sources.plan(number) {

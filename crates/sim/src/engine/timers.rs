@@ -13,7 +13,7 @@ mod alarms;
 mod delayed_acks;
 mod inspection;
 
-use aqmlab_tcp::{EcnPolicy, Stack};
+use aqmlab_tcp::{EcnPolicy, Sender};
 use aqmlab_units::Time;
 
 use self::alarms::Alarms;
@@ -62,13 +62,13 @@ impl Timers {
     }
 
     /// A connection was opened.
-    pub(super) fn opened<S: Stack>(
+    pub(super) fn opened<S: Sender>(
         &mut self,
         client: EndpointId,
         session: &mut Session,
         now: Time,
     ) -> Needed {
-        if S::SHORT_TIMERS || std::mem::replace(&mut session.watched, true) {
+        if !S::TIMERS.is_empty() || std::mem::replace(&mut session.watched, true) {
             return None;
         }
         let first = self.inspection.watch(client, now)?;
@@ -77,8 +77,8 @@ impl Timers {
 
     /// The timers of `id` may have been set anew.
     #[inline(always)]
-    pub(super) fn moved<S: Stack>(&mut self, id: EndpointId, end: &Socket<S>, now: Time) -> Needed {
-        if S::SHORT_TIMERS {
+    pub(super) fn moved<S: Sender>(&mut self, id: EndpointId, end: &Socket<S>, now: Time) -> Needed {
+        if !S::TIMERS.is_empty() {
             let deadline = end.tcp.poll_timeout().max(now);
             return self.alarms.set(id, deadline).then_some((deadline, TimerEvent::Alarm(id)));
         }
@@ -92,7 +92,7 @@ impl Timers {
     }
 }
 
-impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
+impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
     /// The time of `event` has come.
     pub(super) fn on_timer(&mut self, event: TimerEvent) {
         match event {

@@ -1,6 +1,6 @@
 //! What the explainer does about each thing that happens.
 
-use aqmlab_tcp::{CongestionControl, Endpoint, Flags, Seq, Stack, State, TimerKind};
+use aqmlab_tcp::{CongestionControl, Endpoint, Flags, Sender, Seq, State, TimerKind};
 use aqmlab_units::Time;
 
 use super::attribution::Part;
@@ -15,7 +15,7 @@ use crate::record::Tables;
 
 impl Explainer {
     /// What an endpoint has made of what happened to it.
-    fn note_reactions<S: Stack>(&mut self, id: EndpointId, tcp: &Endpoint<S>) {
+    fn note_reactions<S: Sender>(&mut self, id: EndpointId, tcp: &Endpoint<S>) {
         let end = &mut self.ends[id.index()];
         let before = std::mem::replace(&mut end.recovery, tcp.recovery());
         let was_in_recovery = std::mem::replace(&mut end.in_recovery, tcp.in_recovery());
@@ -35,7 +35,7 @@ fn counters<O>(link: &impl Link<O>) -> LinkCounters {
     link.meter(0).expect("there is a link").counters()
 }
 
-impl<S: Stack> Observer<S> for Explainer {
+impl<S: Sender> Observer<S> for Explainer {
     type Carried = Numbered<S::Options>;
 
     fn opened(&mut self, client: EndpointId, by_user: bool, now: Time) {

@@ -9,12 +9,12 @@ use super::timeline::EventKind;
 /// An endpoint's timers: until when each runs, and the moment at which it was set.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct TimerCauses {
-    set: [(Time, Attribution); TimerKind::COUNT],
+    set: [(Time, Attribution); TimerKind::ALL.len()],
 }
 
 impl TimerCauses {
     /// The timers are as given after what happened at the moment `now`: those that have moved were set by it.
-    pub(super) fn are(&mut self, deadlines: [(TimerKind, Time); TimerKind::COUNT], now: Attribution) {
+    pub(super) fn are(&mut self, deadlines: [(TimerKind, Time); TimerKind::ALL.len()], now: Attribution) {
         for (set, (_, deadline)) in self.set.iter_mut().zip(deadlines) {
             if set.0 != deadline {
                 *set = (deadline, now);
@@ -25,7 +25,7 @@ impl TimerCauses {
     /// The first timer that has expired by `now`, and the moment at which it was set.
     pub(super) fn expired(
         &self,
-        deadlines: [(TimerKind, Time); TimerKind::COUNT],
+        deadlines: [(TimerKind, Time); TimerKind::ALL.len()],
         now: Time,
     ) -> Option<(TimerKind, Attribution)> {
         let timers = self.set.iter().zip(deadlines);

@@ -24,7 +24,7 @@ impl Status {
     pub(crate) const EVENT_ABORTED: u16 = 1 << 8;
     pub(crate) const EVENTS: u16 =
         Self::EVENT_OPENED | Self::EVENT_RECEIVED | Self::EVENT_PEER_CLOSED | Self::EVENT_ABORTED;
-    /// A classic stack's fast recovery is under way.
+    /// A classic sender's fast recovery is under way.
     pub(crate) const IN_RECOVERY: u16 = 1 << 9;
     /// Both sides speak ECN: new data are ECN-capable.
     pub(crate) const ECT: u16 = 1 << 10;

@@ -1,7 +1,7 @@
 //! How ECN begins: what is agreed on, and marks on the SYN and SYN/ACK.
 //!
 //! RFC 3168 §6.1.1; Kuzmanovic 2005 and RFC 5562 for marked SYN/ACKs; RFC 9768 §3.1 and §3.2.2.1. A SYN/ACK sent again is
-//! without RFC 9768's option (§3.2.3.2.2), which the modern stack sees to; that one sent once more does without ECN is left
+//! without RFC 9768's option (§3.2.3.2.2), which the modern sender sees to; that one sent once more does without ECN is left
 //! out.
 
 use aqmlab_units::Time;

@@ -5,31 +5,20 @@ use aqmlab_units::Time;
 use super::Endpoint;
 use crate::congestion::{Ack, CongestionControl};
 use crate::core::Status;
-use crate::ecn::concerns_ecn;
 use crate::timer::Timer;
-use crate::{Flags, Profile, Segment, Stack, State};
+use crate::{Flags, Profile, Segment, Sender, State};
 
-impl<S: Stack> Endpoint<S> {
+impl<S: Sender> Endpoint<S> {
     /// A segment has arrived.
     #[inline(always)]
     pub fn handle_segment(&mut self, segment: &Segment<S::Options>, now: Time, profile: &Profile) {
         if segment.flags.intersects(Flags::SYN | Flags::RST) || self.core.is_unsynchronised() {
             return self.handle_control(segment, now, profile);
         }
-        if concerns_ecn(segment.flags, profile) {
-            self.handle_ecn(segment, profile);
-        }
-        self.stack.on_segment(&mut self.core, segment, now, profile);
+        self.sender.on_segment(&mut self.core, segment, now, profile);
         if segment.span() > 0 {
             self.handle_data(segment, now, profile);
         }
-    }
-
-    /// What arrived marked, and what the peer says arrived marked.
-    #[inline(never)]
-    fn handle_ecn(&mut self, segment: &Segment<S::Options>, profile: &Profile) {
-        let heard = self.core.hear_marks(segment, profile);
-        self.stack.on_marks(&mut self.core, segment, heard, profile);
     }
 
     /// Segments that open or break a connection.
@@ -45,7 +34,7 @@ impl<S: Stack> Endpoint<S> {
             State::Listen if flags.contains(Flags::SYN) => {
                 self.core.snd_wnd = segment.window;
                 self.core.rcv_nxt = segment.seq + 1;
-                self.stack.agree(&mut self.core, segment, profile);
+                self.sender.agree(&mut self.core, segment, profile);
                 self.core.hear_syn(flags, profile);
                 self.core.state = State::SynReceived;
                 self.core.status.set(Status::SYN_DUE);
@@ -53,9 +42,9 @@ impl<S: Stack> Endpoint<S> {
             State::SynSent if flags.contains(Flags::SYN | Flags::ACK) => {
                 self.core.snd_wnd = segment.window;
                 self.core.rcv_nxt = segment.seq + 1;
-                self.stack.agree(&mut self.core, segment, profile);
-                let mss = self.stack.limits(&self.core, profile).mss;
-                if self.core.hear_syn_ack(flags, self.stack.congestion_mut(), mss, profile) {
+                self.sender.agree(&mut self.core, segment, profile);
+                let (congestion, limits) = self.sender.window(&self.core, profile);
+                if self.core.hear_syn_ack(flags, congestion, limits.mss, profile) {
                     self.establish(segment, now, profile);
                 }
                 self.core.status.set(Status::ACK_DUE);
@@ -71,7 +60,7 @@ impl<S: Stack> Endpoint<S> {
             }
             State::SynReceived if segment.ack == self.core.snd_max => {
                 self.core.snd_wnd = segment.window;
-                self.stack.agree(&mut self.core, segment, profile);
+                self.sender.agree(&mut self.core, segment, profile);
                 if !self.hear_of_syn_ack(segment, now, profile) {
                     return;
                 }
@@ -90,10 +79,10 @@ impl<S: Stack> Endpoint<S> {
 
     /// A server's SYN/ACK is acknowledged. Is the connection open?
     fn hear_of_syn_ack(&mut self, segment: &Segment<S::Options>, now: Time, profile: &Profile) -> bool {
-        let mss = self.stack.limits(&self.core, profile).mss;
         let marked = self.core.hears_of_marked_syn_ack(segment);
         if marked && self.core.tries_syn_ack_once_more(segment, profile) {
-            self.core.reduce_to_one_segment(self.stack.congestion_mut(), mss);
+            let (congestion, limits) = self.sender.window(&self.core, profile);
+            self.core.reduce_to_one_segment(congestion, limits.mss);
             self.core.status.set(Status::SYN_DUE);
             self.core.arm_retransmit_timer(now, profile);
             return false;
@@ -102,11 +91,11 @@ impl<S: Stack> Endpoint<S> {
         self.establish(segment, now, profile);
         // 4.4BSD counts the acknowledgement of the SYN/ACK as one of data: one segment more, unless the SYN/ACK had to be
         // repeated or came marked.
+        let (congestion, limits) = self.sender.window(&self.core, profile);
         if marked {
-            let limits = self.stack.limits(&self.core, profile);
-            self.core.answer_marked_syn_ack(self.stack.congestion_mut(), limits, (sent, now), profile);
+            self.core.answer_marked_syn_ack(congestion, limits, (sent, now), profile);
         } else if profile.handshake_ack_opens_window && self.core.recovery.syn_retransmits == 0 {
-            self.stack.congestion_mut().on_ack(&Ack { now, bytes: mss, mss, ..Ack::default() });
+            congestion.on_ack(&Ack { now, bytes: limits.mss, mss: limits.mss, ..Ack::default() });
         }
         true
     }
@@ -136,13 +125,8 @@ impl<S: Stack> Endpoint<S> {
     #[inline(always)]
     fn handle_data(&mut self, segment: &Segment<S::Options>, now: Time, profile: &Profile) {
         let end = segment.seq + u32::from(segment.len);
-        if segment.seq == self.core.rcv_nxt && !self.core.status.any(Status::OUT_OF_ORDER) {
-            self.core.rcv_nxt = end;
-            self.acknowledge(now, profile);
-        } else {
-            self.stack.on_disorder(&mut self.core, segment.seq, end);
-            self.core.status.set(Status::ACK_DUE);
-        }
+        let at_once = self.sender.on_data(&mut self.core, segment.seq, end);
+        self.acknowledge(at_once, now, profile);
         if self.core.status.any(Status::AWAITING) && self.core.rcv_low_water <= self.core.rcv_nxt {
             self.core.status.clear(Status::AWAITING);
             self.core.status.set(Status::EVENT_RECEIVED);
@@ -152,11 +136,14 @@ impl<S: Stack> Endpoint<S> {
         }
     }
 
-    /// RFC 9293 §3.8.6.3: at once for every `ack_every`-th segment, else when the timer says so.
+    /// RFC 9293 §3.8.6.3: unless `at_once`, then at least for every `ack_every`-th segment, else when the timer says so.
     #[inline(always)]
-    fn acknowledge(&mut self, now: Time, profile: &Profile) {
+    fn acknowledge(&mut self, at_once: bool, now: Time, profile: &Profile) {
+        if at_once {
+            return self.core.status.set(Status::ACK_DUE);
+        }
         self.core.unacked_segments += 1;
-        if self.stack.takes_quick_ack() || self.core.unacked_segments >= profile.ack_every {
+        if self.core.unacked_segments >= profile.ack_every {
             self.core.status.set(Status::ACK_DUE);
         } else if self.core.unacked_segments == 1 {
             self.core.delayed_ack_timer = Timer::at(now + profile.delayed_ack);

@@ -4,15 +4,20 @@ use aqmlab_units::Time;
 
 use super::Endpoint;
 use crate::core::{Status, count};
-use crate::{Profile, Stack, State};
+use crate::timer::TimerKind;
+use crate::{Profile, Sender, State};
 
-impl<S: Stack> Endpoint<S> {
+impl<S: Sender> Endpoint<S> {
     /// A timer may have expired. Calls that come early are harmless.
     pub fn handle_timeout(&mut self, now: Time, profile: &Profile) {
         if self.core.delayed_ack_deadline() <= now {
             self.core.status.set(Status::ACK_DUE);
         }
-        self.stack.on_timeout(&mut self.core, now, profile);
+        for &timer in S::TIMERS {
+            if self.sender.deadline(&self.core, timer) <= now {
+                self.sender.on_timeout(timer, &mut self.core, now, profile);
+            }
+        }
         if self.core.retransmit_timer.is_due(now) {
             match self.core.state {
                 State::SynSent => self.retry_syn(now, profile),
@@ -54,7 +59,7 @@ impl<S: Stack> Endpoint<S> {
             return self.core.status.set(Status::RST_DUE);
         }
         self.core.timeouts += 1;
-        self.stack.on_retransmission_timeout(&mut self.core, now, profile);
+        self.sender.on_timeout(TimerKind::Retransmission, &mut self.core, now, profile);
         count(&mut self.core.recovery.timeouts);
         self.core.arm_retransmit_timer(now, profile);
     }

@@ -5,15 +5,15 @@ use aqmlab_units::Time;
 use super::Endpoint;
 use crate::core::{Status, count};
 use crate::ecn::PacketKind;
-use crate::stack::Departure;
-use crate::{Flags, Profile, Segment, Seq, Stack, State};
+use crate::sender::Departure;
+use crate::{Flags, Profile, Segment, Sender, Seq, State};
 
-impl<S: Stack> Endpoint<S> {
+impl<S: Sender> Endpoint<S> {
     /// The next segment to put on the network, if any. Its answer may change after every other call but
     /// [`Endpoint::poll_event`].
     #[inline(always)]
     pub fn poll_transmit(&mut self, now: Time, profile: &Profile) -> Option<Segment<S::Options>> {
-        let all_sent = self.core.snd_nxt == self.core.snd_end && !self.stack.has_repairs();
+        let all_sent = self.core.snd_nxt == self.core.snd_end && !self.sender.has_repairs();
         if all_sent && !self.core.status.any(Status::TO_SEND) {
             return None;
         }
@@ -22,40 +22,36 @@ impl<S: Stack> Endpoint<S> {
 
     #[inline(always)]
     fn transmit(&mut self, now: Time, profile: &Profile) -> Option<Segment<S::Options>> {
-        if self.core.status.any(Status::RETRANSMIT_DUE | Status::SYN_DUE | Status::RST_DUE) {
-            return Some(self.transmit_first(now, profile));
+        if self.core.status.any(Status::SYN_DUE | Status::RST_DUE) {
+            return Some(self.transmit_control(now, profile));
         }
-        if let Some(departure) = self.stack.next_segment(&mut self.core, now, profile) {
+        if let Some(departure) = self.sender.next_segment(&mut self.core, now, profile) {
             return Some(self.segment(departure, now, profile));
         }
         self.core.status.any(Status::ACK_DUE).then(|| {
-            let flags = self.core.ect_on(PacketKind::PureAck, self.stack.congestion(), profile);
+            let flags = self.core.ect_on(PacketKind::PureAck, self.sender.congestion(), profile);
             self.segment(Departure { seq: self.core.snd_nxt, len: 0, flags }, now, profile)
         })
     }
 
-    /// A reset, a SYN, or the oldest segment once more: what goes before everything else.
-    fn transmit_first(&mut self, now: Time, profile: &Profile) -> Segment<S::Options> {
+    /// A reset or a SYN, which go before everything else.
+    fn transmit_control(&mut self, now: Time, profile: &Profile) -> Segment<S::Options> {
         if self.core.status.take(Status::RST_DUE) {
             return self.reset(profile);
         }
-        if self.core.status.take(Status::SYN_DUE) {
-            return self.transmit_syn(now, profile);
-        }
-        self.core.status.clear(Status::RETRANSMIT_DUE);
-        let departure = self.stack.repeat_oldest(&mut self.core, profile);
-        self.segment(departure, now, profile)
+        self.core.status.clear(Status::SYN_DUE);
+        self.transmit_syn(now, profile)
     }
 
     fn reset(&self, profile: &Profile) -> Segment<S::Options> {
-        let ect = self.core.ect_on(PacketKind::Reset, self.stack.congestion(), profile);
+        let ect = self.core.ect_on(PacketKind::Reset, self.sender.congestion(), profile);
         let flags = Flags::RST | Flags::ACK | ect;
         Segment { seq: self.core.snd_nxt, ack: self.core.rcv_nxt, flags, ..Segment::default() }
     }
 
     fn transmit_syn(&mut self, now: Time, profile: &Profile) -> Segment<S::Options> {
         let kind = if self.core.answers() { Flags::SYN | Flags::ACK } else { Flags::SYN };
-        let flags = kind | self.core.handshake_flags(self.stack.congestion(), profile);
+        let flags = kind | self.core.handshake_flags(self.sender.congestion(), profile);
         if self.core.snd_max == Seq::ZERO {
             self.core.snd_nxt = Seq::new(1);
             self.core.snd_max = self.core.snd_nxt;
@@ -69,7 +65,7 @@ impl<S: Stack> Endpoint<S> {
             self.core.status.clear(Status::TIMING);
             count(&mut self.core.recovery.syn_retransmits);
         }
-        let options = self.stack.offer(&self.core, now, profile);
+        let options = self.sender.offer(&self.core, now, profile);
         let window = profile.unscaled_window();
         Segment { ack: self.core.rcv_nxt, window, flags, options, ..Segment::default() }
     }
@@ -88,7 +84,7 @@ impl<S: Stack> Endpoint<S> {
         if self.core.status.any(Status::ECHO) {
             flags |= self.core.echo(len, flags);
         }
-        let (window, options) = self.stack.header(&self.core, len, now, profile);
+        let (window, options) = self.sender.header(&self.core, len, now, profile);
         Segment { seq, ack: self.core.rcv_nxt, len, window, flags, options }
     }
 }

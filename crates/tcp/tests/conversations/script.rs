@@ -8,7 +8,7 @@ use std::mem::take;
 
 use aqmlab_tcp::options::{AccEcnOrder, SynOptions};
 use aqmlab_tcp::{
-    CongestionControl, Endpoint, Event, Flags, HeaderOptions, Options, Profile, Segment, Seq, Stack, State,
+    CongestionControl, Endpoint, Event, Flags, HeaderOptions, Options, Profile, Segment, Sender, Seq, State,
     WindowScale,
 };
 use aqmlab_units::{Duration, Time};
@@ -166,7 +166,7 @@ impl Shown for Options {
     }
 }
 
-pub(crate) struct Script<S: Stack> {
+pub(crate) struct Script<S: Sender> {
     pub(crate) tcp: Endpoint<S>,
     profile: Profile,
     now: Time,
@@ -176,7 +176,7 @@ pub(crate) struct Script<S: Stack> {
     scale: u8,
 }
 
-impl<S: Stack<Options: Shown>> Script<S> {
+impl<S: Sender<Options: Shown>> Script<S> {
     /// A client that has just called `connect()`, at 0 ms.
     pub(crate) fn connect(profile: Profile) -> Script<S> {
         Script::with(Endpoint::connect(&profile, Time::ZERO), profile)
@@ -328,7 +328,7 @@ impl<S: Stack<Options: Shown>> Script<S> {
     }
 }
 
-impl<S: Stack> Drop for Script<S> {
+impl<S: Sender> Drop for Script<S> {
     fn drop(&mut self) {
         if !std::thread::panicking() {
             assert!(self.sent.is_empty(), "sent and not expected: {:?}", self.sent);

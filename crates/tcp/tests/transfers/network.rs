@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use aqmlab_tcp::{
     Basic, CongestionControl, EcnPolicy, Endpoint, Event, Flags, Full, HeaderOptions, Profile, Scaled,
-    Segment, Seq, Stack, State,
+    Segment, Sender, Seq, State,
 };
 use aqmlab_units::Time;
 
@@ -16,7 +16,7 @@ pub(crate) const SERVER: usize = 1;
 type InTransit<O> = BTreeMap<(Time, u64), (usize, Segment<O>)>;
 
 /// Two ends and a path: when and how the copies of a segment that leaves an end arrive at the other.
-pub(crate) struct Network<P, S: Stack = Basic> {
+pub(crate) struct Network<P, S: Sender = Basic> {
     pub(crate) ends: [End<S>; 2],
     pub(crate) now: Time,
     profiles: [Profile; 2],
@@ -26,7 +26,7 @@ pub(crate) struct Network<P, S: Stack = Basic> {
     sent: u64,
 }
 
-pub(crate) struct End<S: Stack> {
+pub(crate) struct End<S: Sender> {
     pub(crate) tcp: Endpoint<S>,
     pub(crate) events: Vec<Event>,
     /// Bytes written.
@@ -38,7 +38,7 @@ pub(crate) struct End<S: Stack> {
 }
 
 /// How much a sender may have beyond the acknowledgement.
-pub(crate) trait Bounded: Stack {
+pub(crate) trait Bounded: Sender {
     fn most_in_flight(tcp: &Endpoint<Self>, profile: &Profile) -> u32;
 }
 

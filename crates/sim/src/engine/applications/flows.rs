@@ -1,6 +1,6 @@
 //! Connections of sources: their two ends do what their vector says.
 
-use aqmlab_tcp::{Event as TcpEvent, Stack};
+use aqmlab_tcp::{Event as TcpEvent, Sender};
 use aqmlab_units::Duration;
 use aqmlab_workload::Completed;
 use aqmlab_workload::sources::{Vector, VectorAction, VectorConnection, VectorEvent};
@@ -51,7 +51,7 @@ impl Flow {
     }
 
     /// Bytes that have arrived in order over its present connection.
-    pub(in crate::engine) fn delivered<S: Stack>(&self, connections: &Connections<S>) -> u64 {
+    pub(in crate::engine) fn delivered<S: Sender>(&self, connections: &Connections<S>) -> u64 {
         let (client, server) = (connections.socket(self.client), connections.socket(self.client.peer()));
         self.to_acceptor.delivered(&server.tcp) + self.to_initiator.delivered(&client.tcp)
     }
@@ -94,7 +94,7 @@ impl Flows {
     }
 }
 
-impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Application<S, L, O> for FlowId {
+impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Application<S, L, O> for FlowId {
     fn on_event(self, engine: &mut Engine<S, L, O>, _id: EndpointId, event: TcpEvent) {
         engine.drive(
             self,
@@ -111,7 +111,7 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Application<S, L, O> for Flo
     }
 }
 
-impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
+impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
     pub(in crate::engine) fn begin_flow(&mut self, flow: Flow) {
         let id = self.flows.begin(flow);
         self.connect_flow(id);

@@ -1,6 +1,6 @@
 //! The bytes that one end of a connection has to send to the other, in portions that TCP can take.
 
-use aqmlab_tcp::{Endpoint, Stack};
+use aqmlab_tcp::{Endpoint, Sender};
 use aqmlab_units::Bytes;
 
 /// The bytes that one end sends to the other over the life of a connection.
@@ -23,7 +23,7 @@ impl Pipe {
     }
 
     /// Give the sender's TCP what it may have.
-    pub(super) fn pump<S: Stack>(&mut self, sender: &mut Endpoint<S>) {
+    pub(super) fn pump<S: Sender>(&mut self, sender: &mut Endpoint<S>) {
         while self.unwritten > 0 && self.written - self.reported < 2 * PORTION {
             let portion = self.unwritten.min(PORTION);
             sender.write(u32::try_from(portion).expect("a portion has fewer than 2^32 bytes"));
@@ -33,7 +33,7 @@ impl Pipe {
     }
 
     /// Bytes that have come and have not been reported.
-    fn unreported<S: Stack>(&self, receiver: &Endpoint<S>) -> u64 {
+    fn unreported<S: Sender>(&self, receiver: &Endpoint<S>) -> u64 {
         // Data are numbered from 1, in 32 bits that wrap; a FIN takes a number too.
         let next = receiver.received().get();
         if next == 0 && self.reported == 0 {
@@ -46,7 +46,7 @@ impl Pipe {
 
     /// What to report: all that has come, if it is as much as is waited for; else `None`, and the receiver is told how
     /// much more to wait for.
-    pub(super) fn report<S: Stack>(&mut self, receiver: &mut Endpoint<S>, awaited: Bytes) -> Option<Bytes> {
+    pub(super) fn report<S: Sender>(&mut self, receiver: &mut Endpoint<S>, awaited: Bytes) -> Option<Bytes> {
         let awaited = awaited.get().min(PORTION);
         if awaited == 0 {
             return None;
@@ -62,7 +62,7 @@ impl Pipe {
     }
 
     /// Bytes that have come in order.
-    pub(super) fn delivered<S: Stack>(&self, receiver: &Endpoint<S>) -> u64 {
+    pub(super) fn delivered<S: Sender>(&self, receiver: &Endpoint<S>) -> u64 {
         self.reported + self.unreported(receiver)
     }
 }

@@ -1,6 +1,6 @@
 //! Web users and the servers that answer them at once. What a browser does is its user's to decide.
 
-use aqmlab_tcp::{Event as TcpEvent, Stack};
+use aqmlab_tcp::{Event as TcpEvent, Sender};
 use aqmlab_units::Bytes;
 use aqmlab_workload::{Connection, ConnectionId, UserAction, UserEvent};
 
@@ -13,7 +13,7 @@ use crate::engine::{Engine, Event};
 use crate::link::Link;
 use crate::packet::{EndpointId, Owner};
 
-impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Application<S, L, O> for UserId {
+impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Application<S, L, O> for UserId {
     fn on_event(self, engine: &mut Engine<S, L, O>, id: EndpointId, event: TcpEvent) {
         let Content::Exchanges(_, connection) = &engine.connections.session(id).content else { return };
         if id.is_server() {
@@ -40,7 +40,7 @@ impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Application<S, L, O> for Use
     }
 }
 
-impl<S: Stack, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
+impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
     /// Something happened at `client`, whose connection is `user`'s.
     fn tell_user(&mut self, user: UserId, client: EndpointId, event: UserEvent) {
         let Content::Exchanges(_, connection) = &mut self.connections.session_mut(client).content else {

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use aqmlab_tcp::{Profile, Stack};
+use aqmlab_tcp::{Profile, Sender};
 use aqmlab_units::{Duration, Time};
 
 use crate::engine::connections::Connections;
@@ -34,7 +34,7 @@ impl DelayedAcks {
     }
 
     /// The next endpoint whose acknowledgement is due now. Those that have sent it meanwhile are passed over.
-    pub(super) fn next<S: Stack>(&mut self, connections: &Connections<S>, now: Time) -> Option<EndpointId> {
+    pub(super) fn next<S: Sender>(&mut self, connections: &Connections<S>, now: Time) -> Option<EndpointId> {
         while let Some(&(deadline, id)) = self.held.front() {
             let is_held = connections.socket(id).tcp.delayed_ack_deadline() == deadline;
             if is_held && now < deadline {

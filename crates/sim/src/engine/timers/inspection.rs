@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use aqmlab_tcp::{Profile, Stack};
+use aqmlab_tcp::{Profile, Sender};
 use aqmlab_units::{Duration, Time};
 
 use crate::engine::connections::Connections;
@@ -35,7 +35,7 @@ impl Inspection {
     }
 
     /// The next connection to look at now, and up to when its timers are of interest.
-    pub(super) fn next<S: Stack>(
+    pub(super) fn next<S: Sender>(
         &mut self,
         connections: &mut Connections<S>,
         now: Time,

@@ -1,4 +1,4 @@
-//! Reno and `NewReno` of a classic stack, whose fast recovery is an inflation of the window.
+//! Reno and `NewReno` of a classic sender, whose fast recovery is an inflation of the window.
 //!
 //! Sources: RFC 5681 §3.1-3.2, RFC 6582 §3.2, RFC 3168 §6.1.2; the window counts in bytes and grows per
 //! acknowledgement. Differs from RFC 5681 (4): the threshold after a loss is half of min(cwnd, peer's window), as

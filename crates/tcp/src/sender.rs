@@ -10,8 +10,8 @@ use aqmlab_units::Time;
 
 use crate::congestion::{ClassicReno, CongestionControl};
 use crate::core::{Core, Limits};
-use crate::ecn::MarksHeard;
 use crate::options::HeaderOptions;
+use crate::timer::TimerKind;
 use crate::{Flags, Profile, Segment, Seq};
 
 pub(crate) use classic::Classic;
@@ -38,21 +38,22 @@ pub struct Departure {
     pub(crate) flags: Flags,
 }
 
-/// What takes room in each endpoint and each segment, and what is done with it: how data are sent and recovered, and what
-/// a receiver tells beside its acknowledgements. What only takes other values is in the [`Profile`].
+/// How an endpoint sends and recovers, and what it tells as a receiver beside its acknowledgements: what takes room in each
+/// endpoint and each segment. What only takes other values is in the [`Profile`].
 ///
-/// The handshake, the state diagram, reassembly and closing are the endpoint's. A stack owns its state and is handed the
+/// The handshake, the state diagram, reassembly and closing are the endpoint's. A sender owns its state and is handed the
 /// `Core`, which it shares with the endpoint; it knows of nothing else.
-pub trait Stack: Debug + Send + Sized + 'static {
+pub trait Sender: Debug + Send + Sized + 'static {
     /// How the congestion window moves.
     type Congestion: CongestionControl;
     /// The TCP options that its segments may carry.
     type Options: HeaderOptions;
     /// How many bytes from its start a segment touches of an endpoint while nothing is lost.
     const HOT: usize;
-    /// May its endpoints set timers that expire before the profile's least timeout? Whoever drives one has to ask for
-    /// its next deadline after each call then; else a look now and then is enough.
-    const SHORT_TIMERS: bool;
+    /// The timers of its own, in the order in which they are heard when several have expired. They may do so before the
+    /// profile's least timeout: whoever drives an endpoint that has any has to ask for its next deadline after each call;
+    /// else a look now and then is enough.
+    const TIMERS: &'static [TimerKind];
 
     /// That of a connection that begins at `now`.
     fn new(profile: &Profile, now: Time) -> Self;
@@ -60,14 +61,11 @@ pub trait Stack: Debug + Send + Sized + 'static {
     /// The congestion control.
     fn congestion(&self) -> &Self::Congestion;
 
-    /// The congestion control, to be told of something.
-    fn congestion_mut(&mut self) -> &mut Self::Congestion;
-
-    /// What its sender keeps to.
-    fn limits(&self, core: &Core, profile: &Profile) -> Limits;
-
     /// Is it repairing a loss that duplicate acknowledgements told of?
     fn in_recovery(&self, core: &Core) -> bool;
+
+    /// Its congestion control, to be told of something, and what it keeps to.
+    fn window(&mut self, core: &Core, profile: &Profile) -> (&mut Self::Congestion, Limits);
 
     // The handshake.
 
@@ -80,24 +78,11 @@ pub trait Stack: Debug + Send + Sized + 'static {
 
     // What arrives.
 
-    /// A segment may be marked, or tell of marks on what was sent. Those that an acknowledgement tells of which delivers
-    /// something are answered with its delivery, in [`Stack::on_segment`].
-    fn on_marks(
-        &mut self,
-        core: &mut Core,
-        segment: &Segment<Self::Options>,
-        heard: MarksHeard,
-        profile: &Profile,
-    );
-
-    /// A segment of an open connection has arrived: what it says about the data sent.
+    /// A segment of an open connection has arrived: what it says about the data sent and about marks.
     fn on_segment(&mut self, core: &mut Core, segment: &Segment<Self::Options>, now: Time, profile: &Profile);
 
-    /// Data `from..to` have arrived that repeat, overlap or lie beyond a gap.
-    fn on_disorder(&mut self, core: &mut Core, from: Seq, to: Seq);
-
-    /// Is the segment in order that has just arrived acknowledged without delay?
-    fn takes_quick_ack(&mut self) -> bool;
+    /// Its data, `from..to`, have arrived. Are they acknowledged at once, however few they are?
+    fn on_data(&mut self, core: &mut Core, from: Seq, to: Seq) -> bool;
 
     // What leaves.
 
@@ -106,9 +91,6 @@ pub trait Stack: Debug + Send + Sized + 'static {
 
     /// Is there something to send that neither unsent data nor the core's status tell of?
     fn has_repairs(&self) -> bool;
-
-    /// The oldest unacknowledged segment once more, which the status in the core asks for.
-    fn repeat_oldest(&mut self, core: &mut Core, profile: &Profile) -> Departure;
 
     /// The next segment with data or a FIN.
     fn next_segment(&mut self, core: &mut Core, now: Time, profile: &Profile) -> Option<Departure>;
@@ -119,15 +101,9 @@ pub trait Stack: Debug + Send + Sized + 'static {
 
     // What expires.
 
-    /// The retransmission timer has expired while data are unacknowledged.
-    fn on_retransmission_timeout(&mut self, core: &mut Core, now: Time, profile: &Profile);
+    /// When a [timer](Sender::TIMERS) of its own is due; [`Time::MAX`] while it is off.
+    fn deadline(&self, core: &Core, timer: TimerKind) -> Time;
 
-    /// When its own timers are due: for reordering, for a probe, for pacing.
-    fn deadlines(&self) -> [Time; 3];
-
-    /// Its own timers may have expired.
-    fn on_timeout(&mut self, core: &mut Core, now: Time, profile: &Profile);
-
-    /// The connection is over: no timer runs any more.
-    fn stop(&mut self);
+    /// A timer has expired: one of its own, or that for retransmission while data are unacknowledged.
+    fn on_timeout(&mut self, timer: TimerKind, core: &mut Core, now: Time, profile: &Profile);
 }

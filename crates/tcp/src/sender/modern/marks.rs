@@ -8,15 +8,25 @@ use crate::options::Options;
 use crate::{Profile, Segment, Seq};
 
 impl<C: CongestionControl> Modern<C> {
+    /// A segment has arrived that may be marked, or tell of marks on what was sent. Those that an acknowledgement tells of
+    /// which delivers something are answered with its delivery.
+    #[inline(never)]
+    pub(super) fn hear_marks(&mut self, core: &mut Core, segment: &Segment<Options>, profile: &Profile) {
+        let heard = core.hear_marks(segment, profile);
+        if heard.begins {
+            self.receiver.grant_quick_acks(profile.quick_acks_after_mark);
+        }
+        if let Some(more) = heard.more {
+            self.note_marks(core, segment, more, profile);
+        }
+        if self.is_classic {
+            self.classic.answer_undelivered_marks(core, segment, profile);
+        }
+    }
+
     /// The count of marked packets has grown by `more`. The option, where there is one, says how many bytes they had; without
     /// it each counts as a full segment.
-    pub(super) fn note_marks(
-        &mut self,
-        core: &mut Core,
-        segment: &Segment<Options>,
-        more: u8,
-        profile: &Profile,
-    ) {
+    fn note_marks(&mut self, core: &mut Core, segment: &Segment<Options>, more: u8, profile: &Profile) {
         let option = segment.options.accecn().filter(|_| profile.accecn_option);
         let told = option.is_some_and(|option| self.marked_bytes.hear(option.ce));
         if option.is_none() {
@@ -45,7 +55,7 @@ impl<C: CongestionControl> Modern<C> {
     /// The acknowledgement `ack` tells of marks.
     pub(super) fn answer_echo(&mut self, core: &mut Core, ack: Seq) {
         if !self.phase.is_recovery() {
-            let limits = self.limits_of(core);
+            let limits = self.limits(core);
             core.answer_marks(&mut self.classic.congestion, ack, limits);
         }
     }

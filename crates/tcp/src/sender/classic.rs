@@ -1,12 +1,13 @@
-//! A stack as 4.4BSD had it: it goes back to the oldest byte, times one segment, and keeps no record of what it has sent.
+//! A sender as 4.4BSD had it: it goes back to the oldest byte, times one segment, and keeps no record of what it has sent.
 
 use aqmlab_units::Time;
 
-use super::{Departure, Scaling, Stack};
+use super::{Departure, Scaling, Sender};
 use crate::congestion::{Ack, CongestionControl};
 use crate::core::{Core, Limits, Status, count};
-use crate::ecn::{MarksHeard, PacketKind, concerns_ecn};
+use crate::ecn::{PacketKind, concerns_ecn};
 use crate::options::WindowScale;
+use crate::timer::TimerKind;
 use crate::{Flags, Profile, Segment, Seq};
 
 /// The two windows that a sender keeps to. What else it knows is in the [`Core`].
@@ -19,11 +20,11 @@ pub struct Classic<C, W> {
 /// Duplicate acknowledgements that start fast retransmit (RFC 5681 §3.2).
 const DUP_THRESH: u8 = 3;
 
-impl<C: CongestionControl, W: Scaling> Stack for Classic<C, W> {
+impl<C: CongestionControl, W: Scaling> Sender for Classic<C, W> {
     type Congestion = C;
     type Options = WindowScale;
     const HOT: usize = size_of::<Self>().next_multiple_of(align_of::<Core>()) + Core::COLD_FROM;
-    const SHORT_TIMERS: bool = false;
+    const TIMERS: &[TimerKind] = &[];
 
     fn new(profile: &Profile, _now: Time) -> Classic<C, W> {
         Classic { congestion: C::new(profile), scaling: W::default() }
@@ -34,18 +35,14 @@ impl<C: CongestionControl, W: Scaling> Stack for Classic<C, W> {
         &self.congestion
     }
 
-    #[inline]
-    fn congestion_mut(&mut self) -> &mut C {
-        &mut self.congestion
-    }
-
-    #[inline]
-    fn limits(&self, core: &Core, profile: &Profile) -> Limits {
-        self.limits_of(core, profile)
-    }
-
     fn in_recovery(&self, core: &Core) -> bool {
         core.status.any(Status::IN_RECOVERY)
+    }
+
+    #[inline]
+    fn window(&mut self, core: &Core, profile: &Profile) -> (&mut C, Limits) {
+        let limits = self.limits(core, profile);
+        (&mut self.congestion, limits)
     }
 
     #[inline(always)]
@@ -61,25 +58,21 @@ impl<C: CongestionControl, W: Scaling> Stack for Classic<C, W> {
         }
     }
 
-    #[inline]
-    fn on_marks(&mut self, core: &mut Core, segment: &Segment, heard: MarksHeard, profile: &Profile) {
-        core.ecn.note_marks(heard.more.unwrap_or(0));
-        self.answer_undelivered_marks(core, segment, profile);
-    }
-
     #[inline(always)]
     fn on_segment(&mut self, core: &mut Core, segment: &Segment, now: Time, profile: &Profile) {
+        if concerns_ecn(segment.flags, profile) {
+            self.hear_marks(core, segment, profile);
+        }
         self.handle_segment(core, segment, now, profile);
     }
 
     #[inline(always)]
-    fn on_disorder(&mut self, core: &mut Core, from: Seq, to: Seq) {
-        core.reassemble(from, to);
-    }
-
-    #[inline(always)]
-    fn takes_quick_ack(&mut self) -> bool {
-        false
+    fn on_data(&mut self, core: &mut Core, from: Seq, to: Seq) -> bool {
+        let in_order = core.take_in_order(from, to);
+        if !in_order {
+            core.reassemble(from, to);
+        }
+        !in_order
     }
 
     #[inline(always)]
@@ -88,14 +81,6 @@ impl<C: CongestionControl, W: Scaling> Stack for Classic<C, W> {
     #[inline(always)]
     fn has_repairs(&self) -> bool {
         false
-    }
-
-    fn repeat_oldest(&mut self, core: &mut Core, profile: &Profile) -> Departure {
-        let seq = core.snd_una;
-        let (len, fin) = extent(core, seq, profile);
-        core.note_sent(seq, len, fin);
-        let flags = fin | core.ect_on(PacketKind::FinOrRetransmission, &self.congestion, profile);
-        Departure { seq, len, flags }
     }
 
     #[inline(always)]
@@ -109,30 +94,33 @@ impl<C: CongestionControl, W: Scaling> Stack for Classic<C, W> {
     }
 
     #[inline(always)]
-    fn on_retransmission_timeout(&mut self, core: &mut Core, _now: Time, profile: &Profile) {
+    fn deadline(&self, _core: &Core, _timer: TimerKind) -> Time {
+        Time::MAX
+    }
+
+    #[inline(always)]
+    fn on_timeout(&mut self, _timer: TimerKind, core: &mut Core, _now: Time, profile: &Profile) {
         self.go_back(core, profile);
     }
-
-    #[inline(always)]
-    fn deadlines(&self) -> [Time; 3] {
-        [Time::MAX; 3]
-    }
-
-    #[inline(always)]
-    fn on_timeout(&mut self, _core: &mut Core, _now: Time, _profile: &Profile) {}
-
-    fn stop(&mut self) {}
 }
 
-/// What does not depend on the options of segments, so that a modern stack does the same for a profile that is classic.
+/// What does not depend on the options of segments, so that a modern sender does the same for a profile that is classic.
 impl<C: CongestionControl, W: Scaling> Classic<C, W> {
     #[inline]
     fn send_window(&self, core: &Core) -> u32 {
         self.congestion.cwnd().min(self.scaling.peer_window(core.snd_wnd))
     }
 
-    pub(super) fn limits_of(&self, core: &Core, profile: &Profile) -> Limits {
+    fn limits(&self, core: &Core, profile: &Profile) -> Limits {
         Limits { window: self.send_window(core), mss: profile.mss.into() }
+    }
+
+    // Apart, so that it is in no other segment's way.
+    #[inline(never)]
+    fn hear_marks(&mut self, core: &mut Core, segment: &Segment, profile: &Profile) {
+        let heard = core.hear_marks(segment, profile);
+        core.ecn.note_marks(heard.more.unwrap_or(0));
+        self.answer_undelivered_marks(core, segment, profile);
     }
 
     /// Marks that a segment tells of which acknowledges nothing new.
@@ -149,7 +137,7 @@ impl<C: CongestionControl, W: Scaling> Classic<C, W> {
 
     fn answer_marks(&mut self, core: &mut Core, ack: Seq, profile: &Profile) {
         if !core.status.any(Status::IN_RECOVERY) {
-            let limits = self.limits_of(core, profile);
+            let limits = self.limits(core, profile);
             core.answer_marks(&mut self.congestion, ack, limits);
         }
     }
@@ -253,9 +241,12 @@ impl<C: CongestionControl, W: Scaling> Classic<C, W> {
         core.status.clear(Status::TIMING);
     }
 
-    /// New data, data sent again after a timeout, or the FIN.
+    /// The oldest unacknowledged segment once more, if that is due, or new data, data sent again after a timeout, or the FIN.
     #[inline(always)]
     pub(super) fn next(&mut self, core: &mut Core, now: Time, profile: &Profile) -> Option<Departure> {
+        if core.status.any(Status::RETRANSMIT_DUE) {
+            return Some(self.repeat_oldest(core, profile));
+        }
         let fin_due = core.status.any(Status::CLOSED) && core.snd_nxt <= core.snd_end;
         if !(core.snd_nxt < core.snd_end || fin_due) || core.is_unsynchronised() {
             return None;
@@ -290,6 +281,16 @@ impl<C: CongestionControl, W: Scaling> Classic<C, W> {
             core.arm_retransmit_timer(now, profile);
         }
         Some(Departure { seq, len, flags })
+    }
+
+    #[inline(never)]
+    fn repeat_oldest(&mut self, core: &mut Core, profile: &Profile) -> Departure {
+        core.status.clear(Status::RETRANSMIT_DUE);
+        let seq = core.snd_una;
+        let (len, fin) = extent(core, seq, profile);
+        core.note_sent(seq, len, fin);
+        let flags = fin | core.ect_on(PacketKind::FinOrRetransmission, &self.congestion, profile);
+        Departure { seq, len, flags }
     }
 
     /// Both windows have room for `len` bytes, and silly small segments are avoided: a partial segment goes only

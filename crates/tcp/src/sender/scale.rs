@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use crate::Profile;
 
-/// What a stack makes of window scaling.
+/// What an endpoint makes of window scaling.
 pub trait Scaling: Copy + Debug + Default + Send + 'static {
     /// What is agreed on when the peer's SYN or SYN/ACK comes with `offer`.
     fn agreed(offer: Option<u8>, profile: &Profile) -> Self;

@@ -2,9 +2,9 @@
 
 use aqmlab_units::{Duration, Time};
 
-use super::{Frto, Modern, Stack};
+use super::{Frto, Modern};
 use crate::congestion::{Ack, CongestionControl};
-use crate::core::{Core, State};
+use crate::core::Core;
 use crate::ecn::concerns_ecn;
 use crate::options::{Options, timestamp};
 use crate::rate::Newest;
@@ -269,9 +269,6 @@ impl<C: CongestionControl> Modern<C> {
             self.probe.timer = Timer::OFF;
             self.reorder_timer = Timer::OFF;
             core.note_all_acknowledged(now);
-            if core.state == State::Closed {
-                self.stop();
-            }
         }
     }
 }

@@ -1,5 +1,7 @@
 //! What a modern receiver tells beside its acknowledgements: timestamps, what has arrived beyond a gap, marks by the byte.
 
+use super::Modern;
+use crate::core::Core;
 use crate::ecn::byte_counts;
 use crate::options::{Options, Timestamps, is_earlier};
 use crate::sack::Reporter;
@@ -49,5 +51,21 @@ impl Receiver {
 
     pub(super) fn grant_quick_acks(&mut self, segments: u8) {
         self.quick_acks = self.quick_acks.max(segments);
+    }
+}
+
+impl<C> Modern<C> {
+    /// Data `from..to` have arrived that repeat, overlap or lie beyond a gap.
+    pub(super) fn note_disorder(&mut self, core: &mut Core, from: Seq, to: Seq) {
+        // A FIN without data that came too early is dropped, and leaves nothing to report.
+        if from == to && !self.is_classic {
+            return;
+        }
+        if !self.agreed.sack {
+            return core.reassemble(from, to);
+        }
+        self.receiver.reports.note_duplicate(from, to, core.rcv_nxt, &core.reassembly);
+        core.reassemble(from, to);
+        self.receiver.reports.note_kept(from, &core.reassembly);
     }
 }

@@ -1,6 +1,6 @@
-//! A modern stack: it records each segment sent and reads selective acknowledgements and timestamps.
+//! A modern sender: it records each segment sent and reads selective acknowledgements and timestamps.
 //!
-//! Where hosts of both kinds meet, all have the stack of the modern ones. One whose profile asks for nothing modern does as
+//! Where hosts of both kinds meet, all have the sender of the modern ones. One whose profile asks for nothing modern does as
 //! [`Classic`] does, segment by segment: who its neighbours are changes nothing.
 //!
 //! `agree`: options, at the handshake and later. `acknowledge`: what an acknowledgement says. `recovery`: which losses
@@ -23,19 +23,19 @@ use self::agree::Agreed;
 use self::frto::Frto;
 use self::probe::Probe;
 use self::receiver::Receiver;
-use super::{Classic, Departure, Scale, Scaling, Stack};
+use super::{Classic, Departure, Scale, Scaling, Sender};
 use crate::congestion::CongestionControl;
-use crate::core::{Core, Limits, Status};
-use crate::ecn::{MarksHeard, byte_counts};
+use crate::core::{Core, Limits, State, Status};
+use crate::ecn::{byte_counts, concerns_ecn};
 use crate::options::{Options, TIMESTAMPS_LEN};
 use crate::prr::Prr;
 use crate::rack::Rack;
 use crate::rate::RateEstimator;
 use crate::scoreboard::Scoreboard;
-use crate::timer::Timer;
+use crate::timer::{Timer, TimerKind};
 use crate::{Profile, Segment, Seq};
 
-/// What a modern stack keeps of a connection.
+/// What a modern sender keeps of a connection.
 #[derive(Debug)]
 pub struct Modern<C> {
     /// Its windows, and all there is to it where the profile asks for nothing modern.
@@ -123,11 +123,11 @@ enum FirstRepeat {
     Settled,
 }
 
-impl<C: CongestionControl> Stack for Modern<C> {
+impl<C: CongestionControl> Sender for Modern<C> {
     type Congestion = C;
     type Options = Options;
     const HOT: usize = size_of::<Self>() + size_of::<Core>();
-    const SHORT_TIMERS: bool = true;
+    const TIMERS: &[TimerKind] = &[TimerKind::Pacing, TimerKind::Reordering, TimerKind::Probe];
 
     fn new(profile: &Profile, now: Time) -> Modern<C> {
         Modern {
@@ -156,16 +156,13 @@ impl<C: CongestionControl> Stack for Modern<C> {
         &self.classic.congestion
     }
 
-    fn congestion_mut(&mut self) -> &mut C {
-        &mut self.classic.congestion
-    }
-
-    fn limits(&self, core: &Core, _profile: &Profile) -> Limits {
-        self.limits_of(core)
-    }
-
     fn in_recovery(&self, core: &Core) -> bool {
         self.phase.is_recovery() || core.status.any(Status::IN_RECOVERY)
+    }
+
+    fn window(&mut self, core: &Core, _profile: &Profile) -> (&mut C, Limits) {
+        let limits = self.limits(core);
+        (&mut self.classic.congestion, limits)
     }
 
     fn offer(&self, core: &Core, now: Time, profile: &Profile) -> Options {
@@ -179,25 +176,10 @@ impl<C: CongestionControl> Stack for Modern<C> {
         self.agree_on_options(core, segment, profile);
     }
 
-    fn on_marks(
-        &mut self,
-        core: &mut Core,
-        segment: &Segment<Options>,
-        heard: MarksHeard,
-        profile: &Profile,
-    ) {
-        if heard.begins {
-            self.receiver.grant_quick_acks(profile.quick_acks_after_mark);
-        }
-        if let Some(more) = heard.more {
-            self.note_marks(core, segment, more, profile);
-        }
-        if self.is_classic {
-            self.classic.answer_undelivered_marks(core, segment, profile);
-        }
-    }
-
     fn on_segment(&mut self, core: &mut Core, segment: &Segment<Options>, now: Time, profile: &Profile) {
+        if concerns_ecn(segment.flags, profile) {
+            self.hear_marks(core, segment, profile);
+        }
         self.receiver.note_timestamp(segment);
         core.snd_wnd = segment.window;
         if self.receiver.ecn_counts.count(segment.len, segment.flags) && self.receiver.ecn_counts.speaks {
@@ -209,21 +191,12 @@ impl<C: CongestionControl> Stack for Modern<C> {
         self.handle_acknowledgement(core, segment, now, profile);
     }
 
-    fn on_disorder(&mut self, core: &mut Core, from: Seq, to: Seq) {
-        // A FIN without data that came too early is dropped, and leaves nothing to report.
-        if from == to && !self.is_classic {
-            return;
+    fn on_data(&mut self, core: &mut Core, from: Seq, to: Seq) -> bool {
+        if core.take_in_order(from, to) {
+            return self.receiver.takes_quick_ack();
         }
-        if !self.agreed.sack {
-            return core.reassemble(from, to);
-        }
-        self.receiver.reports.note_duplicate(from, to, core.rcv_nxt, &core.reassembly);
-        core.reassemble(from, to);
-        self.receiver.reports.note_kept(from, &core.reassembly);
-    }
-
-    fn takes_quick_ack(&mut self) -> bool {
-        self.receiver.takes_quick_ack()
+        self.note_disorder(core, from, to);
+        true
     }
 
     fn on_write(&mut self, core: &Core) {
@@ -232,10 +205,6 @@ impl<C: CongestionControl> Stack for Modern<C> {
 
     fn has_repairs(&self) -> bool {
         !self.phase.is_open() || self.probe.is_due
-    }
-
-    fn repeat_oldest(&mut self, core: &mut Core, profile: &Profile) -> Departure {
-        self.classic.repeat_oldest(core, profile)
     }
 
     #[inline(always)]
@@ -251,33 +220,28 @@ impl<C: CongestionControl> Stack for Modern<C> {
         (self.classic.scaling.own_window(profile), self.options(core, len, now))
     }
 
-    fn on_retransmission_timeout(&mut self, core: &mut Core, now: Time, profile: &Profile) {
-        if self.is_classic {
-            return self.classic.go_back(core, profile);
-        }
-        self.enter_loss(core, now, profile);
+    /// Once the connection is over none of them runs any more.
+    #[inline(always)]
+    fn deadline(&self, core: &Core, timer: TimerKind) -> Time {
+        let own = match timer {
+            _ if core.state == State::Closed => Timer::OFF,
+            TimerKind::Pacing => self.pacing_timer,
+            TimerKind::Reordering => self.reorder_timer,
+            TimerKind::Probe => self.probe.timer,
+            TimerKind::Retransmission | TimerKind::DelayedAck => Timer::OFF,
+        };
+        own.deadline()
     }
 
-    fn deadlines(&self) -> [Time; 3] {
-        [&self.reorder_timer, &self.probe.timer, &self.pacing_timer].map(|timer| timer.deadline())
-    }
-
-    fn on_timeout(&mut self, core: &mut Core, now: Time, profile: &Profile) {
-        if self.pacing_timer.is_due(now) {
-            self.pacing_timer = Timer::OFF;
+    fn on_timeout(&mut self, timer: TimerKind, core: &mut Core, now: Time, profile: &Profile) {
+        match timer {
+            TimerKind::Pacing => self.pacing_timer = Timer::OFF,
+            TimerKind::Reordering => self.look_for_reordered_losses(core, now, profile),
+            TimerKind::Probe => self.send_probe(core, now, profile),
+            TimerKind::Retransmission if self.is_classic => self.classic.go_back(core, profile),
+            TimerKind::Retransmission => self.enter_loss(core, now, profile),
+            TimerKind::DelayedAck => {}
         }
-        if self.reorder_timer.is_due(now) {
-            self.look_for_reordered_losses(core, now, profile);
-        }
-        if self.probe.timer.is_due(now) {
-            self.send_probe(core, now, profile);
-        }
-    }
-
-    fn stop(&mut self) {
-        self.reorder_timer = Timer::OFF;
-        self.pacing_timer = Timer::OFF;
-        self.probe.timer = Timer::OFF;
     }
 }
 
@@ -315,7 +279,7 @@ impl<C: CongestionControl> Modern<C> {
         self.classic.congestion.cwnd().min(self.peer_window(core))
     }
 
-    fn limits_of(&self, core: &Core) -> Limits {
+    fn limits(&self, core: &Core) -> Limits {
         Limits { window: self.send_window(core), mss: self.segment_size() }
     }
 
