@@ -7,6 +7,7 @@ mod lines;
 mod on_off;
 mod packmime;
 mod pair_trace;
+mod read_once;
 mod three_gpp;
 mod tmix;
 mod trace;

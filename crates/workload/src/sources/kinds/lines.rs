@@ -4,12 +4,21 @@ use std::str::FromStr;
 
 use crate::config::{ConfigError, refuse};
 
-/// The lines that say something, with their numbers from 1, split into words.
-pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, Vec<&str>)> {
-    text.lines().enumerate().filter_map(|(i, line)| {
-        let words: Vec<&str> = line.split('#').next()?.split_whitespace().collect();
-        (!words.is_empty()).then_some((i + 1, words))
-    })
+/// Calls `read` with each line that says something: its number, from 1, and its words.
+pub(super) fn each_line<'a>(
+    text: &'a str,
+    mut read: impl FnMut(usize, &[&'a str]) -> Result<(), ConfigError>,
+) -> Result<(), ConfigError> {
+    let mut words = Vec::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        let said = line.find('#').map_or(line, |comment| &line[..comment]);
+        words.clear();
+        words.extend(said.split_whitespace());
+        if !words.is_empty() {
+            read(number, &words)?;
+        }
+    }
+    Ok(())
 }
 
 /// The words of a line, exactly as many as its form has.

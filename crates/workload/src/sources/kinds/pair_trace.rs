@@ -8,7 +8,8 @@ use aqmlab_units::{Bytes, Duration, Time, ranges};
 use serde::{Deserialize, Serialize};
 
 use super::fields::{SIZES, default_request};
-use super::lines::{fields, lines, number};
+use super::lines::{each_line, fields, number};
+use super::read_once::ReadOnce;
 use crate::config::{ConfigError, refuse};
 use crate::sources::draws::distribution::{MAX_SIZE, MAX_TIME};
 use crate::sources::draws::rtt::check_rtt;
@@ -31,6 +32,8 @@ pub struct PairTraceConfig {
     /// The size of every request. The default is ours.
     #[serde(default = "default_request")]
     pub request: Bytes,
+    #[serde(skip)]
+    read: ReadOnce,
 }
 
 ranges! {
@@ -45,19 +48,20 @@ impl SourceKind for PairTraceConfig {
         for (pair, &rtt) in self.rtt.iter().enumerate() {
             check_rtt(&format!("rtt[{pair}]"), rtt)?;
         }
-        self.record().map(drop)
+        self.read.keep(self.record()?);
+        Ok(())
     }
 
     fn source(&self, setting: &Setting<'_>) -> Result<Source, ConfigError> {
-        Ok(setting.connections(self.record()?, None))
+        Ok(setting.connections(self.read.take_or(|| self.record())?, None))
     }
 }
 
 impl PairTraceConfig {
     fn record(&self) -> Result<Recorded, ConfigError> {
         let mut recorded = Recorded::default();
-        for (line, text) in lines(&self.text) {
-            let [t, dir, pair, size] = fields(line, &text, "t dir pair size")?;
+        each_line(&self.text, |line, words| {
+            let [t, dir, pair, size] = fields(line, words, "t dir pair size")?;
             let t = number(line, "t", t, 0.0, MAX_TIME.as_secs_f64())?;
             let dir: u8 = number(line, "dir", dir, 0, 1)?;
             let size = number(line, "size", size, 1, MAX_SIZE.get())?;
@@ -70,7 +74,8 @@ impl PairTraceConfig {
                 self.request,
                 Bytes::new(size),
             );
-        }
+            Ok(())
+        })?;
         Ok(recorded.sorted())
     }
 }

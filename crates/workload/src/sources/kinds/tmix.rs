@@ -22,7 +22,8 @@ use serde::{Deserialize, Serialize};
 
 use self::concurrent::Concurrent;
 use super::fields::SIDE;
-use super::lines::{fault, fields, lines, number};
+use super::lines::{each_line, fault, fields, number};
+use super::read_once::ReadOnce;
 use crate::config::ConfigError;
 use crate::sources::draws::distribution::{MAX_SIZE, MAX_TIME};
 use crate::sources::draws::rtt::{MAX_RTT, MinRttConfig};
@@ -50,6 +51,8 @@ pub struct TmixConfig {
     /// Minimum round-trip times of vectors without a line `r`; the experiment's when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt: Option<MinRttConfig>,
+    #[serde(skip)]
+    read: ReadOnce,
 }
 
 ranges! {
@@ -62,11 +65,13 @@ impl SourceKind for TmixConfig {
 
     fn check(&self) -> Result<(), ConfigError> {
         self.rtt.as_ref().map_or(Ok(()), |rtt| rtt.check("rtt"))?;
-        self.record().map(drop)
+        self.read.keep(self.record()?);
+        Ok(())
     }
 
     fn source(&self, setting: &Setting<'_>) -> Result<Source, ConfigError> {
-        Ok(setting.connections(self.record()?, self.rtt.as_ref()))
+        let recorded = self.read.take_or(|| self.record())?;
+        Ok(setting.connections(recorded, self.rtt.as_ref()))
     }
 }
 
@@ -74,11 +79,11 @@ impl TmixConfig {
     fn record(&self) -> Result<Recorded, ConfigError> {
         let mut recorded = Recorded::default();
         let mut reader = Reader::Nothing;
-        for (line, words) in lines(&self.text) {
+        each_line(&self.text, |line, words| {
             match words[0] {
                 "S" | "SEQ" => {
                     reader.finish(&mut recorded);
-                    reader = Reader::Vector(Reading::begin(line, &words, self.side)?);
+                    reader = Reader::Vector(Reading::begin(line, words, self.side)?);
                 }
                 "C" | "CONC" if self.skip_concurrent => {
                     reader.finish(&mut recorded);
@@ -86,23 +91,19 @@ impl TmixConfig {
                 }
                 "C" | "CONC" => {
                     reader.finish(&mut recorded);
-                    reader = Reader::Vector(Reading::begin_concurrent(line, &words, self.side)?);
+                    reader = Reader::Vector(Reading::begin_concurrent(line, words, self.side)?);
                 }
                 _ => match &mut reader {
-                    Reader::Vector(reading) => reading.line(line, &words)?,
+                    Reader::Vector(reading) => reading.line(line, words)?,
                     Reader::Skipping => {}
                     Reader::Nothing => {
-                        return fault(
-                            line,
-                            format!(
-                                "must begin a vector, `S`, `SEQ`, `C` or `CONC`, got `{}`",
-                                words.join(" ")
-                            ),
-                        );
+                        let must = "must begin a vector, `S`, `SEQ`, `C` or `CONC`";
+                        return fault(line, format!("{must}, got `{}`", words.join(" ")));
                     }
                 },
             }
-        }
+            Ok(())
+        })?;
         reader.finish(&mut recorded);
         Ok(recorded.sorted())
     }

@@ -55,6 +55,27 @@ fn a_trace_of_pairs_takes_round_trip_times_from_its_table_and_ignores_comments()
 }
 
 #[test]
+fn a_text_that_was_checked_is_replayed_as_one_that_was_not_and_a_changed_copy_as_it_is() {
+    let vectors = |config: &SourceConfig| match Source::new(config, 0, &uniform(), 1) {
+        Ok(Source::Connections(mut source)) => {
+            let vectors: Vec<Vector> = source.by_ref().collect();
+            vectors.into_iter().map(|vector| (vector, source.units(&vector, 9))).collect::<Vec<_>>()
+        }
+        other => panic!("a source of connections: {other:?}"),
+    };
+    let checked = config(&pairs("2 0 0 5\n1 1 0 6\n"));
+    checked.check().expect("a sound trace");
+    let mut changed = checked.clone();
+    let SourceConfig::PairTrace(trace) = &mut changed else { panic!("a trace of pairs") };
+    trace.text = "3 0 1 7\n".into();
+    let fresh = vectors(&config(&pairs("2 0 0 5\n1 1 0 6\n")));
+    for _ in 0..2 {
+        assert_eq!(vectors(&checked), fresh);
+    }
+    assert_eq!(vectors(&changed), vectors(&config(&pairs("3 0 1 7\n"))));
+}
+
+#[test]
 fn mistakes_in_a_text_are_named_by_their_line() {
     let cases = [
         ("1 0 0 5\n1 0 0\n", "pair_trace.text, line 2: must be `t dir pair size`, got `1 0 0`"),
