@@ -215,16 +215,6 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
         }
     }
 
-    /// A packet will be at the link at `at`.
-    #[inline(always)]
-    fn reach_link_at(&mut self, at: Time, packet: Packet<O::Carried>) {
-        if at == self.now {
-            self.reach_link(packet);
-        } else {
-            self.wheel.push(at, Event::at_link(packet));
-        }
-    }
-
     /// A packet arrives at the link.
     #[inline(always)]
     fn reach_link(&mut self, packet: Packet<O::Carried>) {
@@ -234,17 +224,25 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
     }
 
     /// What a link has dropped is on its way no more.
-    #[inline]
+    #[inline(always)]
     fn forget_lost(&mut self, direction: Direction) {
-        while let Some(packet) = self.links[direction.index()].take_lost() {
-            self.observer.lost(&packet, &self.links[direction.index()], self.now);
-            self.forget(&packet);
+        if let Some(packet) = self.links[direction.index()].take_lost() {
+            self.forget(packet, direction);
         }
     }
 
-    /// This packet will not arrive.
+    /// Neither this packet nor what else its link has dropped will arrive.
     #[inline(never)]
-    fn forget(&mut self, packet: &Packet<O::Carried>) {
+    fn forget(&mut self, packet: Packet<O::Carried>, direction: Direction) {
+        let mut lost = Some(packet);
+        while let Some(packet) = lost {
+            self.forget_one(&packet, direction);
+            lost = self.links[direction.index()].take_lost();
+        }
+    }
+
+    fn forget_one(&mut self, packet: &Packet<O::Carried>, direction: Direction) {
+        self.observer.lost(packet, &self.links[direction.index()], self.now);
         if self.spec.record.losses && self.window_start <= self.now {
             let owner = packet.to.datagram_owner();
             let owner = owner.unwrap_or_else(|| self.connections.session(packet.to).owner());

@@ -1,6 +1,6 @@
 //! The connections that exist: two endpoints each, and what runs above them.
 
-use aqmlab_tcp::{Endpoint, Recovery, Sender, State};
+use aqmlab_tcp::{Endpoint, Profile, Recovery, Sender, State};
 use aqmlab_units::{Duration, Time};
 
 use super::content::Content;
@@ -199,6 +199,18 @@ impl<S: Sender> Connections<S> {
     #[inline]
     pub(super) fn socket_mut(&mut self, id: EndpointId) -> &mut Socket<S> {
         &mut self.sockets[id.index()]
+    }
+
+    /// An end, and the profile of its stack.
+    #[inline(always)]
+    pub(super) fn with_profile<'a>(
+        &mut self,
+        id: EndpointId,
+        stacks: &'a Stacks,
+    ) -> (&mut Socket<S>, &'a Profile) {
+        let socket = &mut self.sockets[id.index()];
+        let profile = stacks.profile(socket.stack());
+        (socket, profile)
     }
 
     pub(super) fn session(&self, id: EndpointId) -> &Session {

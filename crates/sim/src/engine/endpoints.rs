@@ -1,8 +1,9 @@
 //! What endpoints are given and what they have to say: packets in, packets out, and reports to who runs above them.
 
-use aqmlab_tcp::Sender;
+use aqmlab_tcp::{Profile, Sender};
+use aqmlab_units::Time;
 
-use super::connections::is_done;
+use super::connections::{Socket, is_done};
 use super::hosts::Interface;
 use super::observer::{Leaving, Observer};
 use super::{Engine, Event};
@@ -16,20 +17,21 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
         if packet.to.is_datagram() {
             return self.receive_datagram(&packet);
         }
-        let packet = self.observer.arrived(packet, self.now);
-        let socket = self.connections.socket_mut(packet.to);
-        socket.received_packet();
-        let profile = self.stacks.profile(socket.stack());
-        socket.tcp.handle_segment(&packet.segment, self.now, profile);
-        self.settle(packet.to);
+        let Packet { to, segment } = self.observer.arrived(packet, self.now);
+        let has_news = self.send_after(to, |socket, now, profile| {
+            socket.received_packet();
+            socket.tcp.handle_segment(&segment, now, profile);
+        });
+        if has_news {
+            self.tell(to);
+        }
     }
 
-    /// Send what an endpoint has to send, then tell its application what happened.
-    #[inline(always)]
-    pub(super) fn settle(&mut self, id: EndpointId) {
-        self.transmit(id);
-        let tcp = &self.connections.socket(id).tcp;
-        if tcp.has_news() || is_done(tcp.state()) {
+    /// A timer of `id` may have expired.
+    #[inline(never)]
+    pub(super) fn expire(&mut self, id: EndpointId) {
+        self.observer.expiring(id, &self.connections.socket(id).tcp, self.now);
+        if self.send_after(id, |socket, now, profile| socket.tcp.handle_timeout(now, profile)) {
             self.tell(id);
         }
     }
@@ -45,12 +47,18 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
     }
 
     /// Put on the network what an endpoint has to send.
-    #[inline]
+    #[inline(never)]
     pub(super) fn transmit(&mut self, id: EndpointId) {
-        loop {
-            let socket = self.connections.socket_mut(id);
-            let profile = self.stacks.profile(socket.stack());
-            let Some(segment) = socket.tcp.poll_transmit(self.now, profile) else { break };
+        self.send_after(id, |_, _, _| {});
+    }
+
+    /// Something happens at an endpoint, which then sends what it has to send: does it have something to tell? The endpoint
+    /// is looked up once.
+    #[inline(always)]
+    fn send_after(&mut self, id: EndpointId, happens: impl FnOnce(&mut Socket<S>, Time, &Profile)) -> bool {
+        let (mut socket, mut profile) = self.connections.with_profile(id, &self.stacks);
+        happens(socket, self.now, profile);
+        while let Some(segment) = socket.tcp.poll_transmit(self.now, profile) {
             socket.sent_packet();
             let packet = Packet { to: id.peer(), segment };
             let interface = socket.interface();
@@ -62,12 +70,21 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
             let at_link = first_bit + socket.delay();
             let leaving = Leaving { tcp: &socket.tcp, now: self.now, first_bit, at_link };
             let packet = self.observer.sent(packet, &leaving);
-            self.reach_link_at(at_link, packet);
+            if at_link > self.now {
+                self.wheel.push(at_link, Event::at_link(packet));
+            } else {
+                let link = &mut self.links[id.direction().index()];
+                link.arrive(packet, self.now);
+                if let Some(packet) = link.take_lost() {
+                    self.forget(packet, id.direction());
+                    (socket, profile) = self.connections.with_profile(id, &self.stacks);
+                }
+            }
         }
-        let socket = self.connections.socket(id);
         self.observer.settled(id, &socket.tcp);
         if let Some((at, event)) = self.timers.moved(id, socket, self.now) {
             self.wheel.push(at, Event::Timer(event));
         }
+        socket.tcp.has_news() || is_done(socket.tcp.state())
     }
 }

@@ -157,7 +157,11 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
                 let datagrams = &mut self.sources.goodput[usize::from(number)].datagrams;
                 let packet = datagrams.send(number, &datagram, self.window_start);
                 let at_link = self.hosts.send_datagram(number, datagram.flow, datagram.size, self.now);
-                self.reach_link_at(at_link, packet);
+                if at_link > self.now {
+                    self.wheel.push(at_link, Event::at_link(packet));
+                } else {
+                    self.reach_link(packet);
+                }
             }
             None => unreachable!("a source runs when something was planned"),
         }

@@ -107,15 +107,6 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
         }
     }
 
-    /// A timer of `id` may have expired.
-    fn expire(&mut self, id: EndpointId) {
-        let socket = self.connections.socket_mut(id);
-        let profile = self.stacks.profile(socket.stack());
-        self.observer.expiring(id, &socket.tcp, self.now);
-        socket.tcp.handle_timeout(self.now, profile);
-        self.settle(id);
-    }
-
     fn expire_delayed_acks(&mut self, stack: StackId) {
         while let Some(id) = self.timers.delayed_acks[stack.index()].next(&self.connections, self.now) {
             self.expire(id);
