@@ -192,21 +192,24 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
                     break;
                 }
                 self.now = event;
-                if let Some((_, event)) = self.wheel.pop() {
-                    self.handle(event);
+                match self.wheel.pop() {
+                    // Most of them, so that a look at the others' kinds is saved.
+                    Event::AtLink { to, seq, ack, len, window, flags, options } => {
+                        let segment = Segment { seq, ack, len, window, flags, options };
+                        self.reach_link(Packet { to, segment });
+                    }
+                    event => self.handle(event),
                 }
             }
         }
         self.now = until;
     }
 
-    #[inline(always)]
+    /// The time of an event has come.
+    #[inline(never)]
     fn handle(&mut self, event: Event<O::Carried>) {
         match event {
-            Event::AtLink { to, seq, ack, len, window, flags, options } => {
-                let segment = Segment { seq, ack, len, window, flags, options };
-                self.reach_link(Packet { to, segment });
-            }
+            Event::AtLink { .. } => unreachable!("the main loop hands packets to the link"),
             Event::Timer(event) => self.on_timer(event),
             Event::Wake(application) => self.wake(application),
             Event::Source(number) => self.run_source(number),

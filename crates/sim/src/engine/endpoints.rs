@@ -82,9 +82,8 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
             }
         }
         self.observer.settled(id, &socket.tcp);
-        if let Some((at, event)) = self.timers.moved(id, socket, self.now) {
-            self.wheel.push(at, Event::Timer(event));
-        }
+        let wheel = &mut self.wheel;
+        self.timers.moved(id, socket, self.now, |at, event| wheel.push(at, Event::Timer(event)));
         socket.tcp.has_news() || is_done(socket.tcp.state())
     }
 }

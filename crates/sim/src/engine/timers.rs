@@ -75,20 +75,29 @@ impl Timers {
         Some((first, TimerEvent::Inspection))
     }
 
-    /// The timers of `id` may have been set anew.
+    /// The timers of `id` may have been set anew: an event that this needs is given to `plan`.
     #[inline(always)]
-    pub(super) fn moved<S: Sender>(&mut self, id: EndpointId, end: &Socket<S>, now: Time) -> Needed {
-        if !S::TIMERS.is_empty() {
+    pub(super) fn moved<S: Sender>(
+        &mut self,
+        id: EndpointId,
+        end: &Socket<S>,
+        now: Time,
+        plan: impl FnOnce(Time, TimerEvent),
+    ) {
+        if S::SHORT_TIMERS {
             let deadline = end.tcp.poll_timeout().max(now);
-            return self.alarms.set(id, deadline).then_some((deadline, TimerEvent::Alarm(id)));
+            if self.alarms.set(id, deadline) {
+                plan(deadline, TimerEvent::Alarm(id));
+            }
+            return;
         }
         let deadline = end.tcp.delayed_ack_deadline();
-        if deadline == Time::MAX {
-            return None;
+        if deadline < Time::MAX {
+            let stack = end.stack();
+            if self.delayed_acks[stack.index()].hold(id, deadline, now) {
+                plan(deadline, TimerEvent::DelayedAcks(stack));
+            }
         }
-        let stack = end.stack();
-        let is_first = self.delayed_acks[stack.index()].hold(id, deadline, now);
-        is_first.then_some((deadline, TimerEvent::DelayedAcks(stack)))
     }
 }
 

@@ -136,11 +136,11 @@ impl<A: DecidesAtEnqueue, O: HeaderOptions> Computed<A, O> {
         if self.inside() == 0 {
             self.next_delivery = departure + self.delay;
         }
-        let room = self.ring.len();
-        self.ring[place(self.queued, room)] = entry;
-        self.departures[place(self.queued, room)] = departure;
-        self.departures[place(self.queued + AT_ONCE, room)] = Time::MAX;
-        self.queued += 1;
+        let (room, queued) = (self.ring.len(), self.queued);
+        self.queued = queued + 1;
+        self.ring[place(queued, room)] = entry;
+        self.departures[place(queued, room)] = departure;
+        self.departures[place(queued + AT_ONCE, room)] = Time::MAX;
     }
 
     /// Note waits, and make room for the next packets.
@@ -222,7 +222,8 @@ impl<A: DecidesAtEnqueue, O: HeaderOptions> Link<O> for Computed<A, O> {
 
     #[inline]
     fn take_lost(&mut self) -> Option<Packet<O>> {
-        self.lost.take()
+        // Looked at first: taking it would copy room for a packet each time.
+        if self.lost.is_some() { self.lost.take() } else { None }
     }
 
     #[inline]
