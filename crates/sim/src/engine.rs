@@ -25,7 +25,7 @@ mod sources;
 mod timers;
 mod wheel;
 
-use aqmlab_tcp::{Flags, Segment, Sender, Seq, WindowScale};
+use aqmlab_tcp::{Sender, WindowScale};
 use aqmlab_units::{Bytes, Time};
 use aqmlab_workload::sources::{Source, VectorAction};
 use aqmlab_workload::{User, UserAction, Web};
@@ -43,18 +43,25 @@ use self::wheel::Wheel;
 use crate::capture::Capture;
 use crate::laboratory::Laboratory;
 use crate::link::Link;
-use crate::packet::{EndpointId, Packet};
+use crate::packet::Packet;
 use crate::record::{ResponseTimesTable, Tables};
 use crate::side::Direction;
 use crate::spec::Spec;
 use crate::summary::Summary;
 
-/// What waits in the wheel. The fields of a packet stand side by side, so that an event takes 20 bytes and a node
-/// of the wheel 32.
+/// What waits in the wheel: nearly always a packet, which is laid out as it will be in the link, to be copied as it is. What
+/// else there is stands in its place, so that an event takes 20 bytes and a node of the wheel 32.
 #[derive(Clone, Copy, Debug)]
 enum Event<O> {
     /// A packet reaches the link.
-    AtLink { to: EndpointId, seq: Seq, ack: Seq, len: u16, window: u16, flags: Flags, options: O },
+    AtLink(Packet<O>),
+    /// Anything else.
+    Other(Rare),
+}
+
+/// What happens less often.
+#[derive(Clone, Copy, Debug)]
+enum Rare {
     /// It is time to look at some timers.
     Timer(TimerEvent),
     /// A pause is over that an application asked for.
@@ -71,14 +78,6 @@ const _: () = assert!(size_of::<Event<WindowScale>>() == 20);
 
 /// How many deliveries ahead of its own an endpoint is asked for.
 const AHEAD: u64 = 4;
-
-impl<O> Event<O> {
-    #[inline]
-    fn at_link(packet: Packet<O>) -> Event<O> {
-        let Segment { seq, ack, len, window, flags, options } = packet.segment;
-        Event::AtLink { to: packet.to, seq, ack, len, window, flags, options }
-    }
-}
 
 /// Who uses the network.
 #[derive(Debug)]
@@ -159,14 +158,16 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
         for number in 0..2 * spec.users.per_side {
             let (user, first_wake) = engine.web.user(number);
             engine.users.push(user);
-            engine.wheel.push(Time::ZERO + first_wake, Event::Wake(ApplicationId::User(UserId(number))));
+            engine
+                .wheel
+                .push(Time::ZERO + first_wake, Event::Other(Rare::Wake(ApplicationId::User(UserId(number)))));
         }
         for number in engine.sources.numbers() {
             engine.plan_source(number);
         }
-        engine.wheel.push(window_start + spec.record.queue_every, Event::SampleQueues);
+        engine.wheel.push(window_start + spec.record.queue_every, Event::Other(Rare::SampleQueues));
         // The first reading is the start of the window.
-        engine.wheel.push(window_start, Event::ReadLinks);
+        engine.wheel.push(window_start, Event::Other(Rare::ReadLinks));
         engine
     }
 
@@ -192,13 +193,13 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
                     break;
                 }
                 self.now = event;
-                match self.wheel.pop() {
-                    // Most of them, so that a look at the others' kinds is saved.
-                    Event::AtLink { to, seq, ack, len, window, flags, options } => {
-                        let segment = Segment { seq, ack, len, window, flags, options };
-                        self.reach_link(Packet { to, segment });
+                match *self.wheel.pop() {
+                    Event::AtLink(ref packet) => {
+                        let direction = packet.to.peer().direction();
+                        self.links[direction.index()].arrive(packet, self.now);
+                        self.forget_lost(direction);
                     }
-                    event => self.handle(event),
+                    Event::Other(event) => self.handle(event),
                 }
             }
         }
@@ -207,20 +208,19 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
 
     /// The time of an event has come.
     #[inline(never)]
-    fn handle(&mut self, event: Event<O::Carried>) {
+    fn handle(&mut self, event: Rare) {
         match event {
-            Event::AtLink { .. } => unreachable!("the main loop hands packets to the link"),
-            Event::Timer(event) => self.on_timer(event),
-            Event::Wake(application) => self.wake(application),
-            Event::Source(number) => self.run_source(number),
-            Event::SampleQueues => self.sample_queues(),
-            Event::ReadLinks => self.read_links(),
+            Rare::Timer(event) => self.on_timer(event),
+            Rare::Wake(application) => self.wake(application),
+            Rare::Source(number) => self.run_source(number),
+            Rare::SampleQueues => self.sample_queues(),
+            Rare::ReadLinks => self.read_links(),
         }
     }
 
-    /// A packet arrives at the link.
-    #[inline(always)]
-    fn reach_link(&mut self, packet: Packet<O::Carried>) {
+    /// A packet arrives at the link as it is sent.
+    #[inline(never)]
+    fn reach_link(&mut self, packet: &Packet<O::Carried>) {
         let direction = packet.to.peer().direction();
         self.links[direction.index()].arrive(packet, self.now);
         self.forget_lost(direction);

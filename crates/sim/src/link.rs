@@ -82,7 +82,7 @@ pub(crate) trait Link<O = WindowScale> {
     fn opened(&mut self, client: EndpointId, owner: Owner);
 
     /// A packet arrives.
-    fn arrive(&mut self, packet: Packet<O>, now: Time);
+    fn arrive(&mut self, packet: &Packet<O>, now: Time);
 
     /// A packet that was dropped and not asked for yet. What is dropped on its way out may be told of as late as the
     /// next arrival.
@@ -118,7 +118,7 @@ impl<O, T: Link<O> + ?Sized> Link<O> for Box<T> {
         (**self).opened(client, owner);
     }
 
-    fn arrive(&mut self, packet: Packet<O>, now: Time) {
+    fn arrive(&mut self, packet: &Packet<O>, now: Time) {
         (**self).arrive(packet, now);
     }
 

@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Debug, Formatter};
 use std::iter::FusedIterator;
+use std::num::NonZeroU8;
 
 use aqmlab_units::Time;
 
@@ -21,19 +22,29 @@ pub trait HeaderOptions: Copy + Default + PartialEq + Debug + Send {
 /// The one option of 2001's TCP that is told from end to end: on a SYN, how far to shift the window field of what follows
 /// (RFC 7323 §2.2). The bytes of a SYN's options are not counted, so that all headers are alike.
 ///
-/// A plain number, 0 for none: as an [`Option`] it cost 30 instructions a packet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct WindowScale(u8);
+/// A plain number, 1 for none: as an [`Option`] it cost 30 instructions a packet. That it is never 0 gives what is a segment
+/// or something else room to say which.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WindowScale(NonZeroU8);
 
 impl WindowScale {
     /// What a SYN with this offer carries.
     pub fn offering(shift: Option<u8>) -> WindowScale {
-        WindowScale(shift.map_or(0, |shift| shift.saturating_add(1)))
+        shift.map_or(WindowScale::default(), |shift| {
+            WindowScale(NonZeroU8::MIN.saturating_add(shift).saturating_add(1))
+        })
     }
 
     /// The shift, if it is offered.
     pub fn shift(self) -> Option<u8> {
-        self.0.checked_sub(1)
+        self.0.get().checked_sub(2)
+    }
+}
+
+impl Default for WindowScale {
+    #[inline]
+    fn default() -> WindowScale {
+        WindowScale(NonZeroU8::MIN)
     }
 }
 
@@ -48,9 +59,10 @@ impl HeaderOptions for WindowScale {
 ///
 /// A segment is copied half a dozen times on its way. So its options are plain words, of which flags say which count:
 /// 48 bytes that are copied whole, where an [`Option`] for each would take 72 and a move for every field.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Options {
-    held: u8,
+    /// [`OPTIONS`] and the bits of what is held.
+    held: NonZeroU8,
     /// How many SACK blocks there are.
     blocks: u8,
     /// Bytes of header that they take.
@@ -64,7 +76,10 @@ pub struct Options {
 /// Where in the words Accurate ECN's counters begin.
 const COUNTERS: usize = 6;
 
-/// The bits of [`Options::held`].
+/// Always set in [`Options::held`], for the reason why a [`WindowScale`] is never 0.
+const OPTIONS: NonZeroU8 = NonZeroU8::new(1 << 7).unwrap();
+
+/// The other bits of [`Options::held`].
 const TIMESTAMPS: u8 = 1;
 const SYN: u8 = 1 << 1;
 const SACK_PERMITTED: u8 = 1 << 2;
@@ -73,10 +88,17 @@ const ACCECN: u8 = 1 << 4;
 const ECT1_FIRST: u8 = 1 << 5;
 const SHORTENED: u8 = 1 << 6;
 
+impl Default for Options {
+    #[inline]
+    fn default() -> Options {
+        Options { held: OPTIONS, blocks: 0, len: 0, timestamps: Timestamps::default(), words: [0; 9] }
+    }
+}
+
 impl Options {
     #[inline]
     fn holds(&self, what: u8) -> bool {
-        self.held & what != 0
+        self.held.get() & what != 0
     }
 
     /// With what a SYN or SYN/ACK offers.

@@ -10,7 +10,7 @@ pub(super) use self::flows::{Flow, Flows};
 use super::connections::Opening;
 use super::content::{ApplicationId, Content};
 use super::observer::Observer;
-use super::{Engine, Event};
+use super::{Engine, Event, Rare};
 use crate::capture::{NewConnection, Opener};
 use crate::link::Link;
 use crate::packet::EndpointId;
@@ -67,7 +67,7 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
         }
         let session = self.connections.session_mut(id);
         if let Some((at, event)) = self.timers.opened::<S>(id, session, self.now) {
-            self.wheel.push(at, Event::Timer(event));
+            self.wheel.push(at, Event::Other(Rare::Timer(event)));
         }
         id
     }

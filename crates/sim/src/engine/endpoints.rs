@@ -6,7 +6,7 @@ use aqmlab_units::Time;
 use super::connections::{Socket, is_done};
 use super::hosts::Interface;
 use super::observer::{Leaving, Observer};
-use super::{Engine, Event};
+use super::{Engine, Event, Rare};
 use crate::link::Link;
 use crate::packet::{EndpointId, Packet};
 
@@ -15,7 +15,7 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
     #[inline(always)]
     pub(super) fn receive(&mut self, packet: Packet<O::Carried>) {
         if packet.to.is_datagram() {
-            return self.receive_datagram(&packet);
+            return self.receive_datagram(packet);
         }
         let Packet { to, segment } = self.observer.arrived(packet, self.now);
         let has_news = self.send_after(to, |socket, now, profile| {
@@ -71,19 +71,15 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
             let leaving = Leaving { tcp: &socket.tcp, now: self.now, first_bit, at_link };
             let packet = self.observer.sent(packet, &leaving);
             if at_link > self.now {
-                self.wheel.push(at_link, Event::at_link(packet));
+                self.wheel.push(at_link, Event::AtLink(packet));
             } else {
-                let link = &mut self.links[id.direction().index()];
-                link.arrive(packet, self.now);
-                if let Some(packet) = link.take_lost() {
-                    self.forget(packet, id.direction());
-                    (socket, profile) = self.connections.with_profile(id, &self.stacks);
-                }
+                self.reach_link(&packet);
+                (socket, profile) = self.connections.with_profile(id, &self.stacks);
             }
         }
         self.observer.settled(id, &socket.tcp);
         let wheel = &mut self.wheel;
-        self.timers.moved(id, socket, self.now, |at, event| wheel.push(at, Event::Timer(event)));
+        self.timers.moved(id, socket, self.now, |at, event| wheel.push(at, Event::Other(Rare::Timer(event))));
         socket.tcp.has_news() || is_done(socket.tcp.state())
     }
 }

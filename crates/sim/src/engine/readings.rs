@@ -6,7 +6,7 @@ use hdrhistogram::Histogram;
 
 use super::observer::Observer;
 use super::recorder::Account;
-use super::{Engine, Event};
+use super::{Engine, Event, Rare};
 use crate::link::{Link, LinkCounters, Meter, Waited};
 use crate::record::{LinkDirection, Tables};
 use crate::side::Direction;
@@ -119,7 +119,7 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
             link.advance(self.now);
         }
         self.readings.sample_queues(&meters(&self.links), self.now, &mut self.recorder.tables);
-        self.wheel.push(self.now + self.spec.record.queue_every, Event::SampleQueues);
+        self.wheel.push(self.now + self.spec.record.queue_every, Event::Other(Rare::SampleQueues));
     }
 
     pub(super) fn read_links(&mut self) {
@@ -133,7 +133,7 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
         } else {
             self.readings.read_links(&meters, self.now, &mut self.recorder.tables);
         }
-        self.wheel.push(self.now + self.spec.record.link_every, Event::ReadLinks);
+        self.wheel.push(self.now + self.spec.record.link_every, Event::Other(Rare::ReadLinks));
     }
 
     /// The measured window up to now.
@@ -155,7 +155,7 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
         }
         let inside: u64 = links().map(Meter::inside).sum();
         let on_the_way = self.connections.packets_in_network() + self.sources.datagrams_on_the_way();
-        let in_wheel = self.wheel.iter().filter(|event| matches!(event, Event::AtLink { .. })).count() as u64;
+        let in_wheel = self.wheel.iter().filter(|event| matches!(event, Event::AtLink(_))).count() as u64;
         assert_eq!(on_the_way, inside + in_wheel, "a packet vanished between the endpoints");
     }
 }

@@ -11,7 +11,7 @@ use super::applications::Flow;
 use super::connections::Packets;
 use super::observer::Observer;
 use super::recorder::Recorder;
-use super::{Engine, Event};
+use super::{Engine, Event, Rare};
 use crate::link::Link;
 use crate::packet::{Owner, Packet};
 use crate::spec::SourceSpec;
@@ -139,7 +139,7 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
     /// Find out when source `number` does something next.
     pub(super) fn plan_source(&mut self, number: u8) {
         if let Some(at) = self.sources.plan(number) {
-            self.wheel.push(at, Event::Source(number));
+            self.wheel.push(at, Event::Other(Rare::Source(number)));
         }
     }
 
@@ -158,9 +158,9 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
                 let packet = datagrams.send(number, &datagram, self.window_start);
                 let at_link = self.hosts.send_datagram(number, datagram.flow, datagram.size, self.now);
                 if at_link > self.now {
-                    self.wheel.push(at_link, Event::at_link(packet));
+                    self.wheel.push(at_link, Event::AtLink(packet));
                 } else {
-                    self.reach_link(packet);
+                    self.reach_link(&packet);
                 }
             }
             None => unreachable!("a source runs when something was planned"),
@@ -168,7 +168,7 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
     }
 
     #[inline(never)]
-    pub(super) fn receive_datagram(&mut self, packet: &Packet<O::Carried>) {
+    pub(super) fn receive_datagram(&mut self, packet: Packet<O::Carried>) {
         let datagrams = &mut self.sources.goodput[packet.to.source()].datagrams;
         datagrams.receive(sent_at(&packet.segment), packet.size(), self.now, self.window_start);
     }

@@ -22,7 +22,7 @@ use self::inspection::Inspection;
 use super::connections::{Session, Socket};
 use super::hosts::StackId;
 use super::observer::Observer;
-use super::{Engine, Event};
+use super::{Engine, Event, Rare};
 use crate::link::Link;
 use crate::packet::EndpointId;
 use crate::spec::TcpSpec;
@@ -84,7 +84,7 @@ impl Timers {
         now: Time,
         plan: impl FnOnce(Time, TimerEvent),
     ) {
-        if S::SHORT_TIMERS {
+        if !S::TIMERS.is_empty() {
             let deadline = end.tcp.poll_timeout().max(now);
             if self.alarms.set(id, deadline) {
                 plan(deadline, TimerEvent::Alarm(id));
@@ -121,7 +121,7 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
             self.expire(id);
         }
         if let Some(next) = self.timers.delayed_acks[stack.index()].rearm() {
-            self.wheel.push(next, Event::Timer(TimerEvent::DelayedAcks(stack)));
+            self.wheel.push(next, Event::Other(Rare::Timer(TimerEvent::DelayedAcks(stack))));
         }
     }
 
@@ -132,13 +132,13 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
             for id in [client, client.peer()] {
                 let deadline = self.connections.socket_mut(id).tcp.retransmit_deadline();
                 if deadline <= horizon {
-                    let event = Event::Timer(TimerEvent::Retransmission(id));
+                    let event = Event::Other(Rare::Timer(TimerEvent::Retransmission(id)));
                     self.wheel.push(deadline.max(self.now), event);
                 }
             }
         }
         if let Some(next) = inspection.rearm() {
-            self.wheel.push(next, Event::Timer(TimerEvent::Inspection));
+            self.wheel.push(next, Event::Other(Rare::Timer(TimerEvent::Inspection)));
         }
     }
 
@@ -147,7 +147,7 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
         let endpoint = self.connections.socket(server);
         let deadline = endpoint.tcp.retransmit_deadline();
         if self.stacks.profile(endpoint.stack()).ecn == EcnPolicy::PlusWait && deadline < Time::MAX {
-            self.wheel.push(deadline, Event::Timer(TimerEvent::Retransmission(server)));
+            self.wheel.push(deadline, Event::Other(Rare::Timer(TimerEvent::Retransmission(server))));
         }
     }
 }

@@ -96,18 +96,17 @@ impl<E: Copy> Wheel<E> {
         Time::from_nanos(self.next)
     }
 
-    /// Take the event that [`Wheel::peek`] announced.
+    /// Take the event that [`Wheel::peek`] announced. It is read where it stands, until another is pushed.
     #[inline(always)]
-    pub(crate) fn pop(&mut self) -> E {
+    pub(crate) fn pop(&mut self) -> &E {
         let (_, node) = self.current.pop().expect("an event was announced");
-        let slot = &mut self.nodes[node as usize];
-        let event = slot.event;
-        slot.next = self.free;
-        self.free = node;
         if let Some(&(time, _)) = self.current.last() {
             self.next = time;
         }
-        event
+        let slot = &mut self.nodes[node as usize];
+        slot.next = self.free;
+        self.free = node;
+        &slot.event
     }
 
     /// All waiting events, in no particular order. Slow: looks at every bucket.
@@ -257,7 +256,6 @@ fn sort_descending(events: &mut [(u64, u32)]) {
 }
 
 /// The number of the far list of the half that `time` lies in.
-#[expect(clippy::cast_possible_truncation, reason = "reduced to the number of far lists")]
 fn far_list(time: u64) -> usize {
     (time >> LOG_HALF) as usize % FAR_HALVES
 }
@@ -302,7 +300,7 @@ mod tests {
                     let peeked = wheel.peek();
                     prop_assert_eq!(peeked, expected.map_or(Time::MAX, |(time, _)| time));
                     if let Some((time, serial)) = expected {
-                        prop_assert_eq!(wheel.pop(), serial);
+                        prop_assert_eq!(*wheel.pop(), serial);
                         now = time;
                     }
                 }

@@ -205,7 +205,7 @@ mod tests {
                 let segment = Segment { seq: Seq::new(1), len, ..Segment::default() };
                 let leaving = Leaving { tcp: &tcp, now, first_bit: now, at_link: now };
                 let packet = explainer.sent(Packet { to: client.peer(), segment }, &leaving);
-                link.arrive(packet, now);
+                link.arrive(&packet, now);
             }
             let mut explained = Vec::new();
             while link.next_delivery() < Time::MAX {
@@ -242,7 +242,7 @@ mod tests {
             for _ in 0..3 {
                 let leaving = Leaving { tcp: &tcp, now, first_bit: now, at_link: now };
                 let packet = Packet { to: client.peer(), segment: Segment::default() };
-                link.arrive(explainer.sent(packet, &leaving), now);
+                link.arrive(&explainer.sent(packet, &leaving), now);
             }
             if begins_another {
                 Observer::<Basic>::wrote(&mut explainer, client, now);

@@ -28,7 +28,7 @@ impl<O, L: Link<O>> Link<O> for Cached<L> {
     }
 
     #[inline]
-    fn arrive(&mut self, packet: Packet<O>, now: Time) {
+    fn arrive(&mut self, packet: &Packet<O>, now: Time) {
         self.link.arrive(packet, now);
         self.next_delivery = self.link.next_delivery();
     }

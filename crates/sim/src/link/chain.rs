@@ -66,7 +66,7 @@ impl<L> Chain<L> {
         (self.next, _) = earliest.expect("a chain has a link");
     }
 
-    fn enter<O>(&mut self, hop: usize, packet: Packet<O>, now: Time)
+    fn enter<O>(&mut self, hop: usize, packet: &Packet<O>, now: Time)
     where
         L: Link<O>,
     {
@@ -86,7 +86,7 @@ impl<O, L: Link<O>> Link<O> for Chain<L> {
         }
     }
 
-    fn arrive(&mut self, packet: Packet<O>, now: Time) {
+    fn arrive(&mut self, packet: &Packet<O>, now: Time) {
         let (joins, _) = self.ends(packet.to);
         self.enter(joins, packet, now);
     }
@@ -120,7 +120,7 @@ impl<O, L: Link<O>> Link<O> for Chain<L> {
             return Some(packet);
         }
         let onwards = if self.direction == Direction::FORTH { hop + 1 } else { hop - 1 };
-        self.enter(onwards, packet, now);
+        self.enter(onwards, &packet, now);
         None
     }
 

@@ -128,8 +128,9 @@ impl<A: DecidesAtEnqueue, O: HeaderOptions> Computed<A, O> {
         self.departures[place(n, self.departures.len())]
     }
 
+    /// The place of a packet that is let in.
     #[inline(always)]
-    fn push(&mut self, departure: Time, entry: Entry<O>) {
+    fn push(&mut self, departure: Time) -> &mut Entry<O> {
         if self.queued == self.look_at {
             self.look();
         }
@@ -138,9 +139,9 @@ impl<A: DecidesAtEnqueue, O: HeaderOptions> Computed<A, O> {
         }
         let (room, queued) = (self.ring.len(), self.queued);
         self.queued = queued + 1;
-        self.ring[place(queued, room)] = entry;
         self.departures[place(queued, room)] = departure;
         self.departures[place(queued + AT_ONCE, room)] = Time::MAX;
+        &mut self.ring[place(queued, room)]
     }
 
     /// Note waits, and make room for the next packets.
@@ -199,17 +200,17 @@ impl<A: DecidesAtEnqueue, O: HeaderOptions> Link<O> for Computed<A, O> {
     }
 
     #[inline(always)]
-    fn arrive(&mut self, mut packet: Packet<O>, now: Time) {
+    fn arrive(&mut self, packet: &Packet<O>, now: Time) {
         self.advance(now);
         let seen = packet.seen_by_law();
-        match self.control.admit(&seen, self.state(), now) {
+        let marks = match self.control.admit(&seen, self.state(), now) {
             Admission::DroppedEarly | Admission::DroppedForced | Admission::DroppedByLimit => {
-                self.lost = Some(packet);
+                self.lost = Some(*packet);
                 return;
             }
-            Admission::Marked => packet.segment.flags |= Flags::CE,
-            Admission::Queued => {}
-        }
+            Admission::Marked => Flags::CE,
+            Admission::Queued => Flags::NONE,
+        };
         // The packet goes down to the device when a place is free there: when the packet `device` places ahead of
         // it has left.
         let goes_down =
@@ -217,7 +218,9 @@ impl<A: DecidesAtEnqueue, O: HeaderOptions> Link<O> for Computed<A, O> {
         self.emptying = Some(goes_down);
         let (first_bit, departure) = self.transmitter.send(seen.size, now);
         let through = self.control.counters.queued_bytes;
-        self.push(departure, Entry { through, wait: first_bit - now, packet });
+        let entry = self.push(departure);
+        (entry.through, entry.wait, entry.packet) = (through, first_bit - now, *packet);
+        entry.packet.segment.flags |= marks;
     }
 
     #[inline]

@@ -97,9 +97,9 @@ impl<Q: Qdisc<Packet<O>>, O: HeaderOptions> Link<O> for Queued<Q, O> {
     }
 
     #[inline]
-    fn arrive(&mut self, packet: Packet<O>, now: Time) {
+    fn arrive(&mut self, packet: &Packet<O>, now: Time) {
         self.advance(now);
-        self.queue.enqueue(packet.seen_by_law(), packet, now, &mut |packet| self.lost.push(packet));
+        self.queue.enqueue(packet.seen_by_law(), *packet, now, &mut |packet| self.lost.push(packet));
         self.fill_device(now);
     }
 

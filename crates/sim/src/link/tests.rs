@@ -175,7 +175,7 @@ fn compare(
         deliver_until(&mut link, now, &mut delivered);
         if let Some((len, is_ect)) = step.arrival {
             let packet = packet(number, len, is_ect, step.flow);
-            link.arrive(packet, now);
+            link.arrive(&packet, now);
             plain.arrive(packet, now);
         } else {
             link.advance(now);
@@ -294,7 +294,7 @@ proptest! {
             now += Duration::from_nanos(step.after);
             let len = step.arrival.map_or(0, |(len, _)| len);
             arrivals.push((now, rate.time_to_send(Bytes::new(HEADERS + u64::from(len)) + context.overhead)));
-            link.arrive(packet(number, len, false, 0), now);
+            link.arrive(&packet(number, len, false, 0), now);
         }
         deliver_until(&mut link, Time::MAX, &mut delivered);
         let mut before = Time::ZERO;

@@ -11,7 +11,7 @@ use crate::capture::Opener;
 use crate::engine::connections::{Connections, Opening};
 use crate::engine::content::{ApplicationId, Content, FlowId};
 use crate::engine::observer::{Observer, Row};
-use crate::engine::{Engine, Event};
+use crate::engine::{Engine, Event, Rare};
 use crate::link::Link;
 use crate::packet::{EndpointId, Owner};
 use crate::side::Side;
@@ -177,7 +177,7 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
             VectorAction::Write(size) => flow.to_acceptor.add(size),
             VectorAction::Answer(size) => flow.to_initiator.add(size),
             VectorAction::Sleep(pause) => {
-                self.wheel.push(self.now + pause, Event::Wake(ApplicationId::Flow(id)));
+                self.wheel.push(self.now + pause, Event::Other(Rare::Wake(ApplicationId::Flow(id))));
             }
             VectorAction::Completed(exchange) => self.complete_for_flow(id, &exchange),
             VectorAction::Aborted => self.recorder.aborted(flow.owner(), self.now),

@@ -9,7 +9,7 @@ use crate::capture::Opener;
 use crate::engine::connections::Opening;
 use crate::engine::content::{ApplicationId, Content, UserId};
 use crate::engine::observer::{Observer, Row};
-use crate::engine::{Engine, Event};
+use crate::engine::{Engine, Event, Rare};
 use crate::link::Link;
 use crate::packet::{EndpointId, Owner};
 
@@ -76,7 +76,7 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
                 }
                 UserAction::Aborted => self.recorder.aborted(Owner::USERS, self.now),
                 UserAction::Sleep(pause) => {
-                    self.wheel.push(self.now + pause, Event::Wake(ApplicationId::User(user)));
+                    self.wheel.push(self.now + pause, Event::Other(Rare::Wake(ApplicationId::User(user))));
                 }
             }
         }

@@ -30,7 +30,7 @@ proptest! {
             deliver_until(&mut link, now, &mut delivered);
             let len = step.arrival.map_or(0, |(len, _)| len);
             arrivals.push((now, Bytes::new(HEADERS + u64::from(len)) + context.overhead));
-            link.arrive(packet(number, len, false, 0), now);
+            link.arrive(&packet(number, len, false, 0), now);
         }
         deliver_until(&mut link, Time::MAX, &mut delivered);
         let mut free = Time::ZERO;

@@ -38,7 +38,7 @@ fn poisson_arrivals(rho: f64, limit: u32) -> Vec<Batch> {
             deliver_until(&mut link, at, &mut Vec::new());
             link.advance(at);
             waiting += link.state().packets;
-            link.arrive(packet(number, LEN, false, 0), at);
+            link.arrive(&packet(number, LEN, false, 0), at);
             lost += u32::from(link.take_lost().is_some());
         }
         let waits = link.waited().since(&std::mem::replace(&mut before, link.waited())).all();
