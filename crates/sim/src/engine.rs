@@ -184,9 +184,11 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
                 }
                 self.now = delivery;
                 self.connections.prefetch(self.links[direction.index()].upcoming(AHEAD));
-                match self.links[direction.index()].deliver() {
-                    Some(packet) => self.receive(packet),
-                    None => self.forget_lost(direction),
+                if self.links[direction.index()].goes_on() {
+                    self.forget_lost(direction);
+                } else {
+                    let packet = self.links[direction.index()].deliver();
+                    self.receive(packet);
                 }
             } else {
                 if event > until {

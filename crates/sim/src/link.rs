@@ -94,9 +94,15 @@ pub(crate) trait Link<O = WindowScale> {
     /// Where the packet `ahead` places behind the next one goes; any endpoint when nobody knows yet.
     fn upcoming(&self, ahead: u64) -> EndpointId;
 
-    /// Take the packet that [`Link::next_delivery`] announced; `None` when it has gone on to another link, which may have
-    /// dropped it.
-    fn deliver(&mut self) -> Option<Packet<O>>;
+    /// Does the packet that [`Link::next_delivery`] announced only go on to another link, which may have dropped it? If so
+    /// it has gone.
+    #[inline(always)]
+    fn goes_on(&mut self) -> bool {
+        false
+    }
+
+    /// Take the packet that [`Link::next_delivery`] announced, which does not go on.
+    fn deliver(&mut self) -> Packet<O>;
 
     /// Bring queue and law up to `now`: everything due before or at it has happened.
     fn advance(&mut self, now: Time);
@@ -134,7 +140,11 @@ impl<O, T: Link<O> + ?Sized> Link<O> for Box<T> {
         (**self).upcoming(ahead)
     }
 
-    fn deliver(&mut self) -> Option<Packet<O>> {
+    fn goes_on(&mut self) -> bool {
+        (**self).goes_on()
+    }
+
+    fn deliver(&mut self) -> Packet<O> {
         (**self).deliver()
     }
 

@@ -46,9 +46,16 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
         }
     }
 
-    /// Put on the network what an endpoint has to send.
-    #[inline(never)]
+    /// Put on the network what an endpoint has to send, which often is nothing.
+    #[inline]
     pub(super) fn transmit(&mut self, id: EndpointId) {
+        if self.connections.socket(id).tcp.may_send() {
+            self.transmit_all(id);
+        }
+    }
+
+    #[inline(never)]
+    fn transmit_all(&mut self, id: EndpointId) {
         self.send_after(id, |_, _, _| {});
     }
 

@@ -210,7 +210,7 @@ mod tests {
             let mut explained = Vec::new();
             while link.next_delivery() < Time::MAX {
                 let at = link.next_delivery();
-                let packet: Packet = Observer::<Basic>::arrived(&mut explainer, link.deliver().expect("the one link"), at);
+                let packet: Packet = Observer::<Basic>::arrived(&mut explainer, link.deliver(), at);
                 explained.push(packet.to);
             }
             let queueing = explained.iter().map(|&to| {

@@ -48,8 +48,9 @@ impl<O, L: Link<O>> Link<O> for Cached<L> {
         self.link.upcoming(ahead)
     }
 
+    /// What is cached is one link.
     #[inline]
-    fn deliver(&mut self) -> Option<Packet<O>> {
+    fn deliver(&mut self) -> Packet<O> {
         let packet = self.link.deliver();
         self.next_delivery = self.link.next_delivery();
         packet

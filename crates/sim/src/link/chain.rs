@@ -111,17 +111,24 @@ impl<O, L: Link<O>> Link<O> for Chain<L> {
         self.links[self.next].upcoming(ahead)
     }
 
-    fn deliver(&mut self) -> Option<Packet<O>> {
+    fn goes_on(&mut self) -> bool {
         let (hop, now) = (self.next, self.next_delivery());
-        let packet = self.links[hop].deliver()?;
-        self.touched(hop);
-        let (_, leaves) = self.ends(packet.to);
+        let (_, leaves) = self.ends(self.links[hop].upcoming(0));
         if hop == leaves {
-            return Some(packet);
+            return false;
         }
+        let packet = self.links[hop].deliver();
+        self.touched(hop);
         let onwards = if self.direction == Direction::FORTH { hop + 1 } else { hop - 1 };
         self.enter(onwards, &packet, now);
-        None
+        true
+    }
+
+    fn deliver(&mut self) -> Packet<O> {
+        let hop = self.next;
+        let packet = self.links[hop].deliver();
+        self.touched(hop);
+        packet
     }
 
     fn advance(&mut self, now: Time) {

@@ -240,7 +240,7 @@ impl<A: DecidesAtEnqueue, O: HeaderOptions> Link<O> for Computed<A, O> {
     }
 
     #[inline(always)]
-    fn deliver(&mut self) -> Option<Packet<O>> {
+    fn deliver(&mut self) -> Packet<O> {
         debug_assert!(self.delivered < self.queued, "nothing is on its way");
         // Queue and law need not be told: they are brought up to date when they are next looked at, and until then
         // the packet's entry stays where it is.
@@ -252,7 +252,7 @@ impl<A: DecidesAtEnqueue, O: HeaderOptions> Link<O> for Computed<A, O> {
         } else {
             self.departure(self.delivered) + self.delay
         };
-        Some(packet)
+        packet
     }
 
     #[inline(always)]

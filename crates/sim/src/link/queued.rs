@@ -120,14 +120,14 @@ impl<Q: Qdisc<Packet<O>>, O: HeaderOptions> Link<O> for Queued<Q, O> {
     }
 
     #[inline]
-    fn deliver(&mut self) -> Option<Packet<O>> {
+    fn deliver(&mut self) -> Packet<O> {
         if self.gone == 0 {
             // Its leaving made room in the device: who comes next must be known from now on.
             self.advance(self.below[0].departure);
         }
         let Below { packet, .. } = self.below.pop_front().expect("a packet was announced");
         self.gone -= 1;
-        Some(packet)
+        packet
     }
 
     #[inline]

@@ -244,7 +244,7 @@ impl Visitor for Compare<'_> {
 fn deliver_until(link: &mut impl Link, now: Time, delivered: &mut Vec<Delivery>) {
     while link.next_delivery() <= now && link.next_delivery() < Time::MAX {
         let at = link.next_delivery();
-        let segment = link.deliver().expect("a link alone hands its packets out").segment;
+        let segment = link.deliver().segment;
         delivered.push((segment.seq.get(), segment.flags.contains(Flags::CE), at));
     }
 }

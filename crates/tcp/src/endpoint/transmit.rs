@@ -13,11 +13,14 @@ impl<S: Sender> Endpoint<S> {
     /// [`Endpoint::poll_event`].
     #[inline(always)]
     pub fn poll_transmit(&mut self, now: Time, profile: &Profile) -> Option<Segment<S::Options>> {
+        if self.may_send() { self.transmit(now, profile) } else { None }
+    }
+
+    /// May [`Endpoint::poll_transmit`] have an answer? If not, it would do nothing.
+    #[inline(always)]
+    pub fn may_send(&self) -> bool {
         let all_sent = self.core.snd_nxt == self.core.snd_end && !self.sender.has_repairs();
-        if all_sent && !self.core.status.any(Status::TO_SEND) {
-            return None;
-        }
-        self.transmit(now, profile)
+        !all_sent || self.core.status.any(Status::TO_SEND)
     }
 
     #[inline(always)]
