@@ -10,23 +10,12 @@ import pytest
 
 import aqmlab as lab
 from aqmlab import _core
-from aqmlab.disciplines.catalogue import disciplines
 from aqmlab.studies import STUDIES, find
 from aqmlab.studies.kit import index
 from aqmlab.studies.kit.findings import Outcome
 from conftest import Command
 
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-
-
-def test_the_readme_names_disciplines_that_there_are() -> None:
-    (row,) = re.findall(r"^\| queue disciplines \| .* validated: (.*?)\. Every", README, re.MULTILINE)
-    pages = (entry.page.partition("\n")[0] for entry in disciplines().values())
-    titles = {page.removeprefix("# ").partition(",")[0].lower() for page in pages}
-    named = set(re.split("[;,] ", row.lower()))
-    assert named <= titles
-    assert len(named) > 20
 
 
 def test_the_citation_is_of_this_version() -> None:
