@@ -3,6 +3,7 @@
 mod bbr;
 mod cubic;
 mod dctcp;
+mod highspeed;
 mod hystart;
 mod ledbat;
 mod prague;
@@ -18,6 +19,7 @@ use aqmlab_units::{BitRate, Duration, Time};
 pub use bbr::Bbr;
 pub use cubic::Cubic;
 pub use dctcp::Dctcp;
+pub use highspeed::HighSpeed;
 pub use ledbat::Ledbat;
 pub use prague::Prague;
 pub use reno::{ClassicReno, Reno};
@@ -31,6 +33,8 @@ registry::controls! {
     "cubic" => Cubic(Cubic),
     /// Reno that reduces in proportion to how many bytes came marked (RFC 8257).
     "dctcp" => Dctcp(Dctcp),
+    /// Reno that grows faster and gives up less the larger its window is (RFC 3649).
+    "highspeed" => HighSpeed(HighSpeed),
     /// DCTCP's response made for the Internet, L4S (draft-briscoe-iccrg-prague).
     "prague" => Prague(Prague),
     /// BBR, version 3: a model of the path decides rate and window (draft-ietf-ccwg-bbr).

@@ -1,0 +1,277 @@
+//! `HighSpeed` TCP: Reno up to a window of 38 segments; above it grows faster the larger it is, and gives up less.
+//!
+//! Source: RFC 3649 §5 (the response function) and its table in appendix B; what a window is multiplied by and how it
+//! grows between its losses follow from three numbers, `LOW_WINDOW`, `HIGH_WINDOW` and what is lost at the latter.
+//!
+//! Differs from the RFC, which counts segments: the window grows by bytes acknowledged, as Reno's (RFC 3465). Its slow
+//! start is that of RFC 5681, without the limit of RFC 3742 and without HyStart++. What the RFC leaves to TCP is as in
+//! Reno, but the threshold after a timeout is the window times 1 - b(w) too, as in Linux (`tcp_highspeed.c`).
+
+use super::slow_start::SlowStart;
+use super::{Ack, CongestionControl, MAX_WINDOW};
+use crate::Profile;
+
+/// In segments: up to this window the response is that of standard TCP at a loss of 10^-3.
+const LOW_WINDOW: f64 = 38.0;
+/// In segments: the window at a loss of 10^-7, and by how much a loss shrinks it.
+const HIGH_WINDOW: f64 = 83_000.0;
+const HIGH_DECREASE: f64 = 0.1;
+/// The line through both would reach zero at 570,000 segments; it ends where the table of appendix B does.
+const LEAST_DECREASE: f64 = 0.09;
+
+/// `HighSpeed` TCP's window.
+#[derive(Clone, Copy, Debug)]
+pub struct HighSpeed {
+    /// In bytes, with fractions: what a window of segments adds is no whole number of them.
+    cwnd: f64,
+    ssthresh: f64,
+    slow_start: SlowStart,
+    /// The least that marks leave, in segments.
+    min_window: u8,
+    /// Window and threshold before the last loss or timeout.
+    undo: Option<(f64, f64)>,
+}
+
+/// b(w) = (`HIGH_DECREASE` - 0.5) (log w - log `LOW_WINDOW`) / (log `HIGH_WINDOW` - log `LOW_WINDOW`) + 0.5: the share of
+/// the window that a loss takes.
+fn decrease(w: f64) -> f64 {
+    if w <= LOW_WINDOW {
+        return 0.5;
+    }
+    let way = libm::log(w / LOW_WINDOW) / libm::log(HIGH_WINDOW / LOW_WINDOW);
+    (0.5 + (HIGH_DECREASE - 0.5) * way).max(LEAST_DECREASE)
+}
+
+/// a(w) = w^2 p(w) 2 b(w) / (2 - b(w)), with p(w) = 0.078 / w^1.2: the segments that a round trip adds.
+fn increase(w: f64) -> f64 {
+    if w <= LOW_WINDOW {
+        return 1.0;
+    }
+    let b = decrease(w);
+    (0.078 * libm::pow(w, 0.8) * 2.0 * b / (2.0 - b)).max(1.0)
+}
+
+impl HighSpeed {
+    /// What a loss or mark leaves of `window` bytes: (1 - b(w)) w.
+    fn reduced(window: u32, mss: u32) -> f64 {
+        let window = f64::from(window);
+        (1.0 - decrease(window / f64::from(mss))) * window
+    }
+
+    fn reduce_for_loss(&mut self, window: u32, mss: u32) {
+        self.undo = Some((self.cwnd, self.ssthresh));
+        // A mark may have reduced for the same window of data.
+        self.ssthresh = Self::reduced(window, mss).min(self.cwnd).max(f64::from(2 * mss));
+    }
+
+    fn grow(&mut self, bytes: f64) {
+        self.cwnd = (self.cwnd + bytes).min(f64::from(MAX_WINDOW));
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "windows are from 0 to 2^30")]
+fn whole(bytes: f64) -> u32 {
+    bytes as u32
+}
+
+impl CongestionControl for HighSpeed {
+    fn new(profile: &Profile) -> HighSpeed {
+        HighSpeed {
+            cwnd: f64::from(profile.initial_window_bytes()),
+            ssthresh: f64::from(MAX_WINDOW),
+            slow_start: SlowStart::new(false),
+            min_window: profile.min_window,
+            undo: None,
+        }
+    }
+
+    fn cwnd(&self) -> u32 {
+        whole(self.cwnd)
+    }
+
+    fn ssthresh(&self) -> u32 {
+        whole(self.ssthresh)
+    }
+
+    /// Below the threshold slow start; from it on w = w + a(w) / w for each segment acknowledged.
+    fn on_ack(&mut self, ack: &Ack) {
+        if self.cwnd < self.ssthresh {
+            let growth = self.slow_start.growth(ack).unwrap_or(0);
+            self.grow(f64::from(growth));
+        } else if ack.window_limited {
+            let mss = f64::from(ack.mss);
+            // No acknowledgement counts for more than a window.
+            let share = (f64::from(ack.bytes) / self.cwnd).min(1.0);
+            self.grow(increase(self.cwnd / mss) * mss * share);
+        }
+    }
+
+    fn on_fast_retransmit(&mut self, window: u32, mss: u32) {
+        self.reduce_for_loss(window, mss);
+        self.slow_start.on_congestion();
+        self.cwnd = self.ssthresh;
+    }
+
+    fn on_recovered(&mut self, _flight: u32, _mss: u32) {
+        self.cwnd = self.ssthresh;
+    }
+
+    /// RFC 5681 §3.1, as in Reno: the threshold stays when what was sent again expires again.
+    fn on_timeout(&mut self, window: u32, mss: u32) {
+        if self.cwnd > f64::from(mss) {
+            self.reduce_for_loss(window, mss);
+        }
+        self.slow_start.on_timeout();
+        self.cwnd = f64::from(mss);
+    }
+
+    fn on_spurious(&mut self) {
+        if let Some((cwnd, ssthresh)) = self.undo.take() {
+            self.cwnd = self.cwnd.max(cwnd);
+            self.ssthresh = self.ssthresh.max(ssthresh);
+        }
+    }
+
+    /// A mark is a congestion event as a loss is (RFC 3649 §5), but may leave one segment (RFC 3168 §6.1.2).
+    fn on_ecn_echo(&mut self, window: u32, mss: u32) {
+        self.slow_start.on_congestion();
+        self.undo = None;
+        self.cwnd = Self::reduced(window, mss).max(f64::from(u32::from(self.min_window) * mss));
+        self.ssthresh = self.cwnd.max(f64::from(2 * mss));
+    }
+
+    /// RFC 5681 §4.1: restart from min(initial window, cwnd).
+    fn on_idle(&mut self, initial_window: u32) {
+        self.cwnd = self.cwnd.min(f64::from(initial_window));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u32 = 1000;
+
+    fn ack() -> Ack {
+        Ack { bytes: MSS, mss: MSS, window_limited: true, ..Ack::default() }
+    }
+
+    /// A control in congestion avoidance with a window of so many segments.
+    fn avoiding(segments: u32) -> HighSpeed {
+        let mut cc = HighSpeed::new(&Profile { mss: 1000, ..Profile::freebsd_4_5() });
+        cc.cwnd = f64::from(segments * MSS);
+        cc.ssthresh = cc.cwnd;
+        cc
+    }
+
+    /// RFC 3649, appendix B: from which window on so many segments are added, and what is given up there.
+    const TABLE: [(u32, u32, f64); 15] = [
+        (118, 2, 0.44),
+        (221, 3, 0.41),
+        (347, 4, 0.38),
+        (495, 5, 0.37),
+        (663, 6, 0.35),
+        (851, 7, 0.34),
+        (1058, 8, 0.33),
+        (1284, 9, 0.32),
+        (1529, 10, 0.31),
+        (1793, 11, 0.30),
+        (2076, 12, 0.29),
+        (2378, 13, 0.28),
+        (3039, 15, 0.27),
+        (5036, 20, 0.25),
+        (84_035, 71, 0.10),
+    ];
+
+    #[test]
+    fn a_round_trip_adds_and_a_loss_takes_what_the_rfc_prints() {
+        for (w, a, b) in TABLE {
+            // What the first acknowledgement of a window adds, times the window.
+            let growth = |segments| {
+                let mut cc = avoiding(segments);
+                let before = cc.cwnd;
+                cc.on_ack(&ack());
+                (cc.cwnd - before) / f64::from(MSS) * f64::from(segments)
+            };
+            let printed = f64::from(a);
+            // The table has 1 / 12.8 for 0.078, so its last row lies 0.1 % off.
+            assert!((growth(w) / printed - 1.0).abs() < 0.004, "{} segments at {w}, not {a}", growth(w));
+            let mut cc = avoiding(w);
+            cc.on_fast_retransmit(w * MSS, MSS);
+            cc.on_recovered(0, MSS);
+            let lost = 1.0 - f64::from(cc.cwnd()) / f64::from(w * MSS);
+            assert!((lost - b).abs() < 0.0051, "{lost} given up at {w}, not {b}");
+        }
+    }
+
+    #[test]
+    fn up_to_38_segments_it_is_reno() {
+        let mut cc = avoiding(20);
+        (0..20).for_each(|_| cc.on_ack(&ack()));
+        assert!((20_900..=21_000).contains(&cc.cwnd()), "{}", cc.cwnd());
+        let mut cc = avoiding(38);
+        cc.on_fast_retransmit(38 * MSS, MSS);
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (19 * MSS, 19 * MSS));
+    }
+
+    /// The mean window over time, in segments, with a loss every 1 / p segments.
+    fn mean_window(p: f64) -> f64 {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small whole number")]
+        let distance = (1.0 / p).round() as u64;
+        let mut cc = avoiding(100);
+        let (mut time, mut segments) = (0.0, 0_u32);
+        for segment in 0..80 * distance {
+            if segment % distance == 0 {
+                cc.on_fast_retransmit(cc.cwnd(), MSS);
+                cc.on_recovered(0, MSS);
+            }
+            cc.on_ack(&ack());
+            if segment >= 40 * distance {
+                segments += 1;
+                time += f64::from(MSS) / cc.cwnd;
+            }
+        }
+        f64::from(segments) / time
+    }
+
+    #[test]
+    fn under_evenly_spaced_losses_it_keeps_the_window_of_the_rfcs_response_function() {
+        // RFC 3649, table 2: 0.12 / p^0.835
+        for (p, published) in [(1e-4, 263.0), (1e-5, 1795.0)] {
+            let window = mean_window(p);
+            println!("highspeed p={p:e}: {window:.0}, published {published}");
+            assert!((window / published - 1.0).abs() < 0.1, "{window} at {p}, not {published}");
+        }
+    }
+
+    #[test]
+    fn a_mark_takes_what_a_loss_takes_and_may_leave_one_segment() {
+        let mut cc = avoiding(1058);
+        cc.on_ecn_echo(1058 * MSS, MSS);
+        assert!((0.66..0.68).contains(&(f64::from(cc.cwnd()) / f64::from(1058 * MSS))));
+        let mut cc = avoiding(2);
+        (0..3).for_each(|_| cc.on_ecn_echo(cc.cwnd(), MSS));
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (MSS, 2 * MSS));
+    }
+
+    #[test]
+    fn a_window_beyond_the_rfcs_table_gives_up_what_the_last_of_it_does() {
+        let mut cc = avoiding(1_000_000);
+        cc.on_fast_retransmit(1_000_000 * MSS, MSS);
+        assert_eq!(cc.cwnd(), 910_000 * MSS);
+    }
+
+    #[test]
+    fn a_spurious_loss_is_taken_back_once_and_a_repeated_timeout_keeps_the_threshold() {
+        let mut cc = avoiding(663);
+        cc.on_timeout(663 * MSS, MSS);
+        let threshold = cc.ssthresh();
+        cc.on_timeout(MSS, MSS);
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (MSS, threshold));
+        cc.on_spurious();
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (663 * MSS, 663 * MSS));
+        cc.on_ecn_echo(663 * MSS, MSS);
+        cc.on_spurious();
+        assert!(cc.cwnd() < 663 * MSS, "a mark is no loss that could be spurious");
+    }
+}
