@@ -27,7 +27,7 @@ mod timeline;
 mod timers;
 mod transit;
 
-use aqmlab_tcp::{Endpoint, Flags, Recovery, Segment, Sender, Seq};
+use aqmlab_tcp::{Endpoint, Flags, RecoveryCounts, Segment, Sender, Seq};
 use aqmlab_units::{Duration, Time};
 
 use self::attribution::{Attribution, Epoch, Part};
@@ -73,7 +73,7 @@ struct End {
     sent: Seq,
     base: Seq,
     /// What recovery it had needed after the event before.
-    recovery: Recovery,
+    recovery: RecoveryCounts,
     in_recovery: bool,
 }
 

@@ -4,7 +4,7 @@ mod columns;
 mod explanations;
 mod variables;
 
-use aqmlab_tcp::Recovery;
+use aqmlab_tcp::RecoveryCounts;
 use aqmlab_units::{Duration, Time};
 use aqmlab_workload::Completed;
 use hdrhistogram::Histogram;
@@ -281,7 +281,7 @@ impl LossTable {
 }
 
 impl ExchangeTable {
-    pub(crate) fn push(&mut self, exchange: &Completed, owner: Owner, side: Side, recovery: Recovery) {
+    pub(crate) fn push(&mut self, exchange: &Completed, owner: Owner, side: Side, recovery: RecoveryCounts) {
         let size = |bytes: aqmlab_units::Bytes| u32::try_from(bytes.get()).unwrap_or(u32::MAX);
         self.start_s.push(exchange.started.as_secs_f64());
         self.response_time_ms.push(exchange.response_time.as_millis_f64());

@@ -27,7 +27,7 @@ pub use self::link::{LinkSpec, RateChange};
 pub use self::queue::{CustomLaw, QueueSpec};
 #[cfg(feature = "schema")]
 pub use self::schema::{SourceKeys, written_schema};
-use self::sources::Around;
+use self::sources::SourceContext;
 pub use self::sources::SourceSpec;
 pub(crate) use self::tcp::MOST_STACKS;
 pub use self::tcp::{MixSpec, Role, TcpSpec};
@@ -183,8 +183,8 @@ impl Spec {
         let links = chain.len();
         let (queue, queue_back) = QueueSpec::read_both("queue", written.queue, written.queue_back, &link)?;
         let users = UsersSpec::read(written.users, links)?;
-        let around = Around { link: &link, links, hosts: &written.hosts, delay_at: users.delay_at };
-        let sources = SourceSpec::read_all(written.sources, &around)?;
+        let context = SourceContext { link: &link, links, hosts: &written.hosts, delay_at: users.delay_at };
+        let sources = SourceSpec::read_all(written.sources, &context)?;
         let spec = Spec {
             link,
             queue,

@@ -16,7 +16,7 @@ use crate::rtt::RttEstimator;
 use crate::timer::Timer;
 use crate::{Flags, Profile, Seq};
 
-pub use state::{Recovery, State};
+pub use state::{RecoveryCounts, State};
 pub(crate) use status::Status;
 
 /// What a sender keeps to.
@@ -68,7 +68,7 @@ pub struct Core {
     pub(crate) ecn: Ecn,
     /// Holds something only while [`Status::OUT_OF_ORDER`].
     pub(crate) reassembly: Reassembly,
-    pub(crate) recovery: Recovery,
+    pub(crate) recovery: RecoveryCounts,
 }
 
 impl Core {
@@ -98,7 +98,7 @@ impl Core {
             recover: Seq::ZERO,
             ecn: Ecn::default(),
             reassembly: Reassembly::default(),
-            recovery: Recovery::default(),
+            recovery: RecoveryCounts::default(),
         }
     }
 

@@ -14,7 +14,7 @@ use aqmlab_units::Time;
 use crate::congestion::CongestionControl;
 use crate::core::{Core, Status};
 use crate::timer::TimerKind;
-use crate::{Basic, Full, Profile, Recovery, Sender, Seq, State};
+use crate::{Basic, Full, Profile, RecoveryCounts, Sender, Seq, State};
 
 /// What an endpoint tells its application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,7 +151,7 @@ impl<S: Sender> Endpoint<S> {
     }
 
     /// What recovery has cost so far.
-    pub fn recovery(&self) -> Recovery {
+    pub fn recovery(&self) -> RecoveryCounts {
         self.core.recovery
     }
 

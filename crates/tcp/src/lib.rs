@@ -29,7 +29,7 @@ mod seq;
 mod timer;
 
 pub use congestion::{Ack, Algorithm, ClassicReno, CongestionControl, Marks, RateSample};
-pub use core::{Recovery, State};
+pub use core::{RecoveryCounts, State};
 pub use ecn::EcnPolicy;
 pub use endpoint::{Endpoint, Event};
 pub use options::{HeaderOptions, Options, WindowScale};

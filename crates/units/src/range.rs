@@ -109,12 +109,12 @@ pub trait Ranged {
     fn amount(&self) -> Option<Self::Amount>;
 
     /// An end of its range, as it is written.
-    fn written(end: Self::Amount) -> Written;
+    fn written(end: Self::Amount) -> Literal;
 }
 
 /// A value as it is written in a spec.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Written {
+pub enum Literal {
     /// A whole number.
     Whole(u64),
     /// A number.
@@ -132,7 +132,7 @@ macro_rules! ranged {
                 Some(*self)
             }
 
-            fn written(end: $type) -> Written {
+            fn written(end: $type) -> Literal {
                 $written(end)
             }
         }
@@ -140,13 +140,13 @@ macro_rules! ranged {
 }
 
 ranged! {
-    u8: |end: u8| Written::Whole(end.into()),
-    u16: |end: u16| Written::Whole(end.into()),
-    u32: |end: u32| Written::Whole(end.into()),
-    f64: Written::Number,
-    Duration: |end: Duration| Written::Text(end.in_largest_unit()),
-    Bytes: |end: Bytes| Written::Text(end.in_largest_unit()),
-    BitRate: |end: BitRate| Written::Text(end.to_string()),
+    u8: |end: u8| Literal::Whole(end.into()),
+    u16: |end: u16| Literal::Whole(end.into()),
+    u32: |end: u32| Literal::Whole(end.into()),
+    f64: Literal::Number,
+    Duration: |end: Duration| Literal::Text(end.in_largest_unit()),
+    Bytes: |end: Bytes| Literal::Text(end.in_largest_unit()),
+    BitRate: |end: BitRate| Literal::Text(end.to_string()),
 }
 
 impl<T: Ranged> Ranged for Option<T> {
@@ -156,7 +156,7 @@ impl<T: Ranged> Ranged for Option<T> {
         self.as_ref().and_then(T::amount)
     }
 
-    fn written(end: T::Amount) -> Written {
+    fn written(end: T::Amount) -> Literal {
         T::written(end)
     }
 }
@@ -165,7 +165,7 @@ impl<T: Ranged> Ranged for Option<T> {
 /// what may be written are both made of that.
 pub trait Ranges {
     /// The ranges by the names of their fields.
-    fn ranges() -> Vec<(&'static str, Range<Written>)>;
+    fn ranges() -> Vec<(&'static str, Range<Literal>)>;
 
     /// That each of those fields, looked at alone, is what it may be.
     fn check_ranges(&self) -> Result<(), OutOfRange>;
@@ -185,7 +185,7 @@ pub struct OutOfRange {
 macro_rules! ranges {
     ($Table:ty { $($field:ident: $range:expr),* $(,)? }) => {
         impl $crate::range::Ranges for $Table {
-            fn ranges() -> Vec<(&'static str, $crate::Range<$crate::range::Written>)> {
+            fn ranges() -> Vec<(&'static str, $crate::Range<$crate::range::Literal>)> {
                 vec![$((stringify!($field), $crate::range::written(|table: &$Table| &table.$field, $range)),)*]
             }
 
@@ -198,7 +198,7 @@ macro_rules! ranges {
 }
 
 /// The range of the field that `of` names, its ends as they are written.
-pub fn written<T, F: Ranged>(_of: impl Fn(&T) -> &F, range: Range<F::Amount>) -> Range<Written> {
+pub fn written<T, F: Ranged>(_of: impl Fn(&T) -> &F, range: Range<F::Amount>) -> Range<Literal> {
     range.map(F::written)
 }
 
@@ -263,8 +263,8 @@ mod tests {
         ] {
             assert_eq!(table.check_ranges(), Err(OutOfRange { field, message: message.into() }));
         }
-        let whole = |number| Bound::Included(Written::Whole(number));
+        let whole = |number| Bound::Included(Literal::Whole(number));
         assert_eq!(Table::ranges()[0], ("flows", Range { least: whole(1), most: whole(9) }));
-        assert_eq!(Table::ranges()[2].1.most, Bound::Included(Written::Text("1 min".into())));
+        assert_eq!(Table::ranges()[2].1.most, Bound::Included(Literal::Text("1 min".into())));
     }
 }

@@ -6,7 +6,7 @@ use std::ops::Bound;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-use crate::range::{Ranges, Written};
+use crate::range::{Literal, Ranges};
 use crate::{BitRate, Bytes, Duration};
 
 macro_rules! described {
@@ -51,12 +51,12 @@ pub fn with_ranges<T: Ranges>(schema: &mut Schema) {
     }
 }
 
-impl From<Written> for serde_json::Value {
-    fn from(written: Written) -> serde_json::Value {
+impl From<Literal> for serde_json::Value {
+    fn from(written: Literal) -> serde_json::Value {
         match written {
-            Written::Whole(number) => number.into(),
-            Written::Number(number) => number.into(),
-            Written::Text(text) => text.into(),
+            Literal::Whole(number) => number.into(),
+            Literal::Number(number) => number.into(),
+            Literal::Text(text) => text.into(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The connections that exist: two endpoints each, and what runs above them.
 
-use aqmlab_tcp::{Endpoint, Profile, Recovery, Sender, State};
+use aqmlab_tcp::{Endpoint, Profile, RecoveryCounts, Sender, State};
 use aqmlab_units::{Duration, Time};
 
 use super::content::Content;
@@ -39,7 +39,7 @@ pub(super) struct Session {
     /// It stands in the ring of timers to inspect.
     pub(super) watched: bool,
     /// What recovery had cost both ends when the exchange before ended.
-    at_request: Recovery,
+    at_request: RecoveryCounts,
 }
 
 impl Session {
@@ -151,8 +151,13 @@ impl<S: Sender> Connections<S> {
         self.sockets[id.peer().index()] = Socket::new(tcp, server, access[1]);
         let session = &mut self.sessions[id.connection()];
         let watched = session.watched;
-        *session =
-            Session { content, owner: opener.owner(), open: true, watched, at_request: Recovery::default() };
+        *session = Session {
+            content,
+            owner: opener.owner(),
+            open: true,
+            watched,
+            at_request: RecoveryCounts::default(),
+        };
         id
     }
 
@@ -170,7 +175,7 @@ impl<S: Sender> Connections<S> {
                 owner: Owner::default(),
                 open: false,
                 watched: false,
-                at_request: Recovery::default(),
+                at_request: RecoveryCounts::default(),
             });
         }
         self.free[side.other().index()].push(slot);
@@ -226,12 +231,12 @@ impl<S: Sender> Connections<S> {
     }
 
     /// What recovery has cost both ends since this was last asked, at the end of the exchange before.
-    pub(super) fn take_recovery(&mut self, id: EndpointId) -> Recovery {
+    pub(super) fn take_recovery(&mut self, id: EndpointId) -> RecoveryCounts {
         let total = self.recovery(id);
         total - std::mem::replace(&mut self.sessions[id.connection()].at_request, total)
     }
 
-    fn recovery(&self, id: EndpointId) -> Recovery {
+    fn recovery(&self, id: EndpointId) -> RecoveryCounts {
         self.socket(id).tcp.recovery() + self.socket(id.peer()).tcp.recovery()
     }
 

@@ -5,7 +5,7 @@ use aqmlab_units::Time;
 
 use super::connections::{Socket, is_done};
 use super::hosts::Interface;
-use super::observer::{Leaving, Observer};
+use super::observer::{Observer, Transmission};
 use super::{Engine, Event, Rare};
 use crate::link::Link;
 use crate::packet::{EndpointId, Packet};
@@ -75,8 +75,8 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
                 self.hosts.send(interface, id, packet.size(), self.now)
             };
             let at_link = first_bit + socket.delay();
-            let leaving = Leaving { tcp: &socket.tcp, now: self.now, first_bit, at_link };
-            let packet = self.observer.sent(packet, &leaving);
+            let transmission = Transmission { tcp: &socket.tcp, now: self.now, first_bit, at_link };
+            let packet = self.observer.sent(packet, &transmission);
             if at_link > self.now {
                 self.wheel.push(at_link, Event::AtLink(packet));
             } else {

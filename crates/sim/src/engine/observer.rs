@@ -1,6 +1,6 @@
 //! Who watches a run: told what happens, as it happens, without a say in it.
 
-use aqmlab_tcp::{Endpoint, HeaderOptions, Recovery, Sender};
+use aqmlab_tcp::{Endpoint, HeaderOptions, RecoveryCounts, Sender};
 use aqmlab_units::Time;
 use aqmlab_workload::Completed;
 
@@ -21,7 +21,11 @@ pub(crate) trait Observer<S: Sender> {
     fn wrote(&mut self, _id: EndpointId, _now: Time) {}
 
     /// A packet leaves its sender.
-    fn sent(&mut self, packet: Packet<S::Options>, leaving: &Leaving<'_, S>) -> Packet<Self::Carried>;
+    fn sent(
+        &mut self,
+        packet: Packet<S::Options>,
+        transmission: &Transmission<'_, S>,
+    ) -> Packet<Self::Carried>;
 
     /// `link` has dropped a packet or a datagram, and tells so now.
     fn lost<L: Link<Self::Carried>>(&mut self, _packet: &Packet<Self::Carried>, _link: &L, _now: Time) {}
@@ -40,7 +44,7 @@ pub(crate) trait Observer<S: Sender> {
 }
 
 /// A packet's way to the link.
-pub(crate) struct Leaving<'a, S: Sender> {
+pub(crate) struct Transmission<'a, S: Sender> {
     /// Its sender.
     pub(crate) tcp: &'a Endpoint<S>,
     pub(crate) now: Time,
@@ -54,14 +58,18 @@ pub(crate) struct Leaving<'a, S: Sender> {
 pub(crate) struct Row<'a> {
     pub(crate) exchange: &'a Completed,
     pub(crate) side: Side,
-    pub(crate) recovery: Recovery,
+    pub(crate) recovery: RecoveryCounts,
 }
 
 impl<S: Sender> Observer<S> for () {
     type Carried = S::Options;
 
     #[inline(always)]
-    fn sent(&mut self, packet: Packet<S::Options>, _leaving: &Leaving<'_, S>) -> Packet<S::Options> {
+    fn sent(
+        &mut self,
+        packet: Packet<S::Options>,
+        _transmission: &Transmission<'_, S>,
+    ) -> Packet<S::Options> {
         packet
     }
 

@@ -8,7 +8,7 @@ use super::timeline::{EventKind, Location, TimelineEvent};
 use super::timers::meaning;
 use super::transit::{Numbered, Transit};
 use super::{End, Exchange, Explainer, place_of};
-use crate::engine::observer::{Leaving, Observer, Row};
+use crate::engine::observer::{Observer, Row, Transmission};
 use crate::link::{Link, LinkCounters};
 use crate::packet::{EndpointId, Packet};
 use crate::record::Tables;
@@ -62,8 +62,12 @@ impl<S: Sender> Observer<S> for Explainer {
         self.note(id, self.event(id, EventKind::Wrote));
     }
 
-    fn sent(&mut self, packet: Packet<S::Options>, leaving: &Leaving<'_, S>) -> Packet<Self::Carried> {
-        let Leaving { tcp, now, first_bit, at_link } = *leaving;
+    fn sent(
+        &mut self,
+        packet: Packet<S::Options>,
+        transmission: &Transmission<'_, S>,
+    ) -> Packet<Self::Carried> {
+        let Transmission { tcp, now, first_bit, at_link } = *transmission;
         let (segment, from) = (packet.segment, packet.to.peer());
         self.note_reactions(from, tcp);
         let attribution = self.current(self.ends[from.index()].now, from);
@@ -203,8 +207,8 @@ mod tests {
                 now += Duration::from_nanos(after);
                 Observer::<Basic>::opened(&mut explainer, client, true, now);
                 let segment = Segment { seq: Seq::new(1), len, ..Segment::default() };
-                let leaving = Leaving { tcp: &tcp, now, first_bit: now, at_link: now };
-                let packet = explainer.sent(Packet { to: client.peer(), segment }, &leaving);
+                let transmission = Transmission { tcp: &tcp, now, first_bit: now, at_link: now };
+                let packet = explainer.sent(Packet { to: client.peer(), segment }, &transmission);
                 link.arrive(&packet, now);
             }
             let mut explained = Vec::new();
@@ -240,9 +244,9 @@ mod tests {
             Observer::<Basic>::wrote(&mut explainer, client, now);
             // One is being sent, one waits.
             for _ in 0..3 {
-                let leaving = Leaving { tcp: &tcp, now, first_bit: now, at_link: now };
+                let transmission = Transmission { tcp: &tcp, now, first_bit: now, at_link: now };
                 let packet = Packet { to: client.peer(), segment: Segment::default() };
-                link.arrive(&explainer.sent(packet, &leaving), now);
+                link.arrive(&explainer.sent(packet, &transmission), now);
             }
             if begins_another {
                 Observer::<Basic>::wrote(&mut explainer, client, now);

@@ -27,7 +27,7 @@ pub struct SourceSpec {
 }
 
 /// What a source finds in the spec around it.
-pub(super) struct Around<'a> {
+pub(super) struct SourceContext<'a> {
     pub(super) link: &'a LinkSpec,
     /// How many links the chain has.
     pub(super) links: usize,
@@ -37,12 +37,15 @@ pub(super) struct Around<'a> {
 
 impl SourceSpec {
     /// The sources of a spec.
-    pub(super) fn read_all(written: Vec<Value>, around: &Around<'_>) -> Result<Vec<SourceSpec>, SpecError> {
+    pub(super) fn read_all(
+        written: Vec<Value>,
+        context: &SourceContext<'_>,
+    ) -> Result<Vec<SourceSpec>, SpecError> {
         at_most("sources", written.len(), MOST_SOURCES)?;
         let mut names = HashSet::new();
         let mut sources = Vec::new();
         for (number, value) in written.into_iter().enumerate() {
-            let source = SourceSpec::read(&format!("sources[{number}]"), value, around)?;
+            let source = SourceSpec::read(&format!("sources[{number}]"), value, context)?;
             let (name, kind) = (source.config.name(), source.config.kind());
             if !names.insert(name.to_owned()) {
                 let message = format!("must differ from that of every other source, got `{name}`");
@@ -53,7 +56,7 @@ impl SourceSpec {
         Ok(sources)
     }
 
-    fn read(path: &str, mut written: Value, around: &Around<'_>) -> Result<SourceSpec, SpecError> {
+    fn read(path: &str, mut written: Value, context: &SourceContext<'_>) -> Result<SourceSpec, SpecError> {
         // What a source sends knows nothing of where: that is taken out of its table.
         let mut take = |key: &str| {
             let (kind, table) = written.as_object_mut()?.iter_mut().next()?;
@@ -62,7 +65,7 @@ impl SourceSpec {
         let (way, interface, delay_at) = (take("path"), take("interface"), take("delay_at"));
         let config: SourceConfig = read(path, written)?;
         config.check().map_err(|error| fault(&format!("{path}.{}", error.path), error.message))?;
-        let mtu = around.link.mtu;
+        let mtu = context.link.mtu;
         if let SourceConfig::Datagrams(datagrams) = &config
             && datagrams.packet > mtu
         {
@@ -70,14 +73,14 @@ impl SourceSpec {
             return Err(fault(&format!("{path}.datagrams.packet"), message));
         }
         let at = |key: &str| format!("{path}.{}.{key}", config.kind());
-        let least = least_interface(&config, around.link.overhead);
+        let least = least_interface(&config, context.link.overhead);
         let interface = match interface {
-            None => around.hosts.rate.max(least),
+            None => context.hosts.rate.max(least),
             Some(written) => read(&at("interface"), written)?,
         };
         at_least(&at("interface"), interface, least)?;
-        let delay_at = delay_at.map_or(Ok(around.delay_at), |written| read(&at("delay_at"), written))?;
-        let way = PathSpec::read(&at("path"), way, around.links)?;
+        let delay_at = delay_at.map_or(Ok(context.delay_at), |written| read(&at("delay_at"), written))?;
+        let way = PathSpec::read(&at("path"), way, context.links)?;
         Ok(SourceSpec { config, interface, delay_at, path: way })
     }
 }

@@ -21,7 +21,7 @@ pub enum State {
 
 /// How often a connection had to recover: what a user's wait is explained with. Counts stop at 65,535.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Recovery {
+pub struct RecoveryCounts {
     /// SYNs or SYN/ACKs sent again.
     pub syn_retransmits: u16,
     /// Expirations of the data retransmission timer.
@@ -32,10 +32,10 @@ pub struct Recovery {
     pub ecn_reductions: u16,
 }
 
-impl Add for Recovery {
-    type Output = Recovery;
-    fn add(self, other: Recovery) -> Recovery {
-        Recovery {
+impl Add for RecoveryCounts {
+    type Output = RecoveryCounts;
+    fn add(self, other: RecoveryCounts) -> RecoveryCounts {
+        RecoveryCounts {
             syn_retransmits: self.syn_retransmits + other.syn_retransmits,
             timeouts: self.timeouts + other.timeouts,
             fast_retransmits: self.fast_retransmits + other.fast_retransmits,
@@ -44,11 +44,11 @@ impl Add for Recovery {
     }
 }
 
-impl Sub for Recovery {
-    type Output = Recovery;
+impl Sub for RecoveryCounts {
+    type Output = RecoveryCounts;
     /// What was added since `earlier`.
-    fn sub(self, earlier: Recovery) -> Recovery {
-        Recovery {
+    fn sub(self, earlier: RecoveryCounts) -> RecoveryCounts {
+        RecoveryCounts {
             syn_retransmits: self.syn_retransmits - earlier.syn_retransmits,
             timeouts: self.timeouts - earlier.timeouts,
             fast_retransmits: self.fast_retransmits - earlier.fast_retransmits,

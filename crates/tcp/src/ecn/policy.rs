@@ -147,7 +147,7 @@ mod form {
 
     impl<'de> Deserialize<'de> for EcnPolicy {
         fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<EcnPolicy, D::Error> {
-            deserializer.deserialize_any(Written)
+            deserializer.deserialize_any(PolicyName)
         }
     }
 
@@ -167,9 +167,9 @@ mod form {
         }
     }
 
-    struct Written;
+    struct PolicyName;
 
-    impl Visitor<'_> for Written {
+    impl Visitor<'_> for PolicyName {
         type Value = EcnPolicy;
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,7 +1,7 @@
 //! A path that stands still for a while and loses nothing.
 
 use aqmlab_tcp::congestion::Any;
-use aqmlab_tcp::{Full, Profile, Recovery, Seq};
+use aqmlab_tcp::{Full, Profile, RecoveryCounts, Seq};
 use aqmlab_units::{Duration, Time};
 
 use crate::network::{CLIENT, Network, SERVER};
@@ -10,7 +10,7 @@ const BYTES: u32 = 2_000_000;
 
 /// A transfer whose data stand still for 1.5 s in its middle, unless they are lost then: what recovery took, and how many
 /// bytes left more than once.
-fn transfer(profile: Profile, loses: bool) -> (Recovery, u64) {
+fn transfer(profile: Profile, loses: bool) -> (RecoveryCounts, u64) {
     let begins = Time::ZERO + Duration::from_millis(1000);
     let still = begins..begins + Duration::from_millis(1500);
     let mut free = Time::ZERO;
