@@ -8,6 +8,7 @@ mod on_off;
 mod packmime;
 mod pair_trace;
 mod read_once;
+mod streaming;
 mod three_gpp;
 mod tmix;
 mod trace;
@@ -82,6 +83,8 @@ kinds! {
     bulk: Bulk(BulkConfig),
     /// On-off flows over TCP.
     on_off: OnOff(OnOffConfig),
+    /// Videos that servers pace.
+    streaming: Streaming(StreamingConfig),
     /// Transfers that arrive at random.
     transfers: Transfers(TransfersConfig),
     /// A trace as columns.
