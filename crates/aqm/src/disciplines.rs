@@ -18,6 +18,7 @@ disciplines! {
     avq: Avq(AvqConfig),
     ldc: Ldc(LdcConfig),
     threshold: Threshold(ThresholdConfig),
+    gsp: Gsp(GspConfig),
     codel: Codel(CodelConfig),
     cobalt: Cobalt(CobaltConfig),
     pie: Pie(PieConfig),
