@@ -1,0 +1,221 @@
+"""What the authors of RFC 9332 say of DualPI2, as claims.
+
+Written before anything was run, in the words of ``kit/reading/words.py``, so that they need no second reading. What is
+quoted stands in the abstract of the RFC's 22nd draft (1, 2, 3, 7, 8), of its 12th (9) and of the evaluation's report
+(4 to 6). *Roughly equivalent* is *approximately*, so the share of one of two flows is 50 % within 5. *Close to full* is
+5 % off at most. *Small capacity share* and *highly dynamic* have no number there: ours are a fifth, and the runs of
+``web``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from aqmlab.results.result import Result
+from aqmlab.studies.kit import measures as kit
+from aqmlab.studies.kit.claims import All, Claim, Predicate
+from aqmlab.studies.kit.findings import Measure
+from aqmlab.studies.kit.reading.values import Column, change_percent, of
+from aqmlab.studies.kit.reading.words import CLOSE, About, InRange
+
+RATES_MBPS = (4, 12, 40, 120, 200)
+RTTS_MS = (5, 10, 20, 50, 100)
+GRID = tuple((rate, rtt) for rate in RATES_MBPS for rtt in RTTS_MS)
+"""The links and base round trips of De Schepper et al. 2016, up to those that RFC 9332, section 1.4, names."""
+
+CORNERS = tuple((rate, rtt) for rate in (12, 120) for rtt in (10, 50))
+"""Where a single queue is looked at as well; the choice is ours."""
+
+MIXES = ((1, 9), (2, 8), (5, 5), (8, 2), (9, 1))
+"""L4S and Classic flows, ten together; ours."""
+
+WEBS_PER_SECOND = (10, 50)
+"""Short flows of each kind that arrive in a second beside one long flow of each; ours."""
+
+L4S, CLASSIC = "L4S", "Classic"
+"""The sources, and the queues of DualPI2."""
+
+_FRAME_BITS = 8 * 1538
+_SMALL_PERCENT = 20.0
+
+
+def dual(rate_mbps: int, rtt_ms: int) -> str:
+    """Return the name of the run of a Prague and a CUBIC flow under DualPI2."""
+    return f"dual/{rate_mbps} Mbit/s/{rtt_ms} ms"
+
+
+def single(rate_mbps: int, rtt_ms: int) -> str:
+    """Return the name of the run of two CUBIC flows in one queue under PI2."""
+    return f"single/{rate_mbps} Mbit/s/{rtt_ms} ms"
+
+
+def uncoupled(rate_mbps: int, rtt_ms: int) -> str:
+    """Return the name of the run of a Prague and a CUBIC flow, both with ECN, in one queue under PI2."""
+    return f"uncoupled/{rate_mbps} Mbit/s/{rtt_ms} ms"
+
+
+def mix(l4s: int, classic: int) -> str:
+    """Return the name of the run of so many flows of each kind under DualPI2."""
+    return f"mix/{l4s} to {classic}"
+
+
+def web(per_second: int) -> str:
+    """Return the name of the run of short flows of each kind beside a long one under DualPI2."""
+    return f"web/{per_second} per s"
+
+
+DUALS = (*(dual(*link) for link in GRID), *(mix(*flows) for flows in MIXES), *map(web, WEBS_PER_SECOND))
+"""All runs under DualPI2."""
+
+
+def share_percent(one: str = L4S, other: str = CLASSIC, *, flows: tuple[int, int] = (1, 1)) -> Measure:
+    """Return what a flow of one source gets of what a flow of each get, where there are so many of them."""
+
+    def read(result: Result) -> float:
+        mbps = [
+            kit.of_source(name, "goodput_mbps")(result) / number
+            for name, number in zip((one, other), flows, strict=True)
+        ]
+        return 100 * mbps[0] / sum(mbps)
+
+    return read
+
+
+def utilisation_percent(result: Result) -> float:
+    """Return the share of the link's capacity that is used in the direction of the data."""
+    return 100 * float(_data(result)["utilisation"])
+
+
+def delay_ms(queue: str, statistic: str) -> Measure:
+    """Return the mean or a percentile of the queueing delay in one of the two queues."""
+
+    def read(result: Result) -> float:
+        (found,) = (each for each in _data(result)["classes"] if each["name"] == queue)
+        return float(found["queue_delay_ms"][statistic])
+
+    return read
+
+
+def single_delay_ms(result: Result) -> float:
+    """Return the mean queueing delay of the data, of all queues."""
+    return float(_data(result)["queue_delay_ms"]["mean"])
+
+
+def _data(result: Result) -> dict[str, Any]:
+    directions: Sequence[dict[str, Any]] = result.summary["directions"]
+    (found,) = (each for each in directions if each["direction"] == kit.DATA)
+    return found
+
+
+def l4s_loss_percent(result: Result) -> float:
+    """Return the share of the L4S flows' packets that were lost, short flows among them."""
+    flows = kit.sources(result, L4S)
+    sent, lost = (sum(int(it[what]) for it in flows) for what in ("packets_sent", "packets_lost"))
+    return 100 * lost / sent
+
+
+def most_delay_ms(rate_mbps: int) -> float:
+    """Return what RFC 9332, section 1.4, has the mean delay be below: 1 ms, or two packets where those take longer."""
+    packet_ms = _FRAME_BITS / (1000 * rate_mbps)
+    return 1.0 if packet_ms <= 1 else 2 * packet_ms
+
+
+FAST = tuple(link for link in GRID if 2 * _FRAME_BITS / (1000 * link[0]) < 2)
+"""Where two packets take less than 2 ms."""
+
+_L4S_MEAN = Column(what="L4S queue, mean delay, ms", measure=delay_ms(L4S, "mean"))
+_L4S_P99 = Column(what="L4S queue, p99 of delay, ms", measure=delay_ms(L4S, "p99"))
+_LOSS = Column(what="L4S packets lost, %", measure=l4s_loss_percent)
+_USED = Column(what="utilisation, %", measure=utilisation_percent)
+_CLASSIC_GOODPUT = Column(what="the CUBIC flow's goodput, Mbit/s", measure=kit.of_source(CLASSIC, "goodput_mbps"))
+_CLASSIC_DELAY = Column(
+    what="delay of Classic packets, ms",
+    measure=lambda it: delay_ms(CLASSIC, "mean")(it) if _data(it)["classes"] else single_delay_ms(it),
+)
+
+
+def _balanced(run: str, flows: tuple[int, int] = (1, 1)) -> About:
+    column = Column(what="share of an L4S flow, %", measure=share_percent(flows=flows))
+    return About(value=of(column, run), number=50)
+
+
+def _claim(number: int, place: str, gist: str, parts: Iterable[Predicate]) -> Claim:
+    return Claim(id=f"RFC9332-{number}", place=place, gist=gist, predicate=All(parts=tuple(parts)))
+
+
+CLAIMS: Sequence[Claim] = (
+    _claim(
+        1,
+        "draft 22, abstract; RFC 9332, 2.1",
+        "A Prague and a CUBIC flow have “roughly equivalent throughput per flow”, whatever link and round trip.",
+        (_balanced(dual(*link)) for link in GRID),
+    ),
+    _claim(
+        2,
+        "draft 22, abstract; RFC 9332, 2.1",
+        "So do flows in “any combination of Scalable and Classic flows”, ten together.",
+        (_balanced(mix(*flows), flows) for flows in MIXES),
+    ),
+    _claim(
+        3,
+        "draft 22, abstract; RFC 9332, 1.4",
+        "The L4S queue has a “sub-millisecond average queuing delay”, or one of two packets where a packet takes longer"
+        " than a millisecond.",
+        (InRange(value=of(_L4S_MEAN, dual(*link)), high=most_delay_ms(link[0])) for link in GRID),
+    ),
+    _claim(
+        4,
+        "De Schepper et al. 2022, abstract; RFC 9332, 1.4",
+        "Its delay is consistent, with the “99th percentile below 2 ms”, where two packets take less than that.",
+        (InRange(value=of(_L4S_P99, dual(*link)), high=2) for link in FAST),
+    ),
+    _claim(
+        5,
+        "De Schepper et al. 2022, abstract",
+        "That is so “even under highly dynamic workloads”.",
+        (InRange(value=of(_L4S_P99, web(each)), high=2) for each in WEBS_PER_SECOND),
+    ),
+    _claim(
+        6,
+        "De Schepper et al. 2022, abstract; RFC 9332, 1.4",
+        "L4S flows have “zero congestion loss”.",
+        (InRange(value=of(_LOSS, run), high=0) for run in DUALS),
+    ),
+    _claim(
+        7,
+        "De Schepper et al. 2022, abstract",
+        "The link is “close to full utilization”.",
+        (InRange(value=of(_USED, dual(*link)), low=100 - CLOSE) for link in GRID),
+    ),
+    _claim(
+        8,
+        "draft 22, abstract",
+        "L4S comes “without compromising the performance of the Classic traffic, relative to a single queue”: beside"
+        " Prague a CUBIC flow gets no less, and waits no longer, than beside another CUBIC flow.",
+        (
+            part
+            for link in CORNERS
+            for part in (
+                InRange(value=change_percent(_CLASSIC_GOODPUT, dual(*link), single(*link)), low=-CLOSE),
+                InRange(value=change_percent(_CLASSIC_DELAY, dual(*link), single(*link)), high=CLOSE),
+            )
+        ),
+    ),
+    _claim(
+        9,
+        "draft 12, abstract",
+        "Without the coupling Classic flows that share an ECN-capable queue with scalable ones “would drive themselves"
+        " to a small capacity share”.",
+        (
+            InRange(
+                value=of(
+                    Column(what="share of the CUBIC flow, %", measure=share_percent(CLASSIC, L4S)),
+                    uncoupled(*link),
+                ),
+                high=_SMALL_PERCENT,
+            )
+            for link in CORNERS
+        ),
+    ),
+)
