@@ -44,7 +44,7 @@ def test_a_studys_page_has_four_screens_at_most() -> None:
         assert len(shown.splitlines()) + 25 * shown.count("![") <= 200, name
         assert f"({name}-details.md)" in page
         assert ("were fixed after the first results had been seen" in page) == bool(find(name).read_again()), name
-        assert re.search(rf"`aqmlab study {name} .*commit [0-9a-f]{{7,}}", page), name
+        assert re.search(rf"`aqmlab study {name}\b.*commit [0-9a-f]{{7,}}", page), name
 
 
 def test_what_kwon_and_fahmys_algorithms_cost_is_what_was_measured() -> None:
