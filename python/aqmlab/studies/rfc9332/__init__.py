@@ -1,0 +1,265 @@
+"""RFC 9332's DualPI2 as a study: L4S and Classic flows share a link, each with its own delay."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Canvas
+
+from aqmlab.results import stats
+from aqmlab.show.canvas import PALETTE, name_lines
+from aqmlab.spec.experiment import Experiment, Hosts, Link, Protocol, Tcp, Users
+from aqmlab.studies.kit.findings import Measure
+from aqmlab.studies.kit.study import Figure, Length, Run, Study, StudyResults, Table, Value
+from aqmlab.studies.rfc9332 import claims
+from aqmlab.studies.rfc9332.claims import CLASSIC, GRID, L4S, RATES_MBPS, RTTS_MS
+
+_ABOUT = """
+RFC 9332 puts two queues behind one controller, DualPI2, so that scalable senders (L4S) can share a link with those of
+today: each gets about the same rate, and L4S packets wait about a millisecond. This study puts one Prague flow beside
+one CUBIC flow on 25 links, then ten flows in five mixes, then short flows beside both; and sets two CUBIC flows in a
+single queue beside them, and Prague beside CUBIC in a single queue that marks both alike.
+
+**The network** is a dumbbell: links of 4 to 200 Mbit/s and base round trips of 5 to 100 ms, those of De Schepper et al.
+2016. Mixes and short flows are on 40 Mbit/s and 20 ms. What waits, waits in the queue discipline (`device_fifo = 0`).
+DualPI2 has what appendix A of the RFC has, with a buffer of 250 ms, where our defaults are Linux's. The single queue is
+PI2 with the same target, gains and buffer.
+
+**The hosts** are `linux-6`: Prague with accurate ECN; CUBIC without ECN, but with that of RFC 3168 in the single queue
+that marks both. The authors measured DCTCP and early versions of Prague in Linux, beside CUBIC with and without ECN and
+Reno, on real equipment of an access network; ours is a model. Short flows are ours: 10 or 50 of each kind in a second,
+of 12 kB in the mean with a Pareto distribution of shape 1.2.
+
+**What is left out**: Curvy RED (appendix B), unresponsive and overloading traffic, Reno and DCTCP beside each other,
+several links.
+"""
+
+_CONTROL = {"target": "15 ms", "t_update": "15 ms", "alpha": 0.15, "beta": 3.0, "min_backlog": "0 B"}
+_LAWS: Mapping[str, Mapping[str, Any]] = {
+    "dualpi2": {**_CONTROL, "native": "ramp", "min_left": 2, "decide": "recur"},
+    "pi2": {**_CONTROL, "signal_at": "departure"},
+}
+"""RFC 9332, appendix A, where it differs from Linux; PI2 with the same controller."""
+
+_TCP = {"profile": "linux-6", "congestion": "cubic"}
+_PRAGUE = {"share": 1.0, "congestion": "prague", "ecn": "accurate"}
+_PAGES = {"pareto": {"mean": "12 kB", "shape": 1.2}}
+_BESIDE = "beside"
+"""The second CUBIC flow where there are two."""
+
+_HERE = (40, 20)
+"""The link of mixes and short flows, in Mbit/s, and the round trip in ms."""
+
+_HALF = "± is half of a 95 % interval over the seeds."
+
+
+class Rfc9332(Study):
+    """L4S and Classic flows under DualPI2, and in a single queue."""
+
+    name: ClassVar[str] = "rfc9332"
+    title: ClassVar[str] = "L4S beside Classic traffic under the DualPI2 of RFC 9332"
+    about: ClassVar[str] = _ABOUT
+    sources: ClassVar[dict[str, str]] = {
+        "RFC 9332": "K. De Schepper, B. Briscoe, G. White, Dual-Queue Coupled Active Queue Management (AQM) for Low"
+        " Latency, Low Loss, and Scalable Throughput (L4S), 2023",
+        "drafts": "its drafts, draft-ietf-tsvwg-aqm-dualq-coupled-12, 2020, and -22, 2022",
+        "De Schepper et al. 2022": "K. De Schepper, O. Albisser, O. Tilmans, B. Briscoe, Dual Queue Coupled AQM:"
+        " Deployable Very Low Queuing Delay for All, arXiv:2209.01078, 2022",
+        "De Schepper et al. 2016": "K. De Schepper, O. Bondarenko, I.-J. Tsang, B. Briscoe, PI2: A Linearized AQM for"
+        " both Classic and Scalable TCP, CoNEXT 2016",
+    }
+    lengths: ClassVar[dict[str, Length]] = {
+        "quick": Length(name="quick", warmup="10 s", duration="20 s", seeds=2),
+        "default": Length(name="default", warmup="60 s", duration="120 s", seeds=10),
+        "full": Length(name="full", warmup="60 s", duration="240 s", seeds=20, first_seed=21),
+    }
+    claims = claims.CLAIMS
+    front: ClassVar[Sequence[str]] = ("mixes", "shares", "delays")
+
+    def runs(self, length: Length) -> Sequence[Run]:
+        """Return every link under DualPI2, then mixes, short flows and single queues."""
+
+        def run(name: str, law: str, link: tuple[int, int], *sources: Any, ecn: bool = False) -> Run:
+            return Run(name=name, experiment=_experiment(law, link, sources, length.protocol, ecn=ecn), label=name)
+
+        dual, single, both = "dualpi2", "pi2", (_long(L4S), _long(CLASSIC))
+        return [
+            *(run(claims.dual(*link), dual, link, *both) for link in GRID),
+            *(
+                run(claims.mix(l4s, classic), dual, _HERE, _long(L4S, l4s), _long(CLASSIC, classic))
+                for l4s, classic in claims.MIXES
+            ),
+            *(
+                run(claims.web(each), dual, _HERE, *both, *(_short(kind, each) for kind in (L4S, CLASSIC)))
+                for each in claims.WEBS_PER_SECOND
+            ),
+            *(run(claims.single(*link), single, link, _long(CLASSIC), _long(_BESIDE)) for link in claims.CORNERS),
+            *(run(claims.uncoupled(*link), single, link, *both, ecn=True) for link in claims.CORNERS),
+        ]
+
+    def tables(self, results: StudyResults) -> Sequence[Table]:
+        """Return rates and delays on every link, in the mixes and with short flows, and in single queues."""
+        delays = (
+            claims.delay_ms(L4S, "mean"),
+            claims.delay_ms(L4S, "p99"),
+            claims.delay_ms(CLASSIC, "mean"),
+            claims.l4s_loss_percent,
+        )
+        waits = ("L4S mean, ms", "±", "L4S p99, ms", "±", "Classic mean, ms", "±", "L4S lost, %", "±")
+        return [
+            Table(
+                name="links",
+                title="A Prague and a CUBIC flow under DualPI2",
+                columns=("Mbit/s", "round trip, ms", "share of Prague, %", "±", *waits, "utilisation, %", "±"),
+                rows=[
+                    [
+                        rate,
+                        rtt,
+                        *_row(
+                            results, claims.dual(rate, rtt), claims.share_percent(), *delays, claims.utilisation_percent
+                        ),
+                    ]
+                    for rate, rtt in GRID
+                ],
+                about=_HALF,
+            ),
+            Table(
+                name="mixes",
+                title="Mixes and short flows under DualPI2",
+                columns=("flows, L4S to Classic", "share of an L4S flow, %", "±", *waits),
+                rows=[
+                    *(
+                        [f"{a} to {b}", *_row(results, claims.mix(a, b), claims.share_percent(flows=(a, b)), *delays)]
+                        for a, b in claims.MIXES
+                    ),
+                    *(
+                        [
+                            f"1 to 1, {each} short ones of each per s",
+                            None,
+                            None,
+                            *_row(results, claims.web(each), *delays),
+                        ]
+                        for each in claims.WEBS_PER_SECOND
+                    ),
+                ],
+                about=f"On {_HERE[0]} Mbit/s and {_HERE[1]} ms. {_HALF}",
+            ),
+            Table(
+                name="single",
+                title="A single queue, PI2",
+                columns=("Mbit/s", "round trip, ms", "flows", "share of the first, %", "±", "mean delay, ms", "±"),
+                rows=[
+                    [*link, what, *_row(results, name(*link), share, claims.single_delay_ms)]
+                    for what, name, share in (
+                        ("CUBIC, CUBIC", claims.single, claims.share_percent(CLASSIC, _BESIDE)),
+                        ("Prague, CUBIC", claims.uncoupled, claims.share_percent()),
+                    )
+                    for link in claims.CORNERS
+                ],
+                about=_HALF,
+            ),
+        ]
+
+    def figures(self, results: StudyResults) -> Sequence[Figure]:
+        """Return shares and delays over rate and round trip."""
+        return [
+            Figure(
+                name="shares",
+                caption="What one Prague flow gets of what it and one CUBIC flow get, under DualPI2: mean over the"
+                " seeds with its 95 % interval. Grey: 45 to 55 %.",
+                draw=lambda canvas: _shares(canvas, results),
+                size=(8, 4),
+            ),
+            Figure(
+                name="delays",
+                caption="Queueing delay of both queues of DualPI2 on the same links: mean (dots) and 99th percentile"
+                " (bars) of L4S packets, mean of Classic packets, over the seeds. Grey: 1 ms.",
+                draw=lambda canvas: _delays(canvas, results),
+                size=(8, 4),
+            ),
+        ]
+
+
+def _experiment(
+    law: str, link: tuple[int, int], sources: Sequence[Mapping[str, Any]], protocol: Protocol, *, ecn: bool
+) -> Experiment:
+    rate, rtt = link
+    tables = [(kind, dict(table)) for source in sources for kind, table in source.items()]
+    names = [table["name"] for _, table in tables]
+    return Experiment(
+        link=Link.model_validate({"rate": f"{rate} Mbit/s", "device_fifo": 0}),
+        hosts=Hosts(rate="10 Gbit/s"),
+        # 250 ms at the link's rate.
+        queue={law: {**_LAWS[law], "limit": f"{250 * rate // 8} kB"}},
+        tcp=Tcp.model_validate(
+            {**_TCP, "ecn": ecn, "mix": [{"source": it, **_PRAGUE} for it in names if it.startswith(L4S)]}
+        ),
+        users=Users(per_side=0),
+        sources=[{kind: {**table, "rtt": {"fixed": f"{rtt} ms"}}} for kind, table in tables],
+        protocol=protocol,
+    )
+
+
+def _long(name: str, flows: int = 1) -> dict[str, Any]:
+    return {"bulk": {"name": name, "flows": flows}}
+
+
+def _short(kind: str, per_second: int) -> dict[str, Any]:
+    return {"transfers": {"name": f"{kind} short", "rate_per_second": [per_second, 0], "size": _PAGES}}
+
+
+def _row(results: StudyResults, run: str, *measures: Measure) -> list[Value]:
+    """Return mean and half interval of some measures, one after the other."""
+    return [number for measure in measures for number in _mean(results, run, measure)]
+
+
+def _mean(results: StudyResults, run: str, measure: Measure) -> tuple[float, float]:
+    mean, _, high = stats.mean_interval(np.array([measure(result) for result in results[run]]))
+    return mean, high - mean
+
+
+def _over_links(axis: Axes) -> None:
+    """Label an axis by the links: in each group of a rate the round trips ascend."""
+    middles = [len(RTTS_MS) * group + (len(RTTS_MS) - 1) / 2 for group in range(len(RATES_MBPS))]
+    axis.set_xticks(range(len(GRID)), [f"{rtt}" for _, rtt in GRID], fontsize=8)
+    for middle, rate in zip(middles, RATES_MBPS, strict=True):
+        axis.annotate(
+            f"{rate} Mbit/s",
+            (middle, 1),
+            (0, 4),
+            xycoords=("data", "axes fraction"),
+            textcoords="offset points",
+            ha="center",
+        )
+        axis.axvline(middle + len(RTTS_MS) / 2, color="#e5e5e5", linewidth=0.8)
+    axis.set_xlabel("base round trip, ms")
+    axis.grid(visible=False, axis="x")
+
+
+def _shares(canvas: Canvas, results: StudyResults) -> None:
+    axis = canvas.subplots()
+    axis.axhspan(45, 55, color="#ececec", linewidth=0)
+    numbers = [_mean(results, claims.dual(*link), claims.share_percent()) for link in GRID]
+    means, halves = zip(*numbers, strict=True)
+    axis.errorbar(range(len(GRID)), means, yerr=halves, fmt="o", color=PALETTE[0], markersize=4, elinewidth=1)
+    axis.set(ylabel="share of Prague, %", ylim=(0, 100))
+    _over_links(axis)
+
+
+def _delays(canvas: Canvas, results: StudyResults) -> None:
+    axis = canvas.subplots()
+    axis.axhline(1, color="#8c8c8c", linewidth=0.8)
+    for colour, queue, label in ((PALETTE[0], L4S, "L4S"), (PALETTE[1], CLASSIC, "Classic")):
+        means = [_mean(results, claims.dual(*link), claims.delay_ms(queue, "mean"))[0] for link in GRID]
+        axis.plot(range(len(GRID)), means, "o", color=colour, markersize=4, label=label)
+    tops = [_mean(results, claims.dual(*link), claims.delay_ms(L4S, "p99"))[0] for link in GRID]
+    axis.vlines(range(len(GRID)), [0.01] * len(GRID), tops, color=PALETTE[0], linewidth=1)
+    axis.set(ylabel="queueing delay, ms", yscale="log")
+    _over_links(axis)
+    name_lines(axis, axis.get_lines()[1:3])
+
+
+STUDY = Rfc9332()
