@@ -40,7 +40,7 @@ def test_a_table_is_the_same_inline_in_toml_and_in_json(tmp_path: Path, monkeypa
     monkeypatch.chdir("/")
     read = lab.Experiment.from_toml(tmp_path / "spec.toml")
     assert inline == named[0] == named[1] == read
-    assert inline.users.names[0] == "unc-2001"
+    assert inline.users.names[0] == "unc-2001-v3"
     assert inline.users.names[1].startswith("own-")
 
 
@@ -124,15 +124,15 @@ def test_a_load_of_users_of_ones_own_asks_for_a_calibration_and_takes_it(aqmlab:
     (tmp_path / "near.toml").write_text(NEAR_TOML)
     asked = aqmlab("compare", "--load", "1", "--rtt", "near.toml", *SHORT, "--seeds", "1", "pi")
     assert asked.code == 2
-    command = "aqmlab calibrate --workload unc-2001 --rtt FILE, where FILE holds the table"
+    command = "aqmlab calibrate --workload unc-2001-v3 --rtt FILE, where FILE holds the table"
     assert f"no calibration: run {command}" in asked.err
     measured = aqmlab("calibrate", "--rtt", "near.toml", "--users", "250", *SHORT, "--json")
     assert measured.code == 0, measured.err
     line = json.loads(measured.out)
     assert line["users_per_side"] == [50, 100, 150, 200, 250]
-    name = users.names("unc-2001", NEAR)
+    name = users.names("unc-2001-v3", NEAR)
     assert (line["workload"], line["rtt"]) == name
-    assert name in lines.known(tmp_path / "results")
+    assert (*name, 2) in lines.known(tmp_path / "results")
     compared = json.loads(
         aqmlab("compare", "--load", "1", "--rtt", "near.toml", *SHORT, "--seeds", "1", "--json", "pi").out
     )

@@ -14,7 +14,8 @@ use aqmlab_units::{BitRate, Bytes, Duration, Stream, Time};
 use serde_json::json;
 
 /// A link of 100 Mbit/s with Ethernet's overhead.
-const LINK: LinkContext = LinkContext { rate: BitRate::from_mbit_per_sec(100), overhead: Bytes::new(38) };
+const LINK: LinkContext =
+    LinkContext { rate: BitRate::from_mbit_per_sec(100), header: Bytes::ZERO, overhead: Bytes::new(38) };
 /// Packets that arrive in one measurement of time.
 const ARRIVALS: usize = 200_000;
 /// Measurements of time; the fastest counts, since whatever else the machine does can only add.

@@ -49,7 +49,7 @@ pub struct Counters {
     pub dropped_at_dequeue: u64,
     /// Packets let in and pushed out by another one's arrival.
     pub evicted: u64,
-    /// Bytes (IP) let in.
+    /// Bytes let in, of sizes as the queue counts them.
     pub queued_bytes: Bytes,
 }
 

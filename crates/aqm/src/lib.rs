@@ -12,7 +12,7 @@
 //! use aqmlab_aqm::{Discipline, Ecn, Fifo, LinkContext, Packet, Pi, PiConfig, Qdisc};
 //! use aqmlab_units::{BitRate, Bytes, Stream, Time};
 //!
-//! let link = LinkContext { rate: BitRate::from_mbit_per_sec(100), overhead: Bytes::new(38) };
+//! let link = LinkContext { rate: BitRate::from_mbit_per_sec(100), header: Bytes::ZERO, overhead: Bytes::new(38) };
 //! let config = PiConfig { q_ref: 240.0, ..PiConfig::default() }.resolve(&link)?;
 //! let law = Pi::new(&config, &link, Stream::named(1, "queue/0"));
 //! let mut queue = Fifo::new(law, config.limit);

@@ -7,15 +7,22 @@ use aqmlab_units::{BitRate, Bytes};
 pub struct LinkContext {
     /// Its bit rate on the wire.
     pub rate: BitRate,
-    /// Bytes that each packet costs beyond its IP length: 38 for Ethernet (preamble 8, header 14, check sequence 4,
-    /// gap 12).
+    /// Bytes of each frame's header that the queue counts: a packet's size is its IP length and these.
+    pub header: Bytes,
+    /// Bytes that each packet costs on the wire beyond its size: with the header 38 for Ethernet (preamble 8, header 14,
+    /// check sequence 4, gap 12).
     pub overhead: Bytes,
 }
 
 impl LinkContext {
-    /// C, the papers' link capacity: packets of this mean IP length per second, their overhead included.
+    /// What a packet of this IP length is on the wire.
+    pub fn on_wire(&self, ip_length: Bytes) -> Bytes {
+        ip_length + self.header + self.overhead
+    }
+
+    /// C, the papers' link capacity: packets of this mean IP length per second, their frames included.
     pub fn packets_per_sec(&self, mean_packet: Bytes) -> f64 {
-        self.rate.packets_per_sec(mean_packet + self.overhead)
+        self.rate.packets_per_sec(self.on_wire(mean_packet))
     }
 }
 
@@ -26,8 +33,13 @@ mod tests {
     #[test]
     fn the_overhead_of_each_frame_lowers_the_capacity_in_packets() {
         let rate = BitRate::from_mbit_per_sec(100);
-        let ethernet = LinkContext { rate, overhead: Bytes::new(38) };
-        let capacity = ethernet.packets_per_sec(Bytes::new(1500));
-        assert!((capacity - 8127.4).abs() < 0.1, "a 100 Mbit/s Ethernet carries 8,127 full packets a second");
+        for header in [0, 14] {
+            let (header, overhead) = (Bytes::new(header), Bytes::new(38 - header));
+            let capacity = LinkContext { rate, header, overhead }.packets_per_sec(Bytes::new(1500));
+            assert!(
+                (capacity - 8127.4).abs() < 0.1,
+                "a 100 Mbit/s Ethernet carries 8,127 full packets a second, whatever of a frame its queue counts"
+            );
+        }
     }
 }

@@ -33,7 +33,7 @@ use crate::packet::{EndpointId, Owner, Packet};
 /// The physical parameters of one direction, and whose traffic it carries.
 #[derive(Clone, Debug)]
 pub(crate) struct Wire {
-    /// Bit rate at the start and bytes of overhead a frame: all that a discipline is told.
+    /// Bit rate at the start, and what a frame is longer than its IP packet: all that a discipline is told.
     pub(crate) context: LinkContext,
     /// From the last bit sent to its arrival at the other end.
     pub(crate) delay: Duration,

@@ -5,6 +5,8 @@
 //! and one for each window. Prints the facts that docs/workload.md compares with the papers.
 //!
 //!     cargo run --release -p aqmlab-workload --example uncongested -- uniform 9520
+//!
+//! After the number of users may stand a seed, and a shipped workload or a JSON file with one.
 
 #[path = "../tests/driver/mod.rs"]
 mod driver;
@@ -29,8 +31,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let rtt = arguments.next().unwrap_or_else(|| "uniform".into());
     let per_side: u32 = arguments.next().unwrap_or_else(|| "9520".into()).parse()?;
     let seed: u64 = arguments.next().unwrap_or_else(|| "1".into()).parse()?;
+    let workload = arguments.next().unwrap_or_else(|| "unc-2001".into());
+    let config = match workload.strip_suffix(".json") {
+        Some(_) => serde_json::from_str(&std::fs::read_to_string(&workload)?)?,
+        None => WebConfig::shipped(&workload)?,
+    };
 
-    let web = Web::new(&WebConfig::shipped("unc-2001")?, &RttConfig::shipped(&rtt)?, seed)?;
+    let web = Web::new(&config, &RttConfig::shipped(&rtt)?, seed)?;
     let mut tally = Tally::default();
     let rounds = Rounds { bytes: vec![0; (MEASURED * 10).try_into()?] };
     let mut driver = Driver::new(&web, rounds, 2 * per_side);

@@ -113,15 +113,16 @@ pub enum RttDistribution {
 
 impl WebConfig {
     /// Models that ship with the crate.
-    pub const SHIPPED: [&str; 1] = ["unc-2001"];
+    pub const SHIPPED: [&str; 2] = ["unc-2001", "unc-2001-v3"];
 
     /// The shipped model called `name`.
     pub fn shipped(name: &str) -> Result<WebConfig, ConfigError> {
-        match name {
-            "unc-2001" => Ok(serde_json::from_str(include_str!("../data/unc2001.json"))
-                .expect("the shipped model is well formed")),
-            _ => Err(unknown("web", name, &WebConfig::SHIPPED)),
-        }
+        let text = match name {
+            "unc-2001" => include_str!("../data/unc2001.json"),
+            "unc-2001-v3" => include_str!("../data/unc2001-v3.json"),
+            _ => return Err(unknown("web", name, &WebConfig::SHIPPED)),
+        };
+        Ok(serde_json::from_str(text).expect("the shipped model is well formed"))
     }
 
     /// The tables given by quantiles, by field name.

@@ -94,6 +94,8 @@ pub struct Completed {
     pub first: bool,
     /// On a connection drawn to be persistent.
     pub persistent: bool,
+    /// The number of its connection among its user's, which it has whatever the network does; 0 of a source's.
+    pub connection: u64,
     /// The top-level exchange of its page, not an embedded object.
     pub top_level: bool,
 }
@@ -229,6 +231,7 @@ impl Web {
             response_time: now - conn.started,
             first: conn.first,
             persistent: conn.is_persistent(),
+            connection: conn.number(),
             top_level: conn.top_level,
         }));
         user.top_level_done = true;

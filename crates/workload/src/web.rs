@@ -65,7 +65,7 @@ impl Web {
     }
 
     /// The minimum round-trip time of a new connection.
-    pub(crate) fn min_rtt(&self, stream: &mut Stream) -> Duration {
+    pub fn min_rtt(&self, stream: &mut Stream) -> Duration {
         self.rtt.draw(stream)
     }
 

@@ -94,7 +94,7 @@ impl Avq {
             load: config.load,
             overhead: link.overhead,
             c,
-            b: config.buffer * frames * (config.mean_packet + link.overhead).as_f64(),
+            b: config.buffer * frames * link.on_wire(config.mean_packet).as_f64(),
             vq: 0.0,
             c_tilde: config.initial.get() * c,
             s: Time::ZERO,

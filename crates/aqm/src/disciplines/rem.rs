@@ -14,7 +14,7 @@
 use aqmlab_units::{Bytes, Duration, Stream, Time};
 
 use crate::law::strikes;
-use crate::parameter::{GAIN, LENGTH, PACKET_SIZE, above, parameters};
+use crate::parameter::{GAIN, LENGTH, PACKET_SIZE, WEIGHT, above, parameters};
 use crate::parts::measure::Measure;
 use crate::{
     Aqm, DecidesAt, DecidesAtEnqueue, Discipline, Limit, LinkContext, Mode, Packet, QueueState, Verdict,
@@ -34,6 +34,8 @@ parameters! {
         phi: f64 = 1.001, in above(1.0).up_to(1000.0), unit "1", source "Athuraliya et al. 2001; ns-2";
         /// The time between two updates of the price.
         tau: Duration = Duration::from_millis(2), in above(Duration::ZERO), source "ns-2";
+        /// The weight of the newest interval's arrivals in their average; 1 averages nothing.
+        w_x: f64 = 1.0, in WEIGHT, unit "1", source "ns-2 (`inw_`)";
         /// Whether queue and arrivals are measured in packets or in bytes.
         mode: Mode = Mode::Byte, source "Le et al. 2004";
         /// The packet size that counts as one packet, in byte mode and in the link's capacity.
@@ -64,10 +66,13 @@ pub struct Rem {
     /// c, the packets that the link can send in `tau`.
     c: f64,
     tau: Duration,
+    w_x: f64,
     measure: Measure,
     rng: Stream,
     /// x, the packets that arrived since the last update, dropped ones included.
     x: f64,
+    /// Their average over the updates.
+    x_avg: f64,
     price: f64,
     /// The probability of a signal.
     p: f64,
@@ -84,9 +89,11 @@ impl Rem {
             q_ref: config.q_ref,
             c: config.tau.as_secs_f64() * link.packets_per_sec(config.mean_packet),
             tau: config.tau,
+            w_x: config.w_x,
             measure: Measure::new(config.mode, config.mean_packet),
             rng,
             x: 0.0,
+            x_avg: 0.0,
             price: 0.0,
             p: 0.0,
             next_update: Time::ZERO + config.tau,
@@ -114,9 +121,12 @@ impl Aqm for Rem {
         }
         self.next_update += self.tau;
         let q = self.measure.queue(queue);
-        // price = max(0, price + gamma (alpha (q - q_ref) + x - c))
-        self.price = (self.price + self.gamma * (self.alpha * (q - self.q_ref) + self.x - self.c)).max(0.0);
+        // x_avg = (1 - w_x) x_avg + w_x x: with a weight of 1 that is x to the last bit.
+        self.x_avg = (1.0 - self.w_x) * self.x_avg + self.w_x * self.x;
         self.x = 0.0;
+        // price = max(0, price + gamma (alpha (q - q_ref) + x_avg - c))
+        self.price =
+            (self.price + self.gamma * (self.alpha * (q - self.q_ref) + self.x_avg - self.c)).max(0.0);
         // p = 1 - phi^-price
         self.p = -libm::expm1(-self.price * self.ln_phi);
     }

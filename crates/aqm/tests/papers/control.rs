@@ -52,12 +52,14 @@ fn pi() -> impl Strategy<Value = PiConfig> {
 }
 
 fn rem() -> impl Strategy<Value = RemConfig> {
-    (0.0..20.0, 0.01..2.0, 0.01..0.5, 1.001..1.5, mode(), mean_packet()).prop_map(
-        |(q_ref, gamma, alpha, phi, mode, mean_packet)| RemConfig {
+    let w_x = prop_oneof![Just(1.0), 0.002..1.0];
+    (0.0..20.0, 0.01..2.0, 0.01..0.5, 1.001..1.5, w_x, mode(), mean_packet()).prop_map(
+        |(q_ref, gamma, alpha, phi, w_x, mode, mean_packet)| RemConfig {
             q_ref,
             gamma,
             alpha,
             phi,
+            w_x,
             mode,
             mean_packet,
             ..RemConfig::default()

@@ -18,6 +18,8 @@ use crate::packet::{EndpointId, Owner, Packet};
 pub(crate) struct Computed<A, O = WindowScale> {
     control: AdmissionControl<A>,
     delay: Duration,
+    /// Bytes of each frame's header that the discipline counts.
+    header: Bytes,
     transmitter: Transmitter,
     /// The device's places, the one being sent included.
     device: u64,
@@ -35,7 +37,7 @@ pub(crate) struct Computed<A, O = WindowScale> {
     next_delivery: Time,
     /// When the discipline last handed a packet down, while the law has not been told that its queue is empty.
     emptying: Option<Time>,
-    /// IP bytes of all packets delivered so far.
+    /// Bytes of all packets delivered so far, as the discipline counts them.
     delivered_through: Bytes,
     /// How long packets wait: of the first `noted` that were let in, those that are not sent yet included.
     waited: Waited,
@@ -54,7 +56,7 @@ const NOTED_AT_ONCE: u64 = 32;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Entry<O> {
-    /// IP bytes let in up to and including this packet.
+    /// Bytes let in up to and including this packet, as the discipline counts them.
     through: Bytes,
     /// From its arrival to its first bit on the wire.
     wait: Duration,
@@ -75,6 +77,7 @@ impl<A: DecidesAtEnqueue, O: HeaderOptions> Computed<A, O> {
         Computed {
             control,
             delay: wire.delay,
+            header: wire.context.header,
             transmitter: Transmitter::new(wire.context.rate, wire.context.overhead),
             device: 1 + u64::from(wire.device_fifo),
             ring: vec![Entry::default(); 64],
@@ -202,7 +205,7 @@ impl<A: DecidesAtEnqueue, O: HeaderOptions> Link<O> for Computed<A, O> {
     #[inline(always)]
     fn arrive(&mut self, packet: &Packet<O>, now: Time) {
         self.advance(now);
-        let seen = packet.seen_by_law();
+        let seen = packet.seen_by_law(self.header);
         let marks = match self.control.admit(&seen, self.state(), now) {
             Admission::DroppedEarly | Admission::DroppedForced | Admission::DroppedByLimit => {
                 self.lost = Some(*packet);
@@ -293,12 +296,18 @@ impl<A: DecidesAtEnqueue, O: HeaderOptions> Meter for Computed<A, O> {
     }
 
     fn counters(&self) -> LinkCounters {
-        let sent_bytes = if self.sent > self.delivered {
+        let through = if self.sent > self.delivered {
             self.entry(self.sent - 1).through
         } else {
             self.delivered_through
         };
-        LinkCounters { queue: self.control.counters, sent: self.sent, sent_bytes, held: self.waiting() }
+        let headers = Bytes::new(self.header.get() * self.sent);
+        LinkCounters {
+            queue: self.control.counters,
+            sent: self.sent,
+            sent_bytes: through - headers,
+            held: self.waiting(),
+        }
     }
 
     fn waited(&self) -> Waited {

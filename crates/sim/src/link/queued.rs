@@ -20,6 +20,8 @@ use crate::packet::{EndpointId, Owner, Packet};
 pub(crate) struct Queued<Q, O = WindowScale> {
     queue: Q,
     delay: Duration,
+    /// Bytes of each frame's header that the discipline counts.
+    header: Bytes,
     transmitter: Varying,
     /// The device's places, the one being sent included.
     device: usize,
@@ -50,6 +52,7 @@ impl<Q: Qdisc<Packet<O>>, O: HeaderOptions> Queued<Q, O> {
             waited: Waited::new(wire.owners, queue.classes()),
             queue,
             delay: wire.delay,
+            header: wire.context.header,
             transmitter: Varying::new(wire.context, wire.rate_changes),
             device: 1 + wire.device_fifo as usize,
             below: VecDeque::new(),
@@ -78,7 +81,7 @@ impl<Q: Qdisc<Packet<O>>, O: HeaderOptions> Queued<Q, O> {
                 return;
             };
             let mut packet = departure.payload;
-            let class = self.queue.class_of(&packet.seen_by_law());
+            let class = self.queue.class_of(&packet.seen_by_law(self.header));
             if departure.packet.ecn == Ecn::Ce {
                 packet.segment.flags |= Flags::CE;
             }
@@ -99,7 +102,8 @@ impl<Q: Qdisc<Packet<O>>, O: HeaderOptions> Link<O> for Queued<Q, O> {
     #[inline]
     fn arrive(&mut self, packet: &Packet<O>, now: Time) {
         self.advance(now);
-        self.queue.enqueue(packet.seen_by_law(), *packet, now, &mut |packet| self.lost.push(packet));
+        self.queue
+            .enqueue(packet.seen_by_law(self.header), *packet, now, &mut |packet| self.lost.push(packet));
         self.fill_device(now);
     }
 

@@ -130,12 +130,16 @@ fn queue() -> impl Strategy<Value = QueueConfig> {
 }
 
 fn wire() -> impl Strategy<Value = Wire> {
-    let context = LinkContext { rate: BitRate::from_mbit_per_sec(10), overhead: Bytes::new(38) };
     // With 40 ms dozens of packets are on their way at once.
     let delay = prop_oneof![Just(0), Just(500), Just(40_000)].prop_map(Duration::from_micros);
     let device_fifo = prop_oneof![Just(0), Just(1), Just(5), Just(64)];
-    (delay, device_fifo).prop_map(move |(delay, device_fifo)| Wire {
-        context,
+    let header = prop_oneof![Just(0), Just(14)];
+    (delay, device_fifo, header).prop_map(|(delay, device_fifo, header)| Wire {
+        context: LinkContext {
+            rate: BitRate::from_mbit_per_sec(10),
+            header: Bytes::new(header),
+            overhead: Bytes::new(38 - header),
+        },
         delay,
         device_fifo,
         rate_changes: Vec::new(),
@@ -286,7 +290,7 @@ proptest! {
         kbit in 1_000u64..10_000_000, delay_us in 0u64..100_000, steps in steps(),
     ) {
         let rate = BitRate::from_bits_per_sec(kbit * 1_000).expect("above zero");
-        let context = LinkContext { rate, overhead: Bytes::new(38) };
+        let context = LinkContext { rate, header: Bytes::ZERO, overhead: Bytes::new(38) };
         let wire = Wire { context, delay: Duration::from_micros(delay_us), device_fifo: 3, rate_changes: Vec::new(), owners: 0 };
         let mut link = Computed::new(AdmissionControl::new(aqmlab_aqm::Droptail, Limit::Packets(10_000)), &wire);
         let (mut now, mut delivered, mut arrivals) = (Time::ZERO, Vec::new(), Vec::new());

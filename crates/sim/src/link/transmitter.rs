@@ -13,7 +13,7 @@ pub(crate) struct Transmitter {
 }
 
 impl Transmitter {
-    /// An idle interface that sends at `rate` and adds `overhead` to each IP packet.
+    /// An idle interface that sends at `rate` and adds `overhead` to each packet.
     pub(crate) fn new(rate: BitRate, overhead: Bytes) -> Transmitter {
         Transmitter { ns_per_byte: rate.ns_per_byte(), overhead, busy_until: Time::ZERO }
     }

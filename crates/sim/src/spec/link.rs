@@ -27,6 +27,12 @@ pub struct LinkSpec {
     pub delay: Duration,
     /// What a frame is longer on the wire than its IP packet. Ethernet: preamble 8, header 14, check sequence 4, gap 12.
     pub overhead: Bytes,
+    /// What of it queue disciplines count in the size of a packet: 14 B where they see the header of Ethernet's frames, as in
+    /// ALTQ and Linux.
+    // Left out of a spec in full unless there is some: it is younger than stored results.
+    #[serde(skip_serializing_if = "is_none")]
+    #[cfg_attr(feature = "schema", schemars(extend("default" = "0 B")))]
+    pub header: Bytes,
     /// The longest IP packet.
     pub mtu: Bytes,
     /// Packets that the driver's ring holds below the queue discipline, besides the one being sent; 0 for an ideal link.
@@ -75,15 +81,16 @@ pub(super) const SLOWEST: BitRate = match BitRate::from_bits_per_sec(1_000) {
 };
 
 impl Default for LinkSpec {
-    /// The testbed's bottleneck: Fast Ethernet. The device FIFO is ours: of 0, 16, 64, 128, 192 and 256 packets 256,
-    /// a usual transmit ring, comes closest to the published drop-tail rows (24, 240 and 2,400 packets at 80, 90 and
-    /// 98 % load). No row with active queue management was looked at.
+    /// The testbed's bottleneck: Fast Ethernet. The device FIFO is ours: of 64, 128, 192, 256, 320, 384 and 512 packets
+    /// 256, a usual transmit ring, comes closest to the losses of the published drop-tail rows (24, 240 and 2,400 packets
+    /// at 80, 90 and 98 % load), 0.3 points away in the mean square. No row with active queue management was looked at.
     fn default() -> LinkSpec {
         LinkSpec {
             rate: BitRate::from_mbit_per_sec(100),
             rate_back: None,
             delay: Duration::from_micros(500),
             overhead: Bytes::new(38),
+            header: Bytes::ZERO,
             mtu: Bytes::new(1500),
             device_fifo: 256,
             rate_changes: Vec::new(),
@@ -102,7 +109,7 @@ impl LinkSpec {
 
     /// What a law may know of a link that has one rate.
     pub(crate) fn context(&self) -> LinkContext {
-        LinkContext { rate: self.rate, overhead: self.overhead }
+        LinkContext { rate: self.rate, header: self.header, overhead: self.overhead - self.header }
     }
 
     /// One direction of it: a link that has that direction's rate in both.
@@ -125,6 +132,10 @@ impl LinkSpec {
     /// `path` is where it stands in the spec.
     pub(super) fn check(&self, path: &str) -> Result<(), SpecError> {
         within(path, self)?;
+        if self.header > self.overhead {
+            let message = format!("must be at most overhead = {}, got {}", self.overhead, self.header);
+            return Err(fault(&format!("{path}.header"), message));
+        }
         if self.rate_back.is_some() && !self.rate_changes.is_empty() {
             let message = "a link whose rate changes has one rate in both directions".into();
             return Err(fault(&format!("{path}.rate_back"), message));
@@ -143,4 +154,9 @@ impl LinkSpec {
         }
         Ok(())
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde asks")]
+fn is_none(bytes: &Bytes) -> bool {
+    *bytes == Bytes::ZERO
 }

@@ -36,7 +36,9 @@ fn a_spec_in_full_reads_back_as_itself() {
         json!({"queue": {"ared": {}}}),
         json!({"queue": {"rem": {"tau": "0.3 ms", "limit": "30 kB"}}, "tcp": {"profile": "freebsd-4.5", "ecn": true}}),
         json!({"link": {"rate": "3333333 bit/s", "delay": "1.234567 ms", "overhead": "0 B"}}),
+        json!({"link": {"header": "14 B"}, "queue": {"ared": {}}, "chain": [{}, {"rate": "3 Mbit/s"}]}),
         json!({"users": {"per_side": 1, "workload": workload, "rtt": "general"}}),
+        json!({"users": {"per_side": 1, "sides": 1}}),
         json!({"tcp": {"mix": [{"share": 0.2, "side": 1}, {"share": 1e-3, "role": "server", "profile": "freebsd-4.5"}]}}),
         json!({"link": {"rate": "2 Mbit/s", "rate_back": "10 Mbit/s"}, "queue": {"ared": {}}}),
         json!({"link": {"rate_back": "10 Mbit/s"}, "queue": {"ared": {}}, "chain": [{}, {"rate": "3 Mbit/s"}, {"rate_back": "1 Mbit/s"}]}),
@@ -62,7 +64,7 @@ fn what_is_left_out_is_the_testbed_of_the_papers() {
     assert_eq!((spec.link, spec.hosts), (LinkSpec::default(), HostsSpec::default()));
     assert_eq!((spec.protocol, spec.record), (ProtocolSpec::default(), RecordSpec::default()));
     assert_eq!((spec.tcp.profile.as_str(), spec.tcp.values), ("unc-testbed", Profile::unc_testbed()));
-    assert_eq!(Ok(spec.users.workload), WebConfig::shipped("unc-2001"));
+    assert_eq!(Ok(spec.users.workload), WebConfig::shipped("unc-2001-v3"));
     assert_eq!(Ok(spec.users.rtt), RttConfig::shipped("uniform"));
 }
 
@@ -130,8 +132,9 @@ fn a_mistake_is_told_in_one_line_with_the_field_and_what_is_allowed() {
         (json!({"queue": {"blau": {}}}), "queue: unknown `blau`: choose droptail, red, "),
         (
             json!({"users": {"per_side": 1, "workload": "unc"}}),
-            "users.workload: unknown `unc`: choose unc-2001",
+            "users.workload: unknown `unc`: choose unc-2001, unc-2001-v3",
         ),
+        (json!({"users": {"per_side": 1, "sides": 3}}), "users.sides: must be between 1 and 2, got 3"),
         (
             json!({"users": {"per_side": 1, "rtt": "long"}}),
             "users.rtt: unknown `long`: choose uniform, general, general-moderate, or write a table",
@@ -189,6 +192,7 @@ fn a_value_out_of_its_range_is_told_from_where_to_where_it_may_be() {
         ),
         (json!({"link": {"delay": "2 min"}}), "link.delay: must be at most 60 s, got 120 s"),
         (json!({"link": {"overhead": "2 kB"}}), "link.overhead: must be at most 1000 B, got 2000 B"),
+        (json!({"link": {"header": "39 B"}}), "link.header: must be at most overhead = 38 B, got 39 B"),
         (
             json!({"link": {"device_fifo": 2_000_000}}),
             "link.device_fifo: must be at most 1000000, got 2000000",
@@ -198,10 +202,6 @@ fn a_value_out_of_its_range_is_told_from_where_to_where_it_may_be() {
             "hosts.servers_per_side: must be between 1 and 10000, got 0",
         ),
         (json!({"hosts": {"rate": "9 kbit/s"}}), "hosts.rate: must be at least 1 Mbit/s, got 9 kbit/s"),
-        (
-            json!({"users": {"per_side": 0}}),
-            "users.per_side: must be at least 1 where there are no sources, got 0",
-        ),
         (json!({"protocol": {"warmup": "200 h"}}), "protocol.warmup: must be at most 604800 s, got 720000 s"),
         (
             json!({"protocol": {"duration": "0 s"}}),
@@ -226,11 +226,11 @@ fn a_stack_or_a_mix_that_cannot_be_is_refused() {
     for (parts, message) in [
         (
             json!({"tcp": {"mms": 1}}),
-            "tcp.mms: unknown key (did you mean `mss`?); allowed are profile, mix, abe, ",
+            "tcp.mms: unknown key (did you mean `mss`?); allowed are profile, mix, mss, ",
         ),
         (
             json!({"tcp": {"profil": "linux-6"}}),
-            "tcp.profil: unknown key (did you mean `profile`?); allowed are profile, mix, abe, ",
+            "tcp.profil: unknown key (did you mean `profile`?); allowed are profile, mix, mss, ",
         ),
         (
             json!({"tcp": {"mix": [{"share": 1, "sde": 0}]}}),

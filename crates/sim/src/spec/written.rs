@@ -1,6 +1,6 @@
 //! The spec as a person writes it: parts that name a table or a profile are still open.
 
-use aqmlab_units::range::up_to;
+use aqmlab_units::range::{from, up_to};
 use aqmlab_units::ranges;
 #[cfg(feature = "schema")]
 use aqmlab_units::schema::with_ranges;
@@ -56,8 +56,11 @@ pub(super) struct Written {
 pub(super) struct WrittenUsers {
     /// Users on each side.
     pub(super) per_side: u32,
+    /// On how many sides there are any: 2, or 1 for side 0 alone, whose data come in direction 1.
+    #[serde(default = "both")]
+    pub(super) sides: u8,
     /// The model of what users fetch and how long they think: see docs/workload.md.
-    #[serde(default = "unc_2001")]
+    #[serde(default = "unc_2001_v3")]
     #[cfg_attr(feature = "schema", schemars(with = "Workload"))]
     pub(super) workload: Value,
     /// The table of minimum round-trip times. `uniform` is 10 to 150 ms.
@@ -74,15 +77,19 @@ pub(super) struct WrittenUsers {
 }
 
 ranges! {
-    WrittenUsers { per_side: up_to(5_000_000) }
+    WrittenUsers { per_side: up_to(5_000_000), sides: from(1).up_to(2) }
 }
 
 fn drop_tail() -> Value {
     json!({"droptail": {}})
 }
 
-fn unc_2001() -> Value {
-    "unc-2001".into()
+fn both() -> u8 {
+    2
+}
+
+fn unc_2001_v3() -> Value {
+    "unc-2001-v3".into()
 }
 
 fn uniform() -> Value {

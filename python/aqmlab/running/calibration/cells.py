@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from aqmlab._core import SpecError, engine_version
 from aqmlab.results.result import Result
@@ -54,15 +55,15 @@ def fitted(experiment: Experiment, results: Sequence[Result]) -> Calibration:
         back.
     """
     for result in results:
-        utilisation = result.summary["utilisation"]
+        utilisation = _loaded(result, experiment.users.sides)["utilisation"]
         if utilisation > MOST_UTILISED:
             raise SpecError(
                 f"users: {result.cell.users_per_side:,} on each side used {100 * utilisation:.3g} % of the link: to be"
                 f" measured they must use at most {100 * MOST_UTILISED:g} %"
             )
     workload, rtt = experiment.users.names
-    users = tuple(result.cell.users_per_side for result in results)
-    throughput = tuple(result.summary["throughput_mbps"] for result in results)
+    users, sides = tuple(result.cell.users_per_side for result in results), experiment.users.sides
+    throughput = tuple(_loaded(result, sides)["throughput_mbps"] for result in results)
     if not any(throughput):
         measured = experiment.protocol.duration
         raise SpecError(f"protocol.duration: must be long enough for users to be answered, got {measured}")
@@ -70,9 +71,16 @@ def fitted(experiment: Experiment, results: Sequence[Result]) -> Calibration:
     return Calibration(
         workload=workload,
         rtt=rtt,
+        sides=sides,
         mbps_per_user=slope,
         r_squared=r_squared,
         users_per_side=users,
         throughput_mbps=throughput,
         engine=engine_version(),
     )
+
+
+def _loaded(result: Result, sides: int) -> Mapping[str, Any]:
+    """Return what the summary says of both directions, or of that of the data of users on side 0 alone."""
+    summary: Mapping[str, Any] = result.summary
+    return summary if sides == 2 else summary["directions"][1]

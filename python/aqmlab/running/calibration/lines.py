@@ -2,7 +2,8 @@
 
 *Load* is defined as in Le et al. (2003, section 3.3): 100 % is the number of users whose traffic would fill the
 bottleneck's rate if nothing held them back. Users are a closed population, so this can only be measured where nothing
-does: on the uncongested network, where the traffic grows in proportion to the users.
+does: on the uncongested network, where the traffic grows in proportion to the users. With users on one side it is the
+traffic of the direction in which their data come.
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from importlib import resources
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from aqmlab._core import SpecError
-from aqmlab.running.drafts import Drafts
+from aqmlab.running.files.drafts import Drafts
 from aqmlab.running.integrity import writing
 
 PUBLISHED_USERS = {"uniform": 9520, "general": 10570}
@@ -31,14 +33,16 @@ class Calibration(BaseModel):
 
     workload: str
     rtt: str
+    sides: Literal[1, 2] = 2
+    """On how many sides of the link there are users."""
     mbps_per_user: float
-    """Slope: Mbit/s (IP) in each direction for each user per side."""
+    """Slope: Mbit/s (IP) for each user per side, each way or, of users on one side, in their data's direction."""
     r_squared: float
     """The share of the variance between the points that the line explains."""
     users_per_side: tuple[int, ...]
     """Where it was measured."""
     throughput_mbps: tuple[float, ...]
-    """What was measured there, mean of the two directions."""
+    """What was measured there: the mean of the two directions, or that of the data."""
     engine: str
     """The engine's version."""
 
@@ -50,9 +54,14 @@ class Calibration(BaseModel):
         """Load these users make on a link of this rate."""
         return 100 * users_per_side * self.mbps_per_user / (rate_bps / 1e6)
 
+    @property
+    def key(self) -> tuple[str, str, int]:
+        """What it is found by: the users that it is of."""
+        return self.workload, self.rtt, self.sides
 
-Calibrations = Mapping[tuple[str, str], Calibration]
-"""Calibrations by workload and table of round-trip times."""
+
+Calibrations = Mapping[tuple[str, str, int], Calibration]
+"""Calibrations by workload, table of round-trip times and number of sides with users."""
 
 
 def fit(users_per_side: Iterable[int], throughput_mbps: Iterable[float]) -> tuple[float, float]:
@@ -71,13 +80,13 @@ def fit(users_per_side: Iterable[int], throughput_mbps: Iterable[float]) -> tupl
 def report(calibration: Calibration) -> dict[str, object]:
     """Describe a calibration in one object: the line, the users it gives, the published number beside them."""
     users = {f"{load}": calibration.users(load, _RATE_BPS) for load in (80, 90, 98, 100, 105)}
-    published = PUBLISHED_USERS.get(calibration.rtt)
+    published = PUBLISHED_USERS.get(calibration.rtt) if calibration.sides == 2 else None
     difference = 100 * (users["100"] / published - 1) if published else None
     return {**calibration.model_dump(), "users": users, "published": published, "difference_percent": difference}
 
 
 def known(out: Path | None = None) -> Calibrations:
-    """Return the calibrations by workload and RTT: those in a results directory before those of the package.
+    """Return the calibrations by what they are of: those in a results directory before those of the package.
 
     Raises
     ------
@@ -91,7 +100,7 @@ def known(out: Path | None = None) -> Calibrations:
 def store(calibration: Calibration, out: Path) -> Path:
     """Keep a calibration for later runs with the same results directory: the whole file is replaced, or nothing."""
     kept = _kept(out)
-    kept[calibration.workload, calibration.rtt] = calibration
+    kept[calibration.key] = calibration
     content = _ENTRIES.dump_json([kept[key] for key in sorted(kept)], indent=2) + b"\n"
     file = out / _FILE
     with writing(file), Drafts(out / "drafts").new("calibration") as draft:
@@ -104,7 +113,7 @@ _FILE = "calibration.json"
 _ENTRIES = TypeAdapter(list[Calibration])
 
 
-def _kept(out: Path) -> dict[tuple[str, str], Calibration]:
+def _kept(out: Path) -> dict[tuple[str, str, int], Calibration]:
     """Return those that a results directory has."""
     file = out / _FILE
     try:
@@ -120,6 +129,5 @@ def _kept(out: Path) -> dict[tuple[str, str], Calibration]:
     raise SpecError(f"{file}: must be what aqmlab calibrate wrote; mend it, or remove it and calibrate again ({what})")
 
 
-def _parse(content: bytes) -> dict[tuple[str, str], Calibration]:
-    entries = _ENTRIES.validate_json(content)
-    return {(entry.workload, entry.rtt): entry for entry in entries}
+def _parse(content: bytes) -> dict[tuple[str, str, int], Calibration]:
+    return {entry.key: entry for entry in _ENTRIES.validate_json(content)}

@@ -21,9 +21,10 @@ def line(axis: Axes, fitted: Calibration) -> Axes:
     axis.plot([full, full, 0], [0, 100, 100], color=canvas.PALETTE[1], linewidth=0.8, linestyle=":")
     beside: dict[str, Any] = {"textcoords": "offset points", "va": "center"}
     axis.annotate(f"100 Mbit/s: {full:,.0f}", (full, 100), (8, -10), color=canvas.PALETTE[1], **beside)
-    if fitted.rtt in PUBLISHED_USERS:
+    if fitted.rtt in PUBLISHED_USERS and fitted.sides == 2:
         published = PUBLISHED_USERS[fitted.rtt]
         axis.plot([published], [100], "x", color="black")
         axis.annotate(f"published: {published:,}", (published, 100), (-8, 10), ha="right", **beside)
-    axis.set(xlim=(0, most), ylim=(0, None), xlabel="users on each side", ylabel="throughput each way, Mbit/s (IP)")
+    whose, way = ("users on each side", "each way") if fitted.sides == 2 else ("users on one side", "of their data")
+    axis.set(xlim=(0, most), ylim=(0, None), xlabel=whose, ylabel=f"throughput {way}, Mbit/s (IP)")
     return axis

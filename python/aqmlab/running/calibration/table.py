@@ -14,7 +14,7 @@ def users(report: Mapping[str, Any]) -> Table:
     """Show the users a calibration gives, and the published number."""
     table = console.sheet()
     table.add_column("load of 100 Mbit/s")
-    table.add_column("users on each side", justify="right")
+    table.add_column("users on each side" if report["sides"] == 2 else "users on one side", justify="right")
     for load, users in report["users"].items():
         table.add_row(f"{load} %", f"{users:,}")
     if report["published"] is not None:

@@ -10,12 +10,13 @@ pub(crate) struct Rem {
     config: RemConfig,
     price: f64,
     arrived: f64,
+    average: f64,
     rng: Stream,
 }
 
 impl Rem {
     pub(crate) fn new(config: &RemConfig, rng: Stream) -> Rem {
-        Rem { config: config.clone(), price: 0.0, arrived: 0.0, rng }
+        Rem { config: config.clone(), price: 0.0, arrived: 0.0, average: 0.0, rng }
     }
 
     fn probability(&self) -> f64 {
@@ -45,8 +46,9 @@ impl Law for Rem {
             Mode::Byte => bytes(queue) as f64 / mean,
         };
         let c = slow_capacity(mean) * self.config.tau.as_secs_f64();
-        let RemConfig { gamma, alpha, q_ref, .. } = self.config;
-        self.price += gamma * (alpha * (q - q_ref) + self.arrived - c);
+        let RemConfig { gamma, alpha, q_ref, w_x, .. } = self.config;
+        self.average = w_x * self.arrived + (1.0 - w_x) * self.average;
+        self.price += gamma * (alpha * (q - q_ref) + self.average - c);
         if self.price < 0.0 {
             self.price = 0.0;
         }

@@ -43,8 +43,9 @@ impl<Q: Qdisc<Packet>> PlainLink<Q> {
     /// A packet arrives.
     pub(super) fn arrive(&mut self, packet: Packet, now: Time) {
         self.advance(now);
-        self.queue
-            .enqueue(packet.seen_by_law(), packet, now, &mut |packet| self.lost.push(number_of(&packet)));
+        self.queue.enqueue(packet.seen_by_law(self.wire.context.header), packet, now, &mut |packet| {
+            self.lost.push(number_of(&packet));
+        });
         self.fill_device(now);
     }
 
@@ -68,7 +69,7 @@ impl<Q: Qdisc<Packet>> PlainLink<Q> {
         let Departure { packet, payload, enqueued_at } = self.device.pop_front().expect("one is being sent");
         self.waited.record(self.began_at - enqueued_at);
         self.sent += 1;
-        self.sent_bytes += packet.size;
+        self.sent_bytes += payload.size();
         self.delivered.push((number_of(&payload), packet.ecn == Ecn::Ce, now + self.wire.delay));
         self.sent_at = None;
         self.fill_device(now);

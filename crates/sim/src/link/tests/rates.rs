@@ -21,7 +21,7 @@ proptest! {
             changes.push((since, rate_of(bits)));
             since += Duration::from_nanos(lasts);
         }
-        let context = LinkContext { rate: changes[0].1, overhead: Bytes::new(38) };
+        let context = LinkContext { rate: changes[0].1, header: Bytes::ZERO, overhead: Bytes::new(38) };
         let wire = Wire { context, delay: Duration::from_millis(3), device_fifo, rate_changes: changes[1..].to_vec(), owners: 0 };
         let mut link = Queued::new(Fifo::new(Droptail, Limit::Packets(10_000)), wire);
         let (mut now, mut delivered, mut arrivals) = (Time::ZERO, Vec::new(), Vec::new());

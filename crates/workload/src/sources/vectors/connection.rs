@@ -244,7 +244,8 @@ impl VectorConnection {
             response_time: now - self.started,
             first: self.first,
             persistent: self.persistent,
-            // Sources know of no pages.
+            // A flow has one connection, and sources know of no pages.
+            connection: 0,
             top_level: false,
         }));
         self.exchange = false;

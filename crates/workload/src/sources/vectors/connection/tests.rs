@@ -269,6 +269,7 @@ fn an_endless_connection_that_is_lost_is_replaced_after_the_pause_of_its_next_re
         response_time: ms(160),
         first: true,
         persistent: false,
+        connection: 0,
         top_level: false,
     };
     tell(VectorEvent::Received(sizes(1_000)), 560, &[Done(completed), Sleep(ms(100))]);

@@ -1,0 +1,63 @@
+//! A link for the tests of a transport: whatever a QUIC or TCP stack sends waits under `CoDel` and leaves at 10 Mbit/s.
+//!
+//! A stack that is told the time is driven like the sender below: datagrams go in by `send`, and come out by `receive` when
+//! they are due, in virtual time, the same in every run. `cargo run -p aqmlab-aqm --example transport`.
+
+use aqmlab_aqm::{Codel, CodelConfig, Discipline, Ecn, Fifo, LinkContext, Packet, ParameterError, Qdisc};
+use aqmlab_units::{BitRate, Bytes, Duration, Stream, Time};
+
+/// One direction of a link; the other is a second one.
+struct Link {
+    context: LinkContext,
+    queue: Fifo<Codel, Vec<u8>>,
+    free: Time,
+}
+
+impl Link {
+    fn new(rate: BitRate) -> Result<Link, ParameterError> {
+        let context = LinkContext { rate, header: Bytes::ZERO, overhead: Bytes::ZERO };
+        let config = CodelConfig::default().resolve(&context)?;
+        let law = Codel::new(&config, &context, Stream::named(1, "link"));
+        Ok(Link { context, queue: Fifo::new(law, config.limit), free: Time::ZERO })
+    }
+
+    /// A datagram comes to the queue.
+    fn send(&mut self, datagram: Vec<u8>, ecn: Ecn, now: Time) {
+        if self.due().is_none() {
+            self.free = self.free.max(now);
+        }
+        let packet = Packet { size: Bytes::new(datagram.len() as u64), ecn, flow: 0 };
+        self.queue.enqueue(packet, datagram, now, &mut drop);
+    }
+
+    /// When the next one leaves the queue.
+    fn due(&self) -> Option<Time> {
+        (self.queue.state().packets > 0).then_some(self.free)
+    }
+
+    /// That one, its mark, and how long it waited; the law may have dropped it.
+    fn receive(&mut self) -> Option<(Vec<u8>, Ecn, Duration)> {
+        let now = self.due()?;
+        let sent = self.queue.dequeue(now, &mut drop)?;
+        self.free = now + self.context.rate.time_to_send(sent.packet.size);
+        Some((sent.payload, sent.packet.ecn, now.saturating_since(sent.enqueued_at)))
+    }
+}
+
+fn main() -> Result<(), ParameterError> {
+    let mut link = Link::new(BitRate::from_mbit_per_sec(10))?;
+    let (mut marks, mut waited) = (0, Duration::ZERO);
+    // A sender that is a fifth too fast for ten seconds: a datagram of 1,200 bytes each 0.8 ms.
+    for step in 0..12_500 {
+        let now = Time::ZERO + Duration::from_micros(800) * step;
+        link.send(vec![0; 1200], Ecn::Ect0, now);
+        while link.due().is_some_and(|due| due <= now) {
+            let Some((_, ecn, delay)) = link.receive() else { break };
+            marks += u32::from(ecn == Ecn::Ce);
+            waited = delay;
+        }
+    }
+    println!("{marks} marks asked it to slow down; as it did not, the last datagram waited {waited}");
+    assert!(marks > 0);
+    Ok(())
+}
