@@ -97,6 +97,11 @@ impl Link {
     }
 
     #[getter]
+    fn header_bytes(&self) -> u64 {
+        self.0.header.get()
+    }
+
+    #[getter]
     fn mtu_bytes(&self) -> u64 {
         self.0.mtu.get()
     }

@@ -94,6 +94,11 @@ impl LinkContext {
     }
 
     #[getter]
+    fn header_bytes(&self) -> u64 {
+        self.0.header.get()
+    }
+
+    #[getter]
     fn overhead_bytes(&self) -> u64 {
         self.0.overhead.get()
     }

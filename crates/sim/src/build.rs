@@ -20,6 +20,7 @@ use aqmlab_units::Stream;
 use self::links::{AnyLink, in_series};
 use self::plan::{Hop, OneWay, Plan};
 use crate::capture::{Capture, OnTheWire};
+use crate::engine::emulated::EmulatedNetwork;
 use crate::engine::{Engine, Network};
 use crate::explain::{Explainer, Numbered, TimelineRequest};
 use crate::laboratory::Laboratory;
@@ -49,6 +50,10 @@ pub fn build(
     laws: Option<Laws>,
     watch: Watch<'_>,
 ) -> Result<Box<dyn Laboratory>, SpecError> {
+    if spec.users.per_side == 0 && spec.sources.is_empty() {
+        let message = "must be at least 1 where there are no sources, got 0".to_owned();
+        return Err(SpecError { path: "users.per_side".to_owned(), message });
+    }
     if matches!(watch, Watch::Explain(_)) {
         check_explained(spec)?;
     }
@@ -59,6 +64,17 @@ pub fn build(
         (Needs::Scaled, ..) => plan.engine::<Scaled>(watch),
         (Needs::Full, ..) => plan.engine::<Full<Any>>(watch),
     })
+}
+
+/// Prepare the network of `spec`, which has one link, in the run `seed` for packets that come from elsewhere; with a capture if
+/// one is wanted, which is shown their headers.
+pub fn emulate(spec: &Spec, seed: u64, capture: Option<&Capture>) -> Result<EmulatedNetwork, SpecError> {
+    let hop = only(Plan::new(spec, seed, None)?.hops);
+    let links = match capture {
+        None => hop.links(),
+        Some(capture) => hop.captured(capture),
+    };
+    Ok(EmulatedNetwork::new(spec, links))
 }
 
 /// The random stream of the queue of one direction in the run `seed`.

@@ -20,6 +20,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use aqmlab_units::Time;
 
 pub(crate) use self::addresses::{NewConnection, Opener};
+use self::headers::MOST_BYTES;
 pub(crate) use self::headers::OnTheWire;
 use self::log::PacketLog;
 pub(crate) use self::observed::Observed;
@@ -59,6 +60,12 @@ impl Capture {
     /// When the last packet arrived that it holds, if more arrived within its time than it may hold.
     pub fn cut(&self) -> Option<Time> {
         self.lock().cut()
+    }
+
+    /// The headers of a packet that comes from elsewhere, or its beginning; to be told before it is sent.
+    pub fn show(&self, name: u32, packet: &[u8]) {
+        let stored = packet.len().min(MOST_BYTES as usize);
+        self.lock().shown.insert(name, packet[..stored].to_vec());
     }
 
     pub(crate) fn opened(&self, connection: &NewConnection) {

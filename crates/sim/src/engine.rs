@@ -15,6 +15,7 @@
 mod applications;
 mod connections;
 mod content;
+pub(crate) mod emulated;
 mod endpoints;
 mod hosts;
 pub(crate) mod observer;
@@ -158,9 +159,11 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
         for number in 0..2 * spec.users.per_side {
             let (user, first_wake) = engine.web.user(number);
             engine.users.push(user);
-            engine
-                .wheel
-                .push(Time::ZERO + first_wake, Event::Other(Rare::Wake(ApplicationId::User(UserId(number)))));
+            let id = UserId(number);
+            // The users of one side are the same whether there are any on the other.
+            if id.side().number() < spec.users.sides {
+                engine.wheel.push(Time::ZERO + first_wake, Event::Other(Rare::Wake(ApplicationId::User(id))));
+            }
         }
         for number in engine.sources.numbers() {
             engine.plan_source(number);

@@ -25,8 +25,11 @@ mod summary;
 /// (`tests/golden.py`) notice when it must be raised.
 pub const RESULTS: u32 = 2;
 
-pub use build::{Laws, Watch, build, queue_stream};
+pub use build::{Laws, Watch, build, emulate, queue_stream};
 pub use capture::{Bounds, Capture};
+pub use engine::emulated::{
+    EmulatedNetwork, End, Fate, Route, Sent, SourceConnection, SourceFlow, UserConnection,
+};
 pub use explain::TimelineRequest;
 pub use laboratory::Laboratory;
 pub use record::{

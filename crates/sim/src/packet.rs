@@ -131,11 +131,11 @@ impl<O: HeaderOptions> Packet<O> {
         Bytes::new(HEADERS + u64::from(self.segment.options.len() + self.segment.len))
     }
 
-    /// The packet as a queue discipline sees it.
+    /// The ECN field of its IP header.
     #[inline]
-    pub(crate) fn seen_by_law(&self) -> aqmlab_aqm::Packet {
+    pub(crate) fn ecn(&self) -> Ecn {
         let flags = self.segment.flags;
-        let ecn = if flags.contains(Flags::CE) {
+        if flags.contains(Flags::CE) {
             Ecn::Ce
         } else if flags.contains(Flags::ECT) {
             Ecn::Ect0
@@ -143,8 +143,13 @@ impl<O: HeaderOptions> Packet<O> {
             Ecn::Ect1
         } else {
             Ecn::NotEct
-        };
-        aqmlab_aqm::Packet { size: self.size(), ecn, flow: self.to.number() }
+        }
+    }
+
+    /// The packet as a queue discipline sees it that counts `header` bytes of its frame.
+    #[inline]
+    pub(crate) fn seen_by_law(&self, header: Bytes) -> aqmlab_aqm::Packet {
+        aqmlab_aqm::Packet { size: self.size() + header, ecn: self.ecn(), flow: self.to.number() }
     }
 }
 
@@ -156,7 +161,7 @@ mod tests {
     fn a_law_sees_the_codepoint_that_the_segment_carries() {
         let seen = |flags| {
             let segment: Segment = Segment { flags, ..Segment::default() };
-            Packet { segment, ..Packet::default() }.seen_by_law().ecn
+            Packet { segment, ..Packet::default() }.ecn()
         };
         assert_eq!(seen(Flags::ACK), Ecn::NotEct);
         assert_eq!(seen(Flags::ACK | Flags::ECT), Ecn::Ect0);

@@ -4,14 +4,14 @@ mod columns;
 mod explanations;
 mod variables;
 
-use aqmlab_tcp::RecoveryCounts;
 use aqmlab_units::{Duration, Time};
 use aqmlab_workload::Completed;
 use hdrhistogram::Histogram;
 
+use crate::engine::observer::Row;
 use crate::link::{LinkCounters, Meter};
 use crate::packet::{EndpointId, Owner};
-use crate::side::{Direction, Side};
+use crate::side::Direction;
 
 pub use self::columns::{Column, Table, Values};
 use self::columns::{table, tables};
@@ -103,6 +103,10 @@ pub struct ExchangeTable {
     pub source: Vec<u8>,
     /// The side of the link of who asked.
     pub side: Vec<u8>,
+    /// Who asked: the number of the web user, or of the source's flow. It is the same under every scheme with one seed.
+    pub user: Vec<u64>,
+    /// The number of its connection among the user's, the same under every scheme with one seed; 0 of a source's flow.
+    pub connection: Vec<u64>,
     /// The first exchange of its connection.
     pub first_on_connection: Vec<bool>,
     /// On a persistent connection.
@@ -281,7 +285,8 @@ impl LossTable {
 }
 
 impl ExchangeTable {
-    pub(crate) fn push(&mut self, exchange: &Completed, owner: Owner, side: Side, recovery: RecoveryCounts) {
+    pub(crate) fn push(&mut self, row: &Row<'_>, owner: Owner) {
+        let Row { exchange, side, user, recovery } = row;
         let size = |bytes: aqmlab_units::Bytes| u32::try_from(bytes.get()).unwrap_or(u32::MAX);
         self.start_s.push(exchange.started.as_secs_f64());
         self.response_time_ms.push(exchange.response_time.as_millis_f64());
@@ -289,6 +294,8 @@ impl ExchangeTable {
         self.response_bytes.push(size(exchange.response));
         self.source.push(owner.number());
         self.side.push(side.number());
+        self.user.push(*user);
+        self.connection.push(exchange.connection);
         self.first_on_connection.push(exchange.first);
         self.persistent.push(exchange.persistent);
         self.top_level.push(exchange.top_level);
@@ -314,6 +321,7 @@ mod tests {
             response_time: Duration::from_micros(micros),
             first: true,
             persistent: false,
+            connection: 0,
             top_level: true,
         }
     }

@@ -23,6 +23,11 @@ static DATA: [u8; u16::MAX as usize] = [0; u16::MAX as usize];
 
 /// The TCP options of a segment as they stand in its header.
 pub(crate) trait OnTheWire: HeaderOptions {
+    /// The name of a packet that comes from elsewhere, where its headers are: [`super::Capture::show`].
+    fn foreign_name(&self) -> Option<u32> {
+        None
+    }
+
     /// Append them, a SYN's greatest segment not among them; the caller pads at the end.
     fn write(&self, out: &mut Vec<u8>);
 }
@@ -119,7 +124,7 @@ pub(super) fn headers<O: OnTheWire>(packet: &Packet<O>, [source, destination]: [
     let length = tcp.header_len_u16() + segment.len;
     let mut ip = Ipv4Header::new(length, TIME_TO_LIVE, IpNumber::TCP, source.address, destination.address)
         .expect("a packet is no longer than the link's MTU");
-    ip.ecn = match packet.seen_by_law().ecn {
+    ip.ecn = match packet.ecn() {
         Ecn::NotEct => IpEcn::NotEct,
         Ecn::Ect0 => IpEcn::Ect0,
         Ecn::Ect1 => IpEcn::Ect1,

@@ -1,6 +1,6 @@
 //! Packets in the order of their arrival, each written when its fate is known.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 use aqmlab_units::Time;
 
@@ -42,6 +42,8 @@ struct CapturedPacket {
 #[derive(Debug)]
 pub(super) struct PacketLog {
     pub(super) addresses: Addresses,
+    /// Headers of packets from elsewhere that have not arrived yet.
+    pub(super) shown: HashMap<u32, Vec<u8>>,
     bounds: Bounds,
     /// Packets captured so far.
     captured: u64,
@@ -68,6 +70,7 @@ impl PacketLog {
         }
         PacketLog {
             addresses: Addresses::new(spec.hosts.servers_per_side),
+            shown: HashMap::new(),
             bounds,
             captured: 0,
             last: Time::ZERO,
@@ -84,6 +87,7 @@ impl PacketLog {
         packet: &Packet<O>,
         now: Time,
     ) -> Option<u64> {
+        let shown = packet.segment.options.foreign_name().and_then(|name| self.shown.remove(&name));
         let Bounds { from, until, packets } = self.bounds;
         if now < from || until <= now {
             return None;
@@ -92,13 +96,18 @@ impl PacketLog {
             self.is_cut = true;
             return None;
         }
-        let headers = headers(packet, self.addresses.of_packet_to(packet.to));
-        let stored = u32::try_from(headers.len()).expect("headers are 80 bytes at most");
+        let (headers, length) = if let Some(headers) = shown {
+            (headers, u32::try_from(packet.size().get()).expect("a packet is no longer than the link's MTU"))
+        } else {
+            let headers = headers(packet, self.addresses.of_packet_to(packet.to));
+            let stored = u32::try_from(headers.len()).expect("headers are 80 bytes at most");
+            (headers, stored + u32::from(packet.segment.len))
+        };
         self.open.push_back(CapturedPacket {
             arrived: now,
             interface,
             headers,
-            length: stored + u32::from(packet.segment.len),
+            length,
             fate: Fate::Queued,
             marked: false,
             variables: String::new(),

@@ -93,7 +93,7 @@ impl<O: OnTheWire> Qdisc<Packet<O>> for Observed<O> {
         }
         let Departure { packet, payload, enqueued_at } = departure?;
         if let Some(number) = payload.number {
-            let is_marked = packet.ecn == Ecn::Ce && payload.packet.seen_by_law().ecn != Ecn::Ce;
+            let is_marked = packet.ecn == Ecn::Ce && payload.packet.ecn() != Ecn::Ce;
             if is_marked && self.capture.lock().mark(number) {
                 let variables = self.variables();
                 self.capture.lock().decided(number, variables);

@@ -85,6 +85,11 @@ impl Hosts {
         self.access(Owner::USERS, min_rtt, [Interface::NONE, Interface(machine)])
     }
 
+    /// Client and server of a connection between programs.
+    pub(super) fn for_program(&self, min_rtt: Duration) -> [AccessPath; 2] {
+        self.access(Owner::USERS, min_rtt, [Interface::NONE; 2])
+    }
+
     /// Client and server of a connection of `source`.
     pub(super) fn for_source(&self, source: Owner, min_rtt: Duration) -> [AccessPath; 2] {
         self.access(source, min_rtt, [Interface::OWN; 2])

@@ -58,6 +58,8 @@ pub(crate) struct Transmission<'a, S: Sender> {
 pub(crate) struct Row<'a> {
     pub(crate) exchange: &'a Completed,
     pub(crate) side: Side,
+    /// The number of the user, or of the source's flow.
+    pub(crate) user: u64,
     pub(crate) recovery: RecoveryCounts,
 }
 

@@ -34,9 +34,9 @@ struct Reading {
 }
 
 /// What can be read off each link now, in each direction.
-type Meters<'a> = Vec<[&'a dyn Meter; 2]>;
+pub(super) type Meters<'a> = Vec<[&'a dyn Meter; 2]>;
 
-fn meters<O>([forth, back]: &[impl Link<O>; 2]) -> Meters<'_> {
+pub(super) fn meters<O>([forth, back]: &[impl Link<O>; 2]) -> Meters<'_> {
     forth.meters().zip(back.meters()).map(|(forth, back)| [forth, back]).collect()
 }
 
@@ -68,7 +68,7 @@ impl Readings {
         })
     }
 
-    fn sample_queues(&mut self, meters: &Meters<'_>, now: Time, tables: &mut Tables) {
+    pub(super) fn sample_queues(&mut self, meters: &Meters<'_>, now: Time, tables: &mut Tables) {
         for (place, meter, reading) in self.each(meters) {
             tables.queue.push(now, place, meter);
             let sampled = &mut reading.queue_packets;
@@ -76,7 +76,7 @@ impl Readings {
         }
     }
 
-    fn begin_window(&mut self, meters: &Meters<'_>) {
+    pub(super) fn begin_window(&mut self, meters: &Meters<'_>) {
         for (_, meter, reading) in self.each(meters) {
             reading.last = meter.counters();
             reading.at_window_start = reading.last;
@@ -84,7 +84,7 @@ impl Readings {
         }
     }
 
-    fn read_links(&mut self, meters: &Meters<'_>, now: Time, tables: &mut Tables) {
+    pub(super) fn read_links(&mut self, meters: &Meters<'_>, now: Time, tables: &mut Tables) {
         for (place, meter, reading) in self.each(meters) {
             let counters = meter.counters();
             tables.link.push(now, place, &reading.last, &counters);
@@ -93,7 +93,7 @@ impl Readings {
     }
 
     /// Link by link, the measured window up to now.
-    fn window(&self, meters: &Meters<'_>) -> Vec<[LinkWindow; 2]> {
+    pub(super) fn window(&self, meters: &Meters<'_>) -> Vec<[LinkWindow; 2]> {
         let link = |(readings, meters): (&[Reading; 2], &[&dyn Meter; 2])| {
             Direction::BOTH.map(|direction| {
                 let (reading, meter) = (&readings[direction.index()], meters[direction.index()]);

@@ -52,7 +52,7 @@ impl Recorder {
         account.completed += 1;
         account.times.record(row.exchange);
         if self.exchanges {
-            self.tables.exchanges.push(row.exchange, owner, row.side, row.recovery);
+            self.tables.exchanges.push(row, owner);
         }
     }
 

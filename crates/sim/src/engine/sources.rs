@@ -6,7 +6,7 @@ use aqmlab_tcp::Sender;
 use aqmlab_units::Time;
 use aqmlab_workload::sources::{Datagram, Source, SourceConfig, Vector, VectorSource};
 
-use self::datagrams::{Datagrams, sent_at};
+pub(super) use self::datagrams::{Datagrams, sent_at};
 use super::applications::Flow;
 use super::connections::Packets;
 use super::observer::Observer;
@@ -98,27 +98,13 @@ impl Sources {
         packets: &[Packets],
     ) -> Vec<SourceSummary> {
         let summary = |(number, (source, goodput)): (u8, (&SourceSpec, &Goodput))| {
-            let (config, owner) = (&source.config, Owner::source(number));
-            let account = recorder.account(owner);
-            let bytes = delivered[usize::from(number)] - goodput.before + goodput.datagrams.delivered_bytes;
-            let is_datagrams = matches!(config, SourceConfig::Datagrams(_));
-            let (sent, lost) = if is_datagrams {
-                goodput.datagrams.sent_and_lost()
-            } else {
-                self.sent_and_lost(owner, packets)
+            let owner = Owner::source(number);
+            let came = Came {
+                bytes: delivered[usize::from(number)] - goodput.before,
+                connections: self.sent_and_lost(owner, packets),
+                datagrams: &goodput.datagrams,
             };
-            SourceSummary {
-                name: config.name().to_owned(),
-                kind: config.kind(),
-                goodput_mbps: per(8e-6 * bytes as f64, window.seconds()),
-                completed: account.completed,
-                aborted: account.aborted,
-                response_time_ms: ResponseTimeMs::new(&account.times),
-                response_time_ms_max: (account.completed > 0)
-                    .then(|| account.times.longest().as_millis_f64()),
-                packets: PacketSummary::new(sent, lost, window, owner),
-                datagrams: is_datagrams.then(|| goodput.datagrams.summary()),
-            }
+            source_summary(source, owner, &came, recorder, window)
         };
         self.numbers().zip(spec.iter().zip(&self.goodput)).map(summary).collect()
     }
@@ -132,6 +118,40 @@ impl Sources {
     /// Datagrams in the network.
     pub(super) fn datagrams_on_the_way(&self) -> u64 {
         self.goodput.iter().map(|goodput| goodput.datagrams.on_the_way).sum()
+    }
+}
+
+/// What became of a source's traffic in the measured window.
+pub(super) struct Came<'a> {
+    /// Bytes that have arrived in order over its connections.
+    pub(super) bytes: u64,
+    /// Packets of these that were sent, and that were lost.
+    pub(super) connections: (u64, u64),
+    pub(super) datagrams: &'a Datagrams,
+}
+
+/// It in one row.
+pub(super) fn source_summary(
+    source: &SourceSpec,
+    owner: Owner,
+    came: &Came<'_>,
+    recorder: &Recorder,
+    window: &Window,
+) -> SourceSummary {
+    let (config, account) = (&source.config, recorder.account(owner));
+    let bytes = came.bytes + came.datagrams.delivered_bytes;
+    let is_datagrams = matches!(config, SourceConfig::Datagrams(_));
+    let (sent, lost) = if is_datagrams { came.datagrams.sent_and_lost() } else { came.connections };
+    SourceSummary {
+        name: config.name().to_owned(),
+        kind: config.kind(),
+        goodput_mbps: per(8e-6 * bytes as f64, window.seconds()),
+        completed: account.completed,
+        aborted: account.aborted,
+        response_time_ms: ResponseTimeMs::new(&account.times),
+        response_time_ms_max: (account.completed > 0).then(|| account.times.longest().as_millis_f64()),
+        packets: PacketSummary::new(sent, lost, window, owner),
+        datagrams: is_datagrams.then(|| came.datagrams.summary()),
     }
 }
 

@@ -16,6 +16,17 @@ pub(crate) struct Numbered<O> {
     options: O,
 }
 
+impl<O: Default> Numbered<O> {
+    /// No options.
+    pub(crate) fn new(number: u32) -> Numbered<O> {
+        Numbered { number, options: O::default() }
+    }
+
+    pub(crate) fn number(&self) -> u32 {
+        self.number
+    }
+}
+
 impl<O: HeaderOptions> HeaderOptions for Numbered<O> {
     fn len(&self) -> u16 {
         self.options.len()

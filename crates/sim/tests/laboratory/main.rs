@@ -17,6 +17,8 @@ mod hosts {
 
 mod network {
     mod chain;
+    mod emulated;
+    mod header;
     mod rate_changes;
     mod uncongested;
 }

@@ -48,6 +48,30 @@ fn a_user_makes_the_same_exchanges_whatever_the_queue_only_not_as_fast() {
     }
 }
 
+#[test]
+fn users_on_one_side_do_there_what_they_do_with_others_across_the_link() {
+    // Nothing is lost and no queue is long: who waits for nobody asks for the same, whoever else does.
+    let run = |sides| {
+        Run::to_the_end(
+            &json!({
+                "link": {"rate": "1 Gbit/s"},
+                "users": {"per_side": 50, "sides": sides},
+                "protocol": {"warmup": "0 s", "duration": "10 min"},
+                "record": {"exchanges": true},
+            }),
+            1,
+        )
+    };
+    let (both, one) = (run(2), run(1));
+    let (here, across) = (exchanges(&one, 0), exchanges(&one, 1));
+    assert!(across.is_empty(), "nobody browses on the other side");
+    assert_eq!(here, exchanges(&both, 0));
+    // Their data come in direction 1, what they send is requests and acknowledgements.
+    let [forth, back] = [0, 1].map(|direction: usize| one.summary.directions[direction].throughput_mbps);
+    assert!(back > 5.0 * forth && forth > 0.0, "{forth} Mbit/s forth, {back} Mbit/s back");
+    assert_eq!(one.summary.completed_requests, one.tables.exchanges.side.len() as u64);
+}
+
 /// Users who think for exactly 5 s between pages of one object each.
 fn thinkers(per_side: u32, queue: &Value) -> Value {
     let mut spec = in_full(&json!({
@@ -73,7 +97,7 @@ fn completions_follow_the_interactive_response_time_law() {
         let ratio = summary.completed_requests as f64 / expected;
         // Exact over whole cycles; the ends of the window cut about 1 % of them, and what the first end takes the
         // other mostly gives back.
-        assert!((ratio - 1.0).abs() < 0.001, "{per_side} users a side under {name}: {ratio} of the law");
+        assert!((ratio - 1.0).abs() < 0.002, "{per_side} users a side under {name}: {ratio} of the law");
         assert_eq!(summary.aborted_requests, 0);
     }
 }

@@ -198,7 +198,8 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
         let Some(flow) = self.flows.get(id) else { return };
         let recovery = self.connections.take_recovery(flow.client);
         if self.recorder.counts(self.now) {
-            self.recorder.completed(flow.owner(), &Row { exchange, side: flow.side, recovery });
+            let row = Row { exchange, side: flow.side, user: flow.number, recovery };
+            self.recorder.completed(flow.owner(), &row);
         }
     }
 

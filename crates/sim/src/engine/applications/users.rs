@@ -69,7 +69,8 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
                 UserAction::Completed(exchange) => {
                     let recovery = self.connections.take_recovery(about());
                     if self.recorder.counts(self.now) {
-                        let row = Row { exchange: &exchange, side: user.side(), recovery };
+                        let row =
+                            Row { exchange: &exchange, side: user.side(), user: user.0.into(), recovery };
                         self.recorder.completed(Owner::USERS, &row);
                         self.observer.completed(about(), &row, &mut self.recorder.tables);
                     }

@@ -12,25 +12,25 @@ use crate::summary::{DatagramSummary, bins_ms, mean, percent};
 
 /// What became of a source's datagrams. All but `on_the_way` count those sent in the measured window.
 #[derive(Debug)]
-pub(super) struct Datagrams {
+pub(in crate::engine) struct Datagrams {
     sent: u64,
     lost: u64,
-    pub(super) delivered_bytes: u64,
+    pub(in crate::engine) delivered_bytes: u64,
     /// One-way delays in microseconds.
     delays: Histogram<u64>,
     longest: Duration,
     /// Packets in the network now.
-    pub(super) on_the_way: u64,
+    pub(in crate::engine) on_the_way: u64,
 }
 
 impl Datagrams {
-    pub(super) fn new() -> Datagrams {
+    pub(in crate::engine) fn new() -> Datagrams {
         let delays = Histogram::new(3).expect("three significant digits are allowed");
         Datagrams { sent: 0, lost: 0, delivered_bytes: 0, delays, longest: Duration::ZERO, on_the_way: 0 }
     }
 
     /// A packet leaves. It carries the time of its sending where a segment has its numbers.
-    pub(super) fn send<O: Default>(
+    pub(in crate::engine) fn send<O: Default>(
         &mut self,
         source: u8,
         datagram: &Datagram,
@@ -45,7 +45,7 @@ impl Datagrams {
         Packet { to, segment: Segment { seq: Seq::new(high), ack: Seq::new(low), len, ..Segment::default() } }
     }
 
-    pub(super) fn receive(&mut self, sent_at: Time, size: Bytes, now: Time, window_start: Time) {
+    pub(in crate::engine) fn receive(&mut self, sent_at: Time, size: Bytes, now: Time, window_start: Time) {
         self.on_the_way -= 1;
         if sent_at > window_start {
             self.delivered_bytes += size.get();
@@ -55,7 +55,7 @@ impl Datagrams {
         }
     }
 
-    pub(super) fn summary(&self) -> DatagramSummary {
+    pub(in crate::engine) fn summary(&self) -> DatagramSummary {
         let any_came = !self.delays.is_empty();
         DatagramSummary {
             sent: self.sent,
@@ -68,18 +68,18 @@ impl Datagrams {
     }
 
     /// Packets sent and packets lost.
-    pub(super) fn sent_and_lost(&self) -> (u64, u64) {
+    pub(in crate::engine) fn sent_and_lost(&self) -> (u64, u64) {
         (self.sent, self.lost)
     }
 
-    pub(super) fn lose(&mut self, sent_at: Time, window_start: Time) {
+    pub(in crate::engine) fn lose(&mut self, sent_at: Time, window_start: Time) {
         self.on_the_way -= 1;
         self.lost += u64::from(sent_at > window_start);
     }
 }
 
 /// When a datagram was sent.
-pub(super) fn sent_at<O>(segment: &Segment<O>) -> Time {
+pub(in crate::engine) fn sent_at<O>(segment: &Segment<O>) -> Time {
     Time::from_nanos(u64::from(segment.seq.get()) << 32 | u64::from(segment.ack.get()))
 }
 

@@ -4,6 +4,8 @@ use crate::*;
 
 fn run(queue: &Value, ecn: impl Into<Value>) -> Run {
     let mut spec = congested(queue);
+    // No more than the link carries: behind a queue of seconds hosts time out with nothing lost, and give ECN up.
+    spec["users"]["per_side"] = json!(180);
     spec["tcp"] = json!({"ecn": ecn.into()});
     spec["protocol"]["duration"] = json!("3 min");
     Run::to_the_end(&spec, 1)

@@ -5,7 +5,7 @@ use aqmlab_units::{Duration, Time};
 
 use crate::*;
 
-const ALL: Bounds = Bounds { from: Time::ZERO, until: Time::MAX, packets: u64::MAX };
+pub(crate) const ALL: Bounds = Bounds { from: Time::ZERO, until: Time::MAX, packets: u64::MAX };
 
 /// Twenty seconds of [`congested`].
 fn briefly(queue: &Value, ecn: bool) -> Value {
@@ -16,7 +16,7 @@ fn briefly(queue: &Value, ecn: bool) -> Value {
 }
 
 /// A run in steps of a second, and the file of its capture.
-fn captured(spec: &Value, bounds: Bounds) -> (Run, Vec<u8>) {
+pub(crate) fn captured(spec: &Value, bounds: Bounds) -> (Run, Vec<u8>) {
     let spec = read(spec);
     let capture = Capture::new(&spec, bounds);
     let mut laboratory = build(&spec, 1, None, Watch::Capture(&capture)).expect("the spec is sound");
@@ -35,9 +35,9 @@ fn captured(spec: &Value, bounds: Bounds) -> (Run, Vec<u8>) {
 pub(crate) struct Seen {
     pub(crate) interface: u32,
     pub(crate) nanos: u64,
-    stored: Vec<u8>,
-    length: u32,
-    comment: String,
+    pub(crate) stored: Vec<u8>,
+    pub(crate) length: u32,
+    pub(crate) comment: String,
 }
 
 pub(crate) fn packets(mut file: &[u8]) -> Vec<Seen> {
@@ -61,6 +61,16 @@ pub(crate) fn packets(mut file: &[u8]) -> Vec<Seen> {
         });
     }
     packets
+}
+
+#[test]
+fn packets_are_captured_as_ip_whatever_of_their_frames_the_queues_count() {
+    let file = |header: &str| {
+        let mut spec = briefly(&law("droptail"), false);
+        spec["link"]["header"] = json!(header);
+        packets(&captured(&spec, ALL).1)
+    };
+    assert_eq!(file("14 B"), file("0 B"));
 }
 
 #[test]

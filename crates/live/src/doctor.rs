@@ -1,0 +1,268 @@
+//! What this machine lets a live run do: each thing is done, none is read from a version.
+
+use std::os::fd::AsFd;
+use std::panic::resume_unwind;
+use std::sync::mpsc;
+use std::thread;
+
+use aqmlab_tcp::Profile;
+use aqmlab_units::{Duration, Time};
+use hdrhistogram::Histogram;
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::prctl;
+use nix::sys::time::TimeSpec;
+use serde::Serialize;
+
+use crate::addresses::{self, BrowserEnd, SERVER_PORT};
+use crate::clock::{Clock, std_duration};
+use crate::counters;
+use crate::device::{Device, Kind};
+use crate::failed::{Failed, Trying};
+use crate::hosts::{Hosts, Joint};
+use crate::limits;
+use crate::namespaces::{self, Power};
+use crate::netlink::Netlink;
+use crate::priority::{self, Rank};
+use crate::sockets;
+use crate::stack::{self, Stack};
+use crate::validity::Bounds;
+
+/// What was found.
+#[derive(Debug, Serialize)]
+pub(crate) struct Report {
+    /// Can there be live runs?
+    can_run: bool,
+    checks: Vec<Check>,
+}
+
+/// One thing that was tried.
+#[derive(Debug, Serialize)]
+struct Check {
+    what: &'static str,
+    ok: bool,
+    found: String,
+    /// What a lack costs, and how it is mended.
+    lack: Option<&'static str>,
+}
+
+/// What a lack of each costs.
+mod lacks {
+    pub(super) const NAMESPACES: &str = "no live runs. In a container: run it privileged, or with a seccomp profile that allows \
+         unshare. Elsewhere: see sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone";
+    pub(super) const POWER: &str = "no live runs. Ubuntu from 24.04 on makes such namespaces powerless unless an AppArmor \
+         profile names the program: docs/guide/live.md has one. Or run as root";
+    pub(super) const TUN: &str = "none, where pairs of interfaces are there: they are used. Root may open /dev/net/tun; in a \
+         container, give it the device";
+    pub(super) const VETH: &str = "none, where TUN devices are there: load the modules veth and af_packet";
+    pub(super) const PRIORITY: &str =
+        "router and users are later on a busy machine: run as root, or raise RLIMIT_RTPRIO";
+    pub(super) const LATENESS: &str =
+        "runs will be invalid: let nothing else run, or allow more (--late-p99)";
+    pub(super) const FILES: &str =
+        "a connection takes two: raise the hard limit (ulimit -Hn) for more than some thousand users";
+    pub(super) const QUEUES: &str = "nothing: live runs have queues of ours. Those of the kernel's can be held to them where it was built with them";
+    pub(super) const OTHERS: &str = "what else runs makes the router late: a run needs two processors";
+}
+
+/// Try everything. To be called while the process has one thread.
+pub(crate) fn examine() -> Report {
+    let mut report = Report { can_run: false, checks: Vec::new() };
+    report.machine();
+    let entered = namespaces::enter().map(|power| match power {
+        Power::Root => "as root".to_owned(),
+        Power::UserNamespace => "in a user namespace, without root".to_owned(),
+    });
+    if report.tell("network namespaces", entered, lacks::NAMESPACES) {
+        let up = Netlink::open().and_then(|netlink| netlink.set_up_loopback());
+        if report.tell("an interface set up in one", up.map(|()| "lo".to_owned()), lacks::POWER) {
+            let joined = [
+                ("TCP over TUN devices", Kind::Tun, lacks::TUN),
+                ("TCP over pairs of interfaces", Kind::Veth, lacks::VETH),
+            ]
+            .map(|(what, kind, lack)| report.tell(what, connect_over(kind), lack));
+            report.can_run = joined.contains(&true);
+            report.kernel();
+            report.queues();
+        }
+    }
+    report.timers();
+    report
+}
+
+impl Report {
+    fn tell(&mut self, what: &'static str, found: Result<String, Failed>, lack: &'static str) -> bool {
+        let ok = found.is_ok();
+        let found = found.unwrap_or_else(|failed| failed.to_string());
+        self.checks.push(Check { what, ok, found, lack: (!ok).then_some(lack) });
+        ok
+    }
+
+    fn judge(&mut self, what: &'static str, found: String, ok: bool, lack: &'static str) {
+        self.checks.push(Check { what, ok, found, lack: (!ok).then_some(lack) });
+    }
+
+    /// Processors, what else they do, and limits.
+    fn machine(&mut self) {
+        let processors = thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let load = counters::load().unwrap_or(f64::NAN);
+        let is_free = processors >= 2 && load <= 0.5 * processors as f64;
+        self.judge("processors", format!("{processors}, load {load}"), is_free, lacks::OTHERS);
+        match limits::raise_open_files() {
+            Ok(most) => self.judge("open files", most.to_string(), most >= 10_000, lacks::FILES),
+            Err(failed) => self.judge("open files", failed.to_string(), false, lacks::FILES),
+        }
+    }
+
+    /// What its TCP can be told, in the namespace of the calling thread.
+    fn kernel(&mut self) {
+        for (what, values) in ["congestion controls", "ECN modes"].into_iter().zip(stack::accepted()) {
+            self.judge(what, values.join(" "), !values.is_empty(), lacks::POWER);
+        }
+    }
+
+    /// Which queue disciplines the kernel has of its own, for those who want to hold ours to them.
+    fn queues(&mut self) {
+        let mut found: [Vec<&str>; 2] = Default::default();
+        let tried = Netlink::open().and_then(|netlink| {
+            for kind in QUEUES {
+                found[usize::from(!netlink.has_queue(c"lo", kind)?)].push(kind);
+            }
+            Ok(())
+        });
+        let [has, lacks] = found.map(|kinds| kinds.join(" "));
+        let ok = tried.is_ok() && lacks.is_empty();
+        let found = match tried {
+            Ok(()) if ok => has,
+            Ok(()) => format!("{has}; not {lacks}"),
+            Err(failed) => failed.to_string(),
+        };
+        self.judge("queues of the kernel's own", found, ok, lacks::QUEUES);
+    }
+
+    /// How late a thread wakes that waits for a millisecond, as the router does.
+    fn timers(&mut self) {
+        prctl::set_timerslack(1).ok();
+        for hurries in [false, true] {
+            if hurries {
+                let ok = priority::hurry(Rank::Router);
+                let found = if ok { "the threads of a run go before others" } else { "not permitted" };
+                self.judge("real-time priority", found.to_owned(), ok, lacks::PRIORITY);
+                if !ok {
+                    return;
+                }
+            }
+            let late = match lateness() {
+                Ok(late) => late,
+                Err(failed) => return self.judge("timers", failed.to_string(), false, lacks::LATENESS),
+            };
+            let at = |share| late.value_at_quantile(share) as f64 * 1e-6;
+            let what = if hurries { "timers, with priority" } else { "timers" };
+            let found =
+                format!("{:.3} ms late (p50), {:.3} (p99), {:.3} (p99.9)", at(0.5), at(0.99), at(0.999));
+            let is_soon = Bounds::default().each().iter().all(|&(share, most)| at(share) <= most);
+            self.judge(what, found, is_soon, lacks::LATENESS);
+        }
+    }
+}
+
+/// A connection from one side to the other, its packets carried from device to device by this thread.
+fn connect_over(device: Kind) -> Result<String, Failed> {
+    let profile = Profile::named("unc-testbed").expect("it is shipped");
+    let (stack, router) = (Stack::of(&profile)?, namespaces::current_network()?);
+    let congestion = stack.congestion.as_str();
+    let hosts = |side| Hosts { side, stack: &stack, mtu: 1500, device, router: &router };
+    let (client_hosts, server_hosts) = (hosts(0), hosts(1));
+    let (tell_client, client_joint) = mpsc::channel();
+    let (tell_server, server_joint) = mpsc::channel();
+    let (go, started) = mpsc::channel::<()>();
+    let (end, ended) = mpsc::channel::<()>();
+    thread::scope(|scope| {
+        let server = scope.spawn(move || {
+            let (joint, _) = server_hosts.make()?;
+            let _listener =
+                sockets::listen(SERVER_PORT, 1, congestion).trying(|| "a listening socket".to_owned())?;
+            tell_server.send(joint).ok();
+            // Until the connection is there, or has been given up.
+            ended.recv().ok();
+            Ok(())
+        });
+        let client = scope.spawn(move || {
+            let (joint, _) = client_hosts.make()?;
+            tell_client.send(joint).ok();
+            started.recv().map_err(|_| Failed::Odd("the other side is not there".to_owned()))?;
+            connect(congestion)
+        });
+        let carried = match (client_joint.recv(), server_joint.recv()) {
+            (Ok(client_joint), Ok(server_joint)) => [client_joint, server_joint]
+                .map(Joint::open)
+                .into_iter()
+                .collect::<Result<Vec<_>, _>>()
+                .and_then(|mut devices| {
+                    go.send(()).ok();
+                    carry(&mut devices, || client.is_finished())
+                }),
+            // It says why itself.
+            _ => Ok(()),
+        };
+        drop((go, end));
+        let joined = [server, client].map(|side| side.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        carried?;
+        joined.into_iter().collect::<Result<(), _>>()
+    })?;
+    Ok("a connection, from side to side".to_owned())
+}
+
+/// The kernel's queue disciplines that there are some like of here, and the shaper that goes before them.
+const QUEUES: [&str; 9] = ["tbf", "pfifo", "bfifo", "red", "pie", "codel", "fq_codel", "dualpi2", "cake"];
+
+/// How long a connection may take, and a wait for packets.
+const PATIENCE: Duration = Duration::from_secs(2);
+const STEP: Duration = Duration::from_millis(1);
+
+/// Connect from side 0 to side 1.
+fn connect(congestion: &str) -> Result<(), Failed> {
+    let what = || "a connection".to_owned();
+    let socket = sockets::bind(BrowserEnd::new(0, 0).address(), congestion).trying(what)?;
+    sockets::connect(&socket, addresses::server(1, 0)).trying(what)?;
+    let mut ready = [PollFd::new(socket.as_fd(), PollFlags::POLLOUT)];
+    ppoll(&mut ready, Some(TimeSpec::from(std_duration(PATIENCE))), None).trying(what)?;
+    if sockets::is_connected(&socket).trying(what)? {
+        Ok(())
+    } else {
+        Err(Failed::Odd("no packet comes from side to side".to_owned()))
+    }
+}
+
+/// Carry packets from each device to the other until `is_over`, or for as long as a connection may take.
+fn carry(devices: &mut [Box<dyn Device>], is_over: impl Fn() -> bool) -> Result<(), Failed> {
+    let what = || "a device".to_owned();
+    let clock = Clock::start();
+    let mut packet = vec![0; 1 << 16];
+    while !is_over() && clock.now() < Time::ZERO + PATIENCE {
+        for from in [0, 1] {
+            while let Some(length) = devices[from].receive(&mut packet).trying(what)? {
+                devices[1 - from].deliver(&packet[..length]).trying(what)?;
+            }
+        }
+        let mut ready: Vec<_> =
+            devices.iter().map(|device| PollFd::new(device.as_fd(), PollFlags::POLLIN)).collect();
+        ppoll(&mut ready, Some(TimeSpec::from(std_duration(STEP))), None).trying(what)?;
+    }
+    Ok(())
+}
+
+/// How late this thread wakes from each of many waits of a millisecond, in nanoseconds.
+fn lateness() -> Result<Histogram<u64>, Failed> {
+    let mut late = Histogram::new(3).expect("three significant digits are allowed");
+    let clock = Clock::start();
+    for _ in 0..WAITS {
+        let until = clock.now() + STEP;
+        ppoll(&mut [], Some(TimeSpec::from(std_duration(STEP))), None).trying(|| "ppoll".to_owned())?;
+        let nanos = clock.now().saturating_since(until).as_nanos();
+        late.record(nanos).expect("the histogram resizes itself");
+    }
+    Ok(late)
+}
+
+/// So many that their 99.9th percentile is not their longest: a second and a half.
+const WAITS: u32 = 1500;

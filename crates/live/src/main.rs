@@ -1,0 +1,67 @@
+//! `aqmlab-live`: an experiment over the kernel's TCP. A request comes as JSON on standard input, lines of JSON and tables go
+//! to standard output. `aqmlab-live doctor` says what the machine lets it do.
+//!
+//! A process of its own: `unshare` of a user namespace is refused to a process with threads, which Python's libraries start
+//! when they are imported. All that it makes lives in network namespaces of its own, which end with it.
+//!
+//! ```text
+//!   side 0: browsers, servers         router (the main thread)             side 1: browsers, servers
+//!   a thread in a namespace   <-> device <-> EmulatedNetwork <-> device <->   a thread in a namespace
+//!
+//!   sources: a thread with sockets in both namespaces
+//! ```
+
+#[cfg(not(target_os = "linux"))]
+compile_error!("the live laboratory is made of network namespaces, which Linux alone has");
+
+mod addresses;
+mod book;
+mod clock;
+mod counters;
+mod datagram;
+mod device;
+mod doctor;
+mod failed;
+mod hosts;
+mod limits;
+mod namespaces;
+mod netlink;
+mod news;
+mod output;
+mod packet;
+mod priority;
+mod programs;
+mod request;
+mod router;
+mod run;
+mod side;
+mod sockets;
+mod sources;
+mod stack;
+mod tun;
+mod validity;
+mod veth;
+
+use std::process::ExitCode;
+
+use crate::failed::Failed;
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args_os().skip(1);
+    match arguments.next() {
+        Some(what) if what == "doctor" => {
+            output::line(&doctor::examine());
+            return ExitCode::SUCCESS;
+        }
+        Some(what) if what == programs::WITHIN => return programs::within(arguments),
+        _ => {}
+    }
+    match request::read().and_then(|request| run::run(&request)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failed) => {
+            let what = if matches!(failed, Failed::Refused(_)) { "refused" } else { "failed" };
+            output::line(&serde_json::json!({ what: failed.to_string() }));
+            ExitCode::FAILURE
+        }
+    }
+}

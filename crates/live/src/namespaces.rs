@@ -1,0 +1,76 @@
+//! The namespaces of a run. None has a name or a mount: they are gone when the process is, however it ends.
+
+use std::fs::{self, File};
+
+use nix::errno::Errno;
+use nix::sched::{CloneFlags, setns, unshare};
+use nix::sys::prctl;
+use nix::sys::signal::Signal;
+use nix::unistd::{Pid, getegid, geteuid, getppid};
+
+use crate::failed::{Failed, Trying};
+
+/// Who is allowed to make networks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Power {
+    /// Root, as it is.
+    Root,
+    /// Anybody, as root of a user namespace.
+    UserNamespace,
+}
+
+/// Leave the machine's network for one that has nothing in it. To be called while the process has one thread.
+pub(crate) fn enter() -> Result<Power, Failed> {
+    let parent = getppid();
+    let power = match unshare(CloneFlags::CLONE_NEWNET) {
+        Ok(()) => Power::Root,
+        Err(Errno::EPERM) => {
+            become_root_of_a_user_namespace()?;
+            own_network()?;
+            Power::UserNamespace
+        }
+        Err(error) => return Err(error).trying(|| "a network namespace".to_owned()),
+    };
+    die_with(parent)?;
+    Ok(power)
+}
+
+/// The network namespace of the calling thread, as something that interfaces can be put into.
+pub(crate) fn current_network() -> Result<File, Failed> {
+    let path = "/proc/thread-self/ns/net";
+    File::open(path).trying(|| path.to_owned())
+}
+
+/// From now on the calling thread is in `network`.
+pub(crate) fn go_to(network: &File) -> Result<(), Failed> {
+    setns(network, CloneFlags::CLONE_NEWNET).trying(|| "a side's network namespace".to_owned())
+}
+
+/// The calling thread's own network namespace.
+pub(crate) fn own_network() -> Result<(), Failed> {
+    unshare(CloneFlags::CLONE_NEWNET).trying(|| "a network namespace".to_owned())
+}
+
+fn become_root_of_a_user_namespace() -> Result<(), Failed> {
+    let (user, group) = (geteuid(), getegid());
+    unshare(CloneFlags::CLONE_NEWUSER).trying(|| "a user namespace".to_owned())?;
+    for (file, map) in [
+        ("setgroups", "deny".to_owned()),
+        ("uid_map", format!("0 {user} 1")),
+        ("gid_map", format!("0 {group} 1")),
+    ] {
+        let path = format!("/proc/self/{file}");
+        fs::write(&path, map).trying(|| format!("{path}, for a user namespace"))?;
+    }
+    Ok(())
+}
+
+/// Be killed when the process `parent` that started this one ends. After the change of credentials, which takes it back.
+fn die_with(parent: Pid) -> Result<(), Failed> {
+    prctl::set_pdeathsig(Signal::SIGKILL).trying(|| "the end with the parent process".to_owned())?;
+    if getppid() == parent {
+        Ok(())
+    } else {
+        Err(Failed::Odd("the process that started this one is gone".to_owned()))
+    }
+}

@@ -1,0 +1,222 @@
+//! The little of `rtnetlink(7)` that a run needs: an interface is set up, and routes are added.
+
+use std::ffi::CStr;
+use std::io;
+use std::net::Ipv4Addr;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+
+use nix::libc;
+use nix::net::if_::if_nametoindex;
+use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, recv, send, socket};
+use serde::Serialize;
+
+use crate::failed::{Failed, Trying};
+
+/// Speaks about the namespace of the thread that opened it.
+#[derive(Debug)]
+pub(crate) struct Netlink {
+    socket: OwnedFd,
+}
+
+/// What TCP is told by a route (`RTAX_*` of `linux/rtnetlink.h`).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct RouteMetrics {
+    /// The most data in a segment to be offered, in bytes.
+    pub(crate) mss: u32,
+    /// The congestion window at the start, in segments.
+    pub(crate) initial_window: u32,
+    /// Are all segments acknowledged at once?
+    pub(crate) quick_ack: bool,
+    /// What moves the windows of sockets that are told nothing: unlike a namespace's setting it takes all that there are.
+    pub(crate) congestion: String,
+}
+
+/// A pair of Ethernet interfaces to be made, one here, its peer in another namespace.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Veth<'a> {
+    pub(crate) name: &'a CStr,
+    /// Hardware addresses: given, for who else gives them may do so while packets are on their way.
+    pub(crate) address: [u8; 6],
+    pub(crate) peer: &'a CStr,
+    pub(crate) peer_address: [u8; 6],
+    pub(crate) peer_namespace: BorrowedFd<'a>,
+    /// The longest packet of either, in bytes.
+    pub(crate) mtu: u32,
+}
+
+/// `VETH_INFO_PEER` of `linux/veth.h`.
+const VETH_INFO_PEER: u16 = 1;
+
+/// The place of an interface's own queue discipline (`linux/pkt_sched.h`).
+const TC_H_ROOT: u32 = u32::MAX;
+
+const RTAX_ADVMSS: u16 = 8;
+const RTAX_INITCWND: u16 = 11;
+const RTAX_QUICKACK: u16 = 15;
+const RTAX_CC_ALGO: u16 = 16;
+
+impl Netlink {
+    pub(crate) fn open() -> Result<Netlink, Failed> {
+        let socket =
+            socket(AddressFamily::Netlink, SockType::Raw, SockFlag::SOCK_CLOEXEC, SockProtocol::NetlinkRoute);
+        Ok(Netlink { socket: socket.trying(|| "a netlink socket".to_owned())? })
+    }
+
+    /// Make a pair of interfaces.
+    pub(crate) fn add_veth(&self, pair: &Veth<'_>) -> Result<(), Failed> {
+        let mut peer = Message(vec![0; INTERFACE]);
+        peer.attribute(libc::IFLA_IFNAME, pair.peer.to_bytes_with_nul());
+        peer.attribute(libc::IFLA_ADDRESS, &pair.peer_address);
+        peer.attribute(libc::IFLA_MTU, &pair.mtu.to_ne_bytes());
+        peer.attribute(libc::IFLA_NET_NS_FD, &pair.peer_namespace.as_raw_fd().to_ne_bytes());
+        let data = Message::of(VETH_INFO_PEER, &peer.0);
+        let mut information = Message::of(libc::IFLA_INFO_KIND, b"veth");
+        information.attribute(libc::IFLA_INFO_DATA, &data.0);
+        let mut message = Message::new(libc::RTM_NEWLINK, libc::NLM_F_CREATE | libc::NLM_F_EXCL);
+        message.0.extend([0; INTERFACE]);
+        message.attribute(libc::IFLA_IFNAME, pair.name.to_bytes_with_nul());
+        message.attribute(libc::IFLA_ADDRESS, &pair.address);
+        message.attribute(libc::IFLA_MTU, &pair.mtu.to_ne_bytes());
+        message.attribute(libc::IFLA_LINKINFO, &information.0);
+        self.ask(&message).trying(|| "a pair of interfaces (veth)".to_owned())
+    }
+
+    /// Set up the loopback interface.
+    pub(crate) fn set_up_loopback(&self) -> Result<(), Failed> {
+        self.ask(&Message::link(index(c"lo")?)).trying(|| "lo".to_owned())
+    }
+
+    /// Set up an interface for packets of up to `mtu` bytes, of which `queue` may wait.
+    pub(crate) fn set_up(&self, name: &CStr, mtu: u32, queue: u32) -> Result<(), Failed> {
+        let mut message = Message::link(index(name)?);
+        message.attribute(libc::IFLA_MTU, &mtu.to_ne_bytes());
+        message.attribute(libc::IFLA_TXQLEN, &queue.to_ne_bytes());
+        self.ask(&message).trying(|| format!("{}", name.to_string_lossy()))
+    }
+
+    /// All addresses of a network are this host's.
+    pub(crate) fn own(&self, network: Ipv4Addr, prefix: u8) -> Result<(), Failed> {
+        let mut message = Message::route(prefix, libc::RT_TABLE_LOCAL, libc::RT_SCOPE_HOST, libc::RTN_LOCAL);
+        message.attribute(libc::RTA_DST, &network.octets());
+        message.attribute(libc::RTA_OIF, &index(c"lo")?.to_ne_bytes());
+        self.ask(&message).trying(|| format!("addresses {network}/{prefix}"))
+    }
+
+    /// A network is reached through an interface, from the address `from` where a socket has none.
+    pub(crate) fn route(
+        &self,
+        network: Ipv4Addr,
+        prefix: u8,
+        (through, from): (&CStr, Ipv4Addr),
+        metrics: &RouteMetrics,
+    ) -> Result<(), Failed> {
+        let mut message = Message::route(prefix, libc::RT_TABLE_MAIN, libc::RT_SCOPE_LINK, libc::RTN_UNICAST);
+        message.attribute(libc::RTA_DST, &network.octets());
+        message.attribute(libc::RTA_OIF, &index(through)?.to_ne_bytes());
+        message.attribute(libc::RTA_PREFSRC, &from.octets());
+        let mut nested = Message(Vec::new());
+        nested.attribute(RTAX_ADVMSS, &metrics.mss.to_ne_bytes());
+        nested.attribute(RTAX_INITCWND, &metrics.initial_window.to_ne_bytes());
+        if metrics.quick_ack {
+            nested.attribute(RTAX_QUICKACK, &1u32.to_ne_bytes());
+        }
+        nested.attribute(RTAX_CC_ALGO, &[metrics.congestion.as_bytes(), b"\0"].concat());
+        message.attribute(libc::RTA_METRICS, &nested.0);
+        self.ask(&message).trying(|| format!("route to {network}/{prefix}"))
+    }
+
+    /// Does the kernel have a queue discipline of this name? One is put at an interface; it may say that it lacks parameters.
+    pub(crate) fn has_queue(&self, interface: &CStr, kind: &str) -> Result<bool, Failed> {
+        let flags = libc::NLM_F_CREATE | libc::NLM_F_REPLACE;
+        let mut message = Message::new(libc::RTM_NEWQDISC, flags);
+        // `struct tcmsg`: family, interface, handle, parent, information.
+        for word in [0, index(interface)?, 0, TC_H_ROOT, 0] {
+            message.0.extend(word.to_ne_bytes());
+        }
+        message.attribute(libc::TCA_KIND, &[kind.as_bytes(), b"\0"].concat());
+        match self.ask(&message) {
+            Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Ok(false),
+            Err(error) if error.raw_os_error() != Some(libc::EINVAL) => Err(error).trying(|| kind.to_owned()),
+            _ => Ok(true),
+        }
+    }
+
+    /// Send a request and wait for its acknowledgement.
+    fn ask(&self, message: &Message) -> io::Result<()> {
+        let fd = self.socket.as_raw_fd();
+        send(fd, &message.with_length(), MsgFlags::empty())?;
+        let mut answer = [0; 4096];
+        let length = recv(fd, &mut answer, MsgFlags::empty())?;
+        // The header's 16 bytes, and then the error's number, negative, or 0.
+        let number = answer[..length].get(16..20).and_then(|bytes| bytes.try_into().ok());
+        match number.map(i32::from_ne_bytes) {
+            Some(0) => Ok(()),
+            Some(number) => Err(io::Error::from_raw_os_error(-number)),
+            None => Err(io::Error::other("netlink answered nothing")),
+        }
+    }
+}
+
+fn index(name: &CStr) -> Result<u32, Failed> {
+    if_nametoindex(name).trying(|| format!("interface {}", name.to_string_lossy()))
+}
+
+/// Bytes of a `struct ifinfomsg`.
+const INTERFACE: usize = 16;
+
+/// A message, its length not filled in; or some attributes of one.
+struct Message(Vec<u8>);
+
+impl Message {
+    fn new(kind: u16, flags: i32) -> Message {
+        let flags = u16::try_from(libc::NLM_F_REQUEST | libc::NLM_F_ACK | flags).expect("16 bits of flags");
+        let mut bytes = vec![0; 4];
+        bytes.extend(kind.to_ne_bytes());
+        bytes.extend(flags.to_ne_bytes());
+        bytes.extend([0; 8]);
+        Message(bytes)
+    }
+
+    /// One attribute.
+    fn of(kind: u16, value: &[u8]) -> Message {
+        let mut message = Message(Vec::new());
+        message.attribute(kind, value);
+        message
+    }
+
+    /// An interface that is to be up, and to ask nobody for hardware addresses (`struct ifinfomsg`).
+    fn link(index: u32) -> Message {
+        let mut message = Message::new(libc::RTM_NEWLINK, 0);
+        let flags = u32::try_from(libc::IFF_UP | libc::IFF_NOARP).expect("flags are positive");
+        message.0.extend([0; 4]);
+        for word in [index, flags, flags] {
+            message.0.extend(word.to_ne_bytes());
+        }
+        message
+    }
+
+    /// A route (`struct rtmsg`).
+    fn route(prefix: u8, table: u8, scope: u8, kind: u8) -> Message {
+        let mut message = Message::new(libc::RTM_NEWROUTE, libc::NLM_F_CREATE | libc::NLM_F_EXCL);
+        let family = u8::try_from(libc::AF_INET).expect("a small number");
+        message.0.extend([family, prefix, 0, 0, table, libc::RTPROT_STATIC, scope, kind]);
+        message.0.extend([0; 4]);
+        message
+    }
+
+    /// An attribute, padded to four bytes.
+    fn attribute(&mut self, kind: u16, value: &[u8]) {
+        let length = u16::try_from(4 + value.len()).expect("attributes are short");
+        self.0.extend(length.to_ne_bytes());
+        self.0.extend(kind.to_ne_bytes());
+        self.0.extend(value);
+        self.0.resize(self.0.len().next_multiple_of(4), 0);
+    }
+
+    fn with_length(&self) -> Vec<u8> {
+        let mut bytes = self.0.clone();
+        let length = u32::try_from(bytes.len()).expect("messages are short");
+        bytes[..4].copy_from_slice(&length.to_ne_bytes());
+        bytes
+    }
+}

@@ -1,0 +1,57 @@
+//! What the sides tell the router.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use aqmlab_sim::{SourceConnection, SourceFlow, UserConnection};
+use aqmlab_units::{Bytes, Time};
+use aqmlab_workload::Completed;
+
+use crate::addresses::BrowserEnd;
+use crate::datagram::Stamp;
+
+/// Something that a browser or a source did. What is told before a packet is sent is heard before it is seen.
+#[derive(Debug)]
+pub(crate) enum News {
+    /// It is about to open a connection.
+    Opening { browser: BrowserEnd, connection: UserConnection },
+    /// It has closed it, or lost it.
+    Closed { browser: BrowserEnd },
+    /// An exchange of the user's is complete.
+    Completed { user: u32, exchange: Completed, at: Time },
+    /// An exchange ended without its response.
+    Aborted { at: Time },
+    /// A source is about to open a connection; that it is closed is told as of browsers.
+    OpeningOfSource { end: BrowserEnd, connection: SourceConnection },
+    /// So many bytes have come over connections of a source.
+    Delivered { source: u8, bytes: Bytes, at: Time },
+    /// A datagram has come.
+    Received { stamp: Stamp, size: Bytes, at: Time },
+    /// An exchange of a source's is complete.
+    CompletedOfSource { flow: SourceFlow, exchange: Completed, at: Time },
+    /// One ended without its answer.
+    AbortedOfSource { source: u8, at: Time },
+}
+
+/// What has been told and not been heard yet. A list behind a lock and not a channel: who takes a channel's messages waits,
+/// spinning, for a thread that has been interrupted while it put one in; and that thread may be waiting for the processor on
+/// which the router spins.
+#[derive(Debug, Default)]
+pub(crate) struct Board {
+    notes: Mutex<Vec<News>>,
+}
+
+impl Board {
+    /// Put something up.
+    pub(crate) fn tell(&self, news: News) {
+        self.lock().push(news);
+    }
+
+    /// Take everything down, in the order in which it was put up. `heard` is empty, and takes the place of the list.
+    pub(crate) fn take(&self, heard: &mut Vec<News>) {
+        std::mem::swap(&mut *self.lock(), heard);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<News>> {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,63 @@
+//! Standard output: lines of JSON, and tables each behind the line that announces it.
+
+use std::io::{self, Write};
+
+use aqmlab_sim::{Column, Values};
+use serde::Serialize;
+use serde_json::json;
+
+/// Write a line. Who does not listen any more needs nothing more: the process ends.
+pub(crate) fn line(value: &impl Serialize) {
+    let mut text = serde_json::to_string(value).expect("our own types have a JSON form");
+    text.push('\n');
+    write(text.as_bytes());
+}
+
+/// Write a table: a line with its columns' names and types, and then their values, column by column, in the order of bytes
+/// of numbers on this machine.
+pub(crate) fn table(name: &str, columns: Vec<Column>) {
+    let mut about = Vec::new();
+    let mut bytes = Vec::new();
+    for Column { name, values } in columns {
+        let kind = append(&mut bytes, values);
+        about.push((name, kind));
+    }
+    line(&json!({ "table": name, "columns": about, "bytes": bytes.len() }));
+    write(&bytes);
+}
+
+/// Write bytes behind a line that says how many they are.
+pub(crate) fn bytes(name: &str, bytes: &[u8]) {
+    line(&json!({ name: bytes.len() }));
+    write(bytes);
+}
+
+fn append(bytes: &mut Vec<u8>, values: Values) -> &'static str {
+    macro_rules! numbers {
+        ($values:expr, $name:literal) => {{
+            bytes.extend($values.into_iter().flat_map(|value| value.to_ne_bytes()));
+            $name
+        }};
+    }
+    match values {
+        Values::Bool(values) => {
+            bytes.extend(values.into_iter().map(u8::from));
+            "bool"
+        }
+        Values::U8(values) => numbers!(values, "uint8"),
+        Values::U16(values) => numbers!(values, "uint16"),
+        Values::U32(values) => numbers!(values, "uint32"),
+        Values::U64(values) => numbers!(values, "uint64"),
+        Values::F64(values) => numbers!(values, "float64"),
+        Values::SomeF64(_) | Values::Text(_) => {
+            unreachable!("explanations alone have such columns, and a live run has none")
+        }
+    }
+}
+
+fn write(bytes: &[u8]) {
+    let mut out = io::stdout().lock();
+    if out.write_all(bytes).and_then(|()| out.flush()).is_err() {
+        std::process::exit(1);
+    }
+}

@@ -1,0 +1,119 @@
+//! What is asked for: a resolved spec and a seed, as JSON on standard input. What live cannot do is refused here, all of it.
+
+use std::io;
+
+use aqmlab_sim::{Bounds as CaptureBounds, QueueSpec, Spec};
+use aqmlab_units::{Duration, Time};
+use aqmlab_workload::sources::{DatagramsConfig, SourceConfig};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::addresses::MOST_USERS;
+use crate::datagram::Stamp;
+use crate::device::Kind;
+use crate::failed::{Failed, Trying};
+use crate::hosts;
+use crate::programs::Programs;
+use crate::validity::Bounds;
+
+/// A run to be made.
+#[derive(Debug)]
+pub(crate) struct Request {
+    pub(crate) spec: Spec,
+    pub(crate) seed: u64,
+    /// What joins sides to the router.
+    pub(crate) device: Kind,
+    /// What makes it valid.
+    pub(crate) bounds: Bounds,
+    /// What is run beside the users.
+    pub(crate) programs: Option<Programs>,
+    /// Which packets are captured.
+    pub(crate) capture: Option<CaptureBounds>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    spec: Value,
+    seed: u64,
+    /// Else what the machine lets us have.
+    device: Option<Kind>,
+    #[serde(default)]
+    bounds: Bounds,
+    programs: Option<Programs>,
+    capture: Option<Capture>,
+}
+
+/// From when, until when, and how many packets are captured.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Capture {
+    from_s: f64,
+    /// Else to the end.
+    until_s: Option<f64>,
+    packets: u64,
+}
+
+/// Read standard input to its end.
+pub(crate) fn read() -> Result<Request, Failed> {
+    let text = io::read_to_string(io::stdin()).trying(|| "standard input".to_owned())?;
+    parse(&text)
+}
+
+fn parse(text: &str) -> Result<Request, Failed> {
+    let Written { spec, seed, device, bounds, programs, capture } =
+        serde_json::from_str(text).map_err(|error| Failed::Refused(format!("standard input: {error}")))?;
+    let spec = Spec::from_json(&spec.to_string()).map_err(|error| Failed::Refused(error.to_string()))?;
+    check(&spec)?;
+    if spec.users.per_side == 0 && spec.sources.is_empty() && programs.is_none() {
+        return Err(Failed::Refused(
+            "users.per_side: must be at least 1 where there are no sources and no command is run, got 0"
+                .into(),
+        ));
+    }
+    let at = |seconds: f64| Time::ZERO + Duration::from_secs_f64(seconds);
+    let capture = capture.map(|Capture { from_s, until_s, packets }| CaptureBounds {
+        from: at(from_s),
+        until: until_s.map_or(Time::MAX, at),
+        packets,
+    });
+    Ok(Request {
+        spec,
+        seed,
+        device: device.unwrap_or_else(hosts::device_available),
+        bounds,
+        programs,
+        capture,
+    })
+}
+
+/// That live can do it.
+fn check(spec: &Spec) -> Result<(), Failed> {
+    let is_custom = |queue: &QueueSpec| matches!(queue, QueueSpec::Custom(_));
+    let lacks = [
+        ("chain", !spec.chain.is_empty()),
+        ("custom laws", is_custom(&spec.queue)),
+        ("tcp.mix", !spec.tcp.mix.is_empty()),
+        ("record.exchanges", spec.record.exchanges),
+    ];
+    if let Some((what, _)) = lacks.iter().find(|(_, asked_for)| *asked_for) {
+        return Err(Failed::Refused(format!("live has no {what} yet")));
+    }
+    if spec.users.per_side > MOST_USERS {
+        let per_side = spec.users.per_side;
+        return Err(Failed::Refused(format!(
+            "users.per_side: live has at most {MOST_USERS}, got {per_side}"
+        )));
+    }
+    for (number, source) in spec.sources.iter().enumerate() {
+        if let SourceConfig::Datagrams(DatagramsConfig { packet, .. }) = source.config
+            && packet < Stamp::SHORTEST
+        {
+            let least = Stamp::SHORTEST;
+            return Err(Failed::Refused(format!(
+                "sources[{number}].datagrams.packet: live writes into each what it is, and has at least {least}, got {packet}"
+            )));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,280 @@
+//! The router between the sides: what it reads from one device it writes to the other when the network says so.
+//!
+//! A packet has come when the router reads it. From there on all happens in the network's own time: that the router wakes late
+//! delays what leaves it, which is measured, and changes no verdict on what it has read.
+
+mod flows;
+
+use std::os::fd::AsFd;
+use std::sync::Arc;
+
+use aqmlab_sim::{Capture, EmulatedNetwork, Fate, Route, Sent};
+use aqmlab_units::{Duration, Stream, Time};
+use aqmlab_workload::Web;
+use aqmlab_workload::sources::Datagram;
+use hdrhistogram::Histogram;
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::time::TimeSpec;
+
+use self::flows::Flows;
+use crate::clock::{Clock, std_duration};
+use crate::datagram::Stamp;
+use crate::device::Device;
+use crate::failed::{Failed, Trying};
+use crate::news::{Board, News};
+use crate::packet::{self, Flow, Seen};
+use crate::run::Ending;
+
+/// What the router is told of the run.
+#[derive(Debug)]
+pub(crate) struct Orders {
+    /// What receivers may offer, in bytes.
+    pub(crate) offers_at_most: Option<u16>,
+    /// What is shown the packets, where they are captured.
+    pub(crate) capture: Option<Capture>,
+    /// The round trip of each connection of programs, by its number.
+    pub(crate) program_rtt: Option<ProgramRtt>,
+    /// When the run ends before its time.
+    pub(crate) ending: Arc<Ending>,
+}
+
+/// The round trips of programs' connections, drawn as those of users are, each by its number.
+#[derive(Debug)]
+pub(crate) struct ProgramRtt {
+    pub(crate) web: Arc<Web>,
+    pub(crate) seed: u64,
+}
+
+impl ProgramRtt {
+    fn of(&self, number: usize) -> Duration {
+        self.web.min_rtt(&mut Stream::named(self.seed, &format!("program/{number}")))
+    }
+}
+
+/// The router of a run.
+pub(crate) struct Router {
+    network: EmulatedNetwork,
+    devices: [Box<dyn Device>; 2],
+    board: Arc<Board>,
+    /// What has been taken off it: empty but in [`Router::hear`].
+    heard: Vec<News>,
+    clock: Clock,
+    flows: Flows,
+    packets: Packets,
+    orders: Orders,
+    pub(crate) seen: Account,
+}
+
+/// What the router has to say of itself.
+#[derive(Debug)]
+pub(crate) struct Account {
+    /// How late packets left it, in nanoseconds.
+    pub(crate) lateness_ns: Histogram<u64>,
+    /// Packets of hosts that belong to no connection.
+    pub(crate) strays: u64,
+    /// Packets that a side's interface would not take.
+    pub(crate) undelivered: u64,
+    /// Packets that it did not read in time.
+    pub(crate) unread: u64,
+}
+
+/// Packets on their way, by number.
+#[derive(Debug, Default)]
+struct Packets {
+    bytes: Vec<Vec<u8>>,
+    free: Vec<u32>,
+}
+
+impl Packets {
+    fn keep(&mut self, packet: &[u8]) -> u32 {
+        let number = self.free.pop().unwrap_or_else(|| {
+            self.bytes.push(Vec::new());
+            u32::try_from(self.bytes.len() - 1).expect("fewer than 2^32 packets on their way")
+        });
+        let place = &mut self.bytes[number as usize];
+        place.clear();
+        place.extend_from_slice(packet);
+        number
+    }
+}
+
+/// How a packet goes on.
+enum Way {
+    Connection(Route),
+    Datagram(Stamp),
+}
+
+/// The most packets read from one device before what is due is done.
+const BATCH: usize = 64;
+
+impl Router {
+    pub(crate) fn new(
+        network: EmulatedNetwork,
+        devices: [Box<dyn Device>; 2],
+        board: Arc<Board>,
+        clock: Clock,
+        orders: Orders,
+    ) -> Router {
+        let lateness_ns = Histogram::new(3).expect("three significant digits are allowed");
+        Router {
+            network,
+            devices,
+            board,
+            heard: Vec::new(),
+            clock,
+            flows: Flows::default(),
+            packets: Packets::default(),
+            orders,
+            seen: Account { lateness_ns, strays: 0, undelivered: 0, unread: 0 },
+        }
+    }
+
+    /// Go on until `until`, or to the end if that comes first.
+    pub(crate) fn run_until(&mut self, until: Time) -> Result<(), Failed> {
+        let mut scratch = vec![0; 1 << 16];
+        loop {
+            if let Some(&at) = self.orders.ending.get() {
+                self.network.end_by(at);
+            }
+            let until = until.min(self.network.end());
+            let mut arrived = Vec::new();
+            let now = self.clock.now();
+            for device in &mut self.devices {
+                for _ in 0..BATCH {
+                    let received =
+                        device.receive(&mut scratch).trying(|| "the router's device".to_owned())?;
+                    let Some(length) = received else { break };
+                    match packet::read(&scratch[..length]) {
+                        Some(seen) => {
+                            if let Some(most) = self.orders.offers_at_most {
+                                packet::bound_window(&mut scratch[..length], &seen, most);
+                            }
+                            arrived.push((seen, self.packets.keep(&scratch[..length])));
+                        }
+                        None => self.seen.strays += 1,
+                    }
+                }
+            }
+            // What was told before a packet was sent is here by now.
+            self.hear(now);
+            for (seen, number) in arrived {
+                self.forward(&seen, number, now);
+            }
+            self.deliver(now.min(until))?;
+            if now >= until {
+                return Ok(());
+            }
+            self.wait(until)?;
+        }
+    }
+
+    /// Hear what the sides have told.
+    fn hear(&mut self, now: Time) {
+        self.board.take(&mut self.heard);
+        for news in self.heard.drain(..) {
+            match news {
+                News::Opening { browser, connection } => {
+                    self.flows.open(browser, self.network.open(&connection));
+                }
+                News::Closed { browser } => self.flows.close(browser, now),
+                News::Completed { user, exchange, at } => self.network.completed(user, &exchange, at),
+                News::Aborted { at } => self.network.aborted(at),
+                News::OpeningOfSource { end, connection } => {
+                    self.flows.open(end, self.network.open_of_source(&connection));
+                }
+                News::Delivered { source, bytes, at } => self.network.delivered(source, bytes, at),
+                News::Received { stamp, size, at } => {
+                    self.network.received_datagram(stamp.source, size, stamp.sent_at, at);
+                }
+                News::CompletedOfSource { flow, exchange, at } => {
+                    self.network.completed_of_source(flow, &exchange, at);
+                }
+                News::AbortedOfSource { source, at } => self.network.aborted_of_source(source, at),
+            }
+        }
+        for route in self.flows.forget(now) {
+            self.network.close(route);
+        }
+    }
+
+    /// The run has ended: hear and count what is left.
+    pub(crate) fn finish(&mut self, end: Time) -> Result<(), Failed> {
+        self.hear(end);
+        for device in &mut self.devices {
+            self.seen.unread += device.take_drops().trying(|| "the router's device".to_owned())?;
+        }
+        Ok(())
+    }
+
+    fn forward(&mut self, seen: &Seen, number: u32, now: Time) {
+        let way = match (seen.flow, &self.orders.program_rtt) {
+            (Flow::Browser(browser), _) => self.flows.route(browser).map(Way::Connection),
+            (Flow::Datagram(stamp), _) => Some(Way::Datagram(stamp)),
+            (Flow::Program(flow), Some(rtt)) => {
+                let open = |number| self.network.open_program(rtt.of(number));
+                Some(Way::Connection(self.flows.of_program(flow, open)))
+            }
+            (Flow::Program(_), None) => None,
+        };
+        let Some(way) = way else {
+            self.seen.strays += 1;
+            self.packets.free.push(number);
+            return;
+        };
+        if let Some(capture) = &self.orders.capture {
+            capture.show(number, &self.packets.bytes[number as usize]);
+        }
+        let sent = Sent { number, size: seen.size, ecn: seen.ecn };
+        match way {
+            Way::Connection(route) => self.network.send(route, seen.from, &sent, now),
+            Way::Datagram(Stamp { source, side, flow, sent_at }) => {
+                let datagram = Datagram { at: sent_at, flow, side, size: seen.size };
+                self.network.send_datagram(source, &datagram, &sent, now);
+            }
+        }
+    }
+
+    /// Hand over what has arrived by `now`.
+    fn deliver(&mut self, now: Time) -> Result<(), Failed> {
+        let Router { network, devices, clock, packets, seen, .. } = self;
+        let mut failed = Ok(());
+        network.advance(now, &mut |fate| match fate {
+            Fate::Lost { number } => packets.free.push(number),
+            Fate::Delivered { number, at, side, ce } => {
+                let packet = &mut packets.bytes[number as usize];
+                if ce {
+                    packet::set_ce(packet);
+                }
+                match devices[side].deliver(packet) {
+                    Ok(true) => {}
+                    Ok(false) => seen.undelivered += 1,
+                    Err(error) => failed = Err(error),
+                }
+                let lateness = clock.now().saturating_since(at).as_nanos();
+                seen.lateness_ns.record(lateness).expect("the histogram resizes itself");
+                packets.free.push(number);
+            }
+        });
+        failed.trying(|| "the router's device".to_owned())
+    }
+
+    /// Wait for a packet, or for what happens next.
+    fn wait(&self, until: Time) -> Result<(), Failed> {
+        let pause = self.network.next_event().min(until).saturating_since(self.clock.now());
+        if pause == Duration::ZERO {
+            return Ok(());
+        }
+        let [first, second] = &self.devices;
+        let mut ready = [first, second].map(|device| PollFd::new(device.as_fd(), PollFlags::POLLIN));
+        match ppoll(&mut ready, Some(TimeSpec::from(std_duration(pause))), None) {
+            Ok(_) | Err(Errno::EINTR) => Ok(()),
+            Err(error) => Err(error).trying(|| "ppoll".to_owned()),
+        }
+    }
+
+    /// The network, at the end.
+    pub(crate) fn network(&mut self) -> &mut EmulatedNetwork {
+        &mut self.network
+    }
+}

@@ -1,0 +1,248 @@
+//! A run from its request to its tables.
+
+use std::fs::{self, File};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, OnceLock};
+use std::thread::{self, JoinHandle};
+
+use aqmlab_sim::{Capture, Table, emulate};
+use aqmlab_units::{Duration, Time};
+use aqmlab_workload::Web;
+use nix::sys::prctl;
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeVal;
+use serde_json::json;
+
+use crate::book::Book;
+use crate::clock::Clock;
+use crate::counters;
+use crate::device::Device;
+use crate::failed::{Failed, Trying};
+use crate::hosts::Joint;
+use crate::limits;
+use crate::namespaces::{self, Power};
+use crate::news::Board;
+use crate::output;
+use crate::priority::{self, Rank};
+use crate::programs::Beside;
+use crate::request::Request;
+use crate::router::{Orders, ProgramRtt, Router};
+use crate::side::{Common, Side, SideReport};
+use crate::sources::{self, Sources};
+use crate::stack::{Settings, Stack};
+use crate::validity::Verdict;
+
+/// When a run ends before its time: with its command.
+pub(crate) type Ending = OnceLock<Time>;
+
+/// Between two lines that say how far the run is.
+const STEP: Duration = Duration::from_secs(1);
+
+/// A side, or the sources, on a thread.
+struct Started<T> {
+    thread: JoinHandle<Result<SideReport, Failed>>,
+    /// When it is ready: what it says of itself.
+    ready: Receiver<T>,
+    /// Tells it that the run starts.
+    start: Sender<Clock>,
+}
+
+/// What a side says of itself when its network is there.
+struct Network {
+    /// The router's end of it.
+    joint: Joint,
+    /// What the kernel says of its TCP.
+    settings: Settings,
+    /// Its namespace.
+    namespace: File,
+}
+
+/// Run it, and write how far it is and what came of it.
+pub(crate) fn run(request: &Request) -> Result<(), Failed> {
+    let Request { spec, seed, device, bounds, programs, capture } = request;
+    let refused = |message: String| Failed::Refused(message);
+    let stack = Stack::of(&spec.tcp.values)?;
+    let capture = capture.map(|bounds| Capture::new(spec, bounds));
+    let network = emulate(spec, *seed, capture.as_ref()).map_err(|error| refused(error.to_string()))?;
+    let web = Web::new(&spec.users.workload, &spec.users.rtt, *seed);
+    let web = Arc::new(web.map_err(|error| refused(error.to_string()))?);
+    let open_files = limits::raise_open_files()?;
+    let offers_at_most = stack.offers_at_most;
+    let power = namespaces::enter()?;
+    // The kernel rounds waits up by this much, unless it is asked not to.
+    prctl::set_timerslack(1).trying(|| "the precision of timers".to_owned())?;
+
+    let (book, board) = (Arc::new(Book::default()), Arc::new(Board::default()));
+    let router = Arc::new(namespaces::current_network()?);
+    let ending = Arc::new(Ending::new());
+    let programs = programs.as_ref().map(|programs| Beside::new(programs).map(Arc::new)).transpose()?;
+    let orders = Orders {
+        offers_at_most,
+        capture: capture.clone(),
+        program_rtt: programs.is_some().then(|| ProgramRtt { web: Arc::clone(&web), seed: *seed }),
+        ending: Arc::clone(&ending),
+    };
+    let common = Common {
+        spec: Arc::new(spec.clone()),
+        web,
+        stack,
+        book,
+        board: Arc::clone(&board),
+        device: *device,
+        router,
+        programs,
+        ending: Arc::clone(&ending),
+    };
+    // A side's threads may end before the router hears of it: its network stays for as long as somebody holds its namespace.
+    let Made { settings, devices, threads, namespaces: _held } = make(common, *seed)?;
+    let hurries = priority::hurry(Rank::Router);
+    let clock = Clock::start();
+    let threads = threads.into_iter().map(|(thread, start)| {
+        // One that has ended says why when it is asked.
+        start.send(clock).ok();
+        Some(thread)
+    });
+    let mut threads: Vec<_> = threads.collect();
+    let mut router = Router::new(network, devices, board, clock, orders);
+
+    let mut now = Time::ZERO;
+    while now < router.network().end() {
+        now += STEP;
+        router.run_until(now)?;
+        let end = router.network().end();
+        now = now.min(end);
+        output::line(&json!({ "now_s": now.as_secs_f64(), "end_s": end.as_secs_f64() }));
+        if let Some(capture) = &capture {
+            output::bytes("capture", &capture.take());
+        }
+        for thread in &mut threads {
+            let ends_by_itself =
+                |thread: &mut JoinHandle<_>| now < end && thread.is_finished() && ending.get().is_none();
+            if let Some(thread) = thread.take_if(ends_by_itself) {
+                join(thread)?;
+            }
+        }
+    }
+    let end = router.network().end();
+    let reports =
+        threads.into_iter().map(|thread| join(thread.expect("a thread that ends early ends the run")));
+    let reports = reports.collect::<Result<Vec<_>, _>>()?;
+    let exit_codes = [&reports[0], &reports[1]].map(|report| report.exit_code);
+    router.finish(end)?;
+    if let Some(capture) = &capture {
+        capture.finish();
+        output::bytes("capture", &capture.take());
+    }
+    let about = json!({
+        "kernel": kernel()?,
+        "user_namespace": power == Power::UserNamespace,
+        "device": device,
+        "real_time_priority": hurries,
+        "open_files": open_files,
+        "load": counters::load(),
+        "cpu_s": cpu_s()?,
+        "tcp": settings,
+        "exit_codes": exit_codes,
+        "capture_cut_s": capture.and_then(|capture| capture.cut()).map(Time::as_secs_f64),
+        "verdict": Verdict::of(&router.seen, reports, *bounds),
+    });
+    let network = router.network();
+    for name in ["queue", "link"].into_iter().chain(spec.record.losses.then_some("losses")) {
+        output::table(name, network.tables().take(name).expect("there is such a table"));
+    }
+    output::table("response_times", network.response_times().into_columns());
+    output::line(&json!({ "summary": network.summary(), "live": about }));
+    Ok(())
+}
+
+/// Hosts that are ready.
+struct Made {
+    /// What the kernel says of their TCP.
+    settings: Settings,
+    /// The router's ends of their networks.
+    devices: [Box<dyn Device>; 2],
+    threads: Vec<Waiting>,
+    /// Of the sides' networks.
+    namespaces: [File; 2],
+}
+
+/// Make both sides, and the sources if there are any.
+fn make(common: Common, seed: u64) -> Result<Made, Failed> {
+    let (spec, congestion) = (Arc::clone(&common.spec), common.stack.congestion.clone());
+    let (board, ending) = (Arc::clone(&common.board), Arc::clone(&common.ending));
+    // Both at once.
+    let (first, second) = (start_side(0, common.clone()), start_side(1, common));
+    let [(side_0, network_0), (side_1, network_1)] = [when_ready(first)?, when_ready(second)?];
+    let devices = [network_0.joint.open()?, network_1.joint.open()?];
+    let mut threads = vec![side_0, side_1];
+    let namespaces = [network_0.namespace, network_1.namespace];
+    if !spec.sources.is_empty() {
+        let again = |namespace: &File| namespace.try_clone().trying(|| "a side's namespace".to_owned());
+        let networks = [again(&namespaces[0])?, again(&namespaces[1])?];
+        let sources = sources::Setting { spec, seed, networks, congestion, board, ending };
+        let (waiting, ()) = when_ready(start_sources(sources))?;
+        threads.push(waiting);
+    }
+    Ok(Made { settings: network_0.settings, devices, threads, namespaces })
+}
+
+fn start_side(number: usize, common: Common) -> Started<Network> {
+    start(move || {
+        let (side, joint) = Side::new(number, common)?;
+        let network =
+            Network { joint, settings: side.settings.clone(), namespace: namespaces::current_network()? };
+        Ok((network, move |clock| side.run(clock)))
+    })
+}
+
+fn start_sources(setting: sources::Setting) -> Started<()> {
+    start(move || {
+        let sources = Sources::new(setting)?;
+        Ok(((), move |clock| sources.run(clock)))
+    })
+}
+
+/// Make something ready on a thread of its own, where it then runs from the start of the clock.
+fn start<T: Send + 'static, R: FnOnce(Clock) -> Result<SideReport, Failed>>(
+    make: impl FnOnce() -> Result<(T, R), Failed> + Send + 'static,
+) -> Started<T> {
+    let (tell_ready, ready) = mpsc::channel();
+    let (start, started) = mpsc::channel();
+    let thread = thread::spawn(move || {
+        let (about, run) = make()?;
+        // If the router is gone, so is the run.
+        tell_ready.send(about).ok();
+        let clock = started.recv().map_err(|_| Failed::Odd("the run has not started".to_owned()))?;
+        // The run says of the router's thread whether that is allowed.
+        priority::hurry(Rank::Hosts);
+        run(clock)
+    });
+    Started { thread, ready, start }
+}
+
+type Waiting = (JoinHandle<Result<SideReport, Failed>>, Sender<Clock>);
+
+fn when_ready<T>(started: Started<T>) -> Result<(Waiting, T), Failed> {
+    let Started { thread, ready, start } = started;
+    match ready.recv() {
+        Ok(about) => Ok(((thread, start), about)),
+        // It has said why.
+        Err(_) => Err(join(thread).expect_err("what is not ready has failed")),
+    }
+}
+
+fn join(thread: JoinHandle<Result<SideReport, Failed>>) -> Result<SideReport, Failed> {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// Processor time of this process, the kernel's work for it included.
+fn cpu_s() -> Result<f64, Failed> {
+    let usage = getrusage(UsageWho::RUSAGE_SELF).trying(|| "the processor time used".to_owned())?;
+    let seconds = |time: TimeVal| time.tv_sec() as f64 + 1e-6 * time.tv_usec() as f64;
+    Ok(seconds(usage.user_time()) + seconds(usage.system_time()))
+}
+
+fn kernel() -> Result<String, Failed> {
+    let path = "/proc/sys/kernel/osrelease";
+    Ok(fs::read_to_string(path).trying(|| path.to_owned())?.trim().to_owned())
+}

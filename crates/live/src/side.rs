@@ -1,0 +1,191 @@
+//! One side: its browsers and its servers, on a thread in a namespace of its own.
+
+mod browsers;
+mod servers;
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+
+use aqmlab_sim::Spec;
+use aqmlab_units::{Duration, Time};
+use aqmlab_workload::Web;
+use hdrhistogram::Histogram;
+use mio::{Events, Poll, Token};
+use socket2::Socket;
+
+use self::browsers::Browsers;
+use self::servers::Servers;
+use crate::addresses::SERVER_PORT;
+use crate::book::Book;
+use crate::clock::{Clock, std_duration};
+use crate::counters;
+use crate::device::Kind;
+use crate::failed::{Failed, Trying};
+use crate::hosts::{Hosts, Joint};
+use crate::news::Board;
+use crate::programs::{Beside, Program};
+use crate::run::Ending;
+use crate::sockets;
+use crate::stack::{Settings, Stack};
+
+/// What both sides are made of.
+#[derive(Clone, Debug)]
+pub(crate) struct Common {
+    pub(crate) spec: Arc<Spec>,
+    pub(crate) web: Arc<Web>,
+    pub(crate) stack: Stack,
+    pub(crate) book: Arc<Book>,
+    pub(crate) board: Arc<Board>,
+    /// What joins sides to the router, and the router's namespace.
+    pub(crate) device: Kind,
+    pub(crate) router: Arc<File>,
+    /// What is run beside the users, if anything is.
+    pub(crate) programs: Option<Arc<Beside>>,
+    /// When the run ends before its time.
+    pub(crate) ending: Arc<Ending>,
+}
+
+/// What a side, or the sources, have to say of themselves at the end.
+#[derive(Debug)]
+pub(crate) struct SideReport {
+    /// How late users or sources were woken, in microseconds.
+    pub(crate) wake_lateness_us: Histogram<u64>,
+    /// Connections that broke, by the error.
+    pub(crate) errors: BTreeMap<String, u64>,
+    /// Packets that the interface or a socket for datagrams had no room for.
+    pub(crate) lost: u64,
+    /// What the kernel has counted of TCP, by its names.
+    pub(crate) tcp: BTreeMap<&'static str, u64>,
+    /// The exit code of its program, if that has ended.
+    pub(crate) exit_code: Option<u8>,
+}
+
+/// The listening socket's token; others are those of sockets, by their place.
+const LISTENER: Token = Token(usize::MAX - 1);
+
+/// A side whose network is there, before the run starts.
+pub(crate) struct Side {
+    number: usize,
+    common: Common,
+    poll: Poll,
+    /// None without users.
+    listener: Option<Socket>,
+    server: Option<Program>,
+    /// What the kernel says of its TCP.
+    pub(crate) settings: Settings,
+}
+
+/// What waits for readiness: each socket is a browser's or a server's, at a place of its own.
+struct Place;
+
+impl Place {
+    fn browser(slot: usize) -> Token {
+        Token(2 * slot)
+    }
+
+    fn server(slot: usize) -> Token {
+        Token(2 * slot + 1)
+    }
+}
+
+impl Side {
+    /// Side `number`, on the thread that it will run on; and the router's end of its interface.
+    pub(crate) fn new(number: usize, common: Common) -> Result<(Side, Joint), Failed> {
+        let mtu = u32::try_from(common.spec.link.mtu.get()).expect("the spec bounds it");
+        let Common { stack, device, router, .. } = &common;
+        let any = sockets::new(&stack.congestion).trying(|| format!("a socket with {}", stack.congestion))?;
+        let congestion = sockets::congestion(&any).trying(|| "the congestion control".to_owned())?;
+        let (joint, mut settings) = Hosts { side: number, stack, mtu, device: *device, router }.make()?;
+        let poll = Poll::new().trying(|| "epoll".to_owned())?;
+        settings.add("TCP_CONGESTION", congestion);
+        let mut listener = None;
+        if common.spec.users.per_side > 0 {
+            let socket = sockets::listen(SERVER_PORT, BACKLOG, &stack.congestion);
+            let socket = socket.trying(|| "a listening socket".to_owned())?;
+            sockets::watch(&poll, &socket, LISTENER).trying(|| "epoll".to_owned())?;
+            listener = Some(socket);
+        }
+        let mut server = None;
+        if number == 1
+            && let Some(programs) = &common.programs
+        {
+            server = programs.start(number)?;
+        }
+        if let Some(server) = &mut server {
+            server.wait_for_port()?;
+        }
+        Ok((Side { number, common, poll, listener, server, settings }, joint))
+    }
+
+    /// Run to the end of the spec.
+    pub(crate) fn run(self, clock: Clock) -> Result<SideReport, Failed> {
+        let Side { number, common, mut poll, listener, server, .. } = self;
+        let mut program = server;
+        let protocol = &common.spec.protocol;
+        let end = Time::ZERO + protocol.warmup + protocol.duration;
+        let mut browsers = Browsers::new(number, &common, clock);
+        let mut servers = Servers::new(&common);
+        let mut events = Events::with_capacity(1024);
+        let begin = Time::ZERO + protocol.warmup;
+        let mut command_may_start = number == 0;
+        let mut exit_code = None;
+        loop {
+            let now = clock.now();
+            if now >= end || common.ending.get().is_some() {
+                break;
+            }
+            if now >= begin
+                && std::mem::take(&mut command_may_start)
+                && let Some(programs) = &common.programs
+            {
+                program = programs.start(number)?;
+            }
+            if let Some(program) = &mut program
+                && exit_code.is_none()
+            {
+                exit_code = program.exit_code()?;
+                if number == 0 && exit_code.is_some() {
+                    // The run ends with its command.
+                    common.ending.set(now).expect("one command ends once");
+                    break;
+                }
+            }
+            browsers.wake(&poll, now)?;
+            let mut until = browsers.next_wake().min(end);
+            if common.programs.is_some() {
+                until = until.min(now + LOOK);
+            }
+            let pause = std_duration(until.saturating_since(clock.now()));
+            match poll.poll(&mut events, Some(pause)) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                polled => polled.trying(|| "epoll".to_owned())?,
+            }
+            for event in &events {
+                match event.token() {
+                    LISTENER => servers.accept(&poll, listener.as_ref().expect("it has told of itself"))?,
+                    Token(place) if place % 2 == 0 => browsers.on_ready(&poll, place / 2)?,
+                    Token(place) => servers.on_ready(place / 2),
+                }
+            }
+        }
+        let mut errors = browsers.errors;
+        for (error, count) in servers.errors {
+            *errors.entry(error).or_default() += count;
+        }
+        Ok(SideReport {
+            wake_lateness_us: browsers.wake_lateness_us,
+            errors,
+            lost: counters::interface_drops()? + counters::datagram_drops()?,
+            tcp: counters::of_tcp()?,
+            exit_code,
+        })
+    }
+}
+
+/// How often a side looks whether a program has ended.
+pub(crate) const LOOK: Duration = Duration::from_millis(5);
+
+/// Connections that may wait to be accepted.
+pub(crate) const BACKLOG: i32 = 65_535;

@@ -1,0 +1,108 @@
+//! Servers: each answers a request at once, and closes when its client has.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+
+use mio::Poll;
+use socket2::Socket;
+
+use super::{Common, Place};
+use crate::addresses::BrowserEnd;
+use crate::book::Book;
+use crate::failed::{Failed, Trying};
+use crate::sockets::{self, Found};
+
+/// The servers of one side.
+pub(super) struct Servers {
+    book: Arc<Book>,
+    connections: Vec<Option<Served>>,
+    free: Vec<usize>,
+    scratch: Vec<u8>,
+    pub(super) errors: BTreeMap<String, u64>,
+}
+
+/// A server's end of a connection.
+struct Served {
+    socket: Socket,
+    browser: BrowserEnd,
+    /// What is still to come of the request under way, and the response to it.
+    request: Option<(u64, u64)>,
+    /// Bytes of the response that the socket had no room for yet.
+    to_write: u64,
+}
+
+impl Servers {
+    pub(super) fn new(common: &Common) -> Servers {
+        Servers {
+            book: Arc::clone(&common.book),
+            connections: Vec::new(),
+            free: Vec::new(),
+            scratch: vec![0; 1 << 16],
+            errors: BTreeMap::new(),
+        }
+    }
+
+    /// Connections have come.
+    pub(super) fn accept(&mut self, poll: &Poll, listener: &Socket) -> Result<(), Failed> {
+        while let Some((socket, peer)) =
+            sockets::accept(listener).trying(|| "a socket of a server".to_owned())?
+        {
+            let Some(browser) = BrowserEnd::at(*peer.ip(), peer.port()) else { continue };
+            let slot = self.free.pop().unwrap_or_else(|| {
+                self.connections.push(None);
+                self.connections.len() - 1
+            });
+            sockets::watch(poll, &socket, Place::server(slot)).trying(|| "epoll".to_owned())?;
+            self.connections[slot] = Some(Served { socket, browser, request: None, to_write: 0 });
+        }
+        Ok(())
+    }
+
+    /// Something may be done at the connection in `slot`; or not, if it has just taken the place of another.
+    pub(super) fn on_ready(&mut self, slot: usize) {
+        let Some(served) = &mut self.connections[slot] else { return };
+        let goes_on = served.go_on(&self.book, &mut self.scratch);
+        if let Err(error) = &goes_on {
+            *self.errors.entry(error.to_string()).or_default() += 1;
+        }
+        if !matches!(goes_on, Ok(true)) {
+            self.connections[slot] = None;
+            self.free.push(slot);
+        }
+    }
+}
+
+impl Served {
+    /// Read and write as far as that goes. Is there more to come?
+    fn go_on(&mut self, book: &Book, scratch: &mut [u8]) -> io::Result<bool> {
+        loop {
+            if self.to_write > 0 {
+                self.to_write = sockets::write(&self.socket, self.to_write)?;
+            }
+            match sockets::read(&self.socket, scratch)? {
+                Found::Bytes(bytes) => self.receive(bytes as u64, book)?,
+                Found::Nothing => return Ok(true),
+                Found::End => return Ok(false),
+            }
+        }
+    }
+
+    fn receive(&mut self, bytes: u64, book: &Book) -> io::Result<()> {
+        let (left, response) = if let Some(request) = self.request {
+            request
+        } else {
+            let asked_for = book.asked_for(self.browser);
+            let exchange = asked_for.ok_or_else(|| io::Error::other("a request that nobody made"))?;
+            (exchange.request.get(), exchange.response.get())
+        };
+        let left = left.saturating_sub(bytes);
+        if left == 0 {
+            self.request = None;
+            self.to_write += response;
+        } else {
+            self.request = Some((left, response));
+        }
+        Ok(())
+    }
+}

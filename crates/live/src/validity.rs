@@ -1,0 +1,186 @@
+//! A run judges itself: is what it measured the network's doing, or the machine's?
+
+use std::collections::BTreeMap;
+
+use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
+
+use crate::counters::LISTEN_DROPS;
+use crate::router::Account;
+use crate::side::SideReport;
+
+/// What is still in time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Bounds {
+    /// How late packets may leave the router: 99 and 99.9 of 100.
+    pub(crate) late_p99_ms: f64,
+    pub(crate) late_p999_ms: f64,
+}
+
+impl Default for Bounds {
+    /// Ours: a tenth of the shortest round trip of the papers' users, and half of it.
+    fn default() -> Bounds {
+        Bounds { late_p99_ms: 1.0, late_p999_ms: 5.0 }
+    }
+}
+
+impl Bounds {
+    /// By share of the packets.
+    pub(crate) fn each(self) -> [(f64, f64); 2] {
+        [(0.99, self.late_p99_ms), (0.999, self.late_p999_ms)]
+    }
+}
+
+/// How late users may be woken, 99 of 100, in milliseconds. Ours: a thousandth of a think time.
+const WAKE_LATENESS_MS: (f64, f64) = (0.99, 10.0);
+
+/// What a run says of itself.
+#[derive(Debug, Serialize)]
+pub(crate) struct Verdict {
+    valid: bool,
+    /// Why not.
+    invalid_reasons: Vec<String>,
+    /// What it was held against.
+    bounds: Bounds,
+    router_lateness_ms_p99: f64,
+    router_lateness_ms_p999: f64,
+    wake_lateness_ms_p99: f64,
+    /// Packets that were lost outside the queues.
+    lost_outside: u64,
+    /// Packets of no connection.
+    strays: u64,
+    /// What the kernels' TCP has counted, both sides together, by its names.
+    tcp_counters: BTreeMap<&'static str, u64>,
+    /// Connections that broke, by the error.
+    socket_errors: BTreeMap<String, u64>,
+}
+
+impl Verdict {
+    pub(crate) fn of(
+        router: &Account,
+        reports: impl IntoIterator<Item = SideReport>,
+        bounds: Bounds,
+    ) -> Verdict {
+        let mut wakes = Histogram::new(3).expect("three significant digits are allowed");
+        let mut socket_errors = BTreeMap::new();
+        let mut tcp_counters = BTreeMap::new();
+        let mut lost_outside = router.undelivered + router.unread;
+        for side in reports {
+            wakes += side.wake_lateness_us;
+            lost_outside += side.lost;
+            for (name, count) in side.tcp {
+                *tcp_counters.entry(name).or_default() += count;
+            }
+            for (error, count) in side.errors {
+                *socket_errors.entry(error).or_default() += count;
+            }
+        }
+        let lateness_ms = |share| router.lateness_ns.value_at_quantile(share) as f64 * 1e-6;
+        let wake_ms = |share| wakes.value_at_quantile(share) as f64 * 1e-3;
+        let mut reasons = Vec::new();
+        for (share, most) in bounds.each() {
+            let late = lateness_ms(share);
+            if late > most {
+                let percent = 100.0 * share;
+                reasons
+                    .push(format!("the router's lateness p{percent} is {late:.3} ms, more than {most} ms"));
+            }
+        }
+        let (share, most) = WAKE_LATENESS_MS;
+        let late = wake_ms(share);
+        if late > most {
+            reasons.push(format!("the users' lateness p99 is {late:.3} ms, more than {most} ms"));
+        }
+        for (what, count) in [
+            ("packets lost outside the queues", lost_outside),
+            ("packets of no connection", router.strays),
+            (
+                "connections that servers had no room for",
+                tcp_counters.get(LISTEN_DROPS).copied().unwrap_or(0),
+            ),
+        ] {
+            if count > 0 {
+                reasons.push(format!("{what}: {count}"));
+            }
+        }
+        Verdict {
+            valid: reasons.is_empty(),
+            invalid_reasons: reasons,
+            bounds,
+            router_lateness_ms_p99: lateness_ms(0.99),
+            router_lateness_ms_p999: lateness_ms(0.999),
+            wake_lateness_ms_p99: wake_ms(0.99),
+            lost_outside,
+            strays: router.strays,
+            tcp_counters,
+            socket_errors,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn router(lateness_us: &[u64]) -> Account {
+        let mut lateness_ns = Histogram::new(3).expect("three digits");
+        for late in lateness_us {
+            lateness_ns.record(1000 * late).expect("it resizes itself");
+        }
+        Account { lateness_ns, strays: 0, undelivered: 0, unread: 0 }
+    }
+
+    fn side() -> SideReport {
+        SideReport {
+            wake_lateness_us: Histogram::new(3).expect("three digits"),
+            errors: BTreeMap::new(),
+            lost: 0,
+            tcp: BTreeMap::from([(LISTEN_DROPS, 0)]),
+            exit_code: None,
+        }
+    }
+
+    #[test]
+    fn a_run_that_was_in_time_and_lost_nothing_is_valid() {
+        let verdict = Verdict::of(&router(&[900; 2000]), [side(), side()], Bounds::default());
+        assert!(verdict.valid, "{verdict:?}");
+        assert!(verdict.invalid_reasons.is_empty());
+    }
+
+    #[test]
+    fn who_allows_more_has_more_valid_runs() {
+        let bounds = Bounds { late_p99_ms: 3.0, ..Bounds::default() };
+        assert!(!Verdict::of(&router(&[2000; 10]), [side(), side()], Bounds::default()).valid);
+        assert!(Verdict::of(&router(&[2000; 10]), [side(), side()], bounds).valid);
+    }
+
+    #[test]
+    fn each_thing_that_spoils_a_run_is_a_reason() {
+        let mut late_often = [900; 1000];
+        late_often[..11].fill(2000);
+        let mut late_once = [900; 1000];
+        late_once[..2].fill(6000);
+        let losses = Account { undelivered: 1, unread: 2, ..router(&[]) };
+        let full = SideReport { lost: 4, ..side() };
+        let woken_late = {
+            let mut side = side();
+            side.wake_lateness_us.record(11_000).expect("it resizes itself");
+            side
+        };
+        let crowded = SideReport { tcp: BTreeMap::from([(LISTEN_DROPS, 3)]), ..side() };
+        for (router, sides, reason) in [
+            (router(&late_often), [side(), side()], "the router's lateness p99 is 2."),
+            (router(&late_once), [side(), side()], "the router's lateness p99.9 is "),
+            (losses, [side(), full], "packets lost outside the queues: 7"),
+            (Account { strays: 5, ..router(&[]) }, [side(), side()], "packets of no connection: 5"),
+            (router(&[]), [side(), woken_late], "the users' lateness p99 is 11."),
+            (router(&[]), [crowded, side()], "connections that servers had no room for: 3"),
+        ] {
+            let verdict = Verdict::of(&router, sides, Bounds::default());
+            assert!(!verdict.valid);
+            let [only] = &verdict.invalid_reasons[..] else { panic!("{verdict:?}") };
+            assert!(only.starts_with(reason), "{only}");
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! A pair of Ethernet interfaces (`veth(4)`), one in a side's namespace, the other in the router's with a packet socket
+//! (`packet(7)`) on it. Frames have no more to say than packets: addresses are given, nobody asks for them.
+
+use std::ffi::CString;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+
+use nix::net::if_::if_nametoindex;
+use nix::sys::socket::{getsockopt, setsockopt, sockopt};
+use nix::{getsockopt_impl, libc, sockopt_impl};
+use socket2::{Domain, Protocol, SockAddr, SockAddrStorage, Socket, Type};
+
+use crate::device::{Device, NAME};
+use crate::failed::{Failed, Trying};
+use crate::netlink::{Netlink, Veth};
+
+/// Bytes that may wait for the router, as the kernel counts them: a second of 100 Mbit/s. Without power over the machine it is
+/// what `net.core.rmem_max` allows.
+const BUFFER: usize = 32 << 20;
+
+/// `ETHTOOL_STXCSUM` of `linux/ethtool.h`: whether the interface works out checksums. As it never does, a host has to; and
+/// without them it cuts its data into packets itself.
+const ETHTOOL_STXCSUM: u32 = 0x17;
+/// `SIOCETHTOOL` of `linux/sockios.h`.
+const SIOCETHTOOL: libc::c_ulong = 0x8946;
+
+nix::ioctl_readwrite_bad!(ethtool, SIOCETHTOOL, libc::ifreq);
+sockopt_impl!(
+    /// What came to a packet socket, and what of it was dropped for want of room, since it was asked for last.
+    PacketStatistics,
+    GetOnly,
+    libc::SOL_PACKET,
+    libc::PACKET_STATISTICS,
+    libc::tpacket_stats,
+    sockopt::GetStruct<libc::tpacket_stats>
+);
+
+/// What the router's end of the pair of `side` is called, and the hardware address of the side's.
+fn names(side: usize) -> (CString, [u8; 6]) {
+    let number = u8::try_from(side).expect("two sides");
+    let name = CString::new(format!("side{side}")).expect("no zero in it");
+    // Locally administered.
+    (name, [0x02, 0, 0, 0, 0, number])
+}
+
+/// Make the pair of `side` from its namespace, the other end in the router's.
+pub(crate) fn create(netlink: &Netlink, side: usize, router: BorrowedFd<'_>, mtu: u32) -> Result<(), Failed> {
+    let (peer, address) = names(side);
+    let peer_address = [0x02, 0, 0, 0, 1, address[5]];
+    netlink.add_veth(&Veth {
+        name: NAME,
+        address,
+        peer: &peer,
+        peer_address,
+        peer_namespace: router,
+        mtu,
+    })?;
+    leave_checksums_to_hosts()
+}
+
+fn leave_checksums_to_hosts() -> Result<(), Failed> {
+    #[repr(C)]
+    struct EthtoolValue {
+        command: u32,
+        data: u32,
+    }
+    let socket = Socket::new(Domain::IPV4, Type::DGRAM, None).trying(|| "a socket".to_owned())?;
+    let mut value = EthtoolValue { command: ETHTOOL_STXCSUM, data: 0 };
+    // SAFETY: zeros are a value of this struct of integers and unions of them.
+    #[expect(unsafe_code, reason = "a C struct with a union has no other constructor")]
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (place, &byte) in request.ifr_name.iter_mut().zip(NAME.to_bytes()) {
+        *place = byte.cast_signed();
+    }
+    request.ifr_ifru.ifru_data = (&raw mut value).cast();
+    // SAFETY: the kernel reads and writes the request and the value that it points to; both live until the call returns.
+    #[expect(unsafe_code, reason = "there is no safe way to this setting")]
+    unsafe { ethtool(socket.as_raw_fd(), &raw mut request) }.trying(|| "checksums of packets".to_owned())?;
+    Ok(())
+}
+
+/// The router's end of a pair.
+#[derive(Debug)]
+pub(crate) struct RouterEnd {
+    socket: Socket,
+    /// The side's interface, as frames are sent to it.
+    side: SockAddr,
+}
+
+impl RouterEnd {
+    /// That of `side`, in the namespace of the calling thread, set up.
+    pub(crate) fn open(side: usize, mtu: u32) -> Result<RouterEnd, Failed> {
+        let (name, address) = names(side);
+        Netlink::open()?.set_up(&name, mtu, 1000)?;
+        let what = || format!("a packet socket for side {side}");
+        let index = if_nametoindex(name.as_c_str()).trying(what)?;
+        let protocol = u16::try_from(libc::ETH_P_IP).expect("16 bits").to_be();
+        let socket = Socket::new(
+            Domain::from(libc::AF_PACKET),
+            Type::DGRAM,
+            Some(Protocol::from(i32::from(protocol))),
+        );
+        let socket = socket.trying(what)?;
+        socket.set_nonblocking(true).trying(what)?;
+        if setsockopt(&socket, sockopt::RcvBufForce, &BUFFER).is_err() {
+            setsockopt(&socket, sockopt::RcvBuf, &BUFFER).trying(what)?;
+        }
+        let side = link_address(index, protocol, address);
+        socket.bind(&side).trying(what)?;
+        Ok(RouterEnd { socket, side })
+    }
+}
+
+fn link_address(index: u32, protocol: u16, hardware: [u8; 6]) -> SockAddr {
+    let mut storage = SockAddrStorage::zeroed();
+    let length = u32::try_from(size_of::<libc::sockaddr_ll>()).expect("a small struct");
+    // SAFETY: `sockaddr_ll` is one of the kinds of address that this storage is for, of integers for which any bits do.
+    #[expect(unsafe_code, reason = "there is no safe constructor of addresses of this family")]
+    let address = unsafe { storage.view_as::<libc::sockaddr_ll>() };
+    address.sll_family = u16::try_from(libc::AF_PACKET).expect("a small number");
+    address.sll_protocol = protocol;
+    address.sll_ifindex = index.cast_signed();
+    address.sll_halen = 6;
+    address.sll_addr[..6].copy_from_slice(&hardware);
+    // SAFETY: the storage has just been filled with an address of this length.
+    #[expect(unsafe_code, reason = "there is no safe constructor of addresses of this family")]
+    unsafe {
+        SockAddr::new(storage, length)
+    }
+}
+
+impl Device for RouterEnd {
+    fn receive(&mut self, into: &mut [u8]) -> io::Result<Option<usize>> {
+        match (&self.socket).read(into) {
+            Ok(length) => Ok(Some(length)),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn deliver(&mut self, packet: &[u8]) -> io::Result<bool> {
+        match self.socket.send_to(packet, &self.side) {
+            Ok(_) => Ok(true),
+            Err(error) if matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::ENOBUFS)) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn take_drops(&mut self) -> io::Result<u64> {
+        Ok(getsockopt(&self.socket, PacketStatistics)?.tp_drops.into())
+    }
+}
+
+impl AsFd for RouterEnd {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}

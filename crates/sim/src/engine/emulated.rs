@@ -1,0 +1,447 @@
+//! The network of the laboratory without its hosts, for packets that come from elsewhere: the round trips of connections,
+//! the interfaces of the servers' machines, the link with its queues, and what is written down of them.
+//!
+//! Time is the caller's. It may be late: what it says has happened since it was last here is put in its place, so that
+//! queues see packets in the order of time and at the instants at which they would have come.
+
+mod sources;
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use aqmlab_aqm::Ecn;
+use aqmlab_tcp::{Flags, RecoveryCounts, Segment, WindowScale};
+use aqmlab_units::{Bytes, Duration, Time};
+use aqmlab_workload::Completed;
+use aqmlab_workload::sources::Datagram;
+
+use self::sources::SourcesSeen;
+use super::hosts::{AccessPath, Hosts, Interface};
+use super::observer::Row;
+use super::readings::{Readings, meters};
+use super::recorder::{Account, Recorder};
+use crate::capture::OnTheWire;
+use crate::explain::Numbered;
+use crate::link::{Cached, Link, LinkCounters, Meter};
+use crate::packet::{EndpointId, HEADERS, Owner, Packet};
+use crate::record::{ResponseTimesTable, Tables};
+use crate::side::{Direction, Side};
+use crate::spec::Spec;
+use crate::summary::{Summary, Window};
+
+/// What carries the number of a packet where its options stand; the caller has the packet itself.
+pub(crate) type Carried = Numbered<WindowScale>;
+
+impl OnTheWire for Carried {
+    fn foreign_name(&self) -> Option<u32> {
+        Some(self.number())
+    }
+
+    fn write(&self, _out: &mut Vec<u8>) {
+        unreachable!("a packet from elsewhere has headers of its own")
+    }
+}
+
+/// The network of a spec that has one link, for its users and sources; and for programs, whose connections are between side 0
+/// and side 1.
+pub struct EmulatedNetwork {
+    now: Time,
+    window_start: Time,
+    end: Time,
+    spec: Spec,
+    links: [Cached<Box<dyn Link<Carried> + Send>>; 2],
+    hosts: Hosts,
+    /// By slot: how what client and server send comes to the link.
+    access: Vec<[AccessPath; 2]>,
+    free: Vec<u32>,
+    /// On their way to the link, the next one on top; of those due at one instant, the first sent.
+    to_links: BinaryHeap<Reverse<AtLink>>,
+    sent: u64,
+    next_sample: Time,
+    next_reading: Time,
+    readings: Readings,
+    recorder: Recorder,
+    sources: SourcesSeen,
+}
+
+/// A packet on its way to the link.
+struct AtLink {
+    at: Time,
+    serial: u64,
+    packet: Packet<Carried>,
+}
+
+impl PartialEq for AtLink {
+    fn eq(&self, other: &AtLink) -> bool {
+        (self.at, self.serial) == (other.at, other.serial)
+    }
+}
+
+impl Eq for AtLink {}
+
+impl PartialOrd for AtLink {
+    fn partial_cmp(&self, other: &AtLink) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for AtLink {
+    fn cmp(&self, other: &AtLink) -> std::cmp::Ordering {
+        (self.at, self.serial).cmp(&(other.at, other.serial))
+    }
+}
+
+/// A connection, as the network knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Route(EndpointId);
+
+/// Whose connection it is.
+#[derive(Clone, Copy, Debug)]
+pub struct UserConnection {
+    /// The number of the user: even ones are on side 0, odd ones on side 1.
+    pub user: u32,
+    /// The number of the connection among its user's.
+    pub number: u64,
+    /// What its path adds to a round trip.
+    pub min_rtt: Duration,
+}
+
+impl UserConnection {
+    fn client_side(&self) -> Side {
+        Side::numbered((self.user & 1) as u8)
+    }
+
+    /// The number of the machine, on the side of the servers and counted from 0 there, that serves it in `spec`.
+    pub fn machine(&self, spec: &Spec) -> u32 {
+        let among = (u64::from(self.user) + self.number) % u64::from(spec.hosts.servers_per_side);
+        u32::try_from(among).expect("the spec bounds the number of machines")
+    }
+}
+
+/// Whose connection it is, if a source's.
+#[derive(Clone, Copy, Debug)]
+pub struct SourceConnection {
+    /// The number of the source, from 0.
+    pub source: u8,
+    /// The side of its client.
+    pub side: u8,
+    /// What its path adds to a round trip.
+    pub min_rtt: Duration,
+}
+
+/// A flow of a source, which has connections.
+#[derive(Clone, Copy, Debug)]
+pub struct SourceFlow {
+    /// The number of the source, from 0.
+    pub source: u8,
+    /// Its own among those of the source.
+    pub number: u64,
+    /// The side of its clients.
+    pub side: u8,
+}
+
+/// An end of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The browser's.
+    Client,
+    /// The server's.
+    Server,
+}
+
+/// A packet that leaves its sender.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent {
+    /// The caller's name for it.
+    pub number: u32,
+    /// Length of the IP packet: at least [`EmulatedNetwork::SHORTEST`].
+    pub size: Bytes,
+    /// Its ECN field.
+    pub ecn: Ecn,
+}
+
+/// What became of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It is at the other end.
+    Delivered {
+        /// The caller's name for it.
+        number: u32,
+        /// Since when.
+        at: Time,
+        /// The side that it has come to: 0 or 1.
+        side: usize,
+        /// Does it say that congestion was experienced?
+        ce: bool,
+    },
+    /// A queue has dropped it.
+    Lost {
+        /// The caller's name for it.
+        number: u32,
+    },
+}
+
+impl EmulatedNetwork {
+    /// The shortest packet: two headers without options.
+    pub const SHORTEST: Bytes = Bytes::new(HEADERS);
+
+    pub(crate) fn new(spec: &Spec, links: [Cached<Box<dyn Link<Carried> + Send>>; 2]) -> EmulatedNetwork {
+        let window_start = Time::ZERO + spec.protocol.warmup;
+        EmulatedNetwork {
+            now: Time::ZERO,
+            window_start,
+            end: window_start + spec.protocol.duration,
+            links,
+            hosts: Hosts::new(spec),
+            access: Vec::new(),
+            free: Vec::new(),
+            to_links: BinaryHeap::new(),
+            sent: 0,
+            next_sample: window_start + spec.record.queue_every,
+            next_reading: window_start,
+            readings: Readings::new(spec),
+            recorder: Recorder::new(spec),
+            sources: SourcesSeen::new(spec.sources.len()),
+            spec: spec.clone(),
+        }
+    }
+
+    /// When the run ends: warm-up and measured window, unless it has been told to end earlier.
+    pub fn end(&self) -> Time {
+        self.end
+    }
+
+    /// The run is to end at `at`, if that is earlier: not before the measured window begins, nor before what has happened.
+    pub fn end_by(&mut self, at: Time) {
+        self.end = self.end.min(at.max(self.now).max(self.window_start));
+    }
+
+    /// A connection of a user begins.
+    pub fn open(&mut self, connection: &UserConnection) -> Route {
+        let side = connection.client_side();
+        let number = u64::from(connection.user) + connection.number;
+        let access = self.hosts.for_user(self.hosts.of(side.other(), number), connection.min_rtt);
+        self.take_place(side, access, Owner::USERS)
+    }
+
+    /// A connection of a source begins. Each of its ends has an interface of its own.
+    pub fn open_of_source(&mut self, connection: &SourceConnection) -> Route {
+        let owner = Owner::source(connection.source);
+        let access = self.hosts.for_source(owner, connection.min_rtt);
+        let route = self.take_place(Side::numbered(connection.side), access, owner);
+        self.hosts.give_machines(route.0, owner);
+        route
+    }
+
+    /// A connection of a program on side 0 begins, whose path adds `min_rtt` to a round trip. No machine's interface holds up
+    /// what either end sends.
+    pub fn open_program(&mut self, min_rtt: Duration) -> Route {
+        self.take_place(Side::default(), self.hosts.for_program(min_rtt), Owner::USERS)
+    }
+
+    fn take_place(&mut self, side: Side, access: [AccessPath; 2], owner: Owner) -> Route {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.access.push(access);
+            u32::try_from(self.access.len() - 1).expect("fewer than 2^29 connections")
+        });
+        self.access[slot as usize] = access;
+        let client = EndpointId::client(slot, side);
+        for link in &mut self.links {
+            link.opened(client, owner);
+        }
+        self.sources.opened(slot, owner);
+        Route(client)
+    }
+
+    /// A connection of which no packet comes any more.
+    pub fn close(&mut self, route: Route) {
+        self.free.push(route.0.slot());
+    }
+
+    /// A packet leaves its sender at `now`, not before one that left earlier.
+    pub fn send(&mut self, route: Route, from: End, packet: &Sent, now: Time) {
+        let client = route.0;
+        let (sender, place) = match from {
+            End::Client => (client, 0),
+            End::Server => (client.peer(), 1),
+        };
+        let AccessPath { interface, delay } = self.access[client.slot() as usize][place];
+        let first_bit = if interface == Interface::NONE {
+            now
+        } else {
+            self.hosts.send(interface, sender, packet.size, now)
+        };
+        self.sources.sent(client.slot());
+        let segment = Segment { len: data_of(packet), ..Segment::default() };
+        self.put_on_its_way(Packet { to: sender.peer(), segment }, packet, first_bit + delay);
+    }
+
+    /// A datagram of source `source` leaves its sender at `now`, not before a packet that left earlier.
+    pub fn send_datagram(&mut self, source: u8, datagram: &Datagram, packet: &Sent, now: Time) {
+        let first_bit = self.hosts.send_datagram(source, datagram.flow, packet.size, now);
+        let on_its_way = self.sources.datagrams(source).send(source, datagram, self.window_start);
+        self.put_on_its_way(on_its_way, packet, first_bit);
+    }
+
+    /// `sent` comes to the link at `at`.
+    fn put_on_its_way(&mut self, mut packet: Packet<Carried>, sent: &Sent, at: Time) {
+        packet.segment.flags = match sent.ecn {
+            Ecn::NotEct => Flags::NONE,
+            Ecn::Ect0 => Flags::ECT,
+            Ecn::Ect1 => Flags::ECT1,
+            Ecn::Ce => Flags::CE,
+        };
+        packet.segment.options = Numbered::new(sent.number);
+        let (at, serial) = (at.max(self.now), self.sent);
+        self.to_links.push(Reverse(AtLink { at, serial, packet }));
+        self.sent += 1;
+    }
+
+    /// When something happens next of its own.
+    pub fn next_event(&self) -> Time {
+        let arrival = self.to_links.peek().map_or(Time::MAX, |Reverse(next)| next.at);
+        let deliveries = self.links.iter().map(Link::next_delivery);
+        deliveries.fold(arrival, Time::min).min(self.next_sample).min(self.next_reading)
+    }
+
+    /// Go on until `until`, or to the end if that comes first, and tell what became of packets: what arrives at one instant
+    /// before what reaches the link then, as in the simulator.
+    pub fn advance(&mut self, until: Time, tell: &mut impl FnMut(Fate)) {
+        let until = until.min(self.end);
+        loop {
+            let now = self.next_event();
+            if now > until {
+                break;
+            }
+            self.now = now;
+            if let Some(direction) = Direction::BOTH
+                .into_iter()
+                .find(|direction| self.links[direction.index()].next_delivery() == now)
+            {
+                let packet = self.links[direction.index()].deliver();
+                tell(Fate::Delivered {
+                    number: packet.segment.options.number(),
+                    at: now,
+                    side: 1 - direction.index(),
+                    ce: packet.segment.flags.contains(Flags::CE),
+                });
+                self.forget_lost(direction, tell);
+            } else if self.to_links.peek().is_some_and(|Reverse(next)| next.at == now) {
+                let Reverse(AtLink { packet, .. }) = self.to_links.pop().expect("it has been looked at");
+                let direction = packet.to.peer().direction();
+                self.links[direction.index()].arrive(&packet, now);
+                self.forget_lost(direction, tell);
+            } else if self.next_sample == now {
+                self.advance_links(tell);
+                self.readings.sample_queues(&meters(&self.links), now, &mut self.recorder.tables);
+                self.next_sample = now + self.spec.record.queue_every;
+            } else {
+                self.advance_links(tell);
+                self.read_links();
+                self.next_reading = now + self.spec.record.link_every;
+            }
+        }
+        self.now = self.now.max(until);
+        if self.now == self.end {
+            self.advance_links(tell);
+            self.check_conservation();
+        }
+    }
+
+    fn advance_links(&mut self, tell: &mut impl FnMut(Fate)) {
+        for direction in Direction::BOTH {
+            self.links[direction.index()].advance(self.now);
+            self.forget_lost(direction, tell);
+        }
+    }
+
+    fn read_links(&mut self) {
+        let meters = meters(&self.links);
+        if self.now == self.window_start {
+            self.sources.begin_window();
+            self.readings.begin_window(&meters);
+        } else {
+            self.readings.read_links(&meters, self.now, &mut self.recorder.tables);
+        }
+    }
+
+    fn forget_lost(&mut self, direction: Direction, tell: &mut impl FnMut(Fate)) {
+        while let Some(packet) = self.links[direction.index()].take_lost() {
+            let owner = self.sources.lost(&packet, self.window_start);
+            if self.spec.record.losses && self.window_start <= self.now {
+                self.recorder.tables.losses.push(self.now, packet.to, owner);
+            }
+            tell(Fate::Lost { number: packet.segment.options.number() });
+        }
+    }
+
+    /// What has come to a queue was sent, dropped or is there still.
+    fn check_conservation(&self) {
+        let links = self.links.iter().flat_map(Link::meters);
+        for LinkCounters { queue, sent, held, .. } in links.map(Meter::counters) {
+            assert_eq!(queue.offered, queue.queued + queue.refused(), "a packet vanished on arrival");
+            let dropped_inside = queue.dropped_at_dequeue + queue.evicted;
+            assert_eq!(queue.queued, dropped_inside + sent + held, "a packet vanished in the queue");
+        }
+    }
+
+    /// An exchange of `user` was completed at `now`. What recovery cost is not known.
+    pub fn completed(&mut self, user: u32, exchange: &Completed, now: Time) {
+        self.write_down(
+            Owner::USERS,
+            &Row {
+                exchange,
+                side: Side::numbered((user & 1) as u8),
+                user: user.into(),
+                recovery: RecoveryCounts::default(),
+            },
+            now,
+        );
+    }
+
+    /// An exchange of a user ended at `now` without its response.
+    pub fn aborted(&mut self, now: Time) {
+        self.give_up(Owner::USERS, now);
+    }
+
+    fn write_down(&mut self, owner: Owner, row: &Row<'_>, now: Time) {
+        if self.is_measured(now) {
+            self.recorder.completed(owner, row);
+        }
+    }
+
+    fn give_up(&mut self, owner: Owner, now: Time) {
+        if self.is_measured(now) {
+            self.recorder.aborted(owner, now);
+        }
+    }
+
+    fn is_measured(&self, now: Time) -> bool {
+        self.recorder.counts(now) && now <= self.end
+    }
+
+    /// Rows of the time series, to be taken out.
+    pub fn tables(&mut self) -> &mut Tables {
+        &mut self.recorder.tables
+    }
+
+    /// The histogram of response times so far.
+    pub fn response_times(&self) -> ResponseTimesTable {
+        self.recorder.total().times.table()
+    }
+
+    /// The run in one row, at its end.
+    pub fn summary(&self) -> Summary {
+        let Account { completed, aborted, times } = self.recorder.total();
+        let links = self.readings.window(&meters(&self.links));
+        let window = Window { links, start: self.window_start, end: self.now, completed, aborted };
+        let (users, sources) = self.summaries(&window);
+        Summary { users, sources, ..Summary::new(&self.spec, &window, &times) }
+    }
+}
+
+/// What a packet carries beside two headers.
+fn data_of(packet: &Sent) -> u16 {
+    let data = packet.size.get().saturating_sub(HEADERS);
+    u16::try_from(data).expect("an IP packet's length has 16 bits")
+}

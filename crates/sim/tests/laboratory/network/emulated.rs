@@ -1,0 +1,198 @@
+//! The network alone, for packets from elsewhere: it does with them what the simulator's does with its own.
+
+use aqmlab_aqm::Ecn;
+use std::collections::HashMap;
+
+use aqmlab_sim::{
+    Capture, EmulatedNetwork, End, Fate, Route, Sent, Spec, UserConnection, Watch, build, emulate,
+};
+use aqmlab_units::{Bytes, Duration, Stream, Time};
+use serde_json::{Value, json};
+
+use crate::disciplines;
+use crate::watched::capture::{ALL, Seen, captured, packets};
+
+fn network(queue: &Value) -> EmulatedNetwork {
+    let spec = json!({
+        "link": {"rate": "2 Mbit/s", "device_fifo": 4},
+        "queue": queue,
+        "users": {"per_side": 2},
+        "protocol": {"warmup": "1 s", "duration": "20 s"},
+    });
+    let spec = Spec::from_json(&spec.to_string()).expect("a sound spec");
+    emulate(&spec, 1, None).expect("a sound spec")
+}
+
+fn open(network: &mut EmulatedNetwork, user: u32, min_rtt_ms: u64) -> Route {
+    let min_rtt = Duration::from_millis(min_rtt_ms);
+    network.open(&UserConnection { user, number: 1, min_rtt })
+}
+
+fn at(ms: f64) -> Time {
+    Time::from_secs_f64(1e-3 * ms)
+}
+
+#[test]
+fn a_packet_crosses_an_idle_network_in_the_delays_of_its_path_and_one_frame_time() {
+    let mut network = network(&json!({"droptail": {}}));
+    let route = open(&mut network, 0, 40);
+    let sent = |number| Sent { number, size: Bytes::new(962), ecn: Ecn::NotEct };
+    network.send(route, End::Client, &sent(1), at(100.0));
+    network.send(route, End::Server, &sent(2), at(100.0));
+    let mut fates = Vec::new();
+    network.advance(at(200.0), &mut |fate| fates.push(fate));
+    // 1,000 bytes with the frame's overhead take 4 ms at 2 Mbit/s; the wire is half a millisecond long.
+    let delivered = |number, ms, side| Fate::Delivered { number, at: at(ms), side, ce: false };
+    assert_eq!(fates, [delivered(2, 104.5, 0), delivered(1, 144.5, 1)]);
+}
+
+/// What becomes of three thousand packets, more than the link carries, where the network is told of time after each
+/// `batch` of them.
+fn fates(queue: &Value, batch: u32) -> Vec<Fate> {
+    let mut network = network(queue);
+    let routes = [open(&mut network, 0, 200), open(&mut network, 1, 230)];
+    let mut rng = Stream::named(1, "packets");
+    let (mut now, mut fates) = (Time::ZERO, Vec::new());
+    for number in 0..3000 {
+        let place = usize::from(rng.below(2) == 1);
+        let size = Bytes::new(40 + rng.below(1461));
+        let ecn = if number % 3 == 0 { Ecn::Ect0 } else { Ecn::NotEct };
+        now += Duration::from_micros(rng.below(3000));
+        network.send(routes[place], End::Client, &Sent { number, size, ecn }, now);
+        if (number + 1).is_multiple_of(batch) {
+            network.advance(now, &mut |fate| fates.push(fate));
+        }
+    }
+    network.advance(network.end(), &mut |fate| fates.push(fate));
+    fates
+}
+
+#[test]
+fn a_network_that_is_told_late_does_the_same_at_the_same_instants_under_every_discipline() {
+    for (name, queue) in disciplines() {
+        // A batch is some 75 ms, less than any packet is on its way to the link.
+        assert_eq!(fates(&queue, 1), fates(&queue, 50), "{name}");
+    }
+}
+
+#[test]
+fn of_each_packet_it_is_told_once_what_became_of_it_under_every_discipline() {
+    for (name, queue) in disciplines() {
+        let fates = fates(&queue, 10);
+        let number = |fate: &Fate| match *fate {
+            Fate::Delivered { number, .. } | Fate::Lost { number } => number,
+        };
+        let mut numbers: Vec<u32> = fates.iter().map(number).collect();
+        numbers.sort_unstable();
+        assert!(numbers.iter().copied().eq(0..3000), "{name}");
+    }
+}
+
+/// Twenty-four bulk transfers each way over a link that carries less, their segments marked where they can be.
+fn crowded(queue: &Value) -> Value {
+    let flows = |direction: &str| json!({"bulk": {"name": direction, "flows": 24, "direction": direction, "rtt": {"fixed": "20 ms"}}});
+    json!({
+        "link": {"rate": "2 Mbit/s", "device_fifo": 4},
+        "queue": queue,
+        "users": {"per_side": 0},
+        "sources": [flows("download"), flows("upload")],
+        "tcp": {"ecn": true},
+        "protocol": {"warmup": "0 s", "duration": "10 s"},
+    })
+}
+
+/// The packets that `recorded` shows, sent at the instants of their arrival through the network of `spec` without its sources:
+/// what became of them as a capture tells it, or as the network does.
+fn replayed(mut spec: Value, recorded: &[Seen], capture: Option<&Capture>) -> Vec<Fate> {
+    spec["sources"] = json!([]);
+    let spec = Spec::from_json(&spec.to_string()).expect("a sound spec");
+    let mut network = emulate(&spec, 1, capture).expect("a sound spec");
+    // Connections were opened in the order of their SYNs, which are those of side 0.
+    let mut routes = HashMap::new();
+    let mut fates = Vec::new();
+    for (number, packet) in (0..).zip(recorded) {
+        let at = Time::ZERO + Duration::from_nanos(packet.nanos);
+        network.advance(at, &mut |fate| fates.push(fate));
+        let (from, ends) = match packet.interface {
+            0 => (End::Client, [&packet.stored[12..16], &packet.stored[20..22]].concat()),
+            _ => (End::Server, [&packet.stored[16..20], &packet.stored[22..24]].concat()),
+        };
+        let route = *routes.entry(ends).or_insert_with(|| network.open_program(Duration::ZERO));
+        let ecn = [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce][usize::from(packet.stored[1] & 0b11)];
+        // What a SYN says of segments counts in the capture alone.
+        let is_syn = packet.stored[33] & 0b10 != 0;
+        let size = if is_syn { EmulatedNetwork::SHORTEST } else { Bytes::new(packet.length.into()) };
+        let sent = Sent { number, size, ecn };
+        if let Some(capture) = capture {
+            capture.show(number, &packet.stored);
+        }
+        network.send(route, from, &sent, at);
+    }
+    network.advance(network.end(), &mut |fate| fates.push(fate));
+    fates
+}
+
+#[test]
+fn each_packet_has_the_verdict_that_it_has_in_the_simulator_under_every_discipline() {
+    let mut decisions = HashMap::new();
+    for (name, queue) in disciplines() {
+        let spec = crowded(&queue);
+        let recorded = packets(&captured(&spec, ALL).1);
+        // Word by word: what became of it, how long it waited, and the discipline's variables.
+        let capture = Capture::new(&Spec::from_json(&spec.to_string()).expect("a sound spec"), ALL);
+        replayed(spec.clone(), &recorded, Some(&capture));
+        capture.finish();
+        let emulated = packets(&capture.take());
+        assert_eq!(emulated.len(), recorded.len(), "{name}");
+        for (ours, theirs) in emulated.iter().zip(&recorded) {
+            let told = |packet: &Seen| (packet.interface, packet.nanos, packet.comment.clone());
+            assert_eq!(told(ours), told(theirs), "{name}");
+        }
+        // The network without a capture, whose links are of other kinds.
+        for fate in replayed(spec, &recorded, None) {
+            let told = |number: u32| &*recorded[number as usize].comment;
+            match fate {
+                Fate::Lost { number } => assert!(told(number).contains("dropped"), "{name}"),
+                Fate::Delivered { number, ce, .. } => {
+                    assert!(!told(number).contains("dropped"), "{name}");
+                    assert_eq!(ce, told(number).contains("marked"), "{name}");
+                }
+            }
+        }
+        for word in ["marked", "dropped"] {
+            let many = recorded.iter().filter(|packet| packet.comment.contains(word)).count();
+            *decisions.entry(word).or_insert(0) += many;
+        }
+    }
+    assert!(decisions["marked"] > 1000 && decisions["dropped"] > 1000, "{decisions:?}");
+}
+
+#[test]
+fn a_network_may_have_no_users_and_a_simulation_may_not() {
+    let spec = Spec::from_json(r#"{"users": {"per_side": 0}}"#).expect("a sound spec");
+    assert!(emulate(&spec, 1, None).is_ok());
+    let refused = build(&spec, 1, None, Watch::Nothing).err().expect("nothing loads the link");
+    assert_eq!(refused.to_string(), "users.per_side: must be at least 1 where there are no sources, got 0");
+}
+
+#[test]
+fn a_run_that_is_told_to_end_ends_then_and_counts_what_was_until_then() {
+    let mut network = network(&json!({"droptail": {}}));
+    let route = network.open_program(Duration::ZERO);
+    network.advance(at(1000.0), &mut |_| ());
+    network.send(
+        route,
+        End::Client,
+        &Sent { number: 1, size: Bytes::new(962), ecn: Ecn::NotEct },
+        at(1000.0),
+    );
+    network.advance(at(1500.0), &mut |_| ());
+    network.end_by(at(2000.0));
+    assert_eq!(network.end(), at(2000.0));
+    network.advance(at(5000.0), &mut |_| ());
+    // 962 bytes in one of the second's two directions: 3.8 kbit/s each way on average.
+    let summary = network.summary();
+    assert!((summary.throughput_mbps - 962.0 * 8e-6 / 2.0).abs() < 1e-9, "{}", summary.throughput_mbps);
+    network.end_by(at(3000.0));
+    assert_eq!(network.end(), at(2000.0));
+}

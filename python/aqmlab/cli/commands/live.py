@@ -1,0 +1,195 @@
+"""``aqmlab live``, ``parity``: experiments over the kernel's TCP. ``aqmlab doctor``: what the machine lets them do."""
+
+from __future__ import annotations
+
+import shlex
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from aqmlab.cli.app import App
+from aqmlab.cli.options import (
+    Changes,
+    Figure,
+    Json,
+    Out,
+    PcapFile,
+    PcapFor,
+    PcapFrom,
+    PcapPackets,
+    Seeds,
+    Spec,
+    pcap_asked_for,
+    read_seeds,
+)
+from aqmlab.cli.output import check_figure, one_line_refusals, print_json, tell_written
+
+app = App()
+
+
+class Device(StrEnum):
+    """What joins the hosts to the router."""
+
+    TUN = "tun"
+    VETH = "veth"
+
+
+LateP99 = Annotated[
+    float, typer.Option(metavar="MS", min=0, help="A run is valid with 99 % of the packets at most so late.")
+]
+LateP999 = Annotated[float, typer.Option(metavar="MS", min=0, help="The same for 99.9 %.")]
+
+
+@app.command()
+def live(
+    spec: Spec,
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[-- COMMAND...]", help="A program to run over the link; it ends the run.", show_default=False
+        ),
+    ] = None,
+    server: Annotated[
+        str | None,
+        typer.Option(metavar="COMMAND", help="What the program talks to, on the other side.", show_default=False),
+    ] = None,
+    changes: Changes = None,
+    seed: Annotated[
+        int, typer.Option(metavar="N", min=0, max=2**64 - 1, help="It decides what users do and all delays.")
+    ] = 1,
+    out: Out = Path("results"),
+    device: Annotated[
+        Device | None,
+        typer.Option(help="What joins the hosts to the router: tun wants /dev/net/tun. [default: what is allowed]"),
+    ] = None,
+    late_p99: LateP99 = 1.0,
+    late_p999: LateP999 = 5.0,
+    pcap: PcapFile = None,
+    pcap_from: PcapFrom = None,
+    pcap_for: PcapFor = None,
+    pcap_packets: PcapPackets = None,
+    as_json: Json = False,
+) -> None:
+    """Run an experiment, or any program, over this machine's TCP.
+
+    It runs in real time, in network namespaces of its own; root is not needed. A program starts with the measured
+    window and finds its server's address in AQMLAB_SERVER; its exit code is this command's, 124 where the window was
+    too short. With --json what it prints goes to standard error.
+    """
+    from aqmlab._core import SpecError
+    from aqmlab.live.process import STDERR, STDOUT, Settings
+    from aqmlab.live.run import run_command, run_live
+    from aqmlab.spec.experiment import Experiment
+
+    experiment = Experiment.from_toml(spec, changes=changes or ())
+    settings = Settings(device=device, late_p99_ms=late_p99, late_p999_ms=late_p999)
+    capture = pcap_asked_for(pcap, pcap_from, pcap_for, pcap_packets)
+    code = 0
+    if command:
+        result, code = run_command(
+            experiment,
+            command,
+            server=shlex.split(server or ""),
+            seed=seed,
+            out=out,
+            settings=settings,
+            pcap=capture,
+            output=STDERR if as_json else STDOUT,
+        )
+    elif server:
+        raise SpecError("--server: is for a command, which stands after --")
+    else:
+        result = run_live(experiment, seed=seed, out=out, settings=settings, pcap=capture)
+    if as_json:
+        print_json(result.record())
+    else:
+        print(result)
+        if capture:
+            print(f"  packets:   {capture.file}")
+    if code:
+        raise typer.Exit(code)
+
+
+@app.command()
+def parity(
+    spec: Spec,
+    schemes: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[SCHEME]...", help="name or name:key=value,...", show_default="the spec's"),
+    ] = None,
+    changes: Changes = None,
+    seeds: Seeds = "3",
+    out: Out = Path("results"),
+    late_p99: LateP99 = 1.0,
+    late_p999: LateP999 = 5.0,
+    plot: Figure = None,
+    as_json: Json = False,
+) -> None:
+    """Run an experiment in both worlds and set them side by side.
+
+    The seeds are the same in both. Live runs are made one after another in real time; those that are not valid are
+    left out of all means.
+    """
+    from aqmlab.live import parity as both
+    from aqmlab.live import table
+    from aqmlab.live.process import Settings
+    from aqmlab.show import canvas, console
+    from aqmlab.spec.experiment import Experiment
+
+    experiment = Experiment.from_toml(spec, changes=changes or ())
+    check_figure(plot)
+    settings = Settings(late_p99_ms=late_p99, late_p999_ms=late_p999)
+    report = both.parity(
+        *(schemes or ()), experiment=experiment, seeds=list(read_seeds(seeds)), out=out, settings=settings
+    )
+    if plot is not None:
+        with one_line_refusals():
+            canvas.write(plot, lambda figure: table.overlay(figure, report))
+        tell_written(plot)
+    if as_json:
+        print_json({"schemes": report.records})
+    else:
+        console.show(table.of_parity(report))
+        for line in table.captions(report):
+            print(line)
+
+
+@app.command()
+def doctor(
+    profile: Annotated[
+        bool, typer.Option("--profile", help="Print this kernel's TCP as a table for specs, and try nothing.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Say what this machine lets aqmlab live do.
+
+    Each thing is done, and of each lack it is said what it costs and how it is mended. The exit code is 1 where there
+    can be no live runs.
+    """
+    from dataclasses import asdict
+
+    from aqmlab.live.doctor import examine
+
+    if profile:
+        _show_profile(as_json=as_json)
+        return
+
+    report = examine()
+    if as_json:
+        print_json(asdict(report))
+    else:
+        print(report)
+    if not report.can_run:
+        raise typer.Exit(1)
+
+
+def _show_profile(*, as_json: bool) -> None:
+    from aqmlab.live import profile
+
+    told = profile.machine()
+    if as_json:
+        print_json({"tcp": told})
+    else:
+        print(profile.as_toml(told))

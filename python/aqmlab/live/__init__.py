@@ -1,0 +1,1 @@
+"""The live laboratory: the same experiments over the TCP of a kernel."""

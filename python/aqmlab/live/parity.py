@@ -1,0 +1,197 @@
+"""Parity: the same cells over the kernel's TCP and in the simulator, and how far they are apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from aqmlab.live.process import DEFAULT, Settings
+from aqmlab.live.run import run_live
+from aqmlab.results import stats
+from aqmlab.results.result import Result
+from aqmlab.running.arguments import check_experiment, check_out, check_seeds
+from aqmlab.running.run import run
+from aqmlab.spec import schemes
+from aqmlab.spec.experiment import Experiment
+
+MEASURES: Mapping[str, tuple[str, ...]] = {
+    "requests completed": ("completed_requests",),
+    "loss, %": ("loss_percent",),
+    "marked, %": ("mark_percent",),
+    "throughput, Mbit/s": ("throughput_mbps",),
+    "queue delay mean, ms": ("queue_delay_ms", "mean"),
+    "queue delay p99, ms": ("queue_delay_ms", "p99"),
+    "response p10, ms": ("response_time_ms", "p10"),
+    "response p50, ms": ("response_time_ms", "p50"),
+    "response p90, ms": ("response_time_ms", "p90"),
+    "response p99, ms": ("response_time_ms", "p99"),
+    "response mean, ms": ("response_time_ms", "mean"),
+}
+"""What is compared, and where it stands in a summary."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One seed of one scheme, in both worlds."""
+
+    live: Result
+    simulated: Result
+
+    @property
+    def valid(self) -> bool:
+        """Whether the live run finds itself valid."""
+        return bool(self.live.metadata["live"]["valid"])
+
+    @property
+    def distance_percent(self) -> float:
+        """The Hausdorff distance of the distributions of response times up to 2 s, in percent of the frame."""
+        from aqmlab.studies.kit.reading import curves
+
+        return curves.apart(self.live, self.simulated, 0.0, curves.AXIS_MS)
+
+
+@dataclass(frozen=True)
+class SchemeParity:
+    """A scheme in both worlds, seed by seed."""
+
+    label: str
+    pairs: tuple[Pair, ...]
+
+    @property
+    def valid(self) -> list[Pair]:
+        """The pairs that count: those whose live run is valid."""
+        return [pair for pair in self.pairs if pair.valid]
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Yield each measure: its means in both worlds, and the mean difference of the pairs with a 95 % interval."""
+        for measure, path in MEASURES.items():
+            live, simulated = (
+                [_at(result.summary, path) for result in world]
+                for world in ([pair.live for pair in self.valid], [pair.simulated for pair in self.valid])
+            )
+            known = [(one, other) for one, other in zip(live, simulated, strict=True) if None not in (one, other)]
+            yield {"measure": measure, **_compared(np.array(known, dtype=float).reshape(-1, 2))}
+        distances = [pair.distance_percent for pair in self.valid]
+        yield {
+            "measure": "distance of response times, %",
+            "difference": float(np.mean(distances)) if distances else None,
+        }
+
+    def curves(self) -> dict[str, pl.DataFrame]:
+        """Return the distributions of response times of the valid pairs, all seeds together, by world."""
+        worlds = {"live": [pair.live for pair in self.valid], "simulated": [pair.simulated for pair in self.valid]}
+        return {f"{self.label}, {world}": stats.pooled_cdf(results) for world, results in worlds.items() if results}
+
+    def record(self) -> dict[str, Any]:
+        """Return all of it as one object."""
+        return {
+            "label": self.label,
+            "measures": list(self.rows()),
+            "seeds": [
+                {
+                    "seed": pair.live.cell.seed,
+                    "valid": pair.valid,
+                    "invalid_reasons": pair.live.metadata["live"]["invalid_reasons"],
+                    "distance_percent": pair.distance_percent,
+                    "live": pair.live.record(),
+                    "simulated": pair.simulated.record(),
+                }
+                for pair in self.pairs
+            ],
+        }
+
+
+@dataclass(frozen=True)
+class Parity:
+    """Schemes in both worlds."""
+
+    schemes: tuple[SchemeParity, ...]
+
+    @cached_property
+    def records(self) -> list[dict[str, Any]]:
+        """One object for each scheme."""
+        return [scheme.record() for scheme in self.schemes]
+
+
+def parity(
+    *scheme_texts: str,
+    experiment: Experiment,
+    seeds: Sequence[int] = (1, 2, 3),
+    out: Path | str = "results",
+    settings: Settings = DEFAULT,
+    progress: bool | None = None,
+) -> Parity:
+    """Run an experiment over the kernel's TCP and in the simulator, with the same seeds.
+
+    Live runs are made one after another, each as long as the experiment; those that are valid are kept and not made
+    again.
+
+    Parameters
+    ----------
+    *scheme_texts
+        The schemes; by default the experiment's own.
+    experiment
+        What to run: what live can.
+    seeds
+        Each is run in both worlds: the same users and delays in both.
+    out
+        The results directory.
+    settings
+        What joins the hosts to the router, and how late it may be.
+    progress
+        Whether it is told on standard error how far the runs are; by default at a terminal and in a notebook.
+
+    Raises
+    ------
+    SpecError
+        When a scheme or the experiment asks for something impossible, or for what live does not have.
+    LiveError
+        When the machine does not let it run.
+    StoreError
+        When a file cannot be written.
+    """
+    check_experiment(experiment)
+    check_out(out)
+    parsed = [schemes.parse(text) for text in dict.fromkeys(scheme_texts)]
+    cases = {scheme.label: scheme.applied_to(experiment) for scheme in parsed} or {
+        schemes.label(experiment.queue, ecn=experiment.tcp.ecn): experiment
+    }
+    return Parity(
+        tuple(
+            SchemeParity(
+                label,
+                tuple(
+                    Pair(
+                        run_live(case, seed=seed, out=out, settings=settings, progress=progress),
+                        run(case, seed=seed, out=out, progress=progress),
+                    )
+                    for seed in check_seeds(seeds)
+                ),
+            )
+            for label, case in cases.items()
+        )
+    )
+
+
+def _compared(pairs: np.ndarray[Any, np.dtype[np.float64]]) -> dict[str, float | None]:
+    """Compare values of the live world, in the first column, with those of the simulator."""
+    if not len(pairs):
+        return dict.fromkeys(("live", "simulated", "difference", "low", "high"))
+    live, simulated = (float(mean) for mean in pairs.mean(axis=0))
+    difference, low, high = stats.mean_interval(pairs[:, 0] - pairs[:, 1])
+    # One pair has no interval.
+    bounds = (low, high) if len(pairs) > 1 else (None, None)
+    return {"live": live, "simulated": simulated, "difference": difference, "low": bounds[0], "high": bounds[1]}
+
+
+def _at(summary: Mapping[str, Any], path: Sequence[str]) -> float | None:
+    value: Any = summary
+    for name in path:
+        value = value[name]
+    return None if value is None else float(value)

@@ -1,0 +1,204 @@
+"""``aqmlab-live``, the program that runs an experiment over the kernel's TCP: told a spec, it tells tables.
+
+It is a process of its own because this one has threads, and because all that it makes is to end with it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import signal
+import subprocess
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Self
+
+import numpy as np
+import pyarrow as pa
+
+from aqmlab import _core
+from aqmlab._core import SpecError
+from aqmlab.live.errors import LiveError
+from aqmlab.running.cell import Cell
+
+PROGRAM = Path(_core.__file__).with_name("aqmlab-live")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What the machine is to do about a run."""
+
+    device: str | None = None
+    """What joins the hosts to the router, ``tun`` or ``veth``; by default what the machine allows."""
+    late_p99_ms: float = 1.0
+    """A run is valid where 99 % of the packets left the router at most so late, in milliseconds."""
+    late_p999_ms: float = 5.0
+    """The same for 99.9 %."""
+
+
+DEFAULT = Settings()
+"""What it does unless it is told otherwise."""
+
+STDOUT = 1
+STDERR = 2
+
+
+class LiveRun:
+    """A context, and a run inside it; it is killed where the context ends before it.
+
+    Parameters
+    ----------
+    cell
+        What is run.
+    settings
+        What the machine is to do about it.
+    capture
+        From when and until when, in seconds, packets are captured, and how many.
+    output
+        The number of the open file that the cell's programs write to.
+
+    Raises
+    ------
+    SpecError
+        When the spec asks for what live does not have.
+    LiveError
+        When the machine refuses something, or the run is killed.
+    """
+
+    def __init__(
+        self,
+        cell: Cell,
+        settings: Settings = DEFAULT,
+        *,
+        capture: tuple[float, float, int] | None = None,
+        output: int = STDOUT,
+    ) -> None:
+        bounds = asdict(settings)
+        device = bounds.pop("device")
+        self._request = {"spec": cell.resolved, "seed": cell.seed, "device": device, "bounds": bounds}
+        if capture is not None:
+            from_s, until_s, packets = capture
+            until = None if math.isinf(until_s) else until_s
+            self._request["capture"] = {"from_s": from_s, "until_s": until, "packets": packets}
+        self._programs = cell.programs
+        self._output = output
+        self._captured = b""
+        self._tables: dict[str, pa.RecordBatch] = {}
+        self._last: dict[str, Any] = {}
+        self.end = cell.end_s
+        self.now = 0.0
+
+    def __enter__(self) -> Self:
+        # Its own standard output tells tables, and that of programs goes elsewhere.
+        files = []
+        if self._programs is not None:
+            command, server = self._programs
+            files = [os.dup(self._output)]
+            self._request["programs"] = {"command": command, "server": server, "output": files[0]}
+        try:
+            # A group of its own: an interrupt is ours to hear and not the run's.
+            self._process = subprocess.Popen(
+                [PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE, process_group=0, pass_fds=files
+            )
+        except OSError as error:
+            raise LiveError(f"{PROGRAM}: cannot be started: {error.strerror}") from None
+        finally:
+            for file in files:
+                os.close(file)
+        try:
+            assert self._process.stdin
+            with self._process.stdin as stdin:
+                stdin.write(json.dumps(self._request).encode())
+        except BrokenPipeError:
+            pass  # It says why, or how it ended.
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        self._process.kill()
+        self._out.close()
+        self._process.wait()
+
+    @property
+    def process(self) -> int:
+        """The number of its process."""
+        return self._process.pid
+
+    def advance(self, seconds: float) -> None:
+        """Wait until the run has gone on for so long, or to its end if that is nearer."""
+        until = min(self.now + seconds, self.end)
+        while self.now < min(until, self.end):
+            line = self._line()
+            if "now_s" in line:
+                self.now, self.end = float(line["now_s"]), float(line["end_s"])
+        if self.now >= self.end and not self._last:
+            self._read_tables()
+
+    def take(self, table: str) -> pa.RecordBatch:
+        """Return the rows of a table, which are there when the run has ended."""
+        return self._tables.get(table, pa.RecordBatch.from_pydict({}))
+
+    def take_capture(self) -> bytes:
+        """Return the bytes of the capture since this was last asked: all of them at the end."""
+        captured, self._captured = self._captured, b""
+        return captured
+
+    def response_times(self) -> pa.RecordBatch:
+        """Return the histogram of response times."""
+        return self._tables["response_times"]
+
+    def summary(self) -> str:
+        """Return the run in one row, as JSON."""
+        return json.dumps(self._last["summary"])
+
+    def about(self) -> dict[str, Any]:
+        """Say how it ran: kernel, device, settings of TCP, lateness, and whether it is valid."""
+        about: dict[str, Any] = self._last["live"]
+        return about
+
+    @property
+    def _out(self) -> IO[bytes]:
+        assert self._process.stdout
+        return self._process.stdout
+
+    def _line(self) -> dict[str, Any]:
+        text = self._out.readline()
+        if not text.endswith(b"\n"):
+            raise self._ended()
+        line: dict[str, Any] = json.loads(text)
+        if "refused" in line:
+            raise SpecError(line["refused"])
+        if "failed" in line:
+            raise LiveError(f"live: {line['failed']}")
+        if "capture" in line:
+            self._captured += self._read(line["capture"])
+            return self._line()
+        return line
+
+    def _read(self, size: int) -> bytes:
+        content = self._out.read(size)
+        if len(content) < size:
+            raise self._ended()
+        return content
+
+    def _ended(self) -> LiveError:
+        code = self._process.wait()
+        how = f"exit code {code}" if code >= 0 else signal.Signals(-code).name
+        return LiveError(f"live: {PROGRAM.name} ended before the run did ({how})")
+
+    def _read_tables(self) -> None:
+        while "table" in (line := self._line()):
+            self._tables[line["table"]] = _table(line["columns"], self._read(line["bytes"]))
+        self._last = line
+
+
+def _table(columns: list[tuple[str, str]], content: bytes) -> pa.RecordBatch:
+    """Read values that lie column by column."""
+    kinds = [np.dtype(kind) for _, kind in columns]
+    rows = len(content) // sum(kind.itemsize for kind in kinds)
+    arrays, at = {}, 0
+    for (name, _), kind in zip(columns, kinds, strict=True):
+        arrays[name] = pa.array(np.frombuffer(content, kind, rows, at))
+        at += rows * kind.itemsize
+    return pa.RecordBatch.from_pydict(arrays)

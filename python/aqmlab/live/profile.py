@@ -1,0 +1,114 @@
+"""The TCP of this machine as a table for specs: what its kernel says of itself, in the words of a profile."""
+
+from __future__ import annotations
+
+import json
+import platform
+import socket
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from aqmlab.live.errors import LiveError
+
+Read = Callable[[str], str | None]
+"""Reads a setting below ``/proc/sys/net/ipv4``; ``None`` where the kernel has none of this name."""
+
+BASE = "linux-6"
+"""The profile that has what no setting says: delayed acknowledgements, HyStart, pacing and the like."""
+
+_TCP_INFO_BYTES = 256
+_RTO, _SND_CWND = 8, 8 + 4 * 18
+"""Where ``struct tcp_info`` has the timeout, in microseconds, and the window, in segments (``linux/tcp.h``)."""
+
+
+def machine() -> dict[str, Any]:
+    """Return the table of this machine: settings of its kernel, and what a new socket has.
+
+    Raises
+    ------
+    LiveError
+        When the machine has another kernel than Linux.
+    """
+    if not hasattr(socket, "TCP_INFO"):
+        raise LiveError("live: only Linux says what its TCP is")
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as new:
+        info = new.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _TCP_INFO_BYTES)
+    return table(_setting, info)
+
+
+def table(read: Read, info: bytes) -> dict[str, Any]:
+    """Return a spec's ``tcp`` table of a kernel: its settings, and ``struct tcp_info`` of a socket that is new."""
+    initial_rto_s = struct.unpack_from("=I", info, _RTO)[0] * 1e-6
+    told: dict[str, Any] = {
+        "profile": BASE,
+        # Of what receive buffers grow to.
+        "receive_window": _number(read("tcp_rmem"), last=True),
+        "window_scaling": _yes(read("tcp_window_scaling")),
+        "timestamps": _yes(read("tcp_timestamps")),
+        "sack": _yes(read("tcp_sack")),
+        "rack": _yes(read("tcp_recovery")),
+        "frto": _yes(read("tcp_frto")),
+        "initial_window": struct.unpack_from("=I", info, _SND_CWND)[0],
+        "initial_rto": _seconds(initial_rto_s),
+        "min_rto": _scaled(read("tcp_rto_min_us"), "us"),
+        "max_rto": _scaled(read("tcp_rto_max_ms"), "ms"),
+        **_connecting(read, initial_rto_s),
+        "syn_ack_retransmits": _number(read("tcp_synack_retries")),
+        "data_retransmits": _number(read("tcp_retries2")),
+        "restart_after_idle": _yes(read("tcp_slow_start_after_idle")),
+        "ecn": _ECN.get(read("tcp_ecn") or ""),
+        "ecn_fallback": _yes(read("tcp_ecn_fallback")),
+        "congestion": read("tcp_congestion_control"),
+    }
+    return {name: value for name, value in told.items() if value is not None}
+
+
+_ECN: dict[str, bool | str] = {"0": False, "1": True, "2": False, "3": "accurate", "4": True, "5": False}
+"""What a host offers to another like it, by ``tcp_ecn``: with 2 and 5 it accepts what it never asks for."""
+
+
+def as_toml(told: dict[str, Any]) -> str:
+    """Write a table as a person would paste it into a spec."""
+    lines = [
+        f"# Linux {platform.release()}, as it says itself on this machine; what is not here is {BASE}'s.",
+        "[tcp]",
+        *(f"{name} = {json.dumps(value)}" for name, value in told.items()),
+    ]
+    return "\n".join(lines)
+
+
+def _connecting(read: Read, initial_rto_s: float) -> dict[str, Any]:
+    """Say when SYNs are sent again: some after waits like the first, the others after waits that double."""
+    retries = _number(read("tcp_syn_retries"))
+    if retries is None:
+        return {}
+    alike = 1 + (_number(read("tcp_syn_linear_timeouts")) or 0)
+    backoff = [1] * alike + [2**k for k in range(1, retries + 1)]
+    longest_s = (_number(read("tcp_rto_max_ms")) or 120_000) * 1e-3
+    waited_s = sum(min(units * initial_rto_s, longest_s) for units in backoff)
+    return {"syn_backoff": backoff, "connect_timeout": _seconds(waited_s)}
+
+
+def _setting(name: str) -> str | None:
+    try:
+        return Path("/proc/sys/net/ipv4", name).read_text().strip()
+    except FileNotFoundError:
+        return None
+
+
+def _number(text: str | None, *, last: bool = False) -> int | None:
+    return None if text is None else int(text.split()[-1 if last else 0])
+
+
+def _yes(text: str | None) -> bool | None:
+    return None if text is None else int(text) != 0
+
+
+def _scaled(text: str | None, unit: str) -> str | None:
+    return None if text is None else f"{text} {unit}"
+
+
+def _seconds(time_s: float) -> str:
+    return f"{time_s:g} s"

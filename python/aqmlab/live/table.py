@@ -1,0 +1,66 @@
+"""Parity as a table and a figure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from matplotlib.figure import Figure
+from rich.table import Table
+
+from aqmlab.live.parity import Parity, SchemeParity
+from aqmlab.results import plot
+from aqmlab.show import canvas, console
+
+
+def of_parity(parity: Parity) -> Table:
+    """Return the measures of each scheme in both worlds."""
+    table = console.sheet()
+    table.add_column("scheme")
+    table.add_column("measure")
+    for heading in ("live", "simulated", "live - simulated", "95 % interval"):
+        table.add_column(heading, justify="right")
+    for scheme in parity.schemes:
+        name = scheme.label
+        for row in scheme.rows():
+            table.add_row(name, row["measure"], *_numbers(row))
+            name = ""
+    return table
+
+
+def _numbers(row: Mapping[str, Any]) -> Iterator[str]:
+    known = [abs(value) for name in ("live", "simulated", "difference") if (value := row.get(name)) is not None]
+    digits = 0 if known and max(known) >= 100 else 2
+    for name in ("live", "simulated"):
+        yield console.number(row.get(name), digits) if name in row else ""
+    difference, low, high = (row.get(name) for name in ("difference", "low", "high"))
+    sign = "+" if "live" in row else ""
+    yield "-" if difference is None else f"{difference:{sign},.{digits}f}"
+    yield "" if low is None or high is None else f"{low:+,.{digits}f} to {high:+,.{digits}f}"
+
+
+def captions(parity: Parity) -> Iterator[str]:
+    """Say of what the numbers are, and which live runs are left out."""
+    seeds = max(len(scheme.pairs) for scheme in parity.schemes)
+    if seeds > 1:
+        yield "Means over seeds; differences are of pairs of one seed, with Student's t."
+    else:
+        yield "One seed: there is no interval."
+    yield "The distance of response times is Hausdorff's, in percent of a figure of 2 s by 100 %."
+    for scheme in parity.schemes:
+        yield from _left_out(scheme)
+
+
+def _left_out(scheme: SchemeParity) -> Iterator[str]:
+    for pair in scheme.pairs:
+        if not pair.valid:
+            reasons = "; ".join(pair.live.metadata["live"]["invalid_reasons"])
+            yield f"INVALID and left out: {scheme.label}, seed {pair.live.cell.seed}, live: {reasons}"
+
+
+def overlay(figure: Figure, parity: Parity) -> None:
+    """Draw the distributions of response times of both worlds above each other."""
+    curves = {label: curve for scheme in parity.schemes for label, curve in scheme.curves().items()}
+    styles = canvas.LineStyles("")
+    styles.together(curves)
+    plot.response_time_cdf(figure.subplots(), curves, styles)

@@ -1,0 +1,56 @@
+"""``aqmlab doctor``: it does what it speaks of, and says what the program says."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from aqmlab.live import doctor, process
+from aqmlab.live.errors import LiveError
+from conftest import Command
+
+pytestmark = pytest.mark.skipif(not process.PROGRAM.exists(), reason="aqmlab-live is not built: make live, on Linux")
+
+
+def test_the_doctor_says_of_each_lack_what_it_costs(aqmlab: Command) -> None:
+    outcome = aqmlab("doctor", "--json")
+    report = json.loads(outcome.out)
+    assert outcome.code == (0 if report["can_run"] else 1)
+    checks = {check["what"]: check for check in report["checks"]}
+    assert {"processors", "open files", "network namespaces", "timers"} <= set(checks)
+    assert all(check["found"] and (check["lack"] is None) == check["ok"] for check in checks.values())
+    if report["can_run"]:
+        assert "reno" in checks["congestion controls"]["found"].split()
+        assert checks["TCP over TUN devices"]["ok"] or checks["TCP over pairs of interfaces"]["ok"]
+
+
+def test_a_machine_that_gives_no_namespaces_is_told_so_and_nothing_more_is_tried() -> None:
+    # Within a user namespace that may have no networks. Whoever cannot make one has that machine already.
+    script = f"echo 0 > /proc/sys/user/max_net_namespaces && exec {shlex.quote(str(process.PROGRAM))} doctor"
+    done = subprocess.run(["unshare", "-Ur", "sh", "-c", script], capture_output=True, check=False)
+    if not done.stdout:
+        pytest.skip(f"no user namespaces here: {done.stderr.decode()}")
+    report = json.loads(done.stdout)
+    checks = {check["what"]: check for check in report["checks"]}
+    assert not report["can_run"]
+    assert "unshare" in checks["network namespaces"]["lack"]
+    assert not any(what.startswith(("an interface", "TCP", "congestion", "ECN")) for what in checks)
+
+
+def test_a_program_that_is_not_there_is_one_line(aqmlab: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "PROGRAM", Path("/nowhere/aqmlab-live"))
+    outcome = aqmlab("doctor")
+    assert (outcome.code, outcome.err) == (
+        1,
+        "aqmlab: /nowhere/aqmlab-live: cannot be started: No such file or directory\n",
+    )
+
+
+def test_an_answer_that_is_none_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "PROGRAM", Path("/bin/false"))
+    with pytest.raises(LiveError, match=r"^false doctor ended without an answer \(exit code 1\)$"):
+        doctor.examine()

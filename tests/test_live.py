@@ -1,0 +1,220 @@
+"""The live laboratory: real TCP in network namespaces, as root and as anybody; and that nothing of it is left."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import aqmlab as lab
+from aqmlab.live.errors import LiveError
+from aqmlab.live.process import PROGRAM, LiveRun
+from aqmlab.live.run import run_live
+from aqmlab.running.cell import cells_of
+from conftest import Command
+
+pytestmark = pytest.mark.usefixtures("_live_permitted")
+
+SPEC = """
+[link]
+rate = "20 Mbit/s"
+[queue.droptail]
+limit = 100
+[users]
+per_side = 200
+[protocol]
+warmup = "1 s"
+duration = "3 s"
+"""
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> Path:
+    file = tmp_path / "live.toml"
+    file.write_text(SPEC)
+    return file
+
+
+@pytest.mark.parametrize("queue", ["queue.droptail.limit=100", "queue.pi.q_ref=24"])
+def test_a_live_run_has_the_users_of_the_simulated_one_and_its_tables(spec: Path, tmp_path: Path, queue: str) -> None:
+    experiment = lab.Experiment.from_toml(spec, changes=[queue])
+    live, simulated = run_live(experiment, out=tmp_path), lab.run(experiment, out=tmp_path)
+    assert live.metadata["live"]["kernel"] == os.uname().release == live.cell.kernel
+    assert live.metadata["live"]["tcp"]["read_back"]["TCP_CONGESTION"] == "reno"
+    # One seed, one set of users: what they ask for differs only as far as they wait longer or less long.
+    assert live.summary["completed_requests"] == pytest.approx(simulated.summary["completed_requests"], rel=0.2)
+    assert live.summary["throughput_mbps"] == pytest.approx(simulated.summary["throughput_mbps"], rel=0.3)
+    assert live.summary["aborted_requests"] == 0
+    assert live.metadata["live"]["tcp_counters"]["TCPDeliveredCE"] == 0
+    for way in live.summary["counters"]:
+        dropped = sum(way[name] for name in way if name.startswith("dropped"))
+        assert way["arrived"] == way["sent"] + way["evicted"] + way["held"] + dropped > 0
+    for table in ("queue", "link", "response_times"):
+        assert getattr(live, table).schema == getattr(simulated, table).schema
+        assert getattr(live, table).height > 0
+    assert live.queue["time_s"].to_list() == simulated.queue["time_s"].to_list()
+    worlds = lab.Store(tmp_path).cells().select("world", "kernel").rows()
+    assert sorted(worlds) == [("live", os.uname().release), ("simulated", None)]
+
+
+ECN = ("tcp.ecn=true", "link.device_fifo=0")
+
+
+def test_packets_are_marked_and_their_senders_hear_of_it(spec: Path, tmp_path: Path) -> None:
+    experiment = lab.Experiment.from_toml(
+        spec,
+        changes=[
+            "queue.red.min_th=1",
+            "queue.red.max_th=10",
+            "queue.red.w_q=0.5",
+            "tcp.ecn=true",
+            "link.device_fifo=0",
+        ],
+    )
+    result = run_live(experiment, out=tmp_path)
+    assert result.metadata["live"]["tcp"]["read_back"]["ipv4/tcp_ecn"] == "1"
+    assert sum(way["marked"] for way in result.summary["counters"]) > 0
+    assert result.metadata["live"]["tcp_counters"]["TCPDeliveredCE"] > 0
+
+
+def test_users_of_one_side_alone_are_those_that_they_are_beside_the_other(spec: Path, tmp_path: Path) -> None:
+    experiment = lab.Experiment.from_toml(spec, changes=["users.sides=1"])
+    live, simulated = run_live(experiment, out=tmp_path), lab.run(experiment, out=tmp_path)
+    assert live.summary["completed_requests"] == pytest.approx(simulated.summary["completed_requests"], rel=0.2)
+
+
+@pytest.mark.parametrize("device", ["tun", "veth"])
+def test_a_run_can_be_had_over_either_device(aqmlab: Command, spec: Path, device: str) -> None:
+    if device == "tun" and not os.access("/dev/net/tun", os.R_OK | os.W_OK):
+        pytest.skip("/dev/net/tun may not be opened")
+    outcome = aqmlab("live", str(spec), "--device", device, "--json", "--set", "protocol.duration=1 s")
+    assert outcome.code == 0
+    record = json.loads(outcome.out)
+    assert record["world"] == "live"
+    assert record["valid"] == (not record["invalid_reasons"])
+    metadata = json.loads((Path(record["cell"]) / "metadata.json").read_text())
+    assert metadata["live"]["device"] == device
+    assert record["completed_requests"] > 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
+def test_nobody_can_run_it(spec: Path) -> None:
+    (cell,) = cells_of(lab.Experiment.from_toml(spec, changes=["protocol.duration=1 s"]), [1])
+    # Where nobody can read it.
+    with tempfile.TemporaryDirectory() as directory:
+        Path(directory).chmod(0o755)
+        program = shutil.copy(PROGRAM, directory)
+        done = subprocess.run(
+            [program],
+            input=json.dumps({"spec": cell.resolved, "seed": 1}).encode(),
+            capture_output=True,
+            user=65534,
+            group=65534,
+            extra_groups=[],
+            check=False,
+        )
+    last = json.loads(done.stdout[done.stdout.rindex(b'{"summary"') :])
+    assert done.returncode == 0
+    assert last["live"]["user_namespace"]
+    assert last["summary"]["completed_requests"] > 0
+
+
+def test_what_live_does_not_have_is_refused_in_one_line(aqmlab: Command, spec: Path) -> None:
+    for change, what in [("tcp.ecn=ecn+", "tcp.ecn but true and false"), ("record.exchanges=true", "record.exchanges")]:
+        outcome = aqmlab("live", str(spec), "--set", change)
+        assert (outcome.code, outcome.out) == (2, "")
+        assert outcome.err == f"aqmlab: live has no {what} yet\n"
+    assert not list(Path("results/cells").glob("*"))
+
+
+def test_a_run_that_is_not_valid_says_so_and_is_run_again_and_another_is_not(aqmlab: Command, spec: Path) -> None:
+    def run(*options: str) -> dict[str, object]:
+        outcome = aqmlab("live", str(spec), "--set", "protocol.duration=1 s", "--json", *options)
+        record: dict[str, object] = json.loads(outcome.out)
+        metadata = json.loads((Path(str(record["cell"])) / "metadata.json").read_text())
+        return {**record, "created": metadata["created"]}
+
+    never = run("--late-p99", "0")
+    assert (never["valid"], len(never["invalid_reasons"])) == (False, 1)  # type: ignore[arg-type]
+    assert lab.Store("results").cells()["valid"].to_list() == [False]
+    assert "INVALID" in aqmlab("ls").out
+    always = run("--late-p99", "1e6", "--late-p999", "1e6")
+    assert (always["valid"], always["invalid_reasons"]) == (True, [])
+    assert always["created"] != never["created"]
+    assert run()["created"] == always["created"]
+
+
+def namespaces_of(process: int) -> set[str]:
+    """Name the network namespaces that the threads of a process are in."""
+    names = set()
+    for task in Path(f"/proc/{process}/task").glob("*"):
+        with contextlib.suppress(OSError):
+            names.add(str((task / "ns/net").readlink()))
+    return names
+
+
+def children(process: int) -> list[int]:
+    text = Path(f"/proc/{process}/task/{process}/children").read_text()
+    return [int(child) for child in text.split()]
+
+
+def wait_for(what: str, condition: object, seconds: float = 20.0) -> None:
+    """Wait until something is so."""
+    assert callable(condition)
+    for _ in range(int(seconds / 0.01)):
+        if condition():
+            return
+        time.sleep(0.01)
+    pytest.fail(f"waited {seconds} s for {what}")
+
+
+@contextlib.contextmanager
+def running(spec: Path, directory: Path) -> Iterator[tuple[int, int]]:
+    """Run ``aqmlab live``: its process, and that of the run."""
+    command = [sys.executable, "-m", "aqmlab", "live", str(spec), "--set", "protocol.duration=60 s"]
+    with subprocess.Popen(command, cwd=directory, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        try:
+            wait_for("the run", lambda: children(process.pid))
+            (run,) = children(process.pid)
+            yield process.pid, run
+            process.wait(timeout=20)
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("victim", [0, 1])
+@pytest.mark.parametrize("after_s", [0.0, 0.004, 0.02, 0.3, 1.5])
+def test_nothing_is_left_of_a_run_whose_processes_are_killed(
+    spec: Path, tmp_path: Path, victim: int, after_s: float
+) -> None:
+    ours = namespaces_of(os.getpid())
+    interfaces = Path("/proc/net/dev").read_text().count(":")
+    with running(spec, tmp_path) as processes:
+        time.sleep(after_s)
+        made = namespaces_of(processes[1]) - ours
+        os.kill(processes[victim], signal.SIGKILL)
+        wait_for("the end of the run", lambda: not Path(f"/proc/{processes[1]}/exe").exists())
+    elsewhere = {name for process in Path("/proc").glob("[0-9]*") for name in namespaces_of(int(process.name))}
+    assert made.isdisjoint(elsewhere)
+    assert Path("/proc/net/dev").read_text().count(":") == interfaces
+    # What a process that was killed has begun to write, the next who opens the store removes.
+    assert lab.Store(tmp_path / "results").cells().is_empty()
+    assert not list((tmp_path / "results").glob("drafts/*/"))
+
+
+def test_a_run_that_is_killed_is_told_of_in_one_line(spec: Path, tmp_path: Path) -> None:
+    (cell,) = cells_of(lab.Experiment.from_toml(spec), [1])
+    with LiveRun(cell) as run:
+        os.kill(run.process, signal.SIGKILL)
+        with pytest.raises(LiveError, match=r"^live: aqmlab-live ended before the run did \(SIGKILL\)$"):
+            run.advance(60.0)

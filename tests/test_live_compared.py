@@ -1,0 +1,113 @@
+"""``aqmlab parity``: both worlds beside each other."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import polars as pl
+import pytest
+
+import aqmlab as lab
+from aqmlab.live import table
+from aqmlab.live.parity import MEASURES, Pair, Parity, SchemeParity, parity
+from aqmlab.results.result import Result
+from conftest import Command
+
+
+def result(seed: int, value: float | None, *, within_ms: float, reasons: tuple[str, ...] = ()) -> Result:
+    """Make up a result all of whose measures are ``value``, and whose requests all took as long."""
+    summary: dict[str, Any] = {}
+    for first, *rest in MEASURES.values():
+        if rest:
+            summary.setdefault(first, {})[rest[0]] = value
+        else:
+            summary[first] = value
+    bins = pl.DataFrame({"time_low_ms": [0.0], "time_high_ms": [within_ms], "count": [10]})
+    made: Any = _Hashable(
+        summary=summary,
+        metadata={"live": {"valid": not reasons, "invalid_reasons": list(reasons)}},
+        cell=SimpleNamespace(seed=seed),
+        response_time_bins=bins,
+        record=lambda: {"seed": seed},
+    )
+    return cast("Result", made)
+
+
+class _Hashable(SimpleNamespace):
+    def __hash__(self) -> int:  # type: ignore[override]
+        return id(self)
+
+
+def pair(seed: int, live: float | None, simulated: float | None, *reasons: str) -> Pair:
+    return Pair(
+        result(seed, live, within_ms=120.0, reasons=reasons),
+        result(seed, simulated, within_ms=100.0),
+    )
+
+
+def test_differences_are_of_pairs_and_what_is_not_valid_is_left_out() -> None:
+    scheme = SchemeParity("pi", (pair(1, 12.0, 10.0), pair(2, 16.0, 10.0), pair(3, 1e9, 10.0, "it was late")))
+    *rows, distance = scheme.rows()
+    assert [row["measure"] for row in rows] == list(MEASURES)
+    for row in rows:
+        assert (row["live"], row["simulated"], row["difference"]) == (14.0, 10.0, 4.0)
+        # Student's t of two values, 2 and 6: 12.706 times 2.
+        assert (row["low"], row["high"]) == pytest.approx((4 - 25.41, 4 + 25.41), abs=0.01)
+    assert distance["difference"] is not None
+    # 20 ms of 2 s, and no nearer than that by way of the curves' slopes.
+    assert 0 < distance["difference"] <= 1.0
+    text = "\n".join(table.captions(Parity((scheme,))))
+    assert "INVALID and left out: pi, seed 3, live: it was late" in text
+    assert [each["valid"] for each in scheme.record()["seeds"]] == [True, True, False]
+
+
+def test_a_pair_has_no_interval_and_what_nobody_measured_no_value() -> None:
+    (row, *_) = SchemeParity("pi", (pair(1, 12.0, 10.0),)).rows()
+    assert (row["difference"], row["low"], row["high"]) == (2.0, None, None)
+    (row, *_) = SchemeParity("pi", (pair(1, 12.0, None),)).rows()
+    assert set(row.values()) == {"requests completed", None}
+    nobody = SchemeParity("pi", (pair(1, 12.0, 10.0, "it was late"),))
+    assert [row["difference"] for row in nobody.rows()] == [None] * (len(MEASURES) + 1)
+    assert nobody.curves() == {}
+
+
+@pytest.mark.usefixtures("_live_permitted")
+def test_both_worlds_are_run_with_the_same_seeds(aqmlab: Command, tmp_path: Path) -> None:
+    spec = tmp_path / "both.toml"
+    spec.write_text(
+        'link.rate = "5 Mbit/s"\nusers.per_side = 150\nqueue.droptail.limit = 100\n'
+        'protocol = { warmup = "1 s", duration = "3 s" }\n'
+    )
+    late = ("--late-p99", "1e6", "--late-p999", "1e6")
+    outcome = aqmlab(
+        "parity", str(spec), "droptail:limit=100", "pi", "--seeds", "2", "--plot", "both.svg", "--json", *late
+    )
+    assert outcome.code == 0
+    schemes = json.loads(outcome.out)["schemes"]
+    assert [scheme["label"] for scheme in schemes] == ["droptail:limit=100", "pi"]
+    for scheme in schemes:
+        for seed, each in zip((1, 2), scheme["seeds"], strict=True):
+            worlds = [each[world] for world in ("live", "simulated")]
+            assert [(it["world"], it["seed"]) for it in worlds] == [("live", seed), ("simulated", seed)]
+            # The same users ask for as much.
+            done = [it["completed_requests"] for it in worlds]
+            assert done[0] == pytest.approx(done[1], rel=0.2)
+    assert "droptail:limit=100, live" in Path("both.svg").read_text()
+    assert sorted(lab.Store("results").cells()["world"].to_list()) == ["live"] * 4 + ["simulated"] * 4
+    # All of it is in the store by now.
+    again = parity("pi", experiment=lab.Experiment.from_toml(spec), seeds=[1])
+    (row, *_) = again.schemes[0].rows()
+    assert math.isfinite(row["difference"])
+
+
+def test_a_scheme_that_is_not_one_is_one_line(aqmlab: Command, tmp_path: Path) -> None:
+    spec = tmp_path / "both.toml"
+    spec.write_text("users.per_side = 1\n")
+    outcome = aqmlab("parity", str(spec), "nonsense")
+    assert outcome.code == 2
+    assert outcome.err.startswith("aqmlab: ")
+    assert outcome.err.count("\n") == 1

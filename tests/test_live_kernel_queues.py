@@ -1,0 +1,92 @@
+"""Our drop-tail beside the kernel's: the same datagrams, more than the link carries, through ``tbf`` over ``pfifo``."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import aqmlab as lab
+from aqmlab.live import doctor
+from aqmlab.live.run import run_live
+
+pytestmark = pytest.mark.usefixtures("_live_permitted")
+
+RATE, OFFERED, PACKET, LIMIT, SECONDS = 4_000_000, 5_000_000, 1000, 40, 5
+"""The link and the datagrams in bits a second, a datagram in bytes with headers, packets that wait, and seconds."""
+
+ETHERNET = 14
+"""Bytes of header that the kernel's shaper counts."""
+
+THROUGH_THE_KERNEL = f"""
+import json, socket, struct, subprocess, threading, time
+for words in (
+    "ip link set lo up",
+    "tc qdisc add dev lo root handle 1: tbf rate {RATE}bit burst {5 * (PACKET + ETHERNET)} limit 10mb",
+    "tc qdisc add dev lo parent 1: pfifo limit {LIMIT}",
+):
+    subprocess.run(words.split(), check=True)
+to = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+to.bind(("127.0.0.1", 0))
+to.settimeout(1)
+delays = []
+def receive():
+    try:
+        while True:
+            sent_at, = struct.unpack_from("d", to.recv(2000))
+            delays.append((sent_at, time.monotonic()))
+    except TimeoutError:
+        pass
+receiver = threading.Thread(target=receive)
+receiver.start()
+sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+begin, sent = time.monotonic(), 0
+while (due := begin + sent * {8 * PACKET / OFFERED}) < begin + 1 + {SECONDS}:
+    time.sleep(max(0, due - time.monotonic()))
+    sender.sendto(struct.pack("d", time.monotonic()).ljust({PACKET - 28}), to.getsockname())
+    sent += 1
+receiver.join()
+# As a live run does: what was sent in the window, which begins when the queue is full.
+counted = [come - gone for gone, come in delays if gone > begin + 1]
+sent -= {OFFERED // (8 * PACKET)}
+print(json.dumps({{"sent": sent, "come": len(counted), "delay_s": sum(counted) / len(counted)}}))
+"""
+
+
+@pytest.fixture
+def kernel() -> dict[str, float]:
+    """What became of the datagrams in the kernel's queue."""
+    (check,) = (check for check in doctor.examine().checks if check.what == "queues of the kernel's own")
+    has = check.found.partition(";")[0].split()
+    if not {"tbf", "pfifo"} <= set(has):
+        pytest.skip(f"the kernel has no tbf over pfifo: {check.found}")
+    command = ["unshare", "--user", "--map-root-user", "--net", sys.executable, "-c", THROUGH_THE_KERNEL]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if "No such file or directory: 'tc'" in done.stderr:
+        pytest.skip("tc is not installed")
+    assert done.returncode == 0, done.stderr
+    result: dict[str, float] = json.loads(done.stdout)
+    return result
+
+
+def test_our_drop_tail_loses_and_delays_as_the_kernels_does(kernel: dict[str, float], tmp_path: Path) -> None:
+    experiment = lab.Experiment.model_validate(
+        {
+            "link": {"rate": f"{RATE} bit/s", "overhead": f"{ETHERNET} B", "delay": "0 s", "device_fifo": 0},
+            "queue": {"droptail": {"limit": LIMIT}},
+            "users": {"per_side": 0},
+            "protocol": {"warmup": "1 s", "duration": f"{SECONDS} s"},
+            "sources": [{"datagrams": {"rate": f"{OFFERED} bit/s", "packet": f"{PACKET} B", "spread": "0 s"}}],
+        }
+    )
+    (ours,) = run_live(experiment, out=tmp_path).summary["sources"]
+    lost = 100 * (1 - kernel["come"] / kernel["sent"])
+    # A busy machine makes the kernel's shaper, which wakes by a timer of its own, lose some of its rate.
+    assert ours["loss_percent"] == pytest.approx(lost, abs=2.5)
+    assert ours["loss_percent"] == pytest.approx(100 * (1 - RATE / OFFERED * PACKET / (PACKET + ETHERNET)), abs=1)
+    # A packet leaves the kernel's shaper whole when its tokens are there; over our link its bits take their time.
+    one_ms = 8e3 * (PACKET + ETHERNET) / RATE
+    assert ours["datagrams"]["delay_ms_mean"] == pytest.approx(1e3 * kernel["delay_s"] + one_ms, rel=0.05)

@@ -1,0 +1,202 @@
+"""Programs of anybody's over the link of the live laboratory, and captures of what passes it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import aqmlab as lab
+from aqmlab._core import SpecError
+from aqmlab.live.run import run_command, run_live
+from conftest import Command
+from test_live import children, namespaces_of, wait_for
+
+pytestmark = pytest.mark.usefixtures("_live_permitted")
+
+SPEC = """
+[link]
+rate = "20 Mbit/s"
+[queue.droptail]
+limit = 100
+[users]
+per_side = 0
+[tcp]
+profile = "linux-6"
+[protocol]
+warmup = "0 s"
+duration = "30 s"
+"""
+
+SERVER = [sys.executable, "-m", "http.server", "8000"]
+SIZE = 4_000_000
+
+FETCH = """
+import os, pathlib, sys, time, urllib.request
+began = time.monotonic()
+with urllib.request.urlopen(f"http://{os.environ['AQMLAB_SERVER']}:8000/file") as answer:
+    content = answer.read()
+pathlib.Path("fetched").write_bytes(content)
+print("fetched", time.monotonic() - began, flush=True)
+"""
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory with a spec, a file to fetch and a program that fetches it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "live.toml").write_text(SPEC)
+    (tmp_path / "file").write_bytes(os.urandom(SIZE))
+    (tmp_path / "fetch.py").write_text(FETCH)
+    return tmp_path
+
+
+@pytest.mark.parametrize("device", ["tun", "veth"])
+def test_a_program_gets_its_bytes_at_the_rate_of_the_link(aqmlab: Command, here: Path, device: str) -> None:
+    if device == "tun" and not os.access("/dev/net/tun", os.R_OK | os.W_OK):
+        pytest.skip("/dev/net/tun may not be opened")
+    server = " ".join(SERVER)
+    options = ("--json", "--device", device, "--server", server)
+    outcome = aqmlab("live", "live.toml", *options, "--", sys.executable, "fetch.py")
+    assert outcome.code == 0
+    assert (here / "fetched").read_bytes() == (here / "file").read_bytes()
+    record = json.loads(outcome.out)
+    result = json.loads((Path(record["cell"]) / "metadata.json").read_text())
+    assert result["live"]["exit_codes"] == [0, None]
+    assert result["live"]["command"] == [sys.executable, "fetch.py"]
+    # It ends with the program, and not with the window.
+    assert result["simulated_s"] < 25
+    # What came over the link, by what the link says: headers of 40 to 60 bytes, and what was sent again.
+    back = record["directions"][1]
+    ways = lab.Store("results").scan("summary").collect()
+    (sent,) = ways["counters"].to_list()[0][1:]
+    assert sent["sent"] >= SIZE / 1460
+    # While it was fetching the link was busy: a frame of 1,538 bytes carries 1,448 to 1,460 of data.
+    queued = lab.Store("results").scan("link").collect().filter(direction=1).sort("time_s")
+    busy = queued.filter(queued["bytes"] > 0)["bytes"].to_list()[5:-2]
+    rate_mbps = sum(busy) * 8e-6 / (0.1 * len(busy))
+    assert rate_mbps == pytest.approx(20, rel=0.05)
+    assert back["throughput_mbps"] < 20
+
+
+def test_the_exit_code_of_a_command_is_ours_and_what_it_prints_is_printed(aqmlab: Command, here: Path) -> None:
+    speaks = [
+        sys.executable,
+        "-m",
+        "aqmlab",
+        "live",
+        "live.toml",
+        "--",
+        "sh",
+        "-c",
+        "echo it is $AQMLAB_CLIENT; exit 7",
+    ]
+    spoke = subprocess.run(speaks, capture_output=True, text=True, check=False)
+    assert (spoke.returncode, spoke.stderr) == (7, "")
+    assert spoke.stdout.startswith("it is 10.0.48.1\n")
+    assert aqmlab("live", "live.toml", "--", "no such program").code == 127
+    assert aqmlab("live", "live.toml", "--", "sh", "-c", "kill -TERM $$").code == 128 + signal.SIGTERM
+    assert aqmlab("live", "live.toml", "--set", "protocol.duration=1 s", "--", "sleep", "60").code == 124
+
+
+def test_what_a_command_cannot_have_is_one_line(aqmlab: Command, here: Path) -> None:
+    alone = aqmlab("live", "live.toml")
+    assert (alone.code, alone.err) == (
+        2,
+        "aqmlab: users.per_side: must be at least 1 where there are no sources, got 0\n",
+    )
+    assert (
+        aqmlab("live", "live.toml", "--server", "true").err
+        == "aqmlab: --server: is for a command, which stands after --\n"
+    )
+    gone = aqmlab("live", "live.toml", "--server", "false", "--", "true")
+    assert gone.code != 0
+    assert "live: the server false ended with exit code 1" in gone.err
+    with pytest.raises(SpecError, match=r"^command: must be a program and its arguments, got nothing$"):
+        run_command(lab.Experiment.from_toml("live.toml"), [])
+
+
+def test_each_connection_of_a_program_has_a_round_trip_of_the_table_by_its_number(here: Path) -> None:
+    # The time of three connects, one after another.
+    (here / "connect.py").write_text(
+        "import os, pathlib, socket, time\n"
+        "spans = []\n"
+        "for _ in range(3):\n"
+        "    began = time.monotonic()\n"
+        "    socket.create_connection((os.environ['AQMLAB_SERVER'], 8000)).close()\n"
+        "    spans.append(time.monotonic() - began)\n"
+        "pathlib.Path('spans').write_text(repr(spans))\n"
+    )
+    rtt = {"source": "this test", "distribution": {"uniform_ms": {"min": 50, "max": 250}}}
+    experiment = lab.Experiment(users={"per_side": 0, "rtt": rtt}, protocol={"warmup": "0 s", "duration": "20 s"})
+    spans = []
+    for _ in range(2):
+        _, code = run_command(experiment, [sys.executable, "connect.py"], server=SERVER)
+        assert code == 0
+        spans.append(json.loads((here / "spans").read_text()))
+    assert len({round(span, 3) for span in spans[0]}) == 3
+    for first, second in zip(*spans, strict=True):
+        # A millisecond of wires, and how late a busy machine is.
+        assert 0.05 < first < 0.27
+        assert first == pytest.approx(second, abs=0.015)
+
+
+def test_users_go_on_beside_a_program(here: Path) -> None:
+    changes = ["users.per_side=100", "protocol.warmup=1 s"]
+    experiment = lab.Experiment.from_toml("live.toml", changes=changes)
+    result, code = run_command(experiment, ["sleep", "2"])
+    assert code == 0
+    assert result.summary["completed_requests"] > 0
+    assert 2.9 < result.metadata["simulated_s"] < 8
+
+
+@pytest.mark.parametrize("victim", [0, 1])
+def test_nothing_is_left_of_programs_whose_run_is_killed(here: Path, victim: int) -> None:
+    # Sons that no longer belong to anybody, and do not listen to signals that they can ignore.
+    stubborn = "trap '' TERM HUP INT; (setsid sleep 9753 &) ; setsid sleep 9753 & touch started; wait"
+    command = [sys.executable, "-m", "aqmlab", "live", "live.toml", "--", "sh", "-c", stubborn]
+    ours = namespaces_of(os.getpid())
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        try:
+            wait_for("the command", (here / "started").exists)
+            time.sleep(0.2)
+            (run,) = children(process.pid)
+            made = namespaces_of(run) - ours
+            os.kill((process.pid, run)[victim], signal.SIGKILL)
+            wait_for("the end of the run", lambda: not Path(f"/proc/{run}/exe").exists())
+            process.wait(timeout=20)
+        finally:
+            process.kill()
+
+    def left() -> set[str]:
+        return {name for each in Path("/proc").glob("[0-9]*") for name in namespaces_of(int(each.name))} & made
+
+    # The kernel ends them one after another.
+    wait_for("the end of all that was started", lambda: not left())
+
+
+def test_a_capture_counts_what_the_counters_count(here: Path) -> None:
+    changes = [
+        "users.per_side=300",
+        "link.rate=2 Mbit/s",
+        "link.device_fifo=4",
+        "queue.droptail.limit=10",
+        "protocol.duration=4 s",
+    ]
+    experiment = lab.Experiment.from_toml("live.toml", changes=[*changes, "record.losses=true"])
+    pcap = lab.Pcap(file=here / "live.pcapng", from_s=0.0)
+    result = run_live(experiment, out=here / "results", pcap=pcap)
+    content = (here / "live.pcapng").read_bytes()
+    dropped = sum(way[name] for way in result.summary["counters"] for name in way if name.startswith("dropped"))
+    assert content.count(b"dropped ") == dropped == result.losses.height > 0
+    arrived = sum(way["arrived"] for way in result.summary["counters"])
+    assert content.count(b"queued ") + content.count(b"queued, ") + dropped == arrived
+    # Addresses and ports are those of the hosts: a server's port 80 is in each packet.
+    again = run_live(experiment, out=here / "results")
+    assert (again.directory, again.metadata["created"]) == (result.directory, result.metadata["created"])

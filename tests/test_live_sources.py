@@ -1,0 +1,105 @@
+"""Sources beside the users, or alone, over real sockets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import aqmlab as lab
+from aqmlab.live.run import run_live
+from conftest import Command
+
+pytestmark = pytest.mark.usefixtures("_live_permitted")
+
+RATE_MBPS = 5.0
+WINDOW_S = 4.0
+
+
+def experiment(*sources: dict[str, Any], users: int = 0, warmup: str = "1 s") -> lab.Experiment:
+    return lab.Experiment.model_validate(
+        {
+            "link": {"rate": f"{RATE_MBPS:g} Mbit/s", "device_fifo": 0},
+            "queue": {"droptail": {"limit": 50}},
+            "users": {"per_side": users},
+            "tcp": {"profile": "linux-6"},
+            "protocol": {"warmup": warmup, "duration": f"{WINDOW_S:g} s"},
+            "sources": list(sources),
+        }
+    )
+
+
+BULK = {"bulk": {"flows": 3, "spread": "100 ms"}}
+
+
+def test_transfers_without_end_fill_the_link(tmp_path: Path) -> None:
+    # What slow start lost has been mended when the window begins.
+    summary = run_live(experiment(BULK, warmup="4 s"), out=tmp_path).summary
+    (bulk,) = summary["sources"]
+    # Servers send, on the side that the clients are not on; what the other direction carries acknowledges it.
+    assert summary["directions"][1]["utilisation"] > 0.97
+    # Ethernet frames of 1,538 bytes carry 1,448 bytes of data.
+    assert bulk["goodput_mbps"] == pytest.approx(RATE_MBPS * 1448 / 1538, rel=0.04)
+    assert bulk["packets_sent"] > bulk["packets_lost"] > 0
+    assert (bulk["completed"], bulk["aborted"]) == (0, 0)
+
+
+def test_each_datagram_that_is_sent_arrives_or_is_dropped_by_a_queue(tmp_path: Path) -> None:
+    size = 700
+    # Beside transfers, and over before the window is, so that none is on its way at the end.
+    cbr = {"datagrams": {"rate": "1 Mbit/s", "packet": f"{size} B", "start": "1 s", "stop": "4 s", "side": 1}}
+    result = run_live(experiment(BULK, cbr), out=tmp_path)
+    datagrams = result.summary["sources"][1]
+    arrived = datagrams["goodput_mbps"] * 1e6 * WINDOW_S / (8 * size)
+    assert datagrams["packets_lost"] > 0
+    assert datagrams["packets_sent"] == pytest.approx(arrived + datagrams["packets_lost"])
+    # They leave at their rate, from some time in the second in which flows start.
+    assert 1e6 * 2 / (8 * size) <= datagrams["packets_sent"] <= 1e6 * 3 / (8 * size) + 1
+    # None waits longer than fifty packets and the one being sent take, but for what the hosts need.
+    longest_ms = 51 * 1538 * 8 / (RATE_MBPS * 1e3)
+    assert 0.5 < datagrams["datagrams"]["delay_ms_mean"] < longest_ms + 1
+    assert result.metadata["live"]["lost_outside"] == 0
+
+
+def test_datagrams_alone_are_late_by_their_own_time_and_the_wires(tmp_path: Path) -> None:
+    cbr = {"datagrams": {"flows": 2, "rate": "500 kbit/s", "packet": "1000 B"}}
+    one = experiment(cbr)
+    (live,), (simulated,) = (world(one, out=tmp_path).summary["sources"] for world in (run_live, lab.run))
+    assert live["packets_sent"] == pytest.approx(simulated["packets_sent"], abs=2)
+    assert live["packets_lost"] == simulated["packets_lost"] == 0
+    # What the kernel and the router need is added: no packet is faster than the link.
+    assert live["datagrams"]["delay_ms_mean"] >= simulated["datagrams"]["delay_ms_mean"]
+
+
+def test_bursts_of_one_seed_are_those_of_the_simulator(tmp_path: Path) -> None:
+    bursts = {"on_off": {"flows": 5, "size": {"fixed": "10 kB"}, "off": {"fixed": "200 ms"}}}
+    one = experiment(bursts)
+    (live,), (simulated,) = (world(one, out=tmp_path).summary["sources"] for world in (run_live, lab.run))
+    assert live["completed"] == pytest.approx(simulated["completed"], rel=0.15)
+    assert live["response_time_ms"]["p50"] == pytest.approx(simulated["response_time_ms"]["p50"], rel=0.15)
+    assert live["aborted"] == 0
+
+
+def test_users_and_sources_are_told_apart(tmp_path: Path) -> None:
+    transfers = {"transfers": {"rate_per_second": [5.0, 5.0], "size": {"fixed": "20 kB"}}}
+    result = run_live(experiment(transfers, users=20), out=tmp_path)
+    (source,), users = result.summary["sources"], result.summary["users"]
+    assert source["completed"] > 0
+    assert users["packets_sent"] > 0
+    # Who has users counts their requests alone.
+    assert result.response_times["count"].sum() == result.summary["completed_requests"]
+    offered = sum(way["arrived"] for way in result.summary["counters"])
+    assert users["packets_sent"] + source["packets_sent"] <= offered + 10
+
+
+def test_a_datagram_without_room_for_what_it_is_is_refused_in_one_line(aqmlab: Command, tmp_path: Path) -> None:
+    file = tmp_path / "small.toml"
+    file.write_text(
+        'queue.droptail = {}\nusers.per_side = 0\nsources = [{ datagrams = { rate = "1 Mbit/s", packet = "41 B" } }]\n'
+    )
+    outcome = aqmlab("live", str(file))
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err == (
+        "aqmlab: sources[0].datagrams.packet: live writes into each what it is, and has at least 42 B, got 41 B\n"
+    )
