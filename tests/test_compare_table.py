@@ -11,7 +11,7 @@ import rich.jupyter
 from rich.console import Console
 
 from aqmlab.results import notebook, stats
-from aqmlab.results.result import COSTS, MEASURES
+from aqmlab.results.measured import COSTS, MEASURES
 from aqmlab.results.table import SideBySide, parts
 from aqmlab.show import console
 
@@ -68,8 +68,8 @@ def record(label: str, seed: int, ms: float | None = 10.0, **more: Any) -> dict[
 def schemes(*of_each: Sequence[dict[str, Any]], paired: bool = False) -> list[dict[str, Any]]:
     made = [stats.over_seeds(records) for records in of_each]
     if paired:
-        for scheme, records in zip(made[1:], of_each[1:], strict=True):
-            scheme["paired"] = {"to": made[0]["label"]} | stats.paired(of_each[0], records)
+        for scheme, differences in zip(made[1:], stats.paired(of_each[0], of_each[1:]), strict=True):
+            scheme["paired"] = {"to": made[0]["label"]} | differences
     return made
 
 
@@ -196,6 +196,24 @@ def test_differences_stand_with_half_their_interval() -> None:
     assert (difference, half) == ("+11.0", "±12.7")
 
 
+def test_a_star_is_at_what_is_significant_among_all_schemes_and_numbers() -> None:
+    first = [record("pi", seed, 100.0 + seed) for seed in range(1, 6)]
+    slower = [record("red", seed, 200.0 + seed + (seed % 2)) for seed in range(1, 6)]
+    alike = [record("rem", seed, 100.0 + seed + (seed % 2) - (seed % 3)) for seed in range(1, 6)]
+    of = schemes(first, slower, alike, paired=True)
+    *_, part = parts(of)
+    red, rem = part.cells()
+    assert all(spread.endswith("*") for _, spread in red[-8:])
+    assert not any("*" in spread for _, spread in rem)
+    assert "* is significant at 5 % after Holm's correction: of each measure, all its numbers under 2 schemes" in plain(
+        of
+    )
+    # Where fewer are looked at a p value is lower, and it is lowest alone.
+    among_both, among_one = (made[1]["paired"] for made in (of, schemes(first, slower, paired=True)))
+    p_values = [each["response_time_ms"]["p50"] for each in (among_one["p"], among_one["p_holm"], among_both["p_holm"])]
+    assert p_values == sorted(set(p_values))
+
+
 class Rows(HTMLParser):
     """Counts elements and gathers text."""
 
@@ -219,7 +237,7 @@ class Rows(HTMLParser):
 
 def test_a_notebook_has_one_table_with_what_a_user_wrote_as_text() -> None:
     name = "<b>[red]&"
-    html = notebook.comparison(schemes(mixed("pi", 5), mixed(name, 9)), note="<script>")
+    html = notebook.comparison(schemes(mixed("pi", 5), mixed(name, 9)), notes=["<script>"])
     rows = Rows(html)
     assert rows.open == []
     assert rows.counts["table"] == 1

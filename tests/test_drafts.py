@@ -13,14 +13,14 @@ from pathlib import Path
 import duckdb
 
 from aqmlab.running.cell import Cell
-from aqmlab.running.drafts import Drafts
+from aqmlab.running.files.drafts import Drafts
 from aqmlab.running.run import run_cell
 from aqmlab.running.store import Store
 
 WRITES_AND_WAITS = """
 import sys
 from pathlib import Path
-from aqmlab.running.drafts import Drafts
+from aqmlab.running.files.drafts import Drafts
 
 with Drafts(Path(sys.argv[1])).new("cell") as draft:
     (draft / "queue.parquet").write_text("half")

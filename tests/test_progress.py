@@ -4,6 +4,7 @@ import time
 from dataclasses import replace
 
 import pytest
+import rich.console
 
 import aqmlab as lab
 from aqmlab.running import progress
@@ -107,3 +108,13 @@ def test_from_python_progress_is_heard_too(cells: list[Cell], store: Store, caps
     assert capsys.readouterr().err.startswith("1 cell\n1 run in ")
     assert not messages.logger.handlers
     assert progress.is_seen() is False
+
+
+def test_a_notebook_that_asks_for_colours_is_shown_no_bars(
+    cells: list[Cell], store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(rich.console, "_is_jupyter", lambda: True)
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as its kernel does
+    with messages.heard(), SweepProgress(cells, store) as watch:
+        sweep(cells, store, watch=watch)
+    assert "\x1b" not in capsys.readouterr().err

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from aqmlab._core import SpecError
 from aqmlab.results import stats
-from aqmlab.results.result import COSTS, MEASURES
+from aqmlab.results.measured import COSTS, MEASURES
 
 times = st.lists(st.floats(0.1, 1e6), min_size=1, max_size=300)
 
@@ -114,7 +114,7 @@ def test_pairs_have_students_interval(pairs: list[tuple[float, float]]) -> None:
     other = [record(seed, value + more) for seed, (value, more) in enumerate(pairs)]
     differences = np.array([(value + more) - value for value, more in pairs])
     half = scipy.stats.t(len(pairs) - 1).ppf(0.975) * scipy.stats.sem(differences)
-    paired = stats.paired(first, other)
+    (paired,) = stats.paired(first, [other])
     assert paired["difference"]["loss_percent"] == pytest.approx(differences.mean())
     assert paired["low"]["loss_percent"] == pytest.approx(differences.mean() - half)
     assert paired["high"]["response_time_ms"]["p99"] == pytest.approx(2 * (differences.mean() + half), abs=1e-6)
@@ -123,7 +123,7 @@ def test_pairs_have_students_interval(pairs: list[tuple[float, float]]) -> None:
 def test_a_pair_without_a_value_leaves_none() -> None:
     first = [record(1, 3.0), record(2, 4.0)]
     other = [record(1, 3.5), record(2, 4.5) | {"loss_percent": None}]
-    paired = stats.paired(first, other)
+    (paired,) = stats.paired(first, [other])
     assert paired["difference"]["loss_percent"] is paired["low"]["loss_percent"] is None
     assert paired["difference"]["utilisation"] == 0.5
 
@@ -138,5 +138,5 @@ def test_parts_are_combined_one_by_one_and_keep_their_names() -> None:
 
 def test_classes_of_two_disciplines_have_no_difference() -> None:
     dual = {"classes": [{"name": name, "packets": 3} for name in ("L4S", "Classic")]}
-    paired = stats.paired([record(1, 1.0), record(2, 2.0)], [record(1, 1.0) | dual, record(2, 2.0) | dual])
+    (paired,) = stats.paired([record(1, 1.0), record(2, 2.0)], [[record(1, 1.0) | dual, record(2, 2.0) | dual]])
     assert paired["difference"]["classes"] == []

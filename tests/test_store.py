@@ -155,6 +155,8 @@ def test_every_table_says_by_itself_which_cell_it_is_of(small: lab.Experiment, s
         "signal": "drop",
         "seed": 3,
         "results": lab._core.results_number(),
+        "world": "simulated",
+        "kernel": None,
     }
     tables = sorted(directory.glob("*.parquet"))
     assert len(tables) == 6

@@ -15,8 +15,11 @@ import polars as pl
 from aqmlab._core import SpecError
 from aqmlab.disciplines.custom.law import Law
 from aqmlab.results import notebook, stats
+from aqmlab.results.checks import Check, check, failures
+from aqmlab.results.measures import Row, measured
 from aqmlab.results.result import Result
 from aqmlab.results.table import SideBySide
+from aqmlab.results.until import Stop, Until
 from aqmlab.running.arguments import check_experiment, check_out, check_schemes, check_seeds, check_workers
 from aqmlab.running.calibration.lines import Calibrations, known
 from aqmlab.running.cell import Cell, cells_of
@@ -27,6 +30,9 @@ from aqmlab.running.sweep import sweep
 from aqmlab.show import console
 from aqmlab.spec import presets, schemes
 from aqmlab.spec.experiment import Experiment
+
+USUAL_SEEDS = (1, 2, 3)
+"""Those of a comparison that is told no others."""
 
 BASELINE = "uncongested"
 """The label of the cells on the uncongested network."""
@@ -39,6 +45,8 @@ class Comparison:
     results: tuple[Result, ...]
     paired: bool = False
     """Whether each further scheme is compared with the first one seed by seed."""
+    stop: Stop | None = None
+    """Where it stopped and why, where it went on until something was known."""
 
     @property
     def cells(self) -> list[dict[str, Any]]:
@@ -50,25 +58,93 @@ class Comparison:
         """One record for each scheme: means over its seeds, with standard deviations under ``sd``.
 
         Where pairs are asked for, a scheme after the first has ``paired``: the first scheme's label, ``to``, and the
-        mean over the seeds of its ``difference`` from that scheme with the bounds of a 95 % interval, ``low`` and
-        ``high``.
+        mean over the seeds of its ``difference`` from that scheme with the bounds of an interval, ``low`` and ``high``,
+        at a ``confidence`` of 0.95 or, where it could have stopped at four looks, of 0.9875; the p value ``p``, and
+        ``p_holm``, the same corrected over all schemes and all numbers of a measure.
         """
         records = {label: [result.record() for result in results] for label, results in self._by_label.items()}
         schemes = [stats.over_seeds(each) for each in records.values()]
         if self.paired:
-            first, *further = (label for label in records if label != BASELINE)
-            for scheme in schemes:
-                if scheme["label"] in further:
-                    scheme["paired"] = {"to": first} | stats.paired(records[first], records[scheme["label"]])
+            further = [scheme for scheme in schemes if scheme["label"] not in (BASELINE, self.first)]
+            compared = stats.paired(
+                records[self.first], [records[scheme["label"]] for scheme in further], looks=self._looks
+            )
+            for scheme, differences in zip(further, compared, strict=True):
+                scheme["paired"] = {"to": self.first} | differences
         return schemes
 
     def response_times(self) -> dict[str, pl.DataFrame]:
         """Return each scheme's distribution of response times, all seeds together."""
         return {label: stats.pooled_cdf(results) for label, results in self._by_label.items()}
 
+    def response_time_differences(self) -> dict[str, pl.DataFrame]:
+        """Return how each further scheme's distribution of response times differs from the first's, with its band.
+
+        Frames are as :func:`aqmlab.results.stats.difference_band` gives them; none without pairs.
+        """
+        if not self.paired:
+            return {}
+        histograms = {label: [each.response_time_bins for each in of] for label, of in self._by_label.items()}
+        first = histograms[self.first]
+        further = [label for label in histograms if label not in (BASELINE, self.first)]
+        confidence = 1 - stats.LEVEL / self._looks
+        return {label: stats.difference_band(first, histograms[label], confidence=confidence) for label in further}
+
+    def intervals(self, measure: str) -> dict[str, pl.DataFrame]:
+        """Return each scheme's mean of a measure over its seeds, with its 95 % interval.
+
+        Parameters
+        ----------
+        measure
+            A number of :attr:`schemes`, such as ``"loss_percent"`` or ``"response_time_ms.p90"``.
+
+        Returns
+        -------
+        dict
+            By label frames of one row: ``mean``, and the interval from ``low`` to ``high``, null for one seed. Where no
+            seed has a value there is no row.
+
+        Raises
+        ------
+        SpecError
+            When there is no such number.
+        """
+        return {
+            label: stats.interval([result.measure(measure) for result in of]) for label, of in self._by_label.items()
+        }
+
     @property
-    def note(self) -> str | None:
-        """Why there is no uncongested network among the schemes, where its traffic leaves none."""
+    def first(self) -> str:
+        """The label of the first scheme, with which further ones are compared; the uncongested network is none."""
+        return next(label for label in self._by_label if label != BASELINE)
+
+    def measured(self, *names: str) -> dict[str, list[Row]]:
+        """Work out measures on request: ``slowdown``, ``jain``, ``rpm``, see docs/guide/results.md.
+
+        Returns
+        -------
+        dict
+            By measure the rows, each with its scheme's ``label``, what it is ``of``, and its numbers.
+        """
+        return measured(names, self.results)
+
+    @property
+    def notes(self) -> list[str]:
+        """What is to be known of all of it: checks that fail, why it lacks a baseline, where it stopped."""
+        said = [str(note) for note in (self._no_baseline, self.stop) if note is not None]
+        return [*failures(self.checks), *said]
+
+    @cached_property
+    def checks(self) -> list[Check]:
+        """Whether each cell's numbers fit together, see :func:`aqmlab.results.checks.check`."""
+        return check(self.results)
+
+    @property
+    def _looks(self) -> int:
+        return 1 if self.stop is None else len(stats.LOOKS)
+
+    @property
+    def _no_baseline(self) -> str | None:
         if BASELINE in self._by_label or not self.results:
             return None
         greedy = presets.greedy(self.results[0].cell.resolved.get("sources", ()))
@@ -86,19 +162,21 @@ class Comparison:
     @property
     def tables(self) -> SideBySide:
         """All of it as tables for a console."""
-        return SideBySide(self.schemes, self.note)
+        return SideBySide(self.schemes, self.notes)
 
     def __repr__(self) -> str:
         return console.plain(self.tables)
 
     def _repr_html_(self) -> str:
-        return notebook.comparison(self.schemes, self.note)
+        return notebook.comparison(self.schemes, self.notes)
 
 
 def compare(
     *scheme_texts: str | type[Law],
     experiment: Experiment | None = None,
-    seeds: Sequence[int] = (1, 2, 3),
+    seeds: Sequence[int] | None = None,
+    until: Sequence[str] = (),
+    budget: str | None = None,
     baseline: bool | None = None,
     paired: bool = False,
     out: Path | str = "results",
@@ -118,12 +196,20 @@ def compare(
         All but the scheme: users, hosts, link, protocol. The default is 98 % load as in Le et al. (2003).
     seeds
         One cell for each scheme and seed, each seed once. With one seed the users are the same under every scheme.
+        Seeds 1 to 3 by default, and with ``until`` as many as it takes.
+    until
+        What is to be known how well, such as ``["p95 within 5 %", "loss within 10 %"]``: seeds 1 to 5, 10, 20 or 40 are
+        run until the 95 % intervals of these measures, which hold at all four looks together, are as narrow as that
+        under every scheme.
+    budget
+        The most processor time that this may take, such as ``"2 h"``: no look is begun that would need more.
     baseline
         Whether the same network with nothing in the way is run beside the schemes, see
         :func:`aqmlab.spec.presets.uncongested`. By default it is unless a source takes whatever capacity there is.
     paired
         Whether each further scheme is compared with the first one seed by seed: the mean difference of each measure
-        with its 95 % interval (Student's t). It takes two seeds or more.
+        with its 95 % interval (Student's t), and which are significant where there are many (Holm's correction). It
+        takes two seeds or more.
     out
         The results directory; cells it has are not run again.
     workers
@@ -148,15 +234,24 @@ def compare(
         experiment = Experiment()
     check_experiment(experiment)
     check_workers(workers)
-    cells = comparison_cells(texts, experiment, seeds, known(check_out(out)), baseline=baseline, paired=paired)
-    pcaps = one_a_cell(pcap, cells) if pcap is not None else {}
-    store = Store(out)
-    if progress if progress is not None else is_seen():
-        with SweepProgress(cells, store, captured=pcaps) as watch:
-            results = sweep(cells, store, workers=workers, watch=watch, pcaps=pcaps)
-    else:
-        results = sweep(cells, store, workers=workers, pcaps=pcaps)
-    return Comparison(tuple(results), paired=paired)
+    calibrations = known(check_out(out))
+    goes_on = Until.read(until, budget, seeds=seeds, pcap=pcap)
+
+    def cells_of(seeds: Sequence[int]) -> list[Cell]:
+        return comparison_cells(texts, experiment, seeds, calibrations, baseline=baseline, paired=paired)
+
+    def run(cells: list[Cell]) -> list[Result]:
+        pcaps = one_a_cell(pcap, cells) if pcap is not None else {}
+        store = Store(out)
+        if progress if progress is not None else is_seen():
+            with SweepProgress(cells, store, captured=pcaps) as watch:
+                return sweep(cells, store, workers=workers, watch=watch, pcaps=pcaps)
+        return sweep(cells, store, workers=workers, pcaps=pcaps)
+
+    if goes_on is None:
+        return Comparison(tuple(run(cells_of(USUAL_SEEDS if seeds is None else seeds))), paired=paired)
+    results, stop = goes_on.run(cells_of, run)
+    return Comparison(tuple(results), paired=paired, stop=stop)
 
 
 def comparison_cells(

@@ -11,7 +11,7 @@ from aqmlab.results import table
 _TEXT, _NUMBER = (f' style="text-align: {side}"' for side in ("left", "right"))
 
 
-def comparison(schemes: Sequence[Mapping[str, Any]], note: str | None = None) -> str:
+def comparison(schemes: Sequence[Mapping[str, Any]], notes: Iterable[str] = ()) -> str:
     """Write a comparison: its parts below each other, each with headings of its own."""
     parts = table.parts(schemes)
     width = max((len(part.columns) for part in parts), default=0) + 2
@@ -26,7 +26,7 @@ def comparison(schemes: Sequence[Mapping[str, Any]], note: str | None = None) ->
             numbers = (" ".join(filter(None, pair)) for pair in cells)
             lines.append(f"<tr>{names}{''.join(f'<td{_NUMBER}>{escape(number)}</td>' for number in numbers)}</tr>")
         lines.append("</tbody>")
-    return _table(lines, " ".join(table.captions(schemes, note)))
+    return _table(lines, " ".join(table.captions(schemes, notes)))
 
 
 def facts(title: str, rows: Iterable[tuple[str, str]]) -> str:

@@ -12,32 +12,9 @@ import polars as pl
 
 from aqmlab._core import SpecError
 from aqmlab.results import notebook
+from aqmlab.results.measured import MEASURES, PARTS
 from aqmlab.running.cell import Cell
 from aqmlab.running.integrity import Damaged, Files, check, read_metadata
-
-MEASURES = (
-    "loss_percent",
-    "mark_percent",
-    "completed_requests",
-    "aborted_requests",
-    "throughput_mbps",
-    "utilisation",
-    "queue_packets_mean",
-    "queue_packets_p99",
-    "queue_delay_ms",
-    "packet_bytes_mean",
-    "response_time_ms",
-    "fraction_within_500ms",
-    "bottleneck_packets",
-)
-"""What a run measures, in the order it is reported. None where there was nothing to measure: no packet, no request."""
-
-PARTS = ("classes", "directions", "users", "sources")
-"""What it measures of a part of the traffic: of each class of packets that the queue treats apart, of each direction of
-each link, of the web users where there are others, of each source."""
-
-COSTS = ("wall_s", "cpu_s", "x_real_time")
-"""What a run took."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -57,7 +34,7 @@ class Result:
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """The results of the measured window: :data:`MEASURES`, :data:`PARTS`, and ``counters``.
+        """The results of the measured window: what :mod:`aqmlab.results.measured` names, and ``counters``.
 
         ``directions`` has loss, marks, throughput, utilisation, queue and queueing delay of each direction of each link
         over the measured window; ``counters`` says what became of their packets over the whole run, warm-up included.
@@ -95,9 +72,30 @@ class Result:
         """One row for each packet that a queue dropped in the measured window: when, and of which source and flow."""
         return self._asked_for("losses")
 
+    def measure(self, name: str) -> float | None:
+        """Return one measure, ``"response_time_ms.p90"`` for one of several; none where there was nothing to measure.
+
+        Raises
+        ------
+        SpecError
+            When there is none of this name.
+        """
+        value: Any = {measure: self.summary[measure] for measure in MEASURES}
+        for step in name.split("."):
+            if value is not None and (not isinstance(value, Mapping) or step not in value):
+                raise SpecError(f"measure: must be a number such as response_time_ms.p90, got {name!r}")
+            value = None if value is None else value[step]
+        if isinstance(value, Mapping):
+            raise SpecError(f"measure: must be one number of {name}, such as {name}.{next(iter(value))}, got {name!r}")
+        return None if value is None else float(value)
+
     def record(self) -> dict[str, Any]:
-        """Return settings, measures and costs as one object: a row of ``aqmlab compare --json``."""
+        """Return settings, measures and costs as one object: a row of ``aqmlab compare --json``.
+
+        A live run has ``valid`` and ``invalid_reasons`` as well.
+        """
         summary, metadata = self.summary, self.metadata
+        live = metadata.get("live", {})
         return {
             **self.cell.identity,
             **{measure: summary[measure] for measure in MEASURES},
@@ -105,6 +103,7 @@ class Result:
             "wall_s": metadata["wall_s"],
             "cpu_s": metadata["cpu_s"],
             "x_real_time": metadata["simulated_s"] / metadata["wall_s"],
+            **{name: live[name] for name in ("valid", "invalid_reasons") if live},
             "cell": str(self.directory),
         }
 
@@ -121,9 +120,20 @@ class Result:
             f"{''.join(map(_direction, it['directions']))}"
             f"{''.join(map(_class, it['classes']))}"
             f"{''.join(map(_source, it['sources']))}"
-            f"  simulated: {self.metadata['simulated_s']:,.0f} s in {it['wall_s']:.1f} s"
-            f" ({it['x_real_time']:.0f} x real time)\n"
+            f"{self._how()}"
             f"  tables:    {self.directory}"
+        )
+
+    def _how(self) -> str:
+        it = self.metadata
+        if "live" not in it:
+            speed = it["simulated_s"] / it["wall_s"]
+            return f"  simulated: {it['simulated_s']:,.0f} s in {it['wall_s']:.1f} s ({speed:.0f} x real time)\n"
+        live = it["live"]
+        late = f"router {live['router_lateness_ms_p99']:.2f} ms late (p99)"
+        verdict = "valid" if live["valid"] else f"INVALID: {'; '.join(live['invalid_reasons'])}"
+        return (
+            f"  live:      {it['simulated_s']:,.0f} s over Linux {self.cell.kernel}, {late}\n  verdict:   {verdict}\n"
         )
 
     def _repr_html_(self) -> str:

@@ -11,6 +11,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
+from aqmlab.results import stats
 from aqmlab.show import console
 from aqmlab.show.layout import Fitted
 
@@ -41,6 +42,8 @@ class Row:
     measured: Record
     spread: Record
     """The uncertainty, under the same names."""
+    p: Record | None = None
+    """The corrected p values of differences, under the same names."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,7 @@ class Part:
         sign = "+" if self.is_difference else ""
         for row in self.rows:
             yield [
-                _written(_at(row.measured, column.path), _at(row.spread, column.path), f"{sign},.{places}f")
+                _written(f"{sign},.{places}f", *(_at(of, column.path) for of in (row.measured, row.spread, row.p)))
                 for column, places in zip(self.columns, digits, strict=True)
             ]
 
@@ -104,23 +107,27 @@ def parts(schemes: Sequence[Record]) -> list[Part]:
     return [*means, *(replace(part, is_difference=True) for part in _tables(pairs, _paired_rows, f", less {to}'s"))]
 
 
-def captions(schemes: Sequence[Record], note: str | None) -> list[str]:
+def captions(schemes: Sequence[Record], notes: Iterable[str]) -> list[str]:
     """Say what stands in the tables: of what the numbers are means, and what stands behind ±."""
     seeds = len(schemes[0]["seeds"]) if schemes else 1
     lines = [f"Means of {seeds} seeds ± their standard deviation."] if seeds > 1 else []
-    if any("paired" in scheme for scheme in schemes):
-        lines.append(f"Differences are means of {seeds} pairs of one seed ± half their 95 % interval (Student's t).")
+    if pairs := [scheme["paired"] for scheme in schemes if "paired" in scheme]:
+        interval = f"{100 * pairs[0]['confidence']:.4g} % interval (Student's t)"
+        lines.append(f"Differences are means of {seeds} pairs of one seed ± half their {interval}.")
+        number = len(pairs)
+        of = "its numbers" if number == 1 else f"its numbers under {number} schemes"
+        lines.append(f"* is significant at 5 % after Holm's correction: of each measure, all {of} together.")
     if any(map(_has_two_ways, schemes)):
         lines.append("Way 0 is that of what users of side 0 send, way 1 the other.")
-    return lines if note is None else [*lines, note]
+    return [*lines, *notes]
 
 
 class SideBySide:
     """The tables on a console, each laid out for its width, and what is to be known of them."""
 
-    def __init__(self, schemes: Sequence[Record], note: str | None = None) -> None:
+    def __init__(self, schemes: Sequence[Record], notes: Iterable[str] = ()) -> None:
         self._parts = parts(schemes)
-        self._captions = captions(schemes, note)
+        self._captions = captions(schemes, notes)
 
     def __rich_console__(self, _: Console, __: ConsoleOptions) -> RenderResult:
         for part in self._parts:
@@ -140,9 +147,9 @@ def _mean_rows(scheme: Record, views: Callable[[Record], Mapping[str, Any]]) -> 
 
 
 def _paired_rows(scheme: Record, views: Callable[[Record], Mapping[str, Any]]) -> Iterator[Row]:
-    highs = views(scheme["paired"]["high"])
+    highs, p_values = views(scheme["paired"]["high"]), views(scheme["paired"]["p_holm"])
     for what, view in views(scheme["paired"]["difference"]).items():
-        yield Row(scheme["label"], what, view, _less(highs[what], view))
+        yield Row(scheme["label"], what, view, _less(highs[what], view), p_values[what])
 
 
 def _tables(schemes: Sequence[Record], rows: Rows, suffix: str) -> Iterator[Part]:
@@ -255,13 +262,14 @@ def _less(high: Any, middle: Any) -> Any:
     return high - middle if isinstance(middle, int | float) and high is not None else None
 
 
-def _written(value: float | None, spread: float | None, form: str) -> tuple[str, str]:
+def _written(form: str, value: float | None, spread: float | None, p: float | None) -> tuple[str, str]:
     if value is None:
         return "-", ""
     number = format(value, form)
     if not any(digit in number for digit in "123456789"):
         number = format(0.0, form)
-    return number, "" if spread is None else "±" + format(spread, form.removeprefix("+"))
+    star = "*" if p is not None and p < stats.LEVEL else ""
+    return number, "" if spread is None else f"±{format(spread, form.removeprefix('+'))}{star}"
 
 
 def _table(part: Part) -> Table:

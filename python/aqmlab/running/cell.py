@@ -31,6 +31,8 @@ IDENTITY_COLUMNS = {
     ),
     "seed": (pa.uint64(), "It decides all random draws."),
     "results": (pa.int64(), "The number of the engine's results."),
+    "world": (pa.string(), "Where it ran: `simulated`, or `live`, over the TCP of a kernel."),
+    "kernel": (pa.string(), "The release of that kernel; null in the simulator."),
 }
 """The columns that say what a cell is, with their meanings."""
 
@@ -57,11 +59,19 @@ class Cell:
     """The resolved spec."""
     seed: int
     """It decides all random draws."""
+    kernel: str | None = None
+    """The release of the kernel whose TCP it runs over; ``None`` in the simulator."""
+    programs: tuple[tuple[str, ...], tuple[str, ...] | None] | None = None
+    """The command and its server that are run over the link, where there are such."""
 
     @cached_property
     def key(self) -> str:
-        """The hash of all that decides the results: spec, seed and the number of the engine's results."""
+        """The hash of all that decides the results: spec, seed, the number of the engine's results, and the kernel."""
         text = f"{self.spec.json}\n{self.seed}\n{results_number()}"
+        if self.kernel is not None:
+            text += f"\n{self.kernel}"
+        if self.programs is not None:
+            text += f"\n{json.dumps(self.programs)}"
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @cached_property
@@ -69,6 +79,11 @@ class Cell:
         """The resolved spec as tables."""
         resolved: dict[str, Any] = json.loads(self.spec.json)
         return resolved
+
+    @property
+    def world(self) -> str:
+        """Where it runs: ``simulated``, or ``live``."""
+        return "simulated" if self.kernel is None else "live"
 
     @property
     def scheme(self) -> str:
@@ -95,6 +110,8 @@ class Cell:
             "signal": self.signal,
             "seed": self.seed,
             "results": results_number(),
+            "world": self.world,
+            "kernel": self.kernel,
         }
 
     @property
@@ -122,11 +139,13 @@ class Cell:
         if not self.users_per_side:
             return "no web users"
         load = "" if self.load_percent is None else f"{self.load_percent:.3g} % load: "
-        return f"{load}{self.users_per_side:,} users on each side, {self.rtt} RTT"
+        where = "each side" if self.resolved["users"].get("sides", 2) == 2 else "one side"
+        return f"{load}{self.users_per_side:,} users on {where}, {self.rtt} RTT"
 
     def __str__(self) -> str:
         users = f" at {self.describe_users()}" if self.users_per_side else ""
-        return f"{self.label}{users}, seed {self.seed}"
+        live = "" if self.kernel is None else f", live over Linux {self.kernel}"
+        return f"{self.label}{users}, seed {self.seed}{live}"
 
 
 def cells_of(
@@ -136,6 +155,7 @@ def cells_of(
     *,
     label: str | None = None,
     uncongested: bool = False,
+    idle: bool = False,
 ) -> list[Cell]:
     """Return an experiment's cells, one for each seed.
 
@@ -151,6 +171,8 @@ def cells_of(
         How it is shown, instead of the scheme as it would be typed.
     uncongested
         Whether its users are on the uncongested network.
+    idle
+        Whether there may be neither users nor sources: something else loads the link.
 
     Raises
     ------
@@ -166,6 +188,8 @@ def cells_of(
     spec = Resolved(in_full.to_json())
     per_side, rtt = populated.users.per_side, populated.users.names[1]
     assert per_side is not None, "users are by number now"
+    if per_side == 0 and not populated.sources and not idle:
+        raise SpecError("users.per_side: must be at least 1 where there are no sources, got 0")
     return [
         Cell(
             label=label or schemes.label(populated.queue, ecn=populated.tcp.ecn),
@@ -193,7 +217,7 @@ def _populated(experiment: Experiment, calibrations: Calibrations) -> tuple[Expe
                 f"users.load: is percent of one rate; with link.rate_back give users.per_side, got {users.load:g}"
             )
         return experiment, None
-    calibration = calibrations.get(users.names)
+    calibration = calibrations.get((*users.names, users.sides))
     if users.per_side is not None:
         if calibration is None:
             return experiment, None
@@ -221,9 +245,10 @@ def _check_all_else(experiment: Experiment) -> None:
 def _not_calibrated(users: Users) -> str:
     workload, rtt = (each if isinstance(each, str) else "FILE" for each in (users.workload, users.rtt))
     where = ", where FILE holds the table," if "FILE" in (workload, rtt) else ""
+    of, sides = (" and users on one side", " --sides 1") if users.sides == 1 else ("", "")
     return (
-        f"users.load: the workload {users.names[0]} with {users.names[1]} round-trip times has no calibration: run"
-        f" aqmlab calibrate --workload {workload} --rtt {rtt}{where} or give users.per_side, got {users.load:g}"
+        f"users.load: the workload {users.names[0]} with {users.names[1]} round-trip times{of} has no calibration: run"
+        f" aqmlab calibrate --workload {workload} --rtt {rtt}{sides}{where} or give users.per_side, got {users.load:g}"
     )
 
 

@@ -42,8 +42,8 @@ class _Shown:
 
     def __init__(self) -> None:
         self._started = self._line_at = time.monotonic()
-        # A notebook shows lines.
-        console = Console(stderr=True, force_jupyter=False)
+        # A notebook shows lines, also where it asks for colours, which rich takes for a terminal.
+        console = Console(stderr=True, force_jupyter=False, force_terminal=False if Console().is_jupyter else None)
         self._progress = Progress(
             TextColumn("{task.description}", table_column=Column(no_wrap=True)),
             BarColumn(bar_width=None),
@@ -95,7 +95,7 @@ class SweepProgress(_Shown):
         self._begun: dict[str, float] = {}
         self._simulated_s = dict.fromkeys(to_run, 0.0)
         self._to_simulate_s = sum(cell.end_s for cell in to_run.values())
-        self._number, self._done = len(to_run), 0
+        self._number, self._done, self._failed = len(to_run), 0, 0
         self._all = self._add_bar("all cells", total=max(self._to_simulate_s, 1.0), visible=bool(to_run))
         there = f", {f'{len(kept):,} of them ' if to_run else ''}in the store" if kept else ""
         self._what = f"{len(distinct):,} {'cell' if len(distinct) == 1 else 'cells'}{there}"
@@ -104,8 +104,8 @@ class SweepProgress(_Shown):
         self._progress.stop()
         if raised[0] is None:
             self._say_what()
-        if self._number and self._done == self._number:
-            logger.info(f"{self._number:,} run in {_duration(self._elapsed_s)}")
+        if self._number and self._done + self._failed == self._number:
+            logger.info(f"{self._done:,} run{self._and_failed} in {duration(self._elapsed_s)}")
         super().__exit__(*raised)
 
     def __call__(self, cell: Cell, now: float, end: float) -> None:
@@ -121,10 +121,24 @@ class SweepProgress(_Shown):
                 self._done += 1
                 self._progress.remove_task(bar)
                 logger.debug(f"{self._names[cell.key]}: {end:,.0f} s simulated, {speed}")
-            simulated_s = sum(self._simulated_s.values())
-            how_far = self._how_far(simulated_s)
-            self._progress.update(self._all, completed=simulated_s, state=how_far)
-            self._say_now_and_then(how_far)
+            self._show_all()
+
+    def failed(self, cell: Cell, error: str) -> None:
+        """Say that a cell failed, and why."""
+        with self._lock:
+            self._say_what()
+            if cell.key in self._bars:
+                self._progress.remove_task(self._bars[cell.key])
+            logger.error(f"{self._names.get(cell.key, str(cell))}: {error}")
+            self._failed += 1
+            self._simulated_s[cell.key] = cell.end_s
+            self._show_all()
+
+    def _show_all(self) -> None:
+        simulated_s = sum(self._simulated_s.values())
+        how_far = self._how_far(simulated_s)
+        self._progress.update(self._all, completed=simulated_s, state=how_far)
+        self._say_now_and_then(how_far)
 
     def _say_what(self) -> None:
         """Say once what there is to do, not before it is known that it can be done."""
@@ -134,14 +148,20 @@ class SweepProgress(_Shown):
 
     def _how_far(self, simulated_s: float) -> str:
         left_s = self._elapsed_s * (self._to_simulate_s / simulated_s - 1) if simulated_s else 0.0
-        return f"{self._done:,} of {self._number:,} run, {_duration(self._elapsed_s)} elapsed, {_duration(left_s)} left"
+        run = f"{self._done:,} of {self._number:,} run{self._and_failed}"
+        return f"{run}, {duration(self._elapsed_s)} elapsed, {duration(left_s)} left"
+
+    @property
+    def _and_failed(self) -> str:
+        return f", {self._failed:,} failed" if self._failed else ""
 
 
 class RunProgress(_Shown):
-    """A context, and a watch for one run inside it."""
+    """A context, and a watch for one run inside it; what it does with its time is a word."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, done: str = "simulated") -> None:
         super().__init__()
+        self._done = done
         self._name = name
         self._bar = self._add_bar(name, total=None)
         self._now = 0.0
@@ -149,7 +169,7 @@ class RunProgress(_Shown):
     def __exit__(self, *raised: type[BaseException] | BaseException | TracebackType | None) -> None:
         self._progress.stop()
         if self._now:
-            logger.info(f"{self._name}: {self._now:,.0f} s simulated, {_speed(self._now, self._elapsed_s)}")
+            logger.info(f"{self._name}: {self._now:,.0f} s {self._done}, {_speed(self._now, self._elapsed_s)}")
         super().__exit__(*raised)
 
     def __call__(self, now: float, end: float) -> None:
@@ -207,7 +227,8 @@ def _speed(simulated_s: float, elapsed_s: float) -> str:
     return f"{simulated_s / elapsed_s if elapsed_s else 0.0:,.0f} x real time"
 
 
-def _duration(time_s: float) -> str:
+def duration(time_s: float) -> str:
+    """Write a time as people say it: ``6 min 2 s``."""
     minutes, of_minute = divmod(round(time_s), 60)
     hours, of_hour = divmod(minutes, 60)
     if hours:

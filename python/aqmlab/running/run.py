@@ -7,11 +7,11 @@ import json
 import platform
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, Protocol
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -115,29 +115,66 @@ def _simulate(cell: Cell, directory: Path, watch: Watch, capture: _Capture | Non
     wall, cpu = time.perf_counter(), time.thread_time()
     bounds = capture and capture.bounds
     simulation = Simulation(cell.spec, cell.seed, laws.maker(cell.scheme, cell.parameters), bounds)
-    end = simulation.end
+
+    def look(now: float, end: float) -> None:
+        if capture is not None:
+            capture.file.write(simulation.take_capture())
+        watch(now, end)
+
+    write_tables(cell, directory, simulation, look)
+    wall, cpu = time.perf_counter() - wall, time.thread_time() - cpu
+    write_metadata(cell, directory, {"simulated_s": simulation.end, "wall_s": wall, "cpu_s": cpu})
+    return simulation.capture_cut_s
+
+
+class Laboratory(Protocol):
+    """What runs a cell: :class:`aqmlab._core.Simulation`, or what does the same elsewhere."""
+
+    @property
+    def now(self) -> float:
+        """Seconds since the start."""
+
+    @property
+    def end(self) -> float:
+        """When it ends."""
+
+    def advance(self, seconds: float) -> None:
+        """Go on for so long, or to the end if that is nearer."""
+
+    def take(self, table: str) -> RecordBatch | pa.RecordBatch:
+        """Return the rows of a table that are new."""
+
+    def response_times(self) -> RecordBatch | pa.RecordBatch:
+        """Return the histogram of response times."""
+
+    def summary(self) -> str:
+        """Return the run in one row, as JSON."""
+
+
+def write_tables(cell: Cell, directory: Path, laboratory: Laboratory, watch: Watch) -> None:
+    """Run a cell to its end, and write its tables."""
     asked_for = cell.resolved["record"]
     streamed = ["queue", "link", *(name for name in ("exchanges", "losses") if asked_for.get(name))]
     with _Tables(directory, cell) as tables:
         for step in itertools.count(1):
-            simulation.advance(_STEP_S)
-            if capture is not None:
-                capture.file.write(simulation.take_capture())
-            watch(simulation.now, end)
-            ended = simulation.now >= end
+            laboratory.advance(_STEP_S)
+            watch(laboratory.now, laboratory.end)
+            ended = laboratory.now >= laboratory.end
             if ended or step % _STEPS_A_BATCH == 0:
                 for name in streamed:
-                    tables.write(name, simulation.take(name), even_if_empty=ended)
+                    tables.write(name, laboratory.take(name), even_if_empty=ended)
             if ended:
                 break
-        tables.write("response_times", simulation.response_times(), even_if_empty=True)
-        tables.write("summary", _side_by_side(tables.identity, summary.as_row(simulation.summary())))
-    wall, cpu = time.perf_counter() - wall, time.thread_time() - cpu
-    metadata = {"seed": cell.seed, "simulated_s": end, "wall_s": wall, "cpu_s": cpu, **_provenance()}
+        tables.write("response_times", laboratory.response_times(), even_if_empty=True)
+        tables.write("summary", _side_by_side(tables.identity, summary.as_row(laboratory.summary())))
+
+
+def write_metadata(cell: Cell, directory: Path, costs: Mapping[str, Any]) -> None:
+    """Write the spec of a cell that has run, and its metadata with what it took: the last of its files."""
+    metadata = {"seed": cell.seed, **costs, **_provenance()}
     with writing(directory):
         (directory / "spec.json").write_text(cell.spec.json + "\n")
         seal(directory, {**metadata, "created": datetime.now(UTC).isoformat(timespec="milliseconds")})
-    return simulation.capture_cut_s
 
 
 class _Tables:

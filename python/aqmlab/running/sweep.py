@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from types import CodeType, FrameType, MappingProxyType
@@ -12,6 +13,7 @@ from aqmlab.disciplines.custom import errors
 from aqmlab.results.result import Result
 from aqmlab.running.cell import Cell
 from aqmlab.running.cpus import usable
+from aqmlab.running.integrity import StoreError
 from aqmlab.running.pcap import Pcap
 from aqmlab.running.run import run_cell
 from aqmlab.running.store import Store
@@ -19,13 +21,22 @@ from aqmlab.running.store import Store
 Watch = Callable[[Cell, float, float], None]
 """Told a cell, its simulated time and the end of that, in seconds; called from several threads."""
 
+Failed = Callable[[Cell, BaseException], None]
+"""Told of a cell that cannot be run, and why."""
 
 _PATIENCE_S = 0.5
-"""A call of a law that takes longer than this after the end of a sweep is ended."""
+"""A call of a law that takes longer than this after its cell is to end is ended."""
+
+ENDS_ALL = (KeyboardInterrupt, StoreError)
+"""What is no cell's fault: a full disk ends a sweep, whoever runs its cells."""
 
 
 class _Stopped(BaseException):
     """The sweep is over before this cell is. No ``Exception``: a law that catches all of those must not keep it."""
+
+
+class Overdue(BaseException):
+    """A cell took longer than it may. No ``Exception`` for the same reason."""
 
 
 def sweep(
@@ -37,6 +48,24 @@ def sweep(
     pcaps: Mapping[str, Pcap] = MappingProxyType({}),
 ) -> list[Result]:
     """Run what the store does not have yet; return the results in the order of the cells.
+
+    Parameters and errors are those of :func:`run_missing`; an error in one cell ends all.
+    """
+    run_missing(cells, store, workers=workers, watch=watch, pcaps=pcaps)
+    return [run_cell(cell, store) for cell in cells]
+
+
+def run_missing(
+    cells: Sequence[Cell],
+    store: Store,
+    *,
+    workers: int | None = None,
+    watch: Watch = lambda cell, now, end: None,
+    pcaps: Mapping[str, Pcap] = MappingProxyType({}),
+    failed: Failed | None = None,
+    limit_s: float | None = None,
+) -> None:
+    """Run what the store does not have yet.
 
     Parameters
     ----------
@@ -50,49 +79,69 @@ def sweep(
         Told of the progress.
     pcaps
         Packet captures to be made, by the key of their cell.
+    failed
+        Told of a cell that fails, and the others go on; without it an error in one cell ends all.
+    limit_s
+        A cell that takes longer, in seconds of wall time, fails by :class:`Overdue`.
 
     Raises
     ------
     KeyboardInterrupt
         On Ctrl-C. A custom law that does not come back is ended as well, and named in a note
         (``__notes__``).
+    StoreError
+        When a file cannot be written, whoever is told of failures.
     """
     stop = threading.Event()
-    at_work: set[int] = set()
+    begun: dict[int, float] = {}
 
     def work(cell: Cell) -> None:
-        at_work.add(threading.get_ident())
-        try:
-            run_unless_stopped(cell)
-        finally:
-            at_work.discard(threading.get_ident())
+        begun[threading.get_ident()] = started = time.monotonic()
 
-    def run_unless_stopped(cell: Cell) -> None:
         def look(now: float, end: float) -> None:
             watch(cell, now, end)
             if stop.is_set():
                 raise _Stopped
+            if limit_s is not None and time.monotonic() - started > limit_s:
+                raise Overdue(f"took longer than {limit_s:g} s")
 
-        run_cell(cell, store, look, pcap=pcaps.get(cell.key))
+        try:
+            run_cell(cell, store, look, pcap=pcaps.get(cell.key))
+        finally:
+            begun.pop(threading.get_ident(), None)
 
     distinct = {cell.key: cell for cell in reversed(cells)}
     with ThreadPoolExecutor(workers or usable()) as pool:
         pending: set[Future[None]] = set()
         try:
-            pending = {pool.submit(work, cell) for cell in reversed(distinct.values())}
+            cell_of = {pool.submit(work, cell): cell for cell in reversed(distinct.values())}
+            pending = set(cell_of)
             while pending:
                 # A signal that comes just before an endless wait would be heard only when a cell is done.
                 done, pending = wait(pending, timeout=0.5, return_when=FIRST_COMPLETED)
                 for run in done:
-                    run.result()
+                    error = run.exception()
+                    if error is not None and (failed is None or isinstance(error, ENDS_ALL)):
+                        raise error
+                    if error is not None and failed is not None:
+                        failed(cell_of[run], error)
+                if limit_s is not None:
+                    _end_overdue(begun, limit_s)
         except BaseException as error:
             # An error in one cell or an interrupt, be it while they start, ends all: each hears of it at its next step.
             stop.set()
             pool.shutdown(wait=False, cancel_futures=True)
-            for call in _end_calls({run for run in pending if not run.cancelled()}, at_work):
+            for call in _end_calls({run for run in pending if not run.cancelled()}, begun):
                 error.add_note(call)
             raise
-    return [run_cell(cell, store) for cell in cells]
+
+
+def _end_overdue(begun: Mapping[int, float], limit_s: float) -> None:
+    """End the calls of laws that keep a cell from hearing that its time is over."""
+    for thread, started in list(begun.items()):
+        call = errors.call_under_way(thread)
+        if call is not None and time.monotonic() - started > limit_s + _PATIENCE_S:
+            _interrupt(thread, Overdue)
 
 
 def _end_calls(pending: set[Future[None]], at_work: Collection[int]) -> list[str]:
@@ -106,6 +155,10 @@ def _end_calls(pending: set[Future[None]], at_work: Collection[int]) -> list[str
             if call is not None and call is before.get(thread):
                 # The engine may call again before it hears: that call is ended too, perhaps at another line.
                 ended.setdefault(call.f_code, errors.unfinished(call))
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(_Stopped))
+                _interrupt(thread, _Stopped)
         before = calls
     return list(ended.values())
+
+
+def _interrupt(thread: int, error: type[BaseException]) -> None:
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(error))

@@ -21,7 +21,7 @@ def cells(rows: Iterable[Mapping[str, Any]]) -> Table:
     for row in rows:
         table.add_row(
             row["cell"],
-            Text(row["label"]),
+            Text(row["label"] + _world(row)),
             "" if row["load_percent"] is None else f"{row['load_percent']:.3g}",
             f"{row['users_per_side']:,}",
             row["rtt"],
@@ -30,3 +30,10 @@ def cells(rows: Iterable[Mapping[str, Any]]) -> Table:
             f"{row['created'].astimezone():%Y-%m-%d %H:%M}",
         )
     return table
+
+
+def _world(row: Mapping[str, Any]) -> str:
+    """Say of a cell that it ran live, and whether it can be relied on."""
+    if row["world"] != "live":
+        return ""
+    return f" (live, Linux {row['kernel']})" if row["valid"] else f" (live, Linux {row['kernel']}, INVALID)"

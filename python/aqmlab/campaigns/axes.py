@@ -1,0 +1,175 @@
+"""The values along an axis of a grid: those that are listed, a range, or samples of several ranges together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    StrictBool,
+    StrictStr,
+    ValidationError,
+    model_validator,
+)
+
+
+class Strict(BaseModel):
+    """A table of a grid: what it does not know is refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, populate_by_name=True)
+
+
+_SAID = {
+    "extra_forbidden": "is no key of a grid",
+    "missing": "must be given",
+    "too_short": "must have one entry at least",
+}
+"""What pydantic says in words of its own."""
+
+
+def one_line(error: ValidationError) -> str:
+    """Name the first key that is wrong, what is allowed there, and what was given."""
+    first = error.errors(include_url=False)[0]
+    path = ".".join(str(step) for step in first["loc"] if step != "[key]")
+    what = first["msg"].removeprefix("Value error, ").removeprefix("Input ")
+    if first["type"] in _SAID:
+        return f"{path}: {_SAID[first['type']]}"
+    return f"{path}: {what}, got {first['input']!r}" if path else what
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _number(value: object) -> object:
+    if not _is_number(value):
+        raise ValueError("must be a number")
+    return value
+
+
+def _value(value: object) -> object:
+    if not (isinstance(value, (bool, str)) or _is_number(value)):
+        raise ValueError("must be a number, a text, true or false")
+    return value
+
+
+_Number = Annotated[float, PlainValidator(_number)]
+
+Value = Annotated[bool | int | float | str, PlainValidator(_value)]
+"""What may stand at a path of a spec."""
+
+
+class Span(Strict):
+    """All numbers between two."""
+
+    start: _Number = Field(alias="from")
+    """The first number."""
+    to: _Number
+    """The last one."""
+    scale: Literal["linear", "log"] = "linear"
+    """Whether equal steps add or multiply."""
+    whole: StrictBool = False
+    """Whether numbers are rounded to whole ones."""
+    unit: StrictStr | None = None
+    """What is written after each number, such as ``ms``."""
+
+    @model_validator(mode="after")
+    def _is_one(self) -> Self:
+        if self.start >= self.to:
+            raise ValueError(f"from must be less than to, got {self.start:g} and {self.to:g}")
+        if self.scale == "log" and self.start <= 0:
+            raise ValueError(f"a logarithmic scale begins above 0, got from = {self.start:g}")
+        return self
+
+    def at(self, share: float) -> Value:
+        """Return the value at a share of the way, from 0 to 1."""
+        if self.scale == "log":
+            number = self.start * math.exp(share * math.log(self.to / self.start))
+        else:
+            number = self.start + share * (self.to - self.start)
+        number = min(max(number, self.start), self.to)
+        written = round(number) if self.whole else float(f"{number:.6g}")
+        return written if self.unit is None else f"{written:g} {self.unit}"
+
+    def __str__(self) -> str:
+        return f"{self.at(0)} to {self.at(1)}"
+
+    def share(self, number: float) -> float | None:
+        """Return how far along a number is; ``None`` where it is outside."""
+        if not self.start <= number <= self.to:
+            return None
+        if self.scale == "log":
+            return math.log(number / self.start) / math.log(self.to / self.start)
+        return (number - self.start) / (self.to - self.start)
+
+
+class Range(Span):
+    """Numbers in equal steps."""
+
+    steps: Annotated[int, Field(strict=True, ge=2, le=10_000)]
+    """How many there are, both ends among them."""
+
+    def values(self) -> list[Value]:
+        """Return them, each once: whole ones may fall together."""
+        return list(dict.fromkeys(self.at(n / (self.steps - 1)) for n in range(self.steps)))
+
+
+def _axis(given: Any) -> Any:
+    if isinstance(given, Mapping):
+        try:
+            return Range(**given)
+        except ValidationError as error:
+            raise ValueError(one_line(error)) from None
+    if isinstance(given, (list, tuple)) and given:
+        return [_value(each) for each in given]
+    if isinstance(given, Range):
+        return given
+    raise ValueError("must be a list of values, or a table of from, to and steps")
+
+
+Axis = Annotated[list[Any] | Range, PlainValidator(_axis)]
+"""What is tried at one path."""
+
+
+def values(axis: list[Any] | Range) -> list[Any]:
+    """Return the values along an axis."""
+    return axis.values() if isinstance(axis, Range) else axis
+
+
+class Samples(Strict):
+    """Points that fill a space of several ranges evenly."""
+
+    over: Annotated[dict[str, Span], Field(min_length=1)]
+    """The ranges, by path."""
+    points: Annotated[int, Field(strict=True, ge=1, le=1_000_000)]
+    """How many there are; Sobol's sequence is best with a power of two."""
+    method: Literal["sobol", "latin-hypercube"] = "sobol"
+    """A scrambled Sobol sequence (Owen 1998), or a Latin hypercube (McKay, Beckman and Conover 1979)."""
+    seed: Annotated[int, Field(strict=True, ge=0)] = 1
+    """It decides which points."""
+
+    def values(self) -> list[dict[str, Value]]:
+        """Return the value at each path, for each point."""
+        return [
+            {path: span.at(share) for (path, span), share in zip(self.over.items(), point, strict=True)}
+            for point in self._unit_cube().tolist()
+        ]
+
+    def _unit_cube(self) -> NDArray[np.float64]:
+        from scipy.stats import qmc
+
+        dimensions, rng = len(self.over), np.random.default_rng(self.seed)
+        if self.method == "latin-hypercube":
+            points: NDArray[np.float64] = qmc.LatinHypercube(dimensions, rng=rng).random(self.points)
+        else:
+            # A whole power of two is drawn, so that fewer are its beginning and nothing is said of balance.
+            sobol = qmc.Sobol(dimensions, rng=rng)
+            points = sobol.random_base2(math.ceil(math.log2(self.points)))[: self.points]
+        return points

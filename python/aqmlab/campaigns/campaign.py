@@ -1,0 +1,259 @@
+"""A campaign: the cells of a grid, which of them are there, and what they measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from aqmlab._core import SpecError
+from aqmlab.campaigns import elsewhere, grid, table
+from aqmlab.campaigns.axes import Value
+from aqmlab.campaigns.failures import Failure, Failures
+from aqmlab.campaigns.grid import Grid, Point
+from aqmlab.campaigns.shards import Shard
+from aqmlab.results.stats import mean_interval
+from aqmlab.running.arguments import check_out, check_seeds, check_workers
+from aqmlab.running.calibration.lines import Calibrations, known
+from aqmlab.running.cell import Cell, cells_of
+from aqmlab.running.progress import SweepProgress, is_seen
+from aqmlab.running.store import Store
+from aqmlab.running.sweep import Watch, run_missing
+from aqmlab.show import console
+from aqmlab.show.messages import logger
+
+_MANY = 1_000
+"""From so many cells on their summaries are put into one file: reading each takes milliseconds."""
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A cell of a campaign, and where in the grid it stands."""
+
+    point: Point
+    cell: Cell
+
+
+@dataclass(frozen=True, repr=False)
+class Campaign:
+    """The cells of a grid or of a shard of it."""
+
+    planned: tuple[Planned, ...]
+    out: Path
+
+    @cached_property
+    def failures(self) -> list[Failure]:
+        """The cells that failed, and why; not those that somebody has run well since."""
+        kept, store = Failures(self.out), Store(self.out)
+        found = ((each.cell, kept.get(each.cell)) for each in self.planned)
+        return list(
+            {cell.key: failure for cell, failure in found if failure is not None and store.get(cell) is None}.values()
+        )
+
+    @cached_property
+    def axes(self) -> list[str]:
+        """What is varied: ``scheme`` and the paths."""
+        return list(dict.fromkeys(path for each in self.planned for path in each.point))
+
+    @cached_property
+    def cells(self) -> pl.DataFrame:
+        """A row for each cell, in the order of the grid.
+
+        A column for each axis, ``seed``, ``cell``, its key, ``state`` (``done``, ``failed`` or ``missing``), and what
+        it measured as :meth:`Store.cells <aqmlab.running.store.Store.cells>` has it, null where it is not done.
+        """
+        failed = {failure.cell for failure in self.failures}
+        measured = Store(self.out).cells().drop("seed")
+        done = set(measured["cell"])
+        rows = [
+            {
+                **_as_text({path: each.point.get(path) for path in self.axes}, self._mixed),
+                "seed": each.cell.seed,
+                "cell": each.cell.key,
+                "state": "done" if each.cell.key in done else "failed" if each.cell.key in failed else "missing",
+            }
+            for each in self.planned
+        ]
+        planned = pl.DataFrame(rows, infer_schema_length=None)
+        # The scheme as it stands on the axis is the one that is meant.
+        return planned.join(measured.drop(*(set(self.axes) & set(measured.columns))), on="cell", how="left")
+
+    @cached_property
+    def means(self) -> pl.DataFrame:
+        """A row for each point: means over its seeds.
+
+        A column for each axis, ``seeds``, how many are done, and for each measure its mean and, as ``<measure>_half``,
+        half the width of its 95 % interval (Student's t), null for a single seed.
+        """
+        measures = [name for name in table.MEASURES if name in self.cells.columns]
+        rows = []
+        for key, some in self.cells.group_by(self.axes or ["label"], maintain_order=True):
+            done = some.filter(pl.col("state") == "done")
+            row: dict[str, Any] = dict(zip(self.axes or ["label"], key, strict=True)) | {"seeds": done.height}
+            for name in measures:
+                values = done[name].drop_nulls().cast(pl.Float64).to_numpy()
+                mean, low, _ = mean_interval(values)
+                row[name] = mean if len(values) else None
+                row[f"{name}_half"] = mean - low if len(values) > 1 else None
+            rows.append(row)
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+    @cached_property
+    def _mixed(self) -> frozenset[str]:
+        """The axes whose values are of several kinds, which are text in a table."""
+        kinds: dict[str, set[type]] = {}
+        for each in self.planned:
+            for path, value in each.point.items():
+                kinds.setdefault(path, set()).add(type(value))
+        return frozenset(path for path, those in kinds.items() if len(those) > 1 and those != {int, float})
+
+    def __repr__(self) -> str:
+        return console.plain(table.of_means(self.means, self.axes))
+
+
+def _as_text(values: Mapping[str, Value | None], mixed: frozenset[str]) -> dict[str, Value | None]:
+    return {path: str(value) if path in mixed and value is not None else value for path, value in values.items()}
+
+
+def sweep(
+    grid: Grid | Path | str,
+    *,
+    seeds: Sequence[int] = (1, 2, 3),
+    out: Path | str = "results",
+    workers: int | None = None,
+    executor: Executor | None = None,
+    shard: str | None = None,
+    limit_s: float | None = None,
+    retry: bool = False,
+    progress: bool | None = None,
+) -> Campaign:
+    """Run the cells of a grid that the store does not have yet. One that fails is kept as failed; the others go on.
+
+    Parameters
+    ----------
+    grid
+        What to run, or the TOML file that says so.
+    seeds
+        One cell for each point and seed.
+    out
+        The results directory; cells it has are not run again.
+    workers
+        Cells run at a time; by default as many as this process may use processors.
+    executor
+        What runs them instead of this process: any executor of :mod:`concurrent.futures` whose workers see ``out``,
+        such as that of a Dask client.
+    shard
+        ``"3/16"``: the third of sixteen parts of the grid, the same on every machine.
+    limit_s
+        A cell that takes longer than so many seconds of wall time fails.
+    retry
+        Whether cells that have failed before are run again.
+    progress
+        Whether it is told on standard error how far the cells are; by default at a terminal and in a notebook.
+
+    Raises
+    ------
+    SpecError
+        When the grid asks for something impossible, naming the point.
+    StoreError
+        When a file cannot be written, as on a full disk; nothing is lost of what was there.
+
+    Examples
+    --------
+    >>> grid = Grid(schemes=["droptail", "pi"], axes={"users.load": [80, 90, 98]})
+    >>> sweep(grid, seeds=[1]).means  # doctest: +SKIP
+    """
+    whole = grid if isinstance(grid, Grid) else Grid.from_toml(grid)
+    check_workers(workers)
+    planned = plan(whole, seeds, known(check_out(out)), shard=None if shard is None else Shard.parse(shard))
+    how = How(workers=workers, executor=executor, limit_s=limit_s, retry=retry)
+    if progress if progress is not None else is_seen():
+        with SweepProgress([each.cell for each in planned], Store(out)) as shown:
+            run(planned, Path(out), how, watch=shown, told=shown.failed)
+    else:
+        run(planned, Path(out), how)
+    return Campaign(planned, Path(out))
+
+
+def plan(
+    whole: Grid, seeds: Iterable[int], calibrations: Calibrations, *, shard: Shard | None = None
+) -> tuple[Planned, ...]:
+    """Return the cells of a grid, or of a shard of it; what is impossible is refused before anything runs.
+
+    Raises
+    ------
+    SpecError
+        When a point is impossible, and no leave is given to skip it.
+    """
+    planned = tuple(_planned(whole, check_seeds(seeds), calibrations))
+    if not planned:
+        raise SpecError("skip_impossible: leaves no point")
+    if shard is None:
+        return planned
+    mine = {cell.key for cell in shard.choose([each.cell for each in planned])}
+    return tuple(each for each in planned if each.cell.key in mine)
+
+
+def _planned(whole: Grid, seeds: Sequence[int], calibrations: Calibrations) -> Iterator[Planned]:
+    experiment = whole.experiment()
+    for point in whole.points():
+        try:
+            chosen, label = grid.at(experiment, point)
+            try:
+                cells = cells_of(chosen, seeds, calibrations, label=label)
+            except SpecError as error:
+                raise SpecError(f"{grid.said(point)}: {error}") from None
+        except SpecError as error:
+            if not whole.skip_impossible:
+                raise
+            logger.warning("left out: %s", error)
+            continue
+        for cell in cells:
+            yield Planned(point, cell)
+
+
+@dataclass(frozen=True, kw_only=True)
+class How:
+    """How missing cells are run; see :func:`sweep`."""
+
+    workers: int | None = None
+    executor: Executor | None = None
+    limit_s: float | None = None
+    retry: bool = False
+
+
+def run(
+    planned: Sequence[Planned],
+    out: Path,
+    how: How,
+    *,
+    watch: Watch = lambda cell, now, end: None,
+    told: Callable[[Cell, str], None] = lambda cell, error: None,
+) -> None:
+    """Run what is missing. ``told`` hears of each cell that fails, and why."""
+    store, failures = Store(out), Failures(out)
+    distinct = list({each.cell.key: each.cell for each in planned}.values())
+    if how.retry:
+        for cell in distinct:
+            failures.forget(cell)
+    to_run = [cell for cell in distinct if failures.get(cell) is None]
+
+    def failed(cell: Cell, error: BaseException) -> None:
+        failure = Failure.of(cell, error)
+        failures.keep(failure)
+        told(cell, failure.error)
+
+    if how.executor is None and not elsewhere.wants_processes(to_run):
+        run_missing(to_run, store, workers=how.workers, watch=watch, failed=failed, limit_s=how.limit_s)
+    else:
+        missing = [cell for cell in to_run if store.get(cell) is None]
+        with nullcontext(how.executor) if how.executor else elsewhere.processes(how.workers) as executor:
+            elsewhere.run_there(executor, missing, out, watch=watch, failed=failed, limit_s=how.limit_s)
+    if len(distinct) >= _MANY:
+        store.compact()

@@ -1,0 +1,95 @@
+"""Cells run by any executor: processes of this machine, or a cluster's.
+
+What is handed over is a cell and the name of a results directory that the workers see as well; what comes back is why
+the cell failed, if it did. The results are in the store.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+from collections.abc import Iterator, Sequence
+from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
+from pathlib import Path
+
+from aqmlab.campaigns.failures import Elsewhere, Failure
+from aqmlab.disciplines.custom import laws
+from aqmlab.running.cell import Cell
+from aqmlab.running.cpus import usable
+from aqmlab.running.integrity import StoreError
+from aqmlab.running.store import Store
+from aqmlab.running.sweep import ENDS_ALL, Failed, Watch, run_missing
+
+
+def run_there(
+    executor: Executor, cells: Sequence[Cell], out: Path, *, watch: Watch, failed: Failed, limit_s: float | None
+) -> None:
+    """Run cells by an executor.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        On Ctrl-C; cells that have not begun are taken back.
+    StoreError
+        When a file cannot be written there, or the executor is broken, as by a worker that was killed: no cell has
+        failed by that.
+    """
+    futures = {executor.submit(run_here, cell, str(out.resolve()), limit_s): cell for cell in cells}
+    try:
+        for future in as_completed(futures):
+            error = future.exception()
+            if isinstance(error, BrokenExecutor):
+                raise StoreError(f"a worker is gone ({error}): run again to go on")
+            if isinstance(error, ENDS_ALL):
+                raise error
+            if error is None and (failure := future.result()) is not None:
+                error = Elsewhere(failure.error)
+            cell = futures[future]
+            if error is None:
+                watch(cell, cell.end_s, cell.end_s)
+            else:
+                failed(cell, error)
+    finally:
+        for future in futures:
+            future.cancel()
+
+
+def run_here(cell: Cell, out: str, limit_s: float | None) -> Failure | None:
+    """Run a cell in this process; say why it failed."""
+    failures: list[Failure] = []
+
+    def failed(cell: Cell, error: BaseException) -> None:
+        failures.append(Failure.of(cell, error))
+
+    run_missing([cell], Store(out), workers=1, failed=failed, limit_s=limit_s)
+    return failures[0] if failures else None
+
+
+def wants_processes(cells: Sequence[Cell]) -> bool:
+    """Say whether there are laws in Python, which run side by side only in processes that can import them."""
+    return any(laws.is_custom(cell.scheme) for cell in cells) and all(
+        not laws.is_custom(cell.scheme) or (laws.exists(cell.scheme) and not cell.scheme.startswith("__main__:"))
+        for cell in cells
+    )
+
+
+@contextmanager
+def processes(workers: int | None) -> Iterator[Executor]:
+    """Give an executor of processes; those that are at work when the block ends by an error are ended."""
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(workers or usable(), mp_context=context, initializer=_hear_the_parent)
+    with pool:
+        try:
+            yield pool
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in multiprocessing.active_children():
+                process.terminate()
+            raise
+
+
+def _hear_the_parent() -> None:
+    """Leave Ctrl-C, which a terminal sends to all, to the parent."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)

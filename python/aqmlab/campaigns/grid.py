@@ -1,0 +1,220 @@
+"""Grids: an experiment, and what of it is varied. A point is a value for each axis."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+from pydantic import Field, PlainValidator, ValidationError, field_validator
+
+from aqmlab._core import SpecError
+from aqmlab.campaigns.axes import Axis, Samples, Strict, Value, one_line, values
+from aqmlab.spec import schemes
+from aqmlab.spec.experiment import Experiment
+from aqmlab.spec.schemes import Scheme
+
+SCHEME = "scheme"
+"""What the axis of schemes is called."""
+
+Point = Mapping[str, Value]
+"""A value for each axis that is about its scheme."""
+
+
+def _path(given: object) -> object:
+    if not (isinstance(given, str) and re.fullmatch(r"[^\s=.]+(\.[^\s=]+)+", given)):
+        raise ValueError("must be a path of a spec, such as users.load")
+    return given
+
+
+_Path = Annotated[str, PlainValidator(_path)]
+
+_MOST_POINTS = 1_000_000
+
+
+def _spec(given: object) -> object:
+    if isinstance(given, (Experiment, Path)) or given is None:
+        return given
+    if not isinstance(given, str):
+        raise ValueError("must be the name of a spec's file")
+    return Path(given)
+
+
+class Grid(Strict):
+    """What a campaign is made of: schemes, crossed with axes, with axes that go together, and with samples.
+
+    An axis of one discipline's parameter, ``queue.pi.q_ref``, is about the schemes of that discipline alone.
+
+    Raises
+    ------
+    SpecError
+        When a key is unknown or a value of the wrong kind.
+
+    Examples
+    --------
+    >>> grid = Grid(schemes=["droptail", "pi"], axes={"users.load": [80, 98], "queue.pi.q_ref": [24, 240]})
+    >>> len(grid.points())
+    6
+    """
+
+    spec: Annotated[Path | Experiment | None, PlainValidator(_spec)] = None
+    """The experiment, or its file, whose path begins at the grid's; that of the papers without one."""
+    changes: list[str] = Field([], alias="set")
+    """Changes that all points have, as on the command line: ``protocol.duration=60 s``."""
+    schemes: Annotated[list[str], Field(min_length=1)] | None = None
+    """The disciplines with their parameters, as on the command line; the spec's without them."""
+    axes: dict[_Path, Axis] = Field({})
+    """What is tried at each path of the spec: a list, or a range."""
+    zipped: list[dict[_Path, Axis]] = Field([])
+    """Axes of equal length whose values go together."""
+    samples: Samples | None = None
+    """Points in a space of several ranges, instead of all combinations."""
+    exclude: list[dict[str, Value]] = Field([])
+    """Points that are left out: those with all values of one of these."""
+    skip_impossible: bool = False
+    """Whether points that no experiment can have are left out, and not refused."""
+
+    def __init__(self, **given: Any) -> None:
+        try:
+            super().__init__(**given)
+        except ValidationError as error:
+            raise SpecError(one_line(error)) from None
+        known = {SCHEME, *self.paths()}
+        for excluded in self.exclude:
+            for path in excluded.keys() - known:
+                raise SpecError(f"exclude: no axis is called {path}; there are {', '.join(sorted(known))}")
+        twice = [path for path, times in _counted(self.paths()).items() if times > 1]
+        if twice:
+            raise SpecError(f"axes: each path may be varied once, got {twice[0]} twice")
+
+    @classmethod
+    def from_toml(cls, path: Path | str) -> Self:
+        """Read a grid from a file.
+
+        Raises
+        ------
+        SpecError
+            When it cannot be read, or is no grid.
+        """
+        file = Path(path)
+        try:
+            tables = tomllib.loads(file.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise SpecError(f"{file}: cannot be read: {error.strerror}") from None
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise SpecError(f"{file}: not valid TOML: {error}") from None
+        try:
+            grid = cls(**tables)
+        except SpecError as error:
+            raise SpecError(f"{file}: {error}") from None
+        return grid.model_copy(update={"spec": file.parent / grid.spec}) if isinstance(grid.spec, Path) else grid
+
+    @field_validator("zipped")
+    @classmethod
+    def _of_equal_length(cls, zipped: list[dict[str, Axis]]) -> list[dict[str, Axis]]:
+        for together in zipped:
+            lengths = {path: len(values(axis)) for path, axis in together.items()}
+            if len(set(lengths.values())) > 1:
+                said = ", ".join(f"{path} has {length}" for path, length in lengths.items())
+                raise ValueError(f"axes that go together are equally long; {said}")
+        return zipped
+
+    def experiment(self) -> Experiment:
+        """Return the experiment that its points change.
+
+        Raises
+        ------
+        SpecError
+            When its file cannot be read, or asks for something impossible.
+        """
+        if isinstance(self.spec, Experiment):
+            return self.spec.changed(self.changes)
+        return Experiment.from_toml(self.spec, changes=self.changes)
+
+    def points(self) -> list[Point]:
+        """Return all points, each once.
+
+        Raises
+        ------
+        SpecError
+            When a scheme is none, there are too many points, or none is left.
+        """
+        points = list(dict.fromkeys(tuple(point.items()) for point in self._all()))
+        if not points:
+            raise SpecError("exclude: leaves no point")
+        return [dict(point) for point in points]
+
+    def paths(self) -> Iterator[str]:
+        """Yield all paths of the spec that are varied."""
+        yield from self.axes
+        for together in self.zipped:
+            yield from together
+        if self.samples is not None:
+            yield from self.samples.over
+
+    def _all(self) -> Iterator[dict[str, Value]]:
+        parsed: Sequence[Scheme | None] = [schemes.parse(text) for text in self.schemes or ()] or [None]
+        parts: list[Sequence[Mapping[str, Value]]] = [
+            *([{path: value} for value in values(axis)] for path, axis in self.axes.items()),
+            *(
+                [dict(zip(each, row, strict=True)) for row in zip(*map(values, each.values()), strict=True)]
+                for each in self.zipped
+                if each
+            ),
+        ]
+        if self.samples is not None:
+            parts.append(self.samples.values())
+        number = len(parsed)
+        for part in parts:
+            number *= len(part)
+        if number > _MOST_POINTS:
+            raise SpecError(f"axes: must have at most {_MOST_POINTS:,} points together, got {number:,}")
+        for scheme in parsed:
+            for combination in itertools.product(*parts):
+                point = dict(itertools.chain.from_iterable(part.items() for part in combination))
+                if scheme is not None:
+                    point = {SCHEME: scheme.label, **_about(scheme, point)}
+                if not any(excluded.items() <= point.items() for excluded in self.exclude):
+                    yield point
+
+
+def _counted(names: Iterator[str]) -> dict[str, int]:
+    counted: dict[str, int] = {}
+    for name in names:
+        counted[name] = counted.get(name, 0) + 1
+    return counted
+
+
+def _about(scheme: Scheme, point: Mapping[str, Value]) -> dict[str, Value]:
+    """Leave out the parameters of other disciplines than the scheme's."""
+    own = f"queue.{scheme.queue.discipline}."
+    return {path: value for path, value in point.items() if not path.startswith("queue.") or path.startswith(own)}
+
+
+def at(experiment: Experiment, point: Point) -> tuple[Experiment, str]:
+    """Return the experiment at a point, and how its scheme is called.
+
+    Raises
+    ------
+    SpecError
+        When it asks for something impossible, naming the point.
+    """
+    changes = [f"{path}={json.dumps(value)}" for path, value in point.items() if path != SCHEME]
+    try:
+        scheme = schemes.parse(str(point[SCHEME])) if SCHEME in point else None
+        chosen = scheme.applied_to(experiment) if scheme else experiment
+        chosen = chosen.changed(changes)
+    except SpecError as error:
+        raise SpecError(f"{said(point)}: {str(error).removeprefix('--set: ')}") from None
+    if scheme and chosen.queue == scheme.queue:
+        return chosen, scheme.label
+    return chosen, schemes.label(chosen.queue, ecn=chosen.tcp.ecn)
+
+
+def said(point: Point) -> str:
+    """Say a point in a line."""
+    return ", ".join(f"{path}={value}" for path, value in point.items()) or "the spec's"

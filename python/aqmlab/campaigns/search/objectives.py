@@ -1,0 +1,69 @@
+"""What a setting is judged by: a number of a run's summary, and whether more of it is better."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from aqmlab._core import SpecError
+from aqmlab.disciplines.catalogue import nearest
+
+NUMBERS = {
+    **{name: (("response_time_ms", name), "ms") for name in ("mean", "p50", "p90", "p95", "p99")},
+    "delay": (("queue_delay_ms", "mean"), "ms"),
+    "delay p99": (("queue_delay_ms", "p99"), "ms"),
+    "loss": (("loss_percent",), "%"),
+    "throughput": (("throughput_mbps",), "Mbit/s"),
+    "completed": (("completed_requests",), "requests"),
+    "within 500 ms": (("fraction_within_500ms",), "of 1"),
+}
+"""What may be asked for: where it stands in a record, and its unit. ``mean`` and those from ``p50`` to ``p99`` are of
+response times."""
+
+
+@dataclass(frozen=True)
+class Objective:
+    """A number of a run that is to be small, or large."""
+
+    name: str
+    is_large: bool = False
+
+    def __post_init__(self) -> None:
+        if self.name not in NUMBERS:
+            raise SpecError(
+                f"objective: must be one of {', '.join(NUMBERS)}{nearest(self.name, NUMBERS)}, got {self.name!r}"
+            )
+
+    def read(self, summary: Mapping[str, Any]) -> float | None:
+        """Return the number; ``None`` where there was nothing to measure."""
+        value: Any = summary
+        for step in NUMBERS[self.name][0]:
+            value = value[step]
+        return None if value is None else float(value)
+
+    @property
+    def unit(self) -> str:
+        """Its unit."""
+        return NUMBERS[self.name][1]
+
+    def __str__(self) -> str:
+        return f"{self.name}, {self.unit}"
+
+
+def objectives(minimise: Iterable[str], maximise: Iterable[str]) -> list[Objective]:
+    """Return what is asked for.
+
+    Raises
+    ------
+    SpecError
+        When nothing is, or something twice.
+    """
+    asked = [Objective(name) for name in minimise] + [Objective(name, is_large=True) for name in maximise]
+    if not asked:
+        raise SpecError("objective: say what to minimise or maximise, such as --minimise p95")
+    names = [each.name for each in asked]
+    for name in names:
+        if names.count(name) > 1:
+            raise SpecError(f"objective: {name} is asked for twice")
+    return asked

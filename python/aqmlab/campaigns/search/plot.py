@@ -1,0 +1,54 @@
+"""Searches as figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
+
+if TYPE_CHECKING:
+    from aqmlab.campaigns.search.tuning import Tuned
+
+
+def search(figure: Figure, tuned: Tuned) -> None:
+    """Draw a slice for each parameter and objective; with two objectives their front beside them."""
+    objectives, names = tuned.objectives, list(tuned.space)
+    has_front = len(objectives) == 2
+    axes = figure.subplots(len(objectives), len(names) + has_front, squeeze=False)
+    best = {each.found.scheme for each in tuned.best}
+    for row, objective in enumerate(objectives):
+        for column, name in enumerate(names):
+            axis = axes[row][column]
+            _points(axis, tuned, best, x=tuned.trials[name].to_list(), y=[each.means[row] for each in tuned.tried])
+            axis.axhline(0, color="0.85", zorder=1)
+            if tuned.space[name].scale == "log":
+                axis.set_xscale("log")
+                axis.xaxis.set_minor_formatter(NullFormatter())
+                axis.xaxis.set_major_locator(LogLocator(numticks=4))
+            axis.set_xlabel(name)
+            if column == 0:
+                axis.set_ylabel(f"{objective}")
+    if has_front:
+        _front(axes[0][-1], tuned, best)
+        for axis in axes[1:, -1]:
+            axis.set_axis_off()
+
+
+def _points(axis: Axes, tuned: Tuned, best: set[str], *, x: Sequence[float | str], y: list[float]) -> None:
+    numbers = [float(str(value).split()[0]) for value in x]
+    axis.scatter(numbers, y, s=14, color="0.6", linewidths=0, zorder=2)
+    chosen = [place for place, each in enumerate(tuned.tried) if each.scheme in best]
+    x_best, y_best = ([values[place] for place in chosen] for values in (numbers, y))
+    axis.scatter(x_best, y_best, s=34, color="tab:red", marker="D", zorder=3)
+
+
+def _front(axis: Axes, tuned: Tuned, best: set[str]) -> None:
+    one, other = tuned.objectives
+    _points(axis, tuned, best, x=[each.means[0] for each in tuned.tried], y=[each.means[1] for each in tuned.tried])
+    front = sorted(tuned.front, key=lambda each: each.means[0])
+    axis.plot([each.means[0] for each in front], [each.means[1] for each in front], color="tab:red", lw=1)
+    axis.set_xlabel(f"{one}")
+    axis.set_ylabel(f"{other}")

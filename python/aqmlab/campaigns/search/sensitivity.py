@@ -1,0 +1,175 @@
+"""Sensitivity: which parameters of a discipline matter on a link, by SALib.
+
+Morris's elementary effects (1991; Campolongo, Cariboni and Saltelli 2007) rank parameters with few runs: ``mu_star`` is
+how much a measure moves when the parameter goes all along its range, ``sigma`` how much that depends on where the
+others stand. Sobol's indices part the variance of a measure among the parameters: ``S1`` is the share of one alone,
+``ST`` that with all it does together with others (Saltelli et al. 2010). Runs are under the same users, so that what
+differs between points is the setting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from aqmlab._core import SpecError
+from aqmlab.campaigns.search import space, table
+from aqmlab.campaigns.search.objectives import Objective
+from aqmlab.campaigns.search.space import Space
+from aqmlab.campaigns.search.trial import Trial
+from aqmlab.running.arguments import check_experiment, check_out, check_seeds, check_workers
+from aqmlab.show import console
+from aqmlab.show.messages import logger
+from aqmlab.spec.experiment import Experiment
+
+Method = Literal["morris", "sobol"]
+
+_LEVELS = 4
+"""Steps of Morris's grid: the usual number."""
+
+_COLUMNS = {
+    "morris": {"mu_star": "mu_star", "mu_star_conf": "mu_star_half", "mu": "mu", "sigma": "sigma"},
+    "sobol": {"S1": "S1", "S1_conf": "S1_half", "ST": "ST", "ST_conf": "ST_half"},
+}
+"""What is taken of SALib's answer, and its name here; ``_half`` is half the width of a 95 % interval (bootstrap)."""
+
+
+@dataclass(frozen=True, repr=False)
+class Sensitivity:
+    """How much each parameter matters to each measure."""
+
+    scheme: str
+    space: Space
+    method: Method
+    runs: int
+    """Settings that were run."""
+    seeds: tuple[int, ...]
+    indices: pl.DataFrame
+    """A row for each measure and parameter, the most influential first."""
+
+    def record(self) -> dict[str, Any]:
+        """Return it as one object, for ``--json``."""
+        return {
+            "scheme": self.scheme,
+            "method": self.method,
+            "runs": self.runs,
+            "seeds": list(self.seeds),
+            "indices": self.indices.to_dicts(),
+        }
+
+    def __repr__(self) -> str:
+        return console.plain(table.of_sensitivity(self))
+
+
+def sensitivity(
+    scheme: str,
+    over: str,
+    *,
+    of: Sequence[str] = ("p95", "throughput"),
+    method: Method = "morris",
+    experiment: Experiment | None = None,
+    points: int = 8,
+    seeds: Sequence[int] = (1, 2, 3),
+    out: Path | str = "results",
+    workers: int | None = None,
+) -> Sensitivity:
+    """Say which parameters of a discipline matter. Runs that the store has are not made again.
+
+    Parameters
+    ----------
+    scheme
+        The discipline, with what is not varied.
+    over
+        What is varied, as for :func:`aqmlab.campaigns.search.tuning.tune`.
+    of
+        The measures, of :data:`aqmlab.campaigns.search.objectives.NUMBERS`.
+    method
+        ``"morris"`` runs ``points * (k + 1)`` settings of ``k`` parameters, ``"sobol"`` ``points * (k + 2)``.
+    experiment
+        All but the scheme. The default is 98 % load as in Le et al. (2003).
+    points
+        Trajectories, or base samples, for which Sobol's sequence wants a power of two: 8 rank by Morris; for Sobol take
+        256 or more.
+    seeds
+        The users that each setting runs under; what is looked at is the mean.
+    out
+        The results directory.
+    workers
+        Cells run at a time; by default as many as this process may use processors.
+
+    Raises
+    ------
+    SpecError
+        When a setting in the ranges is impossible, or measures nothing.
+
+    Examples
+    --------
+    >>> sensitivity("pi:ecn=true", "q_ref=5..300,sampling_hz=20..500", of=["p95"])  # doctest: +SKIP
+    """
+    if method not in get_args(Method):
+        raise SpecError(f"method: must be {' or '.join(get_args(Method))}, got {method!r}")
+    if points < 2 or (method == "sobol" and points & (points - 1)):
+        must = "a power of two" if method == "sobol" else "at least 2"
+        raise SpecError(f"points: must be {must}, got {points}")
+    measures = tuple(Objective(name) for name in of)
+    if not measures:
+        raise SpecError("of: say what is looked at, such as p95")
+    chosen = space.read(scheme, over)
+    whole = Experiment() if experiment is None else experiment
+    check_experiment(whole)
+    check_workers(workers)
+    given = tuple(check_seeds(seeds))
+    problem = {"num_vars": len(chosen), "names": list(chosen), "bounds": [[0.0, 1.0]] * len(chosen)}
+    sampled = _sample(problem, method, points)
+    settings = np.unique(sampled, axis=0).tolist()
+    logger.info(f"{len(settings)} settings under {len(given)} seeds each")
+    trial = Trial(scheme, chosen, measures, whole, Path(check_out(out)), workers)
+    values = trial.values([tuple(point) for point in settings], given)
+    if None in values:
+        why = f": {trial.mistakes[-1]}" if trial.mistakes else ""
+        raise SpecError(f"over: every setting in the ranges must be possible and measure something{why}")
+    means = {
+        tuple(point): [float(each.mean()) for each in it or ()] for point, it in zip(settings, values, strict=True)
+    }
+    rows = []
+    for number, measure in enumerate(measures):
+        answers = np.array([means[tuple(point)][number] for point in sampled.tolist()])
+        indices = _analyze(problem, method, sampled, answers)
+        for place, name in enumerate(chosen):
+            row = {as_: float(indices[key][place]) for key, as_ in _COLUMNS[method].items()}
+            rows.append({"measure": measure.name, "unit": measure.unit, "parameter": name, **row})
+    first = next(iter(_COLUMNS[method].values())) if method == "morris" else "ST"
+    order = [measure.name for measure in measures]
+    frame = pl.DataFrame(rows).sort(pl.col("measure").replace_strict(order, range(len(order))), -pl.col(first))
+    return Sensitivity(scheme, chosen, method, len(settings), given, frame)
+
+
+def _sample(problem: dict[str, Any], method: Method, points: int) -> NDArray[np.float64]:
+    from SALib.sample import morris, sobol
+
+    if method == "morris":
+        sampled: NDArray[np.float64] = morris.sample(problem, points, num_levels=_LEVELS, seed=1)
+    else:
+        sampled = sobol.sample(problem, points, calc_second_order=False, seed=1)
+    return np.round(sampled, 9)
+
+
+def _analyze(
+    problem: dict[str, Any], method: Method, sampled: NDArray[np.float64], answers: NDArray[np.float64]
+) -> dict[str, NDArray[np.float64]]:
+    from SALib.analyze import morris, sobol
+
+    if np.ptp(answers) == 0:
+        # Nothing moves it: SALib would divide by its variance.
+        return {name: np.zeros(len(problem["names"])) for name in _COLUMNS[method]}
+    if method == "morris":
+        analyzed: dict[str, NDArray[np.float64]] = morris.analyze(problem, sampled, answers, num_levels=_LEVELS, seed=1)
+    else:
+        analyzed = sobol.analyze(problem, answers, calc_second_order=False, seed=1)
+    return analyzed

@@ -1,0 +1,117 @@
+"""Spaces of a discipline's parameters, as typed: ``q_ref=5..300,target=1 ms..50 ms,max_p``.
+
+A point of a space is a share of the way along each range, from 0 to 1, so that whoever searches or samples need not
+know of units and scales.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from itertools import chain
+
+from aqmlab._core import SpecError
+from aqmlab.campaigns.axes import Span, Value
+from aqmlab.disciplines.catalogue import Discipline, Parameter, nearest
+from aqmlab.disciplines.custom import laws
+from aqmlab.spec import schemes
+
+_NUMBER = r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za-z/]*)"
+
+_WIDE = 10
+"""A range whose ends differ by this factor or more is searched by factors; a parameter without a range is tried from
+its default divided by it to its default times it."""
+
+Space = Mapping[str, Span]
+"""The ranges by the parameters' names."""
+
+
+def read(scheme: str, text: str) -> Space:
+    """Read what is varied of a scheme.
+
+    Raises
+    ------
+    SpecError
+        When the discipline has no such parameter, or it cannot be varied so.
+    """
+    name = schemes.parse(scheme).queue.discipline
+    discipline = laws.discipline(name)
+    space: dict[str, Span] = {}
+    for part in text.split(","):
+        parameter, equals, span = (each.strip() for each in part.partition("="))
+        if parameter in space:
+            raise SpecError(f"over: {parameter} is given twice")
+        declared = _declared(discipline, parameter)
+        space[parameter] = _span(declared, span) if equals else _around_default(declared)
+    return space
+
+
+def scheme_at(scheme: str, space: Space, point: Sequence[float]) -> str:
+    """Return the scheme at a point of the space, as it would be typed."""
+    given = schemes.parse(scheme)
+    values: dict[str, Value] = {name: span.at(share) for (name, span), share in zip(space.items(), point, strict=True)}
+    kept = {name: value for name, value in given.queue.parameters.items() if name not in values}
+    if given.ecn is not None:
+        kept["ecn"] = given.ecn
+    assignments = (f"{name}={_written(value)}" for name, value in chain(values.items(), kept.items()))
+    return f"{given.queue.discipline}:{','.join(assignments)}"
+
+
+def default_in(scheme: str, space: Space) -> list[float] | None:
+    """Return where the scheme itself stands in the space; ``None`` where it is outside."""
+    given = schemes.parse(scheme).queue
+    declared = {each.name: each.default for each in laws.discipline(given.discipline).parameters}
+    point = []
+    for name, span in space.items():
+        found = re.match(_NUMBER, str(given.parameters.get(name, declared[name])))
+        share = span.share(float(found[1])) if found and found[2] == (span.unit or "") else None
+        if share is None:
+            return None
+        point.append(share)
+    return point
+
+
+def _declared(discipline: Discipline, name: str) -> Parameter:
+    for parameter in discipline.parameters:
+        if parameter.name == name:
+            return parameter
+    known = [parameter.name for parameter in discipline.parameters]
+    raise SpecError(
+        f"over: {discipline.name} has no parameter {name!r}{nearest(name, known)}; it has {', '.join(known)}"
+    )
+
+
+def _span(parameter: Parameter, text: str) -> Span:
+    found = re.fullmatch(rf"{_NUMBER}\s*\.\.\s*{_NUMBER}", text)
+    if found is None:
+        raise SpecError(f"over: write {parameter.name}=5..300 or {parameter.name}=1 ms..50 ms, got {text!r}")
+    low, unit_low, high, unit = found.groups()
+    if unit_low not in ("", unit):
+        raise SpecError(f"over: {parameter.name}: both ends have one unit, got {text!r}")
+    return _made(parameter, float(low), float(high), unit)
+
+
+def _around_default(parameter: Parameter) -> Span:
+    found = re.fullmatch(_NUMBER, parameter.default)
+    if found is None or float(found[1]) <= 0:
+        example = f"{parameter.name}=FROM..TO"
+        raise SpecError(f"over: {parameter.name} has no default to look around, {parameter.default!r}: write {example}")
+    default = float(found[1])
+    low, high = default / _WIDE, default * _WIDE
+    for bound in ("minimum", "maximum"):
+        limit = parameter.schema.get(bound)
+        if isinstance(limit, (int, float)):
+            low, high = (max(low, limit), high) if bound == "minimum" else (low, min(high, limit))
+    return _made(parameter, low, high, found[2])
+
+
+def _made(parameter: Parameter, low: float, high: float, unit: str) -> Span:
+    if not low < high:
+        raise SpecError(f"over: {parameter.name}: the first end is less than the second, got {low:g}..{high:g}")
+    scale = "log" if low > 0 and high / low >= _WIDE else "linear"
+    whole = parameter.schema.get("type") == "integer"
+    return Span(start=low, to=high, scale=scale, whole=whole, unit=unit or None)
+
+
+def _written(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,91 @@
+"""Settings of a discipline, run under some seeds and read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aqmlab._core import SpecError
+from aqmlab.campaigns.failures import in_a_line
+from aqmlab.campaigns.search import space
+from aqmlab.campaigns.search.objectives import Objective
+from aqmlab.campaigns.search.space import Space
+from aqmlab.running.calibration.lines import Calibrations, known
+from aqmlab.running.cell import Cell, cells_of
+from aqmlab.running.store import Store
+from aqmlab.running.sweep import run_missing
+from aqmlab.show.messages import logger
+from aqmlab.spec import schemes
+from aqmlab.spec.experiment import Experiment
+
+Values = NDArray[np.float64]
+"""A number for each seed."""
+
+
+@dataclass
+class Trial:
+    """What settings of a scheme are tried in."""
+
+    scheme: str
+    space: Space
+    objectives: tuple[Objective, ...]
+    experiment: Experiment
+    out: Path
+    workers: int | None
+    mistakes: list[str] = field(default_factory=list)
+    """Why settings could not be run."""
+
+    def baseline(self, seeds: Sequence[int]) -> list[Values]:
+        """Return what the scheme as given comes to in each objective.
+
+        Raises
+        ------
+        SpecError
+            When it cannot be run, or there is nothing to measure.
+        """
+        calibrations, store = known(self.out), Store(self.out)
+        cells = self._cells(self.scheme, seeds, calibrations)
+        run_missing(cells, store, workers=self.workers)
+        values = self._read(cells, store)
+        if values is None:
+            raise SpecError(f"objective: {self.scheme} has nothing to measure")
+        return values
+
+    def values(self, points: Sequence[Sequence[float]], seeds: Sequence[int]) -> list[list[Values] | None]:
+        """Return what settings come to in each objective; ``None`` for one that is impossible, fails or has nothing."""
+        calibrations, store = known(self.out), Store(self.out)
+        texts = [space.scheme_at(self.scheme, self.space, point) for point in points]
+        cells = [self._possible(text, seeds, calibrations) for text in texts]
+        run_missing(
+            [cell for each in cells for cell in each],
+            store,
+            workers=self.workers,
+            failed=lambda cell, error: self._mistaken(f"{cell}: {in_a_line(error)}"),
+        )
+        return [self._read(each, store) if each else None for each in cells]
+
+    def _possible(self, text: str, seeds: Sequence[int], calibrations: Calibrations) -> list[Cell]:
+        try:
+            return self._cells(text, seeds, calibrations)
+        except SpecError as error:
+            self._mistaken(f"{text}: {error}")
+            return []
+
+    def _cells(self, text: str, seeds: Sequence[int], calibrations: Calibrations) -> list[Cell]:
+        parsed = schemes.parse(text)
+        return cells_of(parsed.applied_to(self.experiment), seeds, calibrations, label=parsed.label)
+
+    def _read(self, cells: Sequence[Cell], store: Store) -> list[Values] | None:
+        results = [store.get(cell) for cell in cells]
+        if None in results:
+            return None
+        rows = [[each.read(result.summary) for result in results if result] for each in self.objectives]
+        return None if any(None in row for row in rows) else [np.array(row, dtype=float) for row in rows]
+
+    def _mistaken(self, what: str) -> None:
+        self.mistakes.append(what)
+        logger.debug("left out: %s", what)

@@ -1,0 +1,264 @@
+"""Tuning: which settings of a discipline serve best on a link, found on some seeds and confirmed on others.
+
+Every setting is compared with the scheme as it was given, seed by seed under the same users. The best of many are
+better on the seeds they were found with than they are: what is confirmed on fresh seeds is what counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from aqmlab._core import SpecError
+from aqmlab.campaigns.search import space, table
+from aqmlab.campaigns.search.objectives import Objective, objectives
+from aqmlab.campaigns.search.space import Space
+from aqmlab.campaigns.search.trial import Trial, Values
+from aqmlab.results.stats import mean_interval
+from aqmlab.running.arguments import check_experiment, check_out, check_seeds, check_workers
+from aqmlab.show import console
+from aqmlab.show.messages import logger
+from aqmlab.spec.experiment import Experiment
+
+_AT_ONCE = 4
+"""Settings proposed before the results of the last ones are known: a number of its own, so that a search is the same on
+every machine."""
+
+_MOST_PROPOSED = 10
+"""So many settings are proposed for one that is to be tried, where most are impossible."""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A setting, and by how much it differs from the scheme as given: one array over seeds for each objective."""
+
+    scheme: str
+    point: tuple[float, ...]
+    differences: tuple[Values, ...]
+
+    @property
+    def means(self) -> list[float]:
+        """The mean difference in each objective."""
+        return [float(each.mean()) for each in self.differences]
+
+
+@dataclass(frozen=True)
+class Confirmed:
+    """One of the best, and what became of it under users it was not chosen by."""
+
+    found: Tried
+    fresh: Tried
+
+    def interval(self, objective: int) -> tuple[float, float, float]:
+        """Return the mean difference on fresh seeds with its 95 % interval."""
+        return mean_interval(self.fresh.differences[objective])
+
+
+@dataclass(frozen=True, repr=False)
+class Tuned:
+    """What a search found."""
+
+    scheme: str
+    space: Space
+    objectives: tuple[Objective, ...]
+    seeds: tuple[int, ...]
+    tried: tuple[Tried, ...]
+    baseline: tuple[float, ...]
+    """What the scheme as given comes to in each objective, on average over the seeds."""
+    best: tuple[Confirmed, ...] = ()
+    fresh_seeds: tuple[int, ...] = ()
+    left_out: int = 0
+    """Settings that are impossible or whose runs failed."""
+
+    @property
+    def front(self) -> list[Tried]:
+        """The settings that no other one is better than in every objective."""
+        return [each for each in self.tried if not any(self._dominates(other, each) for other in self.tried)]
+
+    @cached_property
+    def trials(self) -> pl.DataFrame:
+        """A row for each setting: scheme, its parameters, the mean difference in each objective."""
+        rows = [
+            {
+                "scheme": each.scheme,
+                **{name: span.at(share) for (name, span), share in zip(self.space.items(), each.point, strict=True)},
+                **{str(what): mean for what, mean in zip(self.objectives, each.means, strict=True)},
+            }
+            for each in self.tried
+        ]
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+    def record(self) -> dict[str, Any]:
+        """Return it as one object, for ``--json``."""
+        return {
+            "scheme": self.scheme,
+            "objectives": [
+                {"name": each.name, "unit": each.unit, "maximise": each.is_large, "baseline": value}
+                for each, value in zip(self.objectives, self.baseline, strict=True)
+            ],
+            "seeds": list(self.seeds),
+            "fresh_seeds": list(self.fresh_seeds),
+            "left_out": self.left_out,
+            "trials": self.trials.to_dicts(),
+            "best": [
+                {
+                    "scheme": each.found.scheme,
+                    "found": each.found.means,
+                    "fresh": [
+                        dict(zip(("difference", "low", "high"), each.interval(number), strict=True))
+                        for number in range(len(self.objectives))
+                    ],
+                }
+                for each in self.best
+            ],
+        }
+
+    def _dominates(self, one: Tried, other: Tried) -> bool:
+        signs = [-1 if each.is_large else 1 for each in self.objectives]
+        ones, others = (np.multiply(signs, each.means) for each in (one, other))
+        return bool(np.all(ones <= others) and np.any(ones < others))
+
+    def __repr__(self) -> str:
+        return console.plain(table.of_tuned(self))
+
+
+def tune(
+    scheme: str,
+    over: str,
+    *,
+    minimise: Sequence[str] = (),
+    maximise: Sequence[str] = (),
+    experiment: Experiment | None = None,
+    trials: int = 40,
+    seeds: Sequence[int] = (1, 2, 3),
+    confirm: int = 3,
+    out: Path | str = "results",
+    workers: int | None = None,
+) -> Tuned:
+    """Search a discipline's settings by Optuna's tree-structured Parzen estimator, and confirm the best on fresh seeds.
+
+    Runs that the store has are not made again, so that a search that was interrupted goes on, and a longer one begins
+    where the shorter ended.
+
+    Parameters
+    ----------
+    scheme
+        The discipline, with what is not searched: ``"pi:ecn=true"``. What others are compared with.
+    over
+        What is searched: ``"q_ref=5..300,a,b"``. A range over a factor of ten or more is searched by factors; a
+        parameter without a range from a tenth of its default to ten times that.
+    minimise, maximise
+        The objectives, of :data:`aqmlab.campaigns.search.objectives.NUMBERS`. With several the best are those that no
+        other setting beats in all.
+    experiment
+        All but the scheme. The default is 98 % load as in Le et al. (2003).
+    trials
+        Settings tried.
+    seeds
+        The users that each is tried under.
+    confirm
+        How many of the best are run again under as many fresh seeds, those after the last.
+    out
+        The results directory.
+    workers
+        Cells run at a time; by default as many as this process may use processors.
+
+    Raises
+    ------
+    SpecError
+        When something asked for is impossible.
+
+    Examples
+    --------
+    >>> tune("pi:ecn=true", "q_ref=5..300", minimise=["p95"], trials=20)  # doctest: +SKIP
+    """
+    what = tuple(objectives(minimise, maximise))
+    chosen = space.read(scheme, over)
+    whole = Experiment() if experiment is None else experiment
+    check_experiment(whole)
+    check_workers(workers)
+    if trials < 1 or confirm < 0:
+        raise SpecError(f"trials: must be at least 1, and confirm at least 0, got {trials} and {confirm}")
+    trial = Trial(scheme, chosen, what, whole, Path(check_out(out)), workers)
+    given = tuple(check_seeds(seeds))
+    tried, left_out = _search(trial, given, trials)
+    if not tried:
+        raise SpecError(f"over: none of {left_out} settings can be run, the last: {trial.mistakes[-1]}")
+    baseline = tuple(float(values.mean()) for values in trial.baseline(given))
+    found = Tuned(scheme, chosen, what, given, tuple(tried), baseline, left_out=left_out)
+    best = _best(found, confirm)
+    fresh_seeds = tuple(range(max(given) + 1, max(given) + 1 + len(given))) if best else ()
+    if best:
+        logger.info(f"confirming {len(best)} under seeds {fresh_seeds[0]} to {fresh_seeds[-1]}")
+    fresh = _differences(trial, [each.point for each in best], fresh_seeds) if best else []
+    confirmed = tuple(Confirmed(one, again) for one, again in zip(best, fresh, strict=True) if again is not None)
+    return replace(found, best=confirmed, fresh_seeds=fresh_seeds)
+
+
+def _search(trial: Trial, seeds: Sequence[int], trials: int) -> tuple[list[Tried], int]:
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    distributions: dict[str, optuna.distributions.BaseDistribution] = {
+        name: optuna.distributions.FloatDistribution(0, 1) for name in trial.space
+    }
+    study = optuna.create_study(
+        directions=["maximize" if each.is_large else "minimize" for each in trial.objectives],
+        sampler=optuna.samplers.TPESampler(
+            seed=1, multivariate=True, constant_liar=True, n_startup_trials=_AT_ONCE * 2
+        ),
+    )
+    start = space.default_in(trial.scheme, trial.space)
+    if start is not None:
+        study.enqueue_trial(dict(zip(trial.space, start, strict=True)))
+    tried: list[Tried] = []
+    # What is impossible costs nothing and is no trial, but there must be an end.
+    while (left := trials - len(tried)) > 0 and len(study.trials) < _MOST_PROPOSED * trials:
+        asked = [study.ask(distributions) for _ in range(min(_AT_ONCE, left))]
+        outcomes = _differences(trial, [[each.params[name] for name in trial.space] for each in asked], seeds)
+        for each, outcome in zip(asked, outcomes, strict=True):
+            if outcome is None:
+                study.tell(each, state=optuna.trial.TrialState.FAIL)
+            else:
+                study.tell(each, outcome.means)
+                tried.append(outcome)
+        if tried:
+            best = min(tried, key=lambda one: _badness(one, trial.objectives))
+            logger.info(f"{len(tried)} of {trials} tried, best so far {best.scheme}")
+    return tried, len(study.trials) - len(tried)
+
+
+def _differences(trial: Trial, points: Sequence[Sequence[float]], seeds: Sequence[int]) -> list[Tried | None]:
+    """Hold settings against the scheme as given, seed by seed."""
+    firsts = trial.baseline(seeds)
+    return [
+        None
+        if values is None
+        else Tried(
+            space.scheme_at(trial.scheme, trial.space, point),
+            tuple(point),
+            tuple(ours - first for ours, first in zip(values, firsts, strict=True)),
+        )
+        for point, values in zip(points, trial.values(points, seeds), strict=True)
+    ]
+
+
+def _badness(each: Tried, what: Sequence[Objective]) -> float:
+    """Return the first objective, to be small."""
+    return -each.means[0] if what[0].is_large else each.means[0]
+
+
+def _best(found: Tuned, number: int) -> list[Tried]:
+    """Choose so many of the best, each setting once; with several objectives along the front, its ends among them."""
+    one = len(found.objectives) == 1
+    ranked = sorted(found.tried if one else found.front, key=lambda each: _badness(each, found.objectives))
+    distinct = list({each.scheme: each for each in ranked}.values())
+    if one or len(distinct) <= number:
+        return distinct[:number]
+    return [distinct[round(n * (len(distinct) - 1) / max(number - 1, 1))] for n in range(number)]

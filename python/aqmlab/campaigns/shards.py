@@ -1,0 +1,69 @@
+"""Shards: a campaign parted among machines that do not know of each other.
+
+Every machine parts all cells in the same way, whatever is in its store, and runs its own part. What a cell will take is
+judged by the packets that it can send, so that the parts are alike in work.
+"""
+
+from __future__ import annotations
+
+import heapq
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from aqmlab._core import SpecError
+from aqmlab.running.cell import Cell
+
+
+class Shard(NamedTuple):
+    """One of several parts."""
+
+    number: int
+    """From 1."""
+    of: int
+
+    @classmethod
+    def parse(cls, text: str) -> Shard:
+        """Read ``I/N``.
+
+        Raises
+        ------
+        SpecError
+            When it is none.
+        """
+        found = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text.strip(), re.ASCII)
+        if found is None or not 1 <= int(found[1]) <= int(found[2]):
+            raise SpecError(f"--shard: must be I/N, the I-th of N parts, such as 3/16, got {text!r}")
+        return cls(int(found[1]), int(found[2]))
+
+    def choose(self, cells: Sequence[Cell]) -> list[Cell]:
+        """Return the cells of this part, the longest first: each goes to the part that has least to do by then."""
+        distinct = {cell.key: cell for cell in cells}
+        parts = [(0.0, part) for part in range(self.of)]
+        mine = []
+        for cell in sorted(distinct.values(), key=lambda cell: (-work(cell), cell.key)):
+            least, part = heapq.heappop(parts)
+            heapq.heappush(parts, (least + work(cell), part))
+            if part == self.number - 1:
+                mine.append(cell)
+        return mine
+
+
+def work(cell: Cell) -> float:
+    """Return how many bits a cell's links can send: what a cell takes is nearly in proportion to its packets."""
+    share = 1.0 if cell.load_percent is None else min(cell.load_percent / 100, 1.0)
+    return cell.end_s * sum(link.rate_bps for link in cell.links) * share
+
+
+def sbatch(command: Sequence[str], shards: int) -> str:
+    """Return a script for Slurm that runs a campaign's command as an array of so many jobs."""
+    import shlex
+
+    return (
+        "#!/bin/bash\n"
+        "#SBATCH --job-name=aqmlab\n"
+        f"#SBATCH --array=1-{shards}\n"
+        "#SBATCH --cpus-per-task=1\n"
+        "#SBATCH --output=aqmlab-%a.log\n"
+        f'{shlex.join(command)} --workers 1 --shard "$SLURM_ARRAY_TASK_ID/{shards}"\n'
+    )

@@ -1,0 +1,65 @@
+"""``aqmlab sensitivity``: which parameters of a discipline matter."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from aqmlab.cli.app import App
+from aqmlab.cli.commands.tune import Load, Over, Scheme, SpecFile, experiment_of
+from aqmlab.cli.options import Changes, Json, Out, Seeds, Workers, read_seeds
+from aqmlab.cli.output import print_json
+
+app = App()
+
+
+@app.command()
+def sensitivity(
+    scheme: Scheme,
+    over: Over,
+    of: Annotated[
+        list[str] | None,
+        typer.Option(metavar="WHAT", help="What is looked at; may be repeated.", show_default="p95, throughput"),
+    ] = None,
+    method: Annotated[
+        str, typer.Option(metavar="morris|sobol", help="Elementary effects, or shares of the variance.")
+    ] = "morris",
+    points: Annotated[
+        int, typer.Option(metavar="N", min=2, help="Trajectories; base samples for sobol, a power of two.")
+    ] = 8,
+    spec: SpecFile = None,
+    changes: Changes = None,
+    load: Load = None,
+    seeds: Seeds = "3",
+    workers: Workers = None,
+    out: Out = Path("results"),
+    as_json: Json = False,
+) -> None:
+    """Say which parameters of a discipline matter.
+
+    By Morris mu_star is how far a measure moves when a parameter goes all along its range, sigma how much that depends
+    on the others; by Sobol S1 is a parameter's share of the variance, ST that with all it does together with others.
+
+    Example: aqmlab sensitivity pi:ecn=true --over q_ref=5..300,sampling_hz=20..500 --load 98
+    """
+    from aqmlab.campaigns.search.sensitivity import sensitivity as study
+    from aqmlab.campaigns.search.table import of_sensitivity
+    from aqmlab.show import console
+
+    found = study(
+        scheme,
+        over,
+        of=of or ("p95", "throughput"),
+        method=method,  # type: ignore[arg-type]
+        experiment=experiment_of(spec, changes, load),
+        points=points,
+        seeds=read_seeds(seeds),
+        out=out,
+        workers=workers,
+    )
+    if as_json:
+        print_json(found.record())
+    else:
+        console.show(of_sensitivity(found))

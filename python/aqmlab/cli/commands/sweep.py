@@ -1,0 +1,102 @@
+"""``aqmlab sweep``: a grid of experiments."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from aqmlab._core import SpecError
+from aqmlab.cli.app import App
+from aqmlab.cli.cells import interruptible
+from aqmlab.cli.options import Json, Out, Seeds, Workers, read, read_seeds
+from aqmlab.cli.output import one_line_refusals, print_json, tell_written
+
+if TYPE_CHECKING:
+    import polars as pl
+
+app = App()
+
+_TABLES = (".csv", ".parquet")
+
+
+@app.command()
+def sweep(
+    grid: Annotated[Path, typer.Argument(metavar="GRID.toml", help="An experiment, and what of it is varied.")],
+    seeds: Seeds = "3",
+    workers: Workers = None,
+    out: Out = Path("results"),
+    shard: Annotated[
+        str | None, typer.Option(metavar="I/N", help="Run the I-th of N parts alone, which are the same everywhere.")
+    ] = None,
+    limit: Annotated[
+        str | None, typer.Option(metavar="TIME", help="A cell that takes longer fails.", show_default="none")
+    ] = None,
+    retry: Annotated[bool, typer.Option("--retry", help="Run cells again that have failed before.")] = False,
+    table: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a row for each cell, as .csv or .parquet.")
+    ] = None,
+    print_sbatch: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, max=100_000, help="Run nothing: print a Slurm script of N shards."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Run a grid of experiments, as far as they are missing.
+
+    A cell that fails is kept as failed and the others go on; the exit code is 1 then. After an interrupt the same
+    command goes on.
+
+    Example: aqmlab sweep examples/sweeps/targets.toml --seeds 5 --limit "10 min"
+    """
+    from aqmlab.campaigns import table as tables
+    from aqmlab.campaigns.campaign import Campaign, How, plan, run
+    from aqmlab.campaigns.grid import Grid
+    from aqmlab.campaigns.shards import Shard, sbatch
+    from aqmlab.running.calibration import lines
+    from aqmlab.running.progress import SweepProgress
+    from aqmlab.running.store import Store
+    from aqmlab.show import console
+
+    with one_line_refusals():
+        limit_s = None if limit is None else read(limit, "--limit")
+    if table is not None and table.suffix not in _TABLES:
+        raise SpecError(f"--table: must end in {' or '.join(_TABLES)}, got {table}")
+    mine = None if shard is None else Shard.parse(shard)
+    planned = plan(Grid.from_toml(grid), read_seeds(seeds), lines.known(out), shard=mine)
+    if print_sbatch is not None:
+        print(sbatch(_without("--print-sbatch"), print_sbatch), end="")
+        return
+    cells = [each.cell for each in planned]
+    how = How(workers=workers, limit_s=limit_s, retry=retry)
+    with interruptible(cells, out), SweepProgress(cells, Store(out)) as shown:
+        run(planned, out, how, watch=shown, told=shown.failed)
+    campaign = Campaign(planned, out)
+    if table is not None:
+        _write(campaign.cells, table)
+    if as_json:
+        failed = [vars(failure) for failure in campaign.failures]
+        print_json({"points": campaign.means.to_dicts(), "failed": failed})
+    else:
+        console.show(tables.of_means(campaign.means, campaign.axes))
+    if campaign.failures:
+        raise typer.Exit(1)
+
+
+def _write(cells: pl.DataFrame, file: Path) -> None:
+    with one_line_refusals():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if file.suffix == ".csv":
+            cells.write_csv(file)
+        else:
+            cells.write_parquet(file)
+    tell_written(file)
+
+
+def _without(option: str) -> list[str]:
+    """Return the command as it was typed, without an option and its value."""
+    typed = ["aqmlab", *sys.argv[1:]]
+    given = next(place for place, word in enumerate(typed) if word.partition("=")[0] == option)
+    return typed[:given] + typed[given + (1 if "=" in typed[given] else 2) :]

@@ -1,0 +1,135 @@
+"""Whether each cell's numbers fit together: operational laws, which hold of all that is measured, and steadiness.
+
+The laws are those of Denning and Buzen, "The operational analysis of queueing network models", ACM Computing Surveys
+10 (1978). They need no model: where one fails, the window is too short for what happens in it, or a number is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from typing import Any
+
+import polars as pl
+
+from aqmlab.results.result import Result
+from aqmlab.results.stats.steady import mser5
+
+_OF_CYCLE = 0.05
+"""Of a user's cycle: cells of minutes keep to a fifth of this, and windows that are too short are beyond four times."""
+
+_MOVED = 0.1
+"""Of the throughput: by chance, files of heavy-tailed sizes move that of minutes of light load by nearly as much."""
+
+_EXACT = 0.001
+"""Of the utilisation: both sides of its law count the same packets."""
+
+_OBSERVATIONS = 500
+"""In which the measured window is looked at: intervals of seconds, in which many packets are sent."""
+
+_SAYS = {
+    "utilisation": "the utilisation is not that of the bytes and packets sent (U = X S)",
+    "closed_loop": "users' cycles and response times do not fit each other to 5 % (N = X (R + Z)):"
+    " the measured window is short for such waits, or not steady",
+    "steady": "the beginning of the measured window moves the throughput by more than 10 % (MSER-5):"
+    " the warm-up or the window is too short",
+}
+
+
+@dataclass(frozen=True)
+class Check:
+    """One law in one cell."""
+
+    law: str
+    label: str
+    seed: int
+    value: float
+    low: float
+    """The least that fits."""
+    high: float
+    """The most."""
+
+    @property
+    def is_met(self) -> bool:
+        """Whether the cell keeps it."""
+        return self.low <= self.value <= self.high
+
+    def record(self) -> dict[str, Any]:
+        """Return it as an object of ``aqmlab compare --json``."""
+        return asdict(self) | {"met": self.is_met}
+
+
+def check(results: Sequence[Result]) -> list[Check]:
+    """Check each cell of a comparison.
+
+    Returns
+    -------
+    list
+        ``utilisation`` of each direction: what the summary says less what follows from the bytes and packets of the
+        link's table. ``closed_loop`` where there are web users and the uncongested network of the same seed: by how
+        many seconds the cycle from request to request, N / X, is longer than there, which is at most by how much
+        response times are. ``steady``: the part of the throughput by which the beginning of the window moves its mean.
+    """
+    uncongested = {result.cell.seed: result for result in results if result.cell.signal == "none"}
+    return [each for result in results for each in _of_cell(result, uncongested.get(result.cell.seed))]
+
+
+def failures(checks: Iterable[Check]) -> Iterator[str]:
+    """Say which cells do not keep a law, a sentence for each law."""
+    failed = sorted((each for each in checks if not each.is_met), key=lambda each: list(_SAYS).index(each.law))
+    for law, of_law in groupby(failed, key=lambda each: each.law):
+        cells: dict[str, list[int]] = {}
+        for each in of_law:
+            cells.setdefault(each.label, []).append(each.seed)
+        which = "; ".join(f"{label}: {', '.join(map(str, dict.fromkeys(seeds)))}" for label, seeds in cells.items())
+        yield f"Check: {_SAYS[law]} (seeds of {which})."
+
+
+def _of_cell(result: Result, uncongested: Result | None) -> Iterator[Check]:
+    cell, link = result.cell, result.link
+    if any(each.rate_changes for each in cell.links):
+        # Neither is one link's rate, nor is a change that was asked for a transient.
+        return
+    for measured in result.summary["directions"]:
+        yield Check("utilisation", cell.label, cell.seed, *_utilisation(result, link, measured))
+    if uncongested is not None and uncongested is not result and cell.users_per_side:
+        yield from _closed_loop(result, uncongested)
+    yield from _steady(result, link)
+
+
+def _utilisation(result: Result, link: pl.DataFrame, measured: dict[str, Any]) -> tuple[float, float, float]:
+    """Say by how much the utilisation is off: U = X S, packets a second times seconds a packet."""
+    of = result.cell.links[measured["link"] - 1]
+    sent = link.filter(pl.col("direction") == measured["direction"])
+    if "link" in link.columns:
+        sent = sent.filter(pl.col("link") == measured["link"])
+    rate_bps = of.rate_bps if measured["direction"] == 0 else of.rate_back_bps
+    wire_bits = 8 * (sent["bytes"].sum() + of.overhead_bytes * sent["packets"].sum())
+    return measured["utilisation"] - wire_bits / rate_bps / result.cell.duration_s, -_EXACT, _EXACT
+
+
+def _closed_loop(result: Result, uncongested: Result) -> Iterator[Check]:
+    """Yield the interactive response time law: with N = X (R + Z) and the same Z, N / X grows as R does.
+
+    Connections of a user wait side by side, so that a cycle may grow by less than the response times, and not by more.
+    """
+    cell = result.cell
+    users = cell.users_per_side * cell.resolved["users"].get("sides", 2)
+    completed, free = (each.summary["completed_requests"] for each in (result, uncongested))
+    if not completed or not free:
+        return
+    cycle_s, free_s = (users * cell.duration_s / requests for requests in (completed, free))
+    longer_s = (result.summary["response_time_ms"]["mean"] - uncongested.summary["response_time_ms"]["mean"]) / 1000
+    slack_s = _OF_CYCLE * cycle_s
+    yield Check("closed_loop", cell.label, cell.seed, cycle_s - free_s, -slack_s, max(0.0, longer_s) + slack_s)
+
+
+def _steady(result: Result, link: pl.DataFrame) -> Iterator[Check]:
+    sent = link.group_by("time_s").agg(pl.col("bytes").sum()).sort("time_s")["bytes"].to_numpy().astype(float)
+    together = max(1, len(sent) // _OBSERVATIONS)
+    series = sent[: len(sent) // together * together].reshape(-1, together).mean(axis=1)
+    steady = series[mser5(series) :].mean() if len(series) else 0.0
+    if steady:
+        cell = result.cell
+        yield Check("steady", cell.label, cell.seed, float(series.mean() / steady - 1), -_MOVED, _MOVED)

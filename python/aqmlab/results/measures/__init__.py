@@ -1,0 +1,61 @@
+"""Measures on request: what is worked out from a comparison's cells where it is asked for, one a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+
+from aqmlab._core import SpecError
+from aqmlab.results.measures.jain import JAIN
+from aqmlab.results.measures.measure import Measure, Row
+from aqmlab.results.measures.rpm import RPM
+from aqmlab.results.measures.slowdown import SLOWDOWN
+from aqmlab.results.result import Result
+from aqmlab.running.cell import Cell
+
+__all__ = ["MEASURES", "Measure", "Row", "check_cells", "measured", "read_measures"]
+
+MEASURES = {"slowdown": SLOWDOWN, "jain": JAIN, "rpm": RPM}
+"""By the names under which they are asked for."""
+
+
+def read_measures(names: Sequence[str]) -> dict[str, Measure]:
+    """Return the measures of these names, or refuse a name that there is not."""
+    for name in names:
+        if name not in MEASURES:
+            raise SpecError(f"measures: must be of {', '.join(MEASURES)}, got {name!r}")
+    return {name: MEASURES[name] for name in names}
+
+
+def check_cells(measures: Mapping[str, Measure], cells: Sequence[Cell]) -> None:
+    """Refuse measures for which cells are missing, before any is run."""
+    for name, measure in measures.items():
+        if measure.needs_uncongested and all(cell.signal != "none" for cell in cells):
+            raise SpecError(f"measures: {name} needs the uncongested network beside the schemes, which is not there")
+
+
+def measured(names: Sequence[str], results: Sequence[Result]) -> dict[str, list[Row]]:
+    """Work out measures of a comparison's results, scheme by scheme.
+
+    Parameters
+    ----------
+    names
+        Of :data:`MEASURES`.
+    results
+        Those of all cells, scheme by scheme, the seeds in the same order.
+
+    Returns
+    -------
+    dict
+        By measure the rows, each with its scheme's ``label``, what it is ``of``, and its numbers: means over the seeds,
+        and of slowdowns those of all seeds' requests together.
+
+    Raises
+    ------
+    SpecError
+        When there is no such measure, or the results lack what it is worked out from.
+    """
+    measures = read_measures(names)
+    check_cells(measures, [result.cell for result in results])
+    by_scheme = {label: list(of) for label, of in groupby(results, key=lambda result: result.cell.label)}
+    return {name: list(measure.rows(by_scheme)) for name, measure in measures.items()}

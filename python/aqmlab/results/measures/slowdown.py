@@ -1,0 +1,80 @@
+"""Slowdown: how many times as long each request took as its twin on the uncongested network.
+
+Under common random numbers the same user asks for the same with one seed whatever the network does. So the twin is
+found by who asked, over which of the user's connections, for how much; and a request is compared with itself, however
+far its server and however large its response. Requests whose twin was not completed in the measured window have none.
+
+The measure is usual where flows of all sizes are compared, such as in Alizadeh et al., "pFabric: minimal near-optimal
+datacenter transport", SIGCOMM 2013: the completion time, normalised by what it would be with nobody else there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import polars as pl
+
+from aqmlab.results.measures.measure import ByScheme, Measure, Row, requests_of_users
+from aqmlab.results.result import Result
+
+SIZES = {"up to 1 kB": 1000, "1 to 10 kB": 10_000, "10 to 100 kB": 100_000, "100 kB to 1 MB": 1_000_000}
+"""Classes of responses, by the size that each ends with; beyond them, there is another."""
+
+_BEYOND = "over 1 MB"
+
+_TWIN = ("side", "user", "connection", "request_bytes", "response_bytes")
+"""What twins have in common, and no other requests of one seed: what is not unique even so is left out."""
+
+
+def slowdowns(result: Result, uncongested: Result) -> pl.DataFrame:
+    """Return the slowdown of each web user's request that has a twin.
+
+    Parameters
+    ----------
+    result
+        A cell with ``exchanges``.
+    uncongested
+        The uncongested network with the same users and seed, with ``exchanges`` too.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``size``, the class of :data:`SIZES` of its response, and ``slowdown``.
+    """
+    ours, free = (
+        requests_of_users(each).filter(pl.struct(_TWIN).is_unique()).select(*_TWIN, "response_time_ms")
+        for each in (result, uncongested)
+    )
+    classes = [pl.when(pl.col("response_bytes") <= most).then(pl.lit(name)) for name, most in SIZES.items()]
+    together = ours.join(free, on=_TWIN, suffix="_free")
+    return together.select(
+        size=pl.coalesce(*classes, pl.lit(_BEYOND)),
+        slowdown=pl.col("response_time_ms") / pl.col("response_time_ms_free"),
+    )
+
+
+def _rows(schemes: ByScheme) -> Iterator[Row]:
+    (free,) = (results for results in schemes.values() if results[0].cell.signal == "none")
+    for label, results in schemes.items():
+        if results is free:
+            continue
+        pairs = zip(results, free, strict=True)
+        every = pl.concat([slowdowns(*pair) for pair in pairs])
+        for size in (None, *SIZES, _BEYOND):
+            slowdown = every["slowdown"] if size is None else every.filter(pl.col("size") == size)["slowdown"]
+            if len(slowdown):
+                yield {
+                    "label": label,
+                    "of": size or "all sizes",
+                    "requests": len(slowdown),
+                    "mean": slowdown.mean(),
+                } | {f"p{percent}": slowdown.quantile(percent / 100, "linear") for percent in (50, 90, 99)}
+
+
+SLOWDOWN = Measure(
+    "Slowdown of web users' requests, by size of the response",
+    {"requests": ("with a twin", 0), **{name: (name, 2) for name in ("mean", "p50", "p90", "p99")}},
+    _rows,
+    needs_exchanges=True,
+    needs_uncongested=True,
+)

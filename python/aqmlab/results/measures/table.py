@@ -1,0 +1,34 @@
+"""Measures on request as tables on a console."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.text import Text
+
+from aqmlab.results.measures import MEASURES, Row
+from aqmlab.show import console
+from aqmlab.show.layout import Fitted
+
+
+class Measured:
+    """A table for each measure."""
+
+    def __init__(self, rows: Mapping[str, Sequence[Row]]) -> None:
+        self._rows = rows
+
+    def __rich_console__(self, _: Console, __: ConsoleOptions) -> RenderResult:
+        for name, rows in self._rows.items():
+            measure = MEASURES[name]
+            yield Text(measure.title, style="bold")
+            table = console.sheet(show_edge=False)
+            for heading in ("scheme", "of"):
+                table.add_column(heading, no_wrap=True)
+            for heading, _digits in measure.columns.values():
+                table.add_column(heading, justify="right")
+            for row in rows:
+                numbers = (console.number(row[key], digits) for key, (_heading, digits) in measure.columns.items())
+                table.add_row(Text(row["label"]), Text(row["of"]), *numbers)
+            yield Fitted(table, names=2)
+            yield ""

@@ -1,0 +1,31 @@
+"""Statistics: over seeds, and of response times. Pure functions from plain data or frames to the same."""
+
+from aqmlab.results.stats.bands import band_half_width, difference_band
+from aqmlab.results.stats.distributions import cdf, pooled_cdf, quantiles, shares_within
+from aqmlab.results.stats.intervals import half_width, interval, mean_interval, p_value
+from aqmlab.results.stats.looks import LOOKS, is_precise, repeated_half_width
+from aqmlab.results.stats.pairs import LEVEL, holm, paired
+from aqmlab.results.stats.seeds import SETTINGS, over_seeds
+from aqmlab.results.stats.steady import mser5
+
+__all__ = [
+    "LEVEL",
+    "LOOKS",
+    "SETTINGS",
+    "band_half_width",
+    "cdf",
+    "difference_band",
+    "half_width",
+    "holm",
+    "interval",
+    "is_precise",
+    "mean_interval",
+    "mser5",
+    "over_seeds",
+    "p_value",
+    "paired",
+    "pooled_cdf",
+    "quantiles",
+    "repeated_half_width",
+    "shares_within",
+]

@@ -1,0 +1,65 @@
+"""Student's t over seeds: intervals and tests for the mean of independent normal values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+Values = NDArray[np.float64]
+
+
+def mean_interval(values: Values, *, confidence: float = 0.95) -> tuple[float, float, float]:
+    """Estimate the mean of independent normal values with its Student-t interval: estimate, lower and upper bound.
+
+    Examples
+    --------
+    >>> print("{:.4g} [{:.4g}, {:.4g}]".format(*mean_interval(np.array([1.0, 2.0, 3.0]))))
+    2 [-0.4841, 4.484]
+    """
+    if len(values) == 0:
+        return math.nan, -math.inf, math.inf
+    mean, half = float(values.mean()), float(half_width(values, confidence=confidence))
+    return mean, mean - half, mean + half
+
+
+def interval(values: Iterable[float | None]) -> pl.DataFrame:
+    """Return the ``mean`` of those that there are, and the bounds of its 95 % interval, ``low`` and ``high``.
+
+    The bounds are null for one value; without a value there is no row. What is counted is never below 0, whatever an
+    interval from few seeds says.
+    """
+    known = np.array([value for value in values if value is not None], dtype=float)
+    mean, low, high = mean_interval(known)
+    bounds = (max(low, 0.0), high) if len(known) > 1 else (None, None)
+    row = {"mean": [mean], "low": [bounds[0]], "high": [bounds[1]]} if len(known) else {}
+    return pl.DataFrame(row, schema=dict.fromkeys(("mean", "low", "high"), pl.Float64))
+
+
+def half_width(values: Values, *, confidence: float, axis: int = -1) -> Any:
+    """Return half the width of the Student-t interval of the mean along an axis; infinite for a single value."""
+    # It takes a while to import, and most tables do without.
+    from scipy import special
+
+    n = values.shape[axis]
+    if n < 2:
+        return np.full(values.mean(axis=axis).shape, math.inf)
+    return special.stdtrit(n - 1, (1 + confidence) / 2) * values.std(axis=axis, ddof=1) / math.sqrt(n)
+
+
+def p_value(values: Values) -> float | None:
+    """Return the two-sided p value of Student's test that the mean is nought.
+
+    ``None`` where the values do not vary: the test has then nothing to measure a mean by.
+    """
+    from scipy import special
+
+    n = len(values)
+    spread = float(values.std(ddof=1)) if n > 1 else 0.0
+    if spread == 0:
+        return None
+    return float(2 * special.stdtr(n - 1, -abs(values.mean()) * math.sqrt(n) / spread))

@@ -1,0 +1,59 @@
+"""What the seeds of one scheme come to together."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from aqmlab.results.measured import COSTS, MEASURES, PARTS
+
+SETTINGS = ("label", "scheme", "parameters", "load_percent", "users_per_side", "rtt", "signal")
+"""What the cells of one scheme have in common."""
+
+_NAMES = ("name", "kind", "link", "direction")
+"""What says which part it is."""
+
+
+def over_seeds(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Combine the records of one scheme's cells.
+
+    Returns
+    -------
+    dict
+        The settings, ``seeds`` and ``cells``; measures and costs as their means over the seeds that have a value,
+        ``None`` where none has; ``sd``, their standard deviations as of a sample (n - 1), ``None`` for a single value;
+        and ``n``, how many seeds have a value.
+    """
+    first = records[0]
+    measured = [{name: record[name] for name in (*MEASURES, *PARTS, *COSTS)} for record in records]
+    return {
+        **{name: first[name] for name in SETTINGS},
+        "seeds": [record["seed"] for record in records],
+        **each_number(_of_known(lambda values: statistics.fmean(values) if values else None), measured),
+        "sd": each_number(_of_known(lambda values: statistics.stdev(values) if len(values) > 1 else None), measured),
+        "n": each_number(_of_known(len), measured),
+        "cells": [record["cell"] for record in records],
+    }
+
+
+def _of_known(combine: Callable[[list[float]], float | None]) -> Callable[[list[Any]], float | None]:
+    """Combine the numbers that there are."""
+    return lambda values: combine([value for value in values if value is not None])
+
+
+def each_number(combine: Callable[[list[Any]], float | None], values: Sequence[Any]) -> Any:
+    """Combine numbers that stand in the same place of several records, into the same objects and lists.
+
+    Lists of different things, such as the classes of two disciplines, have nothing in common.
+    """
+    first = values[0]
+    if isinstance(first, Mapping):
+        return {
+            name: value if name in _NAMES else each_number(combine, [each[name] for each in values])
+            for name, value in first.items()
+        }
+    if isinstance(first, Sequence):
+        alike = len({len(each) for each in values}) == 1
+        return [each_number(combine, each) for each in zip(*values, strict=True)] if alike else []
+    return combine(list(values))

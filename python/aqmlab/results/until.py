@@ -1,0 +1,172 @@
+"""As many seeds as it takes: a comparison goes on until what was asked for is known well enough, or costs too much."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+from typing import Any
+
+import numpy as np
+
+from aqmlab._core import SpecError, seconds
+from aqmlab.results.result import Result
+from aqmlab.results.stats.looks import LOOKS, repeated_half_width
+from aqmlab.running.cell import Cell
+from aqmlab.running.progress import duration
+
+MEASURES = {
+    **{name: ("response_time_ms", name) for name in ("mean", "p50", "p90", "p95", "p99")},
+    "loss": ("loss_percent",),
+    "throughput": ("throughput_mbps",),
+    "within 500 ms": ("fraction_within_500ms",),
+}
+"""What may be asked for, and where it stands in a record; the first ones are of response times."""
+
+_FIRST = 2
+"""Seeds that say what a seed costs, where there is a budget."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A measure that is to be known to within some percent of itself."""
+
+    measure: str
+    percent: float
+
+    @staticmethod
+    def read(text: str) -> Target:
+        """Read ``p95 within 5 %``; a ``SpecError`` says what may stand there."""
+        parts = re.fullmatch(r"(.+?)\s+within\s+(\d+(?:\.\d+)?)\s*%", text.strip(), re.ASCII)
+        if parts is None or parts[1] not in MEASURES or not 0 < float(parts[2]) <= 100:
+            *names, last = MEASURES
+            raise SpecError(f"until: must be as 'p95 within 5 %', of {', '.join(names)} or {last}, got {text!r}")
+        return Target(parts[1], float(parts[2]))
+
+    def width(self, results: Sequence[Result]) -> float | None:
+        """Return to within what percent a scheme's mean is known; ``None`` where a seed has no value."""
+        values = [_at(result.summary, MEASURES[self.measure]) for result in results]
+        if None in values:
+            return None
+        known = np.array(values, dtype=float)
+        half, mean = float(repeated_half_width(known)), abs(float(known.mean()))
+        # What is nought under all seeds is known.
+        return 100 * half / mean if mean > 0 else 0.0
+
+    def __str__(self) -> str:
+        return f"{self.measure} within {self.percent:g} %"
+
+
+@dataclass(frozen=True)
+class Width:
+    """How well a scheme's measure is known in the end."""
+
+    target: Target
+    scheme: str
+    percent: float | None
+
+    @property
+    def is_met(self) -> bool:
+        """Whether it is known as well as was asked for."""
+        return self.percent is not None and self.percent <= self.target.percent
+
+    def __str__(self) -> str:
+        if self.percent is None:
+            return f"{self.target.measure} has no value in a seed of {self.scheme}"
+        return f"{self.target.measure} of {self.scheme} is known to within {self.percent:.3g} %"
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Where a comparison stopped, and why."""
+
+    seeds: int
+    widths: tuple[Width, ...]
+    needs_s: float
+    """The processor time of the next look, those before it included."""
+
+    @property
+    def look(self) -> int | None:
+        """Which look it was, from 1 on; ``None`` before the first."""
+        return LOOKS.index(self.seeds) + 1 if self.seeds in LOOKS else None
+
+    @property
+    def is_met(self) -> bool:
+        """Whether all that was asked for is known well enough."""
+        return self.look is not None and all(width.is_met for width in self.widths)
+
+    def __str__(self) -> str:
+        where = "before the first look" if self.look is None else f"at look {self.look} of {len(LOOKS)}"
+        return f"Stopped {where}, with {self.seeds} seeds: {self._why()}."
+
+    def _why(self) -> str:
+        if self.is_met:
+            targets = dict.fromkeys(str(width.target) for width in self.widths)
+            return f"{', '.join(targets)} under every scheme, with 95 % over all looks"
+        ended = "there is no further look"
+        if self.seeds != LOOKS[-1]:
+            ended = f"the next look needs {duration(self.needs_s)} of processor time in all, more than the budget"
+        return "; ".join([ended, *(str(width) for width in self.widths if not width.is_met)])
+
+    def record(self) -> dict[str, Any]:
+        """Return it as an object of ``aqmlab compare --json``."""
+        widths = [
+            {"target": str(each.target), "label": each.scheme, "percent": each.percent, "met": each.is_met}
+            for each in self.widths
+        ]
+        return {"seeds": self.seeds, "look": self.look, "met": self.is_met, "reason": str(self), "widths": widths}
+
+
+@dataclass(frozen=True)
+class Until:
+    """What a comparison goes on for."""
+
+    targets: tuple[Target, ...]
+    budget_s: float | None = None
+    """The processor time that it may take."""
+
+    @staticmethod
+    def read(targets: Sequence[str], budget: str | None, **excluded: object) -> Until | None:
+        """Read what is asked for; ``None`` where nothing is. What is excluded may be given in that case alone."""
+        if not targets:
+            if budget is not None:
+                raise SpecError(f"budget: is about until, which is not given, got {budget!r}")
+            return None
+        for name, given in excluded.items():
+            if given is not None:
+                raise SpecError(f"{name}: cannot be with until, which takes seeds 1 to 5, 10, 20 or 40, got {given}")
+        if isinstance(targets, str):
+            raise SpecError(f"until: must be several, such as ['p95 within 5 %'], got {targets!r}")
+        try:
+            return Until(tuple(map(Target.read, targets)), None if budget is None else seconds(budget))
+        except SpecError:
+            raise
+        except ValueError as error:
+            raise SpecError(f"budget: {error}") from None
+
+    def run(self, cells: Callable[[range], list[Cell]], run: Callable[[list[Cell]], list[Result]]) -> Stopped:
+        """Run the cells of more and more seeds; a budget is kept to by what the seeds so far took."""
+        looks = LOOKS if self.budget_s is None else (_FIRST, *LOOKS)
+        for seeds, more in pairwise((*looks, None)):
+            results = run(cells(range(1, seeds + 1)))
+            took_s = sum(result.metadata["cpu_s"] for result in results)
+            stop = Stop(seeds, tuple(self._widths(results)), took_s * (more or seeds) / seeds)
+            if more is None or stop.is_met or (self.budget_s is not None and stop.needs_s > self.budget_s):
+                break
+        return results, stop
+
+    def _widths(self, results: Sequence[Result]) -> Iterator[Width]:
+        for label, of_scheme in groupby(results, key=lambda result: result.cell.label):
+            scheme = list(of_scheme)
+            for target in self.targets:
+                yield Width(target, label, target.width(scheme))
+
+
+Stopped = tuple[list[Result], Stop]
+
+
+def _at(record: Any, path: Sequence[str]) -> Any:
+    for step in path:
+        record = record[step]
+    return record

@@ -1,0 +1,154 @@
+"""What the statistics promise, on data whose truth is known: thousands of experiments from one seed of numpy."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+import scipy.stats
+from numpy.typing import NDArray
+
+from aqmlab._core import SpecError
+from aqmlab.results import stats
+
+Values = NDArray[np.float64]
+
+REPETITIONS = 10_000
+"""A share of 95 % of these has a standard error of 0.2 %."""
+
+
+@pytest.fixture
+def draws() -> np.random.Generator:
+    return np.random.default_rng(20261123)
+
+
+def correlated(draws: np.random.Generator, seeds: int, numbers: int, correlation: float) -> Values:
+    """Return numbers of no mean, by experiment, seed and number; those of one seed have something in common."""
+    own = draws.standard_normal((REPETITIONS, seeds, numbers))
+    common = draws.standard_normal((REPETITIONS, seeds, 1))
+    return np.asarray(np.sqrt(1 - correlation) * own + np.sqrt(correlation) * common)
+
+
+@pytest.mark.parametrize("seeds", [2, 3, 5, 20])
+def test_nineteen_of_twenty_intervals_hold_the_mean(draws: np.random.Generator, seeds: int) -> None:
+    values = 7 + 3 * draws.standard_normal((REPETITIONS, seeds))
+    holds = np.abs(values.mean(axis=-1) - 7) <= stats.half_width(values, confidence=0.95)
+    assert holds.mean() == pytest.approx(0.95, abs=0.01)
+    low, high = stats.mean_interval(values[0])[1:]
+    assert holds[0] == (low <= 7 <= high)
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.9])
+def test_one_family_in_twenty_has_a_false_finding_after_correction_and_far_more_before(
+    draws: np.random.Generator, correlation: float
+) -> None:
+    values = correlated(draws, seeds=5, numbers=8, correlation=correlation)
+    p_values = scipy.stats.ttest_1samp(values, 0, axis=1).pvalue
+    corrected = np.array([stats.holm(list(family)) for family in p_values])
+    assert (corrected < stats.LEVEL).any(axis=1).mean() <= stats.LEVEL + 0.01
+    assert (p_values < stats.LEVEL).any(axis=1).mean() > 2 * stats.LEVEL
+    assert stats.p_value(values[0, :, 0]) == pytest.approx(p_values[0, 0])
+
+
+def test_holm_finds_more_than_bonferroni_and_false_ones_no_more_often(draws: np.random.Generator) -> None:
+    values = correlated(draws, seeds=8, numbers=6, correlation=0.3)
+    values[..., :3] += 2.0
+    p_values = scipy.stats.ttest_1samp(values, 0, axis=1).pvalue
+    found = np.array([stats.holm(list(family)) for family in p_values]) < stats.LEVEL
+    assert found[:, 3:].any(axis=1).mean() <= stats.LEVEL + 0.01
+    bonferroni = 6 * p_values < stats.LEVEL
+    assert (found | ~bonferroni).all()
+    assert found.sum() > bonferroni.sum()
+
+
+TIMES = np.geomspace(0.1, 4, 20)
+
+
+def differences_of_cdfs(draws: np.random.Generator, seeds: int) -> tuple[Values, Values]:
+    """Draw the differences of two schemes' distributions by experiment, seed and time, and return their true means.
+
+    In each seed the requests of both take exponential times whose rates are those of the seed's users, drawn from gamma
+    distributions: their distributions are known, skew, and have users in common.
+    """
+    requests, shape = 2000, 8.0
+    common = draws.gamma(shape, size=(REPETITIONS, seeds, 1))
+
+    def scheme(slower: float) -> tuple[Values, Values]:
+        within = 1 - np.exp(-common / shape / slower * TIMES)
+        between = np.diff(within, prepend=0, append=1)
+        share = draws.multinomial(requests, between)[..., :-1].cumsum(axis=-1) / requests
+        return share, 1 - (1 + TIMES / shape / slower) ** -shape
+
+    (first, truth), (other, other_truth) = scheme(1.0), scheme(1.3)
+    return other - first, other_truth - truth
+
+
+@pytest.mark.parametrize("seeds", [3, 5, 20])
+def test_a_band_holds_the_whole_true_difference_in_nineteen_of_twenty(draws: np.random.Generator, seeds: int) -> None:
+    differences, truth = differences_of_cdfs(draws, seeds)
+    mean, half = differences.mean(axis=1), stats.band_half_width(differences)
+    assert (np.abs(mean - truth) <= half).all(axis=1).mean() >= 0.94
+    at_each_time = stats.half_width(differences, confidence=0.95, axis=-2)
+    assert (np.abs(mean - truth) <= at_each_time).all(axis=1).mean() < 0.85
+
+
+def histogram(times_ms: Values) -> pl.DataFrame:
+    counts, edges = np.histogram(times_ms, bins=np.geomspace(1, 1e5, 800))
+    return pl.DataFrame({"time_low_ms": edges[:-1], "time_high_ms": edges[1:], "count": counts})
+
+
+def test_the_band_of_histograms_is_that_of_their_shares(draws: np.random.Generator) -> None:
+    samples = [[draws.exponential(mean, 2000) for _ in range(4)] for mean in (100.0, 150.0)]
+    first, other = ([histogram(each) for each in of] for of in samples)
+    band = stats.difference_band(first, other, times_ms=[50, 100, 400])
+    shares = np.array([[[np.mean(each < time) for time in band["time_ms"]] for each in of] for of in samples])
+    differences = shares[1] - shares[0]
+    assert band["difference"].to_numpy() == pytest.approx(differences.mean(axis=0), abs=0.005)
+    half = scipy.stats.t(3).ppf(1 - 0.025 / 3) * scipy.stats.sem(differences)
+    assert (band["high"] - band["low"]).to_numpy() == pytest.approx(2 * half, abs=0.02)
+    assert (band["high"] < 0).all()
+    usual = stats.difference_band(first, other)
+    assert usual["time_ms"].is_sorted()
+    assert len(usual) == 20
+
+
+def test_a_band_needs_pairs_of_seeds_and_requests_in_each() -> None:
+    some, none = histogram(np.array([5.0, 50.0])), histogram(np.array([]))
+    with pytest.raises(SpecError, match=r"^band: must have two pairs of seeds at least, got 1 and 1 seeds$"):
+        stats.difference_band([some], [some])
+    assert stats.difference_band([some, some], [some, none]).is_empty()
+
+
+@pytest.mark.parametrize("fraction", [0.02, 0.05, 0.2])
+def test_where_it_stops_nineteen_of_twenty_means_are_within_their_interval(
+    draws: np.random.Generator, fraction: float
+) -> None:
+    values = 10 + draws.standard_normal((REPETITIONS, stats.LOOKS[-1]))
+
+    def misses(seeds: int, half: Values) -> NDArray[np.bool_]:
+        return np.asarray(np.abs(values[:, :seeds].mean(axis=-1) - 10) > half)
+
+    ends, misled, everywhere = (np.zeros(REPETITIONS, dtype=bool) for _ in range(3))
+    for seeds in stats.LOOKS:
+        half = stats.repeated_half_width(values[:, :seeds])
+        stops = ~ends & (stats.is_precise(values[:, :seeds], fraction) | (seeds == stats.LOOKS[-1]))
+        misled |= stops & misses(seeds, half)
+        everywhere |= misses(seeds, half)
+        ends |= stops
+    assert ends.all()
+    assert misled.mean() <= 0.05
+    # It is conservative, and not by much: all four intervals hold together.
+    assert 0.03 <= everywhere.mean() <= 0.05
+
+
+def test_looking_again_and_again_at_plain_intervals_misleads(draws: np.random.Generator) -> None:
+    values = 10 + draws.standard_normal((REPETITIONS, stats.LOOKS[-1]))
+    misses = [
+        np.abs(values[:, :seeds].mean(axis=-1) - 10) > stats.half_width(values[:, :seeds], confidence=0.95)
+        for seeds in stats.LOOKS
+    ]
+    assert np.any(misses, axis=0).mean() > 0.1
+
+
+def test_values_that_do_not_vary_have_no_p_value() -> None:
+    assert stats.p_value(np.array([2.0, 2.0, 2.0])) is stats.p_value(np.array([0.0])) is None

@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+import aqmlab as lab
+from aqmlab.results.result import Result
+from aqmlab.results.stats import LOOKS
+from aqmlab.results.until import MEASURES, Stop, Target, Until
+from aqmlab.running.cell import Cell
+from conftest import Command
+
+Measured = Callable[[int], float | None]
+
+
+def ran(until: Until, measured: dict[str, Measured], cpu_s: float = 60.0) -> tuple[list[int], Stop]:
+    """Go on with schemes that measure this under each seed; return the numbers of seeds that were run."""
+    numbers: list[int] = []
+
+    def result(label: str, seed: int) -> Result:
+        value = measured[label](seed)
+        times = dict.fromkeys(("mean", "p50", "p90", "p95", "p99"), value)
+        summary = {
+            "response_time_ms": times,
+            "loss_percent": value,
+            "throughput_mbps": 5.0,
+            "fraction_within_500ms": 1.0,
+        }
+        made = SimpleNamespace(cell=SimpleNamespace(label=label), summary=summary, metadata={"cpu_s": cpu_s})
+        return cast(Result, made)
+
+    def cells(seeds: Sequence[int]) -> list[Cell]:
+        numbers.append(len(seeds))
+        return cast(list[Cell], [(label, seed) for label in measured for seed in seeds])
+
+    _, stop = until.run(cells, lambda cells: [result(*cast(Any, cell)) for cell in cells])
+    return numbers, stop
+
+
+def read(*targets: str, budget: str | None = None) -> Until:
+    until = Until.read(targets, budget)
+    assert until is not None
+    return until
+
+
+def noisy(deviation: float) -> Measured:
+    return lambda seed: 100 + deviation * (-1) ** seed
+
+
+@pytest.mark.parametrize(("deviation", "looks"), [(0.0, 1), (3.0, 1), (5.0, 2), (9.0, 3), (14.0, 4)])
+def test_it_stops_at_the_first_look_at_which_all_is_known(deviation: float, looks: int) -> None:
+    numbers, stop = ran(read("p95 within 7 %"), {"codel": noisy(0.1), "pi": noisy(deviation)})
+    assert numbers == list(LOOKS[:looks])
+    assert (stop.look, stop.is_met) == (looks, True)
+    assert str(stop) == (
+        f"Stopped at look {looks} of 4, with {LOOKS[looks - 1]} seeds:"
+        " p95 within 7 % under every scheme, with 95 % over all looks."
+    )
+
+
+def test_every_target_is_to_be_met_under_every_scheme() -> None:
+    numbers, stop = ran(read("throughput within 1 %", "loss within 1 %"), {"codel": noisy(0.0), "pi": noisy(30.0)})
+    assert numbers == list(LOOKS)
+    assert not stop.is_met
+    assert [(width.scheme, width.target.measure) for width in stop.widths if not width.is_met] == [("pi", "loss")]
+    assert "Stopped at look 4 of 4, with 40 seeds: there is no further look; loss of pi is known to within " in str(
+        stop
+    )
+    assert "codel" not in str(stop)
+
+
+@pytest.mark.parametrize(
+    ("budget", "numbers", "look"), [("9 min", [2], None), ("10 min", [2, 5], 1), ("39 min", [2, 5, 10], 2)]
+)
+def test_no_look_is_begun_that_needs_more_than_the_budget(budget: str, numbers: list[int], look: int | None) -> None:
+    # Two schemes of a minute each: 2 minutes for each seed.
+    run, stop = ran(read("p50 within 1 %", budget=budget), {"codel": noisy(0.0), "pi": noisy(30.0)})
+    assert run == numbers
+    assert (stop.look, stop.is_met) == (look, False)
+    assert "of processor time in all, more than the budget; p50 of pi is known to within" in str(stop)
+
+
+def test_what_has_no_value_is_never_known() -> None:
+    _, stop = ran(read("p99 within 50 %"), {"pi": lambda seed: None if seed == 3 else 1.0})
+    assert not stop.is_met
+    assert "p99 has no value in a seed of pi" in str(stop)
+
+
+def test_each_measure_can_be_asked_for_by_its_name() -> None:
+    for measure in MEASURES:
+        assert Target.read(f" {measure}  within 2.5% ") == Target(measure, 2.5)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("--until", "p96 within 5 %"), "until: must be as 'p95 within 5 %'"),
+        (("--until", "p95"), "until: must be as"),
+        (("--until", "p95 within 0 %"), "until: must be as"),
+        (("--until", "p95 within 5 ms"), "until: must be as"),
+        (("--until", "p95 within 5 %", "--budget", "2"), "budget: "),
+        (("--until", "p95 within 5 %", "--seeds", "4"), "seeds: cannot be with until"),
+        (("--until", "p95 within 5 %", "--pcap", "file.pcapng"), "pcap: cannot be with until"),
+        (("--budget", "2 h"), "budget: is about until"),
+    ],
+)
+def test_a_mistake_is_one_line(aqmlab: Command, arguments: tuple[str, ...], why: str) -> None:
+    outcome = aqmlab("compare", "pi", *arguments)
+    assert (outcome.code, outcome.err.count("\n")) == (2, 1)
+    assert why in outcome.err
+
+
+def test_the_command_says_where_it_stopped_and_why(aqmlab: Command) -> None:
+    brief = ("--users", "50", "--warmup", "2 s", "--duration", "15 s", "--no-baseline", "--no-figures", "pi", "codel")
+    asked = ("--until", "throughput within 90 %", "--until", "within 500 ms within 90 %", "--paired")
+    outcome = aqmlab("compare", *brief, *asked)
+    words = " ".join(outcome.out.split())
+    assert "Stopped at look 1 of 4, with 5 seeds: throughput within 90 %, within 500 ms within 90 % under" in words
+    assert "half their 98.75 % interval" in words
+    said = json.loads(aqmlab("compare", *brief, *asked, "--json").out)
+    assert (said["until"]["look"], said["until"]["met"], len(said["until"]["widths"])) == (1, True, 4)
+    assert said["schemes"][1]["paired"]["confidence"] == pytest.approx(0.9875)
+    assert len(said["schemes"][0]["seeds"]) == 5
+
+
+def test_a_comparison_in_python_goes_on_alike(small: lab.Experiment, tmp_path: Path) -> None:
+    brief = small.model_copy(update={"protocol": lab.Protocol(warmup="1 s", duration="3 s")})
+    compared = lab.compare("pi", experiment=brief, until=["throughput within 90 %"], baseline=False, out=tmp_path)
+    assert [result.cell.seed for result in compared.results] == [1, 2, 3, 4, 5]
+    assert compared.stop is not None
+    assert compared.notes[-1] == str(compared.stop)
+    with pytest.raises(lab.SpecError, match=r"^until: must be several"):
+        lab.compare("pi", experiment=brief, until="throughput within 90 %", out=tmp_path)
