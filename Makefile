@@ -1,12 +1,16 @@
 # What a person types. The CI calls the same targets.
 #   make install        the package into .venv, the engine built; `. .venv/bin/activate` makes aqmlab a command
+#   make live           aqmlab-live, which aqmlab live runs; Linux only
 #   make demo | test | lint | bench: need Python >= 3.11, a Rust toolchain and make; nothing else
 #   make pythons        does the package work on later Pythons, those of them that are installed?
 #   make bench-check    is the engine as fast as on record? needs valgrind
 #   make bench-peers    speed and agreement beside ns-2 and ns-3, those of them that are installed; long
 #   make studies        the pages of docs/studies: twelve hours of processor time; goes on where it was stopped
 #   make accounting     docs/studies/accounting.md: the papers' tables held to their own numbers, beside ours
+#   make parity         docs/studies/parity.md: disciplines over this kernel's TCP and in the simulator; twenty minutes, Linux only
+#   make sensitivity    docs/studies/sensitivity.md: what settings of RED, PIE and CoDel matter, and what tuning gains
 #   make reference      docs/reference, after a change of a discipline, the spec, a source, a table or the Python API
+#   make docs           the documentation site, docs/_build/html
 #   make cost           what each discipline costs, for docs/reference
 #   make calibration    users for each load, measured anew for the package
 #   make golden         what the golden cells give, after a change that is meant to move results and has raised RESULTS
@@ -17,25 +21,31 @@ PYTHONS := 3.12 3.13
 BIN := .venv/bin
 SOURCES := $(shell find crates -name '*.rs' -o -name '*.json' -o -name '*.md' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 RUST_EXAMPLE := examples/rust_aqm/Cargo.toml
+# The live laboratory is made of what Linux alone has.
+IS_LINUX := $(filter Linux,$(shell uname))
+WORKSPACE := --workspace $(if $(IS_LINUX),,--exclude aqmlab-live)
 # The border is compiled for the interpreter that it finds first.
 WITH_PYTHON := PATH="$(CURDIR)/$(BIN):$$PATH"
 
-.PHONY: install demo test test-rust test-python pythons lint lint-rust lint-python bench bench-check bench-peers reference cost studies accounting calibration golden lock clean
+.PHONY: install live demo test test-rust test-python pythons lint lint-rust lint-python bench bench-check bench-peers reference notebooks docs cost studies accounting parity sensitivity calibration golden lock wheel sdist-check crates clean
 
 install: .venv/extension.stamp
+
+live: .venv/live.stamp
 
 demo: .venv/extension.stamp
 	$(BIN)/aqmlab compare --load 98 --warmup "2 min" --duration "10 min" --seeds 1 \
 	    droptail:limit=240 ared:min_th=12,max_th=36 pi:q_ref=24 pi:q_ref=24,ecn=true rem:q_ref=24,ecn=true
+	$(BIN)/aqmlab report
 
 test: test-rust test-python
 
 # Needs no extension, so that `make --jobs 2 test` builds it meanwhile.
 test-rust:
-	cargo test --workspace --exclude aqmlab-py --locked
+	cargo test $(WORKSPACE) --exclude aqmlab-py --locked
 	cargo test --manifest-path $(RUST_EXAMPLE) --target-dir target/rust_aqm --locked
 
-test-python: .venv/extension.stamp .venv/dev.stamp
+test-python: .venv/extension.stamp .venv/dev.stamp $(if $(IS_LINUX),.venv/live.stamp)
 	$(BIN)/pytest --numprocesses auto --dist loadfile
 
 # Every later Python that is installed takes the same extension (abi3); the package's dependencies differ.
@@ -55,10 +65,10 @@ lint-rust: .venv/dev.stamp target/tools/bin/cargo-deny target/tools/bin/cargo-ma
 	rustfmt --check crates/aqm/src/disciplines/*.rs  # a macro declares these modules, where cargo does not find them
 	target/tools/bin/cargo-deny --locked check licenses bans sources
 	target/tools/bin/cargo-machete crates $(dir $(RUST_EXAMPLE))
-	$(WITH_PYTHON) cargo clippy --workspace --all-targets --locked -- -D warnings
+	$(WITH_PYTHON) cargo clippy $(WORKSPACE) --all-targets --locked -- -D warnings
 	cargo fmt --manifest-path $(RUST_EXAMPLE) --check
 	cargo clippy --manifest-path $(RUST_EXAMPLE) --target-dir target/rust_aqm --all-targets --locked -- -D warnings
-	$(WITH_PYTHON) RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
+	$(WITH_PYTHON) RUSTDOCFLAGS="-D warnings" cargo doc $(WORKSPACE) --no-deps --locked
 
 lint-python: .venv/extension.stamp .venv/dev.stamp
 	$(BIN)/ruff check
@@ -78,6 +88,16 @@ bench-peers: .venv/extension.stamp
 reference: .venv/extension.stamp
 	$(BIN)/python tools/reference.py docs/reference
 
+# What they print and draw is kept in them, for the site.
+notebooks: .venv/extension.stamp .venv/docs.stamp
+	$(BIN)/python tools/notebooks.py docs/notebooks/*.ipynb
+
+# The site: pages as they stand, each link followed, and the crates' own pages beside them.
+docs: .venv/docs.stamp
+	$(BIN)/sphinx-build --fail-on-warning --quiet -c docs/site -b html . docs/_build/html
+	$(WITH_PYTHON) RUSTDOCFLAGS="-D warnings" cargo doc $(WORKSPACE) --no-deps --locked
+	rm -rf docs/_build/html/rust && cp -r target/doc docs/_build/html/rust
+
 cost: .venv/extension.stamp
 	$(BIN)/python benches/cost.py docs/reference/aqm/cost.md
 
@@ -86,13 +106,22 @@ studies: .venv/extension.stamp
 	    $(BIN)/aqmlab study $$study --full --pages docs/studies || exit; done
 	$(BIN)/python tools/accounting.py docs/studies --results results
 
+parity: .venv/live.stamp
+	$(BIN)/python tools/parity.py docs/studies --results results
+
 accounting: .venv/extension.stamp
 	$(BIN)/python tools/accounting.py docs/studies
 
+sensitivity: .venv/extension.stamp
+	$(BIN)/python tools/sensitivity.py docs/studies
+
 # The calibration the package ships: after a change of the workload or of the engine that moves its results.
 calibration: .venv/extension.stamp
-	$(BIN)/aqmlab calibrate --rtt uniform --out results
-	$(BIN)/aqmlab calibrate --rtt general --out results
+	for workload in unc-2001 unc-2001-v3; do \
+		$(BIN)/aqmlab calibrate --workload $$workload --rtt uniform --out results && \
+		$(BIN)/aqmlab calibrate --workload $$workload --rtt general --out results && \
+		$(BIN)/aqmlab calibrate --workload $$workload --rtt uniform --sides 1 --out results || exit 1; \
+	done
 	cp results/calibration.json python/aqmlab/running/calibration/calibration.json
 
 golden: .venv/extension.stamp
@@ -101,11 +130,29 @@ golden: .venv/extension.stamp
 lock:
 	uv pip compile pyproject.toml --group build --universal --python-version 3.11 --generate-hashes --no-header \
 	    --upgrade --quiet --output-file requirements.txt
-	uv pip compile pyproject.toml --group dev --constraint requirements.txt --universal --python-version 3.11 \
-	    --generate-hashes --no-header --upgrade --quiet --output-file requirements-dev.txt
+	for group in dev docs; do \
+	    uv pip compile pyproject.toml --group $$group --constraint requirements.txt --universal --python-version 3.11 \
+	        --generate-hashes --no-header --upgrade --quiet --output-file requirements-$$group.txt || exit; \
+	done
+
+# Into dist/, and tried in an empty environment. Licences of what is compiled in lie beside the package's own.
+wheel: .venv/extension.stamp $(if $(IS_LINUX),.venv/live.stamp)
+	$(BIN)/python tools/licences.py python/aqmlab/licences.txt
+	rm -rf dist
+	$(WITH_PYTHON) maturin build --release --locked --out dist
+	$(WITH_PYTHON) maturin sdist --out dist
+	$(BIN)/python tools/try_package.py dist/*.whl
+
+# Compiles all anew.
+sdist-check:
+	$(BIN)/python tools/try_package.py dist/*.tar.gz
+
+# The crates that are of use alone, built from what is packaged of them.
+crates:
+	cargo package --package aqmlab-units --package aqmlab-aqm --locked
 
 clean:
-	rm -rf .venv target
+	rm -rf .venv target dist
 
 .venv/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit("aqmlab needs Python 3.11 or later" if sys.version_info < (3, 11) else 0)'
@@ -119,6 +166,10 @@ clean:
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-dev.txt
 	touch $@
 
+.venv/docs.stamp: requirements-docs.txt .venv/run.stamp
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-docs.txt
+	touch $@
+
 # Unoptimised, for they are built more often than they run.
 target/tools/bin/cargo-deny: TOOL := cargo-deny@0.20.2
 target/tools/bin/cargo-machete: TOOL := cargo-machete@0.9.2
@@ -128,4 +179,10 @@ target/tools/bin/cargo-%:
 # Only what the build reads is listed: the Python half of the package is used where it lies.
 .venv/extension.stamp: $(SOURCES) .venv/run.stamp
 	$(WITH_PYTHON) python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	touch $@
+
+# Beside the extension, where the package looks for it. A program that runs is not written over.
+.venv/live.stamp: $(SOURCES) | .venv/bin/python
+	cargo build --release --package aqmlab-live --locked
+	install target/release/aqmlab-live python/aqmlab/aqmlab-live
 	touch $@

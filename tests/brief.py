@@ -1,9 +1,12 @@
 """Experiments as they are printed, but over in seconds: for tests that run what the documents show.
 
-As a program it is ``aqmlab`` whose experiments are cut.
+As a program it is ``aqmlab`` whose experiments are cut, or, given a Python file, what runs that file so.
 """
 
 from __future__ import annotations
+
+import runpy
+import sys
 
 from aqmlab._core import seconds
 from aqmlab.cli import main as cli
@@ -26,4 +29,7 @@ def to_json(experiment: Experiment) -> str:
 
 if __name__ == "__main__":
     Experiment.to_json = to_json  # type: ignore[method-assign, assignment]
-    cli.main()
+    if sys.argv[1:] and sys.argv[1].endswith(".py"):
+        runpy.run_path(sys.argv[1], run_name="__main__")
+    else:
+        cli.main()

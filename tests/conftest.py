@@ -12,6 +12,7 @@ from hypothesis import settings
 
 import aqmlab as lab
 from aqmlab.cli import main as cli
+from aqmlab.live import doctor, process
 from aqmlab.running.cell import Cell, cells_of
 from aqmlab.running.store import Store
 
@@ -90,3 +91,13 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
         return file
 
     return write
+
+
+@pytest.fixture(scope="session")
+def _live_permitted() -> None:
+    """Skip where the machine does not let live runs happen, with the doctor's reasons."""
+    if not process.PROGRAM.exists():
+        pytest.skip("aqmlab-live is not built here: make live, on Linux")
+    report = doctor.examine()
+    if not report.can_run:
+        pytest.skip(str(report))

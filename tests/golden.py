@@ -26,7 +26,7 @@ TABLES = ("queue", "link", "exchanges", "losses")
 Digests = dict[str, dict[str, str]]
 """By table, then by column."""
 
-_WEB = {"per_side": 400}
+_WEB = {"per_side": 400, "workload": "unc-2001"}
 _LINUX = {"profile": "linux-6"}
 _SLOW = {"rate": "2 Mbit/s"}
 _NO_USERS = {"per_side": 0}
@@ -83,7 +83,7 @@ CELLS: dict[str, Mapping[str, Any]] = {
     },
     "a chain with datagrams and bursts": {
         "chain": [{"rate": "2 Mbit/s"}, {"rate": "3 Mbit/s", "delay": "5 ms", "queue": {"sfb": {}}}],
-        "users": {"per_side": 100, "path": (1, 2)},
+        "users": {**_WEB, "per_side": 100, "path": (1, 2)},
         "sources": [
             {"datagrams": {"rate": "200 kbit/s", "packet": "500 B", "path": (2, 3)}},
             {"transfers": {"rate_per_second": [3, 3], "size": {"exponential": {"mean": "12 kB"}}, "path": (1, 3)}},

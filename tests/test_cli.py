@@ -50,7 +50,7 @@ def test_compare_prints_a_table_and_draws_the_response_times(aqmlab: Command, tm
     assert rows == schemes * tables
     assert "±" in outcome.out
     figures = outcome.out.split()[-4:]
-    what = r"_droptail-limit=240_pi-q_ref=24-ecn=true_0.213-percent_[0-9a-f]{8}"
+    what = r"_droptail-limit=240_pi-q_ref=24-ecn=true_0.212-percent_[0-9a-f]{8}"
     for figure, name in zip(figures, ("cdf.svg", "cdf.png", "ccdf.svg", "ccdf.png"), strict=True):
         stem, _, kind = name.partition(".")
         assert re.fullmatch(rf"results/figures/response-times-{stem}{what}\.{kind}", figure)
@@ -98,7 +98,7 @@ def test_compare_shows_the_delay_of_each_class_of_traffic(aqmlab: Command) -> No
 def test_compare_prints_one_json_object(aqmlab: Command) -> None:
     outcome = aqmlab("compare", *SHORT, "--json", "red:w_q=1/512")
     comparison = json.loads(outcome.out)
-    assert comparison.keys() == {"cells", "schemes"}
+    assert comparison.keys() == {"cells", "schemes", "checks"}
     assert [cell["label"] for cell in comparison["cells"]] == ["uncongested"] * 2 + ["red:w_q=1/512"] * 2
     assert comparison["schemes"][1]["parameters"]["w_q"] == 1 / 512
 

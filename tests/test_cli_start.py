@@ -125,7 +125,7 @@ def test_quiet_says_nothing_but_results_and_verbose_a_line_for_each_cell(aqmlab:
     assert table.err == ""
     assert "droptail" in table.out
     assert (
-        "droptail at 0.213 % load: 20 users on each side, uniform RTT, seed 1: "
+        "droptail at 0.212 % load: 20 users on each side, uniform RTT, seed 1: "
         in aqmlab(*SHORT, "-v", "--out", "anew").err
     )
     assert "seed 1" not in aqmlab(*SHORT, "--out", "once more").err

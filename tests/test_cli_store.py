@@ -152,6 +152,8 @@ def test_figures_go_where_they_are_asked_to_or_are_left_out(aqmlab: Command, tmp
     aqmlab("compare", *short, "--figures", "mine", "pi")
     assert {file.parent for file in tmp_path.rglob("*.svg")} == {tmp_path / "mine"}
     assert aqmlab("compare", *short, "--figures", "mine", "--no-figures", "pi").code == 2
+    aqmlab("compare", *short[:-1], "2", "--no-baseline", "--paired", "--figures", "pairs", "pi", "codel")
+    assert len(list((tmp_path / "pairs").glob("response-times-difference_*"))) == 2
 
 
 def test_a_name_of_many_long_schemes_is_a_name_that_a_file_can_have(aqmlab: Command, tmp_path: Path) -> None:

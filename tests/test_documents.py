@@ -17,9 +17,11 @@ from typing import Any, NamedTuple
 
 import duckdb
 import pytest
+import typer.main
 
 import aqmlab as lab
 import brief
+from aqmlab.cli.main import app
 from aqmlab.explain import PARTS
 from aqmlab.running.cell import cells_of
 
@@ -92,6 +94,8 @@ class Reader:
                 self._shell("\n".join(re.findall(r"^\$ (.*)$", block.text, re.MULTILINE)))
             case "python":
                 exec(compile(block.text, block.file or "<block>", "exec"), self.names)
+            case "toml" if block.file.endswith("grid.toml"):
+                lab.Grid(**tomllib.loads(block.text)).points()
             case "toml":
                 experiment = lab.Experiment(**{"users": {"per_side": 5}, **tomllib.loads(block.text)})
                 cells_of(experiment, [1])[0]
@@ -132,6 +136,12 @@ def test_what_a_document_shows_runs(document: str, tmp_path: Path, monkeypatch: 
 def test_what_is_not_run_is_there_and_says_why() -> None:
     said = {reason(document, block) for document in DOCUMENTS for block in blocks(document)}
     assert said - {None} == set(NOT_RUN.values())
+
+
+def test_the_readme_names_every_command() -> None:
+    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    assert commands
+    assert [name for name in commands if f"`aqmlab {name}" not in DOCUMENTS["README.md"]] == []
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)

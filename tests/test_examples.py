@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 import aqmlab as lab
+from aqmlab.campaigns.campaign import plan
+from aqmlab.running.calibration.lines import known
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
@@ -25,6 +27,12 @@ def test_an_example_spec_is_one(example: Path, tmp_path: Path) -> None:
     if lab.Experiment.from_toml(example).users.load is not None:
         short.append("users.load=1")
     assert lab.run(lab.Experiment.from_toml(example, changes=short), out=tmp_path).summary["completed_requests"] > 0
+
+
+@pytest.mark.parametrize("example", sorted(EXAMPLES.glob("sweeps/*.toml")), ids=lambda path: path.name)
+def test_an_example_grid_is_possible_at_every_point(example: Path) -> None:
+    grid = lab.Grid.from_toml(example)
+    assert len(plan(grid, [1], known(None))) == len(grid.points()) > 1
 
 
 def test_the_readme_shows_the_example_that_runs() -> None:

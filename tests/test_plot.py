@@ -17,6 +17,7 @@ from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.patches import StepPatch
 
+from aqmlab import plot as own
 from aqmlab.design import plot as design_plot
 from aqmlab.design.control import Loop
 from aqmlab.disciplines import plot as discipline_plot
@@ -60,6 +61,20 @@ def test_labels_stand_in_the_order_of_their_lines(draw: object, axis: Axes) -> N
     fast_to_slow = ["uncongested", "pi", "rem", "droptail"]
     down = fast_to_slow if draw is plot.response_time_cdf else fast_to_slow[::-1]
     assert [text.get_text() for text in legend.get_texts()] == down
+
+
+def test_a_difference_lies_within_its_band_beside_nought(axis: Axes) -> None:
+    times = np.geomspace(10, 1000, 20)
+    band = pl.DataFrame(
+        {"time_ms": times, "difference": np.full(20, 0.1), "low": np.full(20, -3), "high": np.full(20, 3)}
+    )
+    drawn = plot.response_time_difference(axis, {"pi": band}, styles(["droptail", "pi"]), "droptail")
+    first, line = drawn.get_lines()
+    assert (first.get_label(), set(np.asarray(first.get_ydata()))) == ("droptail", {0})
+    assert np.asarray(line.get_ydata()) == pytest.approx(10)
+    assert len(drawn.collections) == 1
+    # A band of few seeds is wider than any difference can be.
+    assert drawn.get_ylim() == (-100, 100)
 
 
 def test_the_baseline_is_a_thin_black_line_and_the_rest_differ(axis: Axes) -> None:
@@ -323,3 +338,23 @@ def test_a_name_is_written_as_it_was_typed(tmp_path: Path) -> None:
     )
     shown = unescape(files[0].read_text(encoding="utf-8"))
     assert all(text in shown for text in (*names, "at $_$ 98 %"))
+
+
+def test_a_figure_of_ones_own_has_the_colours_of_all_others() -> None:
+    cdf, ccdf, difference, bars = Figure().subplots(2, 2).ravel()
+    own.cdf(CURVES, cdf)
+    own.ccdf(CURVES, ccdf)
+    band = pl.DataFrame({"time_ms": [10.0, 100.0], "difference": [0.0, 0.1], "low": [-0.1, 0.0], "high": [0.1, 0.2]})
+    own.difference({"pi": band, "rem": band}, difference, to="droptail")
+    colours = {line.get_label(): line.get_color() for line in cdf.get_lines()}
+    assert {line.get_label(): line.get_color() for line in ccdf.get_lines()} == colours
+    for line in difference.get_lines():
+        assert line.get_color() == colours[line.get_label()]
+    row = {"mean": [2.0], "low": [1.0], "high": [4.0]}
+    of_one_seed = pl.DataFrame(row).with_columns(low=pl.lit(None, pl.Float64), high=pl.lit(None, pl.Float64))
+    drawn = own.bars({"droptail": pl.DataFrame(row), "pi": of_one_seed, "rem": of_one_seed.clear()}, bars)
+    assert [text.get_text() for text in drawn.get_yticklabels()] == ["droptail", "pi", "rem"]
+    assert [patch.get_window_extent().width > 0 for patch in drawn.patches] == [True, True]
+    assert to_rgba(drawn.patches[0].get_facecolor())[:3] == to_rgba(colours["droptail"])[:3]
+    (line,) = drawn.get_lines()
+    assert np.array_equal(line.get_xdata(), [1.0, 4.0])

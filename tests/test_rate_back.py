@@ -137,6 +137,6 @@ def test_a_load_is_of_one_rate(tmp_path: Path) -> None:
 
 
 def test_a_run_over_such_a_link_is_not_explained(tmp_path: Path) -> None:
-    result = lab.run(lab.Experiment(link=HOME, users={"per_side": 5}, protocol=BRIEF), out=tmp_path)
+    result = lab.run(lab.Experiment(link=HOME, users={"per_side": 20}, protocol=BRIEF), out=tmp_path)
     with pytest.raises(lab.SpecError, match=r"^link\.rate_back: such a run cannot be explained"):
         lab.explain(result.directory)

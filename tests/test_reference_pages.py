@@ -160,7 +160,7 @@ def test_an_explanations_columns_are_those_that_are_declared(results: list[Resul
         assert columns(frame) - {"request"} - PARTS.keys() == declared - {"request"}
 
 
-IDENTIFIERS = {"direction", "link", "side", "source", "flow", "request", "seed", "results"}
+IDENTIFIERS = {"user", "connection", "direction", "link", "side", "source", "flow", "request", "seed", "results"}
 """Numbers that say which, not how many."""
 
 

@@ -67,7 +67,9 @@ class Tiny(Study):
         return {"pi": {"mbps": 1.0}, "droptail": {"mbps": 2.0}}
 
     def runs(self, length: Length) -> Sequence[Run]:
-        bare = Experiment(link={"rate": "10 Mbit/s"}, users={"per_side": 100}, protocol=length.protocol)
+        bare = Experiment(
+            link={"rate": "10 Mbit/s"}, users={"per_side": 100, "workload": "unc-2001"}, protocol=length.protocol
+        )
         return [
             Run(name=name, experiment=schemes.parse(name).applied_to(bare), label=name) for name in ("droptail", "pi")
         ]

@@ -19,7 +19,6 @@ from aqmlab.running.calibration import lines
 from aqmlab.running.cell import Cell
 from aqmlab.studies import find
 from aqmlab.studies.kit.findings import Outcome
-from aqmlab.studies.kit.measures import throughput_mbps
 from aqmlab.studies.kit.report import Report
 from aqmlab.studies.kit.study import StudyResults, Table, study_cells
 from aqmlab.studies.kuzmanovic2005 import Kuzmanovic2005, measures, names, runs
@@ -52,7 +51,7 @@ def made_up(directory: Path, *, mbps: float = 80.0, median_ms: float = 150.0, wa
             {"first_on_connection": [True, True, True, True, False], "syn_retransmits": [0, 0, 2, 0, 1]}
         ),
     }
-    made.write(directory, summary={**numbers, "response_time_ms": times}, **tables)
+    made.write(directory, summary={"directions": [{}, numbers], "response_time_ms": times}, **tables)
     (directory / "metadata.json").write_text('{"simulated_s": 110, "cpu_s": 1, "engine": "0.1.0+abc", "commit": null}')
     return directory
 
@@ -168,18 +167,18 @@ def test_equal_flows_are_whole_packets_and_ask_for_80_percent(packets: int) -> N
 
 
 def test_web_flows_have_the_sizes_of_the_users_responses() -> None:
-    # Pages have 1.97 objects each. A page's frame is at most 1,350 B in half of them; of its objects 0.6 are up to
-    # 1,300 B and 0.7 up to 2,200 B, with ln(size) linear in -ln(1 - u) between.
+    # Pages have 5.2 objects each. A page's frame is at most 1,350 B in half of them; of its objects 0.5 are up to
+    # 930 B and 0.6 up to 1,570 B, with ln(size) linear in -ln(1 - u) between.
     bursts = runs.web_bursts()
     assert bursts.sum() == pytest.approx(1)
-    objects = 1.97
-    rate, within = (np.log(1350 / 1300) / np.log(2200 / 1300)), 0.6
-    embedded = 1 - 0.4 * (0.3 / 0.4) ** rate
-    assert within < embedded < 0.7
+    objects = 5.2
+    rate = np.log(1350 / 930) / np.log(1570 / 930)
+    embedded = 1 - 0.5 * (0.4 / 0.5) ** rate
+    assert 0.5 < embedded < 0.6
     sizes, shares = runs.web_sizes()
     assert shares.sum() == pytest.approx(1, abs=1e-12)
     assert shares[sizes <= 1350].sum() == pytest.approx((0.5 + objects * embedded) / (1 + objects), abs=2e-3)
-    assert runs.mean_web_bytes() == pytest.approx((16_400 + objects * 4260) / (1 + objects) + 530, rel=0.02)
+    assert runs.mean_web_bytes() == pytest.approx((20_900 + objects * 6080) / (1 + objects) + 530, rel=0.02)
 
 
 def test_web_flows_ask_for_what_they_are_called_after() -> None:
@@ -213,7 +212,7 @@ def test_the_delay_of_a_queue_is_its_time_on_the_link(results: StudyResults) -> 
 def test_one_scheme_outside_of_the_range_makes_a_claim_of_each_fail(results: StudyResults) -> None:
     def each(high: float) -> EachBetween:
         schemes = (names.uncongested(90), names.scheme("PI", "ECN", 90))
-        return EachBetween(what="throughput", measure=throughput_mbps, schemes=schemes, high=high)
+        return EachBetween(what="throughput", measure=measures.throughput_mbps, schemes=schemes, high=high)
 
     assert each(61)(results).outcome is Outcome.HOLDS
     assert each(55)(results).outcome is Outcome.FAILS
@@ -262,7 +261,9 @@ def test_the_model_is_shown_two_ways_that_agree(tables: Mapping[str, Table]) -> 
 
 
 def gap(margin: float) -> WiderGap:
-    return WiderGap(what="throughput", measure=throughput_mbps, between=("a", "b"), than=("c", "d"), margin=margin)
+    return WiderGap(
+        what="throughput", measure=measures.throughput_mbps, between=("a", "b"), than=("c", "d"), margin=margin
+    )
 
 
 def test_a_wider_gap_is_decided_by_the_seeds_that_all_four_have(tmp_path: Path) -> None:

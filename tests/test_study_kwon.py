@@ -16,9 +16,10 @@ from aqmlab.running.cell import Cell
 from aqmlab.spec.experiment import Protocol
 from aqmlab.studies import STUDIES, find
 from aqmlab.studies.kit.measures import DATA, goodput_mbps
+from aqmlab.studies.kit.measures import sources as sources_of
 from aqmlab.studies.kit.report import Report
 from aqmlab.studies.kit.study import study_cells
-from aqmlab.studies.kwon2003 import claims, measures, runs, tables
+from aqmlab.studies.kwon2003 import claims, gfc2, measures, runs, tables
 from aqmlab.studies.kwon2003.published import METRICS
 
 LENGTHS = ("quick", "default", "full")
@@ -35,6 +36,7 @@ def source(name: str, *, sent: int = 100, lost: int = 0, mbps: float = 0.1, **wh
         "response_time_ms": what.get("times"),
         "response_time_ms_max": what.get("longest"),
         "datagrams": what.get("datagrams"),
+        "queue_delay_ms_each_way": [{"mean": 99_000.0 * (n != DATA) + 100} for n in (0, 1)],
     }
 
 
@@ -56,9 +58,28 @@ def queue(bytes_: Sequence[int], every_s: float = 1.0, **variables: Sequence[flo
     return pl.concat([rows[0], other], how="vertical_relaxed")
 
 
-def result(directory: Path, cell: Cell, sources: Sequence[Mapping[str, Any]], samples: pl.DataFrame) -> Result:
-    counters = [{**LINK, "evicted": 0, "dropped_early": 99 * (n != DATA) + 6} for n in (0, 1)]
-    return Result(cell, made.write(directory, summary={"sources": list(sources), "counters": counters}, queue=samples))
+def exchanges(*requested: tuple[int, float, float]) -> pl.DataFrame:
+    """Pages: the number of the source, when they were requested and when they had come, in seconds."""
+    rows = pl.DataFrame(
+        requested, schema={"source": pl.UInt16, "start_s": pl.Float64, "end_s": pl.Float64}, orient="row"
+    )
+    return rows.select("source", "start_s", response_time_ms=1000 * (pl.col("end_s") - pl.col("start_s")))
+
+
+def result(
+    directory: Path,
+    cell: Cell,
+    sources: Sequence[Mapping[str, Any]],
+    samples: pl.DataFrame,
+    pages: pl.DataFrame | None = None,
+) -> Result:
+    summary = {
+        "sources": list(sources),
+        "counters": [{**LINK, "evicted": 0, "dropped_early": 99 * (n != DATA) + 6} for n in (0, 1)],
+        "directions": [{"throughput_mbps": 0.5 + 0.4 * (n == DATA)} for n in (0, 1)],
+    }
+    tables = {"queue": samples, "exchanges": exchanges() if pages is None else pages}
+    return Result(cell, made.write(directory, summary=summary, **tables))
 
 
 @pytest.fixture
@@ -77,7 +98,7 @@ def made_up(directory: Path, length: str) -> dict[str, list[Result]]:
     )
     sources = [source("http", **pages(10, 2000, 9000)), source("ftp"), UDP]
     results = [
-        result(directory / "one", cell, sources, samples)
+        result(directory / "one", cell, sources, samples, exchanges(*((1, float(n), n + 2.0) for n in range(10))))
         for cell in next(iter(study_cells(study, study.lengths["quick"], {}).values()))[:1]
     ]
     return {
@@ -146,7 +167,6 @@ def test_means_are_over_all_pages_and_longest_are_the_longest_of_any_source(tmp_
     ]
     one = result(tmp_path / "one", ldc_cell, sources, queue([0]))
     assert measures.response_s(one) == 2.0
-    assert measures.longest_response_s(one) == 8.0
     assert (measures.udp_delay_s(one), measures.longest_udp_delay_s(one)) == (0.25, 4.0)
     assert goodput_mbps(one, measures.HTTP) == pytest.approx(0.03)
     assert goodput_mbps(one) == pytest.approx(0.172)
@@ -154,6 +174,52 @@ def test_means_are_over_all_pages_and_longest_are_the_longest_of_any_source(tmp_
     assert measures.udp_drop_percent(one) == pytest.approx(10)
     assert measures.drop_percent(one) == pytest.approx(4.5)
     assert measures.link_drop_percent(one) == pytest.approx(4.5)
+
+
+def test_a_session_lasts_from_its_first_request_until_its_last_page_has_come(tmp_path: Path, ldc_cell: Cell) -> None:
+    # Two clients of two sessions of two pages, and a third page that begins a session without its other page.
+    pages = exchanges((1, 0, 90), (1, 10, 20), (3, 4, 5), (3, 5, 7), (1, 30, 31), (1, 40, 50), (1, 60, 99), (2, 0, 800))
+    sources = [source("http A1"), source("ftp"), source("http C/1"), UDP]
+    one = result(tmp_path / "one", ldc_cell, sources, queue([0]), pages)
+    assert measures.session_times_s(one, 2).to_list() == pytest.approx([90, 20, 3])
+    assert measures.session_s(one, 1) == pytest.approx((90 + 10 + 1 + 2 + 1 + 10 + 39) / 7)
+    assert measures.session_s(one) == pytest.approx(99)
+    assert measures.longest_session_s(one) == pytest.approx(99)
+    nothing = result(tmp_path / "nothing", ldc_cell, sources, queue([0]))
+    assert str(measures.session_s(nothing)) == str(measures.longest_session_s(nothing)) == "nan"
+
+
+def test_data_are_counted_in_whole_packets_but_for_datagrams(tmp_path: Path, ldc_cell: Cell) -> None:
+    sources = [source("http A1", mbps=0.096), source("ftp", mbps=0.48), UDP]
+    one = result(tmp_path / "one", ldc_cell, sources, queue([0]))
+    assert measures.delivered_mbps(one, measures.HTTP) == pytest.approx(0.1)
+    assert measures.delivered_mbps(one, measures.UDP) == pytest.approx(0.012)
+    assert measures.delivered_mbps(one) == pytest.approx(0.612)
+    assert measures.link_mbps(one) == pytest.approx(0.9)
+
+
+def test_the_delay_of_a_packet_is_from_its_sender_to_its_receiver(tmp_path: Path) -> None:
+    study = find("kwon2003")
+    cell = study_cells(study, study.lengths["quick"], {})[claims.PAPER][0]
+    # 0.1 s of waiting, 8 ms to send 1,000 bytes at 1 Mbit/s, 10 ms on the link and 20 ms beside it.
+    one = result(tmp_path / "one", cell, [source("ftp")], queue([0]))
+    assert measures.packet_delay_s(one) == pytest.approx(0.138)
+
+
+def test_udp_is_lost_with_the_pages_and_not_against_them(tmp_path: Path) -> None:
+    def of(*, udp_with_pages: bool) -> Result:
+        protocol = Protocol(warmup="0 s", duration="300 s")
+        return lab.run(gfc2.experiment(runs.QUEUES["RED"], protocol, udp_with_pages=udp_with_pages), out=tmp_path)
+
+    with_pages, against = of(udp_with_pages=True), of(udp_with_pages=False)
+    assert measures.udp_delay_s(with_pages) > 2 * measures.udp_delay_s(against)
+    for one in (with_pages, against):
+        # The transfer meets no page: acknowledgements and requests alone share its link of 150 kbit/s.
+        assert 0.12 < measures.delivered_mbps(one, measures.FTP) < 0.15
+        assert sum(each["name"].startswith(measures.HTTP) for each in one.summary["sources"]) == 22
+        # What a packet waits ends where its 160 ms on the wire of 50 kbit/s begin; then 5 ms to R4.
+        waited = sources_of(one, measures.UDP)[0]["queue_delay_ms"]["mean"] / 1000
+        assert measures.udp_delay_s(one) == pytest.approx(waited + 0.165, rel=0.01)
 
 
 def test_the_queueing_delay_is_what_the_bytes_take_on_the_link(tmp_path: Path, ldc_cell: Cell) -> None:

@@ -26,7 +26,7 @@ from aqmlab.studies.le.claims import alike, average_share, better, not_better, r
 from aqmlab.studies.le.hurst import HurstWithin, estimates
 from aqmlab.studies.le.inputs import Quantiles, share_above
 from aqmlab.studies.le.published import Published
-from aqmlab.studies.le.schemes import LENGTHS, UNCONGESTED, Scheme, ared, droptail, pi, rem
+from aqmlab.studies.le.schemes import LENGTHS, TESTBED, UNCONGESTED, Scheme, ared, droptail, pi, rem
 from aqmlab.studies.le.tables import beside_published, per_90_minutes
 from aqmlab.studies.le2003.schemes import BASE, PI_24
 
@@ -135,7 +135,7 @@ def test_each_length_is_of_the_same_runs_and_differs_in_nothing_but_time(study: 
     [
         (droptail(2400), "drop-tail 2,400", {"droptail": {"limit": 2400}}, False),
         (pi(24), "PI 24", {"pi": {"q_ref": 24, "mode": "byte"}}, False),
-        (rem(240, ecn=True), "REM 240, ECN", {"rem": {"q_ref": 240, "mode": "byte"}}, True),
+        (rem(240, ecn=True), "REM 240, ECN", {"rem": {"q_ref": 240, "tau": "1 ms", "mode": "byte"}}, True),
         (
             ared(12, w_q="1/1024"),
             "ARED 12/36, weight 1/1024",
@@ -174,7 +174,7 @@ def test_a_scheme_is_what_its_label_says(scheme: Scheme, label: str, queue: dict
 def test_a_run_is_the_cell_that_a_comparison_makes() -> None:
     length = LENGTHS["default"]
     ours = study_cells(find("le2003"), length, known())
-    experiment = Experiment(users={"load": 98}, protocol=length.protocol)
+    experiment = Experiment(link=TESTBED, users={"load": 98}, protocol=length.protocol)
     theirs = comparison_cells([BASE.text, PI_24.text], experiment, [1, 2, 3], known())
     made = [cell for scheme in (UNCONGESTED, BASE, PI_24) for cell in ours[scheme.at(98)]]
     assert [cell.key for cell in made] == [cell.key for cell in theirs]
@@ -249,6 +249,21 @@ def test_every_table_has_a_value_for_each_column_and_every_figure_can_be_drawn(s
         canvas = Canvas(figsize=figure.size)
         figure.draw(canvas)
         assert canvas.axes, figure.name
+
+
+def test_the_figures_with_general_round_trips_show_packet_mode_as_table_4_has_it(everything: Path) -> None:
+    study = find("le2004")
+    shown = set()
+    for figure in study.figures(all_alike(study, everything)):
+        if figure.name in ("fig25-26", "fig27-28"):
+            canvas = Canvas(figsize=figure.size)
+            figure.draw(canvas)
+            shown |= {str(line.get_label()) for axis in canvas.axes for line in axis.get_lines()}
+    (published,) = {row.scheme for row in Published.read().rows if row.table == "le2004-t4" and "ared" in row.scheme}
+    dropping, marking = ared(120), ared(120, signal="new gentle")
+    assert dropping.text == published
+    packet_mode = {label for label in shown if label.startswith("ARED") and "byte mode" not in label}
+    assert packet_mode == {dropping.label, marking.label}
 
 
 def test_ours_is_scaled_to_90_minutes_and_taken_from_the_published(tmp_path: Path) -> None:

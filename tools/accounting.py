@@ -46,7 +46,8 @@ def main() -> None:
     chosen = parser.parse_args()
     stored = chosen.results and accounting_ours.stored(chosen.results, chosen.length, chosen.seeds)
     if stored:
-        studies = " and ".join(f"`aqmlab study {name} --{chosen.length}`" for name in accounting_ours.STUDIES)
+        flag = "" if chosen.length == "default" else f" --{chosen.length}"
+        studies = " and ".join(f"`aqmlab study {name}{flag}`" for name in accounting_ours.STUDIES)
         seeds = f", seeds {chosen.seeds.start} to {chosen.seeds.stop - 1}" if chosen.seeds else ""
         write(chosen.pages, stored, f"the results of {studies}{seeds}, results number {_core.results_number()}")
     else:

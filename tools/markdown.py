@@ -16,7 +16,8 @@ def flowing(text: str) -> str:
     """Write a docstring's or a doc comment's text as one paragraph."""
     # [`Profile`](crate::Profile), [`Profile`], :class:`Profile` and ``Profile`` are all the code `Profile`.
     text = re.sub(r"\[(`[^`]+`)\](\([^)]*\))?", r"\1", text)
-    text = re.sub(r":\w+:`~?([^`]+)`", r"`\1`", text)
+    # Of :meth:`Store.cells <where.it.is>` what is shown.
+    text = re.sub(r":\w+:`~?([^`<]+?)(?: <[^`]*>)?`", r"`\1`", text)
     text = text.replace("``", "`").replace("\\[", "[").replace("\\]", "]")
     return " ".join(text.split())
 

@@ -20,13 +20,14 @@ _PAGE = """<!-- Written by `make reference` from the code. Change the docstrings
 
 # Python
 
-What `import aqmlab as lab` offers. Beside it, {modules} have functions of their own for papers:
+What `import aqmlab as lab` offers. Beside it, {modules} have functions of their own:
 `help("aqmlab.models.lrd")`.
 
 {index}
 {entries}"""
 
 _MODULES = (
+    "plot",
     "design",
     "design.control",
     "disciplines.step",

@@ -26,7 +26,7 @@ _SPEC = """<!-- Written by `make reference` from the code. Change crates/sim/src
 
 A spec says what is run: a TOML file for `aqmlab run` and `aqmlab show`, or `lab.Experiment` in Python, whose
 parts have the same names. What is left out has its default; `aqmlab show SPEC.toml --json` prints a spec with
-every default filled in. [examples](../../examples) has specs to start from.
+every default filled in. [home-link.toml](../../examples/home-link.toml) and its neighbours are specs to start from.
 
 ## In an editor
 

@@ -17,13 +17,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from aqmlab._core import LinkContext, Packet, QueueState, SpecError, Stream
+    from aqmlab.campaigns.campaign import Campaign, sweep
+    from aqmlab.campaigns.grid import Grid
+    from aqmlab.campaigns.search.sensitivity import Sensitivity, sensitivity
+    from aqmlab.campaigns.search.tuning import Tuned, tune
     from aqmlab.disciplines.custom.errors import LawError
     from aqmlab.disciplines.custom.law import Law, Time, Verdict
     from aqmlab.disciplines.queue import Counters, Queue
     from aqmlab.explain.explanation import Explanation, explain
+    from aqmlab.report.page import report
     from aqmlab.results.compare import Comparison, compare
     from aqmlab.results.result import Result
-    from aqmlab.results.stats import cdf, quantiles
+    from aqmlab.results.stats.bands import difference_band
+    from aqmlab.results.stats.distributions import cdf, quantiles
     from aqmlab.running.integrity import StoreError
     from aqmlab.running.pcap import Pcap
     from aqmlab.running.run import run
@@ -36,10 +42,12 @@ if TYPE_CHECKING:
 __all__ = [
     "BOTTLENECK",
     "UNCONGESTED",
+    "Campaign",
     "Comparison",
     "Counters",
     "Experiment",
     "Explanation",
+    "Grid",
     "Hosts",
     "Law",
     "LawError",
@@ -53,28 +61,37 @@ __all__ = [
     "QueueState",
     "Record",
     "Result",
+    "Sensitivity",
     "SpecError",
     "Store",
     "StoreError",
     "Stream",
     "Tcp",
     "Time",
+    "Tuned",
     "Users",
     "Verdict",
     "cdf",
     "compare",
+    "difference_band",
     "explain",
     "quantiles",
+    "report",
     "run",
+    "sensitivity",
+    "sweep",
+    "tune",
     "uncongested",
 ]
 
 _HOME = {
     "BOTTLENECK": "spec.presets",
+    "Campaign": "campaigns.campaign",
     "Comparison": "results.compare",
     "Counters": "disciplines.queue",
     "Experiment": "spec.experiment",
     "Explanation": "explain.explanation",
+    "Grid": "campaigns.grid",
     "Hosts": "spec.experiment",
     "Law": "disciplines.custom.law",
     "LawError": "disciplines.custom.errors",
@@ -88,20 +105,27 @@ _HOME = {
     "QueueState": "_core",
     "Record": "spec.experiment",
     "Result": "results.result",
+    "Sensitivity": "campaigns.search.sensitivity",
     "SpecError": "_core",
     "Store": "running.store",
     "StoreError": "running.integrity",
     "Stream": "_core",
     "Tcp": "spec.experiment",
     "Time": "disciplines.custom.law",
+    "Tuned": "campaigns.search.tuning",
     "UNCONGESTED": "spec.presets",
     "Users": "spec.experiment",
     "Verdict": "disciplines.custom.law",
-    "cdf": "results.stats",
+    "cdf": "results.stats.distributions",
     "compare": "results.compare",
+    "difference_band": "results.stats.bands",
     "explain": "explain.explanation",
-    "quantiles": "results.stats",
+    "quantiles": "results.stats.distributions",
+    "report": "report.page",
     "run": "running.run",
+    "sensitivity": "campaigns.search.sensitivity",
+    "sweep": "campaigns.campaign",
+    "tune": "campaigns.search.tuning",
     "uncongested": "spec.presets",
 }
 """The module of each name. It is imported when the name is asked for: whoever wants one thing does not wait for all."""

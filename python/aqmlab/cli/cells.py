@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,12 +33,27 @@ def run_cells(
 
     store = Store(out)
     pcaps = pcaps or {}
+    with interruptible(cells, out), SweepProgress(cells, store, captured=pcaps) as watch:
+        return sweep(cells, store, workers=workers, watch=watch, pcaps=pcaps)
+
+
+@contextmanager
+def interruptible(cells: Sequence[Cell], out: Path) -> Iterator[None]:
+    """Say what is kept when cells are interrupted.
+
+    Raises
+    ------
+    Interrupted
+        On Ctrl-C.
+    """
+    from aqmlab.running.store import Store
+
     try:
-        with SweepProgress(cells, store, captured=pcaps) as watch:
-            return sweep(cells, store, workers=workers, watch=watch, pcaps=pcaps)
+        yield
     except KeyboardInterrupt as interrupt:
         for call in getattr(interrupt, "__notes__", ()):
             messages.logger.error(call)
+        store = Store(out)
         distinct = {cell.key: cell for cell in cells}.values()
         kept = sum(store.get(cell) is not None for cell in distinct)
         what = f"interrupted; {kept} of {len(distinct)} cells are in the store, run again to go on"

@@ -17,6 +17,7 @@ from aqmlab.cli import commands
 from aqmlab.cli.app import App
 from aqmlab.cli.cells import Interrupted
 from aqmlab.disciplines.custom.errors import LawError
+from aqmlab.live.errors import LiveError
 from aqmlab.running.integrity import StoreError
 from aqmlab.show import messages, streams
 
@@ -61,7 +62,7 @@ def _outcome() -> tuple[int, str]:
         if os.environ.get("AQMLAB_TRACEBACK"):
             traceback.print_exception(error)
         return 2, str(error)
-    except StoreError as error:
+    except (StoreError, LiveError) as error:
         return 1, str(error)
     except Interrupted as error:
         return _INTERRUPTED, str(error)

@@ -44,6 +44,9 @@ OtherWarmup = Annotated[str | None, typer.Option(**_WARMUP, show_default=_else_d
 OtherDuration = Annotated[str | None, typer.Option(**_DURATION, show_default=_else_default("protocol.duration"))]
 Workload = Annotated[str, typer.Option(**_table("users.workload"))]
 Seeds = Annotated[str, typer.Option(metavar="N|N-M", help="Repetitions: seeds 1 to N, or N to M.")]
+OtherSeeds = Annotated[
+    str | None, typer.Option(metavar="N|N-M", help="Repetitions: seeds 1 to N, or N to M.", show_default="3")
+]
 Workers = Annotated[
     int | None, typer.Option(metavar="N", min=1, max=1000, help="Cells run at a time.", show_default="one a processor")
 ]

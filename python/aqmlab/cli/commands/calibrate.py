@@ -20,6 +20,7 @@ app = App()
 def calibrate(
     rtt: Rtt = schema.default("users.rtt"),
     workload: Workload = schema.default("users.workload"),
+    sides: Annotated[int, typer.Option(min=1, max=2, help="On how many sides of the link there are users.")] = 2,
     users: Annotated[
         int, typer.Option(metavar="N", min=5, max=5_000_000, help="The most users on each side to measure with.")
     ] = 17_500,
@@ -41,13 +42,20 @@ def calibrate(
 
     # Its line is added to those that are kept there: whether they can be read is to be known before hours of runs.
     lines.known(out)
-    experiment = Experiment(users={"rtt": rtt, "workload": workload}, protocol={"warmup": warmup, "duration": duration})
+    experiment = Experiment(
+        users={"rtt": rtt, "workload": workload, "sides": sides}, protocol={"warmup": warmup, "duration": duration}
+    )
     cells = calibration_cells(experiment, read_seeds(seeds), up_to(users))
     line = fitted(experiment, run_cells(cells, out, workers))
     file = lines.store(line, out)
     slope = f"{1000 * line.mbps_per_user:.3f} kbit/s a user, R² = {line.r_squared:.5f}"
-    title = f"Uncongested network, {line.rtt} RTT: {slope}"
-    figures = canvas.save(out / f"calibration-{line.rtt}", lambda axis: plot.line(axis, line), title=title)
+    one_sided = sides == 1
+    title = f"Uncongested network, {line.rtt} RTT{', users on one side' if one_sided else ''}: {slope}"
+    figures = canvas.save(
+        out / f"calibration-{line.rtt}{'-one-sided' if one_sided else ''}",
+        lambda axis: plot.line(axis, line),
+        title=title,
+    )
     if as_json:
         print_json(lines.report(line))
     else:

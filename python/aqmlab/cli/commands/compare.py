@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,13 +17,13 @@ from aqmlab.cli.options import (
     Json,
     OtherDuration,
     OtherRtt,
+    OtherSeeds,
     OtherWarmup,
     Out,
     PcapFile,
     PcapFor,
     PcapFrom,
     PcapPackets,
-    Seeds,
     Workers,
     pcap_asked_for,
     read_seeds,
@@ -31,7 +32,10 @@ from aqmlab.cli.output import check_directory, one_line_refusals, print_json
 from aqmlab.spec import users as users_of
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from aqmlab.results.compare import Comparison
+    from aqmlab.running.cell import Cell
 
 app = App()
 
@@ -44,7 +48,11 @@ Baseline = Annotated[
     ),
 ]
 Paired = Annotated[
-    bool, typer.Option("--paired", help="Differences from the first scheme, seed by seed, with 95 % intervals.")
+    bool,
+    typer.Option(
+        "--paired",
+        help="Differences from the first scheme, seed by seed, with 95 % intervals; * is significant among so many.",
+    ),
 ]
 
 
@@ -67,11 +75,26 @@ def compare(
     rtt: OtherRtt = None,
     warmup: OtherWarmup = None,
     duration: OtherDuration = None,
-    seeds: Seeds = "3",
+    seeds: OtherSeeds = None,
+    until: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TEXT",
+            help="Go on to 5, 10, 20 or 40 seeds until it is known: 'p95 within 5 %', 'loss within 10 %'."
+            " May be repeated.",
+        ),
+    ] = None,
+    budget: Annotated[
+        str | None, typer.Option(metavar="TIME", help="And for no more than this processor time: '2 h'.")
+    ] = None,
     baseline: Baseline = None,
     paired: Paired = False,
     workers: Workers = None,
     record: Annotated[str | None, typer.Option(metavar="exchanges", help="Keep a row for each request.")] = None,
+    measures: Annotated[
+        str | None,
+        typer.Option(metavar="NAME,...", help="And these: slowdown, jain (fairness), rpm (round trips a minute)."),
+    ] = None,
     out: Out = Path("results"),
     pcap: PcapFile = None,
     pcap_from: PcapFrom = None,
@@ -92,7 +115,10 @@ def compare(
 
     Example: aqmlab compare examples/home-link.toml fq_codel codel pie droptail
     """
-    from aqmlab.results.compare import Comparison, comparison_cells
+    from aqmlab.results.compare import USUAL_SEEDS, Comparison, comparison_cells
+    from aqmlab.results.measures import check_cells, read_measures
+    from aqmlab.results.measures.table import Measured
+    from aqmlab.results.until import Until
     from aqmlab.running.calibration import lines
     from aqmlab.running.pcap import one_a_cell
     from aqmlab.show import console
@@ -104,32 +130,50 @@ def compare(
         raise SpecError("--load: cannot be with --users")
     if figures is not None and no_figures:
         raise SpecError("--no-figures: cannot be with --figures")
+    asked = read_measures([name.strip() for name in measures.split(",")] if measures else [])
     options = {
         "users.load": load,
         "users.per_side": users,
         "users.rtt": rtt,
         "protocol.warmup": warmup,
         "protocol.duration": duration,
-        "record.exchanges": record and True,
+        "record.exchanges": (record is not None or any(each.needs_exchanges for each in asked.values())) or None,
     }
     named = [f"{path}={json.dumps(value)}" for path, value in options.items() if value is not None]
     file, schemes = _spec_and_schemes(given)
     experiment = Experiment.from_toml(file, changes=[*named, *(changes or ())])
-    cells = comparison_cells(schemes, experiment, read_seeds(seeds), lines.known(out), baseline=baseline, paired=paired)
+    goes_on = Until.read(until or (), budget, seeds=seeds, pcap=pcap)
+    calibrations = lines.known(out)
+
+    def cells_of(seeds: Sequence[int]) -> list[Cell]:
+        return comparison_cells(schemes, experiment, seeds, calibrations, baseline=baseline, paired=paired)
+
+    cells = cells_of(USUAL_SEEDS if seeds is None else read_seeds(seeds))
+    check_cells(asked, cells)
     if figures is not None:
         check_directory("--figures", figures)
     capture = pcap_asked_for(pcap, pcap_from, pcap_for, pcap_packets)
     pcaps = one_a_cell(capture, cells) if capture else {}
-    comparison = Comparison(tuple(run_cells(cells, out, workers, pcaps)), paired=paired)
-    number = len(read_seeds(seeds))
+    if goes_on is None:
+        comparison = Comparison(tuple(run_cells(cells, out, workers, pcaps)), paired=paired)
+    else:
+        results, stop = goes_on.run(cells_of, lambda cells: run_cells(cells, out, workers))
+        comparison = Comparison(tuple(results), paired=paired, stop=stop)
+    number = len({result.cell.seed for result in comparison.results})
     repetitions = "1 seed" if number == 1 else f"{number} seeds"
     title = f"{cells[0].describe_users()}, {experiment.protocol.warmup} + {experiment.protocol.duration}, {repetitions}"
     files = [] if no_figures else _response_time_figures(comparison, figures or out / "figures", title)
     if as_json:
-        print_json({"cells": comparison.cells, "schemes": comparison.schemes})
+        stopped = {} if comparison.stop is None else {"until": comparison.stop.record()}
+        checks = [check.record() for check in comparison.checks]
+        extra = {"measures": comparison.measured(*asked)} if asked else {}
+        print_json({"cells": comparison.cells, "schemes": comparison.schemes, "checks": checks} | stopped | extra)
     else:
         print(title)
         console.show(comparison.tables)
+        if asked:
+            print()
+            console.show(Measured(comparison.measured(*asked)))
         for each in (*files, *(pcap.file for pcap in pcaps.values())):
             print(each)
 
@@ -147,25 +191,23 @@ def _spec_and_schemes(given: list[str]) -> tuple[str | None, list[str]]:
 
 def _response_time_figures(comparison: Comparison, directory: Path, title: str) -> list[Path]:
     """Draw them under a name that says what is compared, so that another comparison does not replace them."""
-    from aqmlab.results import names, plot
-    from aqmlab.results.compare import BASELINE
+    from aqmlab import plot
+    from aqmlab.results import names
     from aqmlab.show import canvas
 
     curves = comparison.response_times()
-    styles = canvas.LineStyles(BASELINE)
-    styles.together(curves)
+    bands = comparison.response_time_differences()
     name = names.of_comparison([result.cell for result in comparison.results])
     with one_line_refusals():
         directory.mkdir(parents=True, exist_ok=True)
+        draw: dict[str, Callable[[Axes], Axes]] = {
+            "cdf": lambda axis: plot.cdf(curves, axis),
+            "ccdf": lambda axis: plot.ccdf(curves, axis),
+        }
+        if bands:
+            draw["difference"] = lambda axis: plot.difference(bands, axis, to=comparison.first)
         return [
-            *canvas.save(
-                directory / f"response-times-cdf_{name}",
-                lambda axis: plot.response_time_cdf(axis, curves, styles),
-                title=title,
-            ),
-            *canvas.save(
-                directory / f"response-times-ccdf_{name}",
-                lambda axis: plot.response_time_ccdf(axis, curves, styles),
-                title=title,
-            ),
+            file
+            for kind, figure in draw.items()
+            for file in canvas.save(directory / f"response-times-{kind}_{name}", figure, title=title)
         ]

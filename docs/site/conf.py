@@ -1,0 +1,41 @@
+"""The documentation site, of the pages as they stand in the repository: `make docs` writes it to docs/_build/html.
+
+Only the pages beside this file are written for Sphinx: they say what stands where.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+project = "aqmlab"
+author = "the aqmlab contributors"
+release = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]["package"]["version"]
+
+extensions = ["myst_nb"]
+# Notebooks are shown as `make notebooks` has left them.
+nb_execution_mode = "off"
+# The source directory is the repository, so that a link between two files is one here too.
+root_doc = "docs/site/index"
+include_patterns = [
+    "*.md",
+    "docs/*.md",
+    "docs/**/*.md",
+    "docs/notebooks/*.ipynb",
+    "crates/*/README.md",
+    "crates/aqm/pages/*.md",
+    "examples/*/README.md",
+    "benches/**/README.md",
+]
+exclude_patterns = ["docs/_build", "docs/studies/*-notes.md", ".venv", "target"]
+myst_heading_anchors = 4
+
+html_theme = "pydata_sphinx_theme"
+html_title = "aqmlab"
+html_show_sourcelink = False
+html_copy_source = False
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_theme_options = {"secondary_sidebar_items": ["page-toc"], "show_prev_next": False}

@@ -1,0 +1,46 @@
+"""``aqmlab report``: results as one file to pass on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from aqmlab._core import SpecError
+from aqmlab.cli.app import App
+from aqmlab.cli.options import read_seeds
+from aqmlab.cli.output import one_line_refusals
+
+app = App()
+
+
+@app.command()
+def report(
+    cells: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="CELL", help="Cells: directories, or keys or how they begin.", show_default=False),
+    ] = None,
+    schemes: Annotated[
+        list[str] | None,
+        typer.Option("--scheme", metavar="SCHEME", help="Those of a scheme as it was typed, or of a discipline."),
+    ] = None,
+    load: Annotated[float | None, typer.Option(metavar="PCT", help="Those of a load.")] = None,
+    seeds: Annotated[str | None, typer.Option(metavar="N|N-M", help="Those with seeds 1 to N, or N to M.")] = None,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="The results directory.")] = Path("results"),
+    file: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The file.")] = Path("report.html"),
+) -> None:
+    """Write results as one HTML file to pass on.
+
+    It has figures to look into, tables, and how to do it all again, and asks no
+    network for anything. Without cells it is about the newest comparison.
+
+    Example: aqmlab report --load 98 -o report.html
+    """
+    from aqmlab.report.page import report as write
+
+    if not out.is_dir():
+        raise SpecError(f"--out: must be a results directory, got {out}")
+    with one_line_refusals():
+        chosen = None if seeds is None else read_seeds(seeds)
+        print(write(*(cells or ()), out=out, to=file, schemes=schemes or (), load=load, seeds=chosen))

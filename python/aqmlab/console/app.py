@@ -1,0 +1,176 @@
+"""The console's pages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from urllib.parse import urlencode
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from aqmlab._core import SpecError
+from aqmlab.console import asked, kept
+from aqmlab.console.guard import Guard, Refused, form
+from aqmlab.console.jobs import Jobs
+from aqmlab.console.reports import Reports
+from aqmlab.disciplines.catalogue import disciplines
+from aqmlab.results import table
+from aqmlab.running.integrity import StoreError
+from aqmlab.running.store import Store
+
+MOST_ROWS = 500
+"""Of cells on the first page."""
+
+
+class Console:
+    """Pages on one store."""
+
+    def __init__(self, out: Path, host: str) -> None:
+        self._out = out
+        self._jobs = Jobs()
+        self._reports = Reports()
+        self._pages = Environment(
+            loader=PackageLoader("aqmlab.console"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+        )
+        app = Starlette(
+            routes=[
+                Route("/", self._cells),
+                Route("/compare", self._compare),
+                Route("/figure/{kind}.svg", self._figure),
+                Route("/cells/{key}", self._cell),
+                Route("/report", self._report),
+                Route("/new", self._new),
+                Route("/runs", self._start, methods=["POST"]),
+                Route("/runs/{number:int}", self._run),
+                Route("/runs/{number:int}/lines", self._lines),
+                Route("/runs/{number:int}/stop", self._stop, methods=["POST"]),
+                Mount("/static", StaticFiles(packages=[("aqmlab.console", "static")])),
+            ],
+            exception_handlers={
+                Refused: self._refuse,
+                SpecError: self._refuse,
+                StoreError: self._refuse,
+                HTTPException: self._refuse,
+            },
+            lifespan=self._lifespan,
+        )
+        self.guard = Guard(app, host=host)
+
+    @asynccontextmanager
+    async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
+        yield
+        await self._jobs.end()
+
+    async def _cells(self, request: Request) -> Response:
+        words = request.query_params.get("words", "")
+        rows = await run_in_threadpool(kept.cells, self._store, words)
+        return self._page("cells", rows=rows[:MOST_ROWS], found=len(rows), words=words, most=kept.MOST_COMPARED)
+
+    async def _compare(self, request: Request) -> Response:
+        keys = request.query_params.getlist("cell")
+        compared = await run_in_threadpool(kept.comparison, self._store, keys)
+        schemes = await run_in_threadpool(lambda: compared.schemes)
+        return self._page(
+            "compare",
+            parts=table.parts(schemes),
+            captions=table.captions(schemes, compared.notes),
+            query=urlencode([("cell", key) for key in keys]),
+            cells=[(each.directory.name, str(each.cell)) for each in compared.results],
+        )
+
+    async def _figure(self, request: Request) -> Response:
+        keys = request.query_params.getlist("cell")
+        compared = await run_in_threadpool(kept.comparison, self._store, keys)
+        drawn = await run_in_threadpool(kept.figure, compared, request.path_params["kind"])
+        return Response(drawn, media_type="image/svg+xml")
+
+    async def _cell(self, request: Request) -> Response:
+        key = request.path_params["key"]
+        result = await run_in_threadpool(kept.result, self._store, key)
+        return self._page(
+            "cell",
+            key=key,
+            name=str(result.cell),
+            summary=repr(result),
+            spec=json.dumps(result.cell.resolved, indent=2),
+            metadata=json.dumps(result.metadata, indent=2),
+            directory=str(result.directory),
+        )
+
+    async def _report(self, request: Request) -> Response:
+        keys = request.query_params.getlist("cell")
+        found = await run_in_threadpool(kept.results, self._store, keys)
+        page = await self._reports.make(self._out, [result.directory.name for result in found])
+        # It is a file to keep: under the policy of these pages its own scripts would not run.
+        return Response(
+            page, media_type="text/html", headers={"Content-Disposition": 'attachment; filename="report.html"'}
+        )
+
+    async def _new(self, request: Request) -> Response:
+        kind = request.query_params.get("kind", "comparison")
+        if asked.named(kind) is asked.live:
+            await run_in_threadpool(asked.check_live)
+        return self._form(kind, {}, "")
+
+    async def _start(self, request: Request) -> Response:
+        given = await form(request, self.guard.csrf)
+        kind = given.get("kind", "comparison")
+        ask = asked.named(kind)
+        try:
+            job = await self._jobs.start(await run_in_threadpool(ask, given, self._out))
+        except Refused as refused:
+            page = self._form(kind, given, str(refused))
+            page.status_code = refused.status
+            return page
+        return RedirectResponse(f"/runs/{job.number}", 303)
+
+    def _form(self, kind: str, given: Mapping[str, str], why: str) -> HTMLResponse:
+        return self._page(f"new_{kind}", kind=kind, given=given, why=why, disciplines=disciplines())
+
+    async def _run(self, request: Request) -> Response:
+        job = self._jobs.get(request.path_params["number"])
+        left = kept.Left() if job.exit_code is None else await run_in_threadpool(kept.left, self._store, job.asked)
+        side_by_side = urlencode([("cell", key) for key in left.cells[: kept.MOST_COMPARED]])
+        return self._page("run", job=job, left=left, side_by_side=side_by_side, most=kept.MOST_COMPARED)
+
+    async def _lines(self, request: Request) -> Response:
+        job = self._jobs.get(request.path_params["number"])
+
+        async def events() -> AsyncIterator[str]:
+            async for line in job.news():
+                yield f"data: {json.dumps(line)}\n\n"
+            yield f"event: end\ndata: {json.dumps(job.exit_code)}\n\n"
+
+        return StreamingResponse(events(), media_type="text/event-stream")
+
+    async def _stop(self, request: Request) -> Response:
+        await form(request, self.guard.csrf)
+        job = self._jobs.get(request.path_params["number"])
+        job.stop()
+        return RedirectResponse(f"/runs/{job.number}", 303)
+
+    async def _refuse(self, _: Request, error: Exception) -> Response:
+        page = self._page("refused", why=error.detail if isinstance(error, HTTPException) else str(error))
+        page.status_code = 400
+        if isinstance(error, Refused):
+            page.status_code = error.status
+        elif isinstance(error, HTTPException):
+            page.status_code = error.status_code
+        return page
+
+    @property
+    def _store(self) -> Store:
+        return Store(self._out)
+
+    def _page(self, template: str, /, **values: object) -> HTMLResponse:
+        page = self._pages.get_template(f"{template}.html")
+        return HTMLResponse(page.render(**values, store=str(self._out), csrf=self.guard.csrf, runs=self._jobs.all()))

@@ -1,0 +1,239 @@
+"""What one asks the console to run, from a form: a comparison, a sweep or a live run, as words for the command line.
+
+Nothing of a form is run as code: laws of one's own, whose names are modules, are for the command line.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from aqmlab._core import SpecError, seconds
+from aqmlab.campaigns.campaign import plan
+from aqmlab.campaigns.grid import Grid
+from aqmlab.console.guard import Refused
+from aqmlab.disciplines.catalogue import disciplines
+from aqmlab.disciplines.custom import laws
+from aqmlab.live.doctor import examine
+from aqmlab.live.errors import LiveError
+from aqmlab.results.compare import comparison_cells
+from aqmlab.running.arguments import check_seeds
+from aqmlab.running.calibration import lines
+from aqmlab.running.cell import cells_of
+from aqmlab.spec import changes, schemes
+from aqmlab.spec.experiment import Experiment
+
+MOST_SCHEMES = 20
+MOST_SEEDS = 100
+MOST_BYTES = 100_000
+"""Of a spec or a grid, as it is typed."""
+MOST_CELLS = 2_000
+"""Of a sweep."""
+
+FIELDS = {"load": "users.load", "warmup": "protocol.warmup", "duration": "protocol.duration"}
+"""Fields of a form that stand for a key of the spec; an empty one leaves it as it is."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A command of ours, and what it leaves."""
+
+    title: str
+    words: list[str]
+    """Those of the command line."""
+    cells: tuple[str, ...] = ()
+    """The keys of the cells that it leaves, to be set side by side."""
+    grid: Path | None = None
+    """The file of a sweep's grid, whose means are shown."""
+    seeds: range = range(0)
+
+
+def comparison(given: Mapping[str, str], store: Path) -> Asked:
+    """Return ``aqmlab compare``.
+
+    Raises
+    ------
+    Refused
+        When a field is wrong, in one line that names it.
+    """
+    texts = given.get("schemes", "").split()
+    if not 1 <= len(texts) <= MOST_SCHEMES:
+        raise Refused(400, f"schemes: from 1 to {MOST_SCHEMES}, one a line, such as codel or pi:q_ref=24,ecn=true")
+    _check_schemes(texts)
+    seeds = _seeds(given)
+    file, changed = _spec(given, store), _changes(given)
+    try:
+        experiment = Experiment.from_toml(file, changes=changed)
+        cells = comparison_cells(texts, experiment, check_seeds(seeds), lines.known(store))
+    except SpecError as error:
+        raise Refused(400, str(error)) from None
+    words = ["compare", *([str(file)] if file else []), *texts, *_set(changed), "--seeds", str(len(seeds))]
+    return Asked(
+        title=" ".join(texts),
+        words=[*words, "--out", str(store), "--no-figures", "--verbose"],
+        cells=tuple(cell.key for cell in cells),
+    )
+
+
+def sweep(given: Mapping[str, str], store: Path) -> Asked:
+    """Return ``aqmlab sweep``; errors are those of :func:`comparison`."""
+    text, seeds, limit = given.get("grid", ""), _seeds(given), _limit(given)
+    tables = _tables("grid", text)
+    if not tables:
+        raise Refused(400, "grid: must be given")
+    if "spec" in tables:
+        raise Refused(400, "spec: files are for the command line; write changes of the experiment under set")
+    try:
+        grid = Grid(**tables)
+        _check_grid(grid)
+        if (number := len(grid.points()) * len(seeds)) > MOST_CELLS:
+            raise Refused(400, f"grid: at most {MOST_CELLS:,} cells are started here, got {number:,}")
+        plan(grid, seeds, lines.known(store))
+    except SpecError as error:
+        raise Refused(400, str(error)) from None
+    file = _written(text, store, "grid")
+    words = ["sweep", str(file), "--seeds", str(len(seeds)), *limit]
+    return Asked(
+        title=f"sweep of {number:,} cells",
+        words=[*words, "--out", str(store), "--verbose"],
+        grid=file,
+        seeds=seeds,
+    )
+
+
+def live(given: Mapping[str, str], store: Path) -> Asked:
+    """Return ``aqmlab live``; errors are those of :func:`comparison`."""
+    check_live()
+    seeds = _seeds(given, "seed")
+    file, changed = _spec(given, store), _changes(given)
+    if file is None:
+        raise Refused(400, "spec: must be given for a live run")
+    try:
+        experiment = Experiment.from_toml(file, changes=changed)
+        (cell,) = cells_of(experiment, seeds[-1:], lines.known(store))
+    except SpecError as error:
+        raise Refused(400, str(error)) from None
+    return Asked(
+        title=f"live: {cell}",
+        words=["live", str(file), *_set(changed), "--seed", str(seeds[-1]), "--out", str(store), "--verbose"],
+        cells=(replace(cell, kernel=platform.release()).key,),
+    )
+
+
+def named(kind: str) -> Callable[[Mapping[str, str], Path], Asked]:
+    """Return what reads the form of this name."""
+    kinds = {"comparison": comparison, "sweep": sweep, "live": live}
+    if kind not in kinds:
+        raise Refused(404, "there is no such form")
+    return kinds[kind]
+
+
+def check_live() -> None:
+    """Refuse live runs where there can be none; it takes some seconds."""
+    try:
+        report = examine()
+    except LiveError as error:
+        raise Refused(409, str(error)) from None
+    if not report.can_run:
+        lacks = "; ".join(f"{check.what}: {check.found}" for check in report.checks if not check.ok)
+        raise Refused(409, f"this machine lets no live run: {lacks}; aqmlab doctor says how it is mended")
+
+
+def _seeds(given: Mapping[str, str], name: str = "seeds") -> range:
+    text = given.get(name, "").strip() or "1"
+    if not (text.isascii() and text.isdecimal() and len(text) < 10 and 1 <= int(text) <= MOST_SEEDS):
+        raise Refused(400, f"{name}: a number from 1 to {MOST_SEEDS}, got {text!r}")
+    return range(1, int(text) + 1)
+
+
+def _limit(given: Mapping[str, str]) -> list[str]:
+    text = given.get("limit", "").strip()
+    if not text:
+        return []
+    try:
+        seconds(text)
+    except ValueError as error:
+        raise Refused(400, f"limit: {error}") from None
+    return [f"--limit={text}"]
+
+
+def _changes(given: Mapping[str, str]) -> list[str]:
+    return [f"{path}={_value(value)}" for name, path in FIELDS.items() if (value := given.get(name, "").strip())]
+
+
+def _set(changed: Iterable[str]) -> list[str]:
+    return [word for change in changed for word in ("--set", change)]
+
+
+def _value(text: str) -> str:
+    """Write a field for ``--set``: a number as it is, all else as text."""
+    try:
+        float(text)
+    except ValueError:
+        return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return text
+
+
+def _spec(given: Mapping[str, str], store: Path) -> Path | None:
+    text = given.get("spec", "")
+    if not text.strip():
+        return None
+    _check_names("spec", _keys(_tables("spec", text)))
+    return _written(text, store, "spec")
+
+
+def _tables(name: str, text: str) -> dict[str, Any]:
+    if len(text.encode()) > MOST_BYTES:
+        raise Refused(413, f"{name}: has at most {MOST_BYTES:,} bytes")
+    try:
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise Refused(400, f"{name}: {error}") from None
+
+
+def _written(text: str, store: Path, kind: str) -> Path:
+    """Keep what was typed in the store, under its hash: what is typed again is the same file."""
+    folder = store / "console"
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"{kind}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.toml"
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def _check_grid(grid: Grid) -> None:
+    _check_schemes(grid.schemes or ())
+    _check_names("axes", grid.paths())
+    for change in grid.changes:
+        path, _, value = change.partition("=")
+        _check_names("set", [path, *_keys(changes.value(value))])
+
+
+def _check_schemes(texts: Iterable[str]) -> None:
+    for text in texts:
+        name, _, _ = schemes.partition(text)
+        if name not in disciplines():
+            known = ", ".join(disciplines())
+            raise Refused(400, f"schemes: {name!r} is none of {known}; laws of yours run from the command line")
+
+
+def _check_names(where: str, names: Iterable[str]) -> None:
+    """Refuse laws of one's own: their names have a colon, which no other name of a spec has."""
+    for name in names:
+        if laws.is_custom(name):
+            raise Refused(400, f"{where}: {name!r}: laws of yours run from the command line")
+
+
+def _keys(table: Any) -> Iterator[str]:
+    """Find all names in a table: a queue's stands before its parameters, wherever the queue is."""
+    if isinstance(table, Mapping):
+        for key, value in table.items():
+            yield key
+            yield from _keys(value)
+    elif isinstance(table, list):
+        for each in table:
+            yield from _keys(each)

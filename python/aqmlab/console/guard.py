@@ -1,0 +1,124 @@
+"""Who may speak to the console: loopback is no boundary, for any page in a browser and any program may send there.
+
+A request must name this host, come from no other origin, and carry the cookie for which the printed token was
+exchanged. What changes anything must carry the session's CSRF token in its form as well.
+"""
+
+from __future__ import annotations
+
+import secrets
+from urllib.parse import parse_qs
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+MOST_BYTES = 1_000_000
+"""Of a form."""
+
+_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    # Under `no-referrer` a browser would send a form of ours with the origin `null`.
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+class Refused(Exception):
+    """What is asked for cannot be had: a status and one line."""
+
+    def __init__(self, status: int, why: str) -> None:
+        super().__init__(why)
+        self.status = status
+
+
+class Guard:
+    """Lets through only those who have exchanged the token, from this origin."""
+
+    def __init__(self, app: ASGIApp, *, host: str) -> None:
+        self._app = app
+        self._host = host
+        self._origin = f"http://{host}"
+        self._token: str | None = secrets.token_urlsafe(32)
+        self._session = secrets.token_urlsafe(32)
+        # Cookies know no ports: two consoles would take each other's.
+        self._cookie = f"aqmlab-{host.rpartition(':')[2]}"
+        self.csrf = secrets.token_urlsafe(32)
+
+    @property
+    def address(self) -> str:
+        """Where a person enters, once."""
+        return f"{self._origin}/enter?token={self._token}"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or hand it on."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            raise RuntimeError(f"the console speaks HTTP alone, not {scope['type']}")
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(_HEADERS)
+            await send(message)
+
+        answer = self._answer(Request(scope)) or self._app
+        await answer(scope, receive, send_with_headers)
+
+    def _answer(self, request: Request) -> Response | None:
+        """Answer in place of the console; None lets the request through."""
+        headers = request.headers
+        if headers.get("host") != self._host:
+            return PlainTextResponse("not this host", 421)
+        if not self._is_ours(headers, changes=request.method not in ("GET", "HEAD")):
+            return PlainTextResponse("from another page", 403)
+        if request.url.path == "/enter":
+            return self._enter(request.query_params.get("token", ""))
+        if not secrets.compare_digest(request.cookies.get(self._cookie, "").encode(), self._session.encode()):
+            return PlainTextResponse("open the address that aqmlab console printed; it is good for one browser", 403)
+        return None
+
+    def _is_ours(self, headers: Headers, *, changes: bool) -> bool:
+        """Whether a request was made by a page of ours, or typed; browsers say so of all that changes anything."""
+        site = headers.get("sec-fetch-site")
+        if site is not None and site not in ("same-origin", "none"):
+            return False
+        origin = headers.get("origin")
+        return origin == self._origin if origin is not None or changes else True
+
+    def _enter(self, token: str) -> Response:
+        if self._token is None or not secrets.compare_digest(token.encode(), self._token.encode()):
+            return PlainTextResponse("this address has been used; start aqmlab console again", 403)
+        self._token = None
+        answer = RedirectResponse("/", 303)
+        answer.set_cookie(self._cookie, self._session, httponly=True, samesite="strict")
+        return answer
+
+
+async def form(request: Request, csrf: str) -> dict[str, str]:
+    """Read the form of a request that changes something.
+
+    Raises
+    ------
+    Refused
+        When it is too long, is no form, or lacks the session's CSRF token.
+    """
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MOST_BYTES:
+            raise Refused(413, f"a form has at most {MOST_BYTES:,} bytes")
+    try:
+        fields = parse_qs(body.decode(), keep_blank_values=True, max_num_fields=100)
+    except ValueError:
+        raise Refused(400, "this is no form") from None
+    given = {name: values[-1] for name, values in fields.items()}
+    if not secrets.compare_digest(given.pop("csrf", "").encode(), csrf.encode()):
+        raise Refused(403, "the page is of another session: load it again")
+    return given

@@ -1,0 +1,113 @@
+"""What a store has, for the console's pages: its cells, and comparisons of some of them."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from aqmlab import plot
+from aqmlab.campaigns import table
+from aqmlab.campaigns.campaign import Campaign, plan
+from aqmlab.campaigns.failures import Failure
+from aqmlab.campaigns.grid import Grid
+from aqmlab.console.asked import Asked
+from aqmlab.console.guard import Refused
+from aqmlab.results import together
+from aqmlab.results.compare import Comparison
+from aqmlab.results.result import Result
+from aqmlab.running.calibration.lines import known
+from aqmlab.running.store import Store
+from aqmlab.show import canvas
+
+MOST_COMPARED = 60
+"""Cells on one page."""
+
+_KEY = re.compile(r"[0-9a-f]{16}")
+_FIGURES = {"cdf": plot.cdf, "ccdf": plot.ccdf}
+
+
+def cells(store: Store, words: str) -> list[Mapping[str, Any]]:
+    """Return the cells whose scheme has all of these words in it, the newest first."""
+    wanted = words.casefold().split()
+    rows = store.cells().reverse().to_dicts()
+    return [row for row in rows if all(word in str(row["label"]).casefold() for word in wanted)]
+
+
+def comparison(store: Store, keys: Sequence[str]) -> Comparison:
+    """Set cells side by side, scheme by scheme, in the order in which they are named.
+
+    Schemes of one name in different experiments are told apart by their users and where their specs differ.
+
+    Raises
+    ------
+    Refused
+        When there are none, too many, or one that the store does not have.
+    """
+    return Comparison(together.by_scheme(results(store, keys)))
+
+
+def results(store: Store, keys: Sequence[str]) -> list[Result]:
+    """Return the results of cells, each once; errors are those of :func:`comparison`."""
+    if not 1 <= len(keys) <= MOST_COMPARED:
+        raise Refused(400, f"choose from 1 to {MOST_COMPARED} cells")
+    return [result(store, key) for key in dict.fromkeys(keys)]
+
+
+def result(store: Store, key: str) -> Result:
+    """Return one cell's result.
+
+    Raises
+    ------
+    Refused
+        When there is none of this key.
+    """
+    found = store.kept(key) if _KEY.fullmatch(key) else None
+    if found is None:
+        raise Refused(404, "there is no such cell")
+    return found
+
+
+def figure(compared: Comparison, kind: str) -> bytes:
+    """Draw response times as SVG.
+
+    Raises
+    ------
+    Refused
+        When there is no such figure.
+    """
+    if kind not in _FIGURES:
+        raise Refused(404, "there is no such figure")
+    draw = _FIGURES[kind]
+    curves = compared.response_times()
+    with tempfile.TemporaryDirectory() as folder:
+        (file, _) = canvas.save(Path(folder, kind), lambda axis: draw(curves, axis), title="")
+        return file.read_bytes()
+
+
+@dataclass(frozen=True)
+class Left:
+    """What a command has left in the store."""
+
+    cells: Sequence[str] = ()
+    """Keys of cells to be set side by side."""
+    headings: Sequence[str] = ()
+    """Those of a sweep's means."""
+    points: Sequence[Sequence[str]] = ()
+    """A row for each point of the grid."""
+    axes: int = 0
+    """How many of its columns say which point it is."""
+    failures: Sequence[Failure] = ()
+
+
+def left(store: Store, asked: Asked) -> Left:
+    """Look for what a command was to leave: all of it is there only when it went well to its end."""
+    if asked.grid is None:
+        return Left(cells=[key for key in asked.cells if store.kept(key) is not None])
+    planned = plan(Grid.from_toml(asked.grid), asked.seeds, known(store.out))
+    campaign = Campaign(planned, store.out)
+    headings, points = table.texts(campaign.means, campaign.axes)
+    return Left(headings=headings, points=points, axes=len(campaign.axes) or 1, failures=campaign.failures)

@@ -1,0 +1,77 @@
+"""Results as figures of your own: functions that draw frames by scheme on an axis of matplotlib's, and return it.
+
+Colours and dashes are those of all other figures, the same for one list of schemes; ``uncongested`` is thin and black.
+
+>>> import aqmlab as lab
+>>> lab.plot.cdf(comparison.response_times(), axis)  # doctest: +SKIP
+>>> lab.plot.bars(comparison.intervals("loss_percent"), axis).set_xlabel("loss, %")  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import polars as pl
+from matplotlib.axes import Axes
+
+from aqmlab.results import plot
+from aqmlab.results.compare import BASELINE
+from aqmlab.show.canvas import LineStyles
+
+__all__ = ["bars", "ccdf", "cdf", "difference"]
+
+
+def cdf(curves: Mapping[str, pl.DataFrame], axis: Axes) -> Axes:
+    """Draw the share of requests answered within a time.
+
+    Parameters
+    ----------
+    curves
+        Frames of ``time_ms`` and ``fraction``, such as ``comparison.response_times()`` or those of :func:`aqmlab.cdf`.
+    axis
+        Where to draw.
+    """
+    return plot.response_time_cdf(axis, curves, _styles(curves))
+
+
+def ccdf(curves: Mapping[str, pl.DataFrame], axis: Axes) -> Axes:
+    """Draw the share of requests that take longer than a time, on logarithmic axes.
+
+    The parameters are those of :func:`cdf`.
+    """
+    return plot.response_time_ccdf(axis, curves, _styles(curves))
+
+
+def difference(bands: Mapping[str, pl.DataFrame], axis: Axes, *, to: str) -> Axes:
+    """Draw how many more requests are answered within a time than under the scheme ``to``, each with its band.
+
+    Parameters
+    ----------
+    bands
+        Frames as :func:`aqmlab.difference_band` gives them, such as ``comparison.response_time_differences()``.
+    axis
+        Where to draw.
+    to
+        The scheme that they are compared with, such as ``comparison.first``.
+    """
+    return plot.response_time_difference(axis, bands, _styles((to, *bands)), to)
+
+
+def bars(intervals: Mapping[str, pl.DataFrame], axis: Axes) -> Axes:
+    """Draw a bar for each scheme, and a line over its interval where there is one.
+
+    Parameters
+    ----------
+    intervals
+        Frames of one row with ``mean``, ``low`` and ``high``, such as ``comparison.intervals("loss_percent")``; without
+        a row there is no bar.
+    axis
+        Where to draw.
+    """
+    return plot.bars(axis, intervals, _styles(intervals))
+
+
+def _styles(labels: Iterable[str]) -> LineStyles:
+    styles = LineStyles(BASELINE)
+    styles.together(labels)
+    return styles

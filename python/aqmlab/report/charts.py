@@ -1,0 +1,166 @@
+"""The report's figures: which rows each has, and what is said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from aqmlab.report import series
+from aqmlab.report.gathered import Gathered
+from aqmlab.report.pen import Axis, Pen
+
+MEASURES = {
+    "loss_percent": "loss, %",
+    "mark_percent": "marks, %",
+    "utilisation": "utilisation",
+    "completed_requests": "requests completed",
+}
+"""What is drawn as bars, and what its axis is called."""
+
+_INTERVALS = "The thin lines are 95 % intervals of the mean over the seeds (Student's t)."
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One figure: rows, and the ways to look at them."""
+
+    name: str
+    title: str
+    said: str
+    """How it is read."""
+    rows: pl.DataFrame
+    views: Mapping[str, Mapping[str, Any]]
+    """Vega-Lite by what a person chooses between; the first is shown first. Their data are ``rows``."""
+
+    @property
+    def schemes(self) -> list[str]:
+        """The short names of what is drawn."""
+        return self.rows["scheme"].unique(maintain_order=True).to_list()
+
+    @property
+    def is_bars(self) -> bool:
+        """Whether schemes are bars; else they are lines."""
+        return "mean" in self.rows.columns and "time_s" not in self.rows.columns
+
+    def record(self) -> dict[str, Any]:
+        """Return what the page's script draws."""
+        return {"rows": self.rows.to_dicts(), "views": self.views}
+
+
+def charts(gathered: Gathered, pen: Pen) -> list[Chart]:
+    """Draw what is gathered; what has nothing to draw is left out."""
+    made = [
+        _response_times(gathered, pen),
+        _differences(gathered, pen),
+        _sizes(gathered, pen),
+        _over_time(gathered, pen, "delay_ms", "Queueing delay over time", "queueing delay, ms", _DELAY),
+        _over_time(gathered, pen, "probability", "The law's probability over time", "probability", _PROBABILITY),
+        *(_bars(gathered, pen, measure, title) for measure, title in MEASURES.items()),
+    ]
+    return [chart for chart in made if chart is not None]
+
+
+def _response_times(gathered: Gathered, pen: Pen) -> Chart | None:
+    rows = pen.rows({label: series.distribution(results) for label, results in gathered.by_label.items()})
+    if rows.is_empty():
+        return None
+    linear = Axis("time_ms", "response time, ms", domain=(0, 2000))
+    answered = Axis("within", "requests answered within it, %", domain=(0, 100))
+    waiting = "requests that take longer, %"
+    views = {
+        "answered, linear": pen.lines(linear, answered),
+        "answered, logarithmic": pen.lines(_TIME, answered),
+        "not yet, linear": pen.lines(linear, Axis("beyond", waiting, domain=(0, 100))),
+        # Beyond the longest time there is nothing, which has no place on a logarithmic axis.
+        "not yet, logarithmic": pen.lines(_TIME, Axis("beyond", waiting, is_log=True), where="datum.beyond > 0"),
+    }
+    said = "Answered: the share of the requests that have their answer within a time. Not yet: that which waits longer."
+    return Chart("response-times", "Response times", said, rows, views)
+
+
+def _differences(gathered: Gathered, pen: Pen) -> Chart | None:
+    """Draw the differences from the first scheme, pair by pair; of one pair where one seed is all there is."""
+    if len(gathered.labels) < 2:
+        return None
+    first, *others = gathered.labels
+    if gathered.paired is not None:
+        bands = gathered.paired.response_time_differences()
+        rows = pen.rows({label: series.band(band) for label, band in bands.items()})
+        seeds = len(gathered.pairs[first])
+        said = f"Bands hold with 95 % at all their times together, from {seeds} pairs of seeds (Student's t)."
+    else:
+        if not gathered.is_one_seed:
+            return None
+        cells = {label: gathered.by_label[label][0] for label in gathered.labels}
+        rows = pen.rows({label: series.difference(cells[first], cells[label]) for label in others})
+        said = "There is one pair of one seed, so there is no band: nobody knows how much of it is chance."
+    if rows.is_empty():
+        return None
+    more = Axis("more", "requests more within it, percentage points")
+    view = pen.lines(_TIME, more, band=gathered.paired is not None, zero=True)
+    name = pen.names[first]
+    above = f"Above 0 a scheme has answered more requests by then than {name}, under the same users."
+    return Chart("difference", f"Response times, less {name}'s", f"{above} {said}", rows, {"": view})
+
+
+def _sizes(gathered: Gathered, pen: Pen) -> Chart | None:
+    rows = pen.rows({label: series.by_size(results) for label, results in gathered.by_label.items()})
+    if rows.is_empty():
+        return None
+    size = Axis("bytes", "size of the response, bytes", is_log=True)
+    views = {
+        what: pen.lines(size, Axis(field, f"response time, ms: {what}", is_log=True))
+        for field, what in (("p50", "median"), ("p90", "90th percentile"))
+    }
+    said = "Of the sizes between two powers of two, where there are ten requests or more, all seeds together."
+    return Chart("sizes", "Response time by response size", said, rows, views)
+
+
+def _over_time(gathered: Gathered, pen: Pen, field: str, title: str, axis: str, said: str) -> Chart | None:
+    """Draw a variable of the queue from the first seed of each scheme, a view for each way."""
+    kept = {bound: f"{field}_{bound}" for bound in ("low", "mean", "high")}
+    frames = {label: series.over_time(gathered.by_label[label][0]) for label in gathered.labels}
+    rows = pen.rows(
+        {
+            label: frame.select("link", "direction", "time_s", **kept).drop_nulls()
+            for label, frame in frames.items()
+            if kept["mean"] in frame.columns
+        }
+    )
+    if rows.is_empty():
+        return None
+    views = {
+        (f"way {way}" if rows["link"].max() == 1 else f"link {link}, way {way}"): pen.lines(
+            Axis("time_s", "time since the start, s"),
+            Axis("mean", axis),
+            band=True,
+            where=f"datum.link === {link} && datum.direction === {way}",
+        )
+        for link, way in rows.select("link", "direction").unique().sort("link", "direction").rows()
+    }
+    seeds = sorted({gathered.by_label[label][0].cell.seed for label in gathered.labels})
+    cell = gathered.by_label[gathered.labels[0]][0].cell
+    said = (
+        f"{said} Seed {' and '.join(map(str, seeds))}, after {cell.warmup_s:g} s of warm-up. Lines are means of"
+        f" {series.BINS} stretches of time, bands reach from the least to the most in each."
+        " Way 0 is that of what users of side 0 send."
+    )
+    return Chart(field.replace("_ms", "").replace("_", "-"), title, said, rows, views)
+
+
+def _bars(gathered: Gathered, pen: Pen, measure: str, title: str) -> Chart | None:
+    rows = pen.rows(gathered.comparison.intervals(measure))
+    if not rows["mean"].abs().sum():
+        return None
+    has_intervals = rows["low"].is_not_null().any()
+    view = pen.bars(Axis("mean", title), whiskers=has_intervals)
+    said = _INTERVALS if has_intervals else "One seed: there are no intervals."
+    return Chart(measure.replace("_", "-"), title[0].upper() + title[1:], said, rows, {"": view})
+
+
+_TIME = Axis("time_ms", "response time, ms", is_log=True)
+_DELAY = "How long what waits takes at the link's rate."
+_PROBABILITY = "With what probability the law drops or marks a packet, where it has one."

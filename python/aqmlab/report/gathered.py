@@ -1,0 +1,189 @@
+"""What a report is about: which cells of a store, and which of them can be compared seed by seed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from aqmlab._core import SpecError
+from aqmlab.results import together
+from aqmlab.results.compare import BASELINE, Comparison
+from aqmlab.results.result import Result
+from aqmlab.running.store import Store
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What is asked for. Nothing asks for the newest comparison."""
+
+    cells: Sequence[str] = ()
+    """Keys of cells, or how they begin; directories of cells do too."""
+    schemes: Sequence[str] = ()
+    """As they were typed, or names of disciplines, the first of which others are compared with; the uncongested network
+    is there in any case."""
+    load: float | None = None
+    seeds: Sequence[int] | None = None
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """Cells that a report is about."""
+
+    valid: tuple[Result, ...]
+    """Scheme by scheme, the uncongested network first."""
+    invalid: tuple[Result, ...]
+    """Live runs that say of themselves that their machine did not keep up: of them nothing is computed."""
+
+    @cached_property
+    def comparison(self) -> Comparison:
+        """All that is valid."""
+        return Comparison(self.valid)
+
+    @cached_property
+    def by_label(self) -> dict[str, list[Result]]:
+        """The same, by scheme."""
+        named: dict[str, list[Result]] = {}
+        for result in self.valid:
+            named.setdefault(result.cell.label, []).append(result)
+        return named
+
+    @property
+    def labels(self) -> list[str]:
+        """The schemes that are compared, the first of which is the one that others are compared with."""
+        return [label for label in self.by_label if label != BASELINE]
+
+    @property
+    def is_one_seed(self) -> bool:
+        """Whether each scheme has one cell, all with the same users."""
+        return self._has_same_users and len({result.cell.seed for result in self.valid}) == 1
+
+    @cached_property
+    def pairs(self) -> dict[str, list[Result]]:
+        """The cells by scheme whose users are the same under every scheme; none where fewer than two seeds are."""
+        if len(self.labels) < 2 or not self._has_same_users:
+            return {}
+        seeds = [{result.cell.seed for result in self.by_label[label]} for label in self.labels]
+        common = set.intersection(*seeds)
+        if len(common) < 2:
+            return {}
+        return {
+            label: [result for result in self.by_label[label] if result.cell.seed in common] for label in self.labels
+        }
+
+    @cached_property
+    def paired(self) -> Comparison | None:
+        """The pairs, compared."""
+        return Comparison(tuple(each for of in self.pairs.values() for each in of), paired=True) if self.pairs else None
+
+    @cached_property
+    def schemes(self) -> list[dict[str, Any]]:
+        """What ``compare`` says of each scheme, with its differences from the first where there are pairs."""
+        schemes = self.comparison.schemes
+        if self.paired is not None:
+            differences = {scheme["label"]: scheme["paired"] for scheme in self.paired.schemes if "paired" in scheme}
+            for scheme in schemes:
+                if scheme["label"] in differences:
+                    scheme["paired"] = differences[scheme["label"]]
+        return schemes
+
+    @property
+    def _has_same_users(self) -> bool:
+        return len({_experiment(result) for result in self.valid}) == 1
+
+
+def gather(out: Path, choice: Choice) -> Gathered:
+    """Find what is asked for.
+
+    Raises
+    ------
+    SpecError
+        When there is no such cell, or nothing to report of those there are.
+    """
+    store = Store(out)
+    kept = store.cells()
+    named = [_named(kept, text, out) for text in choice.cells]
+    rows = kept.filter(pl.col("cell").is_in(named)) if named else kept
+    rows = rows.filter(_wanted(choice))
+    if rows.is_empty() or (choice.schemes and (rows["label"] == BASELINE).all()):
+        raise SpecError(f"CELL: there is none such in {out}; aqmlab ls lists those there are")
+    keys = [key for key in named if key in rows["cell"]] if named else _newest(rows)
+    results = [found for key in dict.fromkeys(keys) if (found := store.kept(key)) is not None]
+    if not named:
+        results.sort(key=lambda result: (_rank(result, choice.schemes), _started_s(result)))
+    is_valid = [result.metadata.get("live", {}).get("valid", True) for result in results]
+    if not any(is_valid):
+        raise SpecError("CELL: of live runs that are not valid there is nothing to report; aqmlab ls --json says why")
+    valid = tuple(result for result, valid in zip(results, is_valid, strict=True) if valid)
+    invalid = tuple(result for result, valid in zip(results, is_valid, strict=True) if not valid)
+    return Gathered(together.by_scheme(valid), invalid)
+
+
+def _rank(result: Result, schemes: Sequence[str]) -> int:
+    """Return the place of a scheme among those asked for."""
+    places = [place for place, name in enumerate(schemes) if name in (result.cell.label, result.cell.scheme)]
+    return places[0] if places else len(schemes)
+
+
+def _started_s(result: Result) -> float:
+    """Return when a cell was begun: in the order in which schemes were typed, whichever was done first."""
+    return datetime.fromisoformat(result.metadata["created"]).timestamp() - float(result.metadata["wall_s"])
+
+
+def _named(kept: pl.DataFrame, text: str, out: Path) -> str:
+    name = Path(text).name
+    found = [key for key in kept["cell"] if name and key.startswith(name)]
+    if len(found) != 1:
+        what = "no cell" if not found else f"the beginning of {len(found)} cells"
+        raise SpecError(f"CELL: must be a cell of {out}, got {text!r}, which is {what}; aqmlab ls --paths lists them")
+    return str(found[0])
+
+
+def _wanted(choice: Choice) -> list[pl.Expr]:
+    wanted = [pl.lit(True)]
+    if choice.schemes:
+        of = (pl.col("label"), pl.col("scheme"))
+        named = pl.any_horizontal(each.is_in(list(choice.schemes)) for each in of)
+        wanted.append(named | (pl.col("label") == BASELINE))
+    if choice.load is not None:
+        wanted.append((pl.col("load_percent") - choice.load).abs() < 1e-6)
+    if choice.seeds is not None:
+        wanted.append(pl.col("seed").is_in(list(choice.seeds)))
+    return wanted
+
+
+def _newest(rows: pl.DataFrame) -> list[str]:
+    """Return the cells of the newest comparison, the oldest first: all that share everything but scheme and seed."""
+    schemes = rows.filter(pl.col("signal") != "none")
+    newest = (rows if schemes.is_empty() else schemes).row(-1, named=True)
+    same = ("users_per_side", "rtt", "results", "world", "kernel")
+    rows = rows.filter(pl.col(name).eq_missing(newest[name]) for name in same)
+    wanted = {is_baseline: _all_but_scheme(newest, without_links=is_baseline) for is_baseline in (False, True)}
+    return [
+        row["cell"]
+        for row in rows.iter_rows(named=True)
+        if _all_but_scheme(row, without_links=row["signal"] == "none") == wanted[row["signal"] == "none"]
+    ]
+
+
+def _all_but_scheme(row: Mapping[str, Any], *, without_links: bool) -> str:
+    spec = json.loads(Path(row["path"], "spec.json").read_text(encoding="utf-8"))
+    return _without_scheme(spec, without_links=without_links)
+
+
+def _without_scheme(spec: Mapping[str, Any], *, without_links: bool) -> str:
+    """Return a spec without what a scheme decides; the uncongested network has other links too."""
+    left_out = ("queue", "link", "chain") if without_links else ("queue",)
+    tcp = {name: value for name, value in spec["tcp"].items() if name != "ecn"}
+    return json.dumps({name: value for name, value in spec.items() if name not in left_out} | {"tcp": tcp})
+
+
+def _experiment(result: Result) -> str:
+    """Return what all cells of a comparison have in common: their users, above all."""
+    return _without_scheme(result.cell.resolved, without_links=True) + str(result.cell.kernel)

@@ -1,0 +1,37 @@
+"""Names as they are shown. Who wrote them is not known: what would not be seen, or would move other text, is spelt."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+
+_LONGEST = 40
+"""Characters of a name in a figure or a sentence; the tables have the whole of it."""
+
+
+def visible(text: str) -> str:
+    r"""Spell the characters that have no shape: marks of direction, controls, halves of characters.
+
+    Examples
+    --------
+    >>> visible("pi\u202e")
+    'pi⟨U+202E⟩'
+    """
+    return "".join(map(_seen, text))
+
+
+def short(labels: Iterable[str]) -> dict[str, str]:
+    """Give each label a short name of its own."""
+    names: dict[str, str] = {}
+    for label in labels:
+        name = visible(label.replace("\n", " "))
+        if len(name) > _LONGEST:
+            name = name[: _LONGEST - 1] + "…"
+        same = sum(each.startswith(name) for each in names.values())
+        names[label] = f"{name} ({same + 1})" if name in names.values() else name
+    return names
+
+
+def _seen(character: str) -> str:
+    is_shapeless = unicodedata.category(character) in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp") and character != "\n"
+    return f"⟨U+{ord(character):04X}⟩" if is_shapeless else character

@@ -1,0 +1,141 @@
+"""The report's file: one page with all that it needs in it, which asks no network for anything."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Sequence
+from functools import cache
+from importlib import resources
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from aqmlab.report import again, names, said
+from aqmlab.report.charts import charts
+from aqmlab.report.gathered import Choice, Gathered, gather
+from aqmlab.report.pen import Pen
+from aqmlab.results import table
+
+
+def report(
+    *cells: str,
+    out: Path | str = "results",
+    to: Path | str = "report.html",
+    schemes: Sequence[str] = (),
+    load: float | None = None,
+    seeds: Sequence[int] | None = None,
+) -> Path:
+    """Write what cells of a results directory came to as one HTML file to pass on.
+
+    Parameters
+    ----------
+    *cells
+        Keys of cells, how keys begin, or directories of cells. Without any it is the newest comparison: all cells that
+        share everything but scheme and seed with the newest one.
+    out
+        The results directory.
+    to
+        The file, which is replaced.
+    schemes
+        Only these, as they were typed, or by the names of their disciplines; and the uncongested network. The first is
+        the one that others are compared with.
+    load
+        Only cells of this load in percent.
+    seeds
+        Only cells with these seeds.
+
+    Returns
+    -------
+    pathlib.Path
+        The file.
+
+    Raises
+    ------
+    SpecError
+        When there are no such cells, or none that are valid.
+
+    Examples
+    --------
+    >>> lab.report(load=98, to="report.html")  # doctest: +SKIP
+    """
+    choice = Choice(cells=cells, schemes=schemes, load=load, seeds=seeds)
+    file = Path(to)
+    file.write_text(html(gather(Path(out), choice)), encoding="utf-8")
+    return file
+
+
+def html(gathered: Gathered) -> str:
+    """Write the page; the same cells give the same page."""
+    # It takes a while to import, and the command's help does without.
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    pen = Pen(list(gathered.by_label))
+    drawn = charts(gathered, pen)
+    schemes = gathered.schemes
+    asked, setting = said.question(gathered, pen.names)
+    scripts = [_vega(), _part("report.js")]
+    pages = Environment(
+        loader=PackageLoader("aqmlab.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_shown,
+    )
+    return pages.get_template("report.html").render(
+        question=asked,
+        setting=setting,
+        answer=said.answer(gathered, pen.names),
+        notes=said.notes(gathered),
+        parts=table.parts(schemes),
+        captions=table.captions(schemes, ()),
+        charts=drawn,
+        styles=pen.styles,
+        data=_in_script({"schemes": list(pen.styles), "charts": {chart.name: chart.record() for chart in drawn}}),
+        results=gathered.valid + gathered.invalid,
+        schemes=gathered.by_label,
+        as_json=lambda value: json.dumps(value, indent=2),
+        zip=zip,
+        steps=again.steps(gathered),
+        css=_raw(_part("report.css")),
+        scripts=[_raw(script) for script in scripts],
+        hashes=[_hash(script) for script in scripts],
+        version=version("aqmlab"),
+    )
+
+
+@cache
+def _vega() -> str:
+    """Return the libraries that draw, as one script."""
+    import vl_convert
+
+    return vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+
+
+def _part(name: str) -> str:
+    return (resources.files("aqmlab.report") / "templates" / name).read_text(encoding="utf-8")
+
+
+def _shown(value: Any) -> Any:
+    """Spell what has no shape in all text that the page shows."""
+    return names.visible(value) if type(value) is str else value
+
+
+def _in_script(value: object) -> Any:
+    """Write JSON that ends no script, whatever is in it."""
+    text = json.dumps(value, allow_nan=False, separators=(",", ":"))
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return _raw(text)
+
+
+def _raw(text: str) -> Any:
+    from markupsafe import Markup
+
+    return Markup(text)
+
+
+def _hash(script: str) -> str:
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

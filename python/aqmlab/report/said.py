@@ -1,0 +1,214 @@
+"""What a report says in words: the question and the answer, in sentences that are computed from the results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from aqmlab.report.gathered import Gathered
+from aqmlab.results import stats
+from aqmlab.results.compare import BASELINE
+from aqmlab.results.result import Result
+from aqmlab.running.cell import Cell
+
+_MOST_NAMED = 6
+"""Schemes in a sentence; of more, the tables tell."""
+
+_OF_PAIRS = ("difference", "low", "high", "p_holm")
+
+_TIMES = {"p50": "the median response time", "p90": "the 90th percentile"}
+
+
+def question(gathered: Gathered, names: Mapping[str, str]) -> tuple[str, str]:
+    """Say what was asked, and where: of whom, on which link, for how long."""
+    labels = [names[label] for label in gathered.labels or gathered.by_label]
+    who = "web users" if gathered.valid[0].cell.users_per_side else "senders"
+    if len(labels) == 1:
+        asked = f"How do {who} fare under {labels[0]}?"
+    elif len(labels) <= _MOST_NAMED:
+        asked = f"Under which of these do {who} fare best: {_listed(labels, 'or')}?"
+    else:
+        asked = f"Under which of {len(labels)} schemes do {who} fare best?"
+    cells = [each.cell for label in gathered.labels or gathered.by_label for each in gathered.by_label[label]]
+    if len({_setting(cell) for cell in cells}) > 1:
+        return asked, "The cells are of several experiments, which are below."
+    return asked, f"{_setting(cells[0])} {_seeds(cell.seed for cell in cells)}"
+
+
+def answer(gathered: Gathered, names: Mapping[str, str]) -> list[str]:
+    """Say what came out, a sentence each; intervals are of 95 %."""
+    if all(_values(gathered.by_label[label], "response_time_ms.p50") is None for label in gathered.labels):
+        sentences = [_least(gathered, names, "queue_delay_ms.mean", "the mean delay in the queue")]
+    else:
+        sentences = [
+            sentence
+            for share, what in _TIMES.items()
+            for sentence in (
+                _least(gathered, names, f"response_time_ms.{share}", what),
+                _beside_first(gathered, names, share),
+            )
+        ]
+    sentences += [_link(gathered, names), _certainty(gathered)]
+    return [sentence[0].upper() + sentence[1:] for sentence in sentences if sentence]
+
+
+def notes(gathered: Gathered) -> list[str]:
+    """Say what is to be known of the cells before anything is made of them."""
+    said = [
+        f"{each.cell} is not valid and is left out: {'; '.join(each.metadata['live']['invalid_reasons'])}."
+        for each in gathered.invalid
+    ]
+    said += gathered.comparison.notes
+    seeds = {tuple(sorted(each.cell.seed for each in results)) for results in gathered.by_label.values()}
+    if len(seeds) > 1:
+        said.append("Schemes have different seeds; differences are of the seeds that all of them have.")
+    return said
+
+
+def _setting(cell: Cell) -> str:
+    """Say what the users and their link are."""
+    links = cell.links
+    rates = dict.fromkeys(_rate(rate) for link in links for rate in (link.rate_bps, link.rate_back_bps))
+    what = "The link carries" if len(links) == 1 else f"The {len(links)} links carry"
+    parts = [f"{what} {_listed(rates, 'and')}" + (" each way" if len(rates) == 1 else "")]
+    of_users = _round_trips(cell.resolved["users"]["rtt"]) if cell.users_per_side else ""
+    parts.append(f"{cell.describe_users()}{of_users}")
+    if sources := cell.resolved.get("sources"):
+        names = [str(parameters.get("name", kind)) for each in sources for kind, parameters in each.items()]
+        parts.append(f"beside {_listed(_few(names), 'and')}")
+    protocol = cell.resolved["protocol"]
+    where = "in the simulator" if cell.kernel is None else f"over the TCP of Linux {cell.kernel}"
+    parts.append(f"measured for {protocol['duration']} after {protocol['warmup']}, {where}")
+    return "; ".join(parts) + "."
+
+
+def _round_trips(table: Mapping[str, Any]) -> str:
+    match table.get("distribution"):
+        case {"uniform_ms": {"min": least, "max": most}}:
+            return f" from {least:g} to {most:g} ms"
+        case {"quantiles_ms": [[_, least], *_, [_, most]]}:
+            return f" from {least:g} to {most:,g} ms"
+    return ""
+
+
+def _seeds(seeds: Iterable[int]) -> str:
+    numbers = sorted(set(seeds))
+    return "One seed." if len(numbers) == 1 else f"{len(numbers)} seeds."
+
+
+def _least(gathered: Gathered, names: Mapping[str, str], measure: str, what: str) -> str:
+    """Say under which scheme a time is least, and what it is on the uncongested network."""
+    known = {
+        label: values for label in gathered.labels if (values := _values(gathered.by_label[label], measure)) is not None
+    }
+    if not known:
+        return ""
+    best = min(known, key=lambda label: float(known[label].mean()))
+    mean, low, high = stats.mean_interval(known[best])
+    interval = f" ({_number(low)} to {_number(high)})" if len(known[best]) > 1 else ""
+    of_all = ", the shortest of them" if len(known) > 1 else ""
+    baseline = _values(gathered.by_label.get(BASELINE, []), measure)
+    beside = "" if baseline is None else f"; on the uncongested network it is {_number(baseline.mean())} ms"
+    return f"{what} is {_number(mean)} ms under {names[best]}{interval}{of_all}{beside}."
+
+
+def _beside_first(gathered: Gathered, names: Mapping[str, str], share: str) -> str:
+    """Say what a time is under each scheme less what it is under the first one, with the same users."""
+    differences = sorted(_differences(gathered, share), key=lambda each: -abs(each.ms))
+    told = {
+        how: [f"{_number(abs(each.ms))} ms {how} under {names[each.label]}{each.brackets}" for each in which]
+        for how, which in (
+            ("shorter", [each for each in differences if each.is_told and each.ms < 0]),
+            ("longer", [each for each in differences if each.is_told and each.ms >= 0]),
+        )
+    }
+    said = [f"it is {_listed(_few(which), 'and')}" for which in told.values() if which]
+    if same := [names[each.label] + each.brackets for each in differences if not each.is_told]:
+        said.append(f"no difference can be told for {_listed(_few(same), 'and')}")
+    return f"Beside {names[gathered.labels[0]]}, with the same users, {'; '.join(said)}." if said else ""
+
+
+@dataclass(frozen=True)
+class _Difference:
+    """Of a scheme from the first one."""
+
+    label: str
+    ms: float
+    interval: tuple[float, float] | None
+    """None of one seed."""
+    is_told: bool
+    """Whether it is more than chance; of one seed it is told as it is."""
+
+    @property
+    def brackets(self) -> str:
+        if self.interval is None:
+            return ""
+        low, high = sorted(map(abs, self.interval)) if self.is_told else self.interval
+        return f" ({_number(low)} to {_number(high)})"
+
+
+def _differences(gathered: Gathered, share: str) -> Iterator[_Difference]:
+    for scheme in gathered.schemes:
+        label = scheme["label"]
+        if "paired" in scheme:
+            ms, low, high, p_value = (scheme["paired"][name]["response_time_ms"][share] for name in _OF_PAIRS)
+            if ms is not None:
+                is_told = p_value is not None and p_value < stats.LEVEL
+                yield _Difference(label, ms, (low, high), is_told)
+        elif gathered.is_one_seed and label in gathered.labels[1:]:
+            first, other = (
+                gathered.by_label[each][0].measure(f"response_time_ms.{share}") for each in (gathered.labels[0], label)
+            )
+            if first is not None and other is not None:
+                yield _Difference(label, other - first, None, True)
+
+
+def _link(gathered: Gathered, names: Mapping[str, str]) -> str:
+    losses = {label: _values(gathered.by_label[label], "loss_percent") for label in gathered.labels}
+    known = {label: float(values.mean()) for label, values in losses.items() if values is not None}
+    if not known:
+        return ""
+    least, most = min(known, key=lambda label: known[label]), max(known, key=lambda label: known[label])
+    if len(known) == 1:
+        return f"Of the packets {known[least]:.2f} % are lost."
+    return f"Of the packets from {known[least]:.2f} % ({names[least]}) to {known[most]:.2f} % ({names[most]}) are lost."
+
+
+def _certainty(gathered: Gathered) -> str:
+    if all(len(results) == 1 for results in gathered.by_label.values()):
+        return "There is one seed, so nothing here has an interval: how much of a difference is chance is not known."
+    told = " A difference is told where it is significant at 5 % after Holm's correction." if gathered.pairs else ""
+    return f"In brackets are 95 % intervals, each by itself.{told}"
+
+
+def _values(results: Sequence[Result], measure: str) -> Any:
+    """Return a measure of each seed; nothing where one has none."""
+    values = [result.measure(measure) for result in results]
+    return np.array(values, dtype=float) if values and None not in values else None
+
+
+def _few(said: list[str]) -> list[str]:
+    return said if len(said) <= _MOST_NAMED else [*said[: _MOST_NAMED - 1], f"{len(said) - _MOST_NAMED + 1} more"]
+
+
+def _listed(words: Iterable[str], last: str) -> str:
+    *before, final = words
+    return f"{', '.join(before)} {last} {final}" if before else final
+
+
+def _rate(bps: int) -> str:
+    return (
+        f"{bps / 1e9:g} Gbit/s"
+        if bps >= 10**9
+        else f"{bps / 1e6:g} Mbit/s"
+        if bps >= 10**6
+        else f"{bps / 1e3:g} kbit/s"
+    )
+
+
+def _number(value: float) -> str:
+    """Write three digits; whole thousands are grouped."""
+    return f"{float(f'{value:.3g}'):,.10g}"

@@ -1,0 +1,172 @@
+"""The console in a browser: found, chosen from with the keyboard, run, watched; nothing asked for elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+import made_console
+from made_console import HOSTILE
+
+CHROMIUM = Path("/usr/bin/chromium")
+PATHS = ("/", "/new", "/new?kind=sweep", "/nowhere")
+
+playwright = pytest.importorskip("playwright.sync_api", reason="Playwright's Python package is not installed")
+pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason=f"there is no {CHROMIUM}")
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """The first page, with what was asked for and complained of in ``asked`` and ``said``."""
+    out = made_console.store(tmp_path_factory.mktemp("store"))
+    with made_console.console(out) as address, playwright.sync_playwright() as browsers:
+        browser = browsers.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1280, "height": 800})
+        page.set_default_timeout(120_000)
+        page.asked, page.said, page.entered = [], [], address
+        page.on("request", lambda request: page.asked.append(request.url))
+        page.on("console", lambda message: page.said.append(message.text))
+        page.on("pageerror", lambda error: page.said.append(str(error)))
+        page.on("dialog", lambda dialog: (page.said.append(dialog.message), dialog.dismiss()))
+        page.goto(address)
+        page.home = f"http://{urlsplit(address).netloc}"
+        yield page
+        browser.close()
+
+
+@pytest.fixture(autouse=True)
+def quiet(page: Any) -> Iterator[None]:
+    """Nothing is complained of and no other host is asked, whatever is done."""
+    page.said.clear()
+    yield
+    assert page.said == []
+    assert {urlsplit(url).netloc for url in page.asked} == {urlsplit(page.home).netloc}
+
+
+def tab_to(page: Any, wanted: str) -> None:
+    """Go with the keyboard to what a selector means, looking at each stop whether it is seen that one is there."""
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        stop = page.evaluate(
+            "wanted => { const at = document.activeElement, { outlineStyle, outlineWidth } = getComputedStyle(at);"
+            " return [at.matches(wanted), outlineStyle, parseFloat(outlineWidth), at.tagName] }",
+            wanted,
+        )
+        assert stop[3] == "BODY" or (stop[1] != "none" and stop[2] >= 2), stop
+        if stop[0]:
+            return
+    raise AssertionError(f"the keyboard does not come to {wanted}")
+
+
+def forgive_refusals(page: Any) -> None:
+    """Drop what the browser says of its own where the answer is a refusal."""
+    page.said[:] = [said for said in page.said if "the server responded with a status of 4" not in said]
+
+
+def overflow(page: Any) -> int:
+    """Return by how much the page is wider than the window."""
+    return int(page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"))
+
+
+def test_the_token_is_gone_from_the_address_bar_and_from_the_way_back(page: Any) -> None:
+    assert page.url == page.home + "/"
+    page.goto(page.home + "/new")
+    page.go_back()
+    assert page.url == page.home + "/"
+    token = page.entered.partition("token=")[2]
+    assert token
+    assert token not in page.content()
+
+
+def test_names_are_text(page: Any) -> None:
+    page.goto(page.home + "/")
+    assert page.locator("tbody th", has_text="alert(1)").inner_text() == HOSTILE
+    page.locator("tr", has_text="alert(1)").get_by_role("link").click()
+    assert page.locator("h1").inner_text().startswith(HOSTILE)
+    page.get_by_role("link", name="Its figures").click()
+    assert page.locator("tbody th").first.inner_text() == HOSTILE
+    assert page.locator("script:not([src])").count() == 0
+
+
+def test_cells_are_chosen_and_compared_with_the_keyboard_alone(page: Any) -> None:
+    page.goto(page.home + "/?words=o")
+    names = page.locator("tbody th").all_inner_texts()
+    chosen = (names.index("codel"), names.index("droptail:limit=20"))
+    for row in sorted(chosen):
+        tab_to(page, f"tbody tr:nth-child({row + 1}) input")
+        page.keyboard.press("Space")
+    assert page.locator("#chosen").inner_text() == "2 chosen."
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/compare?**")
+    assert set(page.locator("table").first.locator("tbody th").all_inner_texts()) == {"codel", "droptail:limit=20"}
+    page.wait_for_function("[...document.images].every(image => image.complete && image.naturalWidth > 0)")
+    assert page.locator("img").count() == 2
+
+
+def test_the_report_of_a_comparison_is_downloaded(page: Any, tmp_path: Path) -> None:
+    page.goto(page.home + "/?words=o")
+    for box in page.locator("input[name=cell]").all():
+        box.check()
+    page.get_by_role("button", name="Compare the chosen").click()
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Report").click()
+    download.value.save_as(tmp_path / "report.html")
+    assert download.value.suggested_filename == "report.html"
+    assert "window.vegaEmbed" in (tmp_path / "report.html").read_text()
+
+
+def test_a_comparison_is_started_watched_and_its_result_is_found(page: Any) -> None:
+    page.goto(page.home + "/new")
+    fields = {
+        "Schemes": "pi:q_ref=7\ncodel",
+        "Spec in TOML": '[link]\nrate = "10 Mbit/s"\n[users]\nper_side = 50\n',
+        "Warm-up": "1 s",
+        "Measured": "3 s",
+        "Seeds": "1",
+    }
+    for label, text in fields.items():
+        page.get_by_label(label).fill(text)
+    page.get_by_role("button", name="Start").click()
+    page.wait_for_url("**/runs/*")
+    page.get_by_role("link", name="What it measured").wait_for()
+    assert page.get_by_role("status").inner_text() == "ended with 0"
+    assert page.get_by_role("button", name="Stop").count() == 0
+    assert "pi:q_ref=7" in page.locator("#lines").inner_text()
+    page.get_by_role("link", name="What it measured").click()
+    assert {"pi:q_ref=7", "codel"} < set(page.locator("table").first.locator("tbody th").all_inner_texts())
+
+
+def test_a_sweep_is_started_and_its_means_appear(page: Any) -> None:
+    page.goto(page.home + "/new?kind=sweep")
+    page.get_by_label("Grid").fill(
+        'set = ["link.rate=10 Mbit/s", "protocol.warmup=1 s", "protocol.duration=3 s"]\n[axes]\n'
+        '"users.per_side" = [20, 40]'
+    )
+    page.get_by_label("Seeds").fill("1")
+    page.get_by_role("button", name="Start").click()
+    page.get_by_role("heading", name="Means").wait_for()
+    assert page.locator("tbody tr td:first-child").all_inner_texts() == ["20", "40"]
+
+
+def test_a_form_comes_back_with_the_line_that_says_what_is_wrong(page: Any) -> None:
+    page.goto(page.home + "/new?kind=sweep")
+    page.get_by_label("Grid").fill("shemes = 1")
+    page.get_by_role("button", name="Start").click()
+    assert page.get_by_role("alert").inner_text() == "shemes: is no key of a grid"
+    assert page.get_by_label("Grid").input_value() == "shemes = 1"
+    forgive_refusals(page)
+
+
+def test_a_phone_does_not_scroll_sideways(page: Any) -> None:
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.goto(page.home + "/")
+    cells = page.locator("input[name=cell]").evaluate_all("boxes => boxes.map(box => box.value)")
+    compared = "/compare?" + "&".join(f"cell={cell}" for cell in cells)
+    for path in (*PATHS, f"/cells/{cells[-1]}", compared, "/runs/1", "/runs/2"):
+        page.goto(page.home + path)
+        assert overflow(page) == 0, path
+    forgive_refusals(page)

@@ -1,0 +1,52 @@
+"""Install a built package into an empty environment and use it there: `python tools/try_package.py FILE`.
+
+Its dependencies are those of `requirements.txt`. Nothing of this checkout is on the path but the smoke test.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+DEMO = [
+    "compare",
+    "--load",
+    "98",
+    "--warmup",
+    "5 s",
+    "--duration",
+    "10 s",
+    "--seeds",
+    "1",
+    "droptail:limit=240",
+    "codel",
+]
+
+
+def main(package: str) -> None:
+    """Install and try."""
+    file = Path(package).resolve(strict=True)
+    with tempfile.TemporaryDirectory() as folder:
+        venv.create(folder, with_pip=True)
+        python, command = (Path(folder, "bin", name) for name in ("python", "aqmlab"))
+
+        def run(*words: str | Path) -> None:
+            # Isolated from the variables of whoever calls, and away from the checkout.
+            subprocess.run(words, cwd=folder, check=True, env={"PATH": f"{folder}/bin:/usr/bin:/bin", "HOME": folder})
+
+        pip = (python, "-m", "pip", "install", "--quiet")
+        subprocess.run([*pip, "--require-hashes", "-r", ROOT / "requirements.txt"], check=True)
+        subprocess.run([*pip, "--no-deps", file], check=True)
+        run(python, "-I", ROOT / "tests" / "smoke.py")
+        run(command, *DEMO)
+        if file.suffix == ".whl" and sys.platform == "linux":
+            run(python, "-I", "-c", "from aqmlab.live.process import PROGRAM; assert PROGRAM.is_file(), PROGRAM")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
