@@ -36,6 +36,11 @@ def throughput_mbps(result: Result) -> float:
     return float(result.summary["throughput_mbps"])
 
 
+def of_data(measure: str) -> Measure:
+    """Return a measure of the direction of the data, as the summary has it: ``throughput_mbps``, ``loss_percent``."""
+    return lambda result: float(result.summary["directions"][DATA][measure])
+
+
 def completed_requests(result: Result) -> float:
     """Return the number of requests completed."""
     return float(result.summary["completed_requests"])
@@ -106,7 +111,8 @@ def link_delays_ms(result: Result, number: int) -> pl.DataFrame:
     queue = result.queue.filter(pl.col("direction") == DATA)
     if len(result.cell.links) > 1:
         queue = queue.filter(pl.col("link") == number)
-    bits = queue.select(8 * (pl.col("bytes") + link.overhead_bytes * pl.col("packets"))).to_series().to_numpy()
+    beyond = link.overhead_bytes - link.header_bytes
+    bits = queue.select(8 * (pl.col("bytes") + beyond * pl.col("packets"))).to_series().to_numpy()
     now = queue["time_s"].to_numpy()
     waits = _time_to_send(link, now, bits)
     return pl.DataFrame({"time_s": now, "delay_ms": 1e3 * waits})

@@ -21,17 +21,18 @@ We have sections 4.3 (its end) to 5.2.2 of the paper. What stands in others is o
 
 * **Link**: 100 Mbit/s as ns-2 has links: packets without frames around them, and no driver's ring below the queue.
 * **Users** are those of Le, Aikat, Jeffay and Smith (2003), from whom the paper takes its traffic, with round-trip
-  times of 10 to 150 ms. They browse in both directions, so that SYNs cross a congested link as SYN/ACKs do. ECN+ leaves
-  SYNs unprotected.
-* **Load** is that of the shipped calibration, made with other windows and timers: the rows *uncongested* of Table 1 say
-  what these users ask for.
+  times of 10 to 150 ms. They are on one side and their servers on the other, so that SYN/ACKs meet the congested queue
+  and SYNs do not, which ECN+ leaves unprotected.
+* **Load** is that of the shipped calibration for users on one side, made with other windows and timers: the rows
+  *uncongested* of Table 1 say what these users ask for. Throughput, loss and queue are of the data's direction.
 * **Hosts**: ns-2 of early 2005 (profile `ns2-newreno`; two packets at first; a clock of 10 ms; 6 s before the first
   timeout), with Ethernet's 1,460 bytes a segment. Receive windows are those of the paper's footnote 4: 8 kB for 20 % of
   the users, 16 kB for 35 %, 64 kB (65,535 bytes) for 45 %. Eight machines with 100 Mbit/s each play the servers of a
   side, as in the testbed of Le et al.
-* **Settings**: PI and REM hold 24 packets; RED and RED\\* have thresholds 12 and 36 with weight 1/8192, as published by
-  Le et al.; the threshold is 5 ms, 125 packets of 500 bytes. All count packets rather than bytes, as PI and REM of ns-2
-  do: by bytes a SYN/ACK of 40 is hardly ever dropped. Without ECN RED\\* is RED, and is run once.
+* **Settings**: all aim at the 5 ms that the paper names, 69 packets of 900 bytes, which is what packets have in the
+  direction of the data: PI, REM and the threshold hold them, RED and RED\\* have thresholds 34.5 and 103.5 and the
+  weight 1/8192 of Le et al. All count packets rather than bytes, as PI and REM of ns-2 do: by bytes a SYN/ACK of 40 is
+  hardly ever dropped. Without ECN RED\\* is RED, and is run once.
 * **Figures 7 and 8**: flows come in a Poisson process whatever has become of those before, over an endless drop-tail
   queue on an ideal link of 100 Mbit/s, in packets of 1,000 bytes, from servers whose interfaces are a hundred times as
   fast. Figure 8 has the response sizes of the users' workload.

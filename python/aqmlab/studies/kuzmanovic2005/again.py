@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from functools import partial
 from importlib.resources import files
 
-from aqmlab.studies.kit.measures import throughput_mbps
 from aqmlab.studies.kit.reading.say import better, close, more, much_better, within
 from aqmlab.studies.kit.reading.second import Second, added, again
 from aqmlab.studies.kit.reading.values import AREA, Column, Printed, Value, less, of
@@ -20,10 +19,10 @@ from aqmlab.studies.kuzmanovic2005 import measures
 from aqmlab.studies.kuzmanovic2005.claims import FULL_BURSTS
 from aqmlab.studies.kuzmanovic2005.names import LAWS, LENGTHS, LOADS, equal_flows, scheme, threshold, uncongested
 
-MBPS = Column(what="throughput, % of the link", measure=throughput_mbps, name="throughput_percent", digits=2)
+MBPS = Column(what="throughput, % of the link", measure=measures.throughput_mbps, name="throughput_percent", digits=2)
 """The link has 100 Mbit/s."""
 _QUEUE = Column(what="mean queue, packets", measure=measures.queue_packets)
-_QUEUE_OF_BOTH = Column(what="mean queue, packets", measure=lambda result: result.summary["queue_packets_mean"])
+_QUEUE_SAMPLED = Column(what="mean queue, packets", measure=measures.queue_packets_sampled)
 _QUEUE_MS = Column(what="mean queue, ms", measure=measures.queue_ms)
 _OVER_MODEL = Column(
     what="simulated less model, packets",
@@ -112,7 +111,7 @@ AGAIN: Sequence[Second] = (
         (
             part
             for load in LOADS
-            for column in (_QUEUE_OF_BOTH, _AFTER_6S)
+            for column in (_QUEUE_SAMPLED, _AFTER_6S)
             for part in more(column, _ecn("RED*", load=load), [_ecn("RED", load=load)])
         ),
     ),

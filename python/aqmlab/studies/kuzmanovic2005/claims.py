@@ -13,8 +13,15 @@ import math
 from collections.abc import Iterable
 
 from aqmlab.studies.kit.claims import All, Claim, Dominates, Greater, Predicate, Raises
-from aqmlab.studies.kit.measures import throughput_mbps
-from aqmlab.studies.kuzmanovic2005.measures import beyond_6s, excess_over_model, queue_ms, queue_packets, within_1s
+from aqmlab.studies.kuzmanovic2005.measures import (
+    beyond_6s,
+    excess_over_model,
+    queue_ms,
+    queue_packets,
+    queue_packets_sampled,
+    throughput_mbps,
+    within_1s,
+)
 from aqmlab.studies.kuzmanovic2005.names import LAWS, LENGTHS, LOADS, equal_flows, scheme, threshold, uncongested
 from aqmlab.studies.kuzmanovic2005.predicates import EachBetween, WiderGap
 
@@ -121,7 +128,7 @@ CLAIMS = (
             (
                 Greater(
                     what="mean queue, packets",
-                    measure=lambda result: float(result.summary["queue_packets_mean"]),
+                    measure=queue_packets_sampled,
                     scheme=scheme("RED*", "ECN", load),
                     than=scheme("RED", "ECN", load),
                 ),

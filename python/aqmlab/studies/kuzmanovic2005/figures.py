@@ -19,9 +19,11 @@ from aqmlab.studies.kit.findings import Finding
 from aqmlab.studies.kit.study import Figure, StudyResults
 from aqmlab.studies.kuzmanovic2005 import measures, names
 from aqmlab.studies.kuzmanovic2005.runs import web_bursts
-from aqmlab.studies.kuzmanovic2005.tables import TARGETS, interval
+from aqmlab.studies.kuzmanovic2005.tables import TARGET_PACKETS, interval
 
 _BASELINE = "uncongested"
+
+_ABOVE = "above 5 ms"
 
 _FORMS = {"drop": "no ECN", "ECN": "ECN", "ECN+": "ECN+"}
 
@@ -122,27 +124,12 @@ def _exceedance(results: StudyResults) -> Figure:
     def draw(canvas: Canvas) -> None:
         utilisations = np.linspace(0.4, 0.98, 59).tolist()
         bursts = web_bursts()
-        curves = {f"above {name}": exceedance(bursts, utilisations, target=target) for name, target in TARGETS.items()}
-        simulated = {
-            f"above {name}": _points(
-                [
-                    interval(results[names.web_flows(percent)], lambda result: measures.above(result, target))  # noqa: B023
-                    for percent in names.UTILISATIONS
-                ]
-            )
-            for name, target in TARGETS.items()
-        }
-        reached = pl.Series(
-            [
-                interval(results[names.web_flows(percent)], measures.utilisation).estimate
-                for percent in names.UTILISATIONS
-            ]
-        )
-        points = {
-            label: frame.rename({"mean": "above"}).with_columns(utilisation=reached)
-            for label, frame in simulated.items()
-        }
-        queue_plot.exceedance(canvas.subplots(), curves, simulated=points)
+        model = exceedance(bursts, utilisations, target=TARGET_PACKETS)
+        flows = [results[names.web_flows(percent)] for percent in names.UTILISATIONS]
+        above = [interval(some, lambda result: measures.above(result, TARGET_PACKETS)) for some in flows]
+        reached = pl.Series([interval(some, measures.utilisation).estimate for some in flows])
+        simulated = _points(above).rename({"mean": "above"}).with_columns(utilisation=reached)
+        queue_plot.exceedance(canvas.subplots(), {_ABOVE: model}, simulated={_ABOVE: simulated})
 
     return Figure(
         name="exceedance",

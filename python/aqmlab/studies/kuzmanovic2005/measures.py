@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from aqmlab.models.batch_queue import BatchQueue, burst_sizes, windows_in_packets
 from aqmlab.results.result import Result
-from aqmlab.studies.kit.measures import DATA, share_within
+from aqmlab.studies.kit.measures import DATA, of_data, share_within
 
 PACKET_BYTES = 1000
 """Data packets with their 40 bytes of headers, as in ns-2."""
@@ -25,6 +25,12 @@ PACKETS_PER_SECOND = 12_500
 
 WINDOWS = windows_in_packets(segment_bytes=SEGMENT_BYTES)
 """Shares of flows by receive window in packets."""
+
+throughput_mbps = of_data("throughput_mbps")
+"""Mbit/s of the data. Users are on one side."""
+
+queue_packets_sampled = of_data("queue_packets_mean")
+"""The mean queue of the data in packets, whatever they weigh."""
 
 within_1s = share_within(1000)
 """The share of the requests that are answered within a second."""

@@ -20,16 +20,24 @@ from aqmlab.studies.kit.study import Length, Run
 from aqmlab.studies.kuzmanovic2005 import names
 from aqmlab.studies.kuzmanovic2005.measures import PACKET_BYTES, PACKETS_PER_SECOND, SEGMENT_BYTES, WINDOWS
 
-_RED = "min_th=12,max_th=36,w_q=1/8192"
+_MEAN_PACKET = 900
+"""Bytes. What a packet has in the direction of the data: 904 in the uncongested network, where Le et al., with data in
+both directions, have a little over 500."""
+
+_TARGET = round(5e-3 * 100e6 / 8 / _MEAN_PACKET)
+"""5 ms of 100 Mbit/s, in packets."""
+
+_RED = f"min_th={_TARGET / 2:g},max_th={3 * _TARGET / 2:g},w_q=1/8192,mean_packet={_MEAN_PACKET} B"
+"""The target is in the middle between the thresholds, of which one is three times the other."""
 
 SCHEMES = {
-    "PI": "pi:q_ref=24,mode=packet",
+    "PI": f"pi:q_ref={_TARGET},mode=packet",
     "RED": f"red:{_RED}",
     "RED*": f"red_star:{_RED}",
-    "REM": "rem:q_ref=24,mode=packet",
+    "REM": f"rem:q_ref={_TARGET},mode=packet,mean_packet={_MEAN_PACKET} B",
     "threshold": "threshold:target_delay=5 ms",
 }
-"""The laws as typed, but for ECN."""
+"""The laws as typed, but for ECN: all aim at the same."""
 
 _NS2 = {"profile": "ns2-newreno", "initial_window": 2, "initial_rto": "6 s", "tick": "10 ms"}
 """ns-2 of early 2005: two packets at first since 2001, a clock of 10 ms since 2002, and still 6 s."""
@@ -85,7 +93,9 @@ def _users(load: float, protocol: Protocol) -> Experiment:
         {"share": share, "role": "client", "receive_window": min(1024 * kib, 65_535)}
         for kib, share in WINDOWS_KIB.items()
     ]
-    return Experiment(link=_LINK, tcp={**_NS2, "mss": 1460, "mix": mix}, users={"load": load}, protocol=protocol)
+    return Experiment(
+        link=_LINK, tcp={**_NS2, "mss": 1460, "mix": mix}, users={"load": load, "sides": 1}, protocol=protocol
+    )
 
 
 def _scheme(name: str, law: str, form: str, experiment: Experiment) -> Run:

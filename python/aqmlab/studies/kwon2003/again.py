@@ -2,7 +2,8 @@
 
 Written after the first results had been seen. Of web traffic the paper prints HTTP, UDP and FTP throughput apart: a
 throughput that is called high or lost is that of the web's pages. What the first reading had too lax or nearly empty is
-mended, and said where it is.
+mended, and said where it is. Measures are the paper's table 1: a response time is a session's, a delay a packet's from
+sender to receiver, where the first reading has pages and the queue.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import partial
 
-from aqmlab.studies.kit.measures import goodput_mbps
 from aqmlab.studies.kit.reading.say import changes_by, fewer, more, within
 from aqmlab.studies.kit.reading.second import Second, again
 from aqmlab.studies.kit.reading.values import Column, change_percent
@@ -30,10 +30,10 @@ from aqmlab.studies.kwon2003.claims import (
     web,
 )
 
-RESPONSE = Column(what="response time, s", measure=measures.response_s, name="http_response_mean_s", digits=3)
+RESPONSE = Column(what="session's response time, s", measure=measures.session_s, name="http_response_mean_s", digits=3)
 HTTP = Column(
     what="throughput of pages, Mbit/s",
-    measure=partial(goodput_mbps, kind=measures.HTTP),
+    measure=partial(measures.delivered_mbps, kind=measures.HTTP),
     name="http_throughput_mbps",
     digits=3,
 )
@@ -43,8 +43,8 @@ UDP_DELAY = Column(what="UDP delay, s", measure=measures.udp_delay_s, name="udp_
 UDP_LONGEST = Column(
     what="longest UDP delay, s", measure=measures.longest_udp_delay_s, name="udp_delay_max_s", digits=3
 )
-DELAY = Column(what="queueing delay, s", measure=measures.mean_delay_s, name="delay_s", digits=4)
-MBPS = Column(what="throughput, Mbit/s", measure=goodput_mbps, name="throughput_mbps", digits=4)
+DELAY = Column(what="packet delay, s", measure=measures.packet_delay_s, name="delay_s", digits=4)
+MBPS = Column(what="throughput, Mbit/s", measure=measures.delivered_mbps, name="throughput_mbps", digits=4)
 
 _RISES = Column(what="rises of p", measure=measures.rises)
 _FALLS = Column(what="falls of p", measure=measures.falls)

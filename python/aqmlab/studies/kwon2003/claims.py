@@ -40,6 +40,11 @@ def gfc2(algorithm: str) -> str:
     return f"gfc2-{algorithm}"
 
 
+def udp_against(algorithm: str) -> str:
+    """Return the name of the run of an algorithm on GFC-2 with UDP against the web's pages."""
+    return f"{gfc2(algorithm)}-udp-against"
+
+
 def ftp(setting: str) -> str:
     """Return the name of the run of an LDC setting in the simple FTP configuration."""
     return f"ftp-{setting}"

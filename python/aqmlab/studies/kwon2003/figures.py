@@ -33,8 +33,8 @@ def all_figures(results: StudyResults) -> list[Figure]:
     return [
         Figure(
             name="gfc2",
-            caption="Tables 3 and 4 as a picture: mean response time of pages over mean delay of UDP packets on GFC-2,"
-            " with the standard deviation over the seeds.",
+            caption="Tables 3 and 4 as a picture: mean response time of sessions over mean delay of UDP packets on"
+            " GFC-2, with the standard deviation over the seeds.",
             draw=lambda canvas: _comparison(canvas, results),
             size=(8.5, 4.2),
         ),
@@ -153,7 +153,7 @@ def _comparison(canvas: Canvas, results: StudyResults) -> None:
         _point(theirs, algorithm, [means[delay], means[response]], [deviations[delay], deviations[response]])
         rows = pl.DataFrame(
             [
-                {"delay": measures.udp_delay_s(each), "response": measures.response_s(each)}
+                {"delay": measures.udp_delay_s(each), "response": measures.session_s(each)}
                 for each in results[claims.gfc2(algorithm)]
             ]
         )

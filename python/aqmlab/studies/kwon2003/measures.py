@@ -3,19 +3,80 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import polars as pl
 
 from aqmlab._core import seconds
 from aqmlab.results.result import Result
 from aqmlab.studies.kit.measures import DATA, sources
+from aqmlab.studies.kwon2003.runs import ACCESS_S, PACKET, SEGMENT
 
 BUFFER_KB = 120.0
-PACKET_KB = 1.0
+PACKET_KB = PACKET / 1000
 _DROPS = ("dropped_early", "dropped_forced", "dropped_by_limit", "dropped_at_dequeue", "evicted")
 
 HTTP, UDP, FTP = "http", "udp", "ftp"
 """What the names of the sources of each class of traffic begin with."""
+
+
+SESSION_PAGES = 5
+"""Pages of a session, which the paper does not print: as in that script of ns-2's examples that has the times and sizes
+of the large one. The large one has 250, which at 15 s each no run of 900 s ends. Fixed before sessions were measured.
+"""
+
+
+@cache
+def session_times_s(result: Result, pages: int = SESSION_PAGES) -> pl.Series:
+    """Return how long each session took, in seconds: from its first request until the last of its pages had come.
+
+    The pages of each client are its sessions', one session after another. What was not complete at the end is left out.
+    """
+    names = [each["name"] for each in result.summary["sources"]]
+    clients = [number for number, name in enumerate(names, 1) if name.startswith(HTTP)]
+    start, end = pl.col("start_s"), pl.col("start_s") + pl.col("response_time_ms") / 1000
+    return (
+        result.exchanges.filter(pl.col("source").is_in(clients))
+        .sort("source", "start_s")
+        .with_columns(session=pl.int_range(pl.len()).over("source") // pages)
+        .group_by("source", "session", maintain_order=True)
+        .agg(time_s=end.max() - start.min(), pages=pl.len())
+        .filter(pl.col("pages") == pages)["time_s"]
+    )
+
+
+def session_s(result: Result, pages: int = SESSION_PAGES) -> float:
+    """Return the mean response time of the sessions, in seconds; not a number without any."""
+    return _mean(session_times_s(result, pages))
+
+
+def longest_session_s(result: Result) -> float:
+    """Return the longest response time of a session, in seconds; not a number without any."""
+    longest = session_times_s(result).max()
+    return math.nan if longest is None else float(longest)  # type: ignore[arg-type]
+
+
+def delivered_mbps(result: Result, kind: str = "") -> float:
+    """Return the data that reached a class of traffic, in Mbit/s as ns-2 counts them; that of all without one.
+
+    Its segments are as long as our packets, and have no headers.
+    """
+    return float(
+        sum(each["goodput_mbps"] * (1 if each["datagrams"] else PACKET / SEGMENT) for each in sources(result, kind))
+    )
+
+
+def link_mbps(result: Result) -> float:
+    """Return what the link carried of the data's packets, those sent again with them, in Mbit/s."""
+    return float(result.summary["directions"][DATA]["throughput_mbps"])
+
+
+def packet_delay_s(result: Result) -> float:
+    """Return the mean time of the transfers' packets of data from sender to receiver, in seconds."""
+    (transfers,) = sources(result, FTP)
+    (link,) = result.cell.links
+    waited: float = transfers["queue_delay_ms_each_way"][DATA]["mean"] / 1000
+    return waited + 8 * PACKET / link.rate_back_bps + link.delay_s + ACCESS_S
 
 
 def response_s(result: Result) -> float:
@@ -25,12 +86,6 @@ def response_s(result: Result) -> float:
     ]
     pages = sum(completed for completed, _ in times)
     return sum(completed * mean for completed, mean in times) / pages / 1000 if pages else math.nan
-
-
-def longest_response_s(result: Result) -> float:
-    """Return the longest response time, in seconds; not a number without any."""
-    times = [each["response_time_ms_max"] for each in sources(result, HTTP) if each["completed"]]
-    return max(times, default=math.nan) / 1000
 
 
 def _datagrams(result: Result, measure: str) -> float:

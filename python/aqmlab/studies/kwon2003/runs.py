@@ -5,8 +5,11 @@ default of the sources' interfaces stands, 100 Mbit/s. Pages are those of ns-2's
 (``large-scale-web-traffic.tcl``): one object each, requested 15 s apart in the mean, a request of one packet, objects
 of 12 packets in the mean with a Pareto distribution of the second kind of shape 1.2. In ns-2.1b7, which the paper used,
 a session asks for its next page whether or not the last one has come (``webtraf.cc`` could wait only from November 2001
-on), so that the pages of all sessions together arrive in a Poisson process, as the paper says; each has a connection of
-its own.
+on), so that the pages of each arrive in a Poisson process, as the paper says; each page has a connection of its own.
+
+The paper's segments have 1,000 bytes, and those of ns-2.1b7 have no headers: they are as long on the link. Here the
+packets are, with 960 bytes of data and 40 of headers; with headers beside 1,000 bytes the published 0.9796 Mbit/s of
+data would not fit on a link of 1 Mbit/s.
 """
 
 from __future__ import annotations
@@ -32,9 +35,18 @@ QUEUES: Mapping[str, dict[str, Any]] = {
     "SRED": {"sred": {"limit": BUFFER}},
     "FRED": {"fred": {**_THRESHOLDS, "minq": 4}},
     "BLUE": {"blue": {"d1": 0.2, "d2": 0.02, "freeze_time": "100 ms", "limit": BUFFER}},
-    # q_ref, which is not printed, is ns-2's. Rates are not averaged here; the paper has w_q = 0.002.
+    # q_ref, which is not printed, is ns-2's; the paper's w_q is the weight of the rate of arrivals, which REM of ns-2
+    # averages, and of nothing else.
     "REM": {
-        "rem": {"q_ref": 20, "gamma": 0.005, "mode": "packet", "mean_packet": "1000 B", "tau": "2 ms", "limit": BUFFER}
+        "rem": {
+            "q_ref": 20,
+            "gamma": 0.005,
+            "w_x": 0.002,
+            "mode": "packet",
+            "mean_packet": "1000 B",
+            "tau": "2 ms",
+            "limit": BUFFER,
+        }
     },
     "LDC": ldc("4 s"),
 }
@@ -50,17 +62,21 @@ TCP = {
 IDEAL = {"overhead": "0 B", "device_fifo": 0}
 """A link of ns-2: packets are as long as IP says, and no driver holds any."""
 
-_SEGMENT = 960
-"""Bytes of data in a packet of 1,000."""
-PAGE = {"size": {"pareto_ii": {"mean": f"{12 * _SEGMENT} B", "shape": 1.2}}, "request": f"{_SEGMENT} B"}
+PACKET, SEGMENT = 1000, 960
+"""Bytes of a packet, and of data in it."""
+PAGE = {"size": {"pareto_ii": {"mean": f"{12 * SEGMENT} B", "shape": 1.2}}, "request": f"{SEGMENT} B"}
 PAGE_EVERY_S = 15
-RTT = {"fixed": "40 ms"}
-"""What there is beside the link's delay, 10 ms each way; both ours, since the figures show no delays."""
+ACCESS_S = 0.02
+"""What a packet takes beside the bottleneck, whose own delay is 10 ms; both ours, since the figures show no delays."""
+RTT = {"fixed": f"{2000 * ACCESS_S:g} ms"}
+NO_USERS = {"per_side": 0, "delay_at": "split"}
+"""No web users of ours; and what there is beside the bottleneck is the same both ways."""
 
 
-def sessions(name: str, number: int) -> dict[str, Any]:
-    """Return HTTP sessions: clients on side 0, servers on side 1."""
-    return {"name": name, "rate_per_second": [number / PAGE_EVERY_S, 0], **PAGE}
+def sessions(name: str, number: int, **where: Any) -> list[dict[str, Any]]:
+    """Return HTTP sessions, each a source: clients on side 0, servers on side 1."""
+    names = [name] if number == 1 else [f"{name}/{each}" for each in range(1, number + 1)]
+    return [{"transfers": {"name": each, "rate_per_second": [1 / PAGE_EVERY_S, 0], **PAGE, **where}} for each in names]
 
 
 def web(queue: Mapping[str, Any], protocol: Protocol, *, queue_every: str = "10 ms") -> Experiment:
@@ -69,13 +85,13 @@ def web(queue: Mapping[str, Any], protocol: Protocol, *, queue_every: str = "10 
         link={"rate": "100 kbit/s", "delay": "10 ms", **IDEAL},
         queue=queue,
         tcp=TCP,
-        users={"per_side": 0},
+        users=NO_USERS,
         sources=[
-            {"transfers": {**sessions("http", 20), "rtt": RTT}},
+            *sessions("http", 20, rtt=RTT),
             {"datagrams": {"name": "udp", "side": 1, "rate": "50 kbit/s", "packet": "1000 B"}},
         ],
         protocol=protocol,
-        record={"queue_every": queue_every},
+        record={"queue_every": queue_every, "exchanges": True},
     )
 
 
@@ -89,7 +105,7 @@ def ftp(queue: Mapping[str, Any], protocol: Protocol) -> Experiment:
         link={"rate": "1 Mbit/s", "delay": "10 ms", **IDEAL},
         queue=queue,
         tcp=TCP,
-        users={"per_side": 0},
+        users=NO_USERS,
         sources=[{"bulk": {"name": "ftp", "flows": 100, "rtt": RTT}}],
         protocol=protocol,
     )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from aqmlab.results.result import Result
-from aqmlab.studies.kit.measures import goodput_mbps
 from aqmlab.studies.kit.study import StudyResults, Table, Value
-from aqmlab.studies.kwon2003 import claims, measures
+from aqmlab.studies.kwon2003 import claims, measures, runs
 from aqmlab.studies.kwon2003.published import METRICS, TABLE_5, published
 
 
@@ -17,6 +17,8 @@ def all_tables(results: StudyResults) -> list[Table]:
     return [
         _gfc2("table3", "Table 3: algorithms on GFC-2, means", "mean", _mean, results),
         _gfc2("table4", "Table 4: algorithms on GFC-2, standard deviations over the seeds", "std", _deviation, results),
+        _sessions(results),
+        _udp(results),
         _weights(results),
         _web(results),
     ]
@@ -39,8 +41,53 @@ def _gfc2(
         title=title,
         columns=("algorithm", "by", *(heading for heading, _ in METRICS.values())),
         rows=rows,
-        about="The published response times reach 1,178 s in experiments of 900 s; how they were measured is not said."
-        " Ours are of the pages that were complete at the end.",
+        about="The published response times reach 1,178 s in experiments of 900 s. Ours are of the sessions of"
+        f" {measures.SESSION_PAGES} pages that were complete at the end. Throughput is data as ns-2 counts it.",
+    )
+
+
+_PAGES = (1, 2, 3, measures.SESSION_PAGES, 10)
+
+
+def _sessions(results: StudyResults) -> Table:
+    response = "http_response_mean_s"
+    return Table(
+        name="sessions",
+        title="Response times on GFC-2 by pages of a session",
+        columns=("algorithm", "published, s", "1 page, s", *(f"{pages} pages, s" for pages in _PAGES[1:])),
+        rows=[
+            [
+                algorithm,
+                published("mean")[algorithm][response],
+                *(_mean(partial(measures.session_s, pages=pages), results[claims.gfc2(algorithm)]) for pages in _PAGES),
+            ]
+            for algorithm in claims.ALGORITHMS
+        ],
+        about="From the first request of a session until the last of its pages has come. A client's pages are requested"
+        f" {runs.PAGE_EVERY_S} s apart in the mean, whether or not the last has come, so that a session of n takes"
+        f" {runs.PAGE_EVERY_S} (n - 1) s on a network without queues. How many pages a session has is not printed.",
+    )
+
+
+_UDP = {name: METRICS[name] for name in ("udp_delay_mean_s", "udp_delay_max_s", "udp_drop_percent")}
+
+
+def _udp(results: StudyResults) -> Table:
+    def row(algorithm: str, where: str, some: Sequence[Result]) -> list[Value]:
+        return [algorithm, where, *(_mean(measure, some) for _, measure in _UDP.values())]
+
+    rows: list[list[Value]] = []
+    for algorithm in claims.ALGORITHMS:
+        rows.append([algorithm, "published", *(published("mean")[algorithm][name] for name in _UDP)])
+        rows.append(row(algorithm, "with the pages", results[claims.gfc2(algorithm)]))
+        rows.append(row(algorithm, "against the pages", results[claims.udp_against(algorithm)]))
+    return Table(
+        name="udp",
+        title="UDP on GFC-2 in either direction",
+        columns=("algorithm", "UDP", *(heading for heading, _ in _UDP.values())),
+        rows=rows,
+        about="By the paper's words UDP goes from R3 to R4, against the pages. There it meets requests and"
+        " acknowledgements alone and loses nothing; the published losses are of a direction that is full.",
     )
 
 
@@ -65,7 +112,9 @@ def _web(results: StudyResults) -> Table:
 
 
 _FTP: dict[str, Callable[[Result], float]] = {
-    "throughput, Mbit/s": goodput_mbps,
+    "data, Mbit/s": measures.delivered_mbps,
+    "on the link, Mbit/s": measures.link_mbps,
+    "packet delay, s": measures.packet_delay_s,
     "queueing delay, s": measures.mean_delay_s,
     "drops, %": measures.link_drop_percent,
 }
@@ -75,19 +124,21 @@ def _weights(results: StudyResults) -> Table:
     def row(setting: str, weights: str) -> list[Value]:
         some = results[claims.ftp(setting)]
         printed = TABLE_5.get(setting, {})
-        theirs = (printed.get("throughput_mbps"), printed.get("delay_s"))
+        theirs = map(printed.get, ("throughput_mbps", "delay_s", "drop_percent"))
         return [weights, *theirs, *(_mean(measure, some) for measure in _FTP.values())]
 
     return Table(
         name="table5",
         title="Table 5: LDC's weights of delay and load in the simple FTP configuration",
-        columns=("weights", "published throughput", "published delay", *_FTP),
+        columns=("weights", "published Mbit/s", "delay, s", "drops, %", *(f"ours: {heading}" for heading in _FTP)),
         rows=[
             *(row(setting, weights) for setting, weights in claims.WEIGHTS.items()),
             *(row(setting, f"3/4, 1/4 with {setting}") for setting in claims.OTHER_SETTINGS),
         ],
         about="Two of the published rows are in our copy. The last rows have another exponent n or interval tau:"
-        " section 5.3 tells of such results and shows none. The delay is what the queue's bytes take on the link.",
+        " section 5.3 tells of such results and shows none. Data are counted as by ns-2, in whole packets; the link"
+        " carries those that are sent again too. The packet delay is from sender to receiver, the queueing delay the"
+        " mean over time of what the queue's bytes take on the link.",
     )
 
 

@@ -23,7 +23,7 @@ from aqmlab.spec import schemes
 from aqmlab.studies.kit.measures import loss_percent, throughput_mbps
 from aqmlab.studies.kit.study import StudyResults
 from aqmlab.studies.le.published import Published, Row
-from aqmlab.studies.le.schemes import Scheme
+from aqmlab.studies.le.schemes import WORKLOAD, Scheme
 from aqmlab.studies.le.tables import PAPERS_DURATION_S, per_90_minutes
 
 PACKETS_PER_SECOND = 24_000.0
@@ -58,7 +58,7 @@ PAPERS = Testbed(name="papers", users_per_side=lines.PUBLISHED_USERS, packet_byt
 def ours() -> Testbed:
     """Return our laboratory, with the package's calibration: its mean packet is counted in the engine."""
     known = lines.known()
-    users = {rtt: known["unc-2001", rtt].users(100, 100e6) for rtt in ROUND_TRIPS}
+    users = {rtt: known[WORKLOAD, rtt, 2].users(100, 100e6) for rtt in ROUND_TRIPS}
     return Testbed(name="ours", users_per_side=users, packet_bytes=Interval(478, 486))
 
 

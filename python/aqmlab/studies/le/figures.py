@@ -13,14 +13,17 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure as Canvas
 from numpy.typing import NDArray
 
+from aqmlab._core import seconds
 from aqmlab.results import plot, stats
 from aqmlab.results.result import Result
 from aqmlab.running.calibration import lines
 from aqmlab.running.calibration import plot as calibration_plot
 from aqmlab.show.canvas import PALETTE, LineStyles, name_lines
+from aqmlab.studies.kit.measures import loss_percent, throughput_mbps
 from aqmlab.studies.kit.study import Figure, StudyResults
 from aqmlab.studies.le.inputs import ResponseSizes, drawn_round_trips, input_round_trips, share_above
-from aqmlab.studies.le.schemes import UNCONGESTED, Scheme
+from aqmlab.studies.le.published import Published
+from aqmlab.studies.le.schemes import UNCONGESTED, WORKLOAD, Scheme
 
 _Floats = NDArray[np.float64]
 
@@ -70,7 +73,7 @@ def users(name: str, rtts: Sequence[str]) -> Figure:
     def draw(canvas: Canvas) -> None:
         axes = _panels(canvas, len(rtts))
         for axis, rtt in zip(axes, rtts, strict=True):
-            calibration_plot.line(axis, lines.known()["unc-2001", rtt])
+            calibration_plot.line(axis, lines.known()[WORKLOAD, rtt, 2])
             axis.set_title(f"{rtt} round-trip times", loc="left", fontsize=10)
         for axis in axes[1:]:
             axis.set_ylabel("")
@@ -123,6 +126,45 @@ def round_trips(name: str, result: Result) -> Figure:
         "General minimum round-trip times: the table and what connections had. The latter is half the response time of"
         " small responses to the only request of a connection, on the uncongested network, so that it includes a"
         " millisecond of the link's and the hosts' delays."
+    )
+    return Figure(name=name, caption=caption, draw=draw, size=_PANEL[2])
+
+
+def rem_periods(
+    results: StudyResults,
+    name: str,
+    periods: Sequence[str],
+    every: Mapping[int, Sequence[Scheme]],
+    loads: Sequence[int],
+) -> Figure:
+    """Return what REM loses and carries over its period, by target and load, beside the published rows."""
+    published = {
+        (row.scheme, row.load_percent): (row.loss_percent, row.throughput_mbps)
+        for row in Published.read().rows
+        if row.table == "le2003-t2"
+    }
+    times_ms = [1e3 * seconds(period) for period in periods]
+
+    def draw(canvas: Canvas) -> None:
+        axes = canvas.subplots(1, 2)
+        for n, (target, load) in enumerate((target, load) for target in every for load in loads):
+            schemes = every[target]
+            # One seed each: of the usual period's the first.
+            ours = [results[scheme.at(load)][0] for scheme in schemes]
+            (theirs,) = (published[scheme.text, load] for scheme in schemes if (scheme.text, load) in published)
+            for axis, measure, paper in zip(axes, (loss_percent, throughput_mbps), theirs, strict=True):
+                label = f"{target} packets, {load} %"
+                axis.plot(times_ms, [measure(result) for result in ours], "o-", color=PALETTE[n], label=label)
+                axis.axhline(paper, color=PALETTE[n], linewidth=0.8, linestyle=":")
+        for axis, quantity in zip(axes, ("loss, %", "throughput, Mbit/s"), strict=True):
+            axis.set(xlabel="REM's period, ms", ylabel=quantity, xscale="log", xticks=times_ms)
+            axis.set_xticklabels([f"{time:g}" for time in times_ms])
+            axis.minorticks_off()
+        name_lines(axes[1], axes[1].get_lines()[::2])
+
+    caption = (
+        "What REM with dropped packets loses and carries over its period, which the paper does not give, one repetition"
+        " each; dotted: the paper's table 2. The study's period is that of the kernel's clock, 1 ms."
     )
     return Figure(name=name, caption=caption, draw=draw, size=_PANEL[2])
 

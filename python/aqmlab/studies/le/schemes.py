@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from aqmlab.results.compare import BASELINE
 from aqmlab.spec import schemes
-from aqmlab.spec.experiment import Experiment, Record
+from aqmlab.spec.experiment import Experiment, Link, Record, Users
 from aqmlab.studies.kit.study import Length, Run
 
 LENGTHS: Mapping[str, Length] = {
@@ -18,6 +18,17 @@ LENGTHS: Mapping[str, Length] = {
 }
 """The full one is the papers', with seeds that nothing was looked at with before. Users begin in equilibrium, so that a
 short warm-up does."""
+
+
+TESTBED = Link(header="14 B")
+"""ALTQ's queues hold Ethernet's frames and count their headers: by bytes an acknowledgement has 54, not 40."""
+
+WORKLOAD = Users().names[0]
+"""What their users fetch, and how long they think: what specs have that name nothing else."""
+
+REM_PERIOD = "1 ms"
+"""REM's price changes with the kernel's clock, which went at 1 kHz for ALTQ. The papers give alpha, phi and gamma, and
+no period; ns-2, from which the usual default comes, has 2 ms."""
 
 
 def run_name(scheme: str, load: float, rtt: str = "uniform") -> str:
@@ -33,6 +44,13 @@ class Scheme:
     """As it is typed."""
     label: str
     """As it is called in a figure."""
+    also: str = ""
+    """What the testbed made of it besides, as it is typed."""
+
+    @property
+    def in_testbed(self) -> str:
+        """The whole of it, as it is typed."""
+        return ",".join(filter(None, (self.text, self.also)))
 
     def at(self, load: int, rtt: str = "uniform") -> str:
         """Return the name of the run under this load."""
@@ -40,11 +58,11 @@ class Scheme:
 
     def run(self, load: int, length: Length, rtt: str = "uniform") -> Run:
         """Return the run under this load."""
-        experiment = Experiment(users={"load": load, "rtt": rtt}, protocol=length.protocol)
+        experiment = Experiment(link=TESTBED, users={"load": load, "rtt": rtt}, protocol=length.protocol)
         uncongested = self.text == BASELINE
         if not uncongested:
-            experiment = schemes.parse(self.text).applied_to(experiment)
-        return Run(name=self.at(load, rtt), experiment=experiment, label=self.text, uncongested=uncongested)
+            experiment = schemes.parse(self.in_testbed).applied_to(experiment)
+        return Run(name=self.at(load, rtt), experiment=experiment, label=self.in_testbed, uncongested=uncongested)
 
     def recorded_at(self, load: int, rtt: str = "uniform") -> str:
         """Return the name of the run that is written down in detail."""
@@ -78,7 +96,15 @@ def pi(q_ref: int, *, ecn: bool = False) -> Scheme:
 
 def rem(q_ref: int, *, ecn: bool = False) -> Scheme:
     """REM with this target in packets, as its authors recommend: in byte mode."""
-    return _towards("rem", "REM", q_ref, ecn)
+    return replace(_towards("rem", "REM", q_ref, ecn), also=f"tau={REM_PERIOD}")
+
+
+def rem_every(tau: str, q_ref: int) -> Scheme:
+    """REM that drops, with this period."""
+    usual = rem(q_ref)
+    if tau == REM_PERIOD:
+        return usual
+    return Scheme(f"{usual.text},tau={tau}", f"{usual.label}, period {tau}")
 
 
 Signal = Literal["drop", "ecn", "new gentle"]

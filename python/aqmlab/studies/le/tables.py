@@ -12,7 +12,7 @@ from aqmlab.studies.kit.study import StudyResults, Table, Value
 from aqmlab.studies.le.claims import average_share, within
 from aqmlab.studies.le.inputs import ResponseSizes
 from aqmlab.studies.le.published import Published, Row
-from aqmlab.studies.le.schemes import Scheme
+from aqmlab.studies.le.schemes import WORKLOAD, Scheme
 
 PAPERS_DURATION_S = 5400.0
 """The 90 minutes in which the papers' requests were counted."""
@@ -109,7 +109,7 @@ def users(rtts: Iterable[str]) -> Table:
     """Return the points of the shipped calibrations, the line, and the users it gives beside the papers'."""
     rows: list[list[Value]] = []
     for rtt in rtts:
-        fitted = lines.known()["unc-2001", rtt]
+        fitted = lines.known()[WORKLOAD, rtt, 2]
         for per_side, mbps in zip(fitted.users_per_side, fitted.throughput_mbps, strict=True):
             line = per_side * fitted.mbps_per_user
             rows.append([rtt, per_side, round(mbps, 2), round(line, 2), round(100 * (mbps / line - 1), 2), None])

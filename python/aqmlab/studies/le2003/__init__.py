@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 from aqmlab.show.canvas import LineStyles
@@ -37,6 +38,8 @@ from aqmlab.studies.le2003.schemes import (
     PI_ECN,
     REM_24,
     REM_ECN,
+    REM_EVERY,
+    REM_PERIODS,
     SWEEP,
     USERS,
     of_users,
@@ -59,8 +62,11 @@ those on an uncongested network of 1 Gbit/s.
 
 What differs from the testbed: the distributions behind its users are not free to use, so that the workload is
 calibrated to what the papers say of them ([workload.md](../workload.md)); a load has 1.3 % fewer users than in the
-paper; a device FIFO of 256 packets lies below each queue, which was chosen on the drop-tail rows alone. What the words
-of a claim's first reading mean in numbers was fixed before the results were looked at, in `aqmlab.studies.le.claims`.
+paper. Queues count frames with their 14 bytes of header, as ALTQ's do, so that in byte mode an acknowledgement has 54
+bytes. REM's period is 1 ms, that of the kernel's clock then, where the paper gives none; what other periods do is shown
+with the details. A device FIFO of 256 packets lies below each queue, which was chosen on the drop-tail rows alone. What
+the words of a claim's first reading mean in numbers was fixed before the results were looked at, in
+`aqmlab.studies.le.claims`.
 """
     sources: ClassVar[Mapping[str, str]] = {
         "le2003": "Le, Aikat, Jeffay, Smith: The Effects of Active Queue Management on Web Performance. SIGCOMM 2003."
@@ -77,9 +83,23 @@ of a claim's first reading mean in numbers was fixed before the results were loo
             scheme.run(load, length) for load in LOADS for scheme in (UNCONGESTED, *DROPTAILS, *DROPPING, *MARKING)
         ]
         calibrated = [_users(users, length) for users in USERS]
+        clocked = [
+            replace(scheme.run(load, length), seeds=1)
+            for load in _SWEPT
+            for schemes in REM_EVERY.values()
+            for scheme in schemes
+            if scheme not in DROPPING
+        ]
         swept = [scheme.run(load, length) for load in _SWEPT for scheme in SWEEP]
         recorded = [scheme.recorded(98, length) for scheme in _SCATTERED]
-        return [*compared, *calibrated, *swept, *recorded, UNCONGESTED.recorded(98, length, link_every="1 ms")]
+        return [
+            *compared,
+            *calibrated,
+            *swept,
+            *clocked,
+            *recorded,
+            UNCONGESTED.recorded(98, length, link_every="1 ms"),
+        ]
 
     def printed(self) -> Printed:
         """Return table 2."""
@@ -162,6 +182,7 @@ of a claim's first reading mean in numbers was fixed before the results were loo
         ]
         return [
             *figures,
+            le_figures.rem_periods(results, "rem-period", REM_PERIODS, REM_EVERY, _SWEPT),
             cdf("fig24", "Figure 24: the tails, with ECN, 98 % load.", ecn, 98, tail=True),
             le_figures.scatter(
                 results,

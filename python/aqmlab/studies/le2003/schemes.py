@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aqmlab.studies.le.schemes import ared, droptail, pi, rem
+from aqmlab.studies.le.schemes import ared, droptail, pi, rem, rem_every
 
 TARGETS = (24, 240)
 ARED_MIN = (12, 120)
@@ -41,3 +41,7 @@ SWEEP = (
     ared(60, w_q="1/16384"),
 )
 """Other weights, and the thresholds that are recommended for the link (section 4.3)."""
+
+REM_PERIODS = ("0.5 ms", "1 ms", "2 ms", "5 ms", "10 ms")
+REM_EVERY = {target: tuple(rem_every(tau, target) for tau in REM_PERIODS) for target in TARGETS}
+"""What REM's period does, which no paper gives, by target."""
