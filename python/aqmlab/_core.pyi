@@ -86,6 +86,10 @@ class Link:
         """What a frame is longer on the wire than its IP packet."""
 
     @property
+    def header_bytes(self) -> int:
+        """What of it queue disciplines count in the size of a packet."""
+
+    @property
     def mtu_bytes(self) -> int:
         """The longest IP packet."""
 
@@ -244,11 +248,15 @@ class LinkContext:
         """Its bit rate on the wire, in bits a second."""
 
     @property
+    def header_bytes(self) -> int:
+        """What of a frame's header is in the size of a packet beyond its IP length."""
+
+    @property
     def overhead_bytes(self) -> int:
-        """What a frame is longer on the wire than its IP packet."""
+        """What a frame is longer on the wire than that size."""
 
     def packets_per_sec(self, mean_packet: int) -> float:
-        """Return how many packets of so many bytes it carries in a second, their overhead included."""
+        """Return how many packets of so many IP bytes it carries in a second, their frames included."""
 
 @final
 class Stream:

@@ -9,7 +9,6 @@ from aqmlab.design.made import Design, Value, capacity, check
 
 _TURNS_AT = 0.8603335890193797
 """The x with x + arctan x = pi/2: with z cancelled, the loop's phase is -180 degrees at w R = x."""
-"""The x with x + arctan x = pi/2: with z cancelled, the loop's phase is -180 degrees at w R = x."""
 
 
 def pi(

@@ -37,7 +37,7 @@ def apply(tables: dict[str, Any], change: str) -> None:
         if isinstance(step, str):
             _make_room(at, steps[:n], step)
         if following is None:
-            at[step] = _value(text)
+            at[step] = value(text)
         elif isinstance(step, int):
             at = at[step]
         else:
@@ -81,7 +81,8 @@ def _make_room(table: dict[str, Any], above: list[Step], name: str) -> None:
         table.pop(other, None)
 
 
-def _value(text: str) -> object:
+def value(text: str) -> object:
+    """Read what is written after the equals sign: as in TOML, or else text."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:

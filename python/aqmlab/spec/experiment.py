@@ -72,6 +72,7 @@ class Link(Part):
     rate_back: BitRate | None = DECLARED
     delay: Duration = DECLARED
     overhead: Bytes = DECLARED
+    header: Bytes = DECLARED
     mtu: Bytes = DECLARED
     device_fifo: StrictInt = DECLARED
     rate_changes: tuple[RateChange, ...] | None = DECLARED
@@ -137,6 +138,7 @@ class Users(Part):
         f" {users_of.USUAL_LOAD:g} when no number of users is given.",
     )
     per_side: StrictInt | None = None
+    sides: Literal[1, 2] = DECLARED
     workload: str | dict[str, Any] = DECLARED
     rtt: str | dict[str, Any] = DECLARED
     delay_at: DelayAt = DECLARED
@@ -184,7 +186,7 @@ class Experiment(Part):
     Examples
     --------
     >>> Experiment(queue={"pi": {"q_ref": 24}}, tcp={"ecn": True}).users
-    Users(load=98.0, per_side=None, workload='unc-2001', rtt='uniform', delay_at='browser', path=None)
+    Users(load=98.0, per_side=None, sides=2, workload='unc-2001-v3', rtt='uniform', delay_at='browser', path=None)
     """
 
     link: Link = DECLARED
@@ -223,6 +225,13 @@ class Experiment(Part):
         if file is not None and isinstance(tables.get("users"), dict):
             tables["users"] = users_of.read_files(tables["users"], file.parent)
         return cls(**tables)
+
+    def changed(self, changes: Iterable[str]) -> Self:
+        """Return this experiment with changes as :meth:`from_toml` takes them."""
+        tables = self.model_dump(exclude_none=True)
+        for change in changes:
+            apply(tables, change)
+        return type(self)(**tables)
 
     @classmethod
     def model_json_schema(cls, *_: Any, **__: Any) -> dict[str, Any]:

@@ -53,7 +53,7 @@ def parse(scheme: str | type[Law]) -> Scheme:
     except ValueError as error:
         raise SpecError(str(error)) from None
     try:
-        name, colon, rest = _partition(text)
+        name, colon, rest = partition(text)
         discipline = laws.discipline(name)
         given = _assignments(rest) if colon else {}
         ecn = _ecn(given.pop("ecn")) if "ecn" in given else None
@@ -70,7 +70,7 @@ def label(queue: QueueSpec, *, ecn: bool | EcnForm) -> str:
     return f"{queue.discipline}:{text}" if text else queue.discipline
 
 
-def _partition(text: str) -> tuple[str, str, str]:
+def partition(text: str) -> tuple[str, str, str]:
     """Part the discipline's name from its parameters."""
     found = re.match(rf"({laws.NAME})(:|$)", text)
     if found is None:
