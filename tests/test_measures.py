@@ -111,8 +111,9 @@ def test_the_command_keeps_what_it_needs_and_shows_it(aqmlab: Command) -> None:
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        (("--measures", "speed"), "measures: must be of slowdown, jain, rpm, got 'speed'"),
+        (("--measures", "speed"), "measures: must be of slowdown, page, rpm, outcome, jain, harm, step, got 'speed'"),
         (("--measures", "slowdown", "--no-baseline"), "measures: slowdown needs the uncongested network"),
+        (("--measures", "step"), "measures: step needs a change of a rate, or a source that starts or stops"),
     ],
 )
 def test_a_measure_that_cannot_be_had_is_one_line(aqmlab: Command, arguments: tuple[str, ...], why: str) -> None:

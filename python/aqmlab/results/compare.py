@@ -119,12 +119,24 @@ class Comparison:
         return next(label for label in self._by_label if label != BASELINE)
 
     def measured(self, *names: str) -> dict[str, list[Row]]:
-        """Work out measures on request: ``slowdown``, ``jain``, ``rpm``, see docs/guide/results.md.
+        """Work out measures on request, see docs/guide/results.md.
+
+        Parameters
+        ----------
+        *names
+            Of ``slowdown``, ``page``, ``rpm``, ``outcome``, ``jain``, ``harm`` and ``step``. For ``harm`` each scheme
+            is run with each kind of traffic alone as well; these runs are kept beside the others.
 
         Returns
         -------
         dict
-            By measure the rows, each with its scheme's ``label``, what it is ``of``, and its numbers.
+            By measure the rows, each with its scheme's ``label``, what it is ``of``, and its numbers, means over the
+            seeds; ``half_width`` has half of their 95 % intervals by the same names, ``None`` for one seed.
+
+        Raises
+        ------
+        SpecError
+            When there is no such measure, or the comparison lacks what it is worked out from.
         """
         return measured(names, self.results)
 

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from aqmlab.results import stats
+from aqmlab.results.traffic import traffic
 from aqmlab.show import console
 from aqmlab.show.layout import Fitted
 
@@ -190,7 +191,7 @@ def _tables(schemes: Sequence[Record], rows: Rows, suffix: str) -> Iterator[Part
         *(Column("response ms", name, ("response_time_ms", name)) for name in ("mean", "p50", "p99")),
         *(Column("one-way ms", name, ("datagrams", f"delay_ms_{name}")) for name in ("mean", "p99")),
     ]
-    yield from part("Traffic", sources, _traffic)
+    yield from part("Traffic", sources, traffic)
 
 
 def _has_users(scheme: Record) -> bool:
@@ -212,27 +213,9 @@ def _delays(record: Record) -> dict[str, Any]:
     for number, one in enumerate(record["classes"]):
         each_way = [way["classes"][number]["queue_delay_ms"] for way in ways]
         views[f"class {one['name']}"] = {"both": one["queue_delay_ms"], "each_way": each_way}
-    for name, traffic in _traffic(record).items():
-        views[name] = {"both": traffic["queue_delay_ms"], "each_way": traffic["queue_delay_ms_each_way"]}
+    for name, one in traffic(record).items():
+        views[name] = {"both": one["queue_delay_ms"], "each_way": one["queue_delay_ms_each_way"]}
     return views if len(views) > 1 else {"": views["all packets"]}
-
-
-def _traffic(record: Record) -> dict[str, Any]:
-    """Return the web users beside sources, and each source, by name."""
-    views: dict[str, Any] = {}
-    if record["users"]:
-        views["web users"] = {
-            **record["users"],
-            "completed": record["completed_requests"],
-            "response_time_ms": record["response_time_ms"],
-            "goodput_mbps": None,
-            "datagrams": None,
-        }
-    for source in record["sources"]:
-        name = source["name"]
-        same = sum(each == name or each.startswith(f"{name} #") for each in views)
-        views[f"{name} #{same + 1}" if same else name] = source
-    return views
 
 
 def _has_two_ways(scheme: Record) -> bool:

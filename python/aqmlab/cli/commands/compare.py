@@ -93,7 +93,11 @@ def compare(
     record: Annotated[str | None, typer.Option(metavar="exchanges", help="Keep a row for each request.")] = None,
     measures: Annotated[
         str | None,
-        typer.Option(metavar="NAME,...", help="And these: slowdown, jain (fairness), rpm (round trips a minute)."),
+        typer.Option(
+            metavar="NAME,...",
+            help="And these: slowdown, page (load time), rpm (round trips a minute), outcome (for voice, games ...),"
+            " jain (fairness), harm (against being alone), step (after a change of rate or load).",
+        ),
     ] = None,
     out: Out = Path("results"),
     pcap: PcapFile = None,
@@ -116,7 +120,7 @@ def compare(
     Example: aqmlab compare examples/home-link.toml fq_codel codel pie droptail
     """
     from aqmlab.results.compare import USUAL_SEEDS, Comparison, comparison_cells
-    from aqmlab.results.measures import check_cells, read_measures
+    from aqmlab.results.measures import cells_beside, check_cells, read_measures
     from aqmlab.results.measures.table import Measured
     from aqmlab.results.until import Until
     from aqmlab.running.calibration import lines
@@ -159,6 +163,8 @@ def compare(
     else:
         results, stop = goes_on.run(cells_of, lambda cells: run_cells(cells, out, workers))
         comparison = Comparison(tuple(results), paired=paired, stop=stop)
+    if beside := cells_beside(asked, [result.cell for result in comparison.results]):
+        run_cells(beside, out, workers)
     number = len({result.cell.seed for result in comparison.results})
     repetitions = "1 seed" if number == 1 else f"{number} seeds"
     title = f"{cells[0].describe_users()}, {experiment.protocol.warmup} + {experiment.protocol.duration}, {repetitions}"

@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 
 from aqmlab._core import SpecError
+from aqmlab.results.measures.harm import HARM
 from aqmlab.results.measures.jain import JAIN
 from aqmlab.results.measures.measure import Measure, Row
+from aqmlab.results.measures.outcome import OUTCOME
+from aqmlab.results.measures.page import PAGE
 from aqmlab.results.measures.rpm import RPM
 from aqmlab.results.measures.slowdown import SLOWDOWN
+from aqmlab.results.measures.step import STEP
 from aqmlab.results.result import Result
 from aqmlab.running.cell import Cell
 
-__all__ = ["MEASURES", "Measure", "Row", "check_cells", "measured", "read_measures"]
+__all__ = ["MEASURES", "Measure", "Row", "cells_beside", "check_cells", "measured", "read_measures"]
 
-MEASURES = {"slowdown": SLOWDOWN, "jain": JAIN, "rpm": RPM}
+MEASURES = {
+    "slowdown": SLOWDOWN,
+    "page": PAGE,
+    "rpm": RPM,
+    "outcome": OUTCOME,
+    "jain": JAIN,
+    "harm": HARM,
+    "step": STEP,
+}
 """By the names under which they are asked for."""
 
 
@@ -32,6 +44,15 @@ def check_cells(measures: Mapping[str, Measure], cells: Sequence[Cell]) -> None:
     for name, measure in measures.items():
         if measure.needs_uncongested and all(cell.signal != "none" for cell in cells):
             raise SpecError(f"measures: {name} needs the uncongested network beside the schemes, which is not there")
+        lacks = next((lack for cell in cells if (lack := measure.lacks(cell)) is not None), None)
+        if lacks is not None:
+            raise SpecError(f"measures: {name} needs {lacks}")
+    cells_beside(measures, cells)
+
+
+def cells_beside(measures: Mapping[str, Measure], cells: Iterable[Cell]) -> list[Cell]:
+    """Return the further cells that measures hold these against; what the store lacks of them is run when they do."""
+    return [beside for measure in measures.values() for cell in cells for beside in measure.beside(cell)]
 
 
 def measured(names: Sequence[str], results: Sequence[Result]) -> dict[str, list[Row]]:
@@ -48,7 +69,8 @@ def measured(names: Sequence[str], results: Sequence[Result]) -> dict[str, list[
     -------
     dict
         By measure the rows, each with its scheme's ``label``, what it is ``of``, and its numbers: means over the seeds,
-        and of slowdowns those of all seeds' requests together.
+        with half the widths of their 95 % intervals in ``half_width``; and of slowdowns those of all seeds' requests
+        together.
 
     Raises
     ------

@@ -8,11 +8,10 @@ It is 1 where all have the same, and k / n where k of n share alike and the othe
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from statistics import fmean
 
 import polars as pl
 
-from aqmlab.results.measures.measure import ByScheme, Measure, Row, requests_of_users
+from aqmlab.results.measures.measure import ByScheme, Measure, Row, over_seeds, requests_of_users
 from aqmlab.results.result import Result
 
 
@@ -47,9 +46,9 @@ def _of_users(result: Result) -> float | None:
 def _rows(schemes: ByScheme) -> Iterator[Row]:
     for label, results in schemes.items():
         for of, index in (("sources' goodput", _of_sources), ("users' bytes fetched", _of_users)):
-            known = [value for result in results if (value := index(result)) is not None]
-            if known:
-                yield {"label": label, "of": of, "jain": fmean(known)}
+            seeds = over_seeds([{"jain": index(result)} for result in results])
+            if seeds["jain"] is not None:
+                yield {"label": label, "of": of, **seeds}
 
 
 JAIN = Measure("Fairness, Jain's index", {"jain": ("index", 3)}, _rows, needs_exchanges=True)

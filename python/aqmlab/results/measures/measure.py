@@ -6,10 +6,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from aqmlab._core import SpecError
+from aqmlab.results import stats
 from aqmlab.results.result import Result
+from aqmlab.running.cell import Cell
 
 WEB_USERS = 0
 """The number in ``source`` that web users have."""
@@ -33,6 +36,10 @@ class Measure:
     """Whether a row for each request must have been kept."""
     needs_uncongested: bool = False
     """Whether the uncongested network must be among the schemes."""
+    lacks: Callable[[Cell], str | None] = lambda _cell: None
+    """What of an experiment it needs that this cell has not, in a few words."""
+    beside: Callable[[Cell], Sequence[Cell]] = lambda _cell: ()
+    """Further cells that it holds a cell against; what the store lacks of them is run."""
 
 
 def requests_of_users(result: Result) -> pl.DataFrame:
@@ -41,3 +48,31 @@ def requests_of_users(result: Result) -> pl.DataFrame:
     if "user" not in exchanges.columns:
         raise SpecError(f"measures: {result.directory} is of a version whose exchanges say not who asked; remove it")
     return exchanges.filter(pl.col("source") == WEB_USERS)
+
+
+def over_seeds(seeds: Sequence[Mapping[str, float | None]]) -> Row:
+    """Return the means of the seeds' numbers, and half the widths of their 95 % intervals.
+
+    Parameters
+    ----------
+    seeds
+        The same numbers of each seed, by name; ``None`` where a seed has none.
+
+    Returns
+    -------
+    dict
+        By name the mean over the seeds that have the number, ``None`` where none has; and in ``half_width`` by name
+        half the width of its Student-t interval, ``None`` for fewer than two.
+
+    Examples
+    --------
+    >>> over_seeds([{"ms": 3.0}, {"ms": 5.0}, {"ms": None}])["ms"]
+    4.0
+    """
+    known = {name: np.array([each[name] for each in seeds if each[name] is not None], dtype=float) for name in seeds[0]}
+    means = {name: float(values.mean()) if len(values) else None for name, values in known.items()}
+    half_widths = {
+        name: float(stats.half_width(values, confidence=0.95)) if len(values) > 1 else None
+        for name, values in known.items()
+    }
+    return {**means, "half_width": half_widths}

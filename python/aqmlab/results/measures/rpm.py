@@ -10,9 +10,8 @@ out, so that numbers are above a client's; 6,000 is a round trip of 10 ms.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from statistics import fmean
 
-from aqmlab.results.measures.measure import ByScheme, Measure, Row
+from aqmlab.results.measures.measure import ByScheme, Measure, Row, over_seeds
 from aqmlab.results.result import Result
 
 
@@ -27,8 +26,8 @@ def round_trips_per_minute(result: Result) -> float | None:
 
 def _rows(schemes: ByScheme) -> Iterator[Row]:
     for label, results in schemes.items():
-        known = [rpm for result in results if (rpm := round_trips_per_minute(result)) is not None]
-        yield {"label": label, "of": "link", "rpm": fmean(known) if known else None}
+        seeds = over_seeds([{"rpm": round_trips_per_minute(result)} for result in results])
+        yield {"label": label, "of": "link", **seeds}
 
 
 RPM = Measure("Responsiveness, round trips a minute over the link", {"rpm": ("per minute", 0)}, _rows)

@@ -28,7 +28,20 @@ class Measured:
             for heading, _digits in measure.columns.values():
                 table.add_column(heading, justify="right")
             for row in rows:
-                numbers = (console.number(row[key], digits) for key, (_heading, digits) in measure.columns.items())
+                numbers = (_written(row, key, digits) for key, (_heading, digits) in measure.columns.items())
                 table.add_row(Text(row["label"]), Text(row["of"]), *numbers)
             yield Fitted(table, names=2)
             yield ""
+        if any(half is not None for rows in self._rows.values() for row in rows for half in _half_widths(row).values()):
+            yield Text("± is half the 95 % interval of the mean over the seeds (Student's t).")
+
+
+def _written(row: Row, key: str, digits: int) -> str:
+    number, half = console.number(row[key], digits), _half_widths(row).get(key)
+    return number if half is None else f"{number} ±{console.number(half, digits)}"
+
+
+def _half_widths(row: Row) -> Mapping[str, float | None]:
+    """Return those of a row whose numbers are means over seeds."""
+    half_widths: Mapping[str, float | None] = row.get("half_width", {})
+    return half_widths

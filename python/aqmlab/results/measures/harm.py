@@ -1,0 +1,147 @@
+"""Harm: what the web users, or a source, lose by those who share the link with them.
+
+Source: Ware, Mukerjee, Seshan and Sherry, "Beyond Jain's fairness index: setting the bar for the deployment of
+congestion control algorithms", HotNets 2019: what is had alone is held against what is had beside the others, as
+(alone - beside) / alone where more is better, (beside - alone) / beside where less is. 0 is no harm, 1 is all that
+there was to lose; below 0 they fare better beside the others.
+
+Alone is a run of its own with the same seed, network and discipline, in which the others are silent: random draws are
+the same, so that it asks for the same. All others together do the harm.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from aqmlab._core import Resolved
+from aqmlab.results.measures.measure import WEB_USERS, ByScheme, Measure, Row, over_seeds
+from aqmlab.results.result import Result
+from aqmlab.results.traffic import USERS_NAME, everybody
+from aqmlab.running.cell import Cell
+from aqmlab.running.store import Store
+from aqmlab.running.sweep import sweep
+
+
+def more_is_better(alone: float | None, beside: float | None) -> float | None:
+    """Return the harm to something of which more is better, such as throughput; ``None`` where there was none alone.
+
+    Examples
+    --------
+    >>> more_is_better(alone=8.0, beside=2.0)
+    0.75
+    """
+    return None if alone is None or beside is None or not alone else (alone - beside) / alone
+
+
+def less_is_better(alone: float | None, beside: float | None) -> float | None:
+    """Return the harm to something of which less is better, such as a delay; ``None`` where there is none beside.
+
+    Examples
+    --------
+    >>> less_is_better(alone=10.0, beside=40.0)
+    0.75
+    """
+    return None if alone is None or beside is None or not beside else (beside - alone) / beside
+
+
+def alone(cell: Cell) -> list[Cell]:
+    """Return the cells in which those of a cell are alone: the web users if there are any, then source by source.
+
+    The others are silent, not gone: a source's random draws are found by its place among all, its hosts by its name.
+    """
+    users = [WEB_USERS] if cell.users_per_side else []
+    return [_alone(cell, number) for number in (*users, *range(1, len(cell.resolved.get("sources", ())) + 1))]
+
+
+def _alone(cell: Cell, number: int) -> Cell:
+    spec: dict[str, Any] = json.loads(cell.spec.json)
+    sources = spec.get("sources", [])
+    silent = [_silenced(source, until=f"{math.ceil(cell.end_s) + 1} s") for source in sources]
+    if number == WEB_USERS:
+        name, users_per_side, load_percent = USERS_NAME, cell.users_per_side, cell.load_percent
+    else:
+        name, users_per_side, load_percent = silent[number - 1]["bulk"]["name"], 0, None
+        silent[number - 1] = sources[number - 1]
+    if sources:
+        spec["sources"] = silent
+    spec["users"]["per_side"] = users_per_side
+    return replace(
+        cell,
+        label=f"{cell.label}, {name} alone",
+        spec=Resolved(json.dumps(spec)),
+        users_per_side=users_per_side,
+        load_percent=load_percent,
+    )
+
+
+def _silenced(source: Mapping[str, Any], until: str) -> dict[str, Any]:
+    """Return a source in the place of another, with its name and way, that begins when the run is over."""
+    ((kind, parameters),) = source.items()
+    kept = {key: parameters[key] for key in ("name", "path") if parameters.get(key) is not None}
+    return {"bulk": {"name": kind, **kept, "flows": 1, "start": until}}
+
+
+def harms(traffic: Mapping[str, Any], traffic_alone: Mapping[str, Any]) -> dict[str, float | None]:
+    """Return the harm to what the web users or a source got done, to their response times, and to their packets' waits.
+
+    Parameters
+    ----------
+    traffic, traffic_alone
+        What :func:`aqmlab.results.traffic.everybody` says of them, beside the others and alone.
+    """
+
+    def both(*path: str) -> tuple[float | None, float | None]:
+        return _at(traffic_alone, path), _at(traffic, path)
+
+    # What web users get done are requests: the sizes of files have tails so heavy that a few would decide.
+    done = "goodput_mbps" if traffic["goodput_mbps"] is not None else "completed"
+    return {
+        "throughput": more_is_better(*both(done)),
+        "response_time": less_is_better(*both("response_time_ms", "mean")),
+        "delay": less_is_better(*both("queue_delay_ms", "mean")),
+    }
+
+
+def _at(traffic: Mapping[str, Any], path: Sequence[str]) -> float | None:
+    value: Any = traffic
+    for step in path:
+        value = value[step]
+    return None if value is None else float(value)
+
+
+def _rows(schemes: ByScheme) -> Iterator[Row]:
+    for label, results in schemes.items():
+        if results[0].cell.signal == "none":
+            continue
+        of_seeds = [_of_seed(result) for result in results]
+        for name in of_seeds[0]:
+            yield {"label": label, "of": name, **over_seeds([harmed[name] for harmed in of_seeds])}
+
+
+def _of_seed(result: Result) -> dict[str, dict[str, float | None]]:
+    """Return the harm to each of a cell, by name; cells in which they are alone are in the store, or are run."""
+    store = Store(result.directory.parents[1])
+    solos = [everybody(each.summary) for each in sweep(_beside(result.cell), store)]
+    together = everybody(result.summary)
+    return {name: harms(traffic, solo[name]) for (name, traffic), solo in zip(together.items(), solos, strict=True)}
+
+
+def _beside(cell: Cell) -> list[Cell]:
+    return [] if cell.signal == "none" else alone(cell)
+
+
+def _lacks(cell: Cell) -> str | None:
+    return None if cell.kernel is None else "the simulator: a live run has no twin"
+
+
+HARM = Measure(
+    "Harm by those who share the link, in parts of what each has alone",
+    {"throughput": ("throughput", 2), "response_time": ("response time", 2), "delay": ("delay", 2)},
+    _rows,
+    lacks=_lacks,
+    beside=_beside,
+)

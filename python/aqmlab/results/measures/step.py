@@ -1,0 +1,138 @@
+"""After a step of rate or load: how high the queueing delay goes, how long it takes to settle, how much in all.
+
+A step is a change of a link's rate, or the time at which a source starts or stops, in the measured window; what follows
+is looked at up to the next step, or the end. The delay is the time to send what waits in the queue, at the rate of the
+time, from the samples of the table ``queue``; a device's ring below the queue, which no discipline rules, is left out,
+and behind a queue that treats flows apart a packet may wait less or more.
+
+The peak is the longest delay. The settling time is that of control theory (Ogata, "Modern Control Engineering", 5th
+edition, 2010, chapter 5): from when on the delay stays within 5 % of its final value. A queue's delay never stays as
+near to anything, so that two things are ours: the delay is taken as its mean over the last second, and the final value
+is the second half of what is looked at; the band is 5 % about its mean, and as wide as what the delay still does in it.
+What is outside of the band up to the second half has not settled. The excess area is the integral of the delay above
+that mean until it has settled, or up to the second half.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+import polars as pl
+
+from aqmlab._core import Link, seconds
+from aqmlab.results.measures.measure import ByScheme, Measure, Row, over_seeds
+from aqmlab.results.result import Result
+from aqmlab.running.cell import Cell
+
+_BAND = 0.05
+"""Of the final value: Ogata has 2 or 5 %."""
+
+_MEAN_OVER_S = 1.0
+
+_EXACT_MS = 1e-9
+"""What rounding leaves of a sum."""
+
+
+def steps(cell: Cell) -> dict[float, str]:
+    """Return when rate or load change in the measured window, in seconds since the start of the run, and what does."""
+    found: dict[float, list[str]] = {}
+    for number, link in enumerate(cell.links, start=1):
+        of = f" of link {number}" if len(cell.links) > 1 else ""
+        for at, bps in link.rate_changes:
+            found.setdefault(at, []).append(f"rate{of} {bps / 1e6:g} Mbit/s")
+    for source in cell.resolved.get("sources", ()):
+        ((kind, parameters),) = source.items()
+        name = parameters.get("name") or kind
+        for key, does in (("start", "starts"), ("stop", "stops")):
+            if parameters.get(key) is not None:
+                found.setdefault(seconds(parameters[key]), []).append(f"{name} {does}")
+    return {at: ", ".join(found[at]) for at in sorted(found) if cell.warmup_s <= at < cell.end_s}
+
+
+def answer(delay_ms: pl.Series, every_s: float) -> dict[str, float | None]:
+    """Return how a delay answers to a step.
+
+    Parameters
+    ----------
+    delay_ms
+        Its samples from the step on, in milliseconds.
+    every_s
+        The time between two of them, in seconds.
+
+    Returns
+    -------
+    dict
+        ``peak_ms``, the longest delay; ``settle_s``, the time until it has settled, ``None`` where it has not in the
+        first half; ``excess_ms_s``, the area above the final mean until then, in milliseconds times seconds.
+
+    Examples
+    --------
+    >>> answer(pl.Series([30.0] * 10 + [10.0] * 10), every_s=1.0)["excess_ms_s"]
+    200.0
+    """
+    half, window = len(delay_ms) // 2, max(1, round(_MEAN_OVER_S / every_s))
+    last_second = delay_ms.rolling_mean(window)
+    kept = delay_ms[half:].rolling_mean(window).drop_nulls()
+    final = float(np.mean(delay_ms[half:].to_numpy()))
+    low = min([(1 - _BAND) * final, *kept]) - _EXACT_MS
+    high = max([(1 + _BAND) * final, *kept]) + _EXACT_MS
+    outside = ((last_second < low) | (last_second > high)).arg_true()
+    unsettled = 0 if outside.is_empty() else int(outside[-1]) + 1
+    above = np.maximum(delay_ms[: min(unsettled, half)].to_numpy() - final, 0)
+    return {
+        "peak_ms": float(np.max(delay_ms.to_numpy())),
+        "settle_s": unsettled * every_s if unsettled < half else None,
+        "excess_ms_s": float(above.sum()) * every_s,
+    }
+
+
+def _rows(schemes: ByScheme) -> Iterator[Row]:
+    for label, results in schemes.items():
+        of_seeds = [_of_seed(result) for result in results]
+        for name in of_seeds[0]:
+            yield {"label": label, "of": name, **over_seeds([answers[name] for answers in of_seeds])}
+
+
+def _of_seed(result: Result) -> dict[str, dict[str, float | None]]:
+    """Return the answer to each step of each queue that has samples of it, by name."""
+    cell, queue = result.cell, result.queue
+    every_s = seconds(cell.resolved["record"]["queue_every"])
+    found = steps(cell)
+    answers = {}
+    for at, end in pairwise([*found, cell.end_s]):
+        after = queue.filter((pl.col("time_s") > at) & (pl.col("time_s") <= end))
+        for number, link in enumerate(cell.links, start=1):
+            of_link = after.filter(pl.col("link") == number) if len(cell.links) > 1 else after
+            for direction in (0, 1):
+                samples = of_link.filter(pl.col("direction") == direction)
+                where = f"link {number}, " if len(cell.links) > 1 else ""
+                if not samples.is_empty():
+                    name = f"{found[at]} at {at:g} s, {where}way {direction}"
+                    answers[name] = answer(_delay_ms(samples, link, _rate_bps(link, direction, at)), every_s)
+    return answers
+
+
+def _delay_ms(samples: pl.DataFrame, link: Link, rate_bps: int) -> pl.Series:
+    """Return the time to send what waits, its frames' overhead with it."""
+    wire_bytes = pl.col("bytes") + pl.col("packets").cast(pl.UInt64) * link.overhead_bytes
+    return samples.select(wire_bytes * (8e3 / rate_bps)).to_series()
+
+
+def _rate_bps(link: Link, direction: int, at: float) -> int:
+    """Return the rate of a link's direction just after a time."""
+    rate = link.rate_back_bps if direction else link.rate_bps
+    return next((bps for since, bps in reversed(link.rate_changes) if since <= at), rate)
+
+
+def _lacks(cell: Cell) -> str | None:
+    return None if steps(cell) else "a change of a rate, or a source that starts or stops, in the measured window"
+
+
+STEP = Measure(
+    "After a step of rate or load: the delay of what waits in the queue",
+    {"peak_ms": ("peak, ms", 1), "settle_s": ("settles in, s", 1), "excess_ms_s": ("excess, ms s", 1)},
+    _rows,
+    lacks=_lacks,
+)

@@ -1,0 +1,36 @@
+"""Whose packets there are: the web users' and each source's, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+USERS_NAME = "web users"
+
+
+def traffic(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a record or a summary says of the web users beside sources, and of each source, by name."""
+    views: dict[str, Any] = {}
+    if record["users"]:
+        views[USERS_NAME] = _users(record, record["users"])
+    for source in record["sources"]:
+        name = source["name"]
+        same = sum(each == name or each.startswith(f"{name} #") for each in views)
+        views[f"{name} #{same + 1}" if same else name] = source
+    return views
+
+
+def everybody(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the same, and the web users where they are alone: all packets are theirs."""
+    each_way = [way["queue_delay_ms"] for way in record["directions"]]
+    return traffic(record) or {USERS_NAME: _users(record, {**record, "queue_delay_ms_each_way": each_way})}
+
+
+def _users(record: Mapping[str, Any], packets: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        **packets,
+        "completed": record["completed_requests"],
+        "response_time_ms": record["response_time_ms"],
+        "goodput_mbps": None,
+        "datagrams": None,
+    }
