@@ -280,12 +280,32 @@ def test_steps_are_changes_of_rate_and_of_load_in_the_measured_window() -> None:
     }
 
 
+def test_in_a_chain_each_queue_answers_at_the_rate_of_its_link(tmp_path: Path) -> None:
+    change = [{"at": "4 s", "rate": "2 Mbit/s"}]
+    experiment = lab.Experiment(
+        link={"device_fifo": 0},
+        chain=[{"rate": "5 Mbit/s"}, {"rate": "4 Mbit/s", "rate_changes": change}],
+        users={"per_side": 0},
+        sources=[{"datagrams": {"rate": "3 Mbit/s"}}],
+        protocol=lab.Protocol(warmup="2 s", duration="4 s"),
+    )
+    comparison = lab.compare("droptail:limit=50", experiment=experiment, seeds=[1], out=tmp_path)
+    rows = {row["of"]: row for row in comparison.measured("step")["step"]}
+    peaks = {of: row["peak_ms"] for of, row in rows.items()}
+    # More than its new rate fills the queue of the second link, and stays there.
+    assert peaks.pop("rate 2 Mbit/s of link 2 at 4 s, link 2, way 0") == pytest.approx(50 * 1538 * 8 / 2e6 * 1000)
+    assert peaks == {
+        f"rate 2 Mbit/s of link 2 at 4 s, link {link}, way {way}": pytest.approx(0, abs=3)
+        for link, way in ((1, 0), (1, 1), (2, 1))
+    }
+
+
 def test_a_halved_rate_fills_the_queue_higher_and_for_longer_without_management(halved: lab.Comparison) -> None:
     rows = {(row["label"], row["of"]): row for row in halved.measured("step")["step"]}
     # They download to side 0, so that data come on way 1.
     droptail, codel = (rows[label, "rate 5 Mbit/s at 20 s, way 1"] for label in ("droptail:limit=200", "codel"))
     # 200 packets of 1500 bytes and 38 of a frame, at 5 Mbit/s.
-    assert droptail["peak_ms"] == pytest.approx(200 * 1538 * 8 / 5e6 * 1000, rel=0.05)
+    assert droptail["peak_ms"] == pytest.approx(200 * 1538 * 8 / 5e6 * 1000, rel=0.005)
     assert codel["peak_ms"] < droptail["peak_ms"]
     assert codel["settle_s"] < 10
     assert rows["codel", "rate 5 Mbit/s at 20 s, way 0"]["peak_ms"] < 10

@@ -18,7 +18,7 @@ from dataclasses import replace
 from typing import Any
 
 from aqmlab._core import Resolved
-from aqmlab.results.measures.measure import WEB_USERS, ByScheme, Measure, Row, over_seeds
+from aqmlab.results.measures.measure import WEB_USERS, ByScheme, Measure, Row, congested, over_seeds
 from aqmlab.results.result import Result
 from aqmlab.results.traffic import USERS_NAME, everybody
 from aqmlab.running.cell import Cell
@@ -114,9 +114,7 @@ def _at(traffic: Mapping[str, Any], path: Sequence[str]) -> float | None:
 
 
 def _rows(schemes: ByScheme) -> Iterator[Row]:
-    for label, results in schemes.items():
-        if results[0].cell.signal == "none":
-            continue
+    for label, results in congested(schemes).items():
         of_seeds = [_of_seed(result) for result in results]
         for name in of_seeds[0]:
             yield {"label": label, "of": name, **over_seeds([harmed[name] for harmed in of_seeds])}

@@ -42,6 +42,11 @@ class Measure:
     """Further cells that it holds a cell against; what the store lacks of them is run."""
 
 
+def congested(schemes: ByScheme) -> ByScheme:
+    """Leave out the uncongested network, for what says nothing of it."""
+    return {label: results for label, results in schemes.items() if results[0].cell.signal != "none"}
+
+
 def requests_of_users(result: Result) -> pl.DataFrame:
     """Return a row for each request of a web user, with who asked."""
     exchanges = result.exchanges

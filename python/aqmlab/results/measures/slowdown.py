@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from aqmlab.results.measures.measure import ByScheme, Measure, Row, requests_of_users
+from aqmlab.results.measures.measure import ByScheme, Measure, Row, congested, requests_of_users
 from aqmlab.results.result import Result
 
 SIZES = {"up to 1 kB": 1000, "1 to 10 kB": 10_000, "10 to 100 kB": 100_000, "100 kB to 1 MB": 1_000_000}
@@ -55,9 +55,7 @@ def slowdowns(result: Result, uncongested: Result) -> pl.DataFrame:
 
 def _rows(schemes: ByScheme) -> Iterator[Row]:
     (free,) = (results for results in schemes.values() if results[0].cell.signal == "none")
-    for label, results in schemes.items():
-        if results is free:
-            continue
+    for label, results in congested(schemes).items():
         pairs = zip(results, free, strict=True)
         every = pl.concat([slowdowns(*pair) for pair in pairs])
         for size in (None, *SIZES, _BEYOND):

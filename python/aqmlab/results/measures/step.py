@@ -22,7 +22,7 @@ import numpy as np
 import polars as pl
 
 from aqmlab._core import Link, seconds
-from aqmlab.results.measures.measure import ByScheme, Measure, Row, over_seeds
+from aqmlab.results.measures.measure import ByScheme, Measure, Row, congested, over_seeds
 from aqmlab.results.result import Result
 from aqmlab.running.cell import Cell
 
@@ -41,7 +41,7 @@ def steps(cell: Cell) -> dict[float, str]:
     for number, link in enumerate(cell.links, start=1):
         of = f" of link {number}" if len(cell.links) > 1 else ""
         for at, bps in link.rate_changes:
-            found.setdefault(at, []).append(f"rate{of} {bps / 1e6:g} Mbit/s")
+            found.setdefault(at, []).append(f"rate {bps / 1e6:g} Mbit/s{of}")
     for source in cell.resolved.get("sources", ()):
         ((kind, parameters),) = source.items()
         name = parameters.get("name") or kind
@@ -89,7 +89,7 @@ def answer(delay_ms: pl.Series, every_s: float) -> dict[str, float | None]:
 
 
 def _rows(schemes: ByScheme) -> Iterator[Row]:
-    for label, results in schemes.items():
+    for label, results in congested(schemes).items():
         of_seeds = [_of_seed(result) for result in results]
         for name in of_seeds[0]:
             yield {"label": label, "of": name, **over_seeds([answers[name] for answers in of_seeds])}
