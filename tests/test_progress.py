@@ -30,12 +30,12 @@ class Clock:
 
 def test_cells_in_the_store_are_one_line(cells: list[Cell], store: Store, capsys: pytest.CaptureFixture[str]) -> None:
     sweep(cells[:3], store)
-    with messages.heard(), SweepProgress(cells, store) as watch:
+    with messages.heard(), SweepProgress(cells, store.found(cells)) as watch:
         sweep(cells, store, watch=watch)
     first, last = capsys.readouterr().err.splitlines()
     assert first == "4 cells, 3 of them in the store"
     assert last.startswith("1 run in ")
-    with messages.heard(), SweepProgress(cells, store) as watch:
+    with messages.heard(), SweepProgress(cells, store.found(cells)) as watch:
         sweep(cells, store, watch=watch)
     assert capsys.readouterr().err == "4 cells, in the store\n"
 
@@ -44,7 +44,7 @@ def test_a_log_has_one_line_a_minute_with_what_is_done_the_time_and_the_rest(
     cells: list[Cell], store: Store, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = Clock(monkeypatch)
-    with messages.heard(), SweepProgress(cells, store) as watch:
+    with messages.heard(), SweepProgress(cells, store.found(cells)) as watch:
         for cell in cells:
             for now in range(1, 71):
                 clock.now += 1
@@ -66,7 +66,7 @@ def test_a_terminal_shows_the_whole_and_what_runs(
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
     monkeypatch.setenv("COLUMNS", "160")
     clock = Clock(monkeypatch)
-    with messages.heard(), SweepProgress(cells, store) as watch:
+    with messages.heard(), SweepProgress(cells, store.found(cells)) as watch:
         clock.now += 30
         watch(cells[0], 70, 70)
         watch(cells[1], 35, 70)
@@ -83,7 +83,7 @@ def test_a_name_is_shown_as_it_is_typed(
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
     monkeypatch.setenv("COLUMNS", "160")
     odd = replace(small_cell, label="law:name=[/red]")
-    with messages.heard(), SweepProgress([odd], store) as watch:
+    with messages.heard(), SweepProgress([odd], store.found([odd])) as watch:
         watch(odd, 35, 70)
         watch._progress.refresh()
     assert "law:name=[/red]" in capsys.readouterr().err
@@ -103,7 +103,7 @@ def test_names_that_would_be_equal_are_told_apart_by_what_differs(small: lab.Exp
 
 def test_from_python_progress_is_heard_too(cells: list[Cell], store: Store, capsys: pytest.CaptureFixture[str]) -> None:
     assert not messages.logger.handlers
-    with SweepProgress(cells[:1], store) as watch:
+    with SweepProgress(cells[:1], store.found(cells[:1])) as watch:
         sweep(cells[:1], store, watch=watch)
     assert capsys.readouterr().err.startswith("1 cell\n1 run in ")
     assert not messages.logger.handlers
@@ -115,6 +115,6 @@ def test_a_notebook_that_asks_for_colours_is_shown_no_bars(
 ) -> None:
     monkeypatch.setattr(rich.console, "_is_jupyter", lambda: True)
     monkeypatch.setenv("FORCE_COLOR", "1")  # as its kernel does
-    with messages.heard(), SweepProgress(cells, store) as watch:
+    with messages.heard(), SweepProgress(cells, store.found(cells)) as watch:
         sweep(cells, store, watch=watch)
     assert "\x1b" not in capsys.readouterr().err

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -22,6 +22,7 @@ from aqmlab.results.stats import mean_interval
 from aqmlab.running.arguments import check_out, check_seeds, check_workers
 from aqmlab.running.calibration.lines import Calibrations, known
 from aqmlab.running.cell import Cell, cells_of
+from aqmlab.running.files.location import Location, location
 from aqmlab.running.progress import SweepProgress, is_seen
 from aqmlab.running.store import Store
 from aqmlab.running.sweep import Watch, run_missing
@@ -45,16 +46,15 @@ class Campaign:
     """The cells of a grid or of a shard of it."""
 
     planned: tuple[Planned, ...]
-    out: Path
+    out: Location
 
     @cached_property
     def failures(self) -> list[Failure]:
         """The cells that failed, and why; not those that somebody has run well since."""
-        kept, store = Failures(self.out), Store(self.out)
-        found = ((each.cell, kept.get(each.cell)) for each in self.planned)
-        return list(
-            {cell.key: failure for cell, failure in found if failure is not None and store.get(cell) is None}.values()
-        )
+        kept = Failures(self.out).known()
+        failed = [each.cell for each in self.planned if each.cell.key in kept]
+        done = Store(self.out).found(failed)
+        return [kept[key] for key in dict.fromkeys(cell.key for cell in failed) if key not in done]
 
     @cached_property
     def axes(self) -> list[str]:
@@ -142,7 +142,7 @@ def sweep(
     seeds
         One cell for each point and seed.
     out
-        The results directory; cells it has are not run again.
+        The results directory, or its URL such as ``"s3://bucket/prefix"``; cells it has are not run again.
     workers
         Cells run at a time; by default as many as this process may use processors.
     executor
@@ -173,12 +173,9 @@ def sweep(
     check_workers(workers)
     planned = plan(whole, seeds, known(check_out(out)), shard=None if shard is None else Shard.parse(shard))
     how = How(workers=workers, executor=executor, limit_s=limit_s, retry=retry)
-    if progress if progress is not None else is_seen():
-        with SweepProgress([each.cell for each in planned], Store(out)) as shown:
-            run(planned, Path(out), how, watch=shown, told=shown.failed)
-    else:
-        run(planned, Path(out), how)
-    return Campaign(planned, Path(out))
+    campaign = Campaign(planned, location(out))
+    run(campaign, how, progress=is_seen() if progress is None else progress)
+    return campaign
 
 
 def plan(
@@ -228,32 +225,30 @@ class How:
     retry: bool = False
 
 
-def run(
-    planned: Sequence[Planned],
-    out: Path,
-    how: How,
-    *,
-    watch: Watch = lambda cell, now, end: None,
-    told: Callable[[Cell, str], None] = lambda cell, error: None,
-) -> None:
-    """Run what is missing. ``told`` hears of each cell that fails, and why."""
-    store, failures = Store(out), Failures(out)
-    distinct = list({each.cell.key: each.cell for each in planned}.values())
+def run(campaign: Campaign, how: How, *, progress: bool) -> None:
+    """Run what is missing of a campaign, and show how far it is if that is wanted."""
+    store, failures = Store(campaign.out), Failures(campaign.out)
+    distinct = list({each.cell.key: each.cell for each in campaign.planned}.values())
+    kept, known = store.found(distinct), failures.known()
     if how.retry:
         for cell in distinct:
-            failures.forget(cell)
-    to_run = [cell for cell in distinct if failures.get(cell) is None]
+            if cell.key in known:
+                failures.forget(cell)
+        known = {}
+    missing = [cell for cell in distinct if cell.key not in kept and cell.key not in known]
+    with SweepProgress(distinct, kept) if progress else nullcontext() as shown:
+        watch: Watch = shown or (lambda cell, now, end: None)
 
-    def failed(cell: Cell, error: BaseException) -> None:
-        failure = Failure.of(cell, error)
-        failures.keep(failure)
-        told(cell, failure.error)
+        def failed(cell: Cell, error: BaseException) -> None:
+            failure = Failure.of(cell, error)
+            failures.keep(failure)
+            if shown is not None:
+                shown.failed(cell, failure.error)
 
-    if how.executor is None and not elsewhere.wants_processes(to_run):
-        run_missing(to_run, store, workers=how.workers, watch=watch, failed=failed, limit_s=how.limit_s)
-    else:
-        missing = [cell for cell in to_run if store.get(cell) is None]
-        with nullcontext(how.executor) if how.executor else elsewhere.processes(how.workers) as executor:
-            elsewhere.run_there(executor, missing, out, watch=watch, failed=failed, limit_s=how.limit_s)
+        if how.executor is None and not elsewhere.wants_processes(missing):
+            run_missing(missing, store, workers=how.workers, watch=watch, failed=failed, limit_s=how.limit_s)
+        else:
+            with nullcontext(how.executor) if how.executor else elsewhere.processes(how.workers) as executor:
+                elsewhere.run_there(executor, missing, campaign.out, watch=watch, failed=failed, limit_s=how.limit_s)
     if len(distinct) >= _MANY:
         store.compact()

@@ -17,13 +17,14 @@ from aqmlab.campaigns.failures import Elsewhere, Failure
 from aqmlab.disciplines.custom import laws
 from aqmlab.running.cell import Cell
 from aqmlab.running.cpus import usable
+from aqmlab.running.files.location import Location
 from aqmlab.running.integrity import StoreError
 from aqmlab.running.store import Store
 from aqmlab.running.sweep import ENDS_ALL, Failed, Watch, run_missing
 
 
 def run_there(
-    executor: Executor, cells: Sequence[Cell], out: Path, *, watch: Watch, failed: Failed, limit_s: float | None
+    executor: Executor, cells: Sequence[Cell], out: Location, *, watch: Watch, failed: Failed, limit_s: float | None
 ) -> None:
     """Run cells by an executor.
 
@@ -35,7 +36,9 @@ def run_there(
         When a file cannot be written there, or the executor is broken, as by a worker that was killed: no cell has
         failed by that.
     """
-    futures = {executor.submit(run_here, cell, str(out.resolve()), limit_s): cell for cell in cells}
+    # A process there may be in another directory.
+    where = out.resolve() if isinstance(out, Path) else out
+    futures = {executor.submit(run_here, cell, where, limit_s): cell for cell in cells}
     try:
         for future in as_completed(futures):
             error = future.exception()
@@ -55,7 +58,7 @@ def run_there(
             future.cancel()
 
 
-def run_here(cell: Cell, out: str, limit_s: float | None) -> Failure | None:
+def run_here(cell: Cell, out: Location, limit_s: float | None) -> Failure | None:
     """Run a cell in this process; say why it failed."""
     failures: list[Failure] = []
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 
 from aqmlab.disciplines.custom.errors import LawError
 from aqmlab.running.cell import Cell
+from aqmlab.running.files.content import get, names, put
+from aqmlab.running.files.location import Location
 from aqmlab.running.integrity import writing
 from aqmlab.running.sweep import Overdue
+
+_FAILED = "failed"
 
 
 class Elsewhere(Exception):
@@ -50,29 +53,32 @@ def in_a_line(error: BaseException) -> str:
 class Failures:
     """The failures of one results directory."""
 
-    def __init__(self, out: Path) -> None:
-        self._directory = out / "failed"
+    def __init__(self, out: Location) -> None:
+        self._out = out
 
-    def get(self, cell: Cell) -> Failure | None:
-        """Return why a cell failed; ``None`` where nobody knows of it, as where the file is damaged."""
-        try:
-            return Failure(**json.loads(self._file(cell).read_bytes()))
-        except (OSError, ValueError, TypeError):
-            return None
+    def known(self) -> dict[str, Failure]:
+        """Return those that are known, by the keys of their cells; a file that is damaged tells of none.
+
+        Raises
+        ------
+        StoreError
+            When they cannot be read.
+        """
+        found = {}
+        for name in names(self._out, _FAILED):
+            content = get(self._out, f"{_FAILED}/{name}")
+            with suppress(ValueError, TypeError):
+                failure = Failure(**json.loads(content or b""))
+                found[failure.cell] = failure
+        return found
 
     def keep(self, failure: Failure) -> None:
         """Write down a failure: whole, or not at all."""
-        file = self._directory / f"{failure.cell}.json"
-        with writing(file):
-            self._directory.mkdir(parents=True, exist_ok=True)
-            draft = file.with_suffix(f".{os.getpid()}")
-            draft.write_text(json.dumps(asdict(failure), indent=2) + "\n")
-            draft.replace(file)
+        content = json.dumps(asdict(failure), indent=2) + "\n"
+        put(self._out, f"{_FAILED}/{failure.cell}.json", content.encode())
 
     def forget(self, cell: Cell) -> None:
         """Remove what is known of a cell's failure."""
-        with writing(self._file(cell)):
-            self._file(cell).unlink(missing_ok=True)
-
-    def _file(self, cell: Cell) -> Path:
-        return self._directory / f"{cell.key}.json"
+        file = self._out / _FAILED / f"{cell.key}.json"
+        with writing(file):
+            file.unlink(missing_ok=True)

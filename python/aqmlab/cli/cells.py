@@ -24,7 +24,7 @@ class Interrupted(Exception):
 
 
 def run_cells(
-    cells: Sequence[Cell], out: Path, workers: int | None, pcaps: Mapping[str, Pcap] | None = None
+    cells: Sequence[Cell], out: str, workers: int | None, pcaps: Mapping[str, Pcap] | None = None
 ) -> list[Result]:
     """Run cells and show how far they are; an interrupt says what is kept."""
     from aqmlab.running.progress import SweepProgress
@@ -32,13 +32,13 @@ def run_cells(
     from aqmlab.running.sweep import sweep
 
     store = Store(out)
-    pcaps = pcaps or {}
-    with interruptible(cells, out), SweepProgress(cells, store, captured=pcaps) as watch:
-        return sweep(cells, store, workers=workers, watch=watch, pcaps=pcaps)
+    pcaps, kept = pcaps or {}, store.found(cells)
+    with interruptible(cells, out), SweepProgress(cells, kept, captured=pcaps) as watch:
+        return sweep(cells, store, workers=workers, kept=kept, watch=watch, pcaps=pcaps)
 
 
 @contextmanager
-def interruptible(cells: Sequence[Cell], out: Path) -> Iterator[None]:
+def interruptible(cells: Sequence[Cell], out: str) -> Iterator[None]:
     """Say what is kept when cells are interrupted.
 
     Raises
@@ -53,17 +53,23 @@ def interruptible(cells: Sequence[Cell], out: Path) -> Iterator[None]:
     except KeyboardInterrupt as interrupt:
         for call in getattr(interrupt, "__notes__", ()):
             messages.logger.error(call)
-        store = Store(out)
-        distinct = {cell.key: cell for cell in cells}.values()
-        kept = sum(store.get(cell) is not None for cell in distinct)
-        what = f"interrupted; {kept} of {len(distinct)} cells are in the store, run again to go on"
+        kept, distinct = len(Store(out).found(cells)), len({cell.key for cell in cells})
+        what = f"interrupted; {kept} of {distinct} cells are in the store, run again to go on"
         raise Interrupted(what) from None
 
 
-def kept_cells(out: Path) -> pl.DataFrame:
+def kept_cells(out: str) -> pl.DataFrame:
     """List the cells of a results directory."""
     from aqmlab.running.store import Store
 
-    if not os.path.isdir(out):  # noqa: PTH112 - Path's raises for a name that is too long
-        raise SpecError(f"DIR: must be a results directory, got {out}")
+    check_results("DIR", out)
     return Store(out).cells()
+
+
+def check_results(name: str, out: str) -> None:
+    """Refuse what is no directory of this machine, and no URL, of which nobody knows."""
+    from aqmlab.running.files.location import location
+
+    where = location(out)
+    if isinstance(where, Path) and not os.path.isdir(where):  # noqa: PTH112 - Path's raises for a name that is too long
+        raise SpecError(f"{name}: must be a results directory, got {out}")

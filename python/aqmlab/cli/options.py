@@ -50,8 +50,10 @@ OtherSeeds = Annotated[
 Workers = Annotated[
     int | None, typer.Option(metavar="N", min=1, max=1000, help="Cells run at a time.", show_default="one a processor")
 ]
-Out = Annotated[Path, typer.Option(metavar="DIR", help="Results directory; cells it has are not run again.")]
-Directory = Annotated[Path, typer.Argument(metavar="[DIR]", help="The results directory.")]
+Out = Annotated[
+    str, typer.Option(metavar="DIR|URL", help="Results directory, or s3://...; cells it has are not run again.")
+]
+Directory = Annotated[str, typer.Argument(metavar="[DIR]", help="The results directory, or its URL.")]
 Spec = Annotated[Path, typer.Argument(metavar="SPEC.toml", help="The experiment.")]
 Changes = Annotated[
     list[str] | None,

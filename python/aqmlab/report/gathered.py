@@ -16,6 +16,8 @@ from aqmlab._core import SpecError
 from aqmlab.results import together
 from aqmlab.results.compare import BASELINE, Comparison
 from aqmlab.results.result import Result
+from aqmlab.running.files.content import get
+from aqmlab.running.files.location import Location
 from aqmlab.running.store import Store
 
 
@@ -98,7 +100,7 @@ class Gathered:
         return len({_experiment(result) for result in self.valid}) == 1
 
 
-def gather(out: Path, choice: Choice) -> Gathered:
+def gather(out: Location | str, choice: Choice) -> Gathered:
     """Find what is asked for.
 
     Raises
@@ -113,7 +115,7 @@ def gather(out: Path, choice: Choice) -> Gathered:
     rows = rows.filter(_wanted(choice))
     if rows.is_empty() or (choice.schemes and (rows["label"] == BASELINE).all()):
         raise SpecError(f"CELL: there is none such in {out}; aqmlab ls lists those there are")
-    keys = [key for key in named if key in rows["cell"]] if named else _newest(rows)
+    keys = [key for key in named if key in rows["cell"]] if named else _newest(rows, store.out)
     results = [found for key in dict.fromkeys(keys) if (found := store.kept(key)) is not None]
     if not named:
         results.sort(key=lambda result: (_rank(result, choice.schemes), _started_s(result)))
@@ -136,7 +138,7 @@ def _started_s(result: Result) -> float:
     return datetime.fromisoformat(result.metadata["created"]).timestamp() - float(result.metadata["wall_s"])
 
 
-def _named(kept: pl.DataFrame, text: str, out: Path) -> str:
+def _named(kept: pl.DataFrame, text: str, out: Location | str) -> str:
     name = Path(text).name
     found = [key for key in kept["cell"] if name and key.startswith(name)]
     if len(found) != 1:
@@ -158,23 +160,24 @@ def _wanted(choice: Choice) -> list[pl.Expr]:
     return wanted
 
 
-def _newest(rows: pl.DataFrame) -> list[str]:
+def _newest(rows: pl.DataFrame, out: Location) -> list[str]:
     """Return the cells of the newest comparison, the oldest first: all that share everything but scheme and seed."""
     schemes = rows.filter(pl.col("signal") != "none")
     newest = (rows if schemes.is_empty() else schemes).row(-1, named=True)
     same = ("users_per_side", "rtt", "results", "world", "kernel")
     rows = rows.filter(pl.col(name).eq_missing(newest[name]) for name in same)
-    wanted = {is_baseline: _all_but_scheme(newest, without_links=is_baseline) for is_baseline in (False, True)}
+    wanted = {is_baseline: _all_but_scheme(newest, out, without_links=is_baseline) for is_baseline in (False, True)}
     return [
         row["cell"]
         for row in rows.iter_rows(named=True)
-        if _all_but_scheme(row, without_links=row["signal"] == "none") == wanted[row["signal"] == "none"]
+        if _all_but_scheme(row, out, without_links=row["signal"] == "none") == wanted[row["signal"] == "none"]
     ]
 
 
-def _all_but_scheme(row: Mapping[str, Any], *, without_links: bool) -> str:
-    spec = json.loads(Path(row["path"], "spec.json").read_text(encoding="utf-8"))
-    return _without_scheme(spec, without_links=without_links)
+def _all_but_scheme(row: Mapping[str, Any], out: Location, *, without_links: bool) -> str:
+    spec = get(out, f"cells/{row['cell']}/spec.json")
+    # One that has gone since is like no other.
+    return "" if spec is None else _without_scheme(json.loads(spec), without_links=without_links)
 
 
 def _without_scheme(spec: Mapping[str, Any], *, without_links: bool) -> str:

@@ -35,7 +35,7 @@ def report(
         Keys of cells, how keys begin, or directories of cells. Without any it is the newest comparison: all cells that
         share everything but scheme and seed with the newest one.
     out
-        The results directory.
+        The results directory, or its URL.
     to
         The file, which is replaced.
     schemes
@@ -62,7 +62,7 @@ def report(
     """
     choice = Choice(cells=cells, schemes=schemes, load=load, seeds=seeds)
     file = Path(to)
-    file.write_text(html(gather(Path(out), choice)), encoding="utf-8")
+    file.write_text(html(gather(out, choice)), encoding="utf-8")
     return file
 
 

@@ -223,7 +223,7 @@ def compare(
         with its 95 % interval (Student's t), and which are significant where there are many (Holm's correction). It
         takes two seeds or more.
     out
-        The results directory; cells it has are not run again.
+        The results directory, or its URL such as ``"s3://bucket/prefix"``; cells it has are not run again.
     workers
         Cells run at a time; by default as many as this process may use processors.
     pcap
@@ -256,8 +256,9 @@ def compare(
         pcaps = one_a_cell(pcap, cells) if pcap is not None else {}
         store = Store(out)
         if progress if progress is not None else is_seen():
-            with SweepProgress(cells, store, captured=pcaps) as watch:
-                return sweep(cells, store, workers=workers, watch=watch, pcaps=pcaps)
+            kept = store.found(cells)
+            with SweepProgress(cells, kept, captured=pcaps) as watch:
+                return sweep(cells, store, workers=workers, kept=kept, watch=watch, pcaps=pcaps)
         return sweep(cells, store, workers=workers, pcaps=pcaps)
 
     if goes_on is None:

@@ -14,7 +14,9 @@ from aqmlab._core import SpecError
 from aqmlab.results import notebook
 from aqmlab.results.measured import MEASURES, PARTS
 from aqmlab.running.cell import Cell
-from aqmlab.running.integrity import Damaged, Files, check, read_metadata
+from aqmlab.running.files.content import fetched
+from aqmlab.running.files.location import Location
+from aqmlab.running.integrity import Damaged, Files, read_metadata
 
 
 @dataclass(frozen=True, repr=False)
@@ -22,8 +24,8 @@ class Result:
     """What one cell gave. Tables are read when asked for."""
 
     cell: Cell
-    directory: Path
-    """Where the store keeps it."""
+    directory: Location
+    """Where the store keeps it: a directory, or elsewhere one of universal-pathlib's paths."""
     files: Files = field(default_factory=dict, compare=False)
     """What was written to its files, which a table is checked against when it is read; empty where nobody knows."""
 
@@ -147,13 +149,28 @@ class Result:
         return self._table(name)
 
     def _table(self, name: str) -> pl.DataFrame:
+        return pl.read_parquet(self.file(name))
+
+    def file(self, name: str) -> Path:
+        """Return where a table can be read on this machine, its bytes checked; what is elsewhere is fetched for it.
+
+        Parameters
+        ----------
+        name
+            The table, such as ``"exchanges"``.
+
+        Raises
+        ------
+        StoreError
+            When it is not there, or not what was written.
+        """
         file = self.directory / f"{name}.parquet"
-        if file.name in self.files:
-            try:
-                check(file, self.files[file.name])
-            except Damaged as damage:
-                raise Damaged(f"{damage}; remove {self.directory} and run it again") from None
-        return pl.read_parquet(file)
+        if isinstance(file, Path) and file.name not in self.files:
+            return file
+        try:
+            return fetched(file, self.files[file.name])
+        except Damaged as damage:
+            raise Damaged(f"{damage}; remove {self.directory} and run it again") from None
 
 
 def _passage(it: Mapping[str, Any]) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from aqmlab._core import SpecError
 from aqmlab.disciplines.custom.law import Law
+from aqmlab.running.files.location import Location, location
 from aqmlab.spec.experiment import Experiment
 
 _MOST_SHOWN = 80
@@ -62,11 +63,11 @@ def check_workers(given: object) -> None:
         raise SpecError(f"workers: must be a whole number of at least 1, {_got(given)}")
 
 
-def check_out(given: object) -> Path:
-    """Return the results directory, or refuse what is no path."""
+def check_out(given: object) -> Location:
+    """Return where results are, or refuse what is no path and no URL."""
     if not isinstance(given, (str, Path)):
-        raise SpecError(f"out: must be the path of a directory, {_got(given)}")
-    return Path(given)
+        raise SpecError(f"out: must be the path of a directory or a URL, {_got(given)}")
+    return location(given)
 
 
 def _whole_number(given: object) -> int | None:

@@ -17,7 +17,6 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.table import Column
 
 from aqmlab.running.cell import Cell
-from aqmlab.running.store import Store
 from aqmlab.show import messages
 from aqmlab.show.messages import logger
 
@@ -81,15 +80,15 @@ class _Shown:
 class SweepProgress(_Shown):
     """A context, and a watch for :func:`aqmlab.running.sweep.sweep` inside it.
 
-    Cells that are captured, given by their keys, are run even if the store has them.
+    Cells are given by their keys that the store has, and by theirs those that are captured, which are run nevertheless.
     """
 
-    def __init__(self, cells: Sequence[Cell], store: Store, *, captured: Container[str] = ()) -> None:
+    def __init__(self, cells: Sequence[Cell], kept: Container[str], *, captured: Container[str] = ()) -> None:
         super().__init__()
         self._lock = threading.Lock()
         distinct = {cell.key: cell for cell in cells}
-        kept = [key for key, cell in distinct.items() if key not in captured and store.get(cell) is not None]
-        to_run = {key: cell for key, cell in distinct.items() if key not in kept}
+        to_run = {key: cell for key, cell in distinct.items() if key in captured or key not in kept}
+        left = len(distinct) - len(to_run)
         self._names = names(to_run.values())
         self._bars: dict[str, TaskID] = {}
         self._begun: dict[str, float] = {}
@@ -97,7 +96,7 @@ class SweepProgress(_Shown):
         self._to_simulate_s = sum(cell.end_s for cell in to_run.values())
         self._number, self._done, self._failed = len(to_run), 0, 0
         self._all = self._add_bar("all cells", total=max(self._to_simulate_s, 1.0), visible=bool(to_run))
-        there = f", {f'{len(kept):,} of them ' if to_run else ''}in the store" if kept else ""
+        there = f", {f'{left:,} of them ' if to_run else ''}in the store" if left else ""
         self._what = f"{len(distinct):,} {'cell' if len(distinct) == 1 else 'cells'}{there}"
 
     def __exit__(self, *raised: type[BaseException] | BaseException | TracebackType | None) -> None:

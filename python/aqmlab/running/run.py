@@ -56,7 +56,7 @@ def run(
     seed
         It decides all random draws. Experiments with one seed have the same users, whatever the discipline.
     out
-        The results directory.
+        The results directory, or its URL such as ``"s3://bucket/prefix"``.
     pcap
         A packet capture to be made; for it an experiment that has been run before is run again.
     progress

@@ -17,19 +17,18 @@
 Whatever reads Parquet reads it: ``SELECT * FROM read_parquet('results/cells/*/queue.parquet', filename=true)``.
 The Parquet files depend on spec, seed and results number alone, to the byte, but for how the scheme was typed; what a
 machine adds is in ``metadata.json``.
+
+A store may be elsewhere: ``s3://bucket/prefix``, or any URL of fsspec's, has the same files, but for the drafts.
 """
 
 from __future__ import annotations
 
-import itertools
+import hashlib
 import logging
-import os
-import shutil
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -37,56 +36,60 @@ from aqmlab._core import Resolved, SpecError
 from aqmlab.results.result import Result
 from aqmlab.running.cell import IDENTITY, Cell
 from aqmlab.running.files import index
-from aqmlab.running.files.drafts import Drafts
-from aqmlab.running.integrity import Damaged, StoreError, check_all, files_of, read_metadata, writing
+from aqmlab.running.files.content import fetched
+from aqmlab.running.files.directory import Directory
+from aqmlab.running.files.location import Location, location
+from aqmlab.running.files.objects import Objects
+from aqmlab.running.integrity import Damaged, Kept, StoreError
 
 _log = logging.getLogger("aqmlab")
+_LEFT_OUT = "%s; the cell is left out"
 
 
 class Store:
-    """The cells below one results directory, which is made for the first of them; reading writes nothing.
+    """The cells of a results directory, which is made for the first of them; reading writes nothing.
 
-    What processes that were killed have left of theirs is removed.
+    Parameters
+    ----------
+    out
+        The directory, or the URL of one elsewhere, such as ``"s3://bucket/prefix"``.
+
+    Raises
+    ------
+    SpecError
+        When nobody knows the URL's protocol, or the package that speaks it is not installed.
     """
 
-    def __init__(self, out: Path | str) -> None:
-        self.out = Path(out)
-        self._cells = self.out / "cells"
-        self._index = self.out / "cells.parquet"
-        self._drafts = Drafts(self.out / "drafts")
-        # Where nothing can be removed, the rest can still be read.
-        with suppress(OSError):
-            self._drafts.sweep()
-            # Drafts of earlier versions.
-            for draft in self._cells.glob(".*"):
-                shutil.rmtree(draft, ignore_errors=True)
+    def __init__(self, out: Location | str) -> None:
+        self.out = location(out)
+        self._place = Directory(self.out) if isinstance(self.out, Path) else Objects(self.out)
 
     def get(self, cell: Cell) -> Result | None:
-        """Return the result of a cell that has been run before.
+        """Return the result of a cell that has been run before; see :meth:`found`."""
+        return self.found([cell]).get(cell.key)
+
+    def found(self, cells: Iterable[Cell]) -> dict[str, Result]:
+        """Return the results of those cells that have been run before, by their keys.
 
         One that is damaged is set aside in ``damaged``, a line of the log says so, and it has not been run before.
 
         Raises
         ------
         StoreError
-            When it cannot be set aside.
+            When the store cannot be read, or one cannot be set aside.
         """
-        directory = self._cells / cell.key
-        if not os.path.lexists(directory):
-            return None
-        try:
-            metadata = read_metadata(directory)
-            files = files_of(directory, metadata)
-            check_all(directory, files)
-            if (directory / "spec.json").read_text() != cell.spec.json + "\n" or metadata.get("seed") != cell.seed:
-                raise Damaged(f"{directory} is damaged: it is another cell's")
-        except Damaged as damage:
-            self._set_aside(directory, damage)
-            return None
-        return Result(cell, directory, files)
+        distinct = {cell.key: cell for cell in reversed(list(cells))}
+        results = {}
+        for key, kept in self._place.read(list(distinct)):
+            if isinstance(kept, Kept) and not _is_of(kept, distinct[key]):
+                kept = Damaged(f"{kept.directory} is damaged: it is another cell's")
+            if isinstance(kept, Damaged):
+                self._set_aside(key, kept)
+            else:
+                results[key] = Result(distinct[key], kept.directory, kept.files)
+        return results
 
-    @contextmanager
-    def create(self, cell: Cell) -> Iterator[Path]:
+    def create(self, cell: Cell) -> AbstractContextManager[Path]:
         """Give a directory to write a cell's files into; it becomes the cell when the block ends well.
 
         When the block does not, nothing is left of it.
@@ -95,21 +98,10 @@ class Store:
         ------
         SpecError
             When the results directory cannot be written to.
+        StoreError
+            When one elsewhere cannot.
         """
-        with ExitStack() as stack:
-            try:
-                self._cells.mkdir(parents=True, exist_ok=True)
-                draft = stack.enter_context(self._drafts.new(cell.key))
-            except OSError as error:
-                raise SpecError(f"out: must be a directory to write to, got {self.out} ({error.strerror})") from None
-            yield draft
-            directory = self._cells / cell.key
-            try:
-                draft.rename(directory)
-            except OSError as error:
-                # Another process has made the same cell meanwhile; its bytes are ours.
-                if not directory.is_dir():
-                    raise StoreError(f"{directory}: cannot be written: {error.strerror}") from None
+        return self._place.create(cell.key)
 
     def kept(self, key: str) -> Result | None:
         """Return the result of a cell by its key, whoever has run it; one that is damaged is not there.
@@ -119,16 +111,16 @@ class Store:
         SpecError
             When this engine does not understand its spec, as that of a law which is no more.
         """
-        directory = self._cells / key
-        try:
-            metadata = read_metadata(directory)
-            files = files_of(directory, metadata)
-            check_all(directory, files)
-        except Damaged:
-            return None
-        row = pl.read_parquet(directory / "summary.parquet", columns=_OF_CELL).row(0, named=True)
-        spec = Resolved((directory / "spec.json").read_text())
-        return Result(Cell(spec=spec, **row), directory, files)
+        for _, kept in self._place.read([key]):
+            if isinstance(kept, Kept):
+                names = ("summary.parquet", "spec.json")
+                try:
+                    summary, spec = (fetched(kept.directory / name, kept.files[name]) for name in names)
+                except Damaged:
+                    return None
+                row = pl.read_parquet(summary, columns=_OF_CELL).row(0, named=True)
+                return Result(Cell(spec=Resolved(spec.read_text()), **row), kept.directory, kept.files)
+        return None
 
     def remove(self, key: str) -> None:
         """Remove a cell: all of it at one instant.
@@ -138,8 +130,7 @@ class Store:
         StoreError
             When it cannot be removed.
         """
-        with writing(self._cells / key), self._drafts.new(key) as draft:
-            (self._cells / key).rename(draft)
+        self._place.remove(key)
 
     def cells(self) -> pl.DataFrame:
         """Return a row for each cell, the newest last.
@@ -154,13 +145,14 @@ class Store:
             in a cell, such as links, is in ``scan("summary")``. Cells that :meth:`compact` has put together are not
             looked at one by one, and so not found damaged here.
         """
-        known = index.read(self._index)
-        there = self._names()
+        there = self._place.keys()
+        known = index.read(self.out)
         frames = [_NO_CELLS]
         if known is not None:
-            frames.append(known.filter(pl.col("cell").is_in(there)).with_columns(path=_path(self._cells)))
+            place = pl.lit(f"{self._place.cells / 'x'}"[:-1]) + pl.col("cell")
+            frames.append(known.filter(pl.col("cell").is_in(there)).with_columns(path=place))
             there = sorted({*there} - {*known["cell"]})
-        frames += [_row(directory, metadata) for directory, metadata in self._whole(there)]
+        frames += [_row(cell, summary) for cell, summary in self._with_table(there, "summary")]
         return pl.concat(frames, how="diagonal_relaxed").sort("created", "cell")
 
     def compact(self) -> int:
@@ -172,49 +164,47 @@ class Store:
             When it cannot be written.
         """
         rows = self.cells()
-        index.write(self._index, rows)
+        index.write(self.out, rows)
         return rows.height
 
     def scan(self, table: str) -> pl.LazyFrame:
         """Read one table of all cells, with a column ``cell``: what only some laws have is null elsewhere."""
-        files = [
-            file for directory, _ in self._whole(self._names()) if (file := directory / f"{table}.parquet").is_file()
-        ]
-        if not files:
+        found = list(self._with_table(self._place.keys(), table))
+        if not found:
             raise SpecError(f"table: no cell in {self.out} has a table of this name, got {table!r}")
-        frames = [pl.scan_parquet(file).with_columns(cell=pl.lit(file.parent.name)) for file in files]
+        frames = [pl.scan_parquet(file).with_columns(cell=pl.lit(cell.directory.name)) for cell, file in found]
         return pl.concat(frames, how="diagonal_relaxed")
 
-    def _names(self) -> list[str]:
-        """List the keys of all cells."""
-        try:
-            return sorted(cell.name for cell in self._cells.iterdir() if not cell.name.startswith("."))
-        except FileNotFoundError:
-            return []
-
-    def _whole(self, names: Iterable[str]) -> Iterator[tuple[Path, dict[str, Any]]]:
-        """Yield cells with their metadata; one that is damaged is left out, and a line of the log says so."""
-        for directory in (self._cells / name for name in names):
-            try:
-                metadata = read_metadata(directory)
-                check_all(directory, files_of(directory, metadata))
-            except Damaged as damage:
-                _log.warning("%s; the cell is left out", damage)
+    def _with_table(self, keys: Iterable[str], table: str) -> Iterator[tuple[Kept, Path]]:
+        """Yield cells that have a table, and where it can be read; of one that is damaged a line of the log says so."""
+        name = f"{table}.parquet"
+        whole = []
+        for _, kept in self._place.read(list(keys)):
+            if isinstance(kept, Damaged):
+                _log.warning(_LEFT_OUT, kept)
+            elif name in kept.files:
+                whole.append(kept)
+        for cell, file in zip(whole, self._place.tables(whole, name), strict=True):
+            if isinstance(file, Damaged):
+                _log.warning(_LEFT_OUT, file)
             else:
-                yield directory, metadata
+                yield cell, file
 
-    def _set_aside(self, directory: Path, damage: Damaged) -> None:
-        aside = self.out / "damaged"
-        names = itertools.chain([directory.name], (f"{directory.name}-{n}" for n in itertools.count(2)))
-        place = next(place for name in names if not os.path.lexists(place := aside / name))
+    def _set_aside(self, key: str, damage: Damaged) -> None:
         try:
-            aside.mkdir(exist_ok=True)
-            directory.rename(place)
-        except FileNotFoundError:
-            return  # Another process was first.
-        except OSError as error:
-            raise StoreError(f"{damage}; remove {directory}, which cannot be set aside ({error.strerror})") from None
-        _log.warning("%s; the cell is set aside as %s and run again", damage, place)
+            place = self._place.set_aside(key)
+        except StoreError as error:
+            directory = self._place.cells / key
+            raise StoreError(f"{damage}; remove {directory}, which cannot be set aside ({error})") from None
+        if place is not None:
+            _log.warning("%s; the cell is set aside as %s and run again", damage, place)
+
+
+def _is_of(kept: Kept, cell: Cell) -> bool:
+    """Say whether what is kept in a cell's place is that cell."""
+    spec = hashlib.sha256(f"{cell.spec.json}\n".encode()).hexdigest()
+    written = kept.files.get("spec.json")
+    return written is not None and written.sha256 == spec and kept.metadata.get("seed") == cell.seed
 
 
 _OF_CELL = ["label", "signal", "load_percent", "users_per_side", "rtt", "seed", "kernel"]
@@ -230,24 +220,19 @@ _PLACE: dict[str, type[pl.DataType] | pl.DataType] = {
 _NO_CELLS = pl.DataFrame(schema={"cell": pl.String, **pl.DataFrame(IDENTITY.empty_table()).schema, **_PLACE})
 
 
-def _path(cells: Path) -> pl.Expr:
-    """Say where cells are now: an index may have been moved with them."""
-    return pl.lit(f"{cells}{os.sep}") + pl.col("cell")
-
-
-def _row(directory: Path, metadata: dict[str, Any]) -> pl.DataFrame:
-    summary = pl.read_parquet(directory / "summary.parquet")
+def _row(cell: Kept, file: Path) -> pl.DataFrame:
+    summary = pl.read_parquet(file)
     while parts := [name for name, kind in summary.schema.items() if isinstance(kind, pl.Struct)]:
         summary = summary.with_columns(pl.col(name).name.prefix_fields(f"{name}_") for name in parts).unnest(parts)
     summary = summary.drop(name for name, kind in summary.schema.items() if isinstance(kind, pl.List))
     place = {
-        "valid": metadata["live"]["valid"] if "live" in metadata else None,
-        "path": str(directory),
-        "bytes": sum(file.stat().st_size for file in directory.iterdir()),
-        "created": datetime.fromisoformat(metadata["created"]),
+        "valid": cell.metadata["live"]["valid"] if "live" in cell.metadata else None,
+        "path": str(cell.directory),
+        "bytes": cell.bytes,
+        "created": datetime.fromisoformat(cell.metadata["created"]),
     }
     return summary.select(
-        pl.lit(directory.name).alias("cell"),
+        pl.lit(cell.directory.name).alias("cell"),
         pl.all(),
         *(pl.lit(value, _PLACE[name]).alias(name) for name, value in place.items()),
     )

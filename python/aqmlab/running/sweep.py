@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import replace
 from types import CodeType, FrameType, MappingProxyType
 
 from aqmlab.disciplines.custom import errors
@@ -44,15 +45,20 @@ def sweep(
     store: Store,
     *,
     workers: int | None = None,
+    kept: Mapping[str, Result] | None = None,
     watch: Watch = lambda cell, now, end: None,
     pcaps: Mapping[str, Pcap] = MappingProxyType({}),
 ) -> list[Result]:
     """Run what the store does not have yet; return the results in the order of the cells.
 
-    Parameters and errors are those of :func:`run_missing`; an error in one cell ends all.
+    ``kept`` is what the store has of them, where somebody has looked before. The other parameters and the errors are
+    those of :func:`run_missing`; an error in one cell ends all.
     """
-    run_missing(cells, store, workers=workers, watch=watch, pcaps=pcaps)
-    return [run_cell(cell, store) for cell in cells]
+    found = dict(store.found(cells) if kept is None else kept)
+    missing = [cell for cell in cells if cell.key not in found or cell.key in pcaps]
+    found |= run_missing(missing, store, workers=workers, watch=watch, pcaps=pcaps)
+    # The same cell may have been typed in several ways.
+    return [replace(found[cell.key], cell=cell) for cell in cells]
 
 
 def run_missing(
@@ -64,13 +70,14 @@ def run_missing(
     pcaps: Mapping[str, Pcap] = MappingProxyType({}),
     failed: Failed | None = None,
     limit_s: float | None = None,
-) -> None:
-    """Run what the store does not have yet.
+) -> dict[str, Result]:
+    """Run what the store does not have; return the results by the keys of their cells.
 
     Parameters
     ----------
     cells
-        What to run. Cells that are the same experiment with the same seed are run once.
+        What to run, but for what somebody else has run by then. Cells that are the same experiment with the same seed
+        are run once.
     store
         Where results are looked for and kept.
     workers
@@ -95,7 +102,7 @@ def run_missing(
     stop = threading.Event()
     begun: dict[int, float] = {}
 
-    def work(cell: Cell) -> None:
+    def work(cell: Cell) -> Result:
         begun[threading.get_ident()] = started = time.monotonic()
 
         def look(now: float, end: float) -> None:
@@ -106,13 +113,14 @@ def run_missing(
                 raise Overdue(f"took longer than {limit_s:g} s")
 
         try:
-            run_cell(cell, store, look, pcap=pcaps.get(cell.key))
+            return run_cell(cell, store, look, pcap=pcaps.get(cell.key))
         finally:
             begun.pop(threading.get_ident(), None)
 
+    results: dict[str, Result] = {}
     distinct = {cell.key: cell for cell in reversed(cells)}
     with ThreadPoolExecutor(workers or usable()) as pool:
-        pending: set[Future[None]] = set()
+        pending: set[Future[Result]] = set()
         try:
             cell_of = {pool.submit(work, cell): cell for cell in reversed(distinct.values())}
             pending = set(cell_of)
@@ -121,9 +129,11 @@ def run_missing(
                 done, pending = wait(pending, timeout=0.5, return_when=FIRST_COMPLETED)
                 for run in done:
                     error = run.exception()
-                    if error is not None and (failed is None or isinstance(error, ENDS_ALL)):
+                    if error is None:
+                        results[cell_of[run].key] = run.result()
+                    elif failed is None or isinstance(error, ENDS_ALL):
                         raise error
-                    if error is not None and failed is not None:
+                    else:
                         failed(cell_of[run], error)
                 if limit_s is not None:
                     _end_overdue(begun, limit_s)
@@ -134,6 +144,7 @@ def run_missing(
             for call in _end_calls({run for run in pending if not run.cancelled()}, begun):
                 error.add_note(call)
             raise
+    return results
 
 
 def _end_overdue(begun: Mapping[int, float], limit_s: float) -> None:
@@ -144,7 +155,7 @@ def _end_overdue(begun: Mapping[int, float], limit_s: float) -> None:
             _interrupt(thread, Overdue)
 
 
-def _end_calls(pending: set[Future[None]], at_work: Collection[int]) -> list[str]:
+def _end_calls(pending: set[Future[Result]], at_work: Collection[int]) -> list[str]:
     """Wait for cells that are to stop; end the calls of laws that do not come back, and say which they were."""
     ended: dict[CodeType, str] = {}
     before: dict[int, FrameType | None] = {}

@@ -129,7 +129,7 @@ def sensitivity(
     sampled = _sample(problem, method, points)
     settings = np.unique(sampled, axis=0).tolist()
     logger.info(f"{len(settings)} settings under {len(given)} seeds each")
-    trial = Trial(scheme, chosen, measures, whole, Path(check_out(out)), workers)
+    trial = Trial(scheme, chosen, measures, whole, check_out(out), workers)
     values = trial.values([tuple(point) for point in settings], given)
     if None in values:
         why = f": {trial.mistakes[-1]}" if trial.mistakes else ""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +15,7 @@ from aqmlab.campaigns.search.objectives import Objective
 from aqmlab.campaigns.search.space import Space
 from aqmlab.running.calibration.lines import Calibrations, known
 from aqmlab.running.cell import Cell, cells_of
+from aqmlab.running.files.location import Location
 from aqmlab.running.store import Store
 from aqmlab.running.sweep import run_missing
 from aqmlab.show.messages import logger
@@ -34,7 +34,7 @@ class Trial:
     space: Space
     objectives: tuple[Objective, ...]
     experiment: Experiment
-    out: Path
+    out: Location
     workers: int | None
     mistakes: list[str] = field(default_factory=list)
     """Why settings could not be run."""
@@ -80,10 +80,10 @@ class Trial:
         return cells_of(parsed.applied_to(self.experiment), seeds, calibrations, label=parsed.label)
 
     def _read(self, cells: Sequence[Cell], store: Store) -> list[Values] | None:
-        results = [store.get(cell) for cell in cells]
-        if None in results:
+        found = store.found(cells)
+        if len(found) < len(cells):
             return None
-        rows = [[each.read(result.summary) for result in results if result] for each in self.objectives]
+        rows = [[each.read(found[cell.key].summary) for cell in cells] for each in self.objectives]
         return None if any(None in row for row in rows) else [np.array(row, dtype=float) for row in rows]
 
     def _mistaken(self, what: str) -> None:

@@ -185,7 +185,7 @@ def tune(
     check_workers(workers)
     if trials < 1 or confirm < 0:
         raise SpecError(f"trials: must be at least 1, and confirm at least 0, got {trials} and {confirm}")
-    trial = Trial(scheme, chosen, what, whole, Path(check_out(out)), workers)
+    trial = Trial(scheme, chosen, what, whole, check_out(out), workers)
     given = tuple(check_seeds(seeds))
     tried, left_out = _search(trial, given, trials)
     if not tried:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -28,7 +27,7 @@ def calibrate(
     duration: Duration = schema.default("protocol.duration"),
     seeds: Seeds = "1",
     workers: Workers = None,
-    out: Out = Path("results"),
+    out: Out = "results",
     as_json: Json = False,
 ) -> None:
     """Measure how many users make which load.
@@ -37,6 +36,7 @@ def calibrate(
     """
     from aqmlab.running.calibration import lines, plot, table
     from aqmlab.running.calibration.cells import calibration_cells, fitted, up_to
+    from aqmlab.running.files.location import here, location
     from aqmlab.show import canvas, console
     from aqmlab.spec.experiment import Experiment
 
@@ -47,12 +47,13 @@ def calibrate(
     )
     cells = calibration_cells(experiment, read_seeds(seeds), up_to(users))
     line = fitted(experiment, run_cells(cells, out, workers))
-    file = lines.store(line, out)
+    results = location(out)
+    file = lines.store(line, results)
     slope = f"{1000 * line.mbps_per_user:.3f} kbit/s a user, R² = {line.r_squared:.5f}"
     one_sided = sides == 1
     title = f"Uncongested network, {line.rtt} RTT{', users on one side' if one_sided else ''}: {slope}"
     figures = canvas.save(
-        out / f"calibration-{line.rtt}{'-one-sided' if one_sided else ''}",
+        here(results) / f"calibration-{line.rtt}{'-one-sided' if one_sided else ''}",
         lambda axis: plot.line(axis, line),
         title=title,
     )

@@ -99,7 +99,7 @@ def compare(
             " jain (fairness), harm (against being alone), step (after a change of rate or load).",
         ),
     ] = None,
-    out: Out = Path("results"),
+    out: Out = "results",
     pcap: PcapFile = None,
     pcap_from: PcapFrom = None,
     pcap_for: PcapFor = None,
@@ -124,6 +124,7 @@ def compare(
     from aqmlab.results.measures.table import Measured
     from aqmlab.results.until import Until
     from aqmlab.running.calibration import lines
+    from aqmlab.running.files.location import here, location
     from aqmlab.running.pcap import one_a_cell
     from aqmlab.show import console
     from aqmlab.spec.experiment import Experiment
@@ -168,7 +169,7 @@ def compare(
     number = len({result.cell.seed for result in comparison.results})
     repetitions = "1 seed" if number == 1 else f"{number} seeds"
     title = f"{cells[0].describe_users()}, {experiment.protocol.warmup} + {experiment.protocol.duration}, {repetitions}"
-    files = [] if no_figures else _response_time_figures(comparison, figures or out / "figures", title)
+    files = [] if no_figures else _response_time_figures(comparison, figures or here(location(out)) / "figures", title)
     if as_json:
         stopped = {} if comparison.stop is None else {"until": comparison.stop.record()}
         checks = [check.record() for check in comparison.checks]

@@ -16,7 +16,7 @@ app = App()
 
 @app.command()
 def console(
-    out: Directory = Path("results"),
+    out: Directory = "results",
     port: Annotated[int, typer.Option(min=0, max=65_535, metavar="N", help="0 takes one that is free.")] = 0,
 ) -> None:
     """Show results in a browser on this machine.
@@ -31,9 +31,11 @@ def console(
     import uvicorn
 
     from aqmlab.console.app import Console
+    from aqmlab.running.files.location import location
 
-    if out.exists() and not out.is_dir():
-        raise SpecError(f"DIR: must be a results directory, got {out}")
+    where = location(out)
+    if not isinstance(where, Path) or (where.exists() and not where.is_dir()):
+        raise SpecError(f"DIR: must be a results directory on this machine, got {out}")
     listener = socket.socket()
     with listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -42,7 +44,7 @@ def console(
             listener.listen()
         except OSError as error:
             raise SpecError(f"--port: {port} cannot be had ({error.strerror})") from None
-        pages = Console(out, host=f"127.0.0.1:{listener.getsockname()[1]}")
+        pages = Console(where, host=f"127.0.0.1:{listener.getsockname()[1]}")
         print(f"Open {pages.guard.address}", flush=True)
         settings = uvicorn.Config(pages.guard, log_level="warning", ws="none", timeout_graceful_shutdown=2)
         uvicorn.Server(settings).run(sockets=[listener])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -59,7 +58,7 @@ def live(
     seed: Annotated[
         int, typer.Option(metavar="N", min=0, max=2**64 - 1, help="It decides what users do and all delays.")
     ] = 1,
-    out: Out = Path("results"),
+    out: Out = "results",
     device: Annotated[
         Device | None,
         typer.Option(help="What joins the hosts to the router: tun wants /dev/net/tun. [default: what is allowed]"),
@@ -121,7 +120,7 @@ def parity(
     ] = None,
     changes: Changes = None,
     seeds: Seeds = "3",
-    out: Out = Path("results"),
+    out: Out = "results",
     late_p99: LateP99 = 1.0,
     late_p999: LateP999 = 5.0,
     plot: Figure = None,

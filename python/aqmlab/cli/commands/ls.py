@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -17,7 +16,7 @@ app = App()
 
 @app.command()
 def ls(
-    out: Directory = Path("results"),
+    out: Directory = "results",
     paths: Annotated[bool, typer.Option("--paths", help="Print the cells' directories alone.")] = False,
     as_json: Json = False,
 ) -> None:

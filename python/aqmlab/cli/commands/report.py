@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from aqmlab._core import SpecError
 from aqmlab.cli.app import App
+from aqmlab.cli.cells import check_results
 from aqmlab.cli.options import read_seeds
 from aqmlab.cli.output import one_line_refusals
 
@@ -27,7 +27,7 @@ def report(
     ] = None,
     load: Annotated[float | None, typer.Option(metavar="PCT", help="Those of a load.")] = None,
     seeds: Annotated[str | None, typer.Option(metavar="N|N-M", help="Those with seeds 1 to N, or N to M.")] = None,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="The results directory.")] = Path("results"),
+    out: Annotated[str, typer.Option(metavar="DIR|URL", help="The results directory.")] = "results",
     file: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The file.")] = Path("report.html"),
 ) -> None:
     """Write results as one HTML file to pass on.
@@ -39,8 +39,7 @@ def report(
     """
     from aqmlab.report.page import report as write
 
-    if not out.is_dir():
-        raise SpecError(f"--out: must be a results directory, got {out}")
+    check_results("--out", out)
     with one_line_refusals():
         chosen = None if seeds is None else read_seeds(seeds)
         print(write(*(cells or ()), out=out, to=file, schemes=schemes or (), load=load, seeds=chosen))

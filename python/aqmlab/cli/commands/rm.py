@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -23,7 +22,7 @@ app = App()
 
 @app.command()
 def rm(
-    out: Directory = Path("results"),
+    out: Directory = "results",
     scheme: Annotated[
         str | None, typer.Option(metavar="SCHEME", help="Those of a scheme as it was typed, or of a discipline.")
     ] = None,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -20,7 +19,7 @@ def run(
     spec: Spec,
     changes: Changes = None,
     seed: Annotated[int, typer.Option(metavar="N", min=0, max=2**64 - 1, help="It decides all random draws.")] = 1,
-    out: Out = Path("results"),
+    out: Out = "results",
     pcap: PcapFile = None,
     pcap_from: PcapFrom = None,
     pcap_for: PcapFor = None,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -34,7 +33,7 @@ def sensitivity(
     load: Load = None,
     seeds: Seeds = "3",
     workers: Workers = None,
-    out: Out = Path("results"),
+    out: Out = "results",
     as_json: Json = False,
 ) -> None:
     """Say which parameters of a discipline matter.

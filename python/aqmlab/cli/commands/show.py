@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -20,8 +19,8 @@ def show(
     changes: Changes = None,
     figure: Figure = None,
     out: Annotated[
-        Path, typer.Option(metavar="DIR", help="Results directory, where calibrations are looked for.")
-    ] = Path("results"),
+        str, typer.Option(metavar="DIR|URL", help="Results directory, where calibrations are looked for.")
+    ] = "results",
     as_json: Annotated[bool, typer.Option("--json", help="Print the resolved spec instead of a drawing.")] = False,
 ) -> None:
     """Draw what a spec describes.

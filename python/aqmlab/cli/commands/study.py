@@ -34,7 +34,7 @@ def study(
         typer.Option(metavar="SCHEME", help="A scheme as for compare, instead of the study's; may be repeated."),
     ] = None,
     workers: Workers = None,
-    out: Out = Path("results"),
+    out: Out = "results",
     pages: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Directory of the page and its figures.", show_default="OUT/studies"),
@@ -48,6 +48,7 @@ def study(
     What has been run before with these results is not run again, so that an interrupted study goes on.
     """
     from aqmlab.running.calibration import lines
+    from aqmlab.running.files.location import here, location
     from aqmlab.running.progress import ReportProgress
     from aqmlab.show import console
     from aqmlab.spec import schemes
@@ -67,7 +68,7 @@ def study(
     by_run = {name: [results[cell] for cell in some] for name, some in cells.items()}
     with ReportProgress() as tell:
         report = Report.of(chosen, length, by_run, tell)
-        page = write_page(report, pages or out / "studies", tell)
+        page = write_page(report, pages or here(location(out)) / "studies", tell)
     if as_json:
         print_json({**report.record(), "page": str(page)})
         return

@@ -27,7 +27,7 @@ def sweep(
     grid: Annotated[Path, typer.Argument(metavar="GRID.toml", help="An experiment, and what of it is varied.")],
     seeds: Seeds = "3",
     workers: Workers = None,
-    out: Out = Path("results"),
+    out: Out = "results",
     shard: Annotated[
         str | None, typer.Option(metavar="I/N", help="Run the I-th of N parts alone, which are the same everywhere.")
     ] = None,
@@ -56,8 +56,7 @@ def sweep(
     from aqmlab.campaigns.grid import Grid
     from aqmlab.campaigns.shards import Shard, sbatch
     from aqmlab.running.calibration import lines
-    from aqmlab.running.progress import SweepProgress
-    from aqmlab.running.store import Store
+    from aqmlab.running.files.location import location
     from aqmlab.show import console
 
     with one_line_refusals():
@@ -69,11 +68,9 @@ def sweep(
     if print_sbatch is not None:
         print(sbatch(_without("--print-sbatch"), print_sbatch), end="")
         return
-    cells = [each.cell for each in planned]
-    how = How(workers=workers, limit_s=limit_s, retry=retry)
-    with interruptible(cells, out), SweepProgress(cells, Store(out)) as shown:
-        run(planned, out, how, watch=shown, told=shown.failed)
-    campaign = Campaign(planned, out)
+    campaign = Campaign(planned, location(out))
+    with interruptible([each.cell for each in planned], out):
+        run(campaign, How(workers=workers, limit_s=limit_s, retry=retry), progress=True)
     if table is not None:
         _write(campaign.cells, table)
     if as_json:

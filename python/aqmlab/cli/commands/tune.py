@@ -48,7 +48,7 @@ def tune(
     seeds: Seeds = "3",
     confirm: Annotated[int, typer.Option(metavar="K", min=0, help="Of the best, run again on fresh seeds.")] = 3,
     workers: Workers = None,
-    out: Out = Path("results"),
+    out: Out = "results",
     plot: Figure = None,
     as_json: Json = False,
 ) -> None:

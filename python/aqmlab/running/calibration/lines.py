@@ -10,15 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from importlib import resources
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from aqmlab._core import SpecError
-from aqmlab.running.files.drafts import Drafts
-from aqmlab.running.integrity import writing
+from aqmlab.running.files.content import get, put
+from aqmlab.running.files.location import Location, location
+from aqmlab.running.integrity import StoreError
 
 PUBLISHED_USERS = {"uniform": 9520, "general": 10570}
 """Users per side at 100 % of 100 Mbit/s in Le et al. (2003 and 2004), by table of round-trip times: a check."""
@@ -85,7 +85,7 @@ def report(calibration: Calibration) -> dict[str, object]:
     return {**calibration.model_dump(), "users": users, "published": published, "difference_percent": difference}
 
 
-def known(out: Path | None = None) -> Calibrations:
+def known(out: Location | str | None = None) -> Calibrations:
     """Return the calibrations by what they are of: those in a results directory before those of the package.
 
     Raises
@@ -94,39 +94,36 @@ def known(out: Path | None = None) -> Calibrations:
         When the results directory's file cannot be read: whoever edited it is to mend it.
     """
     found = _parse((resources.files(__package__) / _FILE).read_bytes())
-    return found | _kept(out) if out else found
+    return found if out is None else found | _kept(location(out))
 
 
-def store(calibration: Calibration, out: Path) -> Path:
+def store(calibration: Calibration, out: Location) -> Location:
     """Keep a calibration for later runs with the same results directory: the whole file is replaced, or nothing."""
     kept = _kept(out)
     kept[calibration.key] = calibration
     content = _ENTRIES.dump_json([kept[key] for key in sorted(kept)], indent=2) + b"\n"
-    file = out / _FILE
-    with writing(file), Drafts(out / "drafts").new("calibration") as draft:
-        (draft / _FILE).write_bytes(content)
-        (draft / _FILE).replace(file)
-    return file
+    put(out, _FILE, content)
+    return out / _FILE
 
 
 _FILE = "calibration.json"
 _ENTRIES = TypeAdapter(list[Calibration])
 
 
-def _kept(out: Path) -> dict[tuple[str, str, int], Calibration]:
+def _kept(out: Location) -> dict[tuple[str, str, int], Calibration]:
     """Return those that a results directory has."""
-    file = out / _FILE
     try:
-        return _parse(file.read_bytes())
-    except (FileNotFoundError, NotADirectoryError):
-        return {}
+        content = get(out, _FILE)
+        return {} if content is None else _parse(content)
+    except StoreError as error:
+        raise SpecError(str(error)) from None
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
         what = " ".join(f"{where}: {first['msg']}".removeprefix(": ").split())
-    except OSError as error:
-        what = str(error.strerror)
-    raise SpecError(f"{file}: must be what aqmlab calibrate wrote; mend it, or remove it and calibrate again ({what})")
+    raise SpecError(
+        f"{out / _FILE}: must be what aqmlab calibrate wrote; mend it, or remove it and calibrate again ({what})"
+    )
 
 
 def _parse(content: bytes) -> dict[tuple[str, str, int], Calibration]:

@@ -5,13 +5,14 @@ A cell never changes, so what the index says of it stays true for as long as the
 
 from __future__ import annotations
 
+import io
 import logging
-import os
-from pathlib import Path
 
 import polars as pl
 
-from aqmlab.running.integrity import writing
+from aqmlab.running.files.content import get, put
+from aqmlab.running.files.location import Location
+from aqmlab.running.integrity import StoreError
 
 _log = logging.getLogger("aqmlab")
 
@@ -19,20 +20,22 @@ _FORM = 1
 """Another number makes earlier indexes worthless: raised with what stands in a row."""
 
 
-def read(file: Path) -> pl.DataFrame | None:
+NAME = "cells.parquet"
+
+
+def read(out: Location) -> pl.DataFrame | None:
     """Return the rows of an index; ``None`` where there is none, or one that is damaged or of another form."""
     try:
-        if pl.read_parquet_metadata(file).get("aqmlab") != f"index {_FORM}":
+        content = get(out, NAME)
+        if content is None or pl.read_parquet_metadata(io.BytesIO(content)).get("aqmlab") != f"index {_FORM}":
             return None
-        return pl.read_parquet(file)
-    except FileNotFoundError:
-        return None
-    except (OSError, pl.exceptions.PolarsError) as error:
-        _log.warning("%s is damaged and left out: %s", file, " ".join(str(error).split())[:80])
+        return pl.read_parquet(io.BytesIO(content))
+    except (StoreError, pl.exceptions.PolarsError) as error:
+        _log.warning("%s is damaged and left out: %s", out / NAME, " ".join(str(error).split())[:80])
         return None
 
 
-def write(file: Path, rows: pl.DataFrame) -> None:
+def write(out: Location, rows: pl.DataFrame) -> None:
     """Write an index: whole, or not at all.
 
     Raises
@@ -40,10 +43,6 @@ def write(file: Path, rows: pl.DataFrame) -> None:
     StoreError
         When it cannot be written.
     """
-    draft = file.with_suffix(f".{os.getpid()}")
-    try:
-        with writing(file):
-            rows.write_parquet(draft, metadata={"aqmlab": f"index {_FORM}"})
-            draft.replace(file)
-    finally:
-        draft.unlink(missing_ok=True)
+    content = io.BytesIO()
+    rows.write_parquet(content, metadata={"aqmlab": f"index {_FORM}"})
+    put(out, NAME, content.getvalue())

@@ -191,7 +191,7 @@ _LARGEST_KB, _LONGEST_S = 100, 14
 
 def _density(axis: Axes, result: Result) -> QuadMesh:
     shown = (
-        pl.scan_parquet(result.directory / "exchanges.parquet")
+        pl.scan_parquet(result.file("exchanges"))
         .select(kb=pl.col("response_bytes") / 1000, s=pl.col("response_time_ms") / 1000)
         .filter((pl.col("kb") < _LARGEST_KB) & (pl.col("s") < _LONGEST_S))
         .collect()

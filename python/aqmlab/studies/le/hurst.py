@@ -32,12 +32,12 @@ def estimates(result: Result, scales: Scales | None = None) -> list[tuple[str, l
 
     The run has to have a row of its link for each millisecond.
     """
-    return _estimates(result.directory, scales)
+    return _estimates(result.file("link"), scales)
 
 
 @cache
-def _estimates(directory: Path, scales: Scales | None) -> list[tuple[str, lrd.Hurst]]:
-    link = pl.read_parquet(directory / "link.parquet").filter(pl.col("direction") == 0)
+def _estimates(link_table: Path, scales: Scales | None) -> list[tuple[str, lrd.Hurst]]:
+    link = pl.read_parquet(link_table).filter(pl.col("direction") == 0)
     found = []
     for series in ("packets", "bytes"):
         for estimator in _ESTIMATORS:

@@ -1,0 +1,128 @@
+"""Files of a results directory, wherever it is, read and written as a whole."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aqmlab.running.files.location import Location
+from aqmlab.running.integrity import Written, check, reading, writing
+
+if TYPE_CHECKING:
+    from upath import UPath
+
+
+def get(out: Location, name: str) -> bytes | None:
+    """Return what is in a file; ``None`` where there is none.
+
+    Raises
+    ------
+    StoreError
+        When it cannot be read.
+    """
+    file = out / name
+    with reading(file):
+        try:
+            return file.read_bytes()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+
+def put(out: Location, name: str, content: bytes) -> None:
+    """Write a file: whole, or not at all.
+
+    Raises
+    ------
+    StoreError
+        When it cannot be written.
+    """
+    file = out / name
+    with writing(file):
+        if not isinstance(file, Path):
+            in_folders(file, out, lambda: file.fs.pipe_file(file.path, content))
+            return
+        draft = file.with_suffix(f".{os.getpid()}")
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            draft.write_bytes(content)
+            draft.replace(file)
+        finally:
+            with suppress(OSError):
+                draft.unlink()
+
+
+def names(out: Location, folder: str) -> list[str]:
+    """List the files of a folder; none where there is no folder.
+
+    Raises
+    ------
+    StoreError
+        When it cannot be listed.
+    """
+    where = out / folder
+    with reading(where):
+        if not isinstance(where, Path):
+            # Others write there too.
+            where.fs.invalidate_cache()
+            return sorted(path.rpartition("/")[2] for path in where.fs.find(where.path))
+        try:
+            return sorted(file.name for file in where.iterdir())
+        except FileNotFoundError:
+            return []
+
+
+def in_folders(file: UPath, out: Location, write: Callable[[], None]) -> None:
+    """Write a file below ``out`` and make its folders where there have to be such, which object stores do without.
+
+    ``out`` itself has to be there: what is missing may be a bucket, which nobody makes by mistyping it.
+    """
+    try:
+        write()
+    except FileNotFoundError:
+        for folder in reversed([each for each in file.parents if str(each).startswith(f"{out / 'x'}"[:-1])]):
+            with suppress(FileExistsError):
+                file.fs.mkdir(folder.path, create_parents=False)
+        write()
+
+
+def fetched(file: Location, written: Written) -> Path:
+    """Return where a file can be read on this machine; what is elsewhere is fetched once by each process, and checked.
+
+    Raises
+    ------
+    Damaged
+        When it is not, to the byte, what was written.
+    StoreError
+        When it cannot be read.
+    """
+    if isinstance(file, Path):
+        check(file, written)
+        return file
+    copy = _copies() / f"{written.sha256}{file.suffix}"
+    if not copy.exists():
+        handle, name = tempfile.mkstemp(dir=copy.parent)
+        os.close(handle)
+        draft = Path(name)
+        try:
+            with reading(file):
+                file.fs.get_file(file.path, name)
+            check(draft, written, of=file)
+            draft.replace(copy)
+        finally:
+            draft.unlink(missing_ok=True)
+    return copy
+
+
+@cache
+def _copies() -> Path:
+    """Return where copies of files are kept by their checksums, until this process ends."""
+    folder = tempfile.mkdtemp(prefix="aqmlab-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)

@@ -1,0 +1,92 @@
+"""Cells below a directory of this machine: each is written as a draft, and there when that has been renamed."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+from aqmlab._core import SpecError
+from aqmlab.running.files.drafts import Drafts
+from aqmlab.running.integrity import Damaged, Kept, StoreError, check_all, files_of, read_metadata, writing
+
+
+class Directory:
+    """The cells of a results directory. What processes that were killed have left of theirs is removed."""
+
+    def __init__(self, out: Path) -> None:
+        self.cells = out / "cells"
+        self._out = out
+        self._drafts = Drafts(out / "drafts")
+        # Where nothing can be removed, the rest can still be read.
+        with suppress(OSError):
+            self._drafts.sweep()
+            # Drafts of earlier versions.
+            for draft in self.cells.glob(".*"):
+                shutil.rmtree(draft, ignore_errors=True)
+
+    def keys(self) -> list[str]:
+        """List the cells."""
+        try:
+            return sorted(cell.name for cell in self.cells.iterdir() if not cell.name.startswith("."))
+        except FileNotFoundError:
+            return []
+
+    def read(self, keys: Iterable[str]) -> Iterator[tuple[str, Kept | Damaged]]:
+        """Look at those cells that are there."""
+        for key in keys:
+            directory = self.cells / key
+            if not os.path.lexists(directory):
+                continue
+            try:
+                metadata = read_metadata(directory)
+                files = files_of(directory, metadata)
+                check_all(directory, files)
+                size = sum(file.stat().st_size for file in directory.iterdir())
+            except Damaged as damage:
+                yield key, damage
+            else:
+                yield key, Kept(directory, metadata, files, size)
+
+    def tables(self, kept: Sequence[Kept], name: str) -> Iterator[Path | Damaged]:
+        """Say where a table of each of these cells can be read."""
+        return (cell.directory / name for cell in kept)
+
+    @contextmanager
+    def create(self, key: str) -> Iterator[Path]:
+        """Give a directory to write a cell's files into; it becomes the cell when the block ends well."""
+        with ExitStack() as stack:
+            try:
+                self.cells.mkdir(parents=True, exist_ok=True)
+                draft = stack.enter_context(self._drafts.new(key))
+            except OSError as error:
+                raise SpecError(f"out: must be a directory to write to, got {self._out} ({error.strerror})") from None
+            yield draft
+            directory = self.cells / key
+            try:
+                draft.rename(directory)
+            except OSError as error:
+                # Another process has made the same cell meanwhile; its bytes are ours.
+                if not directory.is_dir():
+                    raise StoreError(f"{directory}: cannot be written: {error.strerror}") from None
+
+    def remove(self, key: str) -> None:
+        """Remove a cell: all of it at one instant."""
+        with writing(self.cells / key), self._drafts.new(key) as draft:
+            (self.cells / key).rename(draft)
+
+    def set_aside(self, key: str) -> Path | None:
+        """Put a cell among those that are damaged; return where it is now, nothing where another process was first."""
+        directory, aside = self.cells / key, self._out / "damaged"
+        names = itertools.chain([key], (f"{key}-{n}" for n in itertools.count(2)))
+        place = next(place for name in names if not os.path.lexists(place := aside / name))
+        with writing(place):
+            try:
+                aside.mkdir(exist_ok=True)
+                directory.rename(place)
+            except FileNotFoundError:
+                return None
+        return place

@@ -1,0 +1,168 @@
+"""Cells where nothing can be renamed, as in an object store: each is there when its metadata are, written last.
+
+::
+
+    s3://bucket/prefix/cells/<key>/...       as in a directory; without metadata.json it is no cell
+                       drafts/<key>          empty: a cell that is being made
+
+A cell is made in a directory of this machine and its files are copied there. The metadata, which have the checksums of
+the others, are written only where there are none: of two who make the same cell the first wins. Should both be copying
+at one moment files that differ, as those of schemes typed in two ways do, the checksums tell when a table is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from aqmlab.running.files.content import fetched, in_folders, put
+from aqmlab.running.integrity import (
+    METADATA,
+    Damaged,
+    Kept,
+    StoreError,
+    check_length,
+    files_of,
+    parse_metadata,
+    reading,
+    writing,
+)
+
+if TYPE_CHECKING:
+    from upath import UPath
+
+_AT_ONCE = 16
+"""Tables fetched at a time."""
+
+
+class Objects:
+    """The cells below a place that fsspec knows."""
+
+    def __init__(self, out: UPath) -> None:
+        self.cells = out / "cells"
+        self._out = out
+        self._fs = out.fs
+
+    def keys(self) -> list[str]:
+        """List the cells."""
+        return sorted(key for key, lengths in self._lengths(self.cells).items() if METADATA in lengths)
+
+    def read(self, keys: Collection[str]) -> Iterator[tuple[str, Kept | Damaged]]:
+        """Look at those cells that are there: one listing, and the metadata of each."""
+        if not keys:
+            return
+        lengths = self._lengths(self.cells / next(iter(keys)) if len(keys) == 1 else self.cells)
+        there = [key for key in keys if METADATA in lengths.get(key, ())]
+        if not there:
+            return
+        with reading(self.cells):
+            # Those that go meanwhile are not there.
+            contents = self._fs.cat([(self.cells / key / METADATA).path for key in there], on_error="return")
+        for key in there:
+            directory = self.cells / key
+            content = contents[(directory / METADATA).path]
+            try:
+                if isinstance(content, Exception):
+                    with reading(directory / METADATA):
+                        raise content
+                yield key, _kept(directory, content, lengths[key])
+            except Damaged as damage:
+                yield key, damage
+
+    def tables(self, kept: Sequence[Kept], name: str) -> Iterator[Path | Damaged]:
+        """Fetch a table of each of these cells, and say where it can be read."""
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            yield from pool.map(partial(_table, name), kept)
+
+    @contextmanager
+    def create(self, key: str) -> Iterator[Path]:
+        """Give a directory to write a cell's files into; it becomes the cell when the block ends well."""
+        # Whoever may not write hears of it before a run, not after.
+        put(self._out, f"drafts/{key}", b"")
+        try:
+            with TemporaryDirectory(prefix="aqmlab-") as draft:
+                yield Path(draft)
+                self._copy_there(Path(draft), self.cells / key)
+        finally:
+            # Nobody goes by it.
+            with suppress(Exception):
+                self._fs.rm_file((self._out / "drafts" / key).path)
+
+    def remove(self, key: str) -> None:
+        """Remove a cell: with its metadata it is gone."""
+        directory = self.cells / key
+        with writing(directory):
+            self._fs.rm_file((directory / METADATA).path)
+            for name in self._lengths(directory).get(key, ()):
+                self._fs.rm_file((directory / name).path)
+
+    def set_aside(self, key: str) -> UPath | None:
+        """Copy a cell to those that are damaged and remove it; nothing where another process was first."""
+        directory, aside = self.cells / key, self._out / "damaged"
+        taken = self._lengths(aside)
+        number = next(n for n in range(1, len(taken) + 2) if _numbered(key, n) not in taken)
+        place = aside / _numbered(key, number)
+        with writing(place):
+            try:
+                for name in self._lengths(directory).get(key, ()):
+                    source, copy = directory / name, place / name
+                    in_folders(copy, self._out, partial(self._fs.cp_file, source.path, copy.path))
+            except FileNotFoundError:
+                return None
+            self.remove(key)
+        return place
+
+    def _lengths(self, below: UPath) -> dict[str, dict[str, int]]:
+        """List files with their lengths, by the directory that they are in, which is ``below`` or in it."""
+        with reading(below):
+            # Others write there too.
+            self._fs.invalidate_cache()
+            try:
+                found = self._fs.find(below.path, detail=True)
+            except FileNotFoundError as error:
+                # No file of it: all of it, as of a bucket that nobody has made.
+                raise StoreError(f"{self._out}: cannot be read: {error}") from None
+        lengths: dict[str, dict[str, int]] = {}
+        for path, about in found.items():
+            directory, _, name = path.rpartition("/")
+            lengths.setdefault(directory.rpartition("/")[2], {})[name] = int(about["size"])
+        return lengths
+
+    def _copy_there(self, draft: Path, directory: UPath) -> None:
+        with reading(directory / METADATA):
+            if self._fs.exists((directory / METADATA).path):
+                return
+        for file in sorted(draft.iterdir()):
+            if file.name != METADATA:
+                there = directory / file.name
+                with writing(there):
+                    in_folders(there, self._out, partial(self._fs.put_file, str(file), there.path))
+        marker = directory / METADATA
+        with writing(marker), suppress(FileExistsError):
+            self._fs.pipe_file(marker.path, (draft / METADATA).read_bytes(), mode="create")
+
+
+def _kept(directory: UPath, content: bytes, lengths: dict[str, int]) -> Kept:
+    metadata = parse_metadata(directory / METADATA, content)
+    files = files_of(directory, metadata)
+    for name, written in files.items():
+        if name not in lengths:
+            raise Damaged(f"{directory / name} is damaged: no such file")
+        check_length(directory / name, lengths[name], written)
+    return Kept(directory, metadata, files, sum(lengths.values()))
+
+
+def _table(name: str, cell: Kept) -> Path | Damaged:
+    try:
+        return fetched(cell.directory / name, cell.files[name])
+    except Damaged as damage:
+        return damage
+
+
+def _numbered(key: str, number: int) -> str:
+    return key if number == 1 else f"{key}-{number}"
