@@ -46,7 +46,7 @@ def test_cells_that_come_and_go_after_it(kept: list[Cell], store: Store) -> None
 def test_it_can_be_moved_with_its_cells(kept: list[Cell], store: Store, tmp_path: Path) -> None:
     store.compact()
     moved = tmp_path / "elsewhere"
-    shutil.move(store.out, moved)
+    shutil.move(str(store.out), moved)
     assert all(Path(path).is_dir() for path in Store(moved).cells()["path"])
 
 
@@ -64,7 +64,7 @@ def test_a_damaged_one_is_left_out(
 
 
 def test_one_of_another_form_is_left_out(kept: list[Cell], store: Store) -> None:
-    pl.DataFrame({"cell": [kept[0].key], "of": ["old"]}).write_parquet(store.out / "cells.parquet")
+    pl.DataFrame({"cell": [kept[0].key], "of": ["old"]}).write_parquet(str(store.out / "cells.parquet"))
     assert set(store.cells()["cell"]) == {cell.key for cell in kept}
     assert "of" not in store.cells().columns
 

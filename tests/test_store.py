@@ -14,12 +14,13 @@ import pytest
 import aqmlab as lab
 from aqmlab import _core
 from aqmlab.running.cell import Cell, cells_of
+from aqmlab.running.files.location import Location
 from aqmlab.running.integrity import seal
 from aqmlab.running.run import run_cell
 from aqmlab.running.store import Store
 
 
-def names(directory: Path) -> list[str]:
+def names(directory: Location) -> list[str]:
     return sorted(path.name for path in directory.iterdir())
 
 
@@ -107,7 +108,7 @@ def test_a_key_follows_from_spec_seed_and_results_number(small_cell: Cell, monke
 
 
 def test_tables_of_all_cells_are_read_as_one(small: lab.Experiment, store: Store) -> None:
-    keys = {lab.run(experiment, out=store.out).cell.key for experiment in (small, red(small))}
+    keys = {lab.run(experiment, out=str(store.out)).cell.key for experiment in (small, red(small))}
     queue = store.scan("queue").collect()
     assert set(queue["cell"]) == keys
     # PI has no average and RED no p: null for the other law's cells.
@@ -118,7 +119,7 @@ def test_tables_of_all_cells_are_read_as_one(small: lab.Experiment, store: Store
 
 
 def test_the_cells_are_one_frame_of_what_they_are_and_what_they_measured(small: lab.Experiment, store: Store) -> None:
-    results = [lab.run(small, seed=2, out=store.out), lab.run(red(small), out=store.out)]
+    results = [lab.run(small, seed=2, out=str(store.out)), lab.run(red(small), out=str(store.out))]
     cells = store.cells()
     assert cells["cell"].to_list() == [result.cell.key for result in results], "the newest last"
     for row, result in zip(cells.to_dicts(), results, strict=True):
@@ -136,7 +137,7 @@ def test_the_cells_are_one_frame_of_what_they_are_and_what_they_measured(small: 
 
 def test_tables_are_joined_with_what_their_cell_is(small: lab.Experiment, store: Store) -> None:
     for experiment in (small, red(small)):
-        lab.run(experiment, out=store.out)
+        lab.run(experiment, out=str(store.out))
     joined = store.scan("queue").join(store.cells().lazy(), on="cell").group_by("label").agg(pl.len()).collect()
     assert sorted(joined["label"]) == ["pi:q_ref=10", "red"]
 
@@ -197,7 +198,7 @@ def test_another_label_names_the_same_cell_and_the_first_one_is_stored(small_cel
 
 
 def test_a_cell_that_is_removed_is_gone_and_no_other(small: lab.Experiment, store: Store) -> None:
-    gone, kept = (lab.run(small, seed=seed, out=store.out).cell for seed in (1, 2))
+    gone, kept = (lab.run(small, seed=seed, out=str(store.out)).cell for seed in (1, 2))
     store.remove(gone.key)
     assert names(store.out / "cells") == [kept.key]
     assert names(store.out / "drafts") == ["lock"]

@@ -84,7 +84,7 @@ class Console:
             parts=table.parts(schemes),
             captions=table.captions(schemes, compared.notes),
             query=urlencode([("cell", key) for key in keys]),
-            cells=[(each.directory.name, str(each.cell)) for each in compared.results],
+            cells=[(each.place.name, str(each.cell)) for each in compared.results],
         )
 
     async def _figure(self, request: Request) -> Response:
@@ -103,13 +103,13 @@ class Console:
             summary=repr(result),
             spec=json.dumps(result.cell.resolved, indent=2),
             metadata=json.dumps(result.metadata, indent=2),
-            directory=str(result.directory),
+            directory=str(result.place),
         )
 
     async def _report(self, request: Request) -> Response:
         keys = request.query_params.getlist("cell")
         found = await run_in_threadpool(kept.results, self._store, keys)
-        page = await self._reports.make(self._out, [result.directory.name for result in found])
+        page = await self._reports.make(self._out, [result.place.name for result in found])
         # It is a file to keep: under the policy of these pages its own scripts would not run.
         return Response(
             page, media_type="text/html", headers={"Content-Disposition": 'attachment; filename="report.html"'}

@@ -14,7 +14,7 @@ from aqmlab._core import SpecError
 from aqmlab.results import notebook
 from aqmlab.results.measured import MEASURES, PARTS
 from aqmlab.running.cell import Cell
-from aqmlab.running.files.content import fetched
+from aqmlab.running.files.content import all_fetched, fetched
 from aqmlab.running.files.location import Location
 from aqmlab.running.integrity import Damaged, Files, read_metadata
 
@@ -24,15 +24,20 @@ class Result:
     """What one cell gave. Tables are read when asked for."""
 
     cell: Cell
-    directory: Location
+    place: Location
     """Where the store keeps it: a directory, or elsewhere one of universal-pathlib's paths."""
     files: Files = field(default_factory=dict, compare=False)
     """What was written to its files, which a table is checked against when it is read; empty where nobody knows."""
 
     @cached_property
+    def directory(self) -> Path:
+        """A directory of this machine with its files; what is elsewhere is fetched, and goes with this process."""
+        return all_fetched(self.place, self.files)
+
+    @cached_property
     def metadata(self) -> dict[str, Any]:
         """Versions, machine, wall and CPU time."""
-        return read_metadata(self.directory)
+        return read_metadata(self.place)
 
     @cached_property
     def summary(self) -> dict[str, Any]:
@@ -106,7 +111,7 @@ class Result:
             "cpu_s": metadata["cpu_s"],
             "x_real_time": metadata["simulated_s"] / metadata["wall_s"],
             **{name: live[name] for name in ("valid", "invalid_reasons") if live},
-            "cell": str(self.directory),
+            "cell": str(self.place),
         }
 
     def __repr__(self) -> str:
@@ -123,7 +128,7 @@ class Result:
             f"{''.join(map(_class, it['classes']))}"
             f"{''.join(map(_source, it['sources']))}"
             f"{self._how()}"
-            f"  tables:    {self.directory}"
+            f"  tables:    {self.place}"
         )
 
     def _how(self) -> str:
@@ -164,13 +169,13 @@ class Result:
         StoreError
             When it is not there, or not what was written.
         """
-        file = self.directory / f"{name}.parquet"
+        file = self.place / f"{name}.parquet"
         if isinstance(file, Path) and file.name not in self.files:
             return file
         try:
             return fetched(file, self.files[file.name])
         except Damaged as damage:
-            raise Damaged(f"{damage}; remove {self.directory} and run it again") from None
+            raise Damaged(f"{damage}; remove {self.place} and run it again") from None
 
 
 def _passage(it: Mapping[str, Any]) -> str:

@@ -17,7 +17,7 @@ def by_scheme(results: Sequence[Result]) -> tuple[Result, ...]:
     labels = _labels(results)
     by_label: dict[str, list[Result]] = {}
     for each in results:
-        label = labels[each.directory.name]
+        label = labels[each.place.name]
         by_label.setdefault(label, []).append(replace(each, cell=replace(each.cell, label=label)))
     baseline = by_label.pop(BASELINE, [])
     groups = (baseline, *by_label.values())
@@ -36,9 +36,9 @@ def _labels(results: Sequence[Result]) -> dict[str, str]:
     for each in results:
         of_label = experiments[each.cell.label]
         if len(of_label) == 1:
-            named[each.directory.name] = each.cell.label
+            named[each.place.name] = each.cell.label
         else:
             experiment = (each.cell.spec.json, each.cell.kernel)
             number = list(of_label).index(experiment) + 1
-            named[each.directory.name] = f"{each.cell.label} ({of_label[experiment]}; {number})"
+            named[each.place.name] = f"{each.cell.label} ({of_label[experiment]}; {number})"
     return named

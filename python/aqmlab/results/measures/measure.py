@@ -51,7 +51,7 @@ def requests_of_users(result: Result) -> pl.DataFrame:
     """Return a row for each request of a web user, with who asked."""
     exchanges = result.exchanges
     if "user" not in exchanges.columns:
-        raise SpecError(f"measures: {result.directory} is of a version whose exchanges say not who asked; remove it")
+        raise SpecError(f"measures: {result.place} is of a version whose exchanges say not who asked; remove it")
     return exchanges.filter(pl.col("source") == WEB_USERS)
 
 

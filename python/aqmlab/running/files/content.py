@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aqmlab.running.files.location import Location
-from aqmlab.running.integrity import Written, check, reading, writing
+from aqmlab.running.integrity import METADATA, Files, Written, check, reading, writing
 
 if TYPE_CHECKING:
     from upath import UPath
@@ -30,7 +30,7 @@ def get(out: Location, name: str) -> bytes | None:
     file = out / name
     with reading(file):
         try:
-            return file.read_bytes()
+            return file.read_bytes() if isinstance(file, Path) else bytes(file.fs.cat_file(file.path))
         except (FileNotFoundError, NotADirectoryError):
             return None
 
@@ -45,9 +45,11 @@ def put(out: Location, name: str, content: bytes) -> None:
     """
     file = out / name
     with writing(file):
-        if not isinstance(file, Path):
-            in_folders(file, out, lambda: file.fs.pipe_file(file.path, content))
+        if not isinstance(out, Path):
+            there = out / name
+            in_folders(there, out, lambda: there.fs.pipe_file(there.path, content))
             return
+        file = out / name
         draft = file.with_suffix(f".{os.getpid()}")
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -78,7 +80,7 @@ def names(out: Location, folder: str) -> list[str]:
             return []
 
 
-def in_folders(file: UPath, out: Location, write: Callable[[], None]) -> None:
+def in_folders(file: UPath, out: UPath, write: Callable[[], None]) -> None:
     """Write a file below ``out`` and make its folders where there have to be such, which object stores do without.
 
     ``out`` itself has to be there: what is missing may be a bucket, which nobody makes by mistyping it.
@@ -86,10 +88,24 @@ def in_folders(file: UPath, out: Location, write: Callable[[], None]) -> None:
     try:
         write()
     except FileNotFoundError:
-        for folder in reversed([each for each in file.parents if str(each).startswith(f"{out / 'x'}"[:-1])]):
+        folder = out
+        for name in str(file).removeprefix(f"{out / 'x'}"[:-1]).split("/")[:-1]:
+            folder = folder / name
             with suppress(FileExistsError):
                 file.fs.mkdir(folder.path, create_parents=False)
         write()
+
+
+def all_fetched(directory: Location, files: Files) -> Path:
+    """Return a directory of this machine with all files of a cell; errors are those of :func:`fetched`."""
+    if isinstance(directory, Path):
+        return directory
+    here = Path(tempfile.mkdtemp(dir=_copies())) / directory.name
+    here.mkdir()
+    for name, written in files.items():
+        os.link(fetched(directory / name, written), here / name)
+    (here / METADATA).write_bytes(get(directory, METADATA) or b"")
+    return here
 
 
 def fetched(file: Location, written: Written) -> Path:

@@ -53,7 +53,7 @@ class Directory:
 
     def tables(self, kept: Sequence[Kept], name: str) -> Iterator[Path | Damaged]:
         """Say where a table of each of these cells can be read."""
-        return (cell.directory / name for cell in kept)
+        return (self.cells / cell.directory.name / name for cell in kept)
 
     @contextmanager
     def create(self, key: str) -> Iterator[Path]:

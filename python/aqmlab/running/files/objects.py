@@ -134,17 +134,20 @@ class Objects:
         return lengths
 
     def _copy_there(self, draft: Path, directory: UPath) -> None:
-        with reading(directory / METADATA):
-            if self._fs.exists((directory / METADATA).path):
-                return
+        marker = directory / METADATA
+        if self._is_there(marker):
+            return
         for file in sorted(draft.iterdir()):
             if file.name != METADATA:
                 there = directory / file.name
                 with writing(there):
                     in_folders(there, self._out, partial(self._fs.put_file, str(file), there.path))
-        marker = directory / METADATA
         with writing(marker), suppress(FileExistsError):
             self._fs.pipe_file(marker.path, (draft / METADATA).read_bytes(), mode="create")
+
+    def _is_there(self, file: UPath) -> bool:
+        with reading(file):
+            return bool(self._fs.exists(file.path))
 
 
 def _kept(directory: UPath, content: bytes, lengths: dict[str, int]) -> Kept:
