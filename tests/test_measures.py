@@ -125,7 +125,7 @@ def test_a_measure_that_cannot_be_had_is_one_line(aqmlab: Command, arguments: tu
 def test_requests_of_a_version_that_does_not_say_who_asked_are_refused(
     compared: lab.Comparison, tmp_path: Path
 ) -> None:
-    old = dataclasses.replace(compared.results[0], directory=tmp_path, files={})
+    old = dataclasses.replace(compared.results[0], place=tmp_path, files={})
     compared.results[0].exchanges.drop("user", "connection").write_parquet(tmp_path / "exchanges.parquet")
     with pytest.raises(lab.SpecError, match=r"^measures: .* is of a version whose exchanges say not who asked"):
         slowdowns(old, compared.results[0])
