@@ -122,7 +122,7 @@ def _rows(schemes: ByScheme) -> Iterator[Row]:
 
 def _of_seed(result: Result) -> dict[str, dict[str, float | None]]:
     """Return the harm to each of a cell, by name; cells in which they are alone are in the store, or are run."""
-    store = Store(result.directory.parents[1])
+    store = Store(result.place.parents[1])
     solos = [everybody(each.summary) for each in sweep(_beside(result.cell), store)]
     together = everybody(result.summary)
     return {name: harms(traffic, solo[name]) for (name, traffic), solo in zip(together.items(), solos, strict=True)}
