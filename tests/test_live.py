@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import random
 import shutil
 import signal
 import subprocess
@@ -50,7 +51,7 @@ def test_a_live_run_has_the_users_of_the_simulated_one_and_its_tables(spec: Path
     experiment = lab.Experiment.from_toml(spec, changes=[queue])
     live, simulated = run_live(experiment, out=tmp_path), lab.run(experiment, out=tmp_path)
     assert live.metadata["live"]["kernel"] == os.uname().release == live.cell.kernel
-    assert live.metadata["live"]["tcp"]["read_back"]["TCP_CONGESTION"] == "reno"
+    assert live.metadata["live"]["tcp"][0]["read_back"]["TCP_CONGESTION"] == "reno"
     # One seed, one set of users: what they ask for differs only as far as they wait longer or less long.
     assert live.summary["completed_requests"] == pytest.approx(simulated.summary["completed_requests"], rel=0.2)
     assert live.summary["throughput_mbps"] == pytest.approx(simulated.summary["throughput_mbps"], rel=0.3)
@@ -67,9 +68,6 @@ def test_a_live_run_has_the_users_of_the_simulated_one_and_its_tables(spec: Path
     assert sorted(worlds) == [("live", os.uname().release), ("simulated", None)]
 
 
-ECN = ("tcp.ecn=true", "link.device_fifo=0")
-
-
 def test_packets_are_marked_and_their_senders_hear_of_it(spec: Path, tmp_path: Path) -> None:
     experiment = lab.Experiment.from_toml(
         spec,
@@ -82,7 +80,7 @@ def test_packets_are_marked_and_their_senders_hear_of_it(spec: Path, tmp_path: P
         ],
     )
     result = run_live(experiment, out=tmp_path)
-    assert result.metadata["live"]["tcp"]["read_back"]["ipv4/tcp_ecn"] == "1"
+    assert [side["read_back"]["ipv4/tcp_ecn"] for side in result.metadata["live"]["tcp"]] == ["1", "1"]
     assert sum(way["marked"] for way in result.summary["counters"]) > 0
     assert result.metadata["live"]["tcp_counters"]["TCPDeliveredCE"] > 0
 
@@ -130,7 +128,10 @@ def test_nobody_can_run_it(spec: Path) -> None:
 
 
 def test_what_live_does_not_have_is_refused_in_one_line(aqmlab: Command, spec: Path) -> None:
-    for change, what in [("tcp.ecn=ecn+", "tcp.ecn but true and false"), ("record.exchanges=true", "record.exchanges")]:
+    for change, what in [
+        ("tcp.ecn=ecn+", "tcp.ecn but true and false"),
+        ("record.exchanges=true", "record.exchanges"),
+    ]:
         outcome = aqmlab("live", str(spec), "--set", change)
         assert (outcome.code, outcome.out) == (2, "")
         assert outcome.err == f"aqmlab: live has no {what} yet\n"
@@ -163,6 +164,12 @@ def namespaces_of(process: int) -> set[str]:
     return names
 
 
+def links_and_routes() -> tuple[list[str], str]:
+    """Name the interfaces and the routes of the machine."""
+    interfaces = [line.partition(":")[0].strip() for line in Path("/proc/net/dev").read_text().splitlines()[2:]]
+    return interfaces, Path("/proc/net/route").read_text()
+
+
 def children(process: int) -> list[int]:
     text = Path(f"/proc/{process}/task/{process}/children").read_text()
     return [int(child) for child in text.split()]
@@ -182,7 +189,12 @@ def wait_for(what: str, condition: object, seconds: float = 20.0) -> None:
 def running(spec: Path, directory: Path) -> Iterator[tuple[int, int]]:
     """Run ``aqmlab live``: its process, and that of the run."""
     command = [sys.executable, "-m", "aqmlab", "live", str(spec), "--set", "protocol.duration=60 s"]
-    with subprocess.Popen(command, cwd=directory, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    temporary = directory / "temporary"
+    temporary.mkdir()
+    environment = {**os.environ, "TMPDIR": str(temporary)}
+    with subprocess.Popen(
+        command, cwd=directory, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
         try:
             wait_for("the run", lambda: children(process.pid))
             (run,) = children(process.pid)
@@ -192,13 +204,18 @@ def running(spec: Path, directory: Path) -> Iterator[tuple[int, int]]:
             process.kill()
 
 
+_DRAWN = random.Random(2003)
+MOMENTS_S = [10 ** _DRAWN.uniform(-3.0, 0.2) for _ in range(10)]
+"""Ten random moments after the start of a run, the logarithm of a second as likely as another."""
+
+
 @pytest.mark.parametrize("victim", [0, 1])
-@pytest.mark.parametrize("after_s", [0.0, 0.004, 0.02, 0.3, 1.5])
+@pytest.mark.parametrize("after_s", MOMENTS_S, ids=lambda after_s: f"{1e3 * after_s:.0f} ms")
 def test_nothing_is_left_of_a_run_whose_processes_are_killed(
     spec: Path, tmp_path: Path, victim: int, after_s: float
 ) -> None:
     ours = namespaces_of(os.getpid())
-    interfaces = Path("/proc/net/dev").read_text().count(":")
+    machine = links_and_routes()
     with running(spec, tmp_path) as processes:
         time.sleep(after_s)
         made = namespaces_of(processes[1]) - ours
@@ -206,7 +223,8 @@ def test_nothing_is_left_of_a_run_whose_processes_are_killed(
         wait_for("the end of the run", lambda: not Path(f"/proc/{processes[1]}/exe").exists())
     elsewhere = {name for process in Path("/proc").glob("[0-9]*") for name in namespaces_of(int(process.name))}
     assert made.isdisjoint(elsewhere)
-    assert Path("/proc/net/dev").read_text().count(":") == interfaces
+    assert links_and_routes() == machine
+    assert not list((tmp_path / "temporary").iterdir())
     # What a process that was killed has begun to write, the next who opens the store removes.
     assert lab.Store(tmp_path / "results").cells().is_empty()
     assert not list((tmp_path / "results").glob("drafts/*/"))
@@ -218,3 +236,35 @@ def test_a_run_that_is_killed_is_told_of_in_one_line(spec: Path, tmp_path: Path)
         os.kill(run.process, signal.SIGKILL)
         with pytest.raises(LiveError, match=r"^live: aqmlab-live ended before the run did \(SIGKILL\)$"):
             run.advance(60.0)
+
+
+def test_each_side_has_its_stack_and_each_socket_its_control(spec: Path, tmp_path: Path) -> None:
+    experiment = lab.Experiment.from_toml(spec)
+    mix = [
+        # All of side 1 is Linux as it is, but for a third of its servers.
+        {"share": 0.3, "side": 1, "role": "server", "profile": "linux-6", "congestion": "reno"},
+        {"share": 0.7, "side": 1, "role": "server", "profile": "linux-6"},
+        {"share": 1, "side": 1, "role": "client", "profile": "linux-6"},
+    ]
+    experiment = experiment.model_copy(update={"tcp": lab.Experiment.model_validate({"tcp": {"mix": mix}}).tcp})
+    result = run_live(experiment, out=tmp_path)
+    live = result.metadata["live"]
+    old, new = live["tcp"]
+    assert (old["read_back"]["TCP_CONGESTION"], new["read_back"]["TCP_CONGESTION"]) == ("reno", "cubic reno")
+    assert (old["read_back"]["ipv4/tcp_sack"], new["read_back"]["ipv4/tcp_sack"]) == ("0", "1")
+    assert (old["route"]["initial_window"], new["route"]["initial_window"]) == (2, 10)
+    assert (old["offers_at_most"], new["offers_at_most"]) == (16_384, None)
+    # A side has as many clients as servers: a quarter of all ends are servers of side 1.
+    ends = live["ends_by_congestion"]
+    assert ends["cubic"] / sum(ends.values()) == pytest.approx((1 + 0.7) / 4, abs=0.06)
+    assert result.summary["completed_requests"] > 0
+
+
+def test_a_mix_that_the_kernel_cannot_have_is_refused_in_one_line(aqmlab: Command, spec: Path) -> None:
+    with spec.open("a") as file:
+        file.write("[[tcp.mix]]\nshare = 0.5\nsack = true\n")
+    outcome = aqmlab("live", str(spec))
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err == (
+        "aqmlab: tcp.mix[0].sack: the kernel has one for all hosts of a side, and those of side 0 have false and true\n"
+    )

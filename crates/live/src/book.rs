@@ -3,24 +3,33 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
+use aqmlab_sim::StackId;
 use aqmlab_workload::Exchange;
 
 use crate::addresses::BrowserEnd;
 
-/// The exchange under way on each connection, between the write of a request and its arrival.
+/// What a request says.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked {
+    pub(crate) exchange: Exchange,
+    /// Which stack the server that it finds has.
+    pub(crate) stack: StackId,
+}
+
+/// The request under way on each connection, between its write and its arrival.
 #[derive(Debug, Default)]
 pub(crate) struct Book {
-    exchanges: Mutex<HashMap<BrowserEnd, Exchange>>,
+    requests: Mutex<HashMap<BrowserEnd, Asked>>,
 }
 
 impl Book {
     /// A browser is about to write a request.
-    pub(crate) fn ask(&self, browser: BrowserEnd, exchange: Exchange) {
-        self.exchanges.lock().unwrap_or_else(PoisonError::into_inner).insert(browser, exchange);
+    pub(crate) fn ask(&self, browser: BrowserEnd, asked: Asked) {
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner).insert(browser, asked);
     }
 
     /// A server sees the first of a request.
-    pub(crate) fn asked_for(&self, browser: BrowserEnd) -> Option<Exchange> {
-        self.exchanges.lock().unwrap_or_else(PoisonError::into_inner).remove(&browser)
+    pub(crate) fn asked_for(&self, browser: BrowserEnd) -> Option<Asked> {
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner).remove(&browser)
     }
 }

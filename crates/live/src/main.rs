@@ -24,6 +24,7 @@ mod doctor;
 mod failed;
 mod hosts;
 mod limits;
+mod mix;
 mod namespaces;
 mod netlink;
 mod news;

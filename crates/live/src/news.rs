@@ -8,12 +8,13 @@ use aqmlab_workload::Completed;
 
 use crate::addresses::BrowserEnd;
 use crate::datagram::Stamp;
+use crate::mix::Offers;
 
 /// Something that a browser or a source did. What is told before a packet is sent is heard before it is seen.
 #[derive(Debug)]
 pub(crate) enum News {
-    /// It is about to open a connection.
-    Opening { browser: BrowserEnd, connection: UserConnection },
+    /// It is about to open a connection, whose ends offer so much room at most.
+    Opening { browser: BrowserEnd, connection: UserConnection, offers: Offers },
     /// It has closed it, or lost it.
     Closed { browser: BrowserEnd },
     /// An exchange of the user's is complete.
@@ -21,7 +22,7 @@ pub(crate) enum News {
     /// An exchange ended without its response.
     Aborted { at: Time },
     /// A source is about to open a connection; that it is closed is told as of browsers.
-    OpeningOfSource { end: BrowserEnd, connection: SourceConnection },
+    OpeningOfSource { end: BrowserEnd, connection: SourceConnection, offers: Offers },
     /// So many bytes have come over connections of a source.
     Delivered { source: u8, bytes: Bytes, at: Time },
     /// A datagram has come.

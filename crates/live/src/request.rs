@@ -93,7 +93,6 @@ fn check(spec: &Spec) -> Result<(), Failed> {
     let lacks = [
         ("chain", !spec.chain.is_empty()),
         ("custom laws", is_custom(&spec.queue)),
-        ("tcp.mix", !spec.tcp.mix.is_empty()),
         ("record.exchanges", spec.record.exchanges),
     ];
     if let Some((what, _)) = lacks.iter().find(|(_, asked_for)| *asked_for) {

@@ -8,7 +8,7 @@ mod flows;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
-use aqmlab_sim::{Capture, EmulatedNetwork, Fate, Route, Sent};
+use aqmlab_sim::{Capture, EmulatedNetwork, End, Fate, Sent};
 use aqmlab_units::{Duration, Stream, Time};
 use aqmlab_workload::Web;
 use aqmlab_workload::sources::Datagram;
@@ -17,11 +17,12 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
 
-use self::flows::Flows;
+use self::flows::{Flows, Known};
 use crate::clock::{Clock, std_duration};
 use crate::datagram::Stamp;
 use crate::device::Device;
 use crate::failed::{Failed, Trying};
+use crate::mix::Offers;
 use crate::news::{Board, News};
 use crate::packet::{self, Flow, Seen};
 use crate::run::Ending;
@@ -29,8 +30,8 @@ use crate::run::Ending;
 /// What the router is told of the run.
 #[derive(Debug)]
 pub(crate) struct Orders {
-    /// What receivers may offer, in bytes.
-    pub(crate) offers_at_most: Option<u16>,
+    /// What programs may offer.
+    pub(crate) offers_of_programs: Offers,
     /// What is shown the packets, where they are captured.
     pub(crate) capture: Option<Capture>,
     /// The round trip of each connection of programs, by its number.
@@ -101,7 +102,7 @@ impl Packets {
 
 /// How a packet goes on.
 enum Way {
-    Connection(Route),
+    Connection(Known),
     Datagram(Stamp),
 }
 
@@ -146,12 +147,7 @@ impl Router {
                         device.receive(&mut scratch).trying(|| "the router's device".to_owned())?;
                     let Some(length) = received else { break };
                     match packet::read(&scratch[..length]) {
-                        Some(seen) => {
-                            if let Some(most) = self.orders.offers_at_most {
-                                packet::bound_window(&mut scratch[..length], &seen, most);
-                            }
-                            arrived.push((seen, self.packets.keep(&scratch[..length])));
-                        }
+                        Some(seen) => arrived.push((seen, self.packets.keep(&scratch[..length]))),
                         None => self.seen.strays += 1,
                     }
                 }
@@ -174,14 +170,15 @@ impl Router {
         self.board.take(&mut self.heard);
         for news in self.heard.drain(..) {
             match news {
-                News::Opening { browser, connection } => {
-                    self.flows.open(browser, self.network.open(&connection));
+                News::Opening { browser, connection, offers } => {
+                    self.flows.open(browser, Known { route: self.network.open(&connection), offers });
                 }
                 News::Closed { browser } => self.flows.close(browser, now),
                 News::Completed { user, exchange, at } => self.network.completed(user, &exchange, at),
                 News::Aborted { at } => self.network.aborted(at),
-                News::OpeningOfSource { end, connection } => {
-                    self.flows.open(end, self.network.open_of_source(&connection));
+                News::OpeningOfSource { end, connection, offers } => {
+                    let route = self.network.open_of_source(&connection);
+                    self.flows.open(end, Known { route, offers });
                 }
                 News::Delivered { source, bytes, at } => self.network.delivered(source, bytes, at),
                 News::Received { stamp, size, at } => {
@@ -209,11 +206,12 @@ impl Router {
 
     fn forward(&mut self, seen: &Seen, number: u32, now: Time) {
         let way = match (seen.flow, &self.orders.program_rtt) {
-            (Flow::Browser(browser), _) => self.flows.route(browser).map(Way::Connection),
+            (Flow::Browser(browser), _) => self.flows.known(browser).map(Way::Connection),
             (Flow::Datagram(stamp), _) => Some(Way::Datagram(stamp)),
             (Flow::Program(flow), Some(rtt)) => {
                 let open = |number| self.network.open_program(rtt.of(number));
-                Some(Way::Connection(self.flows.of_program(flow, open)))
+                let route = self.flows.of_program(flow, open);
+                Some(Way::Connection(Known { route, offers: self.orders.offers_of_programs }))
             }
             (Flow::Program(_), None) => None,
         };
@@ -222,12 +220,18 @@ impl Router {
             self.packets.free.push(number);
             return;
         };
+        let packet = &mut self.packets.bytes[number as usize];
+        if let Way::Connection(Known { offers, .. }) = &way
+            && let Some(most) = offers[usize::from(seen.from == End::Server)]
+        {
+            packet::bound_window(packet, seen, most);
+        }
         if let Some(capture) = &self.orders.capture {
-            capture.show(number, &self.packets.bytes[number as usize]);
+            capture.show(number, packet);
         }
         let sent = Sent { number, size: seen.size, ecn: seen.ecn };
         match way {
-            Way::Connection(route) => self.network.send(route, seen.from, &sent, now),
+            Way::Connection(Known { route, .. }) => self.network.send(route, seen.from, &sent, now),
             Way::Datagram(Stamp { source, side, flow, sent_at }) => {
                 let datagram = Datagram { at: sent_at, flow, side, size: seen.size };
                 self.network.send_datagram(source, &datagram, &sent, now);

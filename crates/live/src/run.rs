@@ -20,6 +20,7 @@ use crate::device::Device;
 use crate::failed::{Failed, Trying};
 use crate::hosts::Joint;
 use crate::limits;
+use crate::mix::Mix;
 use crate::namespaces::{self, Power};
 use crate::news::Board;
 use crate::output;
@@ -29,7 +30,7 @@ use crate::request::Request;
 use crate::router::{Orders, ProgramRtt, Router};
 use crate::side::{Common, Side, SideReport};
 use crate::sources::{self, Sources};
-use crate::stack::{Settings, Stack};
+use crate::stack::Settings;
 use crate::validity::Verdict;
 
 /// When a run ends before its time: with its command.
@@ -61,13 +62,12 @@ struct Network {
 pub(crate) fn run(request: &Request) -> Result<(), Failed> {
     let Request { spec, seed, device, bounds, programs, capture } = request;
     let refused = |message: String| Failed::Refused(message);
-    let stack = Stack::of(&spec.tcp.values)?;
+    let mix = Arc::new(Mix::of(spec, *seed, programs.is_some())?);
     let capture = capture.map(|bounds| Capture::new(spec, bounds));
     let network = emulate(spec, *seed, capture.as_ref()).map_err(|error| refused(error.to_string()))?;
     let web = Web::new(&spec.users.workload, &spec.users.rtt, *seed);
     let web = Arc::new(web.map_err(|error| refused(error.to_string()))?);
     let open_files = limits::raise_open_files()?;
-    let offers_at_most = stack.offers_at_most;
     let power = namespaces::enter()?;
     // The kernel rounds waits up by this much, unless it is asked not to.
     prctl::set_timerslack(1).trying(|| "the precision of timers".to_owned())?;
@@ -77,7 +77,7 @@ pub(crate) fn run(request: &Request) -> Result<(), Failed> {
     let ending = Arc::new(Ending::new());
     let programs = programs.as_ref().map(|programs| Beside::new(programs).map(Arc::new)).transpose()?;
     let orders = Orders {
-        offers_at_most,
+        offers_of_programs: mix.offers_of_programs(),
         capture: capture.clone(),
         program_rtt: programs.is_some().then(|| ProgramRtt { web: Arc::clone(&web), seed: *seed }),
         ending: Arc::clone(&ending),
@@ -85,7 +85,7 @@ pub(crate) fn run(request: &Request) -> Result<(), Failed> {
     let common = Common {
         spec: Arc::new(spec.clone()),
         web,
-        stack,
+        mix,
         book,
         board: Arc::clone(&board),
         device: *device,
@@ -157,8 +157,8 @@ pub(crate) fn run(request: &Request) -> Result<(), Failed> {
 
 /// Hosts that are ready.
 struct Made {
-    /// What the kernel says of their TCP.
-    settings: Settings,
+    /// What the kernel says of their TCP, by side.
+    settings: [Settings; 2],
     /// The router's ends of their networks.
     devices: [Box<dyn Device>; 2],
     threads: Vec<Waiting>,
@@ -168,22 +168,23 @@ struct Made {
 
 /// Make both sides, and the sources if there are any.
 fn make(common: Common, seed: u64) -> Result<Made, Failed> {
-    let (spec, congestion) = (Arc::clone(&common.spec), common.stack.congestion.clone());
+    let (spec, mix) = (Arc::clone(&common.spec), Arc::clone(&common.mix));
     let (board, ending) = (Arc::clone(&common.board), Arc::clone(&common.ending));
     // Both at once.
     let (first, second) = (start_side(0, common.clone()), start_side(1, common));
     let [(side_0, network_0), (side_1, network_1)] = [when_ready(first)?, when_ready(second)?];
     let devices = [network_0.joint.open()?, network_1.joint.open()?];
     let mut threads = vec![side_0, side_1];
+    let settings = [network_0.settings, network_1.settings];
     let namespaces = [network_0.namespace, network_1.namespace];
     if !spec.sources.is_empty() {
         let again = |namespace: &File| namespace.try_clone().trying(|| "a side's namespace".to_owned());
         let networks = [again(&namespaces[0])?, again(&namespaces[1])?];
-        let sources = sources::Setting { spec, seed, networks, congestion, board, ending };
+        let sources = sources::Setting { spec, seed, networks, mix, board, ending };
         let (waiting, ()) = when_ready(start_sources(sources))?;
         threads.push(waiting);
     }
-    Ok(Made { settings: network_0.settings, devices, threads, namespaces })
+    Ok(Made { settings, devices, threads, namespaces })
 }
 
 fn start_side(number: usize, common: Common) -> Started<Network> {

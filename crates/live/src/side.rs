@@ -24,18 +24,19 @@ use crate::counters;
 use crate::device::Kind;
 use crate::failed::{Failed, Trying};
 use crate::hosts::{Hosts, Joint};
+use crate::mix::Mix;
 use crate::news::Board;
 use crate::programs::{Beside, Program};
 use crate::run::Ending;
 use crate::sockets;
-use crate::stack::{Settings, Stack};
+use crate::stack::Settings;
 
 /// What both sides are made of.
 #[derive(Clone, Debug)]
 pub(crate) struct Common {
     pub(crate) spec: Arc<Spec>,
     pub(crate) web: Arc<Web>,
-    pub(crate) stack: Stack,
+    pub(crate) mix: Arc<Mix>,
     pub(crate) book: Arc<Book>,
     pub(crate) board: Arc<Board>,
     /// What joins sides to the router, and the router's namespace.
@@ -54,6 +55,8 @@ pub(crate) struct SideReport {
     pub(crate) wake_lateness_us: Histogram<u64>,
     /// Connections that broke, by the error.
     pub(crate) errors: BTreeMap<String, u64>,
+    /// Ends of connections, by the congestion control that the kernel says they have.
+    pub(crate) congestion: BTreeMap<String, u64>,
     /// Packets that the interface or a socket for datagrams had no room for.
     pub(crate) lost: u64,
     /// What the kernel has counted of TCP, by its names.
@@ -94,15 +97,19 @@ impl Side {
     /// Side `number`, on the thread that it will run on; and the router's end of its interface.
     pub(crate) fn new(number: usize, common: Common) -> Result<(Side, Joint), Failed> {
         let mtu = u32::try_from(common.spec.link.mtu.get()).expect("the spec bounds it");
-        let Common { stack, device, router, .. } = &common;
-        let any = sockets::new(&stack.congestion).trying(|| format!("a socket with {}", stack.congestion))?;
-        let congestion = sockets::congestion(&any).trying(|| "the congestion control".to_owned())?;
+        let Common { mix, device, router, .. } = &common;
+        let stack = mix.of_side(number);
+        let has = |congestion| {
+            let any = sockets::new(congestion).trying(|| format!("a socket with {congestion}"))?;
+            sockets::congestion(&any).trying(|| "the congestion control".to_owned())
+        };
+        let congestion = mix.congestion_on(number).into_iter().map(has).collect::<Result<Vec<_>, _>>()?;
         let (joint, mut settings) = Hosts { side: number, stack, mtu, device: *device, router }.make()?;
         let poll = Poll::new().trying(|| "epoll".to_owned())?;
-        settings.add("TCP_CONGESTION", congestion);
+        settings.add("TCP_CONGESTION", congestion.join(" "));
         let mut listener = None;
         if common.spec.users.per_side > 0 {
-            let socket = sockets::listen(SERVER_PORT, BACKLOG, &stack.congestion);
+            let socket = sockets::listen(SERVER_PORT, BACKLOG, &mix.of_side(number).congestion);
             let socket = socket.trying(|| "a listening socket".to_owned())?;
             sockets::watch(&poll, &socket, LISTENER).trying(|| "epoll".to_owned())?;
             listener = Some(socket);
@@ -171,12 +178,17 @@ impl Side {
             }
         }
         let mut errors = browsers.errors;
+        let mut congestion = browsers.congestion;
+        for (control, count) in servers.congestion() {
+            *congestion.entry(control.clone()).or_default() += count;
+        }
         for (error, count) in servers.errors {
             *errors.entry(error).or_default() += count;
         }
         Ok(SideReport {
             wake_lateness_us: browsers.wake_lateness_us,
             errors,
+            congestion,
             lost: counters::interface_drops()? + counters::datagram_drops()?,
             tcp: counters::of_tcp()?,
             exit_code,

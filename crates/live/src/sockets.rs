@@ -22,6 +22,12 @@ pub(crate) fn new(congestion: &str) -> io::Result<Socket> {
     Ok(socket)
 }
 
+/// From now on the window of a socket is moved by `congestion`; what the kernel says of it then.
+pub(crate) fn set_congestion(socket: &Socket, congestion: &str) -> io::Result<String> {
+    setsockopt(socket, sockopt::TcpCongestion, &OsString::from(congestion))?;
+    self::congestion(socket)
+}
+
 /// The congestion control that the kernel says a socket has.
 pub(crate) fn congestion(socket: &Socket) -> io::Result<String> {
     let name = getsockopt(socket, sockopt::TcpCongestion)?;

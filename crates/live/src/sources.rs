@@ -23,6 +23,7 @@ use self::flows::Flows;
 use crate::addresses::{BrowserEnd, SOURCE_PORT};
 use crate::clock::{Clock, std_duration};
 use crate::failed::{Failed, Trying};
+use crate::mix::Mix;
 use crate::namespaces;
 use crate::news::{Board, News};
 use crate::run::Ending;
@@ -35,7 +36,7 @@ pub(crate) struct Setting {
     pub(crate) seed: u64,
     /// The sides' namespaces.
     pub(crate) networks: [File; 2],
-    pub(crate) congestion: String,
+    pub(crate) mix: Arc<Mix>,
     pub(crate) board: Arc<Board>,
     /// When the run ends before its time.
     pub(crate) ending: Arc<Ending>,
@@ -69,6 +70,7 @@ struct Running {
     scratch: Vec<u8>,
     wake_lateness_us: Histogram<u64>,
     errors: BTreeMap<String, u64>,
+    congestion: BTreeMap<String, u64>,
 }
 
 enum Next {
@@ -115,7 +117,7 @@ impl Place {
 impl Sources {
     /// Those of the spec, on the thread that they will run on.
     pub(crate) fn new(setting: Setting) -> Result<Sources, Failed> {
-        let Setting { spec, seed, networks, congestion, .. } = &setting;
+        let Setting { spec, seed, networks, mix, .. } = &setting;
         let all = (0..).zip(&spec.sources).map(|(number, source)| {
             Source::new(&source.config, number, &spec.users.rtt, *seed).map_err(|error| {
                 Failed::Refused(format!("sources[{number}].{}: {}", error.path, error.message))
@@ -123,17 +125,18 @@ impl Sources {
         });
         let all = all.collect::<Result<_, _>>()?;
         let poll = Poll::new().trying(|| "epoll".to_owned())?;
-        let both = |make: &dyn Fn() -> io::Result<Socket>, place: fn(usize) -> Place| {
+        let both = |make: &dyn Fn(usize) -> io::Result<Socket>, place: fn(usize) -> Place| {
             let one = |side: usize| {
                 namespaces::go_to(&networks[side])?;
-                let socket = make().trying(|| "a socket of sources".to_owned())?;
+                let socket = make(side).trying(|| "a socket of sources".to_owned())?;
                 sockets::watch(&poll, &socket, place(side).token()).trying(|| "epoll".to_owned())?;
                 Ok::<_, Failed>(socket)
             };
             Ok::<_, Failed>([one(0)?, one(1)?])
         };
-        let listeners = both(&|| sockets::listen(SOURCE_PORT, BACKLOG, congestion), Place::Listener)?;
-        let receivers = both(&|| sockets::receiver(SOURCE_PORT), Place::Receiver)?;
+        let listen = |side| sockets::listen(SOURCE_PORT, BACKLOG, &mix.of_side(side).congestion);
+        let listeners = both(&listen, Place::Listener)?;
+        let receivers = both(&|_| sockets::receiver(SOURCE_PORT), Place::Receiver)?;
         Ok(Sources { setting, all, poll, listeners, receivers })
     }
 
@@ -155,6 +158,7 @@ impl Sources {
             scratch: vec![0; 1 << 18],
             wake_lateness_us: Histogram::new(3).expect("three significant digits are allowed"),
             errors: BTreeMap::new(),
+            congestion: BTreeMap::new(),
         };
         for number in 0..running.all.len() {
             running.plan(u8::try_from(number).expect("the spec bounds the number of sources"));
@@ -181,8 +185,15 @@ impl Sources {
                 }
             }
         }
-        let Running { wake_lateness_us, errors, .. } = running;
-        Ok(SideReport { wake_lateness_us, errors, lost: 0, tcp: BTreeMap::new(), exit_code: None })
+        let Running { wake_lateness_us, errors, congestion, .. } = running;
+        Ok(SideReport {
+            wake_lateness_us,
+            errors,
+            congestion,
+            lost: 0,
+            tcp: BTreeMap::new(),
+            exit_code: None,
+        })
     }
 }
 

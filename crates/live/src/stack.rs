@@ -6,6 +6,7 @@ use std::fs;
 use aqmlab_tcp::{EcnPolicy, Profile};
 use aqmlab_units::Duration;
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::failed::{Failed, Trying};
 use crate::netlink::RouteMetrics;
@@ -49,15 +50,15 @@ const ECN: &str = "ipv4/tcp_ecn";
 const UNSCALED: u16 = u16::MAX;
 
 impl Stack {
-    /// That of `profile`; refused where the kernel cannot do what it says.
-    pub(crate) fn of(profile: &Profile) -> Result<Stack, Failed> {
+    /// That of `profile`, which stands at `path` in the spec; refused where the kernel cannot do what it says.
+    pub(crate) fn of(path: &str, profile: &Profile) -> Result<Stack, Failed> {
         let lacks = [
             ("nagle", profile.nagle),
             ("abe", profile.abe),
             ("ecn but true and false", !matches!(profile.ecn, EcnPolicy::Off | EcnPolicy::Rfc3168)),
         ];
         if let Some((what, _)) = lacks.iter().find(|(_, asked_for)| *asked_for) {
-            return Err(Failed::Refused(format!("live has no tcp.{what} yet")));
+            return Err(Failed::Refused(format!("live has no {path}.{what} yet")));
         }
         let window = profile.receive_window;
         // With scaling buffers grow as the kernel sees fit, to as much as the window is to be at most. Without it they have
@@ -137,6 +138,21 @@ impl Stack {
     }
 }
 
+/// The first value, with what it is in each, that two profiles differ in and the kernel has once for all hosts of a side.
+pub(crate) fn differ_per_side(one: &Profile, other: &Profile) -> Option<(String, [Value; 2])> {
+    let [ours, theirs] =
+        [one, other].map(|profile| serde_json::to_value(profile).expect("a profile has a JSON form"));
+    let scaled = one.window_scaling || other.window_scaling;
+    let has_once = |name: &str| match name {
+        "congestion" => false,
+        "receive_window" => scaled,
+        _ => !KERNELS_OWN.contains(&name),
+    };
+    let values = ours.as_object().expect("a profile is a table");
+    let (name, ours) = values.iter().find(|&(name, value)| has_once(name) && theirs[name] != *value)?;
+    Some((name.clone(), [ours.clone(), theirs[name].clone()]))
+}
+
 /// How many SYNs after the first come after waits of the same length as the first's.
 fn linear_timeouts(backoff: &[u16]) -> u8 {
     let alike = backoff.iter().take_while(|wait| Some(*wait) == backoff.first()).count();
@@ -208,8 +224,6 @@ fn path(name: &str) -> String {
 mod tests {
     use std::collections::BTreeSet;
 
-    use serde_json::Value;
-
     use super::*;
 
     /// Values of a profile that the kernel is told.
@@ -247,7 +261,7 @@ mod tests {
 
     /// What a stack is told under a name.
     fn told(profile: &Profile, name: &str) -> String {
-        let stack = Stack::of(profile).expect("the kernel can do it");
+        let stack = Stack::of("tcp", profile).expect("the kernel can do it");
         stack.settings.into_iter().find(|(each, _)| *each == name).expect("it is told").1
     }
 
@@ -267,13 +281,13 @@ mod tests {
         ] {
             assert_eq!(told(&linux, name), default, "{name}");
         }
-        let Stack { metrics, .. } = Stack::of(&linux).expect("the kernel can do it");
+        let Stack { metrics, .. } = Stack::of("tcp", &linux).expect("the kernel can do it");
         assert_eq!((metrics.initial_window, metrics.quick_ack), (10, false));
     }
 
     #[test]
     fn a_host_of_2001_offers_its_window_and_acknowledges_everything() {
-        let stack = Stack::of(&Profile::unc_testbed()).expect("the kernel can do it");
+        let stack = Stack::of("tcp", &Profile::unc_testbed()).expect("the kernel can do it");
         assert_eq!(
             stack.metrics,
             RouteMetrics { mss: 1460, initial_window: 2, quick_ack: true, congestion: "reno".to_owned() }

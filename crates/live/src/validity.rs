@@ -54,6 +54,8 @@ pub(crate) struct Verdict {
     tcp_counters: BTreeMap<&'static str, u64>,
     /// Connections that broke, by the error.
     socket_errors: BTreeMap<String, u64>,
+    /// Ends of connections of users and sources, by the congestion control that the kernel says they have.
+    ends_by_congestion: BTreeMap<String, u64>,
 }
 
 impl Verdict {
@@ -63,7 +65,7 @@ impl Verdict {
         bounds: Bounds,
     ) -> Verdict {
         let mut wakes = Histogram::new(3).expect("three significant digits are allowed");
-        let mut socket_errors = BTreeMap::new();
+        let (mut socket_errors, mut ends_by_congestion) = (BTreeMap::new(), BTreeMap::new());
         let mut tcp_counters = BTreeMap::new();
         let mut lost_outside = router.undelivered + router.unread;
         for side in reports {
@@ -74,6 +76,9 @@ impl Verdict {
             }
             for (error, count) in side.errors {
                 *socket_errors.entry(error).or_default() += count;
+            }
+            for (control, count) in side.congestion {
+                *ends_by_congestion.entry(control).or_default() += count;
             }
         }
         let lateness_ms = |share| router.lateness_ns.value_at_quantile(share) as f64 * 1e-6;
@@ -115,6 +120,7 @@ impl Verdict {
             strays: router.strays,
             tcp_counters,
             socket_errors,
+            ends_by_congestion,
         }
     }
 }
@@ -135,6 +141,7 @@ mod tests {
         SideReport {
             wake_lateness_us: Histogram::new(3).expect("three digits"),
             errors: BTreeMap::new(),
+            congestion: BTreeMap::new(),
             lost: 0,
             tcp: BTreeMap::from([(LISTEN_DROPS, 0)]),
             exit_code: None,

@@ -17,7 +17,7 @@ mod connections;
 mod content;
 pub(crate) mod emulated;
 mod endpoints;
-mod hosts;
+pub(crate) mod hosts;
 pub(crate) mod observer;
 mod prefetch;
 mod readings;

@@ -30,6 +30,7 @@ pub use capture::{Bounds, Capture};
 pub use engine::emulated::{
     EmulatedNetwork, End, Fate, Route, Sent, SourceConnection, SourceFlow, UserConnection,
 };
+pub use engine::hosts::{StackId, Stacks};
 pub use explain::TimelineRequest;
 pub use laboratory::Laboratory;
 pub use record::{

@@ -7,12 +7,21 @@ use aqmlab_sim::Route;
 use aqmlab_units::{Duration, Time};
 
 use crate::addresses::BrowserEnd;
+use crate::mix::Offers;
 use crate::packet::ProgramFlow;
+
+/// A connection of a browser's or a source's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Known {
+    pub(super) route: Route,
+    /// What its ends may offer.
+    pub(super) offers: Offers,
+}
 
 /// All connections.
 #[derive(Debug, Default)]
 pub(super) struct Flows {
-    routes: HashMap<BrowserEnd, Route>,
+    known: HashMap<BrowserEnd, Known>,
     /// Those that are closed, and until when they are known.
     closed: VecDeque<(Time, BrowserEnd)>,
     programs: HashMap<ProgramFlow, Route>,
@@ -23,12 +32,12 @@ pub(super) struct Flows {
 const KNOWN_FOR: Duration = Duration::from_secs(120);
 
 impl Flows {
-    pub(super) fn open(&mut self, browser: BrowserEnd, route: Route) {
-        self.routes.insert(browser, route);
+    pub(super) fn open(&mut self, browser: BrowserEnd, known: Known) {
+        self.known.insert(browser, known);
     }
 
-    pub(super) fn route(&self, browser: BrowserEnd) -> Option<Route> {
-        self.routes.get(&browser).copied()
+    pub(super) fn known(&self, browser: BrowserEnd) -> Option<Known> {
+        self.known.get(&browser).copied()
     }
 
     /// The connection `flow` of programs, which is begun by `open`, told its number, if this is the first of it.
@@ -45,7 +54,7 @@ impl Flows {
     pub(super) fn forget(&mut self, now: Time) -> Vec<Route> {
         let mut forgotten = Vec::new();
         while let Some((_, browser)) = self.closed.pop_front_if(|&mut (until, _)| until <= now) {
-            forgotten.extend(self.routes.remove(&browser));
+            forgotten.extend(self.known.remove(&browser).map(|known| known.route));
         }
         forgotten
     }
@@ -64,11 +73,12 @@ mod tests {
         let mut flows = Flows::default();
         let browser = BrowserEnd::new(0, 0);
         let route = network.open(&UserConnection { user: 0, number: 1, min_rtt: Duration::ZERO });
-        flows.open(browser, route);
+        let known = Known { route, offers: [None; 2] };
+        flows.open(browser, known);
         flows.close(browser, Time::from_secs_f64(1.0));
         assert_eq!(flows.forget(Time::from_secs_f64(120.9)), []);
-        assert_eq!(flows.route(browser), Some(route));
+        assert_eq!(flows.known(browser), Some(known));
         assert_eq!(flows.forget(Time::from_secs_f64(121.0)), [route]);
-        assert_eq!(flows.route(browser), None);
+        assert_eq!(flows.known(browser), None);
     }
 }

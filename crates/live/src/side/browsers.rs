@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::io;
 use std::sync::Arc;
 
-use aqmlab_sim::{Spec, UserConnection};
+use aqmlab_sim::{Spec, StackId, UserConnection};
 use aqmlab_units::{Bytes, Time};
 use aqmlab_workload::{Connection, ConnectionId, User, UserAction, UserEvent, Web};
 use hdrhistogram::Histogram;
@@ -14,9 +14,10 @@ use socket2::Socket;
 
 use super::{Common, Place};
 use crate::addresses::{self, BrowserEnd};
-use crate::book::Book;
+use crate::book::{Asked, Book};
 use crate::clock::Clock;
 use crate::failed::{Failed, Trying};
+use crate::mix::Mix;
 use crate::news::{Board, News};
 use crate::sockets::{self, Found};
 
@@ -27,7 +28,7 @@ pub(super) struct Browsers {
     web: Arc<Web>,
     book: Arc<Book>,
     board: Arc<Board>,
-    congestion: String,
+    mix: Arc<Mix>,
     clock: Clock,
     /// Users in the order of their numbers, of which this side has every other.
     users: Vec<Browser>,
@@ -42,6 +43,7 @@ pub(super) struct Browsers {
     scratch: Vec<u8>,
     pub(super) wake_lateness_us: Histogram<u64>,
     pub(super) errors: BTreeMap<String, u64>,
+    pub(super) congestion: BTreeMap<String, u64>,
 }
 
 struct Browser {
@@ -55,6 +57,8 @@ struct Open {
     socket: Socket,
     browser: BrowserEnd,
     connection: Connection,
+    /// Which stack its server has.
+    server_stack: StackId,
     is_connected: bool,
     /// Bytes of the request that the socket had no room for yet.
     to_write: u64,
@@ -79,7 +83,7 @@ impl Browsers {
             web: Arc::clone(&common.web),
             book: Arc::clone(&common.book),
             board: Arc::clone(&common.board),
-            congestion: common.stack.congestion.clone(),
+            mix: Arc::clone(&common.mix),
             clock,
             connections: Vec::new(),
             free: Vec::new(),
@@ -88,6 +92,7 @@ impl Browsers {
             scratch: vec![0; 1 << 18],
             wake_lateness_us: Histogram::new(3).expect("three significant digits are allowed"),
             errors: BTreeMap::new(),
+            congestion: BTreeMap::new(),
         }
     }
 
@@ -196,20 +201,25 @@ impl Browsers {
         *opened += 1;
         let about = UserConnection { user, number: connection.number(), min_rtt: connection.min_rtt() };
         let server = addresses::server(1 - self.side, about.machine(&self.spec));
-        self.say(News::Opening { browser, connection: about });
+        let ends = self.mix.who.of_user(&about);
+        self.say(News::Opening { browser, connection: about, offers: self.mix.offers(ends) });
         let slot = self.free.pop().unwrap_or_else(|| {
             self.connections.push(None);
             self.connections.len() - 1
         });
         // That there are no more sockets is the machine's to mend, and no part of the experiment.
-        let socket = sockets::bind(browser.address(), &self.congestion)
-            .trying(|| "a socket of a browser".to_owned())?;
+        let [own, server_stack] = ends;
+        let what = || "a socket of a browser".to_owned();
+        let socket = sockets::bind(browser.address(), &self.mix.stack(own).congestion).trying(what)?;
+        let congestion = sockets::congestion(&socket).trying(what)?;
+        *self.congestion.entry(congestion).or_default() += 1;
         sockets::watch(poll, &socket, Place::browser(slot)).trying(|| "epoll".to_owned())?;
         if let Err(error) = sockets::connect(&socket, server) {
             *self.errors.entry(error.to_string()).or_default() += 1;
             self.failed.push_back(slot);
         }
-        self.connections[slot] = Some(Open { socket, browser, connection, is_connected: false, to_write: 0 });
+        self.connections[slot] =
+            Some(Open { socket, browser, connection, server_stack, is_connected: false, to_write: 0 });
         Ok(())
     }
 
@@ -224,7 +234,8 @@ impl Browsers {
     /// A request leaves, or as much of it as there is room for; what is wrong is noticed when it is read.
     fn write(&mut self, slot: usize, request: Bytes) {
         let open = self.connections[slot].as_mut().expect("a user writes to connections that are there");
-        self.book.ask(open.browser, open.connection.exchange());
+        let asked = Asked { exchange: open.connection.exchange(), stack: open.server_stack };
+        self.book.ask(open.browser, asked);
         open.to_write = sockets::write(&open.socket, request.get()).unwrap_or(0);
     }
 

@@ -9,23 +9,33 @@ use socket2::Socket;
 
 use super::{Common, Place};
 use crate::addresses::BrowserEnd;
-use crate::book::Book;
+use crate::book::{Asked, Book};
 use crate::failed::{Failed, Trying};
+use crate::mix::Mix;
 use crate::sockets::{self, Found};
 
 /// The servers of one side.
 pub(super) struct Servers {
-    book: Arc<Book>,
+    desk: Desk,
     connections: Vec<Option<Served>>,
     free: Vec<usize>,
     scratch: Vec<u8>,
     pub(super) errors: BTreeMap<String, u64>,
 }
 
+/// Where servers learn who they are, and what they are asked for.
+struct Desk {
+    book: Arc<Book>,
+    mix: Arc<Mix>,
+    congestion: BTreeMap<String, u64>,
+}
+
 /// A server's end of a connection.
 struct Served {
     socket: Socket,
     browser: BrowserEnd,
+    /// Has it been asked for nothing yet?
+    is_new: bool,
     /// What is still to come of the request under way, and the response to it.
     request: Option<(u64, u64)>,
     /// Bytes of the response that the socket had no room for yet.
@@ -35,12 +45,21 @@ struct Served {
 impl Servers {
     pub(super) fn new(common: &Common) -> Servers {
         Servers {
-            book: Arc::clone(&common.book),
+            desk: Desk {
+                book: Arc::clone(&common.book),
+                mix: Arc::clone(&common.mix),
+                congestion: BTreeMap::new(),
+            },
             connections: Vec::new(),
             free: Vec::new(),
             scratch: vec![0; 1 << 16],
             errors: BTreeMap::new(),
         }
+    }
+
+    /// Ends of connections, by the congestion control that the kernel says they have.
+    pub(super) fn congestion(&self) -> &BTreeMap<String, u64> {
+        &self.desk.congestion
     }
 
     /// Connections have come.
@@ -54,7 +73,8 @@ impl Servers {
                 self.connections.len() - 1
             });
             sockets::watch(poll, &socket, Place::server(slot)).trying(|| "epoll".to_owned())?;
-            self.connections[slot] = Some(Served { socket, browser, request: None, to_write: 0 });
+            self.connections[slot] =
+                Some(Served { socket, browser, is_new: true, request: None, to_write: 0 });
         }
         Ok(())
     }
@@ -62,7 +82,7 @@ impl Servers {
     /// Something may be done at the connection in `slot`; or not, if it has just taken the place of another.
     pub(super) fn on_ready(&mut self, slot: usize) {
         let Some(served) = &mut self.connections[slot] else { return };
-        let goes_on = served.go_on(&self.book, &mut self.scratch);
+        let goes_on = served.go_on(&mut self.desk, &mut self.scratch);
         if let Err(error) = &goes_on {
             *self.errors.entry(error.to_string()).or_default() += 1;
         }
@@ -75,25 +95,32 @@ impl Servers {
 
 impl Served {
     /// Read and write as far as that goes. Is there more to come?
-    fn go_on(&mut self, book: &Book, scratch: &mut [u8]) -> io::Result<bool> {
+    fn go_on(&mut self, desk: &mut Desk, scratch: &mut [u8]) -> io::Result<bool> {
         loop {
             if self.to_write > 0 {
                 self.to_write = sockets::write(&self.socket, self.to_write)?;
             }
             match sockets::read(&self.socket, scratch)? {
-                Found::Bytes(bytes) => self.receive(bytes as u64, book)?,
+                Found::Bytes(bytes) => self.receive(bytes as u64, desk)?,
                 Found::Nothing => return Ok(true),
                 Found::End => return Ok(false),
             }
         }
     }
 
-    fn receive(&mut self, bytes: u64, book: &Book) -> io::Result<()> {
+    fn receive(&mut self, bytes: u64, desk: &mut Desk) -> io::Result<()> {
         let (left, response) = if let Some(request) = self.request {
             request
         } else {
-            let asked_for = book.asked_for(self.browser);
-            let exchange = asked_for.ok_or_else(|| io::Error::other("a request that nobody made"))?;
+            let asked = desk.book.asked_for(self.browser);
+            let Asked { exchange, stack } =
+                asked.ok_or_else(|| io::Error::other("a request that nobody made"))?;
+            // It sends nothing before.
+            if std::mem::take(&mut self.is_new) {
+                let congestion = &desk.mix.stack(stack).congestion;
+                let congestion = sockets::set_congestion(&self.socket, congestion)?;
+                *desk.congestion.entry(congestion).or_default() += 1;
+            }
             (exchange.request.get(), exchange.response.get())
         };
         let left = left.saturating_sub(bytes);

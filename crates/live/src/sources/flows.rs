@@ -3,8 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::io;
+use std::sync::Arc;
 
-use aqmlab_sim::{SourceConnection, SourceFlow};
+use aqmlab_sim::{SourceConnection, SourceFlow, StackId};
 use aqmlab_units::{Bytes, Duration};
 use aqmlab_workload::sources::{Source, Vector, VectorAction, VectorConnection, VectorEvent, VectorSource};
 use socket2::Socket;
@@ -49,6 +50,8 @@ struct Flow {
 
 struct Connection {
     end: BrowserEnd,
+    /// Which stack the acceptor has.
+    server_stack: StackId,
     /// None when it is over, and the acceptor has yet to hear of it.
     client: Option<Socket>,
     /// None before it is accepted.
@@ -123,19 +126,25 @@ impl Running {
 
     /// The first connection of the flow in `slot`, or one that takes the place of another.
     fn connect(&mut self, slot: usize) -> Result<(), Failed> {
-        let &mut Flow { source, side, min_rtt, .. } = self.flow(slot);
+        let &mut Flow { source, number, side, min_rtt, .. } = self.flow(slot);
         let opened = &mut self.flows.opened[usize::from(source)];
         let end = BrowserEnd::of_source(source, side, *opened);
         *opened += 1;
-        self.say(News::OpeningOfSource { end, connection: SourceConnection { source, side, min_rtt } });
+        let mix = Arc::clone(&self.setting.mix);
+        let ends = mix.who.of_flow(&SourceFlow { source, number, side });
+        let connection = SourceConnection { source, side, min_rtt };
+        self.say(News::OpeningOfSource { end, connection, offers: mix.offers(ends) });
+        let [own, server_stack] = ends;
         namespaces::go_to(&self.setting.networks[usize::from(side)])?;
         let what = || "a socket of a source".to_owned();
-        let client = sockets::bind(end.address(), &self.setting.congestion).trying(what)?;
+        let client = sockets::bind(end.address(), &mix.stack(own).congestion).trying(what)?;
+        self.count(sockets::congestion(&client).trying(what)?);
         sockets::watch(&self.poll, &client, Place::Flow(slot).token()).trying(what)?;
         sockets::connect(&client, addresses::source_peer(usize::from(1 - side))).trying(what)?;
         self.flows.by_end.insert(end, slot);
         self.flow(slot).connection = Some(Connection {
             end,
+            server_stack,
             client: Some(client),
             server: None,
             is_connected: false,
@@ -143,6 +152,11 @@ impl Running {
             to_initiator: 0,
         });
         Ok(())
+    }
+
+    /// An end of a connection has this congestion control.
+    fn count(&mut self, congestion: String) {
+        *self.congestion.entry(congestion).or_default() += 1;
     }
 
     fn flow(&mut self, slot: usize) -> &mut Flow {
@@ -158,8 +172,12 @@ impl Running {
             // It may have been given up meanwhile.
             let Some(&slot) = end.and_then(|end| self.flows.by_end.get(&end)) else { continue };
             sockets::watch(&self.poll, &socket, Place::Flow(slot).token()).trying(|| "epoll".to_owned())?;
+            let mix = Arc::clone(&self.setting.mix);
             if let Some(connection) = &mut self.flow(slot).connection {
+                let congestion = &mix.stack(connection.server_stack).congestion;
+                let congestion = sockets::set_congestion(&socket, congestion);
                 connection.server = Some(socket);
+                self.count(congestion.trying(|| "a socket of a source".to_owned())?);
             }
             self.on_ready(slot)?;
         }

@@ -107,7 +107,7 @@ pub struct UserConnection {
 }
 
 impl UserConnection {
-    fn client_side(&self) -> Side {
+    pub(in crate::engine) fn client_side(&self) -> Side {
         Side::numbered((self.user & 1) as u8)
     }
 

@@ -15,7 +15,7 @@ mod stacks;
 
 use aqmlab_units::{Bytes, Duration, Time};
 
-pub(super) use self::stacks::{StackId, Stacks};
+pub use self::stacks::{StackId, Stacks};
 use crate::link::Transmitter;
 use crate::packet::{EndpointId, Owner};
 use crate::side::Side;

@@ -10,6 +10,7 @@ use super::pipe::Pipe;
 use crate::capture::Opener;
 use crate::engine::connections::{Connections, Opening};
 use crate::engine::content::{ApplicationId, Content, FlowId};
+use crate::engine::emulated::SourceFlow;
 use crate::engine::observer::{Observer, Row};
 use crate::engine::{Engine, Event, Rare};
 use crate::link::Link;
@@ -121,18 +122,14 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
     fn connect_flow(&mut self, id: FlowId) {
         let flow = self.flows.get(id).expect("a flow that is under way");
         (flow.to_acceptor, flow.to_initiator) = (Pipe::default(), Pipe::default());
-        // Numbers that no user has.
-        let host_number = 1 << 63 | u64::from(flow.source) << 48 | flow.number;
         let (source, side, owner, min_rtt) = (flow.source, flow.side, flow.owner(), flow.min_rtt);
+        let about = SourceFlow { source, number: flow.number, side: side.number() };
         let client = self.open_connection(Opening {
             opener: Opener::Source(source),
             side,
             host: None,
             access: self.hosts.for_source(owner, min_rtt),
-            stacks: [
-                self.stacks.of_client(owner, side, host_number),
-                self.stacks.of_server(owner, side.other(), host_number, 0),
-            ],
+            stacks: self.stacks.of_flow(&about),
             content: Content::Units(id),
         });
         self.hosts.give_machines(client, owner);

@@ -8,6 +8,7 @@ use super::Application;
 use crate::capture::Opener;
 use crate::engine::connections::Opening;
 use crate::engine::content::{ApplicationId, Content, UserId};
+use crate::engine::emulated::UserConnection;
 use crate::engine::observer::{Observer, Row};
 use crate::engine::{Engine, Event, Rare};
 use crate::link::Link;
@@ -87,17 +88,15 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
     /// `connect()`: both ends come into being and the SYN leaves.
     fn open(&mut self, user: UserId, connection: Connection) {
         let request = connection.exchange().request;
-        let (side, number) = (user.side(), u64::from(user.0));
-        let host = self.hosts.of(side.other(), number + connection.number());
+        let (side, number, min_rtt) = (user.side(), connection.number(), connection.min_rtt());
+        let host = self.hosts.of(side.other(), u64::from(user.0) + number);
+        let about = UserConnection { user: user.0, number, min_rtt };
         let id = self.open_connection(Opening {
             opener: Opener::User(user.0),
             side,
             host: Some(host),
-            access: self.hosts.for_user(host, connection.min_rtt()),
-            stacks: [
-                self.stacks.of_client(Owner::USERS, side, number),
-                self.stacks.of_server(Owner::USERS, side.other(), number, connection.number()),
-            ],
+            access: self.hosts.for_user(host, min_rtt),
+            stacks: self.stacks.of_user(&about),
             content: Content::Exchanges(user, connection),
         });
         self.expect(id, request);

@@ -1,19 +1,23 @@
 //! Which TCP stack which host has.
 
+use std::collections::BTreeSet;
+
 use aqmlab_tcp::Profile;
 use aqmlab_units::Stream;
 
+use crate::engine::emulated::{SourceFlow, UserConnection};
 use crate::packet::Owner;
 use crate::side::Side;
 use crate::spec::{MOST_STACKS, Role, SourceSpec, Spec};
 
-/// The number of a stack; 0 is the common one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::engine) struct StackId(pub(in crate::engine) u8);
+/// The number of a stack; 0 is the common one, n the n-th of the mix.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct StackId(pub(in crate::engine) u8);
 
 impl StackId {
+    /// It as a place in a list of all.
     #[inline]
-    pub(in crate::engine) fn index(self) -> usize {
+    pub fn index(self) -> usize {
         usize::from(self.0) % MOST_STACKS
     }
 }
@@ -21,7 +25,7 @@ impl StackId {
 /// The stacks of an experiment, and who has them. A user's host has one for good. Servers are many more than the
 /// machines that play them: each connection finds another, with a stack of its own.
 #[derive(Debug)]
-pub(in crate::engine) struct Stacks {
+pub struct Stacks {
     /// One for each number a [`StackId`] can be, so that looking one up needs no check; the common one fills up.
     profiles: Box<[Profile; MOST_STACKS]>,
     /// Keys of the families of streams, one for each client and one for each connection of a client.
@@ -35,7 +39,8 @@ pub(in crate::engine) struct Stacks {
 type Shares = Vec<(f64, StackId)>;
 
 impl Stacks {
-    pub(in crate::engine) fn new(spec: &Spec, seed: u64) -> Stacks {
+    /// Those of `spec`.
+    pub fn new(spec: &Spec, seed: u64) -> Stacks {
         let owners = std::iter::once(None).chain(spec.sources.iter().map(Some));
         let spec = &spec.tcp;
         let shares = |source: Option<&SourceSpec>, side, role| {
@@ -66,24 +71,50 @@ impl Stacks {
         &self.profiles[id.index()]
     }
 
+    /// Those of the two ends of a user's connection, the client's first.
+    pub fn of_user(&self, connection: &UserConnection) -> [StackId; 2] {
+        let &UserConnection { user, number, .. } = connection;
+        self.of_ends(Owner::USERS, connection.client_side(), user.into(), number)
+    }
+
+    /// Those of the two ends of a source's flow, whichever connection it has, the client's first.
+    pub fn of_flow(&self, flow: &SourceFlow) -> [StackId; 2] {
+        let &SourceFlow { source, number, side } = flow;
+        // Numbers that no user has.
+        let host = 1 << 63 | u64::from(source) << 48 | number;
+        self.of_ends(Owner::source(source), Side::numbered(side), host, 0)
+    }
+
+    fn of_ends(&self, owner: Owner, side: Side, number: u64, connection: u64) -> [StackId; 2] {
+        [self.of_client(owner, side, number), self.of_server(owner, side.other(), number, connection)]
+    }
+
+    /// The stacks that hosts on `side` may have, clients and servers, of the web users (0) and the sources (from 1) that `counts` names.
+    pub fn on_side(&self, side: u8, counts: impl Fn(usize) -> bool) -> BTreeSet<StackId> {
+        let owners = self.shares.iter().enumerate().filter(|&(owner, _)| counts(owner));
+        let roles = owners.flat_map(|(_, roles)| roles).map(|sides| &sides[usize::from(side)]);
+        roles.flat_map(|shares| shares.iter().map(|&(_, id)| id).chain(left_over(shares))).collect()
+    }
+
     /// The stack of client `number`, on `side`.
-    pub(in crate::engine) fn of_client(&self, owner: Owner, side: Side, number: u64) -> StackId {
+    fn of_client(&self, owner: Owner, side: Side, number: u64) -> StackId {
         pick(&self.shares[owner.index()][0][side.index()], || Stream::numbered(self.clients, number))
     }
 
     /// The stack of the server, on `side`, that client `number` finds with its connection `connection`.
-    pub(in crate::engine) fn of_server(
-        &self,
-        owner: Owner,
-        side: Side,
-        number: u64,
-        connection: u64,
-    ) -> StackId {
+    fn of_server(&self, owner: Owner, side: Side, number: u64, connection: u64) -> StackId {
         pick(&self.shares[owner.index()][1][side.index()], || {
             let key = Stream::numbered(self.servers, number).next_u64();
             Stream::numbered(key, connection)
         })
     }
+}
+
+/// The common stack, where the shares leave somebody to it.
+fn left_over(shares: &[(f64, StackId)]) -> Option<StackId> {
+    let shared_out = shares.last().map_or(0.0, |&(up_to, _)| up_to);
+    // Shares written in decimals may miss 1 by a rounding.
+    (shared_out < 1.0 - 1e-9).then(StackId::default)
 }
 
 /// Draw from the shares; what they leave has the common stack.
@@ -146,6 +177,28 @@ mod tests {
         assert!(bulk.1[1] == 0 && near(bulk.1[2], 0.5), "{bulk:?}");
         for others in [users, on_off] {
             assert!(others.0[1] == 0 && others.1[1] == 0 && near(others.0[2], 0.5), "{others:?}");
+        }
+    }
+
+    #[test]
+    fn each_stack_that_a_host_draws_is_said_to_be_on_its_side() {
+        let stacks = stacks(
+            r#"[{"share": 1, "side": 1, "role": "server"}, {"share": 0.5, "source": "bulk", "side": 1, "role": "client"}]"#,
+        );
+        let on_side = |side, owners: &[usize]| {
+            let ids = stacks.on_side(side, |owner| owners.contains(&owner));
+            ids.into_iter().map(StackId::index).collect::<Vec<_>>()
+        };
+        assert_eq!(on_side(0, &[0, 1, 2]), [0]);
+        assert_eq!(on_side(1, &[0]), [0, 1]);
+        assert_eq!(on_side(1, &[1]), [0, 1, 2]);
+        assert_eq!(on_side(1, &[]), []);
+        for number in 0..100 {
+            for side in 0..2 {
+                let flow = SourceFlow { source: 0, number, side };
+                let [client, server] = stacks.of_flow(&flow).map(StackId::index);
+                assert!(on_side(side, &[1]).contains(&client) && on_side(1 - side, &[1]).contains(&server));
+            }
         }
     }
 
