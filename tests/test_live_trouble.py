@@ -1,0 +1,130 @@
+"""What goes wrong in the live laboratory: each is one line, and nothing is left."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+import aqmlab as lab
+from aqmlab.live.process import PROGRAM, Settings
+from aqmlab.live.run import run_command
+from aqmlab.running.cell import cells_of
+from test_live import SPEC, children, namespaces_of, wait_for
+
+pytestmark = pytest.mark.usefixtures("_live_permitted")
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> Path:
+    file = tmp_path / "live.toml"
+    file.write_text(SPEC)
+    return file
+
+
+def as_nobody_special(spec: Path, before: str) -> list[dict[str, object]]:
+    """Run a spec in a user namespace, in which it cannot raise limits, after a line of shell: what the run says."""
+    (cell,) = cells_of(lab.Experiment.from_toml(spec, changes=["users.per_side=2000"]), [1])
+    command = ["unshare", "--user", "--map-root-user", "sh", "-c", f'{before} && exec "$0"', str(PROGRAM)]
+    request = json.dumps({"spec": cell.resolved, "seed": 1})
+    done = subprocess.run(command, input=request, capture_output=True, text=True, check=False, timeout=60)
+    if not done.stdout:
+        pytest.skip(f"no user namespaces here: {done.stderr}")
+    assert (done.returncode, done.stderr) == (1, "")
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_a_machine_that_gives_no_namespaces_is_told_of_in_one_line(spec: Path) -> None:
+    said = as_nobody_special(spec, "echo 0 > /proc/sys/user/max_net_namespaces")
+    assert said == [{"failed": "a network namespace: No space left on device (os error 28)"}]
+
+
+def test_too_few_open_files_are_told_of_in_one_line(spec: Path) -> None:
+    *seconds, last = as_nobody_special(spec, "ulimit -n 60")
+    assert all("now_s" in second for second in seconds)
+    assert list(last) == ["failed"]
+    assert "Too many open files (os error 24)" in str(last["failed"])
+
+
+FLOOD = """
+import os, pathlib, socket, sys, time
+to = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+to.connect((os.environ["AQMLAB_SERVER"], 9))
+pathlib.Path(sys.argv[1]).touch()
+for _ in range(60_000):
+    try:
+        to.send(bytes(1400))
+    except OSError:
+        # That nobody listens there, or that there is no room.
+        pass
+"""
+"""More than any device holds: 20,000 packets, or 32 MB as the kernel counts them."""
+
+
+def stop_the_router(us: int, flooding: Path) -> None:
+    """Hold the run for as long as the flood takes."""
+    wait_for("the flood", flooding.exists)
+    (run,) = children(us)
+    os.kill(run, signal.SIGSTOP)
+    time.sleep(2.0)
+    os.kill(run, signal.SIGCONT)
+
+
+@pytest.mark.parametrize("device", ["tun", "veth"])
+def test_what_the_router_had_no_room_for_makes_a_run_invalid(tmp_path: Path, device: str) -> None:
+    if device == "tun" and not os.access("/dev/net/tun", os.R_OK | os.W_OK):
+        pytest.skip("/dev/net/tun may not be opened")
+    experiment = lab.Experiment.model_validate(
+        {
+            "queue": {"droptail": {}},
+            "users": {"per_side": 0},
+            "protocol": {"warmup": "0 s", "duration": "30 s"},
+        }
+    )
+    settings = Settings(device=device)
+    sleeper = threading.Thread(target=stop_the_router, args=(os.getpid(), tmp_path / "flooding"))
+    sleeper.start()
+    command = [sys.executable, "-c", FLOOD, str(tmp_path / "flooding")]
+    result, code = run_command(experiment, command, out=tmp_path / "results", settings=settings)
+    sleeper.join()
+    assert code == 0
+    live = result.metadata["live"]
+    assert not live["valid"]
+    assert any(reason.startswith("packets lost outside the queues") for reason in live["invalid_reasons"])
+
+
+def test_a_command_may_end_while_the_router_sleeps(tmp_path: Path) -> None:
+    # Its namespace ends with its side's thread: the router must not find an interface that is gone.
+    experiment = lab.Experiment.model_validate(
+        {"queue": {"droptail": {}}, "users": {"per_side": 0}, "protocol": {"warmup": "0 s", "duration": "30 s"}}
+    )
+    settings = Settings(device="veth")
+    for _ in range(3):
+        _, code = run_command(experiment, ["true"], out=tmp_path, settings=settings)
+        assert code == 0
+
+
+def test_an_interrupt_is_one_line_and_leaves_nothing(spec: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "aqmlab", "live", str(spec), "--set", "protocol.duration=60 s"]
+    ours = namespaces_of(os.getpid())
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        try:
+            wait_for("the run", lambda: children(process.pid))
+            (run,) = children(process.pid)
+            # The router's and both sides'.
+            wait_for("its namespaces", lambda: len(namespaces_of(run) - ours) == 3)
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=20)
+        finally:
+            process.kill()
+    assert (process.returncode, out, err) == (130, b"", b"aqmlab: interrupted\n")
+    assert not Path(f"/proc/{run}").exists()
+    assert lab.Store(tmp_path / "results").cells().is_empty()
+    assert not list((tmp_path / "results").glob("drafts/*/"))
