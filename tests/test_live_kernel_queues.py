@@ -1,4 +1,7 @@
-"""Our drop-tail beside the kernel's: the same datagrams, more than the link carries, through ``tbf`` over ``pfifo``."""
+"""Our drop-tail beside the kernel's: the same datagrams, more than the link carries, through ``tbf`` over either queue.
+
+``pfifo`` counts packets, ``bfifo`` bytes.
+"""
 
 from __future__ import annotations
 
@@ -15,18 +18,27 @@ from aqmlab.live.run import run_live
 
 pytestmark = pytest.mark.usefixtures("_live_permitted")
 
-RATE, OFFERED, PACKET, LIMIT, SECONDS = 4_000_000, 5_000_000, 1000, 40, 5
-"""The link and the datagrams in bits a second, a datagram in bytes with headers, packets that wait, and seconds."""
+RATE, OFFERED, PACKET, SECONDS = 4_000_000, 5_000_000, 1000, 5
+"""The link and the datagrams in bits a second, a datagram in bytes with headers, and seconds."""
 
 ETHERNET = 14
-"""Bytes of header that the kernel's shaper counts."""
+"""Bytes of header that the kernel's shaper and its queues count; our queues count packets without it."""
+
+WAITING = 40
+"""Packets that may wait. In bytes there is room for half a packet more, which both must leave empty."""
+
+LIMITS = {
+    "pfifo": (WAITING, str(WAITING)),
+    "bfifo": (f"{WAITING * PACKET + PACKET // 2} B", str(WAITING * (PACKET + ETHERNET) + PACKET // 2)),
+}
+"""By the kernel's queue, our limit and its own."""
 
 THROUGH_THE_KERNEL = f"""
 import json, socket, struct, subprocess, threading, time
 for words in (
     "ip link set lo up",
     "tc qdisc add dev lo root handle 1: tbf rate {RATE}bit burst {5 * (PACKET + ETHERNET)} limit 10mb",
-    "tc qdisc add dev lo parent 1: pfifo limit {LIMIT}",
+    "tc qdisc add dev lo parent 1: QUEUE",
 ):
     subprocess.run(words.split(), check=True)
 to = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -56,14 +68,14 @@ print(json.dumps({{"sent": sent, "come": len(counted), "delay_s": sum(counted) /
 """
 
 
-@pytest.fixture
-def kernel() -> dict[str, float]:
-    """What became of the datagrams in the kernel's queue."""
+def through_the_kernel(queue: str, limit: str) -> dict[str, float]:
+    """Send the datagrams through a queue of the kernel's: what became of them."""
     (check,) = (check for check in doctor.examine().checks if check.what == "queues of the kernel's own")
     has = check.found.partition(";")[0].split()
-    if not {"tbf", "pfifo"} <= set(has):
-        pytest.skip(f"the kernel has no tbf over pfifo: {check.found}")
-    command = ["unshare", "--user", "--map-root-user", "--net", sys.executable, "-c", THROUGH_THE_KERNEL]
+    if not {"tbf", queue} <= set(has):
+        pytest.skip(f"the kernel has no tbf over {queue}: {check.found}")
+    script = THROUGH_THE_KERNEL.replace("QUEUE", f"{queue} limit {limit}")
+    command = ["unshare", "--user", "--map-root-user", "--net", sys.executable, "-c", script]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if "No such file or directory: 'tc'" in done.stderr:
         pytest.skip("tc is not installed")
@@ -72,11 +84,14 @@ def kernel() -> dict[str, float]:
     return result
 
 
-def test_our_drop_tail_loses_and_delays_as_the_kernels_does(kernel: dict[str, float], tmp_path: Path) -> None:
+@pytest.mark.parametrize("queue", LIMITS)
+def test_our_drop_tail_loses_and_delays_as_the_kernels_does(queue: str, tmp_path: Path) -> None:
+    our_limit, its_limit = LIMITS[queue]
+    kernel = through_the_kernel(queue, its_limit)
     experiment = lab.Experiment.model_validate(
         {
             "link": {"rate": f"{RATE} bit/s", "overhead": f"{ETHERNET} B", "delay": "0 s", "device_fifo": 0},
-            "queue": {"droptail": {"limit": LIMIT}},
+            "queue": {"droptail": {"limit": our_limit}},
             "users": {"per_side": 0},
             "protocol": {"warmup": "1 s", "duration": f"{SECONDS} s"},
             "sources": [{"datagrams": {"rate": f"{OFFERED} bit/s", "packet": f"{PACKET} B", "spread": "0 s"}}],
@@ -87,6 +102,8 @@ def test_our_drop_tail_loses_and_delays_as_the_kernels_does(kernel: dict[str, fl
     # A busy machine makes the kernel's shaper, which wakes by a timer of its own, lose some of its rate.
     assert ours["loss_percent"] == pytest.approx(lost, abs=2.5)
     assert ours["loss_percent"] == pytest.approx(100 * (1 - RATE / OFFERED * PACKET / (PACKET + ETHERNET)), abs=1)
+    # The kernel carries what the link does, and no more.
+    assert 8 * PACKET * kernel["come"] / SECONDS == pytest.approx(RATE * PACKET / (PACKET + ETHERNET), rel=0.03)
     # A packet leaves the kernel's shaper whole when its tokens are there; over our link its bits take their time.
     one_ms = 8e3 * (PACKET + ETHERNET) / RATE
     assert ours["datagrams"]["delay_ms_mean"] == pytest.approx(1e3 * kernel["delay_s"] + one_ms, rel=0.05)
