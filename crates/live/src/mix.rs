@@ -151,7 +151,10 @@ mod tests {
             refused(r#"{"window_scaling": true, "mix": [{"share": 0.5, "receive_window": 8192}]}"#),
             "tcp.mix[0].receive_window: the kernel has one for all hosts of a side, and those of side 0 have 16384 and 8192"
         );
-        assert_eq!(refused(r#"{"mix": [{"share": 0.5, "abe": true}]}"#), "live has no tcp.mix[0].abe yet");
+        assert_eq!(
+            refused(r#"{"mix": [{"share": 0.5, "nagle": true}]}"#),
+            "live has no tcp.mix[0].nagle yet"
+        );
         // One of a source's hosts is one too many.
         assert!(
             refused(r#"{"mix": [{"share": 1, "source": "bulk", "timestamps": true}]}"#)
