@@ -114,8 +114,8 @@ def test_sockets_and_router_say_the_same() -> None:
     # The rate, while there is always a packet to send.
     busy = result.link.filter((pl.col("direction") == 1) & pl.col("time_s").is_between(1.0, SECONDS, closed="none"))
     assert result.cell.resolved["link"]["overhead"] == "38 B"
-    frames = 8e-6 * (busy["bytes"].sum() + 38 * busy["packets"].sum()) / (0.1 * busy.height)
-    assert frames == pytest.approx(RATE_MBPS, rel=0.01)
+    frame_bytes = float(busy["bytes"].sum()) + 38 * float(busy["packets"].sum())
+    assert 8e-6 * frame_bytes / (0.1 * busy.height) == pytest.approx(RATE_MBPS, rel=0.01)
     # Marks reach the sender. One echo stands for those of a round trip.
     assert back["marked"] > 0
     assert sender["marks"] > 0
