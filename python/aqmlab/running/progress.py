@@ -89,12 +89,15 @@ class SweepProgress(_Shown):
         distinct = {cell.key: cell for cell in cells}
         to_run = {key: cell for key, cell in distinct.items() if key in captured or key not in kept}
         left = len(distinct) - len(to_run)
-        self._names = names(to_run.values())
+        self._names = dict(names(to_run.values()))
         self._bars: dict[str, TaskID] = {}
         self._begun: dict[str, float] = {}
         self._simulated_s = dict.fromkeys(to_run, 0.0)
+        # Added up as it goes: of thousands of cells each tells of each step.
+        self._all_simulated_s = 0.0
         self._to_simulate_s = sum(cell.end_s for cell in to_run.values())
-        self._number, self._done, self._failed = len(to_run), 0, 0
+        self._done: set[str] = set()
+        self._failed: set[str] = set()
         self._all = self._add_bar("all cells", total=max(self._to_simulate_s, 1.0), visible=bool(to_run))
         there = f", {f'{left:,} of them ' if to_run else ''}in the store" if left else ""
         self._what = f"{len(distinct):,} {'cell' if len(distinct) == 1 else 'cells'}{there}"
@@ -103,22 +106,24 @@ class SweepProgress(_Shown):
         self._progress.stop()
         if raised[0] is None:
             self._say_what()
-        if self._number and self._done + self._failed == self._number:
-            logger.info(f"{self._done:,} run{self._and_failed} in {duration(self._elapsed_s)}")
+        if self._names and len(self._done) + len(self._failed) == len(self._names):
+            logger.info(f"{len(self._done):,} run{self._and_failed} in {duration(self._elapsed_s)}")
         super().__exit__(*raised)
 
     def __call__(self, cell: Cell, now: float, end: float) -> None:
         """Show how far a cell is."""
         with self._lock:
             self._say_what()
+            self._reach(cell, now)
             begun = self._begun.setdefault(cell.key, time.monotonic())
-            bar = self._bars.setdefault(cell.key, self._add_bar(self._names[cell.key]))
-            self._simulated_s[cell.key] = now
+            if cell.key not in self._bars:
+                self._bars[cell.key] = self._add_bar(self._names[cell.key])
+            bar = self._bars[cell.key]
             speed = _speed(now, time.monotonic() - begun)
             self._progress.update(bar, total=end, completed=now, state=f"{now:,.0f}/{end:,.0f} s  {speed}")
             if now >= end:
-                self._done += 1
-                self._progress.remove_task(bar)
+                self._done.add(cell.key)
+                self._progress.remove_task(self._bars.pop(cell.key))
                 logger.debug(f"{self._names[cell.key]}: {end:,.0f} s simulated, {speed}")
             self._show_all()
 
@@ -126,17 +131,27 @@ class SweepProgress(_Shown):
         """Say that a cell failed, and why."""
         with self._lock:
             self._say_what()
+            self._reach(cell, cell.end_s)
             if cell.key in self._bars:
-                self._progress.remove_task(self._bars[cell.key])
-            logger.error(f"{self._names.get(cell.key, str(cell))}: {error}")
-            self._failed += 1
-            self._simulated_s[cell.key] = cell.end_s
+                self._progress.remove_task(self._bars.pop(cell.key))
+            logger.error(f"{self._names[cell.key]}: {error}")
+            # It may fail at its very end, when its results are taken and written.
+            self._done.discard(cell.key)
+            self._failed.add(cell.key)
             self._show_all()
 
+    def _reach(self, cell: Cell, now: float) -> None:
+        """Note how far a cell is; one that was in the store and is damaged since is one more to be run."""
+        if cell.key not in self._simulated_s:
+            self._names[cell.key] = str(cell)
+            self._simulated_s[cell.key] = 0.0
+            self._to_simulate_s += cell.end_s
+        self._all_simulated_s += now - self._simulated_s[cell.key]
+        self._simulated_s[cell.key] = now
+
     def _show_all(self) -> None:
-        simulated_s = sum(self._simulated_s.values())
-        how_far = self._how_far(simulated_s)
-        self._progress.update(self._all, completed=simulated_s, state=how_far)
+        how_far = self._how_far(self._all_simulated_s)
+        self._progress.update(self._all, total=self._to_simulate_s, completed=self._all_simulated_s, state=how_far)
         self._say_now_and_then(how_far)
 
     def _say_what(self) -> None:
@@ -147,12 +162,12 @@ class SweepProgress(_Shown):
 
     def _how_far(self, simulated_s: float) -> str:
         left_s = self._elapsed_s * (self._to_simulate_s / simulated_s - 1) if simulated_s else 0.0
-        run = f"{self._done:,} of {self._number:,} run{self._and_failed}"
+        run = f"{len(self._done):,} of {len(self._names):,} run{self._and_failed}"
         return f"{run}, {duration(self._elapsed_s)} elapsed, {duration(left_s)} left"
 
     @property
     def _and_failed(self) -> str:
-        return f", {self._failed:,} failed" if self._failed else ""
+        return f", {len(self._failed):,} failed" if self._failed else ""
 
 
 class RunProgress(_Shown):
