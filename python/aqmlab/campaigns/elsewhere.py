@@ -11,6 +11,7 @@ import signal
 from collections.abc import Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 from aqmlab.campaigns.failures import Elsewhere, Failure
@@ -65,8 +66,14 @@ def run_here(cell: Cell, out: Location, limit_s: float | None) -> Failure | None
     def failed(cell: Cell, error: BaseException) -> None:
         failures.append(Failure.of(cell, error))
 
-    run_missing([cell], Store(out), workers=1, failed=failed, limit_s=limit_s)
+    run_missing([cell], _store(out), workers=1, failed=failed, limit_s=limit_s)
     return failures[0] if failures else None
+
+
+@cache
+def _store(out: str) -> Store:
+    """Open a results directory once in each process: that lists all cells, which is too much for every one of them."""
+    return Store(out)
 
 
 def wants_processes(cells: Sequence[Cell]) -> bool:
@@ -80,14 +87,14 @@ def wants_processes(cells: Sequence[Cell]) -> bool:
 @contextmanager
 def processes(workers: int | None) -> Iterator[Executor]:
     """Give an executor of processes; those that are at work when the block ends by an error are ended."""
-    context = multiprocessing.get_context("spawn")
+    context, others = multiprocessing.get_context("spawn"), set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(workers or usable(), mp_context=context, initializer=_hear_the_parent)
     with pool:
         try:
             yield pool
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
-            for process in multiprocessing.active_children():
+            for process in set(multiprocessing.active_children()) - others:
                 process.terminate()
             raise
 

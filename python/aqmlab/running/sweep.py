@@ -6,8 +6,10 @@ import ctypes
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import replace
+from queue import Empty, SimpleQueue
 from types import CodeType, FrameType, MappingProxyType
 
 from aqmlab.disciplines.custom import errors
@@ -120,21 +122,25 @@ def run_missing(
     results: dict[str, Result] = {}
     distinct = {cell.key: cell for cell in reversed(cells)}
     with ThreadPoolExecutor(workers or usable()) as pool:
-        pending: set[Future[Result]] = set()
+        pending: dict[Future[Result], Cell] = {}
+        # Each is told of once: to wait for any of ten thousand looks at all of them, ten thousand times.
+        ended: SimpleQueue[Future[Result]] = SimpleQueue()
         try:
-            cell_of = {pool.submit(work, cell): cell for cell in reversed(distinct.values())}
-            pending = set(cell_of)
+            for cell in reversed(distinct.values()):
+                run = pool.submit(work, cell)
+                pending[run] = cell
+                run.add_done_callback(ended.put)
             while pending:
                 # A signal that comes just before an endless wait would be heard only when a cell is done.
-                done, pending = wait(pending, timeout=0.5, return_when=FIRST_COMPLETED)
-                for run in done:
-                    error = run.exception()
+                with suppress(Empty):
+                    run = ended.get(timeout=0.5)
+                    cell, error = pending.pop(run), run.exception()
                     if error is None:
-                        results[cell_of[run].key] = run.result()
+                        results[cell.key] = run.result()
                     elif failed is None or isinstance(error, ENDS_ALL):
                         raise error
                     else:
-                        failed(cell_of[run], error)
+                        failed(cell, error)
                 if limit_s is not None:
                     _end_overdue(begun, limit_s)
         except BaseException as error:
