@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from aqmlab._core import SpecError
 from aqmlab.running.files.location import Location
 
 METADATA = "metadata.json"
@@ -25,6 +26,10 @@ class StoreError(Exception):
 
 class Damaged(StoreError):
     """A file is not what was written."""
+
+
+class Unwritable(SpecError, StoreError):
+    """A results directory cannot be written to: a mistake of who named it, or what became of it under way."""
 
 
 class Written(NamedTuple):

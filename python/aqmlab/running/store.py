@@ -96,8 +96,8 @@ class Store:
 
         Raises
         ------
-        SpecError
-            When the results directory cannot be written to.
+        Unwritable
+            When the results directory cannot be written to: a :class:`SpecError` and a :class:`StoreError`.
         StoreError
             When one elsewhere cannot.
         """

@@ -9,9 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from aqmlab._core import SpecError
 from aqmlab.running.files.drafts import Drafts
-from aqmlab.running.integrity import Damaged, Kept, StoreError, check_all, files_of, read_metadata, writing
+from aqmlab.running.integrity import Damaged, Kept, StoreError, Unwritable, check_all, files_of, read_metadata, writing
 
 
 class Directory:
@@ -63,7 +62,7 @@ class Directory:
                 self.cells.mkdir(parents=True, exist_ok=True)
                 draft = stack.enter_context(self._drafts.new(key))
             except OSError as error:
-                raise SpecError(f"out: must be a directory to write to, got {self._out} ({error.strerror})") from None
+                raise Unwritable(f"out: must be a directory to write to, got {self._out} ({error.strerror})") from None
             yield draft
             directory = self.cells / key
             try:
