@@ -1,10 +1,9 @@
-"""Campaigns: grids, failures, shards, executors, and what survives a killed sweep."""
+"""Campaigns: grids, cells that fail, shards, executors, the command."""
 
 from __future__ import annotations
 
 import json
 import os
-import random
 import re
 import signal
 import subprocess
@@ -32,34 +31,14 @@ from aqmlab.running.cell import Cell
 from aqmlab.running.run import run_cell
 from aqmlab.running.store import Store
 from conftest import Command
-
-TINY = [
-    "link.rate=2 Mbit/s",
-    "users.per_side=200",
-    "protocol.warmup=1 s",
-    "protocol.duration=9 s",
-]
-
-GRID = f"""
-set = {json.dumps(TINY)}
-schemes = ["droptail:limit=50", "pi:ecn=true"]
-[axes]
-"link.delay" = ["5 ms", "20 ms"]
-"queue.pi.q_ref" = {{ from = 10, to = 40, steps = 3, scale = "log", whole = true }}
-"""
+from made_campaigns import GRID, TINY, tables
+from made_campaigns import grid as made_grid
 
 
 @pytest.fixture
-def grid() -> lab.Grid:
+def grid(tmp_path: Path) -> lab.Grid:
     """Two schemes over two delays, one of them with three targets: eight points."""
-    return lab.Grid(
-        set=TINY,
-        schemes=["droptail:limit=50", "pi:ecn=true"],
-        axes={
-            "link.delay": ["5 ms", "20 ms"],
-            "queue.pi.q_ref": {"from": 10, "to": 40, "steps": 3, "scale": "log", "whole": True},
-        },
-    )
+    return made_grid(tmp_path)
 
 
 def test_a_parameter_is_varied_for_the_schemes_of_its_discipline_alone(grid: lab.Grid) -> None:
@@ -118,6 +97,9 @@ def test_samples_are_in_their_ranges_evenly_and_the_same_each_time(method: str) 
         ({"schemes": ["pi"], "exclude": [{"scheme": "pi"}]}, "exclude: leaves no point"),
         ({"schemes": ["pie", "no"]}, "no: "),
         ({"axes": {f"a.b{n}": [*range(1000)] for n in range(3)}}, "axes: must have at most 1,000,000 points together"),
+        ({"set": ["users.load"]}, "set: write path=value"),
+        ({"set": ["users[0]=5"]}, "set: users has none: write the whole list, got 'users[0]=5'"),
+        ({"axes": {"users[0].load": [5]}}, "users[0].load=5: users is a table, not a list"),
         ({"axes": {"users.lode": [1]}}, "users.lode=1: users.lode: unknown key (did you mean 'load'?)"),
         ({"set": TINY, "axes": {"link.rate": ["1 Mbit/s", "1 parsec"]}}, "link.rate=1 parsec: link.rate: "),
     ],
@@ -181,16 +163,6 @@ def test_a_cell_that_fails_is_kept_as_failed_and_the_others_go_on(
     again = lab.sweep(one, seeds=[1, 2, 3], out=tmp_path, retry=True)
     assert again.cells["state"].to_list() == ["done"] * 3
     assert not again.failures
-
-
-def test_a_full_disk_is_no_failure_of_a_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object, **__: object) -> None:
-        raise lab.StoreError("results/cells: cannot be written: No space left on device")
-
-    monkeypatch.setattr(sweeping, "run_cell", full)
-    with pytest.raises(lab.StoreError, match="No space left"):
-        lab.sweep(lab.Grid(set=TINY, schemes=["droptail"]), seeds=[1], out=tmp_path)
-    assert not (tmp_path / "failed").exists()
 
 
 class _Refusing(Executor):
@@ -286,17 +258,6 @@ def test_no_shard_is_refused(text: str) -> None:
         Shard.parse(text)
 
 
-def test_shards_of_one_store_make_the_whole(grid: lab.Grid, tmp_path: Path) -> None:
-    for number in (1, 2, 2, 3):
-        lab.sweep(grid, seeds=[1], out=tmp_path, shard=f"{number}/3")
-    assert set(lab.sweep(grid, seeds=[1], out=tmp_path, workers=1).cells["state"]) == {"done"}
-
-
-def _bytes(out: Path) -> dict[str, bytes]:
-    cells = out / "cells"
-    return {str(file.relative_to(cells)): file.read_bytes() for file in cells.rglob("*.parquet")}
-
-
 @pytest.mark.parametrize(
     "make",
     [lambda: ThreadPoolExecutor(2), lambda: ProcessPoolExecutor(2, mp_context=get_context("spawn"))],
@@ -306,72 +267,7 @@ def test_any_executor_makes_the_same_store(grid: lab.Grid, tmp_path: Path, make:
     lab.sweep(grid, seeds=[1], out=tmp_path / "here")
     with make() as executor:
         lab.sweep(grid, seeds=[1], out=tmp_path / "there", executor=executor)
-    assert _bytes(tmp_path / "there") == _bytes(tmp_path / "here")
-
-
-DASK = """
-import os, signal, sys, threading, time
-from pathlib import Path
-from distributed import Client, LocalCluster
-import aqmlab as lab
-
-def kill_one(out, client):
-    drafts = Path(out, "drafts")
-    while not list(drafts.glob("*/alive")):
-        time.sleep(0.02)
-    # Its cell takes seconds and has only begun.
-    os.kill(client.run(os.getpid).popitem()[1], signal.SIGKILL)
-
-if __name__ == "__main__":
-    out, changes = sys.argv[1], sys.argv[2:]
-    here = {"host": "127.0.0.1", "dashboard_address": None}
-    with LocalCluster(2, threads_per_worker=1, processes=True, **here) as cluster, Client(cluster) as client:
-        threading.Thread(target=kill_one, args=(out, client)).start()
-        grid = lab.Grid(set=changes, schemes=["pi", "codel"])
-        campaign = lab.sweep(grid, seeds=[1, 2], out=out, executor=client.get_executor())
-    print(*campaign.cells["state"])
-"""
-
-
-def test_a_dask_worker_that_is_killed_in_mid_cell_costs_no_cell(tmp_path: Path) -> None:
-    (tmp_path / "campaign.py").write_text(DASK)
-    long = [*TINY[:-1], "protocol.duration=20 min"]
-    command = [sys.executable, "campaign.py", str(tmp_path / "there"), *long]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
-    assert done.stdout.split() == ["done"] * 4, done.stderr
-    lab.sweep(lab.Grid(set=long, schemes=["pi", "codel"]), seeds=[1, 2], out=tmp_path / "here")
-    assert _bytes(tmp_path / "there") == _bytes(tmp_path / "here")
-
-
-def test_a_sweep_that_is_killed_again_and_again_goes_on_to_the_same_store(grid: lab.Grid, tmp_path: Path) -> None:
-    (tmp_path / "grid.toml").write_text(GRID)
-    lab.sweep(grid, seeds=[1, 2, 3, 4], out=tmp_path / "undisturbed")
-    command = [sys.executable, "-m", "aqmlab", "sweep", "grid.toml", "--seeds", "4", "--out", "killed"]
-    draw, begun = random.Random(7), 0
-    for _ in range(8):
-        sweep = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        # It is a good second before the first cell.
-        deadline = time.monotonic() + 60
-        while sweep.poll() is None and time.monotonic() < deadline:
-            if len(list((tmp_path / "killed" / "cells").glob("*"))) > begun:
-                break
-            time.sleep(0.01)
-        time.sleep(draw.uniform(0, 0.1))
-        begun = len(list((tmp_path / "killed" / "cells").glob("*")))
-        sweep.send_signal(signal.SIGKILL)
-        sweep.wait(timeout=60)
-    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
-    assert _bytes(tmp_path / "killed") == _bytes(tmp_path / "undisturbed")
-    assert not [place for place in (tmp_path / "killed" / "drafts").iterdir() if place.is_dir()]
-
-
-def test_two_sweeps_on_one_store_make_each_cell_whole(tmp_path: Path) -> None:
-    (tmp_path / "grid.toml").write_text(GRID)
-    command = [sys.executable, "-m", "aqmlab", "sweep", "grid.toml", "--seeds", "2", "--out", "shared", "--json"]
-    both = [subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    told = [json.loads(each.communicate(timeout=120)[0]) for each in both]
-    assert told[0] == told[1]
-    assert [point["seeds"] for point in told[0]["points"]] == [2] * 8
+    assert tables(tmp_path / "there") == tables(tmp_path / "here")
 
 
 def test_the_command_runs_what_is_missing_and_writes_a_row_for_each_cell(aqmlab: Command, tmp_path: Path) -> None:

@@ -7,8 +7,6 @@ import os
 import resource
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,6 +16,7 @@ from aqmlab.running.cell import Cell
 from aqmlab.running.run import run_cell
 from aqmlab.running.store import Store
 from conftest import Command, Outcome
+from disks import mounted, remount
 
 SHORT = ("--users", "40", "--warmup", "1 s", "--duration", "20 s", "--seeds", "1", "--workers", "1")
 
@@ -42,23 +41,6 @@ def command(*arguments: str, limit: int | None = None) -> Outcome:
     line = [sys.executable, "-m", "aqmlab", *arguments]
     done = subprocess.run(line, capture_output=True, text=True, check=False, preexec_fn=begin)
     return Outcome(done.returncode, done.stdout, done.stderr)
-
-
-@contextmanager
-def mounted(directory: Path, size: str) -> Iterator[Path]:
-    """Mount a small file system of its own, where that is permitted."""
-    directory.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(directory)]
-    try:
-        permitted = subprocess.run(mount, capture_output=True, check=False).returncode == 0
-    except FileNotFoundError:
-        permitted = False
-    if not permitted:
-        pytest.skip("file systems cannot be mounted here")
-    try:
-        yield directory
-    finally:
-        subprocess.run(["umount", str(directory)], check=True)
 
 
 def fill(directory: Path, leave: int) -> None:
@@ -136,7 +118,7 @@ def test_a_directory_mounted_to_be_read_is_read_and_not_written(tmp_path: Path, 
         out = disk / "results"
         run_cell(small_cell, Store(out))
         before = contents(out)
-        subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+        remount(disk, "ro")
         assert run_cell(small_cell, Store(out)).queue.height > 0
         assert command("ls", str(out)).code == 0
         outcome = command("compare", "pi", *SHORT, "--out", str(out))
@@ -151,7 +133,7 @@ def test_a_damaged_cell_that_cannot_be_set_aside_is_one_line(tmp_path: Path, sma
         store = Store(disk)
         file = run_cell(small_cell, store).directory / "queue.parquet"
         os.truncate(file, 7)
-        subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+        remount(disk, "ro")
         advice = f"remove {file.parent}, which cannot be set aside"
         with pytest.raises(lab.StoreError, match=f"^{file} is damaged: it has 7 bytes, .*; {advice}"):
             store.get(small_cell)

@@ -15,6 +15,7 @@ from pydantic import Field, PlainValidator, ValidationError, field_validator
 from aqmlab._core import SpecError
 from aqmlab.campaigns.axes import Axis, Samples, Strict, Value, one_line, values
 from aqmlab.spec import schemes
+from aqmlab.spec.changes import Misplaced
 from aqmlab.spec.experiment import Experiment
 from aqmlab.spec.schemes import Scheme
 
@@ -131,9 +132,12 @@ class Grid(Strict):
         SpecError
             When its file cannot be read, or asks for something impossible.
         """
-        if isinstance(self.spec, Experiment):
-            return self.spec.changed(self.changes)
-        return Experiment.from_toml(self.spec, changes=self.changes)
+        try:
+            if isinstance(self.spec, Experiment):
+                return self.spec.changed(self.changes)
+            return Experiment.from_toml(self.spec, changes=self.changes)
+        except Misplaced as error:
+            raise SpecError(f"set: {error.what}") from None
 
     def points(self) -> list[Point]:
         """Return all points, each once.
@@ -209,7 +213,7 @@ def at(experiment: Experiment, point: Point) -> tuple[Experiment, str]:
         chosen = scheme.applied_to(experiment) if scheme else experiment
         chosen = chosen.changed(changes)
     except SpecError as error:
-        raise SpecError(f"{said(point)}: {str(error).removeprefix('--set: ')}") from None
+        raise SpecError(f"{said(point)}: {error.what if isinstance(error, Misplaced) else error}") from None
     if scheme and chosen.queue == scheme.queue:
         return chosen, scheme.label
     return chosen, schemes.label(chosen.queue, ecn=chosen.tcp.ecn)

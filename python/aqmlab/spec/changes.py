@@ -16,6 +16,15 @@ _FORM = "write path=value, such as users.load=90 or sources[0].bulk.flows=5"
 Step = str | int
 
 
+class Misplaced(SpecError):
+    """A change that is written otherwise, or of what is not there."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"--set: {what}")
+        self.what = what
+        """The same where it came by no option."""
+
+
 def apply(tables: dict[str, Any], change: str) -> None:
     """Change a spec's tables.
 
@@ -24,13 +33,13 @@ def apply(tables: dict[str, Any], change: str) -> None:
 
     Raises
     ------
-    SpecError
+    Misplaced
         When there is nothing at this path, saying what there is.
     """
     path, equals, text = change.partition("=")
     steps = _steps(path.strip())
     if not (equals and steps and isinstance(steps[0], str)):
-        raise SpecError(f"--set: {_FORM}, got {change!r}")
+        raise Misplaced(f"{_FORM}, got {change!r}")
     at: Any = tables
     for n, (step, following) in enumerate(zip(steps, [*steps[1:], None], strict=True)):
         _check(at, steps[:n], step, change)
@@ -59,14 +68,14 @@ def _check(at: Any, above: list[Step], step: Step, change: str) -> None:
     where = _written(above)
     if isinstance(step, int):
         if not isinstance(at, list):
-            raise SpecError(f"--set: {where} is {_kind(at)}, not a list, in {change!r}")
+            raise Misplaced(f"{where} is {_kind(at)}, not a list, in {change!r}")
         if step >= len(at):
             there = f"has {where}[0] to {where}[{len(at) - 1}]" if at else "has none: write the whole list"
-            raise SpecError(f"--set: {where} {there}, got {change!r}")
+            raise Misplaced(f"{where} {there}, got {change!r}")
     elif isinstance(at, list):
-        raise SpecError(f"--set: {where} is a list: write {where}[0].{step} for the first entry's, got {change!r}")
+        raise Misplaced(f"{where} is a list: write {where}[0].{step} for the first entry's, got {change!r}")
     elif not isinstance(at, dict):
-        raise SpecError(f"--set: {where} is {_kind(at)}, not a table: write {where}=value, got {change!r}")
+        raise Misplaced(f"{where} is {_kind(at)}, not a table: write {where}=value, got {change!r}")
 
 
 def _make_room(table: dict[str, Any], above: list[Step], name: str) -> None:
