@@ -151,6 +151,24 @@ def test_the_scheme_as_given_is_the_first_that_is_tried(answer: Callable[..., No
     assert all(value <= 300 for value in outside.trials["q_ref"])
 
 
+def test_what_settings_are_held_against_has_an_interval_over_the_seeds(
+    answer: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer(lambda point, seed: [0.0], [0.0])
+    monkeypatch.setattr(Trial, "baseline", lambda self, seeds: [np.array([10.0, 12.0, 14.0])[: len(seeds)]])
+    tuned = lab.tune("pi", "q_ref", minimise=["p95"], trials=2, out=tmp_path)
+    # Student's t for three values: 4.303 standard errors.
+    half = 4.3027 * 2 / math.sqrt(3)
+    assert tuned.baseline_interval(0) == pytest.approx((12, 12 - half, 12 + half), rel=1e-4)
+    assert "which has p95 12 ±5 ms" in repr(tuned)
+    (objective,) = tuned.record()["objectives"]
+    assert [objective[name] for name in ("baseline", "baseline_low")] == pytest.approx([12, 12 - half], rel=1e-4)
+    one = lab.tune("pi", "q_ref", minimise=["p95"], trials=2, seeds=[1], out=tmp_path)
+    assert "which has p95 10 ms" in repr(one)
+    assert one.record()["objectives"][0]["baseline_high"] is None
+    json.dumps(one.record(), allow_nan=False)
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 import aqmlab as lab
 from aqmlab import _core
 from aqmlab.campaigns.search.sensitivity import Sensitivity
+from aqmlab.campaigns.search.table import as_given
 from aqmlab.campaigns.search.tuning import Tuned
 from aqmlab.show import canvas
 from markdown import table
@@ -114,7 +115,8 @@ def _what_tuning_gains(studied: Mapping[tuple[str, int], Studied]) -> str:
     for name in _SPACES:
         for load in _LOADS:
             tuned = studied[name, load].tuned
-            rows.append((name, f"{load}", "as it is", *(f"{value:.4g}" for value in tuned.baseline), "", ""))
+            defaults = (as_given(tuned, number) for number in range(len(tuned.objectives)))
+            rows.append((name, f"{load}", "as it is", *defaults, "", ""))
             for each in tuned.best:
                 found = (f"{value:+.3g}" for value in each.found.means)
                 fresh = (_interval(*each.interval(number)) for number in range(len(tuned.objectives)))
@@ -133,7 +135,7 @@ def _draw(figure: Figure, studied: Mapping[tuple[str, int], Studied]) -> None:
     for axis, load in zip(axes.ravel(), _LOADS, strict=True):
         for name in _SPACES:
             tuned = studied[name, load].tuned
-            delay, rate = tuned.baseline
+            delay, rate = (tuned.baseline_interval(number)[0] for number in range(2))
             points = [(delay + each.means[0], rate + each.means[1]) for each in tuned.tried]
             front = sorted((delay + each.means[0], rate + each.means[1]) for each in tuned.front)
             axis.scatter(*zip(*points, strict=True), s=10, color=_COLOURS[name], alpha=0.35, linewidths=0)

@@ -19,11 +19,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from aqmlab._core import SpecError
-from aqmlab.campaigns.search import space, table
+from aqmlab.campaigns.search import table
 from aqmlab.campaigns.search.objectives import Objective
 from aqmlab.campaigns.search.space import Space
 from aqmlab.campaigns.search.trial import Trial
-from aqmlab.running.arguments import check_experiment, check_out, check_seeds, check_workers
+from aqmlab.running.arguments import check_seeds
 from aqmlab.show import console
 from aqmlab.show.messages import logger
 from aqmlab.spec.experiment import Experiment
@@ -120,16 +120,12 @@ def sensitivity(
     measures = tuple(Objective(name) for name in of)
     if not measures:
         raise SpecError("of: say what is looked at, such as p95")
-    chosen = space.read(scheme, over)
-    whole = Experiment() if experiment is None else experiment
-    check_experiment(whole)
-    check_workers(workers)
-    given = tuple(check_seeds(seeds))
+    trial = Trial.of(scheme, over, measures, experiment=experiment, out=out, workers=workers)
+    chosen, given = trial.space, tuple(check_seeds(seeds))
     problem = {"num_vars": len(chosen), "names": list(chosen), "bounds": [[0.0, 1.0]] * len(chosen)}
     sampled = _sample(problem, method, points)
     settings = np.unique(sampled, axis=0).tolist()
     logger.info(f"{len(settings)} settings under {len(given)} seeds each")
-    trial = Trial(scheme, chosen, measures, whole, check_out(out), workers)
     values = trial.values([tuple(point) for point in settings], given)
     if None in values:
         why = f": {trial.mistakes[-1]}" if trial.mistakes else ""

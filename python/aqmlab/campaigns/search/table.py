@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +18,10 @@ if TYPE_CHECKING:
 
 def of_tuned(tuned: Tuned) -> Table:
     """Show the best settings: by how much they differ from the scheme as given, where found and on fresh seeds."""
-    values = zip(tuned.objectives, tuned.baseline, strict=True)
-    baseline = ", ".join(f"{objective.name} {value:,.4g} {objective.unit}" for objective, value in values)
+    baseline = ", ".join(
+        f"{objective.name} {as_given(tuned, number)} {objective.unit}"
+        for number, objective in enumerate(tuned.objectives)
+    )
     title = f"Differences from {tuned.scheme}, which has {baseline}"
     table = console.sheet(collapse_padding=True, title=title, title_justify="left")
     table.add_column("scheme", overflow="fold")
@@ -34,6 +37,12 @@ def of_tuned(tuned: Tuned) -> Table:
     return table
 
 
+def as_given(tuned: Tuned, objective: int) -> str:
+    """Write what the scheme as given comes to; with several seeds half the width of its 95 % interval as well."""
+    mean, _, high = tuned.baseline_interval(objective)
+    return f"{mean:,.4g}" + (f" ±{high - mean:,.2g}" if math.isfinite(high) else "")
+
+
 def of_sensitivity(sensitivity: Sensitivity) -> Table:
     """Show the indices of each parameter, by measure."""
     table = console.sheet(collapse_padding=True, title=_said(sensitivity), title_justify="left")
@@ -45,11 +54,7 @@ def of_sensitivity(sensitivity: Sensitivity) -> Table:
         table.add_column(name, justify="right")
     for row in indices.iter_rows(named=True):
         unit = f", {row['unit']}" if sensitivity.method == "morris" else ""
-        halves = (row.get(f"{name}_half") for name in shown)
-        cells = (
-            f"{row[n]:.3g}" + ("" if half is None else f" ±{half:.2g}") for n, half in zip(shown, halves, strict=True)
-        )
-        table.add_row(f"{row['measure']}{unit}", row["parameter"], *cells)
+        table.add_row(f"{row['measure']}{unit}", row["parameter"], *(_index(row, name) for name in shown))
     return table
 
 

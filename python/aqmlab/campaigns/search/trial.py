@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +15,7 @@ from aqmlab.campaigns.failures import in_a_line
 from aqmlab.campaigns.search import space
 from aqmlab.campaigns.search.objectives import Objective
 from aqmlab.campaigns.search.space import Space
+from aqmlab.running.arguments import check_experiment, check_out, check_workers
 from aqmlab.running.calibration.lines import Calibrations, known
 from aqmlab.running.cell import Cell, cells_of
 from aqmlab.running.files.location import Location
@@ -38,6 +41,30 @@ class Trial:
     workers: int | None
     mistakes: list[str] = field(default_factory=list)
     """Why settings could not be run."""
+
+    @classmethod
+    def of(
+        cls,
+        scheme: str,
+        over: str,
+        objectives: tuple[Objective, ...],
+        *,
+        experiment: Experiment | None,
+        out: Path | str,
+        workers: int | None,
+    ) -> Self:
+        """Return what is asked for in these words; without an experiment it is that of the papers.
+
+        Raises
+        ------
+        SpecError
+            When an argument is of the wrong kind, or the discipline has no such parameters.
+        """
+        chosen = space.read(scheme, over)
+        whole = Experiment() if experiment is None else experiment
+        check_experiment(whole)
+        check_workers(workers)
+        return cls(scheme, chosen, objectives, whole, check_out(out), workers)
 
     def baseline(self, seeds: Sequence[int]) -> list[Values]:
         """Return what the scheme as given comes to in each objective.

@@ -6,6 +6,7 @@ better on the seeds they were found with than they are: what is confirmed on fre
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -21,7 +22,7 @@ from aqmlab.campaigns.search.objectives import Objective, objectives
 from aqmlab.campaigns.search.space import Space
 from aqmlab.campaigns.search.trial import Trial, Values
 from aqmlab.results.stats import mean_interval
-from aqmlab.running.arguments import check_experiment, check_out, check_seeds, check_workers
+from aqmlab.running.arguments import check_seeds
 from aqmlab.show import console
 from aqmlab.show.messages import logger
 from aqmlab.spec.experiment import Experiment
@@ -69,12 +70,16 @@ class Tuned:
     objectives: tuple[Objective, ...]
     seeds: tuple[int, ...]
     tried: tuple[Tried, ...]
-    baseline: tuple[float, ...]
-    """What the scheme as given comes to in each objective, on average over the seeds."""
+    baseline: tuple[Values, ...]
+    """What the scheme as given comes to: one array over seeds for each objective."""
     best: tuple[Confirmed, ...] = ()
     fresh_seeds: tuple[int, ...] = ()
     left_out: int = 0
     """Settings that are impossible or whose runs failed."""
+
+    def baseline_interval(self, objective: int) -> tuple[float, float, float]:
+        """Return what the scheme as given comes to on average, with its 95 % interval."""
+        return mean_interval(self.baseline[objective])
 
     @property
     def front(self) -> list[Tried]:
@@ -99,8 +104,13 @@ class Tuned:
         return {
             "scheme": self.scheme,
             "objectives": [
-                {"name": each.name, "unit": each.unit, "maximise": each.is_large, "baseline": value}
-                for each, value in zip(self.objectives, self.baseline, strict=True)
+                {
+                    "name": each.name,
+                    "unit": each.unit,
+                    "maximise": each.is_large,
+                    **_named(self.baseline_interval(number), "baseline", "baseline_low", "baseline_high"),
+                }
+                for number, each in enumerate(self.objectives)
             ],
             "seeds": list(self.seeds),
             "fresh_seeds": list(self.fresh_seeds),
@@ -111,7 +121,7 @@ class Tuned:
                     "scheme": each.found.scheme,
                     "found": each.found.means,
                     "fresh": [
-                        dict(zip(("difference", "low", "high"), each.interval(number), strict=True))
+                        _named(each.interval(number), "difference", "low", "high")
                         for number in range(len(self.objectives))
                     ],
                 }
@@ -126,6 +136,11 @@ class Tuned:
 
     def __repr__(self) -> str:
         return console.plain(table.of_tuned(self))
+
+
+def _named(interval: tuple[float, float, float], *names: str) -> dict[str, float | None]:
+    """Name a mean and its bounds; a single seed has none, and JSON has no word for infinity."""
+    return {name: value if math.isfinite(value) else None for name, value in zip(names, interval, strict=True)}
 
 
 def tune(
@@ -179,19 +194,14 @@ def tune(
     >>> tune("pi:ecn=true", "q_ref=5..300", minimise=["p95"], trials=20)  # doctest: +SKIP
     """
     what = tuple(objectives(minimise, maximise))
-    chosen = space.read(scheme, over)
-    whole = Experiment() if experiment is None else experiment
-    check_experiment(whole)
-    check_workers(workers)
     if trials < 1 or confirm < 0:
         raise SpecError(f"trials: must be at least 1, and confirm at least 0, got {trials} and {confirm}")
-    trial = Trial(scheme, chosen, what, whole, check_out(out), workers)
+    trial = Trial.of(scheme, over, what, experiment=experiment, out=out, workers=workers)
     given = tuple(check_seeds(seeds))
     tried, left_out = _search(trial, given, trials)
     if not tried:
         raise SpecError(f"over: none of {left_out} settings can be run, the last: {trial.mistakes[-1]}")
-    baseline = tuple(float(values.mean()) for values in trial.baseline(given))
-    found = Tuned(scheme, chosen, what, given, tuple(tried), baseline, left_out=left_out)
+    found = Tuned(scheme, trial.space, what, given, tuple(tried), tuple(trial.baseline(given)), left_out=left_out)
     best = _best(found, confirm)
     fresh_seeds = tuple(range(max(given) + 1, max(given) + 1 + len(given))) if best else ()
     if best:
