@@ -32,6 +32,7 @@ from aqmlab.campaigns import failures
 from aqmlab.running import progress, run, store
 from aqmlab.running import sweep as sweeping
 from aqmlab.running.cell import Cell
+from aqmlab.running.integrity import read_metadata
 from aqmlab.running.run import run_cell
 from disks import mounted, remount
 from made_campaigns import TINY, grid, tables
@@ -329,7 +330,7 @@ class Operations:
         with monkeypatch.context() as patched:
             for name in ("listdir", "scandir"):
                 patched.setattr(os, name, self._listing(getattr(os, name)))
-            patched.setattr(store, "read_metadata", self._counting(store.read_metadata, "looked at"))
+            patched.setattr(store, "read_metadata", self._counting(read_metadata, "looked at"))
             threading.setprofile(self._called)
             sys.setprofile(self._called)
             try:
