@@ -17,6 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import datetime, timedelta, tzinfo
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -319,7 +320,7 @@ def test_a_clock_that_jumps_loses_no_cell_and_ends_none(
 
 
 class Operations:
-    """Counts what a sweep does: Python's calls in all threads, listings of the cells, cells looked at."""
+    """Counts what a sweep does: calls in all threads, listings of the cells, cells looked at."""
 
     def __init__(self, out: Path) -> None:
         self._cells = str(out / "cells")
@@ -341,7 +342,7 @@ class Operations:
         return self.counted
 
     def _called(self, _frame: FrameType, event: str, _given: object) -> None:
-        if event == "call":
+        if event in ("call", "c_call"):
             self.counted["calls"] += 1
 
     def _listing(self, list_it: Callable[..., Any]) -> Callable[..., Any]:
@@ -382,4 +383,19 @@ def test_what_a_cell_costs_does_not_grow_with_their_number(
     few, many = of(50), of(250)
     assert many["listings"] == few["listings"]
     assert many["looked at"] <= 5 * few["looked at"]
-    assert many["calls"] < 1.2 * 5 * few["calls"]
+    assert many["calls"] < 1.2 * 5 * few["calls"], (few, many)
+
+
+def test_waiting_for_cells_costs_no_more_each_for_many(
+    tmp_path: Path, small_cell: Cell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # So long that each is waited for.
+    monkeypatch.setattr(sweeping, "run_cell", lambda *_, **__: time.sleep(0.001))
+    kept = store.Store(tmp_path)
+
+    def of(number: int) -> int:
+        cells = [replace(small_cell, seed=seed) for seed in range(number)]
+        return Operations(tmp_path).of(lambda: sweeping.run_missing(cells, kept, workers=2), monkeypatch)["calls"]
+
+    few, many = of(100), of(1000)
+    assert many < 2 * 10 * few, (few, many)
