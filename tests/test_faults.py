@@ -33,6 +33,7 @@ from aqmlab.campaigns import failures
 from aqmlab.running import progress, run, store
 from aqmlab.running import sweep as sweeping
 from aqmlab.running.cell import Cell
+from aqmlab.running.files import directory
 from aqmlab.running.integrity import read_metadata
 from aqmlab.running.run import run_cell
 from disks import mounted, remount
@@ -241,8 +242,11 @@ def test_a_cell_that_cannot_be_begun_has_not_failed(
     assert not (tmp_path / "out" / "failed").exists()
 
 
-def test_a_cell_that_is_damaged_while_a_sweep_runs_is_run_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_a_cell_that_is_damaged_while_a_sweep_runs_is_missing_and_run_by_the_next(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     what, out = grid(tmp_path), tmp_path / "out"
     lab.sweep(what, seeds=[1], out=out)
@@ -250,12 +254,14 @@ def test_a_cell_that_is_damaged_while_a_sweep_runs_is_run_again(
     last = campaigns.plan(what, [1], {})[-1].cell.key
     after(1, lambda: os.truncate(out / "cells" / last / "queue.parquet", 100), monkeypatch)
     outcome = lab.sweep(what, seeds=[1, 2], out=out, workers=1, progress=True)
-    assert set(outcome.cells["state"]) == {"done"}
+    assert outcome.cells.filter(state="missing")["cell"].to_list() == [last]
+    assert "8 run in " in capsys.readouterr().err
+    again = lab.sweep(what, seeds=[1, 2], out=out, workers=1, progress=True)
+    assert set(again.cells["state"]) == {"done"}
     assert whole.items() <= tables(out).items()
     assert left_over(out) == {"damaged"}
-    told = capsys.readouterr().err
-    assert f"{last}/queue.parquet is damaged" in told
-    assert "9 run in " in told
+    assert f"{last}/queue.parquet is damaged" in caplog.text
+    assert "1 run in " in capsys.readouterr().err
 
 
 def test_a_cell_that_fails_at_its_very_end_is_told_of_as_failed(
@@ -331,7 +337,7 @@ class Operations:
         with monkeypatch.context() as patched:
             for name in ("listdir", "scandir"):
                 patched.setattr(os, name, self._listing(getattr(os, name)))
-            patched.setattr(store, "read_metadata", self._counting(read_metadata, "looked at"))
+            patched.setattr(directory, "read_metadata", self._counting(read_metadata, "looked at"))
             threading.setprofile(self._called)
             sys.setprofile(self._called)
             try:

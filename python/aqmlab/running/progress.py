@@ -89,7 +89,7 @@ class SweepProgress(_Shown):
         distinct = {cell.key: cell for cell in cells}
         to_run = {key: cell for key, cell in distinct.items() if key in captured or key not in kept}
         left = len(distinct) - len(to_run)
-        self._names = dict(names(to_run.values()))
+        self._names = names(to_run.values())
         self._bars: dict[str, TaskID] = {}
         self._begun: dict[str, float] = {}
         self._simulated_s = dict.fromkeys(to_run, 0.0)
@@ -141,17 +141,13 @@ class SweepProgress(_Shown):
             self._show_all()
 
     def _reach(self, cell: Cell, now: float) -> None:
-        """Note how far a cell is; one that was in the store and is damaged since is one more to be run."""
-        if cell.key not in self._simulated_s:
-            self._names[cell.key] = str(cell)
-            self._simulated_s[cell.key] = 0.0
-            self._to_simulate_s += cell.end_s
+        """Note how far a cell is."""
         self._all_simulated_s += now - self._simulated_s[cell.key]
         self._simulated_s[cell.key] = now
 
     def _show_all(self) -> None:
         how_far = self._how_far(self._all_simulated_s)
-        self._progress.update(self._all, total=self._to_simulate_s, completed=self._all_simulated_s, state=how_far)
+        self._progress.update(self._all, completed=self._all_simulated_s, state=how_far)
         self._say_now_and_then(how_far)
 
     def _say_what(self) -> None:
