@@ -13,6 +13,7 @@
 #   make docs           the documentation site, docs/_build/html
 #   make cost           what each discipline costs, for docs/reference
 #   make calibration    users for each load, measured anew for the package
+#   make advice-map     the map behind aqmlab advise, anew for the package; half an hour of processor time
 #   make golden         what the golden cells give, after a change that is meant to move results and has raised RESULTS
 #   make lock           needs uv; after a change of dependencies in pyproject.toml
 
@@ -27,7 +28,7 @@ WORKSPACE := --workspace $(if $(IS_LINUX),,--exclude aqmlab-live)
 # The border is compiled for the interpreter that it finds first.
 WITH_PYTHON := PATH="$(CURDIR)/$(BIN):$$PATH"
 
-.PHONY: install live demo test test-rust test-python pythons lint lint-rust lint-python bench bench-check bench-peers reference notebooks docs cost studies accounting parity sensitivity calibration golden lock wheel sdist-check crates clean
+.PHONY: install live demo test test-rust test-python pythons lint lint-rust lint-python bench bench-check bench-peers reference notebooks docs cost studies accounting parity sensitivity calibration advice-map golden lock wheel sdist-check crates clean
 
 install: .venv/extension.stamp
 
@@ -123,6 +124,11 @@ calibration: .venv/extension.stamp
 		$(BIN)/aqmlab calibrate --workload $$workload --rtt uniform --sides 1 --out results || exit 1; \
 	done
 	cp results/calibration.json python/aqmlab/running/calibration/calibration.json
+
+# The map of advice the package ships, after a change of the engine that moves its results.
+POINTS ?= 128
+advice-map: .venv/extension.stamp
+	$(BIN)/python tools/advice_map.py python/aqmlab/advice/map.parquet --points $(POINTS)
 
 golden: .venv/extension.stamp
 	$(BIN)/python tests/golden.py

@@ -1,0 +1,63 @@
+"""What is advised: queue disciplines, each at its defaults or at a published rule's settings for the link."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from aqmlab import design
+from aqmlab.advice.link import AccessLink
+
+PLAIN = "droptail"
+"""What others are compared with: a plain queue of the length that Linux gives an interface."""
+
+_FULL_PACKET = 1500.0
+"""The packets of long transfers, which are what fills a buffer, in bytes."""
+
+
+def _buffer(link: AccessLink) -> str:
+    """One product of bandwidth and delay, at the faster rate: one limit is for both directions."""
+    capacity = design.packets_per_sec(bits_per_sec=1e6 * link.down_mbps, mean_packet=_FULL_PACKET)
+    return design.droptail(packets_per_sec=capacity, rtt_s=link.rtt_mean_ms / 1e3).scheme
+
+
+def _codel(name: str) -> Callable[[AccessLink], str]:
+    """The target is to hold for the slower direction too, where the longest packet takes longest."""
+
+    def scheme(link: AccessLink) -> str:
+        made = design.codel(bits_per_sec=1e6 * link.up_mbps, rtt_max_s=link.rtt_ms[1] / 1e3)
+        return made.scheme.replace("codel", name, 1)
+
+    return scheme
+
+
+def _cake(link: AccessLink) -> str:
+    """CAKE's queues: where it shapes, its quantum is what the rate sends in 1/4096 s, between 300 B and a frame."""
+    quantum = min(max(1e6 * link.up_mbps / 8 / 4096, 300), 1514)
+    return f"fq_cobalt:quantum={quantum:.0f} B"
+
+
+def _always(scheme: str) -> Callable[[AccessLink], str]:
+    return lambda link: scheme
+
+
+CANDIDATES: Mapping[str, Callable[[AccessLink], str]] = MappingProxyType(
+    {
+        PLAIN: _always("droptail:limit=1000"),
+        "droptail, one BDP": _buffer,
+        # avpkt of 1000 bytes: tc-red(8).
+        "ared": _always("ared:mean_packet=1000 B"),
+        "codel": _always("codel"),
+        "codel, by rule": _codel("codel"),
+        "cobalt": _always("cobalt"),
+        "pie": _always("pie"),
+        "pi2": _always("pi2"),
+        "dualpi2": _always("dualpi2"),
+        "fq_codel": _always("fq_codel"),
+        "fq_codel, by rule": _codel("fq_codel"),
+        "fq_pie": _always("fq_pie"),
+        "fq_cobalt": _cake,
+    }
+)
+"""The scheme of each for a link, as it would be typed; settings are Linux's, or a rule's
+(docs/guide/design.md)."""

@@ -1,0 +1,86 @@
+"""The map behind ``aqmlab advise``: every candidate on links of many kinds, under the same users.
+
+``make advice-map`` runs this module. What has been run is in the results directory, so that it goes on where it was
+stopped; fewer points are the beginning of more.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow.parquet as pq
+
+from aqmlab import _core
+from aqmlab.advice.candidates import CANDIDATES
+from aqmlab.advice.link import AccessLink
+from aqmlab.advice.map import MEASURES, PROVENANCE, SPACE, link_at, measured
+from aqmlab.campaigns.axes import Samples
+from aqmlab.running.cell import Cell, cells_of
+from aqmlab.running.store import Store
+from aqmlab.running.sweep import sweep
+from aqmlab.spec import schemes
+
+_BITS = 4e9
+"""What a link can carry in a run, both directions together: half a million packets of 1 kB, a quarter of a second of
+processor time."""
+
+_LEAST_S, _MOST_S = 30.0, 240.0
+"""But no run is shorter, for a fast link's windows to open, nor longer."""
+
+_WARMUP = 0.25
+"""The part of a run that is left out."""
+
+
+def main() -> None:
+    """Run what is missing, and write the map."""
+    parser = argparse.ArgumentParser(description="Write the map of aqmlab advise.")
+    parser.add_argument("file", type=Path, help="the map, a Parquet file")
+    parser.add_argument("--points", type=int, default=128, help="links, each with and without ECN")
+    parser.add_argument("--results", type=Path, default=Path("results"), help="results directory")
+    parser.add_argument("--workers", type=int, default=None, help="cells run at a time")
+    chosen = parser.parse_args()
+    store = Store(chosen.results)
+    rows = []
+    for seed, point in enumerate(Samples(over=dict(SPACE), points=chosen.points).values(), 1):
+        for ecn in (False, True):
+            cells = dict(_cells(link_at(point, ecn=ecn), seed))
+            results = sweep(list(cells.values()), store, workers=chosen.workers)
+            rows += [
+                {**point, "ecn": ecn, "candidate": candidate, **measured(result.summary)}
+                for candidate, result in zip(cells, results, strict=True)
+            ]
+        print(f"{seed} of {chosen.points}", flush=True)
+    _write(rows, chosen.file, points=chosen.points, commit=results[0].metadata["commit"])
+
+
+def _cells(link: AccessLink, seed: int) -> Iterator[tuple[str, Cell]]:
+    seconds = min(max(_BITS / 1e6 / (link.down_mbps + link.up_mbps), _LEAST_S), _MOST_S)
+    experiment = link.experiment(warmup_s=round(_WARMUP * seconds), duration_s=round((1 - _WARMUP) * seconds))
+    for name, scheme_for in CANDIDATES.items():
+        scheme = schemes.parse(scheme_for(link))
+        (cell,) = cells_of(scheme.applied_to(experiment), [seed], label=scheme.label)
+        yield name, cell
+
+
+def _write(rows: list[dict[str, Any]], file: Path, *, points: int, commit: str | None) -> None:
+    """Write the rows with what made them; floats of half the length are more than is known."""
+    single = [pl.col(name).cast(pl.Float32) for name in MEASURES]
+    table = pl.DataFrame(rows, infer_schema_length=None).with_columns(single).to_arrow()
+    provenance = {
+        "results": _core.results_number(),
+        "engine": _core.engine_version(),
+        "commit": commit,
+        "points": points,
+        "command": f"make advice-map POINTS={points}",
+    }
+    metadata = {PROVENANCE: json.dumps(provenance)}
+    pq.write_table(table.replace_schema_metadata(metadata), file, compression="zstd")
+
+
+if __name__ == "__main__":
+    main()
