@@ -55,7 +55,7 @@ def main() -> None:
                 for candidate, result in zip(cells, results, strict=True)
             ]
         print(f"{seed} of {chosen.points}", flush=True)
-    _write(rows, chosen.file, points=chosen.points, commit=results[0].metadata["commit"])
+    _write(rows, chosen.file, points=chosen.points)
 
 
 def _cells(link: AccessLink, seed: int) -> Iterator[tuple[str, Cell]]:
@@ -67,14 +67,13 @@ def _cells(link: AccessLink, seed: int) -> Iterator[tuple[str, Cell]]:
         yield name, cell
 
 
-def _write(rows: list[dict[str, Any]], file: Path, *, points: int, commit: str | None) -> None:
+def _write(rows: list[dict[str, Any]], file: Path, *, points: int) -> None:
     """Write the rows with what made them; floats of half the length are more than is known."""
     single = [pl.col(name).cast(pl.Float32) for name in MEASURES]
     table = pl.DataFrame(rows, infer_schema_length=None).with_columns(single).to_arrow()
     provenance = {
         "results": _core.results_number(),
         "engine": _core.engine_version(),
-        "commit": commit,
         "points": points,
         "command": f"make advice-map POINTS={points}",
     }

@@ -22,8 +22,7 @@ def _buffer(link: AccessLink) -> str:
 
 
 def _codel(name: str) -> Callable[[AccessLink], str]:
-    """The target is to hold for the slower direction too, where the longest packet takes longest."""
-
+    # The target is to hold for the slower direction too, where the longest packet takes longest.
     def scheme(link: AccessLink) -> str:
         made = design.codel(bits_per_sec=1e6 * link.up_mbps, rtt_max_s=link.rtt_ms[1] / 1e3)
         return made.scheme.replace("codel", name, 1)

@@ -36,8 +36,8 @@ SPACE: Mapping[str, Span] = {
 as much of a step as three beside one. The ranges are ours, access links from ADSL to fibre."""
 
 MEASURES = ("mean", "p50", "p90", "p95", "p99", "delay", "delay p99", "loss", "bulk")
-"""What is known of each: those of :data:`aqmlab.campaigns.search.objectives.NUMBERS`, of all transfers and both directions
-together, and ``bulk``, the goodput of the long transfers in Mbit/s, null where there are none."""
+"""What is known of each: those of :data:`aqmlab.campaigns.search.objectives.NUMBERS`, over both directions together,
+and ``bulk``, the goodput of the long transfers in Mbit/s, null where there are none."""
 
 LOAD = "load, %"
 """The one dimension that may be less than in the map: fewer users than those of its least load are hardly any."""
@@ -96,7 +96,7 @@ class Map:
     rows: pl.DataFrame
     """The columns of :data:`SPACE`, ``ecn``, ``candidate``, and :data:`MEASURES`."""
     provenance: Mapping[str, Any]
-    """What made it: the number of the engine's ``results``, its ``commit``, how many ``points``, the ``command``."""
+    """What made it: the number of the engine's ``results``, its version, how many ``points``, the ``command``."""
 
     @property
     def is_stale(self) -> bool:
