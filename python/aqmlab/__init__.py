@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from aqmlab._core import LinkContext, Packet, QueueState, SpecError, Stream
+    from aqmlab.advice.advice import Advice, advise
+    from aqmlab.advice.link import AccessLink
     from aqmlab.campaigns.campaign import Campaign, sweep
     from aqmlab.campaigns.grid import Grid
     from aqmlab.campaigns.search.sensitivity import Sensitivity, sensitivity
@@ -42,6 +44,8 @@ if TYPE_CHECKING:
 __all__ = [
     "BOTTLENECK",
     "UNCONGESTED",
+    "AccessLink",
+    "Advice",
     "Campaign",
     "Comparison",
     "Counters",
@@ -71,6 +75,7 @@ __all__ = [
     "Tuned",
     "Users",
     "Verdict",
+    "advise",
     "cdf",
     "compare",
     "difference_band",
@@ -85,6 +90,8 @@ __all__ = [
 ]
 
 _HOME = {
+    "AccessLink": "advice.link",
+    "Advice": "advice.advice",
     "BOTTLENECK": "spec.presets",
     "Campaign": "campaigns.campaign",
     "Comparison": "results.compare",
@@ -116,6 +123,7 @@ _HOME = {
     "UNCONGESTED": "spec.presets",
     "Users": "spec.experiment",
     "Verdict": "disciplines.custom.law",
+    "advise": "advice.advice",
     "cdf": "results.stats.distributions",
     "compare": "results.compare",
     "difference_band": "results.stats.bands",

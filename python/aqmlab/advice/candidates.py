@@ -48,7 +48,8 @@ CANDIDATES: Mapping[str, Callable[[AccessLink], str]] = MappingProxyType(
         "ared": _always("ared:mean_packet=1000 B"),
         "codel": _always("codel"),
         "codel, by rule": _codel("codel"),
-        "cobalt": _always("cobalt"),
+        # As much room as CAKE has at least, as fq_cobalt's default.
+        "cobalt": _always("cobalt:limit=4194304 B"),
         "pie": _always("pie"),
         "pi2": _always("pi2"),
         "dualpi2": _always("dualpi2"),

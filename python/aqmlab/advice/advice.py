@@ -1,0 +1,220 @@
+"""Advice for one link: what the map says of links like it, a run on the link itself, and the commands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from aqmlab._core import SpecError, results_number
+from aqmlab.advice import table, tc
+from aqmlab.advice.candidates import CANDIDATES, PLAIN
+from aqmlab.advice.link import AccessLink
+from aqmlab.advice.map import MEASURES, Map, measured, shipped
+from aqmlab.advice.ranking import Standing, rank
+from aqmlab.campaigns.search.objectives import NUMBERS
+from aqmlab.results.compare import compare
+from aqmlab.results.result import Result
+from aqmlab.results.stats.intervals import Values
+from aqmlab.running.arguments import check_out, check_seeds, check_workers
+from aqmlab.show import console
+
+MINIMISED = tuple(name for name in MEASURES if name not in ("loss", "bulk"))
+"""What may be minimised. Loss may be nought, which has no ratio; the goodput of long transfers is shown beside."""
+
+_CONFIRMED = 3
+"""So many of the map's first are run on the link itself, beside the plain queue."""
+
+_REQUESTS = 500
+_A_USER_S = 0.16
+_LEAST_S, _MOST_S = 30.0, 300.0
+"""A run's window is so long that it has about so many requests, within these bounds, which are ours. A user makes so many
+a second on an empty link, by this engine."""
+
+NOT_TRIED = (
+    "links whose rate varies or comes in bursts, as over the air",
+    "senders other than CUBIC, such as BBR and those of L4S, and mixes of them",
+    "calls, games and other UDP beside the web and the transfers",
+    "hosts told apart, as CAKE does",
+)
+"""What neither the map nor the run is about."""
+
+
+@dataclass(frozen=True, repr=False)
+class Advice:
+    """What is advised for a link, and why."""
+
+    link: AccessLink
+    minimised: str
+    map: tuple[Standing, ...]
+    """The candidates on the links of the map that are like it, the best first."""
+    run: tuple[Standing, ...]
+    """Those that were run on the link itself, the best first."""
+    seeds: tuple[int, ...]
+    results: tuple[Result, ...]
+    """The run's results, by candidate and seed."""
+    made_by: Mapping[str, Any]
+    """What made the map."""
+
+    @cached_property
+    def advised(self) -> str:
+        """The candidate: the map's first, unless the run on the link itself tells another one from it as better."""
+        standings = {each.candidate: each for each in self.run}
+        first = next(each.candidate for each in self.map if each.candidate in standings)
+        return first if standings[first].is_alike else self.run[0].candidate
+
+    @property
+    def scheme(self) -> str:
+        """The advised scheme, as it is typed after ``aqmlab compare``."""
+        return CANDIDATES[self.advised](self.link)
+
+    @cached_property
+    def commands(self) -> tc.Commands:
+        """The advised scheme as commands of Linux's ``tc``."""
+        return tc.commands(next(each.cell for each in self.results if each.cell.label == self.scheme))
+
+    @property
+    def notes(self) -> list[str]:
+        """What is to be known of it, in sentences."""
+        plain = next(each for each in self.run if each.candidate == PLAIN)
+        said = []
+        if plain.is_alike:
+            said.append("On this link nothing is told from a plain queue: there is little to gain.")
+        if self.made_by["results"] != results_number():
+            made = self.made_by["results"]
+            said.append(f"The map is of results {made}, this engine's are {results_number()}: the run counts.")
+        return [*said, f"Not tried: {'; '.join(NOT_TRIED)}."]
+
+    def record(self) -> dict[str, Any]:
+        """Return it as one object, for ``--json``."""
+        return {
+            "link": asdict(self.link),
+            "minimised": self.minimised,
+            "unit": NUMBERS[self.minimised][1],
+            "advised": self.advised,
+            "scheme": self.scheme,
+            "map": [each.record() | {"scheme": CANDIDATES[each.candidate](self.link)} for each in self.map],
+            "run": [each.record() | {"scheme": CANDIDATES[each.candidate](self.link)} for each in self.run],
+            "seeds": list(self.seeds),
+            "tc": {"lines": list(self.commands.lines), "notes": list(self.commands.notes)},
+            "notes": self.notes,
+            "made_by": dict(self.made_by),
+        }
+
+    def __repr__(self) -> str:
+        parts = (table.asked(self), console.plain(table.standings(self)), table.commands(self), *self.notes)
+        return "\n".join(parts)
+
+
+def advise(
+    link: AccessLink,
+    *,
+    minimise: str = "p95",
+    seeds: Sequence[int] = (1, 2, 3, 4, 5),
+    out: Path | str = "results",
+    workers: int | None = None,
+    progress: bool | None = None,
+) -> Advice:
+    """Say which queue discipline serves an access link best, with which settings.
+
+    The package has a map: a dozen candidates on links of many kinds, under the same users. They are ranked on the links
+    that are like this one. The first three and a plain queue are then run on this very link.
+
+    Parameters
+    ----------
+    link
+        The link, and who uses it.
+    minimise
+        What is to be small: ``mean``, ``p50``, ``p90``, ``p95`` or ``p99`` of the response times of those who browse,
+        in ms, or ``delay`` and ``delay p99`` in the queues. What it costs long transfers is shown beside.
+    seeds
+        The users that the run has. The map's are others.
+    out
+        The results directory; cells it has are not run again.
+    workers
+        Cells run at a time; by default as many as this process may use processors.
+    progress
+        Whether it is told on standard error how far the run is; by default at a terminal and in a notebook.
+
+    Raises
+    ------
+    SpecError
+        When the link is outside of the map, or something asked for is impossible.
+
+    Examples
+    --------
+    >>> advise(AccessLink(down="500 Mbit/s", up="20 Mbit/s", rtt="10..80 ms")).scheme  # doctest: +SKIP
+    """
+    if minimise not in MINIMISED:
+        raise SpecError(f"minimise: must be one of {', '.join(MINIMISED)}, got {minimise!r}")
+    check_workers(workers)
+    check_out(out)
+    chosen_seeds = tuple(check_seeds(seeds))
+    if len(chosen_seeds) < 2:
+        raise SpecError(f"seeds: must be two at least, for an interval, got {len(chosen_seeds)}")
+    known = shipped()
+    by_map = standings(known, link, minimise)
+    names = _first(by_map, link)
+    compared = compare(
+        *names,
+        experiment=link.experiment(**_window(link)),
+        seeds=chosen_seeds,
+        baseline=False,
+        out=out,
+        workers=workers,
+        progress=progress,
+    )
+    rows = pl.DataFrame(
+        [
+            {"link": each.cell.seed, "candidate": names[each.cell.label], **measured(each.summary)}
+            for each in compared.results
+        ],
+        infer_schema_length=None,
+    )
+    return Advice(
+        link=link,
+        minimised=minimise,
+        map=by_map,
+        run=_ranked(rows, minimise),
+        seeds=chosen_seeds,
+        results=compared.results,
+        made_by=known.provenance,
+    )
+
+
+def standings(known: Map, link: AccessLink, minimise: str) -> tuple[Standing, ...]:
+    """Rank the candidates on the links of a map that are like one."""
+    return _ranked(known.near(link), minimise)
+
+
+def _ranked(rows: pl.DataFrame, minimise: str) -> tuple[Standing, ...]:
+    """Rank candidates by rows of a ``link``, which may be a seed, and a ``candidate``."""
+    values = _columns(rows, minimise)
+    if not values:
+        raise SpecError(f"minimise: there is nothing to measure of {minimise}, for lack of requests")
+    return tuple(rank(values, _columns(rows, "bulk"), plain=PLAIN))
+
+
+def _columns(rows: pl.DataFrame, measure: str) -> dict[str, Values]:
+    """Return a measure by candidate, for the links where it is above nought under all of them."""
+    wide = rows.pivot("candidate", index="link", values=measure).drop("link")
+    wide = wide.filter(pl.all_horizontal(pl.all() > 0))
+    return {name: wide[name].to_numpy().astype(np.float64) for name in wide.columns} if wide.height else {}
+
+
+def _first(by_map: Sequence[Standing], link: AccessLink) -> dict[str, str]:
+    """Return the plain queue and the map's first by their schemes, each once: a rule may give the defaults."""
+    names = {CANDIDATES[PLAIN](link): PLAIN}
+    for each in by_map:
+        names.setdefault(CANDIDATES[each.candidate](link), each.candidate)
+    return dict(list(names.items())[: 1 + _CONFIRMED])
+
+
+def _window(link: AccessLink) -> dict[str, float]:
+    duration_s = round(min(max(_REQUESTS / (_A_USER_S * link.users), _LEAST_S), _MOST_S))
+    return {"warmup_s": max(10, duration_s // 4), "duration_s": duration_s}

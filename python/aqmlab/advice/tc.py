@@ -1,0 +1,194 @@
+"""A scheme as commands of Linux's ``tc``: a shaper for each direction of a link, and below it the discipline.
+
+Sources: the man pages tc(8), tc-htb(8), tc-pfifo(8), tc-red(8), tc-codel(8), tc-fq_codel(8), tc-pie(8), tc-fq_pie(8),
+tc-cake(8) and tc-dualpi2(8) of iproute2.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from aqmlab._core import bits_per_second, size_in_bytes
+from aqmlab.running.cell import Cell
+
+Parameters = Mapping[str, Any]
+"""A discipline's parameters, resolved."""
+
+_DIRECTIONS = ("$WAN", "$LAN")
+"""The interfaces by which a router sends: direction 0 to the provider, direction 1 to those at home."""
+
+_SEEN = 14
+"""Of a frame's overhead the shaper sees Ethernet's header by itself."""
+
+_FRAME = 1514
+
+
+@dataclass(frozen=True)
+class Commands:
+    """What to type, as root, on the router; ``$WAN`` and ``$LAN`` are its interfaces."""
+
+    lines: tuple[str, ...]
+    """Empty where Linux has no such discipline."""
+    notes: tuple[str, ...]
+    """What is otherwise than it was simulated."""
+
+
+def commands(cell: Cell) -> Commands:
+    """Write the scheme of a cell, on a single link, as commands."""
+    queues = (cell.resolved["queue"], cell.resolved.get("queue_back", cell.resolved["queue"]))
+    link = cell.resolved["link"]
+    rates = (link["rate"], link.get("rate_back", link["rate"]))
+    if cell.scheme not in _WRITTEN:
+        return Commands((), (_MISSING.get(cell.scheme, f"Linux has no {cell.scheme}."),))
+    write, used, note = _WRITTEN[cell.scheme]
+    lines: list[str] = []
+    for device, queue, rate in zip(_DIRECTIONS, queues, rates, strict=True):
+        bits = bits_per_second(rate)
+        overhead = size_in_bytes(link["overhead"])
+        text = write(queue[cell.scheme], bits)
+        if text.startswith("cake"):
+            lines.append(f"tc qdisc replace dev {device} root {text} bandwidth {_rate(bits)} overhead {overhead}")
+            continue
+        lines += [
+            f"tc qdisc replace dev {device} root handle 1: htb default 1",
+            f"tc class add dev {device} parent 1: classid 1:1 htb rate {_rate(bits)} overhead {overhead - _SEEN}"
+            f" quantum {_FRAME}",
+            f"tc qdisc add dev {device} parent 1:1 {text}",
+        ]
+    left = [name for name in cell.parameters if name not in used]
+    notes = [note] if note else []
+    if left:
+        notes.append(f"tc has no {', '.join(left)} of {cell.scheme}: Linux has its own.")
+    return Commands(tuple(lines), tuple(notes))
+
+
+def _droptail(its: Parameters, bits: int) -> str:
+    number, unit = its["limit"].split()
+    return f"{'pfifo' if unit == 'packets' else 'bfifo'} limit {number}"
+
+
+def _red(its: Parameters, bits: int) -> str:
+    packet = size_in_bytes(its["mean_packet"])
+    least, most = (round(its[name] * packet) for name in ("min_th", "max_th"))
+    hard = " harddrop" if its["ecn_policy"] == "drop_above_max" else ""
+    return (
+        f"red limit {_packets(its) * _FRAME} min {least} max {most} avpkt {packet} burst"
+        f" {burst(its['w_q'], least / packet)} adaptive probability {its['max_p']:g} bandwidth {_rate(bits)} ecn{hard}"
+    )
+
+
+def burst(weight: float, min_th: float) -> int:
+    """Return the burst, in packets, by which ``tc`` is told of RED's weight.
+
+    It is the largest that leaves the average below ``min_th``: L with ``L + 1 + ((1 - w)^(L + 1) - 1) / w < min_th``
+    (Floyd and Jacobson 1993, section V). From it ``tc`` takes the weight back, as the next lower power of two.
+
+    Examples
+    --------
+    >>> burst(0.0042, 5)
+    50
+    """
+
+    def is_above(length: int) -> bool:
+        return length + 1 + math.expm1((length + 1) * math.log1p(-weight)) / weight >= min_th
+
+    high = 1
+    while not is_above(high):
+        high *= 2
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if is_above(middle) else (middle, high)
+    return max(low, math.ceil(min_th))
+
+
+def _codel(its: Parameters, bits: int) -> str:
+    return f"codel limit {_packets(its)} target {_time(its['target'])} interval {_time(its['interval'])} ecn"
+
+
+def _fq_codel(its: Parameters, bits: int) -> str:
+    return (
+        f"fq_codel limit {_packets(its)} flows {its['flows']} target {_time(its['target'])} interval"
+        f" {_time(its['interval'])} quantum {size_in_bytes(its['quantum'])} ecn drop_batch"
+        f" {its['drop_batch']}"
+    )
+
+
+def _pie(its: Parameters, bits: int) -> str:
+    # Its gains are in sixteenths of a hertz.
+    return (
+        f"pie limit {_packets(its)} target {_time(its['qdelay_ref'])} tupdate {_time(its['t_update'])} alpha"
+        f" {16 * its['alpha']:.0f} beta {16 * its['beta']:.0f} ecn no_dq_rate_estimator"
+    )
+
+
+def _fq_pie(its: Parameters, bits: int) -> str:
+    return (
+        f"fq_pie limit {_packets(its)} flows {its['flows']} target {_time(its['qdelay_ref'])} tupdate"
+        f" {_time(its['t_update'])} alpha {16 * its['alpha']:.0f} beta {16 * its['beta']:.0f} quantum"
+        f" {size_in_bytes(its['quantum'])} ecn_prob {100 * its['mark_ecnth']:.0f} ecn no_dq_rate_estimator"
+    )
+
+
+def _dualpi2(its: Parameters, bits: int) -> str:
+    return (
+        f"dualpi2 limit {_packets(its)} coupling_factor {its['k']:.0f} step_thresh {_time(its['step'])} min_qlen_step"
+        f" {its['min_left']} drop_on_overload drop_dequeue classic_protection {its['classic_weight']:g} target"
+        f" {_time(its['target'])} tupdate {_time(its['t_update'])} alpha {its['alpha']:g} beta {its['beta']:g}"
+    )
+
+
+def _cake(isolation: str) -> Callable[[Parameters, int], str]:
+    def write(its: Parameters, bits: int) -> str:
+        return f"cake besteffort {isolation} rtt {_time(its['interval'])} memlimit {size_in_bytes(its['limit'])}"
+
+    return write
+
+
+_PIE = {"limit", "qdelay_ref", "t_update", "alpha", "beta", "delay_from"}
+_FLOWS = {"flows", "quantum"}
+_COBALT = {"interval", "target", "quantum", "limit"}
+"""CAKE takes the target from the interval, and the quantum from the rate, as they were simulated."""
+
+_NEAREST = "Linux has COBALT in CAKE alone, whose limit counts what packets take in the kernel's memory."
+
+_WRITTEN: Mapping[str, tuple[Callable[[Parameters, int], str], set[str], str]] = MappingProxyType(
+    {
+        "droptail": (_droptail, {"limit"}, ""),
+        "ared": (
+            _red,
+            {"min_th", "max_th", "w_q", "max_p", "ecn_policy", "mean_packet", "limit", "target_delay"},
+            "Linux measures RED's queue in bytes; it was packets here, taken for avpkt bytes each.",
+        ),
+        "codel": (_codel, {"limit", "target", "interval"}, ""),
+        "fq_codel": (_fq_codel, {"limit", "target", "interval", "drop_batch"} | _FLOWS, ""),
+        "pie": (_pie, _PIE, ""),
+        "fq_pie": (_fq_pie, _PIE | _FLOWS | {"mark_ecnth"}, ""),
+        "cobalt": (_cake("flowblind"), _COBALT, _NEAREST),
+        "fq_cobalt": (_cake("flows"), _COBALT | {"flows"}, _NEAREST),
+        "dualpi2": (
+            _dualpi2,
+            {"limit", "k", "step", "min_left", "overload", "classic_weight", "target", "t_update", "alpha", "beta"},
+            "Linux has DualPI2 from 6.17 on.",
+        ),
+    }
+)
+"""How each is written, which of its parameters that says, and what is to be known."""
+
+_MISSING = {"pi2": "Linux has no PI2 of its own; from 6.17 on the Classic queue of its dualpi2 is one."}
+
+
+def _packets(its: Parameters) -> int:
+    return int(its["limit"].split()[0])
+
+
+def _time(text: str) -> str:
+    return text.replace(" ", "")
+
+
+def _rate(bits: int) -> str:
+    return f"{bits / 1e6:.9g}mbit"

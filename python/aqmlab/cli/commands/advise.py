@@ -1,0 +1,53 @@
+"""``aqmlab advise``: which discipline for an access link."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from aqmlab.cli.app import App
+from aqmlab.cli.options import Json, Out, Seeds, Workers, read_seeds
+from aqmlab.cli.output import print_json
+
+app = App()
+
+
+@app.command()
+def advise(
+    down: Annotated[str, typer.Option(metavar="RATE", help="The rate towards the users: '500 Mbit/s'.")],
+    up: Annotated[str, typer.Option(metavar="RATE", help="The rate away from them: '20 Mbit/s'.")],
+    rtt: Annotated[str, typer.Option(metavar="TIME", help="Round trips without queueing: '20 ms', '10..80 ms'.")],
+    users: Annotated[int, typer.Option(metavar="N", help="People who browse.")] = 4,
+    downloads: Annotated[int, typer.Option(metavar="N", help="Long downloads all the time.")] = 1,
+    uploads: Annotated[int, typer.Option(metavar="N", help="Long uploads all the time.")] = 1,
+    ecn: Annotated[bool, typer.Option("--ecn", help="All hosts negotiate ECN.")] = False,
+    minimise: Annotated[
+        str, typer.Option(metavar="WHAT", help="What is to be small, of response times: mean, p50, p90, p95, p99.")
+    ] = "p95",
+    seeds: Seeds = "5",
+    workers: Workers = None,
+    out: Out = Path("results"),
+    as_json: Json = False,
+) -> None:
+    """Advise a discipline and its settings for an access link.
+
+    A map that ships says what did best on links like it; the first three and a plain queue are run on this one. Shown
+    are both, what it costs long transfers, and the commands of Linux's tc.
+
+    Example: aqmlab advise --down "500 Mbit/s" --up "20 Mbit/s" --rtt "10..80 ms" --users 4
+    """
+    from aqmlab.advice import table
+    from aqmlab.advice.advice import advise as ask
+    from aqmlab.advice.link import AccessLink
+    from aqmlab.show import console
+
+    link = AccessLink(down=down, up=up, rtt=rtt, users=users, downloads=downloads, uploads=uploads, ecn=ecn)
+    advice = ask(link, minimise=minimise, seeds=read_seeds(seeds), out=out, workers=workers)
+    if as_json:
+        print_json(advice.record())
+    else:
+        print(table.asked(advice))
+        console.show(table.standings(advice))
+        print(table.commands(advice), *advice.notes, sep="\n")
