@@ -33,8 +33,8 @@ _CONFIRMED = 3
 _REQUESTS = 500
 _A_USER_S = 0.16
 _LEAST_S, _MOST_S = 30.0, 300.0
-"""A run's window is so long that it has about so many requests, within these bounds, which are ours. A user makes so many
-a second on an empty link, by this engine."""
+"""A run is measured for as long as about so many requests take, within bounds; both are ours. A user makes so many a
+second on an empty link, by this engine."""
 
 NOT_TRIED = (
     "links whose rate varies or comes in bursts, as over the air",
