@@ -66,7 +66,7 @@ def test_the_map_that_ships_has_every_candidate_on_every_link_with_and_without_e
     assert set(rows["candidate"]) == set(CANDIDATES)
     for name, span in SPACE.items():
         assert all(span.share(number) is not None for number in rows[name])
-    assert rows["p95"].null_count() == 0
+    assert rows.filter(candidate=PLAIN)["p95"].null_count() == 0
     assert len((resources.files("aqmlab.advice") / maps.FILE).read_bytes()) < 1_000_000
 
 
@@ -159,6 +159,14 @@ def test_a_link_without_transfers_has_no_goodput_of_theirs() -> None:
     known = made({})
     none = Map(known.rows.with_columns(pl.lit(None).cast(pl.Float64).alias("bulk")), known.provenance)
     assert [each.bulk for each in standings(none, HOME, "p95")] == [None] * len(CANDIDATES)
+
+
+def test_a_candidate_under_which_nobody_is_answered_counts_as_the_slowest() -> None:
+    known = made({"pi2": 0.5})
+    unanswered = pl.when(candidate="pi2").then(None).otherwise("p95").alias("p95")
+    none = Map(known.rows.with_columns(unanswered), known.provenance)
+    assert standings(known, HOME, "p95")[0].candidate == "pi2"
+    assert standings(none, HOME, "p95")[-1].candidate == "pi2"
 
 
 # What is advised.

@@ -12,13 +12,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pyarrow.parquet as pq
 
 from aqmlab import _core
+from aqmlab.advice.advice import standings
 from aqmlab.advice.candidates import CANDIDATES
 from aqmlab.advice.link import AccessLink
-from aqmlab.advice.map import MEASURES, PROVENANCE, SPACE, link_at, measured
+from aqmlab.advice.map import MEASURES, PROVENANCE, SPACE, Map, link_at, measured
 from aqmlab.campaigns.axes import Samples
 from aqmlab.running.cell import Cell, cells_of
 from aqmlab.running.store import Store
@@ -56,6 +58,7 @@ def main() -> None:
             ]
         print(f"{seed} of {chosen.points}", flush=True)
     _write(rows, chosen.file, points=chosen.points)
+    _say_how_good(pl.DataFrame(rows, infer_schema_length=None))
 
 
 def _cells(link: AccessLink, seed: int) -> Iterator[tuple[str, Cell]]:
@@ -79,6 +82,23 @@ def _write(rows: list[dict[str, Any]], file: Path, *, points: int) -> None:
     }
     metadata = {PROVENANCE: json.dumps(provenance)}
     pq.write_table(table.replace_schema_metadata(metadata), file, compression="zstd")
+
+
+def _say_how_good(rows: pl.DataFrame) -> None:
+    """Print by how much p95 is above the least of all, under the map's advice for links that are taken out of it."""
+    links = rows.select(*SPACE, "ecn").unique(maintain_order=True)
+    regrets: dict[str, list[float]] = {}
+    for here in links.iter_rows(named=True):
+        point = {name: here[name] for name in SPACE}
+        is_here = pl.all_horizontal(pl.col(name) == value for name, value in point.items())
+        measured_here = rows.filter(is_here, ecn=here["ecn"]).drop_nulls("p95")
+        p95 = dict(zip(measured_here["candidate"], measured_here["p95"], strict=True))
+        first = standings(Map(rows.filter(~is_here), {}), link_at(point, ecn=here["ecn"]), "p95")[0].candidate
+        for name, answer in {"the map's first": first, **{f"always {each}": each for each in p95}}.items():
+            regrets.setdefault(name, []).append(p95.get(answer, max(p95.values())) / min(p95.values()) - 1)
+    for name, each in sorted(regrets.items(), key=lambda item: float(np.mean(np.log1p(item[1])))):
+        mean, half, most = 100 * np.expm1(np.mean(np.log1p(each))), *(100 * np.quantile(each, [0.5, 0.9]))
+        print(f"{name}: {mean:.1f} % slower than the best, half {half:.1f} %, one in ten {most:.1f} %")
 
 
 if __name__ == "__main__":

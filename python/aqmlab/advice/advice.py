@@ -201,8 +201,12 @@ def _ranked(rows: pl.DataFrame, minimise: str) -> tuple[Standing, ...]:
 
 
 def _columns(rows: pl.DataFrame, measure: str) -> dict[str, Values]:
-    """Return a measure by candidate, for the links where it is above nought under all of them."""
+    """Return a measure by candidate, for the links where there is something to measure.
+
+    A candidate under which nobody was answered, where others had answers, counts as the slowest of those.
+    """
     wide = rows.pivot("candidate", index="link", values=measure).drop("link")
+    wide = wide.with_columns(pl.all().fill_null(pl.max_horizontal(pl.all())))
     wide = wide.filter(pl.all_horizontal(pl.all() > 0))
     return {name: wide[name].to_numpy().astype(np.float64) for name in wide.columns} if wide.height else {}
 
