@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -106,7 +107,7 @@ def test_hardly_any_users_count_as_the_fewest_of_the_map() -> None:
         ({"downloads": 40}, r"1 \+ downloads from 1 to 17, and nothing is known of 41"),
     ],
 )
-def test_a_link_outside_of_the_map_is_refused(change: dict[str, str], what: str, tmp_path: Path) -> None:
+def test_a_link_outside_of_the_map_is_refused(change: dict[str, Any], what: str, tmp_path: Path) -> None:
     with pytest.raises(lab.SpecError, match=f"^link: the map has {what}"):
         lab.advise(replace(HOME, **change), out=tmp_path)
     assert not list(tmp_path.iterdir())
@@ -214,11 +215,12 @@ def test_schemes_that_a_rule_makes_the_defaults_are_run_once(tmp_path: Path) -> 
 
 def test_what_people_fetch_comes_down_and_what_they_send_goes_up(tmp_path: Path) -> None:
     link = lab.AccessLink(down="20 Mbit/s", up="4 Mbit/s", rtt="20 ms", users=1)
-    for flows in ({"downloads": 1, "uploads": 0}, {"downloads": 0, "uploads": 1}):
-        result = lab.run(replace(link, **flows).experiment(warmup_s=2, duration_s=8), out=tmp_path)
+    for downloads, uploads in ((1, 0), (0, 1)):
+        busy = replace(link, downloads=downloads, uploads=uploads)
+        result = lab.run(busy.experiment(warmup_s=2, duration_s=8), out=tmp_path)
         up, down = (each["utilisation"] for each in result.summary["directions"])
-        assert (down > 0.5) == bool(flows["downloads"])
-        assert (up > 0.5) == bool(flows["uploads"])
+        assert (down > 0.5) == bool(downloads)
+        assert (up > 0.5) == bool(uploads)
 
 
 @pytest.mark.parametrize(
@@ -234,7 +236,7 @@ def test_what_people_fetch_comes_down_and_what_they_send_goes_up(tmp_path: Path)
         ({"uploads": -1}, "uploads: must be a whole number of 0 at least, got -1"),
     ],
 )
-def test_what_is_no_link_is_refused_in_one_line(change: dict[str, str], what: str) -> None:
+def test_what_is_no_link_is_refused_in_one_line(change: dict[str, Any], what: str) -> None:
     with pytest.raises(lab.SpecError) as refused:
         replace(HOME, **change)
     assert str(refused.value).startswith(what)
@@ -365,5 +367,5 @@ def test_advise_says_what_it_advises_and_how_it_is_typed(aqmlab: Command, tmp_pa
 def test_a_mistake_is_one_line(options: tuple[str, ...], what: str, aqmlab: Command, tmp_path: Path) -> None:
     refused = aqmlab("advise", "--down", "20 Mbit/s", "--up", "4 Mbit/s", *options, "--out", tmp_path)
     assert refused.code == 2
-    assert refused.err.startswith(what)
+    assert refused.err.startswith(f"aqmlab: {what}")
     assert refused.err.count("\n") == 1

@@ -107,8 +107,8 @@ class Advice:
         }
 
     def __repr__(self) -> str:
-        parts = (table.asked(self), console.plain(table.standings(self)), table.commands(self), *self.notes)
-        return "\n".join(parts)
+        tables = (console.plain(each) for each in (table.of_run(self), table.of_map(self)))
+        return "\n".join((table.asked(self), *tables, table.commands(self), *self.notes))
 
 
 def advise(

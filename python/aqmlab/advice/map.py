@@ -63,8 +63,10 @@ def coordinates(link: AccessLink) -> dict[str, float]:
         "1 + uploads": 1.0 + link.uploads,
     }
     for name, number in numbers.items():
-        if SPACE[name].share(number) is None:
-            raise SpecError(f"link: the map has {name} from {SPACE[name]}, and nothing is known of {number:g}")
+        span = SPACE[name]
+        if span.share(number) is None:
+            known = f"{name} from {span.start:g} to {span.to:g}"
+            raise SpecError(f"link: the map has {known}, and nothing is known of {number:g}")
     return numbers
 
 

@@ -49,5 +49,6 @@ def advise(
         print_json(advice.record())
     else:
         print(table.asked(advice))
-        console.show(table.standings(advice))
+        console.show(table.of_run(advice))
+        console.show(table.of_map(advice))
         print(table.commands(advice), *advice.notes, sep="\n")
