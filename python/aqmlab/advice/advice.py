@@ -15,7 +15,7 @@ from aqmlab._core import SpecError, results_number
 from aqmlab.advice import table, tc
 from aqmlab.advice.candidates import CANDIDATES, PLAIN
 from aqmlab.advice.link import AccessLink
-from aqmlab.advice.map import MEASURES, Map, measured, shipped
+from aqmlab.advice.map import MEASURES, NEAR, Map, measured, shipped
 from aqmlab.advice.ranking import Standing, rank
 from aqmlab.campaigns.search.objectives import NUMBERS
 from aqmlab.results.compare import compare
@@ -187,9 +187,9 @@ def advise(
     )
 
 
-def standings(known: Map, link: AccessLink, minimise: str) -> tuple[Standing, ...]:
-    """Rank the candidates on the links of a map that are like one."""
-    return _ranked(known.near(link), minimise)
+def standings(known: Map, link: AccessLink, minimise: str, near: int = NEAR) -> tuple[Standing, ...]:
+    """Rank the candidates on so many links of a map that are like one."""
+    return _ranked(known.near(link, near), minimise)
 
 
 def _ranked(rows: pl.DataFrame, minimise: str) -> tuple[Standing, ...]:

@@ -42,8 +42,8 @@ and ``bulk``, the goodput of the long transfers in Mbit/s, null where there are 
 LOAD = "load, %"
 """The one dimension that may be less than in the map: fewer users than those of its least load are hardly any."""
 
-NEAR = 16
-"""How many links of the map count as near one. Ours; docs/guide/advice.md says how well that does."""
+NEAR = 8
+"""How many links of the map count as near one. Ours: from 2 to 32 it matters little, see docs/guide/advice.md."""
 
 
 def coordinates(link: AccessLink) -> dict[str, float]:
