@@ -126,7 +126,7 @@ calibration: .venv/extension.stamp
 	cp results/calibration.json python/aqmlab/running/calibration/calibration.json
 
 # The map of advice the package ships, after a change of the engine that moves its results.
-POINTS ?= 128
+POINTS ?= 96
 advice-map: .venv/extension.stamp
 	$(BIN)/python tools/advice_map.py python/aqmlab/advice/map.parquet --points $(POINTS)
 

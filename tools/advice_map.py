@@ -46,7 +46,7 @@ def main() -> None:
     """Run what is missing, and write the map."""
     parser = argparse.ArgumentParser(description="Write the map of aqmlab advise.")
     parser.add_argument("file", type=Path, help="the map, a Parquet file")
-    parser.add_argument("--points", type=int, default=128, help="links, each with and without ECN")
+    parser.add_argument("--points", type=int, default=96, help="links, each with and without ECN")
     parser.add_argument("--results", type=Path, default=Path("results"), help="results directory")
     parser.add_argument("--workers", type=int, default=None, help="cells run at a time")
     chosen = parser.parse_args()
