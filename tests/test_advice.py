@@ -197,6 +197,13 @@ def test_where_a_plain_queue_is_as_good_it_is_said() -> None:
     assert not any("little to gain" in note for note in given_advice(clear, clear).notes)
 
 
+def test_a_run_that_is_far_from_the_map_is_told_of() -> None:
+    by_map = ranked(droptail=np.array([9.0, 9.1]), codel=np.array([1.0, 1.0]))
+    by_run = ranked(droptail=np.array([9.0, 9.1]), codel=np.array([8.0, 8.05]))
+    assert any(note.startswith("The run is far from the map") for note in given_advice(by_map, by_run).notes)
+    assert not any(note.startswith("The run is far from the map") for note in given_advice(by_map, by_map).notes)
+
+
 def test_a_map_of_other_results_is_told_of() -> None:
     one = ranked(droptail=np.array([2.0, 1.9]), codel=np.array([1.9, 2.0]))
     assert any(note.startswith("The map is of results 0") for note in given_advice(one, one).notes)

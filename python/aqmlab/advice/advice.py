@@ -85,6 +85,13 @@ class Advice:
         said = []
         if plain.is_alike:
             said.append("On this link nothing is told from a plain queue: there is little to gain.")
+        there, here = (
+            next(each for each in of if each.candidate == self.advised).change for of in (self.map, self.run)
+        )
+        if here.low > there.high or here.high < there.low:
+            said.append(
+                "The run is far from the map: few of its links are like this one in what matters. The run counts."
+            )
         if self.made_by["results"] != results_number():
             made = self.made_by["results"]
             said.append(f"The map is of results {made}, this engine's are {results_number()}: the run counts.")
