@@ -309,7 +309,7 @@ def test_red_is_told_of_its_thresholds_in_bytes_and_each_direction_of_its_own() 
 
 
 @given(st.floats(1e-6, 0.1), st.floats(1, 2000))
-def test_red_s_burst_gives_the_weight_s_next_lower_power_of_two(weight: float, min_th: float) -> None:
+def test_red_s_burst_is_the_longest_that_leaves_the_average_below_min_th(weight: float, min_th: float) -> None:
     burst = tc.burst(weight, min_th)
     assert burst >= min_th
     if burst > math.ceil(min_th) + 1:

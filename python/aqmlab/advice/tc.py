@@ -89,7 +89,7 @@ def burst(weight: float, min_th: float) -> int:
 
     Examples
     --------
-    >>> burst(0.0042, 5)
+    >>> burst(0.0041, 5)
     50
     """
 
