@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -28,7 +27,7 @@ def advise(
     ] = "p95",
     seeds: Seeds = "5",
     workers: Workers = None,
-    out: Out = Path("results"),
+    out: Out = "results",
     as_json: Json = False,
 ) -> None:
     """Advise a discipline and its settings for an access link.
