@@ -17,6 +17,7 @@ from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.patches import StepPatch
 
+import aqmlab as lab
 from aqmlab import plot as own
 from aqmlab.design import plot as design_plot
 from aqmlab.design.control import Loop
@@ -358,3 +359,75 @@ def test_a_figure_of_ones_own_has_the_colours_of_all_others() -> None:
     assert to_rgba(drawn.patches[0].get_facecolor())[:3] == to_rgba(colours["droptail"])[:3]
     (line,) = drawn.get_lines()
     assert np.array_equal(line.get_xdata(), [1.0, 4.0])
+
+
+def stretch(delay_ms: float) -> pl.DataFrame:
+    return pl.DataFrame({"time_s": [1.0, 2.0, 3.0]}).with_columns(
+        delay_ms_low=pl.lit(delay_ms / 2), delay_ms_mean=pl.lit(delay_ms), delay_ms_high=pl.lit(2 * delay_ms)
+    )
+
+
+def test_a_queue_over_time_has_a_line_within_its_band(axis: Axes) -> None:
+    own.queue({"droptail": stretch(80), "pi": stretch(20)}, axis)
+    assert [np.unique(line.get_ydata()).tolist() for line in axis.get_lines()] == [[80], [20]]
+    bounds = [(box.y0, box.y1) for each in axis.collections for box in [each.get_datalim(axis.transData)]]
+    assert bounds == [(40, 160), (10, 40)]
+
+
+def test_slowdowns_are_of_the_quantile_that_is_asked_for(axis: Axes) -> None:
+    curves = {"pi": pl.DataFrame({"bytes": [1e3, 1e6], "p50": [2.0, 3.0], "p90": [4.0, 6.0], "p99": [9.0, 9.5]})}
+    (line,) = own.slowdown(curves, axis, quantile="p90").get_lines()
+    assert np.asarray(line.get_ydata()).tolist() == [4, 6]
+    assert axis.get_ylabel() == "slowdown, p90"
+
+
+def test_an_ellipse_lies_where_delay_and_throughput_do(axis: Axes) -> None:
+    rng = np.random.default_rng(1)
+    points = pl.DataFrame({"delay_ms": rng.normal(20, 4, 10_000), "throughput_mbps": rng.normal(90, 1, 10_000)})
+    own.ellipse({"pi": points}, axis)
+    outline = axis.patches[0]
+    assert np.asarray(outline.get_center()) == pytest.approx([20, 90], abs=0.2)
+    assert sorted((outline.get_width(), outline.get_height())) == pytest.approx([2, 8], rel=0.05)
+    legend = axis.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["pi"]
+
+
+def test_a_density_counts_every_request_that_it_has_room_for(axis: Axes) -> None:
+    requests = pl.DataFrame({"response_bytes": [700, 700, 900, 10**6], "response_time_ms": [50.0, 60.0, 90.0, 50.0]})
+    own.density(requests, axis)
+    (cells,) = axis.collections
+    counts = np.ma.masked_array(cells.get_array())
+    assert counts.compressed().tolist() == [2, 1]
+
+
+def test_what_comparisons_offer_is_what_the_figures_draw(tmp_path: Path) -> None:
+    experiment = lab.Experiment(
+        link={"rate": "10 Mbit/s"},
+        users={"per_side": 300},
+        protocol={"warmup": "2 s", "duration": "10 s"},
+        record={"exchanges": True},
+    )
+    compared = lab.compare("droptail:limit=20", "pi", experiment=experiment, seeds=[1, 2], out=tmp_path)
+    queue, ellipse, slowdown, density = Figure().subplots(2, 2).ravel()
+    own.queue(compared.queues(direction=1), queue)
+    own.ellipse(compared.delay_and_throughput(direction=1), ellipse)
+    own.slowdown(compared.slowdowns(), slowdown)
+    own.density(compared.results[-1].exchanges, density)
+    by_label = {line.get_label(): line for line in queue.get_lines()}
+    assert list(by_label) == ["uncongested", "droptail:limit=20", "pi"]
+    assert [line.get_label() for line in slowdown.get_lines()] == ["droptail:limit=20", "pi"]
+    rows = compared.delay_and_throughput(direction=1)["pi"]
+    assert len(rows) == 2 * 10
+    of_pi = [each.summary["directions"][1]["throughput_mbps"] for each in compared.results if each.cell.label == "pi"]
+    assert rows["throughput_mbps"].mean() == pytest.approx(np.mean(of_pi), rel=1e-6)
+
+
+def test_slowdowns_without_their_tables_are_refused(tmp_path: Path) -> None:
+    experiment = lab.Experiment(users={"per_side": 20}, protocol={"warmup": "0 s", "duration": "2 s"})
+    compared = lab.compare("pi", experiment=experiment, seeds=[1], out=tmp_path)
+    with pytest.raises(lab.SpecError, match=r"record\.exchanges: must be true"):
+        compared.slowdowns()
+    alone = lab.compare("pi", experiment=experiment, seeds=[1], out=tmp_path, baseline=False)
+    with pytest.raises(lab.SpecError, match="needs the uncongested network"):
+        alone.slowdowns()

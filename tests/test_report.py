@@ -18,13 +18,15 @@ import polars as pl
 import pytest
 
 import aqmlab as lab
+from aqmlab.explain import by_band
 from aqmlab.report import again, said, series
 from aqmlab.report.charts import MEASURES, charts
 from aqmlab.report.gathered import Choice, Gathered, gather
 from aqmlab.report.page import html
 from aqmlab.report.pen import Pen
-from aqmlab.results import table
+from aqmlab.results import over_time, table
 from aqmlab.results.compare import Comparison, comparison_cells
+from aqmlab.results.measures.slowdown import slowdowns
 from aqmlab.running.cell import cells_of
 from aqmlab.running.store import Store
 from aqmlab.running.sweep import sweep
@@ -167,7 +169,7 @@ def test_each_figure_has_data_and_draws_no_field_that_it_lacks(gathered: Gathere
     drawn = charts(gathered, Pen(list(gathered.by_label)))
     names = [chart.name for chart in drawn]
     assert names[:5] == ["response-times", "difference", "sizes", "delay", "probability"]
-    assert set(names[5:]) == {measure.replace("_", "-") for measure in MEASURES}
+    assert set(names[5:]) == {"density", *(measure.replace("_", "-") for measure in MEASURES)}
     for chart in drawn:
         rows = chart.record()["rows"]
         assert rows
@@ -217,14 +219,66 @@ def test_the_difference_of_distributions_is_that_of_compare_with_its_band(gather
 
 def test_thinning_a_queue_loses_no_extreme(gathered: Gathered) -> None:
     result = gathered.by_label["pie:ecn=true"][0]
-    thin, queue = series.over_time(result), result.queue
-    assert len(thin) <= 2 * series.BINS < len(queue)
+    thin, queue = over_time.thinned(result), result.queue
+    assert len(thin) <= 2 * over_time.BINS < len(queue)
     for way in (0, 1):
         of_way, whole = thin.filter(direction=way), queue.filter(direction=way)
         assert of_way["probability_high"].max() == whole["p"].max()
         assert of_way["probability_low"].min() == whole["p"].min()
         wire = 8e3 * (whole["bytes"] + whole["packets"] * 38) / 10e6
         assert of_way["delay_ms_high"].max() == pytest.approx(wire.max())
+
+
+def test_a_density_has_every_request_once(gathered: Gathered) -> None:
+    for results in gathered.by_label.values():
+        cells = series.density(results)
+        assert cells["percent"].sum() == pytest.approx(100)
+        assert cells.select("bytes", "time_ms").is_unique().all()
+        fast = sum(each.response_time_bins.filter(pl.col("time_low_ms") < 100)["count"].sum() for each in results)
+        every = sum(each.response_time_bins["count"].sum() for each in results)
+        assert cells.filter(pl.col("time_ms") < 99.9)["percent"].sum() == pytest.approx(100 * fast / every)
+
+
+def test_the_slowdown_is_shown_where_a_row_for_each_request_was_kept(tmp_path: Path) -> None:
+    lab.compare("codel", experiment=experiment(record={"exchanges": True}), seeds=[1, 2], out=tmp_path)
+    recorded = gather(tmp_path, Choice())
+    drawn = {chart.name: chart for chart in charts(recorded, Pen(list(recorded.by_label)))}
+    rows = drawn["slowdown"].rows
+    assert set(rows["scheme"]) == {"codel"}
+    assert (rows["p50"] >= 1).all()
+    every = pl.concat(slowdowns(*pair) for pair in zip(*reversed(recorded.by_label.values()), strict=True))
+    of_octave = every.filter(pl.col("response_bytes").is_between(1024, 2047))["slowdown"]
+    (row,) = rows.filter(pl.col("bytes").is_between(1024, 2047)).to_dicts()
+    assert row["requests"] == len(of_octave)
+    assert row["p50"] == pytest.approx(of_octave.median(), rel=1e-5)
+
+
+def test_where_the_time_went_is_what_explain_says_and_adds_up(out: Path, tmp_path: Path) -> None:
+    file = lab.report(out=out, to=tmp_path / "report.html", schemes=["codel"], seeds=[1, 3], explain=True)
+    page = Page(file.read_text(encoding="utf-8"))
+    rows = pl.DataFrame(page.data["charts"]["parts"]["rows"])
+    cells = gather(out, Choice(schemes=["codel"], seeds=[1, 3])).by_label
+    for label, results in cells.items():
+        told = pl.concat(by_band(lab.explain(each.directory).requests) for each in results)
+        for band in ("mean", "p50", "p90", "p99"):
+            means = told.filter(band=band).mean().row(0, named=True)
+            mine = rows.filter(scheme=label, band=band)
+            assert mine["ms"].sum() == pytest.approx(means["response_time_ms"], rel=1e-4)
+            assert mine.filter(part="queueing")["ms"].item() == pytest.approx(means["queueing"], rel=1e-4)
+    assert list(page.data["charts"]["parts"]["views"]) == ["all requests", "around p50", "around p90", "around p99"]
+    assert "Where the time of web users' requests went, ms" in page.text
+    assert rows.sort("place")["part"].unique(maintain_order=True)[0] == "handshake"
+
+
+def test_a_live_run_is_not_explained(out: Path, tmp_path: Path) -> None:
+    doctored = tmp_path / "store"
+    shutil.copytree(out, doctored)
+    cell = gather(doctored, Choice()).by_label["codel"][0].directory
+    metadata = json.loads((cell / "metadata.json").read_text())
+    (cell / "metadata.json").write_text(json.dumps({**metadata, "live": {"valid": True}}))
+    with pytest.raises(lab.SpecError, match="is a live run, which cannot be made again"):
+        lab.report(out=doctored, to=tmp_path / "r.html", explain=True)
+    assert not (tmp_path / "r.html").exists()
 
 
 def test_tables_and_sentences_have_the_numbers_of_compare(gathered: Gathered, page: Page) -> None:
@@ -321,7 +375,7 @@ def test_a_report_of_twenty_schemes_is_below_8_mb(gathered: Gathered) -> None:
     )
     written = html(Gathered(many, ()))
     assert len(written.encode()) < 8e6
-    assert len(Page(written).data["charts"]["delay"]["rows"]) > 20 * series.BINS
+    assert len(Page(written).data["charts"]["delay"]["rows"]) > 20 * over_time.BINS
 
 
 def test_one_seed_has_no_intervals_and_says_so(out: Path) -> None:

@@ -16,9 +16,9 @@ from matplotlib.axes import Axes
 
 from aqmlab.results import plot
 from aqmlab.results.compare import BASELINE
-from aqmlab.show.canvas import LineStyles
+from aqmlab.show.canvas import LineStyles, name_from_top, name_lines
 
-__all__ = ["bars", "ccdf", "cdf", "difference"]
+__all__ = ["bars", "ccdf", "cdf", "density", "difference", "ellipse", "queue", "slowdown"]
 
 
 def cdf(curves: Mapping[str, pl.DataFrame], axis: Axes) -> Axes:
@@ -69,6 +69,69 @@ def bars(intervals: Mapping[str, pl.DataFrame], axis: Axes) -> Axes:
         Where to draw.
     """
     return plot.bars(axis, intervals, _styles(intervals))
+
+
+def slowdown(curves: Mapping[str, pl.DataFrame], axis: Axes, *, quantile: str = "p50") -> Axes:
+    """Draw how many times as long requests take as on the uncongested network, over the size of the response.
+
+    Parameters
+    ----------
+    curves
+        Frames such as ``comparison.slowdowns()``.
+    axis
+        Where to draw.
+    quantile
+        Of the slowdowns of requests of one size: ``"p50"``, ``"p90"`` or ``"p99"``.
+    """
+    return plot.slowdowns(axis, curves, _styles(curves), quantile)
+
+
+def queue(curves: Mapping[str, pl.DataFrame], axis: Axes) -> Axes:
+    """Draw the mean queueing delay over time, each with a band from the least to the most.
+
+    Parameters
+    ----------
+    curves
+        Frames such as ``comparison.queues(direction=1)``.
+    axis
+        Where to draw.
+    """
+    plot.delay_over_time(axis, curves, _styles(curves))
+    axis.set(xlabel="time since the start, s", ylabel="queueing delay, ms")
+    return name_from_top(axis)
+
+
+def ellipse(points: Mapping[str, pl.DataFrame], axis: Axes) -> Axes:
+    """Draw queueing delay and throughput together: the ellipse of one standard deviation, with its centre.
+
+    Better is up and to the left (RFC 7928, section 2.7, after Winstein and Balakrishnan, SIGCOMM 2013).
+
+    Parameters
+    ----------
+    points
+        Frames such as ``comparison.delay_and_throughput(direction=1)``.
+    axis
+        Where to draw.
+    """
+    plot.ellipses(axis, points, _styles(points))
+    axis.set(xlabel="queueing delay, ms", ylabel="throughput, Mbit/s")
+    name_lines(axis, axis.get_lines(), colour="markerfacecolor")
+    return axis
+
+
+def density(exchanges: pl.DataFrame, axis: Axes) -> Axes:
+    """Draw how many requests have which size of the response and which response time, up to 100 kB and 14 s.
+
+    Parameters
+    ----------
+    exchanges
+        A row for each request, such as ``result.exchanges``.
+    axis
+        Where to draw; a colour bar stands beside it.
+    """
+    image = plot.density(axis, exchanges.lazy())
+    axis.get_figure(root=True).colorbar(image, ax=axis, label=plot.DENSITY)
+    return axis
 
 
 def _styles(labels: Iterable[str]) -> LineStyles:

@@ -105,7 +105,7 @@ def explain(
     Raises
     ------
     SpecError
-        When this is no cell, was made by another engine, or has no such request.
+        When this is no cell, is a live run, was made by another engine, or has no such request.
 
     Examples
     --------
@@ -202,6 +202,8 @@ class _Cell:
             check_all(directory, files_of(directory, metadata))
         except Damaged as damage:
             raise SpecError(f"cell: {damage}; run its experiment again") from None
+        if "live" in metadata:
+            raise SpecError(f"cell: {directory} is a live run, which cannot be made again: simulate its experiment")
         results = metadata["results"]
         if results != results_number():
             raise SpecError(

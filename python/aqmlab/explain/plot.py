@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from aqmlab.explain.explanation import PARTS
 
-_PART_COLOURS = {
+COLOURS = {
     "handshake": "#A6D3F0",
     "syn_timeouts": "#D55E00",
     "request_round_trip": "#56B4E9",
@@ -46,7 +46,7 @@ def bands(figure: Figure, rows: pl.DataFrame, *, title: str) -> None:
         if not any(rows[part]):
             continue
         share = 100 * (rows[part] / rows["response_time_ms"]).to_numpy()
-        bars = axis.barh(labels, share, left=left, height=0.62, color=_PART_COLOURS[part], label=name)
+        bars = axis.barh(labels, share, left=left, height=0.62, color=COLOURS[part], label=name)
         inside = [f"{value:.0f}" if value >= 3.5 else "" for value in share]
         axis.bar_label(bars, labels=inside, label_type="center", fontsize=8)
         left += share

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import polars as pl
 
-from aqmlab.report import series
+from aqmlab.explain.plot import COLOURS
+from aqmlab.report import explained, series
+from aqmlab.report.explained import Explained
 from aqmlab.report.gathered import Gathered
 from aqmlab.report.pen import Axis, Pen
+from aqmlab.results import over_time
+from aqmlab.results.compare import BASELINE
 
 MEASURES = {
     "loss_percent": "loss, %",
@@ -34,30 +39,32 @@ class Chart:
     rows: pl.DataFrame
     views: Mapping[str, Mapping[str, Any]]
     """Vega-Lite by what a person chooses between; the first is shown first. Their data are ``rows``."""
+    has_lines: bool = True
+    """Whether each scheme is a line, whose name hides and shows it."""
+    key: Mapping[str, str] = field(default_factory=dict)
+    """What is drawn beside schemes, and its colour."""
 
     @property
     def schemes(self) -> list[str]:
         """The short names of what is drawn."""
         return self.rows["scheme"].unique(maintain_order=True).to_list()
 
-    @property
-    def is_bars(self) -> bool:
-        """Whether schemes are bars; else they are lines."""
-        return "mean" in self.rows.columns and "time_s" not in self.rows.columns
-
     def record(self) -> dict[str, Any]:
         """Return what the page's script draws."""
         return {"rows": self.rows.to_dicts(), "views": self.views}
 
 
-def charts(gathered: Gathered, pen: Pen) -> list[Chart]:
-    """Draw what is gathered; what has nothing to draw is left out."""
+def charts(gathered: Gathered, pen: Pen, times: Explained = MappingProxyType({})) -> list[Chart]:
+    """Draw what is gathered, and where its time went if that is known; what has nothing to draw is left out."""
     made = [
         _response_times(gathered, pen),
         _differences(gathered, pen),
         _sizes(gathered, pen),
+        _slowdowns(gathered, pen),
         _over_time(gathered, pen, "delay_ms", "Queueing delay over time", "queueing delay, ms", _DELAY),
         _over_time(gathered, pen, "probability", "The law's probability over time", "probability", _PROBABILITY),
+        _parts(pen, times),
+        _densities(gathered, pen),
         *(_bars(gathered, pen, measure, title) for measure, title in MEASURES.items()),
     ]
     return [chart for chart in made if chart is not None]
@@ -119,10 +126,61 @@ def _sizes(gathered: Gathered, pen: Pen) -> Chart | None:
     return Chart("sizes", "Response time by response size", said, rows, views)
 
 
+def _slowdowns(gathered: Gathered, pen: Pen) -> Chart | None:
+    cells = [result.cell for result in gathered.valid]
+    if BASELINE not in gathered.by_label or not all(cell.resolved["record"].get("exchanges") for cell in cells):
+        return None
+    rows = pen.rows(gathered.comparison.slowdowns())
+    if rows.is_empty():
+        return None
+    size = Axis("bytes", "size of the response, bytes", is_log=True)
+    views = {
+        what: pen.lines(size, Axis(field, f"times as long: {what}", is_log=True))
+        for field, what in (("p50", "median"), ("p90", "90th percentile"), ("p99", "99th percentile"))
+    }
+    said = (
+        "How many times as long a request takes as the same request of the same user on the uncongested network. Of the"
+        " sizes between two powers of two, where there are ten requests or more, all seeds together."
+    )
+    return Chart("slowdown", "Slowdown by response size", said, rows, views)
+
+
+def _densities(gathered: Gathered, pen: Pen) -> Chart | None:
+    rows = pen.rows({label: series.density(results) for label, results in gathered.by_label.items()})
+    if rows.is_empty():
+        return None
+    size = Axis("bytes", "size of the response, bytes", is_log=True)
+    views = {
+        pen.names[label]: pen.density(size, _TIME, Axis("percent", "% of requests", is_log=True), pen.names[label])
+        for label in (*gathered.labels, *(label for label in gathered.by_label if label == BASELINE))
+        if pen.names[label] in rows["scheme"]
+    }
+    said = "The darker, the more requests have this size of the response and this response time, all seeds together."
+    return Chart("density", "Response times and sizes", said, rows, views, has_lines=False)
+
+
+def _parts(pen: Pen, times: Explained) -> Chart | None:
+    if not times:
+        return None
+    rows = pen.rows(explained.means(times))
+    part = {"part": pl.col("part").replace(explained.PARTS), "place": pl.col("part").replace_strict(_PLACES)}
+    colours = {explained.PARTS[each]: COLOURS[each] for each in rows["part"].unique(maintain_order=True)}
+    views = {
+        what: pen.stack(Axis("ms", "response time, ms"), colours, where=f"datum.band === '{band}'")
+        for band, what in explained.BANDS.items()
+    }
+    said = (
+        "What response times are made of, in the mean over the seeds: the parts add up. Around p90 are the requests"
+        " from half a percentile point below the 90th percentile to half a point above it."
+    )
+    shown = rows.with_columns(**part)
+    return Chart("parts", "Where the time went", said, shown, views, has_lines=False, key=colours)
+
+
 def _over_time(gathered: Gathered, pen: Pen, field: str, title: str, axis: str, said: str) -> Chart | None:
     """Draw a variable of the queue from the first seed of each scheme, a view for each way."""
     kept = {bound: f"{field}_{bound}" for bound in ("low", "mean", "high")}
-    frames = {label: series.over_time(gathered.by_label[label][0]) for label in gathered.labels}
+    frames = {label: over_time.thinned(gathered.by_label[label][0]) for label in gathered.labels}
     rows = pen.rows(
         {
             label: frame.select("link", "direction", "time_s", **kept).drop_nulls()
@@ -145,7 +203,7 @@ def _over_time(gathered: Gathered, pen: Pen, field: str, title: str, axis: str, 
     cell = gathered.by_label[gathered.labels[0]][0].cell
     said = (
         f"{said} Seed {' and '.join(map(str, seeds))}, after {cell.warmup_s:g} s of warm-up. Lines are means of"
-        f" {series.BINS} stretches of time, bands reach from the least to the most in each."
+        f" {over_time.BINS} stretches of time, bands reach from the least to the most in each."
         " Way 0 is that of what users of side 0 send."
     )
     return Chart(field.replace("_ms", "").replace("_", "-"), title, said, rows, views)
@@ -158,9 +216,10 @@ def _bars(gathered: Gathered, pen: Pen, measure: str, title: str) -> Chart | Non
     has_intervals = rows["low"].is_not_null().any()
     view = pen.bars(Axis("mean", title), whiskers=has_intervals)
     said = _INTERVALS if has_intervals else "One seed: there are no intervals."
-    return Chart(measure.replace("_", "-"), title[0].upper() + title[1:], said, rows, {"": view})
+    return Chart(measure.replace("_", "-"), title[0].upper() + title[1:], said, rows, {"": view}, has_lines=False)
 
 
+_PLACES = {part: place for place, part in enumerate(explained.PARTS)}
 _TIME = Axis("time_ms", "response time, ms", is_log=True)
 _DELAY = "How long what waits takes at the link's rate."
 _PROBABILITY = "With what probability the law drops or marks a packet, where it has one."

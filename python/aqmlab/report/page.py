@@ -10,13 +10,16 @@ from functools import cache
 from importlib import resources
 from importlib.metadata import version
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
-from aqmlab.report import again, names, said
+from aqmlab.report import again, explained, names, said
 from aqmlab.report.charts import charts
+from aqmlab.report.explained import Explained
 from aqmlab.report.gathered import Choice, Gathered, gather
 from aqmlab.report.pen import Pen
 from aqmlab.results import table
+from aqmlab.show import canvas
 
 
 def report(
@@ -26,6 +29,7 @@ def report(
     schemes: Sequence[str] = (),
     load: float | None = None,
     seeds: Sequence[int] | None = None,
+    explain: bool = False,
 ) -> Path:
     """Write what cells of a results directory came to as one HTML file to pass on.
 
@@ -45,6 +49,9 @@ def report(
         Only cells of this load in percent.
     seeds
         Only cells with these seeds.
+    explain
+        Whether it is worked out where the time of web users' requests went, see :func:`aqmlab.explain`: each cell is
+        run once more for it, which takes a few times as long as it did.
 
     Returns
     -------
@@ -54,7 +61,7 @@ def report(
     Raises
     ------
     SpecError
-        When there are no such cells, or none that are valid.
+        When there are no such cells, or none that are valid; or when one cannot be explained, as a live run.
 
     Examples
     --------
@@ -62,17 +69,21 @@ def report(
     """
     choice = Choice(cells=cells, schemes=schemes, load=load, seeds=seeds)
     file = Path(to)
-    file.write_text(html(gather(out, choice)), encoding="utf-8")
+    gathered = gather(out, choice)
+    # Before what may take hours.
+    canvas.check_place(file)
+    times = explained.explained(gathered) if explain else {}
+    file.write_text(html(gathered, times), encoding="utf-8")
     return file
 
 
-def html(gathered: Gathered) -> str:
-    """Write the page; the same cells give the same page."""
+def html(gathered: Gathered, times: Explained = MappingProxyType({})) -> str:
+    """Write the page, with where the time of requests went if it is known; the same cells give the same page."""
     # It takes a while to import, and the command's help does without.
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     pen = Pen(list(gathered.by_label))
-    drawn = charts(gathered, pen)
+    drawn = charts(gathered, pen, times)
     schemes = gathered.schemes
     asked, setting = said.question(gathered, pen.names)
     scripts = [_vega(), _part("report.js")]
@@ -89,7 +100,7 @@ def html(gathered: Gathered) -> str:
         setting=setting,
         answer=said.answer(gathered, pen.names),
         notes=said.notes(gathered),
-        parts=table.parts(schemes),
+        parts=[*table.parts(schemes), *([explained.table(times)] if times else [])],
         captions=table.captions(schemes, ()),
         charts=drawn,
         styles=pen.styles,

@@ -115,6 +115,28 @@ class Pen:
         lines = alt.Chart().mark_rule(strokeWidth=2).encode(x.on(alt.X, "low"), alt.X2("high:Q"), y)
         return self._spec(alt.layer(bars, *([lines] if whiskers else [])), _ROW * len(self.styles))
 
+    def stack(self, x: Axis, colours: Mapping[str, str], *, where: str) -> dict[str, Any]:
+        """Draw a bar a scheme, put together of every ``part`` in the order of its ``place``."""
+        import altair as alt
+
+        told = [alt.Tooltip("scheme:N"), alt.Tooltip("part:N"), x.told()]
+        scale = alt.Scale(domain=list(colours), range=list(colours.values()))
+        place = {"y": alt.Y("scheme:N", title=None, sort=list(self.styles)), "order": alt.Order("place:Q")}
+        bars = alt.Chart().mark_bar().encode(x.on(alt.X), color=alt.Color("part:N", scale=scale, legend=None), **place)
+        return self._spec(bars.encode(tooltip=told).transform_filter(where), _ROW * len(self.styles))
+
+    def density(self, x: Axis, y: Axis, of: Axis, scheme: str) -> dict[str, Any]:
+        """Draw how much lies in each cell of a plane, for one scheme, from a corner to that at ``_to``."""
+        import altair as alt
+
+        colour = alt.Color(f"{of.field}:Q", title=of.title, scale=alt.Scale(type="log", scheme="blues"))
+        corners = {"x2": alt.X2(f"{x.field}_to:Q"), "y2": alt.Y2(f"{y.field}_to:Q")}
+        cells = alt.Chart().mark_rect().encode(x.on(alt.X), y.on(alt.Y), color=colour, **corners)
+        told = [each.told() for each in (x, y, of)]
+        return self._spec(
+            cells.encode(tooltip=told).transform_filter(alt.FieldEqualPredicate(field="scheme", equal=scheme)), _HEIGHT
+        )
+
     def _of(self, channel: str, style: str) -> Any:
         import altair as alt
 

@@ -13,8 +13,8 @@ from aqmlab.results.result import Result
 _PER_DECADE = 50
 """Points of a distribution kept between a time and ten times that."""
 
-BINS = 160
-"""Of the time over which a queue is shown: a phone has about two points for each."""
+_TENTHS = 10
+"""Steps of a decade of times in a density."""
 
 _FEWEST = 10
 """Requests of a size of which a median is shown."""
@@ -67,52 +67,23 @@ def by_size(results: Sequence[Result]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema={"bytes": pl.Float64, "p50": pl.Float64, "p90": pl.Float64, "requests": pl.Int64})
 
 
-def over_time(result: Result) -> pl.DataFrame:
-    """Return a cell's queueing delay and, where the law has one, its probability: least, mean and most of each bin.
+def density(results: Sequence[Result]) -> pl.DataFrame:
+    """Return which share of the requests has which response size and response time, over all seeds.
 
-    The delay is the time that what waits takes at the link's rate. ``where`` names link and direction. What is highest
-    and lowest in the run is so in the bins as well.
+    Columns are ``bytes`` and ``bytes_to``, two powers of two; ``time_ms`` and ``time_ms_to``, a tenth of a decade; and
+    ``percent`` of the requests.
     """
-    queue = result.queue
-    if "link" not in queue.columns:
-        queue = queue.with_columns(link=pl.lit(1))
-    values = {"delay_ms": _delay_ms(result)}
-    if law := _probability(queue.columns):
-        values["probability"] = pl.col(law)
-    start, width = result.cell.warmup_s, result.cell.duration_s / BINS
-    bins = queue.with_columns(**values).group_by(
-        "link", "direction", step=((pl.col("time_s") - start) / width).floor().clip(0, BINS - 1)
-    )
+    bins = pl.concat([result.response_times for result in results])
+    step = (pl.col("time_low_ms").log10() * _TENTHS).floor()
     return (
-        bins.agg(
-            each
-            for name in values
-            for each in (
-                pl.col(name).min().alias(f"{name}_low"),
-                pl.col(name).mean().alias(f"{name}_mean"),
-                pl.col(name).max().alias(f"{name}_high"),
-            )
+        bins.filter(pl.col("count") > 0)
+        .group_by(bytes=pl.col("size_low_bytes").clip(1), bytes_to="size_high_bytes", step=step)
+        .agg(pl.col("count").sum())
+        .sort("bytes", "step")
+        .select(
+            pl.col("bytes", "bytes_to").cast(pl.Float64),
+            time_ms=10 ** (pl.col("step") / _TENTHS),
+            time_ms_to=10 ** ((pl.col("step") + 1) / _TENTHS),
+            percent=100 * pl.col("count") / pl.col("count").sum(),
         )
-        .sort("link", "direction", "step")
-        .with_columns(time_s=start + (pl.col("step") + 0.5) * width)
-        .drop("step")
     )
-
-
-def _delay_ms(result: Result) -> pl.Expr:
-    """Write how long what waits takes at the rate that the link has at the time."""
-    bits = pl.lit(0.0)
-    for number, link in enumerate(result.cell.links, start=1):
-        wire = 8 * (pl.col("bytes") + pl.col("packets") * link.overhead_bytes)
-        for direction, start in enumerate((link.rate_bps, link.rate_back_bps)):
-            rate = pl.lit(start)
-            for since, then in link.rate_changes:
-                rate = pl.when(pl.col("time_s") >= since).then(then).otherwise(rate)
-            is_here = (pl.col("link") == number) & (pl.col("direction") == direction)
-            bits = pl.when(is_here).then(1e3 * wire / rate).otherwise(bits)
-    return bits
-
-
-def _probability(columns: Sequence[str]) -> str | None:
-    """Name the law's probability of a drop or a mark, if it has one."""
-    return next((name for name in columns if name.split("_")[0] == "p"), None)

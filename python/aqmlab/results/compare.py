@@ -14,9 +14,9 @@ import polars as pl
 
 from aqmlab._core import SpecError
 from aqmlab.disciplines.custom.law import Law
-from aqmlab.results import notebook, stats
+from aqmlab.results import notebook, over_time, stats
 from aqmlab.results.checks import Check, check, failures
-from aqmlab.results.measures import Row, measured
+from aqmlab.results.measures import Row, check_cells, measured, read_measures, slowdown
 from aqmlab.results.result import Result
 from aqmlab.results.table import SideBySide
 from aqmlab.results.until import Stop, Until
@@ -89,6 +89,60 @@ class Comparison:
         further = [label for label in histograms if label not in (BASELINE, self.first)]
         confidence = 1 - stats.LEVEL / self._looks
         return {label: stats.difference_band(first, histograms[label], confidence=confidence) for label in further}
+
+    def slowdowns(self) -> dict[str, pl.DataFrame]:
+        """Return how many times as long each scheme's requests take as on the uncongested network, by response size.
+
+        Returns
+        -------
+        dict
+            By label frames as :func:`aqmlab.results.measures.slowdown.by_size` gives them: ``bytes``, ``requests``, and
+            ``p50``, ``p90`` and ``p99`` of the slowdowns.
+
+        Raises
+        ------
+        SpecError
+            When the uncongested network or the table ``exchanges`` is missing.
+        """
+        check_cells(read_measures(["slowdown"]), [result.cell for result in self.results])
+        free = self._by_label[BASELINE]
+        return {label: slowdown.by_size(of, free) for label, of in self._by_label.items() if label != BASELINE}
+
+    def queues(self, *, link: int = 1, direction: int) -> dict[str, pl.DataFrame]:
+        """Return each scheme's queueing delay over time, of its first seed, as few rows that keep the extremes.
+
+        Parameters
+        ----------
+        link
+            One of the links in series, counted from 1.
+        direction
+            0 for what users of side 0 send, 1 for what comes back.
+
+        Returns
+        -------
+        dict
+            By label frames of ``time_s``, and ``delay_ms_low``, ``delay_ms_mean`` and ``delay_ms_high`` of a stretch.
+        """
+        rows = {label: over_time.thinned(of[0]) for label, of in self._by_label.items()}
+        return {label: frame.filter(link=link, direction=direction) for label, frame in rows.items()}
+
+    def delay_and_throughput(self, *, direction: int) -> dict[str, pl.DataFrame]:
+        """Return each scheme's mean queueing delay and throughput of each second, all seeds together.
+
+        Parameters
+        ----------
+        direction
+            0 for what users of side 0 send, 1 for what comes back.
+
+        Returns
+        -------
+        dict
+            By label frames of ``delay_ms`` and ``throughput_mbps``, as :func:`aqmlab.plot.ellipse` draws them.
+        """
+        return {
+            label: pl.concat(over_time.slices(each, direction).select("delay_ms", "throughput_mbps") for each in of)
+            for label, of in self._by_label.items()
+        }
 
     def intervals(self, measure: str) -> dict[str, pl.DataFrame]:
         """Return each scheme's mean of a measure over its seeds, with its 95 % interval.

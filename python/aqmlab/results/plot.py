@@ -1,13 +1,28 @@
-"""Response times as figures: distributions by scheme, and their tails."""
+"""Results as figures: response times by scheme, queues over time, and what one has for the other."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
+import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
+from matplotlib.collections import QuadMesh
+from matplotlib.colors import LogNorm
+from matplotlib.patches import Ellipse as Outline
 
+from aqmlab.results.stats.ellipse import Ellipse
 from aqmlab.show import canvas
+
+Styles = canvas.LineStyles | Mapping[str, Mapping[str, Any]]
+"""How each scheme's lines are drawn, by its label."""
+
+DENSITY = "requests in a cell of 500 B and 40 ms"
+"""What the colours of a density count."""
+
+_LARGEST_KB, _LONGEST_S = 100, 14
+"""Of a density: those of the scatter plots of Le et al. (2004)."""
 
 
 def response_time_cdf(axis: Axes, curves: Mapping[str, pl.DataFrame], styles: canvas.LineStyles) -> Axes:
@@ -88,6 +103,100 @@ def bars(axis: Axes, intervals: Mapping[str, pl.DataFrame], styles: canvas.LineS
     axis.invert_yaxis()
     axis.grid(visible=False, axis="y")
     return axis
+
+
+def slowdowns(axis: Axes, curves: Mapping[str, pl.DataFrame], styles: Styles, quantile: str) -> Axes:
+    """Draw how many times as long requests take as without congestion, over the size of the response.
+
+    Parameters
+    ----------
+    axis
+        Where to draw.
+    curves
+        What :func:`aqmlab.results.measures.slowdown.by_size` gives, by label.
+    styles
+        Of their lines, by label.
+    quantile
+        ``p50``, ``p90`` or ``p99``.
+    """
+    for label, curve in curves.items():
+        axis.plot(curve["bytes"], curve[quantile], label=_name(label, curve), **styles[label])
+    axis.set(xscale="log", yscale="log", xlabel="size of the response, bytes", ylabel=f"slowdown, {quantile}")
+    return canvas.name_from_top(axis)
+
+
+def delay_over_time(axis: Axes, curves: Mapping[str, pl.DataFrame], styles: Styles) -> Axes:
+    """Draw the mean queueing delay over time, each with a band from the least to the most.
+
+    Parameters
+    ----------
+    axis
+        Where to draw.
+    curves
+        Frames of ``time_s``, ``delay_ms_low``, ``delay_ms_mean`` and ``delay_ms_high`` by label.
+    styles
+        Of their lines, by label.
+    """
+    for label, curve in curves.items():
+        band = (curve["delay_ms_low"], curve["delay_ms_high"])
+        colour = styles[label]["color"]
+        axis.fill_between(curve["time_s"], *band, color=colour, alpha=0.25, linewidth=0, rasterized=True)
+        axis.plot(curve["time_s"], curve["delay_ms_mean"], label=label, **styles[label])
+    return axis
+
+
+def ellipses(axis: Axes, points: Mapping[str, pl.DataFrame], styles: Styles) -> Axes:
+    """Draw delay and throughput together: their ellipse of one standard deviation, with its centre.
+
+    Parameters
+    ----------
+    axis
+        Where to draw.
+    points
+        Frames of ``delay_ms`` and ``throughput_mbps`` by label, two rows at least.
+    styles
+        Of their lines, by label: the ellipses have their colours.
+    """
+    for label, frame in points.items():
+        fit = Ellipse.of(frame["delay_ms"], frame["throughput_mbps"])
+        place: Any = {"xy": (fit.x, fit.y), "width": 2 * fit.major, "height": 2 * fit.minor, "angle": fit.angle_deg}
+        colour = styles[label]["color"]
+        axis.add_patch(Outline(**place, facecolor=colour, alpha=0.15, linewidth=0))
+        axis.add_patch(Outline(**place, fill=False, edgecolor=colour, linewidth=1.2))
+        axis.plot([fit.x], [fit.y], "o", color=colour, markersize=3.5, label=label)
+    axis.autoscale_view()
+    axis.set_xlim(left=0)
+    return axis
+
+
+def density(axis: Axes, exchanges: pl.LazyFrame) -> QuadMesh:
+    """Draw how many requests have which size of the response and which response time, up to 100 kB and 14 s.
+
+    Parameters
+    ----------
+    axis
+        Where to draw.
+    exchanges
+        A row for each request: the table ``exchanges``.
+
+    Returns
+    -------
+    matplotlib.collections.QuadMesh
+        What a colour bar is for.
+    """
+    shown = (
+        exchanges.select(kb=pl.col("response_bytes") / 1000, s=pl.col("response_time_ms") / 1000)
+        .filter((pl.col("kb") < _LARGEST_KB) & (pl.col("s") < _LONGEST_S))
+        .collect()
+    )
+    edges = np.linspace(0, _LARGEST_KB, 201), np.linspace(0, _LONGEST_S, 351)
+    count, *_ = np.histogram2d(shown["kb"], shown["s"], bins=edges)
+    image = axis.pcolormesh(
+        *edges, np.ma.masked_equal(count.T, 0), norm=LogNorm(1, 10_000), cmap="viridis", rasterized=True
+    )
+    axis.set(xlabel="response size, kB", xlim=(0, _LARGEST_KB))
+    axis.set(ylabel="response time, s", ylim=(0, _LONGEST_S), yticks=range(_LONGEST_S + 1))
+    return image
 
 
 def _name(label: str, curve: pl.DataFrame) -> str:

@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from queue import Empty, SimpleQueue
 from types import CodeType, FrameType, MappingProxyType
+from typing import TypeVar
 
 from aqmlab.disciplines.custom import errors
 from aqmlab.results.result import Result
@@ -18,6 +19,7 @@ from aqmlab.running.cell import Cell
 from aqmlab.running.cpus import usable
 from aqmlab.running.integrity import StoreError
 from aqmlab.running.pcap import Pcap
+from aqmlab.running.run import Watch as RunWatch
 from aqmlab.running.run import run_cell
 from aqmlab.running.store import Store
 
@@ -26,6 +28,9 @@ Watch = Callable[[Cell, float, float], None]
 
 Failed = Callable[[Cell, BaseException], None]
 """Told of a cell that cannot be run, and why."""
+
+Given = TypeVar("Given")
+"""What is wanted of a cell that is simulated."""
 
 _PATIENCE_S = 0.5
 """A call of a law that takes longer than this after its cell is to end is ended."""
@@ -75,19 +80,37 @@ def run_missing(
 ) -> dict[str, Result]:
     """Run what the store does not have; return the results by the keys of their cells.
 
+    Parameters and errors are those of :func:`each_cell`, and ``pcaps``: packet captures to be made, by the key of their
+    cell.
+    """
+
+    def run(cell: Cell, look: RunWatch) -> Result:
+        return run_cell(cell, store, look, pcap=pcaps.get(cell.key))
+
+    return each_cell(cells, run, workers=workers, watch=watch, failed=failed, limit_s=limit_s)
+
+
+def each_cell(
+    cells: Sequence[Cell],
+    run: Callable[[Cell, RunWatch], Given],
+    *,
+    workers: int | None = None,
+    watch: Watch = lambda cell, now, end: None,
+    failed: Failed | None = None,
+    limit_s: float | None = None,
+) -> dict[str, Given]:
+    """Simulate each of some cells, for whatever is wanted of it; return that by the keys of the cells.
+
     Parameters
     ----------
     cells
-        What to run, but for what somebody else has run by then. Cells that are the same experiment with the same seed
-        are run once.
-    store
-        Where results are looked for and kept.
+        What to run. Cells that are the same experiment with the same seed are run once.
+    run
+        Runs one, tells how far it is, and returns what is wanted of it.
     workers
         How many run at a time; by default as many as this process may use processors.
     watch
         Told of the progress.
-    pcaps
-        Packet captures to be made, by the key of their cell.
     failed
         Told of a cell that fails, and the others go on; without it an error in one cell ends all.
     limit_s
@@ -104,7 +127,7 @@ def run_missing(
     stop = threading.Event()
     begun: dict[int, float] = {}
 
-    def work(cell: Cell) -> Result:
+    def work(cell: Cell) -> Given:
         begun[threading.get_ident()] = started = time.monotonic()
 
         def look(now: float, end: float) -> None:
@@ -115,28 +138,28 @@ def run_missing(
                 raise Overdue(f"took longer than {limit_s:g} s")
 
         try:
-            return run_cell(cell, store, look, pcap=pcaps.get(cell.key))
+            return run(cell, look)
         finally:
             begun.pop(threading.get_ident(), None)
 
-    results: dict[str, Result] = {}
+    results: dict[str, Given] = {}
     distinct = {cell.key: cell for cell in reversed(cells)}
     with ThreadPoolExecutor(workers or usable()) as pool:
-        pending: dict[Future[Result], Cell] = {}
+        pending: dict[Future[Given], Cell] = {}
         # Each is told of once: to wait for any of ten thousand looks at all of them, ten thousand times.
-        ended: SimpleQueue[Future[Result]] = SimpleQueue()
+        ended: SimpleQueue[Future[Given]] = SimpleQueue()
         try:
             for cell in reversed(distinct.values()):
-                run = pool.submit(work, cell)
-                pending[run] = cell
-                run.add_done_callback(ended.put)
+                future = pool.submit(work, cell)
+                pending[future] = cell
+                future.add_done_callback(ended.put)
             while pending:
                 # A signal that comes just before an endless wait would be heard only when a cell is done.
                 with suppress(Empty):
-                    run = ended.get(timeout=0.5)
-                    cell, error = pending.pop(run), run.exception()
+                    future = ended.get(timeout=0.5)
+                    cell, error = pending.pop(future), future.exception()
                     if error is None:
-                        results[cell.key] = run.result()
+                        results[cell.key] = future.result()
                     elif failed is None or isinstance(error, ENDS_ALL):
                         raise error
                     else:
@@ -161,7 +184,7 @@ def _end_overdue(begun: Mapping[int, float], limit_s: float) -> None:
             _interrupt(thread, Overdue)
 
 
-def _end_calls(pending: set[Future[Result]], at_work: Collection[int]) -> list[str]:
+def _end_calls(pending: set[Future[Given]], at_work: Collection[int]) -> list[str]:
     """Wait for cells that are to stop; end the calls of laws that do not come back, and say which they were."""
     ended: dict[CodeType, str] = {}
     before: dict[int, FrameType | None] = {}

@@ -142,6 +142,11 @@ class LineStyles:
 def check_writable(file: Path) -> None:
     """Raise what a figure's file would raise in the end: ``ValueError`` for its kind, ``OSError`` for its place."""
     check_kind(file)
+    check_place(file)
+
+
+def check_place(file: Path) -> None:
+    """Raise the ``OSError`` that writing a file would raise in the end."""
     was_there = file.exists()
     with file.open("ab"):
         pass

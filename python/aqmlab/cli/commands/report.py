@@ -27,6 +27,9 @@ def report(
     ] = None,
     load: Annotated[float | None, typer.Option(metavar="PCT", help="Those of a load.")] = None,
     seeds: Annotated[str | None, typer.Option(metavar="N|N-M", help="Those with seeds 1 to N, or N to M.")] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Where the time of requests went, too: each cell is run once more.")
+    ] = False,
     out: Annotated[str, typer.Option(metavar="DIR|URL", help="The results directory.")] = "results",
     file: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The file.")] = Path("report.html"),
 ) -> None:
@@ -42,4 +45,7 @@ def report(
     check_results("--out", out)
     with one_line_refusals():
         chosen = None if seeds is None else read_seeds(seeds)
-        print(write(*(cells or ()), out=out, to=file, schemes=schemes or (), load=load, seeds=chosen))
+        written = write(
+            *(cells or ()), out=out, to=file, schemes=schemes or (), load=load, seeds=chosen, explain=explain
+        )
+    print(written)

@@ -10,7 +10,7 @@ datacenter transport", SIGCOMM 2013: the completion time, normalised by what it 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import polars as pl
 
@@ -21,6 +21,11 @@ SIZES = {"up to 1 kB": 1000, "1 to 10 kB": 10_000, "10 to 100 kB": 100_000, "100
 """Classes of responses, by the size that each ends with; beyond them, there is another."""
 
 _BEYOND = "over 1 MB"
+
+_QUANTILES = {"p50": 0.50, "p90": 0.90, "p99": 0.99}
+
+_FEWEST = 10
+"""Requests of a size of which a median is shown. Ours."""
 
 _TWIN = ("side", "user", "connection", "request_bytes", "response_bytes")
 """What twins have in common, and no other requests of one seed: what is not unique even so is left out."""
@@ -39,7 +44,7 @@ def slowdowns(result: Result, uncongested: Result) -> pl.DataFrame:
     Returns
     -------
     polars.DataFrame
-        ``size``, the class of :data:`SIZES` of its response, and ``slowdown``.
+        ``size``, the class of :data:`SIZES` of its response, ``response_bytes``, and ``slowdown``.
     """
     ours, free = (
         requests_of_users(each).filter(pl.struct(_TWIN).is_unique()).select(*_TWIN, "response_time_ms")
@@ -48,8 +53,35 @@ def slowdowns(result: Result, uncongested: Result) -> pl.DataFrame:
     classes = [pl.when(pl.col("response_bytes") <= most).then(pl.lit(name)) for name, most in SIZES.items()]
     together = ours.join(free, on=_TWIN, suffix="_free")
     return together.select(
+        "response_bytes",
         size=pl.coalesce(*classes, pl.lit(_BEYOND)),
         slowdown=pl.col("response_time_ms") / pl.col("response_time_ms_free"),
+    )
+
+
+def by_size(results: Sequence[Result], uncongested: Sequence[Result]) -> pl.DataFrame:
+    """Return quantiles of slowdowns by the size of the response, of the requests of all seeds that both have.
+
+    Parameters and errors are those of :func:`slowdowns`, seed by seed.
+
+    Returns
+    -------
+    polars.DataFrame
+        A row for the sizes between two powers of two that have ten requests or more: ``bytes``, their middle on a
+        logarithmic axis, the number of ``requests``, and ``p50``, ``p90`` and ``p99``.
+    """
+    free = {each.cell.seed: each for each in uncongested}
+    every = pl.concat(slowdowns(each, free[each.cell.seed]) for each in results if each.cell.seed in free)
+    octave = pl.col("response_bytes").clip(1).log(2).floor()
+    return (
+        every.group_by(octave=octave)
+        .agg(
+            pl.len().alias("requests"),
+            *(pl.col("slowdown").quantile(share, "linear").alias(name) for name, share in _QUANTILES.items()),
+        )
+        .filter(pl.col("requests") >= _FEWEST)
+        .sort("octave")
+        .select("requests", *_QUANTILES, bytes=2 ** (pl.col("octave") + 0.5))
     )
 
 

@@ -11,16 +11,11 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from aqmlab._core import Link
-from aqmlab.results import stats
+from aqmlab.results import over_time, stats
 from aqmlab.results.result import Result
 from aqmlab.studies.kit.findings import Measure
-
-_Floats = NDArray[np.float64]
 
 DATA = 1
 """The direction of the data: what those on side 0 ask for comes in direction 1."""
@@ -100,29 +95,9 @@ def delays_ms(result: Result) -> pl.DataFrame:
 
     It is the time that a link takes to send what waits.
     """
-    links = range(1, 1 + len(result.cell.links))
-    each = pl.concat([link_delays_ms(result, link) for link in links])
-    return each.group_by("time_s").agg(pl.col("delay_ms").sum()).sort("time_s")
+    return over_time.delays_ms(result, DATA)
 
 
 def link_delays_ms(result: Result, number: int) -> pl.DataFrame:
-    """Return the queueing delay at one of the links in series, counted from 1."""
-    link = result.cell.links[number - 1]
-    queue = result.queue.filter(pl.col("direction") == DATA)
-    if len(result.cell.links) > 1:
-        queue = queue.filter(pl.col("link") == number)
-    beyond = link.overhead_bytes - link.header_bytes
-    bits = queue.select(8 * (pl.col("bytes") + beyond * pl.col("packets"))).to_series().to_numpy()
-    now = queue["time_s"].to_numpy()
-    waits = _time_to_send(link, now, bits)
-    return pl.DataFrame({"time_s": now, "delay_ms": 1e3 * waits})
-
-
-def _time_to_send(link: Link, now: _Floats, bits: _Floats) -> _Floats:
-    """Return how many seconds a link takes for so many bits from each time on, at the rates that it has then."""
-    changes = [(0.0, link.rate_bps), *link.rate_changes]
-    starts, rates = (np.array(column, dtype=float) for column in zip(*changes, strict=True))
-    times = np.append(starts, np.max([now.max(), starts[-1]]) + bits.max() / rates[-1])
-    sent = np.append(0.0, np.cumsum(rates * np.diff(times)))
-    done: _Floats = np.interp(np.interp(now, times, sent) + bits, sent, times)
-    return done - now
+    """Return the queueing delay of the data at one of the links in series, counted from 1."""
+    return over_time.link_delays_ms(result, number, DATA)

@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
-from matplotlib.collections import QuadMesh
-from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure as Canvas
 from numpy.typing import NDArray
 
@@ -177,32 +175,14 @@ def scatter(results: StudyResults, name: str, caption: str, schemes: Iterable[Sc
         axes = _panels(canvas, len(panels))
         image = None
         for axis, (label, result) in zip(axes, panels.items(), strict=True):
-            image = _density(axis, result)
+            image = plot.density(axis, pl.scan_parquet(result.file("exchanges")))
             axis.set_title(label, loc="left", fontsize=10)
+            axis.set_ylabel("")
         axes[0].set_ylabel("response time, s")
         if image is not None:
-            canvas.colorbar(image, ax=axes, label="requests in a cell of 500 B and 40 ms", pad=0.01)
+            canvas.colorbar(image, ax=axes, label=plot.DENSITY, pad=0.01)
 
     return Figure(name=name, caption=caption, draw=draw, size=(11, 5))
-
-
-_LARGEST_KB, _LONGEST_S = 100, 14
-
-
-def _density(axis: Axes, result: Result) -> QuadMesh:
-    shown = (
-        pl.scan_parquet(result.file("exchanges"))
-        .select(kb=pl.col("response_bytes") / 1000, s=pl.col("response_time_ms") / 1000)
-        .filter((pl.col("kb") < _LARGEST_KB) & (pl.col("s") < _LONGEST_S))
-        .collect()
-    )
-    edges = np.linspace(0, _LARGEST_KB, 201), np.linspace(0, _LONGEST_S, 351)
-    count, *_ = np.histogram2d(shown["kb"], shown["s"], bins=edges)
-    image = axis.pcolormesh(
-        *edges, np.ma.masked_equal(count.T, 0), norm=LogNorm(1, 10_000), cmap="viridis", rasterized=True
-    )
-    axis.set(xlabel="response size, kB", xlim=(0, _LARGEST_KB), ylim=(0, _LONGEST_S), yticks=range(_LONGEST_S + 1))
-    return image
 
 
 def _body_and_tail(body: Axes, tail: Axes, at: _Floats, above: Mapping[str, _Floats], quantity: str) -> None:

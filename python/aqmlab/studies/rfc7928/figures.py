@@ -13,17 +13,15 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
-from matplotlib.patches import Ellipse as Patch
 from matplotlib.ticker import NullLocator
-from numpy.typing import NDArray
 
+from aqmlab.results import plot
 from aqmlab.results.result import Result
 from aqmlab.show.canvas import GROUPED, LineStyles, name_lines
 from aqmlab.spec.schemes import Scheme
 from aqmlab.studies.kit import measures as kit
 from aqmlab.studies.kit.study import Figure, StudyResults
 from aqmlab.studies.rfc7928 import losses, measures
-from aqmlab.studies.rfc7928.ellipse import Ellipse
 from aqmlab.studies.rfc7928.runs import FAIRNESS, HEAVY, LEVELS, MEDIUM, MILD, OTHER_RTTS_MS, RTT_MS, STEP_S
 from aqmlab.studies.rfc7928.schemes import FACTORS, REFERENCE, variants
 from aqmlab.studies.rfc7928.tables import ratio
@@ -121,29 +119,17 @@ def figures(results: StudyResults, schemes: Sequence[Scheme]) -> list[Figure]:
 
 def _ellipses(results: StudyResults, styles: Styles, scenarios: Mapping[str, str], canvas: Canvas) -> None:
     for axis, (name, title) in zip(canvas.subplots(2, 3).flat, scenarios.items(), strict=True):
-        for label, style in styles.items():
-            _ellipse(axis, _points(results, f"{name}/{label}"), style)
-        axis.autoscale_view()
-        axis.set_xlim(left=0)
+        plot.ellipses(axis, {label: _points(results, f"{name}/{label}") for label in styles}, styles)
         axis.set_title(title, loc="left", fontsize=10)
     canvas.supxlabel("queueing delay, ms", fontsize=10)
     canvas.supylabel("throughput, Mbit/s", fontsize=10)
     _name_schemes(canvas, styles)
 
 
-def _points(results: StudyResults, run: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _points(results: StudyResults, run: str) -> pl.DataFrame:
     """Return delay and throughput of each second of all seeds."""
     delays, rates = zip(*map(measures.slices, results[run]), strict=True)
-    return np.concatenate(delays), np.concatenate(rates)
-
-
-def _ellipse(axis: Axes, points: tuple[NDArray[np.float64], NDArray[np.float64]], style: Mapping[str, Any]) -> None:
-    fit = Ellipse.of(*points)
-    size = (2 * fit.major, 2 * fit.minor)
-    colour = style["color"]
-    axis.add_patch(Patch((fit.x, fit.y), *size, angle=fit.angle_deg, facecolor=colour, alpha=0.15, linewidth=0))
-    axis.add_patch(Patch((fit.x, fit.y), *size, angle=fit.angle_deg, fill=False, edgecolor=colour, linewidth=1.2))
-    axis.plot([fit.x], [fit.y], "o", color=colour, markersize=3.5)
+    return pl.DataFrame({"delay_ms": np.concatenate(delays), "throughput_mbps": np.concatenate(rates)})
 
 
 def _fairness(results: StudyResults, styles: Styles, canvas: Canvas) -> None:
@@ -230,17 +216,15 @@ def _over_time(results: StudyResults, styles: Styles, canvas: Canvas, scenario: 
         axis.remove()
     for axis, (label, style) in zip(axes, styles.items(), strict=False):
         delays = np.array([measures.slices(result, seconds_each)[0] for result in results[f"{scenario}/{label}"]])
-        middle = seconds_each * (np.arange(delays.shape[1]) + 0.5)
-        axis.fill_between(
-            middle,
-            delays.min(axis=0),
-            delays.max(axis=0),
-            color=style["color"],
-            alpha=0.25,
-            linewidth=0,
-            rasterized=True,
+        frame = pl.DataFrame(
+            {
+                "time_s": seconds_each * (np.arange(delays.shape[1]) + 0.5),
+                "delay_ms_low": delays.min(axis=0),
+                "delay_ms_mean": delays.mean(axis=0),
+                "delay_ms_high": delays.max(axis=0),
+            }
         )
-        axis.plot(middle, delays.mean(axis=0), color=style["color"], linewidth=1.2)
+        plot.delay_over_time(axis, {label: frame}, {label: {"color": style["color"], "linewidth": 1.2}})
         axis.set_title(label, loc="left", fontsize=10)
         axis.set_xlim(0, seconds_each * delays.shape[1])
     canvas.supxlabel("time, s", fontsize=10)

@@ -14,9 +14,9 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
+from aqmlab.results import over_time
 from aqmlab.results.result import Result
 from aqmlab.studies.kit.findings import Measure
 from aqmlab.studies.kit.measures import DATA, delays_ms, link_delays_ms
@@ -69,10 +69,5 @@ def slices(result: Result, seconds_each: float = 1.0) -> tuple[_Floats, _Floats]
     Throughput is what leaves the queue, in bytes of IP: what is lost is lost before, so that it is goodput with headers
     and with what was sent twice without need.
     """
-    begin = result.cell.warmup_s
-    # What is written at a time is of the period before it.
-    number = ((pl.col("time_s") - begin - 1e-6) / seconds_each).floor().cast(pl.Int64)
-    delays = delays_ms(result).group_by(slice=number).agg(pl.col("delay_ms").mean()).sort("slice")
-    link = result.link.filter(pl.col("direction") == DATA)
-    sent = link.group_by(slice=number).agg(pl.col("bytes").sum()).sort("slice")
-    return delays["delay_ms"].to_numpy(), 8e-6 / seconds_each * sent["bytes"].to_numpy()
+    rows = over_time.slices(result, DATA, seconds_each)
+    return rows["delay_ms"].to_numpy(), rows["throughput_mbps"].to_numpy()

@@ -1,0 +1,80 @@
+"""Where the time of requests went, for a report: each of its cells is run again, watched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import polars as pl
+
+from aqmlab.explain import PARTS, by_band, explain
+from aqmlab.report.gathered import Gathered
+from aqmlab.results.table import Column, Part, Row
+from aqmlab.running.cell import Cell
+from aqmlab.running.progress import SweepProgress, is_seen
+from aqmlab.running.run import Watch
+from aqmlab.running.sweep import each_cell
+
+Explained = Mapping[str, pl.DataFrame]
+"""By scheme what :func:`aqmlab.explain.by_band` says of each of its seeds, one below the other."""
+
+BANDS = {"mean": "all requests", "p50": "around p50", "p90": "around p90", "p99": "around p99"}
+"""Whose time it is, by what ``by_band`` calls them."""
+
+
+def explained(gathered: Gathered) -> Explained:
+    """Run all cells again and say where the time of their requests went; at a terminal, how far they are.
+
+    Parameters
+    ----------
+    gathered
+        The cells.
+
+    Raises
+    ------
+    SpecError
+        When one cannot be explained: a live run, one of another engine, one without requests of web users.
+    """
+    results = {each.cell.key: each for each in gathered.valid}
+
+    def run(cell: Cell, look: Watch) -> pl.DataFrame:
+        return by_band(explain(results[cell.key].directory, watch=look).requests)
+
+    cells = [each.cell for each in gathered.valid]
+    if is_seen():
+        with SweepProgress(cells, kept=()) as watch:
+            found = each_cell(cells, run, watch=watch)
+    else:
+        found = each_cell(cells, run)
+    return {label: pl.concat(found[each.cell.key] for each in of) for label, of in gathered.by_label.items()}
+
+
+def means(times: Explained) -> dict[str, pl.DataFrame]:
+    """Return by scheme a row for each part that any time went to: ``band``, ``part``, ``ms`` in the mean over seeds."""
+    parts = _present(times.values())
+    return {
+        label: bands.group_by("band", maintain_order=True)
+        .agg(pl.col(parts).mean())
+        .unpivot(parts, index="band", variable_name="part", value_name="ms")
+        for label, bands in times.items()
+    }
+
+
+def table(times: Explained) -> Part:
+    """Return the same as a table, with the standard deviations over the seeds."""
+    parts = ("response_time_ms", *_present(times.values()))
+    named = {"response_time_ms": "response time", **PARTS}
+    return Part(
+        "Where the time of web users' requests went, ms",
+        [Column("", named[part], (part,)) for part in parts],
+        [_row(label, bands.filter(band=band), what) for label, bands in times.items() for band, what in BANDS.items()],
+    )
+
+
+def _row(label: str, seeds: pl.DataFrame, what: str) -> Row:
+    numbers = seeds.drop("band", "requests")
+    return Row(label, what, numbers.mean().row(0, named=True), numbers.std().row(0, named=True))
+
+
+def _present(of_schemes: Iterable[pl.DataFrame]) -> list[str]:
+    together = pl.concat(of_schemes)
+    return [part for part in PARTS if (together[part] > 0).any()]
