@@ -11,6 +11,7 @@
 #   make sensitivity    docs/studies/sensitivity.md: what settings of RED, PIE and CoDel matter, and what tuning gains
 #   make reference      docs/reference, after a change of a discipline, the spec, a source, a table or the Python API
 #   make docs           the documentation site, docs/_build/html
+#   make links          do the addresses that the pages name answer? needs the network
 #   make cost           what each discipline costs, for docs/reference
 #   make calibration    users for each load, measured anew for the package
 #   make advice-map     the map behind aqmlab advise, anew for the package; half an hour of processor time
@@ -28,7 +29,7 @@ WORKSPACE := --workspace $(if $(IS_LINUX),,--exclude aqmlab-live)
 # The border is compiled for the interpreter that it finds first.
 WITH_PYTHON := PATH="$(CURDIR)/$(BIN):$$PATH"
 
-.PHONY: install live demo test test-rust test-python pythons lint lint-rust lint-python bench bench-check bench-peers reference notebooks docs cost studies accounting parity sensitivity calibration advice-map golden lock wheel sdist-check crates clean
+.PHONY: install live demo test test-rust test-python pythons lint lint-rust lint-python bench bench-check bench-peers reference notebooks docs links cost studies accounting parity sensitivity calibration advice-map golden lock wheel sdist-check crates clean
 
 install: .venv/extension.stamp
 
@@ -98,6 +99,10 @@ docs: .venv/docs.stamp
 	$(BIN)/sphinx-build --fail-on-warning --quiet -c docs/site -b html . docs/_build/html
 	$(WITH_PYTHON) RUSTDOCFLAGS="-D warnings" cargo doc $(WORKSPACE) --no-deps --locked
 	rm -rf docs/_build/html/rust && cp -r target/doc docs/_build/html/rust
+
+# Asks the network for each address that a page names.
+links: .venv/docs.stamp
+	$(BIN)/sphinx-build --quiet -c docs/site -b linkcheck . docs/_build/links
 
 cost: .venv/extension.stamp
 	$(BIN)/python benches/cost.py docs/reference/aqm/cost.md
