@@ -21,10 +21,13 @@ pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason=f"there is no {CHR
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("store")
     experiment = lab.Experiment(
-        link={"rate": "10 Mbit/s"}, users={"per_side": 1200}, protocol={"warmup": "2 s", "duration": "10 s"}
+        link={"rate": "10 Mbit/s"},
+        users={"per_side": 1200},
+        protocol={"warmup": "2 s", "duration": "10 s"},
+        record={"exchanges": True},
     )
     lab.compare(*SCHEMES, experiment=experiment, seeds=[1, 2], out=folder)
-    return lab.report(out=folder, to=folder / "report.html")
+    return lab.report(out=folder, to=folder / "report.html", explain=True)
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +41,8 @@ def page(report: Path) -> Iterator[Any]:
         page.on("console", lambda message: page.said.append(message.text))
         page.on("pageerror", lambda error: page.said.append(str(error)))
         page.goto(report.as_uri())
-        page.wait_for_function("[...document.querySelectorAll('.chart')].every(each => each.querySelector('svg path'))")
+        # They are drawn one after the other, the bars last.
+        page.locator(".bars figure").last.locator(".chart svg path").first.wait_for(state="attached")
         yield page
         browser.close()
 
@@ -52,7 +56,10 @@ def test_all_is_drawn_and_nothing_is_asked_for_or_complained_of(page: Any, repor
     assert page.asked == [report.as_uri()]
     assert page.said == []
     assert lines(page, "response-times") == 3
-    assert page.locator("figure").count() >= 7
+    figures = page.locator("figure")
+    assert figures.count() >= 10
+    assert all(figures.nth(n).locator(".chart svg path").count() for n in range(figures.count()))
+    assert page.locator("figure[data-chart='parts'] .mark-rect path").count() > 3 * 3
 
 
 def test_a_phone_does_not_scroll_sideways(page: Any) -> None:

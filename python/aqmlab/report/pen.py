@@ -34,7 +34,7 @@ _CONFIG = {
         "labelFontSize": 12,
         "titleFontSize": 12,
     }
-    | {"titleFontWeight": "normal", "labelLimit": 150},
+    | {"titleFontWeight": "normal", "labelLimit": 150, "labelSeparation": 6},
 }
 
 

@@ -25,7 +25,9 @@ function press(button, isPressed) {
   button.setAttribute("aria-pressed", String(isPressed));
 }
 
-for (const figure of document.querySelectorAll("figure")) {
+const figures = [...document.querySelectorAll("figure")];
+
+for (const figure of figures) {
   const choices = [...figure.querySelectorAll("[data-view]")];
   for (const choice of choices) {
     choice.addEventListener("click", () => {
@@ -33,8 +35,18 @@ for (const figure of document.querySelectorAll("figure")) {
       draw(figure, choice.dataset.view);
     });
   }
-  draw(figure, Object.keys(charts[figure.dataset.chart].views)[0]);
 }
+
+// One after the other, and between them the browser shows what there is: the first does not wait for the last.
+async function drawAll() {
+  for (const figure of figures) {
+    // Somebody may have chosen another view by now.
+    if (!drawn.has(figure)) await draw(figure, Object.keys(charts[figure.dataset.chart].views)[0]);
+    await new Promise((shown) => setTimeout(shown));
+  }
+}
+
+drawAll();
 
 for (const key of document.querySelectorAll("[data-scheme]")) {
   key.addEventListener("click", () => {
