@@ -15,7 +15,7 @@ from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
-from matplotlib.patches import StepPatch
+from matplotlib.patches import Ellipse, StepPatch
 
 import aqmlab as lab
 from aqmlab import plot as own
@@ -386,6 +386,7 @@ def test_an_ellipse_lies_where_delay_and_throughput_do(axis: Axes) -> None:
     points = pl.DataFrame({"delay_ms": rng.normal(20, 4, 10_000), "throughput_mbps": rng.normal(90, 1, 10_000)})
     own.ellipse({"pi": points}, axis)
     outline = axis.patches[0]
+    assert isinstance(outline, Ellipse)
     assert np.asarray(outline.get_center()) == pytest.approx([20, 90], abs=0.2)
     assert sorted((outline.get_width(), outline.get_height())) == pytest.approx([2, 8], rel=0.05)
     legend = axis.get_legend()

@@ -130,7 +130,7 @@ def density(exchanges: pl.DataFrame, axis: Axes) -> Axes:
         Where to draw; a colour bar stands beside it.
     """
     image = plot.density(axis, exchanges.lazy())
-    axis.get_figure(root=True).colorbar(image, ax=axis, label=plot.DENSITY)
+    axis.figure.colorbar(image, ax=axis, label=plot.DENSITY)
     return axis
 
 

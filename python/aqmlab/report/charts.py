@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from aqmlab.explain import PARTS
 from aqmlab.explain.plot import COLOURS
 from aqmlab.report import explained, series
 from aqmlab.report.explained import Explained
@@ -163,8 +164,8 @@ def _parts(pen: Pen, times: Explained) -> Chart | None:
     if not times:
         return None
     rows = pen.rows(explained.means(times))
-    part = {"part": pl.col("part").replace(explained.PARTS), "place": pl.col("part").replace_strict(_PLACES)}
-    colours = {explained.PARTS[each]: COLOURS[each] for each in rows["part"].unique(maintain_order=True)}
+    part = {"part": pl.col("part").replace(PARTS), "place": pl.col("part").replace_strict(_PLACES)}
+    colours = {PARTS[each]: COLOURS[each] for each in rows["part"].unique(maintain_order=True)}
     views = {
         what: pen.stack(Axis("ms", "response time, ms"), colours, where=f"datum.band === '{band}'")
         for band, what in explained.BANDS.items()
@@ -219,7 +220,7 @@ def _bars(gathered: Gathered, pen: Pen, measure: str, title: str) -> Chart | Non
     return Chart(measure.replace("_", "-"), title[0].upper() + title[1:], said, rows, {"": view}, has_lines=False)
 
 
-_PLACES = {part: place for place, part in enumerate(explained.PARTS)}
+_PLACES = {part: place for place, part in enumerate(PARTS)}
 _TIME = Axis("time_ms", "response time, ms", is_log=True)
 _DELAY = "How long what waits takes at the link's rate."
 _PROBABILITY = "With what probability the law drops or marks a packet, where it has one."
