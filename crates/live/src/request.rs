@@ -29,6 +29,8 @@ pub(crate) struct Request {
     pub(crate) programs: Option<Programs>,
     /// Which packets are captured.
     pub(crate) capture: Option<CaptureBounds>,
+    /// Whether its tables are told while it runs too.
+    pub(crate) watched: bool,
 }
 
 #[derive(Deserialize)]
@@ -42,6 +44,8 @@ struct Written {
     bounds: Bounds,
     programs: Option<Programs>,
     capture: Option<Capture>,
+    #[serde(default)]
+    watched: bool,
 }
 
 /// From when, until when, and how many packets are captured.
@@ -61,7 +65,7 @@ pub(crate) fn read() -> Result<Request, Failed> {
 }
 
 fn parse(text: &str) -> Result<Request, Failed> {
-    let Written { spec, seed, device, bounds, programs, capture } =
+    let Written { spec, seed, device, bounds, programs, capture, watched } =
         serde_json::from_str(text).map_err(|error| Failed::Refused(format!("standard input: {error}")))?;
     let spec = Spec::from_json(&spec.to_string()).map_err(|error| Failed::Refused(error.to_string()))?;
     check(&spec)?;
@@ -84,6 +88,7 @@ fn parse(text: &str) -> Result<Request, Failed> {
         bounds,
         programs,
         capture,
+        watched,
     })
 }
 

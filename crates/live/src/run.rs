@@ -5,7 +5,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 
-use aqmlab_sim::{Capture, Table, emulate};
+use aqmlab_sim::{Capture, EmulatedNetwork, Spec, Table, emulate};
 use aqmlab_units::{Duration, Time};
 use aqmlab_workload::Web;
 use nix::sys::prctl;
@@ -60,7 +60,7 @@ struct Network {
 
 /// Run it, and write how far it is and what came of it.
 pub(crate) fn run(request: &Request) -> Result<(), Failed> {
-    let Request { spec, seed, device, bounds, programs, capture } = request;
+    let Request { spec, seed, device, bounds, programs, capture, watched } = request;
     let refused = |message: String| Failed::Refused(message);
     let mix = Arc::new(Mix::of(spec, *seed, programs.is_some())?);
     let capture = capture.map(|bounds| Capture::new(spec, bounds));
@@ -111,6 +111,9 @@ pub(crate) fn run(request: &Request) -> Result<(), Failed> {
         router.run_until(now)?;
         let end = router.network().end();
         now = now.min(end);
+        if *watched {
+            tell_tables(router.network(), spec);
+        }
         output::line(&json!({ "now_s": now.as_secs_f64(), "end_s": end.as_secs_f64() }));
         if let Some(capture) = &capture {
             output::bytes("capture", &capture.take());
@@ -147,12 +150,17 @@ pub(crate) fn run(request: &Request) -> Result<(), Failed> {
         "verdict": Verdict::of(&router.seen, reports, *bounds),
     });
     let network = router.network();
+    tell_tables(network, spec);
+    output::line(&json!({ "summary": network.summary(), "live": about }));
+    Ok(())
+}
+
+/// Write the rows that are new, and the response times so far.
+fn tell_tables(network: &mut EmulatedNetwork, spec: &Spec) {
     for name in ["queue", "link"].into_iter().chain(spec.record.losses.then_some("losses")) {
         output::table(name, network.tables().take(name).expect("there is such a table"));
     }
     output::table("response_times", network.response_times().into_columns());
-    output::line(&json!({ "summary": network.summary(), "live": about }));
-    Ok(())
 }
 
 /// Hosts that are ready.

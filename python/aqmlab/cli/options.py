@@ -65,6 +65,7 @@ Changes = Annotated[
     ),
 ]
 Figure = Annotated[Path | None, typer.Option(metavar="FILE", help="Draw it as a figure, SVG, PNG or PDF.")]
+Watch = Annotated[bool, typer.Option("--watch", help="Show it in a browser while it runs, and on until Ctrl-C.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
 PcapFile = Annotated[
     Path | None, typer.Option("--pcap", metavar="FILE", help="Capture the packets of both queues as pcapng.")

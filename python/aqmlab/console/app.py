@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -18,14 +19,15 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from aqmlab._core import SpecError
-from aqmlab.console import asked, kept
+from aqmlab.console import asked, kept, vendored
 from aqmlab.console.guard import Guard, Refused, form
-from aqmlab.console.jobs import Jobs
+from aqmlab.console.jobs import Job, Jobs
 from aqmlab.console.reports import Reports
 from aqmlab.disciplines.catalogue import disciplines
 from aqmlab.results import table
 from aqmlab.running.integrity import StoreError
 from aqmlab.running.store import Store
+from aqmlab.show.messages import logger
 
 MOST_ROWS = 500
 """Of cells on the first page."""
@@ -34,8 +36,9 @@ MOST_ROWS = 500
 class Console:
     """Pages on one store."""
 
-    def __init__(self, out: Path, host: str) -> None:
+    def __init__(self, out: Path, host: str, watched: asked.Asked | None = None) -> None:
         self._out = out
+        self._watched = watched
         self._jobs = Jobs()
         self._reports = Reports()
         self._pages = Environment(
@@ -51,7 +54,8 @@ class Console:
                 Route("/new", self._new),
                 Route("/runs", self._start, methods=["POST"]),
                 Route("/runs/{number:int}", self._run),
-                Route("/runs/{number:int}/lines", self._lines),
+                Route("/runs/{number:int}/news", self._news),
+                Route("/runs/{number:int}/progress", self._progress),
                 Route("/runs/{number:int}/stop", self._stop, methods=["POST"]),
                 Mount("/static", StaticFiles(packages=[("aqmlab.console", "static")])),
             ],
@@ -63,12 +67,25 @@ class Console:
             },
             lifespan=self._lifespan,
         )
+        self._pages.globals["integrity"] = vendored.integrity
         self.guard = Guard(app, host=host)
+        self.watched: Job | None = None
+        """The run that it was opened for."""
 
     @asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
-        yield
+        if self._watched is None:
+            yield
+        else:
+            self.watched = await self._jobs.start(self._watched, in_terminal=True)
+            said = asyncio.create_task(self._say_ended(self.watched))
+            yield
+            said.cancel()
         await self._jobs.end()
+
+    async def _say_ended(self, job: Job) -> None:
+        await job.ended()
+        logger.info("the page stays until Ctrl-C")
 
     async def _cells(self, request: Request) -> Response:
         words = request.query_params.get("words", "")
@@ -138,16 +155,28 @@ class Console:
 
     async def _run(self, request: Request) -> Response:
         job = self._jobs.get(request.path_params["number"])
-        left = kept.Left() if job.exit_code is None else await run_in_threadpool(kept.left, self._store, job.asked)
+        left = kept.Left()
+        if job.exit_code is not None:
+            left = await run_in_threadpool(kept.left, self._store, job.asked, job.cells)
         side_by_side = urlencode([("cell", key) for key in left.cells[: kept.MOST_COMPARED]])
         return self._page("run", job=job, left=left, side_by_side=side_by_side, most=kept.MOST_COMPARED)
 
-    async def _lines(self, request: Request) -> Response:
+    async def _progress(self, request: Request) -> Response:
+        """Say how far the cells of a run are; it says itself when to ask again."""
+        job = self._jobs.get(request.path_params["number"])
+        is_over = job.exit_code is not None
+        done = await run_in_threadpool(self._store.count, job.cells)
+        page = self._page("progress", job=job, done=done, under_way=[] if is_over else _under_way(job))
+        if is_over:
+            page.headers["HX-Trigger"] = "ended"
+        return page
+
+    async def _news(self, request: Request) -> Response:
         job = self._jobs.get(request.path_params["number"])
 
         async def events() -> AsyncIterator[str]:
-            async for line in job.news():
-                yield f"data: {json.dumps(line)}\n\n"
+            async for kind, what in job.news():
+                yield f"event: {kind}\ndata: {json.dumps(what)}\n\n"
             yield f"event: end\ndata: {json.dumps(job.exit_code)}\n\n"
 
         return StreamingResponse(events(), media_type="text/event-stream")
@@ -174,3 +203,7 @@ class Console:
     def _page(self, template: str, /, **values: object) -> HTMLResponse:
         page = self._pages.get_template(f"{template}.html")
         return HTMLResponse(page.render(**values, store=str(self._out), csrf=self.guard.csrf, runs=self._jobs.all()))
+
+
+def _under_way(job: Job) -> list[Mapping[str, object]]:
+    return [reading for reading in job.newest.values() if reading["now_s"] < reading["end_s"]]

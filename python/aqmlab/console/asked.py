@@ -47,7 +47,7 @@ class Asked:
     words: list[str]
     """Those of the command line."""
     cells: tuple[str, ...] = ()
-    """The keys of the cells that it leaves, to be set side by side."""
+    """The keys of the cells that it is known to leave."""
     grid: Path | None = None
     """The file of a sweep's grid, whose means are shown."""
     seeds: range = range(0)
@@ -93,7 +93,7 @@ def sweep(given: Mapping[str, str], store: Path) -> Asked:
         _check_grid(grid)
         if (number := len(grid.points()) * len(seeds)) > MOST_CELLS:
             raise Refused(400, f"grid: at most {MOST_CELLS:,} cells are started here, got {number:,}")
-        plan(grid, seeds, lines.known(store))
+        planned = plan(grid, seeds, lines.known(store))
     except SpecError as error:
         raise Refused(400, str(error)) from None
     file = _written(text, store, "grid")
@@ -101,6 +101,7 @@ def sweep(given: Mapping[str, str], store: Path) -> Asked:
     return Asked(
         title=f"sweep of {number:,} cells",
         words=[*words, "--out", str(store), "--verbose"],
+        cells=tuple(each.cell.key for each in planned),
         grid=file,
         seeds=seeds,
     )

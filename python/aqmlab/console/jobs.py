@@ -1,50 +1,69 @@
-"""What the console has running: one command of ours at a time, in a process of its own, whose lines are kept."""
+"""What the console has running: one command of ours at a time, in a process of its own. What it says and reads is kept."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
+import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Sequence
+from asyncio.subprocess import DEVNULL, PIPE, STDOUT, Process
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from functools import partial
+from itertools import islice
+from typing import Any
 
 from aqmlab.console.asked import Asked
 from aqmlab.console.guard import Refused
+from aqmlab.running import watched
 
-_MOST_LINES = 10_000
+_MOST_EVENTS = 10_000
+"""Lines and readings that are kept of one run, the newest."""
 _MOST_JOBS = 50
+_LONGEST_LINE = 1_000_000
 _PATIENCE_S = 10.0
 _BETWEEN_S = 2.0
-"""Between two interrupts."""
+"""Between two interrupts, and for what has heard of an interrupt in its terminal."""
+
+Event = tuple[str, Any]
+"""A ``line``, or a ``reading``."""
 
 
-async def command(words: Sequence[str], *, stderr: int) -> asyncio.subprocess.Process:
-    """Start ``aqmlab`` with these words."""
+async def command(words: Sequence[str], **files: Any) -> Process:
+    """Start ``aqmlab`` with these words and open files."""
     return await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "aqmlab",
-        *words,
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=stderr,
+        sys.executable, "-m", "aqmlab", *words, limit=_LONGEST_LINE, **{"stdin": DEVNULL, "stdout": PIPE, **files}
     )
 
 
 class Job:
     """A command that was started."""
 
-    def __init__(self, number: int, asked: Asked, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, number: int, asked: Asked, process: Process, readings: asyncio.StreamReader) -> None:
         self.number = number
         self.asked = asked
-        self.lines: list[str] = []
+        self.newest: dict[str, Mapping[str, Any]] = {}
+        """The newest reading of each cell that it has begun, by key."""
         self.exit_code: int | None = None
         """How it ended; None while it runs."""
+        self._events: deque[Event] = deque(maxlen=_MOST_EVENTS)
+        self._number_of_events = 0
         self._process = process
         self._news = asyncio.Condition()
-        self._reader = asyncio.create_task(self._read())
+        self._reader = asyncio.create_task(self._read(readings))
         self._stopper: asyncio.Task[None] | None = None
+
+    @property
+    def in_terminal(self) -> bool:
+        """Whether what it says goes to the console's own terminal."""
+        return self._process.stdout is None
+
+    @property
+    def cells(self) -> list[str]:
+        """The keys of the cells that it was to leave, and of those that it has begun beside them."""
+        return list(dict.fromkeys([*self.asked.cells, *self.newest]))
 
     def stop(self) -> None:
         """Interrupt it: what it has run is kept."""
@@ -60,41 +79,58 @@ class Job:
 
     async def end(self) -> None:
         """Stop it, and wait until it is gone; after a while by force."""
+        # Ctrl-C in a terminal reaches all that was started there: a second interrupt would cut short its last words.
+        await asyncio.wait([self._reader], timeout=_BETWEEN_S)
         self.stop()
         try:
-            await asyncio.wait_for(asyncio.shield(self._reader), _PATIENCE_S)
+            await asyncio.wait_for(self.ended(), _PATIENCE_S)
         except TimeoutError:
             with contextlib.suppress(ProcessLookupError):
                 self._process.kill()
             await self._reader
 
-    async def news(self) -> AsyncIterator[str]:
-        """Yield its lines, from the first to its last, as they come."""
+    async def ended(self) -> None:
+        """Wait until it has ended."""
+        await asyncio.shield(self._reader)
+
+    async def news(self) -> AsyncIterator[Event]:
+        """Yield its events, from the first that is kept to its last, as they come."""
         heard = 0
         while True:
             async with self._news:
                 await self._news.wait_for(partial(self._has_more_than, heard))
-                new = self.lines[heard:]
+                gone = self._number_of_events - len(self._events)
+                new = list(islice(self._events, max(heard - gone, 0), None))
+                heard = self._number_of_events
             if not new:
                 return
-            for line in new:
-                yield line
-            heard += len(new)
+            for event in new:
+                yield event
 
-    def _has_more_than(self, lines: int) -> bool:
-        return len(self.lines) > lines or self.exit_code is not None
+    def _has_more_than(self, events: int) -> bool:
+        return self._number_of_events > events or self.exit_code is not None
 
-    async def _read(self) -> None:
-        assert self._process.stdout is not None
-        async for line in self._process.stdout:
-            async with self._news:
-                if len(self.lines) < _MOST_LINES:
-                    self.lines.append(line.decode(errors="replace").rstrip())
-                self._news.notify_all()
+    async def _read(self, readings: asyncio.StreamReader) -> None:
+        streams = [self._keep(readings, "reading", json.loads)]
+        if self._process.stdout is not None:
+            streams.append(
+                self._keep(self._process.stdout, "line", lambda line: line.decode(errors="replace").rstrip())
+            )
+        await asyncio.gather(*streams)
         code = await self._process.wait()
         async with self._news:
             self.exit_code = code
             self._news.notify_all()
+
+    async def _keep(self, stream: asyncio.StreamReader, kind: str, read: Callable[[bytes], Any]) -> None:
+        async for text in stream:
+            what = read(text)
+            async with self._news:
+                if kind == "reading":
+                    self.newest[what["cell"]] = what
+                self._events.append((kind, what))
+                self._number_of_events += 1
+                self._news.notify_all()
 
 
 class Jobs:
@@ -125,8 +161,8 @@ class Jobs:
             raise Refused(404, f"there is no run {number}")
         return self._jobs[number]
 
-    async def start(self, asked: Asked) -> Job:
-        """Start what is asked for.
+    async def start(self, asked: Asked, *, in_terminal: bool = False) -> Job:
+        """Start what is asked for; what it says goes to the console's own terminal, or is kept.
 
         Raises
         ------
@@ -135,9 +171,19 @@ class Jobs:
         """
         if (running := self.running) is not None:
             raise Refused(409, f"run {running.number} is not done: stop it first")
-        process = await command(asked.words, stderr=asyncio.subprocess.STDOUT)
+        files = {"stdin": None, "stdout": None} if in_terminal else {"stderr": STDOUT}
+        ours, its = os.pipe()
+        readings = asyncio.StreamReader(limit=_LONGEST_LINE)
+        await asyncio.get_running_loop().connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(readings), os.fdopen(ours, "rb")
+        )
+        try:
+            environment = {**os.environ, watched.PIPE: str(its)}
+            process = await command(asked.words, **files, pass_fds=[its], env=environment)
+        finally:
+            os.close(its)
         self._number += 1
-        job = self._jobs[self._number] = Job(self._number, asked, process)
+        job = self._jobs[self._number] = Job(self._number, asked, process, readings)
         while len(self._jobs) > _MOST_JOBS:
             del self._jobs[next(iter(self._jobs))]
         return job

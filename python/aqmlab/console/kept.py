@@ -103,10 +103,10 @@ class Left:
     failures: Sequence[Failure] = ()
 
 
-def left(store: Store, asked: Asked) -> Left:
+def left(store: Store, asked: Asked, keys: Sequence[str]) -> Left:
     """Look for what a command was to leave: all of it is there only when it went well to its end."""
     if asked.grid is None:
-        return Left(cells=[key for key in asked.cells if store.kept(key) is not None])
+        return Left(cells=[key for key in keys if store.kept(key) is not None])
     planned = plan(Grid.from_toml(asked.grid), asked.seeds, known(store.out))
     campaign = Campaign(planned, store.out)
     headings, points = table.texts(campaign.means, campaign.axes)

@@ -22,6 +22,7 @@ from aqmlab import _core
 from aqmlab._core import SpecError
 from aqmlab.live.errors import LiveError
 from aqmlab.running.cell import Cell
+from aqmlab.running.watched import is_watched, together
 
 PROGRAM = Path(_core.__file__).with_name("aqmlab-live")
 
@@ -78,6 +79,8 @@ class LiveRun:
         bounds = asdict(settings)
         device = bounds.pop("device")
         self._request = {"spec": cell.resolved, "seed": cell.seed, "device": device, "bounds": bounds}
+        if is_watched():
+            self._request["watched"] = True
         if capture is not None:
             from_s, until_s, packets = capture
             until = None if math.isinf(until_s) else until_s
@@ -85,7 +88,8 @@ class LiveRun:
         self._programs = cell.programs
         self._output = output
         self._captured = b""
-        self._tables: dict[str, pa.RecordBatch] = {}
+        self._tables: dict[str, list[pa.RecordBatch]] = {}
+        self._response_times = pa.RecordBatch.from_pydict({})
         self._last: dict[str, Any] = {}
         self.end = cell.end_s
         self.now = 0.0
@@ -133,11 +137,11 @@ class LiveRun:
             if "now_s" in line:
                 self.now, self.end = float(line["now_s"]), float(line["end_s"])
         if self.now >= self.end and not self._last:
-            self._read_tables()
+            self._last = self._line()
 
     def take(self, table: str) -> pa.RecordBatch:
-        """Return the rows of a table, which are there when the run has ended."""
-        return self._tables.get(table, pa.RecordBatch.from_pydict({}))
+        """Return the rows of a table that are new: where nobody watches they are there when the run has ended."""
+        return together(self._tables.pop(table, []))
 
     def take_capture(self) -> bytes:
         """Return the bytes of the capture since this was last asked: all of them at the end."""
@@ -146,7 +150,7 @@ class LiveRun:
 
     def response_times(self) -> pa.RecordBatch:
         """Return the histogram of response times."""
-        return self._tables["response_times"]
+        return self._response_times
 
     def summary(self) -> str:
         """Return the run in one row, as JSON."""
@@ -174,7 +178,16 @@ class LiveRun:
         if "capture" in line:
             self._captured += self._read(line["capture"])
             return self._line()
+        if "table" in line:
+            self._keep(line["table"], _table(line["columns"], self._read(line["bytes"])))
+            return self._line()
         return line
+
+    def _keep(self, table: str, rows: pa.RecordBatch) -> None:
+        if table == "response_times":
+            self._response_times = rows  # Those so far, every time.
+        else:
+            self._tables.setdefault(table, []).append(rows)
 
     def _read(self, size: int) -> bytes:
         content = self._out.read(size)
@@ -186,11 +199,6 @@ class LiveRun:
         code = self._process.wait()
         how = f"exit code {code}" if code >= 0 else signal.Signals(-code).name
         return LiveError(f"live: {PROGRAM.name} ended before the run did ({how})")
-
-    def _read_tables(self) -> None:
-        while "table" in (line := self._line()):
-            self._tables[line["table"]] = _table(line["columns"], self._read(line["bytes"]))
-        self._last = line
 
 
 def _table(columns: list[tuple[str, str]], content: bytes) -> pa.RecordBatch:

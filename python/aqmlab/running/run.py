@@ -27,6 +27,7 @@ from aqmlab.running.integrity import StoreError, seal, writing
 from aqmlab.running.pcap import Pcap, tell_cut
 from aqmlab.running.progress import RunProgress, is_seen
 from aqmlab.running.store import Store
+from aqmlab.running.watched import watched
 from aqmlab.spec.experiment import Experiment
 
 Watch = Callable[[float, float], None]
@@ -153,6 +154,7 @@ class Laboratory(Protocol):
 
 def write_tables(cell: Cell, directory: Path, laboratory: Laboratory, watch: Watch) -> None:
     """Run a cell to its end, and write its tables."""
+    laboratory = watched(cell, laboratory)
     asked_for = cell.resolved["record"]
     streamed = ["queue", "link", *(name for name in ("exchanges", "losses") if asked_for.get(name))]
     with _Tables(directory, cell) as tables:

@@ -103,6 +103,10 @@ class Store:
         """
         return self._place.create(cell.key)
 
+    def count(self, keys: Iterable[str]) -> int:
+        """Return how many cells of these keys are there, at a glance: whether one is damaged shows when it is read."""
+        return len({*self._place.keys()} & {*keys})
+
     def kept(self, key: str) -> Result | None:
         """Return the result of a cell by its key, whoever has run it; one that is damaged is not there.
 

@@ -24,11 +24,13 @@ from aqmlab.cli.options import (
     PcapFor,
     PcapFrom,
     PcapPackets,
+    Watch,
     Workers,
     pcap_asked_for,
     read_seeds,
 )
 from aqmlab.cli.output import check_directory, one_line_refusals, print_json
+from aqmlab.cli.watching import run_watched
 from aqmlab.spec import users as users_of
 
 if TYPE_CHECKING:
@@ -108,6 +110,7 @@ def compare(
         Path | None, typer.Option(metavar="DIR", help="Directory of the figures.", show_default="OUT/figures")
     ] = None,
     no_figures: Annotated[bool, typer.Option("--no-figures", help="Draw none.")] = False,
+    watch: Watch = False,
     as_json: Json = False,
 ) -> None:
     """Run schemes side by side under the same users.
@@ -159,6 +162,8 @@ def compare(
         check_directory("--figures", figures)
     capture = pcap_asked_for(pcap, pcap_from, pcap_for, pcap_packets)
     pcaps = one_a_cell(capture, cells) if capture else {}
+    if watch:
+        run_watched(" ".join(schemes), out, cells)
     if goes_on is None:
         comparison = Comparison(tuple(run_cells(cells, out, workers, pcaps)), paired=paired)
     else:

@@ -20,10 +20,12 @@ from aqmlab.cli.options import (
     PcapPackets,
     Seeds,
     Spec,
+    Watch,
     pcap_asked_for,
     read_seeds,
 )
 from aqmlab.cli.output import check_figure, one_line_refusals, print_json, tell_written
+from aqmlab.cli.watching import run_watched
 
 app = App()
 
@@ -69,6 +71,7 @@ def live(
     pcap_from: PcapFrom = None,
     pcap_for: PcapFor = None,
     pcap_packets: PcapPackets = None,
+    watch: Watch = False,
     as_json: Json = False,
 ) -> None:
     """Run an experiment, or any program, over this machine's TCP.
@@ -85,6 +88,8 @@ def live(
     experiment = Experiment.from_toml(spec, changes=changes or ())
     settings = Settings(device=device, late_p99_ms=late_p99, late_p999_ms=late_p999)
     capture = pcap_asked_for(pcap, pcap_from, pcap_for, pcap_packets)
+    if watch:
+        run_watched(f"live: {spec}", out, ())
     code = 0
     if command:
         result, code = run_command(

@@ -8,8 +8,9 @@ import typer
 
 from aqmlab.cli.app import App
 from aqmlab.cli.cells import run_cells
-from aqmlab.cli.options import Changes, Json, Out, PcapFile, PcapFor, PcapFrom, PcapPackets, Spec, pcap_asked_for
+from aqmlab.cli.options import Changes, Json, Out, PcapFile, PcapFor, PcapFrom, PcapPackets, Spec, Watch, pcap_asked_for
 from aqmlab.cli.output import print_json
+from aqmlab.cli.watching import run_watched
 
 app = App()
 
@@ -24,6 +25,7 @@ def run(
     pcap_from: PcapFrom = None,
     pcap_for: PcapFor = None,
     pcap_packets: PcapPackets = None,
+    watch: Watch = False,
     as_json: Json = False,
 ) -> None:
     """Run one experiment with one seed."""
@@ -34,6 +36,8 @@ def run(
     experiment = Experiment.from_toml(spec, changes=changes or ())
     (cell,) = cells_of(experiment, [seed], lines.known(out))
     capture = pcap_asked_for(pcap, pcap_from, pcap_for, pcap_packets)
+    if watch:
+        run_watched(str(cell), out, [cell])
     (result,) = run_cells([cell], out, workers=1, pcaps={cell.key: capture} if capture else {})
     if as_json:
         print_json(result.record())

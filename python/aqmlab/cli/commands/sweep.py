@@ -11,8 +11,9 @@ import typer
 from aqmlab._core import SpecError
 from aqmlab.cli.app import App
 from aqmlab.cli.cells import interruptible
-from aqmlab.cli.options import Json, Out, Seeds, Workers, read, read_seeds
+from aqmlab.cli.options import Json, Out, Seeds, Watch, Workers, read, read_seeds
 from aqmlab.cli.output import one_line_refusals, print_json, tell_written
+from aqmlab.cli.watching import run_watched
 
 if TYPE_CHECKING:
     import polars as pl
@@ -42,6 +43,7 @@ def sweep(
         int | None,
         typer.Option(metavar="N", min=1, max=100_000, help="Run nothing: print a Slurm script of N shards."),
     ] = None,
+    watch: Watch = False,
     as_json: Json = False,
 ) -> None:
     """Run a grid of experiments, as far as they are missing.
@@ -68,8 +70,11 @@ def sweep(
     if print_sbatch is not None:
         print(sbatch(_without("--print-sbatch"), print_sbatch), end="")
         return
+    cells = [each.cell for each in planned]
+    if watch:
+        run_watched(f"sweep of {len(cells):,} cells", out, cells, grid=grid, seeds=read_seeds(seeds))
     campaign = Campaign(planned, location(out))
-    with interruptible([each.cell for each in planned], out):
+    with interruptible(cells, out):
         run(campaign, How(workers=workers, limit_s=limit_s, retry=retry), progress=True)
     if table is not None:
         _write(campaign.cells, table)

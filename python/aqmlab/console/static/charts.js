@@ -1,0 +1,54 @@
+"use strict";
+
+// What a run reads off itself while it runs: a chart for each quantity, of the cell that is chosen, else of the newest.
+const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
+const area = document.getElementById("charts");
+const choice = document.getElementById("cell");
+const sections = [...area.querySelectorAll("section")];
+const readings = new Map();
+const charts = new Map();
+let isDue = false;
+
+const draw = () => {
+  isDue = false;
+  const ink = getComputedStyle(document.body).color;
+  const axis = { stroke: ink, grid: { stroke: "#8884" }, ticks: { stroke: "#8884" } };
+  const read = readings.get(choice.value);
+  for (const section of sections) {
+    const named = read.map((reading) => reading[section.dataset.quantity]);
+    const names = Object.keys(Object.assign({}, ...named));
+    const data = [read.map((reading) => reading.now_s), ...names.map((name) => named.map((values) => values[name] ?? null))];
+    let chart = charts.get(section);
+    if (chart?.series.length !== data.length || chart.of !== choice.value) {
+      chart?.destroy();
+      const lines = names.map((label, at) => ({ label, stroke: COLOURS[at % COLOURS.length], width: 2 }));
+      const size = { width: section.clientWidth, height: 220 };
+      chart = new uPlot({ ...size, scales: { x: { time: false } }, axes: [axis, axis], series: [{ label: "s" }, ...lines] }, data, section);
+      chart.of = choice.value;
+      charts.set(section, chart);
+    } else {
+      chart.setData(data);
+    }
+  }
+};
+
+const redraw = () => {
+  if (!isDue && choice.value) requestAnimationFrame(draw);
+  isDue = isDue || choice.value !== "";
+};
+
+document.addEventListener("reading", ({ detail }) => {
+  area.hidden = false;
+  if (!readings.has(detail.cell)) {
+    const follows = choice.selectedIndex === choice.length - 1;
+    readings.set(detail.cell, []);
+    choice.add(new Option(detail.name, detail.cell));
+    if (follows) choice.selectedIndex = choice.length - 1;
+  }
+  readings.get(detail.cell).push(detail);
+  if (detail.cell === choice.value) redraw();
+});
+choice.addEventListener("change", redraw);
+addEventListener("resize", () => {
+  for (const [section, chart] of charts) chart.setSize({ width: section.clientWidth, height: 220 });
+});
