@@ -99,7 +99,7 @@ def test_only_who_has_the_address_comes_in_and_once(out: Path) -> None:
         ({"Cookie": "aqmlab=\u00e9"}, 403),
     ],
 )
-@pytest.mark.parametrize("path", ["/", "/runs/1/lines", "/static/console.js"])
+@pytest.mark.parametrize("path", ["/", "/runs/1/news", "/static/console.js"])
 def test_whatever_does_not_come_from_its_own_pages_is_refused(
     inside: Visitor, path: str, headers: dict[str, str], status: int
 ) -> None:
@@ -181,7 +181,7 @@ def test_what_is_not_there_is_one_line(inside: Visitor, path: str, status: int) 
         ({"schemes": "os:system"}, "laws of yours run from the command line"),
         ({"schemes": "codel:targt=5"}, "target"),
         ({"schemes": "codel", "seeds": "0"}, "seeds: a number"),
-        ({"schemes": "codel", "duration": "1 fortnight"}, "protocol.duration"),
+        ({"schemes": "codel", "protocol.duration": "1 fortnight"}, "protocol.duration"),
         ({"schemes": "codel", "spec": "link = "}, "spec: "),
         ({"schemes": "codel", "spec": '[queue."os:system"]'}, "laws of yours run from the command line"),
         ({"schemes": "codel", "spec": "[lnik]"}, "lnik: unknown key"),
@@ -197,22 +197,22 @@ def test_a_form_that_cannot_be_run_comes_back_with_a_line_that_says_why(
 
 def test_a_comparison_is_run_watched_and_found_among_the_cells(inside: Visitor, out: Path) -> None:
     spec = '[link]\nrate = "10 Mbit/s"\n[users]\nper_side = 50\n'
-    form = {"schemes": "pi:q_ref=12", "spec": spec, "warmup": "1 s", "duration": "3 s", "seeds": "1"}
+    form = {"schemes": "pi:q_ref=12", "spec": spec, "protocol.warmup": "1 s", "protocol.duration": "3 s", "seeds": "1"}
     status, _, headers = inside.ask("/runs", "POST", {"csrf": inside.csrf(), **form})
     assert status == 303
-    _, said, _ = inside.ask(headers["Location"] + "/lines")
+    _, said, _ = inside.ask(headers["Location"] + "/news")
     assert said.endswith("event: end\ndata: 0\n\n")
     assert "pi:q_ref=12" in inside.ask("/?words=pi:q_ref")[1]
 
 
 def test_a_run_is_stopped_and_only_one_runs_at_a_time(inside: Visitor) -> None:
-    form = {"schemes": "droptail:limit=240", "load": "98", "duration": "30 min", "seeds": "1"}
+    form = {"schemes": "droptail:limit=240", "users.load": "98", "protocol.duration": "30 min", "seeds": "1"}
     _, _, headers = inside.ask("/runs", "POST", {"csrf": inside.csrf(), **form})
     where = headers["Location"]
     assert inside.ask("/runs", "POST", {"csrf": inside.csrf(), **form})[0] == 409
     status, _, _ = inside.ask(f"{where}/stop", "POST", {"csrf": inside.csrf()})
     assert status == 303
-    _, said, _ = inside.ask(f"{where}/lines")
+    _, said, _ = inside.ask(f"{where}/news")
     assert re.search(r"event: end\ndata: -?\d+\n\n$", said)
     assert not said.endswith("data: 0\n\n")
 
@@ -258,7 +258,7 @@ def test_a_sweep_is_run_and_its_means_are_shown(inside: Visitor, out: Path) -> N
     form = {"kind": "sweep", "grid": GRID, "seeds": "2", "limit": "1 min"}
     status, _, headers = inside.ask("/runs", "POST", {"csrf": inside.csrf(), **form})
     assert status == 303
-    _, said, _ = inside.ask(headers["Location"] + "/lines")
+    _, said, _ = inside.ask(headers["Location"] + "/news")
     assert said.endswith("event: end\ndata: 0\n\n")
     _, page, _ = inside.ask(headers["Location"])
     rows = [re.findall(r"<td.*?>(.*?)</td>", row)[:3] for row in re.findall(r"<tr>(<td.*)</tr>", page)]
@@ -291,7 +291,7 @@ def test_a_live_run_is_refused_in_a_line_where_there_can_be_none(
 def test_a_live_run_has_the_words_and_the_cell_of_its_form(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(asked, "check_live", lambda: None)
     spec = '[link]\nrate = "10 Mbit/s"\n[queue.codel]\n'
-    run = asked.live({"spec": spec, "load": "50", "seed": "3"}, tmp_path)
+    run = asked.live({"spec": spec, "users.load": "50", "seed": "3"}, tmp_path)
     assert run.words[0] == "live"
     assert Path(run.words[1]).read_text() == spec
     assert run.words[2:6] == ["--set", "users.load=50", "--seed", "3"]

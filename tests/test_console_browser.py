@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -121,21 +122,28 @@ def test_the_report_of_a_comparison_is_downloaded(page: Any, tmp_path: Path) -> 
 
 def test_a_comparison_is_started_watched_and_its_result_is_found(page: Any) -> None:
     page.goto(page.home + "/new")
+    page.get_by_text("More: Users").click()
+    page.get_by_text("More: Link").click()
     fields = {
-        "Schemes": "pi:q_ref=7\ncodel",
-        "Spec in TOML": '[link]\nrate = "10 Mbit/s"\n[users]\nper_side = 50\n',
+        "Schemes, one a line": "pi:q_ref=7\ncodel",
+        "rate": "10 Mbit/s",
+        "per_side": "50",
         "Warm-up": "1 s",
-        "Measured": "3 s",
+        "Measured": "20 s",
         "Seeds": "1",
     }
     for label, text in fields.items():
-        page.get_by_label(label).fill(text)
+        page.get_by_label(label, exact=True).locator("visible=true").fill(text)
     page.get_by_role("button", name="Start").click()
     page.wait_for_url("**/runs/*")
     page.get_by_role("link", name="What it measured").wait_for()
     assert page.get_by_role("status").inner_text() == "ended with 0"
     assert page.get_by_role("button", name="Stop").count() == 0
     assert "pi:q_ref=7" in page.locator("#lines").inner_text()
+    page.locator("canvas").nth(3).wait_for()
+    assert {"direction 0", "direction 1"} < set(page.locator("[data-quantity=queue] .u-legend th").all_inner_texts())
+    assert {"median", "99 %"} < set(page.locator("[data-quantity=response] .u-legend th").all_inner_texts())
+    assert page.get_by_label("Cell").locator("option").count() == 3, "both schemes, and the uncongested network"
     page.get_by_role("link", name="What it measured").click()
     assert {"pi:q_ref=7", "codel"} < set(page.locator("table").first.locator("tbody th").all_inner_texts())
 
@@ -159,6 +167,38 @@ def test_a_form_comes_back_with_the_line_that_says_what_is_wrong(page: Any) -> N
     assert page.get_by_role("alert").inner_text() == "shemes: is no key of a grid"
     assert page.get_by_label("Grid").input_value() == "shemes = 1"
     forgive_refusals(page)
+
+
+def test_a_scheme_is_made_of_its_parameters(page: Any) -> None:
+    page.goto(page.home + "/new")
+    page.get_by_text("A scheme by its parameters").click()
+    page.get_by_label("Discipline").select_option("codel")
+    page.get_by_label("target", exact=True).fill("7 ms")
+    page.get_by_label("sqrt", exact=True).select_option("newton16")
+    page.get_by_role("button", name="Add this scheme").click()
+    made = re.compile(r"codel\ncodel:target=7ms,sqrt=newton16$")
+    playwright.expect(page.get_by_label("Schemes, one a line")).to_have_value(made)
+
+
+def test_what_is_wrong_with_a_field_is_said_beside_it(page: Any) -> None:
+    page.goto(page.home + "/new")
+    page.get_by_text("More: Link").click()
+    page.get_by_label("mtu", exact=True).fill("1 furlong")
+    page.get_by_role("button", name="Start").click()
+    page.get_by_role("alert").wait_for()
+    field = page.get_by_label("mtu", exact=True)
+    assert field.get_attribute("aria-invalid") == "true"
+    assert "why-link.mtu" in field.get_attribute("aria-describedby")
+    assert page.get_by_role("alert").inner_text().startswith("link.mtu: ")
+    assert field.input_value() == "1 furlong"
+    forgive_refusals(page)
+
+
+def test_cells_are_found_while_one_types(page: Any) -> None:
+    page.goto(page.home + "/")
+    page.get_by_label("Schemes with").press_sequentially("droptail")
+    playwright.expect(page.locator("tbody tr")).to_have_count(2)
+    assert page.url.endswith("words=droptail")
 
 
 def test_a_phone_does_not_scroll_sideways(page: Any) -> None:

@@ -19,7 +19,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from aqmlab._core import SpecError
-from aqmlab.console import asked, kept, vendored
+from aqmlab.console import asked, fields, kept, vendored
 from aqmlab.console.guard import Guard, Refused, form
 from aqmlab.console.jobs import Job, Jobs
 from aqmlab.console.reports import Reports
@@ -52,6 +52,8 @@ class Console:
                 Route("/cells/{key}", self._cell),
                 Route("/report", self._report),
                 Route("/new", self._new),
+                Route("/parameters", self._parameters),
+                Route("/schemes", self._schemes),
                 Route("/runs", self._start, methods=["POST"]),
                 Route("/runs/{number:int}", self._run),
                 Route("/runs/{number:int}/news", self._news),
@@ -151,7 +153,33 @@ class Console:
         return RedirectResponse(f"/runs/{job.number}", 303)
 
     def _form(self, kind: str, given: Mapping[str, str], why: str) -> HTMLResponse:
-        return self._page(f"new_{kind}", kind=kind, given=given, why=why, disciplines=disciplines())
+        """Show a form; what is wrong is said beside the field that it names, else above all."""
+        name = why.partition(":")[0]
+        return self._page(
+            f"new_{kind}",
+            kind=kind,
+            given=given,
+            filled=[field for field, value in given.items() if value],
+            why=why,
+            wrong=name if name in (*asked.NAMES[kind], *fields.paths()) else "",
+            disciplines=disciplines(),
+            groups=fields.groups(),
+            keys=fields.paths(),
+        )
+
+    async def _parameters(self, request: Request) -> Response:
+        return self._page("parameters", parameters=fields.parameters(_discipline(request)))
+
+    async def _schemes(self, request: Request) -> Response:
+        """Add to the schemes of a form the one whose parameters have been filled in."""
+        given = request.query_params
+        names = (field.path for field in fields.parameters(_discipline(request)))
+        filled = ",".join(
+            f"{name.partition('.')[2]}={value}" for name in names if (value := "".join(given.get(name, "").split()))
+        )
+        scheme = ":".join(filter(None, [given["discipline"], filled]))
+        schemes = "\n".join([*given.get("schemes", "").split(), scheme])
+        return self._page("schemes", given={"schemes": schemes}, wrong="", why="")
 
     async def _run(self, request: Request) -> Response:
         job = self._jobs.get(request.path_params["number"])
@@ -203,6 +231,13 @@ class Console:
     def _page(self, template: str, /, **values: object) -> HTMLResponse:
         page = self._pages.get_template(f"{template}.html")
         return HTMLResponse(page.render(**values, store=str(self._out), csrf=self.guard.csrf, runs=self._jobs.all()))
+
+
+def _discipline(request: Request) -> str:
+    name = request.query_params.get("discipline", "")
+    if name not in disciplines():
+        raise Refused(404, "there is no such discipline")
+    return name
 
 
 def _under_way(job: Job) -> list[Mapping[str, object]]:

@@ -13,9 +13,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import tomli_w
+
 from aqmlab._core import SpecError, seconds
 from aqmlab.campaigns.campaign import plan
 from aqmlab.campaigns.grid import Grid
+from aqmlab.console import fields
 from aqmlab.console.guard import Refused
 from aqmlab.disciplines.catalogue import disciplines
 from aqmlab.disciplines.custom import laws
@@ -35,8 +38,12 @@ MOST_BYTES = 100_000
 MOST_CELLS = 2_000
 """Of a sweep."""
 
-FIELDS = {"load": "users.load", "warmup": "protocol.warmup", "duration": "protocol.duration"}
-"""Fields of a form that stand for a key of the spec; an empty one leaves it as it is."""
+NAMES = {
+    "comparison": ("schemes", "spec", "seeds"),
+    "sweep": ("grid", "seeds", "limit"),
+    "live": ("spec", "seed"),
+}
+"""The fields of each form beside those for keys of the spec, of which one that is empty leaves it as it is."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +95,11 @@ def sweep(given: Mapping[str, str], store: Path) -> Asked:
         raise Refused(400, "grid: must be given")
     if "spec" in tables:
         raise Refused(400, "spec: files are for the command line; write changes of the experiment under set")
+    if changed := _changes(given):
+        if not isinstance(tables.get("set", []), list):
+            raise Refused(400, "set: must be a list, such as ['users.load=90']")
+        tables["set"] = [*tables.get("set", []), *changed]
+        text = tomli_w.dumps(tables)
     try:
         grid = Grid(**tables)
         _check_grid(grid)
@@ -164,7 +176,7 @@ def _limit(given: Mapping[str, str]) -> list[str]:
 
 
 def _changes(given: Mapping[str, str]) -> list[str]:
-    return [f"{path}={_value(value)}" for name, path in FIELDS.items() if (value := given.get(name, "").strip())]
+    return [f"{path}={_value(value)}" for path in fields.paths() if (value := given.get(path, "").strip())]
 
 
 def _set(changed: Iterable[str]) -> list[str]:
@@ -172,7 +184,9 @@ def _set(changed: Iterable[str]) -> list[str]:
 
 
 def _value(text: str) -> str:
-    """Write a field for ``--set``: a number as it is, all else as text."""
+    """Write a field for ``--set``: a number and what is true or false as they are, all else as text."""
+    if text in ("true", "false"):
+        return text
     try:
         float(text)
     except ValueError:

@@ -115,7 +115,7 @@ async def form(request: Request, csrf: str) -> dict[str, str]:
         if len(body) > MOST_BYTES:
             raise Refused(413, f"a form has at most {MOST_BYTES:,} bytes")
     try:
-        fields = parse_qs(body.decode(), keep_blank_values=True, max_num_fields=100)
+        fields = parse_qs(body.decode(), keep_blank_values=True, max_num_fields=300)
     except ValueError:
         raise Refused(400, "this is no form") from None
     given = {name: values[-1] for name, values in fields.items()}

@@ -1,4 +1,4 @@
-"""What the console has running: one command of ours at a time, in a process of its own. What it says and reads is kept."""
+"""What the console has running: a command of ours at a time, in a process of its own. What it says is kept."""
 
 from __future__ import annotations
 
