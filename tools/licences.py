@@ -1,6 +1,6 @@
-"""Write the licences of what is compiled into the wheel to one file: `python tools/licences.py FILE`.
+"""Write the licences of what is in the wheel beside aqmlab itself to one file: `python tools/licences.py FILE`.
 
-`cargo metadata` says what that is; each crate's own licence files are beside its source, where cargo keeps it.
+The console lists what it has of others. What is compiled in `cargo metadata` says; each crate's own licence files are beside its source, where cargo keeps it.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from aqmlab.console import vendored
 
 ROOT = Path(__file__).parents[1]
 BINARIES = ("aqmlab-py", "aqmlab-live")
@@ -47,13 +49,17 @@ def main(target: str) -> None:
     """Write the file."""
     command = ["cargo", "metadata", "--format-version", "1", "--locked", "--filter-platform", PLATFORM]
     metadata = json.loads(subprocess.run(command, cwd=ROOT, check=True, capture_output=True).stdout)
-    lines = ["What is compiled into this package beside aqmlab itself, what it is under, and the texts that say so.\n"]
+    lines = ["What is in this package beside aqmlab itself, what it is under, and the texts that say so.\n"]
     holders: dict[str, list[str]] = {}
     for package in bundled(metadata):
         name = f"{package['name']} {package['version']}"
         lines.append(f"{name}: {package['license']}; {', '.join(package['authors']) or 'its contributors'}")
         for text in texts(package):
             holders.setdefault(text, []).append(name)
+    for part in vendored.PARTS:
+        name = f"{part.name} {part.version}"
+        lines.append(f"{name}: {part.licence}; its contributors")
+        holders.setdefault((vendored.FOLDER / part.text).read_text(encoding="utf-8").strip(), []).append(name)
     for text, names in holders.items():
         lines.append(f"\n{'=' * 72}\n{', '.join(names)}\n{'=' * 72}\n\n{text}")
     Path(target).write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -1,0 +1,109 @@
+"""What axe-core finds in the pages of the console and in a report: nothing serious, on light and on dark, wide and narrow.
+
+axe-core 4.14.1 lies in ``vendored`` as it is published, under the MPL-2.0, for tests alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import made_console
+from aqmlab.running.store import Store
+
+AXE = Path(__file__).parent / "vendored" / "axe.min.js"
+SHA256 = "29348999450cdf2849a8e70b7912fc2da85a849da39c0d0d5394f51d4a9ed95c"
+CHROMIUM = Path("/usr/bin/chromium")
+FOUND = """async () => (await axe.run()).violations
+    .filter(each => ["serious", "critical"].includes(each.impact))
+    .flatMap(each => each.nodes.map(node => `${each.id}: ${node.html}`))"""
+
+playwright = pytest.importorskip("playwright.sync_api", reason="Playwright's Python package is not installed")
+pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason=f"there is no {CHROMIUM}")
+
+
+def found(page: Any) -> list[str]:
+    """Return what is serious or critical on a page."""
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    return [str(each) for each in page.evaluate(FOUND)]
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made_console.store(tmp_path_factory.mktemp("store"))
+
+
+@pytest.fixture(scope="module")
+def page() -> Iterator[Any]:
+    with playwright.sync_playwright() as browsers:
+        browser = browsers.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        page = browser.new_page()
+        page.set_default_timeout(20_000)
+        yield page
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def console(page: Any, out: Path) -> Iterator[str]:
+    """The console's address, with a comparison in it that has been run."""
+    with made_console.console(out) as address:
+        page.goto(address)
+        home = str(page.url)
+        page.goto(home + "new")
+        for label, text in {"Schemes, one a line": "codel", "Warm-up": "1 s", "Measured": "5 s", "Seeds": "1"}.items():
+            page.get_by_label(label, exact=True).fill(text)
+        page.get_by_text("More: a spec").click()
+        page.get_by_label("Spec in TOML").fill('link.rate = "10 Mbit/s"\nusers.per_side = 50')
+        page.get_by_role("button", name="Start").click()
+        page.get_by_role("link", name="What it measured").wait_for()
+        yield home
+
+
+def test_axe_is_as_published() -> None:
+    assert hashlib.sha256(AXE.read_bytes()).hexdigest() == SHA256
+
+
+def test_axe_finds_what_is_wrong(page: Any) -> None:
+    page.set_content("<img src='data:,'><input>")
+    assert {each.partition(":")[0] for each in found(page)} >= {"image-alt", "label"}
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_serious_is_found_on_the_consoles_pages(
+    page: Any, console: str, out: Path, scheme: str, width: int
+) -> None:
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": width, "height": 800})
+    keys = Store(out).cells()["cell"].to_list()
+    compared = "compare?" + "&".join(f"cell={key}" for key in keys)
+    paths = ["", "new", "new?kind=sweep", "new?kind=live", f"cells/{keys[0]}", compared, "runs/1", "nowhere"]
+    said = {}
+    for path in paths:
+        page.goto(console + path)
+        for folded in page.locator("details:not([open]) > summary").all():
+            folded.click()
+        if path == "new":
+            page.locator("#parameters label").first.wait_for()
+        if path == "runs/1":
+            page.locator("canvas").nth(3).wait_for()
+        said[path] = found(page)
+    assert said == {path: [] for path in paths}
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_nothing_serious_is_found_in_a_report(page: Any, console: str, out: Path, tmp_path: Path, width: int) -> None:
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size({"width": width, "height": 800})
+    keys = Store(out).cells()["cell"].to_list()
+    page.goto(f"{console}compare?cell={keys[0]}&cell={keys[-1]}")
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Report").click()
+    download.value.save_as(tmp_path / "report.html")
+    page.goto((tmp_path / "report.html").as_uri())
+    page.locator(".chart svg").last.wait_for()
+    assert found(page) == []
