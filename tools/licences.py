@@ -1,6 +1,7 @@
 """Write the licences of what is in the wheel beside aqmlab itself to one file: `python tools/licences.py FILE`.
 
-The console lists what it has of others. What is compiled in `cargo metadata` says; each crate's own licence files are beside its source, where cargo keeps it.
+The console lists what it has of others. What is compiled in `cargo metadata` says; each crate's own licence files are
+beside its source, where cargo keeps it.
 """
 
 from __future__ import annotations
