@@ -1,4 +1,4 @@
-"""What axe-core finds in the console's pages and in a report: nothing serious, light and dark, wide and narrow.
+"""What axe-core finds in the console's pages: nothing serious, light and dark, wide and narrow.
 
 axe-core 4.14.1 lies in ``vendored`` as it is published, under the MPL-2.0, for tests alone.
 """
@@ -92,17 +92,3 @@ def test_nothing_serious_is_found_on_the_consoles_pages(
             page.locator("canvas").nth(3).wait_for()
         said[path] = found(page)
     assert said == {path: [] for path in paths}
-
-
-@pytest.mark.parametrize("width", [1280, 390])
-def test_nothing_serious_is_found_in_a_report(page: Any, console: str, out: Path, tmp_path: Path, width: int) -> None:
-    page.emulate_media(color_scheme="light")
-    page.set_viewport_size({"width": width, "height": 800})
-    keys = Store(out).cells()["cell"].to_list()
-    page.goto(f"{console}compare?cell={keys[0]}&cell={keys[-1]}")
-    with page.expect_download() as download:
-        page.get_by_role("link", name="Report").click()
-    download.value.save_as(tmp_path / "report.html")
-    page.goto((tmp_path / "report.html").as_uri())
-    page.locator(".chart svg").last.wait_for()
-    assert found(page) == []

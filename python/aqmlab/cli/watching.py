@@ -5,10 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
-from aqmlab.running.cell import Cell
+if TYPE_CHECKING:
+    from aqmlab.running.cell import Cell
 
 
 def run_watched(
