@@ -74,7 +74,7 @@ def _fields(whole: Schema, above: str, table: Schema) -> Iterator[Field]:
                 about=" ".join([key["description"], *_bounds(key)]),
                 default=str(default).lower() if isinstance(default, bool) else str(default),
                 choices=choices,
-                mode={"integer": "numeric", "number": "decimal"}.get(*kinds, "text") if len(kinds) == 1 else "text",
+                mode="numeric" if kinds == {"integer"} else "decimal" if kinds == {"number"} else "text",
             )
 
 
