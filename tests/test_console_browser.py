@@ -196,9 +196,9 @@ def test_what_is_wrong_with_a_field_is_said_beside_it(page: Any) -> None:
 
 def test_cells_are_found_while_one_types(page: Any) -> None:
     page.goto(page.home + "/")
-    page.get_by_label("Schemes with").press_sequentially("droptail")
+    page.get_by_label("Schemes with").press_sequentially("droptail:limit")
     playwright.expect(page.locator("tbody tr")).to_have_count(2)
-    assert page.url.endswith("words=droptail")
+    assert page.url.endswith("words=droptail%3Alimit")
 
 
 def test_a_phone_does_not_scroll_sideways(page: Any) -> None:

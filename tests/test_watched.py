@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -16,6 +17,7 @@ import pytest
 from aqmlab.console import vendored
 from aqmlab.running import watched
 from aqmlab.running.store import Store
+from test_console import Visitor
 
 SPEC = """
 queue.pi.q_ref = 12
@@ -79,6 +81,49 @@ def test_what_is_no_pipe_is_refused_in_one_line(tmp_path: Path, number: str) -> 
     assert done.returncode == 2
     assert f"aqmlab: {watched.PIPE}: is set by what watches a run" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_watched_command_prints_its_table_and_keeps_its_page_until_an_interrupt(tmp_path: Path) -> None:
+    spec = tmp_path / "spec.toml"
+    spec.write_text(SPEC)
+    words = [sys.executable, "-m", "aqmlab", "run", str(spec), "--json", "--watch", "--out", str(tmp_path / "out")]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as program:
+        assert program.stderr is not None
+        visitor = Visitor(program.stderr.readline().removeprefix("Open ").strip())
+        visitor.go_in()
+        said = visitor.ask("/runs/1/news")[1]
+        assert said.endswith("event: end\ndata: 0\n\n")
+        assert "event: reading" in said
+        assert "What it measured" in visitor.ask("/runs/1")[1]
+        program.send_signal(signal.SIGINT)
+        printed, _ = program.communicate(timeout=60)
+    assert program.returncode == 0
+    assert json.loads(printed)["seed"] == 1, "standard output has the result and nothing else"
+
+
+def test_an_interrupt_of_a_watched_command_is_one_of_the_run(tmp_path: Path) -> None:
+    spec = tmp_path / "spec.toml"
+    spec.write_text(SPEC)
+    long = ["--set", "protocol.duration=1 d", "--out", str(tmp_path / "out")]
+    words = [sys.executable, "-m", "aqmlab", "run", str(spec), "--watch", *long]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as program:
+        assert program.stderr is not None
+        visitor = Visitor(program.stderr.readline().removeprefix("Open ").strip())
+        visitor.go_in()
+        while not visitor.ask("/runs/1/progress")[1].count("<tr>") > 1:
+            assert program.poll() is None
+        program.send_signal(signal.SIGINT)
+        _, said = program.communicate(timeout=60)
+    assert program.returncode == 130
+    assert "interrupted; 0 of 1 cells are in the store" in said
+    assert not list(tmp_path.glob("out/cells/*"))
+
+
+def test_a_mistake_is_said_before_anything_is_watched(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "aqmlab", "run", str(tmp_path / "none.toml"), "--watch"]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
 
 
 def test_what_is_vendored_is_as_published() -> None:
