@@ -1,4 +1,4 @@
-"""What axe-core finds in the console's pages: nothing serious, light and dark, wide and narrow.
+"""What axe-core finds in the console's pages and in a report: nothing serious, light and dark, wide and narrow.
 
 axe-core 4.14.1 lies in ``vendored`` as it is published, under the MPL-2.0, for tests alone.
 """
@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+import aqmlab as lab
 import made_console
 from aqmlab.running.store import Store
 
@@ -92,3 +93,16 @@ def test_nothing_serious_is_found_on_the_consoles_pages(
             page.locator("canvas").nth(3).wait_for()
         said[path] = found(page)
     assert said == {path: [] for path in paths}
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_serious_is_found_in_a_report(page: Any, out: Path, tmp_path: Path, scheme: str, width: int) -> None:
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": width, "height": 800})
+    written = lab.report(out=out, to=tmp_path / "report.html", schemes=["droptail:limit=20", "codel"])
+    page.goto(written.as_uri())
+    page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true })")
+    # They are drawn one after the other.
+    page.locator("figure").last.locator(".chart svg path").first.wait_for(state="attached")
+    assert found(page) == []

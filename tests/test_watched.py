@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -99,6 +100,28 @@ def test_a_watched_command_prints_its_table_and_keeps_its_page_until_an_interrup
         printed, _ = program.communicate(timeout=60)
     assert program.returncode == 0
     assert json.loads(printed)["seed"] == 1, "standard output has the result and nothing else"
+
+
+@pytest.mark.parametrize("command", ["compare", "sweep"])
+def test_many_cells_are_watched_as_one(tmp_path: Path, command: str) -> None:
+    spec, grid = tmp_path / "spec.toml", tmp_path / "grid.toml"
+    spec.write_text(SPEC)
+    grid.write_text('spec = "spec.toml"\nschemes = ["pi", "codel"]\n')
+    what = [str(spec), "--no-baseline", "pi", "codel"] if command == "compare" else [str(grid)]
+    options = ["--seeds", "1", "--watch", "--out", str(tmp_path / "out")]
+    words = [sys.executable, "-m", "aqmlab", command, *what, *options]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as program:
+        assert program.stderr is not None
+        visitor = Visitor(program.stderr.readline().removeprefix("Open ").strip())
+        visitor.go_in()
+        said = visitor.ask("/runs/1/news")[1]
+        program.send_signal(signal.SIGINT)
+        printed, _ = program.communicate(timeout=60)
+    assert program.returncode == 0
+    assert said.endswith("event: end\ndata: 0\n\n")
+    readings = re.findall(r"event: reading\ndata: (.*)\n", said)
+    assert {json.loads(reading)["cell"] for reading in readings} == {*Store(tmp_path / "out").cells()["cell"]}
+    assert "codel" in printed
 
 
 def test_an_interrupt_of_a_watched_command_is_one_of_the_run(tmp_path: Path) -> None:

@@ -206,6 +206,9 @@ impl Reading {
         let send = time(line, "the pause after sending", send, MAX_TIME)?;
         let receive = time(line, "the pause after receiving", receive, MAX_TIME)?;
         let size = number(line, "the size", size, 0, MAX_SIZE.get())?;
+        if self.pause.is_some() {
+            return fault(line, "has pauses of its own, so that it must not follow a line `t`".into());
+        }
         let again = self.units.last().is_some_and(|before| before.by == by);
         let (pause, other) = if again { (send, receive) } else { (receive, send) };
         if other > Duration::ZERO {

@@ -167,6 +167,11 @@ fn mistakes_are_named_by_their_line() {
         ("S 10 1 0 0\nt 5\n", 2, "a pause must follow a unit"),
         ("S 10 1 0 0\n> 5\nt 5\nt 5\n", 4, "must not follow another line `t`"),
         (
+            "S 10 1 0 0\n> 5\nt 7\nI 0 0 0\n",
+            4,
+            "has pauses of its own, so that it must not follow a line `t`",
+        ),
+        (
             "S 10 1 0 0\nI 0 0 5\nA 5 0 5\n",
             3,
             "follows a unit of the other end, so that its pause must be the one after receiving",
