@@ -119,18 +119,21 @@ def _fq_codel(its: Parameters, bits: int) -> str:
 
 
 def _pie(its: Parameters, bits: int) -> str:
-    # Its gains are in sixteenths of a hertz.
-    return (
-        f"pie limit {_packets(its)} target {_time(its['qdelay_ref'])} tupdate {_time(its['t_update'])} alpha"
-        f" {16 * its['alpha']:.0f} beta {16 * its['beta']:.0f} ecn no_dq_rate_estimator"
-    )
+    return f"pie limit {_packets(its)} {_of_pie(its)} ecn no_dq_rate_estimator"
 
 
 def _fq_pie(its: Parameters, bits: int) -> str:
     return (
-        f"fq_pie limit {_packets(its)} flows {its['flows']} target {_time(its['qdelay_ref'])} tupdate"
-        f" {_time(its['t_update'])} alpha {16 * its['alpha']:.0f} beta {16 * its['beta']:.0f} quantum"
-        f" {size_in_bytes(its['quantum'])} ecn_prob {100 * its['mark_ecnth']:.0f} ecn no_dq_rate_estimator"
+        f"fq_pie limit {_packets(its)} flows {its['flows']} {_of_pie(its)} quantum {size_in_bytes(its['quantum'])}"
+        f" ecn_prob {100 * its['mark_ecnth']:.0f} ecn no_dq_rate_estimator"
+    )
+
+
+def _of_pie(its: Parameters) -> str:
+    # Its gains are in sixteenths of a hertz.
+    return (
+        f"target {_time(its['qdelay_ref'])} tupdate {_time(its['t_update'])}"
+        f" alpha {16 * its['alpha']:.0f} beta {16 * its['beta']:.0f}"
     )
 
 
