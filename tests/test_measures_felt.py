@@ -280,10 +280,11 @@ def test_steps_are_changes_of_rate_and_of_load_in_the_measured_window() -> None:
     }
 
 
-def test_in_a_chain_each_queue_answers_at_the_rate_of_its_link(tmp_path: Path) -> None:
+@pytest.mark.parametrize("header", ["0 B", "14 B"])
+def test_in_a_chain_each_queue_answers_at_the_rate_of_its_link(tmp_path: Path, header: str) -> None:
     change = [{"at": "4 s", "rate": "2 Mbit/s"}]
     experiment = lab.Experiment(
-        link={"device_fifo": 0},
+        link={"device_fifo": 0, "header": header},
         chain=[{"rate": "5 Mbit/s"}, {"rate": "4 Mbit/s", "rate_changes": change}],
         users={"per_side": 0},
         sources=[{"datagrams": {"rate": "3 Mbit/s"}}],
@@ -292,12 +293,25 @@ def test_in_a_chain_each_queue_answers_at_the_rate_of_its_link(tmp_path: Path) -
     comparison = lab.compare("droptail:limit=50", experiment=experiment, seeds=[1], out=tmp_path)
     rows = {row["of"]: row for row in comparison.measured("step")["step"]}
     peaks = {of: row["peak_ms"] for of, row in rows.items()}
-    # More than its new rate fills the queue of the second link, and stays there.
+    # More than its new rate fills the queue of the second link, and stays there; the header that its law counts is
+    # in the frame once.
     assert peaks.pop("rate 2 Mbit/s of link 2 at 4 s, link 2, way 0") == pytest.approx(50 * 1538 * 8 / 2e6 * 1000)
     assert peaks == {
         f"rate 2 Mbit/s of link 2 at 4 s, link {link}, way {way}": pytest.approx(0, abs=3)
         for link, way in ((1, 0), (1, 1), (2, 1))
     }
+
+
+def test_a_queue_that_was_not_sampled_has_no_answer_and_a_report_without_it(tmp_path: Path) -> None:
+    experiment = lab.Experiment(
+        link={"rate": "5 Mbit/s", "rate_changes": [{"at": "2 s", "rate": "2 Mbit/s"}]},
+        users={"per_side": 20},
+        protocol=lab.Protocol(warmup="1 s", duration="4 s"),
+        record={"queue_every": "1 h"},
+    )
+    comparison = lab.compare("droptail", experiment=experiment, seeds=[1], out=tmp_path)
+    assert comparison.measured("step")["step"] == []
+    assert lab.report(out=tmp_path, to=tmp_path / "report.html").exists()
 
 
 def test_a_halved_rate_fills_the_queue_higher_and_for_longer_without_management(halved: lab.Comparison) -> None:

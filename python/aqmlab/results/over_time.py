@@ -102,7 +102,8 @@ def _time_to_send(link: Link, direction: int, now: _Floats, bits: _Floats) -> _F
     """Return how many seconds a link takes for so many bits from each time on, at the rates that it has then."""
     changes = [(0.0, (link.rate_bps, link.rate_back_bps)[direction]), *link.rate_changes]
     starts, rates = (np.array(column, dtype=float) for column in zip(*changes, strict=True))
-    times = np.append(starts, np.max([now.max(), starts[-1]]) + bits.max() / rates[-1])
+    # Where nothing was sampled there is nothing to send.
+    times = np.append(starts, now.max(initial=starts[-1]) + bits.max(initial=0) / rates[-1])
     sent = np.append(0.0, np.cumsum(rates * np.diff(times)))
     done: _Floats = np.interp(np.interp(now, times, sent) + bits, sent, times)
     return done - now

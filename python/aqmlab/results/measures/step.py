@@ -1,9 +1,9 @@
 """After a step of rate or load: how high the queueing delay goes, how long it takes to settle, how much in all.
 
 A step is a change of a link's rate, or the time at which a source starts or stops, in the measured window; what follows
-is looked at up to the next step, or the end. The delay is the time to send what waits in the queue, at the rate of the
-time, from the samples of the table ``queue``; a device's ring below the queue, which no discipline rules, is left out,
-and behind a queue that treats flows apart a packet may wait less or more.
+is looked at up to the next step, or the end. The delay is the time to send what waits in the queue, at the rates that
+the link has meanwhile, from the samples of the table ``queue``; a device's ring below the queue, which no discipline
+rules, is left out, and behind a queue that treats flows apart a packet may wait less or more.
 
 The peak is the longest delay. The settling time is that of control theory (Ogata, "Modern Control Engineering", 5th
 edition, 2010, chapter 5): from when on the delay stays within 5 % of its final value. A queue's delay never stays as
@@ -21,8 +21,9 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 
-from aqmlab._core import Link, seconds
+from aqmlab._core import seconds
 from aqmlab.results.measures.measure import ByScheme, Measure, Row, congested, over_seeds
+from aqmlab.results.over_time import link_delays_ms
 from aqmlab.results.result import Result
 from aqmlab.running.cell import Cell
 
@@ -97,33 +98,22 @@ def _rows(schemes: ByScheme) -> Iterator[Row]:
 
 def _of_seed(result: Result) -> dict[str, dict[str, float | None]]:
     """Return the answer to each step of each queue that has samples of it, by name."""
-    cell, queue = result.cell, result.queue
+    cell = result.cell
     every_s = seconds(cell.resolved["record"]["queue_every"])
     found = steps(cell)
+    delays = {
+        (number, direction): link_delays_ms(result, number, direction)
+        for number in range(1, 1 + len(cell.links))
+        for direction in (0, 1)
+    }
     answers = {}
     for at, end in pairwise([*found, cell.end_s]):
-        after = queue.filter((pl.col("time_s") > at) & (pl.col("time_s") <= end))
-        for number, link in enumerate(cell.links, start=1):
-            of_link = after.filter(pl.col("link") == number) if len(cell.links) > 1 else after
-            for direction in (0, 1):
-                samples = of_link.filter(pl.col("direction") == direction)
-                where = f"link {number}, " if len(cell.links) > 1 else ""
-                if not samples.is_empty():
-                    name = f"{found[at]} at {at:g} s, {where}way {direction}"
-                    answers[name] = answer(_delay_ms(samples, link, _rate_bps(link, direction, at)), every_s)
+        for (number, direction), delay in delays.items():
+            samples = delay.filter((pl.col("time_s") > at) & (pl.col("time_s") <= end))["delay_ms"]
+            where = f"link {number}, " if len(cell.links) > 1 else ""
+            if not samples.is_empty():
+                answers[f"{found[at]} at {at:g} s, {where}way {direction}"] = answer(samples, every_s)
     return answers
-
-
-def _delay_ms(samples: pl.DataFrame, link: Link, rate_bps: int) -> pl.Series:
-    """Return the time to send what waits, its frames' overhead with it."""
-    wire_bytes = pl.col("bytes") + pl.col("packets").cast(pl.UInt64) * link.overhead_bytes
-    return samples.select(wire_bytes * (8e3 / rate_bps)).to_series()
-
-
-def _rate_bps(link: Link, direction: int, at: float) -> int:
-    """Return the rate of a link's direction just after a time."""
-    rate = link.rate_back_bps if direction else link.rate_bps
-    return next((bps for since, bps in reversed(link.rate_changes) if since <= at), rate)
 
 
 def _lacks(cell: Cell) -> str | None:
