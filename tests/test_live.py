@@ -145,11 +145,12 @@ def test_a_run_that_is_not_valid_says_so_and_is_run_again_and_another_is_not(aqm
         metadata = json.loads((Path(str(record["cell"])) / "metadata.json").read_text())
         return {**record, "created": metadata["created"]}
 
-    never = run("--late-p99", "0")
+    never = run("--late-p99", "0", "--late-p999", "1e6", "--late-users", "1e6")
     assert (never["valid"], len(never["invalid_reasons"])) == (False, 1)  # type: ignore[arg-type]
+    assert not run("--late-p99", "1e6", "--late-p999", "1e6", "--late-users", "0")["valid"]
     assert lab.Store("results").cells()["valid"].to_list() == [False]
     assert "INVALID" in aqmlab("ls").out
-    always = run("--late-p99", "1e6", "--late-p999", "1e6")
+    always = run("--late-p99", "1e6", "--late-p999", "1e6", "--late-users", "1e6")
     assert (always["valid"], always["invalid_reasons"]) == (True, [])
     assert always["created"] != never["created"]
     assert run()["created"] == always["created"]

@@ -37,6 +37,8 @@ class Settings:
     """A run is valid where 99 % of the packets left the router at most so late, in milliseconds."""
     late_p999_ms: float = 5.0
     """The same for 99.9 %."""
+    late_users_ms: float = 10.0
+    """A run is valid where users and sources were woken at most so late in 99 % of the cases, in milliseconds."""
 
 
 DEFAULT = Settings()

@@ -41,6 +41,7 @@ LateP99 = Annotated[
     float, typer.Option(metavar="MS", min=0, help="A run is valid with 99 % of the packets at most so late.")
 ]
 LateP999 = Annotated[float, typer.Option(metavar="MS", min=0, help="The same for 99.9 %.")]
+LateUsers = Annotated[float, typer.Option(metavar="MS", min=0, help="The same for 99 % of what wakes the users.")]
 
 
 @app.command()
@@ -67,6 +68,7 @@ def live(
     ] = None,
     late_p99: LateP99 = 1.0,
     late_p999: LateP999 = 5.0,
+    late_users: LateUsers = 10.0,
     pcap: PcapFile = None,
     pcap_from: PcapFrom = None,
     pcap_for: PcapFor = None,
@@ -86,7 +88,7 @@ def live(
     from aqmlab.spec.experiment import Experiment
 
     experiment = Experiment.from_toml(spec, changes=changes or ())
-    settings = Settings(device=device, late_p99_ms=late_p99, late_p999_ms=late_p999)
+    settings = Settings(device=device, late_p99_ms=late_p99, late_p999_ms=late_p999, late_users_ms=late_users)
     capture = pcap_asked_for(pcap, pcap_from, pcap_for, pcap_packets)
     if watch:
         run_watched(f"live: {spec}", out, ())
@@ -128,6 +130,7 @@ def parity(
     out: Out = "results",
     late_p99: LateP99 = 1.0,
     late_p999: LateP999 = 5.0,
+    late_users: LateUsers = 10.0,
     plot: Figure = None,
     as_json: Json = False,
 ) -> None:
@@ -144,7 +147,7 @@ def parity(
 
     experiment = Experiment.from_toml(spec, changes=changes or ())
     check_figure(plot)
-    settings = Settings(late_p99_ms=late_p99, late_p999_ms=late_p999)
+    settings = Settings(late_p99_ms=late_p99, late_p999_ms=late_p999, late_users_ms=late_users)
     report = both.parity(
         *(schemes or ()), experiment=experiment, seeds=list(read_seeds(seeds)), out=out, settings=settings
     )
