@@ -41,6 +41,22 @@ def test_a_machine_that_gives_no_namespaces_is_told_so_and_nothing_more_is_tried
     assert not any(what.startswith(("an interface", "TCP", "congestion", "ECN")) for what in checks)
 
 
+def test_a_profile_for_apparmor_names_the_program_where_it_lies(
+    aqmlab: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor, "PROGRAM", Path("/home/some one/[1]/aqmlab-live"))
+    outcome = aqmlab("doctor", "--apparmor")
+    assert (outcome.code, outcome.err) == (0, "")
+    _, _, head, *rules = outcome.out.splitlines()
+    # A bracket begins a set of characters in such a path, unless there is a backslash before it.
+    assert head == r'profile aqmlab-live "/home/some one/\[1\]/aqmlab-live" flags=(unconfined) {'
+    assert rules == ["  userns,", "}"]
+    for other in ("--json", "--profile"):
+        refused = aqmlab("doctor", "--apparmor", other)
+        assert (refused.code, refused.out) == (2, "")
+        assert refused.err == "aqmlab: --apparmor: goes with no other option\n"
+
+
 def test_a_program_that_is_not_there_is_one_line(aqmlab: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "PROGRAM", Path("/nowhere/aqmlab-live"))
     outcome = aqmlab("doctor")

@@ -50,7 +50,7 @@ mod lacks {
     pub(super) const NAMESPACES: &str = "no live runs. In a container: run it privileged, or with a seccomp profile that allows \
          unshare. Elsewhere: see sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone";
     pub(super) const POWER: &str = "no live runs. Ubuntu from 24.04 on makes such namespaces powerless unless an AppArmor \
-         profile names the program: docs/guide/live.md has one. Or run as root";
+         profile names the program: aqmlab doctor --apparmor prints one. Or run as root";
     pub(super) const TUN: &str = "none, where pairs of interfaces are there: they are used. Root may open /dev/net/tun; in a \
          container, give it the device";
     pub(super) const VETH: &str = "none, where TUN devices are there: load the modules veth and af_packet";

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from dataclasses import dataclass
 from typing import Any
@@ -42,6 +43,24 @@ class Report:
                 lines.append(f"      costs {check.lack}")
         lines.append(f"aqmlab live {'works' if self.can_run else 'does not work'} here")
         return "\n".join(lines)
+
+
+def apparmor() -> str:
+    """Return an AppArmor profile by which the program may use user namespaces where others may not.
+
+    Source: Ubuntu's release notes of 24.04, "Unprivileged user namespace restrictions".
+    """
+    # Spaces want quotes; the rest has a meaning in AppArmor's patterns (apparmor.d(5)).
+    path = re.sub(r'([\\*?\[\]{}^"@])', r"\\\1", str(PROGRAM))
+    return "\n".join(
+        [
+            "abi <abi/4.0>,",
+            "include <tunables/global>",
+            f'profile {PROGRAM.name} "{path}" flags=(unconfined) {{',
+            "  userns,",
+            "}",
+        ]
+    )
 
 
 def examine() -> Report:

@@ -168,6 +168,9 @@ def doctor(
     profile: Annotated[
         bool, typer.Option("--profile", help="Print this kernel's TCP as a table for specs, and try nothing.")
     ] = False,
+    apparmor: Annotated[
+        bool, typer.Option("--apparmor", help="Print an AppArmor profile for the program, and try nothing.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Say what this machine lets aqmlab live do.
@@ -177,13 +180,19 @@ def doctor(
     """
     from dataclasses import asdict
 
-    from aqmlab.live.doctor import examine
+    from aqmlab._core import SpecError
+    from aqmlab.live import doctor
 
+    if apparmor:
+        if profile or as_json:
+            raise SpecError("--apparmor: goes with no other option")
+        print(doctor.apparmor())
+        return
     if profile:
         _show_profile(as_json=as_json)
         return
 
-    report = examine()
+    report = doctor.examine()
     if as_json:
         print_json(asdict(report))
     else:
