@@ -55,17 +55,22 @@ def receive():
 receiver = threading.Thread(target=receive)
 receiver.start()
 sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-begin, sent = time.monotonic(), 0
+begin, sent, late = time.monotonic(), 0, 0
 while (due := begin + sent * {8 * PACKET / OFFERED}) < begin + 1 + {SECONDS}:
     time.sleep(max(0, due - time.monotonic()))
+    late = max(late, time.monotonic() - due)
     sender.sendto(struct.pack("d", time.monotonic()).ljust({PACKET - 28}), to.getsockname())
     sent += 1
 receiver.join()
 # As a live run does: what was sent in the window, which begins when the queue is full.
 counted = [come - gone for gone, come in delays if gone > begin + 1]
 sent -= {OFFERED // (8 * PACKET)}
-print(json.dumps({{"sent": sent, "come": len(counted), "delay_s": sum(counted) / len(counted)}}))
+print(json.dumps({{"sent": sent, "come": len(counted), "delay_s": sum(counted) / len(counted), "late_s": late}}))
 """
+
+
+FULL_S = 8 * WAITING * PACKET / RATE
+"""How long a full queue keeps the link busy."""
 
 
 def through_the_kernel(queue: str, limit: str) -> dict[str, float]:
@@ -81,6 +86,8 @@ def through_the_kernel(queue: str, limit: str) -> dict[str, float]:
         pytest.skip("tc is not installed")
     assert done.returncode == 0, done.stderr
     result: dict[str, float] = json.loads(done.stdout)
+    if result["late_s"] > FULL_S / 2:
+        pytest.skip(f"a datagram was sent {result['late_s']:.3f} s late: the queue may have been empty")
     return result
 
 
@@ -97,7 +104,10 @@ def test_our_drop_tail_loses_and_delays_as_the_kernels_does(queue: str, tmp_path
             "sources": [{"datagrams": {"rate": f"{OFFERED} bit/s", "packet": f"{PACKET} B", "spread": "0 s"}}],
         }
     )
-    (ours,) = run_live(experiment, out=tmp_path).summary["sources"]
+    result = run_live(experiment, out=tmp_path)
+    if reasons := result.metadata["live"]["invalid_reasons"]:
+        pytest.skip(f"the run is not valid: {'; '.join(reasons)}")
+    (ours,) = result.summary["sources"]
     lost = 100 * (1 - kernel["come"] / kernel["sent"])
     # A busy machine makes the kernel's shaper, which wakes by a timer of its own, lose some of its rate.
     assert ours["loss_percent"] == pytest.approx(lost, abs=2.5)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import aqmlab as lab
@@ -77,12 +79,52 @@ def test_a_program_gets_its_bytes_at_the_rate_of_the_link(aqmlab: Command, here:
     ways = lab.Store("results").scan("summary").collect()
     (sent,) = ways["counters"].to_list()[0][1:]
     assert sent["sent"] >= SIZE / 1460
-    # While it was fetching the link was busy: a frame of 1,538 bytes carries 1,448 to 1,460 of data.
-    queued = lab.Store("results").scan("link").collect().filter(direction=1).sort("time_s")
-    busy = queued.filter(queued["bytes"] > 0)["bytes"].to_list()[5:-2]
-    rate_mbps = sum(busy) * 8e-6 / (0.1 * len(busy))
-    assert rate_mbps == pytest.approx(20, rel=0.05)
+    # As much in a tenth of a second as the link carries, and never more; how often there is so much, programs decide.
+    carried = lab.Store("results").scan("link").collect().filter(direction=1)
+    frames_mbps = 8e-6 * (carried["bytes"] + 38 * carried["packets"]) / 0.1
+    assert frames_mbps.max() == pytest.approx(20, rel=0.02)
     assert back["throughput_mbps"] < 20
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl here")
+def test_curl_fetches_over_the_link(aqmlab: Command, here: Path) -> None:
+    fetch = "curl --silent --fail --noproxy '*' --output fetched http://$AQMLAB_SERVER:8000/file"
+    outcome = aqmlab("live", "live.toml", "--server", " ".join(SERVER), "--", "sh", "-c", fetch)
+    assert outcome.code == 0
+    assert (here / "fetched").read_bytes() == (here / "file").read_bytes()
+    # Its own, where it is answered by an error (curl(1)).
+    missing = fetch.replace("/file", "/none")
+    assert aqmlab("live", "live.toml", "--server", " ".join(SERVER), "--", "sh", "-c", missing).code == 22
+
+
+ECHO = """
+import socket
+to = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+to.bind(("", 5000))
+while True:
+    to.sendto(*to.recvfrom(2000))
+"""
+
+ASK = """
+import os, socket
+to = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+to.connect((os.environ["AQMLAB_SERVER"], 5000))
+to.settimeout(10)
+for number in range(20):
+    to.send(bytes([number]) * 500)
+    assert to.recv(2000) == bytes([number]) * 500
+"""
+
+
+def test_each_datagram_of_a_program_comes_and_is_answered(here: Path) -> None:
+    experiment = lab.Experiment.from_toml("live.toml")
+    result, code = run_command(experiment, [sys.executable, "-c", ASK], server=[sys.executable, "-c", ECHO])
+    assert code == 0
+    for way in result.summary["counters"]:
+        assert way["arrived"] == way["sent"] == 20
+    # What the last tenth of a second began is not there: the run ends with the program.
+    carried = result.link.select(pl.col("bytes", "packets").sum()).row(0)
+    assert carried[0] == 528 * carried[1] > 0
 
 
 def test_the_exit_code_of_a_command_is_ours_and_what_it_prints_is_printed(aqmlab: Command, here: Path) -> None:
@@ -123,28 +165,30 @@ def test_what_a_command_cannot_have_is_one_line(aqmlab: Command, here: Path) -> 
 
 
 def test_each_connection_of_a_program_has_a_round_trip_of_the_table_by_its_number(here: Path) -> None:
-    # The time of three connects, one after another.
+    # What the kernel found in the handshakes of three (struct tcp_info of linux/tcp.h): no program's lateness.
     (here / "connect.py").write_text(
-        "import os, pathlib, socket, time\n"
+        "import os, pathlib, socket, struct\n"
         "spans = []\n"
         "for _ in range(3):\n"
-        "    began = time.monotonic()\n"
-        "    socket.create_connection((os.environ['AQMLAB_SERVER'], 8000)).close()\n"
-        "    spans.append(time.monotonic() - began)\n"
+        "    with socket.create_connection((os.environ['AQMLAB_SERVER'], 8000)) as connection:\n"
+        "        info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)\n"
+        "        spans.append(1e-6 * struct.unpack_from('=I', info, 148)[0])\n"
         "pathlib.Path('spans').write_text(repr(spans))\n"
     )
     rtt = {"source": "this test", "distribution": {"uniform_ms": {"min": 50, "max": 250}}}
     experiment = lab.Experiment(users={"per_side": 0, "rtt": rtt}, protocol={"warmup": "0 s", "duration": "20 s"})
     spans = []
     for _ in range(2):
-        _, code = run_command(experiment, [sys.executable, "connect.py"], server=SERVER)
+        result, code = run_command(experiment, [sys.executable, "connect.py"], server=SERVER)
         assert code == 0
+        if reasons := result.metadata["live"]["invalid_reasons"]:
+            pytest.skip(f"the run is not valid: {'; '.join(reasons)}")
         spans.append(json.loads((here / "spans").read_text()))
     assert len({round(span, 3) for span in spans[0]}) == 3
     for first, second in zip(*spans, strict=True):
-        # A millisecond of wires, and how late a busy machine is.
-        assert 0.05 < first < 0.27
-        assert first == pytest.approx(second, abs=0.015)
+        # A millisecond of wires, and as late as a valid run may be, there and back.
+        assert 0.05 < first < 0.261
+        assert first == pytest.approx(second, abs=0.01)
 
 
 def test_users_go_on_beside_a_program(here: Path) -> None:
@@ -153,7 +197,8 @@ def test_users_go_on_beside_a_program(here: Path) -> None:
     result, code = run_command(experiment, ["sleep", "2"])
     assert code == 0
     assert result.summary["completed_requests"] > 0
-    assert 2.9 < result.metadata["simulated_s"] < 8
+    # Warm-up and command: it ends with that, and not with the window.
+    assert 2.9 < result.metadata["simulated_s"] < 25
 
 
 @pytest.mark.parametrize("victim", [0, 1])

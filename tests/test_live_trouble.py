@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -17,7 +17,7 @@ import aqmlab as lab
 from aqmlab.live.process import PROGRAM, Settings
 from aqmlab.live.run import run_command
 from aqmlab.running.cell import cells_of
-from test_live import SPEC, children, namespaces_of, wait_for
+from test_live import SPEC, children, links_and_routes, namespaces_of, started_from, wait_for
 
 pytestmark = pytest.mark.usefixtures("_live_permitted")
 
@@ -53,6 +53,43 @@ def test_too_few_open_files_are_told_of_in_one_line(spec: Path) -> None:
     assert "Too many open files (os error 24)" in str(last["failed"])
 
 
+TOO_MANY = """
+[link]
+rate = "10 Gbit/s"
+[queue.droptail]
+limit = 10000
+[users]
+per_side = 60000
+[tcp]
+profile = "linux-6"
+[protocol]
+warmup = "0 s"
+duration = "3 s"
+"""
+"""Some 600 Mbit/s in each direction, of packets that one thread has to carry: six times what two processors did."""
+
+
+def test_far_too_many_users_end_in_one_line_or_in_a_run_that_is_not_valid(tmp_path: Path) -> None:
+    machine = links_and_routes()
+    spec = tmp_path / "live.toml"
+    spec.write_text(TOO_MANY)
+    command = [sys.executable, "-m", "aqmlab", "live", str(spec), "--json"]
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    # Bounded in time, if generously: no number of users keeps it from its end.
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=120
+    )
+    if done.returncode == 0:
+        record = json.loads(done.stdout)
+        assert not record["valid"]
+        assert record["invalid_reasons"]
+    else:
+        assert (done.returncode, done.stdout) == (1, "")
+        assert re.fullmatch(r"aqmlab: live: .+\n", done.stderr)
+    assert not started_from(tmp_path)
+    assert links_and_routes() == machine
+
+
 FLOOD = """
 import os, pathlib, socket, sys, time
 to = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -64,18 +101,21 @@ for _ in range(60_000):
     except OSError:
         # That nobody listens there, or that there is no room.
         pass
+pathlib.Path(sys.argv[2]).touch()
 """
 """More than any device holds: 20,000 packets, or 32 MB as the kernel counts them."""
 
 
-def stop_the_router(us: int, flooding: Path) -> None:
+def stop_the_router(us: int, begun: Path, over: Path) -> None:
     """Hold the run for as long as the flood takes."""
-    wait_for("the flood", flooding.exists)
+    wait_for("the flood", begun.exists)
     # Other tests may have left helpers of Python's own.
     (run,) = (child for child in children(us) if Path(f"/proc/{child}/exe").resolve() == PROGRAM.resolve())
     os.kill(run, signal.SIGSTOP)
-    time.sleep(2.0)
-    os.kill(run, signal.SIGCONT)
+    try:
+        wait_for("the end of the flood", over.exists)
+    finally:
+        os.kill(run, signal.SIGCONT)
 
 
 @pytest.mark.parametrize("device", ["tun", "veth"])
@@ -90,9 +130,10 @@ def test_what_the_router_had_no_room_for_makes_a_run_invalid(tmp_path: Path, dev
         }
     )
     settings = Settings(device=device)
-    sleeper = threading.Thread(target=stop_the_router, args=(os.getpid(), tmp_path / "flooding"))
+    begun, over = tmp_path / "begun", tmp_path / "over"
+    sleeper = threading.Thread(target=stop_the_router, args=(os.getpid(), begun, over))
     sleeper.start()
-    command = [sys.executable, "-c", FLOOD, str(tmp_path / "flooding")]
+    command = [sys.executable, "-c", FLOOD, str(begun), str(over)]
     result, code = run_command(experiment, command, out=tmp_path / "results", settings=settings)
     sleeper.join()
     assert code == 0
