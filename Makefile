@@ -192,8 +192,9 @@ target/tools/bin/cargo-%:
 	$(WITH_PYTHON) python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $@
 
-# Beside the extension, where the package looks for it. A program that runs is not written over.
+# Beside the extension, where the package looks for it. A program that runs is not written over. The extension is named, though
+# not built, for cargo to choose the features of what is below both for both: else all of it is compiled twice.
 .venv/live.stamp: $(SOURCES) | .venv/bin/python
-	cargo build --release --package aqmlab-live --locked
+	cargo build --release --package aqmlab-live --package aqmlab-py --bin aqmlab-live --locked
 	install target/release/aqmlab-live python/aqmlab/aqmlab-live
 	touch $@
