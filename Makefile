@@ -50,12 +50,14 @@ test-rust:
 test-python: .venv/extension.stamp .venv/dev.stamp $(if $(IS_LINUX),.venv/live.stamp)
 	$(BIN)/pytest --numprocesses auto --dist loadfile
 
-# Every later Python that is installed takes the same extension (abi3); the package's dependencies differ.
+# Every later Python that is installed takes the same extension (abi3); the package's dependencies differ. Each is asked once:
+# pip need not be in it, and what is not imported not be compiled.
 pythons: .venv/extension.stamp
 	for version in $(PYTHONS); do \
 	    command=$$(command -v python$$version) && $$command --version >/dev/null 2>&1 || { echo "no Python $$version here"; continue; }; \
-	    $$command -m venv .venv/$$version && \
-	    .venv/$$version/bin/python -m pip install --quiet --require-hashes -r requirements.txt && \
+	    $$command -m venv --without-pip .venv/$$version && \
+	    $(BIN)/python -m pip --python .venv/$$version/bin/python install --quiet --no-compile \
+	        --require-hashes -r requirements.txt && \
 	    PYTHONPATH=python .venv/$$version/bin/python -W error tests/smoke.py >/dev/null || exit; \
 	done
 
