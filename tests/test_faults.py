@@ -120,7 +120,7 @@ def test_a_worker_that_is_killed_costs_no_cell(tmp_path: Path, monkeypatch: pyte
     (tmp_path / "patient_law.py").write_text(PATIENT)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.chdir(tmp_path)
-    what = lab.Grid(set=[*TINY[:-1], "protocol.duration=3 min"], schemes=["patient_law:Patient"])
+    what = lab.Grid(set=[*TINY[:-1], "protocol.duration=1 min"], schemes=["patient_law:Patient"])
     there, here = tmp_path / "there", tmp_path / "here"
 
     def kill_one() -> None:
@@ -386,10 +386,10 @@ def test_what_a_cell_costs_does_not_grow_with_their_number(
 
         return Operations(out).of(act, monkeypatch)
 
-    few, many = of(50), of(250)
-    assert many["listings"] == few["listings"]
+    few, many = of(20), of(100)
+    assert many["listings"] <= few["listings"], (few, many)
     assert many["looked at"] <= 5 * few["looked at"]
-    assert many["calls"] < 1.2 * 5 * few["calls"], (few, many)
+    assert many["calls"] < 1.05 * 5 * few["calls"], (few, many)
 
 
 def test_waiting_for_cells_costs_no_more_each_for_many(
