@@ -87,6 +87,11 @@ def test_nothing_serious_is_found_on_the_consoles_pages(
     for path in paths:
         page.goto(console + path)
         page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true })")
+        for add in page.locator(".add button").all():
+            rows = page.locator("fieldset").count()
+            add.click()
+            page.locator("fieldset").nth(rows).wait_for()
+        page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true })")
         if path == "new":
             page.locator("#parameters label").first.wait_for()
         if path == "runs/1":

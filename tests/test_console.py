@@ -19,7 +19,7 @@ import pytest
 
 import aqmlab as lab
 import made_console
-from aqmlab.console import asked
+from aqmlab.console import asked, fields
 from aqmlab.console.guard import Refused
 from aqmlab.live import doctor
 from aqmlab.running.calibration import lines
@@ -111,15 +111,20 @@ def test_what_changes_something_needs_the_sessions_token_and_this_origin(inside:
     assert inside.ask("/runs", "POST", form)[0] == 403
     assert inside.ask("/runs", "POST", {**form, "csrf": "\u00e9"})[0] == 403
     assert inside.ask("/runs", "POST", {**form, "csrf": inside.csrf()}, {"Origin": "http://127.0.0.1:1"})[0] == 403
+    assert inside.ask("/runs/1/stop", "POST", {})[0] == 403
     assert inside.ask("/runs", "GET")[0] == 405
     assert inside.ask("/runs", "POST", {"csrf": inside.csrf(), "spec": "x" * 1_100_000})[0] == 413
+    assert (
+        inside.ask("/runs", "POST", {"csrf": inside.csrf(), **{str(number): "" for number in range(6_000)}})[0] == 400
+    )
 
 
 def test_pages_run_nothing_but_what_the_console_serves(inside: Visitor) -> None:
     for path in ("/", "/new", "/static/console.css", "/nowhere"):
         _, _, headers = inside.ask(path)
         policy = headers["Content-Security-Policy"]
-        assert "default-src 'none'" in policy
+        for alone in ("default-src 'none'", "base-uri 'none'", "frame-ancestors 'none'", "form-action 'self'"):
+            assert alone in policy
         assert "unsafe" not in policy
         assert headers["X-Content-Type-Options"] == "nosniff"
 
@@ -165,6 +170,12 @@ def test_cells_are_set_side_by_side_with_their_figures(inside: Visitor) -> None:
         ("/runs/99", 404),
         ("/figure/other.svg?cell=" + "0" * 16, 404),
         ("/nowhere", 404),
+        ("/rows", 400),
+        ("/rows?list=nothing&number=0", 404),
+        ("/rows?list=sources&number=0&row=trace", 404),
+        ("/rows?list=chain&number=50", 400),
+        ("/parameters?discipline=os:system", 404),
+        ("/schemes", 404),
     ],
 )
 def test_what_is_not_there_is_one_line(inside: Visitor, path: str, status: int) -> None:
@@ -184,7 +195,12 @@ def test_what_is_not_there_is_one_line(inside: Visitor, path: str, status: int) 
         ({"schemes": "codel", "protocol.duration": "1 fortnight"}, "protocol.duration"),
         ({"schemes": "codel", "spec": "link = "}, "spec: "),
         ({"schemes": "codel", "spec": '[queue."os:system"]'}, "laws of yours run from the command line"),
-        ({"schemes": "codel", "spec": "[lnik]"}, "lnik: unknown key"),
+        ({"schemes": "codel", "spec": "\n[lnik]"}, "line 2: lnik: unknown key"),
+        ({"schemes": "codel", "spec": "[link]\n\nrate = '1 furlong'"}, "line 3: link.rate: "),
+        ({"schemes": "codel", "users.path": "[1, "}, "users.path: not TOML: "),
+        ({"schemes": "codel", "users.path": "[1, 2]\nlink = 1"}, "users.path: write one value"),
+        ({"schemes": "codel", "chain[0].queue": '{"os:system" = {}}'}, "laws of yours run from the command line"),
+        ({"schemes": "codel", "sources[0].bulk.flows": "0"}, "sources[0].bulk.flows: "),
     ],
 )
 def test_a_form_that_cannot_be_run_comes_back_with_a_line_that_says_why(
@@ -193,6 +209,75 @@ def test_a_form_that_cannot_be_run_comes_back_with_a_line_that_says_why(
     status, page, _ = inside.ask("/runs", "POST", {"csrf": inside.csrf(), **form})
     assert status == 400
     assert says in unescape(page)
+
+
+@pytest.mark.parametrize(
+    ("form", "wrong"),
+    [
+        ({"link.rate_changes[4].at": "5 s", "link.rate_changes[4].rate": "fast"}, "link.rate_changes[0].rate"),
+        ({"link.rate_changes[0].at": "5 s", "link.rate_changes[0].rate": ""}, "link.rate_changes[0].rate"),
+        ({"sources[0].bulk.flows": "2", "sources[0].bulk.rtt": '{fixed = "2"}'}, "sources[0].bulk.rtt"),
+        ({"sources[0].bulk.flows": "2", "sources[9].datagrams.rate": ""}, "sources[1].datagrams"),
+        ({"tcp.mix[0].share": "7"}, "tcp.mix[0].share"),
+        ({"spec": "[users]\nload = 'many'", "users.sides": "2"}, "spec"),
+        ({"schemes": "codel:targt=5"}, "schemes"),
+    ],
+)
+def test_what_is_wrong_is_said_beside_what_was_typed_and_all_of_it_is_there_still(
+    inside: Visitor, form: dict[str, str], wrong: str
+) -> None:
+    form = {"schemes": "codel", **form}
+    status, page, _ = inside.ask("/runs", "POST", {"csrf": inside.csrf(), **form})
+    assert status == 400
+    assert f'role="alert" id="why-{wrong}"' in page
+    text = unescape(page)
+    assert all(value in text for value in form.values())
+    rows = [name for name in form if "[" in name and name.endswith(("flows", "datagrams.rate", "at", "share"))]
+    assert page.count("<fieldset") == len(rows)
+
+
+def test_rows_of_a_form_are_the_lists_of_the_spec(tmp_path: Path) -> None:
+    rows = {
+        "sources[0].bulk.flows": "2",
+        "sources[0].bulk.rtt": '{fixed = "20 ms"}',
+        "sources[1].datagrams.rate": "1 Mbit/s",
+        "sources[1].datagrams.bursts.on": '{fixed = "1 s"}',
+        "sources[1].datagrams.bursts.off": '{exponential = {mean = "1 s"}}',
+        "link.rate_changes[0].at": "5 s",
+        "link.rate_changes[0].rate": "5 Mbit/s",
+        "tcp.mix[0].share": "0.5",
+        "tcp.mix[0].ecn": "true",
+    }
+    spec = """
+    link.rate_changes = [{ at = "5 s", rate = "5 Mbit/s" }]
+    tcp.mix = [{ share = 0.5, ecn = true }]
+    [[sources]]
+    bulk = { flows = 2, rtt.fixed = "20 ms" }
+    [[sources]]
+    datagrams = { rate = "1 Mbit/s", bursts = { on.fixed = "1 s", off.exponential.mean = "1 s" } }
+    """
+    plain = asked.comparison({"schemes": "codel", "spec": spec}, tmp_path)
+    made = asked.comparison({"schemes": "codel", **rows}, tmp_path)
+    assert made.cells == plain.cells
+    assert made.cells != asked.comparison({"schemes": "codel"}, tmp_path).cells
+
+
+def test_a_list_without_kinds_may_have_rows_that_say_nothing(tmp_path: Path) -> None:
+    users = {"schemes": "codel", "users.per_side": "5"}
+    made = asked.comparison({**users, "chain[0].rate": "", "chain[1].rate": ""}, tmp_path)
+    assert made.cells == asked.comparison({**users, "spec": "chain = [{}, {}]"}, tmp_path).cells
+    assert made.cells != asked.comparison(users, tmp_path).cells
+
+
+def test_every_row_that_is_offered_has_a_field_for_each_key(inside: Visitor) -> None:
+    for path, known in fields.lists().items():
+        for kind in known.kinds:
+            query = urlencode({"list": path, "number": 3, "row": kind})
+            status, part, _ = inside.ask(f"/rows?{query}")
+            assert status == 200
+            for field in fields.row(path, 3, kind):
+                assert f'name="{field.path}"' in part
+            assert "number=4" in part
 
 
 def test_a_comparison_is_run_watched_and_found_among_the_cells(inside: Visitor, out: Path) -> None:
@@ -242,6 +327,16 @@ schemes = ["droptail:limit=20", "pi:ecn=true"]
         ({"grid": GRID.replace("[5, 20]", "{from = 1, to = 9, steps = 9999}"), "seeds": "2"}, "at most 2,000 cells"),
         ({"grid": GRID.replace("[5, 20]", "[-1]")}, "q_ref"),
         ({"grid": "#" * 110_000}, "grid: has at most 100,000 bytes"),
+        ({"grid": "schemes = ['codel']", "schemes": "pi"}, "grid: schemes stand above too"),
+        ({"grid": "", "axes[0].path": "load", "axes[0].values": "3"}, "axes[0]: "),
+        ({"grid": "", "axes[0].path": "users.load", "axes[0].values": ""}, "axes[0]: "),
+        ({"grid": "", "axes[0].path": "users.load", "axes[0].values": "{from = 3}"}, "axes[0]: "),
+        ({"grid": "", "axes[0].path": "queue.os:system.x", "axes[0].values": "1"}, "laws of yours run"),
+        (
+            {"grid": ""}
+            | {f"axes[{n}].{key}": text for n in (0, 1) for key, text in (("path", "users.load"), ("values", "9"))},
+            "axes[1]: users.load is varied above",
+        ),
     ],
 )
 def test_a_sweep_that_cannot_be_run_comes_back_with_a_line_that_says_why(
@@ -250,7 +345,7 @@ def test_a_sweep_that_cannot_be_run_comes_back_with_a_line_that_says_why(
     status, page, _ = inside.ask("/runs", "POST", {"csrf": inside.csrf(), "kind": "sweep", **form})
     assert 400 <= status < 500
     assert says in unescape(page)
-    assert unescape(page).count(form["grid"]) == 1, "what was typed is there still"
+    assert all(value in unescape(page) for value in form.values()), "what was typed is there still"
     assert not list(out.glob("console/grid-*"))
 
 
@@ -264,6 +359,21 @@ def test_a_sweep_is_run_and_its_means_are_shown(inside: Visitor, out: Path) -> N
     rows = [re.findall(r"<td.*?>(.*?)</td>", row)[:3] for row in re.findall(r"<tr>(<td.*)</tr>", page)]
     assert rows == [["droptail:limit=20", "", "2"], ["pi:ecn=true", "5", "2"], ["pi:ecn=true", "20", "2"]]
     assert [file.read_text() for file in out.glob("console/grid-*.toml")] == [GRID]
+
+
+def test_schemes_and_axes_of_fields_are_those_of_a_grid(tmp_path: Path) -> None:
+    typed = {
+        "schemes": "droptail:limit=20\npi:ecn=true",
+        "axes[0].path": "queue.pi.q_ref",
+        "axes[0].values": "5, 20",
+        "link.rate": "10 Mbit/s",
+        "users.per_side": "50",
+        "protocol.warmup": "1 s",
+        "protocol.duration": "3 s",
+    }
+    assert asked.sweep(typed, tmp_path).cells == asked.sweep({"grid": GRID}, tmp_path).cells
+    spans = {**typed, "axes[0].values": "{from = 5, to = 20, steps = 2}"}
+    assert set(asked.sweep(spans, tmp_path).cells) == set(asked.sweep({"grid": GRID}, tmp_path).cells)
 
 
 def test_a_module_that_is_called_as_a_discipline_is_does_not_run(

@@ -123,7 +123,7 @@ def test_the_report_of_a_comparison_is_downloaded(page: Any, tmp_path: Path) -> 
 def test_a_comparison_is_started_watched_and_its_result_is_found(page: Any) -> None:
     page.goto(page.home + "/new")
     page.get_by_text("More: Users").click()
-    page.get_by_text("More: Link").click()
+    page.get_by_text("More: Link", exact=True).click()
     fields = {
         "Schemes, one a line": "pi:q_ref=7\ncodel",
         "rate": "10 Mbit/s",
@@ -150,21 +150,50 @@ def test_a_comparison_is_started_watched_and_its_result_is_found(page: Any) -> N
 
 def test_a_sweep_is_started_and_its_means_appear(page: Any) -> None:
     page.goto(page.home + "/new?kind=sweep")
-    page.get_by_label("Grid").fill(
-        'set = ["link.rate=10 Mbit/s", "protocol.warmup=1 s", "protocol.duration=3 s"]\n[axes]\n'
-        '"users.per_side" = [20, 40]'
-    )
-    page.get_by_label("Seeds").fill("1")
+    page.get_by_label("Schemes, one a line").fill("codel")
+    page.get_by_role("button", name="Remove").last.click()
+    page.get_by_label("path").fill("users.per_side")
+    page.get_by_label("values").fill("20, 40")
+    fields = {"Rate of the link": "10 Mbit/s", "Warm-up": "1 s", "Measured": "3 s", "Seeds": "1"}
+    for label, text in fields.items():
+        page.get_by_label(label, exact=True).fill(text)
     page.get_by_role("button", name="Start").click()
     page.get_by_role("heading", name="Means").wait_for()
-    assert page.locator("tbody tr td:first-child").all_inner_texts() == ["20", "40"]
+    assert page.locator("tbody tr td:nth-child(2)").all_inner_texts() == ["20", "40"]
+
+
+def test_rows_are_added_filled_and_taken_away_with_the_keyboard_alone(page: Any) -> None:
+    page.goto(page.home + "/new")
+    tab_to(page, "#seeds")
+    tab_to(page, "details:has([name=row]) summary")
+    page.keyboard.press("Enter")
+    tab_to(page, "select[name=row]")
+    page.keyboard.press("d")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.locator("[id='sources[0].datagrams.name']:focus").wait_for()
+    page.keyboard.type("voice")
+    tab_to(page, "[data-remove]")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.locator("[id='sources[1].bulk.name']:focus").wait_for()
+    tab_to(page, "[data-remove]")
+    page.keyboard.press("Enter")
+    assert page.locator(".add button:focus").count() == 1
+    assert page.locator("fieldset").count() == 1
+    page.get_by_role("button", name="Start").click()
+    assert "must have `rate`" in page.get_by_role("alert").inner_text()
+    assert page.locator("fieldset", has=page.get_by_role("alert")).get_by_label("name").input_value() == "voice"
+    forgive_refusals(page)
 
 
 def test_a_form_comes_back_with_the_line_that_says_what_is_wrong(page: Any) -> None:
     page.goto(page.home + "/new?kind=sweep")
+    page.get_by_text("More: a grid").click()
     page.get_by_label("Grid").fill("shemes = 1")
     page.get_by_role("button", name="Start").click()
-    assert page.get_by_role("alert").inner_text() == "shemes: is no key of a grid"
+    assert page.get_by_role("alert").inner_text() == "line 1: shemes: is no key of a grid"
     assert page.get_by_label("Grid").input_value() == "shemes = 1"
     forgive_refusals(page)
 
@@ -178,11 +207,12 @@ def test_a_scheme_is_made_of_its_parameters(page: Any) -> None:
     page.get_by_role("button", name="Add this scheme").click()
     made = re.compile(r"codel\ncodel:target=7ms,sqrt=newton16$")
     playwright.expect(page.get_by_label("Schemes, one a line")).to_have_value(made)
+    assert page.get_by_text("Schemes, one a line").count() == 1
 
 
 def test_what_is_wrong_with_a_field_is_said_beside_it(page: Any) -> None:
     page.goto(page.home + "/new")
-    page.get_by_text("More: Link").click()
+    page.get_by_text("More: Link", exact=True).click()
     page.get_by_label("mtu", exact=True).fill("1 furlong")
     page.get_by_role("button", name="Start").click()
     page.get_by_role("alert").wait_for()

@@ -52,7 +52,12 @@ def test_a_run_is_the_same_when_it_is_watched_and_tells_what_it_reads(tmp_path: 
     same, readings = run(tmp_path / "watched", watch=True)
     assert same == plain
     assert nothing == []
-    last = readings[-1]
+    assert {reading["warmup_s"] for reading in readings} == {20}
+    first, last = readings[0], readings[-1]
+    assert first["now_s"] < 20, "the warm-up is told of"
+    assert first["throughput"].keys() == first["queue"].keys() == {"direction 0", "direction 1"}
+    assert 0 < first["throughput"]["direction 0"] < 10
+    assert first["response"] == {}
     assert last["now_s"] == last["end_s"] == 90
     assert 0 < last["throughput"]["direction 0"] < 10
     assert last["signals"]["direction 0"] > 0
@@ -100,6 +105,34 @@ def test_a_watched_command_prints_its_table_and_keeps_its_page_until_an_interrup
         printed, _ = program.communicate(timeout=60)
     assert program.returncode == 0
     assert json.loads(printed)["seed"] == 1, "standard output has the result and nothing else"
+
+
+@pytest.mark.usefixtures("_live_permitted")
+def test_a_live_run_is_watched_from_its_warm_up_on(tmp_path: Path) -> None:
+    spec = tmp_path / "spec.toml"
+    spec.write_text(SPEC)
+    short = ["--set", "users.per_side=100", "--set", "protocol={warmup='3 s', duration='2 s'}", "--json"]
+    words = [sys.executable, "-m", "aqmlab", "live", str(spec), *short, "--watch", "--out", str(tmp_path / "out")]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as program:
+        assert program.stderr is not None
+        visitor = Visitor(program.stderr.readline().removeprefix("Open ").strip())
+        visitor.go_in()
+        said = visitor.ask("/runs/1/news")[1]
+        page = visitor.ask("/runs/1")[1]
+        program.send_signal(signal.SIGINT)
+        printed, _ = program.communicate(timeout=60)
+    assert program.returncode == 0
+    assert said.endswith("event: end\ndata: 0\n\n")
+    readings = [json.loads(reading) for reading in re.findall(r"event: reading\ndata: (.*)\n", said)]
+    warm = [reading for reading in readings if reading["now_s"] < reading["warmup_s"]]
+    assert len(warm) >= 2, "a reading each second"
+    assert max(reading["throughput"]["direction 0"] for reading in warm) > 0
+    assert readings[-1]["now_s"] == readings[-1]["end_s"] == 5
+    assert readings[-1]["queue"].keys() == {"direction 0", "direction 1"}
+    record = json.loads(printed)
+    assert record["world"] == "live"
+    assert Path(record["cell"]).name == readings[0]["cell"]
+    assert "What it measured" in page
 
 
 @pytest.mark.parametrize("command", ["compare", "sweep"])

@@ -158,6 +158,13 @@ class Simulation:
     def capture_cut_s(self) -> float | None:
         """When the last packet of the capture arrived, in seconds, if more arrived than it may hold."""
 
+    def glance(self) -> RecordBatch:
+        """Return what can be read off the links now, in the warm-up too.
+
+        A row for each direction of each link: packets waiting, and since the start of the run packets arrived, bytes
+        sent, packets dropped and marked. It changes nothing of what comes.
+        """
+
     def response_times(self) -> RecordBatch:
         """Return the log histogram of response times by response size."""
 

@@ -113,6 +113,7 @@ pub(crate) fn run(request: &Request) -> Result<(), Failed> {
         now = now.min(end);
         if *watched {
             tell_tables(router.network(), spec);
+            output::table("glance", router.network().glance().into_columns());
         }
         output::line(&json!({ "now_s": now.as_secs_f64(), "end_s": end.as_secs_f64() }));
         if let Some(capture) = &capture {

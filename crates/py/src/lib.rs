@@ -182,6 +182,10 @@ impl Simulation {
         self.capture.as_ref().and_then(Capture::cut).map(Time::as_secs_f64)
     }
 
+    fn glance(&self, py: Python<'_>) -> PyRecordBatch {
+        PyRecordBatch(py.detach(|| tables::batch(self.lock().glance().into_columns())))
+    }
+
     fn response_times(&self, py: Python<'_>) -> PyRecordBatch {
         PyRecordBatch(py.detach(|| tables::batch(self.lock().response_times().into_columns())))
     }

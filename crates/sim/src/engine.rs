@@ -36,7 +36,7 @@ use self::connections::Connections;
 use self::content::{ApplicationId, UserId};
 use self::hosts::{Hosts, Stacks};
 use self::observer::Observer;
-use self::readings::Readings;
+use self::readings::{Readings, meters};
 use self::recorder::Recorder;
 use self::sources::Sources;
 use self::timers::{TimerEvent, Timers};
@@ -45,7 +45,7 @@ use crate::capture::Capture;
 use crate::laboratory::Laboratory;
 use crate::link::Link;
 use crate::packet::Packet;
-use crate::record::{ResponseTimesTable, Tables};
+use crate::record::{GlanceTable, ResponseTimesTable, Tables};
 use crate::side::Direction;
 use crate::spec::Spec;
 use crate::summary::Summary;
@@ -293,6 +293,13 @@ where
 
     fn tables(&mut self) -> &mut Tables {
         &mut self.recorder.tables
+    }
+
+    fn glance(&mut self) -> GlanceTable {
+        for link in &mut self.links {
+            link.advance(self.now);
+        }
+        self.readings.glance(&meters(&self.links))
     }
 
     fn response_times(&self) -> ResponseTimesTable {

@@ -2,7 +2,7 @@
 
 use aqmlab_units::Time;
 
-use crate::record::{ResponseTimesTable, Tables};
+use crate::record::{GlanceTable, ResponseTimesTable, Tables};
 use crate::summary::Summary;
 
 /// A run under way.
@@ -18,6 +18,9 @@ pub trait Laboratory: Send {
 
     /// Rows of the time series, to be taken out.
     fn tables(&mut self) -> &mut Tables;
+
+    /// What can be read off the links now, before the measured window too. It changes nothing of what comes.
+    fn glance(&mut self) -> GlanceTable;
 
     /// The histogram of response times so far.
     fn response_times(&self) -> ResponseTimesTable;

@@ -34,8 +34,8 @@ pub use engine::hosts::{StackId, Stacks};
 pub use explain::TimelineRequest;
 pub use laboratory::Laboratory;
 pub use record::{
-    Column, ExchangeTable, ExplanationTable, LinkTable, LossTable, QueueTable, ResponseTimesTable, Table,
-    Tables, TimelineTable, Values, Variables,
+    Column, ExchangeTable, ExplanationTable, GlanceTable, LinkTable, LossTable, QueueTable,
+    ResponseTimesTable, Table, Tables, TimelineTable, Values, Variables,
 };
 pub use spec::{
     CustomLaw, DelayAt, HopSpec, HostsSpec, LinkSpec, MixSpec, PathSpec, ProtocolSpec, QueueSpec, RateChange,

@@ -155,6 +155,27 @@ pub struct ResponseTimesTable {
 }
 }
 
+table! {
+/// What can be read off the links at one moment, whether it is measured or not: one row per link and direction.
+pub struct GlanceTable {
+    /// The number of the link in its chain, from 1; a column of chains alone.
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<u8>"))]
+    pub link: Option<Vec<u8>>,
+    /// Direction of the link.
+    pub direction: Vec<u8>,
+    /// Packets waiting.
+    pub waiting: Vec<u32>,
+    /// Packets that have arrived at the queue since the start of the run, as all that follows.
+    pub arrived: Vec<u64>,
+    /// IP bytes sent.
+    pub bytes: Vec<u64>,
+    /// Packets dropped by law or limit.
+    pub drops: Vec<u64>,
+    /// Packets marked.
+    pub marks: Vec<u64>,
+}
+}
+
 /// How long users waited, by response size: a histogram for each power of two of bytes, whose bins are at most
 /// 1/128 of their time wide, so that a bin's middle is within 0.4 % of every time in it.
 #[derive(Debug)]
@@ -272,6 +293,21 @@ impl LinkTable {
         self.bytes.push((after.sent_bytes - before.sent_bytes).get());
         self.drops.push(after.queue.dropped() - before.queue.dropped());
         self.marks.push(after.queue.marked - before.queue.marked);
+    }
+}
+
+impl GlanceTable {
+    pub(crate) fn push(&mut self, place: LinkDirection, link: &dyn Meter) {
+        let LinkCounters { queue, sent_bytes, .. } = link.counters();
+        if let Some(link) = place.link {
+            self.link.get_or_insert_default().push(link);
+        }
+        self.direction.push(place.direction.number());
+        self.waiting.push(link.state().packets);
+        self.arrived.push(queue.offered);
+        self.bytes.push(sent_bytes.get());
+        self.drops.push(queue.dropped());
+        self.marks.push(queue.marked);
     }
 }
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping
+import re
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
+from itertools import chain
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -19,7 +22,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from aqmlab._core import SpecError
-from aqmlab.console import asked, fields, kept, vendored
+from aqmlab.console import asked, fields, kept, rows, typed, vendored
 from aqmlab.console.guard import Guard, Refused, form
 from aqmlab.console.jobs import Job, Jobs
 from aqmlab.console.reports import Reports
@@ -31,6 +34,20 @@ from aqmlab.show.messages import logger
 
 MOST_ROWS = 500
 """Of cells on the first page."""
+
+
+START: Mapping[str, Mapping[str, str]] = {
+    "sweep": {
+        "axes[0].path": "users.load",
+        "axes[0].values": "80, 98",
+        "axes[1].path": "queue.pi.q_ref",
+        "axes[1].values": "5, 20, 80",
+    }
+}
+"""Rows that forms begin with."""
+
+_NOTHING_GIVEN: Mapping[str, Any] = {"given": {}, "filled": (), "wrong": "", "why": "", "begins_at": ""}
+"""For a part of a form that is new."""
 
 
 class Console:
@@ -54,6 +71,7 @@ class Console:
                 Route("/new", self._new),
                 Route("/parameters", self._parameters),
                 Route("/schemes", self._schemes),
+                Route("/rows", self._rows),
                 Route("/runs", self._start, methods=["POST"]),
                 Route("/runs/{number:int}", self._run),
                 Route("/runs/{number:int}/news", self._news),
@@ -138,10 +156,10 @@ class Console:
         kind = request.query_params.get("kind", "comparison")
         if asked.named(kind) is asked.live:
             await run_in_threadpool(asked.check_live)
-        return self._form(kind, {}, "")
+        return self._form(kind, START.get(kind, {}), "")
 
     async def _start(self, request: Request) -> Response:
-        given = await form(request, self.guard.csrf)
+        given = rows.numbered(await form(request, self.guard.csrf))
         kind = given.get("kind", "comparison")
         ask = asked.named(kind)
         try:
@@ -153,22 +171,43 @@ class Console:
         return RedirectResponse(f"/runs/{job.number}", 303)
 
     def _form(self, kind: str, given: Mapping[str, str], why: str) -> HTMLResponse:
-        """Show a form; what is wrong is said beside the field that it names, else above all."""
-        name = why.partition(":")[0]
+        """Show a form; what is wrong is said beside the field or the line that it is about, else above all."""
+        there = rows.rows(given)
+        in_rows = [name for row in chain.from_iterable(there.values()) for name in (row.name, *row.paths)]
+        wrong = _nearest(why.partition(":")[0], (*asked.NAMES[kind], *fields.paths(), *in_rows))
+        if wrong in fields.paths() and not given.get(wrong):
+            wrong = ""
+        for name in ("spec", "grid"):
+            if not wrong and (line := typed.line(given.get(name, ""), why.partition(":")[0])):
+                wrong, why = name, f"line {line}: {why}"
         return self._page(
             f"new_{kind}",
             kind=kind,
             given=given,
             filled=[field for field, value in given.items() if value],
             why=why,
-            wrong=name if name in (*asked.NAMES[kind], *fields.paths()) else "",
+            wrong=wrong,
+            begins_at=wrong,
             disciplines=disciplines(),
             groups=fields.groups(),
             keys=fields.paths(),
+            lists=fields.lists(),
+            axes=fields.AXES,
+            rows=there,
         )
 
     async def _parameters(self, request: Request) -> Response:
-        return self._page("parameters", parameters=fields.parameters(_discipline(request)))
+        return self._page("parameters", parameters=fields.parameters(_discipline(request)), **_NOTHING_GIVEN)
+
+    async def _rows(self, request: Request) -> Response:
+        """Show one more row of a list, and what adds the next."""
+        asked_for = request.query_params
+        path, number = asked_for.get("list", ""), asked_for.get("number", "")
+        if not (number.isascii() and number.isdecimal() and len(number) < 5):
+            raise Refused(400, "number: a whole number")
+        row = rows.row(path, int(number), asked_for.get("row", ""))
+        new = {**_NOTHING_GIVEN, "begins_at": row.paths[0]}
+        return self._page("rows", row=row, list=fields.lists()[path], number=int(number) + 1, **new)
 
     async def _schemes(self, request: Request) -> Response:
         """Add to the schemes of a form the one whose parameters have been filled in."""
@@ -179,7 +218,7 @@ class Console:
         )
         scheme = ":".join(filter(None, [given["discipline"], filled]))
         schemes = "\n".join([*given.get("schemes", "").split(), scheme])
-        return self._page("schemes", given={"schemes": schemes}, wrong="", why="")
+        return self._page("schemes", **{**_NOTHING_GIVEN, "given": {"schemes": schemes}})
 
     async def _run(self, request: Request) -> Response:
         job = self._jobs.get(request.path_params["number"])
@@ -238,6 +277,15 @@ def _discipline(request: Request) -> str:
     if name not in disciplines():
         raise Refused(404, "there is no such discipline")
     return name
+
+
+def _nearest(path: str, names: Collection[str]) -> str:
+    """Return the name of what a path of a spec leads to or into; nothing where it has none."""
+    while path not in names:
+        path, *rest = re.split(r"(?=[.\[][^.\[]*$)", path)
+        if not rest:
+            return ""
+    return path
 
 
 def _under_way(job: Job) -> list[Mapping[str, object]]:

@@ -5,9 +5,8 @@ Nothing of a form is run as code: laws of one's own, whose names are modules, ar
 
 from __future__ import annotations
 
-import hashlib
+import json
 import platform
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,7 +17,7 @@ import tomli_w
 from aqmlab._core import SpecError, seconds
 from aqmlab.campaigns.campaign import plan
 from aqmlab.campaigns.grid import Grid
-from aqmlab.console import fields
+from aqmlab.console import rows, typed
 from aqmlab.console.guard import Refused
 from aqmlab.disciplines.catalogue import disciplines
 from aqmlab.disciplines.custom import laws
@@ -33,14 +32,12 @@ from aqmlab.spec.experiment import Experiment
 
 MOST_SCHEMES = 20
 MOST_SEEDS = 100
-MOST_BYTES = 100_000
-"""Of a spec or a grid, as it is typed."""
 MOST_CELLS = 2_000
 """Of a sweep."""
 
 NAMES = {
     "comparison": ("schemes", "spec", "seeds"),
-    "sweep": ("grid", "seeds", "limit"),
+    "sweep": ("schemes", "grid", "seeds", "limit"),
     "live": ("spec", "seed"),
 }
 """The fields of each form beside those for keys of the spec, of which one that is empty leaves it as it is."""
@@ -90,15 +87,23 @@ def comparison(given: Mapping[str, str], store: Path) -> Asked:
 def sweep(given: Mapping[str, str], store: Path) -> Asked:
     """Return ``aqmlab sweep``; errors are those of :func:`comparison`."""
     text, seeds, limit = given.get("grid", ""), _seeds(given), _limit(given)
-    tables = _tables("grid", text)
-    if not tables:
-        raise Refused(400, "grid: must be given")
+    tables = typed.tables("grid", text)
     if "spec" in tables:
         raise Refused(400, "spec: files are for the command line; write changes of the experiment under set")
+    texts = given.get("schemes", "").split()
+    _check_schemes(texts)
+    for key, value in (("schemes", texts), ("axes", rows.axes(given))):
+        if value and key in tables:
+            raise Refused(400, f"grid: {key} stand above too; write them in one place")
+        if value:
+            tables[key] = value
+    if not tables:
+        raise Refused(400, "grid: must be given, or schemes or an axis")
     if changed := _changes(given):
         if not isinstance(tables.get("set", []), list):
             raise Refused(400, "set: must be a list, such as ['users.load=90']")
         tables["set"] = [*tables.get("set", []), *changed]
+    if tables != typed.tables("grid", text):
         text = tomli_w.dumps(tables)
     try:
         grid = Grid(**tables)
@@ -108,7 +113,7 @@ def sweep(given: Mapping[str, str], store: Path) -> Asked:
         planned = plan(grid, seeds, lines.known(store))
     except SpecError as error:
         raise Refused(400, str(error)) from None
-    file = _written(text, store, "grid")
+    file = typed.kept(text, store, "grid")
     words = ["sweep", str(file), "--seeds", str(len(seeds)), *limit]
     return Asked(
         title=f"sweep of {number:,} cells",
@@ -176,48 +181,34 @@ def _limit(given: Mapping[str, str]) -> list[str]:
 
 
 def _changes(given: Mapping[str, str]) -> list[str]:
-    return [f"{path}={_value(value)}" for path in fields.paths() if (value := given.get(path, "").strip())]
+    changed = []
+    for path, value in rows.changes(given):
+        _check_names(path, _keys(value))
+        changed.append(f"{path}={_inline(value)}")
+    return changed
 
 
 def _set(changed: Iterable[str]) -> list[str]:
     return [word for change in changed for word in ("--set", change)]
 
 
-def _value(text: str) -> str:
-    """Write a field for ``--set``: a number and what is true or false as they are, all else as text."""
-    if text in ("true", "false"):
-        return text
-    try:
-        float(text)
-    except ValueError:
-        return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
-    return text
+def _inline(value: Any) -> str:
+    """Write a value as TOML in one line."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{json.dumps(key)} = {_inline(each)}" for key, each in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_inline, value)) + "]"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return json.dumps(value) if isinstance(value, str) else str(value)
 
 
 def _spec(given: Mapping[str, str], store: Path) -> Path | None:
     text = given.get("spec", "")
     if not text.strip():
         return None
-    _check_names("spec", _keys(_tables("spec", text)))
-    return _written(text, store, "spec")
-
-
-def _tables(name: str, text: str) -> dict[str, Any]:
-    if len(text.encode()) > MOST_BYTES:
-        raise Refused(413, f"{name}: has at most {MOST_BYTES:,} bytes")
-    try:
-        return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise Refused(400, f"{name}: {error}") from None
-
-
-def _written(text: str, store: Path, kind: str) -> Path:
-    """Keep what was typed in the store, under its hash: what is typed again is the same file."""
-    folder = store / "console"
-    folder.mkdir(parents=True, exist_ok=True)
-    file = folder / f"{kind}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.toml"
-    file.write_text(text, encoding="utf-8")
-    return file
+    _check_names("spec", _keys(typed.tables("spec", text)))
+    return typed.kept(text, store, "spec")
 
 
 def _check_grid(grid: Grid) -> None:
@@ -234,6 +225,10 @@ def _check_schemes(texts: Iterable[str]) -> None:
         if name not in disciplines():
             known = ", ".join(disciplines())
             raise Refused(400, f"schemes: {name!r} is none of {known}; laws of yours run from the command line")
+        try:
+            schemes.parse(text)
+        except SpecError as error:
+            raise Refused(400, f"schemes: {error}") from None
 
 
 def _check_names(where: str, names: Iterable[str]) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from aqmlab.spec import schema
 from aqmlab.spec.experiment import Experiment
 from aqmlab.spec.schema import Schema
+from aqmlab.spec.sources import FILES
 
 GROUPS = {
     "users": "Users",
@@ -19,22 +20,48 @@ GROUPS = {
     "protocol": "Time",
     "record": "What is written down",
 }
-"""The tables of a spec whose keys are fields; those that hold more than one value are written as TOML."""
+"""The tables of a spec whose keys are fields."""
+
+LISTS = {
+    "link.rate_changes": "Changes of the link's rate",
+    "chain": "Links in series",
+    "tcp.mix": "Hosts with another stack",
+    "sources": "Traffic beside the users",
+}
+"""The lists of tables in a spec: a row of fields for each table."""
 
 
 @dataclass(frozen=True)
 class Field:
-    """A key of a spec that holds one value."""
+    """A key of a spec, written in one line."""
 
     path: str
     """Where it stands in a spec, such as ``users.load``."""
+    label: str
     about: str
     """What it means, its unit and its range."""
-    default: str
-    choices: tuple[str, ...]
+    default: str = ""
+    choices: tuple[str, ...] = ()
     """What may be chosen; empty where it is typed."""
-    mode: str
+    mode: str = "text"
     """What kind of keyboard a telephone is to show."""
+    is_toml: bool = False
+    """Whether it holds a table or a list, written as in TOML."""
+
+
+@dataclass(frozen=True)
+class List:
+    """A list of tables in a spec."""
+
+    path: str
+    title: str
+    about: str
+    kinds: Mapping[str, str]
+    """What a row may be of, and what that is; one without a name where all rows are alike."""
+
+
+AXES = List("axes", "Axes", "What is varied: all values of one axis with all of the others.", {"": "Axis"})
+"""Those of a grid."""
 
 
 @cache
@@ -52,30 +79,100 @@ def paths() -> Mapping[str, Field]:
 
 
 @cache
+def lists() -> Mapping[str, List]:
+    """Return the lists by their paths, the axes too. Sources that are read from files have no rows."""
+    whole = Experiment.model_json_schema()
+    found = {AXES.path: AXES}
+    for path, title in LISTS.items():
+        key = _key(whole, path)
+        forms = _part(whole, key["items"]).get("oneOf", ())
+        kinds = {kind: form["description"] for form in forms for kind in form["properties"] if kind not in FILES}
+        found[path] = List(path, title, key["description"], kinds or {"": title})
+    return found
+
+
+@cache
+def row(path: str, number: int, kind: str) -> tuple[Field, ...]:
+    """Return the fields of a table in a list, or of an axis."""
+    if path == AXES.path:
+        about = "With commas between them; or a range in TOML, such as {from = 5, to = 80, steps = 3}."
+        return (
+            Field(f"axes[{number}].path", "path", "Where it stands in the spec, such as users.load."),
+            Field(f"axes[{number}].values", "values", about, is_toml=True),
+        )
+    whole = Experiment.model_json_schema()
+    table = _part(whole, _key(whole, path)["items"])
+    if not kind:
+        return tuple(_fields(whole, f"{path}[{number}].", table))
+    (form,) = (form["properties"][kind] for form in table["oneOf"] if kind in form["properties"])
+    return tuple(_fields(whole, f"{path}[{number}].{kind}.", _part(whole, form)))
+
+
+@cache
 def parameters(discipline: str) -> tuple[Field, ...]:
     """Return a field for each parameter of a discipline, which are called ``parameter.NAME``."""
     whole = schema.written()
     return tuple(_fields(whole, "parameter.", whole["$defs"]["Queue"]["properties"][discipline]))
 
 
+def _key(whole: Schema, path: str) -> Schema:
+    at = whole
+    for name in path.split("."):
+        at = _part(whole, at)["properties"][name]
+    return at
+
+
 def _part(whole: Schema, key: Schema) -> Schema:
-    part: Schema = whole["$defs"][schema.name_of(key)] if "$ref" in key else key
-    return part
+    """Return what a key holds if it holds anything, wherever it is declared."""
+    if "$ref" in key:
+        return _part(whole, whole["$defs"][schema.name_of(key)])
+    forms = [form for form in key.get("anyOf", ()) if form != {"type": "null"}]
+    return _part(whole, forms[0]) if len(forms) == 1 else key
 
 
-def _fields(whole: Schema, above: str, table: Schema) -> Iterator[Field]:
+def _fields(whole: Schema, above: str, table: Schema, within: str = "") -> Iterator[Field]:
     for name, key in table["properties"].items():
-        choices = tuple(_choices(whole, key))
-        kinds = _kinds(key)
+        path, label, part = above + name, within + name, _part(whole, key)
+        choices, kinds = tuple(_choices(whole, key)), _kinds(key)
+        about = " ".join([key["description"], *_bounds(key)])
+        default = key.get("default", "")
+        if path in LISTS:
+            continue
         if choices or kinds & {"string", "number", "integer"}:
-            default = key.get("default", "")
             yield Field(
-                path=above + name,
-                about=" ".join([key["description"], *_bounds(key)]),
+                path,
+                label,
+                about,
                 default=str(default).lower() if isinstance(default, bool) else str(default),
                 choices=choices,
                 mode="numeric" if kinds == {"integer"} else "decimal" if kinds == {"number"} else "text",
             )
+        elif "properties" in part and not _is_choice(part):
+            yield from _fields(whole, f"{path}.", part, f"{label}.")
+        else:
+            forms = [form for form in part.get("oneOf", ()) if "properties" in form]
+            others = ", ".join(name for form in forms[1:] for name in form["properties"])
+            said = f"{about} In TOML, such as {_example(whole, key)}" + (f"; or {others}." if others else ".")
+            yield Field(path, label, said, is_toml=True)
+
+
+def _is_choice(table: Schema) -> bool:
+    """Whether one of its keys may stand and no more."""
+    return table.get("maxProperties") == 1
+
+
+def _example(whole: Schema, key: Schema) -> str:
+    """Write the least that may stand there, as TOML."""
+    part = _part(whole, key)
+    if "oneOf" in part:
+        part = part["oneOf"][0]
+    if "properties" in part:
+        names = list(part["properties"])[:1] if _is_choice(part) else part.get("required", [])
+        inside = ", ".join(f"{name} = {_example(whole, part['properties'][name])}" for name in names)
+        return f"{{{inside}}}"
+    if part.get("type") == "array":
+        return f"[{', '.join([_example(whole, part['items'])] * part.get('minItems', 2))}]"
+    return f'"1 {part["units"][0]}"' if "units" in part else "1"
 
 
 def _kinds(key: Schema) -> set[str]:

@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MOST_BYTES = 1_000_000
 """Of a form."""
+_MOST_FIELDS = 5_000
 
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; "
@@ -115,7 +116,7 @@ async def form(request: Request, csrf: str) -> dict[str, str]:
         if len(body) > MOST_BYTES:
             raise Refused(413, f"a form has at most {MOST_BYTES:,} bytes")
     try:
-        fields = parse_qs(body.decode(), keep_blank_values=True, max_num_fields=300)
+        fields = parse_qs(body.decode(), keep_blank_values=True, max_num_fields=_MOST_FIELDS)
     except ValueError:
         raise Refused(400, "this is no form") from None
     given = {name: values[-1] for name, values in fields.items()}

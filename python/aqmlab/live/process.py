@@ -91,7 +91,7 @@ class LiveRun:
         self._output = output
         self._captured = b""
         self._tables: dict[str, list[pa.RecordBatch]] = {}
-        self._response_times = pa.RecordBatch.from_pydict({})
+        self._newest = dict.fromkeys(("response_times", "glance"), pa.RecordBatch.from_pydict({}))
         self._last: dict[str, Any] = {}
         self.end = cell.end_s
         self.now = 0.0
@@ -152,7 +152,11 @@ class LiveRun:
 
     def response_times(self) -> pa.RecordBatch:
         """Return the histogram of response times."""
-        return self._response_times
+        return self._newest["response_times"]
+
+    def glance(self) -> pa.RecordBatch:
+        """Return what could be read off the links lately, where somebody watches."""
+        return self._newest["glance"]
 
     def summary(self) -> str:
         """Return the run in one row, as JSON."""
@@ -186,8 +190,8 @@ class LiveRun:
         return line
 
     def _keep(self, table: str, rows: pa.RecordBatch) -> None:
-        if table == "response_times":
-            self._response_times = rows  # Those so far, every time.
+        if table in self._newest:
+            self._newest[table] = rows  # All so far, every time.
         else:
             self._tables.setdefault(table, []).append(rows)
 

@@ -145,6 +145,9 @@ class Laboratory(Protocol):
     def take(self, table: str) -> RecordBatch | pa.RecordBatch:
         """Return the rows of a table that are new."""
 
+    def glance(self) -> RecordBatch | pa.RecordBatch:
+        """Return what can be read off the links now."""
+
     def response_times(self) -> RecordBatch | pa.RecordBatch:
         """Return the histogram of response times."""
 

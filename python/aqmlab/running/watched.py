@@ -14,12 +14,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import polars as pl
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from aqmlab._core import RecordBatch, SpecError, seconds
+from aqmlab._core import RecordBatch, SpecError
 from aqmlab.results.stats.distributions import quantiles
 from aqmlab.running.cell import Cell
 
@@ -30,11 +28,6 @@ PIPE = "AQMLAB_WATCHED_BY"
 """The environment's variable with the number of the pipe."""
 
 Tell = Callable[[Mapping[str, Any]], None]
-
-Columns = Mapping[str, NDArray[Any]]
-
-_READ = {"link", "direction", "packets", "arrived", "bytes", "drops", "marks"}
-"""Columns of the tables ``queue`` and ``link`` that are looked at."""
 
 _BETWEEN_S = 0.8
 """Of wall time between two readings, each of which takes some milliseconds; less than a live run's second. Ours."""
@@ -61,8 +54,9 @@ class Watched:
         self._laboratory = laboratory
         self._tell = tell
         self._told = -math.inf
-        self._held: dict[str, list[pa.RecordBatch]] = {}
-        self._interval_s = seconds(cell.resolved["record"]["link_every"])
+        self._read_at = 0.0
+        self._counted: dict[str, Mapping[str, int]] = {}
+        self._samples: list[pa.RecordBatch] = []
         self._times = pl.DataFrame()
 
     @property
@@ -84,7 +78,15 @@ class Watched:
 
     def take(self, table: str) -> pa.RecordBatch:
         """Return the rows of a table that are new, those that have been read among them."""
-        return together([*self._held.pop(table, []), pa.record_batch(self._laboratory.take(table))])
+        rows = pa.record_batch(self._laboratory.take(table))
+        if table != "queue":
+            return rows
+        held, self._samples = self._samples, []
+        return together([*held, rows])
+
+    def glance(self) -> RecordBatch | pa.RecordBatch:
+        """Return what can be read off the links now."""
+        return self._laboratory.glance()
 
     def response_times(self) -> RecordBatch | pa.RecordBatch:
         """Return the histogram of response times."""
@@ -95,24 +97,37 @@ class Watched:
         return self._laboratory.summary()
 
     def _reading(self) -> Mapping[str, Any]:
-        queue, link = self._new_rows("queue"), self._new_rows("link")
-        return {
+        links = {_name(link): link for link in pa.record_batch(self.glance()).to_pylist()}
+        since = {name: self._since(name, link) for name, link in links.items()}
+        span_s = self.now - self._read_at
+        reading = {
             "cell": self._cell.key,
             "name": str(self._cell),
             "now_s": self.now,
+            "warmup_s": self._cell.spec.warmup_s,
             "end_s": self.end,
-            "queue": _by_direction(queue, lambda of: of["packets"].mean()),
-            "signals": _by_direction(
-                link, lambda of: _share(of["drops"].sum() + of["marks"].sum(), of["arrived"].sum())
-            ),
-            "throughput": _by_direction(link, lambda of: 8e-6 * of["bytes"].mean() / self._interval_s),
+            "queue": {name: link["waiting"] for name, link in links.items()} | self._mean_lengths(),
+            "signals": {name: _ratio(100 * (of["drops"] + of["marks"]), of["arrived"]) for name, of in since.items()},
+            "throughput": {name: _ratio(8e-6 * of["bytes"], span_s) for name, of in since.items()},
             "response": self._quantiles(),
         }
+        self._read_at, self._counted = self.now, links
+        return reading
 
-    def _new_rows(self, table: str) -> pa.RecordBatch:
-        rows = pa.record_batch(self._laboratory.take(table))
-        self._held.setdefault(table, []).append(rows)
-        return rows
+    def _since(self, name: str, link: Mapping[str, int]) -> Mapping[str, int]:
+        """Return what a direction has counted since the last reading."""
+        before = self._counted.get(name, {})
+        return {column: link[column] - before.get(column, 0) for column in ("arrived", "bytes", "drops", "marks")}
+
+    def _mean_lengths(self) -> Mapping[str, float | None]:
+        """Return the means of the queues' samples since the last reading, which there are of the measured window."""
+        rows = pa.record_batch(self._laboratory.take("queue"))
+        if not rows.num_rows:
+            return {}
+        self._samples.append(rows)
+        places = [name for name in ("link", "direction") if name in rows.schema.names]
+        means = pa.Table.from_batches([rows]).group_by(places, use_threads=False).aggregate([("packets", "mean")])
+        return {_name(row): _number(row["packets_mean"]) for row in means.to_pylist()}
 
     def _quantiles(self) -> Mapping[str, float | None]:
         """Quantiles of the response times since the last reading: the histogram counts from the window's start."""
@@ -136,23 +151,14 @@ def together(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     return rows
 
 
-def _by_direction(rows: pa.RecordBatch, value: Callable[[Columns], float]) -> Mapping[str, float | None]:
-    """Work a value out for each direction of each link."""
-    if not rows.num_rows:
-        return {}
-    columns = {name: rows.column(name).to_numpy(zero_copy_only=False) for name in rows.schema.names if name in _READ}
-    links = columns.get("link", np.zeros(rows.num_rows))
-    values = {}
-    for link, direction in sorted({*zip(links.tolist(), columns["direction"].tolist(), strict=True)}):
-        here = (links == link) & (columns["direction"] == direction)
-        name = f"link {link} direction {direction}" if "link" in columns else f"direction {direction}"
-        values[name] = _number(value({column: numbers[here] for column, numbers in columns.items()}))
-    return values
+def _name(row: Mapping[str, Any]) -> str:
+    """Name a direction of a link, which in a chain has a number."""
+    link = f"link {row['link']} " if "link" in row else ""
+    return f"{link}direction {row['direction']}"
 
 
-def _share(signalled: float, arrived: float) -> float:
-    """Return a share in percent; not a number where nothing arrived."""
-    return 100 * signalled / arrived if arrived else math.nan
+def _ratio(part: float, whole: float) -> float | None:
+    return _number(part / whole) if whole else None
 
 
 def _number(value: float | None) -> float | None:

@@ -37,14 +37,14 @@ def apply(tables: dict[str, Any], change: str) -> None:
         When there is nothing at this path, saying what there is.
     """
     path, equals, text = change.partition("=")
-    steps = _steps(path.strip())
-    if not (equals and steps and isinstance(steps[0], str)):
+    way = steps(path.strip())
+    if not (equals and way and isinstance(way[0], str)):
         raise Misplaced(f"{_FORM}, got {change!r}")
     at: Any = tables
-    for n, (step, following) in enumerate(zip(steps, [*steps[1:], None], strict=True)):
-        _check(at, steps[:n], step, change)
+    for n, (step, following) in enumerate(zip(way, [*way[1:], None], strict=True)):
+        _check(at, way[:n], step, change)
         if isinstance(step, str):
-            _make_room(at, steps[:n], step)
+            _make_room(at, way[:n], step)
         if following is None:
             at[step] = value(text)
         elif isinstance(step, int):
@@ -53,14 +53,15 @@ def apply(tables: dict[str, Any], change: str) -> None:
             at = at.setdefault(step, {} if isinstance(following, str) else [])
 
 
-def _steps(path: str) -> list[Step]:
-    steps: list[Step] = []
+def steps(path: str) -> list[Step]:
+    """Return the names and places of a path; none where it is no path."""
+    way: list[Step] = []
     end = 0
     while found := _STEP.match(path, end):
         quoted, bare, place = found.groups()
-        steps.append(int(place) if place else quoted or bare)
+        way.append(int(place) if place else quoted or bare)
         end = found.end()
-    return steps if end == len(path) else []
+    return way if end == len(path) else []
 
 
 def _check(at: Any, above: list[Step], step: Step, change: str) -> None:

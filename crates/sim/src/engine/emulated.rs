@@ -24,7 +24,7 @@ use crate::capture::OnTheWire;
 use crate::explain::Numbered;
 use crate::link::{Cached, Link, LinkCounters, Meter};
 use crate::packet::{EndpointId, HEADERS, Owner, Packet};
-use crate::record::{ResponseTimesTable, Tables};
+use crate::record::{GlanceTable, ResponseTimesTable, Tables};
 use crate::side::{Direction, Side};
 use crate::spec::Spec;
 use crate::summary::{Summary, Window};
@@ -423,6 +423,14 @@ impl EmulatedNetwork {
     /// Rows of the time series, to be taken out.
     pub fn tables(&mut self) -> &mut Tables {
         &mut self.recorder.tables
+    }
+
+    /// What can be read off the links now.
+    pub fn glance(&mut self) -> GlanceTable {
+        for link in &mut self.links {
+            link.advance(self.now);
+        }
+        self.readings.glance(&meters(&self.links))
     }
 
     /// The histogram of response times so far.

@@ -8,7 +8,7 @@ use super::observer::Observer;
 use super::recorder::Account;
 use super::{Engine, Event, Rare};
 use crate::link::{Link, LinkCounters, Meter, Waited};
-use crate::record::{LinkDirection, Tables};
+use crate::record::{GlanceTable, LinkDirection, Tables};
 use crate::side::Direction;
 use crate::spec::Spec;
 use crate::summary::{LinkWindow, Window};
@@ -90,6 +90,15 @@ impl Readings {
             tables.link.push(now, place, &reading.last, &counters);
             reading.last = counters;
         }
+    }
+
+    /// What can be read off now, for who watches: it leaves no trace.
+    pub(super) fn glance(&mut self, meters: &Meters<'_>) -> GlanceTable {
+        let mut glance = GlanceTable::default();
+        for (place, meter, _) in self.each(meters) {
+            glance.push(place, meter);
+        }
+        glance
     }
 
     /// Link by link, the measured window up to now.

@@ -26,6 +26,7 @@ mod network {
 mod watched {
     pub(crate) mod capture;
     mod explain;
+    mod glance;
 }
 
 use aqmlab_aqm::catalogue;

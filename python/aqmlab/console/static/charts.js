@@ -9,6 +9,13 @@ const readings = new Map();
 const charts = new Map();
 let isDue = false;
 
+// The warm-up, which nothing is measured of.
+const shade = (chart) => {
+  const end = Math.min(Math.max(chart.valToPos(chart.warmup, "x", true), chart.bbox.left), chart.bbox.left + chart.bbox.width);
+  chart.ctx.fillStyle = "#8883";
+  chart.ctx.fillRect(chart.bbox.left, chart.bbox.top, end - chart.bbox.left, chart.bbox.height);
+};
+
 const draw = () => {
   isDue = false;
   const ink = getComputedStyle(document.body).color;
@@ -23,8 +30,12 @@ const draw = () => {
       chart?.destroy();
       const lines = names.map((label, at) => ({ label, stroke: COLOURS[at % COLOURS.length], width: 2 }));
       const size = { width: section.clientWidth, height: 220 };
-      chart = new uPlot({ ...size, scales: { x: { time: false } }, axes: [axis, axis], series: [{ label: "s" }, ...lines] }, data, section);
-      chart.of = choice.value;
+      const made = (chart) => {
+        chart.of = choice.value;
+        chart.warmup = read[0].warmup_s;
+      };
+      const hooks = { init: [made], drawClear: [shade] };
+      chart = new uPlot({ ...size, hooks, scales: { x: { time: false } }, axes: [axis, axis], series: [{ label: "s" }, ...lines] }, data, section);
       charts.set(section, chart);
     } else {
       chart.setData(data);

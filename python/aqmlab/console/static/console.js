@@ -9,6 +9,14 @@ document.addEventListener("change", count);
 document.addEventListener("htmx:afterSettle", count);
 count();
 
+// A row that is taken away leaves the keyboard at what adds one.
+document.addEventListener("click", ({ target }) => {
+  const row = target.closest("[data-remove]")?.closest("fieldset");
+  const add = row?.parentElement.querySelector(":scope > .add button");
+  row?.remove();
+  add?.focus();
+});
+
 // What a run says and reads, as it does: charts.js draws what is read.
 const news = document.getElementById("news");
 if (news) {
