@@ -137,7 +137,9 @@ def test_a_comparison_is_started_watched_and_its_result_is_found(page: Any) -> N
     page.get_by_role("button", name="Start").click()
     page.wait_for_url("**/runs/*")
     page.get_by_role("link", name="What it measured").wait_for()
-    assert page.get_by_role("status").inner_text() == "ended with 0"
+    assert page.get_by_role("status").inner_text() == "done"
+    assert page.get_by_role("link", name="running").count() == 0
+    assert "/report?cell=" in page.get_by_role("link", name="Its report").get_attribute("href")
     assert page.get_by_role("button", name="Stop").count() == 0
     assert "pi:q_ref=7" in page.locator("#lines").inner_text()
     page.locator("canvas").nth(3).wait_for()
@@ -152,14 +154,14 @@ def test_a_sweep_is_started_and_its_means_appear(page: Any) -> None:
     page.goto(page.home + "/new?kind=sweep")
     page.get_by_label("Schemes, one a line").fill("codel")
     page.get_by_role("button", name="Remove").last.click()
-    page.get_by_label("path").fill("users.per_side")
-    page.get_by_label("values").fill("20, 40")
+    page.locator("[id='axes[0].path']").fill("users.per_side")
+    page.locator("[id='axes[0].values']").fill("20, 40")
     fields = {"Rate of the link": "10 Mbit/s", "Warm-up": "1 s", "Measured": "3 s", "Seeds": "1"}
     for label, text in fields.items():
         page.get_by_label(label, exact=True).fill(text)
     page.get_by_role("button", name="Start").click()
     page.get_by_role("heading", name="Means").wait_for()
-    assert page.locator("tbody tr td:nth-child(2)").all_inner_texts() == ["20", "40"]
+    assert page.locator("#state tbody tr td:nth-child(2)").all_inner_texts() == ["20", "40"]
 
 
 def test_rows_are_added_filled_and_taken_away_with_the_keyboard_alone(page: Any) -> None:
