@@ -110,9 +110,21 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
             TimerEvent::DelayedAcks(stack) => self.expire_delayed_acks(stack),
             TimerEvent::Alarm(id) => {
                 if self.timers.alarms.ring(id, self.now) {
-                    self.expire(id);
+                    self.answer_alarm(id);
                 }
             }
+        }
+    }
+
+    /// Most alarms find that the deadline has moved on: they are set again, and the endpoint is left alone. One whose timers
+    /// are all off may be done, and is looked at.
+    fn answer_alarm(&mut self, id: EndpointId) {
+        let deadline = self.connections.socket(id).tcp.poll_timeout();
+        if deadline <= self.now || deadline == Time::MAX {
+            return self.expire(id);
+        }
+        if self.timers.alarms.set(id, deadline) {
+            self.wheel.push(deadline, Event::Other(Rare::Timer(TimerEvent::Alarm(id))));
         }
     }
 
