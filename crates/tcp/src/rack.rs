@@ -112,21 +112,8 @@ impl Rack {
         now: Time,
     ) -> (bool, Option<Time>) {
         let Some(newest) = self.newest else { return (false, None) };
-        let sent_before = |record: &Record| is_after(newest, (record.sent_at, record.end));
-        // Segments sent once stand in the order of their times; those behind that were sent again are later still.
-        let below = board.position_of_first(|record| !record.retransmitted && !sent_before(record));
-        if below == 0 {
-            return (false, None);
-        }
         let wait = self.rtt + self.reo_wnd(board, in_recovery, srtt);
-        let again = board
-            .outstanding(below)
-            .filter(|record| sent_before(record))
-            .map(|record| record.sent_at + wait)
-            .filter(|&due| now < due)
-            .max();
-        let found = board.lose_where(below, |record| sent_before(record) && record.sent_at + wait <= now);
-        (found, again)
+        board.lose_overtaken(|record| is_after(newest, (record.sent_at, record.end)), wait, now)
     }
 
     /// §6.3: at a timeout the first segment is lost, and so is all that was sent a round trip and a window ago.

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use aqmlab_units::Time;
+use aqmlab_units::{Duration, Time};
 
 use crate::Seq;
 use crate::rate::Snapshot;
@@ -163,16 +163,12 @@ impl Scoreboard {
     pub(crate) fn select(&mut self, from: Seq, to: Seq, mut delivered: impl FnMut(&Record)) -> u32 {
         let mut bytes = 0;
         let start = self.records.partition_point(|record| record.seq < from);
-        for index in start..self.records.len() {
-            let record = self.records[index];
-            if to < record.end {
-                break;
-            }
-            if !record.sacked {
-                bytes += record.span();
-                delivered(&record);
-                self.change(index, |record| record.sacked = true);
-            }
+        let told = self.records.range_mut(start..).take_while(|record| record.end <= to);
+        // Most have been told of before.
+        for record in told.filter(|record| !record.sacked) {
+            bytes += record.span();
+            delivered(record);
+            self.totals.change(record, |record| record.sacked = true);
         }
         bytes
     }
@@ -217,14 +213,34 @@ impl Scoreboard {
         found
     }
 
-    /// Where the first segment stands that has not arrived and of which `holds` is true; their number if there is none.
-    pub(crate) fn position_of_first(&self, mut holds: impl FnMut(&Record) -> bool) -> usize {
-        self.records.iter().position(|record| !record.sacked && holds(record)).unwrap_or(self.records.len())
-    }
-
-    /// Of the first `below` segments those that are in flight.
-    pub(crate) fn outstanding(&self, below: usize) -> impl Iterator<Item = &Record> {
-        self.records.range(..below).filter(|record| !record.sacked && !record.awaits_repair())
+    /// RFC 8985 §6.2 step 5: of the segments that have not arrived and of which `overtaken` is true, each has been lost with
+    /// all its copies that was sent `wait` ago. Whether there was any, and when that is so of the last of the others.
+    pub(crate) fn lose_overtaken(
+        &mut self,
+        overtaken: impl Fn(&Record) -> bool,
+        wait: Duration,
+        now: Time,
+    ) -> (bool, Option<Time>) {
+        let Scoreboard { records, totals, lost_total, .. } = self;
+        let (mut found, mut again) = (false, None);
+        for record in records.iter_mut().filter(|record| !record.sacked) {
+            if !overtaken(record) {
+                // Segments sent once stand in the order of their times; those behind that were sent again are later still.
+                if record.retransmitted { continue } else { break }
+            }
+            if record.awaits_repair() {
+                continue;
+            }
+            let due = record.sent_at + wait;
+            if now < due {
+                again = again.max(Some(due));
+            } else {
+                *lost_total += u64::from(record.span());
+                totals.change(record, |record| (record.lost, record.repeated) = (true, false));
+                found = true;
+            }
+        }
+        (found, again)
     }
 
     /// What duplicates without SACK said is void: of later losses they tell nothing.
@@ -270,10 +286,7 @@ impl Scoreboard {
     }
 
     fn change(&mut self, index: usize, change: impl FnOnce(&mut Record)) {
-        let record = &mut self.records[index];
-        self.totals.take_out(record);
-        change(record);
-        self.totals.put_in(record);
+        self.totals.change(&mut self.records[index], change);
     }
 }
 
@@ -290,6 +303,13 @@ struct Totals {
 }
 
 impl Totals {
+    #[inline]
+    fn change(&mut self, record: &mut Record, change: impl FnOnce(&mut Record)) {
+        self.take_out(record);
+        change(record);
+        self.put_in(record);
+    }
+
     #[inline]
     fn put_in(&mut self, record: &Record) {
         self.in_flight += record.in_flight();
