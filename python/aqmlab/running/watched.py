@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 PIPE = "AQMLAB_WATCHED_BY"
 """The environment's variable with the number of the pipe."""
 
+_OPENING = threading.Lock()
+
 Tell = Callable[[Mapping[str, Any]], None]
 
 _BETWEEN_S = 0.8
@@ -184,8 +186,14 @@ class _Pipe:
                 self._is_read = False
 
 
-@cache
 def _pipe() -> _Pipe | None:
+    # Cells begin in several threads at once, and who comes second must not find the number taken and nothing opened.
+    with _OPENING:
+        return _opened()
+
+
+@cache
+def _opened() -> _Pipe | None:
     # What this process starts is not watched: the number would mean another file there.
     number = os.environ.pop(PIPE, None)
     if number is None:
