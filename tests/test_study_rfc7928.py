@@ -112,7 +112,7 @@ def test_an_unknown_scheme_is_refused_in_one_line(aqmlab: Command) -> None:
 
 
 def test_a_study_of_named_schemes_refuses_others() -> None:
-    with pytest.raises(SpecError, match=r"^--aqm: cannot be with rfc7928, which .* its paper, got codel$"):
+    with pytest.raises(SpecError, match=r"^SCHEME: cannot be with rfc7928, which .* its paper, got codel$"):
         Study.with_schemes(Rfc7928(), parse("codel"))
 
 

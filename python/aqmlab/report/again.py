@@ -51,7 +51,7 @@ def _as_comparison(gathered: Gathered) -> list[Step]:
         if {cell.key for cell in made} == {cell.key for cell in cells}:
             words = ["aqmlab", "compare", "experiment.toml", *labels, *([] if baseline else ["--no-baseline"])]
             commands = [shlex.join([*words, "--seeds", run]) for run in _runs(seeds)]
-            return [Step("experiment.toml", _toml(tables), commands)]
+            return [Step("experiment.toml", toml(tables), commands)]
     return []
 
 
@@ -59,7 +59,7 @@ def _scheme(file: str, results: Sequence[Result]) -> Step:
     cell = results[0].cell
     command = "run" if cell.kernel is None else "live"
     seeds = sorted(each.cell.seed for each in results)
-    return Step(file, _toml(cell.resolved), [f"aqmlab {command} {file} --seed {seed}" for seed in seeds])
+    return Step(file, toml(cell.resolved), [f"aqmlab {command} {file} --seed {seed}" for seed in seeds])
 
 
 def _runs(seeds: Sequence[int]) -> Iterable[str]:
@@ -73,7 +73,8 @@ def _runs(seeds: Sequence[int]) -> Iterable[str]:
     return [f"{run[0]}-{run[-1]}" for run in runs]
 
 
-def _toml(tables: Mapping[str, Any]) -> str:
+def toml(tables: Mapping[str, Any]) -> str:
+    """Write a spec as a file has it."""
     import tomli_w
 
     return tomli_w.dumps(_known(tables))

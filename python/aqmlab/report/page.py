@@ -7,13 +7,13 @@ import hashlib
 import json
 from collections.abc import Sequence
 from functools import cache
-from importlib import resources
-from importlib.metadata import version
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from aqmlab.report import again, explained, names, said
+from aqmlab import studies
+from aqmlab._core import SpecError
+from aqmlab.report import again, explained, said, study, template
 from aqmlab.report.charts import charts
 from aqmlab.report.explained import Explained
 from aqmlab.report.gathered import Choice, Gathered, gather
@@ -31,24 +31,25 @@ def report(
     seeds: Sequence[int] | None = None,
     explain: bool = False,
 ) -> Path:
-    """Write what cells of a results directory came to as one HTML file to pass on.
+    """Write what cells of a results directory came to, or a study of them, as one HTML file to pass on.
 
     Parameters
     ----------
     *cells
         Keys of cells, how keys begin, or directories of cells. Without any it is the newest comparison: all cells that
-        share everything but scheme and seed with the newest one.
+        share everything but scheme and seed with the newest one. The name of a study, alone: that study, at the longest
+        of its lengths of which every cell is there.
     out
         The results directory, or its URL.
     to
         The file, which is replaced.
     schemes
         Only these, as they were typed, or by the names of their disciplines; and the uncongested network. The first is
-        the one that others are compared with.
+        the one that others are compared with. Of a study, the schemes that it was given instead of its own.
     load
         Only cells of this load in percent.
     seeds
-        Only cells with these seeds.
+        Only cells with these seeds. Of a study, these repetitions instead of its length's, one after the other.
     explain
         Whether it is worked out where the time of web users' requests went, see :func:`aqmlab.explain`: each cell is
         run once more for it, which takes a few times as long as it did.
@@ -61,14 +62,22 @@ def report(
     Raises
     ------
     SpecError
-        When there are no such cells, or none that are valid; or when one cannot be explained, as a live run.
+        When there are no such cells, or none that are valid; when one cannot be explained, as a live run; or when no
+        length of a study is there whole.
 
     Examples
     --------
     >>> lab.report(load=98, to="report.html")  # doctest: +SKIP
+    >>> lab.report("le2003", to="le2003.html")  # doctest: +SKIP
     """
     choice = Choice(cells=cells, schemes=schemes, load=load, seeds=seeds)
     file = Path(to)
+    if any(name in studies.STUDIES for name in cells):
+        if explain:
+            raise SpecError("explain: cannot be with a study, whose cells are too many to be run once more")
+        canvas.check_place(file)
+        study.write(out, choice, file)
+        return file
     gathered = gather(out, choice)
     # Before what may take hours.
     canvas.check_place(file)
@@ -79,23 +88,13 @@ def report(
 
 def html(gathered: Gathered, times: Explained = MappingProxyType({})) -> str:
     """Write the page, with where the time of requests went if it is known; the same cells give the same page."""
-    # It takes a while to import, and the command's help does without.
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
     pen = Pen(list(gathered.by_label))
     drawn = charts(gathered, pen, times)
     schemes = gathered.schemes
     asked, setting = said.question(gathered, pen.names)
-    scripts = [_vega(), _part("report.js")]
-    pages = Environment(
-        loader=PackageLoader("aqmlab.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=_shown,
-    )
-    return pages.get_template("report.html").render(
+    scripts = [_vega(), template.part("report.js")]
+    return template.filled(
+        "report.html",
         question=asked,
         setting=setting,
         answer=said.answer(gathered, pen.names),
@@ -110,10 +109,8 @@ def html(gathered: Gathered, times: Explained = MappingProxyType({})) -> str:
         as_json=lambda value: json.dumps(value, indent=2),
         zip=zip,
         steps=again.steps(gathered),
-        css=_raw(_part("report.css")),
-        scripts=[_raw(script) for script in scripts],
+        scripts=[template.raw(script) for script in scripts],
         hashes=[_hash(script) for script in scripts],
-        version=version("aqmlab"),
     )
 
 
@@ -125,27 +122,12 @@ def _vega() -> str:
     return vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
 
 
-def _part(name: str) -> str:
-    return (resources.files("aqmlab.report") / "templates" / name).read_text(encoding="utf-8")
-
-
-def _shown(value: Any) -> Any:
-    """Spell what has no shape in all text that the page shows."""
-    return names.visible(value) if type(value) is str else value
-
-
 def _in_script(value: object) -> Any:
     """Write JSON that ends no script, whatever is in it."""
     text = json.dumps(value, allow_nan=False, separators=(",", ":"))
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
-    return _raw(text)
-
-
-def _raw(text: str) -> Any:
-    from markupsafe import Markup
-
-    return Markup(text)
+    return template.raw(text)
 
 
 def _hash(script: str) -> str:

@@ -3,7 +3,7 @@
 The page says what was asked, what came out at both readings, what was found, and shows the tables and figures that the
 study puts in front: four screens at most. All claims with what each says exactly, the notes, and the other tables and
 figures stand on the page behind it. Notes are written by hand, in ``NAME-notes.md``: their section *Findings* goes to
-the page, the rest behind it.
+the page, the rest behind it. A report of the study has both halves in one file.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from aqmlab.studies.kit.findings import Outcome
 from aqmlab.studies.kit.report import Report
 from aqmlab.studies.kit.study import Figure, Table, Tell, nobody, text
 
-_FIGURES = "img"
 _FINDINGS = re.compile(r"^## Findings\n.*?(?=^## |\Z)", re.DOTALL | re.MULTILINE)
 
 _Shown = TypeVar("_Shown", Table, Figure)
@@ -40,49 +39,54 @@ def write_page(report: Report, directory: Path, tell: Tell = nobody) -> Path:
         directory.mkdir(parents=True, exist_ok=True)
         for figure in report.figures:
             tell(f"figure {figure.name}")
-            _draw(figure, directory / _FIGURES / name)
-        notes = directory / f"{name}-notes.md"
-        found = notes.read_text(encoding="utf-8") if notes.is_file() else ""
+            draw(figure, directory / place(report, figure))
+        notes = notes_in(directory, name)
         page = directory / f"{name}.md"
-        page.write_text(_page(report, found), encoding="utf-8")
-        (directory / f"{name}-details.md").write_text(_details(report, found), encoding="utf-8")
+        page.write_text(_page(report, notes), encoding="utf-8")
+        (directory / f"{name}-details.md").write_text(_details(report, notes), encoding="utf-8")
         index.count(report, directory)
     except OSError as error:
         raise SpecError(f"{error.filename}: cannot be written: {error.strerror}") from None
     return page
 
 
-def _draw(figure: Figure, directory: Path) -> None:
-    directory.mkdir(parents=True, exist_ok=True)
-    canvas.write(directory / f"{figure.name}.svg", figure.draw, size=figure.size)
+def notes_in(directory: Path, name: str) -> str:
+    """Read what somebody has written beside a study's page; nothing where nobody has."""
+    notes = directory / f"{name}-notes.md"
+    return notes.read_text(encoding="utf-8") if notes.is_file() else ""
 
 
-def _page(report: Report, notes: str) -> str:
-    study = report.study
-    asked, *_ = _paragraphs(study.about)
+def place(report: Report, figure: Figure) -> str:
+    """Return where a figure lies from the pages that show it."""
+    return f"img/{report.study.name}/{figure.name}.svg"
+
+
+def draw(figure: Figure, file: Path) -> None:
+    """Draw a figure into a file, and make its directory."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    canvas.write(file, figure.draw, size=figure.size)
+
+
+def front(report: Report, notes: str) -> str:
+    """Return what a study's page says, as Markdown without its title: what came out, and what is put in front."""
+    asked, *_ = _paragraphs(report.study.about)
     findings = _FINDINGS.search(notes)
     return _joined(
-        f"# {study.title}",
-        _written_by(report),
         asked,
         _made_by(report),
         _outcomes(report),
         findings[0].strip() if findings else "",
         *_tables(_in_front(report, report.tables)),
         *_figures(report, _in_front(report, report.figures)),
-        f"[Details]({study.name}-details.md): what differs from the original, each claim with what it says exactly and"
-        " what decided, what fails and why as far as we know, the other tables and figures, sources.",
     )
 
 
-def _details(report: Report, notes: str) -> str:
+def behind(report: Report, notes: str) -> str:
+    """Return the details, as Markdown without their title: what differs, each claim, and what is not in front."""
     study = report.study
     _, *differs = _paragraphs(study.about)
     tables, figures = _in_front(report, report.tables), _in_front(report, report.figures)
     return _joined(
-        f"# {study.title}: details",
-        _written_by(report),
-        f"Behind [the study's page]({study.name}.md). {_made_by(report)}",
         *differs,
         _claims(report.decisions) if report.decisions else "",
         _FINDINGS.sub("", notes).strip(),
@@ -90,6 +94,27 @@ def _details(report: Report, notes: str) -> str:
         *_figures(report, [figure for figure in report.figures if figure not in figures]),
         "## Sources",
         "\n".join(f"* {key}: {text}" for key, text in study.sources.items()),
+    )
+
+
+def _page(report: Report, notes: str) -> str:
+    study = report.study
+    return _joined(
+        f"# {study.title}",
+        _written_by(report),
+        front(report, notes),
+        f"[Details]({study.name}-details.md): what differs from the original, each claim with what it says exactly and"
+        " what decided, what fails and why as far as we know, the other tables and figures, sources.",
+    )
+
+
+def _details(report: Report, notes: str) -> str:
+    study = report.study
+    return _joined(
+        f"# {study.title}: details",
+        _written_by(report),
+        f"Behind [the study's page]({study.name}.md). {_made_by(report)}",
+        behind(report, notes),
     )
 
 
@@ -217,8 +242,7 @@ def _tables(tables: Iterable[Table]) -> list[str]:
 
 
 def _figures(report: Report, figures: Sequence[Figure]) -> list[str]:
-    folder = f"{_FIGURES}/{report.study.name}"
-    shown = [f"![{it.caption}]({folder}/{it.name}.svg)\n\n*{it.caption}*" for it in figures]
+    shown = [f"![{it.caption}]({place(report, it)})\n\n*{it.caption}*" for it in figures]
     return ["## Figures", *shown] if shown else []
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from aqmlab._core import results_number
+from aqmlab.results.result import Result
 from aqmlab.studies.kit.decisions import Decision, decide
 from aqmlab.studies.kit.study import Figure, Length, Study, StudyResults, Table, Tell, nobody
 
@@ -37,29 +38,26 @@ class Report:
     @property
     def command(self) -> str:
         """What was typed to make it."""
-        study, length = self.study, self.length
-        flag = "" if length.name == "default" else f" --{length.name}"
-        seeds = "" if length == study.lengths[length.name] else f" --seeds {length.first_seed}-{length.last_seed}"
-        return f"aqmlab study {study.name}{study.options}{flag}{seeds}"
+        return self.study.command(self.length)
 
     @property
     def cost(self) -> dict[str, float]:
         """Seconds simulated, and of processor time that they took, over all distinct cells."""
-        distinct = self._distinct
-        return {name: sum(metadata[name] for metadata in distinct.values()) for name in ("simulated_s", "cpu_s")} | {
+        distinct = self.distinct.values()
+        return {name: sum(each.metadata[name] for each in distinct) for name in ("simulated_s", "cpu_s")} | {
             "cells": len(distinct)
         }
 
     @property
     def engines(self) -> list[str]:
         """The engines that made the cells: a version with the hash of its sources, and the commit where it is known."""
-        made_by = {(metadata["engine"], metadata["commit"]) for metadata in self._distinct.values()}
+        made_by = {(each.metadata["engine"], each.metadata["commit"]) for each in self.distinct.values()}
         return sorted(f"{engine}, commit {commit}" if commit else str(engine) for engine, commit in made_by)
 
     @cached_property
-    def _distinct(self) -> dict[str, Mapping[str, Any]]:
-        """The metadata of each cell, by its key."""
-        return {result.cell.key: result.metadata for results in self.results.values() for result in results}
+    def distinct(self) -> dict[str, Result]:
+        """Each cell's result once, by its key: runs may have cells in common."""
+        return {result.cell.key: result for results in self.results.values() for result in results}
 
     def record(self) -> dict[str, Any]:
         """Return all but the figures as one object, for ``--json``."""

@@ -140,7 +140,13 @@ class Study(ABC):
             When the paper says which schemes it is about, as most do.
         """
         given = ", ".join(scheme.label for scheme in schemes)
-        raise SpecError(f"--aqm: cannot be with {self.name}, which has the schemes of its paper, got {given}")
+        raise SpecError(f"SCHEME: cannot be with {self.name}, which has the schemes of its paper, got {given}")
+
+    def command(self, length: Length) -> str:
+        """Return what is typed to run it at a length."""
+        flag = "" if length.name == "default" else f" --{length.name}"
+        seeds = "" if length == self.lengths[length.name] else f" --seeds {length.first_seed}-{length.last_seed}"
+        return f"aqmlab study {self.name}{self.options}{flag}{seeds}"
 
     def decidable(self) -> Sequence[Claim]:
         """Return the claims that its runs can decide: all, unless it was given other schemes."""

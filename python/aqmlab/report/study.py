@@ -1,0 +1,123 @@
+"""A study as one file: its page, its details, how it is repeated and what was run, without any script."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+from aqmlab._core import SpecError
+from aqmlab.report import again, names, template
+from aqmlab.report.gathered import Choice
+from aqmlab.running.files.location import here, location
+from aqmlab.running.progress import ReportProgress, is_seen
+from aqmlab.show import markdown
+from aqmlab.spec import schemes
+from aqmlab.studies import find
+from aqmlab.studies.kit import page
+from aqmlab.studies.kit.kept import kept
+from aqmlab.studies.kit.report import Report
+from aqmlab.studies.kit.study import Tell, nobody
+
+
+def gather(out: Path | str, choice: Choice, tell: Tell = nobody) -> Report:
+    """Decide the claims of a study that is chosen, and put together its tables and figures, from what is kept of it.
+
+    Raises
+    ------
+    SpecError
+        When more is chosen than one study, or a load, which studies have of their own; when no length is there whole.
+    """
+    if len(choice.cells) > 1:
+        raise SpecError(f"CELL: a study is reported by itself, got {', '.join(choice.cells)}")
+    study = find(choice.cells[0])
+    if choice.load is not None:
+        raise SpecError(f"load: cannot be with a study, which has loads of its own, got {choice.load:g}")
+    if choice.schemes:
+        study = study.with_schemes([schemes.parse(text) for text in choice.schemes])
+    length, results = kept(study, out, _one_after_the_other(choice))
+    return Report.of(study, length, results, tell)
+
+
+def write(out: Path | str, choice: Choice, file: Path) -> None:
+    """Write the file; at a terminal, say which part of it is being made.
+
+    Raises
+    ------
+    SpecError
+        What :func:`gather` raises.
+    """
+    with ReportProgress() if is_seen() else nullcontext(nobody) as tell:
+        report = gather(out, choice, tell)
+        notes = page.notes_in(here(location(out)) / "studies", report.study.name)
+        file.write_text(html(report, notes, tell), encoding="utf-8")
+
+
+def html(report: Report, notes: str, tell: Tell = nobody) -> str:
+    """Write the page of a study with what somebody has noted of it; the same cells give the same page."""
+    pictures = _drawn(report, tell)
+    cells = [(run, each) for run, results in report.results.items() for each in results]
+    made = [each.metadata for each in report.distinct.values()]
+    return template.filled(
+        "study.html",
+        title=report.study.title,
+        front=_shown(page.front(report, notes), pictures),
+        behind=_shown(page.behind(report, notes), pictures),
+        command=report.command,
+        spec=again.toml(next(iter(report.results.values()))[0].cell.resolved),
+        experiments=_experiments(report),
+        cells=cells,
+        pythons=sorted({each["python"] for each in made}),
+        machines=sorted({each["machine"] for each in made}),
+    )
+
+
+def _drawn(report: Report, tell: Tell) -> dict[str, str]:
+    """Return the figures as SVG, by where the page has them."""
+    with tempfile.TemporaryDirectory() as folder:
+        drawn = {}
+        for figure in report.figures:
+            tell(f"figure {figure.name}")
+            place = page.place(report, figure)
+            page.draw(figure, Path(folder, place))
+            drawn[place] = Path(folder, place).read_text(encoding="utf-8")
+    return drawn
+
+
+def _shown(text: str, pictures: Mapping[str, str]) -> Any:
+    return template.raw(markdown.html(names.visible(text), pictures))
+
+
+def _experiments(report: Report) -> dict[str, str]:
+    """Return where the spec of each experiment differs from that of the first."""
+    specs = {run: dict(_paths(results[0].cell.resolved)) for run, results in report.results.items()}
+    first = next(iter(specs.values()))
+    return {
+        run: ", ".join(
+            [f"{path}={value}" for path, value in spec.items() if first.get(path) != value]
+            + [f"no {path}" for path in first if path not in spec]
+        )
+        for run, spec in specs.items()
+    }
+
+
+def _paths(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """Go through a spec's values, each with its path; a list is one value."""
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from _paths(inner, f"{path}.{name}" if path else name)
+    else:
+        yield path, json.dumps(value)
+
+
+def _one_after_the_other(choice: Choice) -> range | None:
+    """Return the seeds as a study has them."""
+    if choice.seeds is None:
+        return None
+    seeds = sorted({*choice.seeds})
+    if not seeds or seeds != list(range(seeds[0], seeds[-1] + 1)):
+        raise SpecError(f"seeds: must follow one another in a study, got {seeds}")
+    return range(seeds[0], seeds[-1] + 1)

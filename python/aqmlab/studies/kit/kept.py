@@ -1,0 +1,48 @@
+"""What a store has of a study: the results of the longest of its lengths that is there whole."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from aqmlab._core import SpecError
+from aqmlab.running.calibration import lines
+from aqmlab.running.files.location import Location
+from aqmlab.running.store import Store
+from aqmlab.studies.kit.study import Length, Study, StudyResults, study_cells
+
+_LONGEST_FIRST = ("full", "default", "quick")
+
+
+def kept(study: Study, out: Location | str, seeds: range | None = None) -> tuple[Length, StudyResults]:
+    """Return the longest length of which a store has every cell, with these seeds or its own, and its results.
+
+    Raises
+    ------
+    SpecError
+        When no length is there whole: with how much of which is, and what runs the rest.
+    """
+    store, calibrations = Store(out), lines.known(out)
+    partly: dict[Length, tuple[int, int]] = {}
+    for name in _LONGEST_FIRST:
+        length = study.lengths[name] if seeds is None else study.lengths[name].repeated(seeds)
+        cells = study_cells(study, length, calibrations)
+        distinct = {cell.key: cell for some in cells.values() for cell in some}
+        if store.count(distinct) == len(distinct):
+            found = store.found(distinct.values())
+            if len(found) == len(distinct):
+                return length, {
+                    run: [replace(found[cell.key], cell=cell) for cell in some] for run, some in cells.items()
+                }
+        # Counted again: what was found damaged has been set aside.
+        partly[length] = store.count(distinct), len(distinct)
+    raise SpecError(_lacking(study, partly, store.out))
+
+
+def _lacking(study: Study, partly: dict[Length, tuple[int, int]], out: Location) -> str:
+    """Say how much there is of the length that is nearest to being whole, of the default one where there is nothing."""
+    length, (there, of) = max(partly.items(), key=lambda each: (each[1][0] / each[1][1], each[0].name == "default"))
+    command = study.command(length) + ("" if str(out) == "results" else f" --out {out}")
+    return (
+        f"CELL: {study.name} is not whole in {out}: {there:,} of {of:,} cells of its length {length.name} ({length});"
+        f" {command} runs what is missing"
+    )

@@ -1,0 +1,89 @@
+"""A study of seconds, for tests of what every study has."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from types import ModuleType
+from typing import ClassVar
+
+import pytest
+from matplotlib.figure import Figure as Canvas
+
+from aqmlab import studies
+from aqmlab.results.result import Result
+from aqmlab.spec import schemes
+from aqmlab.spec.experiment import Experiment
+from aqmlab.studies.kit.claims import Between, Claim, Greater
+from aqmlab.studies.kit.reading.say import more, same, within
+from aqmlab.studies.kit.reading.second import Second, added, again
+from aqmlab.studies.kit.reading.values import Column, Printed
+from aqmlab.studies.kit.study import Figure, Length, Run, Study, StudyResults, Table
+
+
+def throughput(result: Result) -> float:
+    return float(result.summary["throughput_mbps"])
+
+
+MBPS = Column(what="throughput, Mbit/s", measure=throughput, name="mbps", digits=1)
+
+
+class Tiny(Study):
+    name: ClassVar[str] = "tiny"
+    title: ClassVar[str] = "A tiny study"
+    about: ClassVar[str] = "Two schemes.\n\nNothing differs."
+    sources: ClassVar[dict[str, str]] = {"nobody": "Nobody: Nothing. 2003."}
+    lengths: ClassVar[dict[str, Length]] = {
+        name: Length(name=name, warmup="1 s", duration=f"{seconds} s", seeds=2)
+        for name, seconds in (("quick", 1), ("default", 2), ("full", 3))
+    }
+    claims: ClassVar[Sequence[Claim]] = (
+        Claim(
+            id="tiny-1",
+            place="Section 1",
+            gist="something gets through",
+            predicate=Between(what="throughput, Mbit/s", measure=throughput, scheme="droptail", low=0.1),
+        ),
+        Claim(
+            id="tiny-2",
+            place="Section 2",
+            gist="a scheme carries more than | itself",
+            predicate=Greater(what="throughput, Mbit/s", measure=throughput, scheme="pi", than="pi"),
+        ),
+    )
+    second: ClassVar[Sequence[Second]] = (
+        again("tiny-1", "gets through", within(MBPS, "droptail", low=0.1), same("pi", "pi")),
+        again("tiny-2", "carries more", more(MBPS, "pi", ["droptail"])),
+        added("tiny-3", "Section 3", "pi is itself", "is itself", same("pi", "pi")),
+    )
+
+    def printed(self) -> Printed:
+        return {"pi": {"mbps": 1.0}, "droptail": {"mbps": 2.0}}
+
+    def runs(self, length: Length) -> Sequence[Run]:
+        bare = Experiment(
+            link={"rate": "10 Mbit/s"}, users={"per_side": 100, "workload": "unc-2001"}, protocol=length.protocol
+        )
+        return [
+            Run(name=name, experiment=schemes.parse(name).applied_to(bare), label=name) for name in ("droptail", "pi")
+        ]
+
+    def tables(self, results: StudyResults) -> Sequence[Table]:
+        rows = [[name, sum(map(throughput, each)) / len(each), None] for name, each in results.items()]
+        return [Table(name="carried", title="What is carried", columns=("scheme", "Mbit/s", "published"), rows=rows)]
+
+    def figures(self, results: StudyResults) -> Sequence[Figure]:
+        def draw(canvas: Canvas) -> None:
+            canvas.subplots().bar(list(results), [throughput(each[0]) for each in results.values()])
+
+        return [
+            Figure(name=name, caption=f"What is {name}.", draw=draw, size=(4, 3)) for name in ("carried", "carried too")
+        ]
+
+
+def register(patch: pytest.MonkeyPatch) -> None:
+    """Put it among the studies that there are."""
+    module = ModuleType("aqmlab.studies.tiny")
+    module.STUDY = Tiny()  # type: ignore[attr-defined]
+    patch.setitem(sys.modules, module.__name__, module)
+    patch.setattr(studies, "STUDIES", (*studies.STUDIES, "tiny"))
