@@ -77,7 +77,7 @@ class Tiny(Study):
             canvas.subplots().bar(list(results), [throughput(each[0]) for each in results.values()])
 
         return [
-            Figure(name=name, caption=f"What is {name}.", draw=draw, size=(4, 3)) for name in ("carried", "carried too")
+            Figure(name=name, caption=f"What is {name}.", draw=draw, size=(4, 3)) for name in ("carried", "carried-too")
         ]
 
 

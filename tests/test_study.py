@@ -101,10 +101,10 @@ def test_the_page_says_what_came_out_and_the_details_stand_behind_it(aqmlab: Com
 def test_what_a_study_puts_in_front_is_on_its_page_and_the_rest_behind(
     aqmlab: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Tiny, "front", ("carried too",))
+    monkeypatch.setattr(Tiny, "front", ("carried-too",))
     assert aqmlab("study", "tiny", "--quick").code == 0
     page, details = ((tmp_path / "results/studies" / name).read_text() for name in ("tiny.md", "tiny-details.md"))
-    assert "carried too.svg" in page
+    assert "carried-too.svg" in page
     assert "carried.svg" not in page
     assert "carried.svg" in details
     assert "## What is carried" in details
@@ -140,7 +140,7 @@ def test_claims_are_counted_beside_those_of_other_studies(aqmlab: Command, tmp_p
 
 def test_what_takes_long_after_the_experiments_is_told_part_by_part(aqmlab: Command) -> None:
     told = [line for line in aqmlab("study", "tiny", "--quick", "-v").err.splitlines() if line.startswith("report: ")]
-    parts = ["claims", "tables", "figures", "figure carried", "figure carried too"]
+    parts = ["claims", "tables", "figures", "figure carried", "figure carried-too"]
     assert told == [f"report: {part}" for part in parts]
 
 

@@ -1,8 +1,8 @@
 """Markdown as HTML for a page that stands alone, whoever wrote it.
 
-Of HTML in the text only what folds a part away is taken for HTML, ``<details><summary>``, which Markdown has no sign for;
-all other is shown as it was typed. So no text brings a script, a style or a form with it, and none has to be believed
-not to. Links show their words alone, since what they lead to is not in the file; pictures are those that are given.
+Of HTML in the text only what folds a part away is taken for HTML, ``<details><summary>``: Markdown has no sign for it.
+All other is shown as it was typed, so no text can bring a script, a style or a form, and nobody has to be trusted.
+Links show their words alone, since what they lead to is not in the file; pictures are those that are given.
 """
 
 from __future__ import annotations
