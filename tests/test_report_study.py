@@ -217,6 +217,11 @@ def test_a_mistake_is_one_line(aqmlab: Command, copied: Path, change: Break, arg
     assert not (copied.parent / "report.html").exists()
 
 
+def test_a_study_of_other_schemes_is_found_by_them(tmp_path: Path) -> None:
+    with pytest.raises(lab.SpecError, match=r"^CELL: rfc7928 .* 0 of .*; aqmlab study rfc7928 --aqm pi2 --out .* runs"):
+        gather(tmp_path, Choice(cells=["rfc7928"], schemes=["pi2"]))
+
+
 def test_a_damaged_cell_is_set_aside_and_another_length_is_reported(copied: Path) -> None:
     (copied / "cells" / cells("default")[1].key / "metadata.json").write_text("{")
     assert gather(copied, Choice(cells=["tiny"])).length.name == "quick"
@@ -227,3 +232,9 @@ def test_seeds_of_a_study_follow_one_another(out: Path) -> None:
     assert gather(out, Choice(cells=["tiny"], seeds=[2])).length.first_seed == 2
     with pytest.raises(lab.SpecError, match=r"^seeds: must follow one another in a study, got \[1, 3\]$"):
         gather(out, Choice(cells=["tiny"], seeds=[3, 1]))
+
+
+def test_what_takes_long_is_told_part_by_part(aqmlab: Command, copied: Path) -> None:
+    told = aqmlab("report", "tiny", "-v").err.splitlines()
+    parts = ["claims", "tables", "figures", "figure carried", "figure carried-too"]
+    assert told == [f"report: {part}" for part in parts]

@@ -15,6 +15,7 @@ from aqmlab.report.gathered import Choice
 from aqmlab.running.files.location import here, location
 from aqmlab.running.progress import ReportProgress, is_seen
 from aqmlab.show import markdown
+from aqmlab.show.messages import logger
 from aqmlab.spec import schemes
 from aqmlab.studies import find
 from aqmlab.studies.kit import page
@@ -43,14 +44,14 @@ def gather(out: Path | str, choice: Choice, tell: Tell = nobody) -> Report:
 
 
 def write(out: Path | str, choice: Choice, file: Path) -> None:
-    """Write the file; at a terminal, say which part of it is being made.
+    """Write the file; where somebody sees or hears of it, say which part is being made.
 
     Raises
     ------
     SpecError
         What :func:`gather` raises.
     """
-    with ReportProgress() if is_seen() else nullcontext(nobody) as tell:
+    with ReportProgress() if is_seen() or logger.handlers else nullcontext(nobody) as tell:
         report = gather(out, choice, tell)
         notes = page.notes_in(here(location(out)) / "studies", report.study.name)
         file.write_text(html(report, notes, tell), encoding="utf-8")

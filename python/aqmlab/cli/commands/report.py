@@ -19,7 +19,11 @@ app = App()
 def report(
     cells: Annotated[
         list[str] | None,
-        typer.Argument(metavar="CELL", help="Cells: directories, or keys or how they begin.", show_default=False),
+        typer.Argument(
+            metavar="CELL",
+            help="Cells: directories, or keys or how they begin; or a study by its name.",
+            show_default=False,
+        ),
     ] = None,
     schemes: Annotated[
         list[str] | None,
@@ -36,7 +40,9 @@ def report(
     """Write results as one HTML file to pass on.
 
     It has figures to look into, tables, and how to do it all again, and asks no
-    network for anything. Without cells it is about the newest comparison.
+    network for anything. Without cells it is about the newest comparison. Of a
+    study, it has the claims, tables and figures of the longest length that is
+    there whole.
 
     Example: aqmlab report --load 98 -o report.html
     """
