@@ -10,6 +10,7 @@
 #   make parity         docs/studies/parity.md: disciplines over this kernel's TCP and in the simulator; twenty minutes, Linux only
 #   make sensitivity    docs/studies/sensitivity.md: what settings of RED, PIE and CoDel matter, and what tuning gains
 #   make reference      docs/reference, after a change of a discipline, the spec, a source, a table or the Python API
+#   make pictures       the console's pictures in docs/img; needs Chromium
 #   make docs           the documentation site, docs/_build/html
 #   make links          do the addresses that the pages name answer? needs the network
 #   make cost           what each discipline costs, for docs/reference
@@ -29,7 +30,7 @@ WORKSPACE := --workspace $(if $(IS_LINUX),,--exclude aqmlab-live)
 # The border is compiled for the interpreter that it finds first.
 WITH_PYTHON := PATH="$(CURDIR)/$(BIN):$$PATH"
 
-.PHONY: install live demo test test-rust test-python pythons lint lint-rust lint-python bench bench-check bench-peers reference notebooks docs links cost studies accounting parity sensitivity calibration advice-map golden lock wheel sdist-check crates clean
+.PHONY: install live demo test test-rust test-python pythons lint lint-rust lint-python bench bench-check bench-peers reference notebooks pictures docs links cost studies accounting parity sensitivity calibration advice-map golden lock wheel sdist-check crates clean
 
 install: .venv/extension.stamp
 
@@ -95,6 +96,9 @@ reference: .venv/extension.stamp
 # What they print and draw is kept in them, for the site.
 notebooks: .venv/extension.stamp .venv/docs.stamp
 	$(BIN)/python tools/notebooks.py docs/notebooks/*.ipynb
+
+pictures: .venv/extension.stamp .venv/dev.stamp
+	$(BIN)/python tools/pictures.py docs/img
 
 # The site: pages as they stand, each link followed, and the crates' own pages beside them.
 docs: .venv/docs.stamp

@@ -35,7 +35,7 @@ const draw = () => {
         chart.warmup = read[0].warmup_s;
       };
       const hooks = { init: [made], drawClear: [shade] };
-      chart = new uPlot({ ...size, hooks, scales: { x: { time: false } }, axes: [axis, axis], series: [{ label: "s" }, ...lines] }, data, section);
+      chart = new uPlot({ ...size, hooks, scales: { x: { time: false } }, axes: [axis, { ...axis, size: 65 }], series: [{ label: "s" }, ...lines] }, data, section);
       charts.set(section, chart);
     } else {
       chart.setData(data);
