@@ -238,3 +238,12 @@ def test_what_takes_long_is_told_part_by_part(aqmlab: Command, copied: Path) -> 
     told = aqmlab("report", "tiny", "-v").err.splitlines()
     parts = ["claims", "tables", "figures", "figure carried", "figure carried-too"]
     assert told == [f"report: {part}" for part in parts]
+
+
+def test_a_figure_costs_its_own_size_and_there_is_no_library(report: Report) -> None:
+    def size(named: Report) -> int:
+        return len(html(named, "").encode())
+
+    bare = size(replace(report, figures=[]))
+    assert bare < 100_000
+    assert size(report) < bare + 2 * 40_000

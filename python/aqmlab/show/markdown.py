@@ -105,7 +105,7 @@ class _Page(RendererHTML):
 
     def render(self, tokens: Sequence[Token], options: Any, env: Any) -> str:
         # A part that was folded away ends with its text at the latest.
-        return super().render(tokens, options, env) + "</details>\n" * env["open"]
+        return str(super().render(tokens, options, env)) + "</details>\n" * int(env["open"])
 
 
 def _kind(tokens: Sequence[Token], idx: int) -> str:
