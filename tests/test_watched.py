@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import re
 import signal
@@ -13,10 +14,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
+from aqmlab._core import Simulation, seconds
 from aqmlab.console import vendored
 from aqmlab.running import watched
+from aqmlab.running.cell import Cell
 from aqmlab.running.store import Store
 from test_console import Visitor
 
@@ -65,6 +69,22 @@ def test_a_run_is_the_same_when_it_is_watched_and_tells_what_it_reads(tmp_path: 
     assert 0 < last["response"]["median"] < last["response"]["90 %"] < last["response"]["99 %"]
 
 
+def test_no_sample_of_a_queue_is_left_out_of_a_reading(small_cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watched, "_BETWEEN_S", math.inf)
+    readings: list[Mapping[str, Any]] = []
+    run = watched.Watched(small_cell, Simulation(small_cell.spec, small_cell.seed), readings.append)
+    taken = []
+    while run.now < run.end:
+        run.advance(1)
+        if run.now % 20 == 0 or run.now == run.end:
+            taken.append(run.take("queue"))
+    samples = pl.DataFrame(pl.from_arrow(watched.together(taken)))
+    means = samples.group_by("direction").agg(pl.col("packets").mean()).sort("direction")["packets"]
+    assert len(readings) == 2, "of the first second, and of all that follows it"
+    assert list(readings[-1]["queue"].values()) == pytest.approx(means.to_list(), abs=1e-3)
+    assert samples.height == 2 * 65 / seconds(small_cell.resolved["record"]["queue_every"])
+
+
 def test_a_run_goes_on_when_nobody_reads_any_more(tmp_path: Path) -> None:
     spec = tmp_path / "spec.toml"
     spec.write_text(SPEC)
@@ -76,6 +96,30 @@ def test_a_run_goes_on_when_nobody_reads_any_more(tmp_path: Path) -> None:
     )
     os.close(its)
     assert done.returncode == 0, done.stderr
+
+
+def test_threads_that_begin_at_once_are_all_watched() -> None:
+    threads = 20
+    program = f"""
+import sys, threading
+sys.setswitchinterval(1e-6)
+from aqmlab.running import watched
+ready, seen = threading.Barrier({threads}), []
+def begin():
+    ready.wait()
+    seen.append(watched.is_watched())
+threads = [threading.Thread(target=begin) for _ in range({threads})]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(all(seen), len(seen))
+"""
+    ours, its = os.pipe()
+    environment = {**os.environ, watched.PIPE: str(its)}
+    words = [sys.executable, "-c", program]
+    done = subprocess.run(words, pass_fds=[its], env=environment, capture_output=True, text=True)
+    for end in (ours, its):
+        os.close(end)
+    assert (done.stdout, done.stderr) == (f"True {threads}\n", "")
 
 
 @pytest.mark.parametrize("number", ["many", "99999"])

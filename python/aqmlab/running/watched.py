@@ -58,7 +58,8 @@ class Watched:
         self._told = -math.inf
         self._read_at = 0.0
         self._counted: dict[str, Mapping[str, int]] = {}
-        self._samples: list[pa.RecordBatch] = []
+        self._held: list[pa.RecordBatch] = []
+        self._unread: list[pa.RecordBatch] = []
         self._times = pl.DataFrame()
 
     @property
@@ -80,11 +81,11 @@ class Watched:
 
     def take(self, table: str) -> pa.RecordBatch:
         """Return the rows of a table that are new, those that have been read among them."""
-        rows = pa.record_batch(self._laboratory.take(table))
         if table != "queue":
-            return rows
-        held, self._samples = self._samples, []
-        return together([*held, rows])
+            return pa.record_batch(self._laboratory.take(table))
+        self._look_at_queues()
+        held, self._held = self._held, []
+        return together(held)
 
     def glance(self) -> RecordBatch | pa.RecordBatch:
         """Return what can be read off the links now."""
@@ -121,12 +122,18 @@ class Watched:
         before = self._counted.get(name, {})
         return {column: link[column] - before.get(column, 0) for column in ("arrived", "bytes", "drops", "marks")}
 
+    def _look_at_queues(self) -> None:
+        rows = pa.record_batch(self._laboratory.take("queue"))
+        self._held.append(rows)
+        self._unread.append(rows)
+
     def _mean_lengths(self) -> Mapping[str, float | None]:
         """Return the means of the queues' samples since the last reading, which there are of the measured window."""
-        rows = pa.record_batch(self._laboratory.take("queue"))
+        self._look_at_queues()
+        rows = together(self._unread)
+        self._unread.clear()
         if not rows.num_rows:
             return {}
-        self._samples.append(rows)
         places = [name for name in ("link", "direction") if name in rows.schema.names]
         means = pa.Table.from_batches([rows]).group_by(places, use_threads=False).aggregate([("packets", "mean")])
         return {_name(row): _number(row["packets_mean"]) for row in means.to_pylist()}
@@ -186,9 +193,12 @@ class _Pipe:
                 self._is_read = False
 
 
+_opening = threading.Lock()
+
+
 def _pipe() -> _Pipe | None:
-    # Cells begin in several threads at once, and who comes second must not find the number taken and nothing opened.
-    with _OPENING:
+    # Cells begin on several threads at once, and the second is to find what the first has opened.
+    with _opening:
         return _opened()
 
 
