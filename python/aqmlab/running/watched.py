@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 PIPE = "AQMLAB_WATCHED_BY"
 """The environment's variable with the number of the pipe."""
 
-_OPENING = threading.Lock()
-
 Tell = Callable[[Mapping[str, Any]], None]
 
 _BETWEEN_S = 0.8
@@ -109,7 +107,7 @@ class Watched:
             "now_s": self.now,
             "warmup_s": self._cell.spec.warmup_s,
             "end_s": self.end,
-            "queue": {name: link["waiting"] for name, link in links.items()} | self._mean_lengths(),
+            "queue": {**{name: link["waiting"] for name, link in links.items()}, **self._mean_lengths()},
             "signals": {name: _ratio(100 * (of["drops"] + of["marks"]), of["arrived"]) for name, of in since.items()},
             "throughput": {name: _ratio(8e-6 * of["bytes"], span_s) for name, of in since.items()},
             "response": self._quantiles(),
