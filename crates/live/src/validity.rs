@@ -12,6 +12,10 @@ use crate::side::SideReport;
 /// What is still in time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[expect(
+    clippy::struct_field_names,
+    reason = "the words of the command's options; all that is bounded is lateness"
+)]
 pub(crate) struct Bounds {
     /// How late packets may leave the router: 99 and 99.9 of 100.
     pub(crate) late_p99_ms: f64,

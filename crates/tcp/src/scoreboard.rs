@@ -226,7 +226,10 @@ impl Scoreboard {
         for record in records.iter_mut().filter(|record| !record.sacked) {
             if !overtaken(record) {
                 // Segments sent once stand in the order of their times; those behind that were sent again are later still.
-                if record.retransmitted { continue } else { break }
+                if record.retransmitted {
+                    continue;
+                }
+                break;
             }
             if record.awaits_repair() {
                 continue;
