@@ -238,6 +238,7 @@ def test_what_is_wrong_is_said_beside_what_was_typed_and_all_of_it_is_there_stil
 
 def test_rows_of_a_form_are_the_lists_of_the_spec(tmp_path: Path) -> None:
     rows = {
+        "sources[0].bulk.name": '\U0001f600 "é"',
         "sources[0].bulk.flows": "2",
         "sources[0].bulk.rtt": '{fixed = "20 ms"}',
         "sources[1].datagrams.rate": "1 Mbit/s",
@@ -252,7 +253,7 @@ def test_rows_of_a_form_are_the_lists_of_the_spec(tmp_path: Path) -> None:
     link.rate_changes = [{ at = "5 s", rate = "5 Mbit/s" }]
     tcp.mix = [{ share = 0.5, ecn = true }]
     [[sources]]
-    bulk = { flows = 2, rtt.fixed = "20 ms" }
+    bulk = { name = '\U0001f600 "é"', flows = 2, rtt.fixed = "20 ms" }
     [[sources]]
     datagrams = { rate = "1 Mbit/s", bursts = { on.fixed = "1 s", off.exponential.mean = "1 s" } }
     """

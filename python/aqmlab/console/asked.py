@@ -195,12 +195,13 @@ def _set(changed: Iterable[str]) -> list[str]:
 def _inline(value: Any) -> str:
     """Write a value as TOML in one line."""
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{json.dumps(key)} = {_inline(each)}" for key, each in value.items()) + "}"
+        return "{" + ", ".join(f"{_inline(key)} = {_inline(each)}" for key, each in value.items()) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(map(_inline, value)) + "]"
     if isinstance(value, bool):
         return str(value).lower()
-    return json.dumps(value) if isinstance(value, str) else str(value)
+    # TOML has no pairs of surrogates, by which JSON would write what is beyond 16 bits.
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else str(value)
 
 
 def _spec(given: Mapping[str, str], store: Path) -> Path | None:
