@@ -387,7 +387,7 @@ def test_what_a_cell_costs_does_not_grow_with_their_number(
         return Operations(out).of(act, monkeypatch)
 
     few, many = of(20), of(100)
-    assert many["listings"] <= few["listings"], (few, many)
+    assert many["listings"] == few["listings"]
     assert many["looked at"] <= 5 * few["looked at"]
     assert many["calls"] < 1.05 * 5 * few["calls"], (few, many)
 

@@ -11,7 +11,6 @@ import signal
 from collections.abc import Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 
 from aqmlab.campaigns.failures import Elsewhere, Failure
@@ -19,6 +18,7 @@ from aqmlab.disciplines.custom import laws
 from aqmlab.running.cell import Cell
 from aqmlab.running.cpus import usable
 from aqmlab.running.files.location import Location
+from aqmlab.running.files.once import once
 from aqmlab.running.integrity import StoreError
 from aqmlab.running.store import Store
 from aqmlab.running.sweep import ENDS_ALL, Failed, Watch, run_missing
@@ -70,7 +70,7 @@ def run_here(cell: Cell, out: Location, limit_s: float | None) -> Failure | None
     return failures[0] if failures else None
 
 
-@cache
+@once
 def _store(out: str) -> Store:
     """Open a results directory once in each process: that lists all cells, which is too much for every one of them."""
     return Store(out)

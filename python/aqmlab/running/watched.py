@@ -11,7 +11,6 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -20,6 +19,7 @@ import pyarrow as pa
 from aqmlab._core import RecordBatch, SpecError
 from aqmlab.results.stats.distributions import quantiles
 from aqmlab.running.cell import Cell
+from aqmlab.running.files.once import once
 
 if TYPE_CHECKING:
     from aqmlab.running.run import Laboratory
@@ -191,17 +191,8 @@ class _Pipe:
                 self._is_read = False
 
 
-_opening = threading.Lock()
-
-
+@once
 def _pipe() -> _Pipe | None:
-    # Cells begin on several threads at once, and the second is to find what the first has opened.
-    with _opening:
-        return _opened()
-
-
-@cache
-def _opened() -> _Pipe | None:
     # What this process starts is not watched: the number would mean another file there.
     number = os.environ.pop(PIPE, None)
     if number is None:
