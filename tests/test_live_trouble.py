@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 import aqmlab as lab
-from aqmlab.live.process import PROGRAM, Settings
+from aqmlab.live.process import PROGRAM
 from aqmlab.live.run import run_command
+from aqmlab.live.settings import Settings
 from aqmlab.running.cell import cells_of
 from test_live import SPEC, children, links_and_routes, namespaces_of, started_from, wait_for
 

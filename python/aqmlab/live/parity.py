@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from aqmlab.live.process import DEFAULT, Settings
 from aqmlab.live.run import run_live
+from aqmlab.live.settings import DEFAULT, Settings
 from aqmlab.results import stats
 from aqmlab.results.result import Result
 from aqmlab.running.arguments import check_experiment, check_out, check_seeds

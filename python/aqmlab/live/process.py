@@ -10,7 +10,7 @@ import math
 import os
 import signal
 import subprocess
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
@@ -21,28 +21,12 @@ import pyarrow as pa
 from aqmlab import _core
 from aqmlab._core import SpecError
 from aqmlab.live.errors import LiveError
+from aqmlab.live.settings import DEFAULT, Settings
 from aqmlab.running.cell import Cell
 from aqmlab.running.watched import is_watched, together
 
 PROGRAM = Path(_core.__file__).with_name("aqmlab-live")
 
-
-@dataclass(frozen=True, kw_only=True)
-class Settings:
-    """What the machine is to do about a run."""
-
-    device: str | None = None
-    """What joins the hosts to the router, ``tun`` or ``veth``; by default what the machine allows."""
-    late_p99_ms: float = 1.0
-    """A run is valid where 99 % of the packets left the router at most so late, in milliseconds."""
-    late_p999_ms: float = 5.0
-    """The same for 99.9 %."""
-    late_users_ms: float = 10.0
-    """A run is valid where users and sources were woken at most so late in 99 % of the cases, in milliseconds."""
-
-
-DEFAULT = Settings()
-"""What it does unless it is told otherwise."""
 
 STDOUT = 1
 STDERR = 2

@@ -10,7 +10,8 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from aqmlab._core import SpecError
-from aqmlab.live.process import DEFAULT, STDOUT, LiveRun, Settings
+from aqmlab.live.process import STDOUT, LiveRun
+from aqmlab.live.settings import DEFAULT, Settings
 from aqmlab.results.result import Result
 from aqmlab.running.arguments import check_experiment, check_out, check_seed
 from aqmlab.running.calibration.lines import known

@@ -26,6 +26,7 @@ from aqmlab.cli.options import (
 )
 from aqmlab.cli.output import check_figure, one_line_refusals, print_json, tell_written
 from aqmlab.cli.watching import run_watched
+from aqmlab.live.settings import DEFAULT, Settings
 
 app = App()
 
@@ -66,9 +67,9 @@ def live(
         Device | None,
         typer.Option(help="What joins the hosts to the router: tun wants /dev/net/tun. [default: what is allowed]"),
     ] = None,
-    late_p99: LateP99 = 1.0,
-    late_p999: LateP999 = 5.0,
-    late_users: LateUsers = 10.0,
+    late_p99: LateP99 = DEFAULT.late_p99_ms,
+    late_p999: LateP999 = DEFAULT.late_p999_ms,
+    late_users: LateUsers = DEFAULT.late_users_ms,
     pcap: PcapFile = None,
     pcap_from: PcapFrom = None,
     pcap_for: PcapFor = None,
@@ -83,7 +84,7 @@ def live(
     too short. With --json what it prints goes to standard error.
     """
     from aqmlab._core import SpecError
-    from aqmlab.live.process import STDERR, STDOUT, Settings
+    from aqmlab.live.process import STDERR, STDOUT
     from aqmlab.live.run import run_command, run_live
     from aqmlab.spec.experiment import Experiment
 
@@ -128,9 +129,9 @@ def parity(
     changes: Changes = None,
     seeds: Seeds = "3",
     out: Out = "results",
-    late_p99: LateP99 = 1.0,
-    late_p999: LateP999 = 5.0,
-    late_users: LateUsers = 10.0,
+    late_p99: LateP99 = DEFAULT.late_p99_ms,
+    late_p999: LateP999 = DEFAULT.late_p999_ms,
+    late_users: LateUsers = DEFAULT.late_users_ms,
     plot: Figure = None,
     as_json: Json = False,
 ) -> None:
@@ -141,7 +142,6 @@ def parity(
     """
     from aqmlab.live import parity as both
     from aqmlab.live import table
-    from aqmlab.live.process import Settings
     from aqmlab.show import canvas, console
     from aqmlab.spec.experiment import Experiment
 

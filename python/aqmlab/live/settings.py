@@ -1,0 +1,23 @@
+"""What the machine is to do about a live run, and how late it may be in a valid one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What the machine is to do about a run."""
+
+    device: str | None = None
+    """What joins the hosts to the router, ``tun`` or ``veth``; by default what the machine allows."""
+    late_p99_ms: float = 1.0
+    """A run is valid where 99 % of the packets left the router at most so late, in milliseconds."""
+    late_p999_ms: float = 5.0
+    """The same for 99.9 %."""
+    late_users_ms: float = 10.0
+    """A run is valid where users and sources were woken at most so late in 99 % of the cases, in milliseconds."""
+
+
+DEFAULT = Settings()
+"""What it does unless it is told otherwise."""
