@@ -36,7 +36,7 @@ use self::connections::Connections;
 use self::content::{ApplicationId, UserId};
 use self::hosts::{Hosts, Stacks};
 use self::observer::Observer;
-use self::readings::{Readings, meters};
+use self::readings::Readings;
 use self::recorder::Recorder;
 use self::sources::Sources;
 use self::timers::{TimerEvent, Timers};
@@ -296,10 +296,7 @@ where
     }
 
     fn glance(&mut self) -> GlanceTable {
-        for link in &mut self.links {
-            link.advance(self.now);
-        }
-        self.readings.glance(&meters(&self.links))
+        self.readings.glance(&mut self.links, self.now)
     }
 
     fn response_times(&self) -> ResponseTimesTable {

@@ -201,12 +201,11 @@ impl Scoreboard {
     /// Of the first `below` segments, each that has not arrived and that `is_lost` says so of has been lost with all its
     /// copies. Whether there was any.
     pub(crate) fn lose_where(&mut self, below: usize, mut is_lost: impl FnMut(&Record) -> bool) -> bool {
+        let Scoreboard { records, totals, lost_total, .. } = self;
         let mut found = false;
-        for index in 0..below.min(self.records.len()) {
-            let record = self.records[index];
-            if !record.sacked && !record.awaits_repair() && is_lost(&record) {
-                self.lost_total += u64::from(record.span());
-                self.change(index, |record| (record.lost, record.repeated) = (true, false));
+        for record in records.iter_mut().take(below) {
+            if !record.sacked && !record.awaits_repair() && is_lost(record) {
+                totals.lose(record, lost_total);
                 found = true;
             }
         }
@@ -238,8 +237,7 @@ impl Scoreboard {
             if now < due {
                 again = again.max(Some(due));
             } else {
-                *lost_total += u64::from(record.span());
-                totals.change(record, |record| (record.lost, record.repeated) = (true, false));
+                totals.lose(record, lost_total);
                 found = true;
             }
         }
@@ -311,6 +309,13 @@ impl Totals {
         self.take_out(record);
         change(record);
         self.put_in(record);
+    }
+
+    /// A record has been lost with all its copies.
+    #[inline]
+    fn lose(&mut self, record: &mut Record, lost_total: &mut u64) {
+        *lost_total += u64::from(record.span());
+        self.change(record, |record| (record.lost, record.repeated) = (true, false));
     }
 
     #[inline]

@@ -4,23 +4,28 @@
 //! Time is the caller's. It may be late: what it says has happened since it was last here is put in its place, so that
 //! queues see packets in the order of time and at the instants at which they would have come.
 
+mod connections;
+mod packets;
 mod sources;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use aqmlab_aqm::Ecn;
-use aqmlab_tcp::{Flags, RecoveryCounts, Segment, WindowScale};
+use aqmlab_tcp::{Flags, RecoveryCounts, Segment};
 use aqmlab_units::{Bytes, Duration, Time};
 use aqmlab_workload::Completed;
 use aqmlab_workload::sources::Datagram;
 
+pub use self::connections::{End, Route, SourceConnection, SourceFlow, UserConnection};
+use self::packets::AtLink;
+pub(crate) use self::packets::Carried;
+pub use self::packets::{Fate, Sent};
 use self::sources::SourcesSeen;
 use super::hosts::{AccessPath, Hosts, Interface};
 use super::observer::Row;
 use super::readings::{Readings, meters};
 use super::recorder::{Account, Recorder};
-use crate::capture::OnTheWire;
 use crate::explain::Numbered;
 use crate::link::{Cached, Link, LinkCounters, Meter};
 use crate::packet::{EndpointId, HEADERS, Owner, Packet};
@@ -28,19 +33,6 @@ use crate::record::{GlanceTable, ResponseTimesTable, Tables};
 use crate::side::{Direction, Side};
 use crate::spec::Spec;
 use crate::summary::{Summary, Window};
-
-/// What carries the number of a packet where its options stand; the caller has the packet itself.
-pub(crate) type Carried = Numbered<WindowScale>;
-
-impl OnTheWire for Carried {
-    fn foreign_name(&self) -> Option<u32> {
-        Some(self.number())
-    }
-
-    fn write(&self, _out: &mut Vec<u8>) {
-        unreachable!("a packet from elsewhere has headers of its own")
-    }
-}
 
 /// The network of a spec that has one link, for its users and sources; and for programs, whose connections are between side 0
 /// and side 1.
@@ -62,123 +54,6 @@ pub struct EmulatedNetwork {
     readings: Readings,
     recorder: Recorder,
     sources: SourcesSeen,
-}
-
-/// A packet on its way to the link.
-struct AtLink {
-    at: Time,
-    serial: u64,
-    packet: Packet<Carried>,
-}
-
-impl PartialEq for AtLink {
-    fn eq(&self, other: &AtLink) -> bool {
-        (self.at, self.serial) == (other.at, other.serial)
-    }
-}
-
-impl Eq for AtLink {}
-
-impl PartialOrd for AtLink {
-    fn partial_cmp(&self, other: &AtLink) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for AtLink {
-    fn cmp(&self, other: &AtLink) -> std::cmp::Ordering {
-        (self.at, self.serial).cmp(&(other.at, other.serial))
-    }
-}
-
-/// A connection, as the network knows it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Route(EndpointId);
-
-/// Whose connection it is.
-#[derive(Clone, Copy, Debug)]
-pub struct UserConnection {
-    /// The number of the user: even ones are on side 0, odd ones on side 1.
-    pub user: u32,
-    /// The number of the connection among its user's.
-    pub number: u64,
-    /// What its path adds to a round trip.
-    pub min_rtt: Duration,
-}
-
-impl UserConnection {
-    pub(in crate::engine) fn client_side(&self) -> Side {
-        Side::numbered((self.user & 1) as u8)
-    }
-
-    /// The number of the machine, on the side of the servers and counted from 0 there, that serves it in `spec`.
-    pub fn machine(&self, spec: &Spec) -> u32 {
-        let among = (u64::from(self.user) + self.number) % u64::from(spec.hosts.servers_per_side);
-        u32::try_from(among).expect("the spec bounds the number of machines")
-    }
-}
-
-/// Whose connection it is, if a source's.
-#[derive(Clone, Copy, Debug)]
-pub struct SourceConnection {
-    /// The number of the source, from 0.
-    pub source: u8,
-    /// The side of its client.
-    pub side: u8,
-    /// What its path adds to a round trip.
-    pub min_rtt: Duration,
-}
-
-/// A flow of a source, which has connections.
-#[derive(Clone, Copy, Debug)]
-pub struct SourceFlow {
-    /// The number of the source, from 0.
-    pub source: u8,
-    /// Its own among those of the source.
-    pub number: u64,
-    /// The side of its clients.
-    pub side: u8,
-}
-
-/// An end of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
-    /// The browser's.
-    Client,
-    /// The server's.
-    Server,
-}
-
-/// A packet that leaves its sender.
-#[derive(Clone, Copy, Debug)]
-pub struct Sent {
-    /// The caller's name for it.
-    pub number: u32,
-    /// Length of the IP packet: at least [`EmulatedNetwork::SHORTEST`].
-    pub size: Bytes,
-    /// Its ECN field.
-    pub ecn: Ecn,
-}
-
-/// What became of a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
-    /// It is at the other end.
-    Delivered {
-        /// The caller's name for it.
-        number: u32,
-        /// Since when.
-        at: Time,
-        /// The side that it has come to: 0 or 1.
-        side: usize,
-        /// Does it say that congestion was experienced?
-        ce: bool,
-    },
-    /// A queue has dropped it.
-    Lost {
-        /// The caller's name for it.
-        number: u32,
-    },
 }
 
 impl EmulatedNetwork {
@@ -272,7 +147,7 @@ impl EmulatedNetwork {
             self.hosts.send(interface, sender, packet.size, now)
         };
         self.sources.sent(client.slot());
-        let segment = Segment { len: data_of(packet), ..Segment::default() };
+        let segment = Segment { len: packet.data(), ..Segment::default() };
         self.put_on_its_way(Packet { to: sender.peer(), segment }, packet, first_bit + delay);
     }
 
@@ -427,10 +302,7 @@ impl EmulatedNetwork {
 
     /// What can be read off the links now.
     pub fn glance(&mut self) -> GlanceTable {
-        for link in &mut self.links {
-            link.advance(self.now);
-        }
-        self.readings.glance(&meters(&self.links))
+        self.readings.glance(&mut self.links, self.now)
     }
 
     /// The histogram of response times so far.
@@ -446,10 +318,4 @@ impl EmulatedNetwork {
         let (users, sources) = self.summaries(&window);
         Summary { users, sources, ..Summary::new(&self.spec, &window, &times) }
     }
-}
-
-/// What a packet carries beside two headers.
-fn data_of(packet: &Sent) -> u16 {
-    let data = packet.size.get().saturating_sub(HEADERS);
-    u16::try_from(data).expect("an IP packet's length has 16 bits")
 }

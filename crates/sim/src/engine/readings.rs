@@ -93,9 +93,12 @@ impl Readings {
     }
 
     /// What can be read off now, for who watches: it leaves no trace.
-    pub(super) fn glance(&mut self, meters: &Meters<'_>) -> GlanceTable {
+    pub(super) fn glance<O>(&mut self, links: &mut [impl Link<O>; 2], now: Time) -> GlanceTable {
+        for link in &mut *links {
+            link.advance(now);
+        }
         let mut glance = GlanceTable::default();
-        for (place, meter, _) in self.each(meters) {
+        for (place, meter, _) in self.each(&meters(links)) {
             glance.push(place, meter);
         }
         glance

@@ -119,13 +119,13 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
     /// Most alarms find that the deadline has moved on: they are set again, and the endpoint is left alone. One whose timers
     /// are all off may be done, and is looked at.
     fn answer_alarm(&mut self, id: EndpointId) {
-        let deadline = self.connections.socket(id).tcp.poll_timeout();
+        let socket = self.connections.socket(id);
+        let deadline = socket.tcp.poll_timeout();
         if deadline <= self.now || deadline == Time::MAX {
             return self.expire(id);
         }
-        if self.timers.alarms.set(id, deadline) {
-            self.wheel.push(deadline, Event::Other(Rare::Timer(TimerEvent::Alarm(id))));
-        }
+        let wheel = &mut self.wheel;
+        self.timers.moved(id, socket, self.now, |at, event| wheel.push(at, Event::Other(Rare::Timer(event))));
     }
 
     fn expire_delayed_acks(&mut self, stack: StackId) {

@@ -1,0 +1,91 @@
+//! Packets from elsewhere: what is known of one that leaves its sender, what goes through the link for it, and what becomes of it.
+
+use std::cmp::Ordering;
+
+use aqmlab_aqm::Ecn;
+use aqmlab_tcp::WindowScale;
+use aqmlab_units::{Bytes, Time};
+
+use crate::capture::OnTheWire;
+use crate::explain::Numbered;
+use crate::packet::{HEADERS, Packet};
+
+/// A packet that leaves its sender.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent {
+    /// The caller's name for it.
+    pub number: u32,
+    /// Length of the IP packet: at least [`EmulatedNetwork::SHORTEST`](super::EmulatedNetwork::SHORTEST).
+    pub size: Bytes,
+    /// Its ECN field.
+    pub ecn: Ecn,
+}
+
+impl Sent {
+    /// What it carries beside two headers.
+    pub(super) fn data(&self) -> u16 {
+        let data = self.size.get().saturating_sub(HEADERS);
+        u16::try_from(data).expect("an IP packet's length has 16 bits")
+    }
+}
+
+/// What became of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It is at the other end.
+    Delivered {
+        /// The caller's name for it.
+        number: u32,
+        /// Since when.
+        at: Time,
+        /// The side that it has come to: 0 or 1.
+        side: usize,
+        /// Does it say that congestion was experienced?
+        ce: bool,
+    },
+    /// A queue has dropped it.
+    Lost {
+        /// The caller's name for it.
+        number: u32,
+    },
+}
+
+/// What carries the number of a packet where its options stand; the caller has the packet itself.
+pub(crate) type Carried = Numbered<WindowScale>;
+
+impl OnTheWire for Carried {
+    fn foreign_name(&self) -> Option<u32> {
+        Some(self.number())
+    }
+
+    fn write(&self, _out: &mut Vec<u8>) {
+        unreachable!("a packet from elsewhere has headers of its own")
+    }
+}
+
+/// A packet on its way to the link.
+pub(super) struct AtLink {
+    pub(super) at: Time,
+    pub(super) serial: u64,
+    pub(super) packet: Packet<Carried>,
+}
+
+impl PartialEq for AtLink {
+    fn eq(&self, other: &AtLink) -> bool {
+        (self.at, self.serial) == (other.at, other.serial)
+    }
+}
+
+impl Eq for AtLink {}
+
+impl PartialOrd for AtLink {
+    fn partial_cmp(&self, other: &AtLink) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for AtLink {
+    fn cmp(&self, other: &AtLink) -> Ordering {
+        (self.at, self.serial).cmp(&(other.at, other.serial))
+    }
+}
