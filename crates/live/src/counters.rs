@@ -9,11 +9,14 @@ use crate::failed::{Failed, Trying};
 /// Counters of TCP that a run tells: the file, the group of lines in it, and the name.
 const OF_TCP: [(&str, &str, &str); 5] = [
     ("snmp", "Tcp:", "OutSegs"),
-    ("snmp", "Tcp:", "RetransSegs"),
+    ("snmp", "Tcp:", REPEATS),
     ("netstat", "TcpExt:", "TCPTimeouts"),
     ("netstat", "TcpExt:", "TCPDeliveredCE"),
     ("netstat", "TcpExt:", LISTEN_DROPS),
 ];
+
+/// Segments sent again, SYNs and their answers among them.
+pub(crate) const REPEATS: &str = "RetransSegs";
 
 /// Connections that servers had no room for.
 pub(crate) const LISTEN_DROPS: &str = "ListenDrops";

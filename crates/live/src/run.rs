@@ -133,6 +133,7 @@ pub(crate) fn run(request: &Request) -> Result<(), Failed> {
     let reports = reports.collect::<Result<Vec<_>, _>>()?;
     let exit_codes = [&reports[0], &reports[1]].map(|report| report.exit_code);
     router.finish(end)?;
+    router.network().repeated(reports.iter().map(SideReport::repeats).sum());
     if let Some(capture) = &capture {
         capture.finish();
         output::bytes("capture", &capture.take());

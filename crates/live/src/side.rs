@@ -61,8 +61,17 @@ pub(crate) struct SideReport {
     pub(crate) lost: u64,
     /// What the kernel has counted of TCP, by its names.
     pub(crate) tcp: BTreeMap<&'static str, u64>,
+    /// Segments that its hosts had sent again when the measured window began.
+    pub(crate) repeats_before: u64,
     /// The exit code of its program, if that has ended.
     pub(crate) exit_code: Option<u8>,
+}
+
+impl SideReport {
+    /// Segments that its hosts sent again in the measured window.
+    pub(crate) fn repeats(&self) -> u64 {
+        self.tcp.get(counters::REPEATS).map_or(0, |all| all - self.repeats_before)
+    }
 }
 
 /// The listening socket's token; others are those of sockets, by their place.
@@ -136,12 +145,16 @@ impl Side {
         let mut servers = Servers::new(&common);
         let mut events = Events::with_capacity(1024);
         let begin = Time::ZERO + protocol.warmup;
+        let mut repeats_before = None;
         let mut command_may_start = number == 0;
         let mut exit_code = None;
         loop {
             let now = clock.now();
             if now >= end || common.ending.get().is_some() {
                 break;
+            }
+            if now >= begin && repeats_before.is_none() {
+                repeats_before = Some(counters::of_tcp()?[counters::REPEATS]);
             }
             if now >= begin
                 && std::mem::take(&mut command_may_start)
@@ -160,7 +173,7 @@ impl Side {
                 }
             }
             browsers.wake(&poll, now)?;
-            let mut until = browsers.next_wake().min(end);
+            let mut until = browsers.next_wake().min(if repeats_before.is_none() { begin } else { end });
             if common.programs.is_some() {
                 until = until.min(now + LOOK);
             }
@@ -191,6 +204,7 @@ impl Side {
             congestion,
             lost: counters::interface_drops()? + counters::datagram_drops()?,
             tcp: counters::of_tcp()?,
+            repeats_before: repeats_before.unwrap_or(0),
             exit_code,
         })
     }

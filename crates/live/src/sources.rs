@@ -192,6 +192,7 @@ impl Sources {
             congestion,
             lost: 0,
             tcp: BTreeMap::new(),
+            repeats_before: 0,
             exit_code: None,
         })
     }

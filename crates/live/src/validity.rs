@@ -136,6 +136,7 @@ mod tests {
             congestion: BTreeMap::new(),
             lost: 0,
             tcp: BTreeMap::from([(LISTEN_DROPS, 0)]),
+            repeats_before: 0,
             exit_code: None,
         }
     }

@@ -30,6 +30,8 @@ pub struct Summary {
     pub loss_percent: Option<f64>,
     /// Packets marked, in per cent of those that arrived.
     pub mark_percent: Option<f64>,
+    /// Segments that hosts sent again, in per cent of the packets that arrived: data, SYNs and FINs, lost or not.
+    pub retransmit_percent: Option<f64>,
     /// Exchanges completed by web users of both sides; in an experiment without users, by its sources.
     pub completed_requests: u64,
     /// Exchanges given up.
@@ -213,6 +215,7 @@ impl Summary {
         Summary {
             loss_percent: percent(dropped, arrived),
             mark_percent: percent(marked, arrived),
+            retransmit_percent: percent(window.repeats as f64, arrived),
             completed_requests: window.completed,
             aborted_requests: window.aborted,
             throughput_mbps: mean_of_directions(
@@ -270,7 +273,7 @@ mod tests {
             queue_packets: Histogram::new(3).expect("three significant digits are allowed"),
         });
         let (start, end) = (Time::ZERO, Time::from_secs_f64(seconds));
-        let window = Window { links: vec![links], start, end, completed: 0, aborted: 0 };
+        let window = Window { links: vec![links], start, end, completed: 0, aborted: 0, repeats: 30 };
         Summary::new(&spec, &window, &ResponseTimes::new())
     }
 
@@ -293,6 +296,7 @@ mod tests {
         let summary = summary(&[(before, after), (before, before)], 10.0);
         // 1,000 packets arrived in the window, all in one direction: 25 were dropped, 40 marked, 970 sent.
         assert_eq!((summary.loss_percent, summary.mark_percent), (Some(2.5), Some(4.0)));
+        assert_eq!(summary.retransmit_percent, Some(3.0));
         assert_eq!(summary.packet_bytes_mean, Some(462.0));
         // 970 frames of 500 bytes in 10 s at 1 Mbit/s, halved by the idle direction.
         assert!((summary.utilisation - 970.0 * 500.0 * 8.0 / 10e6 / 2.0).abs() < 1e-12);
@@ -308,6 +312,7 @@ mod tests {
         let nothing = [
             "loss_percent",
             "mark_percent",
+            "retransmit_percent",
             "queue_packets_mean",
             "queue_packets_p99",
             "packet_bytes_mean",

@@ -170,6 +170,12 @@ impl<S: Sender> Endpoint<S> {
         self.core.in_flight()
     }
 
+    /// One past the highest byte ever sent.
+    #[inline]
+    pub fn highest_sent(&self) -> Seq {
+        self.core.snd_max
+    }
+
     /// Bytes of the peer's data received in order.
     pub fn received(&self) -> Seq {
         self.core.rcv_nxt

@@ -33,6 +33,13 @@ impl<O> Segment<O> {
             + u32::from(self.flags.contains(Flags::SYN))
             + u32::from(self.flags.contains(Flags::FIN))
     }
+
+    /// Is it sent again, by an endpoint that has sent all before `highest`? A SYN, data or a FIN is; a bare acknowledgement
+    /// never.
+    #[inline]
+    pub fn is_repeat(&self, highest: Seq) -> bool {
+        self.seq < highest && self.span() > 0
+    }
 }
 
 impl<O: HeaderOptions> Segment<O> {

@@ -24,6 +24,7 @@ MEASURES: Mapping[str, tuple[str, ...]] = {
     "requests completed": ("completed_requests",),
     "loss, %": ("loss_percent",),
     "marked, %": ("mark_percent",),
+    "sent again, %": ("retransmit_percent",),
     "throughput, Mbit/s": ("throughput_mbps",),
     "queue delay mean, ms": ("queue_delay_ms", "mean"),
     "queue delay p99, ms": ("queue_delay_ms", "p99"),
@@ -193,5 +194,6 @@ def _compared(pairs: np.ndarray[Any, np.dtype[np.float64]]) -> dict[str, float |
 def _at(summary: Mapping[str, Any], path: Sequence[str]) -> float | None:
     value: Any = summary
     for name in path:
-        value = value[name]
+        # A cell that was run before there was such a measure has none.
+        value = value.get(name)
     return None if value is None else float(value)

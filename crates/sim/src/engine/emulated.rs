@@ -279,6 +279,11 @@ impl EmulatedNetwork {
         self.give_up(Owner::USERS, now);
     }
 
+    /// Hosts have sent so many segments again in the measured window, as they count themselves.
+    pub fn repeated(&mut self, segments: u64) {
+        self.recorder.repeats += segments;
+    }
+
     fn write_down(&mut self, owner: Owner, row: &Row<'_>, now: Time) {
         if self.is_measured(now) {
             self.recorder.completed(owner, row);
@@ -314,7 +319,8 @@ impl EmulatedNetwork {
     pub fn summary(&self) -> Summary {
         let Account { completed, aborted, times } = self.recorder.total();
         let links = self.readings.window(&meters(&self.links));
-        let window = Window { links, start: self.window_start, end: self.now, completed, aborted };
+        let repeats = self.recorder.repeats;
+        let window = Window { links, start: self.window_start, end: self.now, completed, aborted, repeats };
         let (users, sources) = self.summaries(&window);
         Summary { users, sources, ..Summary::new(&self.spec, &window, &times) }
     }

@@ -18,6 +18,8 @@ pub(super) struct Recorder {
     has_users: bool,
     /// By owner.
     accounts: Vec<Account>,
+    /// Segments that hosts sent again in the measured window.
+    pub(super) repeats: u64,
     pub(super) tables: Tables,
 }
 
@@ -37,6 +39,7 @@ impl Recorder {
             exchanges: spec.record.exchanges,
             has_users: spec.users.per_side > 0,
             accounts: (0..=spec.sources.len()).map(|_| account()).collect(),
+            repeats: 0,
             tables: Tables::default(),
         }
     }
@@ -44,6 +47,12 @@ impl Recorder {
     /// Does what ends now count?
     pub(super) fn counts(&self, now: Time) -> bool {
         now > self.window_start
+    }
+
+    /// A segment is sent again at `now`.
+    #[cold]
+    pub(super) fn repeated(&mut self, now: Time) {
+        self.repeats += u64::from(self.counts(now));
     }
 
     /// An exchange of `owner` is complete, and counts.

@@ -82,6 +82,8 @@ pub(crate) struct Window {
     pub(crate) end: Time,
     pub(crate) completed: u64,
     pub(crate) aborted: u64,
+    /// Segments that hosts sent again.
+    pub(crate) repeats: u64,
 }
 
 /// The measured window of one direction of a link.
