@@ -7,7 +7,8 @@
 #   make bench-peers    speed and agreement beside ns-2 and ns-3, those of them that are installed; long
 #   make studies        the pages of docs/studies: twelve hours of processor time; goes on where it was stopped
 #   make accounting     docs/studies/accounting.md: the papers' tables held to their own numbers, beside ours
-#   make parity         docs/studies/parity.md: disciplines over this kernel's TCP and in the simulator; twenty minutes, Linux only
+#   make parity         docs/studies/parity.md: disciplines over this kernel's TCP and in the simulator; 25 minutes, Linux only.
+#                       With SEEDS=3 of three seeds, whose numbers have intervals
 #   make sensitivity    docs/studies/sensitivity.md: what settings of RED, PIE and CoDel matter, and what tuning gains
 #   make reference      docs/reference, after a change of a discipline, the spec, a source, a table or the Python API
 #   make pictures       the console's pictures in docs/img; needs Chromium
@@ -119,7 +120,7 @@ studies: .venv/extension.stamp
 	$(BIN)/python tools/accounting.py docs/studies --results results
 
 parity: .venv/live.stamp
-	$(BIN)/python tools/parity.py docs/studies --results results
+	$(BIN)/python tools/parity.py docs/studies --results results --seeds $(or $(SEEDS),1)
 
 accounting: .venv/extension.stamp
 	$(BIN)/python tools/accounting.py docs/studies

@@ -1,19 +1,23 @@
 """The page docs/studies/parity.md: disciplines over the kernel's TCP and in the simulator, at three loads of one link.
 
-``make parity`` runs this module, which fills in parity.md. It takes as long as its live runs, twenty minutes; those
-that are valid lie in the results directory and are not made again.
+``make parity`` runs this module, which fills in parity.md; ``make parity SEEDS=3`` with three seeds, whose numbers have
+intervals. It takes as long as its live runs, 25 minutes a seed; those that are valid lie in the results directory and
+are not made again.
 """
 
 from __future__ import annotations
 
 import argparse
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from aqmlab.live.parity import Pair, parity
+import numpy as np
+
+from aqmlab.cli.options import read_seeds
+from aqmlab.live.parity import Pair, SchemeParity, at, parity
+from aqmlab.results import stats
 from aqmlab.results.result import Result
 from aqmlab.running.run import run
 from aqmlab.show import console
@@ -28,8 +32,10 @@ SCHEMES = (
     "red:min_th=12,max_th=36",
     "ared:min_th=12,max_th=36",
     "ared:min_th=12,max_th=36,ecn=true",
+    "ared:min_th=12,max_th=36,ecn=true,ecn_policy=mark_in_gentle",
     "ared:min_th=120,max_th=360",
     "ared:min_th=120,max_th=360,ecn=true",
+    "ared:min_th=120,max_th=360,ecn=true,ecn_policy=mark_in_gentle",
     "pi:q_ref=24",
     "rem:q_ref=24",
     "codel",
@@ -41,32 +47,58 @@ SCHEMES = (
 
 LOADS = (80, 90, 98)
 
-_RATE, _WARMUP, _DURATION, _SEED = "10 Mbit/s", "5 s", "30 s", 1
+_RATE, _WARMUP, _DURATION = "10 Mbit/s", "5 s", "30 s"
 
 _APART = 0.2
 """Two schemes are told apart where the simulator's values differ by more than this share of the larger. Ours."""
 
-_MEASURES: Mapping[str, Callable[[Mapping[str, Any]], float]] = {
-    "loss, %": lambda summary: float(summary["loss_percent"]),
-    "queue delay mean, ms": lambda summary: float(summary["queue_delay_ms"]["mean"]),
-    "response p50, ms": lambda summary: float(summary["response_time_ms"]["p50"]),
-    "response p95, ms": lambda summary: float(summary["response_time_ms"]["p95"]),
-    "Mbit/s": lambda summary: float(summary["throughput_mbps"]),
+_MEASURES: Mapping[str, tuple[str, ...]] = {
+    "loss, %": ("loss_percent",),
+    "sent again, %": ("retransmit_percent",),
+    "queue delay mean, ms": ("queue_delay_ms", "mean"),
+    "response p50, ms": ("response_time_ms", "p50"),
+    "response p95, ms": ("response_time_ms", "p95"),
+    "Mbit/s": ("throughput_mbps",),
 }
+"""What the tables have, and where it stands in a summary."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One scheme at one load: in both worlds, and simulated with the kernel's first timeout."""
+    """One scheme at one load: in both worlds, and simulated with the kernel's first timeout, seed by seed."""
 
     load: int
-    scheme: str
-    pair: Pair
-    as_kernel: Result
+    both: SchemeParity
+    as_kernel: tuple[Result, ...]
 
-    def distances(self) -> tuple[float, float]:
-        """Return how far both simulated distributions of response times are from the live one."""
-        return self.pair.distance_percent, Pair(self.pair.live, self.as_kernel).distance_percent
+    @property
+    def scheme(self) -> str:
+        """What the scheme is called."""
+        return self.both.label
+
+    def worlds(self) -> tuple[list[Result], list[Result], list[Result]]:
+        """Return the live results that are valid, and those of their seeds simulated in both ways."""
+        valid = [(pair, kernels) for pair, kernels in zip(self.both.pairs, self.as_kernel, strict=True) if pair.valid]
+        return (
+            [pair.live for pair, _ in valid],
+            [pair.simulated for pair, _ in valid],
+            [kernels for _, kernels in valid],
+        )
+
+    def distances(self) -> tuple[list[float], list[float]]:
+        """Return how far both simulated distributions of response times are from the live one, seed by seed."""
+        live, simulated, as_kernel = self.worlds()
+        return _apart(live, simulated), _apart(live, as_kernel)
+
+
+def _apart(live: Iterable[Result], simulated: Iterable[Result]) -> list[float]:
+    return [Pair(one, other).distance_percent for one, other in zip(live, simulated, strict=True)]
+
+
+def _measured(measure: str, results: Iterable[Result]) -> list[float]:
+    """Return a measure of the results that have it."""
+    values = (at(result.summary, _MEASURES[measure]) for result in results)
+    return [value for value in values if value is not None]
 
 
 def main() -> None:
@@ -74,8 +106,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Write docs/studies/parity.md.")
     parser.add_argument("pages", type=Path, help="directory of the studies' pages")
     parser.add_argument("--results", type=Path, default=Path("results"), help="results directory")
+    parser.add_argument("--seeds", type=read_seeds, default=range(1, 2), help="3 or 4-6; each is run in both worlds")
     chosen = parser.parse_args()
-    rows = [row for load in LOADS for row in _rows(load, chosen.results)]
+    rows = [row for load in LOADS for row in _rows(load, chosen.seeds, chosen.results)]
     (chosen.pages / "parity.md").write_text(page(rows), encoding="utf-8")
 
 
@@ -91,19 +124,21 @@ def _experiment(load: int, tcp: Mapping[str, object]) -> Experiment:
     )
 
 
-def _rows(load: int, out: Path) -> Iterator[Row]:
-    in_both = parity(*SCHEMES, experiment=_experiment(load, {}), seeds=(_SEED,), out=out)
+def _rows(load: int, seeds: Sequence[int], out: Path) -> Iterator[Row]:
+    in_both = parity(*SCHEMES, experiment=_experiment(load, {}), seeds=seeds, out=out)
     as_kernel = _experiment(load, {"initial_rto": "1 s"})
     for scheme in in_both.schemes:
-        kernels = run(schemes.parse(scheme.label).applied_to(as_kernel), seed=_SEED, out=out)
-        yield Row(load, scheme.label, scheme.pairs[0], kernels)
+        experiment = schemes.parse(scheme.label).applied_to(as_kernel)
+        yield Row(load, scheme, tuple(run(experiment, seed=seed, out=out) for seed in seeds))
 
 
 def page(rows: Sequence[Row]) -> str:
     """Write the page of some rows."""
     orders = [_order(load, measure, rows) for load, measure in itertools.product(LOADS, _MEASURES)]
-    live = [row.pair.live.metadata["live"] for row in rows]
-    invalid = [f"{row.scheme} at {row.load} %" for row in rows if not row.pair.valid]
+    pairs = [(row, pair) for row in rows for pair in row.both.pairs]
+    live = [pair.live.metadata["live"] for _, pair in pairs]
+    invalid = [f"{row.scheme} at {row.load} %, seed {pair.live.cell.seed}" for row, pair in pairs if not pair.valid]
+    seeds = sorted({pair.live.cell.seed for _, pair in pairs})
     busy = [about["load"] for about in live]
     lateness = [about["router_lateness_ms_p99"] for about in live]
     return _TEMPLATE.read_text(encoding="utf-8").format(
@@ -111,11 +146,13 @@ def page(rows: Sequence[Row]) -> str:
         rate=_RATE,
         warmup=_WARMUP,
         duration=_DURATION,
-        seed=_SEED,
+        schemes=len({row.scheme for row in rows}),
+        seeds=f"seeds {seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else f"seed {seeds[0]} alone",
+        how_sure=(_SEVERAL if len(seeds) > 1 else _ALONE).format(duration=_DURATION),
         busy=f"{min(busy):.1f} to {max(busy):.1f}",
         lateness=f"{min(lateness):.2f} to {max(lateness):.2f}",
-        valid=f"{len(rows) - len(invalid)} of {len(rows)}",
-        invalid=f" Not valid, and left out of the orders: {'; '.join(invalid)}." if invalid else "",
+        valid=f"{len(pairs) - len(invalid)} of {len(pairs)}",
+        invalid=f" Not valid, and left out of all numbers: {'; '.join(invalid)}." if invalid else "",
         apart=f"{100 * _APART:.0f}",
         told=sum(order.told for order in orders),
         same=sum(order.told - len(order.turned) for order in orders),
@@ -125,30 +162,53 @@ def page(rows: Sequence[Row]) -> str:
     )
 
 
+_ALONE = """\
+**It is one seed of {duration}**, and no number has an interval. Those of one scheme in one world vary from seed to
+  seed, losses most: no difference between the worlds is known to be one of the worlds here. `make parity SEEDS=3`
+  gives intervals."""
+
+_SEVERAL = """\
+**Numbers are means over the seeds**, of {duration} each, ± half the width of their 95 % interval (Student's t). Users
+  are the same in both worlds: `aqmlab parity` gives intervals of the differences of the worlds, seed by seed."""
+
+
 def _table(load: int, rows: Iterable[Row]) -> str:
     head = ("scheme", *_MEASURES, "distance, %", "valid")
-    lines = [(f"`{row.scheme}`", *_values(row), _three(row.distances()), _word(row)) for row in rows]
+    lines = [(f"`{row.scheme}`", *_values(row), _beside(row.distances()), _word(row)) for row in rows]
     return f"### {load} % load\n\n{table(head, lines)}"
 
 
 def _word(row: Row) -> str:
-    return "yes" if row.pair.valid else "NO: " + "; ".join(row.pair.live.metadata["live"]["invalid_reasons"])
+    lives = [pair.live.metadata["live"] for pair in row.both.pairs if not pair.valid]
+    return "; ".join(f"NOT: {reason}" for live in lives for reason in live["invalid_reasons"]) or "yes"
 
 
 def _values(row: Row) -> Iterator[str]:
-    worlds = (row.pair.live, row.pair.simulated, row.as_kernel)
-    return (_three(of(world.summary) for world in worlds) for of in _MEASURES.values())
+    return (_beside(_measured(measure, world) for world in row.worlds()) for measure in _MEASURES)
 
 
-def _three(values: Iterable[float]) -> str:
-    return " / ".join(console.number(value, 0 if value >= 100 else 1) for value in values)
+def _beside(worlds: Iterable[Sequence[float]]) -> str:
+    """Write the mean of each world's values, with its interval where there are several."""
+    return " / ".join(map(_mean, worlds))
+
+
+def _mean(values: Sequence[float]) -> str:
+    if not values:
+        return "-"
+    mean, _, high = stats.mean_interval(np.array(values))
+    digits = 0 if mean >= 100 else 1
+    half = f" ± {console.number(high - mean, digits)}" if len(values) > 1 else ""
+    return console.number(mean, digits) + half
 
 
 def _distances(rows: Sequence[Row]) -> str:
     """Say how far the distributions are apart: the median and the largest, with either first timeout."""
     lines = []
     for load in LOADS:
-        both = zip(*(row.distances() for row in rows if row.load == load and row.pair.valid), strict=True)
+        means = [
+            [float(np.mean(each)) for each in row.distances()] for row in rows if row.load == load and row.both.valid
+        ]
+        both = zip(*means, strict=True)
         lines.append((f"{load} %", *(f"{sorted(each)[len(each) // 2]:.1f}, {max(each):.1f}" for each in both)))
     return table(("load", "first timeout 3 s", "first timeout 1 s"), lines)
 
@@ -166,17 +226,16 @@ class Order:
 
 
 def _order(load: int, measure: str, rows: Iterable[Row]) -> Order:
-    of, told, turned = _MEASURES[measure], 0, []
-    for pair in itertools.combinations((row for row in rows if row.load == load and row.pair.valid), 2):
-        simulated, live = (
-            [of(world.summary) for world in worlds]
-            for worlds in ([row.pair.simulated for row in pair], [row.pair.live for row in pair])
-        )
+    told, turned = 0, []
+    here = {row.scheme: [_measured(measure, world) for world in row.worlds()[:2]] for row in rows if row.load == load}
+    means = {scheme: [float(np.mean(world)) for world in worlds] for scheme, worlds in here.items() if all(worlds)}
+    for pair in itertools.combinations(means, 2):
+        live, simulated = zip(*(means[scheme] for scheme in pair), strict=True)
         if max(simulated) - min(simulated) <= _APART * max(simulated):
             continue
         told += 1
         if (simulated[0] < simulated[1]) != (live[0] < live[1]):
-            turned.append(" and ".join(f"`{row.scheme}`" for row in pair))
+            turned.append(" and ".join(f"`{scheme}`" for scheme in pair))
     return Order(load, measure, told, tuple(turned))
 
 

@@ -73,7 +73,7 @@ class SchemeParity:
         """Yield each measure: its means in both worlds, and the mean difference of the pairs with a 95 % interval."""
         for measure, path in MEASURES.items():
             live, simulated = (
-                [_at(result.summary, path) for result in world]
+                [at(result.summary, path) for result in world]
                 for world in ([pair.live for pair in self.valid], [pair.simulated for pair in self.valid])
             )
             known = [(one, other) for one, other in zip(live, simulated, strict=True) if None not in (one, other)]
@@ -191,7 +191,8 @@ def _compared(pairs: np.ndarray[Any, np.dtype[np.float64]]) -> dict[str, float |
     return {"live": live, "simulated": simulated, "difference": difference, "low": bounds[0], "high": bounds[1]}
 
 
-def _at(summary: Mapping[str, Any], path: Sequence[str]) -> float | None:
+def at(summary: Mapping[str, Any], path: Sequence[str]) -> float | None:
+    """Return the value that stands at ``path`` in a summary, if there is one."""
     value: Any = summary
     for name in path:
         # A cell that was run before there was such a measure has none.

@@ -1,0 +1,53 @@
+"""The page docs/studies/parity.md: what it says of one seed and of several, and of runs that are not valid."""
+
+from __future__ import annotations
+
+import parity
+from aqmlab.live.parity import Pair, SchemeParity
+from test_live_compared import pair, result
+
+ABOUT = {"kernel": "6.1", "load": 1.0, "router_lateness_ms_p99": 0.1}
+
+
+def row(label: str, *pairs: Pair) -> parity.Row:
+    for each in pairs:
+        each.live.metadata["live"].update(ABOUT)
+    as_kernel = tuple(result(each.live.cell.seed, 7.0, within_ms=100.0) for each in pairs)
+    return parity.Row(parity.LOADS[0], SchemeParity(label, pairs), as_kernel)
+
+
+def written(*rows: parity.Row) -> str:
+    others = [parity.Row(load, each.both, each.as_kernel) for load in parity.LOADS[1:] for each in rows]
+    return parity.page([*rows, *others])
+
+
+def test_one_seed_has_no_interval_and_the_page_says_so() -> None:
+    page = written(row("pi", pair(1, 12.0, 10.0)), row("rem", pair(1, 5.0, 4.0)))
+    assert "seed 1 alone" in page
+    assert "no number has an interval" in page
+    assert "±" not in page
+    assert "| `pi` | 12.0 / 10.0 / 7.0 | 12.0 / 10.0 / 7.0 |" in page
+
+
+def test_several_seeds_give_means_with_intervals() -> None:
+    page = written(row("pi", pair(1, 10.0, 10.0), pair(2, 14.0, 10.0)))
+    assert "seeds 1 to 2" in page
+    # Student's t of two values, 10 and 14: 12.706 times 2.
+    assert "| `pi` | 12.0 ± 25.4 / 10.0 ± 0.0 / 7.0 ± 0.0 |" in page
+    assert "It is one seed" not in page
+
+
+def test_seeds_that_are_not_valid_are_named_and_count_nowhere() -> None:
+    page = written(row("pi", pair(1, 12.0, 10.0), pair(2, 1e9, 99.0, "it was late")))
+    assert "left out of all numbers: pi at 80 %, seed 2;" in page
+    assert "| `pi` | 12.0 / 10.0 / 7.0 |" in page
+    assert "NOT: it was late" in page
+
+
+def test_orders_are_of_what_is_told_apart_in_the_simulator() -> None:
+    page = written(
+        row("pi", pair(1, 12.0, 10.0)), row("rem", pair(1, 5.0, 4.0)), row("red", pair(1, 13.0, 4.5)), row("pie")
+    )
+    # rem and red are not told apart; pi and red are the other way round live; pie has no runs.
+    assert "| 80 % | loss, % | 2 | 1 | `pi` and `red` |" in page
+    assert "| `pie` | - / - / - |" in page
