@@ -21,6 +21,7 @@ import aqmlab as lab
 from aqmlab.live.errors import LiveError
 from aqmlab.live.process import PROGRAM, LiveRun
 from aqmlab.live.run import run_live
+from aqmlab.live.settings import Settings
 from aqmlab.running.cell import cells_of
 from conftest import Command
 
@@ -145,15 +146,42 @@ def test_a_run_that_is_not_valid_says_so_and_is_run_again_and_another_is_not(aqm
         metadata = json.loads((Path(str(record["cell"])) / "metadata.json").read_text())
         return {**record, "created": metadata["created"]}
 
-    never = run("--late-p99", "0", "--late-p999", "1e6", "--late-users", "1e6")
+    anyhow = ("--late-p99", "1e6", "--late-p999", "1e6", "--late-users", "1e6", "--cpu-left", "0")
+    never = run(*anyhow, "--late-p99", "0")
     assert (never["valid"], len(never["invalid_reasons"])) == (False, 1)  # type: ignore[arg-type]
-    assert not run("--late-p99", "1e6", "--late-p999", "1e6", "--late-users", "0")["valid"]
+    for option, strictest, reason in (
+        ("--late-users", "0", "the users' lateness p99"),
+        ("--cpu-left", "100", "the processors had "),
+    ):
+        (only,) = run(*anyhow, option, strictest)["invalid_reasons"]  # type: ignore[misc, attr-defined]
+        assert only.startswith(reason)
     assert lab.Store("results").cells()["valid"].to_list() == [False]
     assert "INVALID" in aqmlab("ls").out
-    always = run("--late-p99", "1e6", "--late-p999", "1e6", "--late-users", "1e6")
+    always = run(*anyhow)
     assert (always["valid"], always["invalid_reasons"]) == (True, [])
     assert always["created"] != never["created"]
     assert run()["created"] == always["created"]
+
+
+def test_connections_that_break_are_counted_and_make_a_run_invalid(spec: Path, tmp_path: Path) -> None:
+    # Hardly anything comes through, and a SYN is given up after two seconds.
+    changes = [
+        "link.rate=10 kbit/s",
+        "queue.droptail.limit=1",
+        "link.device_fifo=0",
+        "tcp.syn_backoff=[1, 1, 1]",
+        "tcp.connect_timeout=2 s",
+        "protocol.duration=5 s",
+    ]
+    experiment = lab.Experiment.from_toml(spec, changes=changes)
+    strict = run_live(experiment, out=tmp_path).metadata["live"]
+    broken, ends = (sum(strict[name].values()) for name in ("socket_errors", "ends_by_congestion"))
+    assert 0 < broken < ends
+    reason = f"errors of sockets: {broken}, more than 1 % of {ends} ends of connections"
+    assert reason in strict["invalid_reasons"]
+    settings = Settings(socket_errors_percent=100.0, cpu_left_percent=0.0)
+    lax = run_live(experiment, out=tmp_path, settings=settings).metadata["live"]
+    assert not [reason for reason in lax["invalid_reasons"] if "sockets" in reason]
 
 
 def namespaces_of(process: int) -> set[str]:

@@ -82,7 +82,7 @@ def test_both_worlds_are_run_with_the_same_seeds(aqmlab: Command, tmp_path: Path
         'link.rate = "5 Mbit/s"\nusers.per_side = 150\nqueue.droptail.limit = 100\n'
         'protocol = { warmup = "1 s", duration = "3 s" }\n'
     )
-    late = ("--late-p99", "1e6", "--late-p999", "1e6", "--late-users", "1e6")
+    late = ("--late-p99", "1e6", "--late-p999", "1e6", "--late-users", "1e6", "--cpu-left", "0")
     outcome = aqmlab(
         "parity", str(spec), "droptail:limit=100", "pi", "--seeds", "2", "--plot", "both.svg", "--json", *late
     )

@@ -31,6 +31,7 @@ mod news;
 mod output;
 mod packet;
 mod priority;
+mod processors;
 mod programs;
 mod request;
 mod router;

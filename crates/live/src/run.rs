@@ -9,8 +9,6 @@ use aqmlab_sim::{Capture, EmulatedNetwork, Spec, Table, emulate};
 use aqmlab_units::{Duration, Time};
 use aqmlab_workload::Web;
 use nix::sys::prctl;
-use nix::sys::resource::{UsageWho, getrusage};
-use nix::sys::time::TimeVal;
 use serde_json::json;
 
 use crate::book::Book;
@@ -25,6 +23,7 @@ use crate::namespaces::{self, Power};
 use crate::news::Board;
 use crate::output;
 use crate::priority::{self, Rank};
+use crate::processors::Reading;
 use crate::programs::Beside;
 use crate::request::Request;
 use crate::router::{Orders, ProgramRtt, Router};
@@ -96,6 +95,7 @@ pub(crate) fn run(request: &Request) -> Result<(), Failed> {
     // A side's threads may end before the router hears of it: its network stays for as long as somebody holds its namespace.
     let Made { settings, devices, threads, namespaces: _held } = make(common, *seed)?;
     let hurries = priority::hurry(Rank::Router);
+    let before = Reading::now()?;
     let clock = Clock::start();
     let threads = threads.into_iter().map(|(thread, start)| {
         // One that has ended says why when it is asked.
@@ -138,6 +138,7 @@ pub(crate) fn run(request: &Request) -> Result<(), Failed> {
         capture.finish();
         output::bytes("capture", &capture.take());
     }
+    let processors = Reading::now()?;
     let about = json!({
         "kernel": kernel()?,
         "user_namespace": power == Power::UserNamespace,
@@ -145,11 +146,11 @@ pub(crate) fn run(request: &Request) -> Result<(), Failed> {
         "real_time_priority": hurries,
         "open_files": open_files,
         "load": counters::load(),
-        "cpu_s": cpu_s()?,
+        "cpu_s": processors.own,
         "tcp": settings,
         "exit_codes": exit_codes,
         "capture_cut_s": capture.and_then(|capture| capture.cut()).map(Time::as_secs_f64),
-        "verdict": Verdict::of(&router.seen, reports, *bounds),
+        "verdict": Verdict::of(&router.seen, reports, processors.left_percent(&before, hurries), *bounds),
     });
     let network = router.network();
     tell_tables(network, spec);
@@ -244,13 +245,6 @@ fn when_ready<T>(started: Started<T>) -> Result<(Waiting, T), Failed> {
 
 fn join(thread: JoinHandle<Result<SideReport, Failed>>) -> Result<SideReport, Failed> {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-}
-
-/// Processor time of this process, the kernel's work for it included.
-fn cpu_s() -> Result<f64, Failed> {
-    let usage = getrusage(UsageWho::RUSAGE_SELF).trying(|| "the processor time used".to_owned())?;
-    let seconds = |time: TimeVal| time.tv_sec() as f64 + 1e-6 * time.tv_usec() as f64;
-    Ok(seconds(usage.user_time()) + seconds(usage.system_time()))
 }
 
 fn kernel() -> Result<String, Failed> {

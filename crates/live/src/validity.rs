@@ -22,12 +22,24 @@ pub(crate) struct Bounds {
     pub(crate) late_p999_ms: f64,
     /// How late users and sources may be woken: 99 of 100.
     pub(crate) late_users_ms: f64,
+    /// How many ends of connections may break, in percent of all.
+    pub(crate) socket_errors_percent: f64,
+    /// How much of the processors' time the run has to leave, in percent.
+    pub(crate) cpu_left_percent: f64,
 }
 
 impl Default for Bounds {
-    /// Ours: a tenth of the shortest round trip of the papers' users, half of it, and a thousandth of a think time.
+    /// Ours: a tenth of the shortest round trip of the papers' users, half of it, and a thousandth of a think time; as many
+    /// broken connections as a congested link may leave of its own; and processors that are not always busy, for how late
+    /// the kernel's own work is nobody measures.
     fn default() -> Bounds {
-        Bounds { late_p99_ms: 1.0, late_p999_ms: 5.0, late_users_ms: 10.0 }
+        Bounds {
+            late_p99_ms: 1.0,
+            late_p999_ms: 5.0,
+            late_users_ms: 10.0,
+            socket_errors_percent: 1.0,
+            cpu_left_percent: 5.0,
+        }
     }
 }
 
@@ -42,6 +54,8 @@ pub(crate) struct Verdict {
     router_lateness_ms_p99: f64,
     router_lateness_ms_p999: f64,
     wake_lateness_ms_p99: f64,
+    /// Processor time that the run could still have had.
+    cpu_left_percent: f64,
     /// Packets that were lost outside the queues.
     lost_outside: u64,
     /// Packets of no connection.
@@ -58,6 +72,7 @@ impl Verdict {
     pub(crate) fn of(
         router: &Account,
         reports: impl IntoIterator<Item = SideReport>,
+        cpu_left_percent: f64,
         bounds: Bounds,
     ) -> Verdict {
         let mut wakes = Histogram::new(3).expect("three significant digits are allowed");
@@ -101,6 +116,15 @@ impl Verdict {
                 reasons.push(format!("{what}: {count}"));
             }
         }
+        let (errors, ends) = (socket_errors.values().sum::<u64>(), ends_by_congestion.values().sum::<u64>());
+        if errors as f64 * 100.0 > bounds.socket_errors_percent * ends as f64 {
+            let most = bounds.socket_errors_percent;
+            reasons.push(format!("errors of sockets: {errors}, more than {most} % of {ends} ends of connections"));
+        }
+        if cpu_left_percent < bounds.cpu_left_percent {
+            let least = bounds.cpu_left_percent;
+            reasons.push(format!("the processors had {cpu_left_percent:.1} % of their time left, less than {least} %"));
+        }
         Verdict {
             valid: reasons.is_empty(),
             invalid_reasons: reasons,
@@ -108,6 +132,7 @@ impl Verdict {
             router_lateness_ms_p99: lateness_ms(0.99),
             router_lateness_ms_p999: lateness_ms(0.999),
             wake_lateness_ms_p99: wake_lateness_ms,
+            cpu_left_percent,
             lost_outside,
             strays: router.strays,
             tcp_counters,
@@ -143,7 +168,7 @@ mod tests {
 
     #[test]
     fn a_run_that_was_in_time_and_lost_nothing_is_valid() {
-        let verdict = Verdict::of(&router(&[900; 2000]), [side(), side()], Bounds::default());
+        let verdict = Verdict::of(&router(&[900; 2000]), [side(), side()], 50.0, Bounds::default());
         assert!(verdict.valid, "{verdict:?}");
         assert!(verdict.invalid_reasons.is_empty());
     }
@@ -151,8 +176,8 @@ mod tests {
     #[test]
     fn who_allows_more_has_more_valid_runs() {
         let bounds = Bounds { late_p99_ms: 3.0, ..Bounds::default() };
-        assert!(!Verdict::of(&router(&[2000; 10]), [side(), side()], Bounds::default()).valid);
-        assert!(Verdict::of(&router(&[2000; 10]), [side(), side()], bounds).valid);
+        assert!(!Verdict::of(&router(&[2000; 10]), [side(), side()], 50.0, Bounds::default()).valid);
+        assert!(Verdict::of(&router(&[2000; 10]), [side(), side()], 50.0, bounds).valid);
     }
 
     #[test]
@@ -168,16 +193,23 @@ mod tests {
             side.wake_lateness_us.record(11_000).expect("it resizes itself");
             side
         };
+        let breaking = SideReport {
+            errors: BTreeMap::from([("Connection timed out (os error 110)".to_owned(), 3)]),
+            congestion: BTreeMap::from([("reno".to_owned(), 299)]),
+            ..side()
+        };
         let crowded = SideReport { tcp: BTreeMap::from([(LISTEN_DROPS, 3)]), ..side() };
-        for (router, sides, reason) in [
-            (router(&late_often), [side(), side()], "the router's lateness p99 is 2."),
-            (router(&late_once), [side(), side()], "the router's lateness p99.9 is "),
-            (losses, [side(), full], "packets lost outside the queues: 7"),
-            (Account { strays: 5, ..router(&[]) }, [side(), side()], "packets of no connection: 5"),
-            (router(&[]), [side(), woken_late], "the users' lateness p99 is 11."),
-            (router(&[]), [crowded, side()], "connections that servers had no room for: 3"),
+        for (router, sides, cpu_left, reason) in [
+            (router(&late_often), [side(), side()], 5.0, "the router's lateness p99 is 2."),
+            (router(&late_once), [side(), side()], 5.0, "the router's lateness p99.9 is "),
+            (losses, [side(), full], 5.0, "packets lost outside the queues: 7"),
+            (Account { strays: 5, ..router(&[]) }, [side(), side()], 5.0, "packets of no connection: 5"),
+            (router(&[]), [side(), woken_late], 5.0, "the users' lateness p99 is 11."),
+            (router(&[]), [crowded, side()], 5.0, "connections that servers had no room for: 3"),
+            (router(&[]), [breaking, side()], 5.0, "errors of sockets: 3, more than 1 % of 299 ends"),
+            (router(&[]), [side(), side()], 4.9, "the processors had 4.9 % of their time left"),
         ] {
-            let verdict = Verdict::of(&router, sides, Bounds::default());
+            let verdict = Verdict::of(&router, sides, cpu_left, Bounds::default());
             assert!(!verdict.valid);
             let [only] = &verdict.invalid_reasons[..] else { panic!("{verdict:?}") };
             assert!(only.starts_with(reason), "{only}");

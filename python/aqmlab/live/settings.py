@@ -1,4 +1,4 @@
-"""What the machine is to do about a live run, and how late it may be in a valid one."""
+"""What the machine is to do about a live run, and what makes a run valid. All bounds are ours."""
 
 from __future__ import annotations
 
@@ -17,6 +17,11 @@ class Settings:
     """The same for 99.9 %."""
     late_users_ms: float = 10.0
     """A run is valid where users and sources were woken at most so late in 99 % of the cases, in milliseconds."""
+    socket_errors_percent: float = 1.0
+    """A run is valid where at most so many ends of connections of users and sources broke, in percent of all."""
+    cpu_left_percent: float = 5.0
+    """A run is valid where the processors had at least so much of their time left for it, in percent: what was idle, or
+    had by work that yields to it."""
 
 
 DEFAULT = Settings()

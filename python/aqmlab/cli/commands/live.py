@@ -43,6 +43,16 @@ LateP99 = Annotated[
 ]
 LateP999 = Annotated[float, typer.Option(metavar="MS", min=0, help="The same for 99.9 %.")]
 LateUsers = Annotated[float, typer.Option(metavar="MS", min=0, help="The same for 99 % of what wakes the users.")]
+SocketErrors = Annotated[
+    float,
+    typer.Option(metavar="PERCENT", min=0, help="A run is valid with at most so many broken ends of connections."),
+]
+CpuLeft = Annotated[
+    float,
+    typer.Option(
+        metavar="PERCENT", min=0, max=100, help="A run is valid with so much of the processors' time left to it."
+    ),
+]
 
 
 @app.command()
@@ -70,6 +80,8 @@ def live(
     late_p99: LateP99 = DEFAULT.late_p99_ms,
     late_p999: LateP999 = DEFAULT.late_p999_ms,
     late_users: LateUsers = DEFAULT.late_users_ms,
+    socket_errors: SocketErrors = DEFAULT.socket_errors_percent,
+    cpu_left: CpuLeft = DEFAULT.cpu_left_percent,
     pcap: PcapFile = None,
     pcap_from: PcapFrom = None,
     pcap_for: PcapFor = None,
@@ -89,7 +101,14 @@ def live(
     from aqmlab.spec.experiment import Experiment
 
     experiment = Experiment.from_toml(spec, changes=changes or ())
-    settings = Settings(device=device, late_p99_ms=late_p99, late_p999_ms=late_p999, late_users_ms=late_users)
+    settings = Settings(
+        device=device,
+        late_p99_ms=late_p99,
+        late_p999_ms=late_p999,
+        late_users_ms=late_users,
+        socket_errors_percent=socket_errors,
+        cpu_left_percent=cpu_left,
+    )
     capture = pcap_asked_for(pcap, pcap_from, pcap_for, pcap_packets)
     if watch:
         run_watched(f"live: {spec}", out, ())
@@ -132,6 +151,8 @@ def parity(
     late_p99: LateP99 = DEFAULT.late_p99_ms,
     late_p999: LateP999 = DEFAULT.late_p999_ms,
     late_users: LateUsers = DEFAULT.late_users_ms,
+    socket_errors: SocketErrors = DEFAULT.socket_errors_percent,
+    cpu_left: CpuLeft = DEFAULT.cpu_left_percent,
     plot: Figure = None,
     as_json: Json = False,
 ) -> None:
@@ -147,7 +168,13 @@ def parity(
 
     experiment = Experiment.from_toml(spec, changes=changes or ())
     check_figure(plot)
-    settings = Settings(late_p99_ms=late_p99, late_p999_ms=late_p999, late_users_ms=late_users)
+    settings = Settings(
+        late_p99_ms=late_p99,
+        late_p999_ms=late_p999,
+        late_users_ms=late_users,
+        socket_errors_percent=socket_errors,
+        cpu_left_percent=cpu_left,
+    )
     report = both.parity(
         *(schemes or ()), experiment=experiment, seeds=list(read_seeds(seeds)), out=out, settings=settings
     )
