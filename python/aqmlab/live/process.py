@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import select
 import signal
 import subprocess
 from dataclasses import asdict
@@ -27,6 +28,9 @@ from aqmlab.running.watched import is_watched, together
 
 PROGRAM = Path(_core.__file__).with_name("aqmlab-live")
 
+
+PATIENCE_S = 60.0
+"""How long it may say nothing. It says something each second, and waits no longer than 10 s for a server: ours."""
 
 STDOUT = 1
 STDERR = 2
@@ -73,6 +77,7 @@ class LiveRun:
             self._request["capture"] = {"from_s": from_s, "until_s": until, "packets": packets}
         self._programs = cell.programs
         self._output = output
+        self._said = bytearray()
         self._captured = b""
         self._tables: dict[str, list[pa.RecordBatch]] = {}
         self._newest = dict.fromkeys(("response_times", "glance"), pa.RecordBatch.from_pydict({}))
@@ -157,9 +162,9 @@ class LiveRun:
         return self._process.stdout
 
     def _line(self) -> dict[str, Any]:
-        text = self._out.readline()
-        if not text.endswith(b"\n"):
-            raise self._ended()
+        while (end := self._said.find(b"\n")) < 0:
+            self._said += self._more()
+        text = self._read(end + 1)
         line: dict[str, Any] = json.loads(text)
         if "refused" in line:
             raise SpecError(line["refused"])
@@ -180,13 +185,28 @@ class LiveRun:
             self._tables.setdefault(table, []).append(rows)
 
     def _read(self, size: int) -> bytes:
-        content = self._out.read(size)
-        if len(content) < size:
+        while len(self._said) < size:
+            self._said += self._more()
+        content = bytes(self._said[:size])
+        del self._said[:size]
+        return content
+
+    def _more(self) -> bytes:
+        """Wait for what it says next."""
+        told = select.poll()
+        told.register(self._out, select.POLLIN)
+        if not told.poll(PATIENCE_S * 1000):
+            raise LiveError(f"live: {PROGRAM.name} has said nothing for {PATIENCE_S:g} s")
+        content = os.read(self._out.fileno(), 1 << 16)
+        if not content:
             raise self._ended()
         return content
 
     def _ended(self) -> LiveError:
-        code = self._process.wait()
+        try:
+            code = self._process.wait(PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            return LiveError(f"live: {PROGRAM.name} says no more, and has not ended after {PATIENCE_S:g} s")
         how = f"exit code {code}" if code >= 0 else signal.Signals(-code).name
         return LiveError(f"live: {PROGRAM.name} ended before the run did ({how})")
 
