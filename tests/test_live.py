@@ -129,13 +129,18 @@ def test_nobody_can_run_it(spec: Path) -> None:
 
 
 def test_what_live_does_not_have_is_refused_in_one_line(aqmlab: Command, spec: Path) -> None:
-    for change, what in [
-        ("tcp.ecn=ecn+", "tcp.ecn but true and false"),
-        ("record.exchanges=true", "record.exchanges"),
+    no_answer = "Linux answers no mark on a SYN/ACK, neither the client nor the server"
+    for change, refusal in [
+        ("tcp.ecn=ecn++", "live has no tcp.ecn but true and false yet"),
+        *(
+            (f"tcp.ecn={name}", f"tcp.ecn: live has no {name}: {no_answer}")
+            for name in ("ecn+", "ecn+/wait", "ecn+/try-once")
+        ),
+        ("record.exchanges=true", "live has no record.exchanges yet"),
     ]:
         outcome = aqmlab("live", str(spec), "--set", change)
         assert (outcome.code, outcome.out) == (2, "")
-        assert outcome.err == f"aqmlab: live has no {what} yet\n"
+        assert outcome.err == f"aqmlab: {refusal}\n"
     assert not list(Path("results/cells").glob("*"))
 
 

@@ -52,6 +52,12 @@ const UNSCALED: u16 = u16::MAX;
 impl Stack {
     /// That of `profile`, which stands at `path` in the spec; refused where the kernel cannot do what it says.
     pub(crate) fn of(path: &str, profile: &Profile) -> Result<Stack, Failed> {
+        if matches!(profile.ecn, EcnPolicy::Plus | EcnPolicy::PlusWait | EcnPolicy::TryOnce) {
+            return Err(Failed::Refused(format!(
+                "{path}.ecn: live has no {}: Linux answers no mark on a SYN/ACK, neither the client nor the server",
+                profile.ecn
+            )));
+        }
         let lacks = [
             ("nagle", profile.nagle),
             ("abe", profile.abe),
