@@ -45,12 +45,15 @@ impl Reading {
     }
 }
 
-/// Read the first line of `/proc/stat`, whose numbers are ticks (proc_stat(5)). What a hypervisor gave to others counts
+/// Read the first line of `/proc/stat`, whose numbers are ticks (`proc_stat(5)`). What a hypervisor gave to others counts
 /// nowhere, and guests' time is in that of those who run them.
 fn parse(text: &str, ticks: f64, own: f64) -> Option<Reading> {
     let line = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
-    let times: Vec<f64> =
-        line.split_whitespace().map(|number| number.parse::<f64>().map(|it| it / ticks)).collect::<Result<_, _>>().ok()?;
+    let times: Vec<f64> = line
+        .split_whitespace()
+        .map(|number| number.parse::<f64>().map(|it| it / ticks))
+        .collect::<Result<_, _>>()
+        .ok()?;
     let [user, nice, system, idle, waiting, interrupts, soft, ..] = times[..] else { return None };
     Some(Reading { busy: user + system + interrupts + soft, niced: nice, idle: idle + waiting, own })
 }

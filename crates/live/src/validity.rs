@@ -9,13 +9,9 @@ use crate::counters::LISTEN_DROPS;
 use crate::router::Account;
 use crate::side::SideReport;
 
-/// What is still in time.
+/// Up to where a run is valid.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(
-    clippy::struct_field_names,
-    reason = "the words of the command's options; all that is bounded is lateness"
-)]
 pub(crate) struct Bounds {
     /// How late packets may leave the router: 99 and 99.9 of 100.
     pub(crate) late_p99_ms: f64,
@@ -119,11 +115,15 @@ impl Verdict {
         let (errors, ends) = (socket_errors.values().sum::<u64>(), ends_by_congestion.values().sum::<u64>());
         if errors as f64 * 100.0 > bounds.socket_errors_percent * ends as f64 {
             let most = bounds.socket_errors_percent;
-            reasons.push(format!("errors of sockets: {errors}, more than {most} % of {ends} ends of connections"));
+            reasons.push(format!(
+                "errors of sockets: {errors}, more than {most} % of {ends} ends of connections"
+            ));
         }
         if cpu_left_percent < bounds.cpu_left_percent {
             let least = bounds.cpu_left_percent;
-            reasons.push(format!("the processors had {cpu_left_percent:.1} % of their time left, less than {least} %"));
+            reasons.push(format!(
+                "the processors had {cpu_left_percent:.1} % of their time left, less than {least} %"
+            ));
         }
         Verdict {
             valid: reasons.is_empty(),

@@ -152,7 +152,14 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
     pub(super) fn window(&self) -> Window {
         let Account { completed, aborted, .. } = self.recorder.total();
         let links = self.readings.window(&meters(&self.links));
-        Window { links, start: self.window_start, end: self.now, completed, aborted, repeats: self.recorder.repeats }
+        Window {
+            links,
+            start: self.window_start,
+            end: self.now,
+            completed,
+            aborted,
+            repeats: self.recorder.repeats,
+        }
     }
 
     /// offered = delivered + dropped + still inside, at each queue and end to end; and what endpoints believe to be
