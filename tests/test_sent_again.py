@@ -45,7 +45,7 @@ def repeats(seen: Iterable[Seen]) -> int:
 
 
 def sent_again(result: Result) -> float:
-    arrived = sum(way["arrived"] for way in result.summary["directions"])
+    arrived = sum(int(way["arrived"]) for way in result.summary["directions"])
     return float(result.summary["retransmit_percent"]) / 100 * arrived
 
 
