@@ -65,12 +65,11 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
     fn send_after(&mut self, id: EndpointId, happens: impl FnOnce(&mut Socket<S>, Time, &Profile)) -> bool {
         let (mut socket, mut profile) = self.connections.with_profile(id, &self.stacks);
         happens(socket, self.now, profile);
-        let mut highest = socket.tcp.highest_sent();
+        let highest = socket.tcp.highest_sent();
         while let Some(segment) = socket.tcp.poll_transmit(self.now, profile) {
             if segment.is_repeat(highest) {
                 self.recorder.repeated(self.now);
             }
-            highest = socket.tcp.highest_sent();
             socket.sent_packet();
             let packet = Packet { to: id.peer(), segment };
             let interface = socket.interface();
