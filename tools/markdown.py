@@ -33,7 +33,16 @@ def docstring(text: str) -> str:
 
 
 def _prose(text: str) -> str:
-    return "\n\n".join(flowing(paragraph) for paragraph in text.strip().split("\n\n"))
+    return "\n\n".join(_paragraph(paragraph) for paragraph in text.strip().split("\n\n"))
+
+
+def _paragraph(text: str) -> str:
+    """Keep the lines of lists, indented equations and examples; let others flow."""
+    if text.startswith("* "):
+        return "\n".join(f"* {flowing(item)}" for item in text.removeprefix("* ").split("\n* "))
+    if text.startswith("    "):
+        return text
+    return _examples(text) if text.startswith(">>>") else flowing(text)
 
 
 def _items(text: str) -> str:

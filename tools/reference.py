@@ -153,6 +153,7 @@ PAGES = {
     "sources.md": reference_spec.source_kinds,
     "tables.md": reference_tables.tables,
     "api.md": reference_api.api,
+    "modules.md": reference_api.modules,
 }
 """The pages beside those of the disciplines, and what writes each."""
 

@@ -1,4 +1,4 @@
-"""The reference page of the Python API: what ``import aqmlab`` offers, from the sources' signatures and docstrings.
+"""The reference pages of the Python API, from the sources' signatures and docstrings: the package, modules beside it.
 
 The sources are read and not imported, because only they have the docstrings below attributes, and those of the compiled
 half stand in its stub.
@@ -9,8 +9,12 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
+from types import ModuleType
+from typing import TypeGuard
 
 import aqmlab
 from aqmlab.spec.part import Part
@@ -20,13 +24,21 @@ _PAGE = """<!-- Written by `make reference` from the code. Change the docstrings
 
 # Python
 
-What `import aqmlab as lab` offers. Beside it, {modules} have functions of their own:
-`help("aqmlab.models.lrd")`.
+What `import aqmlab as lab` offers. Figures, design rules and models have [modules of their own](modules.md).
 
 {index}
 {entries}"""
 
-_MODULES = (
+_MODULES_PAGE = """<!-- Written by `make reference` from the code. Change docstrings in python/aqmlab, then run it. -->
+
+# Python: modules
+
+Reached by a module's name, such as `lab.plot.cdf`, or `from aqmlab.models import lrd`.
+
+{index}
+{sections}"""
+
+MODULES = (
     "plot",
     "design",
     "design.control",
@@ -43,16 +55,52 @@ _MODULES = (
 _Definition = ast.ClassDef | ast.FunctionDef
 
 
+@dataclass(frozen=True)
+class _Named:
+    """A class, a function or a value that a module offers."""
+
+    name: str
+    made: object
+    node: _Definition | None
+    """``None`` for a value."""
+    about: str
+
+
 def api() -> str:
-    """Write the page."""
-    found = {name: _definition(name) for name in aqmlab.__all__}
-    rows = [(f"[`{name}`](#{anchor})", _first_sentence(found[name][1])) for name, anchor in _anchors(found).items()]
-    entries = [_entry(name, node, about) for name, (node, about) in found.items()]
+    """Write the page of the package's own names."""
+    found = {name: _named(aqmlab, name) for name in aqmlab.__all__}
+    rows = [(f"[`{name}`](#{anchor})", _first_sentence(found[name].about)) for name, anchor in _anchors(found).items()]
     return _PAGE.format(
-        modules=", ".join(f"`aqmlab.{name}`" for name in _MODULES),
         index=table(("name", "what it is"), rows),
-        entries="\n".join(entries),
+        entries="\n".join(_entry(each, "##") for each in found.values()),
     )
+
+
+def modules() -> str:
+    """Write the page of the modules beside them."""
+    rows, sections = [], []
+    for name in MODULES:
+        module = import_module(f"aqmlab.{name}")
+        about = inspect.getdoc(module) or ""
+        rows.append((f"[`{name}`](#aqmlab{name.replace('.', '')})", _first_sentence(about)))
+        entries = [_entry(_named(module, each), "###") for each in offered(module)]
+        sections.append("\n".join([f"## `aqmlab.{name}`\n\n{docstring(about)}", *entries]))
+    return _MODULES_PAGE.format(index=table(("module", "what it is"), rows), sections="\n".join(sections))
+
+
+def offered(module: ModuleType) -> list[str]:
+    """Name what a module offers: what it says it does, or its own classes and functions, and explained values."""
+    if said := getattr(module, "__all__", None):
+        return list(said)
+    body = _body(Path(inspect.getfile(module)))
+    explained = {_assigned(code) for code, _ in _attributes(body)}
+    names = [
+        node.name if isinstance(node, _Definition) else _assigned(ast.unparse(node))
+        for node in body
+        if isinstance(node, _Definition | ast.Assign | ast.AnnAssign)
+    ]
+    defined = {node.name for node in body if isinstance(node, _Definition)}
+    return [name for name in names if not name.startswith("_") and name in defined | explained]
 
 
 def _anchors(names: Iterable[str]) -> dict[str, str]:
@@ -64,35 +112,46 @@ def _anchors(names: Iterable[str]) -> dict[str, str]:
     return anchors
 
 
-def _definition(name: str) -> tuple[_Definition | None, str]:
-    """Find where a name is defined: a class or a function, or ``None`` for a value; and its docstring."""
-    package = ast.parse(Path(inspect.getfile(aqmlab)).read_text(encoding="utf-8"))
-    (module,) = [
+def _named(offering: ModuleType, name: str) -> _Named:
+    """Find where a name that a module offers is defined, there or where it is imported from, and its docstring."""
+    file = Path(inspect.getfile(offering))
+    imported = [
         node.module
-        for node in ast.walk(package)
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
         if isinstance(node, ast.ImportFrom) and node.module and name in [alias.name for alias in node.names]
     ]
-    directory = Path(inspect.getfile(aqmlab)).parent
-    stem = module.removeprefix("aqmlab.").replace(".", "/")
-    file = next(file for suffix in (".pyi", ".py") if (file := directory / f"{stem}{suffix}").is_file())
-    body = ast.parse(file.read_text(encoding="utf-8")).body
+    if imported:
+        stem = imported[0].removeprefix("aqmlab.").replace(".", "/")
+        root = Path(inspect.getfile(aqmlab)).parent
+        file = next(file for suffix in (".pyi", ".py") if (file := root / f"{stem}{suffix}").is_file())
+    body, made = _body(file), getattr(offering, name)
     for node in body:
         if isinstance(node, _Definition) and node.name == name:
-            return node, ast.get_docstring(node) or inspect.getdoc(getattr(aqmlab, name)) or ""
-    (about,) = [text for code, text in _attributes(body) if code.split(" = ")[0].split(": ")[0] == name]
-    return None, about
+            return _Named(name, made, node, ast.get_docstring(node) or inspect.getdoc(made) or "")
+    (about,) = [text for code, text in _attributes(body) if _assigned(code) == name]
+    return _Named(name, made, None, about)
 
 
-def _entry(name: str, node: _Definition | None, about: str) -> str:
+def _body(file: Path) -> list[ast.stmt]:
+    return ast.parse(file.read_text(encoding="utf-8")).body
+
+
+def _assigned(code: str) -> str:
+    """Return the name that an assignment or a declaration is of."""
+    return code.split(" = ")[0].split(": ")[0]
+
+
+def _entry(named: _Named, heading: str) -> str:
+    name, node = named.name, named.node
     if node is None:
-        return f"## `{name}`\n\n{docstring(about)}"
-    parts = [f"## `{name}`\n\n```python\n{_signature(node)}\n```\n\n{docstring(about)}"]
+        return f"{heading} `{name}`\n\n{docstring(named.about)}"
+    parts = [f"{heading} `{name}`\n\n```python\n{_signature(node)}\n```\n\n{docstring(named.about)}"]
     if isinstance(node, ast.ClassDef):
-        members = _declared(node) if _is_part(name) else _members(node)
+        members = _declared(node, named.made) if _is_part(named.made) else _members(node)
         if attributes := [(f"`{key}`", flowing(text)) for key, text in members]:
             parts.append(table(("attribute", "meaning"), attributes))
         parts += [
-            f"### `{name}.{method.name}`\n\n```python\n{_signature(method)}\n```\n\n{docstring(text)}"
+            f"{heading}# `{name}.{method.name}`\n\n```python\n{_signature(method)}\n```\n\n{docstring(text)}"
             for method in _functions(node)
             if not _is_property(method) and (text := ast.get_docstring(method))
         ]
@@ -122,16 +181,14 @@ def _members(node: ast.ClassDef) -> Iterator[tuple[str, str]]:
             yield each.name, text
 
 
-def _is_part(name: str) -> bool:
-    made = getattr(aqmlab, name)
+def _is_part(made: object) -> TypeGuard[type[Part]]:
     return isinstance(made, type) and issubclass(made, Part)
 
 
-def _declared(node: ast.ClassDef) -> Iterator[tuple[str, str]]:
+def _declared(node: ast.ClassDef, part: type[Part]) -> Iterator[tuple[str, str]]:
     """Yield the keys of a part of a spec, whose defaults and texts come from the engine, and its properties."""
-    fields = getattr(aqmlab, node.name).model_fields
     for each in node.body:
-        if isinstance(each, ast.AnnAssign) and (field := fields.get(ast.unparse(each.target))):
+        if isinstance(each, ast.AnnAssign) and (field := part.model_fields.get(ast.unparse(each.target))):
             default = "" if field.is_required() else f" = {field.get_default()!r}"
             yield f"{ast.unparse(each.target)}: {ast.unparse(each.annotation)}{default}", field.description or ""
     yield from (member for member in _members(node) if ":" not in member[0])

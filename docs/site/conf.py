@@ -37,5 +37,7 @@ html_title = "aqmlab"
 html_show_sourcelink = False
 html_copy_source = False
 html_static_path = ["static"]
+# The start page is not at the root: what is at the root leads there.
+html_extra_path = ["root"]
 html_css_files = ["site.css"]
 html_theme_options = {"secondary_sidebar_items": ["page-toc"], "show_prev_next": False}
