@@ -409,8 +409,27 @@ def test_a_live_run_has_the_words_and_the_cell_of_its_form(tmp_path: Path, monke
     experiment = lab.Experiment.from_toml(run.words[1], changes=["users.load=50"])
     (simulated,) = cells_of(experiment, [3], lines.known(tmp_path))
     assert run.cells == (replace(simulated, kernel=platform.release()).key,)
-    with pytest.raises(Refused, match=r"^spec: must be given"):
-        asked.live({}, tmp_path)
+
+
+def test_a_live_run_takes_a_scheme_in_the_place_of_a_spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asked, "check_live", lambda: None)
+    spec = '[link]\nrate = "10 Mbit/s"\n[tcp]\necn = true\n[queue.codel]\ntarget = "7 ms"\n'
+    typed = {"scheme": "codel:target=7ms,ecn=true", "link.rate": "10 Mbit/s"}
+    assert asked.live(typed, tmp_path).cells == asked.live({"spec": spec}, tmp_path).cells
+    for wrong in ("codel:targt=1", "os:system"):
+        with pytest.raises(Refused, match=r"^scheme: "):
+            asked.live({"scheme": wrong}, tmp_path)
+
+
+@pytest.mark.usefixtures("_live_permitted")
+def test_a_live_run_is_started_from_its_form_and_found_among_the_cells(inside: Visitor) -> None:
+    form = {"kind": "live", "scheme": "gsp", "link.rate": "5 Mbit/s", "users.per_side": "20", "seed": "1"}
+    short = {"protocol.warmup": "1 s", "protocol.duration": "1 s"}
+    status, page, headers = inside.ask("/runs", "POST", {"csrf": inside.csrf(), **form, **short})
+    assert status == 303, page
+    _, said, _ = inside.ask(headers["Location"] + "/news")
+    assert said.endswith("event: end\ndata: 0\n\n"), said
+    assert "<td>live" in inside.ask("/?words=gsp")[1]
 
 
 def test_a_report_is_a_file_and_the_console_goes_on_while_it_is_made(inside: Visitor) -> None:

@@ -38,7 +38,7 @@ MOST_CELLS = 2_000
 NAMES = {
     "comparison": ("schemes", "spec", "seeds"),
     "sweep": ("schemes", "grid", "seeds", "limit"),
-    "live": ("spec", "seed"),
+    "live": ("scheme", "spec", "seed"),
 }
 """The fields of each form beside those for keys of the spec, of which one that is empty leaves it as it is."""
 
@@ -128,9 +128,8 @@ def live(given: Mapping[str, str], store: Path) -> Asked:
     """Return ``aqmlab live``; errors are those of :func:`comparison`."""
     check_live()
     seeds = _seeds(given, "seed")
-    file, changed = _spec(given, store), _changes(given)
-    if file is None:
-        raise Refused(400, "spec: must be given for a live run")
+    file = _spec(given, store) or typed.kept("", store, "spec")
+    changed = [*_scheme(given), *_changes(given)]
     try:
         experiment = Experiment.from_toml(file, changes=changed)
         (cell,) = cells_of(experiment, seeds[-1:], lines.known(store))
@@ -180,6 +179,16 @@ def _limit(given: Mapping[str, str]) -> list[str]:
     return [f"--limit={text}"]
 
 
+def _scheme(given: Mapping[str, str]) -> list[str]:
+    text = given.get("scheme", "").strip()
+    if not text:
+        return []
+    _check_schemes([text], "scheme")
+    scheme = schemes.parse(text)
+    changed = {"queue": scheme.queue.model_dump()} | ({} if scheme.ecn is None else {"tcp.ecn": scheme.ecn})
+    return [f"{path}={_inline(value)}" for path, value in changed.items()]
+
+
 def _changes(given: Mapping[str, str]) -> list[str]:
     changed = []
     for path, value in rows.changes(given):
@@ -220,16 +229,16 @@ def _check_grid(grid: Grid) -> None:
         _check_names("set", [path, *_keys(changes.value(value))])
 
 
-def _check_schemes(texts: Iterable[str]) -> None:
+def _check_schemes(texts: Iterable[str], field: str = "schemes") -> None:
     for text in texts:
         name, _, _ = schemes.partition(text)
         if name not in disciplines():
             known = ", ".join(disciplines())
-            raise Refused(400, f"schemes: {name!r} is none of {known}; laws of yours run from the command line")
+            raise Refused(400, f"{field}: {name!r} is none of {known}; laws of yours run from the command line")
         try:
             schemes.parse(text)
         except SpecError as error:
-            raise Refused(400, f"schemes: {error}") from None
+            raise Refused(400, f"{field}: {error}") from None
 
 
 def _check_names(where: str, names: Iterable[str]) -> None:
