@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +21,7 @@ from aqmlab.campaigns.search import space
 from aqmlab.campaigns.search.trial import Trial, Values
 from aqmlab.spec import schemes
 from conftest import Command
+from made_campaigns import tables
 
 TINY = lab.Experiment(
     link={"rate": "2 Mbit/s"},
@@ -88,6 +93,97 @@ def test_a_search_goes_on_where_it_was(tmp_path: Path) -> None:
     assert longer.trials.head(4).equals(first.trials.head(4))
     # A shorter target is a shorter queue: the first thing that anybody would try it on.
     assert first.best[0].found.means[0] <= float(np.median(first.trials["delay, ms"]))
+
+
+class _Idle(Executor):
+    """Has nothing to do, or says so."""
+
+    def submit(self, *_: Any, **__: Any) -> Future[Any]:
+        raise AssertionError("a cell is run that the store has")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda: ThreadPoolExecutor(2), lambda: ProcessPoolExecutor(2, mp_context=get_context("spawn"))],
+    ids=["threads", "processes"],
+)
+def test_any_executor_finds_the_same(tmp_path: Path, make: Callable[[], Executor]) -> None:
+    def found(out: Path, executor: Executor | None) -> tuple[lab.Tuned, lab.Sensitivity]:
+        how: dict[str, Any] = {"experiment": TINY, "seeds": [1], "out": out, "executor": executor}
+        tuned = lab.tune("pi", "q_ref=5..50", minimise=["delay"], trials=5, confirm=1, **how)
+        return tuned, lab.sensitivity("pi", "q_ref=5..50", of=["delay", "utilisation"], points=2, **how)
+
+    with make() as executor:
+        there = found(tmp_path / "there", executor)
+    here = found(tmp_path / "here", None)
+    assert there[0].record() == here[0].record()
+    assert there[1].indices.equals(here[1].indices)
+    assert tables(tmp_path / "there") == tables(tmp_path / "here")
+    again = found(tmp_path / "there", _Idle())
+    assert again[0].record() == here[0].record()
+
+
+LAWS = """
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+import aqmlab as lab
+
+
+class Step(lab.Law):
+    @dataclass
+    class Config:
+        threshold: Annotated[float, Field(ge=1), "packets", "From here on."] = 20.0
+
+    def __init__(self, config, link, rng):
+        super().__init__(config, link, rng)
+        Path(__file__).with_name(f"{os.getpid()}.pid").touch()
+
+    def on_enqueue(self, packet, queue, now):
+        return "drop" if queue.packets >= self.config.threshold else "pass"
+
+
+class Wrong(Step):
+    def on_enqueue(self, packet, queue, now):
+        return 1 / 0
+"""
+
+
+@pytest.fixture
+def own_laws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A module of laws that tell where they run: one that works, one that raises."""
+    name = f"tuned_{tmp_path.name.replace('-', '_')}"
+    (tmp_path / f"{name}.py").write_text(LAWS)
+    monkeypatch.syspath_prepend(tmp_path)
+    return name
+
+
+def test_laws_in_python_are_tuned_in_processes_that_stay(own_laws: str, tmp_path: Path) -> None:
+    tuned = lab.tune(
+        f"{own_laws}:Step",
+        "threshold=5..50",
+        minimise=["delay"],
+        experiment=TINY,
+        trials=5,
+        seeds=[1],
+        confirm=1,
+        out=tmp_path / "out",
+        workers=2,
+    )
+    assert len(tuned.trials) == 5
+    ran = {int(file.stem) for file in tmp_path.glob("*.pid")}
+    assert os.getpid() not in ran
+    assert 1 <= len(ran) <= 2, "the same ones from the first setting to the last"
+
+
+def test_a_scheme_that_fails_as_given_is_refused_wherever_it_runs(own_laws: str, tmp_path: Path) -> None:
+    how: dict[str, Any] = {"experiment": TINY, "trials": 1, "seeds": [1]}
+    with pytest.raises(lab.SpecError, match=r"Wrong.*seed 1: .*Wrong\.on_enqueue: ZeroDivisionError"):
+        lab.tune(f"{own_laws}:Wrong", "threshold=5..50", minimise=["delay"], out=tmp_path / "out", **how)
 
 
 def test_settings_that_are_impossible_are_no_trials(tmp_path: Path) -> None:

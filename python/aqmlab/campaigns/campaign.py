@@ -25,7 +25,7 @@ from aqmlab.running.cell import Cell, cells_of
 from aqmlab.running.files.location import Location, location
 from aqmlab.running.progress import SweepProgress, is_seen
 from aqmlab.running.store import Store
-from aqmlab.running.sweep import Watch, run_missing
+from aqmlab.running.sweep import Watch
 from aqmlab.show import console
 from aqmlab.show.messages import logger
 
@@ -236,7 +236,12 @@ def run(campaign: Campaign, how: How, *, progress: bool) -> None:
                 failures.forget(cell)
         known = {}
     missing = [cell for cell in distinct if cell.key not in kept and cell.key not in known]
-    with SweepProgress(distinct, kept) if progress else nullcontext() as shown:
+    with (
+        elsewhere.chosen(
+            how.executor, disciplines=(cell.scheme for cell in missing), out=campaign.out, workers=how.workers
+        ) as executor,
+        SweepProgress(distinct, kept) if progress else nullcontext() as shown,
+    ):
         watch: Watch = shown or (lambda cell, now, end: None)
 
         def failed(cell: Cell, error: BaseException) -> None:
@@ -245,10 +250,14 @@ def run(campaign: Campaign, how: How, *, progress: bool) -> None:
             if shown is not None:
                 shown.failed(cell, failure.error)
 
-        if how.executor is None and not elsewhere.wants_processes(missing):
-            run_missing(missing, store, workers=how.workers, watch=watch, failed=failed, limit_s=how.limit_s)
-        else:
-            with nullcontext(how.executor) if how.executor else elsewhere.processes(how.workers) as executor:
-                elsewhere.run_there(executor, missing, campaign.out, watch=watch, failed=failed, limit_s=how.limit_s)
+        elsewhere.run_anywhere(
+            missing,
+            store,
+            executor=executor,
+            workers=how.workers,
+            failed=failed,
+            watch=watch,
+            limit_s=how.limit_s,
+        )
     if len(distinct) >= _MANY:
         store.compact()

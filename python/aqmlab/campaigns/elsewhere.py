@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +22,41 @@ from aqmlab.running.files.once import once
 from aqmlab.running.integrity import StoreError
 from aqmlab.running.store import Store
 from aqmlab.running.sweep import ENDS_ALL, Failed, Watch, run_missing
+
+
+def run_anywhere(
+    cells: Sequence[Cell],
+    store: Store,
+    *,
+    executor: Executor | None,
+    workers: int | None,
+    failed: Failed,
+    watch: Watch = lambda cell, now, end: None,
+    limit_s: float | None = None,
+) -> None:
+    """Run cells by an executor; without one by threads of this process.
+
+    Raises
+    ------
+    KeyboardInterrupt, StoreError
+        As :func:`run_there`.
+    """
+    if executor is None:
+        run_missing(cells, store, workers=workers, watch=watch, failed=failed, limit_s=limit_s)
+    else:
+        run_there(executor, cells, store.out, watch=watch, failed=failed, limit_s=limit_s)
+
+
+@contextmanager
+def chosen(
+    executor: Executor | None, *, disciplines: Iterable[str], out: Location, workers: int | None
+) -> Iterator[Executor | None]:
+    """Give the executor asked for; without one, one of processes where laws are in Python, and else none: threads."""
+    if executor is None and _wants_processes(set(disciplines)) and not _is_of_one_process(out):
+        with _processes(workers) as own:
+            yield own
+    else:
+        yield executor
 
 
 def run_there(
@@ -76,16 +111,19 @@ def _store(out: str) -> Store:
     return Store(out)
 
 
-def wants_processes(cells: Sequence[Cell]) -> bool:
+def _wants_processes(disciplines: Collection[str]) -> bool:
     """Say whether there are laws in Python, which run side by side only in processes that can import them."""
-    return any(laws.is_custom(cell.scheme) for cell in cells) and all(
-        not laws.is_custom(cell.scheme) or (laws.exists(cell.scheme) and not cell.scheme.startswith("__main__:"))
-        for cell in cells
-    )
+    custom = [name for name in disciplines if laws.is_custom(name)]
+    return bool(custom) and all(laws.exists(name) and not name.startswith("__main__:") for name in custom)
+
+
+def _is_of_one_process(out: Location) -> bool:
+    """Say whether other processes of this machine would not see what is written there."""
+    return getattr(out, "protocol", "") == "memory"
 
 
 @contextmanager
-def processes(workers: int | None) -> Iterator[Executor]:
+def _processes(workers: int | None) -> Iterator[Executor]:
     """Give an executor of processes; those that are at work when the block ends by an error are ended."""
     context, others = multiprocessing.get_context("spawn"), set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(workers or usable(), mp_context=context, initializer=_hear_the_parent)

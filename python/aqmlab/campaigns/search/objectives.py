@@ -15,6 +15,7 @@ NUMBERS = {
     "delay p99": (("queue_delay_ms", "p99"), "ms"),
     "loss": (("loss_percent",), "%"),
     "throughput": (("throughput_mbps",), "Mbit/s"),
+    "utilisation": (("utilisation",), "of 1"),
     "completed": (("completed_requests",), "requests"),
     "within 500 ms": (("fraction_within_500ms",), "of 1"),
 }

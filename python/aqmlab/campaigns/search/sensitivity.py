@@ -10,6 +10,7 @@ differs between points is the setting.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -78,6 +79,7 @@ def sensitivity(
     seeds: Sequence[int] = (1, 2, 3),
     out: Path | str = "results",
     workers: int | None = None,
+    executor: Executor | None = None,
 ) -> Sensitivity:
     """Say which parameters of a discipline matter. Runs that the store has are not made again.
 
@@ -102,6 +104,8 @@ def sensitivity(
         The results directory.
     workers
         Cells run at a time; by default as many as this process may use processors.
+    executor
+        What runs them instead, as for :func:`aqmlab.sweep`.
 
     Raises
     ------
@@ -120,15 +124,16 @@ def sensitivity(
     measures = tuple(Objective(name) for name in of)
     if not measures:
         raise SpecError("of: say what is looked at, such as p95")
-    trial = Trial.of(scheme, over, measures, experiment=experiment, out=out, workers=workers)
-    chosen, given = trial.space, tuple(check_seeds(seeds))
+    asked = Trial.of(scheme, over, measures, experiment=experiment, out=out, workers=workers, executor=executor)
+    chosen, given = asked.space, tuple(check_seeds(seeds))
     problem = {"num_vars": len(chosen), "names": list(chosen), "bounds": [[0.0, 1.0]] * len(chosen)}
     sampled = _sample(problem, method, points)
     settings = np.unique(sampled, axis=0).tolist()
     logger.info(f"{len(settings)} settings under {len(given)} seeds each")
-    values = trial.values([tuple(point) for point in settings], given)
+    with asked.running() as trial:
+        values = trial.values([tuple(point) for point in settings], given)
     if None in values:
-        why = f": {trial.mistakes[-1]}" if trial.mistakes else ""
+        why = f": {asked.mistakes[-1]}" if asked.mistakes else ""
         raise SpecError(f"over: every setting in the ranges must be possible and measure something{why}")
     means = {
         tuple(point): [float(each.mean()) for each in it or ()] for point, it in zip(settings, values, strict=True)

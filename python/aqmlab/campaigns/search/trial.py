@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Self
+from typing import NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aqmlab._core import SpecError
+from aqmlab.campaigns import elsewhere
 from aqmlab.campaigns.failures import in_a_line
 from aqmlab.campaigns.search import space
 from aqmlab.campaigns.search.objectives import Objective
@@ -20,7 +23,7 @@ from aqmlab.running.calibration.lines import Calibrations, known
 from aqmlab.running.cell import Cell, cells_of
 from aqmlab.running.files.location import Location
 from aqmlab.running.store import Store
-from aqmlab.running.sweep import run_missing
+from aqmlab.running.sweep import Failed
 from aqmlab.show.messages import logger
 from aqmlab.spec import schemes
 from aqmlab.spec.experiment import Experiment
@@ -39,6 +42,7 @@ class Trial:
     experiment: Experiment
     out: Location
     workers: int | None
+    executor: Executor | None
     mistakes: list[str] = field(default_factory=list)
     """Why settings could not be run."""
 
@@ -52,6 +56,7 @@ class Trial:
         experiment: Experiment | None,
         out: Path | str,
         workers: int | None,
+        executor: Executor | None,
     ) -> Self:
         """Return what is asked for in these words; without an experiment it is that of the papers.
 
@@ -64,7 +69,14 @@ class Trial:
         whole = Experiment() if experiment is None else experiment
         check_experiment(whole)
         check_workers(workers)
-        return cls(scheme, chosen, objectives, whole, check_out(out), workers)
+        return cls(scheme, chosen, objectives, whole, check_out(out), workers, executor)
+
+    @contextmanager
+    def running(self) -> Iterator[Self]:
+        """Give it with what runs its cells, for all of them: processes take a second to start."""
+        discipline = schemes.parse(self.scheme).queue.discipline
+        with elsewhere.chosen(self.executor, disciplines=[discipline], out=self.out, workers=self.workers) as executor:
+            yield replace(self, executor=executor)
 
     def baseline(self, seeds: Sequence[int]) -> list[Values]:
         """Return what the scheme as given comes to in each objective.
@@ -76,7 +88,7 @@ class Trial:
         """
         calibrations, store = known(self.out), Store(self.out)
         cells = self._cells(self.scheme, seeds, calibrations)
-        run_missing(cells, store, workers=self.workers)
+        self._run(cells, store, _refuse)
         values = self._read(cells, store)
         if values is None:
             raise SpecError(f"objective: {self.scheme} has nothing to measure")
@@ -87,13 +99,17 @@ class Trial:
         calibrations, store = known(self.out), Store(self.out)
         texts = [space.scheme_at(self.scheme, self.space, point) for point in points]
         cells = [self._possible(text, seeds, calibrations) for text in texts]
-        run_missing(
+        self._run(
             [cell for each in cells for cell in each],
             store,
-            workers=self.workers,
-            failed=lambda cell, error: self._mistaken(f"{cell}: {in_a_line(error)}"),
+            lambda cell, error: self._mistaken(f"{cell}: {in_a_line(error)}"),
         )
         return [self._read(each, store) if each else None for each in cells]
+
+    def _run(self, cells: Sequence[Cell], store: Store, failed: Failed) -> None:
+        found = store.found(cells)
+        missing = list({cell.key: cell for cell in cells if cell.key not in found}.values())
+        elsewhere.run_anywhere(missing, store, executor=self.executor, workers=self.workers, failed=failed)
 
     def _possible(self, text: str, seeds: Sequence[int], calibrations: Calibrations) -> list[Cell]:
         try:
@@ -116,3 +132,7 @@ class Trial:
     def _mistaken(self, what: str) -> None:
         self.mistakes.append(what)
         logger.debug("left out: %s", what)
+
+
+def _refuse(cell: Cell, error: BaseException) -> NoReturn:
+    raise SpecError(f"{cell}: {in_a_line(error)}") from error

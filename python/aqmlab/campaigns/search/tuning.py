@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -155,6 +156,7 @@ def tune(
     confirm: int = 3,
     out: Path | str = "results",
     workers: int | None = None,
+    executor: Executor | None = None,
 ) -> Tuned:
     """Search a discipline's settings by Optuna's tree-structured Parzen estimator, and confirm the best on fresh seeds.
 
@@ -183,6 +185,8 @@ def tune(
         The results directory.
     workers
         Cells run at a time; by default as many as this process may use processors.
+    executor
+        What runs them instead, as for :func:`aqmlab.sweep`.
 
     Raises
     ------
@@ -196,18 +200,19 @@ def tune(
     what = tuple(objectives(minimise, maximise))
     if trials < 1 or confirm < 0:
         raise SpecError(f"trials: must be at least 1, and confirm at least 0, got {trials} and {confirm}")
-    trial = Trial.of(scheme, over, what, experiment=experiment, out=out, workers=workers)
+    asked = Trial.of(scheme, over, what, experiment=experiment, out=out, workers=workers, executor=executor)
     given = tuple(check_seeds(seeds))
-    tried, left_out = _search(trial, given, trials)
-    if not tried:
-        raise SpecError(f"over: none of {left_out} settings can be run, the last: {trial.mistakes[-1]}")
-    found = Tuned(scheme, trial.space, what, given, tuple(tried), tuple(trial.baseline(given)), left_out=left_out)
-    best = _best(found, confirm)
-    fresh_seeds = tuple(range(max(given) + 1, max(given) + 1 + len(given))) if best else ()
-    if best:
-        logger.info(f"confirming {len(best)} under seeds {fresh_seeds[0]} to {fresh_seeds[-1]}")
-    fresh = _differences(trial, [each.point for each in best], fresh_seeds) if best else []
-    confirmed = tuple(Confirmed(one, again) for one, again in zip(best, fresh, strict=True) if again is not None)
+    with asked.running() as trial:
+        tried, left_out = _search(trial, given, trials)
+        if not tried:
+            raise SpecError(f"over: none of {left_out} settings can be run, the last: {trial.mistakes[-1]}")
+        found = Tuned(scheme, trial.space, what, given, tuple(tried), tuple(trial.baseline(given)), left_out=left_out)
+        best = _best(found, confirm)
+        fresh_seeds = tuple(range(max(given) + 1, max(given) + 1 + len(given))) if best else ()
+        if best:
+            logger.info(f"confirming {len(best)} under seeds {fresh_seeds[0]} to {fresh_seeds[-1]}")
+        fresh = _differences(trial, [each.point for each in best], fresh_seeds) if best else []
+        confirmed = tuple(Confirmed(one, again) for one, again in zip(best, fresh, strict=True) if again is not None)
     return replace(found, best=confirmed, fresh_seeds=fresh_seeds)
 
 
