@@ -161,6 +161,9 @@ if __name__ == "__main__":
         threading.Thread(target=kill_one, args=(out, client)).start()
         grid = lab.Grid(set=changes, schemes=["pi", "codel"])
         campaign = lab.sweep(grid, seeds=[1, 2], out=out, executor=client.get_executor())
+        short = lab.Experiment.from_toml(changes=[*changes[:-1], "protocol.duration=9 s"])
+        how = {"experiment": short, "seeds": [1], "out": out, "executor": client.get_executor()}
+        lab.tune("pi", "sampling_hz=100..200", minimise=["delay"], trials=4, confirm=0, **how)
     print(*campaign.cells["state"])
 """
 
@@ -172,6 +175,8 @@ def test_a_dask_worker_that_is_killed_in_mid_cell_costs_no_cell(tmp_path: Path) 
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
     assert done.stdout.split() == ["done"] * 4, done.stderr
     lab.sweep(lab.Grid(set=long, schemes=["pi", "codel"]), seeds=[1, 2], out=tmp_path / "here")
+    how = {"experiment": lab.Experiment.from_toml(changes=TINY), "seeds": [1], "out": tmp_path / "here"}
+    lab.tune("pi", "sampling_hz=100..200", minimise=["delay"], trials=4, confirm=0, **how)
     assert tables(tmp_path / "there") == tables(tmp_path / "here")
 
 

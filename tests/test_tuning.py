@@ -10,6 +10,7 @@ from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPool
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -113,8 +114,9 @@ def test_any_executor_finds_the_same(tmp_path: Path, make: Callable[[], Executor
         tuned = lab.tune("pi", "q_ref=5..50", minimise=["delay"], trials=5, confirm=1, **how)
         return tuned, lab.sensitivity("pi", "q_ref=5..50", of=["delay", "utilisation"], points=2, **how)
 
-    with make() as executor:
+    with make() as executor, patch.object(executor, "submit", wraps=executor.submit) as submit:
         there = found(tmp_path / "there", executor)
+    assert submit.call_count == len(list((tmp_path / "there" / "cells").iterdir())), "each cell, and once"
     here = found(tmp_path / "here", None)
     assert there[0].record() == here[0].record()
     assert there[1].indices.equals(here[1].indices)
