@@ -19,7 +19,7 @@ from aqmlab.campaigns.failures import Failure, Failures
 from aqmlab.campaigns.grid import Grid, Point
 from aqmlab.campaigns.shards import Shard
 from aqmlab.results.stats import mean_interval
-from aqmlab.running.arguments import check_out, check_seeds, check_workers
+from aqmlab.running.arguments import check_executor, check_out, check_seeds, check_workers
 from aqmlab.running.calibration.lines import Calibrations, known
 from aqmlab.running.cell import Cell, cells_of
 from aqmlab.running.files.location import Location, location
@@ -171,6 +171,7 @@ def sweep(
     """
     whole = grid if isinstance(grid, Grid) else Grid.from_toml(grid)
     check_workers(workers)
+    check_executor(executor)
     planned = plan(whole, seeds, known(check_out(out)), shard=None if shard is None else Shard.parse(shard))
     how = How(workers=workers, executor=executor, limit_s=limit_s, retry=retry)
     campaign = Campaign(planned, location(out))

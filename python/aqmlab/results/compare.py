@@ -20,7 +20,14 @@ from aqmlab.results.measures import Row, check_cells, measured, read_measures, s
 from aqmlab.results.result import Result
 from aqmlab.results.table import SideBySide
 from aqmlab.results.until import Stop, Until
-from aqmlab.running.arguments import check_experiment, check_out, check_schemes, check_seeds, check_workers
+from aqmlab.running.arguments import (
+    check_experiment,
+    check_out,
+    check_pcap,
+    check_schemes,
+    check_seeds,
+    check_workers,
+)
 from aqmlab.running.calibration.lines import Calibrations, known
 from aqmlab.running.cell import Cell, cells_of
 from aqmlab.running.pcap import Pcap, one_a_cell
@@ -300,6 +307,7 @@ def compare(
         experiment = Experiment()
     check_experiment(experiment)
     check_workers(workers)
+    check_pcap(pcap)
     calibrations = known(check_out(out))
     goes_on = Until.read(until, budget, seeds=seeds, pcap=pcap)
 

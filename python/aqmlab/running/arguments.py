@@ -10,6 +10,7 @@ from pathlib import Path
 from aqmlab._core import SpecError
 from aqmlab.disciplines.custom.law import Law
 from aqmlab.running.files.location import Location, location
+from aqmlab.running.pcap import Pcap
 from aqmlab.spec.experiment import Experiment
 
 _MOST_SHOWN = 80
@@ -61,6 +62,18 @@ def check_workers(given: object) -> None:
     number = _whole_number(given)
     if given is not None and (number is None or number < 1):
         raise SpecError(f"workers: must be a whole number of at least 1, {_got(given)}")
+
+
+def check_executor(given: object) -> None:
+    """Refuse what runs nothing; with ``None`` cells run on this machine."""
+    if given is not None and not callable(getattr(given, "submit", None)):
+        raise SpecError(f"executor: must have the methods of a concurrent.futures.Executor, {_got(given)}")
+
+
+def check_pcap(given: object) -> None:
+    """Refuse what says of no capture where it goes; with ``None`` nothing is captured."""
+    if given is not None and not isinstance(given, Pcap):
+        raise SpecError(f'pcap: must be a Pcap, such as Pcap(file="run.pcapng"), {_got(given)}')
 
 
 def check_out(given: object) -> Location:

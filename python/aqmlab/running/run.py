@@ -20,7 +20,7 @@ from aqmlab._core import RecordBatch, Simulation, engine_version, results_number
 from aqmlab.disciplines.custom import laws
 from aqmlab.results.result import Result
 from aqmlab.running import summary
-from aqmlab.running.arguments import check_experiment, check_out, check_seed
+from aqmlab.running.arguments import check_experiment, check_out, check_pcap, check_seed
 from aqmlab.running.calibration.lines import known
 from aqmlab.running.cell import IDENTITY, Cell, cells_of
 from aqmlab.running.integrity import StoreError, seal, writing
@@ -78,6 +78,7 @@ def run(
     >>> run(experiment, seed=1).queue  # doctest: +SKIP
     """
     check_experiment(experiment)
+    check_pcap(pcap)
     (cell,) = cells_of(experiment, [check_seed(seed)], known(check_out(out)))
     store = Store(out)
     if progress if progress is not None else is_seen():

@@ -18,7 +18,7 @@ from aqmlab.campaigns.failures import in_a_line
 from aqmlab.campaigns.search import space
 from aqmlab.campaigns.search.objectives import Objective
 from aqmlab.campaigns.search.space import Space
-from aqmlab.running.arguments import check_experiment, check_out, check_workers
+from aqmlab.running.arguments import check_executor, check_experiment, check_out, check_workers
 from aqmlab.running.calibration.lines import Calibrations, known
 from aqmlab.running.cell import Cell, cells_of
 from aqmlab.running.files.location import Location
@@ -69,6 +69,7 @@ class Trial:
         whole = Experiment() if experiment is None else experiment
         check_experiment(whole)
         check_workers(workers)
+        check_executor(executor)
         return cls(scheme, chosen, objectives, whole, check_out(out), workers, executor)
 
     @contextmanager
