@@ -8,6 +8,7 @@ import multiprocessing
 import os
 import random
 import re
+import runpy
 import signal
 import subprocess
 import sys
@@ -147,37 +148,44 @@ from pathlib import Path
 from distributed import Client, LocalCluster
 import aqmlab as lab
 
+def sweep(out, executor):
+    grid = lab.Grid(set=CHANGES, schemes=["pi", "codel"])
+    return set(lab.sweep(grid, seeds=[1, 2], out=out, executor=executor).cells["state"])
+
+def search(out, executor):
+    long = lab.Experiment.from_toml(None, changes=CHANGES)
+    how = {"experiment": long, "seeds": [1, 2], "out": out, "executor": executor}
+    return lab.tune("pi", "sampling_hz=100..200", minimise=["delay"], trials=2, confirm=0, **how).record()
+
 def kill_one(out, client):
-    drafts = Path(out, "drafts")
-    while not list(drafts.glob("*/alive")):
+    while not list((out / "drafts").glob("*/alive")):
         time.sleep(0.02)
-    # Its cell takes seconds and has only begun.
+    # Both have a cell, which takes seconds and has only begun.
     os.kill(client.run(os.getpid).popitem()[1], signal.SIGKILL)
 
 if __name__ == "__main__":
-    out, changes = sys.argv[1], sys.argv[2:]
     here = {"host": "127.0.0.1", "dashboard_address": None}
     with LocalCluster(2, threads_per_worker=1, processes=True, **here) as cluster, Client(cluster) as client:
-        threading.Thread(target=kill_one, args=(out, client)).start()
-        grid = lab.Grid(set=changes, schemes=["pi", "codel"])
-        campaign = lab.sweep(grid, seeds=[1, 2], out=out, executor=client.get_executor())
-        short = lab.Experiment.from_toml(changes=[*changes[:-1], "protocol.duration=9 s"])
-        how = {"experiment": short, "seeds": [1], "out": out, "executor": client.get_executor()}
-        lab.tune("pi", "sampling_hz=100..200", minimise=["delay"], trials=4, confirm=0, **how)
-    print(*campaign.cells["state"])
+        for campaign in sweep, search:
+            out = Path(campaign.__name__)
+            killer = threading.Thread(target=kill_one, args=(out, client))
+            killer.start()
+            print(campaign(out, client.get_executor()))
+            killer.join()
 """
 
 
 def test_a_dask_worker_that_is_killed_in_mid_cell_costs_no_cell(tmp_path: Path) -> None:
-    (tmp_path / "campaign.py").write_text(DASK)
-    long = [*TINY[:-1], "protocol.duration=20 min"]
-    command = [sys.executable, "campaign.py", str(tmp_path / "there"), *long]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
-    assert done.stdout.split() == ["done"] * 4, done.stderr
-    lab.sweep(lab.Grid(set=long, schemes=["pi", "codel"]), seeds=[1, 2], out=tmp_path / "here")
-    how = {"experiment": lab.Experiment.from_toml(changes=TINY), "seeds": [1], "out": tmp_path / "here"}
-    lab.tune("pi", "sampling_hz=100..200", minimise=["delay"], trials=4, confirm=0, **how)
-    assert tables(tmp_path / "there") == tables(tmp_path / "here")
+    script = tmp_path / "campaign.py"
+    script.write_text(f"CHANGES = {[*TINY[:-1], 'protocol.duration=20 min']}\n{DASK}")
+    done = subprocess.run(
+        [sys.executable, script], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.stderr.count("Restarting worker") == 2, done.stderr
+    campaigns_of = runpy.run_path(str(script), run_name="here")
+    for name, said in zip(("sweep", "search"), done.stdout.splitlines(), strict=True):
+        assert said == str(campaigns_of[name](tmp_path / "here" / name, None))
+        assert tables(tmp_path / name) == tables(tmp_path / "here" / name)
 
 
 def test_two_sweeps_on_one_store_make_each_cell_whole(tmp_path: Path) -> None:
