@@ -14,6 +14,7 @@ SETTINGS = {"label", "scheme", "parameters", "load_percent", "users_per_side", "
 MEASURES = {
     "loss_percent",
     "mark_percent",
+    "retransmit_percent",
     "completed_requests",
     "aborted_requests",
     "throughput_mbps",

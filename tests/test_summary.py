@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import pytest
 import aqmlab as lab
 from aqmlab import _core
 from aqmlab.results.measured import MEASURES
+from aqmlab.results.result import Result
 from aqmlab.running import summary
 from aqmlab.running.cell import cells_of
 from conftest import Command
@@ -99,7 +101,7 @@ def test_where_no_request_was_completed_nothing_is_said_of_requests(experiment: 
 
 def test_where_no_packet_was_sent_nothing_is_said_of_packets(tmp_path: Path) -> None:
     result = lab.run(NOTHING["nobody did anything"], out=tmp_path)
-    shares = ("loss_percent", "mark_percent", "packet_bytes_mean")
+    shares = ("loss_percent", "mark_percent", "retransmit_percent", "packet_bytes_mean")
     assert {name: result.summary[name] for name in shares} == dict.fromkeys(shares)
     assert set(result.summary["queue_delay_ms"].values()) == {None}
     assert "loss - %, marked - %" in repr(result)
@@ -127,6 +129,17 @@ def test_schemes_under_which_nothing_was_completed_are_compared_all_the_same(aqm
     assert "no request was completed" in line
 
 
+def test_a_cell_that_is_older_than_a_column_has_none_of_it(tmp_path: Path) -> None:
+    result = lab.run(brief(users={"per_side": 50}), out=tmp_path)
+    (older := tmp_path / "older").mkdir()
+    pl.read_parquet(result.file("summary")).drop("retransmit_percent").write_parquet(older / "summary.parquet")
+    shutil.copy(result.directory / "metadata.json", older)
+    record = Result(result.cell, older).record()
+    assert record.pop("retransmit_percent") is None
+    left = {name: value for name, value in result.record().items() if name != "retransmit_percent"}
+    assert {**record, "cell": left["cell"]} == left
+
+
 def test_a_record_has_all_that_is_measured(tmp_path: Path) -> None:
     marking = brief(
         link={"rate": "2 Mbit/s", "device_fifo": 0},
@@ -139,6 +152,7 @@ def test_a_record_has_all_that_is_measured(tmp_path: Path) -> None:
     record = result.record()
     assert all(record[name] == result.summary[name] for name in MEASURES)
     assert record["mark_percent"] > 0
+    assert record["retransmit_percent"] > 0
     assert 40 < record["packet_bytes_mean"] < 1500
     assert f"marked {record['mark_percent']:.2f} %" in repr(result)
     assert f"{record['aborted_requests']} aborted" in repr(result)

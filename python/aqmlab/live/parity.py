@@ -195,6 +195,5 @@ def at(summary: Mapping[str, Any], path: Sequence[str]) -> float | None:
     """Return the value that stands at ``path`` in a summary, if there is one."""
     value: Any = summary
     for name in path:
-        # A cell that was run before there was such a measure has none.
-        value = value.get(name)
+        value = value[name]
     return None if value is None else float(value)

@@ -3,6 +3,7 @@
 MEASURES = (
     "loss_percent",
     "mark_percent",
+    "retransmit_percent",
     "completed_requests",
     "aborted_requests",
     "throughput_mbps",

@@ -17,6 +17,7 @@ from aqmlab.running.cell import Cell
 from aqmlab.running.files.content import all_fetched, fetched
 from aqmlab.running.files.location import Location
 from aqmlab.running.integrity import Damaged, Files, read_metadata
+from aqmlab.running.summary import SCHEMA
 
 
 @dataclass(frozen=True, repr=False)
@@ -45,8 +46,9 @@ class Result:
 
         ``directions`` has loss, marks, throughput, utilisation, queue and queueing delay of each direction of each link
         over the measured window; ``counters`` says what became of their packets over the whole run, warm-up included.
+        What a cell was made too early to have is ``None``.
         """
-        return self._table("summary").row(0, named=True)
+        return {**dict.fromkeys(SCHEMA.names), **self._table("summary").row(0, named=True)}
 
     @property
     def queue(self) -> pl.DataFrame:
