@@ -3,7 +3,7 @@
 #   make live           aqmlab-live, which aqmlab live runs; Linux only
 #   make demo | test | lint | bench: need Python >= 3.11, a Rust toolchain and make; nothing else
 #   make pythons        does the package work on later Pythons, those of them that are installed?
-#   make bench-check    is the engine as fast as on record? needs valgrind
+#   make bench-check    is the engine as fast as on record? needs valgrind. make bench-record writes the new record
 #   make bench-peers    speed and agreement beside ns-2 and ns-3, those of them that are installed; long
 #   make studies        the pages of docs/studies: twelve hours of processor time; goes on where it was stopped
 #   make accounting     docs/studies/accounting.md: the papers' tables held to their own numbers, beside ours
@@ -31,7 +31,7 @@ WORKSPACE := --workspace $(if $(IS_LINUX),,--exclude aqmlab-live)
 # The border is compiled for the interpreter that it finds first.
 WITH_PYTHON := PATH="$(CURDIR)/$(BIN):$$PATH"
 
-.PHONY: install live demo test test-rust test-python pythons lint lint-rust lint-python bench bench-check bench-peers reference notebooks pictures docs links cost studies accounting parity sensitivity calibration advice-map golden lock wheel sdist-check crates clean
+.PHONY: install live demo test test-rust test-python pythons lint lint-rust lint-python bench bench-check bench-record bench-peers reference notebooks pictures docs links cost studies accounting parity sensitivity calibration advice-map golden lock wheel sdist-check crates clean
 
 install: .venv/extension.stamp
 
@@ -85,8 +85,8 @@ lint-python: .venv/extension.stamp .venv/dev.stamp
 bench: .venv/extension.stamp
 	$(BIN)/python benches/bench.py
 
-bench-check: .venv/extension.stamp
-	$(BIN)/python benches/check.py
+bench-check bench-record: .venv/extension.stamp
+	PYTHONPATH=benches/peers $(BIN)/python benches/check.py $(if $(filter bench-record,$@),--record)
 
 bench-peers: .venv/extension.stamp
 	$(BIN)/python benches/peers/peers.py

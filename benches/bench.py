@@ -16,7 +16,9 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -47,13 +49,21 @@ REPEATS = 3
 """The fastest counts: whatever else the machine does can only add time."""
 
 
-def spec(law: str, *, ecn: bool = False, mbps: int = 100, warmup_s: int = 30, measured_s: int = 200) -> str:
-    """Describe 98 % load on a link of this rate, its servers' interfaces as fast as it."""
+def spec(
+    law: str,
+    *,
+    ecn: bool = False,
+    stack: str = "unc-testbed",
+    mbps: int = 100,
+    warmup_s: int = 30,
+    measured_s: int = 200,
+) -> str:
+    """Describe 98 % load on a link of this rate, its servers' interfaces as fast as it, all hosts with this stack."""
     parts = {
         "link": {"rate": f"{mbps} Mbit/s"},
         "hosts": {"rate": f"{mbps} Mbit/s"},
         "queue": LAWS[law],
-        "tcp": {"ecn": ecn},
+        "tcp": {"profile": stack, "ecn": ecn},
         "users": {"per_side": round(USERS_PER_MBPS * mbps)},
         "protocol": {"warmup": f"{warmup_s} s", "duration": f"{measured_s} s"},
     }
@@ -74,9 +84,12 @@ def speed(*, measured_s: int = 200, **settings: Any) -> dict[str, float]:
     return {"x_real_time": measured_s / min(seconds), "ns_per_packet": 1e9 * min(seconds) / packets}
 
 
-def instructions_per_packet(law: str, *, ecn: bool) -> float:
-    """Count instructions under callgrind: what ten seconds more cost, so that the start cancels."""
-    short, long = (_count(spec(law, ecn=ecn, warmup_s=5, measured_s=seconds)) for seconds in (5, 15))
+def instructions_per_packet(describe: Callable[..., str]) -> float:
+    """Count instructions under callgrind: what ten seconds more cost, so that the start cancels.
+
+    ``describe`` gives the spec of ``warmup_s`` and ``measured_s``.
+    """
+    short, long = (_count(describe(warmup_s=5, measured_s=seconds)) for seconds in (5, 15))
     return (long[0] - short[0]) / (long[1] - short[1])
 
 
@@ -155,7 +168,7 @@ def main() -> None:
     for number, law in enumerate(LAWS):
         for ecn in (False, True) if number < AS_IN_THE_PAPERS else (False,):
             row: dict[str, Any] = {"law": law, "ecn": ecn, **speed(law=law, ecn=ecn)}
-            row["instructions_per_packet"] = instructions_per_packet(law, ecn=ecn) if counts else None
+            row["instructions_per_packet"] = instructions_per_packet(partial(spec, law, ecn=ecn)) if counts else None
             results["laws"].append(row)
             count = f"{row['instructions_per_packet']:.0f}" if counts else "no valgrind"
             real_time, ns = row["x_real_time"], row["ns_per_packet"]

@@ -106,11 +106,7 @@ def per_packet(law: str, stack: str) -> Counter[str]:
     """Count instructions per packet by part."""
     binary = build_example("aqmlab-sim", "run")
     with tempfile.TemporaryDirectory() as name:
-        texts = []
-        for seconds in (5, 15):
-            described = json.loads(spec(law, warmup_s=5, measured_s=seconds))
-            described["tcp"]["profile"] = stack
-            texts.append(json.dumps(described))
+        texts = [spec(law, stack=stack, warmup_s=5, measured_s=seconds) for seconds in (5, 15)]
         (short, few), (long, many) = (profile(binary, text, Path(name)) for text in texts)
     long.subtract(short)
     parts = parts_of([address for address in long if address], binary)
