@@ -12,14 +12,12 @@ const OF_TCP: [(&str, &str, &str); 5] = [
     ("snmp", "Tcp:", REPEATS),
     ("netstat", "TcpExt:", "TCPTimeouts"),
     ("netstat", "TcpExt:", "TCPDeliveredCE"),
-    ("netstat", "TcpExt:", LISTEN_DROPS),
+    // Connections that servers had no room for.
+    ("netstat", "TcpExt:", "ListenDrops"),
 ];
 
 /// Segments sent again, SYNs and their answers among them.
 pub(crate) const REPEATS: &str = "RetransSegs";
-
-/// Connections that servers had no room for.
-pub(crate) const LISTEN_DROPS: &str = "ListenDrops";
 
 /// Counters of TCP, by the kernel's names.
 pub(crate) fn of_tcp() -> Result<BTreeMap<&'static str, u64>, Failed> {

@@ -1,5 +1,6 @@
 //! What this machine lets a live run do: each thing is done, none is read from a version.
 
+use std::ffi::OsString;
 use std::os::fd::AsFd;
 use std::panic::resume_unwind;
 use std::sync::mpsc;
@@ -25,7 +26,6 @@ use crate::netlink::Netlink;
 use crate::priority::{self, Rank};
 use crate::sockets;
 use crate::stack::{self, Stack};
-use crate::validity::Bounds;
 
 /// What was found.
 #[derive(Debug, Serialize)]
@@ -64,8 +64,25 @@ mod lacks {
     pub(super) const OTHERS: &str = "what else runs makes the router late: a run needs two processors";
 }
 
+/// What is soon enough for a valid run: how late threads may wake, 99 and 99.9 of 100 times.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Soon {
+    p99_ms: f64,
+    p999_ms: f64,
+}
+
+impl Soon {
+    pub(crate) fn read(arguments: impl Iterator<Item = OsString>) -> Result<Soon, Failed> {
+        let numbers: Vec<f64> = arguments.filter_map(|it| it.to_str()?.parse().ok()).collect();
+        match numbers[..] {
+            [p99_ms, p999_ms] => Ok(Soon { p99_ms, p999_ms }),
+            _ => Err(Failed::Refused("doctor: must have two numbers, in milliseconds".to_owned())),
+        }
+    }
+}
+
 /// Try everything. To be called while the process has one thread.
-pub(crate) fn examine() -> Report {
+pub(crate) fn examine(soon: Soon) -> Report {
     let mut report = Report { can_run: false, checks: Vec::new() };
     report.machine();
     let entered = namespaces::enter().map(|power| match power {
@@ -85,7 +102,7 @@ pub(crate) fn examine() -> Report {
             report.queues();
         }
     }
-    report.timers();
+    report.timers(soon);
     report
 }
 
@@ -140,7 +157,7 @@ impl Report {
     }
 
     /// How late a thread wakes that waits for a millisecond, as the router does.
-    fn timers(&mut self) {
+    fn timers(&mut self, soon: Soon) {
         prctl::set_timerslack(1).ok();
         for hurries in [false, true] {
             if hurries {
@@ -159,8 +176,7 @@ impl Report {
             let what = if hurries { "timers, with priority" } else { "timers" };
             let found =
                 format!("{:.3} ms late (p50), {:.3} (p99), {:.3} (p99.9)", at(0.5), at(0.99), at(0.999));
-            let bounds = Bounds::default();
-            let is_soon = at(0.99) <= bounds.late_p99_ms && at(0.999) <= bounds.late_p999_ms;
+            let is_soon = at(0.99) <= soon.p99_ms && at(0.999) <= soon.p999_ms;
             self.judge(what, found, is_soon, lacks::LATENESS);
         }
     }

@@ -1,5 +1,5 @@
 //! `aqmlab-live`: an experiment over the kernel's TCP. A request comes as JSON on standard input, lines of JSON and tables go
-//! to standard output. `aqmlab-live doctor` says what the machine lets it do.
+//! to standard output. `aqmlab-live doctor P99_MS P999_MS` says what the machine lets it do, and whether threads wake so soon.
 //!
 //! A process of its own: `unshare` of a user namespace is refused to a process with threads, which Python's libraries start
 //! when they are imported. All that it makes lives in network namespaces of its own, which end with it.
@@ -24,6 +24,7 @@ mod doctor;
 mod failed;
 mod hosts;
 mod limits;
+mod measured;
 mod mix;
 mod namespaces;
 mod netlink;
@@ -41,24 +42,23 @@ mod sockets;
 mod sources;
 mod stack;
 mod tun;
-mod validity;
 mod veth;
 
 use std::process::ExitCode;
 
+use crate::doctor::Soon;
 use crate::failed::Failed;
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
-    match arguments.next() {
-        Some(what) if what == "doctor" => {
-            output::line(&doctor::examine());
-            return ExitCode::SUCCESS;
-        }
+    let done = match arguments.next() {
         Some(what) if what == programs::WITHIN => return programs::within(arguments),
-        _ => {}
-    }
-    match request::read().and_then(|request| run::run(&request)) {
+        Some(what) if what == "doctor" => {
+            Soon::read(arguments).map(|soon| output::line(&doctor::examine(soon)))
+        }
+        _ => request::read().and_then(|request| run::run(&request)),
+    };
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failed) => {
             let what = if matches!(failed, Failed::Refused(_)) { "refused" } else { "failed" };

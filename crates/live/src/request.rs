@@ -2,7 +2,7 @@
 
 use std::io;
 
-use aqmlab_sim::{Bounds as CaptureBounds, QueueSpec, Spec};
+use aqmlab_sim::{Bounds, QueueSpec, Spec};
 use aqmlab_units::{Duration, Time};
 use aqmlab_workload::sources::{DatagramsConfig, SourceConfig};
 use serde::Deserialize;
@@ -14,7 +14,6 @@ use crate::device::Kind;
 use crate::failed::{Failed, Trying};
 use crate::hosts;
 use crate::programs::Programs;
-use crate::validity::Bounds;
 
 /// A run to be made.
 #[derive(Debug)]
@@ -23,12 +22,10 @@ pub(crate) struct Request {
     pub(crate) seed: u64,
     /// What joins sides to the router.
     pub(crate) device: Kind,
-    /// What makes it valid.
-    pub(crate) bounds: Bounds,
     /// What is run beside the users.
     pub(crate) programs: Option<Programs>,
     /// Which packets are captured.
-    pub(crate) capture: Option<CaptureBounds>,
+    pub(crate) capture: Option<Bounds>,
     /// Whether its tables are told while it runs too.
     pub(crate) watched: bool,
 }
@@ -40,8 +37,6 @@ struct Written {
     seed: u64,
     /// Else what the machine lets us have.
     device: Option<Kind>,
-    #[serde(default)]
-    bounds: Bounds,
     programs: Option<Programs>,
     capture: Option<Capture>,
     #[serde(default)]
@@ -65,7 +60,7 @@ pub(crate) fn read() -> Result<Request, Failed> {
 }
 
 fn parse(text: &str) -> Result<Request, Failed> {
-    let Written { spec, seed, device, bounds, programs, capture, watched } =
+    let Written { spec, seed, device, programs, capture, watched } =
         serde_json::from_str(text).map_err(|error| Failed::Refused(format!("standard input: {error}")))?;
     let spec = Spec::from_json(&spec.to_string()).map_err(|error| Failed::Refused(error.to_string()))?;
     check(&spec)?;
@@ -76,7 +71,7 @@ fn parse(text: &str) -> Result<Request, Failed> {
         ));
     }
     let at = |seconds: f64| Time::ZERO + Duration::from_secs_f64(seconds);
-    let capture = capture.map(|Capture { from_s, until_s, packets }| CaptureBounds {
+    let capture = capture.map(|Capture { from_s, until_s, packets }| Bounds {
         from: at(from_s),
         until: until_s.map_or(Time::MAX, at),
         packets,
@@ -85,7 +80,6 @@ fn parse(text: &str) -> Result<Request, Failed> {
         spec,
         seed,
         device: device.unwrap_or_else(hosts::device_available),
-        bounds,
         programs,
         capture,
         watched,

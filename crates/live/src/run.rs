@@ -18,6 +18,7 @@ use crate::device::Device;
 use crate::failed::{Failed, Trying};
 use crate::hosts::Joint;
 use crate::limits;
+use crate::measured::Measured;
 use crate::mix::Mix;
 use crate::namespaces::{self, Power};
 use crate::news::Board;
@@ -30,7 +31,6 @@ use crate::router::{Orders, ProgramRtt, Router};
 use crate::side::{Common, Side, SideReport};
 use crate::sources::{self, Sources};
 use crate::stack::Settings;
-use crate::validity::Verdict;
 
 /// When a run ends before its time: with its command.
 pub(crate) type Ending = OnceLock<Time>;
@@ -59,7 +59,7 @@ struct Network {
 
 /// Run it, and write how far it is and what came of it.
 pub(crate) fn run(request: &Request) -> Result<(), Failed> {
-    let Request { spec, seed, device, bounds, programs, capture, watched } = request;
+    let Request { spec, seed, device, programs, capture, watched } = request;
     let refused = |message: String| Failed::Refused(message);
     let mix = Arc::new(Mix::of(spec, *seed, programs.is_some())?);
     let capture = capture.map(|bounds| Capture::new(spec, bounds));
@@ -150,7 +150,7 @@ pub(crate) fn run(request: &Request) -> Result<(), Failed> {
         "tcp": settings,
         "exit_codes": exit_codes,
         "capture_cut_s": capture.and_then(|capture| capture.cut()).map(Time::as_secs_f64),
-        "verdict": Verdict::of(&router.seen, reports, processors.left_percent(&before, hurries), *bounds),
+        "measured": Measured::of(&router.seen, reports, processors.left_percent(&before, hurries)),
     });
     let network = router.network();
     tell_tables(network, spec);

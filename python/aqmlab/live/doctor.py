@@ -10,6 +10,7 @@ from typing import Any
 
 from aqmlab.live.errors import LiveError
 from aqmlab.live.process import PROGRAM
+from aqmlab.live.settings import DEFAULT
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,8 @@ def examine() -> Report:
         When the program that would try it is not there, or ends without an answer.
     """
     try:
-        done = subprocess.run([PROGRAM, "doctor"], stdout=subprocess.PIPE, check=False)
+        soon = (f"{DEFAULT.late_p99_ms:g}", f"{DEFAULT.late_p999_ms:g}")
+        done = subprocess.run([PROGRAM, "doctor", *soon], stdout=subprocess.PIPE, check=False)
     except OSError as error:
         raise LiveError(f"{PROGRAM}: cannot be started: {error.strerror}") from None
     try:

@@ -11,7 +11,6 @@ import os
 import select
 import signal
 import subprocess
-from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
@@ -22,7 +21,6 @@ import pyarrow as pa
 from aqmlab import _core
 from aqmlab._core import SpecError
 from aqmlab.live.errors import LiveError
-from aqmlab.live.settings import DEFAULT, Settings
 from aqmlab.running.cell import Cell
 from aqmlab.running.watched import is_watched, together
 
@@ -43,8 +41,8 @@ class LiveRun:
     ----------
     cell
         What is run.
-    settings
-        What the machine is to do about it.
+    device
+        What joins the hosts to the router, ``"tun"`` or ``"veth"``; by default what the machine allows.
     capture
         From when and until when, in seconds, packets are captured, and how many.
     output
@@ -61,14 +59,12 @@ class LiveRun:
     def __init__(
         self,
         cell: Cell,
-        settings: Settings = DEFAULT,
+        device: str | None = None,
         *,
         capture: tuple[float, float, int] | None = None,
         output: int = STDOUT,
     ) -> None:
-        bounds = asdict(settings)
-        device = bounds.pop("device")
-        self._request = {"spec": cell.resolved, "seed": cell.seed, "device": device, "bounds": bounds}
+        self._request: dict[str, Any] = {"spec": cell.resolved, "seed": cell.seed, "device": device}
         if is_watched():
             self._request["watched"] = True
         if capture is not None:
@@ -152,7 +148,7 @@ class LiveRun:
         return json.dumps(self._last["summary"])
 
     def about(self) -> dict[str, Any]:
-        """Say how it ran: kernel, device, settings of TCP, lateness, and whether it is valid."""
+        """Say how it ran: kernel, device, settings of TCP, and what was measured of it."""
         about: dict[str, Any] = self._last["live"]
         return about
 

@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from aqmlab._core import SpecError
+from aqmlab.live import validity
 from aqmlab.live.process import STDOUT, LiveRun
 from aqmlab.live.settings import DEFAULT, Settings
 from aqmlab.results.result import Result
@@ -139,7 +140,7 @@ _TOO_LONG = 124
 def _run_cell(cell: Cell, store: Store, watch: Watch, settings: Settings, pcap: Pcap | None) -> Result:
     result = store.get(cell)
     # What cannot be relied on is worth another try.
-    if result is not None and pcap is None and result.metadata["live"]["valid"]:
+    if result is not None and pcap is None and validity.stays_valid(result.metadata["live"], settings):
         return result
     return _make(cell, store, watch, settings, pcap)
 
@@ -152,7 +153,7 @@ def _make(
     with ExitStack() as stack:
         file = None if pcap is None else stack.enter_context(pcap.create())
         directory = stack.enter_context(store.create(cell))
-        live = stack.enter_context(LiveRun(cell, settings, capture=bounds, output=output))
+        live = stack.enter_context(LiveRun(cell, settings.device, capture=bounds, output=output))
         wall = time.perf_counter()
 
         def look(now: float, end: float) -> None:
@@ -162,10 +163,11 @@ def _make(
 
         write_tables(cell, directory, live, look)
         about = live.about()
-        verdict, cut_s = about.pop("verdict"), about.pop("capture_cut_s")
+        measured, cut_s = about.pop("measured"), about.pop("capture_cut_s")
+        judged = {**validity.verdict(measured, settings), **measured}
         costs = {"simulated_s": live.end, "wall_s": time.perf_counter() - wall, "cpu_s": about.pop("cpu_s")}
         programs = {} if cell.programs is None else {"command": cell.programs[0], "server": cell.programs[1]}
-        write_metadata(cell, directory, {**costs, "live": {**about, **programs, **verdict}})
+        write_metadata(cell, directory, {**costs, "live": {**about, **programs, **judged}})
         if store.get(cell) is not None:
             store.remove(cell.key)
     if pcap is not None and cut_s is not None:

@@ -1,4 +1,9 @@
-"""What the machine is to do about a live run, and what makes a run valid. All bounds are ours."""
+"""What the machine is to do about a live run, and what makes a run valid.
+
+All bounds are ours: of how late packets may leave the router a tenth of the shortest round trip of the papers' users,
+and half of it; of users a thousandth of a think time; as many broken connections as a congested link may leave of its
+own; and processors that are not always busy, for how late the kernel's own work is nobody measures.
+"""
 
 from __future__ import annotations
 

@@ -1,0 +1,106 @@
+//! What a run measured of itself and of its machine, by which `aqmlab.live.validity` judges whether it is valid.
+
+use std::collections::BTreeMap;
+
+use hdrhistogram::Histogram;
+use serde::Serialize;
+
+use crate::router::Account;
+use crate::side::SideReport;
+
+/// What a run says of itself.
+#[derive(Debug, Serialize)]
+pub(crate) struct Measured {
+    router_lateness_ms_p99: f64,
+    router_lateness_ms_p999: f64,
+    wake_lateness_ms_p99: f64,
+    /// Processor time that the run could still have had.
+    cpu_left_percent: f64,
+    /// Packets that were lost outside the queues.
+    lost_outside: u64,
+    /// Packets of no connection.
+    strays: u64,
+    /// What the kernels' TCP has counted, both sides together, by its names.
+    tcp_counters: BTreeMap<&'static str, u64>,
+    /// Connections that broke, by the error.
+    socket_errors: BTreeMap<String, u64>,
+    /// Ends of connections of users and sources, by the congestion control that the kernel says they have.
+    ends_by_congestion: BTreeMap<String, u64>,
+}
+
+impl Measured {
+    pub(crate) fn of(
+        router: &Account,
+        reports: impl IntoIterator<Item = SideReport>,
+        cpu_left_percent: f64,
+    ) -> Measured {
+        let mut wakes = Histogram::new(3).expect("three significant digits are allowed");
+        let (mut socket_errors, mut ends_by_congestion) = (BTreeMap::new(), BTreeMap::new());
+        let mut tcp_counters = BTreeMap::new();
+        let mut lost_outside = router.undelivered + router.unread;
+        for side in reports {
+            wakes += side.wake_lateness_us;
+            lost_outside += side.lost;
+            for (name, count) in side.tcp {
+                *tcp_counters.entry(name).or_default() += count;
+            }
+            for (error, count) in side.errors {
+                *socket_errors.entry(error).or_default() += count;
+            }
+            for (control, count) in side.congestion {
+                *ends_by_congestion.entry(control).or_default() += count;
+            }
+        }
+        let lateness_ms = |share| router.lateness_ns.value_at_quantile(share) as f64 * 1e-6;
+        Measured {
+            router_lateness_ms_p99: lateness_ms(0.99),
+            router_lateness_ms_p999: lateness_ms(0.999),
+            wake_lateness_ms_p99: wakes.value_at_quantile(0.99) as f64 * 1e-3,
+            cpu_left_percent,
+            lost_outside,
+            strays: router.strays,
+            tcp_counters,
+            socket_errors,
+            ends_by_congestion,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ERROR: &str = "Connection timed out (os error 110)";
+
+    fn side(woken_late_us: u64, broken: u64) -> SideReport {
+        let mut wake_lateness_us = Histogram::new(3).expect("three digits");
+        wake_lateness_us.record(woken_late_us).expect("it resizes itself");
+        SideReport {
+            wake_lateness_us,
+            errors: BTreeMap::from([(ERROR.to_owned(), broken)]),
+            congestion: BTreeMap::from([("reno".to_owned(), 150)]),
+            lost: 4,
+            tcp: BTreeMap::from([("ListenDrops", 3)]),
+            repeats_before: 0,
+            exit_code: None,
+        }
+    }
+
+    #[test]
+    fn what_the_router_and_both_sides_say_is_put_together() {
+        let mut lateness_ns = Histogram::new(3).expect("three digits");
+        lateness_ns.record_n(900_000, 995).expect("it resizes itself");
+        lateness_ns.record_n(6_000_000, 5).expect("it resizes itself");
+        let router = Account { lateness_ns, strays: 5, undelivered: 1, unread: 2 };
+        let measured = Measured::of(&router, [side(1, 1), side(11_000, 2)], 40.0);
+        let near = |value: f64, expected: f64| assert!((value / expected - 1.0).abs() < 1e-3, "{measured:?}");
+        near(measured.router_lateness_ms_p99, 0.9);
+        near(measured.router_lateness_ms_p999, 6.0);
+        near(measured.wake_lateness_ms_p99, 11.0);
+        near(measured.cpu_left_percent, 40.0);
+        assert_eq!((measured.lost_outside, measured.strays), (11, 5));
+        assert_eq!(measured.tcp_counters["ListenDrops"], 6);
+        assert_eq!(measured.socket_errors[ERROR], 3);
+        assert_eq!(measured.ends_by_congestion["reno"], 300);
+    }
+}

@@ -1,0 +1,65 @@
+"""Whether a live run is valid: what it measured is the network's doing, and not the machine's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from aqmlab.live.settings import Settings
+
+_LATE = (
+    ("router's lateness p99", "router_lateness_ms_p99", "late_p99_ms"),
+    ("router's lateness p99.9", "router_lateness_ms_p999", "late_p999_ms"),
+    ("users' lateness p99", "wake_lateness_ms_p99", "late_users_ms"),
+)
+"""What may be late, where a run says how late it was, and the bound."""
+
+NUMBERS = {
+    *(number for _, number, _ in _LATE),
+    *("cpu_left_percent", "lost_outside", "strays", "tcp_counters", "socket_errors", "ends_by_congestion"),
+}
+"""What a run has measured of itself and its machine, and is judged by."""
+
+
+def verdict(measured: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
+    """Say whether a run is valid, why not, and what it was held against."""
+    bounds = asdict(settings)
+    del bounds["device"]
+    reasons = list(_reasons(measured, settings))
+    return {"valid": not reasons, "invalid_reasons": reasons, "bounds": bounds}
+
+
+def stays_valid(live: Mapping[str, Any], settings: Settings) -> bool:
+    """Say whether a run that was valid when it was made is so by these bounds too.
+
+    Parameters
+    ----------
+    live
+        What its metadata say.
+    settings
+        The bounds.
+    """
+    # An older run may not have measured all that counts.
+    return live["valid"] and live.keys() >= NUMBERS and not any(_reasons(live, settings))
+
+
+def _reasons(measured: Mapping[str, Any], settings: Settings) -> Iterator[str]:
+    for what, number, bound in _LATE:
+        late, most = measured[number], getattr(settings, bound)
+        if late > most:
+            yield f"the {what} is {late:.3f} ms, more than {most:g} ms"
+    for what, count in (
+        ("packets lost outside the queues", measured["lost_outside"]),
+        ("packets of no connection", measured["strays"]),
+        ("connections that servers had no room for", measured["tcp_counters"]["ListenDrops"]),
+    ):
+        if count:
+            yield f"{what}: {count}"
+    errors, ends = (sum(measured[name].values()) for name in ("socket_errors", "ends_by_congestion"))
+    most = settings.socket_errors_percent
+    if 100 * errors > most * ends:
+        yield f"errors of sockets: {errors}, more than {most:g} % of {ends} ends of connections"
+    left, least = measured["cpu_left_percent"], settings.cpu_left_percent
+    if left < least:
+        yield f"the processors had {left:.1f} % of their time left, less than {least:g} %"

@@ -1,0 +1,113 @@
+"""Whether a live run is valid, judged by what it says of itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import aqmlab as lab
+from aqmlab.live import run as live_run
+from aqmlab.live.process import LiveRun
+from aqmlab.live.settings import DEFAULT, Settings
+from aqmlab.live.validity import NUMBERS, stays_valid, verdict
+from aqmlab.results.result import Result
+
+IN_TIME: dict[str, Any] = {
+    "router_lateness_ms_p99": 0.9,
+    "router_lateness_ms_p999": 4.9,
+    "wake_lateness_ms_p99": 9.9,
+    "cpu_left_percent": 5.0,
+    "lost_outside": 0,
+    "strays": 0,
+    "tcp_counters": {"ListenDrops": 0, "RetransSegs": 8},
+    "socket_errors": {"Connection timed out (os error 110)": 3},
+    "ends_by_congestion": {"reno": 299, "cubic": 1},
+}
+"""What a run may have been like that is valid, by default."""
+
+
+def test_a_run_that_was_in_time_and_lost_nothing_is_valid() -> None:
+    assert IN_TIME.keys() == NUMBERS
+    said = verdict(IN_TIME, DEFAULT)
+    assert (said["valid"], said["invalid_reasons"]) == (True, [])
+    assert said["bounds"] == {
+        "late_p99_ms": 1.0,
+        "late_p999_ms": 5.0,
+        "late_users_ms": 10.0,
+        "socket_errors_percent": 1.0,
+        "cpu_left_percent": 5.0,
+    }
+
+
+@pytest.mark.parametrize(
+    ("number", "value", "reason"),
+    [
+        ("router_lateness_ms_p99", 2.0, "the router's lateness p99 is 2.000 ms, more than 1 ms"),
+        ("router_lateness_ms_p999", 6.0, "the router's lateness p99.9 is 6.000 ms, more than 5 ms"),
+        ("wake_lateness_ms_p99", 11.0, "the users' lateness p99 is 11.000 ms, more than 10 ms"),
+        ("cpu_left_percent", 4.9, "the processors had 4.9 % of their time left, less than 5 %"),
+        ("lost_outside", 7, "packets lost outside the queues: 7"),
+        ("strays", 5, "packets of no connection: 5"),
+        ("tcp_counters", {"ListenDrops": 3}, "connections that servers had no room for: 3"),
+        ("socket_errors", {"x": 2, "y": 2}, "errors of sockets: 4, more than 1 % of 300 ends of connections"),
+    ],
+)
+def test_each_thing_that_spoils_a_run_is_a_reason(number: str, value: object, reason: str) -> None:
+    assert verdict({**IN_TIME, number: value}, DEFAULT)["invalid_reasons"] == [reason]
+
+
+@pytest.mark.parametrize(
+    ("bound", "lax", "strict"),
+    [
+        ("late_p99_ms", 1.0, 0.8),
+        ("late_p999_ms", 5.0, 4.8),
+        ("late_users_ms", 10.0, 9.8),
+        ("socket_errors_percent", 1.0, 0.9),
+        ("cpu_left_percent", 5.0, 5.1),
+    ],
+)
+def test_each_bound_is_that_of_its_number(bound: str, lax: float, strict: float) -> None:
+    stored = {**IN_TIME, **verdict(IN_TIME, DEFAULT)}
+    assert stays_valid(stored, replace(DEFAULT, **{bound: lax}))
+    assert not stays_valid(stored, replace(DEFAULT, **{bound: strict}))
+    assert len(verdict(IN_TIME, replace(DEFAULT, **{bound: strict}))["invalid_reasons"]) == 1
+
+
+def test_a_run_of_which_not_all_is_known_that_counts_is_not_relied_on() -> None:
+    stored = {**IN_TIME, **verdict(IN_TIME, DEFAULT)}
+    for number in NUMBERS:
+        assert not stays_valid({name: value for name, value in stored.items() if name != number}, DEFAULT)
+
+
+@pytest.mark.usefixtures("_live_permitted")
+def test_a_stored_run_is_held_against_the_bounds_that_are_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = []
+
+    class Counted(LiveRun):
+        def __enter__(self) -> Counted:
+            made.append(self)
+            return super().__enter__()
+
+    monkeypatch.setattr(live_run, "LiveRun", Counted)
+    experiment = lab.Experiment(
+        link={"rate": "5 Mbit/s"}, users={"per_side": 20}, protocol={"warmup": "0 s", "duration": "1 s"}
+    )
+    lax = Settings(late_p99_ms=1e6, late_p999_ms=1e6, late_users_ms=1e6, cpu_left_percent=0)
+
+    def run(settings: Settings) -> Result:
+        return live_run.run_live(experiment, out=tmp_path, settings=settings)
+
+    first = run(lax).metadata
+    assert first["live"]["valid"]
+    late = first["live"]["router_lateness_ms_p99"]
+    assert run(replace(lax, late_p99_ms=late)).metadata == first, "it keeps this bound"
+    assert len(made) == 1
+    again = run(replace(lax, late_p99_ms=0.0)).metadata
+    assert len(made) == 2
+    assert again["created"] != first["created"]
+    assert again["live"]["bounds"]["late_p99_ms"] == 0
