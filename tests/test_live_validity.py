@@ -70,10 +70,14 @@ def test_each_thing_that_spoils_a_run_is_a_reason(number: str, value: object, re
     ],
 )
 def test_each_bound_is_that_of_its_number(bound: str, lax: float, strict: float) -> None:
+    def bounded(value: float) -> Settings:
+        changed: dict[str, Any] = {bound: value}
+        return replace(DEFAULT, **changed)
+
     stored = {**IN_TIME, **verdict(IN_TIME, DEFAULT)}
-    assert stays_valid(stored, replace(DEFAULT, **{bound: lax}))
-    assert not stays_valid(stored, replace(DEFAULT, **{bound: strict}))
-    assert len(verdict(IN_TIME, replace(DEFAULT, **{bound: strict}))["invalid_reasons"]) == 1
+    assert stays_valid(stored, bounded(lax))
+    assert not stays_valid(stored, bounded(strict))
+    assert len(verdict(IN_TIME, bounded(strict))["invalid_reasons"]) == 1
 
 
 def test_a_run_of_which_not_all_is_known_that_counts_is_not_relied_on() -> None:
