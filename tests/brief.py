@@ -27,9 +27,14 @@ def to_json(experiment: Experiment) -> str:
     return _to_json(experiment.model_copy(update={"protocol": cut}))
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Be that program."""
     Experiment.to_json = to_json  # type: ignore[method-assign, assignment]
     if sys.argv[1:] and sys.argv[1].endswith(".py"):
         runpy.run_path(sys.argv[1], run_name="__main__")
     else:
         cli.main()
+
+
+if __name__ == "__main__":
+    main()

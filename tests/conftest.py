@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,6 +13,7 @@ import pytest
 from hypothesis import settings
 
 import aqmlab as lab
+import at_once
 from aqmlab.cli import main as cli
 from aqmlab.live import doctor, process
 from aqmlab.running.cell import Cell, cells_of
@@ -81,6 +84,21 @@ def aqmlab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
         return Outcome(code or 0, *capsys.readouterr())
 
     return command
+
+
+@pytest.fixture(scope="session")
+def brief_program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
+    """The words that run ``brief.py`` as a program, without what it takes to start one: see ``at_once.py``."""
+    address = str(tmp_path_factory.mktemp("brief") / "socket")
+    # One thread for linear algebra, no windows.
+    alone = {"OPENBLAS_NUM_THREADS": "1", "MPLBACKEND": "agg", "PYTHONPATH": os.pathsep.join(sys.path)}
+    words = [sys.executable, at_once.__file__, address]
+    with subprocess.Popen(words, env={**os.environ, **alone}, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline()
+        # To ask needs nothing of what is installed.
+        yield [sys.executable, "-I", "-S", *words[1:]]
+        process.kill()
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
 import tomllib
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -69,7 +68,7 @@ def reason(document: str, block: Block) -> str | None:
 class Reader:
     """Somebody who does what a document says in a directory that holds the examples and an environment."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, aqmlab: list[str]) -> None:
         self.directory = directory
         self.names: dict[str, Any] = {"__name__": "__main__"}
         """What the document's Python has defined so far."""
@@ -77,7 +76,7 @@ class Reader:
         self._bin = directory / ".venv" / "bin"
         self._bin.mkdir(parents=True)
         (self._bin / "activate").touch()
-        self._program("aqmlab", f"exec {shlex.quote(sys.executable)} {shlex.quote(brief.__file__)}")
+        self._program("aqmlab", f"exec {shlex.join(aqmlab)}")
         # That a target is there is what can be asked in a test; what it does takes minutes to hours.
         self._program("make", f"exec {shutil.which('make')} --dry-run --directory {shlex.quote(str(ROOT))}")
 
@@ -124,10 +123,12 @@ class Reader:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
-def test_what_a_document_shows_runs(document: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_document_shows_runs(
+    document: str, tmp_path: Path, brief_program: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(lab.Experiment, "to_json", brief.to_json)
-    reader = Reader(tmp_path)
+    reader = Reader(tmp_path, brief_program)
     for block in blocks(document):
         if reason(document, block) is None and all(NEEDED.get(word, word) for word in block.text.split()):
             reader.does(block)

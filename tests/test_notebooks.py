@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import brief
 import notebooks
 
 ROOT = Path(__file__).parents[1]
@@ -24,19 +21,11 @@ def _read(file: Path) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_a_notebook_runs(file: Path, tmp_path: Path) -> None:
+def test_a_notebook_runs(file: Path, tmp_path: Path, brief_program: list[str]) -> None:
     # As one program: laws and functions that are defined on the way are those of `__main__`, as in a notebook.
     program = tmp_path / f"{file.stem}.py"
     program.write_text("\n\n".join(notebooks.code(_read(file))), encoding="utf-8")
-    path = os.pathsep.join(sys.path)
-    done = subprocess.run(
-        [sys.executable, brief.__file__, program],
-        cwd=tmp_path,
-        env={**os.environ, "MPLBACKEND": "agg", "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = subprocess.run([*brief_program, program], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
 
