@@ -188,11 +188,11 @@ clean:
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-docs.txt
 	touch $@
 
-# Unoptimised, for they are built more often than they run.
+# Unoptimised, for they are built more often than they run, and what both need once.
 target/tools/bin/cargo-deny: TOOL := cargo-deny@0.20.2
 target/tools/bin/cargo-machete: TOOL := cargo-machete@0.9.2
 target/tools/bin/cargo-%:
-	CARGO_PROFILE_DEV_DEBUG=0 cargo install --quiet --debug --locked --root target/tools $(TOOL)
+	CARGO_PROFILE_DEV_DEBUG=0 cargo install --quiet --debug --locked --root target/tools --target-dir target/tools/build $(TOOL)
 
 # Only what the build reads is listed: the Python half of the package is used where it lies.
 .venv/extension.stamp: $(SOURCES) .venv/run.stamp
