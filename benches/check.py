@@ -1,7 +1,7 @@
 """Is the engine as fast as it was? Instructions per packet against those on record in benches/instructions.json.
 
 `make bench-check` fails when one has grown by more than 3 %. Whoever makes the engine dearer on purpose writes the new
-record in the same commit: `make bench-record`. The trace is that of benches/peers, which has to be where modules are found.
+record in the same commit: `make bench-record`. The trace is that of benches/peers, where modules have to be looked for.
 """
 
 from __future__ import annotations
