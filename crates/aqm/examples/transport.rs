@@ -53,7 +53,7 @@ fn main() -> Result<(), ParameterError> {
             marks += link.receive().map_or(0, |(_, ecn, _)| u32::from(ecn == Ecn::Ce));
         }
     }
-    println!("{marks} marks asked it to slow down; as it did not, {} datagrams wait", link.queue.state().packets);
+    println!("{marks} marks told it to slow down; {} datagrams wait", link.queue.state().packets);
     assert!(marks > 0);
     Ok(())
 }
