@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import http.client
+import re
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
 
 import aqmlab as lab
 from aqmlab.running.cell import cells_of
@@ -40,3 +45,51 @@ def console(out: Path) -> Iterator[str]:
         finally:
             program.send_signal(signal.SIGINT)
             program.wait(timeout=20)
+
+
+class Visitor:
+    """Somebody with a browser."""
+
+    def __init__(self, address: str) -> None:
+        self.host, _, self.enter = address.removeprefix("http://").partition("/")
+        self.headers = {"Host": self.host}
+
+    def ask(
+        self, path: str, method: str = "GET", form: dict[str, str] | None = None, headers: dict[str, str] | None = None
+    ) -> tuple[int, str, http.client.HTTPMessage]:
+        connection = http.client.HTTPConnection(self.host, timeout=120)
+        named = headers or {}
+        body = None if form is None else urlencode(form)
+        if method == "POST":
+            named = {"Origin": f"http://{self.host}", "Content-Type": "application/x-www-form-urlencoded"} | named
+        connection.request(method, path, body, {**self.headers, **named})
+        with closing(connection):
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode(), answer.headers
+
+    def go_in(self) -> None:
+        status, _, headers = self.ask(f"/{self.enter}")
+        assert status == 303
+        cookie = headers["Set-Cookie"]
+        assert {"HttpOnly", "SameSite=strict"} <= {part.strip() for part in cookie.split(";")}
+        self.headers["Cookie"] = cookie.partition(";")[0]
+
+    def csrf(self) -> str:
+        _, page, _ = self.ask("/new")
+        (token,) = re.findall(r'name="csrf" value="([^"]+)"', page)
+        return str(token)
+
+
+@pytest.fixture(scope="module")
+def console_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A results directory with cells."""
+    return store(tmp_path_factory.mktemp("store"))
+
+
+@pytest.fixture(scope="module")
+def inside(console_store: Path) -> Iterator[Visitor]:
+    """A visitor of the console on that directory who has been let in."""
+    with console(console_store) as address:
+        visitor = Visitor(address)
+        visitor.go_in()
+        yield visitor

@@ -31,6 +31,7 @@ from aqmlab.running.cell import Cell
 from aqmlab.running.run import run_cell
 from aqmlab.running.store import Store
 from conftest import Command
+from custom_laws import importable
 from made_campaigns import GRID, TINY, tables
 from made_campaigns import grid as made_grid
 
@@ -222,11 +223,8 @@ class Wrong(Law):
 @pytest.fixture
 def own_laws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A module of laws: one that never comes back, one that does, one that raises."""
-    name = f"laws_{tmp_path.name.replace('-', '_')}"
-    (tmp_path / f"{name}.py").write_text(ENDLESS)
-    monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.chdir(tmp_path)
-    return name
+    return importable(ENDLESS, tmp_path, monkeypatch)
 
 
 def test_a_cell_that_does_not_end_fails_at_its_limit(own_laws: str, tmp_path: Path) -> None:

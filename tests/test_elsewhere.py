@@ -23,7 +23,7 @@ from aqmlab.running.files.location import location
 from aqmlab.running.run import run_cell
 from aqmlab.running.store import Store
 from conftest import Command
-from custom_laws import law
+from custom_laws import importable, law
 from made_places import GRID, TINY, bytes_of, files_below
 
 
@@ -161,9 +161,7 @@ def test_a_calibration_is_kept_there(place: str) -> None:
 
 
 def test_laws_in_python_run_in_the_process_that_has_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    name = f"mine_{tmp_path.name.replace('-', '_')}"
-    (tmp_path / f"{name}.py").write_text(law("def on_enqueue(self, packet, queue, now):\n    return 'pass'"))
-    monkeypatch.syspath_prepend(tmp_path)
+    name = importable(law("def on_enqueue(self, packet, queue, now):\n    return 'pass'"), tmp_path, monkeypatch)
     grid = lab.Grid(set=TINY, schemes=[f"{name}:MyLaw"])
     assert lab.sweep(grid, seeds=[1], out=f"memory://{name}").cells["state"].to_list() == ["done"]
 

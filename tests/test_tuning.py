@@ -22,6 +22,7 @@ from aqmlab.campaigns.search import space
 from aqmlab.campaigns.search.trial import Trial, Values
 from aqmlab.spec import schemes
 from conftest import Command
+from custom_laws import importable
 from made_campaigns import tables
 
 TINY = lab.Experiment(
@@ -158,10 +159,7 @@ class Wrong(Step):
 @pytest.fixture
 def own_laws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A module of laws that tell where they run: one that works, one that raises."""
-    name = f"tuned_{tmp_path.name.replace('-', '_')}"
-    (tmp_path / f"{name}.py").write_text(LAWS)
-    monkeypatch.syspath_prepend(tmp_path)
-    return name
+    return importable(LAWS, tmp_path, monkeypatch)
 
 
 def test_laws_in_python_are_tuned_in_processes_that_stay(own_laws: str, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from aqmlab.console import vendored
 from aqmlab.running import watched
 from aqmlab.running.cell import Cell
 from aqmlab.running.store import Store
-from test_console import Visitor
+from made_console import Visitor
 
 SPEC = """
 queue.pi.q_ref = 12
