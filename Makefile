@@ -10,7 +10,7 @@
 #   make parity         docs/studies/parity.md: disciplines over this kernel's TCP and in the simulator; 25 minutes, Linux only.
 #                       With SEEDS=3 of three seeds, whose numbers have intervals
 #   make sensitivity    docs/studies/sensitivity.md: what settings of RED, PIE and CoDel matter, and what tuning gains
-#   make reference      docs/reference, after a change of a discipline, the spec, a source, a table or the Python API
+#   make reference      docs/reference, after a change of a discipline, a command, the spec, a source, a table or the Python API
 #   make pictures       the console's pictures in docs/img; needs Chromium
 #   make docs           the documentation site, docs/_build/html
 #   make links          do the addresses that the pages name answer? needs the network

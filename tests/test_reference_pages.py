@@ -15,10 +15,12 @@ import pytest
 import aqmlab as lab
 import reference
 import reference_api
+import reference_commands
 import reference_tables
 from aqmlab import _core
 from aqmlab.explain import PARTS
 from aqmlab.results.result import Result
+from conftest import Command
 
 REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
 
@@ -197,3 +199,17 @@ def test_a_module_offers_what_is_its_own_and_not_what_it_imports() -> None:
     timers = reference_api.offered(import_module("aqmlab.models.timers"))
     assert {"Hosts", "WEB", "ROUND_TRIPS", "dearest_s"} <= set(timers)
     assert not {"Mapping", "dataclass", "math"} & set(timers)
+
+
+def test_every_option_of_every_command_is_on_the_page_and_says_what_it_does(aqmlab: Command) -> None:
+    of_all = section("commands.md", "Of every command")
+    commands = [name for name, _ in reference_commands.leaves()]
+    assert {"aqmlab compare", "aqmlab aqm show"} <= set(commands)
+    for name in commands:
+        below = section("commands.md", f"`{name}`")
+        on_page = dict(re.findall(r"^\| `(.+?)` \| (.*?) \|", of_all + below, re.MULTILINE))
+        assert [option for option, meaning in on_page.items() if not re.search(r"\w\W+\w", meaning)] == [], name
+        written = set(re.findall(r"--?[a-z][a-z0-9-]*", " ".join(on_page)))
+        told = re.findall(r"^  (-.*?)(?:  |$)", aqmlab(*name.split()[1:], "--help").out, re.MULTILINE)
+        assert set(re.findall(r"--?[a-z][a-z0-9-]*", " ".join(told))) - {"-h", "--help"} <= written, name
+        assert told

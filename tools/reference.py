@@ -1,8 +1,8 @@
 """The reference pages, docs/reference: text from the code, figures from the objects, nothing written by hand.
 
 ``make reference`` runs this module. Here are the pages of the queue disciplines: what a discipline says of itself, its
-parameters as a table, and figures of the object in action. Those of specs, sources, tables and the Python API are in
-modules of their own.
+parameters as a table, and figures of the object in action. Those of commands, specs, sources, tables and the Python
+API are in modules of their own.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pathlib import Path
 import polars as pl
 
 import reference_api
+import reference_commands
 import reference_spec
 import reference_tables
 from aqmlab.disciplines import plot, step
@@ -149,6 +150,7 @@ def figures(entry: Discipline, to: Path) -> list[Path]:
 
 
 PAGES = {
+    "commands.md": reference_commands.commands,
     "spec.md": reference_spec.spec,
     "sources.md": reference_spec.source_kinds,
     "tables.md": reference_tables.tables,

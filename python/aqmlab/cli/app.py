@@ -12,14 +12,16 @@ import typer
 
 from aqmlab.show import messages
 
-_MESSAGES = "Messages"
-_Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Say nothing but errors.", rich_help_panel=_MESSAGES)]
+MESSAGES = "Messages"
+"""What the options are called together that every command has."""
+
+_Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Say nothing but errors.", rich_help_panel=MESSAGES)]
 _Verbose = Annotated[
-    bool, typer.Option("-v", "--verbose", help="Say more: a line for each cell.", rich_help_panel=_MESSAGES)
+    bool, typer.Option("-v", "--verbose", help="Say more: a line for each cell.", rich_help_panel=MESSAGES)
 ]
 _Log = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Write all of this, with times, to a file's end.", rich_help_panel=_MESSAGES),
+    typer.Option(metavar="FILE", help="Write all of this, with times, to a file's end.", rich_help_panel=MESSAGES),
 ]
 
 

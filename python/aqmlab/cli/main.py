@@ -29,7 +29,7 @@ _INTERRUPTED = 130
 
 
 def main() -> NoReturn:
-    """Run the command line: a user's mistake is one line on standard error and exit code 2.
+    """Run the command line. A user's mistake is one line on standard error and exit code 2.
 
     What is no mistake but cannot be, such as a full disk, has the exit code 1; an interrupt 130. With
     ``AQMLAB_TRACEBACK`` set, an error in a custom law is shown with its traceback as well.

@@ -29,7 +29,10 @@ def list_disciplines(as_json: Json = False) -> None:
 
 
 @app.command("show")
-def show_discipline(name: Annotated[str, typer.Argument(metavar="NAME")], as_json: Json = False) -> None:
+def show_discipline(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A discipline's, or module:Class of a law of yours.")],
+    as_json: Json = False,
+) -> None:
     """Show a discipline's page and its parameters with their units, defaults, meanings and sources."""
     from aqmlab.disciplines import table
     from aqmlab.disciplines.custom import laws

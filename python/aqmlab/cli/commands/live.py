@@ -75,7 +75,9 @@ def live(
     out: Out = "results",
     device: Annotated[
         Device | None,
-        typer.Option(help="What joins the hosts to the router: tun wants /dev/net/tun. [default: what is allowed]"),
+        typer.Option(
+            help="What joins the hosts to the router: tun wants /dev/net/tun.", show_default="what is allowed"
+        ),
     ] = None,
     late_p99: LateP99 = DEFAULT.late_p99_ms,
     late_p999: LateP999 = DEFAULT.late_p999_ms,
