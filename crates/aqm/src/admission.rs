@@ -8,6 +8,19 @@ use aqmlab_units::Time;
 use crate::{Admission, Aqm, Counters, Limit, Packet, QueueState, Verdict};
 
 /// A law, a limit and their counters.
+///
+/// ```
+/// use aqmlab_aqm::{Admission, AdmissionControl, Droptail, Ecn, Limit, Packet, QueueState};
+/// use aqmlab_units::{Bytes, Time};
+///
+/// // For a queue of one's own: it holds the packets, and asks here whether to take one.
+/// let mut control = AdmissionControl::new(Droptail, Limit::Bytes(Bytes::new(3000)));
+/// let packet = Packet { size: Bytes::new(1500), ecn: Ecn::NotEct, flow: 0 };
+/// let full = QueueState { packets: 2, bytes: Bytes::new(3000) };
+/// assert_eq!(control.admit(&packet, QueueState::default(), Time::ZERO), Admission::Queued);
+/// assert_eq!(control.admit(&packet, full, Time::ZERO), Admission::DroppedByLimit);
+/// assert_eq!(control.counters.offered, control.counters.queued + control.counters.refused());
+/// ```
 #[derive(Clone, Debug)]
 pub struct AdmissionControl<A> {
     /// The law that judges.

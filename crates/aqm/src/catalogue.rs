@@ -8,6 +8,14 @@ use crate::discipline::Boxed;
 use crate::{DecidesAt, Discipline, LinkContext, Parameter, Qdisc, QueueConfig};
 
 /// One discipline as the catalogue shows it.
+///
+/// ```
+/// let codel = aqmlab_aqm::catalogue().into_iter().find(|entry| entry.name == "codel").expect("it is there");
+/// assert_eq!(codel.family, "delay");
+/// for parameter in &codel.parameters {
+///     println!("{} = {} {}: {} ({})", parameter.name, parameter.value, parameter.unit, parameter.meaning, parameter.source);
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Entry {

@@ -31,6 +31,19 @@ impl Admission {
 ///
 /// Every packet is accounted for: `offered = queued + dropped_early + dropped_forced + dropped_by_limit` at the
 /// entrance, and `queued = delivered + dropped_at_dequeue + evicted + still waiting` behind it.
+///
+/// ```
+/// use aqmlab_aqm::{Admission, Counters};
+/// use aqmlab_units::Bytes;
+///
+/// let mut counters = Counters::default();
+/// for admission in [Admission::Queued, Admission::Marked, Admission::DroppedByLimit] {
+///     counters.count(admission, Bytes::new(1500));
+/// }
+/// assert_eq!((counters.offered, counters.marked, counters.dropped()), (3, 1, 1));
+/// // One of the two that were let in has left.
+/// assert_eq!(counters.delivered(1), 1);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Packets that arrived.

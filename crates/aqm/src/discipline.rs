@@ -19,6 +19,15 @@ pub enum DecidesAt {
 }
 
 /// A queue discipline, implemented by its configuration.
+///
+/// ```
+/// use aqmlab_aqm::{Discipline, LinkContext, RedConfig};
+/// use aqmlab_units::{BitRate, Bytes};
+///
+/// let link = LinkContext { rate: BitRate::from_mbit_per_sec(10), header: Bytes::ZERO, overhead: Bytes::new(38) };
+/// let refused = RedConfig { min_th: 12.0, max_th: 8.0, ..RedConfig::default() }.resolve(&link).unwrap_err();
+/// assert_eq!(refused.field, "max_th");
+/// ```
 pub trait Discipline: Settings {
     /// The line of thought it belongs to.
     const FAMILY: &'static str;
@@ -51,6 +60,32 @@ pub trait Discipline: Settings {
 /// A discipline chosen at run time and code compiled for each meet here: the chosen one comes as a type, so that the
 /// code inside has no dynamic dispatch per packet. `make` makes any number of it: one for each direction of a link,
 /// each with a random stream of its own.
+///
+/// ```
+/// use aqmlab_aqm::{Aqm, DecidesAtEnqueue, LinkContext, Limit, PiConfig, Qdisc, QueueConfig, Visitor};
+/// use aqmlab_units::{BitRate, Bytes, Stream};
+///
+/// /// How large the queue itself is, for whichever discipline: code that is compiled for each.
+/// struct Size;
+///
+/// impl Visitor for Size {
+///     type Payload = ();
+///     type Output = usize;
+///
+///     fn law<A: DecidesAtEnqueue + Send + 'static>(self, _limit: Limit, _make: impl Fn(Stream) -> A) -> usize {
+///         size_of::<A>()
+///     }
+///
+///     fn queue<Q: Qdisc<()> + Send + 'static>(self, _make: impl Fn(Stream) -> Q) -> usize {
+///         size_of::<Q>()
+///     }
+/// }
+///
+/// let link = LinkContext { rate: BitRate::from_mbit_per_sec(10), header: Bytes::ZERO, overhead: Bytes::new(38) };
+/// let pi = QueueConfig::Pi(PiConfig::default()).resolve(&link)?;
+/// assert!(pi.visit(&link, Size) > 0);
+/// # Ok::<(), aqmlab_aqm::ParameterError>(())
+/// ```
 pub trait Visitor: Sized {
     /// What packets carry.
     type Payload: Send + 'static;

@@ -7,6 +7,19 @@ use aqmlab_units::Time;
 use crate::{Admission, AdmissionControl, Aqm, Counters, Departure, Ecn, Limit, Packet, Qdisc, QueueState};
 
 /// First in, first out, behind a [`AdmissionControl`].
+///
+/// ```
+/// use aqmlab_aqm::{Droptail, Ecn, Fifo, Limit, Packet, Qdisc};
+/// use aqmlab_units::{Bytes, Time};
+///
+/// let mut queue = Fifo::new(Droptail, Limit::Packets(1));
+/// let mut lost = Vec::new();
+/// for name in ["first", "second"] {
+///     let packet = Packet { size: Bytes::new(1500), ecn: Ecn::NotEct, flow: 0 };
+///     queue.enqueue(packet, name, Time::ZERO, &mut |payload| lost.push(payload));
+/// }
+/// assert_eq!((queue.state().packets, lost), (1, vec!["second"]));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Fifo<A, P> {
     control: AdmissionControl<A>,

@@ -29,6 +29,27 @@ pub struct QueueState {
 /// The queue calls these in the order of time. Within one instant a timeout comes before an arrival, and
 /// [`Aqm::on_empty`] before the arrival that ends the idle period. Every arrival is shown to [`Aqm::on_enqueue`],
 /// even one that the queue's limit will then refuse.
+///
+/// ```
+/// use aqmlab_aqm::{Aqm, Ecn, Fifo, Limit, Packet, Qdisc, QueueState, Verdict};
+/// use aqmlab_units::{Bytes, Time};
+///
+/// /// Signals every packet that finds a number of packets waiting.
+/// struct Step(u32);
+///
+/// impl Aqm for Step {
+///     fn on_enqueue(&mut self, _pkt: &Packet, queue: QueueState, _now: Time) -> Verdict {
+///         if queue.packets >= self.0 { Verdict::Mark } else { Verdict::Pass }
+///     }
+/// }
+///
+/// let mut queue = Fifo::new(Step(2), Limit::Packets(100));
+/// for ecn in [Ecn::Ect0, Ecn::Ect0, Ecn::Ect0, Ecn::NotEct] {
+///     queue.enqueue(Packet { size: Bytes::new(1500), ecn, flow: 0 }, (), Time::ZERO, &mut drop);
+/// }
+/// // A signal marks what is ECN-capable and drops what is not.
+/// assert_eq!((queue.counters().marked, queue.counters().dropped_early), (1, 1));
+/// ```
 pub trait Aqm {
     /// Judge an arriving packet; `queue` is what waits before it.
     fn on_enqueue(&mut self, _pkt: &Packet, _queue: QueueState, _now: Time) -> Verdict {

@@ -8,6 +8,17 @@ use aqmlab_units::Bytes;
 use crate::QueueState;
 
 /// The most that may wait in a queue: `240 packets` or `30 kB`.
+///
+/// ```
+/// use aqmlab_aqm::{Limit, QueueState};
+/// use aqmlab_units::Bytes;
+///
+/// let limit: Limit = "30 kB".parse()?;
+/// let queue = QueueState { packets: 20, bytes: Bytes::new(29_000) };
+/// assert!(limit.admits(Bytes::new(1000), queue));
+/// assert!(!limit.admits(Bytes::new(1500), queue));
+/// # Ok::<(), aqmlab_aqm::ParseLimitError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// So many packets.

@@ -3,6 +3,16 @@
 use aqmlab_units::{BitRate, Bytes};
 
 /// The link that a queue feeds.
+///
+/// ```
+/// use aqmlab_aqm::LinkContext;
+/// use aqmlab_units::{BitRate, Bytes};
+///
+/// // Ethernet whose queue counts IP lengths, as the papers' does.
+/// let link = LinkContext { rate: BitRate::from_mbit_per_sec(100), header: Bytes::ZERO, overhead: Bytes::new(38) };
+/// assert_eq!(link.on_wire(Bytes::new(1500)), Bytes::new(1538));
+/// assert_eq!(link.packets_per_sec(Bytes::new(1500)).round(), 8127.0);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkContext {
     /// Its bit rate on the wire.

@@ -10,6 +10,30 @@ use crate::{Admission, Counters, Packet, QueueState};
 /// instant of [`Qdisc::poll_timeout`] comes, after a departure and before an arrival of the same instant.
 ///
 /// Whatever is dropped, on arrival, inside or on its way out, has its payload handed to `lost`.
+///
+/// ```
+/// use aqmlab_aqm::{Ecn, LinkContext, Packet, PieConfig, Qdisc, QueueConfig};
+/// use aqmlab_units::{BitRate, Bytes, Stream, Time};
+///
+/// /// Let a queue do what falls due until `now`.
+/// fn advance<P>(queue: &mut dyn Qdisc<P>, now: Time) {
+///     while let Some(due) = queue.poll_timeout().filter(|due| *due <= now) {
+///         queue.on_timeout(due);
+///     }
+/// }
+///
+/// let link = LinkContext { rate: BitRate::from_mbit_per_sec(10), header: Bytes::ZERO, overhead: Bytes::new(38) };
+/// let pie = QueueConfig::Pie(PieConfig::default()).resolve(&link)?;
+/// let mut queue = pie.queue(&link, Stream::named(1, "queue/0"));
+///
+/// let now = Time::from_secs_f64(0.5);
+/// advance(&mut *queue, now);
+/// let packet = Packet { size: Bytes::new(1500), ecn: Ecn::NotEct, flow: 7 };
+/// assert!(queue.enqueue(packet, "first", now, &mut |_| ()).is_queued());
+/// assert_eq!(queue.dequeue(now, &mut |_| ()).map(|sent| sent.payload), Some("first"));
+/// assert!(queue.poll_timeout().is_none_or(|due| due > now));
+/// # Ok::<(), aqmlab_aqm::ParameterError>(())
+/// ```
 pub trait Qdisc<P> {
     /// A packet arrives. A drop of another packet to make room for it goes to `lost` too.
     fn enqueue(&mut self, packet: Packet, payload: P, now: Time, lost: &mut dyn FnMut(P)) -> Admission;

@@ -7,6 +7,14 @@ use std::str::FromStr;
 use crate::text::{Notation, ParseError};
 
 /// A size in bytes.
+///
+/// ```
+/// use aqmlab_units::Bytes;
+///
+/// assert_eq!("30 kB".parse(), Ok(Bytes::new(30_000)));
+/// assert_eq!("16 KiB".parse(), Ok(Bytes::new(16_384)));
+/// assert_eq!((Bytes::new(1500) + Bytes::new(38)).to_string(), "1538 B");
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bytes(u64);
 

@@ -3,6 +3,13 @@
 use std::fmt;
 
 /// A probability in \[0, 1\].
+///
+/// ```
+/// use aqmlab_units::Prob;
+///
+/// assert_eq!(Prob::new(1.2), None);
+/// assert_eq!(Prob::clamped(1.2), Prob::ONE);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub struct Prob(f64);
 

@@ -6,6 +6,14 @@ use std::ops::{Bound, RangeBounds};
 use crate::{BitRate, Bytes, Duration};
 
 /// The values from one end to the other.
+///
+/// ```
+/// use aqmlab_units::range::above;
+///
+/// let share = above(0.0).up_to(1.0);
+/// assert!(share.contains(&1.0) && !share.contains(&0.0) && !share.contains(&f64::NAN));
+/// assert_eq!(share.map(|end| end.to_string()).told("Hz"), "above 0 and at most 1 Hz");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[must_use]
 pub struct Range<T> {

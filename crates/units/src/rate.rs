@@ -7,6 +7,15 @@ use crate::text::{self, Notation, ParseError};
 use crate::{Bytes, Duration};
 
 /// A rate in bits per second; never zero.
+///
+/// ```
+/// use aqmlab_units::{BitRate, Bytes, Duration};
+///
+/// let rate: BitRate = "100 Mbit/s".parse()?;
+/// assert_eq!(rate.time_to_send(Bytes::new(1500)), Duration::from_micros(120));
+/// assert_eq!(BitRate::from_bits_per_sec(0), None);
+/// # Ok::<(), aqmlab_units::ParseError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BitRate(u64);
 

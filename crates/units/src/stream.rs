@@ -13,6 +13,16 @@ use rand_pcg::Pcg64Mcg;
 use crate::Prob;
 
 /// A deterministic source of random numbers.
+///
+/// ```
+/// use aqmlab_units::{Prob, Stream};
+///
+/// // One family for all users, and a stream for each: what one draws moves no draw of another's.
+/// let users = Stream::key(1, "users");
+/// let (mut first, mut second) = (Stream::numbered(users, 0), Stream::numbered(users, 1));
+/// assert_ne!(first.next_u64(), second.next_u64());
+/// assert!(first.uniform() < 1.0 && first.below(6) < 6 && !second.chance(Prob::ZERO));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Stream(Pcg64Mcg);
 

@@ -6,6 +6,13 @@
 use std::fmt;
 
 /// Why a text is not a quantity: the value, and what is allowed instead.
+///
+/// ```
+/// use aqmlab_units::Duration;
+///
+/// let refused = "5".parse::<Duration>().unwrap_err();
+/// assert_eq!(refused.to_string(), "\"5\": write a unit, such as \"5 ms\"");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseError(String);
 

@@ -7,10 +7,28 @@ use std::str::FromStr;
 use crate::text::{self, Notation, ParseError};
 
 /// A point in time: nanoseconds since the start of the experiment.
+///
+/// ```
+/// use aqmlab_units::{Duration, Time};
+///
+/// let sent = Time::ZERO + Duration::from_millis(20);
+/// let answered = Time::from_secs_f64(0.1);
+/// assert_eq!(answered - sent, Duration::from_millis(80));
+/// assert_eq!(sent.saturating_since(answered), Duration::ZERO);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(u64);
 
 /// A span of time in nanoseconds; never negative.
+///
+/// ```
+/// use aqmlab_units::Duration;
+///
+/// let interval: Duration = "2.5 ms".parse()?;
+/// assert_eq!(interval.as_nanos(), 2_500_000);
+/// assert_eq!(interval.round_up_to(Duration::from_millis(1)), Duration::from_millis(3));
+/// # Ok::<(), aqmlab_units::ParseError>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Duration(u64);
 
