@@ -11,6 +11,8 @@ import tempfile
 import venv
 from pathlib import Path
 
+from aqmlab.console import vendored
+
 ROOT = Path(__file__).parents[1]
 
 DEMO = [
@@ -26,6 +28,15 @@ DEMO = [
     "droptail:limit=240",
     "codel",
 ]
+
+
+LICENCES = """
+import sys
+from importlib.metadata import files
+lacking = set(sys.argv[1:]) - {file.name for file in files("aqmlab")}
+sys.exit(f"not in the package: {', '.join(sorted(lacking))}" if lacking else 0)
+"""
+"""Run where the package is installed: are these files of it?"""
 
 
 def main(package: str) -> None:
@@ -44,6 +55,9 @@ def main(package: str) -> None:
         subprocess.run([*pip, "--no-deps", file], check=True)
         run(python, "-I", ROOT / "tests" / "smoke.py")
         run(command, *DEMO)
+        # A wheel has compiled parts of others in it; who compiles a source package fetches those with their licences.
+        texts = ["LICENSE-APACHE", "LICENSE-MIT", *(part.text for part in vendored.PARTS)]
+        run(python, "-I", "-c", LICENCES, *texts, *(["licences.txt"] if file.suffix == ".whl" else []))
         if file.suffix == ".whl" and sys.platform == "linux":
             run(python, "-I", "-c", "from aqmlab.live.process import PROGRAM; assert PROGRAM.is_file(), PROGRAM")
 
