@@ -1,7 +1,4 @@
-"""What axe-core finds in the console's pages and in a report: nothing serious, light and dark, wide and narrow.
-
-axe-core 4.14.1 lies in ``vendored`` as it is published, under the MPL-2.0, for tests alone.
-"""
+"""What axe-core finds in the console's pages and in a report: nothing serious, light and dark, wide and narrow."""
 
 from __future__ import annotations
 
@@ -15,22 +12,12 @@ import pytest
 import aqmlab as lab
 import made_console
 from aqmlab.running.store import Store
+from axe import AXE, CHROMIUM, found
 
-AXE = Path(__file__).parent / "vendored" / "axe.min.js"
 SHA256 = "29348999450cdf2849a8e70b7912fc2da85a849da39c0d0d5394f51d4a9ed95c"
-CHROMIUM = Path("/usr/bin/chromium")
-FOUND = """async () => (await axe.run()).violations
-    .filter(each => ["serious", "critical"].includes(each.impact))
-    .flatMap(each => each.nodes.map(node => `${each.id}: ${node.html}`))"""
 
 playwright = pytest.importorskip("playwright.sync_api", reason="Playwright's Python package is not installed")
 pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason=f"there is no {CHROMIUM}")
-
-
-def found(page: Any) -> list[str]:
-    """Return what is serious or critical on a page."""
-    page.evaluate(AXE.read_text(encoding="utf-8"))
-    return [str(each) for each in page.evaluate(FOUND)]
 
 
 @pytest.fixture(scope="module")

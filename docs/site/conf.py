@@ -40,4 +40,8 @@ html_static_path = ["static"]
 # The start page is not at the root: what is at the root leads there.
 html_extra_path = ["root"]
 html_css_files = ["site.css"]
+html_js_files = ["site.js"]
+html_favicon = "../../python/aqmlab/console/static/icon.svg"
+# Light or dark as the reader's machine is.
+html_context = {"default_mode": "auto"}
 html_theme_options = {"secondary_sidebar_items": ["page-toc"], "show_prev_next": False}
