@@ -1,4 +1,4 @@
-"""What CONTRIBUTING.md tells a contributor to write is compiled as it stands there."""
+"""What CONTRIBUTING.md tells a contributor to write is compiled as it stands there; what is called of make is there."""
 
 from __future__ import annotations
 
@@ -7,7 +7,30 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
+
+CALLS = {
+    ".github/workflows/checks.yml": r"^          - ([a-z].*)$",
+    ".ci/run": r"^make (.*)$",
+    "CONTRIBUTING.md": r"^\| `make (.*?)`",
+    "docs/versions.md": r"`make (.*?)`",
+    "Makefile": r"^#   make ([a-z-]+) ",
+}
+"""Where make is called, or said to be, and how."""
+
+
+@pytest.mark.parametrize("file", CALLS)
+def test_make_has_the_targets_that_are_called(file: str) -> None:
+    make = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.findall(r"[a-z-]+", " ".join(re.findall(r"^([a-z -]+):", make, re.MULTILINE))))
+    calls = re.findall(CALLS[file], (ROOT / file).read_text(encoding="utf-8"), re.MULTILINE)
+    called = {word for call in calls for word in call.partition(" --")[0].split()}
+    assert called
+    assert called <= targets
+    (phony,) = re.findall(r"^\.PHONY: (.*)$", make, re.MULTILINE)
+    assert called <= set(phony.split())
 
 
 def test_a_discipline_that_is_added_as_told_compiles(tmp_path: Path) -> None:
