@@ -12,8 +12,8 @@ import aqmlab as lab
 from aqmlab.running.store import Store
 from aqmlab.running.sweep import sweep
 from aqmlab.studies.kit.study import study_cells
+from axe import CHROMIUM, found
 from made_study import Tiny, register
-from test_accessibility import CHROMIUM, found
 
 playwright = pytest.importorskip("playwright.sync_api", reason="Playwright's Python package is not installed")
 pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason=f"there is no {CHROMIUM}")
