@@ -77,7 +77,7 @@ def _study(name: str, load: int, out: Path) -> Studied:
     found = lab.sensitivity(
         scheme,
         over,
-        of=("delay", "throughput", "p95"),
+        of=("delay", "utilisation", "p95"),
         experiment=experiment,
         points=_TRAJECTORIES,
         seeds=_SEEDS,
@@ -87,7 +87,7 @@ def _study(name: str, load: int, out: Path) -> Studied:
         scheme,
         over,
         minimise=["delay"],
-        maximise=["throughput"],
+        maximise=["utilisation"],
         experiment=experiment,
         trials=_TRIALS,
         seeds=_SEEDS,
@@ -107,7 +107,7 @@ def _what_matters(studied: Mapping[tuple[str, int], Studied]) -> str:
                 its = indices.filter(parameter=parameter).to_dicts()
                 effects = (f"{it['mu_star']:.3g} ±{it['mu_star_half']:.2g}" for it in its)
                 rows.append((name, f"{load}", f"`{parameter}`", *effects))
-    return table(("discipline", "load, %", "parameter", "delay, ms", "throughput, Mbit/s", "p95, ms"), rows)
+    return table(("discipline", "load, %", "parameter", "delay, ms", "utilisation", "p95, ms"), rows)
 
 
 def _what_tuning_gains(studied: Mapping[tuple[str, int], Studied]) -> str:
@@ -122,7 +122,7 @@ def _what_tuning_gains(studied: Mapping[tuple[str, int], Studied]) -> str:
                 fresh = (_interval(*each.interval(number)) for number in range(len(tuned.objectives)))
                 setting = each.found.scheme.partition(":")[2].removesuffix(",ecn=true").replace(",", ", ")
                 rows.append((name, f"{load}", f"`{setting}`", *found, *fresh))
-    columns = ("discipline", "load, %", "setting", "delay, ms", "Mbit/s", "delay, fresh seeds", "Mbit/s, fresh seeds")
+    columns = ("discipline", "load, %", "setting", "delay, ms", "utilisation", "delay, fresh seeds", "utilisation, fresh seeds")
     return table(columns, rows)
 
 
@@ -135,18 +135,17 @@ def _draw(figure: Figure, studied: Mapping[tuple[str, int], Studied]) -> None:
     for axis, load in zip(axes.ravel(), _LOADS, strict=True):
         for name in _SPACES:
             tuned = studied[name, load].tuned
-            delay, rate = (tuned.baseline_interval(number)[0] for number in range(2))
-            points = [(delay + each.means[0], rate + each.means[1]) for each in tuned.tried]
-            front = sorted((delay + each.means[0], rate + each.means[1]) for each in tuned.front)
+            delay, utilisation = (tuned.baseline_interval(number)[0] for number in range(2))
+            points = [(delay + each.means[0], utilisation + each.means[1]) for each in tuned.tried]
+            front = sorted((delay + each.means[0], utilisation + each.means[1]) for each in tuned.front)
             axis.scatter(*zip(*points, strict=True), s=10, color=_COLOURS[name], alpha=0.35, linewidths=0)
             axis.plot(*zip(*front, strict=True), color=_COLOURS[name], label=name)
-            axis.scatter(
-                [delay], [rate], s=60, color=_COLOURS[name], marker="*", edgecolors="black", linewidths=0.5, zorder=4
-            )
+            star = {"marker": "*", "s": 60, "edgecolors": "black", "linewidths": 0.5, "zorder": 4}
+            axis.scatter([delay], [utilisation], color=_COLOURS[name], **star)
         axis.set_xscale("log")
         axis.set_title(f"{load} % load", loc="left")
         axis.set_xlabel("mean queueing delay, ms")
-        axis.set_ylabel("throughput, Mbit/s")
+        axis.set_ylabel("utilisation")
     axes[0][0].legend(frameon=False)
 
 
