@@ -122,7 +122,8 @@ def _what_tuning_gains(studied: Mapping[tuple[str, int], Studied]) -> str:
                 fresh = (_interval(*each.interval(number)) for number in range(len(tuned.objectives)))
                 setting = each.found.scheme.partition(":")[2].removesuffix(",ecn=true").replace(",", ", ")
                 rows.append((name, f"{load}", f"`{setting}`", *found, *fresh))
-    columns = ("discipline", "load, %", "setting", "delay, ms", "utilisation", "delay, fresh seeds", "utilisation, fresh seeds")
+    means = ("delay, ms", "utilisation")
+    columns = ("discipline", "load, %", "setting", *means, "delay, fresh seeds", "utilisation, fresh seeds")
     return table(columns, rows)
 
 

@@ -69,9 +69,7 @@ def live(
         typer.Option(metavar="COMMAND", help="What the program talks to, on the other side.", show_default=False),
     ] = None,
     changes: Changes = None,
-    seed: Annotated[
-        int, typer.Option(metavar="N", min=0, max=2**64 - 1, help="It decides what users do and all delays.")
-    ] = 1,
+    seed: Annotated[int, typer.Option(metavar="N", help="It decides what users do and all delays.")] = 1,
     out: Out = "results",
     device: Annotated[
         Device | None,

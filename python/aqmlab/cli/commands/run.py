@@ -19,7 +19,7 @@ app = App()
 def run(
     spec: Spec,
     changes: Changes = None,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, max=2**64 - 1, help="It decides all random draws.")] = 1,
+    seed: Annotated[int, typer.Option(metavar="N", help="It decides all random draws.")] = 1,
     out: Out = "results",
     pcap: PcapFile = None,
     pcap_from: PcapFrom = None,
@@ -29,12 +29,13 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Run one experiment with one seed."""
+    from aqmlab.running.arguments import check_seed
     from aqmlab.running.calibration import lines
     from aqmlab.running.cell import cells_of
     from aqmlab.spec.experiment import Experiment
 
     experiment = Experiment.from_toml(spec, changes=changes or ())
-    (cell,) = cells_of(experiment, [seed], lines.known(out))
+    (cell,) = cells_of(experiment, [check_seed(seed)], lines.known(out))
     capture = pcap_asked_for(pcap, pcap_from, pcap_for, pcap_packets)
     if watch:
         run_watched(str(cell), out, [cell])

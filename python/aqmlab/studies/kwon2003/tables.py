@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Callable, Sequence
 from functools import partial
+
+import numpy as np
 
 from aqmlab.results.result import Result
 from aqmlab.studies.kit.study import StudyResults, Table, Value
@@ -143,8 +144,8 @@ def _weights(results: StudyResults) -> Table:
 
 
 def _mean(measure: Callable[[Result], float], some: Sequence[Result]) -> float:
-    return statistics.fmean(map(measure, some))
+    return float(np.mean([measure(each) for each in some]))
 
 
 def _deviation(measure: Callable[[Result], float], some: Sequence[Result]) -> float | None:
-    return statistics.stdev(map(measure, some)) if len(some) > 1 else None
+    return float(np.std([measure(each) for each in some], ddof=1)) if len(some) > 1 else None
