@@ -21,6 +21,9 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from polars.exceptions import (
+    PanicException,
+)  # what a panic in Rust is in Python; no input is known on which ours panics
 
 import aqmlab as lab
 from aqmlab.campaigns import campaign as campaigns
@@ -140,15 +143,12 @@ def test_a_campaign_has_a_row_for_each_cell_and_goes_on_where_it_was(grid: lab.G
 def test_a_cell_that_fails_is_kept_as_failed_and_the_others_go_on(
     grid: lab.Grid, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Panic(BaseException):
-        """What a panic in the engine is in Python."""
-
     runs: list[int] = []
 
     def failing(cell: Cell, *more: Any, **others: Any) -> object:
         runs.append(cell.seed)
         if cell.seed == 2:
-            raise Panic("a queue of\n-1 packets")
+            raise PanicException("a queue of\n-1 packets")
         return run_cell(cell, *more, **others)
 
     monkeypatch.setattr(sweeping, "run_cell", failing)
@@ -156,7 +156,7 @@ def test_a_cell_that_fails_is_kept_as_failed_and_the_others_go_on(
     outcome = lab.sweep(one, seeds=[1, 2, 3], out=tmp_path)
     assert outcome.cells["state"].to_list() == ["done", "failed", "done"]
     (failure,) = outcome.failures
-    assert (failure.seed, failure.error) == (2, "Panic: a queue of -1 packets")
+    assert (failure.seed, failure.error) == (2, "PanicException: a queue of -1 packets")
     runs.clear()
     lab.sweep(one, seeds=[1, 2, 3], out=tmp_path)
     assert 2 not in runs
@@ -306,6 +306,9 @@ def test_a_script_for_slurm_has_the_command_and_a_shard_a_job(aqmlab: Command, t
         (["grid.toml", "--shard", "3/2"], "--shard: must be I/N"),
         (["grid.toml", "--table", "cells.txt"], "--table: must end in .csv or .parquet"),
         (["grid.toml", "--limit", "10"], "--limit: "),
+        (["grid.toml", "--limit", "0 s"], "limit: must be above 0 s, got 0"),
+        (["grid.toml", "--table", "bad.toml/cells.csv"], "--table: must be a directory to write to, got bad.toml"),
+        (["grid.toml", "--print-sbatch", "4", "--shard", "1/2"], "--shard: cannot be with --print-sbatch"),
         (["bad.toml"], "bad.toml: axes.users.load: must be a list"),
     ],
 )
@@ -316,6 +319,26 @@ def test_a_mistake_in_the_command_is_one_line(aqmlab: Command, tmp_path: Path, a
     assert outcome.code == 2
     assert said in outcome.err
     assert outcome.err.count("\n") == 1
+    assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.parametrize("limit_s", [0, -1, float("nan")])
+def test_a_limit_that_no_cell_can_keep_fails_none(tmp_path: Path, limit_s: float) -> None:
+    with pytest.raises(lab.SpecError, match=r"^limit: must be above 0 s, got "):
+        lab.sweep(lab.Grid(set=TINY), seeds=[1], out=tmp_path, limit_s=limit_s)
+    assert not (tmp_path / "failed").exists()
+
+
+def test_a_shard_without_cells_is_run_all_the_same(aqmlab: Command, tmp_path: Path) -> None:
+    (tmp_path / "grid.toml").write_text(f"set = {json.dumps(TINY)}\n")
+    # Of one cell and two shards one has none, before and after the other is run.
+    for shard, cells in (("2/2", 0), ("1/2", 1), ("2/2", 0)):
+        command = ("sweep", "grid.toml", "--seeds", "1", "--shard", shard)
+        ran = aqmlab(*command, "--table", "cells.csv", "--json")
+        assert ran.code == 0, ran.err
+        assert sum(point["seeds"] for point in json.loads(ran.out)["points"]) == cells
+        assert pl.read_csv("cells.csv").height == cells
+        assert aqmlab(*command).code == 0
 
 
 def test_an_interrupted_sweep_says_what_is_kept(tmp_path: Path) -> None:

@@ -77,6 +77,32 @@ def test_a_terminal_shows_the_whole_and_what_runs(
     assert "--:--" not in shown
 
 
+def test_what_failed_is_said_and_counts_as_over_in_what_is_left(
+    cells: list[Cell], store: Store, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setenv("COLUMNS", "160")
+    clock = Clock(monkeypatch)
+    with messages.heard(), SweepProgress(cells, store.found(cells)) as watch:
+        clock.now += 30
+        watch(cells[0], 70, 70)
+        watch.failed(cells[1], "took longer than 20 s")
+        for cell, now in zip(cells[2:], (35, 14), strict=True):
+            watch(cell, now, 70)
+        capsys.readouterr()
+        watch._progress.refresh()
+        shown = capsys.readouterr().err
+        # 189 of 280 s in 30 s.
+        assert "1 of 4 run, 1 failed, 30 s elapsed, 14 s left" in shown
+        # A line for each that runs, and none for those that are over.
+        assert [shown.count(f"seed {cell.seed}") for cell in cells] == [0, 0, 1, 1]
+        assert "35/70 s" in shown
+        assert "14/70 s" in shown
+        for cell in cells[2:]:
+            watch(cell, 70, 70)
+    assert "3 run, 1 failed in 30 s" in capsys.readouterr().err
+
+
 def test_a_name_is_shown_as_it_is_typed(
     small_cell: Cell, store: Store, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -87,7 +87,8 @@ def differences_of_cdfs(draws: np.random.Generator, seeds: int) -> tuple[Values,
 def test_a_band_holds_the_whole_true_difference_in_nineteen_of_twenty(draws: np.random.Generator, seeds: int) -> None:
     differences, truth = differences_of_cdfs(draws, seeds)
     mean, half = differences.mean(axis=1), stats.band_half_width(differences)
-    assert (np.abs(mean - truth) <= half).all(axis=1).mean() >= 0.94
+    # It is conservative, and not by much.
+    assert 0.94 <= (np.abs(mean - truth) <= half).all(axis=1).mean() <= 0.98
     at_each_time = stats.half_width(differences, confidence=0.95, axis=-2)
     assert (np.abs(mean - truth) <= at_each_time).all(axis=1).mean() < 0.85
 

@@ -278,6 +278,10 @@ def test_what_settings_are_held_against_has_an_interval_over_the_seeds(
         ),
         (["pi", "--over", "q_ref=9..2", "--minimise", "p95"], "over: q_ref: the first end is less than the second"),
         (["pi", "--over", "mode", "--minimise", "p95"], "over: mode has no default to look around, 'byte'"),
+        (
+            ["pi", "--over", "q_ref=1..1" + 400 * "0", "--minimise", "p95"],
+            "over: q_ref: both ends are finite, got 1..inf",
+        ),
         (["pi", "--over", "q_ref,q_ref", "--minimise", "p95"], "over: q_ref is given twice"),
         (["codel", "--over", "target=1 s..50 ms", "--minimise", "p95"], "over: target: both ends have one unit"),
         (["pi", "--over", "q_ref"], "objective: say what to minimise or maximise"),

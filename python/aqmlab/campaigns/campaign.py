@@ -32,6 +32,9 @@ from aqmlab.show.messages import logger
 _MANY = 1_000
 """From so many cells on their summaries are put into one file: reading each takes milliseconds."""
 
+_OF_NO_CELLS = {"seed": pl.Int64, "cell": pl.String, "state": pl.String}
+"""The columns of a campaign of which nothing is known but that."""
+
 
 @dataclass(frozen=True)
 class Planned:
@@ -80,7 +83,8 @@ class Campaign:
             }
             for each in self.planned
         ]
-        planned = pl.DataFrame(rows, infer_schema_length=None)
+        # Of more shards than cells some have none.
+        planned = pl.DataFrame(rows, schema=None if rows else _OF_NO_CELLS, infer_schema_length=None)
         # The scheme as it stands on the axis is the one that is meant.
         return planned.join(measured.drop(*(set(self.axes) & set(measured.columns))), on="cell", how="left")
 
@@ -102,7 +106,9 @@ class Campaign:
                 row[name] = mean if len(values) else None
                 row[f"{name}_half"] = mean - low if len(values) > 1 else None
             rows.append(row)
-        return pl.DataFrame(rows, infer_schema_length=None)
+        return pl.DataFrame(
+            rows, schema=None if rows else {"label": pl.String, "seeds": pl.Int64}, infer_schema_length=None
+        )
 
     @cached_property
     def _mixed(self) -> frozenset[str]:
@@ -160,7 +166,7 @@ def sweep(
     Raises
     ------
     SpecError
-        When the grid asks for something impossible, naming the point.
+        When the grid asks for something impossible, naming the point, or the limit is not above 0.
     StoreError
         When a file cannot be written, as on a full disk; nothing is lost of what was there.
 
@@ -172,8 +178,8 @@ def sweep(
     whole = grid if isinstance(grid, Grid) else Grid.from_toml(grid)
     check_workers(workers)
     check_executor(executor)
-    planned = plan(whole, seeds, known(check_out(out)), shard=None if shard is None else Shard.parse(shard))
     how = How(workers=workers, executor=executor, limit_s=limit_s, retry=retry)
+    planned = plan(whole, seeds, known(check_out(out)), shard=None if shard is None else Shard.parse(shard))
     campaign = Campaign(planned, location(out))
     run(campaign, how, progress=is_seen() if progress is None else progress)
     return campaign
@@ -224,6 +230,10 @@ class How:
     executor: Executor | None = None
     limit_s: float | None = None
     retry: bool = False
+
+    def __post_init__(self) -> None:
+        if self.limit_s is not None and not self.limit_s > 0:
+            raise SpecError(f"limit: must be above 0 s, got {self.limit_s:g}")
 
 
 def run(campaign: Campaign, how: How, *, progress: bool) -> None:

@@ -6,6 +6,7 @@ know of units and scales.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from itertools import chain
@@ -106,6 +107,8 @@ def _around_default(parameter: Parameter) -> Span:
 
 
 def _made(parameter: Parameter, low: float, high: float, unit: str) -> Span:
+    if math.isinf(low) or math.isinf(high):
+        raise SpecError(f"over: {parameter.name}: both ends are finite, got {low:g}..{high:g}")
     if not low < high:
         raise SpecError(f"over: {parameter.name}: the first end is less than the second, got {low:g}..{high:g}")
     scale = "log" if low > 0 and high / low >= _WIDE else "linear"

@@ -12,7 +12,7 @@ from aqmlab._core import SpecError
 from aqmlab.cli.app import App
 from aqmlab.cli.cells import interruptible
 from aqmlab.cli.options import Json, Out, Seeds, Watch, Workers, read, read_seeds
-from aqmlab.cli.output import one_line_refusals, print_json, tell_written
+from aqmlab.cli.output import check_directory, one_line_refusals, print_json, tell_written
 from aqmlab.cli.watching import run_watched
 
 if TYPE_CHECKING:
@@ -65,17 +65,22 @@ def sweep(
         limit_s = None if limit is None else read(limit, "--limit")
     if table is not None and table.suffix not in _TABLES:
         raise SpecError(f"--table: must end in {' or '.join(_TABLES)}, got {table}")
+    if shard is not None and print_sbatch is not None:
+        raise SpecError("--shard: cannot be with --print-sbatch, whose jobs are the shards")
     mine = None if shard is None else Shard.parse(shard)
+    how = How(workers=workers, limit_s=limit_s, retry=retry)
     planned = plan(Grid.from_toml(grid), read_seeds(seeds), lines.known(out), shard=mine)
     if print_sbatch is not None:
         print(sbatch(_without("--print-sbatch"), print_sbatch), end="")
         return
+    if table is not None:
+        check_directory("--table", table.parent)
     cells = [each.cell for each in planned]
     if watch:
         run_watched(f"sweep of {len(cells):,} cells", out, cells, grid=grid, seeds=read_seeds(seeds))
     campaign = Campaign(planned, location(out))
     with interruptible(cells, out):
-        run(campaign, How(workers=workers, limit_s=limit_s, retry=retry), progress=True)
+        run(campaign, how, progress=True)
     if table is not None:
         _write(campaign.cells, table)
     if as_json:
@@ -89,7 +94,6 @@ def sweep(
 
 def _write(cells: pl.DataFrame, file: Path) -> None:
     with one_line_refusals():
-        file.parent.mkdir(parents=True, exist_ok=True)
         if file.suffix == ".csv":
             cells.write_csv(file)
         else:
