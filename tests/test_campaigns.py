@@ -21,9 +21,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from polars.exceptions import (
-    PanicException,
-)  # what a panic in Rust is in Python; no input is known on which ours panics
+from polars.exceptions import PanicException
 
 import aqmlab as lab
 from aqmlab.campaigns import campaign as campaigns
@@ -148,6 +146,7 @@ def test_a_cell_that_fails_is_kept_as_failed_and_the_others_go_on(
     def failing(cell: Cell, *more: Any, **others: Any) -> object:
         runs.append(cell.seed)
         if cell.seed == 2:
+            # What a panic in Rust is in Python, though not in our engine: no input is known on which that panics.
             raise PanicException("a queue of\n-1 packets")
         return run_cell(cell, *more, **others)
 
@@ -306,6 +305,7 @@ def test_a_script_for_slurm_has_the_command_and_a_shard_a_job(aqmlab: Command, t
         (["grid.toml", "--shard", "3/2"], "--shard: must be I/N"),
         (["grid.toml", "--table", "cells.txt"], "--table: must end in .csv or .parquet"),
         (["grid.toml", "--limit", "10"], "--limit: "),
+        (["grid.toml", "--out", "bad.toml"], "out: must be a directory to write to, got bad.toml"),
         (["grid.toml", "--limit", "0 s"], "limit: must be above 0 s, got 0"),
         (["grid.toml", "--table", "bad.toml/cells.csv"], "--table: must be a directory to write to, got bad.toml"),
         (["grid.toml", "--print-sbatch", "4", "--shard", "1/2"], "--shard: cannot be with --print-sbatch"),

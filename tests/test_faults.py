@@ -27,9 +27,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from polars.exceptions import (
-    PanicException,
-)  # what a panic in Rust is in Python; no input is known on which ours panics
+from polars.exceptions import PanicException
 
 import aqmlab as lab
 from aqmlab.campaigns import campaign as campaigns

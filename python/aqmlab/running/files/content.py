@@ -76,7 +76,7 @@ def names(out: Location, folder: str) -> list[str]:
             return sorted(path.rpartition("/")[2] for path in where.fs.find(where.path))
         try:
             return sorted(file.name for file in where.iterdir())
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return []
 
 
