@@ -187,6 +187,7 @@ def test_a_session_lasts_from_its_first_request_until_its_last_page_has_come(tmp
     assert measures.longest_session_s(one) == pytest.approx(99)
     nothing = result(tmp_path / "nothing", ldc_cell, sources, queue([0]))
     assert str(measures.session_s(nothing)) == str(measures.longest_session_s(nothing)) == "nan"
+    assert str(tables.deviation(measures.session_s, [one, nothing])) == "nan"
 
 
 def test_data_are_counted_in_whole_packets_but_for_datagrams(tmp_path: Path, ldc_cell: Cell) -> None:

@@ -17,7 +17,7 @@ def all_tables(results: StudyResults) -> list[Table]:
     """Return the paper's tables and ours of the simple web configuration."""
     return [
         _gfc2("table3", "Table 3: algorithms on GFC-2, means", "mean", _mean, results),
-        _gfc2("table4", "Table 4: algorithms on GFC-2, standard deviations over the seeds", "std", _deviation, results),
+        _gfc2("table4", "Table 4: algorithms on GFC-2, standard deviations over the seeds", "std", deviation, results),
         _sessions(results),
         _udp(results),
         _weights(results),
@@ -147,5 +147,6 @@ def _mean(measure: Callable[[Result], float], some: Sequence[Result]) -> float:
     return float(np.mean([measure(each) for each in some]))
 
 
-def _deviation(measure: Callable[[Result], float], some: Sequence[Result]) -> float | None:
+def deviation(measure: Callable[[Result], float], some: Sequence[Result]) -> float | None:
+    """Return the standard deviation over some results: not a number where one is none, and none of a single one."""
     return float(np.std([measure(each) for each in some], ddof=1)) if len(some) > 1 else None
