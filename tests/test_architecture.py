@@ -87,6 +87,26 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
     assert len(list(order.static_order())) > 100
 
 
+DRAWING = {
+    *("bar", "barh", "errorbar", "fill_between", "fill_betweenx", "hist", "hlines", "imshow", "loglog", "pcolormesh"),
+    *("plot", "scatter", "semilogx", "semilogy", "stairs", "stem", "step", "vlines"),
+}
+"""Methods of an axis that draw data; lines and shades that mark a value are no data."""
+
+
+def test_studies_draw_with_the_functions_that_everybody_has() -> None:
+    drawn = [
+        f"{file.relative_to(PYTHON)}:{node.lineno} {node.func.attr}"
+        for name, file in MODULES.items()
+        if name.startswith("aqmlab.studies.")
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in DRAWING
+        # A module's function of that name.
+        if not (isinstance(node.func.value, ast.Name) and node.func.value.id.endswith("figures"))
+    ]
+    assert not drawn
+
+
 def test_no_package_has_more_modules_than_a_person_oversees() -> None:
     # Commands are a list of their own: a file for each, which nobody reads through.
     rooms = [file.parent for file in MODULES.values() if file.stem != "__init__" and file.parent.name != "commands"]

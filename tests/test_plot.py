@@ -41,6 +41,10 @@ def curve(median_ms: float) -> pl.DataFrame:
     return pl.DataFrame({"time_ms": time_ms, "fraction": 1 / (1 + (median_ms / time_ms) ** 2)})
 
 
+def heights(line: Line2D) -> list[float]:
+    return [float(y) for y in np.asarray(line.get_ydata())]
+
+
 EMPTY = pl.DataFrame(schema={"time_low_ms": pl.Float64, "time_high_ms": pl.Float64, "count": pl.UInt64})
 """A histogram of no response times."""
 
@@ -432,3 +436,31 @@ def test_slowdowns_without_their_tables_are_refused(tmp_path: Path) -> None:
     alone = lab.compare("pi", experiment=experiment, seeds=[1], out=tmp_path, baseline=False)
     with pytest.raises(lab.SpecError, match="needs the uncongested network"):
         alone.slowdowns()
+
+
+def test_a_number_against_another_has_its_dots_and_lines_over_its_intervals(axis: Axes) -> None:
+    plain = pl.DataFrame({"x": [1.0, 2.0], "y": [3.0, 4.0]})
+    known = plain.with_columns(low=pl.col("y") - 1, high=pl.col("y") + 2, left=pl.col("x") - 0.5, right=pl.col("x"))
+    own.against({"plain": plain, "known": known}, axis, dots=5)
+    without, line = axis.get_lines()
+    assert (without.get_marker(), without.get_markersize(), heights(without)) == ("o", 5, [3, 4])
+    up, across = axis.collections
+    assert isinstance(up, LineCollection)
+    assert isinstance(across, LineCollection)
+    assert [np.asarray(part).tolist() for part in up.get_segments()] == [[[1, 2], [1, 5]], [[2, 3], [2, 6]]]
+    assert [np.asarray(part).tolist() for part in across.get_segments()] == [[[0.5, 3], [1, 3]], [[1.5, 4], [2, 4]]]
+    ((*colour, _),) = np.asarray(up.get_color())
+    assert to_rgba(line.get_color())[:3] == tuple(colour) != to_rgba(without.get_color())[:3]
+
+
+def test_a_trace_names_the_average_where_its_law_keeps_one(axis: Axes) -> None:
+    samples = pl.DataFrame({"time_s": [0.0, 1.0], "queue": [5.0, 7.0], "average": [5.0, 6.0]})
+    own.trace(samples.drop("average"), axis)
+    legend = axis.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["queue"]
+    own.trace(samples, other := Figure().subplots())
+    assert [(line.get_label(), heights(line)) for line in other.get_lines()] == [
+        ("queue", [5, 7]),
+        ("its average", [5, 6]),
+    ]

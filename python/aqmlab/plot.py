@@ -18,7 +18,7 @@ from aqmlab.results import plot
 from aqmlab.results.compare import BASELINE
 from aqmlab.show.canvas import LineStyles, name_from_top, name_lines
 
-__all__ = ["bars", "ccdf", "cdf", "density", "difference", "ellipse", "queue", "slowdown"]
+__all__ = ["against", "bars", "ccdf", "cdf", "density", "difference", "ellipse", "queue", "slowdown", "trace"]
 
 
 def cdf(curves: Mapping[str, pl.DataFrame], axis: Axes) -> Axes:
@@ -116,6 +116,47 @@ def ellipse(points: Mapping[str, pl.DataFrame], axis: Axes) -> Axes:
     plot.ellipses(axis, points, _styles(points))
     axis.set(xlabel="queueing delay, ms", ylabel="throughput, Mbit/s")
     name_lines(axis, axis.get_lines(), colour="markerfacecolor")
+    return axis
+
+
+def against(curves: Mapping[str, pl.DataFrame], axis: Axes, *, dots: float = 4) -> Axes:
+    """Draw one number against another, such as the loss against the load, with a line over each interval there is.
+
+    Parameters
+    ----------
+    curves
+        Frames of ``x`` and ``y``; where they have them, ``low`` and ``high`` are the ends of an interval of ``y``, and
+        ``left`` and ``right`` of one of ``x``.
+    axis
+        Where to draw.
+    dots
+        The size of the dot at each point, in points; nought draws none.
+
+    Examples
+    --------
+    >>> import aqmlab as lab
+    >>> import polars as pl
+    >>> from matplotlib.figure import Figure
+    >>> loss = pl.DataFrame({"x": [90, 98], "y": [0.4, 1.3], "low": [0.3, 1.1], "high": [0.5, 1.5]})
+    >>> axis = lab.plot.against({"pi": loss}, Figure().subplots())
+    >>> [text.get_text() for text in axis.get_legend().get_texts()]
+    ['pi']
+    """
+    return name_from_top(plot.against(axis, curves, _styles(curves), dots))
+
+
+def trace(samples: pl.DataFrame, axis: Axes) -> Axes:
+    """Draw one queue over time as a surface, and the average that its law keeps as a line.
+
+    Parameters
+    ----------
+    samples
+        A row for each, of ``time_s`` and ``queue``, and of ``average`` where the law keeps one; in any unit.
+    axis
+        Where to draw.
+    """
+    plot.trace(axis, samples).set_xlabel("time since the start, s")
+    name_lines(axis, axis.get_lines())
     return axis
 
 

@@ -169,6 +169,50 @@ def ellipses(axis: Axes, points: Mapping[str, pl.DataFrame], styles: Styles) -> 
     return axis
 
 
+def against(axis: Axes, curves: Mapping[str, pl.DataFrame], styles: Styles, dots: float = 0) -> Axes:
+    """Draw one number against another, each point with its interval where there is one.
+
+    Parameters
+    ----------
+    axis
+        Where to draw.
+    curves
+        Frames of ``x`` and ``y`` by label; ``low`` and ``high`` are the ends of an interval of ``y``, ``left`` and
+        ``right`` of one of ``x``.
+    styles
+        Of their lines, by label; a ``linestyle`` of ``"none"`` leaves the dots.
+    dots
+        The size of a dot at each point, in points; by default there is none.
+    """
+    marker: Mapping[str, Any] = {"marker": "o", "markersize": dots} if dots else {}
+    for label, curve in curves.items():
+        axis.plot(curve["x"], curve["y"], label=label, **{**styles[label], **marker})
+        interval: Mapping[str, Any] = {"color": styles[label]["color"], "linewidth": 0.9, "alpha": 0.7}
+        if "low" in curve.columns:
+            axis.vlines(curve["x"], curve["low"], curve["high"], **interval)
+        if "left" in curve.columns:
+            axis.hlines(curve["y"], curve["left"], curve["right"], **interval)
+    return axis
+
+
+def trace(axis: Axes, samples: pl.DataFrame) -> Axes:
+    """Draw one queue over time as a surface, and the average that its law keeps as a line.
+
+    Parameters
+    ----------
+    axis
+        Where to draw.
+    samples
+        Of ``time_s`` and ``queue``, and of ``average`` where the law keeps one.
+    """
+    time, queue = samples["time_s"], samples["queue"]
+    axis.fill_between(time, queue, color=canvas.PALETTE[0], linewidth=0, alpha=0.35, step="post", rasterized=True)
+    axis.plot(time, queue, color=canvas.PALETTE[0], linewidth=0.6, label="queue", rasterized=True)
+    if "average" in samples.columns:
+        axis.plot(time, samples["average"], color=canvas.PALETTE[1], linewidth=1.4, label="its average")
+    return axis
+
+
 def density(axis: Axes, exchanges: pl.LazyFrame) -> QuadMesh:
     """Draw how many requests have which size of the response and which response time, up to 100 kB and 14 s.
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.patches import Patch
 
+from aqmlab.results import plot
 from aqmlab.results.result import Result
 from aqmlab.show.canvas import PALETTE, name_lines
 from aqmlab.studies.kit.study import Figure, StudyResults
@@ -20,8 +20,8 @@ _BLUE, _ORANGE, _GREEN, _PURPLE, _YELLOW, _SKY = PALETTE
 _GREY, _SHADE = "#8c8c8c", "#ececec"
 _COLOURS = dict(zip(claims.ALGORITHMS, ("#000000", _BLUE, _SKY, _ORANGE, _YELLOW, _PURPLE, _GREEN), strict=True))
 
+_DOT = {"linestyle": "none"}
 _POINTS = 1200
-_FILLED: dict[str, Any] = {"linewidth": 0, "alpha": 0.35, "step": "post", "rasterized": True}
 
 
 def all_figures(results: StudyResults) -> list[Figure]:
@@ -76,23 +76,17 @@ def _until(rows: pl.DataFrame, end_s: float) -> pl.DataFrame:
     return rows.filter(pl.col("time_s") <= end_s)
 
 
-def _queue_and_probability(
-    canvas: Canvas, rows: pl.DataFrame, variable: str, *, average_kb: pl.Series | None = None
-) -> None:
-    """Draw a queue and its law's drop probability."""
+def _queue_and_probability(canvas: Canvas, rows: pl.DataFrame, variable: str) -> None:
+    """Draw a queue, with its average where there is one, and its law's drop probability."""
     queue, probability = canvas.subplots(2, 1, sharex=True, height_ratios=(3, 2))
-    queue.fill_between(rows["time_s"], rows["kb"], color=_BLUE, **_FILLED)
-    queue.plot(rows["time_s"], rows["kb"], color=_BLUE, linewidth=0.6, label="queue", rasterized=True)
-    if average_kb is not None:
-        queue.plot(rows["time_s"], average_kb, color=_ORANGE, linewidth=1.4, label="its average")
+    named = plot.trace(queue, rows.rename({"kb": "queue"})).get_lines()
     queue.axhline(measures.BUFFER_KB, color=_GREY, linewidth=0.8)
     end = rows["time_s"][-1]
     queue.annotate("buffer", (end, measures.BUFFER_KB), (0, -11), textcoords="offset points", ha="right", fontsize=9)
     queue.set(ylabel="queue, kB", xlim=(0, end), ylim=(0, measures.BUFFER_KB * 1.04))
-    (line,) = probability.plot(rows["time_s"], rows[variable], color=_PURPLE, linewidth=1.2, label=f"its {variable}")
-    probability.set(ylabel="drop probability", xlabel="time, s", ylim=(0, None))
-    name_lines(queue, queue.get_lines()[: 1 if average_kb is None else 2])
-    name_lines(probability, [line])
+    _probability(probability, rows, variable, f"its {variable}")
+    probability.set_xlabel("time, s")
+    name_lines(queue, named)
     canvas.align_ylabels()
 
 
@@ -102,7 +96,14 @@ def _blue(canvas: Canvas, result: Result) -> None:
 
 def _red(canvas: Canvas, result: Result) -> None:
     rows = _shown(_until(measures.trace(result), 100))
-    _queue_and_probability(canvas, rows, "p_b", average_kb=rows["avg"] * measures.PACKET_KB)
+    _queue_and_probability(canvas, rows.with_columns(average=pl.col("avg") * measures.PACKET_KB), "p_b")
+
+
+def _probability(axis: Axes, rows: pl.DataFrame, variable: str, name: str) -> None:
+    curve = rows.select(x="time_s", y=variable)
+    plot.against(axis, {name: curve}, {name: {"color": _PURPLE, "linewidth": 1.2}})
+    axis.set(ylabel="drop probability", ylim=(0, None))
+    name_lines(axis, axis.get_lines())
 
 
 def _load_and_probability(canvas: Canvas, result: Result) -> None:
@@ -117,14 +118,12 @@ def _load_and_probability(canvas: Canvas, result: Result) -> None:
             if factor > 1:
                 axis.axvspan(start, start + 0.5, color=_SHADE, linewidth=0)
     shown = _shown(rows)
-    queue.plot(shown["time_s"], shown["kb"], color=_BLUE, linewidth=0.8, label="queue", rasterized=True)
-    queue.plot(shown["time_s"], shown["q_avg"] / 1000, color=_ORANGE, linewidth=1.4, label="its average")
+    plot.trace(queue, shown.select("time_s", queue="kb", average=pl.col("q_avg") / 1000))
     queue.set(ylabel="queue, kB", ylim=(0, None))
     name_lines(queue, queue.get_lines())
-    (line,) = probability.plot(shown["time_s"], shown["p_drop"], color=_PURPLE, linewidth=1.2, label="p_drop")
-    name_lines(probability, [line])
-    probability.set(ylabel="drop probability", ylim=(0, None))
-    load.stairs(loads["r_avg"].to_numpy(), [*loads["time_s"], span[1]], color=_GREEN, linewidth=1.2)
+    _probability(probability, shown, "p_drop", "p_drop")
+    steps = pl.DataFrame({"x": [*loads["time_s"], span[1]], "y": [*loads["r_avg"], loads["r_avg"][-1]]})
+    plot.against(load, {"load": steps}, {"load": {"color": _GREEN, "linewidth": 1.2, "drawstyle": "steps-post"}})
     load.axhline(1, color=_GREY, linewidth=0.8)
     name_lines(load, [Patch(facecolor=_SHADE, edgecolor=_GREY, linewidth=0.5, label="load above 1")], colour="black")
     load.set(ylabel="load factor", xlabel="time, s", ylim=(0, None))
@@ -135,10 +134,7 @@ def _delay_and_target(canvas: Canvas, result: Result) -> None:
     target = measures.target_s(result)
     rows = _shown(measures.trace(result))
     axis = canvas.subplots()
-    axis.fill_between(rows["time_s"], rows["delay_s"], color=_BLUE, **_FILLED)
-    axis.plot(rows["time_s"], rows["delay_s"], color=_BLUE, linewidth=0.6, label="queue", rasterized=True)
-    average = 8 * rows["q_avg"] / rows["rate"]
-    axis.plot(rows["time_s"], average, color=_ORANGE, linewidth=1.4, label="its average")
+    plot.trace(axis, rows.select("time_s", queue="delay_s", average=8 * pl.col("q_avg") / pl.col("rate")))
     axis.axhline(target, color=_GREEN, linewidth=1.4, label="target")
     axis.set(xlabel="time, s", ylabel="queueing delay, s", ylim=(0, None), xlim=(0, rows["time_s"][-1]))
     name_lines(axis, axis.get_lines())
@@ -169,6 +165,5 @@ def _comparison(canvas: Canvas, results: StudyResults) -> None:
 def _point(axis: Axes, algorithm: str, mean: Sequence[float], deviation: Sequence[float | None]) -> None:
     x, y = mean
     dx, dy = (each or 0.0 for each in deviation)
-    colour = _COLOURS[algorithm]
-    axis.errorbar(x, y, xerr=dx, yerr=dy, fmt="none", ecolor=colour, elinewidth=0.8, alpha=0.6)
-    axis.plot(x, y, "o", color=colour, label=algorithm)
+    point = {"x": [x], "y": [y], "low": [y - dy], "high": [y + dy], "left": [x - dx], "right": [x + dx]}
+    plot.against(axis, {algorithm: pl.DataFrame(point)}, {algorithm: {"color": _COLOURS[algorithm], **_DOT}}, 6)

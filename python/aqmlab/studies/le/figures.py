@@ -152,7 +152,8 @@ def rem_periods(
             (theirs,) = (published[scheme.text, load] for scheme in schemes if (scheme.text, load) in published)
             for axis, measure, paper in zip(axes, (loss_percent, throughput_mbps), theirs, strict=True):
                 label = f"{target} packets, {load} %"
-                axis.plot(times_ms, [measure(result) for result in ours], "o-", color=PALETTE[n], label=label)
+                curve = pl.DataFrame({"x": times_ms, "y": [measure(result) for result in ours]})
+                plot.against(axis, {label: curve}, {label: {"color": PALETTE[n]}}, 6)
                 axis.axhline(paper, color=PALETTE[n], linewidth=0.8, linestyle=":")
         for axis, quantity in zip(axes, ("loss, %", "throughput, Mbit/s"), strict=True):
             axis.set(xlabel="REM's period, ms", ylabel=quantity, xscale="log", xticks=times_ms)
@@ -187,14 +188,9 @@ def scatter(results: StudyResults, name: str, caption: str, schemes: Iterable[Sc
 
 def _body_and_tail(body: Axes, tail: Axes, at: _Floats, above: Mapping[str, _Floats], quantity: str) -> None:
     for n, (label, share) in enumerate(above.items()):
-        style: dict[str, Any] = {
-            "color": ("black", PALETTE[1])[n],
-            "linewidth": (0.8, 1.6)[n],
-            "label": label,
-            "zorder": 3 - n,
-        }
-        body.plot(at, 100 * (1 - share), **style)
-        tail.plot(at, 100 * share, **style)
+        styles = {label: {"color": ("black", PALETTE[1])[n], "linewidth": (0.8, 1.6)[n], "zorder": 3 - n}}
+        plot.against(body, {label: pl.DataFrame({"x": at, "y": 100 * (1 - share)})}, styles)
+        plot.against(tail, {label: pl.DataFrame({"x": at, "y": 100 * share})}, styles)
     body.set(xlabel=quantity, ylabel="at most so much, %", ylim=(0, 100))
     tail.set(xlabel=quantity, ylabel="more, %", xscale="log", yscale="log")
     name_lines(tail, tail.get_lines()[: len(above)])

@@ -135,9 +135,9 @@ def _points(results: StudyResults, run: str) -> pl.DataFrame:
 def _fairness(results: StudyResults, styles: Styles, canvas: Canvas) -> None:
     axis = canvas.subplots()
     axis.axhline(1, color="#bbbbbb", linewidth=0.8)
-    for label, style in styles.items():
+    for label in styles:
         ratios = [ratio(results, f"{scenario.name}/{label}") for scenario in FAIRNESS]
-        axis.plot(OTHER_RTTS_MS, ratios, marker="o", markersize=4, label=label, **style)
+        plot.against(axis, {label: pl.DataFrame({"x": OTHER_RTTS_MS, "y": ratios})}, styles, 4)
     axis.set(
         xscale="log", yscale="log", xlabel="the flow's round trip, ms", ylabel=f"its goodput, of that with {RTT_MS} ms"
     )
@@ -160,8 +160,9 @@ def _background(results: StudyResults, styles: Styles, canvas: Canvas) -> None:
             ledbat = np.array([kit.of_source("background", "goodput_mbps")(result) for result in some])
             shares = 100 * ledbat / [kit.goodput_mbps(result) for result in some]
             delays = [measures.delay_ms(result) for result in some]
-            axis.plot(delays, shares, "o", color=style["color"], markersize=3, alpha=0.4)
-            axis.plot(np.mean(delays), shares.mean(), "o", color=style["color"], markersize=8)
+            each = pl.DataFrame({"x": delays, "y": shares})
+            plot.against(axis, {label: each}, {label: {**_dots(style), "alpha": 0.4}}, 3)
+            plot.against(axis, {label: each.mean()}, {label: _dots(style)}, 8)
         axis.set(xscale="log", xlim=(0.1, 1000), ylim=(0, 100))
         axis.xaxis.set_major_formatter(GROUPED)
         axis.set_title(f"buffer of {scenario.room} packets", loc="left", fontsize=10)
@@ -173,18 +174,19 @@ def _background(results: StudyResults, styles: Styles, canvas: Canvas) -> None:
 def _losses(results: StudyResults, styles: Styles, canvas: Canvas) -> None:
     intervals, flows = canvas.subplots(1, 2)
     numbers = [MILD, MEDIUM, HEAVY]
-    (least,) = flows.plot(
-        numbers, [100 / number for number in numbers], color="#888888", linewidth=0.8, label="the least: one flow"
-    )
-    for label, style in styles.items():
+    one = pl.DataFrame({"x": numbers, "y": [100 / number for number in numbers]})
+    least = "the least: one flow"
+    plot.against(flows, {least: one}, {least: {"color": "#888888", "linewidth": 0.8}})
+    for label in styles:
         gaps = np.sort(np.concatenate([losses.gaps_ms(result) for result in results[f"{LEVELS[1].name}/{label}"]]))
-        intervals.plot(gaps, np.arange(1, len(gaps) + 1) / max(1, len(gaps)), **style)
+        share = np.arange(1, len(gaps) + 1) / max(1, len(gaps))
+        plot.against(intervals, {label: pl.DataFrame({"x": gaps, "y": share})}, styles)
         struck = [_struck_percent(results[f"{level.name}/{label}"]) for level in LEVELS]
-        flows.plot(numbers, struck, marker="o", markersize=4, **style)
+        plot.against(flows, {label: pl.DataFrame({"x": numbers, "y": struck})}, styles, 4)
     intervals.set(xscale="log", xlabel="interval between losses, ms", ylabel="share that is no longer", ylim=(0, 1))
     intervals.xaxis.set_major_formatter(GROUPED)
     flows.set(xlabel="long flows", ylabel="flows struck by a loss event, %", ylim=(0, 100), xticks=numbers)
-    _name_schemes(canvas, styles, least)
+    _name_schemes(canvas, styles, flows.get_lines()[0])
 
 
 def _struck_percent(some: Sequence[Result]) -> float:
@@ -248,10 +250,10 @@ def _cycle(results: StudyResults, styles: Styles, canvas: Canvas) -> None:
     period_ms = round(2e3 * FAST_STEP_S)
     axis.axvspan(period_ms / 2, period_ms, color="#eeeeee", linewidth=0)
     phase = (1e3 * pl.col("time_s")).round().cast(pl.Int64) % period_ms
-    for label, style in styles.items():
+    for label in styles:
         delays = pl.concat(map(kit.delays_ms, results[f"{CAPACITY[1].name}/{label}"]))
         mean = delays.group_by(phase=phase).agg(pl.col("delay_ms").mean()).sort("phase")
-        axis.plot(mean["phase"], mean["delay_ms"], **style)
+        plot.against(axis, {label: mean.rename({"phase": "x", "delay_ms": "y"})}, styles)
     axis.set(xlabel="time since the capacity became 100 Mbit/s, ms", ylabel="queueing delay, ms", xlim=(0, period_ms))
     _delay_in_decades(axis)
     _name_schemes(canvas, styles)
@@ -263,21 +265,25 @@ def _tuning(results: StudyResults, styles: Styles, schemes: Sequence[Scheme], ca
     for scheme in schemes:
         if not variants(scheme, medium.room):
             continue
-        style = styles[scheme.label]
+        label = scheme.label
         names = [f"tuned-{factor:g}" if factor != 1 else medium.name for factor in sorted((1.0, *FACTORS))]
-        runs = [results[f"{name}/{scheme.label}"] for name in names]
+        runs = [results[f"{name}/{label}"] for name in names]
         delays, rates = (
             [np.mean([measure(result) for result in some]) for some in runs]
             for measure in (measures.delay_ms, kit.goodput_mbps)
         )
-        axis.plot(delays, rates, marker="o", markersize=3, **style)
-        given = names.index(medium.name)
-        axis.plot(delays[given], rates[given], "o", color=style["color"], markersize=8)
+        tuned = pl.DataFrame({"x": delays, "y": rates})
+        plot.against(axis, {label: tuned}, styles, 3)
+        plot.against(axis, {label: tuned[[names.index(medium.name)]]}, {label: _dots(styles[label])}, 8)
     axis.set(xscale="log", xlabel="mean queueing delay, ms", ylabel="goodput, Mbit/s")
     axis.xaxis.set_major_formatter(GROUPED)
     dots: dict[str, Any] = {"color": "#555555", "marker": "o", "linestyle": "none"}
     as_given = Line2D([], [], markersize=8, label="the parameter as given", **dots)
     _name_schemes(canvas, styles, Line2D([], [], markersize=3, label="times 1/4, 1/2, 2, 4", **dots), as_given)
+
+
+def _dots(style: Mapping[str, Any]) -> dict[str, Any]:
+    return {"color": style["color"], "linestyle": "none"}
 
 
 def _name_schemes(canvas: Canvas, styles: Styles, *others: Line2D) -> None:

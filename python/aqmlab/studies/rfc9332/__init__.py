@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
-from aqmlab.results import stats
+from aqmlab.results import plot, stats
 from aqmlab.show.canvas import PALETTE, name_lines
 from aqmlab.spec.experiment import Experiment, Hosts, Link, Protocol, Tcp, Users
 from aqmlab.studies.kit.findings import Measure
@@ -243,8 +244,10 @@ def _shares(canvas: Canvas, results: StudyResults) -> None:
     axis = canvas.subplots()
     axis.axhspan(45, 55, color="#ececec", linewidth=0)
     numbers = [_mean(results, claims.dual(*link), claims.share_percent()) for link in GRID]
-    means, halves = zip(*numbers, strict=True)
-    axis.errorbar(range(len(GRID)), means, yerr=halves, fmt="o", color=PALETTE[0], markersize=4, elinewidth=1)
+    share = pl.DataFrame(
+        {"x": place, "y": mean, "low": mean - half, "high": mean + half} for place, (mean, half) in enumerate(numbers)
+    )
+    plot.against(axis, {"share": share}, {"share": {"color": PALETTE[0], "linestyle": "none"}}, 4)
     axis.set(ylabel="share of Prague, %", ylim=(0, 100))
     _over_links(axis)
 
@@ -254,9 +257,11 @@ def _delays(canvas: Canvas, results: StudyResults) -> None:
     axis.axhline(1, color="#8c8c8c", linewidth=0.8)
     for colour, queue, label in ((PALETTE[0], L4S, "L4S"), (PALETTE[1], CLASSIC, "Classic")):
         means = [_mean(results, claims.dual(*link), claims.delay_ms(queue, "mean"))[0] for link in GRID]
-        axis.plot(range(len(GRID)), means, "o", color=colour, markersize=4, label=label)
-    tops = [_mean(results, claims.dual(*link), claims.delay_ms(L4S, "p99"))[0] for link in GRID]
-    axis.vlines(range(len(GRID)), [0.01] * len(GRID), tops, color=PALETTE[0], linewidth=1)
+        delays = pl.DataFrame({"x": range(len(GRID)), "y": means})
+        if queue == L4S:
+            tops = [_mean(results, claims.dual(*link), claims.delay_ms(L4S, "p99"))[0] for link in GRID]
+            delays = delays.with_columns(low=pl.lit(0.01), high=pl.Series(tops))
+        plot.against(axis, {label: delays}, {label: {"color": colour, "linestyle": "none"}}, 4)
     axis.set(ylabel="queueing delay, ms", yscale="log")
     _over_links(axis)
     name_lines(axis, axis.get_lines()[1:3])
