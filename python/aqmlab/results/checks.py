@@ -6,15 +6,17 @@ The laws are those of Denning and Buzen, "The operational analysis of queueing n
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from aqmlab.results.result import Result
 from aqmlab.results.stats.steady import mser5
+from aqmlab.running.cell import Cell
 
 _OF_CYCLE = 0.05
 """Of a user's cycle: cells of minutes keep to a fifth of this, and windows that are too short are beyond four times."""
@@ -35,6 +37,7 @@ _SAYS = {
     "steady": "the beginning of the measured window moves the throughput by more than 10 % (MSER-5):"
     " the warm-up or the window is too short",
 }
+"""What is wrong where a law is not kept."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,23 @@ class Check:
     def record(self) -> dict[str, Any]:
         """Return it as an object of ``aqmlab compare --json``."""
         return asdict(self) | {"met": self.is_met}
+
+
+class Answered(NamedTuple):
+    """What web users had of a network."""
+
+    completed: int
+    """Requests."""
+    mean_ms: float
+    """Their mean response time."""
+
+
+def of_one(result: Result) -> dict[str, bool]:
+    """Say of each law that needs no other cell whether a cell keeps it."""
+    kept: dict[str, bool] = {}
+    for each in _of_cell(result, None):
+        kept[each.law] = kept.get(each.law, True) and each.is_met
+    return kept
 
 
 def check(results: Sequence[Result]) -> list[Check]:
@@ -86,6 +106,12 @@ def failures(checks: Iterable[Check]) -> Iterator[str]:
         yield f"Check: {_SAYS[law]} (seeds of {which})."
 
 
+def tally(laws: Iterable[str], *, of: int) -> list[str]:
+    """Say how many of so many cells do not keep each law, where they are too many to be named."""
+    counted = Counter(laws)
+    return [f"Check: {_SAYS[law]} ({counted[law]:,} of {of:,} cells)." for law in _SAYS if counted[law]]
+
+
 def _of_cell(result: Result, uncongested: Result | None) -> Iterator[Check]:
     cell, link = result.cell, result.link
     if any(each.rate_changes for each in cell.links):
@@ -93,8 +119,8 @@ def _of_cell(result: Result, uncongested: Result | None) -> Iterator[Check]:
         return
     for measured in result.summary["directions"]:
         yield Check("utilisation", cell.label, cell.seed, *_utilisation(result, link, measured))
-    if uncongested is not None and uncongested is not result and cell.users_per_side:
-        yield from _closed_loop(result, uncongested)
+    if uncongested is not None and uncongested is not result:
+        yield from closed_loop(cell, _answered(result), _answered(uncongested))
     yield from _steady(result, link)
 
 
@@ -109,20 +135,29 @@ def _utilisation(result: Result, link: pl.DataFrame, measured: dict[str, Any]) -
     return measured["utilisation"] - wire_bits / rate_bps / result.cell.duration_s, -_EXACT, _EXACT
 
 
-def _closed_loop(result: Result, uncongested: Result) -> Iterator[Check]:
+def closed_loop(cell: Cell, ours: Answered, free: Answered) -> Iterator[Check]:
     """Yield the interactive response time law: with N = X (R + Z) and the same Z, N / X grows as R does.
 
     Connections of a user wait side by side, so that a cycle may grow by less than the response times, and not by more.
+
+    Parameters
+    ----------
+    cell
+        Whose numbers are checked.
+    ours, free
+        What the users had of the network, and what of the uncongested one under the same seed.
     """
-    cell = result.cell
     users = cell.users_per_side * cell.resolved["users"].get("sides", 2)
-    completed, free = (each.summary["completed_requests"] for each in (result, uncongested))
-    if not completed or not free:
+    if not users or not ours.completed or not free.completed:
         return
-    cycle_s, free_s = (users * cell.duration_s / requests for requests in (completed, free))
-    longer_s = (result.summary["response_time_ms"]["mean"] - uncongested.summary["response_time_ms"]["mean"]) / 1000
+    cycle_s, free_s = (users * cell.duration_s / each.completed for each in (ours, free))
+    longer_s = (ours.mean_ms - free.mean_ms) / 1000
     slack_s = _OF_CYCLE * cycle_s
     yield Check("closed_loop", cell.label, cell.seed, cycle_s - free_s, -slack_s, max(0.0, longer_s) + slack_s)
+
+
+def _answered(result: Result) -> Answered:
+    return Answered(result.summary["completed_requests"], result.summary["response_time_ms"]["mean"] or 0.0)
 
 
 def _steady(result: Result, link: pl.DataFrame) -> Iterator[Check]:
