@@ -127,7 +127,8 @@ def _simulate(cell: Cell, directory: Path, watch: Watch, capture: _Capture | Non
     write_tables(cell, directory, simulation, look)
     wall, cpu = time.perf_counter() - wall, time.thread_time() - cpu
     costs = {"simulated_s": simulation.end, "wall_s": wall, "cpu_s": cpu}
-    write_metadata(cell, directory, {**costs, "checks": checks.of_one(Result(cell, directory, {}))})
+    kept = checks.of_one(cell, json.loads(simulation.summary()), Result(cell, directory).link)
+    write_metadata(cell, directory, {**costs, "checks": kept})
     return simulation.capture_cut_s
 
 
