@@ -66,6 +66,10 @@ def test_beside_the_uncongested_network_users_cycles_are_checked(tmp_path: Path)
     assert note.startswith("Check: users' cycles and response times do not fit each other to 5 % (N = X (R + Z))")
     assert note.endswith("(2 of 3 cells).")
     assert note in repr(beside)
+    # Where the rate is to change, the window is not to be steady.
+    changed = ['link.rate_changes=[{at = "10 s", rate = "1 Mbit/s"}]']
+    slower = grid.model_copy(update={"baseline": True, "changes": [*changes, *changed]})
+    assert lab.sweep(slower, seeds=[1], out=tmp_path).notes == []
 
 
 def test_a_search_says_how_many_of_its_cells_are_not_steady(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

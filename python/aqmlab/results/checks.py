@@ -120,7 +120,7 @@ def tally(laws: Iterable[str], *, of: int) -> list[str]:
 def _of_cell(result: Result, uncongested: Result | None) -> Iterator[Check]:
     cell = result.cell
     yield from _alone(cell, result.summary, result.link)
-    if uncongested is not None and uncongested is not result and not _is_to_change(cell):
+    if uncongested is not None and uncongested is not result:
         yield from closed_loop(cell, _answered(result), _answered(uncongested))
 
 
@@ -163,7 +163,7 @@ def closed_loop(cell: Cell, ours: Answered, free: Answered) -> Iterator[Check]:
         What the users had of the network, and what of the uncongested one under the same seed.
     """
     users = cell.users_per_side * cell.resolved["users"].get("sides", 2)
-    if not users or not ours.completed or not free.completed:
+    if not users or not ours.completed or not free.completed or _is_to_change(cell):
         return
     cycle_s, free_s = (users * cell.duration_s / each.completed for each in (ours, free))
     longer_s = (ours.mean_ms - free.mean_ms) / 1000
