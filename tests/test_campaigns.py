@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import re
@@ -26,9 +27,9 @@ from polars.exceptions import PanicException
 import aqmlab as lab
 from aqmlab.campaigns import campaign as campaigns
 from aqmlab.campaigns.axes import Samples
-from aqmlab.campaigns.shards import Shard, work
+from aqmlab.campaigns.shards import Shard
 from aqmlab.running import sweep as sweeping
-from aqmlab.running.cell import Cell
+from aqmlab.running.cell import Cell, cells_of, work
 from aqmlab.running.run import run_cell
 from aqmlab.running.store import Store
 from conftest import Command
@@ -61,6 +62,33 @@ def test_every_value_reaches_its_cell(grid: lab.Grid) -> None:
         if "queue.pi.q_ref" in planned.point:
             assert planned.cell.parameters["q_ref"] == planned.point["queue.pi.q_ref"]
             assert resolved["tcp"]["ecn"] is True
+
+
+RANGE = {"source": "ours", "distribution": {"uniform_ms": {"min": 5, "max": 9}}}
+
+
+@pytest.mark.parametrize(
+    ("path", "values"),
+    [
+        ("link.rate_changes", [[{"at": "5 s", "rate": "1 Mbit/s"}], [{"at": "5 s", "rate": "1.5 Mbit/s"}]]),
+        ("users.rtt", ["general", RANGE]),
+        ("sources", [[{"bulk": {"flows": 2, "name": 'a "b" \\ ü'}}], [{"datagrams": {"rate": "1 Mbit/s"}}]]),
+        ("record.losses", [True, False]),
+    ],
+)
+def test_any_path_of_a_spec_is_an_axis(path: str, values: list[Any], tmp_path: Path) -> None:
+    grid = lab.Grid(set=TINY, axes={path: values})
+    tiny = lab.Experiment.from_toml(None, changes=TINY).model_dump(exclude_none=True)
+    for planned, value in zip(campaigns.plan(grid, [1], {}), values, strict=True):
+        *above, last = path.split(".")
+        wanted = copy.deepcopy(tiny)
+        (wanted[above[0]] if above else wanted)[last] = value
+        assert planned.cell.key == cells_of(lab.Experiment(**wanted), [1])[0].key
+    left = lab.Grid(set=TINY, axes={path: values}, exclude=[{path: values[1]}]).points()
+    assert left == [{path: values[0]}]
+    cells = lab.sweep(grid, seeds=[1], out=tmp_path).cells
+    assert cells["state"].to_list() == ["done"] * 2
+    assert cells[path].n_unique() == 2
 
 
 def test_axes_that_go_together_and_points_that_are_left_out() -> None:
@@ -263,8 +291,22 @@ def test_no_shard_is_refused(text: str) -> None:
 def test_any_executor_makes_the_same_store(grid: lab.Grid, tmp_path: Path, make: Callable[[], Executor]) -> None:
     lab.sweep(grid, seeds=[1], out=tmp_path / "here")
     with make() as executor:
-        lab.sweep(grid, seeds=[1], out=tmp_path / "there", executor=executor)
+        # As a shard: what decides that looks at the cells, which are handed over after.
+        lab.sweep(grid, seeds=[1], out=tmp_path / "there", executor=executor, shard="1/1")
     assert tables(tmp_path / "there") == tables(tmp_path / "here")
+
+
+def test_the_longest_cells_are_run_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[float] = []
+
+    def running(cell: Cell, *more: Any, **others: Any) -> object:
+        ran.append(cell.duration_s)
+        return run_cell(cell, *more, **others)
+
+    monkeypatch.setattr(sweeping, "run_cell", running)
+    grid = lab.Grid(set=TINY, axes={"protocol.duration": ["2 s", "9 s", "5 s"]})
+    lab.sweep(grid, seeds=[1, 2], out=tmp_path, workers=1, shard="1/1")
+    assert ran == [9, 9, 5, 5, 2, 2]
 
 
 def test_the_command_runs_what_is_missing_and_writes_a_row_for_each_cell(aqmlab: Command, tmp_path: Path) -> None:
@@ -309,6 +351,8 @@ def test_a_script_for_slurm_has_the_command_and_a_shard_a_job(aqmlab: Command, t
         (["grid.toml", "--limit", "0 s"], "limit: must be above 0 s, got 0"),
         (["grid.toml", "--table", "bad.toml/cells.csv"], "--table: must be a directory to write to, got bad.toml"),
         (["grid.toml", "--print-sbatch", "4", "--shard", "1/2"], "--shard: cannot be with --print-sbatch"),
+        (["grid.toml", "--print-sbatch", "4", "--table", "cells.csv"], "--table: cannot be with --print-sbatch"),
+        (["grid.toml", "--print-sbatch", "4", "--watch"], "--watch: cannot be with --print-sbatch"),
         (["bad.toml"], "bad.toml: axes.users.load: must be a list"),
     ],
 )

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import duckdb
 import pytest
 import typer.main
+import yaml
 
 import aqmlab as lab
 import brief
@@ -98,6 +99,12 @@ class Reader:
             case "toml":
                 experiment = lab.Experiment(**{"users": {"per_side": 5}, **tomllib.loads(block.text)})
                 cells_of(experiment, [1])[0]
+            case "yaml":
+                # Of many jobs the first, as whoever starts them would write it.
+                yaml.safe_load(block.text)
+                shell = re.sub(r"\$\{\{ matrix\.shard \}\}", "1", block.text)
+                (command,) = re.findall(r"aqmlab sweep [^\]\n]*", shell)
+                self._shell(f"JOB_COMPLETION_INDEX=0; {command}")
             case "sql":
                 assert duckdb.execute(block.text).fetchall()
             case _:

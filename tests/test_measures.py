@@ -2,17 +2,24 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import aqmlab as lab
-from aqmlab.results.measures.jain import jain
-from aqmlab.results.measures.rpm import round_trips_per_minute
+from aqmlab._core import Resolved
+from aqmlab.results.measures import Row, check_cells, read_measures
+from aqmlab.results.measures.jain import flow_by_flow, jain
+from aqmlab.results.measures.rpm import probed, round_trips_per_minute, trimmed_mean
 from aqmlab.results.measures.slowdown import SIZES, slowdowns
+from aqmlab.running.cell import Cell, cells_of
+from aqmlab.running.run import run_cell
+from aqmlab.running.store import Store
 from conftest import Command
 
 RECORDED = lab.Record(exchanges=True)
@@ -45,14 +52,80 @@ def test_jains_index_of_k_of_n_who_share_alike_is_their_part() -> None:
     assert jain([0.0, 0.0]) is jain([]) is None
 
 
-def test_a_minute_has_so_many_round_trips_as_delays_and_queues_leave(compared: lab.Comparison) -> None:
-    free, _, droptail, *_ = compared.results
-    waits_ms = sum(way["queue_delay_ms"]["mean"] for way in droptail.summary["directions"])
-    # The link's delay is 500 us each way.
-    assert round_trips_per_minute(droptail) == pytest.approx(60_000 / (1 + waits_ms))
-    by_label = {row["label"]: row["rpm"] for row in compared.measured("rpm")["rpm"]}
-    assert by_label["uncongested"] > 10 * by_label["droptail"]
-    assert free.cell.label == "uncongested"
+@given(st.floats(0.01, 1e5), st.floats(0.01, 1e5))
+def test_responsiveness_is_the_mean_of_both_rates_as_the_draft_has_it(foreign_ms: float, loaded_ms: float) -> None:
+    # Foreign_Responsiveness and Loaded_Responsiveness, section "Aggregating the Measurements".
+    both = 60_000 / foreign_ms, 60_000 / loaded_ms
+    assert round_trips_per_minute(foreign_ms, loaded_ms) == pytest.approx(sum(both) / 2)
+
+
+@given(st.lists(st.floats(0.01, 1e6), min_size=1, max_size=200))
+def test_a_trimmed_mean_leaves_out_one_in_twenty_of_the_longest(times: list[float]) -> None:
+    kept = sorted(times)[: math.floor(0.95 * (len(times) - 1)) + 1]
+    ours = trimmed_mean(pl.Series(times))
+    # Of equal ones all are kept.
+    assert ours == pytest.approx(np.mean([time for time in times if time <= kept[-1]]))
+    assert trimmed_mean(pl.Series([], dtype=pl.Float64)) is None
+
+
+def test_probes_are_a_twentieth_of_the_capacity_and_a_hundred_a_second_at_most(small_cell: Cell) -> None:
+    def rate(mbps: int) -> float:
+        spec = json.loads(small_cell.spec.json)
+        spec["link"]["rate"] = f"{mbps} Mbit/s"
+        cell = dataclasses.replace(small_cell, spec=Resolved(json.dumps(spec)))
+        (source,) = probed(cell).resolved["sources"]
+        return float(source["transfers"]["rate_per_second"][0])
+
+    # Of 5,000 bytes each, by the draft.
+    assert [rate(mbps) for mbps in (2, 40, 80, 1000)] == pytest.approx([2.5, 50, 100, 100])
+
+
+def test_users_do_the_same_beside_probes(small_cell: Cell, tmp_path: Path) -> None:
+    with_rows = json.loads(small_cell.spec.json)
+    with_rows["record"]["exchanges"] = True
+    alone = dataclasses.replace(small_cell, spec=Resolved(json.dumps(with_rows)))
+    rows, beside = (run_cell(each, Store(tmp_path)).exchanges.filter(source=0) for each in (alone, probed(small_cell)))
+    what = ["side", "user", "connection", "request_bytes", "response_bytes"]
+    assert len(rows.join(beside, on=what)) > 0.8 * len(rows)
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Row]:
+    """Long transfers over a slow link: the responsiveness under disciplines with one queue and with many."""
+    experiment = lab.Experiment(
+        link={"rate": "5 Mbit/s", "delay": "2 ms", "device_fifo": 0},
+        users={"per_side": 0},
+        sources=[{"bulk": {"flows": 4, "rtt": {"fixed": "20 ms"}}}],
+        protocol=lab.Protocol(warmup="5 s", duration="30 s"),
+    )
+    schemes = ("droptail:limit=100", "fq_codel")
+    out = tmp_path_factory.mktemp("filled")
+    compared = lab.compare(*schemes, experiment=experiment, seeds=[1, 2], out=out)
+    return {row["label"]: row for row in compared.measured("rpm")["rpm"]}
+
+
+def test_where_all_share_a_queue_probes_wait_as_long_as_what_fills_it(filled: dict[str, Row]) -> None:
+    droptail = filled["droptail:limit=100"]
+    # 100 packets in frames of 1538 bytes are 246 ms; between losses the queue is a third to all of that.
+    assert 40 < droptail["foreign"] < 250
+    assert droptail["loaded"] == pytest.approx(droptail["foreign"], rel=0.1)
+    assert droptail["p50"] <= droptail["p95"] <= droptail["p99"]
+
+
+def test_where_flows_have_queues_probes_pass_what_fills_the_link(filled: dict[str, Row]) -> None:
+    fair = filled["fq_codel"]
+    assert 4 < fair["foreign"] < 15
+    assert fair["loaded"] > 2 * fair["foreign"]
+    assert fair["rpm"] > 3 * filled["droptail:limit=100"]["rpm"]
+
+
+def test_without_anything_in_the_way_a_minute_has_as_many_round_trips_as_the_delays_leave(
+    compared: lab.Comparison,
+) -> None:
+    rows = {row["label"]: row for row in compared.measured("rpm")["rpm"]}
+    # The link's delay is 500 us each way; a frame takes a microsecond.
+    assert rows["uncongested"]["rpm"] == pytest.approx(60_000, rel=0.02)
+    assert rows["droptail"]["loaded"] == rows["droptail"]["foreign"]
 
 
 def test_each_request_has_one_twin_which_asked_for_the_same(compared: lab.Comparison) -> None:
@@ -94,8 +167,35 @@ def test_fairness_is_that_of_what_users_fetched_and_of_sources(compared: lab.Com
         protocol=lab.Protocol(warmup="5 s", duration="30 s"),
     )
     (row,) = lab.compare("droptail", experiment=experiment, seeds=[1], out=tmp_path).measured("jain")["jain"]
-    assert row["of"] == "sources' goodput"
-    assert 0.5 < row["jain"] < 0.9
+    # Five flows alike, not two sources one of which has four times as much.
+    assert row["of"] == "flows' goodput"
+    assert row["jain"] > 0.9
+
+
+def test_each_flow_is_a_source_of_its_own_on_the_hosts_of_its_source() -> None:
+    sources = [
+        {"bulk": {"name": "up", "flows": 3, "direction": "upload"}},
+        {"transfers": {"rate_per_second": [1, 0], "size": {"fixed": "1 kB"}}},
+        {"on_off": {"flows": 2, "size": {"fixed": "1 kB"}, "off": {"fixed": "1 s"}}},
+    ]
+    experiment = lab.Experiment(
+        tcp={"mix": [{"share": 0.5, "source": "up", "profile": "linux-6"}]}, users={"per_side": 5}, sources=sources
+    )
+    (cell,) = cells_of(experiment, [1])
+    apart = flow_by_flow(cell).resolved
+    names = [next(iter(each.values()))["name"] for each in apart["sources"] if "transfers" not in each]
+    assert names == ["up #1", "up #2", "up #3", "on_off #1", "on_off #2"]
+    assert [hosts["source"] for hosts in apart["tcp"]["mix"]] == names[:3]
+    assert {next(iter(each.values())).get("flows") for each in apart["sources"]} == {1, None}
+    assert flow_by_flow(flow_by_flow(cell)).key == flow_by_flow(cell).key
+
+
+def test_more_flows_than_can_be_told_apart_are_refused(tmp_path: Path) -> None:
+    bulk = {"bulk": {"flows": 2000}}
+    experiment = lab.Experiment(users={"per_side": 0}, sources=[bulk], record=RECORDED)
+    (cell,) = cells_of(experiment, [1])
+    with pytest.raises(lab.SpecError, match=r"^measures: jain needs at most 1,000 flows, of 2,000$"):
+        check_cells(read_measures(["jain"]), [cell])
 
 
 def test_the_command_keeps_what_it_needs_and_shows_it(aqmlab: Command) -> None:

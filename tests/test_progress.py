@@ -8,7 +8,7 @@ import rich.console
 
 import aqmlab as lab
 from aqmlab.running import progress
-from aqmlab.running.cell import Cell, cells_of
+from aqmlab.running.cell import Cell, cells_of, work
 from aqmlab.running.progress import SweepProgress, names
 from aqmlab.running.store import Store
 from aqmlab.running.sweep import sweep
@@ -52,10 +52,10 @@ def test_a_log_has_one_line_a_minute_with_what_is_done_the_time_and_the_rest(
     lines = capsys.readouterr().err.splitlines()
     assert lines == [
         "4 cells",
-        "0 of 4 run, 1 min 0 s elapsed, 3 min 40 s left",
-        "1 of 4 run, 2 min 0 s elapsed, 2 min 40 s left",
-        "2 of 4 run, 3 min 0 s elapsed, 1 min 40 s left",
-        "3 of 4 run, 4 min 0 s elapsed, 40 s left",
+        "0 of 4 run, 1 x real time, 1 min 0 s elapsed, 3 min 40 s left",
+        "1 of 4 run, 1 x real time, 2 min 0 s elapsed, 2 min 40 s left",
+        "2 of 4 run, 1 x real time, 3 min 0 s elapsed, 1 min 40 s left",
+        "3 of 4 run, 1 x real time, 4 min 0 s elapsed, 40 s left",
         "4 run in 4 min 40 s",
     ]
 
@@ -72,7 +72,7 @@ def test_a_terminal_shows_the_whole_and_what_runs(
         watch(cells[1], 35, 70)
         watch._progress.refresh()
     shown = capsys.readouterr().err
-    assert "1 of 4 run, 30 s elapsed, 50 s left" in shown
+    assert "1 of 4 run, 4 x real time, 30 s elapsed, 50 s left" in shown
     assert "35/70 s" in shown
     assert "--:--" not in shown
 
@@ -93,7 +93,7 @@ def test_what_failed_is_said_and_counts_as_over_in_what_is_left(
         watch._progress.refresh()
         shown = capsys.readouterr().err
         # 189 of 280 s in 30 s.
-        assert "1 of 4 run, 1 failed, 30 s elapsed, 14 s left" in shown
+        assert "1 of 4 run, 1 failed, 6 x real time, 30 s elapsed, 14 s left" in shown
         # A line for each that runs, and none for those that are over.
         assert [shown.count(f"seed {cell.seed}") for cell in cells] == [0, 0, 1, 1]
         assert "35/70 s" in shown
@@ -101,6 +101,23 @@ def test_what_failed_is_said_and_counts_as_over_in_what_is_left(
         for cell in cells[2:]:
             watch(cell, 70, 70)
     assert "3 run, 1 failed in 30 s" in capsys.readouterr().err
+
+
+def test_what_is_left_is_judged_by_work_and_not_by_seconds(
+    small: lab.Experiment, store: Store, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many = small.model_copy(update={"link": lab.Link(rate="1 Gbit/s"), "users": lab.Users(per_side=3600)})
+    short, long = (cells_of(each, [1])[0] for each in (small, many))
+    # 400 users ask for more than 2 Mbit/s; 3600 for ten times what is sent there.
+    assert work(long) / work(short) == pytest.approx(3600 * 0.0106 / 2, rel=0.01)
+    # On the uncongested network users ask for no more.
+    assert work(cells_of(many, [1], uncongested=True)[0]) == work(long)
+    clock = Clock(monkeypatch)
+    with messages.heard(), SweepProgress([short, long], {}) as watch:
+        clock.now += 60
+        watch(short, 70, 70)
+    # A minute for a twentieth of it.
+    assert "1 of 2 run, 1 x real time, 1 min 0 s elapsed, 19 min 2 s left" in capsys.readouterr().err
 
 
 def test_a_name_is_shown_as_it_is_typed(

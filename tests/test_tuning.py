@@ -16,9 +16,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
 import aqmlab as lab
-from aqmlab.campaigns.search import space
+from aqmlab.campaigns.search import plot, space
 from aqmlab.campaigns.search.trial import Trial, Values
 from aqmlab.spec import schemes
 from conftest import Command
@@ -327,6 +330,33 @@ def test_the_commands(aqmlab: Command, tmp_path: Path) -> None:
     assert {"difference", "low", "high"} == set(told["best"][0]["fresh"][0])
     assert "q_ref" in (tmp_path / "front.svg").read_text()
     assert "on fresh seeds, 95 %" in aqmlab("tune", *what, *two, "--trials", "4").out
-    shown = aqmlab("sensitivity", *what, "--of", "delay", "--points", "2")
+    shown = aqmlab("sensitivity", *what, "--of", "delay", "--points", "2", "--plot", "bars.svg")
     assert shown.code == 0, shown.err
     assert "mu_star" in shown.out
+    assert "mu_star, ms" in (tmp_path / "bars.svg").read_text()
+    assert aqmlab("sensitivity", *what, "--plot", "bars.txt").code == 2
+
+
+@pytest.mark.parametrize(("method", "each"), [("morris", ["mu_star"]), ("sobol", ["ST", "S1"])])
+def test_bars_are_as_long_as_the_indices_with_their_intervals(
+    answer: Callable[..., None], tmp_path: Path, method: Any, each: list[str]
+) -> None:
+    answer(lambda point, seed: [30 * point[0] - 10 * point[1] ** 2, point[1]], [0.0, 0.0])
+    found = lab.sensitivity("pi", "q_ref=0..10,a", of=["p95", "loss"], method=method, points=64, out=tmp_path)
+    figure = Figure()
+    plot.sensitivity(figure, found)
+    for axis, measure in zip(figure.axes, ("p95", "loss"), strict=True):
+        rows = found.indices.filter(measure=measure)
+        lengths = sorted(patch.get_width() for patch in axis.patches if isinstance(patch, Rectangle))
+        assert lengths == pytest.approx(sorted(rows.select(each).to_numpy().ravel()))
+        ends = [
+            segment[:, 0]
+            for lines in axis.collections
+            if isinstance(lines, LineCollection)
+            for segment in lines.get_segments()
+        ]
+        halves = sorted(float(end[1] - end[0]) / 2 for end in ends)
+        assert halves == pytest.approx(
+            sorted(rows.select(f"{name}_half" for name in each).to_numpy().ravel()), abs=1e-9
+        )
+        assert [label.get_text() for label in axis.get_yticklabels()] == rows["parameter"].to_list()

@@ -16,6 +16,7 @@ import polars as pl
 
 import reference_api
 import reference_commands
+import reference_measures
 import reference_spec
 import reference_tables
 from aqmlab.disciplines import plot, step
@@ -154,6 +155,7 @@ PAGES = {
     "spec.md": reference_spec.spec,
     "sources.md": reference_spec.source_kinds,
     "tables.md": reference_tables.tables,
+    "measures.md": reference_measures.measures,
     "api.md": reference_api.api,
     "modules.md": reference_api.modules,
 }

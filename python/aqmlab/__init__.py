@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from aqmlab.report.page import report
     from aqmlab.results.compare import Comparison, compare
     from aqmlab.results.result import Result
-    from aqmlab.results.stats.bands import difference_band
+    from aqmlab.results.stats.bands import difference_band, quantile_differences
     from aqmlab.results.stats.distributions import cdf, quantiles
     from aqmlab.running.integrity import StoreError
     from aqmlab.running.pcap import Pcap
@@ -80,6 +80,7 @@ __all__ = [
     "compare",
     "difference_band",
     "explain",
+    "quantile_differences",
     "quantiles",
     "report",
     "run",
@@ -128,6 +129,7 @@ _HOME = {
     "compare": "results.compare",
     "difference_band": "results.stats.bands",
     "explain": "explain.explanation",
+    "quantile_differences": "results.stats.bands",
     "quantiles": "results.stats.distributions",
     "report": "report.page",
     "run": "running.run",

@@ -18,6 +18,7 @@ from aqmlab.advice.link import AccessLink
 from aqmlab.advice.map import MEASURES, NEAR, Map, measured, shipped
 from aqmlab.advice.ranking import Standing, rank
 from aqmlab.campaigns.search.objectives import NUMBERS
+from aqmlab.results import checks
 from aqmlab.results.compare import compare
 from aqmlab.results.result import Result
 from aqmlab.results.stats.intervals import Values
@@ -82,7 +83,7 @@ class Advice:
     def notes(self) -> list[str]:
         """What is to be known of it, in sentences."""
         plain = next(each for each in self.run if each.candidate == PLAIN)
-        said = []
+        said = list(checks.failures(checks.check(self.results)))
         if plain.is_alike:
             said.append("On this link nothing is told from a plain queue: there is little to gain.")
         there, here = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
@@ -55,15 +56,24 @@ def _number(value: object) -> object:
 
 
 def _value(value: object) -> object:
+    if isinstance(value, Mapping):
+        return {str(key): _value(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_value(each) for each in value]
     if not (isinstance(value, (bool, str)) or _is_number(value)):
-        raise ValueError("must be a number, a text, true or false")
+        raise ValueError("must be a number, a text, true or false, or a list or table of such")
     return value
 
 
 _Number = Annotated[float, PlainValidator(_number)]
 
-Value = Annotated[bool | int | float | str, PlainValidator(_value)]
-"""What may stand at a path of a spec."""
+Value = Annotated[Any, PlainValidator(_value)]
+"""What may stand at a path of a spec: a number, a text, true or false, or a list or table of such."""
+
+
+def as_text(value: Any) -> str:
+    """Write a value for people."""
+    return json.dumps(value) if isinstance(value, (list, Mapping)) else str(value)
 
 
 class Span(Strict):

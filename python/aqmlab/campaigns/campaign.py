@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import nullcontext
@@ -13,15 +14,16 @@ from typing import Any
 import polars as pl
 
 from aqmlab._core import SpecError
-from aqmlab.campaigns import elsewhere, grid, table
-from aqmlab.campaigns.axes import Value
+from aqmlab.campaigns import elsewhere, grid, table, unmet
+from aqmlab.campaigns.axes import Value, as_text
 from aqmlab.campaigns.failures import Failure, Failures
 from aqmlab.campaigns.grid import Grid, Point
 from aqmlab.campaigns.shards import Shard
+from aqmlab.results.compare import BASELINE
 from aqmlab.results.stats import mean_interval
 from aqmlab.running.arguments import check_executor, check_out, check_seeds, check_workers
 from aqmlab.running.calibration.lines import Calibrations, known
-from aqmlab.running.cell import Cell, cells_of
+from aqmlab.running.cell import Cell, cells_of, work
 from aqmlab.running.files.location import Location, location
 from aqmlab.running.progress import SweepProgress, is_seen
 from aqmlab.running.store import Store
@@ -69,7 +71,8 @@ class Campaign:
         """A row for each cell, in the order of the grid.
 
         A column for each axis, ``seed``, ``cell``, its key, ``state`` (``done``, ``failed`` or ``missing``), and what
-        it measured as :meth:`Store.cells <aqmlab.running.store.Store.cells>` has it, null where it is not done.
+        it measured as :meth:`Store.cells <aqmlab.running.store.Store.cells>` has it, null where it is not done. Where
+        the uncongested network is run beside them, ``unmet`` has ``closed_loop`` as well.
         """
         failed = {failure.cell for failure in self.failures}
         measured = Store(self.out).cells().drop("seed")
@@ -86,7 +89,13 @@ class Campaign:
         # Of more shards than cells some have none.
         planned = pl.DataFrame(rows, schema=None if rows else _OF_NO_CELLS, infer_schema_length=None)
         # The scheme as it stands on the axis is the one that is meant.
-        return planned.join(measured.drop(*(set(self.axes) & set(measured.columns))), on="cell", how="left")
+        cells = planned.join(measured.drop(*(set(self.axes) & set(measured.columns))), on="cell", how="left")
+        return unmet.with_closed_loop([(each.point, each.cell) for each in self.planned], cells)
+
+    @property
+    def notes(self) -> list[str]:
+        """How many cells have numbers that do not fit together, a sentence for each law; see ``unmet`` in the cells."""
+        return unmet.notes(self.cells)
 
     @cached_property
     def means(self) -> pl.DataFrame:
@@ -112,19 +121,21 @@ class Campaign:
 
     @cached_property
     def _mixed(self) -> frozenset[str]:
-        """The axes whose values are of several kinds, which are text in a table."""
+        """The axes whose values are of several kinds, or lists or tables, which are text in a table."""
         kinds: dict[str, set[type]] = {}
         for each in self.planned:
             for path, value in each.point.items():
                 kinds.setdefault(path, set()).add(type(value))
-        return frozenset(path for path, those in kinds.items() if len(those) > 1 and those != {int, float})
+        return frozenset(
+            path for path, of in kinds.items() if (len(of) > 1 and of != {int, float}) or of & {list, dict}
+        )
 
     def __repr__(self) -> str:
-        return console.plain(table.of_means(self.means, self.axes))
+        return "\n".join([console.plain(table.of_means(self.means, self.axes)), *self.notes])
 
 
 def _as_text(values: Mapping[str, Value | None], mixed: frozenset[str]) -> dict[str, Value | None]:
-    return {path: str(value) if path in mixed and value is not None else value for path, value in values.items()}
+    return {path: as_text(value) if path in mixed and value is not None else value for path, value in values.items()}
 
 
 def sweep(
@@ -205,12 +216,17 @@ def plan(
 
 
 def _planned(whole: Grid, seeds: Sequence[int], calibrations: Calibrations) -> Iterator[Planned]:
-    experiment = whole.experiment()
-    for point in whole.points():
+    experiment, points = whole.experiment(), whole.points()
+    if whole.baseline:
+        alone = {json.dumps(rest): rest for rest in map(grid.without_queue, points)}
+        points = [*({grid.SCHEME: BASELINE, **rest} for rest in alone.values()), *points]
+    for point in points:
+        is_baseline = whole.baseline and point.get(grid.SCHEME) == BASELINE
         try:
-            chosen, label = grid.at(experiment, point)
+            chosen, label = grid.at(experiment, grid.without_queue(point) if is_baseline else point)
             try:
-                cells = cells_of(chosen, seeds, calibrations, label=label)
+                label = BASELINE if is_baseline else label
+                cells = cells_of(chosen, seeds, calibrations, label=label, uncongested=is_baseline)
             except SpecError as error:
                 raise SpecError(f"{grid.said(point)}: {error}") from None
         except SpecError as error:
@@ -246,7 +262,10 @@ def run(campaign: Campaign, how: How, *, progress: bool) -> None:
             if cell.key in known:
                 failures.forget(cell)
         known = {}
-    missing = [cell for cell in distinct if cell.key not in kept and cell.key not in known]
+    # The longest first, so that no worker is left alone with one at the end.
+    missing = sorted(
+        (cell for cell in distinct if cell.key not in kept and cell.key not in known), key=work, reverse=True
+    )
     with (
         elsewhere.chosen(
             how.executor, disciplines=(cell.scheme for cell in missing), out=campaign.out, workers=how.workers

@@ -13,9 +13,9 @@ from typing import Annotated, Any, Self
 from pydantic import Field, PlainValidator, ValidationError, field_validator
 
 from aqmlab._core import SpecError
-from aqmlab.campaigns.axes import Axis, Samples, Strict, Value, one_line, values
+from aqmlab.campaigns.axes import Axis, Samples, Strict, Value, as_text, one_line, values
 from aqmlab.spec import schemes
-from aqmlab.spec.changes import Misplaced
+from aqmlab.spec.changes import Misplaced, assignment
 from aqmlab.spec.experiment import Experiment
 from aqmlab.spec.schemes import Scheme
 
@@ -27,10 +27,12 @@ Point = Mapping[str, Value]
 
 
 def _path(given: object) -> object:
-    if not (isinstance(given, str) and re.fullmatch(r"[^\s=.]+(\.[^\s=]+)+", given)):
+    if not (isinstance(given, str) and (given in Experiment.model_fields or re.fullmatch(_DOTTED, given))):
         raise ValueError("must be a path of a spec, such as users.load")
     return given
 
+
+_DOTTED = r"[^\s=.]+(\.[^\s=]+)+"
 
 _Path = Annotated[str, PlainValidator(_path)]
 
@@ -76,6 +78,8 @@ class Grid(Strict):
     """Points in a space of several ranges, instead of all combinations."""
     exclude: list[dict[str, Value]] = Field([])
     """Points that are left out: those with all values of one of these."""
+    baseline: bool = False
+    """Whether the uncongested network is run beside the points, which more can be said of then."""
     skip_impossible: bool = False
     """Whether points that no experiment can have are left out, and not refused."""
 
@@ -147,10 +151,10 @@ class Grid(Strict):
         SpecError
             When a scheme is none, there are too many points, or none is left.
         """
-        points = list(dict.fromkeys(tuple(point.items()) for point in self._all()))
+        points = {json.dumps(point): point for point in self._all()}
         if not points:
             raise SpecError("exclude: leaves no point")
-        return [dict(point) for point in points]
+        return list(points.values())
 
     def paths(self) -> Iterator[str]:
         """Yield all paths of the spec that are varied."""
@@ -199,6 +203,11 @@ def _about(scheme: Scheme, point: Mapping[str, Value]) -> dict[str, Value]:
     return {path: value for path, value in point.items() if not path.startswith("queue.") or path.startswith(own)}
 
 
+def without_queue(point: Point) -> dict[str, Value]:
+    """Return what of a point is about the network and its users, not about the discipline."""
+    return {path: value for path, value in point.items() if path != SCHEME and not path.startswith("queue.")}
+
+
 def at(experiment: Experiment, point: Point) -> tuple[Experiment, str]:
     """Return the experiment at a point, and how its scheme is called.
 
@@ -207,7 +216,7 @@ def at(experiment: Experiment, point: Point) -> tuple[Experiment, str]:
     SpecError
         When it asks for something impossible, naming the point.
     """
-    changes = [f"{path}={json.dumps(value)}" for path, value in point.items() if path != SCHEME]
+    changes = [assignment(path, value) for path, value in point.items() if path != SCHEME]
     try:
         scheme = schemes.parse(str(point[SCHEME])) if SCHEME in point else None
         chosen = scheme.applied_to(experiment) if scheme else experiment
@@ -221,4 +230,4 @@ def at(experiment: Experiment, point: Point) -> tuple[Experiment, str]:
 
 def said(point: Point) -> str:
     """Say a point in a line."""
-    return ", ".join(f"{path}={value}" for path, value in point.items()) or "the spec's"
+    return ", ".join(f"{path}={as_text(value)}" for path, value in point.items()) or "the spec's"

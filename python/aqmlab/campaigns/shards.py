@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from aqmlab._core import SpecError
-from aqmlab.running.cell import Cell
+from aqmlab.running.cell import Cell, work
 
 
 class Shard(NamedTuple):
@@ -47,12 +47,6 @@ class Shard(NamedTuple):
             if part == self.number - 1:
                 mine.append(cell)
         return mine
-
-
-def work(cell: Cell) -> float:
-    """Return how many bits a cell's links can send: what a cell takes is nearly in proportion to its packets."""
-    share = 1.0 if cell.load_percent is None else min(cell.load_percent / 100, 1.0)
-    return cell.end_s * sum(link.rate_bps for link in cell.links) * share
 
 
 def sbatch(command: Sequence[str], shards: int) -> str:

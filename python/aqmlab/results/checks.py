@@ -6,15 +6,22 @@ The laws are those of Denning and Buzen, "The operational analysis of queueing n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from aqmlab.results.result import Result
 from aqmlab.results.stats.steady import mser5
+from aqmlab.running.cell import Cell
+
+Columns = Mapping[str, NDArray[Any]]
+"""The table of links."""
 
 _OF_CYCLE = 0.05
 """Of a user's cycle: cells of minutes keep to a fifth of this, and windows that are too short are beyond four times."""
@@ -35,6 +42,7 @@ _SAYS = {
     "steady": "the beginning of the measured window moves the throughput by more than 10 % (MSER-5):"
     " the warm-up or the window is too short",
 }
+"""What is wrong where a law is not kept."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +66,23 @@ class Check:
     def record(self) -> dict[str, Any]:
         """Return it as an object of ``aqmlab compare --json``."""
         return asdict(self) | {"met": self.is_met}
+
+
+class Answered(NamedTuple):
+    """What web users had of a network."""
+
+    completed: int
+    """Requests."""
+    mean_ms: float
+    """Their mean response time."""
+
+
+def of_one(cell: Cell, summary: Mapping[str, Any], link: pl.DataFrame) -> dict[str, bool]:
+    """Say of each law that needs no other cell whether a cell with this summary and this table of links keeps it."""
+    kept: dict[str, bool] = {}
+    for each in _alone(cell, summary, link):
+        kept[each.law] = kept.get(each.law, True) and each.is_met
+    return kept
 
 
 def check(results: Sequence[Result]) -> list[Check]:
@@ -86,50 +111,75 @@ def failures(checks: Iterable[Check]) -> Iterator[str]:
         yield f"Check: {_SAYS[law]} (seeds of {which})."
 
 
+def tally(laws: Iterable[str], *, of: int) -> list[str]:
+    """Say how many of so many cells do not keep each law, where they are too many to be named."""
+    counted = Counter(laws)
+    return [f"Check: {_SAYS[law]} ({counted[law]:,} of {of:,} cells)." for law in _SAYS if counted[law]]
+
+
 def _of_cell(result: Result, uncongested: Result | None) -> Iterator[Check]:
-    cell, link = result.cell, result.link
-    if any(each.rate_changes for each in cell.links):
-        # Neither is one link's rate, nor is a change that was asked for a transient.
+    cell = result.cell
+    yield from _alone(cell, result.summary, result.link)
+    if uncongested is not None and uncongested is not result:
+        yield from closed_loop(cell, _answered(result), _answered(uncongested))
+
+
+def _is_to_change(cell: Cell) -> bool:
+    """Say whether a rate is: then no one rate is a link's, and a change that was asked for is no transient."""
+    return any(each.rate_changes for each in cell.links)
+
+
+def _alone(cell: Cell, summary: Mapping[str, Any], link: pl.DataFrame) -> Iterator[Check]:
+    if _is_to_change(cell):
         return
-    for measured in result.summary["directions"]:
-        yield Check("utilisation", cell.label, cell.seed, *_utilisation(result, link, measured))
-    if uncongested is not None and uncongested is not result and cell.users_per_side:
-        yield from _closed_loop(result, uncongested)
-    yield from _steady(result, link)
+    # Each of a sweep's cells is checked: a look at columns takes a tenth of what a query does.
+    columns = {name: link[name].to_numpy() for name in link.columns}
+    for measured in summary["directions"]:
+        yield Check("utilisation", cell.label, cell.seed, *_utilisation(cell, columns, measured))
+    yield from _steady(cell, columns)
 
 
-def _utilisation(result: Result, link: pl.DataFrame, measured: dict[str, Any]) -> tuple[float, float, float]:
+def _utilisation(cell: Cell, link: Columns, measured: Mapping[str, Any]) -> tuple[float, float, float]:
     """Say by how much the utilisation is off: U = X S, packets a second times seconds a packet."""
-    of = result.cell.links[measured["link"] - 1]
-    sent = link.filter(pl.col("direction") == measured["direction"])
-    if "link" in link.columns:
-        sent = sent.filter(pl.col("link") == measured["link"])
+    of = cell.links[measured["link"] - 1]
+    here = link["direction"] == measured["direction"]
+    if "link" in link:
+        here &= link["link"] == measured["link"]
     rate_bps = of.rate_bps if measured["direction"] == 0 else of.rate_back_bps
-    wire_bits = 8 * (sent["bytes"].sum() + of.overhead_bytes * sent["packets"].sum())
-    return measured["utilisation"] - wire_bits / rate_bps / result.cell.duration_s, -_EXACT, _EXACT
+    wire_bits = 8 * (int(link["bytes"][here].sum()) + of.overhead_bytes * int(link["packets"][here].sum()))
+    return measured["utilisation"] - wire_bits / rate_bps / cell.duration_s, -_EXACT, _EXACT
 
 
-def _closed_loop(result: Result, uncongested: Result) -> Iterator[Check]:
+def closed_loop(cell: Cell, ours: Answered, free: Answered) -> Iterator[Check]:
     """Yield the interactive response time law: with N = X (R + Z) and the same Z, N / X grows as R does.
 
     Connections of a user wait side by side, so that a cycle may grow by less than the response times, and not by more.
+
+    Parameters
+    ----------
+    cell
+        Whose numbers are checked.
+    ours, free
+        What the users had of the network, and what of the uncongested one under the same seed.
     """
-    cell = result.cell
     users = cell.users_per_side * cell.resolved["users"].get("sides", 2)
-    completed, free = (each.summary["completed_requests"] for each in (result, uncongested))
-    if not completed or not free:
+    if not users or not ours.completed or not free.completed or _is_to_change(cell):
         return
-    cycle_s, free_s = (users * cell.duration_s / requests for requests in (completed, free))
-    longer_s = (result.summary["response_time_ms"]["mean"] - uncongested.summary["response_time_ms"]["mean"]) / 1000
+    cycle_s, free_s = (users * cell.duration_s / each.completed for each in (ours, free))
+    longer_s = (ours.mean_ms - free.mean_ms) / 1000
     slack_s = _OF_CYCLE * cycle_s
     yield Check("closed_loop", cell.label, cell.seed, cycle_s - free_s, -slack_s, max(0.0, longer_s) + slack_s)
 
 
-def _steady(result: Result, link: pl.DataFrame) -> Iterator[Check]:
-    sent = link.group_by("time_s").agg(pl.col("bytes").sum()).sort("time_s")["bytes"].to_numpy().astype(float)
+def _answered(result: Result) -> Answered:
+    return Answered(result.summary["completed_requests"], result.summary["response_time_ms"]["mean"] or 0.0)
+
+
+def _steady(cell: Cell, link: Columns) -> Iterator[Check]:
+    _, interval = np.unique(link["time_s"], return_inverse=True)
+    sent = np.bincount(interval, weights=link["bytes"])
     together = max(1, len(sent) // _OBSERVATIONS)
     series = sent[: len(sent) // together * together].reshape(-1, together).mean(axis=1)
     steady = series[mser5(series) :].mean() if len(series) else 0.0
     if steady:
-        cell = result.cell
         yield Check("steady", cell.label, cell.seed, float(series.mean() / steady - 1), -_MOVED, _MOVED)

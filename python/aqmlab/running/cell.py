@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, fields
+from functools import cache, cached_property
 from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
 
 from aqmlab._core import Link, Resolved, SpecError, results_number
-from aqmlab.running.calibration.lines import Calibrations
+from aqmlab.running.calibration.lines import Calibrations, known
 from aqmlab.spec import presets, schemes
 from aqmlab.spec.experiment import Experiment, Users
 from aqmlab.spec.quantities import rate_bps
@@ -63,6 +64,10 @@ class Cell:
     """The release of the kernel whose TCP it runs over; ``None`` in the simulator."""
     programs: tuple[tuple[str, ...], tuple[str, ...] | None] | None = None
     """The command and its server that are run over the link, where there are such."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what is worked out when it is asked for: links are the engine's, and do not go to processes."""
+        return {field.name: self.__dict__[field.name] for field in fields(self)}
 
     @cached_property
     def key(self) -> str:
@@ -146,6 +151,33 @@ class Cell:
         users = f" at {self.describe_users()}" if self.users_per_side else ""
         live = "" if self.kernel is None else f", live over Linux {self.kernel}"
         return f"{self.label}{users}, seed {self.seed}{live}"
+
+
+_OF_TODAY, _IN_PYTHON = 2.2, 10.0
+"""How many times as much a packet takes of hosts of today as of those of 2001, and under a law in Python: by the
+instructions and times of docs/performance.md and docs/guide/custom-law.md."""
+
+
+def work(cell: Cell) -> float:
+    """Judge what a cell will take, which is nearly in proportion to the packets that its links send.
+
+    Users send what they ask for; with other sources beside them links send what they can.
+
+    Returns
+    -------
+    float
+        In bits that links send one way, of hosts of 2001.
+    """
+    asked_bps = math.inf if cell.resolved.get("sources") else cell.users_per_side * _bits_per_sec_of_a_user()
+    bits = cell.end_s * sum(min(link.rate_bps, asked_bps) for link in cell.links)
+    of_today = _OF_TODAY if cell.resolved["tcp"]["profile"] == "linux-6" else 1.0
+    return bits * of_today * (_IN_PYTHON if ":" in cell.scheme else 1.0)
+
+
+@cache
+def _bits_per_sec_of_a_user() -> float:
+    """Return what one on each side fetches if nothing is in the way, by the calibration that ships."""
+    return 1e6 * known()[(*Users().names, 2)].mbps_per_user
 
 
 def cells_of(

@@ -16,7 +16,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.table import Column
 
-from aqmlab.running.cell import Cell
+from aqmlab.running.cell import Cell, work
 from aqmlab.show import messages
 from aqmlab.show.messages import logger
 
@@ -94,11 +94,11 @@ class SweepProgress(_Shown):
         self._begun: dict[str, float] = {}
         self._simulated_s = dict.fromkeys(to_run, 0.0)
         # Added up as it goes: of thousands of cells each tells of each step.
-        self._all_simulated_s = 0.0
-        self._to_simulate_s = sum(cell.end_s for cell in to_run.values())
+        self._all_simulated_s = self._worked = 0.0
+        self._to_work = sum(map(work, to_run.values()))
         self._done: set[str] = set()
         self._failed: set[str] = set()
-        self._all = self._add_bar("all cells", total=max(self._to_simulate_s, 1.0), visible=bool(to_run))
+        self._all = self._add_bar("all cells", total=max(self._to_work, 1.0), visible=bool(to_run))
         there = f", {f'{left:,} of them ' if to_run else ''}in the store" if left else ""
         self._what = f"{len(distinct):,} {'cell' if len(distinct) == 1 else 'cells'}{there}"
 
@@ -142,12 +142,14 @@ class SweepProgress(_Shown):
 
     def _reach(self, cell: Cell, now: float) -> None:
         """Note how far a cell is."""
-        self._all_simulated_s += now - self._simulated_s[cell.key]
+        more_s = now - self._simulated_s[cell.key]
+        self._all_simulated_s += more_s
+        self._worked += more_s / cell.end_s * work(cell)
         self._simulated_s[cell.key] = now
 
     def _show_all(self) -> None:
-        how_far = self._how_far(self._all_simulated_s)
-        self._progress.update(self._all, completed=self._all_simulated_s, state=how_far)
+        how_far = self._how_far()
+        self._progress.update(self._all, completed=self._worked, state=how_far)
         self._say_now_and_then(how_far)
 
     def _say_what(self) -> None:
@@ -156,10 +158,12 @@ class SweepProgress(_Shown):
             logger.info(self._what)
             self._what = ""
 
-    def _how_far(self, simulated_s: float) -> str:
-        left_s = self._elapsed_s * (self._to_simulate_s / simulated_s - 1) if simulated_s else 0.0
+    def _how_far(self) -> str:
+        # What is left takes as long as it has taken so far, by work: seconds of a fast link take longer.
+        left_s = self._elapsed_s * (self._to_work / self._worked - 1) if self._worked else 0.0
         run = f"{len(self._done):,} of {len(self._names):,} run{self._and_failed}"
-        return f"{run}, {duration(self._elapsed_s)} elapsed, {duration(left_s)} left"
+        speed = _speed(self._all_simulated_s, self._elapsed_s)
+        return f"{run}, {speed}, {duration(self._elapsed_s)} elapsed, {duration(left_s)} left"
 
     @property
     def _and_failed(self) -> str:

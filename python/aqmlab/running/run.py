@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 
 from aqmlab._core import RecordBatch, Simulation, engine_version, results_number
 from aqmlab.disciplines.custom import laws
+from aqmlab.results import checks
 from aqmlab.results.result import Result
 from aqmlab.running import summary
 from aqmlab.running.arguments import check_experiment, check_out, check_pcap, check_seed
@@ -125,7 +126,9 @@ def _simulate(cell: Cell, directory: Path, watch: Watch, capture: _Capture | Non
 
     write_tables(cell, directory, simulation, look)
     wall, cpu = time.perf_counter() - wall, time.thread_time() - cpu
-    write_metadata(cell, directory, {"simulated_s": simulation.end, "wall_s": wall, "cpu_s": cpu})
+    costs = {"simulated_s": simulation.end, "wall_s": wall, "cpu_s": cpu}
+    kept = checks.of_one(cell, json.loads(simulation.summary()), Result(cell, directory).link)
+    write_metadata(cell, directory, {**costs, "checks": kept})
     return simulation.capture_cut_s
 
 
@@ -175,9 +178,9 @@ def write_tables(cell: Cell, directory: Path, laboratory: Laboratory, watch: Wat
         tables.write("summary", _side_by_side(tables.identity, summary.as_row(laboratory.summary())))
 
 
-def write_metadata(cell: Cell, directory: Path, costs: Mapping[str, Any]) -> None:
+def write_metadata(cell: Cell, directory: Path, said: Mapping[str, Any]) -> None:
     """Write the spec of a cell that has run, and its metadata with what it took: the last of its files."""
-    metadata = {"seed": cell.seed, **costs, **_provenance()}
+    metadata = {"seed": cell.seed, **said, **_provenance()}
     with writing(directory):
         (directory / "spec.json").write_text(cell.spec.json + "\n")
         seal(directory, {**metadata, "created": datetime.now(UTC).isoformat(timespec="milliseconds")})

@@ -144,10 +144,11 @@ class Store:
         polars.DataFrame
             ``cell``, its key, by which tables from :meth:`scan` are joined; the scheme as typed (``label``),
             discipline, parameters as JSON, signal, load, users, round-trip times, seed and results number; what it
-            measured, the parts of a measure as ``response_time_ms_p50``; whether a live run finds itself ``valid``,
-            null elsewhere; its ``path``, its size in ``bytes``, and when it was ``created``. What there are several of
-            in a cell, such as links, is in ``scan("summary")``. Cells that :meth:`compact` has put together are not
-            looked at one by one, and so not found damaged here.
+            measured, the parts of a measure as ``response_time_ms_p50``; ``unmet``, the laws that its numbers do not
+            keep (:mod:`aqmlab.results.checks`), null where nobody has looked; whether a live run finds itself
+            ``valid``, null elsewhere; its ``path``, its size in ``bytes``, and when it was ``created``. What there are
+            several of in a cell, such as links, is in ``scan("summary")``. Cells that :meth:`compact` has put together
+            are not looked at one by one, and so not found damaged here.
         """
         there = self._place.keys()
         known = index.read(self.out)
@@ -215,6 +216,7 @@ _OF_CELL = ["label", "signal", "load_percent", "users_per_side", "rtt", "seed", 
 """What a cell is beside its spec."""
 
 _PLACE: dict[str, type[pl.DataType] | pl.DataType] = {
+    "unmet": pl.String,
     "valid": pl.Boolean,
     "path": pl.String,
     "bytes": pl.Int64,
@@ -229,7 +231,9 @@ def _row(cell: Kept, file: Path) -> pl.DataFrame:
     while parts := [name for name, kind in summary.schema.items() if isinstance(kind, pl.Struct)]:
         summary = summary.with_columns(pl.col(name).name.prefix_fields(f"{name}_") for name in parts).unnest(parts)
     summary = summary.drop(name for name, kind in summary.schema.items() if isinstance(kind, pl.List))
+    kept = cell.metadata.get("checks")
     place = {
+        "unmet": None if kept is None else ", ".join(law for law, is_met in kept.items() if not is_met),
         "valid": cell.metadata["live"]["valid"] if "live" in cell.metadata else None,
         "path": str(cell.directory),
         "bytes": cell.bytes,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
+from collections.abc import Mapping
 from typing import Any
 
 from aqmlab._core import SpecError
@@ -51,6 +53,26 @@ def apply(tables: dict[str, Any], change: str) -> None:
             at = at[step]
         else:
             at = at.setdefault(step, {} if isinstance(following, str) else [])
+
+
+def assignment(path: str, value: object) -> str:
+    """Write a change of a path, to a number, a text, true or false, or to a list or a table of such.
+
+    Examples
+    --------
+    >>> assignment("link.rate_changes", [{"at": "10 s", "rate": "5 Mbit/s"}])
+    'link.rate_changes=[{"at" = "10 s", "rate" = "5 Mbit/s"}]'
+    """
+    return f"{path}={_as_toml(value)}"
+
+
+def _as_toml(value: object) -> str:
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_as_toml(str(key))} = {_as_toml(each)}" for key, each in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_as_toml, value))}]"
+    # A text of JSON is one of TOML.
+    return json.dumps(value, ensure_ascii=False)
 
 
 def steps(path: str) -> list[Step]:

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
+from aqmlab.show.canvas import PALETTE
+
 if TYPE_CHECKING:
+    from aqmlab.campaigns.search.sensitivity import Sensitivity
     from aqmlab.campaigns.search.tuning import Tuned
 
 
@@ -52,3 +56,29 @@ def _front(axis: Axes, tuned: Tuned, best: set[str]) -> None:
     axis.plot([each.means[0] for each in front], [each.means[1] for each in front], color="tab:red", lw=1)
     axis.set_xlabel(f"{one}")
     axis.set_ylabel(f"{other}")
+
+
+def sensitivity(figure: Figure, found: Sensitivity) -> None:
+    """Draw bars for each measure: how much each parameter matters to it, the most influential on top.
+
+    By Morris ``mu_star`` in the measure's unit, by Sobol ``S1`` and ``ST``, each with its 95 % interval.
+    """
+    shown = ["mu_star"] if found.method == "morris" else ["ST", "S1"]
+    measures = found.indices["measure"].unique(maintain_order=True).to_list()
+    panels = figure.subplots(1, len(measures), squeeze=False)[0]
+    for axis, measure in zip(panels, measures, strict=True):
+        rows = found.indices.filter(measure=measure)
+        places = -np.arange(len(rows), dtype=float)
+        height = 0.7 / len(shown)
+        for number, name in enumerate(shown):
+            at = places + 0.35 - height * (number + 0.5)
+            axis.barh(at, rows[name], height, color=PALETTE[number], alpha=0.75, label=name)
+            axis.errorbar(rows[name], at, xerr=rows[f"{name}_half"], fmt="none", ecolor="black", capsize=3, lw=1)
+        axis.set_yticks(places, rows["parameter"])
+        axis.set_title(measure, loc="left", fontsize=10)
+        axis.set_xlabel(f"mu_star, {rows['unit'][0]}" if found.method == "morris" else "share of the variance")
+        axis.grid(visible=False, axis="y")
+        # An index of nearly nought may come out below it, and intervals do.
+        axis.axvline(0, color="black", linewidth=0.8)
+    if len(shown) > 1:
+        panels[-1].legend(loc="lower right")

@@ -129,7 +129,7 @@ def sensitivity(
     problem = {"num_vars": len(chosen), "names": list(chosen), "bounds": [[0.0, 1.0]] * len(chosen)}
     sampled = _sample(problem, method, points)
     settings = np.unique(sampled, axis=0).tolist()
-    logger.info(f"{len(settings)} settings under {len(given)} seeds each")
+    logger.info(f"{len(settings)} settings under {len(given)} {'seed' if len(given) == 1 else 'seeds'} each")
     with asked.running() as trial:
         values = trial.values([tuple(point) for point in settings], given)
     if None in values:

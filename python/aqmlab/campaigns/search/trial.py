@@ -18,6 +18,7 @@ from aqmlab.campaigns.failures import in_a_line
 from aqmlab.campaigns.search import space
 from aqmlab.campaigns.search.objectives import Objective
 from aqmlab.campaigns.search.space import Space
+from aqmlab.results import checks
 from aqmlab.running.arguments import check_executor, check_experiment, check_out, check_workers
 from aqmlab.running.calibration.lines import Calibrations, known
 from aqmlab.running.cell import Cell, cells_of
@@ -45,6 +46,10 @@ class Trial:
     executor: Executor | None
     mistakes: list[str] = field(default_factory=list)
     """Why settings could not be run."""
+    unmet: dict[str, set[str]] = field(default_factory=dict)
+    """The cells, by their keys, whose numbers do not keep a law, by law."""
+    read: set[str] = field(default_factory=set)
+    """The cells that were looked at."""
 
     @classmethod
     def of(
@@ -78,6 +83,8 @@ class Trial:
         discipline = schemes.parse(self.scheme).queue.discipline
         with elsewhere.chosen(self.executor, disciplines=[discipline], out=self.out, workers=self.workers) as executor:
             yield replace(self, executor=executor)
+        for note in checks.tally((law for law, cells in self.unmet.items() for _ in cells), of=len(self.read)):
+            logger.warning(note)
 
     def baseline(self, seeds: Sequence[int]) -> list[Values]:
         """Return what the scheme as given comes to in each objective.
@@ -127,6 +134,11 @@ class Trial:
         found = store.found(cells)
         if len(found) < len(cells):
             return None
+        for key, result in found.items():
+            self.read.add(key)
+            for law, is_met in result.metadata.get("checks", {}).items():
+                if not is_met:
+                    self.unmet.setdefault(law, set()).add(key)
         rows = [[each.read(found[cell.key].summary) for cell in cells] for each in self.objectives]
         return None if any(None in row for row in rows) else [np.array(row, dtype=float) for row in rows]
 

@@ -8,8 +8,8 @@ import typer
 
 from aqmlab.cli.app import App
 from aqmlab.cli.commands.tune import Load, Over, Scheme, SpecFile, experiment_of
-from aqmlab.cli.options import Changes, Json, Out, Seeds, Workers, read_seeds
-from aqmlab.cli.output import print_json
+from aqmlab.cli.options import Changes, Figure, Json, Out, Seeds, Workers, read_seeds
+from aqmlab.cli.output import check_figure, one_line_refusals, print_json, tell_written
 
 app = App()
 
@@ -34,6 +34,7 @@ def sensitivity(
     seeds: Seeds = "3",
     workers: Workers = None,
     out: Out = "results",
+    plot: Figure = None,
     as_json: Json = False,
 ) -> None:
     """Say which parameters of a discipline matter.
@@ -43,10 +44,12 @@ def sensitivity(
 
     Example: aqmlab sensitivity pi:ecn=true --over q_ref=5..300,sampling_hz=20..500 --load 98
     """
+    from aqmlab.campaigns.search import plot as plots
     from aqmlab.campaigns.search.sensitivity import sensitivity as study
     from aqmlab.campaigns.search.table import of_sensitivity
-    from aqmlab.show import console
+    from aqmlab.show import canvas, console
 
+    check_figure(plot)
     found = study(
         scheme,
         over,
@@ -58,6 +61,10 @@ def sensitivity(
         out=out,
         workers=workers,
     )
+    if plot is not None:
+        with one_line_refusals():
+            canvas.write(plot, lambda figure: plots.sensitivity(figure, found))
+        tell_written(plot)
     if as_json:
         print_json(found.record())
     else:

@@ -65,8 +65,8 @@ def sweep(
         limit_s = None if limit is None else read(limit, "--limit")
     if table is not None and table.suffix not in _TABLES:
         raise SpecError(f"--table: must end in {' or '.join(_TABLES)}, got {table}")
-    if shard is not None and print_sbatch is not None:
-        raise SpecError("--shard: cannot be with --print-sbatch, whose jobs are the shards")
+    if print_sbatch is not None:
+        _check_can_be_a_job(shard=shard, table=table, watch=watch)
     mine = None if shard is None else Shard.parse(shard)
     how = How(workers=workers, limit_s=limit_s, retry=retry)
     planned = plan(Grid.from_toml(grid), read_seeds(seeds), lines.known(out), shard=mine)
@@ -85,11 +85,23 @@ def sweep(
         _write(campaign.cells, table)
     if as_json:
         failed = [vars(failure) for failure in campaign.failures]
-        print_json({"points": campaign.means.to_dicts(), "failed": failed})
+        print_json({"points": campaign.means.to_dicts(), "failed": failed, "notes": campaign.notes})
     else:
         console.show(tables.of_means(campaign.means, campaign.axes))
+        for note in campaign.notes:
+            print(note)
     if campaign.failures:
         raise typer.Exit(1)
+
+
+def _check_can_be_a_job(*, shard: str | None, table: Path | None, watch: bool) -> None:
+    """Refuse what the jobs of an array cannot all do."""
+    if shard is not None:
+        raise SpecError("--shard: cannot be with --print-sbatch, whose jobs are the shards")
+    if table is not None:
+        raise SpecError(f"--table: cannot be with --print-sbatch, whose jobs would all write {table}")
+    if watch:
+        raise SpecError("--watch: cannot be with --print-sbatch, whose jobs have no browser")
 
 
 def _write(cells: pl.DataFrame, file: Path) -> None:

@@ -18,7 +18,16 @@ from dataclasses import replace
 from typing import Any
 
 from aqmlab._core import Resolved
-from aqmlab.results.measures.measure import WEB_USERS, ByScheme, Measure, Row, congested, over_seeds
+from aqmlab.results.measures.measure import (
+    WEB_USERS,
+    ByScheme,
+    Column,
+    Measure,
+    Row,
+    congested,
+    over_seeds,
+    simulated_alone,
+)
 from aqmlab.results.result import Result
 from aqmlab.results.traffic import USERS_NAME, everybody
 from aqmlab.running.cell import Cell
@@ -132,14 +141,14 @@ def _beside(cell: Cell) -> list[Cell]:
     return [] if cell.signal == "none" else alone(cell)
 
 
-def _lacks(cell: Cell) -> str | None:
-    return None if cell.kernel is None else "the simulator: a live run has no twin"
-
-
 HARM = Measure(
     "Harm by those who share the link, in parts of what each has alone",
-    {"throughput": ("throughput", 2), "response_time": ("response time", 2), "delay": ("delay", 2)},
+    {
+        "throughput": Column("throughput", 2, "of 1"),
+        "response_time": Column("response time", 2, "of 1"),
+        "delay": Column("delay", 2, "of 1"),
+    },
     _rows,
-    lacks=_lacks,
+    lacks=simulated_alone,
     beside=_beside,
 )

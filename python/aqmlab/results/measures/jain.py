@@ -3,16 +3,38 @@
 Source: Jain, Chiu and Hawe, "A quantitative measure of fairness and discrimination for resource allocation in shared
 computer systems", DEC Research Report TR-301 (1984): the squared sum of n shares over n times the sum of their squares.
 It is 1 where all have the same, and k / n where k of n share alike and the others have nothing.
+
+Of a source a summary has the goodput of all its flows together. So that each flow has its own, the experiment is run
+once more with a source of one flow for each, of the same kind and name, on the same hosts: the flows are alike, though
+their starts and round-trip times are other draws of the same distributions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import polars as pl
 
-from aqmlab.results.measures.measure import ByScheme, Measure, Row, over_seeds, requests_of_users
+from aqmlab._core import Resolved
+from aqmlab.results.measures.measure import (
+    ByScheme,
+    Column,
+    Measure,
+    Row,
+    over_seeds,
+    requests_of_users,
+    simulated_alone,
+)
 from aqmlab.results.result import Result
+from aqmlab.running.cell import Cell
+from aqmlab.running.store import Store
+from aqmlab.running.sweep import sweep
+
+_MOST_FLOWS = 1000
+"""Flows that are told apart."""
 
 
 def jain(shares: Sequence[float]) -> float | None:
@@ -27,9 +49,48 @@ def jain(shares: Sequence[float]) -> float | None:
     return sum(shares) ** 2 / (len(shares) * squares) if squares else None
 
 
-def _of_sources(result: Result) -> float | None:
-    """Say how evenly sources share goodput: of those that are to be compared at all, two at least."""
-    goodputs = [source["goodput_mbps"] for source in result.summary["sources"]]
+def flow_by_flow(cell: Cell) -> Cell:
+    """Return a cell in which each flow is a source; the cell itself where they are that already."""
+    spec: dict[str, Any] = json.loads(cell.spec.json)
+    if all(flows in (None, 1) for flows in map(_flows, spec.get("sources", ()))):
+        return cell
+    parted = {_name(source): _parted(source) for source in spec["sources"]}
+    spec["sources"] = [each for those in parted.values() for each in those]
+    if spec["tcp"].get("mix"):
+        # The hosts of a source are now those of each flow.
+        spec["tcp"]["mix"] = [
+            {**hosts, "source": _name(each)} if "source" in hosts else hosts
+            for hosts in spec["tcp"]["mix"]
+            for each in (parted[hosts["source"]] if "source" in hosts else [{}])
+        ]
+    return replace(cell, label=f"{cell.label}, flow by flow", spec=Resolved(json.dumps(spec)))
+
+
+def _name(source: Mapping[str, Any]) -> str:
+    ((kind, parameters),) = source.items()
+    return str(parameters.get("name") or kind)
+
+
+def _flows(source: Mapping[str, Any]) -> int | None:
+    """Return how many flows a source has; ``None`` where it has no lasting ones."""
+    (parameters,) = source.values()
+    flows: int | None = parameters.get("flows")
+    return flows
+
+
+def _parted(source: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    flows, ((kind, parameters),) = _flows(source), source.items()
+    if flows in (None, 1):
+        return [source]
+    return [{kind: {**parameters, "name": f"{_name(source)} #{n}", "flows": 1}} for n in range(1, flows + 1)]
+
+
+def _of_flows(result: Result) -> float | None:
+    """Say how evenly flows share goodput: of those that are to be compared at all, two at least."""
+    cell = flow_by_flow(result.cell)
+    (apart,) = (result,) if cell is result.cell else sweep([cell], Store(result.place.parents[1]))
+    sources = zip(apart.summary["sources"], cell.resolved.get("sources", ()), strict=True)
+    goodputs = [of["goodput_mbps"] for of, source in sources if _flows(source) is not None]
     return jain(goodputs) if len(goodputs) > 1 else None
 
 
@@ -45,10 +106,29 @@ def _of_users(result: Result) -> float | None:
 
 def _rows(schemes: ByScheme) -> Iterator[Row]:
     for label, results in schemes.items():
-        for of, index in (("sources' goodput", _of_sources), ("users' bytes fetched", _of_users)):
+        for of, index in (("flows' goodput", _of_flows), ("users' bytes fetched", _of_users)):
             seeds = over_seeds([{"jain": index(result)} for result in results])
             if seeds["jain"] is not None:
                 yield {"label": label, "of": of, **seeds}
 
 
-JAIN = Measure("Fairness, Jain's index", {"jain": ("index", 3)}, _rows, needs_exchanges=True)
+def _beside(cell: Cell) -> Sequence[Cell]:
+    apart = flow_by_flow(cell)
+    return [] if apart is cell else [apart]
+
+
+def _lacks(cell: Cell) -> str | None:
+    flows = sum(filter(None, map(_flows, cell.resolved.get("sources", ()))))
+    if flows > _MOST_FLOWS:
+        return f"at most {_MOST_FLOWS:,} flows, of {flows:,}"
+    return simulated_alone(cell) if flow_by_flow(cell) is not cell else None
+
+
+JAIN = Measure(
+    "Fairness, Jain's index",
+    {"jain": Column("index", 3, "of 1")},
+    _rows,
+    needs_exchanges=True,
+    lacks=_lacks,
+    beside=_beside,
+)

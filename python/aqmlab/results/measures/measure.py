@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -23,13 +23,23 @@ ByScheme = Mapping[str, Sequence[Result]]
 Row = dict[str, Any]
 
 
+class Column(NamedTuple):
+    """A number of a measure."""
+
+    heading: str
+    """What it is called on a console."""
+    digits: int
+    """After the point."""
+    unit: str
+
+
 @dataclass(frozen=True)
 class Measure:
     """A measure that is worked out when it is asked for."""
 
     title: str
-    columns: Mapping[str, tuple[str, int]]
-    """What the numbers of a row are called on a console, and their digits after the point."""
+    columns: Mapping[str, Column]
+    """The numbers of a row, by their names in it."""
     rows: Callable[[ByScheme], Iterator[Row]]
     """The rows of a comparison: ``label``, what it is ``of``, and the columns."""
     needs_exchanges: bool = False
@@ -45,6 +55,11 @@ class Measure:
 def congested(schemes: ByScheme) -> ByScheme:
     """Leave out the uncongested network, for what says nothing of it."""
     return {label: results for label, results in schemes.items() if results[0].cell.signal != "none"}
+
+
+def simulated_alone(cell: Cell) -> str | None:
+    """Say that a live run has no other of the same seed beside it; ``None`` for the simulator's."""
+    return None if cell.kernel is None else "the simulator: a live run has no twin"
 
 
 def requests_of_users(result: Result) -> pl.DataFrame:

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from aqmlab.results.measures.measure import ByScheme, Measure, Row, over_seeds
+from aqmlab.results.measures.measure import ByScheme, Column, Measure, Row, over_seeds
 from aqmlab.results.result import Result
 from aqmlab.results.traffic import everybody
 from aqmlab.running.cell import Cell
@@ -96,7 +96,7 @@ def _lacks(cell: Cell) -> str | None:
 
 OUTCOME = Measure(
     "Quality of outcome, %, by profile of an application",
-    {name: (name, 0) for name in PROFILES},
+    {name: Column(name, 0, "%") for name in PROFILES},
     _rows,
     lacks=_lacks,
 )

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from aqmlab.results.measures.measure import ByScheme, Measure, Row, over_seeds, requests_of_users
+from aqmlab.results.measures.measure import ByScheme, Column, Measure, Row, over_seeds, requests_of_users
 from aqmlab.results.result import Result
 from aqmlab.running.cell import Cell
 
@@ -71,7 +71,10 @@ def _lacks(cell: Cell) -> str | None:
 
 PAGE = Measure(
     "Page-load times of web users, ms",
-    {"pages": ("whole pages", 0), **{name: (name, 0) for name in ("mean", "p50", "p90", "p99")}},
+    {
+        "pages": Column("whole pages", 0, "pages"),
+        **{name: Column(name, 0, "ms") for name in ("mean", "p50", "p90", "p99")},
+    },
     _rows,
     needs_exchanges=True,
     lacks=_lacks,

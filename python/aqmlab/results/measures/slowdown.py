@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 
 import polars as pl
 
-from aqmlab.results.measures.measure import ByScheme, Measure, Row, congested, requests_of_users
+from aqmlab.results.measures.measure import ByScheme, Column, Measure, Row, congested, requests_of_users
 from aqmlab.results.result import Result
 
 SIZES = {"up to 1 kB": 1000, "1 to 10 kB": 10_000, "10 to 100 kB": 100_000, "100 kB to 1 MB": 1_000_000}
@@ -103,7 +103,10 @@ def _rows(schemes: ByScheme) -> Iterator[Row]:
 
 SLOWDOWN = Measure(
     "Slowdown of web users' requests, by size of the response",
-    {"requests": ("with a twin", 0), **{name: (name, 2) for name in ("mean", "p50", "p90", "p99")}},
+    {
+        "requests": Column("with a twin", 0, "requests"),
+        **{name: Column(name, 2, "times") for name in ("mean", "p50", "p90", "p99")},
+    },
     _rows,
     needs_exchanges=True,
     needs_uncongested=True,

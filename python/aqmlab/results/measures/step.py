@@ -22,7 +22,7 @@ import numpy as np
 import polars as pl
 
 from aqmlab._core import seconds
-from aqmlab.results.measures.measure import ByScheme, Measure, Row, congested, over_seeds
+from aqmlab.results.measures.measure import ByScheme, Column, Measure, Row, congested, over_seeds
 from aqmlab.results.over_time import link_delays_ms
 from aqmlab.results.result import Result
 from aqmlab.running.cell import Cell
@@ -122,7 +122,11 @@ def _lacks(cell: Cell) -> str | None:
 
 STEP = Measure(
     "After a step of rate or load: the delay of what waits in the queue",
-    {"peak_ms": ("peak, ms", 1), "settle_s": ("settles in, s", 1), "excess_ms_s": ("excess, ms s", 1)},
+    {
+        "peak_ms": Column("peak, ms", 1, "ms"),
+        "settle_s": Column("settles in, s", 1, "s"),
+        "excess_ms_s": Column("excess, ms s", 1, "ms s"),
+    },
     _rows,
     lacks=_lacks,
 )

@@ -25,10 +25,10 @@ class Measured:
             table = console.sheet(show_edge=False)
             for heading in ("scheme", "of"):
                 table.add_column(heading, no_wrap=True)
-            for heading, _digits in measure.columns.values():
-                table.add_column(heading, justify="right")
+            for column in measure.columns.values():
+                table.add_column(column.heading, justify="right")
             for row in rows:
-                numbers = (_written(row, key, digits) for key, (_heading, digits) in measure.columns.items())
+                numbers = (_written(row, key, column.digits) for key, column in measure.columns.items())
                 table.add_row(Text(row["label"]), Text(row["of"]), *numbers)
             yield Fitted(table, names=2)
             yield ""

@@ -1,6 +1,6 @@
 """Statistics: over seeds, and of response times. Pure functions from plain data or frames to the same."""
 
-from aqmlab.results.stats.bands import band_half_width, difference_band
+from aqmlab.results.stats.bands import band_half_width, difference_band, quantile_differences
 from aqmlab.results.stats.distributions import cdf, pooled_cdf, quantiles, shares_within
 from aqmlab.results.stats.intervals import half_width, interval, mean_interval, p_value
 from aqmlab.results.stats.looks import LOOKS, is_precise, repeated_half_width
@@ -25,6 +25,7 @@ __all__ = [
     "p_value",
     "paired",
     "pooled_cdf",
+    "quantile_differences",
     "quantiles",
     "repeated_half_width",
     "shares_within",

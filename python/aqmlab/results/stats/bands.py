@@ -21,6 +21,8 @@ from aqmlab.results.stats.intervals import Values, half_width
 FRACTIONS = (*(percent / 100 for percent in range(5, 100, 5)), 0.99)
 """The times of a band are these quantiles of all requests together, unless it is told others."""
 
+_BOUNDS = ("difference", "low", "high")
+
 
 def difference_band(
     first: Sequence[pl.DataFrame],
@@ -55,11 +57,9 @@ def difference_band(
     SpecError
         When there are fewer than two pairs of seeds.
     """
-    if len(first) != len(others) or len(first) < 2:
-        raise SpecError(f"band: must have two pairs of seeds at least, got {len(first)} and {len(others)} seeds")
-    histograms = [*first, *others]
+    histograms = _paired(first, others)
     if any(histogram["count"].sum() == 0 for histogram in histograms):
-        return pl.DataFrame(schema=dict.fromkeys(("time_ms", "difference", "low", "high"), pl.Float64))
+        return pl.DataFrame(schema=dict.fromkeys(("time_ms", *_BOUNDS), pl.Float64))
     at = np.unique(list(times_ms) or quantiles(_together(histograms), FRACTIONS))
     shares = np.array([shares_within(histogram, at) for histogram in histograms])
     differences = shares[len(first) :] - shares[: len(first)]
@@ -67,10 +67,61 @@ def difference_band(
     return pl.DataFrame({"time_ms": at, "difference": mean, "low": mean - half, "high": mean + half})
 
 
+def quantile_differences(
+    first: Sequence[pl.DataFrame],
+    others: Sequence[pl.DataFrame],
+    *,
+    fractions: Sequence[float],
+    confidence: float = 0.95,
+) -> pl.DataFrame:
+    """Return by how much quantiles of one scheme's response times differ from another's, with intervals.
+
+    Parameters
+    ----------
+    first, others
+        Histograms as for :func:`difference_band`.
+    fractions
+        Which quantiles, from 0 to 1 each: 0.975 is the time within which 97.5 % of the requests are answered.
+    confidence
+        That each interval alone holds the true difference.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``fraction``; ``difference``, that quantile under the other scheme less that under the first in ms, the mean
+        over the seeds; and its Student-t interval, ``low`` to ``high``. No rows where a seed of either has no requests.
+
+    Raises
+    ------
+    SpecError
+        When there are fewer than two pairs of seeds, or a fraction is outside of 0 to 1.
+
+    Examples
+    --------
+    >>> histogram = pl.DataFrame({"time_low_ms": [10.0], "time_high_ms": [20.0], "count": [5]})
+    >>> quantile_differences([histogram] * 2, [histogram] * 2, fractions=[0.975])["difference"].to_list()
+    [0.0]
+    """
+    histograms = _paired(first, others)
+    at = list(fractions)
+    values = np.array([quantiles(histogram, at) for histogram in histograms])
+    if not np.isfinite(values).all():
+        return pl.DataFrame(schema=dict.fromkeys(("fraction", *_BOUNDS), pl.Float64))
+    differences = values[len(first) :] - values[: len(first)]
+    mean, half = differences.mean(axis=0), half_width(differences, confidence=confidence, axis=0)
+    return pl.DataFrame({"fraction": at, "difference": mean, "low": mean - half, "high": mean + half})
+
+
 def band_half_width(differences: Values, *, confidence: float = 0.95) -> Values:
     """Return half the band's width at each time, from differences by seed and time, the last two axes."""
     times = differences.shape[-1]
     return np.asarray(half_width(differences, confidence=1 - (1 - confidence) / times, axis=-2))
+
+
+def _paired(first: Sequence[pl.DataFrame], others: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:
+    if len(first) != len(others) or len(first) < 2:
+        raise SpecError(f"band: must have two pairs of seeds at least, got {len(first)} and {len(others)} seeds")
+    return [*first, *others]
 
 
 def _together(histograms: Sequence[pl.DataFrame]) -> pl.DataFrame:
