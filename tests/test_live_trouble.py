@@ -93,27 +93,33 @@ def test_far_too_many_users_end_in_one_line_or_in_a_run_that_is_not_valid(tmp_pa
 
 FLOOD = """
 import os, pathlib, socket, sys, time
+begun, stopped, over = map(pathlib.Path, sys.argv[1:])
 to = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 to.connect((os.environ["AQMLAB_SERVER"], 9))
-pathlib.Path(sys.argv[1]).touch()
+begun.touch()
+while not stopped.exists():
+    time.sleep(0.01)
 for _ in range(60_000):
     try:
         to.send(bytes(1400))
     except OSError:
         # That nobody listens there, or that there is no room.
         pass
-pathlib.Path(sys.argv[2]).touch()
+over.touch()
 """
-"""More than any device holds: 20,000 packets, or 32 MB as the kernel counts them."""
+"""More than any device holds: 20,000 packets, or 32 MB as the kernel counts them. It waits until nobody reads them."""
 
 
-def stop_the_router(us: int, begun: Path, over: Path) -> None:
+def stop_the_router(us: int, begun: Path, stopped: Path, over: Path) -> None:
     """Hold the run for as long as the flood takes."""
     wait_for("the flood", begun.exists)
     # Other tests may have left helpers of Python's own.
     (run,) = (child for child in children(us) if Path(f"/proc/{child}/exe").resolve() == PROGRAM.resolve())
     os.kill(run, signal.SIGSTOP)
     try:
+        # Its first thread is the router: the third word of its line says what that does (proc_pid_stat(5)).
+        wait_for("the router's stop", lambda: Path(f"/proc/{run}/stat").read_text().rpartition(")")[2].split()[0] == "T")
+        stopped.touch()
         wait_for("the end of the flood", over.exists)
     finally:
         os.kill(run, signal.SIGCONT)
@@ -131,10 +137,10 @@ def test_what_the_router_had_no_room_for_makes_a_run_invalid(tmp_path: Path, dev
         }
     )
     settings = Settings(device=device)
-    begun, over = tmp_path / "begun", tmp_path / "over"
-    sleeper = threading.Thread(target=stop_the_router, args=(os.getpid(), begun, over))
+    moments = [tmp_path / name for name in ("begun", "stopped", "over")]
+    sleeper = threading.Thread(target=stop_the_router, args=(os.getpid(), *moments))
     sleeper.start()
-    command = [sys.executable, "-c", FLOOD, str(begun), str(over)]
+    command = [sys.executable, "-c", FLOOD, *map(str, moments)]
     result, code = run_command(experiment, command, out=tmp_path / "results", settings=settings)
     sleeper.join()
     assert code == 0
