@@ -57,6 +57,6 @@ def test_the_console_leaves_them_out_and_says_so(doctored: Path) -> None:
 
 def test_a_comparison_takes_none(doctored: Path) -> None:
     results = kept.results(lab.Store(doctored), keys(doctored))
-    with pytest.raises(lab.SpecError, match="^results: a live run that is not valid goes into no mean, got .*seed 2"):
+    with pytest.raises(lab.SpecError, match=r"^results: a live run that is not valid goes into no mean, got .*seed 2"):
         lab.Comparison(tuple(results))
     assert lab.Comparison(tuple(each for each in results if each.valid)).schemes

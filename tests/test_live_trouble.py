@@ -118,7 +118,8 @@ def stop_the_router(us: int, begun: Path, stopped: Path, over: Path) -> None:
     os.kill(run, signal.SIGSTOP)
     try:
         # Its first thread is the router: the third word of its line says what that does (proc_pid_stat(5)).
-        wait_for("the router's stop", lambda: Path(f"/proc/{run}/stat").read_text().rpartition(")")[2].split()[0] == "T")
+        line = Path(f"/proc/{run}/stat")
+        wait_for("the router's stop", lambda: line.read_text().rpartition(")")[2].split()[0] == "T")
         stopped.touch()
         wait_for("the end of the flood", over.exists)
     finally:
