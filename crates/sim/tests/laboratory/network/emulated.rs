@@ -177,8 +177,11 @@ fn each_packet_goes_through_a_chain_of_unlike_links_as_in_the_simulator() {
     let capture = Capture::new(&Spec::from_json(&spec.to_string()).expect("a sound spec"), ALL);
     replayed(spec, &recorded, Some(&capture));
     capture.finish();
+    // What became of it, and whether it came marked by a queue before.
     let told = |packets: &[Seen]| {
-        packets.iter().map(|seen| (seen.interface, seen.nanos, seen.comment.clone())).collect::<Vec<_>>()
+        let told =
+            packets.iter().map(|seen| (seen.interface, seen.nanos, seen.comment.clone(), seen.stored[1]));
+        told.collect::<Vec<_>>()
     };
     assert_eq!(told(&packets(&capture.take())), told(&recorded));
     for interface in 0..6 {
