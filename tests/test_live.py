@@ -130,15 +130,24 @@ def test_nobody_can_run_it(spec: Path) -> None:
 
 def test_what_live_does_not_have_is_refused_in_one_line(aqmlab: Command, spec: Path) -> None:
     no_answer = "Linux answers no mark on a SYN/ACK, neither the client nor the server"
+    data_alone = "Linux makes new data ECN-capable and nothing else"
+    tried = "no kernel that it was tried on"
+    ecn = {
+        **dict.fromkeys(("ecn+", "ecn+/wait", "ecn+/try-once"), no_answer),
+        **dict.fromkeys(("ecn++", "accurate++"), data_alone),
+        "dctcp": f"{tried} has the congestion control that comes with it",
+        "accurate": f"{tried} takes a mode of tcp_ecn for it",
+    }
     for change, refusal in [
-        ("tcp.ecn=ecn++", "live has no tcp.ecn but true and false yet"),
-        *(
-            (f"tcp.ecn={name}", f"tcp.ecn: live has no {name}: {no_answer}")
-            for name in ("ecn+", "ecn+/wait", "ecn+/try-once")
+        *((f"tcp.ecn={name}", f"tcp.ecn: live has no {name}: {why}") for name, why in ecn.items()),
+        ("tcp.nagle=true", "tcp.nagle: live has none: Linux holds a small segment back behind another small one alone"),
+        ("tcp.ecn=true tcp.abe=true", "tcp.abe: live has none: Linux answers a mark as it answers a loss"),
+        (
+            "record.exchanges=true",
+            "live has no record.exchanges: the kernel does not say what loss and marks cost each exchange",
         ),
-        ("record.exchanges=true", "live has no record.exchanges yet"),
     ]:
-        outcome = aqmlab("live", str(spec), "--set", change)
+        outcome = aqmlab("live", str(spec), *(word for each in change.split() for word in ("--set", each)))
         assert (outcome.code, outcome.out) == (2, "")
         assert outcome.err == f"aqmlab: {refusal}\n"
     assert not list(Path("results/cells").glob("*"))
@@ -151,10 +160,12 @@ def test_a_run_that_is_not_valid_says_so_and_is_run_again_and_another_is_not(aqm
         metadata = json.loads((Path(str(record["cell"])) / "metadata.json").read_text())
         return {**record, "created": metadata["created"]}
 
-    anyhow = ("--late-p99", "1e6", "--late-p999", "1e6", "--late-users", "1e6", "--cpu-left", "0")
+    late = ("--late-p99", "--late-p999", "--late-reads", "--late-users")
+    anyhow = (*(word for option in late for word in (option, "1e6")), "--cpu-left", "0")
     never = run(*anyhow, "--late-p99", "0")
     assert (never["valid"], len(never["invalid_reasons"])) == (False, 1)  # type: ignore[arg-type]
     for option, strictest, reason in (
+        ("--late-reads", "0", "the lateness of the router's reads p99"),
         ("--late-users", "0", "the users' lateness p99"),
         ("--cpu-left", "100", "the processors had "),
     ):

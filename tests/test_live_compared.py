@@ -30,6 +30,7 @@ def result(seed: int, value: float | None, *, within_ms: float, reasons: tuple[s
     bins = pl.DataFrame({"time_low_ms": [0.0], "time_high_ms": [within_ms], "count": [10]})
     made: Any = _Hashable(
         summary=summary,
+        valid=not reasons,
         metadata={"live": {"valid": not reasons, "invalid_reasons": list(reasons)}},
         cell=SimpleNamespace(seed=seed),
         response_time_bins=bins,

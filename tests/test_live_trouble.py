@@ -93,9 +93,9 @@ def test_far_too_many_users_end_in_one_line_or_in_a_run_that_is_not_valid(tmp_pa
 
 FLOOD = """
 import os, pathlib, socket, sys, time
+begun, stopped, over = map(pathlib.Path, sys.argv[1:])
 to = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 to.connect((os.environ["AQMLAB_SERVER"], 9))
-begun, stopped, over = map(pathlib.Path, sys.argv[1:])
 begun.touch()
 while not stopped.exists():
     time.sleep(0.01)
@@ -107,17 +107,20 @@ for _ in range(60_000):
         pass
 over.touch()
 """
-"""More than any device holds: 20,000 packets, or 32 MB as the kernel counts them."""
+"""More than any device holds: 20,000 packets, or 32 MB as the kernel counts them. It waits until nobody reads them."""
 
 
 def stop_the_router(us: int, begun: Path, stopped: Path, over: Path) -> None:
-    """Hold the run for as long as the flood takes, all of it, however busy the machine is."""
-    wait_for("the program", begun.exists)
+    """Hold the run for as long as the flood takes."""
+    wait_for("the flood", begun.exists)
     # Other tests may have left helpers of Python's own.
     (run,) = (child for child in children(us) if Path(f"/proc/{child}/exe").resolve() == PROGRAM.resolve())
     os.kill(run, signal.SIGSTOP)
-    stopped.touch()
     try:
+        # Its first thread is the router: the third word of its line says what that does (proc_pid_stat(5)).
+        line = Path(f"/proc/{run}/stat")
+        wait_for("the router's stop", lambda: line.read_text().rpartition(")")[2].split()[0] == "T")
+        stopped.touch()
         wait_for("the end of the flood", over.exists)
     finally:
         os.kill(run, signal.SIGCONT)
@@ -135,10 +138,10 @@ def test_what_the_router_had_no_room_for_makes_a_run_invalid(tmp_path: Path, dev
         }
     )
     settings = Settings(device=device)
-    signs = [tmp_path / name for name in ("begun", "stopped", "over")]
-    sleeper = threading.Thread(target=stop_the_router, args=(os.getpid(), *signs))
+    moments = [tmp_path / name for name in ("begun", "stopped", "over")]
+    sleeper = threading.Thread(target=stop_the_router, args=(os.getpid(), *moments))
     sleeper.start()
-    command = [sys.executable, "-c", FLOOD, *map(str, signs)]
+    command = [sys.executable, "-c", FLOOD, *map(str, moments)]
     result, code = run_command(experiment, command, out=tmp_path / "results", settings=settings)
     sleeper.join()
     assert code == 0

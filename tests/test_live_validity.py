@@ -18,6 +18,7 @@ from aqmlab.results.result import Result
 IN_TIME: dict[str, Any] = {
     "router_lateness_ms_p99": 0.9,
     "router_lateness_ms_p999": 4.9,
+    "read_lag_ms_p99": 0.9,
     "wake_lateness_ms_p99": 9.9,
     "cpu_left_percent": 5.0,
     "lost_outside": 0,
@@ -36,6 +37,7 @@ def test_a_run_that_was_in_time_and_lost_nothing_is_valid() -> None:
     assert said["bounds"] == {
         "late_p99_ms": 1.0,
         "late_p999_ms": 5.0,
+        "late_reads_ms": 1.0,
         "late_users_ms": 10.0,
         "socket_errors_percent": 1.0,
         "cpu_left_percent": 5.0,
@@ -47,6 +49,7 @@ def test_a_run_that_was_in_time_and_lost_nothing_is_valid() -> None:
     [
         ("router_lateness_ms_p99", 2.0, "the router's lateness p99 is 2.000 ms, more than 1 ms"),
         ("router_lateness_ms_p999", 6.0, "the router's lateness p99.9 is 6.000 ms, more than 5 ms"),
+        ("read_lag_ms_p99", 2.0, "the lateness of the router's reads p99 is 2.000 ms, more than 1 ms"),
         ("wake_lateness_ms_p99", 11.0, "the users' lateness p99 is 11.000 ms, more than 10 ms"),
         ("cpu_left_percent", 4.9, "the processors had 4.9 % of their time left, less than 5 %"),
         ("lost_outside", 7, "packets lost outside the queues: 7"),
@@ -64,6 +67,7 @@ def test_each_thing_that_spoils_a_run_is_a_reason(number: str, value: object, re
     [
         ("late_p99_ms", 1.0, 0.8),
         ("late_p999_ms", 5.0, 4.8),
+        ("late_reads_ms", 1.0, 0.8),
         ("late_users_ms", 10.0, 9.8),
         ("socket_errors_percent", 1.0, 0.9),
         ("cpu_left_percent", 5.0, 5.1),
@@ -101,7 +105,7 @@ def test_a_stored_run_is_held_against_the_bounds_that_are_asked_for(
     experiment = lab.Experiment(
         link={"rate": "5 Mbit/s"}, users={"per_side": 20}, protocol={"warmup": "0 s", "duration": "1 s"}
     )
-    lax = Settings(late_p99_ms=1e6, late_p999_ms=1e6, late_users_ms=1e6, cpu_left_percent=0)
+    lax = Settings(late_p99_ms=1e6, late_p999_ms=1e6, late_reads_ms=1e6, late_users_ms=1e6, cpu_left_percent=0)
 
     def run(settings: Settings) -> Result:
         return live_run.run_live(experiment, out=tmp_path, settings=settings)

@@ -16,6 +16,10 @@ const PER_SOURCE: u32 = 1 << 14;
 /// The host of a half that programs have, beyond the most machines of servers that a spec allows.
 const PROGRAM: u32 = 12_289;
 
+/// The host of a half that sends probes to the router, and the port at both ends of one: where nobody listens.
+const PROBE: u32 = 12_290;
+const PROBE_PORT: u16 = 1;
+
 /// Where servers listen.
 pub(crate) const SERVER_PORT: u16 = 80;
 
@@ -50,6 +54,11 @@ pub(crate) fn source_peer(side: usize) -> SocketAddrV4 {
 /// The address of programs on `side`.
 pub(crate) fn program(side: usize) -> Ipv4Addr {
     address(side, PROGRAM)
+}
+
+/// Where the probes of `side` come from and, of the other side, where they would go.
+pub(crate) fn probe(side: usize) -> SocketAddrV4 {
+    SocketAddrV4::new(address(side, PROBE), PROBE_PORT)
 }
 
 fn address(side: usize, host: u32) -> Ipv4Addr {
@@ -124,6 +133,8 @@ mod tests {
             prop_assert_eq!(BrowserEnd::at(*server.ip(), server.port()), None);
             prop_assert_eq!(BrowserEnd::at(program(side), server.port()), None);
             prop_assert_ne!(*server.ip(), program(side));
+            prop_assert_eq!(BrowserEnd::at(*probe(side).ip(), server.port()), None);
+            prop_assert!(![*server.ip(), program(side)].contains(probe(side).ip()));
         }
     }
 }

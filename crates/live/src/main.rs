@@ -32,6 +32,7 @@ mod news;
 mod output;
 mod packet;
 mod priority;
+mod probe;
 mod processors;
 mod programs;
 mod request;

@@ -13,6 +13,7 @@ use crate::side::SideReport;
 pub(crate) struct Measured {
     router_lateness_ms_p99: f64,
     router_lateness_ms_p999: f64,
+    read_lag_ms_p99: f64,
     wake_lateness_ms_p99: f64,
     /// Processor time that the run could still have had.
     cpu_left_percent: f64,
@@ -51,10 +52,11 @@ impl Measured {
                 *ends_by_congestion.entry(control).or_default() += count;
             }
         }
-        let lateness_ms = |share| router.lateness_ns.value_at_quantile(share) as f64 * 1e-6;
+        let ms = |late_ns: &Histogram<u64>, share| late_ns.value_at_quantile(share) as f64 * 1e-6;
         Measured {
-            router_lateness_ms_p99: lateness_ms(0.99),
-            router_lateness_ms_p999: lateness_ms(0.999),
+            router_lateness_ms_p99: ms(&router.lateness_ns, 0.99),
+            router_lateness_ms_p999: ms(&router.lateness_ns, 0.999),
+            read_lag_ms_p99: ms(&router.read_lag_ns, 0.99),
             wake_lateness_ms_p99: wakes.value_at_quantile(0.99) as f64 * 1e-3,
             cpu_left_percent,
             lost_outside,
@@ -88,14 +90,16 @@ mod tests {
 
     #[test]
     fn what_the_router_and_both_sides_say_is_put_together() {
-        let mut lateness_ns = Histogram::new(3).expect("three digits");
-        lateness_ns.record_n(900_000, 995).expect("it resizes itself");
-        lateness_ns.record_n(6_000_000, 5).expect("it resizes itself");
-        let router = Account { lateness_ns, strays: 5, undelivered: 1, unread: 2 };
+        let mut router = Account { strays: 5, undelivered: 1, unread: 2, ..Account::new() };
+        for (late_ns, packets) in [(900_000, 995), (6_000_000, 5)] {
+            router.lateness_ns.record_n(late_ns, packets).expect("it resizes itself");
+        }
+        router.read_lag_ns.record(700_000).expect("it resizes itself");
         let measured = Measured::of(&router, [side(1, 1), side(11_000, 2)], 40.0);
         let near = |value: f64, expected: f64| assert!((value / expected - 1.0).abs() < 1e-3, "{measured:?}");
         near(measured.router_lateness_ms_p99, 0.9);
         near(measured.router_lateness_ms_p999, 6.0);
+        near(measured.read_lag_ms_p99, 0.7);
         near(measured.wake_lateness_ms_p99, 11.0);
         near(measured.cpu_left_percent, 40.0);
         assert_eq!((measured.lost_outside, measured.strays), (11, 5));

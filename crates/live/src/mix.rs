@@ -153,7 +153,7 @@ mod tests {
         );
         assert_eq!(
             refused(r#"{"mix": [{"share": 0.5, "nagle": true}]}"#),
-            "live has no tcp.mix[0].nagle yet"
+            "tcp.mix[0].nagle: live has none: Linux holds a small segment back behind another small one alone"
         );
         // One of a source's hosts is one too many.
         assert!(

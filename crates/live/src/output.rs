@@ -14,7 +14,7 @@ pub(crate) fn line(value: &impl Serialize) {
 }
 
 /// Write a table: a line with its columns' names and types, and then their values, column by column, in the order of bytes
-/// of numbers on this machine.
+/// of numbers on this machine. Where a type ends with a question mark, what is no number is not there.
 pub(crate) fn table(name: &str, columns: Vec<Column>) {
     let mut about = Vec::new();
     let mut bytes = Vec::new();
@@ -49,9 +49,11 @@ fn append(bytes: &mut Vec<u8>, values: Values) -> &'static str {
         Values::U32(values) => numbers!(values, "uint32"),
         Values::U64(values) => numbers!(values, "uint64"),
         Values::F64(values) => numbers!(values, "float64"),
-        Values::SomeF64(_) | Values::Text(_) => {
-            unreachable!("explanations alone have such columns, and a live run has none")
+        Values::SomeF64(values) => {
+            let there = values.into_iter().map(|value| value.unwrap_or(f64::NAN));
+            numbers!(there, "float64?")
         }
+        Values::Text(_) => unreachable!("explanations alone have such columns, and a live run has none"),
     }
 }
 

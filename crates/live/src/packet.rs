@@ -2,11 +2,12 @@
 
 use aqmlab_aqm::Ecn;
 use aqmlab_sim::{EmulatedNetwork, End};
-use aqmlab_units::Bytes;
+use aqmlab_units::{Bytes, Time};
 use etherparse::{Ipv4HeaderSlice, TcpHeaderSlice, ip_number};
 
 use crate::addresses::{self, BrowserEnd, SOURCE_PORT};
 use crate::datagram::Stamp;
+use crate::probe;
 
 /// Whose a packet is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +77,14 @@ pub(crate) fn read(packet: &[u8]) -> Option<Seen> {
     Some(Seen { flow, from, size, ecn, tcp: tcp.map(|_| header) })
 }
 
+/// When a packet was sent that is a probe.
+pub(crate) fn probe(packet: &[u8]) -> Option<Time> {
+    let ip = Ipv4HeaderSlice::from_slice(packet).ok()?;
+    let is_a_probe = [0, 1].map(addresses::probe).map(|end| *end.ip()).contains(&ip.destination_addr());
+    let data = packet.get(ip.slice().len() + UDP..)?;
+    if is_a_probe { probe::sent_at(data) } else { None }
+}
+
 /// The flow of a packet between programs, and who sends it. Fragments have no ports: they are a flow of their own.
 fn of_program(ip: &Ipv4HeaderSlice<'_>, payload: &[u8]) -> Option<(Flow, End)> {
     let [client, server] = [0, 1].map(addresses::program);
@@ -95,9 +104,11 @@ fn of_program(ip: &Ipv4HeaderSlice<'_>, payload: &[u8]) -> Option<(Flow, End)> {
     Some((Flow::Program(ProgramFlow { protocol: ip.protocol().0, ports }), from))
 }
 
+/// Bytes of a header of UDP.
+const UDP: usize = 8;
+
 /// What a datagram of a source says of itself.
 fn of_datagram(ip: &Ipv4HeaderSlice<'_>, payload: &[u8]) -> Option<Stamp> {
-    const UDP: usize = 8;
     let whole = ip.protocol() == ip_number::UDP && !ip.is_fragmenting_payload() && payload.len() >= UDP;
     let is_a_sources = whole
         && word(payload, 2) == SOURCE_PORT
@@ -234,6 +245,7 @@ mod tests {
         #[test]
         fn bytes_of_any_kind_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             read(&bytes);
+            probe(&bytes);
         }
 
         #[test]

@@ -89,13 +89,14 @@ fn parse(text: &str) -> Result<Request, Failed> {
 /// That live can do it.
 fn check(spec: &Spec) -> Result<(), Failed> {
     let is_custom = |queue: &QueueSpec| matches!(queue, QueueSpec::Custom(_));
-    let lacks = [
-        ("chain", !spec.chain.is_empty()),
-        ("custom laws", is_custom(&spec.queue)),
-        ("record.exchanges", spec.record.exchanges),
-    ];
-    if let Some((what, _)) = lacks.iter().find(|(_, asked_for)| *asked_for) {
-        return Err(Failed::Refused(format!("live has no {what} yet")));
+    if spec.links().any(|(_, queues)| queues.into_iter().any(is_custom)) {
+        return Err(Failed::Refused(
+            "live has no custom laws: its router is a program without Python".into(),
+        ));
+    }
+    if spec.record.exchanges {
+        let why = "the kernel does not say what loss and marks cost each exchange";
+        return Err(Failed::Refused(format!("live has no record.exchanges: {why}")));
     }
     if spec.users.per_side > MOST_USERS {
         let per_side = spec.users.per_side;

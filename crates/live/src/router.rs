@@ -3,6 +3,7 @@
 //! A packet has come when the router reads it. From there on all happens in the network's own time: that the router wakes late
 //! delays what leaves it, which is measured, and changes no verdict on what it has read.
 
+mod account;
 mod flows;
 
 use std::os::fd::AsFd;
@@ -12,11 +13,11 @@ use aqmlab_sim::{Capture, EmulatedNetwork, End, Fate, Sent};
 use aqmlab_units::{Duration, Stream, Time};
 use aqmlab_workload::Web;
 use aqmlab_workload::sources::Datagram;
-use hdrhistogram::Histogram;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
 
+pub(crate) use self::account::Account;
 use self::flows::{Flows, Known};
 use crate::clock::{Clock, std_duration};
 use crate::datagram::Stamp;
@@ -67,19 +68,6 @@ pub(crate) struct Router {
     pub(crate) seen: Account,
 }
 
-/// What the router has to say of itself.
-#[derive(Debug)]
-pub(crate) struct Account {
-    /// How late packets left it, in nanoseconds.
-    pub(crate) lateness_ns: Histogram<u64>,
-    /// Packets of hosts that belong to no connection.
-    pub(crate) strays: u64,
-    /// Packets that a side's interface would not take.
-    pub(crate) undelivered: u64,
-    /// Packets that it did not read in time.
-    pub(crate) unread: u64,
-}
-
 /// Packets on their way, by number.
 #[derive(Debug, Default)]
 struct Packets {
@@ -117,7 +105,6 @@ impl Router {
         clock: Clock,
         orders: Orders,
     ) -> Router {
-        let lateness_ns = Histogram::new(3).expect("three significant digits are allowed");
         Router {
             network,
             devices,
@@ -127,7 +114,7 @@ impl Router {
             flows: Flows::default(),
             packets: Packets::default(),
             orders,
-            seen: Account { lateness_ns, strays: 0, undelivered: 0, unread: 0 },
+            seen: Account::new(),
         }
     }
 
@@ -146,9 +133,10 @@ impl Router {
                     let received =
                         device.receive(&mut scratch).trying(|| "the router's device".to_owned())?;
                     let Some(length) = received else { break };
-                    match packet::read(&scratch[..length]) {
-                        Some(seen) => arrived.push((seen, self.packets.keep(&scratch[..length]))),
-                        None => self.seen.strays += 1,
+                    let packet = &scratch[..length];
+                    match packet::read(packet) {
+                        Some(seen) => arrived.push((seen, self.packets.keep(packet))),
+                        None => self.seen.other(packet, &self.clock),
                     }
                 }
             }

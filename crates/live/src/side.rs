@@ -26,6 +26,7 @@ use crate::failed::{Failed, Trying};
 use crate::hosts::{Hosts, Joint};
 use crate::mix::Mix;
 use crate::news::Board;
+use crate::probe::Prober;
 use crate::programs::{Beside, Program};
 use crate::run::Ending;
 use crate::sockets;
@@ -85,6 +86,7 @@ pub(crate) struct Side {
     /// None without users.
     listener: Option<Socket>,
     server: Option<Program>,
+    prober: Prober,
     /// What the kernel says of its TCP.
     pub(crate) settings: Settings,
 }
@@ -123,6 +125,7 @@ impl Side {
             sockets::watch(&poll, &socket, LISTENER).trying(|| "epoll".to_owned())?;
             listener = Some(socket);
         }
+        let prober = Prober::new(number)?;
         let mut server = None;
         if number == 1
             && let Some(programs) = &common.programs
@@ -132,12 +135,12 @@ impl Side {
         if let Some(server) = &mut server {
             server.wait_for_port()?;
         }
-        Ok((Side { number, common, poll, listener, server, settings }, joint))
+        Ok((Side { number, common, poll, listener, server, prober, settings }, joint))
     }
 
     /// Run to the end of the spec.
     pub(crate) fn run(self, clock: Clock) -> Result<SideReport, Failed> {
-        let Side { number, common, mut poll, listener, server, .. } = self;
+        let Side { number, common, mut poll, listener, server, mut prober, .. } = self;
         let mut program = server;
         let protocol = &common.spec.protocol;
         let end = Time::ZERO + protocol.warmup + protocol.duration;
@@ -172,8 +175,10 @@ impl Side {
                     break;
                 }
             }
+            prober.send(now, &clock);
             browsers.wake(&poll, now)?;
-            let mut until = browsers.next_wake().min(if repeats_before.is_none() { begin } else { end });
+            let mut until =
+                browsers.next_wake().min(prober.next).min(if repeats_before.is_none() { begin } else { end });
             if common.programs.is_some() {
                 until = until.min(now + LOOK);
             }

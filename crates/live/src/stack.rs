@@ -52,19 +52,16 @@ const UNSCALED: u16 = u16::MAX;
 impl Stack {
     /// That of `profile`, which stands at `path` in the spec; refused where the kernel cannot do what it says.
     pub(crate) fn of(path: &str, profile: &Profile) -> Result<Stack, Failed> {
-        if matches!(profile.ecn, EcnPolicy::Plus | EcnPolicy::PlusWait | EcnPolicy::TryOnce) {
-            return Err(Failed::Refused(format!(
-                "{path}.ecn: live has no {}: Linux answers no mark on a SYN/ACK, neither the client nor the server",
-                profile.ecn
-            )));
+        if let Some(why) = lacks_ecn(profile.ecn) {
+            return Err(Failed::Refused(format!("{path}.ecn: live has no {}: {why}", profile.ecn)));
         }
         let lacks = [
-            ("nagle", profile.nagle),
-            ("abe", profile.abe),
-            ("ecn but true and false", !matches!(profile.ecn, EcnPolicy::Off | EcnPolicy::Rfc3168)),
+            // `tcp_minshall_check` of its `tcp_output.c`.
+            ("nagle", profile.nagle, "Linux holds a small segment back behind another small one alone"),
+            ("abe", profile.abe, "Linux answers a mark as it answers a loss"),
         ];
-        if let Some((what, _)) = lacks.iter().find(|(_, asked_for)| *asked_for) {
-            return Err(Failed::Refused(format!("live has no {path}.{what} yet")));
+        if let Some((what, _, why)) = lacks.iter().find(|(_, asked_for, _)| *asked_for) {
+            return Err(Failed::Refused(format!("{path}.{what}: live has none: {why}")));
         }
         let window = profile.receive_window;
         // With scaling buffers grow as the kernel sees fit, to as much as the window is to be at most. Without it they have
@@ -141,6 +138,23 @@ impl Stack {
             settings.read_back.insert(*name, now);
         }
         Ok(settings)
+    }
+}
+
+/// Why Linux cannot do ECN so, if it cannot.
+fn lacks_ecn(policy: EcnPolicy) -> Option<&'static str> {
+    match policy {
+        EcnPolicy::Off | EcnPolicy::Rfc3168 => None,
+        EcnPolicy::Plus | EcnPolicy::PlusWait | EcnPolicy::TryOnce => {
+            Some("Linux answers no mark on a SYN/ACK, neither the client nor the server")
+        }
+        EcnPolicy::PlusPlus | EcnPolicy::AccuratePlusPlus => {
+            Some("Linux makes new data ECN-capable and nothing else")
+        }
+        EcnPolicy::Dctcp => {
+            Some("no kernel that it was tried on has the congestion control that comes with it")
+        }
+        EcnPolicy::Accurate => Some("no kernel that it was tried on takes a mode of tcp_ecn for it"),
     }
 }
 

@@ -66,15 +66,24 @@ pub fn build(
     })
 }
 
-/// Prepare the network of `spec`, which has one link, in the run `seed` for packets that come from elsewhere; with a capture if
-/// one is wanted, which is shown their headers.
+/// Prepare the network of `spec` in the run `seed` for packets that come from elsewhere; with a capture if one is wanted, which is
+/// shown their headers.
 pub fn emulate(spec: &Spec, seed: u64, capture: Option<&Capture>) -> Result<EmulatedNetwork, SpecError> {
-    let hop = only(Plan::new(spec, seed, None)?.hops);
-    let links = match capture {
+    let hops = Plan::new(spec, seed, None)?.hops.into_iter();
+    let hops = hops.map(|hop| match capture {
         None => hop.links(),
         Some(capture) => hop.captured(capture),
+    });
+    let links = if spec.chain.is_empty() {
+        only(hops).map(boxed)
+    } else {
+        in_series(spec, hops.collect()).map(boxed)
     };
     Ok(EmulatedNetwork::new(spec, links))
+}
+
+fn boxed<O>(link: impl Link<O> + Send + 'static) -> Box<dyn Link<O> + Send> {
+    Box::new(link)
 }
 
 /// The random stream of the queue of one direction in the run `seed`.

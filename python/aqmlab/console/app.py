@@ -114,19 +114,19 @@ class Console:
 
     async def _compare(self, request: Request) -> Response:
         keys = request.query_params.getlist("cell")
-        compared = await run_in_threadpool(kept.comparison, self._store, keys)
+        compared, left_out = await run_in_threadpool(kept.comparison, self._store, keys)
         schemes = await run_in_threadpool(lambda: compared.schemes)
         return self._page(
             "compare",
             parts=table.parts(schemes),
-            captions=table.captions(schemes, compared.notes),
+            captions=[*left_out, *table.captions(schemes, compared.notes)],
             query=urlencode([("cell", key) for key in keys]),
             cells=[(each.place.name, str(each.cell)) for each in compared.results],
         )
 
     async def _figure(self, request: Request) -> Response:
         keys = request.query_params.getlist("cell")
-        compared = await run_in_threadpool(kept.comparison, self._store, keys)
+        compared, _ = await run_in_threadpool(kept.comparison, self._store, keys)
         drawn = await run_in_threadpool(kept.figure, compared, request.path_params["kind"])
         return Response(drawn, media_type="image/svg+xml")
 

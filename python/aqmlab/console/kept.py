@@ -37,17 +37,22 @@ def cells(store: Store, words: str) -> list[Mapping[str, Any]]:
     return [row for row in rows if all(word in str(row["label"]).casefold() for word in wanted)]
 
 
-def comparison(store: Store, keys: Sequence[str]) -> Comparison:
-    """Set cells side by side, scheme by scheme, in the order in which they are named.
+def comparison(store: Store, keys: Sequence[str]) -> tuple[Comparison, list[str]]:
+    """Set cells side by side, scheme by scheme, in the order in which they are named; say which are left out.
 
-    Schemes of one name in different experiments are told apart by their users and where their specs differ.
+    Schemes of one name in different experiments are told apart by their users and where their specs differ. Live runs
+    that are not valid are left out.
 
     Raises
     ------
     Refused
-        When there are none, too many, or one that the store does not have.
+        When there are none, too many, or one that the store does not have; when none is valid.
     """
-    return Comparison(together.by_scheme(results(store, keys)))
+    valid, invalid = together.parted(results(store, keys))
+    said = together.left_out(invalid)
+    if not valid:
+        raise Refused(400, " ".join(said))
+    return Comparison(together.by_scheme(valid)), said
 
 
 def results(store: Store, keys: Sequence[str]) -> list[Result]:

@@ -47,7 +47,7 @@ class Pair:
     @property
     def valid(self) -> bool:
         """Whether the live run finds itself valid."""
-        return bool(self.live.metadata["live"]["valid"])
+        return self.live.valid
 
     @property
     def distance_percent(self) -> float:

@@ -209,10 +209,11 @@ class LiveRun:
 
 def _table(columns: list[tuple[str, str]], content: bytes) -> pa.RecordBatch:
     """Read values that lie column by column."""
-    kinds = [np.dtype(kind) for _, kind in columns]
+    kinds = [np.dtype(kind.removesuffix("?")) for _, kind in columns]
     rows = len(content) // sum(kind.itemsize for kind in kinds)
     arrays, at = {}, 0
-    for (name, _), kind in zip(columns, kinds, strict=True):
-        arrays[name] = pa.array(np.frombuffer(content, kind, rows, at))
+    for (name, said), kind in zip(columns, kinds, strict=True):
+        # Where it may be that there is no value, that is what NaN says.
+        arrays[name] = pa.array(np.frombuffer(content, kind, rows, at), from_pandas=said.endswith("?"))
         at += rows * kind.itemsize
     return pa.RecordBatch.from_pydict(arrays)

@@ -40,7 +40,7 @@ def run_live(
     Parameters
     ----------
     experiment
-        What to run: one link and web users.
+        What to run: web users, sources or both.
     seed
         It decides what users do, and the delays of their connections: the same as in the simulator.
     out
@@ -91,7 +91,7 @@ def run_command(
     Parameters
     ----------
     experiment
-        One link; web users, or ``users.per_side = 0``.
+        Web users, sources or both, or neither: ``users.per_side = 0``.
     command
         The program and its arguments: on side 0.
     server

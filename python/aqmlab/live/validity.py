@@ -11,6 +11,7 @@ from aqmlab.live.settings import Settings
 _LATE = (
     ("router's lateness p99", "router_lateness_ms_p99", "late_p99_ms"),
     ("router's lateness p99.9", "router_lateness_ms_p999", "late_p999_ms"),
+    ("lateness of the router's reads p99", "read_lag_ms_p99", "late_reads_ms"),
     ("users' lateness p99", "wake_lateness_ms_p99", "late_users_ms"),
 )
 """What may be late, where a run says how late it was, and the bound."""

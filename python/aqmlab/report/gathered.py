@@ -119,11 +119,9 @@ def gather(out: Location | str, choice: Choice) -> Gathered:
     results = [found for key in dict.fromkeys(keys) if (found := store.kept(key)) is not None]
     if not named:
         results.sort(key=lambda result: (_rank(result, choice.schemes), _started_s(result)))
-    is_valid = [result.metadata.get("live", {}).get("valid", True) for result in results]
-    if not any(is_valid):
+    valid, invalid = together.parted(results)
+    if not valid:
         raise SpecError("CELL: of live runs that are not valid there is nothing to report; aqmlab ls --json says why")
-    valid = tuple(result for result, valid in zip(results, is_valid, strict=True) if valid)
-    invalid = tuple(result for result, valid in zip(results, is_valid, strict=True) if not valid)
     return Gathered(together.by_scheme(valid), invalid)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from aqmlab.report.gathered import Gathered
-from aqmlab.results import stats
+from aqmlab.results import stats, together
 from aqmlab.results.compare import BASELINE
 from aqmlab.results.result import Result
 from aqmlab.running.cell import Cell
@@ -57,11 +57,7 @@ def answer(gathered: Gathered, names: Mapping[str, str]) -> list[str]:
 
 def notes(gathered: Gathered) -> list[str]:
     """Say what is to be known of the cells before anything is made of them."""
-    said = [
-        f"{each.cell} is not valid and is left out: {'; '.join(each.metadata['live']['invalid_reasons'])}."
-        for each in gathered.invalid
-    ]
-    said += gathered.comparison.notes
+    said = [*together.left_out(gathered.invalid), *gathered.comparison.notes]
     seeds = {tuple(sorted(each.cell.seed for each in results)) for results in gathered.by_label.values()}
     if len(seeds) > 1:
         said.append("Schemes have different seeds; differences are of the seeds that all of them have.")

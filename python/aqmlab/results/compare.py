@@ -47,13 +47,24 @@ BASELINE = "uncongested"
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """The results of all cells, scheme by scheme, the uncongested network first where it is among them."""
+    """The results of all cells, scheme by scheme, the uncongested network first where it is among them.
+
+    Raises
+    ------
+    SpecError
+        When a live run among them is not valid.
+    """
 
     results: tuple[Result, ...]
     paired: bool = False
     """Whether each further scheme is compared with the first one seed by seed."""
     stop: Stop | None = None
     """Where it stopped and why, where it went on until something was known."""
+
+    def __post_init__(self) -> None:
+        for result in self.results:
+            if not result.valid:
+                raise SpecError(f"results: a live run that is not valid goes into no mean, got {result.cell}")
 
     @property
     def cells(self) -> list[dict[str, Any]]:

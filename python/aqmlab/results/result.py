@@ -81,6 +81,11 @@ class Result:
         """One row for each packet that a queue dropped in the measured window: when, and of which source and flow."""
         return self._asked_for("losses")
 
+    @property
+    def valid(self) -> bool:
+        """Whether it is the network's doing: of a live run, whether its machine kept up with it."""
+        return bool(self.metadata.get("live", {}).get("valid", True))
+
     def measure(self, name: str) -> float | None:
         """Return one measure, ``"response_time_ms.p90"`` for one of several; none where there was nothing to measure.
 

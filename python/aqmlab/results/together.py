@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from aqmlab.results.compare import BASELINE
@@ -22,6 +22,20 @@ def by_scheme(results: Sequence[Result]) -> tuple[Result, ...]:
     baseline = by_label.pop(BASELINE, [])
     groups = (baseline, *by_label.values())
     return tuple(each for those in groups for each in sorted(those, key=lambda result: result.cell.seed))
+
+
+def parted(results: Iterable[Result]) -> tuple[tuple[Result, ...], tuple[Result, ...]]:
+    """Part results of which something may be computed from live runs that are not valid."""
+    every = tuple(results)
+    return tuple(each for each in every if each.valid), tuple(each for each in every if not each.valid)
+
+
+def left_out(invalid: Iterable[Result]) -> list[str]:
+    """Say of each why nothing is computed of it."""
+    return [
+        f"{each.cell} is not valid and is left out: {'; '.join(each.metadata['live']['invalid_reasons'])}."
+        for each in invalid
+    ]
 
 
 def _labels(results: Sequence[Result]) -> dict[str, str]:

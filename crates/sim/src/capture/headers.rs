@@ -135,6 +135,15 @@ pub(super) fn headers<O: OnTheWire>(packet: &Packet<O>, [source, destination]: [
     [&ip.to_bytes()[..], &tcp.to_bytes()[..]].concat()
 }
 
+/// Have the headers of a packet from elsewhere say that it has been marked since they were shown.
+pub(super) fn mark(headers: &mut [u8]) {
+    if let Ok((mut ip, _)) = Ipv4Header::from_slice(headers) {
+        ip.ecn = IpEcn::CongestionExperienced;
+        ip.header_checksum = ip.calc_header_checksum();
+        headers[..ip.header_len()].copy_from_slice(&ip.to_bytes());
+    }
+}
+
 /// Datagrams are counted as if they had the headers of a segment; what these are longer than UDP's is data.
 fn datagram_headers<O: HeaderOptions>(packet: &Packet<O>, [source, destination]: [End; 2]) -> Vec<u8> {
     let length = u16::try_from(packet.size().get()).expect("a packet is no longer than the link's MTU");

@@ -2,11 +2,12 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use aqmlab_tcp::Flags;
 use aqmlab_units::Time;
 
 use super::Bounds;
 use super::addresses::Addresses;
-use super::headers::{MOST_BYTES, OnTheWire, headers};
+use super::headers::{self, MOST_BYTES, OnTheWire, headers};
 use super::pcapng::{self, PacketBlock};
 use crate::packet::Packet;
 use crate::side::Direction;
@@ -42,7 +43,8 @@ struct CapturedPacket {
 #[derive(Debug)]
 pub(super) struct PacketLog {
     pub(super) addresses: Addresses,
-    /// Headers of packets from elsewhere that have not arrived yet.
+    /// Headers of packets from elsewhere, as they were sent: each comes to as many queues as there are on its way, and leaves its
+    /// name to another.
     pub(super) shown: HashMap<u32, Vec<u8>>,
     bounds: Bounds,
     /// Packets captured so far.
@@ -87,7 +89,7 @@ impl PacketLog {
         packet: &Packet<O>,
         now: Time,
     ) -> Option<u64> {
-        let shown = packet.segment.options.foreign_name().and_then(|name| self.shown.remove(&name));
+        let shown = packet.segment.options.foreign_name().and_then(|name| self.shown.get(&name));
         let Bounds { from, until, packets } = self.bounds;
         if now < from || until <= now {
             return None;
@@ -96,7 +98,11 @@ impl PacketLog {
             self.is_cut = true;
             return None;
         }
-        let (headers, length) = if let Some(headers) = shown {
+        let (headers, length) = if let Some(shown) = shown {
+            let mut headers = shown.clone();
+            if packet.segment.flags.contains(Flags::CE) {
+                headers::mark(&mut headers);
+            }
             (headers, u32::try_from(packet.size().get()).expect("a packet is no longer than the link's MTU"))
         } else {
             let headers = headers(packet, self.addresses.of_packet_to(packet.to));

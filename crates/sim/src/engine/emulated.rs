@@ -27,21 +27,21 @@ use super::observer::Row;
 use super::readings::{Readings, meters};
 use super::recorder::{Account, Recorder};
 use crate::explain::Numbered;
-use crate::link::{Cached, Link, LinkCounters, Meter};
+use crate::link::{Link, LinkCounters, Meter};
 use crate::packet::{EndpointId, HEADERS, Owner, Packet};
 use crate::record::{GlanceTable, ResponseTimesTable, Tables};
 use crate::side::{Direction, Side};
 use crate::spec::Spec;
 use crate::summary::{Summary, Window};
 
-/// The network of a spec that has one link, for its users and sources; and for programs, whose connections are between side 0
+/// The network of a spec, a link or a chain, for its users and sources; and for programs, whose connections are between side 0
 /// and side 1.
 pub struct EmulatedNetwork {
     now: Time,
     window_start: Time,
     end: Time,
     spec: Spec,
-    links: [Cached<Box<dyn Link<Carried> + Send>>; 2],
+    links: [Box<dyn Link<Carried> + Send>; 2],
     hosts: Hosts,
     /// By slot: how what client and server send comes to the link.
     access: Vec<[AccessPath; 2]>,
@@ -60,7 +60,7 @@ impl EmulatedNetwork {
     /// The shortest packet: two headers without options.
     pub const SHORTEST: Bytes = Bytes::new(HEADERS);
 
-    pub(crate) fn new(spec: &Spec, links: [Cached<Box<dyn Link<Carried> + Send>>; 2]) -> EmulatedNetwork {
+    pub(crate) fn new(spec: &Spec, links: [Box<dyn Link<Carried> + Send>; 2]) -> EmulatedNetwork {
         let window_start = Time::ZERO + spec.protocol.warmup;
         EmulatedNetwork {
             now: Time::ZERO,
@@ -193,13 +193,15 @@ impl EmulatedNetwork {
                 .into_iter()
                 .find(|direction| self.links[direction.index()].next_delivery() == now)
             {
-                let packet = self.links[direction.index()].deliver();
-                tell(Fate::Delivered {
-                    number: packet.segment.options.number(),
-                    at: now,
-                    side: 1 - direction.index(),
-                    ce: packet.segment.flags.contains(Flags::CE),
-                });
+                if !self.links[direction.index()].goes_on() {
+                    let packet = self.links[direction.index()].deliver();
+                    tell(Fate::Delivered {
+                        number: packet.segment.options.number(),
+                        at: now,
+                        side: 1 - direction.index(),
+                        ce: packet.segment.flags.contains(Flags::CE),
+                    });
+                }
                 self.forget_lost(direction, tell);
             } else if self.to_links.peek().is_some_and(|Reverse(next)| next.at == now) {
                 let Reverse(AtLink { packet, .. }) = self.to_links.pop().expect("it has been looked at");

@@ -42,6 +42,7 @@ LateP99 = Annotated[
     float, typer.Option(metavar="MS", min=0, help="A run is valid with 99 % of the packets at most so late.")
 ]
 LateP999 = Annotated[float, typer.Option(metavar="MS", min=0, help="The same for 99.9 %.")]
+LateReads = Annotated[float, typer.Option(metavar="MS", min=0, help="The same for 99 % of what the router reads.")]
 LateUsers = Annotated[float, typer.Option(metavar="MS", min=0, help="The same for 99 % of what wakes the users.")]
 SocketErrors = Annotated[
     float,
@@ -79,6 +80,7 @@ def live(
     ] = None,
     late_p99: LateP99 = DEFAULT.late_p99_ms,
     late_p999: LateP999 = DEFAULT.late_p999_ms,
+    late_reads: LateReads = DEFAULT.late_reads_ms,
     late_users: LateUsers = DEFAULT.late_users_ms,
     socket_errors: SocketErrors = DEFAULT.socket_errors_percent,
     cpu_left: CpuLeft = DEFAULT.cpu_left_percent,
@@ -105,6 +107,7 @@ def live(
         device=device,
         late_p99_ms=late_p99,
         late_p999_ms=late_p999,
+        late_reads_ms=late_reads,
         late_users_ms=late_users,
         socket_errors_percent=socket_errors,
         cpu_left_percent=cpu_left,
@@ -150,6 +153,7 @@ def parity(
     out: Out = "results",
     late_p99: LateP99 = DEFAULT.late_p99_ms,
     late_p999: LateP999 = DEFAULT.late_p999_ms,
+    late_reads: LateReads = DEFAULT.late_reads_ms,
     late_users: LateUsers = DEFAULT.late_users_ms,
     socket_errors: SocketErrors = DEFAULT.socket_errors_percent,
     cpu_left: CpuLeft = DEFAULT.cpu_left_percent,
@@ -171,6 +175,7 @@ def parity(
     settings = Settings(
         late_p99_ms=late_p99,
         late_p999_ms=late_p999,
+        late_reads_ms=late_reads,
         late_users_ms=late_users,
         socket_errors_percent=socket_errors,
         cpu_left_percent=cpu_left,

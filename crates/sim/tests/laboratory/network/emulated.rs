@@ -101,8 +101,8 @@ fn crowded(queue: &Value) -> Value {
     })
 }
 
-/// The packets that `recorded` shows, sent at the instants of their arrival through the network of `spec` without its sources:
-/// what became of them as a capture tells it, or as the network does.
+/// The packets that `recorded` shows as they come to the first of their links, sent at those instants through the network of `spec`
+/// without its sources: what became of them as a capture tells it, or as the network does.
 fn replayed(mut spec: Value, recorded: &[Seen], capture: Option<&Capture>) -> Vec<Fate> {
     spec["sources"] = json!([]);
     let spec = Spec::from_json(&spec.to_string()).expect("a sound spec");
@@ -110,7 +110,9 @@ fn replayed(mut spec: Value, recorded: &[Seen], capture: Option<&Capture>) -> Ve
     // Connections were opened in the order of their SYNs, which are those of side 0.
     let mut routes = HashMap::new();
     let mut fates = Vec::new();
-    for (number, packet) in (0..).zip(recorded) {
+    let last = u32::try_from(2 * spec.links().count() - 1).expect("a few links");
+    let comes_in = |packet: &&Seen| [0, last].contains(&packet.interface);
+    for (number, packet) in (0..).zip(recorded.iter().filter(comes_in)) {
         let at = Time::ZERO + Duration::from_nanos(packet.nanos);
         network.advance(at, &mut |fate| fates.push(fate));
         let (from, ends) = match packet.interface {
@@ -165,6 +167,27 @@ fn each_packet_has_the_verdict_that_it_has_in_the_simulator_under_every_discipli
         }
     }
     assert!(decisions["marked"] > 1000 && decisions["dropped"] > 1000, "{decisions:?}");
+}
+
+#[test]
+fn each_packet_goes_through_a_chain_of_unlike_links_as_in_the_simulator() {
+    let mut spec = crowded(&json!({"pie": {}}));
+    spec["chain"] = json!([{}, {"rate": "1.5 Mbit/s", "queue": {"droptail": {"limit": 12}}}, {"queue": {"fq_codel": {}}}]);
+    let recorded = packets(&captured(&spec, ALL).1);
+    let capture = Capture::new(&Spec::from_json(&spec.to_string()).expect("a sound spec"), ALL);
+    replayed(spec, &recorded, Some(&capture));
+    capture.finish();
+    // What became of it, and whether it came marked by a queue before.
+    let told = |packets: &[Seen]| {
+        let told =
+            packets.iter().map(|seen| (seen.interface, seen.nanos, seen.comment.clone(), seen.stored[1]));
+        told.collect::<Vec<_>>()
+    };
+    assert_eq!(told(&packets(&capture.take())), told(&recorded));
+    for interface in 0..6 {
+        let dropped = |seen: &&Seen| seen.interface == interface && seen.comment.contains("dropped");
+        assert_eq!(recorded.iter().filter(dropped).count() > 10, interface < 4, "{interface}");
+    }
 }
 
 #[test]
