@@ -14,6 +14,7 @@ import polars as pl
 from aqmlab.live.run import run_live
 from aqmlab.live.settings import DEFAULT, Settings
 from aqmlab.results import stats
+from aqmlab.results.measured import at
 from aqmlab.results.result import Result
 from aqmlab.running.arguments import check_experiment, check_out, check_seeds
 from aqmlab.running.run import run
@@ -189,11 +190,3 @@ def _compared(pairs: np.ndarray[Any, np.dtype[np.float64]]) -> dict[str, float |
     # One pair has no interval.
     bounds = (low, high) if len(pairs) > 1 else (None, None)
     return {"live": live, "simulated": simulated, "difference": difference, "low": bounds[0], "high": bounds[1]}
-
-
-def at(summary: Mapping[str, Any], path: Sequence[str]) -> float | None:
-    """Return the value that stands at ``path`` in a summary, if there is one."""
-    value: Any = summary
-    for name in path:
-        value = value[name]
-    return None if value is None else float(value)
