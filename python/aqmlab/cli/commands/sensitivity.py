@@ -7,8 +7,19 @@ from typing import Annotated
 import typer
 
 from aqmlab.cli.app import App
-from aqmlab.cli.commands.tune import Load, Over, Scheme, SpecFile, experiment_of
-from aqmlab.cli.options import Changes, Json, Out, Seeds, Workers, read_seeds
+from aqmlab.cli.options import (
+    Changes,
+    Json,
+    Load,
+    Out,
+    Over,
+    Seeds,
+    SpecFile,
+    Varied,
+    Workers,
+    experiment_of,
+    read_seeds,
+)
 from aqmlab.cli.output import print_json
 
 app = App()
@@ -16,11 +27,13 @@ app = App()
 
 @app.command()
 def sensitivity(
-    scheme: Scheme,
+    scheme: Varied,
     over: Over,
     of: Annotated[
         list[str] | None,
-        typer.Option(metavar="WHAT", help="What is looked at; may be repeated.", show_default="p95, throughput"),
+        typer.Option(
+            metavar="WHAT", help="What is looked at, of what tune has; may be repeated.", show_default="p95, throughput"
+        ),
     ] = None,
     method: Annotated[
         str, typer.Option(metavar="morris|sobol", help="Elementary effects, or shares of the variance.")
