@@ -17,7 +17,7 @@ from aqmlab.disciplines.custom.law import Law
 from aqmlab.results import notebook, over_time, stats
 from aqmlab.results.checks import Check, check, failures
 from aqmlab.results.measures import Row, check_cells, measured, read_measures, slowdown
-from aqmlab.results.result import Result
+from aqmlab.results.result import Result, pooled_cdf
 from aqmlab.results.table import SideBySide
 from aqmlab.results.until import Stop, Until
 from aqmlab.running.arguments import (
@@ -82,7 +82,7 @@ class Comparison:
 
     def response_times(self) -> dict[str, pl.DataFrame]:
         """Return each scheme's distribution of response times, all seeds together."""
-        return {label: stats.pooled_cdf(results) for label, results in self._by_label.items()}
+        return {label: pooled_cdf(results) for label, results in self._by_label.items()}
 
     def response_time_differences(self) -> dict[str, pl.DataFrame]:
         """Return how each further scheme's distribution of response times differs from the first's, with its band.
