@@ -1,12 +1,15 @@
 //! What a router reads of an IP packet, and what it writes: that congestion was experienced, and a smaller window.
 
+pub(crate) mod addresses;
+pub(crate) mod datagram;
+
 use aqmlab_aqm::Ecn;
 use aqmlab_sim::{EmulatedNetwork, End};
 use aqmlab_units::Bytes;
 use etherparse::{Ipv4HeaderSlice, TcpHeaderSlice, ip_number};
 
-use crate::addresses::{self, BrowserEnd, SOURCE_PORT};
-use crate::datagram::Stamp;
+use self::addresses::{BrowserEnd, SOURCE_PORT};
+use self::datagram::Stamp;
 
 /// Whose a packet is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,7 +149,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::addresses;
+    use crate::packet::addresses;
 
     /// A segment of a connection with the ECN field `ecn`, as a kernel writes it.
     fn segment(browser: BrowserEnd, from: End, ecn: u8, data: usize) -> Vec<u8> {

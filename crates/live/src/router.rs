@@ -4,6 +4,7 @@
 //! delays what leaves it, which is measured, and changes no verdict on what it has read.
 
 mod flows;
+pub(crate) mod news;
 
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -18,14 +19,13 @@ use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
 
 use self::flows::{Flows, Known};
-use crate::clock::{Clock, std_duration};
-use crate::datagram::Stamp;
-use crate::device::Device;
+use self::news::{Board, News};
 use crate::failed::{Failed, Trying};
+use crate::machine::clock::{Clock, Ending, std_duration};
 use crate::mix::Offers;
-use crate::news::{Board, News};
+use crate::network::device::Device;
+use crate::packet::datagram::Stamp;
 use crate::packet::{self, Flow, Seen};
-use crate::run::Ending;
 
 /// What the router is told of the run.
 #[derive(Debug)]
