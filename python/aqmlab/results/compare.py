@@ -31,7 +31,7 @@ from aqmlab.running.arguments import (
 from aqmlab.running.calibration.lines import Calibrations, known
 from aqmlab.running.cell import Cell, cells_of
 from aqmlab.running.pcap import Pcap, one_a_cell
-from aqmlab.running.progress import SweepProgress, is_seen
+from aqmlab.running.progress import SweepProgress, is_wanted
 from aqmlab.running.store import Store
 from aqmlab.running.sweep import sweep
 from aqmlab.show import console
@@ -317,7 +317,7 @@ def compare(
     def run(cells: list[Cell]) -> list[Result]:
         pcaps = one_a_cell(pcap, cells) if pcap is not None else {}
         store = Store(out)
-        if progress if progress is not None else is_seen():
+        if is_wanted(progress):
             kept = store.found(cells)
             with SweepProgress(cells, kept, captured=pcaps) as watch:
                 return sweep(cells, store, workers=workers, kept=kept, watch=watch, pcaps=pcaps)

@@ -25,7 +25,7 @@ from aqmlab.running.calibration.lines import known
 from aqmlab.running.cell import IDENTITY, Cell, cells_of
 from aqmlab.running.integrity import StoreError, seal, writing
 from aqmlab.running.pcap import Pcap, tell_cut
-from aqmlab.running.progress import RunProgress, is_seen
+from aqmlab.running.progress import RunProgress, is_wanted
 from aqmlab.running.store import Store
 from aqmlab.running.watched import Laboratory, watched
 from aqmlab.spec.experiment import Experiment
@@ -81,7 +81,7 @@ def run(
     check_pcap(pcap)
     (cell,) = cells_of(experiment, [check_seed(seed)], known(check_out(out)))
     store = Store(out)
-    if progress if progress is not None else is_seen():
+    if is_wanted(progress):
         with RunProgress(str(cell)) as watch:
             return run_cell(cell, store, watch, pcap=pcap)
     return run_cell(cell, store, pcap=pcap)
