@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 import pytest
 from hypothesis import settings
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 import aqmlab as lab
 import at_once
@@ -40,6 +42,12 @@ class Outcome(NamedTuple):
 Command = Callable[..., Outcome]
 
 Write = Callable[..., Path]
+
+
+@pytest.fixture
+def axis() -> Axes:
+    """An axis to draw on."""
+    return Figure().subplots()
 
 
 @pytest.fixture

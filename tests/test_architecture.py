@@ -56,12 +56,20 @@ PACKAGES = {
 
 
 def imported(file: Path) -> Iterator[str]:
-    """Yield the modules of ours that a file imports when it is imported itself."""
-    for node in ast.parse(file.read_text(encoding="utf-8")).body:
+    """Yield the modules of ours that a file imports, be it when a function is called; but for annotations alone."""
+    for node in executed(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "aqmlab":
             for alias in node.names:
                 inner = f"{node.module}.{alias.name}"
                 yield inner if node.module == "aqmlab" or inner in MODULES else node.module
+
+
+def executed(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield what is in a part of a module, without what is there for type checkers."""
+    for each in ast.iter_child_nodes(node):
+        if not (isinstance(each, ast.If) and ast.unparse(each.test) == "TYPE_CHECKING"):
+            yield each
+            yield from executed(each)
 
 
 PYTHON = ROOT / "python"

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 import made
 from aqmlab.results.result import Result
+from aqmlab.results.stats import curves
 from aqmlab.running.cell import Cell
 from aqmlab.studies import STUDIES, find
 from aqmlab.studies.kit.findings import Outcome
-from aqmlab.studies.kit.reading import curves
 from aqmlab.studies.kit.reading.second import Second, again
 from aqmlab.studies.kit.reading.values import AREA, Column, change_percent, count_of_greater, less, of
 from aqmlab.studies.kit.reading.words import CLOSE, About, Better, InRange, More, NoWorse, Part, Same

@@ -9,9 +9,10 @@ from typing import Any, cast
 import pytest
 
 import aqmlab as lab
+from aqmlab.results.measured import NUMBERS
 from aqmlab.results.result import Result
 from aqmlab.results.stats import LOOKS
-from aqmlab.results.until import MEASURES, Stop, Target, Until
+from aqmlab.results.until import Stop, Target, Until
 from aqmlab.running.cell import Cell
 from conftest import Command
 
@@ -92,7 +93,7 @@ def test_what_has_no_value_is_never_known() -> None:
 
 
 def test_each_measure_can_be_asked_for_by_its_name() -> None:
-    for measure in MEASURES:
+    for measure in NUMBERS:
         assert Target.read(f" {measure}  within 2.5% ") == Target(measure, 2.5)
 
 

@@ -16,8 +16,9 @@ from pathlib import Path
 import numpy as np
 
 from aqmlab.cli.options import read_seeds
-from aqmlab.live.parity import Pair, SchemeParity, at, parity
+from aqmlab.live.parity import Pair, SchemeParity, parity
 from aqmlab.results import stats
+from aqmlab.results.measured import at
 from aqmlab.results.result import Result
 from aqmlab.running.run import run
 from aqmlab.show import console

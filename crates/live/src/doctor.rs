@@ -14,18 +14,18 @@ use nix::sys::prctl;
 use nix::sys::time::TimeSpec;
 use serde::Serialize;
 
-use crate::addresses::{self, BrowserEnd, SERVER_PORT};
-use crate::clock::{Clock, std_duration};
-use crate::counters;
-use crate::device::{Device, Kind};
 use crate::failed::{Failed, Trying};
-use crate::hosts::{Hosts, Joint};
-use crate::limits;
-use crate::namespaces::{self, Power};
-use crate::netlink::Netlink;
-use crate::priority::{self, Rank};
-use crate::sockets;
-use crate::stack::{self, Stack};
+use crate::machine::clock::{Clock, std_duration};
+use crate::machine::limits;
+use crate::machine::priority::{self, Rank};
+use crate::network::counters;
+use crate::network::device::{Device, Kind};
+use crate::network::hosts::{Hosts, Joint};
+use crate::network::namespaces::{self, Power};
+use crate::network::netlink::Netlink;
+use crate::network::sockets;
+use crate::network::stack::{self, Stack};
+use crate::packet::addresses::{self, BrowserEnd, SERVER_PORT};
 
 /// What was found.
 #[derive(Debug, Serialize)]
@@ -197,7 +197,7 @@ fn connect_over(device: Kind) -> Result<String, Failed> {
         let server = scope.spawn(move || {
             let (joint, _) = server_hosts.make()?;
             let _listener =
-                sockets::listen(SERVER_PORT, 1, congestion).trying(|| "a listening socket".to_owned())?;
+                sockets::listen(SERVER_PORT, congestion).trying(|| "a listening socket".to_owned())?;
             tell_server.send(joint).ok();
             // Until the connection is there, or has been given up.
             ended.recv().ok();

@@ -14,41 +14,24 @@
 #[cfg(not(target_os = "linux"))]
 compile_error!("the live laboratory is made of network namespaces, which Linux alone has");
 
-mod addresses;
-mod book;
-mod clock;
-mod counters;
-mod datagram;
-mod device;
 mod doctor;
 mod failed;
-mod hosts;
-mod limits;
-mod measured;
+mod machine;
 mod mix;
-mod namespaces;
-mod netlink;
-mod news;
-mod output;
+mod network;
 mod packet;
-mod priority;
-mod probe;
-mod processors;
-mod programs;
-mod request;
+mod report;
 mod router;
 mod run;
 mod side;
-mod sockets;
 mod sources;
-mod stack;
-mod tun;
-mod veth;
 
 use std::process::ExitCode;
 
 use crate::doctor::Soon;
 use crate::failed::Failed;
+use crate::run::{output, request};
+use crate::side::programs;
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);

@@ -10,7 +10,7 @@ use aqmlab_tcp::Profile;
 use aqmlab_workload::sources::SourceConfig;
 
 use crate::failed::Failed;
-use crate::stack::{self, Stack};
+use crate::network::stack::{self, Stack};
 
 /// What receivers at the two ends of a connection may offer, in bytes; the client's first.
 pub(crate) type Offers = [Option<u16>; 2];

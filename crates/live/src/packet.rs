@@ -1,13 +1,16 @@
 //! What a router reads of an IP packet, and what it writes: that congestion was experienced, and a smaller window.
 
+pub(crate) mod addresses;
+pub(crate) mod datagram;
+pub(crate) mod probe;
+
 use aqmlab_aqm::Ecn;
 use aqmlab_sim::{EmulatedNetwork, End};
 use aqmlab_units::{Bytes, Time};
 use etherparse::{Ipv4HeaderSlice, TcpHeaderSlice, ip_number};
 
-use crate::addresses::{self, BrowserEnd, SOURCE_PORT};
-use crate::datagram::Stamp;
-use crate::probe;
+use self::addresses::{BrowserEnd, SOURCE_PORT};
+use self::datagram::Stamp;
 
 /// Whose a packet is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,7 +81,7 @@ pub(crate) fn read(packet: &[u8]) -> Option<Seen> {
 }
 
 /// When a packet was sent that is a probe.
-pub(crate) fn probe(packet: &[u8]) -> Option<Time> {
+pub(crate) fn probed_at(packet: &[u8]) -> Option<Time> {
     let ip = Ipv4HeaderSlice::from_slice(packet).ok()?;
     let is_a_probe = [0, 1].map(addresses::probe).map(|end| *end.ip()).contains(&ip.destination_addr());
     let data = packet.get(ip.slice().len() + UDP..)?;
@@ -157,7 +160,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::addresses;
+    use crate::packet::addresses;
 
     /// A segment of a connection with the ECN field `ecn`, as a kernel writes it.
     fn segment(browser: BrowserEnd, from: End, ecn: u8, data: usize) -> Vec<u8> {
@@ -245,7 +248,7 @@ mod tests {
         #[test]
         fn bytes_of_any_kind_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             read(&bytes);
-            probe(&bytes);
+            probed_at(&bytes);
         }
 
         #[test]

@@ -5,6 +5,7 @@
 
 mod account;
 mod flows;
+pub(crate) mod news;
 
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -19,14 +20,13 @@ use nix::sys::time::TimeSpec;
 
 pub(crate) use self::account::Account;
 use self::flows::{Flows, Known};
-use crate::clock::{Clock, std_duration};
-use crate::datagram::Stamp;
-use crate::device::Device;
+use self::news::{Board, News};
 use crate::failed::{Failed, Trying};
+use crate::machine::clock::{Clock, Ending, std_duration};
 use crate::mix::Offers;
-use crate::news::{Board, News};
+use crate::network::device::Device;
+use crate::packet::datagram::Stamp;
 use crate::packet::{self, Flow, Seen};
-use crate::run::Ending;
 
 /// What the router is told of the run.
 #[derive(Debug)]

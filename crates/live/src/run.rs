@@ -1,8 +1,12 @@
 //! A run from its request to its tables.
 
+pub(crate) mod measured;
+pub(crate) mod output;
+pub(crate) mod request;
+
 use std::fs::{self, File};
+use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
-use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 
 use aqmlab_sim::{Capture, EmulatedNetwork, Spec, Table, emulate};
@@ -11,29 +15,26 @@ use aqmlab_workload::Web;
 use nix::sys::prctl;
 use serde_json::json;
 
-use crate::book::Book;
-use crate::clock::Clock;
-use crate::counters;
-use crate::device::Device;
+use self::measured::Measured;
+use self::request::Request;
 use crate::failed::{Failed, Trying};
-use crate::hosts::Joint;
-use crate::limits;
-use crate::measured::Measured;
+use crate::machine::clock::{Clock, Ending};
+use crate::machine::limits;
+use crate::machine::priority::{self, Rank};
+use crate::machine::processors::Reading;
 use crate::mix::Mix;
-use crate::namespaces::{self, Power};
-use crate::news::Board;
-use crate::output;
-use crate::priority::{self, Rank};
-use crate::processors::Reading;
-use crate::programs::Beside;
-use crate::request::Request;
+use crate::network::counters;
+use crate::network::device::Device;
+use crate::network::hosts::Joint;
+use crate::network::namespaces::{self, Power};
+use crate::network::stack::Settings;
+use crate::report::SideReport;
+use crate::router::news::Board;
 use crate::router::{Orders, ProgramRtt, Router};
-use crate::side::{Common, Side, SideReport};
+use crate::side::book::Book;
+use crate::side::programs::Beside;
+use crate::side::{Common, Side};
 use crate::sources::{self, Sources};
-use crate::stack::Settings;
-
-/// When a run ends before its time: with its command.
-pub(crate) type Ending = OnceLock<Time>;
 
 /// Between two lines that say how far the run is.
 const STEP: Duration = Duration::from_secs(1);
@@ -59,7 +60,7 @@ struct Network {
 
 /// Run it, and write how far it is and what came of it.
 pub(crate) fn run(request: &Request) -> Result<(), Failed> {
-    let Request { spec, seed, device, programs, capture, watched } = request;
+    let Request { spec, seed, device, programs, capture, watched: _ } = request;
     let refused = |message: String| Failed::Refused(message);
     let mix = Arc::new(Mix::of(spec, *seed, programs.is_some())?);
     let capture = capture.map(|bounds| Capture::new(spec, bounds));
@@ -97,40 +98,11 @@ pub(crate) fn run(request: &Request) -> Result<(), Failed> {
     let hurries = priority::hurry(Rank::Router);
     let before = Reading::now()?;
     let clock = Clock::start();
-    let threads = threads.into_iter().map(|(thread, start)| {
-        // One that has ended says why when it is asked.
-        start.send(clock).ok();
-        Some(thread)
-    });
-    let mut threads: Vec<_> = threads.collect();
+    let mut running = Running::start(threads, clock, ending);
     let mut router = Router::new(network, devices, board, clock, orders);
-
-    let mut now = Time::ZERO;
-    while now < router.network().end() {
-        now += STEP;
-        router.run_until(now)?;
-        let end = router.network().end();
-        now = now.min(end);
-        if *watched {
-            tell_tables(router.network(), spec);
-            output::table("glance", router.network().glance().into_columns());
-        }
-        output::line(&json!({ "now_s": now.as_secs_f64(), "end_s": end.as_secs_f64() }));
-        if let Some(capture) = &capture {
-            output::bytes("capture", &capture.take());
-        }
-        for thread in &mut threads {
-            let ends_by_itself =
-                |thread: &mut JoinHandle<_>| now < end && thread.is_finished() && ending.get().is_none();
-            if let Some(thread) = thread.take_if(ends_by_itself) {
-                join(thread)?;
-            }
-        }
-    }
+    go_on(&mut router, request, capture.as_ref(), &mut running)?;
     let end = router.network().end();
-    let reports =
-        threads.into_iter().map(|thread| join(thread.expect("a thread that ends early ends the run")));
-    let reports = reports.collect::<Result<Vec<_>, _>>()?;
+    let reports = running.reports()?;
     let exit_codes = [&reports[0], &reports[1]].map(|report| report.exit_code);
     router.finish(end)?;
     router.network().repeated(reports.iter().map(SideReport::repeats).sum());
@@ -156,6 +128,69 @@ pub(crate) fn run(request: &Request) -> Result<(), Failed> {
     tell_tables(network, spec);
     output::line(&json!({ "summary": network.summary(), "live": about }));
     Ok(())
+}
+
+/// Go on to the end, and write how far it is.
+fn go_on(
+    router: &mut Router,
+    request: &Request,
+    capture: Option<&Capture>,
+    running: &mut Running,
+) -> Result<(), Failed> {
+    let mut now = Time::ZERO;
+    while now < router.network().end() {
+        now += STEP;
+        router.run_until(now)?;
+        let end = router.network().end();
+        now = now.min(end);
+        if request.watched {
+            tell_tables(router.network(), &request.spec);
+            output::table("glance", router.network().glance().into_columns());
+        }
+        output::line(&json!({ "now_s": now.as_secs_f64(), "end_s": end.as_secs_f64() }));
+        if let Some(capture) = capture {
+            output::bytes("capture", &capture.take());
+        }
+        if now < end {
+            running.check()?;
+        }
+    }
+    Ok(())
+}
+
+/// The sides and the sources, on their way.
+struct Running {
+    threads: Vec<Option<JoinHandle<Result<SideReport, Failed>>>>,
+    ending: Arc<Ending>,
+}
+
+impl Running {
+    fn start(threads: Vec<Waiting>, clock: Clock, ending: Arc<Ending>) -> Running {
+        let threads = threads.into_iter().map(|(thread, start)| {
+            // One that has ended says why when it is asked.
+            start.send(clock).ok();
+            Some(thread)
+        });
+        Running { threads: threads.collect(), ending }
+    }
+
+    /// Before the end: that none has ended by itself.
+    fn check(&mut self) -> Result<(), Failed> {
+        for thread in &mut self.threads {
+            let ends_by_itself =
+                |thread: &mut JoinHandle<_>| thread.is_finished() && self.ending.get().is_none();
+            if let Some(thread) = thread.take_if(ends_by_itself) {
+                join(thread)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What they have to say, at the end.
+    fn reports(self) -> Result<Vec<SideReport>, Failed> {
+        let threads = self.threads.into_iter();
+        threads.map(|thread| join(thread.expect("a thread that ends early ends the run"))).collect()
+    }
 }
 
 /// Write the rows that are new, and the response times so far.

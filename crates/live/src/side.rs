@@ -1,36 +1,37 @@
 //! One side: its browsers and its servers, on a thread in a namespace of its own.
 
+pub(crate) mod book;
 mod browsers;
+mod prober;
+pub(crate) mod programs;
 mod servers;
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
 use aqmlab_sim::Spec;
-use aqmlab_units::{Duration, Time};
+use aqmlab_units::Time;
 use aqmlab_workload::Web;
-use hdrhistogram::Histogram;
 use mio::{Events, Poll, Token};
 use socket2::Socket;
 
+use self::book::Book;
 use self::browsers::Browsers;
+use self::prober::Prober;
+use self::programs::{Beside, Program};
 use self::servers::Servers;
-use crate::addresses::SERVER_PORT;
-use crate::book::Book;
-use crate::clock::{Clock, std_duration};
-use crate::counters;
-use crate::device::Kind;
 use crate::failed::{Failed, Trying};
-use crate::hosts::{Hosts, Joint};
+use crate::machine::clock::{Clock, Ending, LOOK, std_duration};
 use crate::mix::Mix;
-use crate::news::Board;
-use crate::probe::Prober;
-use crate::programs::{Beside, Program};
-use crate::run::Ending;
-use crate::sockets;
-use crate::stack::Settings;
+use crate::network::counters;
+use crate::network::device::Kind;
+use crate::network::hosts::{Hosts, Joint};
+use crate::network::sockets;
+use crate::network::stack::Settings;
+use crate::packet::addresses::SERVER_PORT;
+use crate::report::SideReport;
+use crate::router::news::Board;
 
 /// What both sides are made of.
 #[derive(Clone, Debug)]
@@ -47,32 +48,6 @@ pub(crate) struct Common {
     pub(crate) programs: Option<Arc<Beside>>,
     /// When the run ends before its time.
     pub(crate) ending: Arc<Ending>,
-}
-
-/// What a side, or the sources, have to say of themselves at the end.
-#[derive(Debug)]
-pub(crate) struct SideReport {
-    /// How late users or sources were woken, in microseconds.
-    pub(crate) wake_lateness_us: Histogram<u64>,
-    /// Connections that broke, by the error.
-    pub(crate) errors: BTreeMap<String, u64>,
-    /// Ends of connections, by the congestion control that the kernel says they have.
-    pub(crate) congestion: BTreeMap<String, u64>,
-    /// Packets that the interface or a socket for datagrams had no room for.
-    pub(crate) lost: u64,
-    /// What the kernel has counted of TCP, by its names.
-    pub(crate) tcp: BTreeMap<&'static str, u64>,
-    /// Segments that its hosts had sent again when the measured window began.
-    pub(crate) repeats_before: u64,
-    /// The exit code of its program, if that has ended.
-    pub(crate) exit_code: Option<u8>,
-}
-
-impl SideReport {
-    /// Segments that its hosts sent again in the measured window.
-    pub(crate) fn repeats(&self) -> u64 {
-        self.tcp.get(counters::REPEATS).map_or(0, |all| all - self.repeats_before)
-    }
 }
 
 /// The listening socket's token; others are those of sockets, by their place.
@@ -120,7 +95,7 @@ impl Side {
         settings.add("TCP_CONGESTION", congestion.join(" "));
         let mut listener = None;
         if common.spec.users.per_side > 0 {
-            let socket = sockets::listen(SERVER_PORT, BACKLOG, &mix.of_side(number).congestion);
+            let socket = sockets::listen(SERVER_PORT, &mix.of_side(number).congestion);
             let socket = socket.trying(|| "a listening socket".to_owned())?;
             sockets::watch(&poll, &socket, LISTENER).trying(|| "epoll".to_owned())?;
             listener = Some(socket);
@@ -214,9 +189,3 @@ impl Side {
         })
     }
 }
-
-/// How often a side looks whether a program has ended.
-pub(crate) const LOOK: Duration = Duration::from_millis(5);
-
-/// Connections that may wait to be accepted.
-pub(crate) const BACKLOG: i32 = 65_535;

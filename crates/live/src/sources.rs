@@ -20,15 +20,14 @@ use mio::{Events, Poll, Token};
 use socket2::Socket;
 
 use self::flows::Flows;
-use crate::addresses::{BrowserEnd, SOURCE_PORT};
-use crate::clock::{Clock, std_duration};
 use crate::failed::{Failed, Trying};
+use crate::machine::clock::{Clock, Ending, LOOK, std_duration};
 use crate::mix::Mix;
-use crate::namespaces;
-use crate::news::{Board, News};
-use crate::run::Ending;
-use crate::side::{BACKLOG, LOOK, SideReport};
-use crate::sockets;
+use crate::network::namespaces;
+use crate::network::sockets;
+use crate::packet::addresses::{BrowserEnd, SOURCE_PORT};
+use crate::report::SideReport;
+use crate::router::news::{Board, News};
 
 /// What the sources of a run are made of.
 pub(crate) struct Setting {
@@ -134,7 +133,7 @@ impl Sources {
             };
             Ok::<_, Failed>([one(0)?, one(1)?])
         };
-        let listen = |side| sockets::listen(SOURCE_PORT, BACKLOG, &mix.of_side(side).congestion);
+        let listen = |side| sockets::listen(SOURCE_PORT, &mix.of_side(side).congestion);
         let listeners = both(&listen, Place::Listener)?;
         let receivers = both(&|_| sockets::receiver(SOURCE_PORT), Place::Receiver)?;
         Ok(Sources { setting, all, poll, listeners, receivers })
@@ -170,7 +169,6 @@ impl Sources {
                 break;
             }
             running.wake(now)?;
-            // A command may end the run at any time.
             let until = running.next_wake().min(end).min(now + LOOK);
             let pause = std_duration(until.saturating_since(clock.now()));
             match running.poll.poll(&mut events, Some(pause)) {

@@ -4,14 +4,14 @@ mod columns;
 mod explanations;
 mod variables;
 
+use aqmlab_tcp::RecoveryCounts;
 use aqmlab_units::{Duration, Time};
 use aqmlab_workload::Completed;
 use hdrhistogram::Histogram;
 
-use crate::engine::observer::Row;
 use crate::link::{LinkCounters, Meter};
 use crate::packet::{EndpointId, Owner};
-use crate::side::Direction;
+use crate::side::{Direction, Side};
 
 pub use self::columns::{Column, Table, Values};
 use self::columns::{table, tables};
@@ -42,6 +42,15 @@ pub(crate) struct LinkDirection {
     /// The number of the link in its chain, from 1; `None` outside a chain.
     pub(crate) link: Option<u8>,
     pub(crate) direction: Direction,
+}
+
+/// A completed exchange, and what recovery cost both ends.
+pub(crate) struct ExchangeRow<'a> {
+    pub(crate) exchange: &'a Completed,
+    pub(crate) side: Side,
+    /// The number of the user, or of the source's flow.
+    pub(crate) user: u64,
+    pub(crate) recovery: RecoveryCounts,
 }
 
 table! {
@@ -321,8 +330,8 @@ impl LossTable {
 }
 
 impl ExchangeTable {
-    pub(crate) fn push(&mut self, row: &Row<'_>, owner: Owner) {
-        let Row { exchange, side, user, recovery } = row;
+    pub(crate) fn push(&mut self, row: &ExchangeRow<'_>, owner: Owner) {
+        let ExchangeRow { exchange, side, user, recovery } = row;
         let size = |bytes: aqmlab_units::Bytes| u32::try_from(bytes.get()).unwrap_or(u32::MAX);
         self.start_s.push(exchange.started.as_secs_f64());
         self.response_time_ms.push(exchange.response_time.as_millis_f64());

@@ -17,9 +17,9 @@ from aqmlab.advice.candidates import CANDIDATES, PLAIN
 from aqmlab.advice.link import AccessLink
 from aqmlab.advice.map import MEASURES, NEAR, Map, measured, shipped
 from aqmlab.advice.ranking import Standing, rank
-from aqmlab.campaigns.search.objectives import NUMBERS
 from aqmlab.results import checks
 from aqmlab.results.compare import compare
+from aqmlab.results.measured import NUMBERS
 from aqmlab.results.result import Result
 from aqmlab.results.stats.intervals import Values
 from aqmlab.running.arguments import check_out, check_seeds, check_workers
@@ -103,7 +103,7 @@ class Advice:
         return {
             "link": asdict(self.link),
             "minimised": self.minimised,
-            "unit": NUMBERS[self.minimised][1],
+            "unit": NUMBERS[self.minimised].unit,
             "advised": self.advised,
             "scheme": self.scheme,
             "map": [each.record() | {"scheme": CANDIDATES[each.candidate](self.link)} for each in self.map],

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from aqmlab.advice.candidates import CANDIDATES, PLAIN
 from aqmlab.advice.map import NEAR
-from aqmlab.campaigns.search.objectives import NUMBERS
+from aqmlab.results.measured import NUMBERS
 from aqmlab.show import console
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def of_map(advice: Advice) -> Table:
 
 
 def _sheet(advice: Advice, ranked: Sequence[Standing], title: str) -> Table:
-    what = f"{advice.minimised}, {NUMBERS[advice.minimised][1]}"
+    what = f"{advice.minimised}, {NUMBERS[advice.minimised].unit}"
     sheet = console.sheet(collapse_padding=True, title=title, title_justify="left")
     sheet.add_column("scheme", overflow="fold")
     sheet.add_column(what, justify="right")

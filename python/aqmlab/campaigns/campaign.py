@@ -25,7 +25,7 @@ from aqmlab.running.arguments import check_executor, check_out, check_seeds, che
 from aqmlab.running.calibration.lines import Calibrations, known
 from aqmlab.running.cell import Cell, cells_of, work
 from aqmlab.running.files.location import Location, location
-from aqmlab.running.progress import SweepProgress, is_seen
+from aqmlab.running.progress import SweepProgress, is_wanted
 from aqmlab.running.store import Store
 from aqmlab.running.sweep import Watch
 from aqmlab.show import console
@@ -192,7 +192,7 @@ def sweep(
     how = How(workers=workers, executor=executor, limit_s=limit_s, retry=retry)
     planned = plan(whole, seeds, known(check_out(out)), shard=None if shard is None else Shard.parse(shard))
     campaign = Campaign(planned, location(out))
-    run(campaign, how, progress=is_seen() if progress is None else progress)
+    run(campaign, how, progress=is_wanted(progress))
     return campaign
 
 

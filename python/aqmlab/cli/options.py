@@ -15,6 +15,7 @@ from aqmlab.spec import schema
 
 if TYPE_CHECKING:
     from aqmlab.running.pcap import Pcap
+    from aqmlab.spec.experiment import Experiment
 
 
 def _of_spec(path: str, metavar: str) -> dict[str, Any]:
@@ -81,6 +82,19 @@ PcapPackets = Annotated[
     int | None, typer.Option(metavar="N", min=1, help="And at most so many packets.", show_default="100000")
 ]
 
+Load = Annotated[
+    float | None, typer.Option(metavar="PCT", help="Load in percent.", show_default="the spec's, or that of compare")
+]
+SpecFile = Annotated[Path | None, typer.Option("--spec", metavar="SPEC.toml", help="The experiment.")]
+Varied = Annotated[str, typer.Argument(metavar="SCHEME", help="The discipline, with what is not varied.")]
+Over = Annotated[
+    str,
+    typer.Option(
+        metavar="RANGES",
+        help="What is varied: q_ref=5..300,target=1 ms..50 ms; a name alone is varied around its default.",
+    ),
+]
+
 _MOST_SEEDS = 1000
 
 
@@ -123,3 +137,13 @@ def pcap_asked_for(file: Path | None, from_: str | None, for_: str | None, packe
 def without_none(**values: Any) -> dict[str, Any]:
     """Keep what is given."""
     return {name: value for name, value in values.items() if value is not None}
+
+
+def experiment_of(spec: Path | None, changes: list[str] | None, load: float | None) -> Experiment:
+    """Read the experiment that settings are tried in."""
+    from aqmlab.spec.experiment import Experiment
+
+    if load is not None and not load > 0:
+        raise SpecError(f"--load: must be above 0, got {load:g}")
+    named = [] if load is None else [f"users.load={load:g}"]
+    return Experiment.from_toml(spec, changes=[*named, *(changes or ())])

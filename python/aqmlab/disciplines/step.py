@@ -52,7 +52,7 @@ class _Source:
     """When the packets that the queue took were sent, and which have not left it."""
     queue_delay: float = 0.0
     """What the last packet that arrived had waited."""
-    deaf_until: float = 0.0
+    recovers_until: float = 0.0
     """One window answers one signal."""
 
     @property
@@ -66,9 +66,9 @@ class _Source:
         return self.rtt / self.window
 
     def hear(self, now: float) -> None:
-        if now >= self.deaf_until:
+        if now >= self.recovers_until:
             self.window = max(1.0, self.window / 2)
-            self.deaf_until = now + self.rtt
+            self.recovers_until = now + self.rtt
 
 
 def step_response(

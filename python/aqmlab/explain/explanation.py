@@ -11,6 +11,7 @@ import math
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -176,10 +177,16 @@ class _Cell:
     seed: int
     completed: int
 
+    @cached_property
+    def resolved(self) -> dict[str, Any]:
+        """The resolved spec as tables."""
+        tables: dict[str, Any] = json.loads(self.spec.json)
+        return tables
+
     @property
     def queue(self) -> tuple[str, dict[str, Any]]:
         """The discipline and its parameters."""
-        ((name, parameters),) = json.loads(self.spec.json)["queue"].items()
+        ((name, parameters),) = self.resolved["queue"].items()
         return name, parameters
 
     @property
@@ -189,7 +196,7 @@ class _Cell:
 
     @property
     def users_per_side(self) -> int:
-        return int(json.loads(self.spec.json)["users"]["per_side"])
+        return int(self.resolved["users"]["per_side"])
 
     @classmethod
     def read(cls, directory: Path) -> _Cell:

@@ -14,7 +14,9 @@ import polars as pl
 from aqmlab.live.run import run_live
 from aqmlab.live.settings import DEFAULT, Settings
 from aqmlab.results import stats
-from aqmlab.results.result import Result
+from aqmlab.results.measured import at
+from aqmlab.results.result import Result, pooled_cdf
+from aqmlab.results.stats import curves
 from aqmlab.running.arguments import check_experiment, check_out, check_seeds
 from aqmlab.running.run import run
 from aqmlab.spec import schemes
@@ -52,8 +54,6 @@ class Pair:
     @property
     def distance_percent(self) -> float:
         """The Hausdorff distance of the distributions of response times up to 2 s, in percent of the frame."""
-        from aqmlab.studies.kit.reading import curves
-
         return curves.apart(self.live, self.simulated, 0.0, curves.AXIS_MS)
 
 
@@ -87,7 +87,7 @@ class SchemeParity:
     def curves(self) -> dict[str, pl.DataFrame]:
         """Return the distributions of response times of the valid pairs, all seeds together, by world."""
         worlds = {"live": [pair.live for pair in self.valid], "simulated": [pair.simulated for pair in self.valid]}
-        return {f"{self.label}, {world}": stats.pooled_cdf(results) for world, results in worlds.items() if results}
+        return {f"{self.label}, {world}": pooled_cdf(results) for world, results in worlds.items() if results}
 
     def record(self) -> dict[str, Any]:
         """Return all of it as one object."""
@@ -189,11 +189,3 @@ def _compared(pairs: np.ndarray[Any, np.dtype[np.float64]]) -> dict[str, float |
     # One pair has no interval.
     bounds = (low, high) if len(pairs) > 1 else (None, None)
     return {"live": live, "simulated": simulated, "difference": difference, "low": bounds[0], "high": bounds[1]}
-
-
-def at(summary: Mapping[str, Any], path: Sequence[str]) -> float | None:
-    """Return the value that stands at ``path`` in a summary, if there is one."""
-    value: Any = summary
-    for name in path:
-        value = value[name]
-    return None if value is None else float(value)

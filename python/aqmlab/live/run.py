@@ -18,7 +18,7 @@ from aqmlab.running.arguments import check_experiment, check_out, check_seed
 from aqmlab.running.calibration.lines import known
 from aqmlab.running.cell import Cell, cells_of
 from aqmlab.running.pcap import Pcap, tell_cut
-from aqmlab.running.progress import RunProgress, is_seen
+from aqmlab.running.progress import RunProgress, is_wanted
 from aqmlab.running.run import Watch, write_metadata, write_tables
 from aqmlab.running.store import Store
 from aqmlab.spec.experiment import Experiment
@@ -65,7 +65,7 @@ def run_live(
     (simulated,) = cells_of(experiment, [check_seed(seed)], known(check_out(out)))
     cell = dataclasses.replace(simulated, kernel=platform.release())
     store = Store(out)
-    if progress if progress is not None else is_seen():
+    if is_wanted(progress):
         with RunProgress(str(cell), done="run") as watch:
             return _run_cell(cell, store, watch, settings, pcap)
     return _run_cell(cell, store, lambda now, end: None, settings, pcap)

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from aqmlab.results import stats
-from aqmlab.results.result import Result
+from aqmlab.results.result import Result, pooled_cdf
 
 _PER_DECADE = 50
 """Points of a distribution kept between a time and ten times that."""
@@ -25,7 +25,7 @@ def distribution(results: Sequence[Result]) -> pl.DataFrame:
 
     Columns are ``time_ms``, and the per cents of requests ``within`` it and ``beyond``.
     """
-    curve = stats.pooled_cdf(results).with_columns(step=(pl.col("time_ms").log10() * _PER_DECADE).floor())
+    curve = pooled_cdf(results).with_columns(step=(pl.col("time_ms").log10() * _PER_DECADE).floor())
     return (
         curve.group_by("step", maintain_order=True)
         .last()

@@ -17,7 +17,7 @@ from aqmlab.disciplines.custom.law import Law
 from aqmlab.results import notebook, over_time, stats
 from aqmlab.results.checks import Check, check, failures
 from aqmlab.results.measures import Row, check_cells, measured, read_measures, slowdown
-from aqmlab.results.result import Result
+from aqmlab.results.result import Result, pooled_cdf
 from aqmlab.results.table import SideBySide
 from aqmlab.results.until import Stop, Until
 from aqmlab.running.arguments import (
@@ -31,7 +31,7 @@ from aqmlab.running.arguments import (
 from aqmlab.running.calibration.lines import Calibrations, known
 from aqmlab.running.cell import Cell, cells_of
 from aqmlab.running.pcap import Pcap, one_a_cell
-from aqmlab.running.progress import SweepProgress, is_seen
+from aqmlab.running.progress import SweepProgress, is_wanted
 from aqmlab.running.store import Store
 from aqmlab.running.sweep import sweep
 from aqmlab.show import console
@@ -93,7 +93,7 @@ class Comparison:
 
     def response_times(self) -> dict[str, pl.DataFrame]:
         """Return each scheme's distribution of response times, all seeds together."""
-        return {label: stats.pooled_cdf(results) for label, results in self._by_label.items()}
+        return {label: pooled_cdf(results) for label, results in self._by_label.items()}
 
     def response_time_differences(self) -> dict[str, pl.DataFrame]:
         """Return how each further scheme's distribution of response times differs from the first's, with its band.
@@ -328,7 +328,7 @@ def compare(
     def run(cells: list[Cell]) -> list[Result]:
         pcaps = one_a_cell(pcap, cells) if pcap is not None else {}
         store = Store(out)
-        if progress if progress is not None else is_seen():
+        if is_wanted(progress):
             kept = store.found(cells)
             with SweepProgress(cells, kept, captured=pcaps) as watch:
                 return sweep(cells, store, workers=workers, kept=kept, watch=watch, pcaps=pcaps)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +13,7 @@ import polars as pl
 from aqmlab._core import SpecError
 from aqmlab.results import notebook
 from aqmlab.results.measured import MEASURES, PARTS
+from aqmlab.results.stats.distributions import cdf
 from aqmlab.running.cell import Cell
 from aqmlab.running.files.content import all_fetched, fetched
 from aqmlab.running.files.location import Location
@@ -183,6 +184,11 @@ class Result:
             return fetched(file, self.files[file.name])
         except Damaged as damage:
             raise Damaged(f"{damage}; remove {self.place} and run it again") from None
+
+
+def pooled_cdf(results: Iterable[Result]) -> pl.DataFrame:
+    """Return the distribution of response times of several cells together, as :func:`aqmlab.results.stats.cdf` does."""
+    return cdf(pl.concat([result.response_time_bins for result in results]))
 
 
 def _passage(it: Mapping[str, Any]) -> str:

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from aqmlab.results import stats
+from aqmlab.results.measured import at
 from aqmlab.results.traffic import traffic
 from aqmlab.show import console
 from aqmlab.show.layout import Fitted
@@ -59,7 +60,7 @@ class Part:
     def filled(self) -> Part:
         """Leave out the columns in which no row has anything."""
         kept = [
-            column for column in self.columns if any(_at(row.measured, column.path) is not None for row in self.rows)
+            column for column in self.columns if any(at(row.measured, column.path) is not None for row in self.rows)
         ]
         return replace(self, columns=kept)
 
@@ -69,7 +70,7 @@ class Part:
         sign = "+" if self.is_difference else ""
         for row in self.rows:
             yield [
-                _written(f"{sign},.{places}f", *(_at(of, column.path) for of in (row.measured, row.spread, row.p)))
+                _written(f"{sign},.{places}f", *(at(of, column.path) for of in (row.measured, row.spread, row.p)))
                 for column, places in zip(self.columns, digits, strict=True)
             ]
 
@@ -80,7 +81,7 @@ class Part:
         said = [
             of for row in self.rows for of in ((row.measured, row.spread) if self.is_difference else (row.measured,))
         ]
-        largest = max((abs(number) for of in said if (number := _at(of, column.path)) is not None), default=0)
+        largest = max((abs(number) for of in said if (number := at(of, column.path)) is not None), default=0)
         return min(4, max(0, column.significant - 1 - math.floor(math.log10(largest)))) if largest > 0 else 0
 
 
@@ -225,15 +226,6 @@ def _has_two_ways(scheme: Record) -> bool:
         if means and max(means) > 1.25 * min(means) + 0.1:
             return True
     return False
-
-
-def _at(record: Any, path: Sequence[str | int]) -> float | None:
-    """Return what stands at a place; none where the way to it ends in nothing."""
-    for step in path:
-        if record is None or (isinstance(step, int) and step >= len(record)):
-            return None
-        record = record[step]
-    return None if record is None else float(record)
 
 
 def _less(high: Any, middle: Any) -> Any:

@@ -11,18 +11,11 @@ from typing import Any
 import numpy as np
 
 from aqmlab._core import SpecError, seconds
+from aqmlab.results.measured import NUMBERS, at
 from aqmlab.results.result import Result
 from aqmlab.results.stats.looks import LOOKS, repeated_half_width
 from aqmlab.running.cell import Cell
 from aqmlab.running.progress import duration
-
-MEASURES = {
-    **{name: ("response_time_ms", name) for name in ("mean", "p50", "p90", "p95", "p99")},
-    "loss": ("loss_percent",),
-    "throughput": ("throughput_mbps",),
-    "within 500 ms": ("fraction_within_500ms",),
-}
-"""What may be asked for, and where it stands in a record; the first ones are of response times."""
 
 _FIRST = 2
 """Seeds that say what a seed costs, where there is a budget."""
@@ -39,14 +32,14 @@ class Target:
     def read(text: str) -> Target:
         """Read ``p95 within 5 %``; a ``SpecError`` says what may stand there."""
         parts = re.fullmatch(r"(.+?)\s+within\s+(\d+(?:\.\d+)?)\s*%", text.strip(), re.ASCII)
-        if parts is None or parts[1] not in MEASURES or not 0 < float(parts[2]) <= 100:
-            *names, last = MEASURES
+        if parts is None or parts[1] not in NUMBERS or not 0 < float(parts[2]) <= 100:
+            *names, last = NUMBERS
             raise SpecError(f"until: must be as 'p95 within 5 %', of {', '.join(names)} or {last}, got {text!r}")
         return Target(parts[1], float(parts[2]))
 
     def width(self, results: Sequence[Result]) -> float | None:
         """Return to within what percent a scheme's mean is known; ``None`` where a seed has no value."""
-        values = [_at(result.summary, MEASURES[self.measure]) for result in results]
+        values = [at(result.summary, NUMBERS[self.measure].path) for result in results]
         if None in values:
             return None
         known = np.array(values, dtype=float)
@@ -145,7 +138,9 @@ class Until:
         except ValueError as error:
             raise SpecError(f"budget: {error}") from None
 
-    def run(self, cells: Callable[[range], list[Cell]], run: Callable[[list[Cell]], list[Result]]) -> Stopped:
+    def run(
+        self, cells: Callable[[range], list[Cell]], run: Callable[[list[Cell]], list[Result]]
+    ) -> tuple[list[Result], Stop]:
         """Run the cells of more and more seeds; a budget is kept to by what the seeds so far took."""
         looks = LOOKS if self.budget_s is None else (_FIRST, *LOOKS)
         for seeds, more in pairwise((*looks, None)):
@@ -161,12 +156,3 @@ class Until:
             scheme = list(of_scheme)
             for target in self.targets:
                 yield Width(target, label, target.width(scheme))
-
-
-Stopped = tuple[list[Result], Stop]
-
-
-def _at(record: Any, path: Sequence[str]) -> Any:
-    for step in path:
-        record = record[step]
-    return record

@@ -36,6 +36,11 @@ def is_seen() -> bool:
     return console.is_terminal or console.is_jupyter
 
 
+def is_wanted(asked: bool | None) -> bool:
+    """Say whether progress is shown: as asked, and unless anything was asked where a person sees it."""
+    return is_seen() if asked is None else asked
+
+
 class _Shown:
     """A context in which it is shown how far a command is."""
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, Protocol
+from typing import Any, BinaryIO, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -26,9 +26,9 @@ from aqmlab.running.calibration.lines import known
 from aqmlab.running.cell import IDENTITY, Cell, cells_of
 from aqmlab.running.integrity import StoreError, seal, writing
 from aqmlab.running.pcap import Pcap, tell_cut
-from aqmlab.running.progress import RunProgress, is_seen
+from aqmlab.running.progress import RunProgress, is_wanted
 from aqmlab.running.store import Store
-from aqmlab.running.watched import watched
+from aqmlab.running.watched import Laboratory, watched
 from aqmlab.spec.experiment import Experiment
 
 Watch = Callable[[float, float], None]
@@ -82,7 +82,7 @@ def run(
     check_pcap(pcap)
     (cell,) = cells_of(experiment, [check_seed(seed)], known(check_out(out)))
     store = Store(out)
-    if progress if progress is not None else is_seen():
+    if is_wanted(progress):
         with RunProgress(str(cell)) as watch:
             return run_cell(cell, store, watch, pcap=pcap)
     return run_cell(cell, store, pcap=pcap)
@@ -130,33 +130,6 @@ def _simulate(cell: Cell, directory: Path, watch: Watch, capture: _Capture | Non
     kept = checks.of_one(cell, json.loads(simulation.summary()), Result(cell, directory).link)
     write_metadata(cell, directory, {**costs, "checks": kept})
     return simulation.capture_cut_s
-
-
-class Laboratory(Protocol):
-    """What runs a cell: :class:`aqmlab._core.Simulation`, or what does the same elsewhere."""
-
-    @property
-    def now(self) -> float:
-        """Seconds since the start."""
-
-    @property
-    def end(self) -> float:
-        """When it ends."""
-
-    def advance(self, seconds: float) -> None:
-        """Go on for so long, or to the end if that is nearer."""
-
-    def take(self, table: str) -> RecordBatch | pa.RecordBatch:
-        """Return the rows of a table that are new."""
-
-    def glance(self) -> RecordBatch | pa.RecordBatch:
-        """Return what can be read off the links now."""
-
-    def response_times(self) -> RecordBatch | pa.RecordBatch:
-        """Return the histogram of response times."""
-
-    def summary(self) -> str:
-        """Return the run in one row, as JSON."""
 
 
 def write_tables(cell: Cell, directory: Path, laboratory: Laboratory, watch: Watch) -> None:

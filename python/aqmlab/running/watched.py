@@ -11,7 +11,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import polars as pl
 import pyarrow as pa
@@ -20,9 +20,6 @@ from aqmlab._core import RecordBatch, SpecError
 from aqmlab.results.stats.distributions import quantiles
 from aqmlab.running.cell import Cell
 from aqmlab.running.files.once import once
-
-if TYPE_CHECKING:
-    from aqmlab.running.run import Laboratory
 
 PIPE = "AQMLAB_WATCHED_BY"
 """The environment's variable with the number of the pipe."""
@@ -33,6 +30,33 @@ _BETWEEN_S = 0.8
 """Of wall time between two readings, each of which takes some milliseconds; less than a live run's second. Ours."""
 
 _FRACTIONS = {"median": 0.5, "90 %": 0.9, "99 %": 0.99}
+
+
+class Laboratory(Protocol):
+    """What runs a cell: :class:`aqmlab._core.Simulation`, or what does the same elsewhere."""
+
+    @property
+    def now(self) -> float:
+        """Seconds since the start."""
+
+    @property
+    def end(self) -> float:
+        """When it ends."""
+
+    def advance(self, seconds: float) -> None:
+        """Go on for so long, or to the end if that is nearer."""
+
+    def take(self, table: str) -> RecordBatch | pa.RecordBatch:
+        """Return the rows of a table that are new."""
+
+    def glance(self) -> RecordBatch | pa.RecordBatch:
+        """Return what can be read off the links now."""
+
+    def response_times(self) -> RecordBatch | pa.RecordBatch:
+        """Return the histogram of response times."""
+
+    def summary(self) -> str:
+        """Return the run in one row, as JSON."""
 
 
 def is_watched() -> bool:

@@ -37,6 +37,13 @@ def key(path: str) -> Schema:
     return at
 
 
+def source(kind: str) -> Schema:
+    """Return the keys of a kind of source by their names."""
+    (of,) = (form["properties"][kind] for form in part("Source")["oneOf"] if kind in form["properties"])
+    keys: Schema = part(name_of(of))["properties"]
+    return keys
+
+
 def name_of(reference: Schema) -> str:
     """Return the name of the part that is referred to."""
     return str(reference["$ref"]).rpartition("/")[2]

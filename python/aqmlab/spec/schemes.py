@@ -66,7 +66,7 @@ def parse(scheme: str | type[Law]) -> Scheme:
 def label(queue: QueueSpec, *, ecn: bool | EcnForm) -> str:
     """Write a scheme as a person would have typed it."""
     given = {**queue.parameters, "ecn": ecn} if ecn else queue.parameters
-    text = ",".join(f"{key}={_written(value)}" for key, value in given.items())
+    text = ",".join(f"{key}={written(value)}" for key, value in given.items())
     return f"{queue.discipline}:{text}" if text else queue.discipline
 
 
@@ -113,5 +113,6 @@ def _value(text: str) -> bool | int | float | str:
     return text
 
 
-def _written(value: object) -> str:
+def written(value: object) -> str:
+    """Write the value of a parameter as it is typed."""
     return str(value).lower() if isinstance(value, bool) else str(value)

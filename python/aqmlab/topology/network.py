@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from aqmlab.spec import schemes
+from aqmlab.spec import schema, schemes
 from aqmlab.spec.experiment import ChainLink, Experiment, QueueSpec
 
 T = TypeVar("T")
 
-_UNCHANGED = {"start": "0 s", "spread": "1 s", "request": "300 B", "jitter": 0.0}
-"""Values of sources that are not worth a word."""
+_USUAL = ("start", "spread", "request", "jitter")
+"""Keys of sources that are not worth a word where they have their defaults."""
 
 _ELSEWHERE = ("name", "side", "direction", "path", "rtt", "delay_at")
 """Keys of sources that have a place of their own."""
@@ -94,8 +94,8 @@ def topology(experiment: Experiment, resolved: Mapping[str, Any]) -> Topology:
     whole = (1, len(chain) + 1)
     protocol, users = resolved["protocol"], resolved["users"]
     rtt = _rtt_table(users["rtt"])
-    usual = {**_UNCHANGED, "interface": resolved["hosts"]["rate"]}
-    senders = [_source(source, whole, rtt, usual) for source in resolved.get("sources", ())]
+    interface = resolved["hosts"]["rate"]
+    senders = [_source(source, whole, rtt, interface) for source in resolved.get("sources", ())]
     if users["per_side"] > 0:
         what = f"{users['per_side']:,} on each side, {users['workload']['name']}"
         path = _path(users, whole)
@@ -144,8 +144,9 @@ def _link(link: Mapping[str, Any], queue: QueueSpec) -> LinkView:
     )
 
 
-def _source(source: Mapping[str, Any], whole: tuple[int, int], users_rtt: str, usual: Mapping[str, Any]) -> SenderView:
+def _source(source: Mapping[str, Any], whole: tuple[int, int], users_rtt: str, interface: str) -> SenderView:
     ((kind, it),) = source.items()
+    usual = {**{key: schema.source(kind)[key].get("default") for key in _USUAL if key in it}, "interface": interface}
     known = {key: value for key, value in it.items() if key not in _ELSEWHERE and usual.get(key) != value}
     if kind == "datagrams":
         rtt = ""

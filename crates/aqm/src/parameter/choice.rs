@@ -27,6 +27,11 @@ macro_rules! choices {
             $Variant,
         )+}
 
+        impl $Option {
+            /// Each of them.
+            pub const ALL: &[$Option] = &[$($Option::$Variant),+];
+        }
+
         impl std::fmt::Display for $Option {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str(match self { $($Option::$Variant => $name),+ })

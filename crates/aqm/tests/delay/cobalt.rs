@@ -15,7 +15,7 @@ use crate::common::{link, packet, rng};
 
 /// Settings under which random traffic overflows, empties and delays the queue many times.
 fn eager() -> impl Strategy<Value = CobaltConfig> {
-    let sqrt = prop_oneof![Just(Sqrt::Exact), Just(Sqrt::Newton16), Just(Sqrt::Table32)];
+    let sqrt = prop::sample::select(Sqrt::ALL);
     let times = (0_u64..2000, 500_u64..20_000, 500_u64..10_000);
     (times, 0_u64..3000, sqrt, 0.0..0.2, 0.0..0.2, any::<bool>()).prop_map(
         |((target, interval, threshold), mtu, sqrt, p_inc, p_dec, blue_on_delay)| CobaltConfig {

@@ -15,14 +15,9 @@ use crate::common::{link, packet, rng};
 
 /// Settings under which random traffic of a few hundred milliseconds has many episodes.
 fn eager() -> impl Strategy<Value = CodelConfig> {
-    let sqrt = prop_oneof![Just(Sqrt::Exact), Just(Sqrt::Newton16), Just(Sqrt::Table32)];
-    let next_mark_from = prop_oneof![Just(NextMarkFrom::DropNext), Just(NextMarkFrom::Now)];
-    let reentry = prop_oneof![
-        Just(Reentry::Delta),
-        Just(Reentry::MinusOne),
-        Just(Reentry::MinusTwo),
-        Just(Reentry::Paper)
-    ];
+    let sqrt = prop::sample::select(Sqrt::ALL);
+    let next_mark_from = prop::sample::select(NextMarkFrom::ALL);
+    let reentry = prop::sample::select(Reentry::ALL);
     let times = (0_u64..2000, 500_u64..20_000, 0_u64..4000);
     (times, sqrt, next_mark_from, reentry).prop_map(
         |((target, interval, mtu), sqrt, next_mark_from, reentry)| CodelConfig {

@@ -17,7 +17,7 @@ use crate::common::{link, packet, rng};
 const MS: u64 = 1_000_000;
 
 pub(crate) fn delay_from() -> impl Strategy<Value = DelayFrom> {
-    prop_oneof![Just(DelayFrom::Timestamp), Just(DelayFrom::RateEstimate), Just(DelayFrom::LinkRate)]
+    prop::sample::select(DelayFrom::ALL)
 }
 
 /// Settings under which every rule matters within the traffic.

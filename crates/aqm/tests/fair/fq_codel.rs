@@ -109,8 +109,8 @@ fn settings() -> impl Strategy<Value = FqCodelConfig> {
         Just(Limit::Packets(10_240)),
         (1_u64..60_000).prop_map(|n| Limit::Bytes(Bytes::new(n)))
     ];
-    let half = prop_oneof![Just(Half::Packets), Just(Half::Bytes)];
-    let backlog = prop_oneof![Just(Backlog::Flow), Just(Backlog::All)];
+    let half = prop::sample::select(Half::ALL);
+    let backlog = prop::sample::select(Backlog::ALL);
     let codel = (0_u64..2000, 100_u64..20_000, 0_u64..3000, backlog);
     (codel, 1_u32..64, 64_u64..4000, (half, 1_u32..10), (any::<bool>(), any_through_old()), limit).prop_map(
         |((target, interval, mtu, backlog), flows, quantum, (drop_half, drop_batch), flags, limit)| {

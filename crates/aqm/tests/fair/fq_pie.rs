@@ -118,7 +118,7 @@ fn settings() -> impl Strategy<Value = FqPieConfig> {
         Just(Limit::Packets(10_240)),
         (1_u64..60_000).prop_map(|n| Limit::Bytes(Bytes::new(n)))
     ];
-    let no_room = prop_oneof![Just(NoRoom::Arrival), Just(NoRoom::Fattest)];
+    let no_room = prop::sample::select(NoRoom::ALL);
     let pie = (0_u64..2000, 100_u64..3000, 0.1..400.0, 0.1..400.0, 0_u64..5000, 0.0..1.0);
     (pie, 1_u32..64, 64_u64..4000, (no_room, 1_u32..10), (any::<[bool; 2]>(), any_through_old()), limit)
         .prop_map(

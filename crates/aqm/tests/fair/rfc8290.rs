@@ -205,5 +205,5 @@ impl<L: FlowLaw> Oracle for Scheduler<L> {
 }
 
 pub(crate) fn any_through_old() -> impl Strategy<Value = ThroughOld> {
-    prop_oneof![Just(ThroughOld::Always), Just(ThroughOld::IfAny), Just(ThroughOld::Never)]
+    prop::sample::select(ThroughOld::ALL)
 }

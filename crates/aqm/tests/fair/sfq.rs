@@ -160,8 +160,8 @@ impl Oracle for Papers {
 }
 
 fn settings() -> impl Strategy<Value = SfqConfig> {
-    let turns = prop_oneof![Just(Turns::Packet), Just(Turns::Deficit), Just(Turns::Surplus)];
-    let end = prop_oneof![Just(End::Head), Just(End::Tail)];
+    let turns = prop::sample::select(Turns::ALL);
+    let end = prop::sample::select(End::ALL);
     let limit = prop_oneof![
         (1_u32..60).prop_map(Limit::Packets),
         (1_u64..40_000).prop_map(|n| Limit::Bytes(Bytes::new(n)))

@@ -118,17 +118,10 @@ impl Law for Dull {
 
 /// Settings whose every region random traffic of a few hundred packets reaches.
 fn config() -> impl Strategy<Value = ChokeConfig> {
-    let spacing = prop_oneof![
-        Just(Spacing::Uniform),
-        Just(Spacing::Figure2),
-        Just(Spacing::Wait),
-        Just(Spacing::Altq),
-        Just(Spacing::Geometric)
-    ];
-    let policy =
-        prop_oneof![Just(EcnPolicy::DropAboveMax), Just(EcnPolicy::MarkInGentle), Just(EcnPolicy::Mark)];
-    let scaling = prop_oneof![Just(ByteScaling::BeforeSpacing), Just(ByteScaling::AfterSpacing)];
-    let mode = prop_oneof![Just(Mode::Packet), Just(Mode::Byte)];
+    let spacing = prop::sample::select(Spacing::ALL);
+    let policy = prop::sample::select(EcnPolicy::ALL);
+    let scaling = prop::sample::select(ByteScaling::ALL);
+    let mode = prop::sample::select(Mode::ALL);
     let limit = prop_oneof![
         (2_u32..60).prop_map(Limit::Packets),
         (2000_u64..60_000).prop_map(|n| Limit::Bytes(Bytes::new(n)))

@@ -153,15 +153,9 @@ impl Law for Dull {
 /// Settings whose every region random traffic of a few hundred packets reaches. The weight is not near 1, where the average
 /// soon rounds to a queue's length and a comparison with it hangs on the last bit.
 fn config() -> impl Strategy<Value = FredConfig> {
-    let spacing = prop_oneof![
-        Just(Spacing::Uniform),
-        Just(Spacing::Figure2),
-        Just(Spacing::Wait),
-        Just(Spacing::Altq),
-        Just(Spacing::Geometric)
-    ];
-    let above_max = prop_oneof![Just(AboveMax::Drop), Just(AboveMax::TwoPackets)];
-    let mode = prop_oneof![Just(Mode::Packet), Just(Mode::Byte)];
+    let spacing = prop::sample::select(Spacing::ALL);
+    let above_max = prop::sample::select(AboveMax::ALL);
+    let mode = prop::sample::select(Mode::ALL);
     let limit = prop_oneof![
         (10_u32..60).prop_map(Limit::Packets),
         (10_000_u64..60_000).prop_map(|n| Limit::Bytes(Bytes::new(n)))

@@ -146,8 +146,8 @@ impl Law for Dull {
 /// Few bins and large steps, so that random traffic fills them, reaches 1, and outlives several rehashes.
 fn config() -> impl Strategy<Value = SfbConfig> {
     let full_bins = prop_oneof![2 => Just(FullBins::All), 1 => Just(FullBins::Any)];
-    let above_half = prop_oneof![Just(AboveHalf::Mark), Just(AboveHalf::DropSome)];
-    let hashing = prop_oneof![Just(Hashing::Fixed), Just(Hashing::Moving), Just(Hashing::DoubleBuffered)];
+    let above_half = prop::sample::select(AboveHalf::ALL);
+    let hashing = prop::sample::select(Hashing::ALL);
     let limit = prop_oneof![
         (5_u32..40).prop_map(Limit::Packets),
         (5000_u64..40_000).prop_map(|n| Limit::Bytes(Bytes::new(n)))

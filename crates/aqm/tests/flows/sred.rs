@@ -57,7 +57,7 @@ impl Law for Dull {
 }
 
 fn variant() -> impl Strategy<Value = SredVariant> {
-    prop_oneof![Just(SredVariant::Simple), Just(SredVariant::Full)]
+    prop::sample::select(SredVariant::ALL)
 }
 
 /// Lists that are soon full, and limits that random traffic comes near.

@@ -78,7 +78,7 @@ fn avq() -> impl Strategy<Value = AvqConfig> {
         (2_u32..20).prop_map(Limit::Packets),
         (1500_u64..15_000).prop_map(|most| Limit::Bytes(Bytes::new(most)))
     ];
-    let load = prop_oneof![Just(AvqLoad::Offered), Just(AvqLoad::Accepted)];
+    let load = prop::sample::select(AvqLoad::ALL);
     (0.1..50.0, 0.1..1.0, 0.1..1.5, 0.0..1.0, load, 300_u64..1000, limit).prop_map(
         |(alpha, gamma, buffer, initial, load, mean_packet, limit)| AvqConfig {
             alpha,

@@ -102,7 +102,7 @@ fn blue() -> impl Strategy<Value = BlueConfig> {
         (0_u32..8).prop_map(|level| Some(Limit::Packets(level))),
         (0_u64..6000).prop_map(|level| Some(Limit::Bytes(Bytes::new(level))))
     ];
-    let idle_decrease = prop_oneof![Just(IdleDecrease::WhileIdle), Just(IdleDecrease::Once)];
+    let idle_decrease = prop::sample::select(IdleDecrease::ALL);
     (1_u32..512, 1_u32..64, 100_u64..8000, idle_decrease, level, limit).prop_map(
         |(d1, d2, freeze, idle_decrease, level, limit)| BlueConfig {
             d1: Prob::clamped(f64::from(d1) / 1024.0),

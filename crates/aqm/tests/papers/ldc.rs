@@ -82,7 +82,7 @@ impl Law for Transcription {
 }
 
 fn ldc() -> impl Strategy<Value = LdcConfig> {
-    let output_rate = prop_oneof![Just(OutputRate::Capacity), Just(OutputRate::Departures)];
+    let output_rate = prop::sample::select(OutputRate::ALL);
     let weights = (0.01..1.0, 0.5..1.0, 0.0..1.0, 0.5..4.0);
     (1_u64..50, 0.5..1.5, 1_u64..10, weights, output_rate, 3_u32..50).prop_map(
         |(d_target, r_target, tau, (w_q, w_r, delay_weight, n), output_rate, limit)| LdcConfig {

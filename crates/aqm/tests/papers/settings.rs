@@ -7,7 +7,7 @@ use aqmlab_units::{Bytes, Prob};
 use proptest::prelude::*;
 
 pub(crate) fn mode() -> impl Strategy<Value = Mode> {
-    prop_oneof![Just(Mode::Packet), Just(Mode::Byte)]
+    prop::sample::select(Mode::ALL)
 }
 
 pub(crate) fn mean_packet() -> impl Strategy<Value = Bytes> {
@@ -18,16 +18,9 @@ pub(crate) fn mean_packet() -> impl Strategy<Value = Bytes> {
 /// reaches; what is not drawn is that of `base`.
 pub(crate) fn red(base: RedConfig, width: Range<f64>, w_q: Range<f64>) -> impl Strategy<Value = RedConfig> {
     let thresholds = (0.5..8.0, width, w_q, 0.01..0.9, any::<bool>());
-    let spacing = prop_oneof![
-        Just(Spacing::Uniform),
-        Just(Spacing::Figure2),
-        Just(Spacing::Wait),
-        Just(Spacing::Altq),
-        Just(Spacing::Geometric)
-    ];
-    let policy =
-        prop_oneof![Just(EcnPolicy::DropAboveMax), Just(EcnPolicy::MarkInGentle), Just(EcnPolicy::Mark)];
-    let scaling = prop_oneof![Just(ByteScaling::BeforeSpacing), Just(ByteScaling::AfterSpacing)];
+    let spacing = prop::sample::select(Spacing::ALL);
+    let policy = prop::sample::select(EcnPolicy::ALL);
+    let scaling = prop::sample::select(ByteScaling::ALL);
     (thresholds, spacing, policy, scaling, mode(), mean_packet()).prop_map(
         move |((min_th, width, w_q, max_p, gentle), spacing, ecn_policy, byte_scaling, mode, mean_packet)| {
             RedConfig {

@@ -2,7 +2,7 @@
 
 use hdrhistogram::Histogram;
 
-use crate::clock::Clock;
+use crate::machine::clock::Clock;
 use crate::packet;
 
 /// What the router has to say of itself.
@@ -29,7 +29,7 @@ impl Account {
 
     /// A packet has been read that goes from host to host nowhere.
     pub(super) fn other(&mut self, packet: &[u8], clock: &Clock) {
-        match packet::probe(packet) {
+        match packet::probed_at(packet) {
             Some(sent_at) => {
                 let lag = clock.now().saturating_since(sent_at).as_nanos();
                 self.read_lag_ns.record(lag).expect("the histogram resizes itself");
@@ -44,7 +44,8 @@ mod tests {
     use aqmlab_units::{Duration, Time};
 
     use super::*;
-    use crate::{clock, probe};
+    use crate::machine::clock;
+    use crate::packet::probe;
 
     #[test]
     fn a_probe_is_as_late_as_its_reading_and_no_stray() {

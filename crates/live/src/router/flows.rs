@@ -6,9 +6,9 @@ use std::collections::{HashMap, VecDeque};
 use aqmlab_sim::Route;
 use aqmlab_units::{Duration, Time};
 
-use crate::addresses::BrowserEnd;
 use crate::mix::Offers;
 use crate::packet::ProgramFlow;
+use crate::packet::addresses::BrowserEnd;
 
 /// A connection of a browser's or a source's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,13 +13,13 @@ use mio::Poll;
 use socket2::Socket;
 
 use super::{Common, Place};
-use crate::addresses::{self, BrowserEnd};
-use crate::book::{Asked, Book};
-use crate::clock::Clock;
 use crate::failed::{Failed, Trying};
+use crate::machine::clock::Clock;
 use crate::mix::Mix;
-use crate::news::{Board, News};
-use crate::sockets::{self, Found};
+use crate::network::sockets::{self, Found};
+use crate::packet::addresses::{self, BrowserEnd};
+use crate::router::news::{Board, News};
+use crate::side::book::{Asked, Book};
 
 /// The browsers of one side.
 pub(super) struct Browsers {

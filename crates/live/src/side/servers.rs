@@ -8,11 +8,11 @@ use mio::Poll;
 use socket2::Socket;
 
 use super::{Common, Place};
-use crate::addresses::BrowserEnd;
-use crate::book::{Asked, Book};
 use crate::failed::{Failed, Trying};
 use crate::mix::Mix;
-use crate::sockets::{self, Found};
+use crate::network::sockets::{self, Found};
+use crate::packet::addresses::BrowserEnd;
+use crate::side::book::{Asked, Book};
 
 /// The servers of one side.
 pub(super) struct Servers {

@@ -7,12 +7,12 @@ use aqmlab_workload::sources::Datagram;
 use socket2::Socket;
 
 use super::Running;
-use crate::addresses::{self, BrowserEnd};
-use crate::datagram::Stamp;
 use crate::failed::{Failed, Trying};
-use crate::namespaces;
-use crate::news::News;
-use crate::sockets;
+use crate::network::namespaces;
+use crate::network::sockets;
+use crate::packet::addresses::{self, BrowserEnd};
+use crate::packet::datagram::Stamp;
+use crate::router::news::News;
 
 impl Running {
     /// A datagram of source `source` leaves. One for which the kernel has no room is counted as an error, and has not been sent.

@@ -11,11 +11,11 @@ use aqmlab_workload::sources::{Source, Vector, VectorAction, VectorConnection, V
 use socket2::Socket;
 
 use super::{Place, Running, Wake};
-use crate::addresses::{self, BrowserEnd};
 use crate::failed::{Failed, Trying};
-use crate::namespaces;
-use crate::news::News;
-use crate::sockets::{self, Found};
+use crate::network::namespaces;
+use crate::network::sockets::{self, Found};
+use crate::packet::addresses::{self, BrowserEnd};
+use crate::router::news::News;
 
 /// The flows under way, in their slots.
 #[derive(Default)]

@@ -23,13 +23,12 @@ pub(crate) use self::packets::Carried;
 pub use self::packets::{Fate, Sent};
 use self::sources::SourcesSeen;
 use super::hosts::{AccessPath, Hosts, Interface};
-use super::observer::Row;
 use super::readings::{Readings, meters};
 use super::recorder::{Account, Recorder};
 use crate::explain::Numbered;
 use crate::link::{Link, LinkCounters, Meter};
 use crate::packet::{EndpointId, HEADERS, Owner, Packet};
-use crate::record::{GlanceTable, ResponseTimesTable, Tables};
+use crate::record::{ExchangeRow, GlanceTable, ResponseTimesTable, Tables};
 use crate::side::{Direction, Side};
 use crate::spec::Spec;
 use crate::summary::{Summary, Window};
@@ -266,7 +265,7 @@ impl EmulatedNetwork {
     pub fn completed(&mut self, user: u32, exchange: &Completed, now: Time) {
         self.write_down(
             Owner::USERS,
-            &Row {
+            &ExchangeRow {
                 exchange,
                 side: Side::numbered((user & 1) as u8),
                 user: user.into(),
@@ -286,7 +285,7 @@ impl EmulatedNetwork {
         self.recorder.repeats += segments;
     }
 
-    fn write_down(&mut self, owner: Owner, row: &Row<'_>, now: Time) {
+    fn write_down(&mut self, owner: Owner, row: &ExchangeRow<'_>, now: Time) {
         if self.is_measured(now) {
             self.recorder.completed(owner, row);
         }

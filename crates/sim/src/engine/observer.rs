@@ -1,13 +1,11 @@
 //! Who watches a run: told what happens, as it happens, without a say in it.
 
-use aqmlab_tcp::{Endpoint, HeaderOptions, RecoveryCounts, Sender};
+use aqmlab_tcp::{Endpoint, HeaderOptions, Sender};
 use aqmlab_units::Time;
-use aqmlab_workload::Completed;
 
 use crate::link::Link;
 use crate::packet::{EndpointId, Packet};
-use crate::record::Tables;
-use crate::side::Side;
+use crate::record::{ExchangeRow, Tables};
 
 /// What the engine tells. Nobody, `()`, listens to nothing and costs nothing.
 pub(crate) trait Observer<S: Sender> {
@@ -40,7 +38,7 @@ pub(crate) trait Observer<S: Sender> {
     fn settled(&mut self, _id: EndpointId, _tcp: &Endpoint<S>) {}
 
     /// A user's exchange in the measured window is complete at its client.
-    fn completed(&mut self, _client: EndpointId, _row: &Row<'_>, _tables: &mut Tables) {}
+    fn completed(&mut self, _client: EndpointId, _row: &ExchangeRow<'_>, _tables: &mut Tables) {}
 }
 
 /// A packet's way to the link.
@@ -52,15 +50,6 @@ pub(crate) struct Transmission<'a, S: Sender> {
     pub(crate) first_bit: Time,
     /// When it will be at the link.
     pub(crate) at_link: Time,
-}
-
-/// A completed exchange, and what recovery cost both ends.
-pub(crate) struct Row<'a> {
-    pub(crate) exchange: &'a Completed,
-    pub(crate) side: Side,
-    /// The number of the user, or of the source's flow.
-    pub(crate) user: u64,
-    pub(crate) recovery: RecoveryCounts,
 }
 
 impl<S: Sender> Observer<S> for () {

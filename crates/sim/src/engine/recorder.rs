@@ -2,9 +2,8 @@
 
 use aqmlab_units::Time;
 
-use super::observer::Row;
 use crate::packet::Owner;
-use crate::record::{ResponseTimes, Tables};
+use crate::record::{ExchangeRow, ResponseTimes, Tables};
 use crate::spec::Spec;
 
 /// What has been written down so far.
@@ -56,7 +55,7 @@ impl Recorder {
     }
 
     /// An exchange of `owner` is complete, and counts.
-    pub(super) fn completed(&mut self, owner: Owner, row: &Row<'_>) {
+    pub(super) fn completed(&mut self, owner: Owner, row: &ExchangeRow<'_>) {
         let account = &mut self.accounts[owner.index()];
         account.completed += 1;
         account.times.record(row.exchange);

@@ -8,10 +8,10 @@ use super::timeline::{EventKind, Location, TimelineEvent};
 use super::timers::meaning;
 use super::transit::{Numbered, Transit};
 use super::{End, Exchange, Explainer, place_of};
-use crate::engine::observer::{Observer, Row, Transmission};
+use crate::engine::observer::{Observer, Transmission};
 use crate::link::{Link, LinkCounters};
 use crate::packet::{EndpointId, Packet};
-use crate::record::Tables;
+use crate::record::{ExchangeRow, Tables};
 
 impl Explainer {
     /// What an endpoint has made of what happened to it.
@@ -146,7 +146,7 @@ impl<S: Sender> Observer<S> for Explainer {
         self.note_reactions(id, tcp);
     }
 
-    fn completed(&mut self, client: EndpointId, row: &Row<'_>, tables: &mut Tables) {
+    fn completed(&mut self, client: EndpointId, row: &ExchangeRow<'_>, tables: &mut Tables) {
         let attribution = self.ends[client.index()].now;
         let took = row.exchange.response_time;
         assert_eq!(attribution.sum(), took, "a part of a response time has no cause");

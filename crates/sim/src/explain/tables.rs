@@ -4,14 +4,18 @@ use aqmlab_units::Bytes;
 
 use super::attribution::{Attribution, Part};
 use super::timeline::TimelineEvent;
-use crate::engine::observer::Row;
-use crate::record::{ExplanationTable, TimelineTable};
+use crate::record::{ExchangeRow, ExplanationTable, TimelineTable};
 
 impl ExplanationTable {
     /// `disturbed`: packets lost and marked.
-    pub(super) fn push(&mut self, row: &Row<'_>, attribution: &Attribution, [losses, marks]: [u32; 2]) {
+    pub(super) fn push(
+        &mut self,
+        row: &ExchangeRow<'_>,
+        attribution: &Attribution,
+        [losses, marks]: [u32; 2],
+    ) {
         let size = |bytes: Bytes| u32::try_from(bytes.get()).unwrap_or(u32::MAX);
-        let Row { exchange, side, recovery, .. } = row;
+        let ExchangeRow { exchange, side, recovery, .. } = row;
         self.start_ns.push(exchange.started.as_nanos());
         self.response_time_ns.push(exchange.response_time.as_nanos());
         self.request_bytes.push(size(exchange.request));

@@ -4,7 +4,7 @@ use aqmlab_tcp::{EcnPolicy, Flags, Profile};
 
 use super::script::*;
 
-fn ecn() -> Profile {
+pub(super) fn ecn() -> Profile {
     Profile { ecn: EcnPolicy::Rfc3168, ..wide() }
 }
 
@@ -13,7 +13,7 @@ fn agreeing(agrees: bool) -> Profile {
 }
 
 /// A client that has agreed on ECN, with the segments 1 to 10 in flight and forty more to send.
-fn ten_in_flight() -> Conversation {
+pub(super) fn ten_in_flight() -> Conversation {
     let mut tcp = Conversation::connect(ecn());
     tcp.sends([ecn_syn()]).at(OPENED).gets(ecn_syn_ack()).sends([ack(1)]);
     tcp.writes(50_000).sends((1..=10).map(ect));
@@ -21,7 +21,7 @@ fn ten_in_flight() -> Conversation {
 }
 
 /// A client that has agreed on ECN and acknowledges every segment.
-fn receiver() -> Conversation {
+pub(super) fn receiver() -> Conversation {
     let mut tcp = Conversation::connect(Profile { ack_every: 1, ..ecn() });
     tcp.sends([ecn_syn()]).at(OPENED).gets(ecn_syn_ack()).sends([ack(1)]);
     tcp

@@ -2,30 +2,12 @@
 
 use aqmlab_tcp::{EcnPolicy, Flags, Profile};
 
+use super::ecn::{receiver, ten_in_flight};
 use super::script::*;
-
-fn ecn() -> Profile {
-    Profile { ecn: EcnPolicy::Rfc3168, ..wide() }
-}
-
-/// A client that has agreed on ECN, with the segments 1 to 10 in flight and forty more to send.
-fn ten_in_flight() -> Conversation {
-    let mut tcp = Conversation::connect(ecn());
-    tcp.sends([ecn_syn()]).at(OPENED).gets(ecn_syn_ack()).sends([ack(1)]);
-    tcp.writes(50_000).sends((1..=10).map(ect));
-    tcp
-}
-
-/// A client that has agreed on ECN and acknowledges every segment.
-fn receiver() -> Conversation {
-    let mut tcp = Conversation::connect(Profile { ack_every: 1, ..ecn() });
-    tcp.sends([ecn_syn()]).at(OPENED).gets(ecn_syn_ack()).sends([ack(1)]);
-    tcp
-}
 
 #[test]
 fn only_new_data_are_ecn_capable() {
-    // SYN and SYN/ACK: see above. Not fast retransmissions (their CWR-bearing successors are new data again),
+    // SYN and SYN/ACK: see `ecn.rs`. Not fast retransmissions (their CWR-bearing successors are new data again),
     let mut tcp = ten_in_flight();
     tcp.gets_times(3, ack(1)).sends([full(1)]);
     // nor what a timeout sends again, up to the last byte sent before,

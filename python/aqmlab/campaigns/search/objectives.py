@@ -8,19 +8,7 @@ from typing import Any
 
 from aqmlab._core import SpecError
 from aqmlab.disciplines.catalogue import nearest
-
-NUMBERS = {
-    **{name: (("response_time_ms", name), "ms") for name in ("mean", "p50", "p90", "p95", "p99")},
-    "delay": (("queue_delay_ms", "mean"), "ms"),
-    "delay p99": (("queue_delay_ms", "p99"), "ms"),
-    "loss": (("loss_percent",), "%"),
-    "throughput": (("throughput_mbps",), "Mbit/s"),
-    "utilisation": (("utilisation",), "of 1"),
-    "completed": (("completed_requests",), "requests"),
-    "within 500 ms": (("fraction_within_500ms",), "of 1"),
-}
-"""What may be asked for: where it stands in a record, and its unit. ``mean`` and those from ``p50`` to ``p99`` are of
-response times."""
+from aqmlab.results.measured import NUMBERS, at
 
 
 @dataclass(frozen=True)
@@ -38,15 +26,12 @@ class Objective:
 
     def read(self, summary: Mapping[str, Any]) -> float | None:
         """Return the number; ``None`` where there was nothing to measure."""
-        value: Any = summary
-        for step in NUMBERS[self.name][0]:
-            value = value[step]
-        return None if value is None else float(value)
+        return at(summary, NUMBERS[self.name].path)
 
     @property
     def unit(self) -> str:
         """Its unit."""
-        return NUMBERS[self.name][1]
+        return NUMBERS[self.name].unit
 
     def __str__(self) -> str:
         return f"{self.name}, {self.unit}"

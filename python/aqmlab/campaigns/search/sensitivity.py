@@ -90,7 +90,7 @@ def sensitivity(
     over
         What is varied, as for :func:`aqmlab.campaigns.search.tuning.tune`.
     of
-        The measures, of :data:`aqmlab.campaigns.search.objectives.NUMBERS`.
+        The measures, of :data:`aqmlab.results.measured.NUMBERS`.
     method
         ``"morris"`` runs ``points * (k + 1)`` settings of ``k`` parameters, ``"sobol"`` ``points * (k + 2)``.
     experiment

@@ -54,7 +54,7 @@ def scheme_at(scheme: str, space: Space, point: Sequence[float]) -> str:
     kept = {name: value for name, value in given.queue.parameters.items() if name not in values}
     if given.ecn is not None:
         kept["ecn"] = given.ecn
-    assignments = (f"{name}={_written(value)}" for name, value in chain(values.items(), kept.items()))
+    assignments = (f"{name}={schemes.written(value)}" for name, value in chain(values.items(), kept.items()))
     return f"{given.queue.discipline}:{','.join(assignments)}"
 
 
@@ -114,7 +114,3 @@ def _made(parameter: Parameter, low: float, high: float, unit: str) -> Span:
     scale = "log" if low > 0 and high / low >= _WIDE else "linear"
     whole = parameter.schema.get("type") == "integer"
     return Span(start=low, to=high, scale=scale, whole=whole, unit=unit or None)
-
-
-def _written(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

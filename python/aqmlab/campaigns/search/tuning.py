@@ -171,7 +171,7 @@ def tune(
         What is searched: ``"q_ref=5..300,a,b"``. A range over a factor of ten or more is searched by factors; a
         parameter without a range from a tenth of its default to ten times that.
     minimise, maximise
-        The objectives, of :data:`aqmlab.campaigns.search.objectives.NUMBERS`. With several the best are those that no
+        The objectives, of :data:`aqmlab.results.measured.NUMBERS`. With several the best are those that no
         other setting beats in all.
     experiment
         All but the scheme. The default is 98 % load as in Le et al. (2003).

@@ -23,7 +23,10 @@ def advise(
     uploads: Annotated[int, typer.Option(metavar="N", help="Long uploads all the time.")] = 1,
     ecn: Annotated[bool, typer.Option("--ecn", help="All hosts negotiate ECN.")] = False,
     minimise: Annotated[
-        str, typer.Option(metavar="WHAT", help="What is to be small, of response times: mean, p50, p90, p95, p99.")
+        str,
+        typer.Option(
+            metavar="WHAT", help="What is to be small: mean, p50, p90, p95, p99 of response times, delay, delay p99."
+        ),
     ] = "p95",
     seeds: Seeds = "5",
     workers: Workers = None,

@@ -7,8 +7,20 @@ from typing import Annotated
 import typer
 
 from aqmlab.cli.app import App
-from aqmlab.cli.commands.tune import Load, Over, Scheme, SpecFile, experiment_of
-from aqmlab.cli.options import Changes, Figure, Json, Out, Seeds, Workers, read_seeds
+from aqmlab.cli.options import (
+    Changes,
+    Figure,
+    Json,
+    Load,
+    Out,
+    Over,
+    Seeds,
+    SpecFile,
+    Varied,
+    Workers,
+    experiment_of,
+    read_seeds,
+)
 from aqmlab.cli.output import check_figure, one_line_refusals, print_json, tell_written
 
 app = App()
@@ -16,11 +28,13 @@ app = App()
 
 @app.command()
 def sensitivity(
-    scheme: Scheme,
+    scheme: Varied,
     over: Over,
     of: Annotated[
         list[str] | None,
-        typer.Option(metavar="WHAT", help="What is looked at; may be repeated.", show_default="p95, throughput"),
+        typer.Option(
+            metavar="WHAT", help="What is looked at, of what tune has; may be repeated.", show_default="p95, throughput"
+        ),
     ] = None,
     method: Annotated[
         str, typer.Option(metavar="morris|sobol", help="Elementary effects, or shares of the variance.")

@@ -2,41 +2,37 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from aqmlab._core import SpecError
 from aqmlab.cli.app import App
-from aqmlab.cli.options import Changes, Figure, Json, Out, Seeds, Workers, read_seeds
+from aqmlab.cli.options import (
+    Changes,
+    Figure,
+    Json,
+    Load,
+    Out,
+    Over,
+    Seeds,
+    SpecFile,
+    Varied,
+    Workers,
+    experiment_of,
+    read_seeds,
+)
 from aqmlab.cli.output import check_figure, one_line_refusals, print_json, tell_written
-
-if TYPE_CHECKING:
-    from aqmlab.spec.experiment import Experiment
+from aqmlab.results.measured import NUMBERS
 
 app = App()
-
-Load = Annotated[
-    float | None, typer.Option(metavar="PCT", help="Load in percent.", show_default="the spec's, or that of compare")
-]
-SpecFile = Annotated[Path | None, typer.Option("--spec", metavar="SPEC.toml", help="The experiment.")]
-Scheme = Annotated[str, typer.Argument(metavar="SCHEME", help="The discipline, with what is not varied.")]
-Over = Annotated[
-    str,
-    typer.Option(
-        metavar="RANGES",
-        help="What is varied: q_ref=5..300,target=1 ms..50 ms; a name alone is varied around its default.",
-    ),
-]
 
 
 @app.command()
 def tune(
-    scheme: Scheme,
+    scheme: Varied,
     over: Over,
     minimise: Annotated[
-        list[str] | None, typer.Option(metavar="WHAT", help="An objective, such as p95; may be repeated.")
+        list[str] | None, typer.Option(metavar="WHAT", help=f"An objective, of {', '.join(NUMBERS)}; may be repeated.")
     ] = None,
     maximise: Annotated[
         list[str] | None, typer.Option(metavar="WHAT", help="Another, such as throughput; may be repeated.")
@@ -56,9 +52,6 @@ def tune(
 
     Each setting is held against the scheme as given, under the same users. The best of many look better than they are:
     they are run again on fresh seeds, and that difference counts.
-
-    What may be asked for: mean, p50, p90, p95, p99 of response times, delay, delay p99, loss, throughput, completed,
-    within 500 ms.
 
     Example: aqmlab tune pi:ecn=true --over q_ref=5..300 --minimise p95 --load 98
     """
@@ -88,13 +81,3 @@ def tune(
         print_json(tuned.record())
     else:
         console.show(of_tuned(tuned))
-
-
-def experiment_of(spec: Path | None, changes: list[str] | None, load: float | None) -> Experiment:
-    """Read the experiment that settings are tried in."""
-    from aqmlab.spec.experiment import Experiment
-
-    if load is not None and not load > 0:
-        raise SpecError(f"--load: must be above 0, got {load:g}")
-    named = [] if load is None else [f"users.load={load:g}"]
-    return Experiment.from_toml(spec, changes=[*named, *(changes or ())])

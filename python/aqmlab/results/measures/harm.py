@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from aqmlab._core import Resolved
+from aqmlab.results.measured import at
 from aqmlab.results.measures.measure import (
     WEB_USERS,
     ByScheme,
@@ -104,7 +105,7 @@ def harms(traffic: Mapping[str, Any], traffic_alone: Mapping[str, Any]) -> dict[
     """
 
     def both(*path: str) -> tuple[float | None, float | None]:
-        return _at(traffic_alone, path), _at(traffic, path)
+        return at(traffic_alone, path), at(traffic, path)
 
     # What web users get done are requests: the sizes of files have tails so heavy that a few would decide.
     done = "goodput_mbps" if traffic["goodput_mbps"] is not None else "completed"
@@ -113,13 +114,6 @@ def harms(traffic: Mapping[str, Any], traffic_alone: Mapping[str, Any]) -> dict[
         "response_time": less_is_better(*both("response_time_ms", "mean")),
         "delay": less_is_better(*both("queue_delay_ms", "mean")),
     }
-
-
-def _at(traffic: Mapping[str, Any], path: Sequence[str]) -> float | None:
-    value: Any = traffic
-    for step in path:
-        value = value[step]
-    return None if value is None else float(value)
 
 
 def _rows(schemes: ByScheme) -> Iterator[Row]:

@@ -1,7 +1,10 @@
-"""Statistics: over seeds, and of response times. Pure functions from plain data or frames to the same."""
+"""Statistics: over seeds, and of response times. Pure functions from plain data or frames to the same.
+
+``curves`` is of results: their distributions as a reader sees them.
+"""
 
 from aqmlab.results.stats.bands import band_half_width, difference_band, quantile_differences
-from aqmlab.results.stats.distributions import cdf, pooled_cdf, quantiles, shares_within
+from aqmlab.results.stats.distributions import cdf, quantiles, shares_within
 from aqmlab.results.stats.intervals import half_width, interval, mean_interval, p_value
 from aqmlab.results.stats.looks import LOOKS, is_precise, repeated_half_width
 from aqmlab.results.stats.pairs import LEVEL, holm, paired
@@ -24,7 +27,6 @@ __all__ = [
     "over_seeds",
     "p_value",
     "paired",
-    "pooled_cdf",
     "quantile_differences",
     "quantiles",
     "repeated_half_width",

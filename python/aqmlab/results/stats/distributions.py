@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from aqmlab._core import SpecError
-
-if TYPE_CHECKING:
-    from aqmlab.results.result import Result
 
 
 def cdf(response_times: pl.DataFrame) -> pl.DataFrame:
@@ -35,11 +31,6 @@ def cdf(response_times: pl.DataFrame) -> pl.DataFrame:
         .sort("time_ms")
         .select("time_ms", fraction=pl.col("count").cum_sum() / pl.col("count").sum())
     )
-
-
-def pooled_cdf(results: Iterable[Result]) -> pl.DataFrame:
-    """Return the distribution of response times of several cells together, as :func:`cdf` gives it."""
-    return cdf(pl.concat([result.response_time_bins for result in results]))
 
 
 def quantiles(response_times: pl.DataFrame, fractions: Iterable[float]) -> list[float]:

@@ -43,21 +43,23 @@ def put(out: Location, name: str, content: bytes) -> None:
     StoreError
         When it cannot be written.
     """
-    file = out / name
-    with writing(file):
-        if not isinstance(out, Path):
+    with writing(out / name):
+        if isinstance(out, Path):
+            _put_here(out / name, content)
+        else:
             there = out / name
             in_folders(there, out, lambda: there.fs.pipe_file(there.path, content))
-            return
-        file = out / name
-        draft = file.with_suffix(f".{os.getpid()}")
-        try:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            draft.write_bytes(content)
-            draft.replace(file)
-        finally:
-            with suppress(OSError):
-                draft.unlink()
+
+
+def _put_here(file: Path, content: bytes) -> None:
+    draft = file.with_suffix(f".{os.getpid()}")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        draft.write_bytes(content)
+        draft.replace(file)
+    finally:
+        with suppress(OSError):
+            draft.unlink()
 
 
 def names(out: Location, folder: str) -> list[str]:

@@ -12,8 +12,8 @@ from matplotlib.figure import Figure as Canvas
 
 from aqmlab.models import plot as queue_plot
 from aqmlab.models.batch_queue import BatchQueue, burst_sizes, exceedance
-from aqmlab.results import plot, stats
-from aqmlab.results.result import Result
+from aqmlab.results import plot
+from aqmlab.results.result import Result, pooled_cdf
 from aqmlab.show.canvas import LineStyles
 from aqmlab.studies.kit.findings import Finding
 from aqmlab.studies.kit.study import Figure, StudyResults
@@ -85,7 +85,7 @@ def _threshold(results: StudyResults, styles: LineStyles) -> Figure:
 def _whole_and_slowest(
     row: Sequence[Axes], some: Mapping[str, list[Result]], styles: LineStyles, *, title: str
 ) -> None:
-    curves = {label: stats.pooled_cdf(results) for label, results in some.items()}
+    curves = {label: pooled_cdf(results) for label, results in some.items()}
     whole, slowest = (plot.response_time_cdf(axis, curves, styles) for axis in row)
     whole.set_title(title, loc="left", fontsize=10)
     legend = whole.get_legend()

@@ -9,7 +9,7 @@ import polars as pl
 
 from aqmlab._core import seconds
 from aqmlab.results.result import Result
-from aqmlab.studies.kit.measures import DATA, sources
+from aqmlab.studies.kit.measures import DATA, of_data, sources
 from aqmlab.studies.kwon2003.runs import ACCESS_S, PACKET, SEGMENT
 
 BUFFER_KB = 120.0
@@ -66,9 +66,8 @@ def delivered_mbps(result: Result, kind: str = "") -> float:
     )
 
 
-def link_mbps(result: Result) -> float:
-    """Return what the link carried of the data's packets, those sent again with them, in Mbit/s."""
-    return float(result.summary["directions"][DATA]["throughput_mbps"])
+link_mbps = of_data("throughput_mbps")
+"""What the link carried of the data's packets, those sent again with them, in Mbit/s."""
 
 
 def packet_delay_s(result: Result) -> float:

@@ -11,10 +11,11 @@ use crate::capture::Opener;
 use crate::engine::connections::{Connections, Opening};
 use crate::engine::content::{ApplicationId, Content, FlowId};
 use crate::engine::emulated::SourceFlow;
-use crate::engine::observer::{Observer, Row};
+use crate::engine::observer::Observer;
 use crate::engine::{Engine, Event, Rare};
 use crate::link::Link;
 use crate::packet::{EndpointId, Owner};
+use crate::record::ExchangeRow;
 use crate::side::Side;
 
 /// A connection of a source.
@@ -195,7 +196,7 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
         let Some(flow) = self.flows.get(id) else { return };
         let recovery = self.connections.take_recovery(flow.client);
         if self.recorder.counts(self.now) {
-            let row = Row { exchange, side: flow.side, user: flow.number, recovery };
+            let row = ExchangeRow { exchange, side: flow.side, user: flow.number, recovery };
             self.recorder.completed(flow.owner(), &row);
         }
     }

@@ -9,10 +9,11 @@ use crate::capture::Opener;
 use crate::engine::connections::Opening;
 use crate::engine::content::{ApplicationId, Content, UserId};
 use crate::engine::emulated::UserConnection;
-use crate::engine::observer::{Observer, Row};
+use crate::engine::observer::Observer;
 use crate::engine::{Engine, Event, Rare};
 use crate::link::Link;
 use crate::packet::{EndpointId, Owner};
+use crate::record::ExchangeRow;
 
 impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Application<S, L, O> for UserId {
     fn on_event(self, engine: &mut Engine<S, L, O>, id: EndpointId, event: TcpEvent) {
@@ -70,8 +71,12 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
                 UserAction::Completed(exchange) => {
                     let recovery = self.connections.take_recovery(about());
                     if self.recorder.counts(self.now) {
-                        let row =
-                            Row { exchange: &exchange, side: user.side(), user: user.0.into(), recovery };
+                        let row = ExchangeRow {
+                            exchange: &exchange,
+                            side: user.side(),
+                            user: user.0.into(),
+                            recovery,
+                        };
                         self.recorder.completed(Owner::USERS, &row);
                         self.observer.completed(about(), &row, &mut self.recorder.tables);
                     }

@@ -5,9 +5,9 @@ use aqmlab_units::{Bytes, Time};
 use aqmlab_workload::Completed;
 
 use super::{Carried, EmulatedNetwork, SourceFlow};
-use crate::engine::observer::Row;
 use crate::engine::sources::{Came, Datagrams, sent_at, source_summary};
 use crate::packet::{Owner, Packet};
+use crate::record::ExchangeRow;
 use crate::side::Side;
 use crate::summary::{PacketSummary, SourceSummary, Window};
 
@@ -85,7 +85,7 @@ impl EmulatedNetwork {
     pub fn completed_of_source(&mut self, flow: SourceFlow, exchange: &Completed, now: Time) {
         let SourceFlow { source, number, side } = flow;
         let side = Side::numbered(side);
-        let row = Row { exchange, side, user: number, recovery: RecoveryCounts::default() };
+        let row = ExchangeRow { exchange, side, user: number, recovery: RecoveryCounts::default() };
         self.write_down(Owner::source(source), &row, now);
     }
 

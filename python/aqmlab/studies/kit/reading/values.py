@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aqmlab.results.result import Result
+from aqmlab.results.stats import curves
 from aqmlab.studies.kit.findings import Measure, Results, by_seed
-from aqmlab.studies.kit.reading import curves
 
 Printed = Mapping[str, Mapping[str, float]]
 """A paper's tables: by the name of the run and of the column. What is not printed is not there."""

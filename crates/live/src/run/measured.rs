@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
+use crate::report::SideReport;
 use crate::router::Account;
-use crate::side::SideReport;
 
 /// What a run says of itself.
 #[derive(Debug, Serialize)]

@@ -10,9 +10,9 @@ use nix::sys::socket::{getsockopt, setsockopt, sockopt};
 use nix::{getsockopt_impl, libc, sockopt_impl};
 use socket2::{Domain, Protocol, SockAddr, SockAddrStorage, Socket, Type};
 
-use crate::device::{Device, NAME};
 use crate::failed::{Failed, Trying};
-use crate::netlink::{Netlink, Veth};
+use crate::network::device::{Device, NAME};
+use crate::network::netlink::{Netlink, Veth};
 
 /// Bytes that may wait for the router, as the kernel counts them: a second of 100 Mbit/s. Without power over the machine it is
 /// what `net.core.rmem_max` allows.

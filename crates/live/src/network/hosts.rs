@@ -3,14 +3,14 @@
 use std::fs::File;
 use std::os::fd::AsFd;
 
-use crate::addresses::{self, PREFIX};
-use crate::device::{Device, Kind, NAME};
 use crate::failed::Failed;
-use crate::namespaces;
-use crate::netlink::Netlink;
-use crate::stack::{Settings, Stack};
-use crate::tun::{self, Tun};
-use crate::veth::{self, RouterEnd};
+use crate::network::device::{Device, Kind, NAME};
+use crate::network::namespaces;
+use crate::network::netlink::Netlink;
+use crate::network::stack::{Settings, Stack};
+use crate::network::tun::{self, Tun};
+use crate::network::veth::{self, RouterEnd};
+use crate::packet::addresses::{self, PREFIX};
 
 /// What a side's network is made of.
 #[derive(Clone, Copy, Debug)]

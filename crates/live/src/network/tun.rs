@@ -8,8 +8,8 @@ use std::os::unix::fs::OpenOptionsExt;
 
 use nix::libc;
 
-use crate::device::{Device, NAME};
 use crate::failed::{Failed, Trying};
+use crate::network::device::{Device, NAME};
 
 const PATH: &str = "/dev/net/tun";
 

@@ -6,9 +6,9 @@ use aqmlab_sim::{SourceConnection, SourceFlow, UserConnection};
 use aqmlab_units::{Bytes, Time};
 use aqmlab_workload::Completed;
 
-use crate::addresses::BrowserEnd;
-use crate::datagram::Stamp;
 use crate::mix::Offers;
+use crate::packet::addresses::BrowserEnd;
+use crate::packet::datagram::Stamp;
 
 /// Something that a browser or a source did. What is told before a packet is sent is heard before it is seen.
 #[derive(Debug)]

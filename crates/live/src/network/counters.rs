@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use crate::device;
 use crate::failed::{Failed, Trying};
+use crate::network::device;
 
 /// Counters of TCP that a run tells: the file, the group of lines in it, and the name.
 const OF_TCP: [(&str, &str, &str); 5] = [

@@ -1,5 +1,6 @@
-//! The only clock.
+//! The only clock, and when a run ends before its time.
 
+use std::sync::OnceLock;
 use std::time::Instant;
 
 use aqmlab_units::{Duration, Time};
@@ -22,6 +23,12 @@ impl Clock {
         Time::ZERO + Duration::from_nanos(nanos)
     }
 }
+
+/// When a run ends before its time: with its command.
+pub(crate) type Ending = OnceLock<Time>;
+
+/// How often it is looked whether it has: a command may end at any time.
+pub(crate) const LOOK: Duration = Duration::from_millis(5);
 
 /// A span as the standard library has it.
 pub(crate) fn std_duration(span: Duration) -> std::time::Duration {

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use aqmlab_sim::StackId;
 use aqmlab_workload::Exchange;
 
-use crate::addresses::BrowserEnd;
+use crate::packet::addresses::BrowserEnd;
 
 /// What a request says.
 #[derive(Clone, Copy, Debug)]

@@ -17,9 +17,9 @@ use nix::sys::prctl;
 use nix::sys::signal::Signal;
 use serde::Deserialize;
 
-use crate::addresses;
-use crate::clock;
 use crate::failed::{Failed, Trying};
+use crate::machine::clock;
+use crate::packet::addresses;
 
 /// What is run beside the users.
 #[derive(Debug, Deserialize)]

@@ -13,6 +13,9 @@ use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 /// Zeros to send: what a transfer carries does not matter.
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 
+/// Connections that may wait to be accepted.
+const BACKLOG: i32 = 65_535;
+
 /// One whose window is moved by `congestion`, and those that it accepts.
 pub(crate) fn new(congestion: &str) -> io::Result<Socket> {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?;
@@ -42,10 +45,10 @@ pub(crate) fn watch(poll: &Poll, socket: &Socket, token: Token) -> io::Result<()
 }
 
 /// A socket that listens at all addresses.
-pub(crate) fn listen(port: u16, backlog: i32, congestion: &str) -> io::Result<Socket> {
+pub(crate) fn listen(port: u16, congestion: &str) -> io::Result<Socket> {
     let socket = new(congestion)?;
     socket.bind(&SockAddr::from(SocketAddr::from(([0, 0, 0, 0], port))))?;
-    socket.listen(backlog)?;
+    socket.listen(BACKLOG)?;
     Ok(socket)
 }
 

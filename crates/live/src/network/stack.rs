@@ -9,8 +9,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::failed::{Failed, Trying};
-use crate::netlink::RouteMetrics;
-use crate::sockets;
+use crate::network::netlink::RouteMetrics;
+use crate::network::sockets;
 
 /// What the hosts of a run are told.
 #[derive(Clone, Debug)]

@@ -8,12 +8,12 @@ use aqmlab_workload::sources::{DatagramsConfig, SourceConfig};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::addresses::MOST_USERS;
-use crate::datagram::Stamp;
-use crate::device::Kind;
 use crate::failed::{Failed, Trying};
-use crate::hosts;
-use crate::programs::Programs;
+use crate::network::device::Kind;
+use crate::network::hosts;
+use crate::packet::addresses::MOST_USERS;
+use crate::packet::datagram::Stamp;
+use crate::side::programs::Programs;
 
 /// A run to be made.
 #[derive(Debug)]

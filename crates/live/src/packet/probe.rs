@@ -1,0 +1,40 @@
+//! What a probe carries: when it was sent. A side sends them to its router, and they go no farther.
+
+use aqmlab_units::Time;
+
+/// What a probe that is sent at `at` carries.
+pub(crate) fn data(at: Time) -> [u8; 8] {
+    at.as_nanos().to_be_bytes()
+}
+
+/// When a probe with such data was sent.
+pub(crate) fn sent_at(data: &[u8]) -> Option<Time> {
+    Some(Time::from_nanos(u64::from_be_bytes(data.try_into().ok()?)))
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use etherparse::{Ipv4Header, UdpHeader, ip_number};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::packet::{self, addresses};
+
+    /// The IP packet of a probe of `side`.
+    pub(crate) fn packet(side: usize, at: Time) -> Vec<u8> {
+        let [from, to] = [side, 1 - side].map(addresses::probe);
+        let udp =
+            UdpHeader { source_port: from.port(), destination_port: to.port(), length: 16, checksum: 0 };
+        let ip = Ipv4Header::new(udp.length, 64, ip_number::UDP, from.ip().octets(), to.ip().octets());
+        [&ip.expect("a short packet").to_bytes()[..], &udp.to_bytes(), &data(at)].concat()
+    }
+
+    proptest! {
+        #[test]
+        fn a_probe_says_when_it_was_sent_and_is_nobody_elses(nanos in any::<u64>(), side in 0..2usize) {
+            let at = Time::from_nanos(nanos);
+            prop_assert_eq!(packet::probed_at(&packet(side, at)), Some(at));
+            prop_assert_eq!(packet::read(&packet(side, at)), None);
+        }
+    }
+}
