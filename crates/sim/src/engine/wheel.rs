@@ -310,6 +310,22 @@ mod tests {
         prop::collection::vec(prop::option::weighted(0.6, delay), 1..400)
     }
 
+    /// More than are put into their places one by one.
+    #[test]
+    fn many_events_of_a_bucket_keep_the_order_of_pushing() {
+        let mut wheel = Wheel::new(Duration::from_millis(1));
+        let times: Vec<u64> = (0..100).map(|serial| 2_000_000 + serial % 3).collect();
+        for (serial, &time) in times.iter().enumerate() {
+            wheel.push(Time::from_nanos(time), serial);
+        }
+        let mut expected: Vec<usize> = (0..times.len()).collect();
+        expected.sort_by_key(|&serial| times[serial]);
+        for serial in expected {
+            assert_eq!(wheel.peek(), Time::from_nanos(times[serial]));
+            assert_eq!(*wheel.pop(), serial);
+        }
+    }
+
     proptest! {
         /// Against a sorted list with serial numbers: the order is by time, then by pushing.
         #[test]
