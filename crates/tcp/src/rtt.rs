@@ -39,9 +39,10 @@ impl RttEstimator {
             }
         };
         self.srtt = NonZeroU32::new(srtt.max(1));
-        let margin = self.rttvar.saturating_mul(4).max(tick).max(micros(profile.rto_margin));
+        let least_margin = micros(profile.tick.max(profile.rto_margin)).max(1);
+        let margin = self.rttvar.saturating_mul(4).max(least_margin);
         let rto = srtt.saturating_add(margin).next_multiple_of(tick);
-        self.rto = rto.clamp(micros(profile.min_rto), micros(profile.max_rto));
+        self.rto = rto.max(micros(profile.min_rto)).min(micros(profile.max_rto));
     }
 
     /// The smoothed round-trip time, once there is a sample.
@@ -57,9 +58,11 @@ impl RttEstimator {
 }
 
 /// Whole microseconds, at most a quarter of what 32 bits hold, so that sums of a few cannot overflow.
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "bounded before")]
 fn micros(span: Duration) -> u32 {
     const MOST: u32 = u32::MAX / 4;
-    u32::try_from(span.as_micros()).map_or(MOST, |micros| micros.min(MOST))
+    span.as_micros().min(u64::from(MOST)) as u32
 }
 
 #[cfg(test)]

@@ -222,6 +222,10 @@ impl Scoreboard {
     ) -> (bool, Option<Time>) {
         let Scoreboard { records, totals, lost_total, .. } = self;
         let (mut found, mut again) = (false, None);
+        // As nearly always: all in flight was sent once, and after what has arrived.
+        if records.front().is_none_or(|first| !first.sacked && !first.retransmitted && !overtaken(first)) {
+            return (found, again);
+        }
         for record in records.iter_mut().filter(|record| !record.sacked) {
             if !overtaken(record) {
                 // Segments sent once stand in the order of their times; those behind that were sent again are later still.

@@ -17,6 +17,8 @@ use super::prefetch::prefetch;
 const LOG_HALF: u32 = 27;
 const FAR_HALVES: usize = 1024;
 const NIL: u32 = u32::MAX;
+/// So many events of a bucket are put into their places one by one: that beats a call of the library's sort.
+const FEW: usize = 16;
 
 /// A queue of events of type `E`, popped in the order of time.
 #[derive(Debug)]
@@ -36,8 +38,8 @@ pub(crate) struct Wheel<E> {
     bucket: u64,
     /// The first bucket that is too far away: where the half after next begins.
     near_end: u64,
-    /// The events of the present bucket still to be popped, the next one last.
-    current: Vec<(u64, u32)>,
+    /// First node of the present bucket's events still to be popped: a list in their order.
+    current: u32,
     /// The time of that one; while there is none, anything.
     next: u64,
     /// Events in lists.
@@ -66,7 +68,7 @@ impl<E: Copy> Wheel<E> {
             free: NIL,
             bucket: 0,
             near_end: 2 << log_half,
-            current: Vec::new(),
+            current: NIL,
             next: u64::MAX,
             listed: 0,
         }
@@ -90,7 +92,7 @@ impl<E: Copy> Wheel<E> {
     /// The time of the next event; [`Time::MAX`] when there is none.
     #[inline]
     pub(crate) fn peek(&mut self) -> Time {
-        if self.current.is_empty() {
+        if self.current == NIL {
             self.next_bucket();
         }
         Time::from_nanos(self.next)
@@ -99,26 +101,25 @@ impl<E: Copy> Wheel<E> {
     /// Take the event that [`Wheel::peek`] announced. It is read where it stands, until another is pushed.
     #[inline(always)]
     pub(crate) fn pop(&mut self) -> &E {
-        let (_, node) = self.current.pop().expect("an event was announced");
-        if let Some(&(time, _)) = self.current.last() {
-            self.next = time;
-        }
-        let slot = &mut self.nodes[node as usize];
-        slot.next = self.free;
+        let node = self.current;
+        let following = std::mem::replace(&mut self.nodes[node as usize].next, self.free);
         self.free = node;
-        &slot.event
+        self.start_with(following);
+        &self.nodes[node as usize].event
     }
 
     /// All waiting events, in no particular order. Slow: looks at every bucket.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &E> {
-        let current = self.current.iter().map(|&(_, node)| node);
-        let lists = self.heads.iter().flat_map(|&head| {
-            std::iter::successors((head != NIL).then_some(head), |&node| {
-                let next = self.nodes[node as usize].next;
-                (next != NIL).then_some(next)
-            })
-        });
-        current.chain(lists).map(|node| &self.nodes[node as usize].event)
+        let lists = std::iter::once(&self.current).chain(&self.heads);
+        lists.flat_map(|&first| self.follow(first)).map(|node| &self.nodes[node as usize].event)
+    }
+
+    /// The nodes of a list.
+    fn follow(&self, first: u32) -> impl Iterator<Item = u32> {
+        std::iter::successors((first != NIL).then_some(first), |&node| {
+            let next = self.nodes[node as usize].next;
+            (next != NIL).then_some(next)
+        })
     }
 
     /// The list of an event at `time`, which is in no bucket up to the present one.
@@ -153,9 +154,34 @@ impl<E: Copy> Wheel<E> {
 
     /// An event for the bucket that is being popped: behind those of the same time.
     fn push_current(&mut self, time: u64, node: u32) {
-        let place = self.current.iter().position(|&(t, _)| t <= time).unwrap_or(self.current.len());
-        self.current.insert(place, (time, node));
-        self.next = self.current.last().map_or(time, |&(time, _)| time);
+        let first = self.insert(self.current, node, |other| other <= time);
+        self.start_with(first);
+    }
+
+    /// The list that begins with `first` is what is popped next.
+    #[inline(always)]
+    fn start_with(&mut self, first: u32) {
+        self.current = first;
+        if let Some(node) = self.nodes.get(first as usize) {
+            self.next = node.time;
+        }
+    }
+
+    /// Put `node` into the list that begins with `first`, behind all whose time `precedes` its own; with which it begins then.
+    #[inline(always)]
+    fn insert(&mut self, first: u32, node: u32, precedes: impl Fn(u64) -> bool) -> u32 {
+        let (mut before, mut after) = (NIL, first);
+        while let Some(&Node { time, next, .. }) = self.nodes.get(after as usize)
+            && precedes(time)
+        {
+            (before, after) = (after, next);
+        }
+        self.nodes[node as usize].next = after;
+        match self.nodes.get_mut(before as usize) {
+            Some(before) => before.next = node,
+            None => return node,
+        }
+        first
     }
 
     /// Make the next bucket that holds something current.
@@ -200,24 +226,43 @@ impl<E: Copy> Wheel<E> {
         Some(word * 64 + bits.trailing_zeros() as usize)
     }
 
-    /// Take a bucket's list, newest first, and sort it so that the next to pop comes last.
+    /// Take a bucket's list, newest first, and sort it: what was pushed earlier goes before what has the same time.
     fn gather(&mut self, slot: usize) {
         self.occupied[slot / 64] &= !(1 << (slot % 64));
         let mut node = std::mem::replace(&mut self.heads[slot], NIL);
+        let (mut sorted, mut count) = (NIL, 0);
         while node != NIL {
+            if count == FEW {
+                (sorted, count) = self.sort_many(node, sorted);
+                break;
+            }
             let Node { time, next, .. } = self.nodes[node as usize];
-            self.current.push((time, node));
+            sorted = self.insert(sorted, node, |other| other < time);
+            count += 1;
             node = next;
         }
-        self.listed -= self.current.len();
-        if self.current.len() > 1 {
-            sort_descending(&mut self.current);
-        }
-        self.next = self.current.last().map_or(u64::MAX, |&(time, _)| time);
+        self.listed -= count;
+        self.start_with(sorted);
         // The events after these were put in long ago: ask for them now.
         if let Some(following) = self.first_occupied((slot + 1) & ((2 << self.log_half) - 1)) {
             prefetch(&self.nodes, self.heads[following] as usize);
         }
+    }
+
+    /// Sort the list `left`, newest first, and the list `sorted`, all of it pushed later: with which node they begin, and how
+    /// many they are.
+    #[cold]
+    fn sort_many(&mut self, left: u32, sorted: u32) -> (u32, usize) {
+        let mut all: Vec<u32> = self.follow(left).collect();
+        all.reverse();
+        all.extend(self.follow(sorted));
+        all.sort_by_key(|&node| self.nodes[node as usize].time);
+        let mut first = NIL;
+        for &node in all.iter().rev() {
+            self.nodes[node as usize].next = first;
+            first = node;
+        }
+        (first, all.len())
     }
 
     /// Deal the far list of half `half` into buckets; what belongs to a later turn of the far level stays.
@@ -237,20 +282,6 @@ impl<E: Copy> Wheel<E> {
             let next = std::mem::replace(&mut self.nodes[oldest_first as usize].next, self.heads[list]);
             self.begin_with(list, oldest_first);
             oldest_first = next;
-        }
-    }
-}
-
-/// A stable sort, latest first. Most buckets hold a few events: insertion beats a call of the library's sort.
-fn sort_descending(events: &mut [(u64, u32)]) {
-    if events.len() > 16 {
-        return events.sort_by_key(|&(time, _)| std::cmp::Reverse(time));
-    }
-    for sorted in 1..events.len() {
-        let mut place = sorted;
-        while place > 0 && events[place - 1].0 < events[place].0 {
-            events.swap(place - 1, place);
-            place -= 1;
         }
     }
 }
@@ -277,6 +308,22 @@ mod tests {
             0..1_000_000_000_000u64,
         ];
         prop::collection::vec(prop::option::weighted(0.6, delay), 1..400)
+    }
+
+    /// More than are put into their places one by one.
+    #[test]
+    fn many_events_of_a_bucket_keep_the_order_of_pushing() {
+        let mut wheel = Wheel::new(Duration::from_millis(1));
+        let times: Vec<u64> = (0..100).map(|serial| 2_000_000 + serial % 3).collect();
+        for (serial, &time) in times.iter().enumerate() {
+            wheel.push(Time::from_nanos(time), serial);
+        }
+        let mut expected: Vec<usize> = (0..times.len()).collect();
+        expected.sort_by_key(|&serial| times[serial]);
+        for serial in expected {
+            assert_eq!(wheel.peek(), Time::from_nanos(times[serial]));
+            assert_eq!(*wheel.pop(), serial);
+        }
     }
 
     proptest! {

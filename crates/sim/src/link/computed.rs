@@ -195,7 +195,7 @@ fn place(n: u64, room: usize) -> usize {
 
 impl<A: DecidesAtEnqueue, O: HeaderOptions> Link<O> for Computed<A, O> {
     fn opened(&mut self, client: EndpointId, owner: Owner) {
-        if self.waited.knows_owners() {
+        if self.waited.is_another(client, owner) {
             // What is not noted yet may be of the connection that had this number before.
             self.note();
             self.waited.opened(client, owner);

@@ -94,9 +94,7 @@ impl<Q: Qdisc<Packet<O>>, O: HeaderOptions> Queued<Q, O> {
 
 impl<Q: Qdisc<Packet<O>>, O: HeaderOptions> Link<O> for Queued<Q, O> {
     fn opened(&mut self, client: EndpointId, owner: Owner) {
-        if self.waited.knows_owners() {
-            self.waited.opened(client, owner);
-        }
+        self.waited.opened(client, owner);
     }
 
     #[inline]

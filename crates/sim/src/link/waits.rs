@@ -156,9 +156,10 @@ impl Waited {
         }
     }
 
-    /// Are those of each owner told apart?
-    pub(crate) fn knows_owners(&self) -> bool {
-        self.owners.is_some()
+    /// Does a connection that begins have another owner than the one before that had its number, where owners are told apart?
+    pub(crate) fn is_another(&self, client: EndpointId, owner: Owner) -> bool {
+        let of_connections = self.owners.as_ref().map(|owners| &owners.of_connections);
+        of_connections.is_some_and(|owners| owners.get(client.connection()) != Some(&owner))
     }
 
     /// A connection begins.

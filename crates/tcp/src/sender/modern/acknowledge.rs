@@ -187,8 +187,9 @@ impl<C: CongestionControl> Modern<C> {
             self.board.forget_presumed();
         }
         let mut selected = 0;
-        let duplicate = if self.agreed.sack { options.duplicate(ack) } else { None };
-        if self.agreed.sack {
+        let mut duplicate = None;
+        if self.agreed.sack && options.has_sack() {
+            duplicate = options.duplicate(ack);
             for (from, to) in options.sack().filter(|&(from, _)| ack < from) {
                 selected += self.board.select(from, to, &mut arrived);
             }
