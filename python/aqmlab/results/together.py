@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from aqmlab.results.compare import BASELINE
 from aqmlab.results.result import Result
@@ -22,6 +23,11 @@ def by_scheme(results: Sequence[Result]) -> tuple[Result, ...]:
     baseline = by_label.pop(BASELINE, [])
     groups = (baseline, *by_label.values())
     return tuple(each for those in groups for each in sorted(those, key=lambda result: result.cell.seed))
+
+
+def began_s(result: Result) -> float:
+    """Return when a cell was begun: so they stand as schemes were typed, whichever was done first."""
+    return datetime.fromisoformat(result.metadata["created"]).timestamp() - float(result.metadata["wall_s"])
 
 
 def _labels(results: Sequence[Result]) -> dict[str, str]:
