@@ -11,7 +11,7 @@
 #                       With SEEDS=3 of three seeds, whose numbers have intervals
 #   make sensitivity    docs/studies/sensitivity.md: what settings of RED, PIE and CoDel matter, and what tuning gains
 #   make reference      docs/reference, after a change of a discipline, a command, the spec, a source, a table or the Python API
-#   make pictures       the console's pictures in docs/img; needs Chromium
+#   make pictures       the report's and the console's pictures in docs/img; needs Chromium
 #   make docs           the documentation site, docs/_build/html
 #   make links          do the addresses that the pages name answer? needs the network
 #   make cost           what each discipline costs, for docs/reference

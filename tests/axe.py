@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 AXE = Path(__file__).parent / "vendored" / "axe.min.js"
-CHROMIUM = Path("/usr/bin/chromium")
 _FOUND = """async () => (await axe.run()).violations
     .filter(each => ["serious", "critical"].includes(each.impact))
     .flatMap(each => each.nodes.map(node => `${each.id}: ${node.html}`))"""

@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from axe import CHROMIUM, found
+from axe import found
+from browser import WIDER, chromium, is_there
 
 SITE = Path(__file__).parents[1] / "docs" / "_build" / "html"
 KINDS = (
@@ -30,8 +31,7 @@ KINDS = (
 )
 MISSING = "[...document.images].filter(each => each.complete && !each.naturalWidth).map(each => each.src)"
 
-playwright = pytest.importorskip("playwright.sync_api", reason="Playwright's Python package is not installed")
-pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason=f"there is no {CHROMIUM}")
+pytestmark = is_there
 
 
 class Silent(SimpleHTTPRequestHandler):
@@ -52,10 +52,8 @@ def address() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as browsers:
-        browser = browsers.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+    with chromium() as browser:
         yield browser
-        browser.close()
 
 
 def pages() -> list[str]:
@@ -75,7 +73,7 @@ def test_every_page_is_whole(browser: Any, address: str, width: int) -> None:
     wrong = {}
     for name in pages():
         page.goto(address + name)
-        beyond = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        beyond = page.evaluate(WIDER)
         wrong[name] = [*said, *page.evaluate(MISSING), *([f"{beyond} px too wide"] if beyond > 0 else [])]
         said.clear()
     page.close()

@@ -10,6 +10,8 @@ from typing import Any
 import aqmlab as lab
 
 SCHEMES = ("droptail:limit=20", "pie:ecn=true", "codel")
+HOSTILE = "<script>alert(1)</script>\"'&\u202e\u2028</style>"
+LONG = "x" * 10_000
 
 
 def experiment(**parts: Any) -> lab.Experiment:

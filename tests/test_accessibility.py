@@ -12,12 +12,12 @@ import pytest
 import aqmlab as lab
 import made_console
 from aqmlab.running.store import Store
-from axe import AXE, CHROMIUM, found
+from axe import AXE, found
+from browser import UNFOLD, chromium, is_there
 
 SHA256 = "29348999450cdf2849a8e70b7912fc2da85a849da39c0d0d5394f51d4a9ed95c"
 
-playwright = pytest.importorskip("playwright.sync_api", reason="Playwright's Python package is not installed")
-pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason=f"there is no {CHROMIUM}")
+pytestmark = is_there
 
 
 @pytest.fixture(scope="module")
@@ -27,12 +27,10 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def page() -> Iterator[Any]:
-    with playwright.sync_playwright() as browsers:
-        browser = browsers.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+    with chromium() as browser:
         page = browser.new_page()
         page.set_default_timeout(20_000)
         yield page
-        browser.close()
 
 
 @pytest.fixture(scope="module")
@@ -73,12 +71,12 @@ def test_nothing_serious_is_found_on_the_consoles_pages(
     said = {}
     for path in paths:
         page.goto(console + path)
-        page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true })")
+        page.evaluate(UNFOLD)
         for add in page.locator(".add button").all():
             rows = page.locator("fieldset").count()
             add.click()
             page.locator("fieldset").nth(rows).wait_for()
-        page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true })")
+        page.evaluate(UNFOLD)
         if path == "new":
             page.locator("#parameters label").first.wait_for()
         if path == "runs/1":
@@ -94,7 +92,7 @@ def test_nothing_serious_is_found_in_a_report(page: Any, out: Path, tmp_path: Pa
     page.set_viewport_size({"width": width, "height": 800})
     written = lab.report(out=out, to=tmp_path / "report.html", schemes=["droptail:limit=20", "codel"])
     page.goto(written.as_uri())
-    page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true })")
+    page.evaluate(UNFOLD)
     # They are drawn one after the other.
     page.locator("figure").last.locator(".chart svg path").first.wait_for(state="attached")
     assert found(page) == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import re
+import time
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
@@ -132,11 +133,14 @@ def test_a_run_is_stopped_and_only_one_runs_at_a_time(inside: Visitor) -> None:
     _, _, headers = inside.ask("/runs", "POST", {"csrf": inside.csrf(), **form})
     where = headers["Location"]
     assert inside.ask("/runs", "POST", {"csrf": inside.csrf(), **form})[0] == 409
+    while inside.ask(f"{where}/progress")[1].count("<tr>") < 2:
+        time.sleep(0.1)
     status, _, _ = inside.ask(f"{where}/stop", "POST", {"csrf": inside.csrf()})
     assert status == 303
     _, said, _ = inside.ask(f"{where}/news")
     assert re.search(r"event: end\ndata: -?\d+\n\n$", said)
     assert not said.endswith("data: 0\n\n")
+    assert '<p role="status">stopped</p>' in inside.ask(where)[1]
 
 
 GRID = """

@@ -169,3 +169,8 @@ def test_the_guide_to_explanations_names_every_part() -> None:
     guide = DOCUMENTS["docs/guide/explain.md"]
     for column, name in PARTS.items():
         assert re.search(rf"^\| {name} \| .* \| `{column}` \|$", guide, re.MULTILINE), column
+
+
+def test_the_guide_to_results_names_every_figure() -> None:
+    named = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \| .* \| .* \|$", DOCUMENTS["docs/guide/results.md"], re.MULTILINE)
+    assert set(lab.plot.__all__) <= {name for names in named for name in re.findall(r"\w+", names)}

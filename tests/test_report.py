@@ -24,10 +24,7 @@ from aqmlab.running.cell import cells_of
 from aqmlab.running.store import Store
 from aqmlab.running.sweep import sweep
 from conftest import Command, Write
-from made_reports import SCHEMES, Page, experiment, store
-
-HOSTILE = "<script>alert(1)</script>\"'&\u202e\u2028</style>"
-LONG = "x" * 10_000
+from made_reports import HOSTILE, LONG, SCHEMES, Page, experiment, store
 
 
 @pytest.fixture(scope="module")
@@ -233,6 +230,30 @@ def test_the_command_writes_a_file_and_says_where(aqmlab: Command, tmp_path: Pat
     outcome = aqmlab("report", "--out", str(out), "--scheme", "codel", "-o", "r.html")
     assert (outcome.code, outcome.out) == (0, "r.html\n")
     assert Page((tmp_path / "r.html").read_text()).data["schemes"] == ["uncongested", "codel"]
+
+
+def test_a_results_directory_is_reported_by_its_name_alone(aqmlab: Command, out: Path) -> None:
+    outcome = aqmlab("report", str(out), "-o", "r.html")
+    assert (outcome.code, outcome.out) == (0, "r.html\n")
+    twice = aqmlab("report", str(out), "--out", "another", "-o", "r.html")
+    assert twice.code == 2
+    assert twice.err == f"aqmlab: CELL: {out} is a results directory, and --out another one, another\n"
+
+
+def test_how_cells_were_made_is_said_once_where_it_is_alike(gathered: Gathered, page: Page) -> None:
+    made = gathered.valid[0].metadata
+    assert f"engine {made['engine']}, commit" in page.text
+    assert page.text.count(made["engine"]) == 1
+    other = replace(gathered.valid[0])
+    other.__dict__["metadata"] = {**made, "python": "3.14.0"}
+    mixed = Page(html(Gathered((other, *gathered.valid[1:]), ())))
+    assert mixed.text.count(made["python"]) == len(gathered.valid) - 1
+    assert "3.14.0" in mixed.text
+
+
+def test_what_is_explained_further_is_a_cell_behind_a_queue(gathered: Gathered, page: Page) -> None:
+    (key,) = re.findall(r"aqmlab explain results/cells/(\w+)", page.text)
+    assert key == gathered.by_label[SCHEMES[0]][0].place.name
 
 
 def test_traffic_without_web_users_is_reported_too(tmp_path: Path) -> None:

@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import aqmlab as lab
+from aqmlab.report.gathered import Choice, Gathered, gather
+from aqmlab.report.page import html
+from browser import UNFOLD, WIDER, chromium, heard, is_there, tab_to
+from made_reports import HOSTILE, LONG
 
-CHROMIUM = Path("/usr/bin/chromium")
 SCHEMES = ("droptail:limit=20", "pie:ecn=true")
+MARKS = ":is(.mark-line, .mark-rect) path"
+"""What shows data in a figure."""
+EXTENT = """all => {
+  const boxes = all.map(each => each.getBoundingClientRect());
+  const over = (from, to) => Math.max(...boxes.map(box => box[to])) - Math.min(...boxes.map(box => box[from]));
+  return [over("left", "right"), over("top", "bottom")];
+}"""
+"""How wide and high all of it is."""
 
-playwright = pytest.importorskip("playwright.sync_api", reason="Playwright's Python package is not installed")
-pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason=f"there is no {CHROMIUM}")
+pytestmark = is_there
 
 
 @pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("store")
     experiment = lab.Experiment(
         link={"rate": "10 Mbit/s"},
@@ -27,24 +38,33 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         record={"exchanges": True},
     )
     lab.compare(*SCHEMES, experiment=experiment, seeds=[1, 2], out=folder)
-    return lab.report(out=folder, to=folder / "report.html", explain=True)
+    return folder
 
 
 @pytest.fixture(scope="module")
-def page(report: Path) -> Iterator[Any]:
-    """The page, drawn, with what was asked for and complained of in ``asked`` and ``said``."""
-    with playwright.sync_playwright() as browsers:
-        browser = browsers.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 390, "height": 800})
-        page.asked, page.said = [], []
-        page.on("request", lambda request: page.asked.append(request.url))
-        page.on("console", lambda message: page.said.append(message.text))
-        page.on("pageerror", lambda error: page.said.append(str(error)))
-        page.goto(report.as_uri())
-        # They are drawn one after the other, the bars last.
-        page.locator(".bars figure").last.locator(".chart svg path").first.wait_for(state="attached")
-        yield page
-        browser.close()
+def report(out: Path) -> Path:
+    return lab.report(out=out, to=out / "report.html", explain=True)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium() as browser:
+        yield browser
+
+
+def opened(browser: Any, report: Path, width: int) -> Any:
+    """Open a report and wait for its figures: they are drawn one after the other, the bars last."""
+    page = heard(browser.new_page(viewport={"width": width, "height": 800}))
+    page.goto(report.as_uri())
+    page.locator(f".bars figure .chart svg {MARKS}").last.wait_for(state="attached")
+    page.locator("figure").last.locator(".chart svg path").first.wait_for(state="attached")
+    return page
+
+
+@pytest.fixture(scope="module")
+def page(browser: Any, report: Path) -> Any:
+    """The page on a phone."""
+    return opened(browser, report, 390)
 
 
 def lines(page: Any, chart: str) -> int:
@@ -56,10 +76,27 @@ def test_all_is_drawn_and_nothing_is_asked_for_or_complained_of(page: Any, repor
     assert page.asked == [report.as_uri()]
     assert page.said == []
     assert lines(page, "response-times") == 3
-    figures = page.locator("figure")
-    assert figures.count() >= 10
-    assert all(figures.nth(n).locator(".chart svg path").count() for n in range(figures.count()))
+    assert page.locator("figure").count() >= 10
     assert page.locator("figure[data-chart='parts'] .mark-rect path").count() > 3 * 3
+
+
+def test_every_view_of_every_figure_has_something_in_it(browser: Any, report: Path) -> None:
+    page = opened(browser, report, 1280)
+    seen = 0
+    for figure in page.locator("figure").all():
+        for choice in figure.locator("[data-view]").all() or [None]:
+            if choice is not None:
+                figure.locator(".chart svg").evaluate("svg => svg.classList.add('old')")
+                choice.click()
+            drawn = figure.locator(f".chart svg:not(.old) {MARKS}")
+            drawn.first.wait_for(state="attached")
+            width, height = drawn.evaluate_all(EXTENT)
+            assert width > 50, choice
+            assert height > 5, choice
+            seen += 1
+    assert seen >= 25
+    assert page.said == []
+    page.close()
 
 
 def test_a_phone_does_not_scroll_sideways(page: Any) -> None:
@@ -133,3 +170,51 @@ def test_a_script_that_is_not_the_pages_own_does_not_run(page: Any, report: Path
     )
     assert page.evaluate("window.ran === undefined")
     assert any("Content Security Policy" in said for said in page.said)
+
+
+def test_the_keyboard_alone_suffices_and_is_seen_where_it_is(browser: Any, report: Path) -> None:
+    page = opened(browser, report, 1280)
+    tab_to(page, "[data-view='around p99']", most=200)
+    page.keyboard.press("Space")
+    assert page.locator(":focus").get_attribute("aria-pressed") == "true"
+    tab_to(page, "summary")
+    page.keyboard.press("Enter")
+    assert page.locator("details[open]").count() == 1
+    tab_to(page, "pre[aria-label='experiment.toml']")
+    before = page.locator(":focus").evaluate("pre => pre.scrollTop")
+    page.keyboard.press("PageDown")
+    page.wait_for_function("before => document.activeElement.scrollTop > before", arg=before)
+    # To the end of the page, each stop seen.
+    tab_to(page, "table.cells button", most=200)
+    page.close()
+
+
+def test_on_paper_nothing_is_cut_off_and_what_is_for_fingers_is_gone(browser: Any, report: Path) -> None:
+    page = opened(browser, report, 680)
+    page.emulate_media(media="print")
+    page.evaluate(UNFOLD)
+    assert page.evaluate(WIDER) == 0
+    right = "all => Math.max(...all.map(each => each.getBoundingClientRect().right))"
+    assert page.locator(".chart svg, table, pre").evaluate_all(right) <= 680
+    assert page.locator("[aria-pressed=false]").first.is_hidden()
+    assert page.get_by_text("Ctrl and the wheel zoom").is_hidden()
+    page.close()
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_hostile_names_are_text_and_leave_the_page_its_shape(
+    browser: Any, out: Path, tmp_path: Path, width: int
+) -> None:
+    results = gather(out, Choice(schemes=["pie"])).valid[-1:]
+    names = (HOSTILE, LONG, LONG + "y", "plain")
+    named = tuple(replace(each, cell=replace(each.cell, label=label)) for each in results for label in names)
+    file = tmp_path / "hostile.html"
+    file.write_text(html(Gathered(named, ())), encoding="utf-8")
+    page = opened(browser, file, width)
+    page.evaluate(UNFOLD)
+    shown = page.locator("table").first.locator("tbody th").all_inner_texts()
+    assert shown == [HOSTILE.replace("\u202e", "⟨U+202E⟩").replace("\u2028", "⟨U+2028⟩"), *names[1:]]
+    assert page.evaluate(WIDER) == 0
+    assert page.said == []
+    assert page.asked == [file.as_uri()]
+    page.close()

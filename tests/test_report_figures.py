@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+import vl_convert
 
 import aqmlab as lab
 from aqmlab.explain import by_band
@@ -61,6 +62,15 @@ def test_each_figure_has_data_and_draws_no_field_that_it_lacks(gathered: Gathere
             assert "null" not in json.dumps([[row[field] for field in used] for row in rows]), chart.name
 
 
+def test_the_same_specs_give_svg_and_png(gathered: Gathered) -> None:
+    for chart in charts(gathered, Pen(list(gathered.by_label))):
+        rows = chart.record()["rows"]
+        for view in chart.views.values():
+            spec = {**view, "width": 400, "datasets": {**view.get("datasets", {}), "rows": rows}}
+            assert re.search(r'<path [^>]*aria-|class="mark-', vl_convert.vegalite_to_svg(spec)), chart.name
+        assert vl_convert.vegalite_to_png(spec).startswith(b"\x89PNG")
+
+
 def test_distributions_are_points_of_those_of_compare(gathered: Gathered) -> None:
     for label, results in gathered.by_label.items():
         points = series.distribution(results).select("time_ms", fraction=pl.col("within") / 100)
@@ -102,6 +112,8 @@ def test_thinning_a_queue_loses_no_extreme(gathered: Gathered) -> None:
     result = gathered.by_label["pie:ecn=true"][0]
     thin, queue = over_time.thinned(result), result.queue
     assert len(thin) <= 2 * over_time.BINS < len(queue)
+    # An empty queue waits for exactly nothing: by rounding below it, an axis would begin at -20 ms.
+    assert thin["delay_ms_low"].min() == 0
     for way in (0, 1):
         of_way, whole = thin.filter(direction=way), queue.filter(direction=way)
         assert of_way["probability_high"].max() == whole["p"].max()

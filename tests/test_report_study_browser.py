@@ -12,18 +12,16 @@ import aqmlab as lab
 from aqmlab.running.store import Store
 from aqmlab.running.sweep import sweep
 from aqmlab.studies.kit.study import study_cells
-from axe import CHROMIUM, found
+from axe import found
+from browser import UNFOLD, WIDER, chromium, heard, is_there
 from made_study import Tiny, register
 
-playwright = pytest.importorskip("playwright.sync_api", reason="Playwright's Python package is not installed")
-pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason=f"there is no {CHROMIUM}")
+pytestmark = is_there
 
 NOTES = (
     "## Findings\n\n<script>window.ran = true</script>\n\n<img src='https://a.test/b' onerror='window.ran = true'>\n"
 )
-WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 DRAWN = "[...document.images].map(each => each.complete && each.naturalWidth > 0)"
-UNFOLDED = "document.querySelectorAll('details').forEach(each => { each.open = true })"
 
 
 @pytest.fixture(scope="module")
@@ -41,15 +39,8 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def page() -> Iterator[Any]:
     """A page, with what was asked for and complained of in ``asked`` and ``said``."""
-    with playwright.sync_playwright() as browsers:
-        browser = browsers.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
-        page = browser.new_page()
-        page.asked, page.said = [], []
-        page.on("request", lambda request: page.asked.append(request.url))
-        page.on("console", lambda message: page.said.append(message.text))
-        page.on("pageerror", lambda error: page.said.append(str(error)))
-        yield page
-        browser.close()
+    with chromium() as browser:
+        yield heard(browser.new_page())
 
 
 @pytest.mark.parametrize(("width", "media"), [(1280, "screen"), (390, "screen"), (680, "print")])
@@ -60,7 +51,7 @@ def test_all_is_shown_and_nothing_is_asked_for_or_complained_of(
     page.emulate_media(media=media)
     page.asked.clear()
     page.goto(report.as_uri())
-    page.evaluate(UNFOLDED)
+    page.evaluate(UNFOLD)
     assert page.evaluate(DRAWN) == [True, True]
     assert page.evaluate(WIDER) == 0
     assert page.locator("h1").inner_text() == Tiny.title
@@ -75,7 +66,7 @@ def test_nothing_serious_is_found_by_axe(page: Any, report: Path, width: int) ->
     page.set_viewport_size({"width": width, "height": 800})
     page.emulate_media(media="screen")
     page.goto(report.as_uri())
-    page.evaluate(UNFOLDED)
+    page.evaluate(UNFOLD)
     assert found(page) == []
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import math
@@ -18,7 +19,8 @@ import polars as pl
 import pytest
 
 from aqmlab._core import Simulation, seconds
-from aqmlab.console import vendored
+from aqmlab.console import jobs, vendored
+from aqmlab.console.asked import Asked
 from aqmlab.running import watched
 from aqmlab.running.cell import Cell
 from aqmlab.running.store import Store
@@ -217,6 +219,22 @@ def test_an_interrupt_of_a_watched_command_is_one_of_the_run(tmp_path: Path) -> 
     assert program.returncode == 130
     assert "interrupted; 0 of 1 cells are in the store" in said
     assert not list(tmp_path.glob("out/cells/*"))
+
+
+def test_a_run_that_dies_of_an_interrupt_has_the_exit_code_of_a_shell(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python clearing up dies of a second one; a watched command's exit code was 254 then."""
+
+    async def sleeps(*_: object, **files: Any) -> asyncio.subprocess.Process:
+        return await asyncio.create_subprocess_exec("sleep", "600", **files)
+
+    async def stopped() -> tuple[int | None, str]:
+        job = await jobs.Jobs().start(Asked("sleeps", []))
+        job.stop()
+        await job.ended()
+        return job.exit_code, job.ending
+
+    monkeypatch.setattr(jobs, "command", sleeps)
+    assert asyncio.run(stopped()) == (130, "stopped")
 
 
 def test_a_mistake_is_said_before_anything_is_watched(tmp_path: Path) -> None:

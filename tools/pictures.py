@@ -1,24 +1,37 @@
-"""Pictures of the console for the guide: ``python tools/pictures.py docs/img``. They want Chromium.
+"""Pictures of the report and the console for README and the guide: ``python tools/pictures.py docs/img``.
 
-``console.png`` is a comparison, ``console-run.png`` the page of a run that is under way.
+They want Chromium, and are of one comparison: ``report.png`` is its report at a desk, ``report-phone.png`` on a phone,
+``report-print.png`` on paper; ``console.png`` the same in the console, ``console-phone.png`` that on a phone. And
+``console-run.png`` is the page of a run that is under way.
 """
 
 from __future__ import annotations
 
+import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import aqmlab as lab
 
-CHROMIUM = "/usr/bin/chromium"
+CHROMIUM = shutil.which("chromium")
 SCHEMES = ("droptail:limit=200", "codel:ecn=true", "pi:ecn=true")
 SEEDS = range(1, 6)
 ENOUGH = 20
 """Readings before a run is taken."""
+
+DESK = {"width": 1280, "height": 960}
+PHONE = {"width": 390, "height": 844}
+PAPER = {"width": 680, "height": 960}
+"""What A4 has between its margins."""
+
+GAP = 10
+"""Pixels between the parts of a picture."""
 
 
 def pictures(folder: Path, out: Path) -> None:
@@ -30,28 +43,49 @@ def pictures(folder: Path, out: Path) -> None:
         link={"rate": "20 Mbit/s"}, users={"load": 98}, protocol={"warmup": "2 min", "duration": "5 min"}
     )
     lab.compare(*SCHEMES, experiment=experiment, seeds=SEEDS, out=out)
+    written = lab.report(out=out, to=out / "report.html", explain=True)
     words = [sys.executable, "-m", "aqmlab", "console", str(out)]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as program, sync_playwright() as browsers:
         assert program.stdout is not None
         try:
             browser = browsers.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-            page = browser.new_page(viewport={"width": 1280, "height": 960})
+            page = browser.new_page(viewport=DESK)
             page.set_default_timeout(300_000)
+            report(page, written, folder)
             page.goto(program.stdout.readline().removeprefix("Open ").strip())
-            comparison(page, folder / "console.png")
+            comparison(page, folder)
             run(page, folder / "console-run.png")
         finally:
             program.send_signal(signal.SIGINT)
 
 
-def comparison(page: Any, file: Path) -> None:
+def report(page: Any, written: Path, folder: Path) -> None:
+    """Take the report: what comes first, and the first figures."""
+    for name, size, media, places in (
+        ("report", DESK, "screen", ("h1", "#figures")),
+        ("report-phone", PHONE, "screen", ("h1", "#numbers", "[data-chart=response-times]", "[data-chart=parts]")),
+        ("report-print", PAPER, "print", ("h1", "#figures")),
+    ):
+        page.set_viewport_size(size)
+        page.emulate_media(media=media)
+        page.goto(written.as_uri())
+        page.locator("figure").last.locator(".chart svg path").first.wait_for(state="attached")
+        beside([shot(page, place) for place in places], folder / f"{name}.png")
+    page.emulate_media(media="screen")
+
+
+def comparison(page: Any, folder: Path) -> None:
     """Take all cells, side by side."""
+    page.set_viewport_size(DESK)
     for box in page.locator("input[name=cell]").all():
         box.check()
     page.get_by_role("button", name="Compare the chosen").click()
     page.get_by_role("heading", name="Comparison").wait_for()
     page.wait_for_load_state("load")
-    page.screenshot(path=file)
+    page.screenshot(path=folder / "console.png")
+    page.set_viewport_size(PHONE)
+    beside([shot(page, "h1"), shot(page, "h2 >> nth=0")], folder / "console-phone.png")
+    page.set_viewport_size(DESK)
 
 
 def run(page: Any, file: Path) -> None:
@@ -69,6 +103,24 @@ def run(page: Any, file: Path) -> None:
     while page.evaluate("readings.get(choice.value).length") < ENOUGH:
         page.wait_for_timeout(500)
     page.screenshot(path=file, full_page=True)
+
+
+def shot(page: Any, place: str) -> bytes:
+    """Take what a window shows when a place is at its top."""
+    page.locator(place).first.evaluate("place => { place.scrollIntoView(); scrollBy(0, -16); }")
+    taken: bytes = page.screenshot()
+    return taken
+
+
+def beside(shots: Sequence[bytes], file: Path) -> None:
+    """Put what was taken beside one another."""
+    from PIL import Image
+
+    parts = [Image.open(BytesIO(each)).convert("RGB") for each in shots]
+    whole = Image.new("RGB", (sum(each.width + GAP for each in parts) - GAP, parts[0].height), "#bbb")
+    for number, each in enumerate(parts):
+        whole.paste(each, (number * (each.width + GAP), 0))
+    whole.save(file, optimize=True)
 
 
 if __name__ == "__main__":

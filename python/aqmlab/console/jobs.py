@@ -47,7 +47,7 @@ class Job:
         self.newest: dict[str, Mapping[str, Any]] = {}
         """The newest reading of each cell that it has begun, by key."""
         self.exit_code: int | None = None
-        """How it ended; None while it runs."""
+        """How it ended, as a shell says it: 130 after an interrupt. None while it runs."""
         self._events: deque[Event] = deque(maxlen=_MOST_EVENTS)
         self._number_of_events = 0
         self._process = process
@@ -59,6 +59,15 @@ class Job:
     def in_terminal(self) -> bool:
         """Whether what it says goes to the console's own terminal."""
         return self._process.stdout is None
+
+    @property
+    def ending(self) -> str:
+        """How it ended, in words; nothing while it runs."""
+        if self.exit_code is None:
+            return ""
+        if self.exit_code == 128 + signal.SIGINT:
+            return "stopped"
+        return f"ended with exit code {self.exit_code}" if self.exit_code else "done"
 
     @property
     def cells(self) -> list[str]:
@@ -119,7 +128,8 @@ class Job:
         await asyncio.gather(*streams)
         code = await self._process.wait()
         async with self._news:
-            self.exit_code = code
+            # An interrupt that comes while Python clears up ends the process by itself.
+            self.exit_code = code if code >= 0 else 128 - code
             self._news.notify_all()
 
     async def _keep(self, stream: asyncio.StreamReader, kind: str, read: Callable[[bytes], Any]) -> None:

@@ -38,7 +38,7 @@ def cells(store: Store, words: str) -> list[Mapping[str, Any]]:
 
 
 def comparison(store: Store, keys: Sequence[str]) -> tuple[Comparison, list[str]]:
-    """Set cells side by side, scheme by scheme, in the order in which they are named; say which are left out.
+    """Set cells side by side, scheme by scheme, in the order in which they were begun; say which are left out.
 
     Schemes of one name in different experiments are told apart by their users and where their specs differ. Live runs
     that are not valid are left out.
@@ -56,10 +56,10 @@ def comparison(store: Store, keys: Sequence[str]) -> tuple[Comparison, list[str]
 
 
 def results(store: Store, keys: Sequence[str]) -> list[Result]:
-    """Return the results of cells, each once; errors are those of :func:`comparison`."""
+    """Return the results of cells, each once, as they were begun; errors are those of :func:`comparison`."""
     if not 1 <= len(keys) <= MOST_COMPARED:
         raise Refused(400, f"choose from 1 to {MOST_COMPARED} cells")
-    return [result(store, key) for key in dict.fromkeys(keys)]
+    return sorted((result(store, key) for key in dict.fromkeys(keys)), key=together.began_s)
 
 
 def result(store: Store, key: str) -> Result:

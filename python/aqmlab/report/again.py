@@ -32,6 +32,11 @@ def steps(gathered: Gathered) -> list[Step]:
     ]
 
 
+def is_explainable(result: Result) -> bool:
+    """Whether ``aqmlab explain`` has something to say of a cell: web users behind a queue of the simulator's."""
+    return result.cell.kernel is None and result.cell.label != BASELINE and bool(result.cell.users_per_side)
+
+
 def _as_comparison(gathered: Gathered) -> list[Step]:
     """Try whether a comparison has the same cells: its spec is that of a scheme, with the ECN of none if need be."""
     labels, cells = gathered.labels, [each.cell for each in gathered.valid]

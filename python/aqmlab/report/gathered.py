@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -118,7 +117,7 @@ def gather(out: Location | str, choice: Choice) -> Gathered:
     keys = [key for key in named if key in rows["cell"]] if named else _newest(rows, store.out)
     results = [found for key in dict.fromkeys(keys) if (found := store.kept(key)) is not None]
     if not named:
-        results.sort(key=lambda result: (_rank(result, choice.schemes), _started_s(result)))
+        results.sort(key=lambda result: (_rank(result, choice.schemes), together.began_s(result)))
     valid, invalid = together.parted(results)
     if not valid:
         raise SpecError("CELL: of live runs that are not valid there is nothing to report; aqmlab ls --json says why")
@@ -129,11 +128,6 @@ def _rank(result: Result, schemes: Sequence[str]) -> int:
     """Return the place of a scheme among those asked for."""
     places = [place for place, name in enumerate(schemes) if name in (result.cell.label, result.cell.scheme)]
     return places[0] if places else len(schemes)
-
-
-def _started_s(result: Result) -> float:
-    """Return when a cell was begun: in the order in which schemes were typed, whichever was done first."""
-    return datetime.fromisoformat(result.metadata["created"]).timestamp() - float(result.metadata["wall_s"])
 
 
 def _named(kept: pl.DataFrame, text: str, out: Location | str) -> str:

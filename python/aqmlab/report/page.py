@@ -19,7 +19,11 @@ from aqmlab.report.explained import Explained
 from aqmlab.report.gathered import Choice, Gathered, gather
 from aqmlab.report.pen import Pen
 from aqmlab.results import table
+from aqmlab.results.result import Result
 from aqmlab.show import canvas
+
+_OF_EACH = ("cell", "scheme", "seed", "made, UTC", "SHA-256 of the summary")
+_OFTEN_ALIKE = ("world", "results", "engine", "commit", "Python", "machine")
 
 
 def report(
@@ -93,6 +97,8 @@ def html(gathered: Gathered, times: Explained = MappingProxyType({})) -> str:
     schemes = gathered.schemes
     asked, setting = said.question(gathered, pen.names)
     scripts = [_vega(), template.part("report.js")]
+    results = gathered.valid + gathered.invalid
+    alike, made = _made(results)
     return template.filled(
         "report.html",
         question=asked,
@@ -104,14 +110,40 @@ def html(gathered: Gathered, times: Explained = MappingProxyType({})) -> str:
         charts=drawn,
         styles=pen.styles,
         data=_in_script({"schemes": list(pen.styles), "charts": {chart.name: chart.record() for chart in drawn}}),
-        results=gathered.valid + gathered.invalid,
+        results=results,
+        alike=alike,
+        made=made,
         schemes=gathered.by_label,
         as_json=lambda value: json.dumps(value, indent=2),
         zip=zip,
         steps=again.steps(gathered),
+        explainable=next((each for each in gathered.valid if again.is_explainable(each)), None),
         scripts=[template.raw(script) for script in scripts],
         hashes=[_hash(script) for script in scripts],
     )
+
+
+def _made(results: Sequence[Result]) -> tuple[dict[str, str], dict[str, list[str]]]:
+    """Say how cells were made: what is the same of all of them, and the columns of a table of the rest."""
+    columns: dict[str, list[str]] = {name: [] for name in (*_OF_EACH, *_OFTEN_ALIKE)}
+    for each in results:
+        made = each.metadata
+        is_live, is_valid = "live" in made, made.get("live", {}).get("valid")
+        values = {
+            "cell": each.place.name,
+            "scheme": each.cell.label,
+            "seed": each.cell.seed,
+            "made, UTC": made["created"][:19].replace("T", " "),
+            "SHA-256 of the summary": made["files"]["summary.parquet"]["sha256"],
+            "world": "simulated" if not is_live else "live, valid" if is_valid else "live, INVALID",
+            "commit": made["commit"] or "-",
+            "Python": made["python"],
+            **{name: made[name] for name in ("results", "engine", "machine")},
+        }
+        for name, value in values.items():
+            columns[name].append(str(value))
+    alike = {name: columns[name][0] for name in _OFTEN_ALIKE if len(set(columns[name])) == 1}
+    return alike, {name: values for name, values in columns.items() if name not in alike}
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib import resources
 from importlib.metadata import version
 from typing import Any
@@ -22,6 +23,7 @@ def filled(template: str, **values: Any) -> str:
         lstrip_blocks=True,
         finalize=_shown,
     )
+    pages.filters["breakable"] = _breakable
     return pages.get_template(template).render(css=raw(part("report.css")), version=version("aqmlab"), **values)
 
 
@@ -40,3 +42,10 @@ def raw(text: str) -> Any:
 def _shown(value: Any) -> Any:
     """Spell what has no shape in all text that the page shows."""
     return names.visible(value) if type(value) is str else value
+
+
+def _breakable(name: str) -> Any:
+    """Let a scheme's name be broken between its parameters rather than within one."""
+    from markupsafe import Markup, escape
+
+    return Markup("<wbr>").join(escape(names.visible(part)) for part in re.split("(?<=[:,])", name))

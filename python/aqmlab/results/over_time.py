@@ -106,7 +106,8 @@ def _time_to_send(link: Link, direction: int, now: _Floats, bits: _Floats) -> _F
     times = np.append(starts, now.max(initial=starts[-1]) + bits.max(initial=0) / rates[-1])
     sent = np.append(0.0, np.cumsum(rates * np.diff(times)))
     done: _Floats = np.interp(np.interp(now, times, sent) + bits, sent, times)
-    return done - now
+    # By rounding it would be a little less than nothing where nothing waits.
+    return np.where(bits > 0, done - now, 0.0)
 
 
 def _probability(columns: Sequence[str]) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from aqmlab.results.compare import BASELINE
 from aqmlab.results.result import Result
@@ -36,6 +37,11 @@ def left_out(invalid: Iterable[Result]) -> list[str]:
         f"{each.cell} is not valid and is left out: {'; '.join(each.metadata['live']['invalid_reasons'])}."
         for each in invalid
     ]
+
+
+def began_s(result: Result) -> float:
+    """Return when a cell was begun: so they stand as schemes were typed, whichever was done first."""
+    return datetime.fromisoformat(result.metadata["created"]).timestamp() - float(result.metadata["wall_s"])
 
 
 def _labels(results: Sequence[Result]) -> dict[str, str]:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from aqmlab._core import SpecError
 from aqmlab.cli.app import App
 from aqmlab.cli.cells import check_results
 from aqmlab.cli.options import read_seeds
@@ -21,7 +22,7 @@ def report(
         list[str] | None,
         typer.Argument(
             metavar="CELL",
-            help="Cells: directories, or keys or how they begin; or a study by its name.",
+            help="Cells: directories, or keys or how they begin; or a results directory, or a study by its name.",
             show_default=False,
         ),
     ] = None,
@@ -48,6 +49,10 @@ def report(
     """
     from aqmlab.report.page import report as write
 
+    if cells and len(cells) == 1 and Path(cells[0], "cells").is_dir():
+        if out not in (cells[0], "results"):
+            raise SpecError(f"CELL: {cells[0]} is a results directory, and --out another one, {out}")
+        out, cells = cells[0], []
     check_results("--out", out)
     with one_line_refusals():
         chosen = None if seeds is None else read_seeds(seeds)

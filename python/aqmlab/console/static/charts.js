@@ -16,9 +16,17 @@ const shade = (chart) => {
   chart.ctx.fillRect(chart.bbox.left, chart.bbox.top, end - chart.bbox.left, chart.bbox.height);
 };
 
+// Light or dark as the page is at that moment.
+const ink = () => getComputedStyle(document.body).color;
+
+// Where the pointer is, or else the newest.
+const value = (chart, value, of) => {
+  const shown = value ?? chart.data[of].at(-1);
+  return shown?.toLocaleString("en", { maximumSignificantDigits: Math.max(3, Math.trunc(shown).toString().length) }) ?? "-";
+};
+
 const draw = () => {
   isDue = false;
-  const ink = getComputedStyle(document.body).color;
   const axis = { stroke: ink, grid: { stroke: "#8884" }, ticks: { stroke: "#8884" } };
   const read = readings.get(choice.value);
   for (const section of sections) {
@@ -28,14 +36,14 @@ const draw = () => {
     let chart = charts.get(section);
     if (chart?.series.length !== data.length || chart.of !== choice.value) {
       chart?.destroy();
-      const lines = names.map((label, at) => ({ label, stroke: COLOURS[at % COLOURS.length], width: 2 }));
+      const lines = names.map((label, at) => ({ label, value, stroke: COLOURS[at % COLOURS.length], width: 2 }));
       const size = { width: section.clientWidth, height: 220 };
       const made = (chart) => {
         chart.of = choice.value;
         chart.warmup = read[0].warmup_s;
       };
       const hooks = { init: [made], drawClear: [shade] };
-      chart = new uPlot({ ...size, hooks, scales: { x: { time: false } }, axes: [axis, { ...axis, size: 65 }], series: [{ label: "s" }, ...lines] }, data, section);
+      chart = new uPlot({ ...size, hooks, scales: { x: { time: false } }, axes: [axis, { ...axis, size: 65 }], series: [{ label: "s", value }, ...lines] }, data, section);
       charts.set(section, chart);
     } else {
       chart.setData(data);
@@ -63,3 +71,4 @@ choice.addEventListener("change", redraw);
 addEventListener("resize", () => {
   for (const [section, chart] of charts) chart.setSize({ width: section.clientWidth, height: 220 });
 });
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => charts.forEach((chart) => chart.redraw()));

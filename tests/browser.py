@@ -1,0 +1,53 @@
+"""Chromium, for tests that look at pages: the system's own, by Playwright; without it they are skipped."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+playwright = pytest.importorskip("playwright.sync_api", reason="Playwright's Python package is not installed")
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+is_there = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
+
+WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+"""By how many pixels a page is wider than its window."""
+UNFOLD = "document.querySelectorAll('details').forEach(each => { each.open = true })"
+
+
+@contextmanager
+def chromium() -> Iterator[Any]:
+    """Open it."""
+    with playwright.sync_playwright() as browsers:
+        browser = browsers.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+def heard(page: Any) -> Any:
+    """Return a page with what it asks for in ``asked``, and what the browser complains of or shows in ``said``."""
+    page.asked, page.said = [], []
+    page.on("request", lambda request: page.asked.append(request.url))
+    page.on("console", lambda message: page.said.append(message.text))
+    page.on("pageerror", lambda error: page.said.append(str(error)))
+    page.on("dialog", lambda dialog: (page.said.append(dialog.message), dialog.dismiss()))
+    return page
+
+
+def tab_to(page: Any, wanted: str, most: int = 60) -> None:
+    """Go with the keyboard to what a selector means, looking at each stop whether it is seen that one is there."""
+    for _ in range(most):
+        page.keyboard.press("Tab")
+        stop = page.evaluate(
+            "wanted => { const at = document.activeElement, { outlineStyle, outlineWidth } = getComputedStyle(at);"
+            " return [at.matches(wanted), outlineStyle, parseFloat(outlineWidth), at.tagName] }",
+            wanted,
+        )
+        assert stop[3] == "BODY" or (stop[1] != "none" and stop[2] >= 2), stop
+        if stop[0]:
+            return
+    raise AssertionError(f"the keyboard does not come to {wanted}")
