@@ -21,6 +21,7 @@ import yaml
 
 import aqmlab as lab
 import brief
+from aqmlab import plot
 from aqmlab.cli.main import app
 from aqmlab.explain import PARTS
 from aqmlab.running.cell import cells_of
@@ -173,4 +174,4 @@ def test_the_guide_to_explanations_names_every_part() -> None:
 
 def test_the_guide_to_results_names_every_figure() -> None:
     named = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \| .* \| .* \|$", DOCUMENTS["docs/guide/results.md"], re.MULTILINE)
-    assert set(lab.plot.__all__) <= {name for names in named for name in re.findall(r"\w+", names)}
+    assert set(plot.__all__) <= {name for names in named for name in re.findall(r"\w+", names)}

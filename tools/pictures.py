@@ -15,9 +15,12 @@ from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import aqmlab as lab
+
+if TYPE_CHECKING:
+    from playwright.sync_api import ViewportSize
 
 CHROMIUM = shutil.which("chromium")
 SCHEMES = ("droptail:limit=200", "codel:ecn=true", "pi:ecn=true")
@@ -25,9 +28,9 @@ SEEDS = range(1, 6)
 ENOUGH = 20
 """Readings before a run is taken."""
 
-DESK = {"width": 1280, "height": 960}
-PHONE = {"width": 390, "height": 844}
-PAPER = {"width": 680, "height": 960}
+DESK: ViewportSize = {"width": 1280, "height": 960}
+PHONE: ViewportSize = {"width": 390, "height": 844}
+PAPER: ViewportSize = {"width": 680, "height": 960}
 """What A4 has between its margins."""
 
 GAP = 10
