@@ -184,9 +184,10 @@ fn each_packet_goes_through_a_chain_of_unlike_links_as_in_the_simulator() {
         told.collect::<Vec<_>>()
     };
     assert_eq!(told(&packets(&capture.take())), told(&recorded));
-    for interface in 0..6 {
+    // At the first link, and at the narrow second in both directions; what comes back through that the first has room for.
+    for interface in [0, 2, 3] {
         let dropped = |seen: &&Seen| seen.interface == interface && seen.comment.contains("dropped");
-        assert_eq!(recorded.iter().filter(dropped).count() > 10, interface < 4, "{interface}");
+        assert!(recorded.iter().filter(dropped).count() > 10, "{interface}");
     }
 }
 
