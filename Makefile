@@ -60,7 +60,7 @@ pythons: .venv/extension.stamp
 	    $$command -m venv --without-pip .venv/$$version && \
 	    $(BIN)/python -m pip --python .venv/$$version/bin/python install --quiet --no-compile \
 	        --require-hashes -r requirements.txt && \
-	    PYTHONPATH=python .venv/$$version/bin/python -W error tests/smoke.py >/dev/null || exit; \
+	    PYTHONPATH=python .venv/$$version/bin/python -W error tests/project/smoke.py >/dev/null || exit; \
 	done
 
 lint: lint-rust lint-python
@@ -92,7 +92,7 @@ bench-peers: .venv/extension.stamp
 	$(BIN)/python benches/peers/peers.py
 
 reference: .venv/extension.stamp
-	$(BIN)/python tools/reference.py docs/reference
+	PYTHONPATH=tools $(BIN)/python -m reference docs/reference
 
 # What they print and draw is kept in them, for the site.
 notebooks: .venv/extension.stamp .venv/docs.stamp
@@ -104,7 +104,7 @@ pictures: .venv/extension.stamp .venv/dev.stamp
 # The site: pages as they stand, each link followed, looked at in Chromium where there is one, and the crates' own pages.
 docs: .venv/docs.stamp .venv/dev.stamp
 	$(BIN)/sphinx-build --fail-on-warning --quiet -c docs/site -b html . docs/_build/html
-	$(BIN)/pytest --quiet --noconftest tests/built_site.py
+	$(BIN)/pytest --quiet --noconftest tests/project/built_site.py
 	$(WITH_PYTHON) RUSTDOCFLAGS="-D warnings" cargo doc $(WORKSPACE) --no-deps --locked
 	rm -rf docs/_build/html/rust && cp -r target/doc docs/_build/html/rust
 
@@ -118,13 +118,13 @@ cost: .venv/extension.stamp
 studies: .venv/extension.stamp
 	for study in $$($(BIN)/python -c 'from aqmlab.studies import STUDIES; print(*STUDIES)'); do \
 	    $(BIN)/aqmlab study $$study --full --pages docs/studies || exit; done
-	$(BIN)/python tools/accounting.py docs/studies --results results
+	PYTHONPATH=tools $(BIN)/python -m accounting docs/studies --results results
 
 parity: .venv/live.stamp
 	$(BIN)/python tools/parity.py docs/studies --results results --seeds $(or $(SEEDS),1)
 
 accounting: .venv/extension.stamp
-	$(BIN)/python tools/accounting.py docs/studies
+	PYTHONPATH=tools $(BIN)/python -m accounting docs/studies
 
 sensitivity: .venv/extension.stamp
 	$(BIN)/python tools/sensitivity.py docs/studies
@@ -144,7 +144,7 @@ advice-map: .venv/extension.stamp
 	$(BIN)/python tools/advice_map.py python/aqmlab/advice/map.parquet --points $(POINTS)
 
 golden: .venv/extension.stamp
-	$(BIN)/python tests/golden.py
+	$(BIN)/python tests/running/golden.py
 
 lock:
 	uv pip compile pyproject.toml --group build --universal --python-version 3.11 --generate-hashes --no-header \

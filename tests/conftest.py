@@ -21,8 +21,8 @@ from aqmlab.cli import main as cli
 from aqmlab.live import doctor, process
 from aqmlab.running.cell import Cell, cells_of
 from aqmlab.running.store import Store
-from made_console import console_store, inside
-from made_places import bucket, cell, place, s3, tiny
+from made.console import console_store, inside
+from made.places import bucket, cell, place, s3, tiny
 
 __all__ = ["bucket", "cell", "console_store", "inside", "place", "s3", "tiny"]
 

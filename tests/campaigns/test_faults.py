@@ -1,0 +1,418 @@
+"""Faults that a campaign survives: nothing is lost, nothing half done is left, and no cell fails without a fault."""
+
+from __future__ import annotations
+
+import errno
+import itertools
+import multiprocessing
+import os
+import random
+import re
+import runpy
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import datetime, timedelta, tzinfo
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import polars as pl
+import pytest
+from polars.exceptions import PanicException
+
+import aqmlab as lab
+from aqmlab.campaigns import campaign as campaigns
+from aqmlab.campaigns import failures
+from aqmlab.running import progress, run, store
+from aqmlab.running import sweep as sweeping
+from aqmlab.running.cell import Cell
+from aqmlab.running.files import directory
+from aqmlab.running.integrity import read_metadata
+from aqmlab.running.run import run_cell
+from disks import mounted, remount
+from made.campaigns import TINY, grid, tables
+
+CHILDREN = multiprocessing.get_context("forkserver")
+"""Children begin where everything is imported already, which saves each a second."""
+
+CHILDREN.set_forkserver_preload(["aqmlab.campaigns.campaign", "pytest"])
+
+
+def started(what: lab.Grid, seeds: Sequence[int], out: Path) -> BaseProcess:
+    """Start a sweep in a process of its own."""
+    process = CHILDREN.Process(target=lab.sweep, args=(what,), kwargs={"seeds": seeds, "out": out, "workers": 2})
+    process.start()
+    return process
+
+
+def wait_for(condition: Callable[[], object]) -> None:
+    """Wait until something is so, within a minute."""
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline, "it never came to this"
+        time.sleep(0.002)
+
+
+def finished(out: Path) -> int:
+    """Count the cells that are there."""
+    return len(list((out / "cells").glob("*")))
+
+
+def drafts(out: Path) -> list[Path]:
+    """List the cells that are being written, or were."""
+    return [place for place in (out / "drafts").glob("*") if place.is_dir()]
+
+
+def left_over(out: Path) -> set[str]:
+    """Name what a good store does not have."""
+    return {path.name for path in out.iterdir()} - {"cells", "drafts"} | {place.name for place in drafts(out)}
+
+
+def after(number: int, happens: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let something happen once so many cells have been run."""
+    count = itertools.count(1)
+
+    def running(*given: Any, **named: Any) -> object:
+        result = run_cell(*given, **named)
+        if next(count) == number:
+            happens()
+        return result
+
+    monkeypatch.setattr(sweeping, "run_cell", running)
+
+
+def test_a_sweep_that_is_killed_fifty_times_goes_on_to_the_same_store(tmp_path: Path) -> None:
+    what, seeds, out = grid(tmp_path), range(1, 21), tmp_path / "killed"
+    lab.sweep(what, seeds=seeds, out=tmp_path / "undisturbed")
+    draw, killed, in_mid_cell = random.Random(7), 0, 0
+    while killed < 50:
+        process, until = started(what, seeds, out), finished(out) + draw.randrange(6)
+        wait_for(lambda: finished(out) >= until or not process.is_alive())  # noqa: B023 - it is over with the turn
+        time.sleep(draw.uniform(0, 0.05))
+        process.kill()
+        process.join()
+        assert process.exitcode in (0, -signal.SIGKILL)
+        killed += process.exitcode != 0
+        in_mid_cell += bool(drafts(out))
+    assert in_mid_cell > 10
+    lab.sweep(what, seeds=seeds, out=out)
+    assert tables(out) == tables(tmp_path / "undisturbed")
+    assert left_over(out) == set()
+
+
+PATIENT = """
+from aqmlab import Law, Verdict
+
+class Patient(Law):
+    def on_enqueue(self, packet, queue, now):
+        return Verdict.PASS
+"""
+
+
+def test_a_worker_that_is_killed_costs_no_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "patient_law.py").write_text(PATIENT)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    what = lab.Grid(set=[*TINY[:-1], "protocol.duration=1 min"], schemes=["patient_law:Patient"])
+    there, here = tmp_path / "there", tmp_path / "here"
+
+    def kill_one() -> None:
+        wait_for(lambda: drafts(there))
+        os.kill(multiprocessing.active_children()[0].pid or 0, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill_one)
+    killer.start()
+    with pytest.raises(lab.StoreError, match=r"^a worker is gone \(.*\): run again to go on$"):
+        lab.sweep(what, seeds=[1, 2, 3], out=there, workers=2)
+    killer.join()
+    assert not (there / "failed").exists()
+    wait_for(lambda: not multiprocessing.active_children())
+    assert set(lab.sweep(what, seeds=[1, 2, 3], out=there, workers=2).cells["state"]) == {"done"}
+    with ThreadPoolExecutor(1) as executor:
+        lab.sweep(what, seeds=[1, 2, 3], out=here, executor=executor)
+    assert tables(there) == tables(here)
+    assert left_over(there) == set()
+
+
+DASK = """
+import os, signal, sys, threading, time
+from pathlib import Path
+from distributed import Client, LocalCluster
+import aqmlab as lab
+
+def sweep(out, executor):
+    grid = lab.Grid(set=CHANGES, schemes=["pi", "codel"])
+    return set(lab.sweep(grid, seeds=[1, 2], out=out, executor=executor).cells["state"])
+
+def search(out, executor):
+    long = lab.Experiment.from_toml(None, changes=CHANGES)
+    how = {"experiment": long, "seeds": [1, 2], "out": out, "executor": executor}
+    return lab.tune("pi", "sampling_hz=100..200", minimise=["delay"], trials=2, confirm=0, **how).record()
+
+def kill_one(out, client):
+    while not list((out / "drafts").glob("*/alive")):
+        time.sleep(0.02)
+    # Both have a cell, which takes seconds and has only begun.
+    os.kill(client.run(os.getpid).popitem()[1], signal.SIGKILL)
+
+if __name__ == "__main__":
+    here = {"host": "127.0.0.1", "dashboard_address": None}
+    with LocalCluster(2, threads_per_worker=1, processes=True, **here) as cluster, Client(cluster) as client:
+        for campaign in sweep, search:
+            out = Path(campaign.__name__)
+            killer = threading.Thread(target=kill_one, args=(out, client))
+            killer.start()
+            print(campaign(out, client.get_executor()))
+            killer.join()
+"""
+
+
+def test_a_dask_worker_that_is_killed_in_mid_cell_costs_no_cell(tmp_path: Path) -> None:
+    script = tmp_path / "campaign.py"
+    script.write_text(f"CHANGES = {[*TINY[:-1], 'protocol.duration=20 min']}\n{DASK}")
+    done = subprocess.run(
+        [sys.executable, script], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.stderr.count("Restarting worker") == 2, done.stderr
+    campaigns_of = runpy.run_path(str(script), run_name="here")
+    for name, said in zip(("sweep", "search"), done.stdout.splitlines(), strict=True):
+        assert said == str(campaigns_of[name](tmp_path / "here" / name, None))
+        assert tables(tmp_path / name) == tables(tmp_path / "here" / name)
+
+
+def test_two_sweeps_on_one_store_make_each_cell_whole(tmp_path: Path) -> None:
+    what, seeds, out = grid(tmp_path), range(1, 5), tmp_path / "shared"
+    both = [started(what, seeds, out) for _ in range(2)]
+    for process in both:
+        process.join()
+    assert [process.exitcode for process in both] == [0, 0]
+    lab.sweep(what, seeds=seeds, out=tmp_path / "alone")
+    assert tables(out) == tables(tmp_path / "alone")
+    assert left_over(out) == set()
+
+
+def test_a_shard_that_is_run_twice_makes_nothing_anew(tmp_path: Path) -> None:
+    what, out = grid(tmp_path), tmp_path / "shards"
+    for number in (1, 2, 3):
+        lab.sweep(what, seeds=[1], out=out, shard=f"{number}/3")
+    made = {file: file.stat().st_mtime_ns for file in out.rglob("*.json")}
+    assert len(lab.sweep(what, seeds=[1], out=out, shard="2/3").planned) > 1
+    assert set(lab.sweep(what, seeds=[1], out=out).cells["state"]) == {"done"}
+    assert {file: file.stat().st_mtime_ns for file in out.rglob("*.json")} == made
+    lab.sweep(what, seeds=[1], out=tmp_path / "whole")
+    assert tables(out) == tables(tmp_path / "whole")
+
+
+def test_a_disk_that_fills_up_ends_a_sweep_and_goes_on_when_there_is_room(tmp_path: Path) -> None:
+    what = grid(tmp_path)
+    lab.sweep(what, seeds=[1, 2], out=tmp_path / "undisturbed")
+    with mounted(tmp_path / "small", "600k") as disk:
+        with pytest.raises(lab.StoreError, match="No space left on device"):
+            lab.sweep(what, seeds=[1, 2], out=disk)
+        assert 0 < finished(disk) < 16
+        kept = tables(disk)
+        assert left_over(disk) == set()
+        remount(disk, "size=16m")
+        again = lab.sweep(what, seeds=[1, 2], out=disk)
+        assert set(again.cells["state"]) == {"done"}
+        assert kept.items() <= tables(disk).items()
+        assert tables(disk) == tables(tmp_path / "undisturbed")
+
+
+def test_a_disk_that_turns_read_only_ends_a_sweep_and_goes_on_when_it_is_mended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    what = grid(tmp_path)
+    with mounted(tmp_path / "small", "16m") as disk:
+        after(3, lambda: remount(disk, "ro"), monkeypatch)
+        with pytest.raises(lab.StoreError, match="Read-only file system"):
+            lab.sweep(what, seeds=[1], out=disk, workers=1)
+        assert finished(disk) == 3
+        remount(disk, "rw")
+        assert set(lab.sweep(what, seeds=[1], out=disk).cells["state"]) == {"done"}
+        assert left_over(disk) == set()
+
+
+@pytest.mark.parametrize("reason", [errno.EROFS, errno.ENOSPC, errno.EACCES])
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_a_cell_that_cannot_be_begun_has_not_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reason: int, elsewhere: bool
+) -> None:
+    def refuse(*_: object, **__: object) -> str:
+        raise OSError(reason, os.strerror(reason))
+
+    monkeypatch.setattr(tempfile, "mkdtemp", refuse)
+    with ThreadPoolExecutor(1) as executor, pytest.raises(lab.StoreError, match=re.escape(os.strerror(reason))):
+        lab.sweep(grid(tmp_path), seeds=[1], out=tmp_path / "out", executor=executor if elsewhere else None)
+    assert not (tmp_path / "out" / "failed").exists()
+
+
+def test_a_cell_that_is_damaged_while_a_sweep_runs_is_missing_and_run_by_the_next(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    what, out = grid(tmp_path), tmp_path / "out"
+    lab.sweep(what, seeds=[1], out=out)
+    whole = tables(out)
+    last = campaigns.plan(what, [1], {})[-1].cell.key
+    after(1, lambda: os.truncate(out / "cells" / last / "queue.parquet", 100), monkeypatch)
+    outcome = lab.sweep(what, seeds=[1, 2], out=out, workers=1, progress=True)
+    assert outcome.cells.filter(state="missing")["cell"].to_list() == [last]
+    assert "8 run in " in capsys.readouterr().err
+    again = lab.sweep(what, seeds=[1, 2], out=out, workers=1, progress=True)
+    assert set(again.cells["state"]) == {"done"}
+    assert whole.items() <= tables(out).items()
+    assert left_over(out) == {"damaged"}
+    assert f"{last}/queue.parquet is damaged" in caplog.text
+    assert "1 run in " in capsys.readouterr().err
+
+
+def test_a_cell_that_fails_at_its_very_end_is_told_of_as_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def panic(cell: Cell, *more: Any) -> None:
+        if cell.seed == 2:
+            raise PanicException("the packets do not add up")
+        write(cell, *more)
+
+    write = run.write_metadata
+    monkeypatch.setattr(run, "write_metadata", panic)
+    outcome = lab.sweep(lab.Grid(set=TINY), seeds=[1, 2, 3], out=tmp_path / "out", progress=True)
+    assert outcome.cells["state"].to_list() == ["done", "failed", "done"]
+    told = capsys.readouterr().err
+    assert "PanicException: the packets do not add up" in told
+    assert "2 run, 1 failed in " in told
+    assert left_over(tmp_path / "out") == {"failed"}
+
+
+DAYS_S = 86_400
+
+
+@pytest.fixture
+def jumping_clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The wall clock jumps by days, forth and back, each time that somebody looks."""
+    now, draw = time.time, random.Random(7)
+
+    class Wall(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> Wall:
+            return cls.fromtimestamp(time.time(), tz)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(time, "time", lambda: now() + DAYS_S * draw.choice([3, -5, 0]))
+        for module in (run, failures):
+            patched.setattr(module, "datetime", Wall)
+        yield
+
+
+@pytest.mark.usefixtures("jumping_clock")
+def test_a_clock_that_jumps_loses_no_cell_and_ends_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(progress, "_BETWEEN_LINES_S", 0.0)
+    what, out = grid(tmp_path), tmp_path / "out"
+    outcome = lab.sweep(what, seeds=[1, 2], out=out, limit_s=600, progress=True)
+    assert set(outcome.cells["state"]) == {"done"}
+    created = outcome.cells["created"]
+    assert created.max() - created.min() > timedelta(days=7)  # type: ignore[operator]
+    told = capsys.readouterr().err
+    left = re.findall(r"elapsed, (.*) left$", told, re.MULTILINE)
+    assert left
+    assert all(re.fullmatch(r"(\d+ min )?\d+ s", each) for each in left)
+    made = {file: file.stat().st_mtime_ns for file in out.rglob("*.json")}
+    lab.sweep(what, seeds=[1, 2], out=out, limit_s=600)
+    assert {file: file.stat().st_mtime_ns for file in out.rglob("*.json")} == made
+    assert left_over(out) == set()
+
+
+class Operations:
+    """Counts what a sweep does: calls in all threads, listings of the cells, cells looked at."""
+
+    def __init__(self, out: Path) -> None:
+        self._cells = str(out / "cells")
+        self.counted: Counter[str] = Counter()
+
+    def of(self, act: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+        """Do it, and return the counts."""
+        with monkeypatch.context() as patched:
+            for name in ("listdir", "scandir"):
+                patched.setattr(os, name, self._listing(getattr(os, name)))
+            patched.setattr(directory, "read_metadata", self._counting(read_metadata, "looked at"))
+            threading.setprofile(self._called)
+            sys.setprofile(self._called)
+            try:
+                act()
+            finally:
+                sys.setprofile(None)
+                threading.setprofile(None)
+        return self.counted
+
+    def _called(self, _frame: FrameType, event: str, _given: object) -> None:
+        if event in ("call", "c_call"):
+            self.counted["calls"] += 1
+
+    def _listing(self, list_it: Callable[..., Any]) -> Callable[..., Any]:
+        def listing(path: Any = ".") -> Any:
+            if not isinstance(path, int) and os.fspath(path) == self._cells:
+                self.counted["listings"] += 1
+            return list_it(path)
+
+        return listing
+
+    def _counting(self, function: Callable[..., Any], name: str) -> Callable[..., Any]:
+        def counting(*given: Any) -> Any:
+            self.counted[name] += 1
+            return function(*given)
+
+        return counting
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_what_a_cell_costs_does_not_grow_with_their_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, elsewhere: bool
+) -> None:
+    what = lab.Grid(set=[*TINY[:1], "users.per_side=5", "protocol.warmup=0 s", "protocol.duration=1 s"])
+    lab.sweep(what, seeds=[1], out=tmp_path / "first", progress=True)
+
+    def of(number: int) -> Counter[str]:
+        out = tmp_path / f"{number}"
+
+        def act() -> None:
+            with ThreadPoolExecutor(2) as executor:
+                done = lab.sweep(
+                    what, seeds=range(number), out=out, executor=executor if elsewhere else None, progress=True
+                )
+                assert done.cells.filter(pl.col("state") == "done").height == number
+
+        return Operations(out).of(act, monkeypatch)
+
+    few, many = of(20), of(100)
+    assert many["listings"] == few["listings"]
+    assert many["looked at"] <= 5 * few["looked at"]
+    assert many["calls"] < 1.05 * 5 * few["calls"], (few, many)
+
+
+def test_waiting_for_cells_costs_no_more_each_for_many(
+    tmp_path: Path, small_cell: Cell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # So long that each is waited for.
+    monkeypatch.setattr(sweeping, "run_cell", lambda *_, **__: time.sleep(0.001))
+    kept = store.Store(tmp_path)
+
+    def of(number: int) -> int:
+        cells = [replace(small_cell, seed=seed) for seed in range(number)]
+        return Operations(tmp_path).of(lambda: sweeping.run_missing(cells, kept, workers=2), monkeypatch)["calls"]
+
+    few, many = of(100), of(1000)
+    assert many < 2 * 10 * few, (few, many)

@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+
+import aqmlab as lab
+from conftest import Command
+from json_schema import admits
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "home-link.toml"
+
+
+def test_the_schema_that_is_printed_is_that_of_experiments_and_admits_an_example(aqmlab: Command) -> None:
+    outcome = aqmlab("schema")
+    printed = json.loads(outcome.out)
+    assert outcome.code == 0
+    assert printed == lab.Experiment.model_json_schema()
+    assert printed["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    assert admits(printed, tomllib.loads(EXAMPLE.read_text(encoding="utf-8")), printed)
+
+
+def test_a_spec_may_name_the_schema_in_its_first_line(aqmlab: Command, tmp_path: Path) -> None:
+    file = tmp_path / "spec.toml"
+    file.write_text("#:schema aqmlab.schema.json\n" + EXAMPLE.read_text(encoding="utf-8"))
+    assert json.loads(aqmlab("show", str(file), "--json").out)["link"]
+
+
+def test_an_argument_that_there_is_none_for_is_refused_in_one_line(aqmlab: Command) -> None:
+    outcome = aqmlab("schema", "link")
+    assert outcome.code == 2
+    assert "link" in outcome.err
+    assert outcome.out == ""

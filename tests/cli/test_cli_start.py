@@ -1,0 +1,192 @@
+"""How the command line starts, what it says and where, and how it ends where its output does."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import aqmlab as lab
+from conftest import Command
+
+HEAVY = {"matplotlib", "numpy", "polars", "pyarrow", "rich", "scipy", "aqmlab.spec.experiment"}
+"""What takes longer to import than a person should wait for help. Commands' options are read with pydantic by typer."""
+
+SHORT = ("compare", "droptail", "--users", "20", "--warmup", "1 s", "--duration", "2 s", "--seeds", "1")
+
+
+def command(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a command in a process of its own, so that its streams are real ones."""
+    return subprocess.run(
+        [sys.executable, "-m", "aqmlab", *arguments],
+        cwd=cwd,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["compare", "--help"], ["--version"]])
+def test_help_waits_for_nothing_that_takes_long(tmp_path: Path, arguments: list[str]) -> None:
+    script = (
+        "import sys, atexit\n"
+        f"sys.argv = ['aqmlab', *{arguments!r}]\n"
+        "atexit.register(lambda: print('imported:', *sys.modules, file=sys.stderr))\n"
+        "from aqmlab.cli.main import main\n"
+        "main()"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True)
+    imported = set(done.stderr.rpartition("imported:")[2].split())
+    assert "aqmlab.cli.main" in imported
+    assert imported.isdisjoint(HEAVY | {"pydantic"} if arguments == ["--help"] else HEAVY)
+
+
+def test_the_package_offers_each_of_its_names_whichever_module_was_imported_first() -> None:
+    script = (
+        "import aqmlab.explain.timeline, aqmlab.results.compare, aqmlab.running.run\n"
+        "import aqmlab as lab\n"
+        "assert callable(lab.compare) and callable(lab.run) and callable(lab.explain)\n"
+        "assert all(hasattr(lab, name) for name in lab.__all__)\n"
+        "assert lab.design.pi and lab.__version__ and not hasattr(lab, 'nothing')"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
+    assert set(lab.__all__) == set(lab._HOME)
+
+
+def test_a_module_among_the_commands_is_a_command(tmp_path: Path) -> None:
+    told = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    (module,) = re.findall(r"^```python hello.py\n(.*?)^```", told, re.DOTALL | re.MULTILINE)
+    (tmp_path / "hello.py").write_text(module)
+    script = (
+        "import sys\n"
+        "from aqmlab.cli import commands\n"
+        f"commands.__path__.append({str(tmp_path)!r})\n"
+        "from aqmlab.cli.main import main\n"
+        "sys.argv = ['aqmlab', 'hello', 'pi']\n"
+        "main()"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "pi decides at enqueue\n"
+
+
+def test_the_version_is_told(aqmlab: Command) -> None:
+    outcome = aqmlab("--version")
+    assert outcome.code == 0
+    assert outcome.out.startswith(f"aqmlab {lab.__version__}")
+
+
+def test_h_is_help(aqmlab: Command) -> None:
+    for arguments in ([], ["compare"], ["design", "pi"], ["aqm", "list"]):
+        assert aqmlab(*arguments, "-h").out == aqmlab(*arguments, "--help").out != ""
+
+
+def test_help_fits_80_columns_and_summaries_are_whole(aqmlab: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    everything = aqmlab("--help").out
+    assert "..." not in everything.partition("Commands:")[2]
+    assert all(len(line) <= 80 for line in everything.splitlines())
+    for name in re.findall(r"^  (\w+)  ", everything.partition("Commands:")[2], re.MULTILINE):
+        assert all(len(line) <= 80 for line in aqmlab(name, "--help").out.splitlines())
+
+
+@pytest.mark.parametrize("arguments", [[], ["aqm"], ["design"]])
+def test_a_command_without_the_rest_shows_its_help_and_exits_with_2(aqmlab: Command, arguments: list[str]) -> None:
+    outcome = aqmlab(*arguments)
+    assert outcome.code == 2
+    assert "Commands:" in outcome.out + outcome.err
+    assert "aqmlab: " not in outcome.err
+
+
+def test_completion_offers_commands_and_options(tmp_path: Path) -> None:
+    def offered(typed: str, word: int) -> list[str]:
+        done = command(cwd=tmp_path, _AQMLAB_COMPLETE="complete_bash", COMP_WORDS=typed, COMP_CWORD=str(word))
+        return done.stdout.split()
+
+    assert "compare" in offered("aqmlab co", 1)
+    assert "--seeds" in offered("aqmlab compare --se", 2)
+
+
+def test_completion_is_installed_by_one_command(tmp_path: Path) -> None:
+    # Whose shell this is would be looked up among the parents of the process, of which a test may have none.
+    shell = {"HOME": str(tmp_path), "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+    done = command("--install-completion", "bash", cwd=tmp_path, **shell)
+    assert done.returncode == 0, done.stderr
+    assert "completion" in (tmp_path / ".bashrc").read_text()
+
+
+def test_quiet_says_nothing_but_results_and_verbose_a_line_for_each_cell(aqmlab: Command) -> None:
+    table = aqmlab(*SHORT, "--quiet")
+    assert table.err == ""
+    assert "droptail" in table.out
+    assert (
+        "droptail at 0.212 % load: 20 users on each side, uniform RTT, seed 1: "
+        in aqmlab(*SHORT, "-v", "--out", "anew").err
+    )
+    assert "seed 1" not in aqmlab(*SHORT, "--out", "once more").err
+    assert aqmlab(*SHORT, "-q", "-v").err == "aqmlab: --quiet: cannot be with --verbose\n"
+
+
+def test_a_log_has_all_that_is_said_with_times(aqmlab: Command, tmp_path: Path) -> None:
+    aqmlab(*SHORT, "--quiet", "--log", "log")
+    aqmlab("compare", "green", "--log", "log")
+    lines = (tmp_path / "log").read_text().splitlines()
+    assert all(re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d (DEBUG|INFO|ERROR) ", line) for line in lines)
+    assert sum("seed 1: " in line for line in lines) == 2, "one for each cell"
+    assert "no discipline is called 'green'" in lines[-1]
+    refused = aqmlab(*SHORT, "--log", "nowhere/log")
+    assert refused.code == 2
+    assert refused.err.startswith("aqmlab: --log: must be a file that can be written, got nowhere/log")
+
+
+def test_a_locale_without_our_characters_is_written_to_plainly(tmp_path: Path) -> None:
+    posix = {"LC_ALL": "POSIX", "PYTHONUTF8": "0"}
+    compared = command(*SHORT[:-1], "2", cwd=tmp_path, **posix)
+    assert compared.returncode == 0, compared.stderr
+    assert "+-" in compared.stdout
+    for arguments in (["aqm", "show", "red"], ["show", str(Path(__file__).parents[2] / "examples" / "gfc2.toml")]):
+        shown = command(*arguments, cwd=tmp_path, **posix)
+        assert shown.returncode == 0, shown.stderr
+        assert shown.stdout.isascii()
+
+
+@pytest.mark.parametrize("arguments", [["aqm", "list"], ["aqm", "list", "--json"], ["--help"], ["--version"]])
+def test_a_full_disk_is_one_line_and_a_closed_pipe_none(tmp_path: Path, arguments: list[str]) -> None:
+    typed = [sys.executable, "-m", "aqmlab", *arguments]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(typed, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (
+        1,
+        "aqmlab: standard output: cannot be written: No space left on device\n",
+    )
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(typed, stdout=write, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(write)
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+def test_an_interrupt_says_what_is_kept_in_one_line(tmp_path: Path) -> None:
+    typed = [sys.executable, "-m", "aqmlab", "compare", "--users", "9330", "--workers", "1", "-v", "pi"]
+    with subprocess.Popen(typed, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        first = process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        rest = process.stderr.read()
+    assert "cells" in first
+    assert process.returncode == 130
+    assert rest == "aqmlab: interrupted; 0 of 6 cells are in the store, run again to go on\n"
+
+
+def test_a_figure_that_was_asked_for_is_named(aqmlab: Command, tmp_path: Path) -> None:
+    gfc2 = str(Path(__file__).parents[2] / "examples" / "gfc2.toml")
+    assert aqmlab("show", gfc2, "--figure", "a.svg", "--json").err == "a.svg\n"
+    pi = ("design", "pi", "--rate", "100 Mbit/s", "--flows", "400", "--rtt-max", "200 ms")
+    assert aqmlab(*pi, "--figure", "b.svg").err == "b.svg\n"
+    assert aqmlab(*pi, "--figure", "c.svg", "--quiet").err == ""
+    assert {file.name for file in tmp_path.iterdir()} == {"a.svg", "b.svg", "c.svg"}

@@ -1,0 +1,207 @@
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import aqmlab as lab
+from aqmlab.running.calibration.lines import known
+from aqmlab.running.cell import cells_of
+from aqmlab.spec import presets
+from aqmlab.topology import drawing, plot
+from aqmlab.topology.network import Topology, rows, topology
+from conftest import Command
+
+PARTS: dict[str, Any] = {
+    "link": {"rate": "2 Mbit/s", "device_fifo": 0},
+    "queue": {"red": {}},
+    "chain": [{}, {"queue": {"pi": {"q_ref": 10}}, "delay": "5 ms"}, {"rate": "500 kbit/s"}],
+    "users": {"per_side": 20, "path": [1, 3]},
+    "sources": [
+        {"bulk": {"name": "down", "flows": 2, "path": [2, 4]}},
+        {"bulk": {"name": "up", "flows": 1, "direction": "upload"}},
+        {"datagrams": {"name": "voice", "rate": "50 kbit/s", "side": 1, "path": [3, 4]}},
+        {"transfers": {"rate_per_second": [0, 2], "size": {"fixed": "8 kB"}, "path": [1, 2]}},
+    ],
+    "protocol": {"warmup": "2 s", "duration": "20 s"},
+}
+
+SPEC = """
+[users]
+per_side = 20
+
+[[chain]]
+rate = "2 Mbit/s"
+
+[[chain]]
+rate = "5 Mbit/s"
+rate_changes = [{at = "1 s", rate = "1 Mbit/s"}]
+"""
+
+
+def network(parts: dict[str, Any]) -> Topology:
+    experiment = lab.Experiment(**parts)
+    return topology(experiment, cells_of(experiment, [1])[0].resolved)
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> str:
+    file = tmp_path / "chain.toml"
+    file.write_text(SPEC)
+    return str(file)
+
+
+def test_the_tables_of_a_chain_tell_its_links_apart_and_its_record_lists_them(tmp_path: Path) -> None:
+    result = lab.run(lab.Experiment(**PARTS), out=tmp_path)
+    for table in (result.queue, result.link):
+        counts = table.group_by("link", "direction").len()
+        assert sorted(counts.select("link", "direction").rows()) == [(n, d) for n in (1, 2, 3) for d in (0, 1)]
+        assert counts["len"].n_unique() == 1
+    record = result.record()
+    losses = [record["users"], *record["sources"]]
+    assert all(it["packets_sent"] > 0 and 0 <= it["loss_percent"] < 100 for it in losses)
+    for link in record["directions"]:
+        here = result.link.filter(link=link["link"], direction=link["direction"])
+        assert (here["arrived"].sum(), here["drops"].sum()) == (link["arrived"], link["dropped"])
+    text = repr(result)
+    assert all(f"  R{a} to R{b}: " in text for a, b in ((1, 2), (2, 1), (3, 4), (4, 3)))
+
+
+def test_a_variable_is_null_where_a_law_has_none_of_that_name(tmp_path: Path) -> None:
+    queue = lab.run(lab.Experiment(**PARTS), out=tmp_path).queue
+    shown = queue.group_by("link").agg(pl.col("avg").is_not_null().all(), pl.col("p").is_not_null().all())
+    assert sorted(shown.rows()) == [(1, True, False), (2, False, True), (3, True, False)]
+    assert not queue["avg"].is_nan().any()
+
+
+def test_one_link_has_no_column_for_its_number(small: lab.Experiment, tmp_path: Path) -> None:
+    result = lab.run(small, out=tmp_path)
+    assert "link" not in result.queue.columns
+    assert "link" not in result.link.columns
+    assert [(it["link"], it["direction"]) for it in result.record()["directions"]] == [(1, 0), (1, 1)]
+
+
+def test_a_chain_of_no_links_is_the_one_link() -> None:
+    alone = lab.Experiment(users={"per_side": 1})
+    same = lab.Experiment(users={"per_side": 1}, chain=[])
+    keys = [cells_of(experiment, [1])[0].key for experiment in (alone, same)]
+    assert keys[0] == keys[1]
+
+
+def test_a_load_of_a_chain_is_refused() -> None:
+    with pytest.raises(
+        lab.SpecError, match=r"^users.load: is percent of one link; in a chain give users.per_side, got 98"
+    ):
+        cells_of(lab.Experiment(chain=[{}]), [1], known(Path("results")))
+
+
+def test_an_uncongested_chain_has_its_delays_and_no_slow_link() -> None:
+    links = network({**PARTS, "chain": PARTS["chain"]}).links
+    experiment = presets.uncongested(lab.Experiment(**PARTS))
+    fast = topology(experiment, cells_of(experiment, [1])[0].resolved).links
+    assert [link.delay for link in fast] == [link.delay for link in links]
+    assert {link.rate for link in fast} == {"1 Gbit/s"}
+
+
+def test_who_is_shown_says_where_their_round_trip_is_spent_and_which_interface_is_not_the_servers() -> None:
+    users = {"per_side": 20, "delay_at": "split"}
+    own = {
+        "bulk": {"name": "own", "flows": 1, "rtt": {"fixed": "40 ms"}, "delay_at": "server", "interface": "1 Gbit/s"}
+    }
+    senders = network({"users": users, "sources": [own, {"bulk": {"flows": 1, "rtt": {"fixed": "40 ms"}}}]}).senders
+    assert [each.rtt for each in senders] == [
+        "10 to 150 ms, half at the servers",
+        "40 ms, at the servers",
+        "40 ms, half at the servers",
+    ]
+    assert ["interface" in each.what for each in senders] == [False, True, False]
+
+
+def test_data_go_against_the_requests_but_for_uploads_and_datagrams() -> None:
+    ways = {sender.name: sender.way for sender in network(PARTS).senders}
+    assert ways == {
+        "web users": "R1 ↔ R3",
+        "down": "R4 → R2",
+        "up": "R1 → R4",
+        "voice": "R4 → R3",
+        "transfers": "R1 → R2",
+    }
+
+
+spans = st.tuples(st.integers(1, 64), st.integers(1, 64)).filter(lambda span: span[0] < span[1])
+
+
+@given(st.lists(spans, max_size=30))
+def test_what_stands_in_a_row_does_not_overlap_and_nothing_is_lost(of: list[tuple[int, int]]) -> None:
+    packed = rows(of, of)
+    assert sorted(each for row in packed for each in row) == sorted(of)
+    for row in packed:
+        assert all(before[1] <= after[0] for before, after in itertools.pairwise(row))
+
+
+@pytest.mark.parametrize("links", [1, 3, 6, 20])
+@pytest.mark.parametrize("width", [40, 100, 250])
+def test_a_drawing_fits_and_has_every_router_and_sender(links: int, width: int) -> None:
+    parts = {**PARTS, "chain": [{"rate": f"{n} Mbit/s"} for n in range(1, links + 1)]}
+    ways = [[n, n + 1] for n in range(1, links + 1)]
+    parts["sources"] = [{"bulk": {"name": f"x{n}", "flows": 1, "path": way}} for n, way in enumerate(ways)]
+    lines = [line.plain.rstrip() for line in drawing.drawing(network({**parts, "users": {"per_side": 0}}), width)]
+    assert all(len(line) <= width for line in lines)
+    text = "\n".join(lines)
+    assert all(f"R{n}" in text for n in range(1, links + 2))
+    assert all(f" x{n} " in text for n in range(links))
+    assert all(f"{n} Mbit/s" in text for n in range(1, links + 1))
+
+
+def test_gfc2_is_drawn_in_a_hundred_columns_with_its_routers_in_one_row(aqmlab: Command) -> None:
+    outcome = aqmlab("show", str(Path(__file__).parents[2] / "examples" / "gfc2.toml"))
+    assert outcome.code == 0
+    assert all(len(line) <= 100 for line in outcome.out.splitlines())
+    (routers,) = (line for line in outcome.out.splitlines() if "R1├" in line)
+    assert all(f"R{n}" in routers for n in range(1, 8))
+    assert "\x1b" not in outcome.out
+
+
+def test_show_prints_the_resolved_spec_and_draws_a_figure(aqmlab: Command, spec: str, tmp_path: Path) -> None:
+    figure = tmp_path / "chain.svg"
+    outcome = aqmlab("show", spec, "--json", "--figure", str(figure), "--set", "users.path=[2,3]")
+    resolved = json.loads(outcome.out)
+    assert resolved["users"]["path"] == [2, 3]
+    assert resolved["chain"][1]["rate_changes"] == [{"at": "1 s", "rate": "1 Mbit/s"}]
+    assert "1 Mbit/s from 1 s" in aqmlab("show", spec).out
+    assert b"web users" in figure.read_bytes() or b"<svg" in figure.read_bytes()
+
+
+def test_a_figure_of_a_spec_is_the_same_to_the_byte(tmp_path: Path) -> None:
+    files = [tmp_path / "a.svg", tmp_path / "b.svg"]
+    for file in files:
+        plot.save(file, network(PARTS), title="a chain")
+    first, second = (hashlib.sha256(file.read_bytes()).hexdigest() for file in files)
+    assert first == second
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--figure", "chain.txt"), "aqmlab: a figure is one of svg, png, pdf, got 'chain.txt'"),
+        (("--set", "users.path=[2,4]"), "aqmlab: users.path: must be two routers [a, b] with 1 <= a < b <= 3"),
+        (
+            ("--set", "users.load=90"),
+            "aqmlab: users.load: is percent of one link; in a chain give users.",
+        ),
+    ],
+)
+def test_a_mistake_in_what_is_to_be_shown_is_one_line(
+    aqmlab: Command, spec: str, arguments: tuple[str, ...], message: str
+) -> None:
+    outcome = aqmlab("show", spec, *arguments)
+    assert outcome.code == 2
+    assert outcome.err.startswith(message)
+    assert len(outcome.err.splitlines()) == 1

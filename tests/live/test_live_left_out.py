@@ -1,0 +1,62 @@
+"""Live runs that are not valid go into no mean, wherever cells are set side by side."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from html import unescape
+from pathlib import Path
+from urllib.parse import urlencode
+
+import polars as pl
+import pytest
+
+import aqmlab as lab
+import made.console
+from aqmlab.console import kept
+from aqmlab.console.guard import Refused
+from made.console import Visitor
+
+
+@pytest.fixture
+def doctored(console_store: Path, tmp_path: Path) -> Path:
+    """A store whose second seed of ``codel`` says of itself that its machine was late."""
+    folder = tmp_path / "store"
+    shutil.copytree(console_store, folder)
+    (late,) = lab.Store(folder).cells().filter(pl.col("label") == "codel", pl.col("seed") == 2)["path"]
+    file = Path(late, "metadata.json")
+    verdict = {"valid": False, "invalid_reasons": ["the router was late"]}
+    file.write_text(json.dumps({**json.loads(file.read_text()), "live": verdict}))
+    return folder
+
+
+def keys(folder: Path, *, valid: bool | None = None) -> list[str]:
+    """Return the cells of two schemes, or of them those that are valid or not."""
+    cells = lab.Store(folder).cells().filter(pl.col("scheme").is_in(["droptail", "codel"]))
+    return [key for key, said in cells.select("cell", "valid").rows() if valid is None or (said is not False) == valid]
+
+
+def test_the_console_leaves_them_out_and_says_so(doctored: Path) -> None:
+    store = lab.Store(doctored)
+    compared, said = kept.comparison(store, keys(doctored))
+    assert [(scheme["label"], scheme["seeds"]) for scheme in compared.schemes] == [
+        ("droptail:limit=20", [1, 2]),
+        ("codel", [1]),
+    ]
+    (sentence,) = said
+    assert sentence.endswith("seed 2 is not valid and is left out: the router was late.")
+    with pytest.raises(Refused, match=r"seed 2 is not valid and is left out: the router was late\.$"):
+        kept.comparison(store, keys(doctored, valid=False))
+    with made.console(doctored) as address:
+        visitor = Visitor(address)
+        visitor.go_in()
+        status, page, _ = visitor.ask("/compare?" + urlencode([("cell", key) for key in keys(doctored)]))
+    assert status == 200
+    assert sentence in unescape(page)
+
+
+def test_a_comparison_takes_none(doctored: Path) -> None:
+    results = kept.results(lab.Store(doctored), keys(doctored))
+    with pytest.raises(lab.SpecError, match=r"^results: a live run that is not valid goes into no mean, got .*seed 2"):
+        lab.Comparison(tuple(results))
+    assert lab.Comparison(tuple(each for each in results if each.valid)).schemes

@@ -1,0 +1,98 @@
+"""What axe-core finds in the console's pages and in a report: nothing serious, light and dark, wide and narrow."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import aqmlab as lab
+import made.console
+from aqmlab.running.store import Store
+from axe import AXE, found
+from browser import UNFOLD, chromium, is_there
+
+SHA256 = "29348999450cdf2849a8e70b7912fc2da85a849da39c0d0d5394f51d4a9ed95c"
+
+pytestmark = is_there
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made.console.store(tmp_path_factory.mktemp("store"))
+
+
+@pytest.fixture(scope="module")
+def page() -> Iterator[Any]:
+    with chromium() as browser:
+        page = browser.new_page()
+        page.set_default_timeout(20_000)
+        yield page
+
+
+@pytest.fixture(scope="module")
+def console(page: Any, out: Path) -> Iterator[str]:
+    """The console's address, with a comparison in it that has been run."""
+    with made.console(out) as address:
+        page.goto(address)
+        home = str(page.url)
+        page.goto(home + "new")
+        for label, text in {"Schemes, one a line": "codel", "Warm-up": "1 s", "Measured": "5 s", "Seeds": "1"}.items():
+            page.get_by_label(label, exact=True).fill(text)
+        page.get_by_text("More: a spec").click()
+        page.get_by_label("Spec in TOML").fill('link.rate = "10 Mbit/s"\nusers.per_side = 50')
+        page.get_by_role("button", name="Start").click()
+        page.get_by_role("link", name="What it measured").wait_for()
+        yield home
+
+
+def test_axe_is_as_published() -> None:
+    assert hashlib.sha256(AXE.read_bytes()).hexdigest() == SHA256
+
+
+def test_axe_finds_what_is_wrong(page: Any) -> None:
+    page.set_content("<img src='data:,'><input>")
+    assert {each.partition(":")[0] for each in found(page)} >= {"image-alt", "label"}
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_serious_is_found_on_the_consoles_pages(
+    page: Any, console: str, out: Path, scheme: str, width: int
+) -> None:
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": width, "height": 800})
+    keys = Store(out).cells()["cell"].to_list()
+    compared = "compare?" + "&".join(f"cell={key}" for key in keys)
+    paths = ["", "new", "new?kind=sweep", "new?kind=live", f"cells/{keys[0]}", compared, "runs/1", "nowhere"]
+    said = {}
+    for path in paths:
+        page.goto(console + path)
+        page.evaluate(UNFOLD)
+        for add in page.locator(".add button").all():
+            rows = page.locator("fieldset").count()
+            add.click()
+            page.locator("fieldset").nth(rows).wait_for()
+        page.evaluate(UNFOLD)
+        if path == "new":
+            page.locator("#parameters label").first.wait_for()
+        if path == "runs/1":
+            page.locator("canvas").nth(3).wait_for()
+        said[path] = found(page)
+    assert said == {path: [] for path in paths}
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_serious_is_found_in_a_report(page: Any, out: Path, tmp_path: Path, scheme: str, width: int) -> None:
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": width, "height": 800})
+    written = lab.report(out=out, to=tmp_path / "report.html", schemes=["droptail:limit=20", "codel"])
+    page.goto(written.as_uri())
+    page.evaluate(UNFOLD)
+    # They are drawn one after the other.
+    page.locator("figure").last.locator(".chart svg path").first.wait_for(state="attached")
+    assert found(page) == []

@@ -1,0 +1,155 @@
+"""The console: who may speak to it, and what it shows. A program of its own, asked over HTTP."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from html import unescape
+from pathlib import Path
+from urllib.parse import quote, urlencode
+
+import pytest
+
+import made.console
+from made.console import HOSTILE, Visitor
+
+
+def test_only_who_has_the_address_comes_in_and_once(console_store: Path) -> None:
+    with made.console(console_store) as address:
+        visitor = Visitor(address)
+        assert visitor.ask("/")[0] == 403
+        assert visitor.ask("/enter?token=" + "x" * 43)[0] == 403
+        visitor.go_in()
+        assert visitor.ask("/")[0] == 200
+        assert Visitor(f"http://{visitor.host}/{visitor.enter}").ask(f"/{visitor.enter}")[0] == 403
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Host": "example.org"}, 421),
+        ({"Host": "localhost"}, 421),
+        ({"Origin": "http://example.org"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Sec-Fetch-Site": "cross-site"}, 403),
+        ({"Cookie": "aqmlab-1=x"}, 403),
+        ({"Cookie": "aqmlab=\u00e9"}, 403),
+    ],
+)
+@pytest.mark.parametrize("path", ["/", "/runs/1/news", "/static/console.js"])
+def test_whatever_does_not_come_from_its_own_pages_is_refused(
+    inside: Visitor, path: str, headers: dict[str, str], status: int
+) -> None:
+    assert inside.ask(path, headers=headers)[0] == status
+
+
+def test_what_changes_something_needs_the_sessions_token_and_this_origin(inside: Visitor) -> None:
+    form = {"schemes": "codel", "seeds": "1"}
+    assert inside.ask("/runs", "POST", form)[0] == 403
+    assert inside.ask("/runs", "POST", {**form, "csrf": "\u00e9"})[0] == 403
+    assert inside.ask("/runs", "POST", {**form, "csrf": inside.csrf()}, {"Origin": "http://127.0.0.1:1"})[0] == 403
+    assert inside.ask("/runs/1/stop", "POST", {})[0] == 403
+    assert inside.ask("/runs", "GET")[0] == 405
+    assert inside.ask("/runs", "POST", {"csrf": inside.csrf(), "spec": "x" * 1_100_000})[0] == 413
+    assert (
+        inside.ask("/runs", "POST", {"csrf": inside.csrf(), **{str(number): "" for number in range(6_000)}})[0] == 400
+    )
+
+
+def test_pages_run_nothing_but_what_the_console_serves(inside: Visitor) -> None:
+    for path in ("/", "/new", "/static/console.css", "/nowhere"):
+        _, _, headers = inside.ask(path)
+        policy = headers["Content-Security-Policy"]
+        for alone in ("default-src 'none'", "base-uri 'none'", "frame-ancestors 'none'", "form-action 'self'"):
+            assert alone in policy
+        assert "unsafe" not in policy
+        assert headers["X-Content-Type-Options"] == "nosniff"
+
+
+def test_names_are_shown_as_text(inside: Visitor) -> None:
+    status, page, _ = inside.ask("/")
+    assert status == 200
+    assert "<script>alert" not in page
+    assert HOSTILE in unescape(page)
+    assert inside.ask("/?" + urlencode({"words": HOSTILE}))[1].count('name="cell"') == 1
+
+
+def test_cells_are_set_side_by_side_with_their_figures(inside: Visitor) -> None:
+    _, page, _ = inside.ask("/?words=" + quote("o"))
+    keys = re.findall(r'name="cell" value="([0-9a-f]{16})"', page)
+    query = "&".join(f"cell={key}" for key in keys)
+    assert len(keys) == 4, "droptail and codel, two seeds each"
+    status, page, _ = inside.ask(f"/compare?{query}")
+    assert status == 200
+    for text in ("Response times", "Means of 2 seeds"):
+        assert text in page
+    # As they were typed, though the list has the newest first: as in their report, which so has the same colours.
+    assert re.findall(r'<th scope="row">(.*?)</th>', page)[:2] == ["droptail:limit=20", "codel"]
+    for kind in ("cdf", "ccdf"):
+        status, figure, headers = inside.ask(f"/figure/{kind}.svg?{query}")
+        assert (status, headers["Content-Type"]) == (200, "image/svg+xml")
+        assert "droptail:limit=20" in figure
+    status, page, _ = inside.ask(f"/cells/{keys[0]}")
+    assert status == 200
+    assert keys[0] in page
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/compare", 400),
+        ("/report", 400),
+        ("/report?cell=" + "0" * 16, 404),
+        ("/report?cell=--out", 404),
+        ("/new?kind=..%2Frun", 404),
+        ("/compare?cell=" + "0" * 16, 404),
+        ("/compare?cell=..%2F..%2Fetc", 404),
+        ("/cells/..%2F..%2Fetc%2Fpasswd", 404),
+        ("/static/..%2Fapp.py", 404),
+        ("/runs/99", 404),
+        ("/figure/other.svg?cell=" + "0" * 16, 404),
+        ("/nowhere", 404),
+        ("/rows", 400),
+        ("/rows?list=nothing&number=0", 404),
+        ("/rows?list=sources&number=0&row=trace", 404),
+        ("/rows?list=chain&number=50", 400),
+        ("/parameters?discipline=os:system", 404),
+        ("/schemes", 404),
+    ],
+)
+def test_what_is_not_there_is_one_line(inside: Visitor, path: str, status: int) -> None:
+    answer, page, _ = inside.ask(path)
+    assert answer == status
+    assert "Traceback" not in page
+
+
+def test_a_report_is_a_file_and_the_console_goes_on_while_it_is_made(inside: Visitor) -> None:
+    _, page, _ = inside.ask("/?words=" + quote("o"))
+    keys = re.findall(r'name="cell" value="([0-9a-f]{16})"', page)
+    query = "&".join(f"cell={key}" for key in keys)
+    assert f"/report?{query}" in unescape(inside.ask(f"/compare?{query}")[1])
+    assert f"/report?cell={keys[0]}" in inside.ask(f"/cells/{keys[0]}")[1]
+    with ThreadPoolExecutor() as others:
+        made = others.submit(inside.ask, f"/report?{query}")
+        answered = 0
+        while not made.done():
+            assert inside.ask("/new")[0] == 200
+            answered += 1
+    status, report, headers = made.result()
+    assert status == 200
+    assert answered > 5
+    assert headers["Content-Disposition"] == 'attachment; filename="report.html"'
+    assert "unsafe" not in headers["Content-Security-Policy"]
+    assert "droptail:limit=20" in report
+    assert "codel" in report
+    assert HOSTILE not in report
+
+
+def test_a_file_is_no_store(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    done = subprocess.run([sys.executable, "-m", "aqmlab", "console", str(file)], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr.startswith("aqmlab: DIR: must be a results directory")

@@ -1,0 +1,226 @@
+"""The console in a browser: found, chosen from with the keyboard, run, watched; nothing asked for elsewhere."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+import made.console
+from browser import WIDER, chromium, heard, is_there, playwright, tab_to
+from made.console import HOSTILE
+
+PATHS = ("/", "/new", "/new?kind=sweep", "/nowhere")
+
+pytestmark = is_there
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """The first page, with what was asked for and complained of in ``asked`` and ``said``."""
+    out = made.console.store(tmp_path_factory.mktemp("store"))
+    with made.console(out) as address, chromium() as browser:
+        page = heard(browser.new_page(viewport={"width": 1280, "height": 800}))
+        page.set_default_timeout(120_000)
+        page.entered = address
+        page.goto(address)
+        page.home = f"http://{urlsplit(address).netloc}"
+        yield page
+
+
+@pytest.fixture(autouse=True)
+def quiet(page: Any) -> Iterator[None]:
+    """Nothing is complained of and no other host is asked, whatever is done."""
+    page.said.clear()
+    yield
+    assert page.said == []
+    assert {urlsplit(url).netloc for url in page.asked} == {urlsplit(page.home).netloc}
+
+
+def forgive_refusals(page: Any) -> None:
+    """Drop what the browser says of its own where the answer is a refusal."""
+    page.said[:] = [said for said in page.said if "the server responded with a status of 4" not in said]
+
+
+def test_the_token_is_gone_from_the_address_bar_and_from_the_way_back(page: Any) -> None:
+    assert page.url == page.home + "/"
+    page.goto(page.home + "/new")
+    page.go_back()
+    assert page.url == page.home + "/"
+    token = page.entered.partition("token=")[2]
+    assert token
+    assert token not in page.content()
+
+
+def test_names_are_text(page: Any) -> None:
+    page.goto(page.home + "/")
+    assert page.locator("tbody th", has_text="alert(1)").inner_text() == HOSTILE
+    page.locator("tr", has_text="alert(1)").get_by_role("link").click()
+    assert page.locator("h1").inner_text().startswith(HOSTILE)
+    page.get_by_role("link", name="Its figures").click()
+    assert page.locator("tbody th").first.inner_text() == HOSTILE
+    assert page.locator("script:not([src])").count() == 0
+
+
+def test_cells_are_chosen_and_compared_with_the_keyboard_alone(page: Any) -> None:
+    page.goto(page.home + "/?words=o")
+    names = page.locator("tbody th").all_inner_texts()
+    chosen = (names.index("codel"), names.index("droptail:limit=20"))
+    for row in sorted(chosen):
+        tab_to(page, f"tbody tr:nth-child({row + 1}) input")
+        page.keyboard.press("Space")
+    assert page.locator("#chosen").inner_text() == "2 chosen."
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/compare?**")
+    assert set(page.locator("table").first.locator("tbody th").all_inner_texts()) == {"codel", "droptail:limit=20"}
+    page.wait_for_function("[...document.images].every(image => image.complete && image.naturalWidth > 0)")
+    assert page.locator("img").count() == 2
+
+
+def test_the_report_of_a_comparison_is_downloaded(page: Any, tmp_path: Path) -> None:
+    page.goto(page.home + "/?words=o")
+    for box in page.locator("input[name=cell]").all():
+        box.check()
+    page.get_by_role("button", name="Compare the chosen").click()
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Report").click()
+    download.value.save_as(tmp_path / "report.html")
+    assert download.value.suggested_filename == "report.html"
+    assert "window.vegaEmbed" in (tmp_path / "report.html").read_text()
+
+
+def test_a_comparison_is_started_watched_and_its_result_is_found(page: Any) -> None:
+    page.goto(page.home + "/new")
+    page.get_by_text("More: Users").click()
+    page.get_by_text("More: Link", exact=True).click()
+    fields = {
+        "Schemes, one a line": "pi:q_ref=7\ncodel",
+        "rate": "10 Mbit/s",
+        "per_side": "50",
+        "Warm-up": "1 s",
+        "Measured": "20 s",
+        "Seeds": "1",
+    }
+    for label, text in fields.items():
+        page.get_by_label(label, exact=True).locator("visible=true").fill(text)
+    page.get_by_role("button", name="Start").click()
+    page.wait_for_url("**/runs/*")
+    page.get_by_role("link", name="What it measured").wait_for()
+    assert page.get_by_role("status").inner_text() == "done"
+    assert page.get_by_role("link", name="running").count() == 0
+    assert "/report?cell=" in page.get_by_role("link", name="Its report").get_attribute("href")
+    assert page.get_by_role("button", name="Stop").count() == 0
+    assert "pi:q_ref=7" in page.locator("#lines").inner_text()
+    page.locator("canvas").nth(3).wait_for()
+    assert {"direction 0", "direction 1"} < set(page.locator("[data-quantity=queue] .u-legend th").all_inner_texts())
+    assert {"median", "99 %"} < set(page.locator("[data-quantity=response] .u-legend th").all_inner_texts())
+    assert "--" not in page.locator("#charts").inner_text(), "where there is no pointer the newest is told"
+    ink = "[getComputedStyle(document.body).color, [...charts.values()].map(chart => chart.axes[0].stroke())[0]]"
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        body, axis = page.evaluate(ink)
+        assert axis == body
+    page.emulate_media(color_scheme="light")
+    assert page.get_by_label("Cell").locator("option").count() == 3, "both schemes, and the uncongested network"
+    page.get_by_role("link", name="What it measured").click()
+    assert {"pi:q_ref=7", "codel"} < set(page.locator("table").first.locator("tbody th").all_inner_texts())
+
+
+def test_a_sweep_is_started_and_its_means_appear(page: Any) -> None:
+    page.goto(page.home + "/new?kind=sweep")
+    page.get_by_label("Schemes, one a line").fill("codel")
+    page.get_by_role("button", name="Remove").last.click()
+    page.locator("[id='axes[0].path']").fill("users.per_side")
+    page.locator("[id='axes[0].values']").fill("20, 40")
+    fields = {"Rate of the link": "10 Mbit/s", "Warm-up": "1 s", "Measured": "3 s", "Seeds": "1"}
+    for label, text in fields.items():
+        page.get_by_label(label, exact=True).fill(text)
+    page.get_by_role("button", name="Start").click()
+    page.get_by_role("heading", name="Means").wait_for()
+    assert page.locator("#state tbody tr td:nth-child(2)").all_inner_texts() == ["20", "40"]
+
+
+def test_rows_are_added_filled_and_taken_away_with_the_keyboard_alone(page: Any) -> None:
+    page.goto(page.home + "/new")
+    tab_to(page, "#seeds")
+    tab_to(page, "details:has([name=row]) summary")
+    page.keyboard.press("Enter")
+    tab_to(page, "select[name=row]")
+    page.keyboard.press("d")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.locator("[id='sources[0].datagrams.name']:focus").wait_for()
+    page.keyboard.type("voice")
+    tab_to(page, "[data-remove]")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.locator("[id='sources[1].bulk.name']:focus").wait_for()
+    tab_to(page, "[data-remove]")
+    page.keyboard.press("Enter")
+    assert page.locator(".add button:focus").count() == 1
+    assert page.locator("fieldset").count() == 1
+    page.get_by_role("button", name="Start").click()
+    assert "must have `rate`" in page.get_by_role("alert").inner_text()
+    assert page.locator("fieldset", has=page.get_by_role("alert")).get_by_label("name").input_value() == "voice"
+    forgive_refusals(page)
+
+
+def test_a_form_comes_back_with_the_line_that_says_what_is_wrong(page: Any) -> None:
+    page.goto(page.home + "/new?kind=sweep")
+    page.get_by_text("More: a grid").click()
+    page.get_by_label("Grid").fill("shemes = 1")
+    page.get_by_role("button", name="Start").click()
+    assert page.get_by_role("alert").inner_text() == "line 1: shemes: is no key of a grid"
+    assert page.get_by_label("Grid").input_value() == "shemes = 1"
+    forgive_refusals(page)
+
+
+def test_a_scheme_is_made_of_its_parameters(page: Any) -> None:
+    page.goto(page.home + "/new")
+    page.get_by_text("A scheme by its parameters").click()
+    page.get_by_label("Discipline").select_option("codel")
+    page.get_by_label("target", exact=True).fill("7 ms")
+    page.get_by_label("sqrt", exact=True).select_option("newton16")
+    page.get_by_role("button", name="Add this scheme").click()
+    made = re.compile(r"codel\ncodel:target=7ms,sqrt=newton16$")
+    playwright.expect(page.get_by_label("Schemes, one a line")).to_have_value(made)
+    assert page.get_by_text("Schemes, one a line").count() == 1
+
+
+def test_what_is_wrong_with_a_field_is_said_beside_it(page: Any) -> None:
+    page.goto(page.home + "/new")
+    page.get_by_text("More: Link", exact=True).click()
+    page.get_by_label("mtu", exact=True).fill("1 furlong")
+    page.get_by_role("button", name="Start").click()
+    page.get_by_role("alert").wait_for()
+    field = page.get_by_label("mtu", exact=True)
+    assert field.get_attribute("aria-invalid") == "true"
+    assert "why-link.mtu" in field.get_attribute("aria-describedby")
+    assert page.get_by_role("alert").inner_text().startswith("link.mtu: ")
+    assert field.input_value() == "1 furlong"
+    forgive_refusals(page)
+
+
+def test_cells_are_found_while_one_types(page: Any) -> None:
+    page.goto(page.home + "/")
+    page.get_by_label("Schemes with").press_sequentially("droptail:limit")
+    playwright.expect(page.locator("tbody tr")).to_have_count(2)
+    assert page.url.endswith("words=droptail%3Alimit")
+
+
+def test_a_phone_does_not_scroll_sideways(page: Any) -> None:
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.goto(page.home + "/")
+    cells = page.locator("input[name=cell]").evaluate_all("boxes => boxes.map(box => box.value)")
+    compared = "/compare?" + "&".join(f"cell={cell}" for cell in cells)
+    for path in (*PATHS, f"/cells/{cells[-1]}", compared, "/runs/1", "/runs/2"):
+        page.goto(page.home + path)
+        # The paths of this machine may be longer words than any other's.
+        page.locator("p code").evaluate_all("all => all.forEach(each => { each.textContent += 'x'.repeat(80) })")
+        assert page.evaluate(WIDER) == 0, path
+    forgive_refusals(page)

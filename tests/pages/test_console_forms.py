@@ -1,0 +1,272 @@
+"""The console's forms: what they run, what they refuse and how they say it."""
+
+from __future__ import annotations
+
+import platform
+import re
+import time
+from dataclasses import replace
+from html import unescape
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+
+import aqmlab as lab
+from aqmlab.console import asked, fields
+from aqmlab.console.guard import Refused
+from aqmlab.live import doctor
+from aqmlab.running.calibration import lines
+from aqmlab.running.cell import cells_of
+from made.console import Visitor
+
+
+@pytest.mark.parametrize(
+    ("form", "says"),
+    [
+        ({"schemes": ""}, "schemes: from 1 to"),
+        ({"schemes": "--out /tmp"}, "is none of"),
+        ({"schemes": "os:system"}, "laws of yours run from the command line"),
+        ({"schemes": "codel:targt=5"}, "target"),
+        ({"schemes": "codel", "seeds": "0"}, "seeds: a number"),
+        ({"schemes": "codel", "protocol.duration": "1 fortnight"}, "protocol.duration"),
+        ({"schemes": "codel", "spec": "link = "}, "spec: "),
+        ({"schemes": "codel", "spec": '[queue."os:system"]'}, "laws of yours run from the command line"),
+        ({"schemes": "codel", "spec": "\n[lnik]"}, "line 2: lnik: unknown key"),
+        ({"schemes": "codel", "spec": "[link]\n\nrate = '1 furlong'"}, "line 3: link.rate: "),
+        ({"schemes": "codel", "users.path": "[1, "}, "users.path: not TOML: "),
+        ({"schemes": "codel", "users.path": "[1, 2]\nlink = 1"}, "users.path: write one value"),
+        ({"schemes": "codel", "chain[0].queue": '{"os:system" = {}}'}, "laws of yours run from the command line"),
+        ({"schemes": "codel", "sources[0].bulk.flows": "0"}, "sources[0].bulk.flows: "),
+    ],
+)
+def test_a_form_that_cannot_be_run_comes_back_with_a_line_that_says_why(
+    inside: Visitor, form: dict[str, str], says: str
+) -> None:
+    status, page, _ = inside.ask("/runs", "POST", {"csrf": inside.csrf(), **form})
+    assert status == 400
+    assert says in unescape(page)
+
+
+@pytest.mark.parametrize(
+    ("form", "wrong"),
+    [
+        ({"link.rate_changes[4].at": "5 s", "link.rate_changes[4].rate": "fast"}, "link.rate_changes[0].rate"),
+        ({"link.rate_changes[0].at": "5 s", "link.rate_changes[0].rate": ""}, "link.rate_changes[0].rate"),
+        ({"sources[0].bulk.flows": "2", "sources[0].bulk.rtt": '{fixed = "2"}'}, "sources[0].bulk.rtt"),
+        ({"sources[0].bulk.flows": "2", "sources[9].datagrams.rate": ""}, "sources[1].datagrams"),
+        ({"tcp.mix[0].share": "7"}, "tcp.mix[0].share"),
+        ({"spec": "[users]\nload = 'many'", "users.sides": "2"}, "spec"),
+        ({"schemes": "codel:targt=5"}, "schemes"),
+    ],
+)
+def test_what_is_wrong_is_said_beside_what_was_typed_and_all_of_it_is_there_still(
+    inside: Visitor, form: dict[str, str], wrong: str
+) -> None:
+    form = {"schemes": "codel", **form}
+    status, page, _ = inside.ask("/runs", "POST", {"csrf": inside.csrf(), **form})
+    assert status == 400
+    assert f'role="alert" id="why-{wrong}"' in page
+    text = unescape(page)
+    assert all(value in text for value in form.values())
+    rows = [name for name in form if "[" in name and name.endswith(("flows", "datagrams.rate", "at", "share"))]
+    assert page.count("<fieldset") == len(rows)
+
+
+def test_rows_of_a_form_are_the_lists_of_the_spec(tmp_path: Path) -> None:
+    rows = {
+        "sources[0].bulk.name": '\U0001f600 "é"',
+        "sources[0].bulk.flows": "2",
+        "sources[0].bulk.rtt": '{fixed = "20 ms"}',
+        "sources[1].datagrams.rate": "1 Mbit/s",
+        "sources[1].datagrams.bursts.on": '{fixed = "1 s"}',
+        "sources[1].datagrams.bursts.off": '{exponential = {mean = "1 s"}}',
+        "link.rate_changes[0].at": "5 s",
+        "link.rate_changes[0].rate": "5 Mbit/s",
+        "tcp.mix[0].share": "0.5",
+        "tcp.mix[0].ecn": "true",
+    }
+    spec = """
+    link.rate_changes = [{ at = "5 s", rate = "5 Mbit/s" }]
+    tcp.mix = [{ share = 0.5, ecn = true }]
+    [[sources]]
+    bulk = { name = '\U0001f600 "é"', flows = 2, rtt.fixed = "20 ms" }
+    [[sources]]
+    datagrams = { rate = "1 Mbit/s", bursts = { on.fixed = "1 s", off.exponential.mean = "1 s" } }
+    """
+    plain = asked.comparison({"schemes": "codel", "spec": spec}, tmp_path)
+    made = asked.comparison({"schemes": "codel", **rows}, tmp_path)
+    assert made.cells == plain.cells
+    assert made.cells != asked.comparison({"schemes": "codel"}, tmp_path).cells
+
+
+def test_a_list_without_kinds_may_have_rows_that_say_nothing(tmp_path: Path) -> None:
+    users = {"schemes": "codel", "users.per_side": "5"}
+    made = asked.comparison({**users, "chain[0].rate": "", "chain[1].rate": ""}, tmp_path)
+    assert made.cells == asked.comparison({**users, "spec": "chain = [{}, {}]"}, tmp_path).cells
+    assert made.cells != asked.comparison(users, tmp_path).cells
+
+
+def test_every_row_that_is_offered_has_a_field_for_each_key(inside: Visitor) -> None:
+    for path, known in fields.lists().items():
+        for kind in known.kinds:
+            query = urlencode({"list": path, "number": 3, "row": kind})
+            status, part, _ = inside.ask(f"/rows?{query}")
+            assert status == 200
+            for field in fields.row(path, 3, kind):
+                assert f'name="{field.path}"' in part
+            assert "number=4" in part
+
+
+def test_a_comparison_is_run_watched_and_found_among_the_cells(inside: Visitor, console_store: Path) -> None:
+    spec = '[link]\nrate = "10 Mbit/s"\n[users]\nper_side = 50\n'
+    form = {"schemes": "pi:q_ref=12", "spec": spec, "protocol.warmup": "1 s", "protocol.duration": "3 s", "seeds": "1"}
+    status, _, headers = inside.ask("/runs", "POST", {"csrf": inside.csrf(), **form})
+    assert status == 303
+    _, said, _ = inside.ask(headers["Location"] + "/news")
+    assert said.endswith("event: end\ndata: 0\n\n")
+    assert "pi:q_ref=12" in inside.ask("/?words=pi:q_ref")[1]
+
+
+def test_a_run_is_stopped_and_only_one_runs_at_a_time(inside: Visitor) -> None:
+    form = {"schemes": "droptail:limit=240", "users.load": "98", "protocol.duration": "30 min", "seeds": "1"}
+    _, _, headers = inside.ask("/runs", "POST", {"csrf": inside.csrf(), **form})
+    where = headers["Location"]
+    assert inside.ask("/runs", "POST", {"csrf": inside.csrf(), **form})[0] == 409
+    while inside.ask(f"{where}/progress")[1].count("<tr>") < 2:
+        time.sleep(0.1)
+    status, _, _ = inside.ask(f"{where}/stop", "POST", {"csrf": inside.csrf()})
+    assert status == 303
+    _, said, _ = inside.ask(f"{where}/news")
+    assert re.search(r"event: end\ndata: -?\d+\n\n$", said)
+    assert not said.endswith("data: 0\n\n")
+    assert '<p role="status">stopped</p>' in inside.ask(where)[1]
+
+
+GRID = """
+set = ["link.rate=10 Mbit/s", "users.per_side=50", "protocol.warmup=1 s", "protocol.duration=3 s"]
+schemes = ["droptail:limit=20", "pi:ecn=true"]
+[axes]
+"queue.pi.q_ref" = [5, 20]
+"""
+
+
+@pytest.mark.parametrize(
+    ("form", "says"),
+    [
+        ({"grid": "# nothing"}, "grid: must be given"),
+        ({"grid": "schemes = "}, "grid: "),
+        ({"grid": "shemes = ['codel']"}, "shemes: is no key of a grid"),
+        ({"grid": "spec = '/etc/hostname'"}, "spec: files are for the command line"),
+        ({"grid": "schemes = ['os:system']"}, "laws of yours run from the command line"),
+        ({"grid": "[axes]\n'queue.os:system.x' = [1]"}, "laws of yours run from the command line"),
+        ({"grid": "[samples]\npoints = 1\nover.'queue.os:system.x' = {from = 1, to = 2}"}, "laws of yours run"),
+        ({"grid": "set = ['queue.os:system.x=1']"}, "laws of yours run from the command line"),
+        ({"grid": """set = ['chain=[{queue={"os\\u003asystem"={}}}]']"""}, "laws of yours run from the command line"),
+        ({"grid": GRID, "seeds": "many"}, "seeds: a number"),
+        ({"grid": GRID, "limit": "long"}, "limit: "),
+        ({"grid": GRID.replace("[5, 20]", "{from = 1, to = 9, steps = 9999}"), "seeds": "2"}, "at most 2,000 cells"),
+        ({"grid": GRID.replace("[5, 20]", "[-1]")}, "q_ref"),
+        ({"grid": "#" * 110_000}, "grid: has at most 100,000 bytes"),
+        ({"grid": "schemes = ['codel']", "schemes": "pi"}, "grid: schemes stand above too"),
+        ({"grid": "", "axes[0].path": "load", "axes[0].values": "3"}, "axes[0]: "),
+        ({"grid": "", "axes[0].path": "users.load", "axes[0].values": ""}, "axes[0]: "),
+        ({"grid": "", "axes[0].path": "users.load", "axes[0].values": "{from = 3}"}, "axes[0]: "),
+        ({"grid": "", "axes[0].path": "queue.os:system.x", "axes[0].values": "1"}, "laws of yours run"),
+        (
+            {"grid": ""}
+            | {f"axes[{n}].{key}": text for n in (0, 1) for key, text in (("path", "users.load"), ("values", "9"))},
+            "axes[1]: users.load is varied above",
+        ),
+    ],
+)
+def test_a_sweep_that_cannot_be_run_comes_back_with_a_line_that_says_why(
+    inside: Visitor, console_store: Path, form: dict[str, str], says: str
+) -> None:
+    status, page, _ = inside.ask("/runs", "POST", {"csrf": inside.csrf(), "kind": "sweep", **form})
+    assert 400 <= status < 500
+    assert says in unescape(page)
+    assert all(value in unescape(page) for value in form.values()), "what was typed is there still"
+    assert not list(console_store.glob("console/grid-*"))
+
+
+def test_a_sweep_is_run_and_its_means_are_shown(inside: Visitor, console_store: Path) -> None:
+    form = {"kind": "sweep", "grid": GRID, "seeds": "2", "limit": "1 min"}
+    status, _, headers = inside.ask("/runs", "POST", {"csrf": inside.csrf(), **form})
+    assert status == 303
+    _, said, _ = inside.ask(headers["Location"] + "/news")
+    assert said.endswith("event: end\ndata: 0\n\n")
+    _, page, _ = inside.ask(headers["Location"])
+    rows = [re.findall(r"<td.*?>(.*?)</td>", row)[:3] for row in re.findall(r"<tr>(<td.*)</tr>", page)]
+    assert rows == [["droptail:limit=20", "", "2"], ["pi:ecn=true", "5", "2"], ["pi:ecn=true", "20", "2"]]
+    assert [file.read_text() for file in console_store.glob("console/grid-*.toml")] == [GRID]
+
+
+def test_schemes_and_axes_of_fields_are_those_of_a_grid(tmp_path: Path) -> None:
+    typed = {
+        "schemes": "droptail:limit=20\npi:ecn=true",
+        "axes[0].path": "queue.pi.q_ref",
+        "axes[0].values": "5, 20",
+        "link.rate": "10 Mbit/s",
+        "users.per_side": "50",
+        "protocol.warmup": "1 s",
+        "protocol.duration": "3 s",
+    }
+    assert asked.sweep(typed, tmp_path).cells == asked.sweep({"grid": GRID}, tmp_path).cells
+    spans = {**typed, "axes[0].values": "{from = 5, to = 20, steps = 2}"}
+    assert set(asked.sweep(spans, tmp_path).cells) == set(asked.sweep({"grid": GRID}, tmp_path).cells)
+
+
+def test_a_module_that_is_called_as_a_discipline_is_does_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path(tmp_path, "codel.py").write_text("raise SystemExit('run')")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(Refused, match="laws of yours"):
+        asked.comparison({"schemes": "codel:Mine"}, tmp_path)
+
+
+def test_a_live_run_is_refused_in_a_line_where_there_can_be_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("aqmlab.live.doctor.PROGRAM", tmp_path / "nothing")
+    with pytest.raises(Refused, match="nothing: cannot be started"):
+        asked.live({"spec": "[queue.codel]"}, tmp_path)
+    report = doctor.Report(can_run=False, checks=[doctor.Check("namespaces", ok=False, found="not allowed", lack="")])
+    monkeypatch.setattr(asked, "examine", lambda: report)
+    with pytest.raises(Refused, match=r"^this machine lets no live run: namespaces: not allowed; [^\n]*$"):
+        asked.live({"spec": "[queue.codel]"}, tmp_path)
+
+
+def test_a_live_run_has_the_words_and_the_cell_of_its_form(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asked, "check_live", lambda: None)
+    spec = '[link]\nrate = "10 Mbit/s"\n[queue.codel]\n'
+    run = asked.live({"spec": spec, "users.load": "50", "seed": "3"}, tmp_path)
+    assert run.words[0] == "live"
+    assert Path(run.words[1]).read_text() == spec
+    assert run.words[2:6] == ["--set", "users.load=50", "--seed", "3"]
+    experiment = lab.Experiment.from_toml(run.words[1], changes=["users.load=50"])
+    (simulated,) = cells_of(experiment, [3], lines.known(tmp_path))
+    assert run.cells == (replace(simulated, kernel=platform.release()).key,)
+
+
+def test_a_live_run_takes_a_scheme_in_the_place_of_a_spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asked, "check_live", lambda: None)
+    spec = '[link]\nrate = "10 Mbit/s"\n[tcp]\necn = true\n[queue.codel]\ntarget = "7 ms"\n'
+    typed = {"scheme": "codel:target=7ms,ecn=true", "link.rate": "10 Mbit/s"}
+    assert asked.live(typed, tmp_path).cells == asked.live({"spec": spec}, tmp_path).cells
+    for wrong in ("codel:targt=1", "os:system"):
+        with pytest.raises(Refused, match=r"^scheme: "):
+            asked.live({"scheme": wrong}, tmp_path)
+
+
+@pytest.mark.usefixtures("_live_permitted")
+def test_a_live_run_is_started_from_its_form_and_found_among_the_cells(inside: Visitor) -> None:
+    form = {"kind": "live", "scheme": "gsp", "link.rate": "5 Mbit/s", "users.per_side": "20", "seed": "1"}
+    short = {"protocol.warmup": "1 s", "protocol.duration": "1 s"}
+    status, page, headers = inside.ask("/runs", "POST", {"csrf": inside.csrf(), **form, **short})
+    assert status == 303, page
+    _, said, _ = inside.ask(headers["Location"] + "/news")
+    assert said.endswith("event: end\ndata: 0\n\n"), said
+    assert "<td>live" in inside.ask("/?words=gsp")[1]

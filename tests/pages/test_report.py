@@ -1,0 +1,268 @@
+"""The report: what it is about, that its sentences and tables are the results', and that it is safe to open."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import aqmlab as lab
+from aqmlab.report import again, said
+from aqmlab.report.gathered import Choice, Gathered, gather
+from aqmlab.report.page import html
+from aqmlab.results import over_time, table
+from aqmlab.results.compare import Comparison, comparison_cells
+from aqmlab.running.cell import cells_of
+from aqmlab.running.store import Store
+from aqmlab.running.sweep import sweep
+from conftest import Command, Write
+from made.reports import HOSTILE, LONG, SCHEMES, Page, experiment, store
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return store(tmp_path_factory.mktemp("store"))
+
+
+@pytest.fixture(scope="module")
+def gathered(out: Path) -> Gathered:
+    return gather(out, Choice())
+
+
+@pytest.fixture(scope="module")
+def page(gathered: Gathered) -> Page:
+    return Page(html(gathered))
+
+
+def test_without_cells_it_is_about_the_newest_comparison(out: Path, gathered: Gathered) -> None:
+    assert list(gathered.by_label) == ["uncongested", *SCHEMES]
+    assert {cell.cell.users_per_side for cell in gathered.valid} == {1200}
+    assert all([each.cell.seed for each in results] == [1, 2, 3] for results in gathered.by_label.values())
+
+
+def test_cells_are_chosen_by_key_scheme_seed_and_load(out: Path, gathered: Gathered) -> None:
+    of_codel = gathered.by_label["codel"]
+    keys = [each.directory.name for each in of_codel]
+    for named in (keys[0][:12], str(of_codel[0].directory), f"{of_codel[0].directory}/"):
+        assert [each.directory.name for each in gather(out, Choice(cells=[named])).valid] == keys[:1]
+    assert list(gather(out, Choice(schemes=["pie"])).by_label) == ["uncongested", "pie:ecn=true"]
+    assert {each.cell.seed for each in gather(out, Choice(seeds=range(2, 4))).valid} == {2, 3}
+    load = Store(out).cells().filter(users_per_side=50)["load_percent"][0]
+    assert [each.cell.users_per_side for each in gather(out, Choice(load=load)).valid] == [50]
+
+
+def test_the_first_scheme_that_is_asked_for_is_the_one_that_others_are_compared_with(out: Path) -> None:
+    named = gather(out, Choice(schemes=["codel", "droptail"]))
+    assert named.labels == ["codel", "droptail:limit=20"]
+    assert {scheme["paired"]["to"] for scheme in named.schemes if "paired" in scheme} == {"codel"}
+
+
+def test_sentences_tell_what_is_significant_and_only_that(gathered: Gathered) -> None:
+    sentences = [
+        each for each in said.answer(gathered, {label: label for label in gathered.by_label}) if "Beside" in each
+    ]
+    for sentence, share in zip(sentences, ("p50", "p90"), strict=True):
+        told, _, not_told = sentence.partition("no difference can be told for")
+        for scheme in gathered.schemes:
+            if "paired" in scheme:
+                is_told = scheme["paired"]["p_holm"]["response_time_ms"][share] < 0.05
+                assert scheme["label"] in (told if is_told else not_told)
+                assert scheme["label"] not in (not_told if is_told else told)
+
+
+def test_the_difference_is_of_seeds_that_all_have(out: Path, gathered: Gathered) -> None:
+    keys = [each.directory.name for each in gathered.valid if (each.cell.label, each.cell.seed) != ("codel", 2)]
+    some = gather(out, Choice(cells=keys))
+    assert all([each.cell.seed for each in results] == [1, 3] for results in some.pairs.values())
+    two = Comparison(tuple(each for each in some.valid if each.cell.seed != 2), paired=True).schemes
+    assert [each.get("paired") for each in some.schemes] == [each.get("paired") for each in two]
+    assert any("different seeds" in note for note in said.notes(some))
+
+
+def test_tables_and_sentences_have_the_numbers_of_compare(gathered: Gathered, page: Page) -> None:
+    paired = Comparison(tuple(each for each in gathered.valid), paired=True).schemes
+    assert [each.get("paired") for each in gathered.schemes] == [each.get("paired") for each in paired]
+    for part in table.parts(paired):
+        for cells in part.cells():
+            assert all(number in page.text for number, _ in cells)
+    best = min(gathered.schemes[1:], key=lambda scheme: scheme["response_time_ms"]["p90"])
+    (sentence,) = re.findall(r"The 90th percentile is [\d,.]+ ms under .*? \(", page.text)
+    assert f"under {best['label']} (" in sentence
+    told = float(re.findall(r"is ([\d,.]+) ms", sentence)[0].replace(",", ""))
+    assert told == pytest.approx(best["response_time_ms"]["p90"], rel=0.005)
+
+
+@pytest.mark.parametrize("order", [("droptail", "pie", "codel"), ("pie", "codel", "droptail")])
+def test_commands_and_files_make_the_same_cells_again(out: Path, tmp_path: Path, order: tuple[str, ...]) -> None:
+    gathered = gather(out, Choice(schemes=order))
+    (step,) = again.steps(gathered)
+    (tmp_path / step.file).write_text(step.spec)
+    assert step.commands == [f"aqmlab compare experiment.toml {' '.join(gathered.labels)} --seeds 1-3"]
+    made = comparison_cells(gathered.labels, lab.Experiment.from_toml(tmp_path / step.file), [1, 2, 3], {})
+    assert {cell.key for cell in made} == {each.directory.name for each in gathered.valid}
+
+
+def test_where_no_comparison_makes_the_same_cells_each_scheme_has_its_file(gathered: Gathered, tmp_path: Path) -> None:
+    results = gathered.by_label["codel"]
+    strange = Gathered(tuple(replace(each, cell=replace(each.cell, label="my own")) for each in results), ())
+    (step,) = again.steps(strange)
+    (tmp_path / step.file).write_text(step.spec)
+    assert step.commands == [f"aqmlab run 1.toml --seed {seed}" for seed in (1, 2, 3)]
+    (cell,) = cells_of(lab.Experiment.from_toml(tmp_path / step.file), [1])
+    assert cell.key == results[0].directory.name
+
+
+def test_no_module_is_imported_because_a_cell_has_its_name(
+    gathered: Gathered, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = write("raise SystemExit('imported')")
+    monkeypatch.syspath_prepend(file.parent)
+    results = gathered.by_label["codel"]
+    steps = again.steps(
+        Gathered(tuple(replace(each, cell=replace(each.cell, label="my_module:Law")) for each in results), ())
+    )
+    assert [step.file for step in steps] == ["1.toml"]
+
+
+def test_the_page_can_ask_no_network_and_runs_no_script_but_its_own(page: Page) -> None:
+    for _, attrs in page.tags:
+        for name in ("src", "href", "action", "srcset", "data", "poster"):
+            assert attrs.get(name, "data:,") == "data:,"
+        assert not any(name.startswith("on") for name in attrs)
+    assert "@import" not in page.whole.partition("</style>")[0]
+    assert "url(" not in page.whole.partition("</style>")[0]
+    policy = page.policy
+    assert policy["default-src"] == ["'none'"]
+    assert set(policy) == {"default-src", "script-src", "style-src", "img-src", "base-uri", "form-action"}
+    hashes = [base64.b64encode(hashlib.sha256(each.encode()).digest()).decode() for each in page.scripts[1:]]
+    assert policy["script-src"] == [f"'sha256-{each}'" for each in hashes]
+    assert "url" not in {key for chart in page.data["charts"].values() for key in _keys(chart["views"])}
+
+
+def _keys(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        yield from value
+        for each in value.values():
+            yield from _keys(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _keys(each)
+
+
+def test_names_are_shown_as_text(gathered: Gathered) -> None:
+    cells = gathered.by_label["codel"][:1]
+    labels = (HOSTILE, LONG, LONG + "y", "plain")
+    named = tuple(replace(cells[0], cell=replace(cells[0].cell, label=label)) for label in labels)
+    hostile = Page(html(Gathered(named, ())))
+    assert len(hostile.scripts) == 3
+    assert "alert(1)" in json.dumps(hostile.data)
+    assert all(character not in hostile.whole for character in ("\u202e", "\u2028"))
+    assert "<script>alert(1)</script>\"'&⟨U+202E⟩⟨U+2028⟩</style>" in hostile.text
+    assert sum(tag == "style" for tag, _ in hostile.tags) == 1
+    assert LONG not in hostile.scripts[0]
+    assert len(set(hostile.data["schemes"])) == len(labels)
+    assert len(hostile.whole) < 3e6
+
+
+def test_a_report_of_twenty_schemes_is_below_8_mb(gathered: Gathered) -> None:
+    results = gathered.by_label["pie:ecn=true"]
+    many = tuple(
+        replace(each, cell=replace(each.cell, label=f"{number}: {'n' * 60}"))
+        for number in range(20)
+        for each in results
+    )
+    written = html(Gathered(many, ()))
+    assert len(written.encode()) < 8e6
+    assert len(Page(written).data["charts"]["delay"]["rows"]) > 20 * over_time.BINS
+
+
+def test_live_runs_that_are_not_valid_are_named_and_count_for_nothing(out: Path, tmp_path: Path) -> None:
+    doctored = tmp_path / "store"
+    shutil.copytree(out, doctored)
+    whole = gather(doctored, Choice())
+    bad = whole.by_label["codel"][2].directory
+    metadata = json.loads((bad / "metadata.json").read_text())
+    verdict = {"valid": False, "invalid_reasons": ["the router was late"]}
+    (bad / "metadata.json").write_text(json.dumps({**metadata, "live": verdict}))
+    partly = gather(doctored, Choice())
+    assert [each.directory for each in partly.invalid] == [bad]
+    assert [each.cell.seed for each in partly.by_label["codel"]] == [1, 2]
+    page = Page(html(partly))
+    assert "seed 3 is not valid and is left out: the router was late." in page.text
+    assert "INVALID" in page.text
+    with pytest.raises(lab.SpecError, match="not valid"):
+        gather(doctored, Choice(cells=[bad.name]))
+
+
+def test_the_same_cells_give_the_same_file(out: Path, tmp_path: Path, gathered: Gathered) -> None:
+    file = lab.report(out=out, to=tmp_path / "a.html")
+    assert file.read_text(encoding="utf-8") == html(gathered)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["0123"], "CELL: must be a cell of store, got '0123', which is no cell; aqmlab ls --paths lists them"),
+        (["."], "CELL: must be a cell of store, got '.', which is no cell; aqmlab ls --paths lists them"),
+        (["--scheme", "red"], "CELL: there is none such in store; aqmlab ls lists those there are"),
+        (["--seeds", "x"], "--seeds: must be a number of seeds"),
+        (["-o", "nowhere/r.html"], "nowhere/r.html: cannot be written: No such file or directory"),
+        (["--out", "nowhere"], "--out: must be a results directory, got nowhere"),
+    ],
+)
+def test_a_mistake_is_one_line(aqmlab: Command, tmp_path: Path, out: Path, arguments: list[str], why: str) -> None:
+    (tmp_path / "store").symlink_to(out)
+    outcome = aqmlab("report", *([] if "--out" in arguments else ["--out", "store"]), *arguments)
+    assert outcome.code == 2
+    assert outcome.err.startswith(f"aqmlab: {why}")
+    assert outcome.err.count("\n") == 1
+
+
+def test_the_command_writes_a_file_and_says_where(aqmlab: Command, tmp_path: Path, out: Path) -> None:
+    outcome = aqmlab("report", "--out", str(out), "--scheme", "codel", "-o", "r.html")
+    assert (outcome.code, outcome.out) == (0, "r.html\n")
+    assert Page((tmp_path / "r.html").read_text()).data["schemes"] == ["uncongested", "codel"]
+
+
+def test_a_results_directory_is_reported_by_its_name_alone(aqmlab: Command, out: Path) -> None:
+    outcome = aqmlab("report", str(out), "-o", "r.html")
+    assert (outcome.code, outcome.out) == (0, "r.html\n")
+    twice = aqmlab("report", str(out), "--out", "another", "-o", "r.html")
+    assert twice.code == 2
+    assert twice.err == f"aqmlab: CELL: {out} is a results directory, and --out another one, another\n"
+
+
+def test_how_cells_were_made_is_said_once_where_it_is_alike(gathered: Gathered, page: Page) -> None:
+    made = gathered.valid[0].metadata
+    assert f"engine {made['engine']}, commit" in page.text
+    assert page.text.count(made["engine"]) == 1
+    other = replace(gathered.valid[0])
+    other.__dict__["metadata"] = {**made, "python": "3.14.0"}
+    mixed = Page(html(Gathered((other, *gathered.valid[1:]), ())))
+    assert mixed.text.count(made["python"]) == len(gathered.valid) - 1
+    assert "3.14.0" in mixed.text
+
+
+def test_what_is_explained_further_is_a_cell_behind_a_queue(gathered: Gathered, page: Page) -> None:
+    (key,) = re.findall(r"aqmlab explain results/cells/(\w+)", page.text)
+    assert key == gathered.by_label[SCHEMES[0]][0].place.name
+
+
+def test_traffic_without_web_users_is_reported_too(tmp_path: Path) -> None:
+    datagrams = [{"datagrams": {"rate": "2 Mbit/s", "packet": "1000 B"}}]
+    alone = experiment(users={"per_side": 0}, sources=datagrams, link={"rate": "1 Mbit/s"})
+    cells = [*cells_of(alone, [1]), *cells_of(alone, [2])]
+    sweep(cells, Store(tmp_path))
+    without = gather(tmp_path, Choice())
+    page = Page(html(without))
+    assert "response-times" not in page.data["charts"]
+    assert "delay" in page.data["charts"]
+    assert "The mean delay in the queue is" in page.text

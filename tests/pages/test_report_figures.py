@@ -1,0 +1,191 @@
+"""The report's figures: each shows the results, with their intervals where there are any."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+import vl_convert
+
+import aqmlab as lab
+from aqmlab.explain import by_band
+from aqmlab.report import said, series
+from aqmlab.report.charts import MEASURES, charts
+from aqmlab.report.gathered import Choice, Gathered, gather
+from aqmlab.report.pen import Pen
+from aqmlab.results import over_time
+from aqmlab.results.measures.slowdown import slowdowns
+from made.reports import SCHEMES, Page, experiment, store
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return store(tmp_path_factory.mktemp("store"))
+
+
+@pytest.fixture(scope="module")
+def gathered(out: Path) -> Gathered:
+    return gather(out, Choice())
+
+
+def fields(spec: Any) -> Iterator[str]:
+    """Find the fields that a spec draws or tells."""
+    if isinstance(spec, dict):
+        if isinstance(field := spec.get("field"), str):
+            yield field
+        for value in spec.values():
+            yield from fields(value)
+    elif isinstance(spec, list):
+        for value in spec:
+            yield from fields(value)
+
+
+def test_each_figure_has_data_and_draws_no_field_that_it_lacks(gathered: Gathered) -> None:
+    drawn = charts(gathered, Pen(list(gathered.by_label)))
+    names = [chart.name for chart in drawn]
+    assert names[:5] == ["response-times", "difference", "sizes", "delay", "probability"]
+    assert set(names[5:]) == {"density", *(measure.replace("_", "-") for measure in MEASURES)}
+    for chart in drawn:
+        rows = chart.record()["rows"]
+        assert rows
+        for view in chart.views.values():
+            used = set(fields(view)) - {"at"}
+            assert used <= rows[0].keys(), chart.name
+            assert "scheme" in used
+            assert "null" not in json.dumps([[row[field] for field in used] for row in rows]), chart.name
+
+
+def test_the_same_specs_give_svg_and_png(gathered: Gathered) -> None:
+    for chart in charts(gathered, Pen(list(gathered.by_label))):
+        rows = chart.record()["rows"]
+        for view in chart.views.values():
+            spec = {**view, "width": 400, "datasets": {**view.get("datasets", {}), "rows": rows}}
+            assert re.search(r'<path [^>]*aria-|class="mark-', vl_convert.vegalite_to_svg(spec)), chart.name
+        assert vl_convert.vegalite_to_png(spec).startswith(b"\x89PNG")
+
+
+def test_distributions_are_points_of_those_of_compare(gathered: Gathered) -> None:
+    for label, results in gathered.by_label.items():
+        points = series.distribution(results).select("time_ms", fraction=pl.col("within") / 100)
+        whole = gathered.comparison.response_times()[label]
+        close = points.join_asof(whole, on="time_ms", strategy="nearest", tolerance=1e-9)
+        assert np.allclose(close["fraction"], close["fraction_right"], rtol=1e-12)
+        assert whole["time_ms"].max() == points["time_ms"].max()
+        assert 30 < len(points) < len(whole)
+
+
+def test_bars_are_the_means_of_compare_with_their_intervals(gathered: Gathered) -> None:
+    for scheme in gathered.comparison.schemes:
+        for measure in MEASURES:
+            row = gathered.comparison.intervals(measure)[scheme["label"]].row(0, named=True)
+            assert row["mean"] == pytest.approx(scheme[measure])
+            half = 4.302653 * scheme["sd"][measure] / 3**0.5
+            assert row["high"] - row["mean"] == pytest.approx(half, rel=1e-5)
+            assert row["low"] == pytest.approx(max(0, scheme[measure] - half), rel=1e-5)
+
+
+@pytest.mark.parametrize("name", ["loss", "response_time_ms", "response_time_ms.p33", "loss_percent.mean"])
+def test_an_interval_of_what_is_not_measured_is_refused(gathered: Gathered, name: str) -> None:
+    with pytest.raises(lab.SpecError, match=r"^measure: must be"):
+        gathered.comparison.intervals(name)
+
+
+def test_the_difference_of_distributions_is_that_of_compare_with_its_band(gathered: Gathered) -> None:
+    assert gathered.paired is not None
+    drawn = {chart.name: chart for chart in charts(gathered, Pen(list(gathered.by_label)))}["difference"]
+    for label, band in gathered.paired.response_time_differences().items():
+        rows = drawn.rows.filter(scheme=label)
+        assert np.allclose(rows["more"], 100 * band["difference"], rtol=1e-5)
+        assert np.allclose(rows["low"], np.maximum(100 * band["low"], -100), rtol=1e-5)
+        assert np.allclose(rows["high"], np.minimum(100 * band["high"], 100), rtol=1e-5)
+    assert {"low", "high"} <= set(fields(drawn.views))
+
+
+def test_thinning_a_queue_loses_no_extreme(gathered: Gathered) -> None:
+    result = gathered.by_label["pie:ecn=true"][0]
+    thin, queue = over_time.thinned(result), result.queue
+    assert len(thin) <= 2 * over_time.BINS < len(queue)
+    # An empty queue waits for exactly nothing: by rounding below it, an axis would begin at -20 ms.
+    assert thin["delay_ms_low"].min() == 0
+    for way in (0, 1):
+        of_way, whole = thin.filter(direction=way), queue.filter(direction=way)
+        assert of_way["probability_high"].max() == whole["p"].max()
+        assert of_way["probability_low"].min() == whole["p"].min()
+        wire = 8e3 * (whole["bytes"] + whole["packets"] * 38) / 10e6
+        assert of_way["delay_ms_high"].max() == pytest.approx(wire.max())
+
+
+def test_a_density_has_every_request_once(gathered: Gathered) -> None:
+    for results in gathered.by_label.values():
+        cells = series.density(results)
+        assert cells["percent"].sum() == pytest.approx(100)
+        assert cells.select("bytes", "time_ms").is_unique().all()
+        every = pl.concat(each.response_time_bins for each in results)
+        fast = every.filter(pl.col("time_low_ms") < 100).select(pl.col("count").sum() / every["count"].sum()).item()
+        assert cells.filter(pl.col("time_ms") < 99.9)["percent"].sum() == pytest.approx(100 * fast)
+
+
+def test_the_slowdown_is_shown_where_a_row_for_each_request_was_kept(tmp_path: Path) -> None:
+    lab.compare("codel", experiment=experiment(record={"exchanges": True}), seeds=[1, 2], out=tmp_path)
+    recorded = gather(tmp_path, Choice())
+    drawn = {chart.name: chart for chart in charts(recorded, Pen(list(recorded.by_label)))}
+    rows = drawn["slowdown"].rows
+    assert set(rows["scheme"]) == {"codel"}
+    assert (rows["p50"] >= 1).all()
+    every = pl.concat(slowdowns(*pair) for pair in zip(*reversed(recorded.by_label.values()), strict=True))
+    of_octave = every.filter(pl.col("response_bytes").is_between(1024, 2047))["slowdown"]
+    (row,) = rows.filter(pl.col("bytes").is_between(1024, 2047)).to_dicts()
+    assert row["requests"] == len(of_octave)
+    assert row["p50"] == pytest.approx(of_octave.median(), rel=1e-5)
+
+
+def test_where_the_time_went_is_what_explain_says_and_adds_up(out: Path, tmp_path: Path) -> None:
+    file = lab.report(out=out, to=tmp_path / "report.html", schemes=["codel"], seeds=[1, 3], explain=True)
+    page = Page(file.read_text(encoding="utf-8"))
+    rows = pl.DataFrame(page.data["charts"]["parts"]["rows"])
+    cells = gather(out, Choice(schemes=["codel"], seeds=[1, 3])).by_label
+    for label, results in cells.items():
+        told = pl.concat(by_band(lab.explain(each.directory).requests) for each in results)
+        for band in ("mean", "p50", "p90", "p99"):
+            means = told.filter(band=band).mean().row(0, named=True)
+            mine = rows.filter(scheme=label, band=band)
+            assert mine["ms"].sum() == pytest.approx(means["response_time_ms"], rel=1e-4)
+            assert mine.filter(part="queueing")["ms"].item() == pytest.approx(means["queueing"], rel=1e-4)
+    assert list(page.data["charts"]["parts"]["views"]) == ["all requests", "around p50", "around p90", "around p99"]
+    assert "Where the time of web users' requests went, ms" in page.text
+    assert rows.sort("place")["part"].unique(maintain_order=True)[0] == "handshake"
+
+
+def test_a_live_run_is_not_explained(out: Path, tmp_path: Path) -> None:
+    doctored = tmp_path / "store"
+    shutil.copytree(out, doctored)
+    cell = gather(doctored, Choice()).by_label["codel"][0].directory
+    metadata = json.loads((cell / "metadata.json").read_text())
+    (cell / "metadata.json").write_text(json.dumps({**metadata, "live": {"valid": True}}))
+    with pytest.raises(lab.SpecError, match="is a live run, which cannot be made again"):
+        lab.report(out=doctored, to=tmp_path / "r.html", explain=True)
+    assert not (tmp_path / "r.html").exists()
+
+
+def test_one_seed_has_no_intervals_and_says_so(out: Path) -> None:
+    one = gather(out, Choice(seeds=[1]))
+    drawn = {chart.name: chart for chart in charts(one, Pen(list(one.by_label)))}
+    assert "no band" in drawn["difference"].said
+    for name in ("difference", "loss-percent"):
+        assert not {"low", "high"} & {field for view in drawn[name].views.values() for field in fields(view)}
+    sentences = said.answer(one, {label: label for label in one.by_label})
+    assert sentences[-1].startswith("There is one seed")
+    times = [sentence for sentence in sentences if sentence.startswith(("The median", "The 90th", "Beside"))]
+    assert len(times) == 4
+    assert not any("(" in sentence for sentence in times)
+    p50 = [one.by_label[label][0].summary["response_time_ms"]["p50"] for label in SCHEMES]
+    which = "longer" if p50[2] > p50[0] else "shorter"
+    (told,) = re.findall(rf"([\d.,]+) ms {which} under codel", times[1])
+    assert float(told.replace(",", "")) == pytest.approx(abs(p50[2] - p50[0]), rel=0.005)

@@ -1,0 +1,105 @@
+"""The documentation site as a reader sees it: ``make docs`` asks this of the site that it has built.
+
+Every page at two widths: nothing is wider than the window, no picture is missing, nothing is asked of the network, the
+browser complains of nothing. A page of each kind, light and dark: axe-core finds nothing serious.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from axe import found
+from browser import WIDER, chromium, is_there
+
+SITE = Path(__file__).parents[2] / "docs" / "_build" / "html"
+KINDS = (
+    "docs/site/index",
+    "docs/guide/first",
+    "docs/notebooks/first-comparison",
+    "docs/reference/api",
+    "docs/reference/aqm/codel",
+    "docs/reference/commands",
+    "docs/studies/le2003",
+    "crates/aqm/pages/codel",
+)
+MISSING = "[...document.images].filter(each => each.complete && !each.naturalWidth).map(each => each.src)"
+
+pytestmark = is_there
+
+
+class Silent(SimpleHTTPRequestHandler):
+    """Serves files and says nothing."""
+
+    def log_message(self, format: str, *arguments: Any) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Silent, directory=str(SITE)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium() as browser:
+        yield browser
+
+
+def pages() -> list[str]:
+    """Name every page that stays; those of the Rust crates are made by another program."""
+    files = (file.relative_to(SITE) for file in SITE.rglob("*.html"))
+    return sorted(str(file) for file in files if file.parts[0] not in ("index.html", "_static", "rust"))
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_every_page_is_whole(browser: Any, address: str, width: int) -> None:
+    page = browser.new_page(viewport={"width": width, "height": 844})
+    said: list[str] = []
+    page.on("console", lambda message: said.append(message.text) if message.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("request", lambda asked: said.append(asked.url) if not asked.url.startswith((address, "data:")) else None)
+    page.on("response", lambda answer: said.append(f"{answer.status} {answer.url}") if answer.status >= 400 else None)
+    wrong = {}
+    for name in pages():
+        page.goto(address + name)
+        beyond = page.evaluate(WIDER)
+        wrong[name] = [*said, *page.evaluate(MISSING), *([f"{beyond} px too wide"] if beyond > 0 else [])]
+        said.clear()
+    page.close()
+    assert {name: what for name, what in wrong.items() if what} == {}
+    assert {f"{kind}.html" for kind in KINDS} <= wrong.keys()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_serious_is_found_on_a_page(browser: Any, address: str, scheme: str, width: int, kind: str) -> None:
+    page = browser.new_page(viewport={"width": width, "height": 844}, color_scheme=scheme)
+    page.goto(f"{address}{kind}.html")
+    assert found(page) == []
+    page.close()
+
+
+def test_the_root_leads_to_the_start_page(browser: Any, address: str) -> None:
+    page = browser.new_page()
+    page.goto(address)
+    page.wait_for_url(f"{address}{KINDS[0]}.html")
+    page.close()
+
+
+def test_the_search_finds_a_discipline(browser: Any, address: str) -> None:
+    page = browser.new_page()
+    page.goto(f"{address}search.html?q=CoDel")
+    page.locator("#search-results a", has_text="CoDel").first.wait_for()
+    page.close()

@@ -1,0 +1,121 @@
+"""Who may depend on whom: crates, and packages of Python."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+ALLOWED = {
+    "units": set[str](),
+    "aqm": {"units"},
+    "tcp": {"units"},
+    "workload": {"units"},
+    "sim": {"units", "aqm", "tcp", "workload"},
+    "live": {"units", "aqm", "tcp", "workload", "sim"},
+    "py": {"units", "aqm", "tcp", "workload", "sim"},
+}
+
+
+def crates() -> dict[str, set[str]]:
+    """Each crate of ours with those of ours it depends on, in tests as well."""
+    command = ["cargo", "metadata", "--no-deps", "--format-version", "1", "--offline"]
+    metadata = json.loads(subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout)
+    ours = {package["name"] for package in metadata["packages"]}
+    return {
+        package["name"].removeprefix("aqmlab-"): {
+            dependency["name"].removeprefix("aqmlab-")
+            for dependency in package["dependencies"]
+            if dependency["name"] in ours
+        }
+        for package in metadata["packages"]
+    }
+
+
+@pytest.mark.parametrize(("crate", "dependencies"), crates().items())
+def test_a_crate_depends_only_on_those_below_it(crate: str, dependencies: set[str]) -> None:
+    assert dependencies <= ALLOWED[crate]
+
+
+PACKAGES = {
+    "show": set[str](),
+    "models": {"show"},
+    "design": {"show"},
+    "disciplines": {"show"},
+    "spec": {"disciplines"},
+    "topology": {"show", "spec"},
+}
+"""The lower packages of Python; what runs experiments and what is made of results stands on all of them."""
+
+
+def imported(file: Path) -> Iterator[str]:
+    """Yield the modules of ours that a file imports, be it when a function is called; but for annotations alone."""
+    for node in executed(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "aqmlab":
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                yield inner if node.module == "aqmlab" or inner in MODULES else node.module
+
+
+def executed(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield what is in a part of a module, without what is there for type checkers."""
+    for each in ast.iter_child_nodes(node):
+        if not (isinstance(each, ast.If) and ast.unparse(each.test) == "TYPE_CHECKING"):
+            yield each
+            yield from executed(each)
+
+
+PYTHON = ROOT / "python"
+MODULES = {
+    ".".join(file.relative_to(PYTHON).with_suffix("").parts).removesuffix(".__init__"): file
+    for file in sorted((PYTHON / "aqmlab").rglob("*.py"))
+}
+
+
+@pytest.mark.parametrize(("package", "below"), PACKAGES.items())
+def test_a_package_depends_only_on_those_below_it(package: str, below: set[str]) -> None:
+    used = {
+        module.split(".")[1]
+        for name, file in MODULES.items()
+        if name.startswith(f"aqmlab.{package}")
+        for module in imported(file)
+    }
+    assert used <= {package, "_core", *below}
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    order = TopologicalSorter({name: set(imported(file)) for name, file in MODULES.items()})
+    assert len(list(order.static_order())) > 100
+
+
+DRAWING = {
+    *("bar", "barh", "errorbar", "fill_between", "fill_betweenx", "hist", "hlines", "imshow", "loglog", "pcolormesh"),
+    *("plot", "scatter", "semilogx", "semilogy", "stairs", "stem", "step", "vlines"),
+}
+"""Methods of an axis that draw data; lines and shades that mark a value are no data."""
+
+
+def test_studies_draw_with_the_functions_that_everybody_has() -> None:
+    drawn = [
+        f"{file.relative_to(PYTHON)}:{node.lineno} {node.func.attr}"
+        for name, file in MODULES.items()
+        if name.startswith("aqmlab.studies.")
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in DRAWING
+        # A module's function of that name.
+        if not (isinstance(node.func.value, ast.Name) and node.func.value.id.endswith("figures"))
+    ]
+    assert not drawn
+
+
+def test_no_package_has_more_modules_than_a_person_oversees() -> None:
+    # Commands are a list of their own: a file for each, which nobody reads through.
+    rooms = [file.parent for file in MODULES.values() if file.stem != "__init__" and file.parent.name != "commands"]
+    assert max(map(rooms.count, set(rooms))) <= 12

@@ -1,0 +1,78 @@
+"""What texts written by hand say of what there is, is what there is."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import aqmlab as lab
+from aqmlab import _core
+from aqmlab.studies import STUDIES, find
+from aqmlab.studies.kit import index
+from aqmlab.studies.kit.findings import Outcome
+from conftest import Command
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_citation_is_of_this_version() -> None:
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {lab.__version__}\n" in citation
+
+
+def test_the_claims_counted_are_those_of_the_pages() -> None:
+    folder = ROOT / "docs" / "studies"
+    entries = json.loads((folder / "claims.json").read_text(encoding="utf-8"))
+    text = (folder / "README.md").read_text(encoding="utf-8")
+    assert f"{index.BEGIN}\n{index.counts(entries)}\n{index.END}" in text
+    assert {entry["study"] for entry in entries} == set(STUDIES)
+    for name in STUDIES:
+        page = (folder / f"{name}.md").read_text(encoding="utf-8")
+        (first,) = re.findall(r"^\| first, registered before any result \| (.*) \|$", page, re.MULTILINE)
+        outcomes = [entry["first"] for entry in entries if entry["study"] == name and entry["first"]]
+        assert first.split(" | ") == [str(n) for n in (len(outcomes), *map(outcomes.count, Outcome))], name
+
+
+def test_a_studys_page_has_four_screens_at_most() -> None:
+    # A screen has some 50 lines, or two figures.
+    for name in STUDIES:
+        page = (ROOT / "docs" / "studies" / f"{name}.md").read_text(encoding="utf-8")
+        shown = re.sub(r"<details>.*?</details>", "", page, flags=re.DOTALL)
+        assert len(shown.splitlines()) + 25 * shown.count("![") <= 200, name
+        assert f"({name}-details.md)" in page
+        assert ("were fixed after the first results had been seen" in page) == bool(find(name).read_again()), name
+        assert re.search(rf"`aqmlab study {name}\b.*commit [0-9a-f]{{7,}}", page), name
+
+
+def test_what_kwon_and_fahmys_algorithms_cost_is_what_was_measured() -> None:
+    cost = (ROOT / "docs" / "reference" / "aqm" / "cost.md").read_text(encoding="utf-8")
+    measured = {
+        name: (int(instructions), flow)
+        for name, instructions, flow in re.findall(
+            r"^\| \[(\w+)\].*?\| (\d+) \|(?:[^|]*\|){3} ([\d,]+ B) \|", cost, re.MULTILINE
+        )
+    }
+    notes = (ROOT / "docs" / "studies" / "kwon2003-notes.md").read_text(encoding="utf-8")
+    said = re.findall(r"^\| ([A-Z]+) \| [^|]* \| (\d+) \| ([\d,]+ B) \|$", notes, re.MULTILINE)
+    assert len(said) == 6
+    for name, more, flow in said:
+        instructions, measured_flow = measured[name.lower()]
+        assert int(more) == pytest.approx(instructions - measured["droptail"][0], rel=0.1), name
+        assert flow == measured_flow
+
+
+@pytest.mark.parametrize("command", ["compare", "calibrate"])
+def test_the_help_names_every_table_of_round_trip_times(aqmlab: Command, command: str) -> None:
+    words = aqmlab(command, "--help").out.replace("│", " ").split()
+    for name in json.loads(_core.shipped())["rtt"]:
+        assert any(word.strip(",.()") == name for word in words), name
+
+
+def test_the_documentation_of_the_spec_names_what_ships() -> None:
+    page = (ROOT / "docs" / "reference" / "spec.md").read_text(encoding="utf-8")
+    shipped = json.loads(_core.shipped())
+    for name in (*shipped["rtt"], *shipped["workload"], *json.loads(_core.profiles())):
+        assert f'`"{name}"`' in page, name

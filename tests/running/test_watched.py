@@ -1,0 +1,252 @@
+"""What a run reads off itself while it is watched; and that it is the same run."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import math
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from aqmlab._core import Simulation, seconds
+from aqmlab.console import jobs, vendored
+from aqmlab.console.asked import Asked
+from aqmlab.running import watched
+from aqmlab.running.cell import Cell
+from aqmlab.running.store import Store
+from made.console import Visitor
+
+SPEC = """
+queue.pi.q_ref = 12
+tcp.ecn = true
+link.rate = "10 Mbit/s"
+users.load = 98
+protocol = { warmup = "20 s", duration = "70 s" }
+"""
+
+
+def run(folder: Path, *, watch: bool) -> tuple[Mapping[str, bytes], list[Mapping[str, Any]]]:
+    """Run the spec as a program; its files, and what it told."""
+    spec = folder / "spec.toml"
+    spec.write_text(SPEC)
+    ours, its = os.pipe()
+    words = [sys.executable, "-m", "aqmlab", "run", str(spec), "--out", str(folder / "out")]
+    environment = {**os.environ, watched.PIPE: str(its)} if watch else None
+    program = subprocess.Popen(words, pass_fds=[its], env=environment, stdout=subprocess.DEVNULL)
+    os.close(its)
+    with os.fdopen(ours) as told:
+        readings = [json.loads(line) for line in told]
+    assert program.wait() == 0
+    (cell,) = Store(folder / "out").cells()["cell"]
+    return {file.name: file.read_bytes() for file in (folder / "out" / "cells" / cell).glob("*.parquet")}, readings
+
+
+def test_a_run_is_the_same_when_it_is_watched_and_tells_what_it_reads(tmp_path: Path) -> None:
+    for name in ("plain", "watched"):
+        Path(tmp_path, name).mkdir()
+    plain, nothing = run(tmp_path / "plain", watch=False)
+    same, readings = run(tmp_path / "watched", watch=True)
+    assert same == plain
+    assert nothing == []
+    assert {reading["warmup_s"] for reading in readings} == {20}
+    first, last = readings[0], readings[-1]
+    assert first["now_s"] < 20, "the warm-up is told of"
+    assert first["throughput"].keys() == first["queue"].keys() == {"direction 0", "direction 1"}
+    assert 0 < first["throughput"]["direction 0"] < 10
+    assert first["response"] == {}
+    assert last["now_s"] == last["end_s"] == 90
+    assert 0 < last["throughput"]["direction 0"] < 10
+    assert last["signals"]["direction 0"] > 0
+    assert last["queue"]["direction 0"] > 0
+    assert 0 < last["response"]["median"] < last["response"]["90 %"] < last["response"]["99 %"]
+
+
+def test_no_sample_of_a_queue_is_left_out_of_a_reading(small_cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watched, "_BETWEEN_S", math.inf)
+    readings: list[Mapping[str, Any]] = []
+    run = watched.Watched(small_cell, Simulation(small_cell.spec, small_cell.seed), readings.append)
+    taken = []
+    while run.now < run.end:
+        run.advance(1)
+        if run.now % 20 == 0 or run.now == run.end:
+            taken.append(run.take("queue"))
+    samples = pl.DataFrame(pl.from_arrow(watched.together(taken)))
+    means = samples.group_by("direction").agg(pl.col("packets").mean()).sort("direction")["packets"]
+    assert len(readings) == 2, "of the first second, and of all that follows it"
+    assert list(readings[-1]["queue"].values()) == pytest.approx(means.to_list(), abs=1e-3)
+    assert samples.height == 2 * 65 / seconds(small_cell.resolved["record"]["queue_every"])
+
+
+def test_a_run_goes_on_when_nobody_reads_any_more(tmp_path: Path) -> None:
+    spec = tmp_path / "spec.toml"
+    spec.write_text(SPEC)
+    ours, its = os.pipe()
+    os.close(ours)
+    words = [sys.executable, "-m", "aqmlab", "run", str(spec), "--out", str(tmp_path)]
+    done = subprocess.run(
+        words, pass_fds=[its], env={**os.environ, watched.PIPE: str(its)}, capture_output=True, text=True
+    )
+    os.close(its)
+    assert done.returncode == 0, done.stderr
+
+
+def test_threads_that_begin_at_once_are_all_watched() -> None:
+    threads = 20
+    program = f"""
+import sys, threading
+sys.setswitchinterval(1e-6)
+from aqmlab.running import watched
+ready, seen = threading.Barrier({threads}), []
+def begin():
+    ready.wait()
+    seen.append(watched.is_watched())
+threads = [threading.Thread(target=begin) for _ in range({threads})]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(all(seen), len(seen))
+"""
+    ours, its = os.pipe()
+    environment = {**os.environ, watched.PIPE: str(its)}
+    words = [sys.executable, "-c", program]
+    done = subprocess.run(words, pass_fds=[its], env=environment, capture_output=True, text=True)
+    for end in (ours, its):
+        os.close(end)
+    assert (done.stdout, done.stderr) == (f"True {threads}\n", "")
+
+
+@pytest.mark.parametrize("number", ["many", "99999"])
+def test_what_is_no_pipe_is_refused_in_one_line(tmp_path: Path, number: str) -> None:
+    spec = tmp_path / "spec.toml"
+    spec.write_text(SPEC)
+    words = [sys.executable, "-m", "aqmlab", "run", str(spec), "--out", str(tmp_path)]
+    done = subprocess.run(words, env={**os.environ, watched.PIPE: number}, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert f"aqmlab: {watched.PIPE}: is set by what watches a run" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_watched_command_prints_its_table_and_keeps_its_page_until_an_interrupt(tmp_path: Path) -> None:
+    spec = tmp_path / "spec.toml"
+    spec.write_text(SPEC)
+    words = [sys.executable, "-m", "aqmlab", "run", str(spec), "--json", "--watch", "--out", str(tmp_path / "out")]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as program:
+        assert program.stderr is not None
+        visitor = Visitor(program.stderr.readline().removeprefix("Open ").strip())
+        visitor.go_in()
+        said = visitor.ask("/runs/1/news")[1]
+        assert said.endswith("event: end\ndata: 0\n\n")
+        assert "event: reading" in said
+        assert "What it measured" in visitor.ask("/runs/1")[1]
+        program.send_signal(signal.SIGINT)
+        printed, _ = program.communicate(timeout=60)
+    assert program.returncode == 0
+    assert json.loads(printed)["seed"] == 1, "standard output has the result and nothing else"
+
+
+@pytest.mark.usefixtures("_live_permitted")
+def test_a_live_run_is_watched_from_its_warm_up_on(tmp_path: Path) -> None:
+    spec = tmp_path / "spec.toml"
+    spec.write_text(SPEC)
+    short = ["--set", "users.per_side=100", "--set", "protocol={warmup='3 s', duration='2 s'}", "--json"]
+    words = [sys.executable, "-m", "aqmlab", "live", str(spec), *short, "--watch", "--out", str(tmp_path / "out")]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as program:
+        assert program.stderr is not None
+        visitor = Visitor(program.stderr.readline().removeprefix("Open ").strip())
+        visitor.go_in()
+        said = visitor.ask("/runs/1/news")[1]
+        page = visitor.ask("/runs/1")[1]
+        program.send_signal(signal.SIGINT)
+        printed, _ = program.communicate(timeout=60)
+    assert program.returncode == 0
+    assert said.endswith("event: end\ndata: 0\n\n")
+    readings = [json.loads(reading) for reading in re.findall(r"event: reading\ndata: (.*)\n", said)]
+    warm = [reading for reading in readings if reading["now_s"] < reading["warmup_s"]]
+    assert len(warm) >= 2, "a reading each second"
+    assert max(reading["throughput"]["direction 0"] for reading in warm) > 0
+    assert readings[-1]["now_s"] == readings[-1]["end_s"] == 5
+    assert readings[-1]["queue"].keys() == {"direction 0", "direction 1"}
+    record = json.loads(printed)
+    assert record["world"] == "live"
+    assert Path(record["cell"]).name == readings[0]["cell"]
+    assert "What it measured" in page
+
+
+@pytest.mark.parametrize("command", ["compare", "sweep"])
+def test_many_cells_are_watched_as_one(tmp_path: Path, command: str) -> None:
+    spec, grid = tmp_path / "spec.toml", tmp_path / "grid.toml"
+    spec.write_text(SPEC)
+    grid.write_text('spec = "spec.toml"\nschemes = ["pi", "codel"]\n')
+    what = [str(spec), "--no-baseline", "pi", "codel"] if command == "compare" else [str(grid)]
+    options = ["--seeds", "1", "--watch", "--out", str(tmp_path / "out")]
+    words = [sys.executable, "-m", "aqmlab", command, *what, *options]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as program:
+        assert program.stderr is not None
+        visitor = Visitor(program.stderr.readline().removeprefix("Open ").strip())
+        visitor.go_in()
+        said = visitor.ask("/runs/1/news")[1]
+        program.send_signal(signal.SIGINT)
+        printed, _ = program.communicate(timeout=60)
+    assert program.returncode == 0
+    assert said.endswith("event: end\ndata: 0\n\n")
+    readings = re.findall(r"event: reading\ndata: (.*)\n", said)
+    assert {json.loads(reading)["cell"] for reading in readings} == {*Store(tmp_path / "out").cells()["cell"]}
+    assert "codel" in printed
+
+
+def test_an_interrupt_of_a_watched_command_is_one_of_the_run(tmp_path: Path) -> None:
+    spec = tmp_path / "spec.toml"
+    spec.write_text(SPEC)
+    long = ["--set", "protocol.duration=1 d", "--out", str(tmp_path / "out")]
+    words = [sys.executable, "-m", "aqmlab", "run", str(spec), "--watch", *long]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as program:
+        assert program.stderr is not None
+        visitor = Visitor(program.stderr.readline().removeprefix("Open ").strip())
+        visitor.go_in()
+        while not visitor.ask("/runs/1/progress")[1].count("<tr>") > 1:
+            assert program.poll() is None
+        program.send_signal(signal.SIGINT)
+        _, said = program.communicate(timeout=60)
+    assert program.returncode == 130
+    assert "interrupted; 0 of 1 cells are in the store" in said
+    assert not list(tmp_path.glob("out/cells/*"))
+
+
+def test_a_run_that_dies_of_an_interrupt_has_the_exit_code_of_a_shell(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python clearing up dies of a second one; a watched command's exit code was 254 then."""
+
+    async def sleeps(*_: object, **files: Any) -> asyncio.subprocess.Process:
+        return await asyncio.create_subprocess_exec("sleep", "600", **files)
+
+    async def stopped() -> tuple[int | None, str]:
+        job = await jobs.Jobs().start(Asked("sleeps", []))
+        job.stop()
+        await job.ended()
+        return job.exit_code, job.ending
+
+    monkeypatch.setattr(jobs, "command", sleeps)
+    assert asyncio.run(stopped()) == (130, "stopped")
+
+
+def test_a_mistake_is_said_before_anything_is_watched(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "aqmlab", "run", str(tmp_path / "none.toml"), "--watch"]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+
+
+def test_what_is_vendored_is_as_published() -> None:
+    files = {file: sha256 for part in vendored.PARTS for file, sha256 in part.files.items()}
+    texts = {part.text for part in vendored.PARTS}
+    assert {file.name for file in vendored.FOLDER.iterdir()} == files.keys() | texts
+    for file, sha256 in files.items():
+        assert hashlib.sha256((vendored.FOLDER / file).read_bytes()).hexdigest() == sha256

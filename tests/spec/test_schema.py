@@ -1,0 +1,207 @@
+"""The schema of a spec says what the engine accepts, and what it does where nothing is written."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import aqmlab as lab
+from aqmlab import _core
+from aqmlab.spec import experiment, schema
+from json_schema import admits
+
+Table = dict[str, Any]
+
+EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.toml"))
+
+TABLES: dict[str, Callable[[Table], Table]] = {
+    "Link": lambda keys: {"link": keys},
+    "RateChange": lambda keys: {"link": {"rate_changes": [{"at": "1 s", "rate": "1 Mbit/s", **keys}]}},
+    "ChainLink": lambda keys: {"chain": [keys]},
+    "Hosts": lambda keys: {"hosts": keys},
+    "Tcp": lambda keys: {"tcp": keys},
+    "Mix": lambda keys: {"tcp": {"mix": [{"share": 0.5, **keys}]}},
+    "Users": lambda keys: {"users": {"per_side": 1, **keys}},
+    "Protocol": lambda keys: {"protocol": keys},
+    "Record": lambda keys: {"record": keys},
+}
+"""A spec in which a part has these keys, for each part."""
+
+
+def source(example: Table, name: str) -> tuple[str, Callable[[Table], Table]]:
+    ((kind, keys),) = example.items()
+    return name, lambda others: {"sources": [{kind: {**keys, **others}}]}
+
+
+SOURCES = dict(
+    source(example, schema.name_of(form["properties"][next(iter(example))]))
+    for example, form in zip(schema.part("Source")["examples"], schema.part("Source")["oneOf"], strict=True)
+)
+
+BESIDE: Mapping[tuple[str, str, str], Table] = {
+    ("receive_window", "minimum", "Tcp"): {"mss": 1},
+    ("receive_window", "minimum", "Mix"): {"mss": 1},
+    ("receive_window", "maximum", "Tcp"): {"window_scaling": True},
+    ("receive_window", "maximum", "Mix"): {"window_scaling": True},
+    ("max_rto", "minimum", "Tcp"): {"min_rto": "1 ms"},
+    ("max_rto", "minimum", "Mix"): {"min_rto": "1 ms"},
+    ("min_rto", "maximum", "Tcp"): {"max_rto": "1000 s"},
+    ("min_rto", "maximum", "Mix"): {"max_rto": "1000 s"},
+}
+"""What must be written beside the end of a range, because another key would stand against it."""
+
+
+def resolved(parts: Table) -> Table:
+    # Room for any segment, and something to do without users.
+    spec = {"users": {"per_side": 1}, "sources": [{"bulk": {"flows": 1}}], **parts}
+    spec["link"] = {"mtu": "65535 B", **spec.get("link", {})}
+    found: Table = json.loads(_core.Resolved(json.dumps(spec)).json)
+    return found
+
+
+def ranges() -> Iterator[tuple[str, str, str]]:
+    """Every end of a range: its table, its key, and which it is."""
+    for table in (*TABLES, *SOURCES):
+        for key, said in schema.part(table)["properties"].items():
+            for end in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"):
+                if end in said:
+                    yield table, key, end
+
+
+def in_smallest_unit(text: str, quantity: str) -> tuple[int, str]:
+    if quantity == "time":
+        return round(1e9 * _core.seconds(text)), "ns"
+    return (_core.size_in_bytes(text), "B") if quantity == "size" else (_core.bits_per_second(text), "bit/s")
+
+
+def next_to(said: schema.Schema, end: str, steps: int) -> object:
+    """Return the value so many steps above a range's end."""
+    value = said[end]
+    if isinstance(value, str):
+        amount, unit = in_smallest_unit(value, said["quantity"])
+        return f"{amount + steps} {unit}"
+    if "number" in said["type"]:
+        return value + 1e-9 * max(1.0, abs(value)) * steps
+    return value + steps
+
+
+@pytest.mark.parametrize(("table", "key", "end"), list(ranges()))
+def test_the_ends_of_a_range_are_accepted_and_what_lies_beyond_is_refused(table: str, key: str, end: str) -> None:
+    said = schema.part(table)["properties"][key]
+    within = TABLES.get(table) or SOURCES[table]
+    outwards = -1 if "inimum" in end else 1
+    is_end_within = not end.startswith("exclusive")
+    beside = BESIDE.get((key, end, table), {})
+    resolved(within({**beside, key: next_to(said, end, 0 if is_end_within else -outwards)}))
+    beyond = next_to(said, end, outwards if is_end_within else 0)
+    with pytest.raises(lab.SpecError, match=rf"[.\]]{key}: ") as refused:
+        resolved(within({**beside, key: beyond}))
+    assert "\n" not in str(refused.value)
+
+
+def defaults() -> Iterator[tuple[str, str]]:
+    for table in (schema.WHOLE, *TABLES, *SOURCES):
+        for key, said in schema.part(table)["properties"].items():
+            if "default" in said:
+                yield table, key
+
+
+@pytest.mark.parametrize(("table", "key"), list(defaults()))
+def test_a_default_that_is_written_out_is_what_is_left_out(table: str, key: str) -> None:
+    within = {schema.WHOLE: lambda keys: keys, **TABLES, **SOURCES}[table]
+    default = schema.part(table)["properties"][key]["default"]
+    bare = {"users": {"per_side": 1}}
+    written = json.dumps({**bare, **within({key: default})})
+    assert _core.Resolved(written) == _core.Resolved(json.dumps({**bare, **within({})}))
+
+
+def test_many_keys_have_a_default_or_a_range() -> None:
+    assert len(list(defaults())) > 50
+    assert len(list(ranges())) > 100
+
+
+def test_every_key_says_what_it_means() -> None:
+    for name, part in schema.written()["$defs"].items():
+        for key, said in part.get("properties", {}).items():
+            about = said.get("description") or schema.part(schema.name_of(said)).get("description", "")
+            assert len(about) > 3, f"{name}.{key}"
+
+
+@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
+def test_the_schema_admits_the_examples_and_none_of_them_with_an_unknown_key(file: Path) -> None:
+    root = lab.Experiment.model_json_schema()
+    spec = tomllib.loads(file.read_text(encoding="utf-8"))
+    assert admits(root, spec, root)
+    assert not admits(root, {**spec, "lnik": {}}, root)
+    for part, keys in spec.items():
+        if isinstance(keys, dict):
+            assert not admits(root, {**spec, part: {**keys, "no key": 1}}, root), part
+        else:
+            assert not admits(root, {**spec, part: [*keys, {"no key": 1}]}, root), part
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"link": {"rate": 100}},
+        {"link": {"rate": "100 Mbps"}},
+        {"link": {"device_fifo": -1}},
+        {"queue": {}},
+        {"queue": {"pi": {}, "rem": {}}},
+        {"queue": {"pi": {"qref": 24}}},
+        {"tcp": {"ecn": "yes"}},
+        {"tcp": {"profile": "linux"}},
+        {"users": {"load": 0}},
+        {"users": {"rtt": "long"}},
+        {"users": {"delay_at": "both"}},
+        {"sources": [{"tmix": {}}]},
+        {"sources": [{"datagrams": {"rate": "1 Mbit/s", "delay_at": "browser"}}]},
+    ],
+)
+def test_the_schema_admits_no_mistake(parts: Table) -> None:
+    root = lab.Experiment.model_json_schema()
+    assert not admits(root, parts, root)
+
+
+def test_the_schema_admits_files_and_custom_laws() -> None:
+    root = lab.Experiment.model_json_schema()
+    several: list[Table] = [
+        {"users": {"rtt": "ours.toml", "workload": "ours.json"}},
+        {"sources": [{"tmix": {"file": "x.cvec"}}, {"pair_trace": {"file": "x", "rtt": []}}, {"trace": {"file": "x"}}]},
+        {"queue": {"my_module:MyLaw": {"threshold": 3}}},
+        {"users": {}},
+    ]
+    for parts in several:
+        assert admits(root, parts, root), parts
+
+
+def test_types_in_python_name_what_the_engine_names() -> None:
+    forms = schema.part("DelayAt")["oneOf"]
+    assert [form["const"] for form in forms] == list(get_args(experiment.DelayAt))
+    named = schema.key("tcp.ecn")["anyOf"][1]["enum"]
+    assert named == [*experiment.ECN_SWITCH, *get_args(experiment.EcnForm)]
+    for name in ("Link", "RateChange", "ChainLink", "Hosts", "Users", "Protocol", "Record"):
+        fields = [field for field in getattr(experiment, name).model_fields if field != "load"]
+        assert fields == list(schema.part(name)["properties"]), name
+
+
+@given(st.data())
+def test_a_number_handed_to_python_is_what_the_text_says(data: st.DataObject) -> None:
+    link = {
+        "rate": f"{data.draw(st.integers(1, 10**6))} kbit/s",
+        "delay": f"{data.draw(st.integers(0, 10**6))} us",
+        "overhead": f"{data.draw(st.integers(0, 100))} B",
+    }
+    spec = _core.Resolved(json.dumps({"users": {"per_side": 1}, "link": link, "protocol": {"warmup": "90 s"}}))
+    (of,) = spec.links
+    assert of.rate_bps == of.rate_back_bps == 1000 * int(link["rate"].split()[0])
+    assert of.delay_s == int(link["delay"].split()[0]) / 1e6
+    assert (of.overhead_bytes, of.mtu_bytes, of.device_fifo) == (int(link["overhead"].split()[0]), 1500, 256)
+    assert (spec.warmup_s, spec.duration_s) == (90.0, 5400.0)

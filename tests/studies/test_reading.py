@@ -1,0 +1,260 @@
+"""The second reading's words, on curves and tables that were made up: each limit from both sides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import made.results
+from aqmlab.results.result import Result
+from aqmlab.results.stats import curves
+from aqmlab.running.cell import Cell
+from aqmlab.studies import STUDIES, find
+from aqmlab.studies.kit.findings import Outcome
+from aqmlab.studies.kit.reading.second import Second, again
+from aqmlab.studies.kit.reading.values import AREA, Column, change_percent, count_of_greater, less, of
+from aqmlab.studies.kit.reading.words import CLOSE, About, Better, InRange, More, NoWorse, Part, Same
+
+Curve = Sequence[tuple[float, float]]
+"""Times in ms and shares in percent, ascending; straight lines between them."""
+
+STEEP: Curve = ((100, 0), (100.001, 50), (1000, 50), (1900, 100))
+
+LOSS = Column(what="loss, %", measure=lambda result: float(result.summary["loss_percent"]), name="loss", digits=1)
+
+
+SPEC = made.results.resolved()
+
+
+def written(directory: Path, curve: Curve, seed: int, loss: float) -> Result:
+    times, shares = np.array(curve).T
+    histogram = pl.DataFrame(
+        {"time_low_ms": times[:-1], "time_high_ms": times[1:], "count": np.diff(shares * 10_000).round().astype(int)}
+    )
+    made.results.write(directory, summary={"loss_percent": loss}, response_times=histogram.filter(pl.col("count") > 0))
+    return Result(Cell(label="", signal="", load_percent=98, users_per_side=1, rtt="", spec=SPEC, seed=seed), directory)
+
+
+def shifted(curve: Curve, *, ms: float = 0, points: float = 0) -> Curve:
+    return [(time + ms, min(100, share + points * (share > 0))) for time, share in curve]
+
+
+class Made:
+    """Results by scheme: three seeds that hardly differ, or losses that are said."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.made = 0
+
+    def of(self, losses: Mapping[str, Iterable[float]] | None = None, **by: Curve) -> dict[str, list[Result]]:
+        self.made += 1
+        folder = self.folder / str(self.made)
+        found = {
+            name: [written(folder / name / str(seed), curve, seed, 1.0) for seed in (4, 5, 6)]
+            for name, curve in by.items()
+        }
+        for name, some in (losses or {}).items():
+            found[name] = [written(folder / name / str(seed), STEEP, seed, loss) for seed, loss in enumerate(some, 4)]
+        return found
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Made:
+    return Made(tmp_path)
+
+
+def both(*parts: Part) -> Second:
+    return again("made-1", "words", *parts)
+
+
+@pytest.mark.parametrize(("ms", "outcome"), [(35, "holds"), (45, "fails")])
+def test_curves_are_the_same_within_two_percent_of_the_time_axis_where_they_are_steep(
+    make: Made, ms: float, outcome: str
+) -> None:
+    # 40 ms of 2,000: on the steep part the shares are 50 points apart. The other end of the curve moves by less.
+    moved = [(100 + ms, 0), (100.001 + ms, 50), *STEEP[2:]]
+    found = Same(one="a", other="b")(make.of(a=STEEP, b=moved))
+    assert found.outcome == outcome
+    assert found.estimate == pytest.approx(ms / 20, abs=0.02)
+
+
+@pytest.mark.parametrize(("points", "outcome"), [(1.9, "holds"), (2.1, "fails")])
+def test_curves_are_the_same_within_two_points_where_they_are_flat(make: Made, points: float, outcome: str) -> None:
+    flat: Curve = ((100, 0), (100.001, 50), (1900, 50), (1900.001, 100))
+    moved: Curve = ((100, 0), (100.001, 50 + points), (1900, 50 + points), (1900.001, 100))
+    found = Same(one="a", other="b")(make.of(a=flat, b=moved))
+    assert found.outcome == outcome
+    assert found.estimate == pytest.approx(points, abs=0.01)
+
+
+def test_close_is_five_percent_and_a_range_is_all_that_is_looked_at(make: Made) -> None:
+    moved = [(*STEEP[0],), (100.001, 54), (1000, 54), (1900, 100)]
+    results = make.of(a=STEEP, b=moved)
+    assert Same(one="a", other="b")(results).outcome == "fails"
+    assert Same(one="a", other="b", limit=CLOSE)(results).outcome == "holds"
+    assert Same(one="a", other="b", to_ms=95)(results).outcome == "holds"
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.floats(1, 1990), min_size=2, max_size=6, unique=True), st.floats(-80, 80))
+def test_the_distance_of_curves_is_symmetric_none_to_itself_and_at_most_the_vertical_one(
+    times: list[float], ms: float
+) -> None:
+    axis = np.arange(0, 2000.1, 5.0)
+    one = np.interp(axis, sorted(times), np.linspace(0, 100, len(times)))
+    other = np.interp(axis + ms, sorted(times), np.linspace(0, 100, len(times)))
+    seen = np.ones_like(axis, dtype=bool)
+    there, back = curves._furthest(axis, one, other, seen), curves._furthest(axis, other, one, seen)
+    assert curves._furthest(axis, one, one, seen) == pytest.approx(0, abs=1e-9)
+    assert max(there, back) <= float(np.abs(one - other).max()) + 1e-9
+
+
+def test_better_is_a_point_on_average_and_nowhere_below(make: Made) -> None:
+    # Half of the axis is 50 points wide: what is above there by 2.2 is above by 1.1 on average.
+    ahead = [(100, 0), (100.001, 52.2), (1100, 52.2), (1100.001, 52.2), (1900, 100)]
+    reference = [(100, 0), (100.001, 50), (1100, 50), (1100.001, 52.2), (1900, 100)]
+    results = make.of(a=ahead, b=reference)
+    found = Better(one="a", other="b")(results)
+    assert found.outcome == "holds"
+    assert found.estimate == pytest.approx(1.1, abs=0.01)
+    assert Better(one="a", other="b", by=2.5)(results).outcome == "fails"
+    assert Better(one="a", other="b", from_ms=100, to_ms=1000, by=2.0)(results).outcome == "holds"
+    assert Better(one="b", other="a")(results).outcome == "fails"
+    assert Better(one="b", other="a", negated=True)(results).outcome == "holds"
+    assert Better(one="a", other="b", negated=True)(results).outcome == "fails"
+
+
+def test_who_falls_back_somewhere_is_not_better_however_far_ahead(make: Made) -> None:
+    reference = [(100, 0), (100.001, 50), (1500, 50), (1500.001, 80), (1950, 100)]
+    crossing = [(100, 0), (100.001, 70), (1500, 70), (1500.001, 73), (1950, 100)]
+    results = make.of(a=crossing, b=reference)
+    found = Better(one="a", other="b")(results)
+    assert found.outcome == "fails"
+    assert found.what.startswith("furthest below")
+    assert NoWorse(one="a", other="b", to_ms=1400)(results).outcome == "holds"
+    assert NoWorse(one="a", other="b", from_ms=1400)(results).outcome == "fails"
+
+
+def test_a_tie_in_the_last_printed_digit_decides_nothing(make: Made) -> None:
+    results = make.of({"a": [1.24, 1.24, 1.24], "b": [1.16, 1.16, 1.16], "c": [1.14, 1.14, 1.14]})
+    assert More(one=of(LOSS, "a"), than=of(LOSS, "b"))(results).outcome == "undecided", "both are printed 1.2"
+    assert More(one=of(LOSS, "b"), than=of(LOSS, "c"))(results).outcome == "holds", "1.2 and 1.1"
+    assert More(one=of(LOSS, "c"), than=of(LOSS, "a"))(results).outcome == "fails"
+
+
+def test_numbers_are_approximately_so_within_five_percent_of_their_axis(make: Made) -> None:
+    results = make.of({"a": [86.0, 86.1, 86.2], "b": [84.0, 84.1, 84.2]})
+    for number, outcome in ((90, "holds"), (91.4, "fails"), (91.2, "undecided"), (81.4, "holds")):
+        assert About(value=of(LOSS, "a"), number=number)(results).outcome == outcome
+    assert About(value=less(of(LOSS, "a"), of(LOSS, "b")), number=0, axis=10)(results).outcome == "fails"
+    assert InRange(value=change_percent(LOSS, "a", "b"), low=2, high=3)(results).outcome == "holds"
+    assert count_of_greater("", [(of(LOSS, "a"), of(LOSS, "b")), (of(LOSS, "b"), of(LOSS, "a"))]).each(
+        results
+    ).tolist() == [1, 1, 1]
+
+
+def test_the_area_is_that_under_the_curve(make: Made) -> None:
+    (result, *_) = make.of(a=((0, 0), (2000, 100)))["a"]
+    assert AREA.measure(result) == pytest.approx(50, abs=0.01)
+
+
+PRINTED = {"a": {"loss": 1.2}, "b": {"loss": 1.1}, "c": {"loss": 1.1}, "d": {"loss": 1.4}}
+A, B, C, D = (of(LOSS, name) for name in "abcd")
+
+
+def test_what_the_paper_violates_is_left_out_and_the_claim_can_no_longer_hold(make: Made) -> None:
+    results = make.of({"a": [2.0] * 3, "b": [1.0] * 3, "c": [1.0] * 3, "d": [3.0] * 3})
+    more_than_all = both(*(More(one=A, than=other) for other in (B, C, D)))
+    verdict = more_than_all.decide(results, PRINTED)
+    assert (verdict.outcome, verdict.held, verdict.parts, verdict.cause) == ("inconsistent", 2, 2, "paper")
+    assert verdict.contradicted == ("loss, %, a above loss, %, d (not so in the paper)",)
+    assert "1 left out: not so in the paper" in verdict.text()
+    fails = both(More(one=A, than=D), More(one=A, than=B)).decide({**results, "a": results["c"]}, PRINTED)
+    assert (fails.outcome, fails.cause) == ("undecided", "none"), "ours is a tie in what remains"
+    worse = make.of({"a": [0.5] * 3})
+    assert both(More(one=A, than=D), More(one=A, than=B)).decide({**results, **worse}, PRINTED).outcome == "fails"
+
+
+def test_a_tie_in_the_paper_is_left_out_and_leaves_nothing_to_decide_where_it_is_all(make: Made) -> None:
+    results = make.of({"a": [2.0] * 3, "b": [1.0] * 3, "c": [1.5] * 3})
+    verdict = both(More(one=A, than=B), More(one=B, than=C)).decide(results, PRINTED)
+    assert (verdict.outcome, verdict.held, verdict.parts, len(verdict.ties)) == ("holds", 1, 1, 1)
+    alone = both(More(one=B, than=C)).decide(results, PRINTED)
+    assert (alone.outcome, alone.parts, alone.cause) == ("undecided", 0, "none")
+    assert alone.text() == "1 left out: a tie"
+    ours = both(More(one=B, than=C)).decide(results, {})
+    assert ours.outcome == "fails", "where nothing is printed ours decides alone"
+
+
+def test_a_doubted_run_takes_with_it_what_says_that_its_users_are_slowed(make: Made) -> None:
+    results = make.of(a=STEEP, b=shifted(STEEP, points=10))
+    slowed, not_so = Better(one="b", other="a"), Better(one="a", other="b", negated=True)
+    claim = both(slowed, not_so, Same(one="a", other="b", to_ms=90))
+
+    def doubt(run: str) -> str | None:
+        return "its losses cannot have" if run == "a" else None
+
+    assert claim.decide(results, {}).outcome == "holds"
+    verdict = claim.decide(results, {}, doubt)
+    assert (verdict.outcome, verdict.held, verdict.parts) == ("inconsistent", 2, 2)
+    assert verdict.contradicted[0].endswith("(its losses cannot have)")
+
+
+def test_half_and_double_the_limits_say_how_sensitive_an_outcome_is(make: Made) -> None:
+    moved = [(130, 0), (130.001, 50), *STEEP[2:]]
+    verdict = both(Same(one="a", other="b")).decide(make.of(a=STEEP, b=moved), {})
+    assert (verdict.at_half, verdict.outcome, verdict.at_double) == ("fails", "holds", "holds")
+    ahead = shifted(STEEP, points=3)
+    verdict = both(Better(one="b", other="a")).decide(make.of(a=STEEP, b=ahead), {})
+    assert verdict.outcome == verdict.at_half == "holds"
+    verdict = both(Better(one="b", other="a", by=1.5)).decide(make.of(a=STEEP, b=ahead), {})
+    assert (verdict.outcome, verdict.at_double) == ("holds", "fails")
+
+
+def test_without_a_request_nothing_is_decided(make: Made, tmp_path: Path) -> None:
+    empty = pl.DataFrame({"time_low_ms": [], "time_high_ms": [], "count": []})
+    results = make.of(a=STEEP)
+    results["b"] = [written(tmp_path / "b" / str(seed), STEEP, seed, 1.0) for seed in (4, 5, 6)]
+    for result in results["b"]:
+        made.results.write(result.directory, response_times=empty)
+    for part in (Same(one="a", other="b"), NoWorse(one="b", other="a"), Better(one="a", other="b")):
+        assert part(results).outcome is Outcome.UNDECIDED
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_each_registered_claim_is_read_again_and_quotes_a_few_words(name: str) -> None:
+    study = find(name)
+    again = study.read_again()
+    registered = [claim.id for claim in study.claims]
+    # What was written with the dictionary at hand needs no second reading.
+    assert [each.id for each in again][: len(registered)] == (registered if again else [])
+    assert len({each.id for each in again}) == len(again)
+    runs = {run.name for run in study.runs(study.lengths["quick"])}
+    for each in again:
+        assert 1 <= len(each.phrase.split()) < 12, each.id
+        assert bool(each.place and each.gist) == (each.id not in registered)
+        assert {run for part in each.parts for run in part.runs} <= runs, each.id
+    assert set(study.printed()) & runs or not study.printed()
+
+
+@pytest.mark.parametrize(
+    ("name", "contradicted"),
+    [
+        ("le2003", {"le2003-23": 1, "le2003-24": 1, "le2003-25": 1, "le2003-57": 9}),
+        ("le2004", {"le2004-43": 1}),
+        ("kwon2003", {}),
+        ("kuzmanovic2005", {"kuzmanovic2005-5": 4}),
+    ],
+)
+def test_the_papers_own_tables_contradict_these_claims_and_no_other(name: str, contradicted: dict[str, int]) -> None:
+    study = find(name)
+    printed = study.printed()
+    decided = {each.id: [part.on_paper(printed) for part in each.parts] for each in study.read_again()}
+    assert {id_: found.count(Outcome.FAILS) for id_, found in decided.items() if Outcome.FAILS in found} == contradicted
+    assert sum(outcome is Outcome.HOLDS for found in decided.values() for outcome in found) >= 10

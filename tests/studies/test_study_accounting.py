@@ -1,0 +1,211 @@
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import made.results
+from accounting import ours
+from accounting.page import PRINTED, write
+from aqmlab.models.accounting import Outcome, Verdict
+from aqmlab.models.intervals import Interval
+from aqmlab.models.timers import Drops, Hosts, dearest_s
+from aqmlab.results.result import Result
+from aqmlab.running.cell import Cell
+from aqmlab.spec import schemes
+from aqmlab.studies import find
+from aqmlab.studies.kit.reading.words import Better
+from aqmlab.studies.le import accounting as le
+
+PAGES = Path(__file__).parents[2] / "docs" / "studies"
+
+PACKET_MODE = "ared:min_th=12,max_th=36,w_q=1/8192,mode=packet"
+LONG_PACKET_MODE = "ared:min_th=120,max_th=360,w_q=1/8192,mode=packet"
+
+VERDICTS = {(each.row.table, each.row.run): each.verdict for each in le.accounts(le.published())}
+
+
+def contradicted(verdicts: dict[str, Verdict]) -> set[str]:
+    return {run for run, verdict in verdicts.items() if verdict.outcome is Outcome.INCONSISTENT}
+
+
+@pytest.mark.parametrize(
+    ("table", "run", "seconds"),
+    [
+        ("le2003-t2", "droptail:limit=24 at 98 %", 0.46),
+        ("le2003-t2", "droptail:limit=240 at 98 %", 0.46),
+        ("le2004-t2", "droptail:limit=240 at 98 %", 0.46),
+        ("le2003-t2", "pi:q_ref=24,mode=byte at 98 %", 0.8),
+        ("le2004-t2", "pi:q_ref=24,mode=byte at 98 %", 0.8),
+        ("le2003-t2", "rem:q_ref=24,mode=byte at 98 %", 0.9),
+        ("le2004-t2", "rem:q_ref=24,mode=byte at 98 %", 0.9),
+        ("le2004-t3", "ared:min_th=12,max_th=36,w_q=1/8192,mode=byte at 98 %", 1.0),
+        ("le2003-t2", f"{PACKET_MODE} at 98 %", 1.5),
+        ("le2004-t3", f"{PACKET_MODE} at 98 %", 3.0),
+        ("le2003-t2", f"{PACKET_MODE} at 90 %", 2.2),
+        ("le2004-t3", f"{PACKET_MODE} at 90 %", 3.7),
+        ("le2004-t4", f"{LONG_PACKET_MODE} at 90 %, general RTT", 13),
+        ("le2004-t4", f"{LONG_PACKET_MODE} at 90 %, general RTT", 19),
+        ("le2004-t4", "droptail:limit=240 at 98 %, general RTT", 1.9),
+        ("le2004-t4", "droptail:limit=240 at 90 %, general RTT", 2.9),
+    ],
+)
+def test_what_a_lost_packet_cost_is_what_was_worked_out_by_hand(table: str, run: str, seconds: float) -> None:
+    cost = VERDICTS[table, run].books.cost_s
+    assert cost.low <= seconds <= cost.high
+
+
+def test_a_row_is_kept_as_on_paper() -> None:
+    # Drop-tail of 24 packets at 98 %: 18,659 users, 14.9 for 16.2 million requests, 91.1 Mbit/s, 6.5 % lost.
+    books = VERDICTS["le2003-t2", "droptail:limit=24 at 98 %"].books
+    users = 2 * 9520 * 0.98
+    assert books.extra_s.low == pytest.approx(users * 5400 * (1 / 14.95e6 - 1 / 16.15e6))
+    assert books.extra_s.high == pytest.approx(users * 5400 * (1 / 14.85e6 - 1 / 16.25e6))
+    assert books.lost.low == pytest.approx(91.05e6 / 8 * 2 * 5400 / 14.95e6 / 540 * 0.0645 / 0.9355)
+    assert books.lost.high == pytest.approx(91.15e6 / 8 * 2 * 5400 / 14.85e6 / 500 * 0.0655 / 0.9345)
+    assert books.queue_s.low == 0
+    assert books.queue_s.high == pytest.approx(2.3 * 2 * (24 + 256) / 24_000)
+
+
+def test_every_row_but_the_uncongested_has_a_verdict() -> None:
+    assert len(VERDICTS) == sum(row.scheme != "uncongested" for row in le.published()) > 90
+
+
+def test_rows_are_left_out_by_rule() -> None:
+    for (_, run), verdict in VERDICTS.items():
+        assert ("marks" in verdict.why) == ("ecn=true" in run)
+        if " at 80 %" in run or run.startswith("droptail:limit=2400"):
+            assert verdict.outcome is Outcome.SILENT, run
+
+
+def test_only_packet_mode_contradicts_its_table() -> None:
+    runs = {run for (_, run), verdict in VERDICTS.items() if verdict.outcome is Outcome.INCONSISTENT}
+    assert all("mode=packet" in run for run in runs)
+    assert {f"{PACKET_MODE} at 90 %", f"{PACKET_MODE} at 98 %"} < runs
+
+
+def test_with_general_round_trip_times_not_even_syns_alone_would_do() -> None:
+    verdict = VERDICTS["le2004-t4", f"{LONG_PACKET_MODE} at 90 %, general RTT"]
+    assert verdict.books.cost_s.low > dearest_s(Drops.ANY, le.ROUND_TRIPS["general"])
+
+
+def test_what_studies_are_told_is_beyond_repeatability() -> None:
+    assert contradicted(le.verdicts("le2003")) == set()
+    assert contradicted(le.verdicts("le2004")) == {
+        f"{PACKET_MODE} at 90 %",
+        f"{PACKET_MODE} at 98 %",
+        f"{LONG_PACKET_MODE} at 90 %, general RTT",
+    }
+
+
+def test_shorter_timers_leave_more_contradictions_and_none_elsewhere() -> None:
+    shorter = le.accounts(le.published(), hosts=Hosts(first_s=3))
+    runs = {(each.row.table, each.row.run) for each in shorter if each.verdict.outcome is Outcome.INCONSISTENT}
+    assert runs > {key for key, verdict in VERDICTS.items() if verdict.outcome is Outcome.INCONSISTENT}
+    assert all("mode=packet" in run for _, run in runs)
+
+
+def test_repeatability_is_the_spread_of_experiments_in_both_papers() -> None:
+    spread = le.repeatability(le.published())
+    assert 0.02 < spread.completed_millions < 0.2
+    assert 0.02 < spread.loss_points < 0.2
+    one = next(row for row in le.published() if row.scheme == "droptail:limit=240")
+    rows = [
+        replace(
+            one, table=f"le{year}-t2", scheme=f"droptail:limit={n}", completed_millions=Interval.exactly(15 + error)
+        )
+        for n in range(1, 400)
+        for year, error in zip((2003, 2004), np.random.default_rng(n).normal(0, 0.1, 2), strict=True)
+    ]
+    assert le.repeatability(rows).completed_millions == pytest.approx(0.1, rel=0.15)
+    assert le.repeatability(rows).loss_points == 0
+
+
+def test_what_a_law_drops_is_read_from_its_scheme() -> None:
+    assert le.dropped("droptail:limit=24") is Drops.BY_PACKETS
+    assert le.dropped(PACKET_MODE) is Drops.BY_PACKETS
+    assert le.dropped("pi:q_ref=24,mode=byte") is Drops.BY_BYTES
+    assert le.dropped("pi:q_ref=24,mode=byte,ecn=true") is None
+
+
+def test_our_pages_rows_are_read_and_have_the_same_users() -> None:
+    rows = ours.printed(PAGES)
+    assert {row.rtt for row in rows} == {"uniform", "general"}
+    assert len({row.run for row in rows}) == len(rows) > 50
+    for row in rows:
+        assert row.scheme == "uncongested" or schemes.parse(row.scheme)
+        assert row.completed_millions.high - row.completed_millions.low == pytest.approx(0.01)
+    silent = [each for each in le.accounts(rows, le.ours()) if each.verdict.outcome is Outcome.SILENT]
+    assert 0 < len(silent) < len(rows)
+
+
+def test_stored_results_are_taken_seed_by_seed(tmp_path: Path) -> None:
+    def results(scheme: str, completed: dict[int, int], loss: float) -> list[Result]:
+        spec = made.results.resolved(protocol={"duration": "5400 s"})
+        cell = Cell(label=scheme, signal="drop", load_percent=98, users_per_side=1, rtt="uniform", spec=spec, seed=4)
+        return [
+            Result(
+                replace(cell, seed=seed),
+                made.results.write(
+                    tmp_path / f"{scheme} {seed}",
+                    summary={"loss_percent": loss, "completed_requests": count, "throughput_mbps": 90.0},
+                ),
+            )
+            for seed, count in completed.items()
+        ]
+
+    # Seeds differ by a tenth, and the scheme by the same share with each: common seeds take that away.
+    by_run = {
+        "uncongested at 98 %": results("uncongested", {4: 15_000_000, 5: 16_500_000}, 0.0),
+        "droptail:limit=240 at 98 %": results("droptail", {4: 13_500_000, 5: 14_850_000}, 6.0),
+        "droptail:limit=24 at 98 %": results("short", {4: 13_500_000}, 6.0),
+    }
+    calm, lossy = le.measured(by_run)
+    assert (calm.scheme, lossy.scheme) == ("uncongested", "droptail:limit=240")
+    assert calm.completed_millions.low == calm.completed_millions.high == pytest.approx(15.75)
+    assert lossy.completed_millions.low == pytest.approx(lossy.completed_millions.high)
+    assert lossy.completed_millions.high == pytest.approx(0.9 * 15.75)
+    (account,) = le.accounts([calm, lossy], le.ours())
+    assert account.verdict.outcome is Outcome.CONSISTENT
+
+
+def test_the_page_is_filled_in_and_its_figure_drawn(tmp_path: Path) -> None:
+    write(tmp_path, ours.printed(PAGES), PRINTED)
+    page = (tmp_path / "accounting.md").read_text(encoding="utf-8")
+    assert not re.search(r"\{\w+\}", page)
+    for shown in re.findall(r"!\[[^]]+\]\(([^)]+)\)", page):
+        assert 0 < (tmp_path / shown).stat().st_size < 200_000
+    contradicting = page.partition("## Rows that contradict themselves")[2].partition("## ")[0]
+    found = sum(verdict.outcome is Outcome.INCONSISTENT for verdict in VERDICTS.values())
+    assert len(re.findall(r"^\| 20", contradicting, re.MULTILINE)) == found
+    # What the committed page says of the papers is what the code says.
+    committed = (PAGES / "accounting.md").read_text(encoding="utf-8")
+    assert contradicting in committed
+
+
+def test_the_page_can_be_written_without_rows_of_ours(tmp_path: Path) -> None:
+    write(tmp_path, [], "nothing")
+    page = (tmp_path / "accounting.md").read_text(encoding="utf-8")
+    assert "No rows of ours are at hand." in page
+    assert "ours, 98 %" not in page
+
+
+def test_the_studies_doubt_what_the_books_contradict() -> None:
+    doubted = {
+        (claim.id, part.other)
+        for name in ours.STUDIES
+        for study in (find(name),)
+        for claim in study.read_again()
+        for part in claim.parts
+        if isinstance(part, Better) and study.doubt(part.other)
+    }
+    assert {run for _, run in doubted} == contradicted(le.verdicts("le2004"))
+    assert {claim for claim, _ in doubted} == {"le2004-05", "le2004-19", "le2004-29"}
+    why = find("le2004").doubt(f"{PACKET_MODE} at 98 %")
+    assert why is not None
+    assert "1.32 s at most" in why
+    assert find("le2003").doubt(f"{PACKET_MODE} at 98 %") is None
+    assert find("le2004").doubt("droptail:limit=240 at 98 %") is None

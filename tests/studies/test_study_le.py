@@ -1,0 +1,353 @@
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import fields, is_dataclass
+from importlib import resources
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from matplotlib.figure import Figure as Canvas
+
+import made.results
+from aqmlab.results.compare import comparison_cells
+from aqmlab.results.result import Result
+from aqmlab.running.calibration.lines import known
+from aqmlab.running.cell import Cell
+from aqmlab.spec.experiment import Experiment
+from aqmlab.studies import find
+from aqmlab.studies.kit.claims import All, Predicate
+from aqmlab.studies.kit.study import Study, study_cells
+from aqmlab.studies.le.claims import alike, average_share, better, not_better, rise
+from aqmlab.studies.le.hurst import HurstWithin, estimates
+from aqmlab.studies.le.inputs import Quantiles, share_above
+from aqmlab.studies.le.published import Published
+from aqmlab.studies.le.schemes import LENGTHS, TESTBED, UNCONGESTED, Scheme, ared, droptail, pi, rem
+from aqmlab.studies.le.tables import beside_published, per_90_minutes
+from aqmlab.studies.le2003.schemes import BASE, PI_24
+
+STUDIES = ("le2003", "le2004")
+
+
+@pytest.fixture(params=STUDIES)
+def study(request: pytest.FixtureRequest) -> Study:
+    return find(str(request.param))
+
+
+Bin = tuple[float, float, int, int]
+"""From and until when, in ms, responses below how many bytes were answered, and how many."""
+
+
+def written(
+    directory: Path,
+    *,
+    loss: float = 1.0,
+    completed: int = 3_000_000,
+    throughput: float = 90.0,
+    bins: Iterable[Bin] = ((100.0, 300.0, 64, 1000),),
+) -> Path:
+    """Results as the store has them."""
+    summary = {"loss_percent": loss, "completed_requests": completed, "throughput_mbps": throughput}
+    times = {"p50": 100.0, "p90": 200.0}
+    columns = ("time_low_ms", "time_high_ms", "size_high_bytes", "count")
+    histogram = pl.DataFrame(list(bins), schema=columns, orient="row")
+    return made.results.write(directory, summary={**summary, "response_time_ms": times}, response_times=histogram)
+
+
+def in_20_minutes(seed: int) -> Cell:
+    spec = made.results.resolved(protocol={"duration": "1200 s"})
+    return Cell(label="made", signal="drop", load_percent=98, users_per_side=1, rtt="uniform", spec=spec, seed=seed)
+
+
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One result for all runs, with what those have that are written down in detail."""
+    bins = ((20.0, 30.0, 64, 500), (100.0, 300.0, 64, 1000), (2_000.0, 60_000.0, 65_536, 10))
+    directory = written(tmp_path_factory.mktemp("made"), bins=bins)
+    random = np.random.default_rng(1)
+    link = {name: random.poisson(100.0, 20_000) for name in ("packets", "bytes")}
+    exchanges = {
+        "response_time_ms": random.uniform(20, 5_000, 1_000),
+        "response_bytes": random.integers(100, 100_000, 1_000),
+        "first_on_connection": True,
+        "persistent": False,
+    }
+    zeros = np.zeros(20_000, dtype=np.uint8)
+    return made.results.write(directory, link=pl.DataFrame({"direction": zeros, **link}), exchanges=pl.DataFrame(exchanges))
+
+
+def all_alike(study: Study, directory: Path) -> dict[str, list[Result]]:
+    cells = study_cells(study, LENGTHS["quick"], known())
+    return {name: [Result(cell, directory) for cell in some] for name, some in cells.items()}
+
+
+def runs_named_by(predicate: Predicate) -> Iterator[str]:
+    """Every run that a predicate asks for, and that of the predicates it is made of."""
+    assert is_dataclass(predicate)
+    for field in fields(predicate):
+        value = getattr(predicate, field.name)
+        if field.name in ("scheme", "over", "than", "to", "run"):
+            yield value
+        elif field.name == "parts":
+            for part in value:
+                yield from runs_named_by(part)
+
+
+def whole(predicate: Predicate) -> Iterator[Predicate]:
+    """The parts of a predicate that is all of several, and theirs."""
+    if isinstance(predicate, All):
+        for part in predicate.parts:
+            yield from whole(part)
+    else:
+        yield predicate
+
+
+def test_claims_ask_for_runs_that_there_are_and_say_where_they_are_made(study: Study) -> None:
+    names = {run.name for run in study.runs(LENGTHS["quick"])}
+    for claim in study.claims:
+        asked = set(runs_named_by(claim.predicate))
+        assert asked
+        assert asked <= names, claim.id
+        assert re.match(r"Sections? \d", claim.place), claim.id
+    ids = [claim.id for claim in study.claims]
+    assert len(set(ids)) == len(ids)
+    assert all(re.fullmatch(rf"{study.name}-\d\d", each) for each in ids)
+    assert len({claim.gist for claim in study.claims}) == len(ids)
+
+
+def test_each_length_is_of_the_same_runs_and_differs_in_nothing_but_time(study: Study) -> None:
+    lengths = {name: study_cells(study, length, known()) for name, length in study.lengths.items()}
+    assert list(lengths) == ["quick", "default", "full"]
+    assert lengths["quick"].keys() == lengths["default"].keys() == lengths["full"].keys()
+    keys = Counter(cell.key for cells in lengths.values() for some in cells.values() for cell in some)
+    assert set(keys.values()) == {1}, "no experiment is there twice"
+    times = {name: (length.warmup, length.duration, length.seeds) for name, length in study.lengths.items()}
+    assert times["default"] == ("3 min", "20 min", 3)
+    assert times["full"] == ("15 min", "90 min", 3)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "label", "queue", "ecn"),
+    [
+        (droptail(2400), "drop-tail 2,400", {"droptail": {"limit": 2400}}, False),
+        (pi(24), "PI 24", {"pi": {"q_ref": 24, "mode": "byte"}}, False),
+        (rem(240, ecn=True), "REM 240, ECN", {"rem": {"q_ref": 240, "tau": "1 ms", "mode": "byte"}}, True),
+        (
+            ared(12, w_q="1/1024"),
+            "ARED 12/36, weight 1/1024",
+            {"ared": {"min_th": 12, "max_th": 36, "w_q": 1 / 1024, "mode": "packet"}},
+            False,
+        ),
+        (
+            ared(120, mode="byte", signal="ecn"),
+            "ARED 120/360 byte mode, ECN",
+            {"ared": {"min_th": 120, "max_th": 360, "w_q": 1 / 8192, "mode": "byte"}},
+            True,
+        ),
+        (
+            ared(12, signal="new gentle"),
+            "ARED 12/36, ECN new gentle",
+            {
+                "ared": {
+                    "min_th": 12,
+                    "max_th": 36,
+                    "w_q": 1 / 8192,
+                    "mode": "packet",
+                    "ecn_policy": "mark_in_gentle",
+                }
+            },
+            True,
+        ),
+    ],
+)
+def test_a_scheme_is_what_its_label_says(scheme: Scheme, label: str, queue: dict[str, object], ecn: bool) -> None:
+    experiment = scheme.run(98, LENGTHS["quick"]).experiment
+    assert scheme.label == label
+    assert experiment.queue.model_dump() == queue
+    assert experiment.tcp.ecn is ecn
+
+
+def test_a_run_is_the_cell_that_a_comparison_makes() -> None:
+    length = LENGTHS["default"]
+    ours = study_cells(find("le2003"), length, known())
+    experiment = Experiment(link=TESTBED, users={"load": 98}, protocol=length.protocol)
+    theirs = comparison_cells([BASE.text, PI_24.text], experiment, [1, 2, 3], known())
+    cells = [cell for scheme in (UNCONGESTED, BASE, PI_24) for cell in ours[scheme.at(98)]]
+    assert [cell.key for cell in cells] == [cell.key for cell in theirs]
+
+
+def test_each_published_row_stands_beside_a_run(study: Study, everything: Path) -> None:
+    text = (resources.files("aqmlab") / "studies/le/published.csv").read_text()
+    published = [row for row in csv.DictReader(text.splitlines()) if row["table"].startswith(study.name)]
+    results = all_alike(study, everything)
+    rows = [row for table in study.tables(results) if table.name.startswith("table") for row in table.rows]
+    shown = {(row[0], row[1], row[3], row[6], row[9]): row for row in rows if row[3] is not None}
+    wanted = {
+        (
+            int(row["load_percent"]),
+            row["scheme"],
+            float(row["loss_percent"]),
+            float(row["completed_millions"]),
+            float(row["throughput_mbps"]),
+        )
+        for row in published
+    }
+    assert shown.keys() == wanted
+    left_out = [row for row in rows if row[3] is None]
+    assert all(row[6] is None and row[9] is None and row[11] == "" for row in left_out)
+    assert {row[0] for row in left_out} == ({105} if study.name == "le2003" else {90, 98})
+
+
+def test_the_papers_own_numbers_agree_with_their_claims_but_where_a_table_says_otherwise(
+    study: Study, tmp_path: Path
+) -> None:
+    results = {
+        Scheme(row.scheme, row.scheme).at(round(row.load_percent), row.rtt): [
+            Result(
+                in_20_minutes(seed),
+                written(
+                    tmp_path / f"{n}",
+                    loss=row.loss_percent,
+                    completed=round(1e6 * row.completed_millions),
+                    throughput=row.throughput_mbps,
+                ),
+            )
+            for seed in (1, 2)
+        ]
+        for n, row in enumerate(Published.read().rows)
+        if row.table.startswith(study.name)
+    }
+    failing = set()
+    decided = 0
+    for claim in study.claims:
+        for part in whole(claim.predicate):
+            of_the_tables = getattr(part, "what", "").partition(",")[0] in ("loss", "completed requests", "throughput")
+            if of_the_tables and set(runs_named_by(part)) <= results.keys():
+                decided += 1
+                if part(results).outcome != "holds":
+                    failing.add(claim.id)
+    # PI completes as much as drop-tail or more; REM loses as much or more; two pairs are equal to the last digit.
+    contradicted = {"le2003": {"le2003-23", "le2003-24", "le2003-25", "le2003-34"}, "le2004": set()}
+    assert failing == contradicted[study.name]
+    assert decided >= 36
+
+
+def test_every_table_has_a_value_for_each_column_and_every_figure_can_be_drawn(study: Study, everything: Path) -> None:
+    results = all_alike(study, everything)
+    tables = study.tables(results)
+    assert len({table.name for table in tables}) == len(tables)
+    for table in tables:
+        assert table.rows
+        assert all(len(row) == len(table.columns) for row in table.rows), table.name
+    figures = study.figures(results)
+    assert len({figure.name for figure in figures}) == len(figures)
+    for figure in figures:
+        canvas = Canvas(figsize=figure.size)
+        figure.draw(canvas)
+        assert canvas.axes, figure.name
+
+
+def test_the_figures_with_general_round_trips_show_packet_mode_as_table_4_has_it(everything: Path) -> None:
+    study = find("le2004")
+    shown = set()
+    for figure in study.figures(all_alike(study, everything)):
+        if figure.name in ("fig25-26", "fig27-28"):
+            canvas = Canvas(figsize=figure.size)
+            figure.draw(canvas)
+            shown |= {str(line.get_label()) for axis in canvas.axes for line in axis.get_lines()}
+    (published,) = {row.scheme for row in Published.read().rows if row.table == "le2004-t4" and "ared" in row.scheme}
+    dropping, marking = ared(120), ared(120, signal="new gentle")
+    assert dropping.text == published
+    packet_mode = {label for label in shown if label.startswith("ARED") and "byte mode" not in label}
+    assert packet_mode == {dropping.label, marking.label}
+
+
+def test_ours_is_scaled_to_90_minutes_and_taken_from_the_published(tmp_path: Path) -> None:
+    rows = ((7.5, 3_000_000, 90.0), (8.5, 3_400_000, 91.0))
+    ours = [
+        Result(
+            in_20_minutes(seed), written(tmp_path / str(seed), loss=loss, completed=completed, throughput=throughput)
+        )
+        for seed, (loss, completed, throughput) in enumerate(rows)
+    ]
+    results = {droptail(240).at(98): ours}
+    table = beside_published(results, name="t", title="T", rows_of="le2003-t2", schemes=[droptail(240)], loads=[90, 98])
+    ((load, scheme, *numbers, outside),) = table.rows
+    assert (load, scheme) == (98, "droptail:limit=240")
+    assert numbers == [8.0, 6.0, 2.0, 14.4, 15.1, -4.64, 90.5, 92.0, -1.5]
+    assert outside == "loss, completed"
+    assert per_90_minutes(ours[0]) == 4.5 * 3e6
+
+
+def test_words_have_the_margins_that_are_written_down(tmp_path: Path) -> None:
+    def shifted(share: float) -> dict[str, list[Result]]:
+        """Results of a, of which so many more are answered at once, and of b."""
+        now = {"a": 5_000 + round(10_000 * share), "b": 5_000}
+        return {
+            run: [
+                Result(
+                    in_20_minutes(seed),
+                    written(tmp_path / f"{run}{share}", bins=((10.0, 20.0, 64, n), (3e3, 4e3, 64, 10_000 - n))),
+                )
+                for seed in (1, 2)
+            ]
+            for run, n in now.items()
+        }
+
+    ahead = shifted(0.015)
+    assert [predicate(ahead).outcome for predicate in (better("a", "b"), alike("a", "b"))] == ["holds", "holds"]
+    assert [better("a", "b")(shifted(by)).outcome for by in (0.009, 0.011)] == ["fails", "holds"]
+    assert [alike("a", "b")(shifted(by)).outcome for by in (-0.021, -0.019, 0.019, 0.021)] == [
+        "fails",
+        "holds",
+        "holds",
+        "fails",
+    ]
+    assert [not_better("a", "b")(shifted(by)).outcome for by in (-0.5, 0.009, 0.011)] == ["holds", "holds", "fails"]
+
+
+def test_an_average_share_is_the_area_under_the_curve(tmp_path: Path) -> None:
+    # Answered between 100 and 300 ms, evenly: the share averaged over 0 to 400 ms is one half.
+    result = Result(in_20_minutes(1), written(tmp_path / "short"))
+    assert average_share(0.0, 400.0)(result) == pytest.approx(50, abs=0.01)
+    assert rise(150.0, 250.0)(result) == pytest.approx(50)
+    both = ((100.0, 300.0, 64, 1000), (1000.0, 2000.0, 65536, 1000))
+    with_long = Result(in_20_minutes(1), written(tmp_path / "long", bins=both))
+    assert rise(150.0, 250.0)(with_long) == pytest.approx(25)
+    assert rise(150.0, 250.0, below_bytes=8192)(with_long) == pytest.approx(50)
+
+
+def test_the_hurst_parameter_is_estimated_of_one_direction_millisecond_by_millisecond(tmp_path: Path) -> None:
+    noise = np.random.default_rng(1).poisson(100.0, (2, 20_000))
+    frames = [
+        pl.DataFrame({"direction": np.full(20_000, n, dtype=np.uint8), "packets": noise[0], "bytes": 500 * noise[0]})
+        for n in (0, 1)
+    ]
+    # The other direction would be another H.
+    frames[1] = frames[1].with_columns(packets=pl.Series(np.cumsum(noise[1])))
+    pl.concat(frames).write_parquet(tmp_path / "link.parquet")
+    result = Result(in_20_minutes(1), tmp_path)
+    found = estimates(result)
+    assert [(series, hurst.method) for series, hurst in found] == [
+        (series, method)
+        for series in ("packets", "bytes")
+        for method in ("aggregated variance", "local Whittle", "wavelet")
+    ]
+    assert all(abs(hurst.h - 0.5) < 0.15 for _, hurst in found)
+    results = {"calm": [result]}
+    assert HurstWithin(run="calm", low=0.3, high=0.9)(results).outcome == "holds"
+    assert HurstWithin(run="calm", low=0.8, high=0.9)(results).outcome == "fails"
+    assert HurstWithin(run="calm", low=0.5, high=0.9)(results).outcome == "undecided"
+    assert estimates(result, (1_000, 50_000)) == [], "the series is too short for these"
+
+
+def test_a_table_of_quantiles_is_interpolated_as_the_workload_draws() -> None:
+    # A Pareto piece of index 2 from 10 to 100: (10/x)^2
+    quantiles = Quantiles([[0.0, 10.0], [0.99, 100.0]])
+    values = np.array([5.0, 10.0, 20.0, 50.0, 99.999, 100.0, 1000.0])
+    assert quantiles.share_above(values) == pytest.approx([1, 1, 0.25, 0.04, 0.01, 0, 0], rel=1e-4)
+    assert share_above(np.array([1.0, 2.0, 2.0, 4.0]), np.array([0.0, 2.0, 3.0, 4.0])).tolist() == [1, 0.25, 0.25, 0]

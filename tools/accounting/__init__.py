@@ -1,0 +1,1 @@
+"""The page docs/studies/accounting.md: the papers held to their own numbers, beside ours."""

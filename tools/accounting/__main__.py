@@ -1,0 +1,5 @@
+"""``make accounting`` runs this module."""
+
+from accounting.page import main
+
+main()
