@@ -104,7 +104,7 @@ pictures: .venv/extension.stamp .venv/dev.stamp
 # The site: pages as they stand, each link followed, looked at in Chromium where there is one, and the crates' own pages.
 docs: .venv/docs.stamp .venv/dev.stamp
 	$(BIN)/sphinx-build --fail-on-warning --quiet -c docs/site -b html . docs/_build/html
-	$(BIN)/pytest --quiet --noconftest tests/project/built_site.py
+	$(BIN)/pytest --quiet --noconftest tests/documents/built_site.py
 	$(WITH_PYTHON) RUSTDOCFLAGS="-D warnings" cargo doc $(WORKSPACE) --no-deps --locked
 	rm -rf docs/_build/html/rust && cp -r target/doc docs/_build/html/rust
 
