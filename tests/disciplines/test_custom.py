@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from test_queue import traffic
 
 import aqmlab as lab
 from aqmlab import _core
 from aqmlab.disciplines.custom import laws
 from conftest import Command, Write
 from custom_laws import STEP, law
-from test_queue import traffic
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -47,7 +47,7 @@ def test_the_console_leaves_them_out_and_says_so(doctored: Path) -> None:
     assert sentence.endswith("seed 2 is not valid and is left out: the router was late.")
     with pytest.raises(Refused, match=r"seed 2 is not valid and is left out: the router was late\.$"):
         kept.comparison(store, keys(doctored, valid=False))
-    with made.console(doctored) as address:
+    with made.console.console(doctored) as address:
         visitor = Visitor(address)
         visitor.go_in()
         status, page, _ = visitor.ask("/compare?" + urlencode([("cell", key) for key in keys(doctored)]))

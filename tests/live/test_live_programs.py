@@ -13,12 +13,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from test_live import children, namespaces_of, wait_for
 
 import aqmlab as lab
 from aqmlab._core import SpecError
 from aqmlab.live.run import run_command, run_live
 from conftest import Command
-from test_live import children, namespaces_of, wait_for
 
 pytestmark = pytest.mark.usefixtures("_live_permitted")
 

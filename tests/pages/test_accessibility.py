@@ -36,7 +36,7 @@ def page() -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def console(page: Any, out: Path) -> Iterator[str]:
     """The console's address, with a comparison in it that has been run."""
-    with made.console(out) as address:
+    with made.console.console(out) as address:
         page.goto(address)
         home = str(page.url)
         page.goto(home + "new")

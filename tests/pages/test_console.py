@@ -17,7 +17,7 @@ from made.console import HOSTILE, Visitor
 
 
 def test_only_who_has_the_address_comes_in_and_once(console_store: Path) -> None:
-    with made.console(console_store) as address:
+    with made.console.console(console_store) as address:
         visitor = Visitor(address)
         assert visitor.ask("/")[0] == 403
         assert visitor.ask("/enter?token=" + "x" * 43)[0] == 403

@@ -23,7 +23,7 @@ pytestmark = is_there
 def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """The first page, with what was asked for and complained of in ``asked`` and ``said``."""
     out = made.console.store(tmp_path_factory.mktemp("store"))
-    with made.console(out) as address, chromium() as browser:
+    with made.console.console(out) as address, chromium() as browser:
         page = heard(browser.new_page(viewport={"width": 1280, "height": 800}))
         page.set_default_timeout(120_000)
         page.entered = address

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 import golden
-from aqmlab import _core
+import pytest
 from golden import CELLS, digests, moved
+
+from aqmlab import _core
 
 RECORDED = json.loads(golden.FILE.read_text())
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from test_run import digests
 
 import aqmlab as lab
 from aqmlab.running.cell import Cell, cells_of
@@ -20,7 +21,6 @@ from aqmlab.running.pcap import one_a_cell
 from aqmlab.running.run import run_cell
 from aqmlab.running.store import Store
 from conftest import Command
-from test_run import digests
 
 FIN, SYN, RST, ACK, ECE, CWR = 0x01, 0x02, 0x04, 0x10, 0x40, 0x80
 NEEDS_TSHARK = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")

@@ -77,7 +77,9 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "persistent": False,
     }
     zeros = np.zeros(20_000, dtype=np.uint8)
-    return made.results.write(directory, link=pl.DataFrame({"direction": zeros, **link}), exchanges=pl.DataFrame(exchanges))
+    return made.results.write(
+        directory, link=pl.DataFrame({"direction": zeros, **link}), exchanges=pl.DataFrame(exchanges)
+    )
 
 
 def all_alike(study: Study, directory: Path) -> dict[str, list[Result]]:

@@ -1,6 +1,4 @@
-"""The reference pages of the queue disciplines: what each says of itself, its parameters as a table, and figures of the
-object in action.
-"""
+"""The reference pages of the disciplines: what each says of itself, its parameters, figures of the object in action."""
 
 from __future__ import annotations
 
@@ -161,4 +159,3 @@ def _curve_file(entry: Discipline) -> str:
 
 def _with_first(entries: Iterable[Discipline]) -> Iterable[tuple[bool, Discipline]]:
     return ((place == 0, entry) for place, entry in enumerate(entries))
-

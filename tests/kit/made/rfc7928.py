@@ -81,7 +81,9 @@ def written(directory: Path, cell: Cell, lost: Losses = LOST) -> Result:
 def losses_at(begin: float, after_ms: tuple[float, ...], flows: tuple[int, ...]) -> bytes:
     """Make up losses of some flows so long after the warm-up."""
     times = [begin + after / 1e3 for after in after_ms]
-    return parquet(made.results.table("losses", pl.DataFrame({"time_s": times, "direction": 1, "source": 1, "flow": flows})))
+    return parquet(
+        made.results.table("losses", pl.DataFrame({"time_s": times, "direction": 1, "source": 1, "flow": flows}))
+    )
 
 
 def dry(study: Study, tmp_path: Path, length: str = "quick", lost: Losses = LOST) -> Report:
