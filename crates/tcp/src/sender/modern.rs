@@ -28,10 +28,7 @@ use crate::congestion::CongestionControl;
 use crate::core::{Core, Limits, State, Status};
 use crate::ecn::{byte_counts, concerns_ecn};
 use crate::options::{Options, TIMESTAMPS_LEN};
-use crate::prr::Prr;
-use crate::rack::Rack;
-use crate::rate::RateEstimator;
-use crate::scoreboard::Scoreboard;
+use crate::recovery::{Prr, Rack, RateEstimator, Scoreboard};
 use crate::timer::{Timer, TimerKind};
 use crate::{Profile, Segment, Seq};
 

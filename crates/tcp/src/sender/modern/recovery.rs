@@ -8,8 +8,7 @@ use crate::Profile;
 use crate::congestion::CongestionControl;
 use crate::core::{Core, count};
 use crate::options::is_earlier;
-use crate::prr::{Progress, Prr};
-use crate::scoreboard::DUP_THRESH;
+use crate::recovery::{DUP_THRESH, Progress, Prr};
 use crate::timer::Timer;
 
 /// How losses are found.
