@@ -58,7 +58,9 @@ fn shipped() -> String {
 
 #[pyfunction]
 fn profiles() -> String {
-    to_json(&Profile::NAMES.map(|name| (name, Profile::named(name))).into_iter().collect::<BTreeMap<_, _>>())
+    to_json(
+        &Profile::names().into_iter().map(|name| (name, Profile::named(name))).collect::<BTreeMap<_, _>>(),
+    )
 }
 
 #[pyfunction]

@@ -116,6 +116,20 @@ impl Core {
         self.snd_max - self.snd_una
     }
 
+    /// The handshake is complete at this end with a segment that acknowledges `ack`.
+    pub(crate) fn establish(&mut self, ack: Seq, now: Time, profile: &Profile) {
+        self.state = State::Established;
+        self.take_sample(ack, now, profile);
+        self.snd_una = ack;
+        self.snd_nxt = ack;
+        self.since = now;
+        self.recover = ack;
+        self.ecn.recover = ack;
+        self.timeouts = 0;
+        self.retransmit_timer = Timer::OFF;
+        self.status.set(Status::EVENT_OPENED);
+    }
+
     /// When a held-back acknowledgement is due; [`Time::MAX`] when none is.
     #[inline]
     pub(crate) fn delayed_ack_deadline(&self) -> Time {

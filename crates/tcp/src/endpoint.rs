@@ -157,7 +157,7 @@ impl<S: Sender> Endpoint<S> {
 
     /// Is it repairing a loss that duplicate acknowledgements told of?
     pub fn in_recovery(&self) -> bool {
-        self.sender.in_recovery(&self.core)
+        self.core.status.any(Status::IN_RECOVERY)
     }
 
     /// Does it miss data that came before others which have arrived?

@@ -1,6 +1,9 @@
-//! Stack profiles: the values in which TCP implementations differ, each with its source.
+//! Stack profiles: the values in which TCP implementations differ, each with its source; those of one system a file.
 
 mod check;
+mod freebsd;
+mod linux;
+mod ns2;
 
 use aqmlab_units::Duration;
 
@@ -99,171 +102,25 @@ pub struct Profile {
     pub hystart: bool,
 }
 
+/// Each profile's name in specs, and what makes it. A profile is entered here and nowhere else.
+const ALL: &[(&str, fn() -> Profile)] = &[
+    ("freebsd-4.5", Profile::freebsd_4_5),
+    ("unc-testbed", Profile::unc_testbed),
+    ("linux-6", Profile::linux_6),
+    ("ns2-reno", Profile::ns2_reno),
+    ("ns2-newreno", Profile::ns2_newreno),
+];
+
 impl Profile {
-    /// FreeBSD 4.5 (January 2002), the hosts of Le, Aikat, Jeffay and Smith, with the 16 kB window they set.
-    ///
-    /// Timers, back-off tables and windows are those of FreeBSD 4.6 as recorded in the formal TCP model of Bishop
-    /// et al. (`TCP1_paramsScript`); initial window and SYN cache from the 4.x sources `tcp_output.c` and
-    /// `tcp_syncache.c`. The clock tick is that of HZ = 100. Nagle is off: the papers do not say how their servers
-    /// wrote, and a server that writes a response at once with the option `TCP_NODELAY` is our reading.
-    pub fn freebsd_4_5() -> Profile {
-        Profile {
-            mss: 1460,
-            receive_window: 16_384,
-            window_scaling: false,
-            timestamps: false,
-            sack: false,
-            rack: false,
-            frto: false,
-            newreno: true,
-            initial_window: 1,
-            handshake_ack_opens_window: true,
-            initial_rto: Duration::from_secs(3),
-            min_rto: Duration::from_secs(1),
-            rto_margin: Duration::ZERO,
-            max_rto: Duration::from_secs(64),
-            tick: Duration::from_millis(10),
-            syn_backoff: vec![1, 1, 1, 1, 1, 2, 4, 8, 16, 32, 64],
-            connect_timeout: Duration::from_secs(75),
-            syn_ack_retransmits: 3,
-            data_backoff: vec![1, 2, 4, 8, 16, 32, 64],
-            data_retransmits: 12,
-            delayed_ack: Duration::from_millis(100),
-            ack_every: 2,
-            quick_acks: 0,
-            quick_acks_after_mark: 0,
-            pacing_burst: 1,
-            min_window: 1,
-            restart_after_idle: true,
-            nagle: false,
-            ecn: EcnPolicy::Off,
-            ecn_fallback: false,
-            accecn_option: false,
-            congestion: Algorithm::Reno,
-            abe: false,
-            hystart: false,
-        }
-    }
-
-    /// [`Profile::freebsd_4_5`] whose receivers acknowledge every segment.
-    ///
-    /// The papers report a mean frame of "a little over 500 bytes". With an acknowledgement for every second
-    /// segment this workload gives about 620 bytes, with one for every segment about 520.
-    pub fn unc_testbed() -> Profile {
-        Profile { ack_every: 1, ..Profile::freebsd_4_5() }
-    }
-
-    /// Linux 6.5 and later with its defaults (`Documentation/networking/ip-sysctl.rst`, `include/net/tcp.h`).
-    ///
-    /// SACK with RACK-TLP, timestamps, window scaling, F-RTO (`tcp_frto`); initial window of ten segments (RFC 6928).
-    /// Timeouts: 1 s at first, then at least 200 ms above the smoothed round trip (`TCP_RTO_MIN`), at most 120 s. SYNs:
-    /// four repetitions a second apart (`tcp_syn_linear_timeouts`, since 6.5), then doubling, ten in all, given up at
-    /// 131 s; before 6.5 they doubled from the first. Five SYN/ACKs more (`tcp_synack_retries`), 15 timeouts of data
-    /// (`tcp_retries2`). Acknowledgements: the first 16 segments at once (`TCP_MAX_QUICKACKS`), then each second, or
-    /// after 40 ms (`TCP_DELACK_MIN`).
-    ///
-    /// Marks: a segment that came marked while none is echoed, and the next, are acknowledged at once (`tcp_enter_quickack_mode`
-    /// in `__tcp_ecn_check_ce`), and so is one that says CWR (`tcp_ecn_accept_cwr`), for the sender's window may be small.
-    /// Every control leaves two segments (`tcp_reno_ssthresh`, `cubictcp_recalc_ssthresh`, `dctcp_ssthresh`, and
-    /// `prague_ssthresh` of the L4S team's tree).
-    ///
-    /// CUBIC (`tcp_congestion_control`), whose slow start ends by HyStart++ here and by the older HyStart in Linux. SYNs
-    /// sent again ask for no ECN (`tcp_ecn_fallback`, 1 in `ip-sysctl.rst` and in `tcp_sk_init` of
-    /// `net/ipv4/tcp_ipv4.c`). With Accurate ECN, which Linux has since 6.18, its option goes along (`tcp_ecn_option`,
-    /// 2).
-    ///
-    /// A control that paces lets go two segments together (`tcp_min_tso_segs`), which one acknowledgement then covers.
-    ///
-    /// Simpler than Linux: at high rates more leave together there (`tcp_tso_autosize`); after a mark the window falls at once, not over a round trip (`tcp_cwnd_reduction`); the receive window is what `tcp_rmem` allows at most from the start and is not tuned; it does
-    /// not return to quick acknowledgements after a pause; the window after idling is the initial one, not halved for
-    /// each timeout that has passed. Nagle is off, as for [`Profile::freebsd_4_5`].
-    pub fn linux_6() -> Profile {
-        Profile {
-            mss: 1460,
-            receive_window: 6_291_456,
-            window_scaling: true,
-            timestamps: true,
-            sack: true,
-            rack: true,
-            frto: true,
-            newreno: true,
-            initial_window: 10,
-            handshake_ack_opens_window: false,
-            initial_rto: Duration::from_secs(1),
-            min_rto: Duration::from_millis(200),
-            rto_margin: Duration::from_millis(200),
-            max_rto: Duration::from_secs(120),
-            tick: Duration::from_micros(1),
-            syn_backoff: vec![1, 1, 1, 1, 1, 2, 4, 8, 16, 32, 64],
-            connect_timeout: Duration::from_secs(131),
-            syn_ack_retransmits: 5,
-            data_backoff: vec![1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024],
-            data_retransmits: 15,
-            delayed_ack: Duration::from_millis(40),
-            ack_every: 2,
-            quick_acks: 16,
-            quick_acks_after_mark: 2,
-            pacing_burst: 2,
-            min_window: 2,
-            restart_after_idle: true,
-            nagle: false,
-            ecn: EcnPolicy::Off,
-            ecn_fallback: true,
-            accecn_option: true,
-            congestion: Algorithm::Cubic,
-            abe: false,
-            hystart: true,
-        }
-    }
-
-    /// `Agent/TCP/Newreno` of ns-2.1b7 (2000) with its defaults, as in the simulations of its time.
-    ///
-    /// From `ns-default.tcl` and the dates of its changes: a window of 20 segments, initial window 1 (2 since May
-    /// 2001), first timeout 6 s (3 s since January 2006), a clock of 100 ms (10 ms since March 2002), each segment
-    /// acknowledged (`Agent/TCPSink`), timeouts doubling up to 64 s. Segments of 1,000 bytes included their headers
-    /// (`useHeaders_` false until November 2001), so 960 bytes are data. The least timeout of two ticks is our reading.
-    ///
-    /// Unlike ns-2's one-way TCP a connection has a handshake here, with the timeouts of ns-2's `FullTcp`: they double like
-    /// those of data (`TcpAgent::rtt_backoff`), up to `maxrto_`, and no end is put to trying, for which an hour stands here.
-    /// From a first timeout of 3 s they are 3, 6, 12, 24, 48 and 60 s, as in ns-2.35, whose `maxrto_` is 60 s.
-    pub fn ns2_newreno() -> Profile {
-        Profile {
-            mss: 960,
-            receive_window: 20 * 960,
-            initial_window: 1,
-            handshake_ack_opens_window: false,
-            initial_rto: Duration::from_secs(6),
-            min_rto: Duration::from_millis(200),
-            max_rto: Duration::from_secs(64),
-            tick: Duration::from_millis(100),
-            syn_backoff: vec![1, 2, 4, 8, 16, 20],
-            connect_timeout: Duration::from_secs(3600),
-            data_backoff: vec![1, 2, 4, 8, 16, 32, 64],
-            ack_every: 1,
-            ..Profile::freebsd_4_5()
-        }
-    }
-
-    /// [`Profile::ns2_newreno`] with Reno's fast recovery (`Agent/TCP/Reno`): the first new acknowledgement ends it.
-    /// As by default in ns-2 (`bugFix_`), losses of one window start one fast retransmit.
-    pub fn ns2_reno() -> Profile {
-        Profile { newreno: false, ..Profile::ns2_newreno() }
-    }
-
     /// The profile called `name`, or `None`.
     pub fn named(name: &str) -> Option<Profile> {
-        match name {
-            "freebsd-4.5" => Some(Profile::freebsd_4_5()),
-            "unc-testbed" => Some(Profile::unc_testbed()),
-            "linux-6" => Some(Profile::linux_6()),
-            "ns2-reno" => Some(Profile::ns2_reno()),
-            "ns2-newreno" => Some(Profile::ns2_newreno()),
-            _ => None,
-        }
+        ALL.iter().find(|(known, _)| *known == name).map(|(_, make)| make())
     }
 
     /// The names that [`Profile::named`] knows.
-    pub const NAMES: [&str; 5] = ["freebsd-4.5", "unc-testbed", "linux-6", "ns2-reno", "ns2-newreno"];
+    pub fn names() -> Vec<&'static str> {
+        ALL.iter().map(|&(name, _)| name).collect()
+    }
 
     /// The least stack that has what it asks for.
     pub fn needs(&self) -> Needs {

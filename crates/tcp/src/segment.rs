@@ -1,9 +1,12 @@
 //! What travels between two endpoints.
 
+pub mod options;
+mod seq;
+
 use std::ops::{BitAnd, BitOr, BitOrAssign};
 
-use crate::Seq;
-use crate::options::{HeaderOptions, WindowScale};
+pub use options::{HeaderOptions, Options, WindowScale};
+pub use seq::Seq;
 
 /// A TCP segment with the ECN bits of the IP packet that carries it, and the options `O` that its stack knows of. 16
 /// bytes with those of 2001: the engine copies a hundred thousand of them per simulated second.

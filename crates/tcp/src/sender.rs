@@ -61,20 +61,19 @@ pub trait Sender: Debug + Send + Sized + 'static {
     /// The congestion control.
     fn congestion(&self) -> &Self::Congestion;
 
-    /// Is it repairing a loss that duplicate acknowledgements told of?
-    fn in_recovery(&self, core: &Core) -> bool;
-
-    /// Its congestion control, to be told of something, and what it keeps to.
-    fn window(&mut self, core: &Core, profile: &Profile) -> (&mut Self::Congestion, Limits);
-
     // The handshake.
 
     /// What a SYN or SYN/ACK carries.
     fn offer(&self, core: &Core, now: Time, profile: &Profile) -> Self::Options;
 
     /// The peer's part of the handshake has arrived, a SYN, a SYN/ACK or the acknowledgement of that: what both ends offer
-    /// is agreed on.
-    fn agree(&mut self, core: &mut Core, segment: &Segment<Self::Options>, profile: &Profile);
+    /// is agreed on. Its congestion control, to be told what else the handshake says, and what it keeps to from now on.
+    fn agree(
+        &mut self,
+        core: &mut Core,
+        segment: &Segment<Self::Options>,
+        profile: &Profile,
+    ) -> (&mut Self::Congestion, Limits);
 
     // What arrives.
 
@@ -89,10 +88,8 @@ pub trait Sender: Debug + Send + Sized + 'static {
     /// The application is about to write.
     fn on_write(&mut self, core: &Core);
 
-    /// Is there something to send that neither unsent data nor the core's status tell of?
-    fn has_repairs(&self) -> bool;
-
-    /// The next segment with data or a FIN.
+    /// The next segment with data or a FIN. While there may be one that neither unsent data nor a close tell of, it keeps
+    /// [`Status::RETRANSMIT_DUE`] set: to ask is cheap, and nearly always in vain.
     fn next_segment(&mut self, core: &mut Core, now: Time, profile: &Profile) -> Option<Departure>;
 
     /// What a segment with `len` bytes of data that leaves now says of its sender as a receiver: the field for its window,

@@ -115,8 +115,10 @@ fn tcp(generator: &mut SchemaGenerator) -> Schema {
         },
     });
     beside_values(&mut schema, generator);
-    let all: Vec<Value> =
-        Profile::NAMES.map(|name| serde_json::to_value(Profile::named(name)).expect("a JSON form")).into();
+    let all: Vec<Value> = Profile::names()
+        .into_iter()
+        .map(|name| serde_json::to_value(Profile::named(name)).expect("a JSON form"))
+        .collect();
     for (key, value) in properties(&mut schema) {
         // Where the profiles differ, the default is the profile's.
         if let Some(common) = all[0].get(key)
@@ -137,7 +139,7 @@ fn mix(generator: &mut SchemaGenerator) -> Schema {
 }
 
 fn profile(about: &str, default: Option<&str>) -> Value {
-    let mut schema = json!({ "type": "string", "enum": Profile::NAMES, "description": about });
+    let mut schema = json!({ "type": "string", "enum": Profile::names(), "description": about });
     if let Some(default) = default {
         schema["default"] = default.into();
     }

@@ -201,7 +201,7 @@ fn named(path: &str, name: Value) -> Result<(String, Profile), SpecError> {
     let name: String = read(path, name)?;
     match Profile::named(&name) {
         Some(profile) => Ok((name, profile)),
-        None => Err(fault(path, words::unknown_choice(&name, &Profile::NAMES))),
+        None => Err(fault(path, words::unknown_choice(&name, &Profile::names()))),
     }
 }
 

@@ -7,7 +7,8 @@ pub(crate) struct Status(u16);
 impl Status {
     /// Send an acknowledgement now.
     pub(crate) const ACK_DUE: u16 = 1;
-    /// Send the oldest unacknowledged segment again.
+    /// Something may have to be sent again: by a classic sender the oldest unacknowledged segment, by a modern one what its
+    /// scoreboard or its loss probe says.
     pub(crate) const RETRANSMIT_DUE: u16 = 1 << 1;
     /// Send a SYN or SYN/ACK.
     pub(crate) const SYN_DUE: u16 = 1 << 2;
@@ -24,7 +25,7 @@ impl Status {
     pub(crate) const EVENT_ABORTED: u16 = 1 << 8;
     pub(crate) const EVENTS: u16 =
         Self::EVENT_OPENED | Self::EVENT_RECEIVED | Self::EVENT_PEER_CLOSED | Self::EVENT_ABORTED;
-    /// A classic sender's fast recovery is under way.
+    /// Fast recovery is under way.
     pub(crate) const IN_RECOVERY: u16 = 1 << 9;
     /// Both sides speak ECN: new data are ECN-capable.
     pub(crate) const ECT: u16 = 1 << 10;
@@ -59,6 +60,11 @@ impl Status {
     #[inline]
     pub(crate) fn clear(&mut self, bits: u16) {
         self.0 &= !bits;
+    }
+
+    #[inline]
+    pub(crate) fn put(&mut self, bits: u16, on: bool) {
+        if on { self.set(bits) } else { self.clear(bits) }
     }
 
     #[inline]

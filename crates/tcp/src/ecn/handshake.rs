@@ -10,7 +10,7 @@ use super::Feedback::{Accurate, Classic, Dctcp};
 use super::negotiation::{CAME_MARKED, GRANTS_CLASSIC, arrival_code};
 use super::policy::AfterMarkedSynAck;
 use super::{AWAITS_SYN_ACK, COUNTS_ARE_BROKEN, Feedback, PacketKind, WAITING};
-use crate::congestion::CongestionControl;
+use crate::congestion::{Ack, CongestionControl};
 use crate::core::{Core, Limits, Status, count};
 use crate::timer::Timer;
 use crate::{EcnPolicy, Flags, Profile, Segment, Seq};
@@ -142,8 +142,36 @@ impl Core {
 
 /// Marks on the SYN/ACK, at the server.
 impl Core {
-    /// The SYN/ACK is acknowledged: is the server told that this came marked? Table 4 of RFC 9768; data may come first.
-    pub(crate) fn hears_of_marked_syn_ack<O>(&mut self, segment: &Segment<O>) -> bool {
+    /// The SYN/ACK is acknowledged. Is the connection open?
+    pub(crate) fn hear_of_syn_ack<O>(
+        &mut self,
+        segment: &Segment<O>,
+        control: &mut impl CongestionControl,
+        limits: Limits,
+        now: Time,
+        profile: &Profile,
+    ) -> bool {
+        let marked = self.hears_of_marked_syn_ack(segment);
+        if marked && self.tries_syn_ack_once_more(segment, profile) {
+            self.reduce_to_one_segment(control, limits.mss);
+            self.status.set(Status::SYN_DUE);
+            self.arm_retransmit_timer(now, profile);
+            return false;
+        }
+        let sent = self.since;
+        self.establish(segment.ack, now, profile);
+        // 4.4BSD counts the acknowledgement of the SYN/ACK as one of data: one segment more, unless the SYN/ACK had to be
+        // repeated or came marked.
+        if marked {
+            self.answer_marked_syn_ack(control, limits, (sent, now), profile);
+        } else if profile.handshake_ack_opens_window && self.recovery.syn_retransmits == 0 {
+            control.on_ack(&Ack { now, bytes: limits.mss, mss: limits.mss, ..Ack::default() });
+        }
+        true
+    }
+
+    /// Is the server told that its SYN/ACK came marked? Table 4 of RFC 9768; data may come first.
+    fn hears_of_marked_syn_ack<O>(&mut self, segment: &Segment<O>) -> bool {
         let ace = segment.flags.ace();
         self.ecn.handshake = 0;
         match self.ecn.feedback {
@@ -167,14 +195,14 @@ impl Core {
 
     /// RFC 5562 §3.2: is the report of a marked SYN/ACK answered by one that is not ECN-capable? Once; a client that sends
     /// data does not wait for it.
-    pub(crate) fn tries_syn_ack_once_more<O>(&self, segment: &Segment<O>, profile: &Profile) -> bool {
+    fn tries_syn_ack_once_more<O>(&self, segment: &Segment<O>, profile: &Profile) -> bool {
         profile.ecn.after_marked_syn_ack() == Some(AfterMarkedSynAck::Resend)
             && self.recovery.syn_retransmits == 0
             && segment.span() == 0
     }
 
     /// The connection is open, and its SYN/ACK, sent at `sent`, came marked.
-    pub(crate) fn answer_marked_syn_ack(
+    fn answer_marked_syn_ack(
         &mut self,
         control: &mut impl CongestionControl,
         limits: Limits,
@@ -199,7 +227,7 @@ impl Core {
         }
     }
 
-    pub(crate) fn reduce_to_one_segment(&mut self, control: &mut impl CongestionControl, mss: u32) {
+    fn reduce_to_one_segment(&mut self, control: &mut impl CongestionControl, mss: u32) {
         control.on_idle(mss);
         self.note_reduction();
         count(&mut self.recovery.ecn_reductions);

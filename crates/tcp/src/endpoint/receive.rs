@@ -3,7 +3,6 @@
 use aqmlab_units::Time;
 
 use super::Endpoint;
-use crate::congestion::{Ack, CongestionControl};
 use crate::core::Status;
 use crate::timer::Timer;
 use crate::{Flags, Profile, Segment, Sender, State};
@@ -42,15 +41,14 @@ impl<S: Sender> Endpoint<S> {
             State::SynSent if flags.contains(Flags::SYN | Flags::ACK) => {
                 self.core.snd_wnd = segment.window;
                 self.core.rcv_nxt = segment.seq + 1;
-                self.sender.agree(&mut self.core, segment, profile);
-                let (congestion, limits) = self.sender.window(&self.core, profile);
+                let (congestion, limits) = self.sender.agree(&mut self.core, segment, profile);
                 if self.core.hear_syn_ack(flags, congestion, limits.mss, profile) {
-                    self.establish(segment, now, profile);
+                    self.core.establish(segment.ack, now, profile);
                 }
                 self.core.status.set(Status::ACK_DUE);
             }
             State::SynSent if self.core.server_went_on(segment) => {
-                self.establish(segment, now, profile);
+                self.core.establish(segment.ack, now, profile);
                 self.handle_first_segment(segment, now, profile);
             }
             // The peer's SYN again: our SYN/ACK was lost.
@@ -60,11 +58,10 @@ impl<S: Sender> Endpoint<S> {
             }
             State::SynReceived if segment.ack == self.core.snd_max => {
                 self.core.snd_wnd = segment.window;
-                self.sender.agree(&mut self.core, segment, profile);
-                if !self.hear_of_syn_ack(segment, now, profile) {
-                    return;
+                let (congestion, limits) = self.sender.agree(&mut self.core, segment, profile);
+                if self.core.hear_of_syn_ack(segment, congestion, limits, now, profile) {
+                    self.handle_first_segment(segment, now, profile);
                 }
-                self.handle_first_segment(segment, now, profile);
             }
             // No connection here (a server that forgot a half-open one): refuse.
             State::Closed | State::Listen => self.core.status.set(Status::RST_DUE),
@@ -77,48 +74,11 @@ impl<S: Sender> Endpoint<S> {
         }
     }
 
-    /// A server's SYN/ACK is acknowledged. Is the connection open?
-    fn hear_of_syn_ack(&mut self, segment: &Segment<S::Options>, now: Time, profile: &Profile) -> bool {
-        let marked = self.core.hears_of_marked_syn_ack(segment);
-        if marked && self.core.tries_syn_ack_once_more(segment, profile) {
-            let (congestion, limits) = self.sender.window(&self.core, profile);
-            self.core.reduce_to_one_segment(congestion, limits.mss);
-            self.core.status.set(Status::SYN_DUE);
-            self.core.arm_retransmit_timer(now, profile);
-            return false;
-        }
-        let sent = self.core.since;
-        self.establish(segment, now, profile);
-        // 4.4BSD counts the acknowledgement of the SYN/ACK as one of data: one segment more, unless the SYN/ACK had to be
-        // repeated or came marked.
-        let (congestion, limits) = self.sender.window(&self.core, profile);
-        if marked {
-            self.core.answer_marked_syn_ack(congestion, limits, (sent, now), profile);
-        } else if profile.handshake_ack_opens_window && self.core.recovery.syn_retransmits == 0 {
-            congestion.on_ack(&Ack { now, bytes: limits.mss, mss: limits.mss, ..Ack::default() });
-        }
-        true
-    }
-
     /// The segment that completes the handshake may carry the first data when the bare acknowledgement was lost.
     fn handle_first_segment(&mut self, segment: &Segment<S::Options>, now: Time, profile: &Profile) {
         if segment.span() > 0 {
             self.handle_segment(segment, now, profile);
         }
-    }
-
-    /// The handshake is complete at this end.
-    fn establish(&mut self, segment: &Segment<S::Options>, now: Time, profile: &Profile) {
-        self.core.state = State::Established;
-        self.core.take_sample(segment.ack, now, profile);
-        self.core.snd_una = segment.ack;
-        self.core.snd_nxt = segment.ack;
-        self.core.since = now;
-        self.core.recover = segment.ack;
-        self.core.ecn.recover = segment.ack;
-        self.core.timeouts = 0;
-        self.core.retransmit_timer = Timer::OFF;
-        self.core.status.set(Status::EVENT_OPENED);
     }
 
     /// Data or a FIN.

@@ -19,8 +19,7 @@ impl<S: Sender> Endpoint<S> {
     /// May [`Endpoint::poll_transmit`] have an answer? If not, it would do nothing.
     #[inline(always)]
     pub fn may_send(&self) -> bool {
-        let all_sent = self.core.snd_nxt == self.core.snd_end && !self.sender.has_repairs();
-        !all_sent || self.core.status.any(Status::TO_SEND)
+        self.core.snd_nxt != self.core.snd_end || self.core.status.any(Status::TO_SEND)
     }
 
     #[inline(always)]

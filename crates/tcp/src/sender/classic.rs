@@ -35,27 +35,19 @@ impl<C: CongestionControl, W: Scaling> Sender for Classic<C, W> {
         &self.congestion
     }
 
-    fn in_recovery(&self, core: &Core) -> bool {
-        core.status.any(Status::IN_RECOVERY)
-    }
-
-    #[inline]
-    fn window(&mut self, core: &Core, profile: &Profile) -> (&mut C, Limits) {
-        let limits = self.limits(core, profile);
-        (&mut self.congestion, limits)
-    }
-
     #[inline(always)]
     fn offer(&self, core: &Core, _now: Time, profile: &Profile) -> WindowScale {
         WindowScale::offering(self.scaling.offer(core.answers(), profile))
     }
 
     #[inline]
-    fn agree(&mut self, core: &mut Core, segment: &Segment, profile: &Profile) {
+    fn agree(&mut self, core: &mut Core, segment: &Segment, profile: &Profile) -> (&mut C, Limits) {
         if segment.flags.contains(Flags::SYN) {
             self.scaling = W::agreed(segment.options.shift(), profile);
             core.snd_wnd = self.scaling.field_of_syn(segment.window);
         }
+        let limits = self.limits(core, profile);
+        (&mut self.congestion, limits)
     }
 
     #[inline(always)]
@@ -77,11 +69,6 @@ impl<C: CongestionControl, W: Scaling> Sender for Classic<C, W> {
 
     #[inline(always)]
     fn on_write(&mut self, _core: &Core) {}
-
-    #[inline(always)]
-    fn has_repairs(&self) -> bool {
-        false
-    }
 
     #[inline(always)]
     fn next_segment(&mut self, core: &mut Core, now: Time, profile: &Profile) -> Option<Departure> {

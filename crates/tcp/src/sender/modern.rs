@@ -28,10 +28,7 @@ use crate::congestion::CongestionControl;
 use crate::core::{Core, Limits, State, Status};
 use crate::ecn::{byte_counts, concerns_ecn};
 use crate::options::{Options, TIMESTAMPS_LEN};
-use crate::prr::Prr;
-use crate::rack::Rack;
-use crate::rate::RateEstimator;
-use crate::scoreboard::Scoreboard;
+use crate::recovery::{Prr, Rack, RateEstimator, Scoreboard};
 use crate::timer::{Timer, TimerKind};
 use crate::{Profile, Segment, Seq};
 
@@ -156,15 +153,6 @@ impl<C: CongestionControl> Sender for Modern<C> {
         &self.classic.congestion
     }
 
-    fn in_recovery(&self, core: &Core) -> bool {
-        self.phase.is_recovery() || core.status.any(Status::IN_RECOVERY)
-    }
-
-    fn window(&mut self, core: &Core, _profile: &Profile) -> (&mut C, Limits) {
-        let limits = self.limits(core);
-        (&mut self.classic.congestion, limits)
-    }
-
     fn offer(&self, core: &Core, now: Time, profile: &Profile) -> Options {
         if self.is_classic {
             return Options::classic(profile.mss, self.classic.scaling.offer(core.answers(), profile));
@@ -172,8 +160,10 @@ impl<C: CongestionControl> Sender for Modern<C> {
         self.offered(core, now, profile)
     }
 
-    fn agree(&mut self, core: &mut Core, segment: &Segment<Options>, profile: &Profile) {
+    fn agree(&mut self, core: &mut Core, segment: &Segment<Options>, profile: &Profile) -> (&mut C, Limits) {
         self.agree_on_options(core, segment, profile);
+        let limits = self.limits(core);
+        (&mut self.classic.congestion, limits)
     }
 
     fn on_segment(&mut self, core: &mut Core, segment: &Segment<Options>, now: Time, profile: &Profile) {
@@ -201,10 +191,6 @@ impl<C: CongestionControl> Sender for Modern<C> {
 
     fn on_write(&mut self, core: &Core) {
         self.note_app_limited(core);
-    }
-
-    fn has_repairs(&self) -> bool {
-        !self.phase.is_open() || self.probe.is_due
     }
 
     #[inline(always)]
@@ -261,6 +247,18 @@ impl<C: CongestionControl> Modern<C> {
     #[inline(never)]
     fn next_classically(&mut self, core: &mut Core, now: Time, profile: &Profile) -> Option<Departure> {
         self.classic.next(core, now, profile)
+    }
+
+    /// From here on `phase` says what is done about losses. The core knows of it what the endpoint is asked.
+    fn enter(&mut self, core: &mut Core, phase: Phase) {
+        self.phase = phase;
+        core.status.put(Status::IN_RECOVERY, self.phase.is_recovery());
+        self.note_repairs(core);
+    }
+
+    /// There may be something to send again, or no longer.
+    fn note_repairs(&self, core: &mut Core) {
+        core.status.put(Status::RETRANSMIT_DUE, !self.phase.is_open() || self.probe.is_due);
     }
 
     /// The largest number of data bytes in a segment.

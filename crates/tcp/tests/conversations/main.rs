@@ -8,7 +8,7 @@ mod script;
 /// What every stack does, and what else. The profiles are classic, and so is what a stack of today does with them.
 macro_rules! common {
     ($name:ident, $stack:ty $(, $more:ident)*) => {
-        #[path = "."]
+        #[path = "every"]
         mod $name {
             mod script {
                 pub(crate) use crate::script::*;
@@ -17,11 +17,6 @@ macro_rules! common {
 
             mod closing;
             mod ecn;
-            mod ecn_accurate;
-            mod ecn_dctcp;
-            mod ecn_general;
-            mod ecn_plus;
-            mod ecn_recovery;
             mod handshake;
             mod loss;
             mod receiving;

@@ -12,12 +12,18 @@ fn with(segment: Segment, options: Options) -> Segment<Options> {
 
 #[test]
 fn every_profile_is_sensible_and_known_by_its_name() {
-    for name in Profile::NAMES {
-        let profile = Profile::named(name).expect("listed");
-        assert_eq!(profile.check(), Ok(()), "{name}");
-        assert_eq!(profile.needs(), if name == "linux-6" { Needs::Full } else { Needs::Basic }, "{name}");
+    for name in Profile::names() {
+        assert_eq!(Profile::named(name).expect("listed").check(), Ok(()), "{name}");
     }
     assert_eq!(Profile::named("linux-7"), None);
+}
+
+#[test]
+fn stacks_of_2001_take_no_record_of_what_was_sent_and_linux_does() {
+    for old in [Profile::freebsd_4_5(), Profile::unc_testbed(), Profile::ns2_newreno(), Profile::ns2_reno()] {
+        assert_eq!(old.needs(), Needs::Basic, "{old:?}");
+    }
+    assert_eq!(Profile::linux_6().needs(), Needs::Full);
 }
 
 #[test]

@@ -7,8 +7,7 @@ use crate::congestion::{Ack, CongestionControl};
 use crate::core::Core;
 use crate::ecn::concerns_ecn;
 use crate::options::{Options, timestamp};
-use crate::rate::Newest;
-use crate::scoreboard::Record;
+use crate::recovery::{Newest, Record};
 use crate::timer::Timer;
 use crate::{Profile, Segment, Seq};
 

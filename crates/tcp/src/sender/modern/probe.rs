@@ -82,6 +82,7 @@ impl<C: CongestionControl> Modern<C> {
         self.probe.timer = Timer::OFF;
         if core.snd_una < core.snd_max {
             self.probe.is_due = true;
+            self.note_repairs(core);
             core.arm_retransmit_timer(now, profile);
         }
     }

@@ -4,7 +4,7 @@ use super::Modern;
 use crate::core::Core;
 use crate::ecn::byte_counts;
 use crate::options::{Options, Timestamps, is_earlier};
-use crate::sack::Reporter;
+use crate::recovery::Reporter;
 use crate::{Profile, Segment, Seq};
 
 #[derive(Debug)]

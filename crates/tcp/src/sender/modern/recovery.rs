@@ -8,8 +8,7 @@ use crate::Profile;
 use crate::congestion::CongestionControl;
 use crate::core::{Core, count};
 use crate::options::is_earlier;
-use crate::prr::{Progress, Prr};
-use crate::scoreboard::DUP_THRESH;
+use crate::recovery::{DUP_THRESH, Progress, Prr};
 use crate::timer::Timer;
 
 /// How losses are found.
@@ -94,7 +93,7 @@ impl<C: CongestionControl> Modern<C> {
     fn enter_recovery(&mut self, core: &mut Core, undelivered: u32, now: Time, profile: &Profile) {
         self.reduce_for_loss(core);
         core.recover = core.snd_max;
-        self.phase = Phase::Recovery { prr: Prr::new(undelivered), rescued: false };
+        self.enter(core, Phase::Recovery { prr: Prr::new(undelivered), rescued: false });
         self.first_repeat = FirstRepeat::Awaited;
         self.probe.end = None;
         core.arm_retransmit_timer(now, profile);
@@ -108,7 +107,7 @@ impl<C: CongestionControl> Modern<C> {
         self.board.forget_presumed();
         self.rack.on_recovered();
         core.dup_acks = 0;
-        self.phase = Phase::Open;
+        self.enter(core, Phase::Open);
     }
 
     /// RFC 9937 §6.2: in fast recovery the acknowledgement says what may leave.
@@ -151,7 +150,8 @@ impl<C: CongestionControl> Modern<C> {
             core.note_reduction();
             self.first_repeat = FirstRepeat::Awaited;
         }
-        self.phase = Phase::Loss { at: core.snd_una, repeat_first: true, frto: self.begin_frto(profile) };
+        let frto = self.begin_frto(profile);
+        self.enter(core, Phase::Loss { at: core.snd_una, repeat_first: true, frto });
         self.board.forget_presumed();
         if profile.rack && self.agreed.sack {
             let srtt = core.rtt.srtt().unwrap_or(Duration::ZERO);

@@ -28,8 +28,9 @@ impl<C: CongestionControl> Modern<C> {
         profile: &Profile,
     ) -> Option<Departure> {
         // As at the receiver of a transfer, which has nothing to send but acknowledgements.
-        let all_sent = core.snd_nxt == core.snd_end && self.phase.is_open() && !self.probe.is_due;
-        if core.is_unsynchronised() || all_sent && !core.status.any(Status::CLOSED) {
+        let all_sent =
+            core.snd_nxt == core.snd_end && !core.status.any(Status::RETRANSMIT_DUE | Status::CLOSED);
+        if core.is_unsynchronised() || all_sent {
             return None;
         }
         self.pacing_timer = Timer::OFF;
@@ -63,7 +64,7 @@ impl<C: CongestionControl> Modern<C> {
     /// What leaves whatever the congestion window: the first segment after a timeout, and the loss probe, which is new data
     /// if there are any and else the last segment once more (RFC 8985 §7.3).
     #[inline(always)]
-    fn out_of_turn(&mut self, core: &Core) -> Option<Choice> {
+    fn out_of_turn(&mut self, core: &mut Core) -> Option<Choice> {
         if let Phase::Loss { repeat_first, .. } = &mut self.phase
             && std::mem::take(repeat_first)
             && !self.board.is_empty()
@@ -74,7 +75,7 @@ impl<C: CongestionControl> Modern<C> {
     }
 
     #[inline(never)]
-    fn loss_probe(&mut self, core: &Core) -> Option<Choice> {
+    fn loss_probe(&mut self, core: &mut Core) -> Option<Choice> {
         let new = self.new_data(core).filter(|&(len, _)| self.peer_permits(core, len));
         let choice = match new {
             Some((len, fin)) => Choice::New(len, fin),
@@ -85,6 +86,7 @@ impl<C: CongestionControl> Modern<C> {
             Choice::Again(_) => (core.snd_max, true),
         };
         self.probe.note_sent(end, is_repeat);
+        self.note_repairs(core);
         Some(choice)
     }
 

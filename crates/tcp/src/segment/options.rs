@@ -1,12 +1,19 @@
 //! TCP options: timestamps, selective acknowledgements, Accurate ECN's counters, and what a SYN offers.
 
+mod accecn;
+mod timestamps;
+mod window_scale;
+
 use std::fmt::{self, Debug, Formatter};
 use std::iter::FusedIterator;
 use std::num::NonZeroU8;
 
-use aqmlab_units::Time;
-
 use crate::Seq;
+
+pub use accecn::{AccEcn, AccEcnOrder};
+pub use timestamps::Timestamps;
+pub(crate) use timestamps::{is_earlier, timestamp};
+pub use window_scale::WindowScale;
 
 /// What a stack's segments may carry beyond the fixed header.
 pub trait HeaderOptions: Copy + Default + PartialEq + Debug + Send {
@@ -16,42 +23,6 @@ pub trait HeaderOptions: Copy + Default + PartialEq + Debug + Send {
     /// Does the header carry none?
     fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-}
-
-/// The one option of 2001's TCP that is told from end to end: on a SYN, how far to shift the window field of what follows
-/// (RFC 7323 §2.2). The bytes of a SYN's options are not counted, so that all headers are alike.
-///
-/// A plain number, 1 for none: as an [`Option`] it cost 30 instructions a packet. That it is never 0 gives what is a segment
-/// or something else room to say which.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WindowScale(NonZeroU8);
-
-impl WindowScale {
-    /// What a SYN with this offer carries.
-    pub fn offering(shift: Option<u8>) -> WindowScale {
-        shift.map_or(WindowScale::default(), |shift| {
-            WindowScale(NonZeroU8::MIN.saturating_add(shift).saturating_add(1))
-        })
-    }
-
-    /// The shift, if it is offered.
-    pub fn shift(self) -> Option<u8> {
-        self.0.get().checked_sub(2)
-    }
-}
-
-impl Default for WindowScale {
-    #[inline]
-    fn default() -> WindowScale {
-        WindowScale(NonZeroU8::MIN)
-    }
-}
-
-impl HeaderOptions for WindowScale {
-    #[inline]
-    fn len(&self) -> u16 {
-        0
     }
 }
 
@@ -240,55 +211,6 @@ impl Debug for Options {
     }
 }
 
-/// The two values of a timestamps option, in milliseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Timestamps {
-    /// `TSval`: the sender's clock.
-    pub value: u32,
-    /// `TSecr`: the peer's clock as it was last heard; 0 in a SYN.
-    pub echo: u32,
-}
-
-/// How many bytes of the peer's data came in each ECN codepoint, modulo 2^24.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AccEcn {
-    /// Which counter comes first.
-    pub order: AccEcnOrder,
-    /// `EE0B`: data in ECT(0), and 1.
-    pub ect0: u32,
-    /// `ECEB`: data marked.
-    pub ce: u32,
-    /// `EE1B`: data in ECT(1), and 1.
-    pub ect1: u32,
-    /// The last of the three counters is left out.
-    pub shortened: bool,
-}
-
-/// The two forms of [`AccEcn`], which have kinds of their own. Marks come second in both.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AccEcnOrder {
-    /// `AccECN0`, kind 172.
-    Ect0First,
-    /// `AccECN1`, kind 174.
-    Ect1First,
-}
-
-impl AccEcn {
-    /// The counters that the option holds, in its order.
-    pub fn fields(&self) -> impl Iterator<Item = u32> {
-        let [first, last] = match self.order {
-            AccEcnOrder::Ect0First => [self.ect0, self.ect1],
-            AccEcnOrder::Ect1First => [self.ect1, self.ect0],
-        };
-        [first, self.ce, last].into_iter().take(if self.shortened { 2 } else { 3 })
-    }
-
-    /// Bytes of the option without padding.
-    pub fn length(&self) -> u16 {
-        if self.shortened { 8 } else { 11 }
-    }
-}
-
 /// Options that only a SYN or SYN/ACK carries, beside a maximum segment size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SynOptions {
@@ -311,21 +233,6 @@ impl HeaderOptions for Options {
     fn len(&self) -> u16 {
         self.len
     }
-}
-
-/// The clock of the timestamps option: a tick each millisecond, as in Linux (`TCP_TS_HZ`); RFC 7323 §5.4 asks for 1 ms
-/// to 1 s.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "the clock wraps after 49 days, and is compared as one that does"
-)]
-pub(crate) fn timestamp(now: Time) -> u32 {
-    (now.as_nanos() / 1_000_000) as u32
-}
-
-/// Is timestamp `a` from before `b`?
-pub(crate) fn is_earlier(a: u32, b: u32) -> bool {
-    a.wrapping_sub(b).cast_signed() < 0
 }
 
 #[cfg(test)]
@@ -400,10 +307,5 @@ mod tests {
         assert_eq!(first.duplicate(Seq::new(5)), None);
         let within = first.with_sack_block(Seq::new(10), Seq::new(40));
         assert_eq!(within.duplicate(Seq::new(5)), Some((Seq::new(10), Seq::new(20))));
-    }
-
-    #[test]
-    fn timestamps_compare_across_the_wrap() {
-        assert!(is_earlier(u32::MAX, 3) && !is_earlier(3, u32::MAX) && !is_earlier(7, 7));
     }
 }

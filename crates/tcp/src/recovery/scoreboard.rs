@@ -1,14 +1,14 @@
 //! What was sent and is not acknowledged, segment by segment (RFC 6675 §3's scoreboard).
 //!
 //! It knows what was said about each segment and counts what is in flight. Who is lost is decided by
-//! [`Scoreboard::lose_by_threshold`] (RFC 6675) or by [`Rack`](crate::rack::Rack) (RFC 8985).
+//! [`Scoreboard::lose_by_threshold`] (RFC 6675) or by [`Rack`](super::Rack) (RFC 8985).
 
 use std::collections::VecDeque;
 
 use aqmlab_units::{Duration, Time};
 
+use super::rate::Snapshot;
 use crate::Seq;
-use crate::rate::Snapshot;
 
 /// One segment that was sent. It is sent again as it was.
 #[derive(Clone, Copy, Debug)]

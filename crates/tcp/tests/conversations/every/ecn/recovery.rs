@@ -2,12 +2,12 @@
 
 use aqmlab_tcp::{EcnPolicy, Flags, Profile};
 
-use super::ecn::{receiver, ten_in_flight};
+use super::classic::{receiver, ten_in_flight};
 use super::script::*;
 
 #[test]
 fn only_new_data_are_ecn_capable() {
-    // SYN and SYN/ACK: see `ecn.rs`. Not fast retransmissions (their CWR-bearing successors are new data again),
+    // SYN and SYN/ACK: see `classic.rs`. Not fast retransmissions (their CWR-bearing successors are new data again),
     let mut tcp = ten_in_flight();
     tcp.gets_times(3, ack(1)).sends([full(1)]);
     // nor what a timeout sends again, up to the last byte sent before,

@@ -2,9 +2,9 @@
 
 use aqmlab_units::{Duration, Time};
 
+use super::{DUP_THRESH, Record, Scoreboard};
 use crate::Seq;
 use crate::options::{is_earlier, timestamp};
-use crate::scoreboard::{DUP_THRESH, Record, Scoreboard};
 
 /// How many recoveries a widened reordering window lasts (RFC 8985 §6.2 step 4).
 const REO_WND_PERSIST: u8 = 16;

@@ -1,0 +1,72 @@
+//! Linux.
+
+use aqmlab_units::Duration;
+
+use super::Profile;
+use crate::EcnPolicy;
+use crate::congestion::Algorithm;
+
+impl Profile {
+    /// Linux 6.5 and later with its defaults (`Documentation/networking/ip-sysctl.rst`, `include/net/tcp.h`).
+    ///
+    /// SACK with RACK-TLP, timestamps, window scaling, F-RTO (`tcp_frto`); initial window of ten segments (RFC 6928).
+    /// Timeouts: 1 s at first, then at least 200 ms above the smoothed round trip (`TCP_RTO_MIN`), at most 120 s. SYNs:
+    /// four repetitions a second apart (`tcp_syn_linear_timeouts`, since 6.5), then doubling, ten in all, given up at
+    /// 131 s; before 6.5 they doubled from the first. Five SYN/ACKs more (`tcp_synack_retries`), 15 timeouts of data
+    /// (`tcp_retries2`). Acknowledgements: the first 16 segments at once (`TCP_MAX_QUICKACKS`), then each second, or
+    /// after 40 ms (`TCP_DELACK_MIN`).
+    ///
+    /// Marks: a segment that came marked while none is echoed, and the next, are acknowledged at once (`tcp_enter_quickack_mode`
+    /// in `__tcp_ecn_check_ce`), and so is one that says CWR (`tcp_ecn_accept_cwr`), for the sender's window may be small.
+    /// Every control leaves two segments (`tcp_reno_ssthresh`, `cubictcp_recalc_ssthresh`, `dctcp_ssthresh`, and
+    /// `prague_ssthresh` of the L4S team's tree).
+    ///
+    /// CUBIC (`tcp_congestion_control`), whose slow start ends by HyStart++ here and by the older HyStart in Linux. SYNs
+    /// sent again ask for no ECN (`tcp_ecn_fallback`, 1 in `ip-sysctl.rst` and in `tcp_sk_init` of
+    /// `net/ipv4/tcp_ipv4.c`). With Accurate ECN, which Linux has since 6.18, its option goes along (`tcp_ecn_option`,
+    /// 2).
+    ///
+    /// A control that paces lets go two segments together (`tcp_min_tso_segs`), which one acknowledgement then covers.
+    ///
+    /// Simpler than Linux: at high rates more leave together there (`tcp_tso_autosize`); after a mark the window falls at once, not over a round trip (`tcp_cwnd_reduction`); the receive window is what `tcp_rmem` allows at most from the start and is not tuned; it does
+    /// not return to quick acknowledgements after a pause; the window after idling is the initial one, not halved for
+    /// each timeout that has passed. Nagle is off, as for [`Profile::freebsd_4_5`].
+    pub fn linux_6() -> Profile {
+        Profile {
+            mss: 1460,
+            receive_window: 6_291_456,
+            window_scaling: true,
+            timestamps: true,
+            sack: true,
+            rack: true,
+            frto: true,
+            newreno: true,
+            initial_window: 10,
+            handshake_ack_opens_window: false,
+            initial_rto: Duration::from_secs(1),
+            min_rto: Duration::from_millis(200),
+            rto_margin: Duration::from_millis(200),
+            max_rto: Duration::from_secs(120),
+            tick: Duration::from_micros(1),
+            syn_backoff: vec![1, 1, 1, 1, 1, 2, 4, 8, 16, 32, 64],
+            connect_timeout: Duration::from_secs(131),
+            syn_ack_retransmits: 5,
+            data_backoff: vec![1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024],
+            data_retransmits: 15,
+            delayed_ack: Duration::from_millis(40),
+            ack_every: 2,
+            quick_acks: 16,
+            quick_acks_after_mark: 2,
+            pacing_burst: 2,
+            min_window: 2,
+            restart_after_idle: true,
+            nagle: false,
+            ecn: EcnPolicy::Off,
+            ecn_fallback: true,
+            accecn_option: true,
+            congestion: Algorithm::Cubic,
+            abe: false,
+            hystart: true,
+        }
+    }
+}
