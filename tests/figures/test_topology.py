@@ -48,7 +48,7 @@ rate_changes = [{at = "1 s", rate = "1 Mbit/s"}]
 
 def network(parts: dict[str, Any]) -> Topology:
     experiment = lab.Experiment(**parts)
-    return topology(experiment, cells_of(experiment, [1])[0].resolved)
+    return topology(experiment, cells_of(experiment, [1])[0].spec)
 
 
 @pytest.fixture
@@ -105,7 +105,7 @@ def test_a_load_of_a_chain_is_refused() -> None:
 def test_an_uncongested_chain_has_its_delays_and_no_slow_link() -> None:
     links = network({**PARTS, "chain": PARTS["chain"]}).links
     experiment = presets.uncongested(lab.Experiment(**PARTS))
-    fast = topology(experiment, cells_of(experiment, [1])[0].resolved).links
+    fast = topology(experiment, cells_of(experiment, [1])[0].spec).links
     assert [link.delay for link in fast] == [link.delay for link in links]
     assert {link.rate for link in fast} == {"1 Gbit/s"}
 

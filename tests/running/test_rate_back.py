@@ -111,7 +111,7 @@ def test_the_uncongested_network_is_ten_times_as_fast_in_each_direction() -> Non
 
 def test_both_rates_are_drawn() -> None:
     home = experiment()
-    (link,) = topology(home, cells_of(home, [1])[0].resolved).links
+    (link,) = topology(home, cells_of(home, [1])[0].spec).links
     assert link.rates == "2/10 Mbit/s"
 
 

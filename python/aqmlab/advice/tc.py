@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from aqmlab._core import bits_per_second, size_in_bytes
+from aqmlab._core import size_in_bytes
 from aqmlab.running.cell import Cell
 
 Parameters = Mapping[str, Any]
@@ -40,15 +40,13 @@ class Commands:
 def commands(cell: Cell) -> Commands:
     """Write the scheme of a cell, on a single link, as commands."""
     queues = (cell.resolved["queue"], cell.resolved.get("queue_back", cell.resolved["queue"]))
-    link = cell.resolved["link"]
-    rates = (link["rate"], link.get("rate_back", link["rate"]))
+    (link,) = cell.links
+    rates, overhead = (link.rate_bps, link.rate_back_bps), link.overhead_bytes
     if cell.scheme not in _WRITTEN:
         return Commands((), (_MISSING.get(cell.scheme, f"Linux has no {cell.scheme}."),))
     write, used, note = _WRITTEN[cell.scheme]
     lines: list[str] = []
-    for device, queue, rate in zip(_DIRECTIONS, queues, rates, strict=True):
-        bits = bits_per_second(rate)
-        overhead = size_in_bytes(link["overhead"])
+    for device, queue, bits in zip(_DIRECTIONS, queues, rates, strict=True):
         text = write(queue[cell.scheme], bits)
         if text.startswith("cake"):
             lines.append(f"tc qdisc replace dev {device} root {text} bandwidth {_rate(bits)} overhead {overhead}")

@@ -98,15 +98,19 @@ class Span(Strict):
             raise ValueError(f"a logarithmic scale begins above 0, got from = {self.start:g}")
         return self
 
-    def at(self, share: float) -> Value:
-        """Return the value at a share of the way, from 0 to 1."""
+    def number(self, share: float) -> float:
+        """Return the number at a share of the way, from 0 to 1."""
         if self.scale == "log":
             number = self.start * math.exp(share * math.log(self.to / self.start))
         else:
             number = self.start + share * (self.to - self.start)
         number = min(max(number, self.start), self.to)
-        written = round(number) if self.whole else float(f"{number:.6g}")
-        return written if self.unit is None else f"{written:g} {self.unit}"
+        return round(number) if self.whole else float(f"{number:.6g}")
+
+    def at(self, share: float) -> Value:
+        """Return what is written for the number there, with its unit."""
+        number = self.number(share)
+        return number if self.unit is None else f"{number:g} {self.unit}"
 
     def __str__(self) -> str:
         return f"{self.at(0)} to {self.at(1)}"

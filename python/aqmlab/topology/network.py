@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from aqmlab._core import Link, Resolved
 from aqmlab.spec import schema, schemes
 from aqmlab.spec.experiment import ChainLink, Experiment, QueueSpec
 
@@ -26,6 +28,7 @@ class LinkView:
     """A link between two routers."""
 
     rate: str
+    rate_bps: int
     rate_back: str | None
     """That of direction 1, where it is another."""
     delay: str
@@ -34,6 +37,8 @@ class LinkView:
     """The discipline and what was written of its parameters."""
     rate_changes: tuple[tuple[str, str], ...]
     """From when on it has which other rate."""
+    rate_changes_s: tuple[float, ...]
+    """From when on, in seconds."""
 
     @property
     def rates(self) -> str:
@@ -78,7 +83,9 @@ class Topology:
     links: tuple[LinkView, ...]
     senders: tuple[SenderView, ...]
     warmup: str
+    warmup_s: float
     duration: str
+    duration_s: float
 
     @property
     def common_queue(self) -> str | None:
@@ -87,8 +94,9 @@ class Topology:
         return queues.pop() if len(queues) == 1 else None
 
 
-def topology(experiment: Experiment, resolved: Mapping[str, Any]) -> Topology:
+def topology(experiment: Experiment, spec: Resolved) -> Topology:
     """Read an experiment as it is written, and its resolved spec."""
+    resolved = json.loads(spec.json)
     chain = resolved.get("chain") or [resolved["link"]]
     written = [link.queue or experiment.queue for link in experiment.chain or (ChainLink(),)]
     whole = (1, len(chain) + 1)
@@ -104,10 +112,12 @@ def topology(experiment: Experiment, resolved: Mapping[str, Any]) -> Topology:
             0, SenderView(name="web users", kind="web users", what=what, path=path, direction=None, rtt=spent)
         )
     return Topology(
-        links=tuple(map(_link, chain, written)),
+        links=tuple(map(_link, chain, spec.links, written)),
         senders=tuple(senders),
         warmup=protocol["warmup"],
+        warmup_s=spec.warmup_s,
         duration=protocol["duration"],
+        duration_s=spec.duration_s,
     )
 
 
@@ -132,15 +142,17 @@ def rows(of: Sequence[T], spans: Iterable[tuple[int, int]]) -> list[list[T]]:
     return [row for _, row in filled]
 
 
-def _link(link: Mapping[str, Any], queue: QueueSpec) -> LinkView:
+def _link(link: Mapping[str, Any], in_numbers: Link, queue: QueueSpec) -> LinkView:
     return LinkView(
         rate=link["rate"],
+        rate_bps=in_numbers.rate_bps,
         rate_back=link.get("rate_back"),
         delay=link["delay"],
         device_fifo=link["device_fifo"],
         # With spaces, so that it can be broken into lines.
         queue=schemes.label(queue, ecn=False).replace(",", ", "),
         rate_changes=tuple((change["at"], change["rate"]) for change in link.get("rate_changes", ())),
+        rate_changes_s=tuple(at for at, _ in in_numbers.rate_changes),
     )
 
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from aqmlab._core import bits_per_second, seconds
 from aqmlab.show import canvas
 from aqmlab.topology.network import SenderView, Topology, rows
 
@@ -47,10 +46,10 @@ def draw(figure: Figure, network: Topology, *, title: str) -> None:
 def _network(axis: Axes, network: Topology, packed: Sequence[Sequence[SenderView]]) -> None:
     """One unit across is a link, one down a row of senders."""
     queue = network.common_queue
-    rates = [bits_per_second(link.rate) for link in network.links]
-    for number, (link, rate) in enumerate(zip(network.links, rates, strict=True), start=1):
+    slowest = min(link.rate_bps for link in network.links)
+    for number, link in enumerate(network.links, start=1):
         # Twice the rate, a point and a half thicker.
-        thickness = min(9.0, 2 + 1.5 * math.log2(rate / min(rates)))
+        thickness = min(9.0, 2 + 1.5 * math.log2(link.rate_bps / slowest))
         style = (0, (3, 1)) if link.rate_changes else "-"
         axis.plot([number, number + 1], [0, 0], color=_LINK, linewidth=thickness, linestyle=style, zorder=1)
         above, below = (number + 0.5, 0.35), (number + 0.5, -0.4)
@@ -97,7 +96,7 @@ def _way(axis: Axes, sender: SenderView, y: float) -> None:
 
 
 def _time(axis: Axes, network: Topology) -> None:
-    warmup, duration = seconds(network.warmup), seconds(network.duration)
+    warmup, duration = network.warmup_s, network.duration_s
     unit, name = (60.0, "min") if warmup + duration >= 600 else (1.0, "s")
     axis.barh(0, warmup / unit, color="#e5e5e5")
     axis.barh(0, duration / unit, left=warmup / unit, color="#A6D3F0")
@@ -105,8 +104,8 @@ def _time(axis: Axes, network: Topology) -> None:
         if length > 0.08 * (warmup + duration):
             axis.annotate(what, ((start + length / 2) / unit, 0), ha="center", va="center", fontsize=9)
     for link in network.links:
-        for at, _ in link.rate_changes[:100]:
-            axis.axvline(seconds(at) / unit, color=_LINK, linewidth=0.8, linestyle="--")
+        for at in link.rate_changes_s[:100]:
+            axis.axvline(at / unit, color=_LINK, linewidth=0.8, linestyle="--")
     axis.tick_params(labelsize=9)
     axis.set(xlim=(0, (warmup + duration) / unit), xlabel=f"time, {name}", yticks=[])
     axis.spines["left"].set_visible(False)

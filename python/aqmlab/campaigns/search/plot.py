@@ -19,16 +19,17 @@ if TYPE_CHECKING:
 
 def search(figure: Figure, tuned: Tuned) -> None:
     """Draw a slice for each parameter and objective; with two objectives their front beside them."""
-    objectives, names = tuned.objectives, list(tuned.space)
+    objectives = tuned.objectives
     has_front = len(objectives) == 2
-    axes = figure.subplots(len(objectives), len(names) + has_front, squeeze=False)
+    axes = figure.subplots(len(objectives), len(tuned.space) + has_front, squeeze=False)
     best = {each.found.scheme for each in tuned.best}
     for row, objective in enumerate(objectives):
-        for column, name in enumerate(names):
+        for column, (name, span) in enumerate(tuned.space.items()):
             axis = axes[row][column]
-            _points(axis, tuned, best, x=tuned.trials[name].to_list(), y=[each.means[row] for each in tuned.tried])
+            tried = [span.number(each.point[column]) for each in tuned.tried]
+            _points(axis, tuned, best, x=tried, y=[each.means[row] for each in tuned.tried])
             axis.axhline(0, color="0.85", zorder=1)
-            if tuned.space[name].scale == "log":
+            if span.scale == "log":
                 axis.set_xscale("log")
                 axis.xaxis.set_minor_formatter(NullFormatter())
                 axis.xaxis.set_major_locator(LogLocator(numticks=4))
@@ -41,11 +42,10 @@ def search(figure: Figure, tuned: Tuned) -> None:
             axis.set_axis_off()
 
 
-def _points(axis: Axes, tuned: Tuned, best: set[str], *, x: Sequence[float | str], y: list[float]) -> None:
-    numbers = [float(str(value).split()[0]) for value in x]
-    axis.scatter(numbers, y, s=14, color="0.6", linewidths=0, zorder=2)
+def _points(axis: Axes, tuned: Tuned, best: set[str], *, x: Sequence[float], y: Sequence[float]) -> None:
+    axis.scatter(x, y, s=14, color="0.6", linewidths=0, zorder=2)
     chosen = [place for place, each in enumerate(tuned.tried) if each.scheme in best]
-    x_best, y_best = ([values[place] for place in chosen] for values in (numbers, y))
+    x_best, y_best = ([values[place] for place in chosen] for values in (x, y))
     axis.scatter(x_best, y_best, s=34, color="tab:red", marker="D", zorder=3)
 
 

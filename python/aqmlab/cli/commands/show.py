@@ -38,13 +38,12 @@ def show(
     check_figure(figure)
     experiment = Experiment.from_toml(spec, changes=changes or ())
     (cell,) = cells_of(experiment, [1], lines.known(out))
-    resolved = cell.resolved
-    network = topology(experiment, resolved)
+    network = topology(experiment, cell.spec)
     if figure is not None:
         with one_line_refusals():
             plot.save(figure, network, title=spec.stem)
         tell_written(figure)
     if as_json:
-        print_json(resolved)
+        print_json(cell.resolved)
     else:
         drawing.show(network, title=spec.stem)

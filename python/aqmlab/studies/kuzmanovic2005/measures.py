@@ -11,6 +11,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from aqmlab._core import size_in_bytes
 from aqmlab.models.batch_queue import BatchQueue, burst_sizes, windows_in_packets
 from aqmlab.results.result import Result
 from aqmlab.studies.kit.measures import DATA, of_data, share_within
@@ -69,7 +70,7 @@ def model_packets(result: Result) -> float:
 def flow_packets(result: Result) -> int:
     """Return how many packets the flows of a simulation of equal flows have."""
     (source,) = result.cell.resolved["sources"]
-    return int(source["transfers"]["size"]["fixed"].split()[0]) // SEGMENT_BYTES
+    return size_in_bytes(source["transfers"]["size"]["fixed"]) // SEGMENT_BYTES
 
 
 def excess_over_model(result: Result) -> float:
