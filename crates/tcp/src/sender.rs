@@ -89,7 +89,7 @@ pub trait Sender: Debug + Send + Sized + 'static {
     fn on_write(&mut self, core: &Core);
 
     /// The next segment with data or a FIN. While there may be one that neither unsent data nor a close tell of, it keeps
-    /// [`Status::RETRANSMIT_DUE`] set: to ask is cheap, and nearly always in vain.
+    /// `RETRANSMIT_DUE` set in the status: to ask is cheap, and nearly always in vain.
     fn next_segment(&mut self, core: &mut Core, now: Time, profile: &Profile) -> Option<Departure>;
 
     /// What a segment with `len` bytes of data that leaves now says of its sender as a receiver: the field for its window,
