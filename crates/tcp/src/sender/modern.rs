@@ -23,9 +23,9 @@ use self::agree::Agreed;
 use self::frto::Frto;
 use self::probe::Probe;
 use self::receiver::Receiver;
-use super::{Classic, Departure, Scale, Scaling, Sender};
+use super::{Classic, Scale, Scaling, Sender};
 use crate::congestion::CongestionControl;
-use crate::core::{Core, Limits, State, Status};
+use crate::core::{Core, Departure, Limits, State, Status};
 use crate::ecn::{byte_counts, concerns_ecn};
 use crate::options::{Options, TIMESTAMPS_LEN};
 use crate::recovery::{Prr, Rack, RateEstimator, Scoreboard};
@@ -194,16 +194,18 @@ impl<C: CongestionControl> Sender for Modern<C> {
     }
 
     #[inline(always)]
-    fn next_segment(&mut self, core: &mut Core, now: Time, profile: &Profile) -> Option<Departure> {
-        if self.is_classic {
-            return self.next_classically(core, now, profile);
-        }
-        self.next_by_scoreboard(core, now, profile)
-    }
-
-    #[inline(always)]
-    fn header(&mut self, core: &Core, len: u16, now: Time, profile: &Profile) -> (u16, Options) {
-        (self.classic.scaling.own_window(profile), self.options(core, len, now))
+    fn next_segment(&mut self, core: &mut Core, now: Time, profile: &Profile) -> Option<Segment<Options>> {
+        let next = if self.is_classic {
+            self.next_classically(core, now, profile)
+        } else {
+            self.next_by_scoreboard(core, now, profile)
+        };
+        let departure = match next {
+            Some(departure) => departure,
+            None => core.due_ack(&self.classic.congestion, profile)?,
+        };
+        let options = self.options(core, departure.len, now);
+        Some(core.segment(departure, self.classic.scaling.own_window(profile), options))
     }
 
     /// Once the connection is over none of them runs any more.

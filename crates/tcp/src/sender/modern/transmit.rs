@@ -2,9 +2,9 @@
 
 use aqmlab_units::{Bytes, Time};
 
-use super::{Departure, FirstRepeat, Modern, Phase};
+use super::{FirstRepeat, Modern, Phase};
 use crate::congestion::CongestionControl;
-use crate::core::{Core, Status};
+use crate::core::{Core, Departure, Status};
 use crate::ecn::PacketKind;
 use crate::options::timestamp;
 use crate::timer::Timer;
