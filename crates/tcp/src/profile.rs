@@ -102,8 +102,10 @@ pub struct Profile {
     pub hystart: bool,
 }
 
+type Constructor = fn() -> Profile;
+
 /// Each profile's name in specs, and what makes it. A profile is entered here and nowhere else.
-const ALL: &[(&str, fn() -> Profile)] = &[
+const ALL: &[(&str, Constructor)] = &[
     ("freebsd-4.5", Profile::freebsd_4_5),
     ("unc-testbed", Profile::unc_testbed),
     ("linux-6", Profile::linux_6),
