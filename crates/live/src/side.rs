@@ -66,17 +66,14 @@ pub(crate) struct Side {
     pub(crate) settings: Settings,
 }
 
-/// What waits for readiness: each socket is a browser's or a server's, at a place of its own.
-struct Place;
+/// What a browser's socket waits for readiness by: each is at a place of its own.
+fn browser_token(slot: usize) -> Token {
+    Token(2 * slot)
+}
 
-impl Place {
-    fn browser(slot: usize) -> Token {
-        Token(2 * slot)
-    }
-
-    fn server(slot: usize) -> Token {
-        Token(2 * slot + 1)
-    }
+/// The same of a server's.
+fn server_token(slot: usize) -> Token {
+    Token(2 * slot + 1)
 }
 
 impl Side {

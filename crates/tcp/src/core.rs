@@ -12,7 +12,7 @@ use aqmlab_units::Time;
 
 use crate::congestion::CongestionControl;
 use crate::ecn::PacketKind;
-use crate::ecn::state::Ecn;
+use crate::ecn::state::EcnState;
 use crate::reassembly::Reassembly;
 use crate::rtt::RttEstimator;
 use crate::timer::Timer;
@@ -76,7 +76,7 @@ pub struct Core {
     pub(crate) delayed_ack_timer: Timer,
     /// Highest byte sent when the last loss recovery began (RFC 6582's `recover`).
     pub(crate) recover: Seq,
-    pub(crate) ecn: Ecn,
+    pub(crate) ecn: EcnState,
     /// Holds something only while [`Status::OUT_OF_ORDER`].
     pub(crate) reassembly: Reassembly,
     pub(crate) recovery: RecoveryCounts,
@@ -107,7 +107,7 @@ impl Core {
             since: now,
             delayed_ack_timer: Timer::OFF,
             recover: Seq::ZERO,
-            ecn: Ecn::default(),
+            ecn: EcnState::default(),
             reassembly: Reassembly::default(),
             recovery: RecoveryCounts::default(),
         }

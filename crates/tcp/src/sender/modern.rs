@@ -61,7 +61,7 @@ pub struct Modern<C> {
     /// Pacing alone has kept back what would have filled the window since the last acknowledgement.
     pacing_limited: bool,
     /// What the peer says of the bytes that came marked.
-    marked_bytes: byte_counts::Sender,
+    marked_bytes: byte_counts::MarkedBytes,
 }
 
 /// What is done about losses.
@@ -145,7 +145,7 @@ impl<C: CongestionControl> Sender for Modern<C> {
             lost_told: 0,
             window_limited: false,
             pacing_limited: false,
-            marked_bytes: byte_counts::Sender::default(),
+            marked_bytes: byte_counts::MarkedBytes::default(),
         }
     }
 
