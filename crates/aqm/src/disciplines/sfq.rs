@@ -16,8 +16,8 @@ use crate::parts::flow_queue::{FlowQueue, Plan};
 use crate::parts::overflow::Eviction;
 use crate::parts::round::Rules;
 use crate::{
-    Admission, Counters, DecidesAt, Departure, Discipline, Droptail, QueueEnd, Limit, LinkContext, Packet,
-    ParameterError, Qdisc, QueueState, Turns, Visitor,
+    Admission, Counters, DecidesAt, Departure, Discipline, Droptail, Limit, LinkContext, Packet,
+    ParameterError, Qdisc, QueueEnd, QueueState, Turns, Visitor,
 };
 
 parameters! {
