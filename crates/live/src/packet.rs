@@ -14,7 +14,7 @@ use self::datagram::Stamp;
 
 /// Whose a packet is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Flow {
+pub(crate) enum PacketFlow {
     /// A browser's connection, or a source's.
     Browser(BrowserEnd),
     /// Datagrams of a source.
@@ -34,7 +34,7 @@ pub(crate) struct ProgramFlow {
 /// A packet between hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Seen {
-    pub(crate) flow: Flow,
+    pub(crate) flow: PacketFlow,
     /// Who sends it.
     pub(crate) from: End,
     pub(crate) size: Bytes,
@@ -57,14 +57,14 @@ pub(crate) fn read(packet: &[u8]) -> Option<Seen> {
     let (flow, from) = if let Some(ends) = of_program(&ip, &packet[header..]) {
         ends
     } else if let Some(stamp) = of_datagram(&ip, &packet[header..]) {
-        (Flow::Datagram(stamp), End::Client)
+        (PacketFlow::Datagram(stamp), End::Client)
     } else {
         let tcp = tcp.as_ref()?;
         let source = BrowserEnd::at(ip.source_addr(), tcp.source_port());
         let destination = BrowserEnd::at(ip.destination_addr(), tcp.destination_port());
         match (source, destination) {
-            (Some(browser), None) => (Flow::Browser(browser), End::Client),
-            (None, Some(browser)) => (Flow::Browser(browser), End::Server),
+            (Some(browser), None) => (PacketFlow::Browser(browser), End::Client),
+            (None, Some(browser)) => (PacketFlow::Browser(browser), End::Server),
             _ => return None,
         }
     };
@@ -89,7 +89,7 @@ pub(crate) fn probed_at(packet: &[u8]) -> Option<Time> {
 }
 
 /// The flow of a packet between programs, and who sends it. Fragments have no ports: they are a flow of their own.
-fn of_program(ip: &Ipv4HeaderSlice<'_>, payload: &[u8]) -> Option<(Flow, End)> {
+fn of_program(ip: &Ipv4HeaderSlice<'_>, payload: &[u8]) -> Option<(PacketFlow, End)> {
     let [client, server] = [0, 1].map(addresses::program);
     let from = match (ip.source_addr(), ip.destination_addr()) {
         (source, destination) if (source, destination) == (client, server) => End::Client,
@@ -104,7 +104,7 @@ fn of_program(ip: &Ipv4HeaderSlice<'_>, payload: &[u8]) -> Option<(Flow, End)> {
             ports.reverse();
         }
     }
-    Some((Flow::Program(ProgramFlow { protocol: ip.protocol().0, ports }), from))
+    Some((PacketFlow::Program(ProgramFlow { protocol: ip.protocol().0, ports }), from))
 }
 
 /// Bytes of a header of UDP.
@@ -188,7 +188,7 @@ mod tests {
             let packet = segment(browser, from, ecn, data);
             let codepoints = [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce];
             let size = Bytes::new(40 + data as u64);
-            let (flow, ecn) = (Flow::Browser(browser), codepoints[usize::from(ecn)]);
+            let (flow, ecn) = (PacketFlow::Browser(browser), codepoints[usize::from(ecn)]);
             let seen = Seen { flow, from, size, ecn, tcp: Some(20) };
             prop_assert_eq!(read(&packet), Some(seen));
         }

@@ -19,14 +19,14 @@ use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
 
 pub(crate) use self::account::Account;
-use self::flows::{Flows, Known};
+use self::flows::{Known, KnownFlows};
 use self::news::{Board, News};
 use crate::failed::{Failed, Trying};
 use crate::machine::clock::{Clock, Ending, std_duration};
 use crate::mix::Offers;
 use crate::network::device::Device;
 use crate::packet::datagram::Stamp;
-use crate::packet::{self, Flow, Seen};
+use crate::packet::{self, PacketFlow, Seen};
 
 /// What the router is told of the run.
 #[derive(Debug)]
@@ -62,20 +62,20 @@ pub(crate) struct Router {
     /// What has been taken off it: empty but in [`Router::hear`].
     heard: Vec<News>,
     clock: Clock,
-    flows: Flows,
-    packets: Packets,
+    flows: KnownFlows,
+    packets: KeptPackets,
     orders: Orders,
     pub(crate) seen: Account,
 }
 
 /// Packets on their way, by number.
 #[derive(Debug, Default)]
-struct Packets {
+struct KeptPackets {
     bytes: Vec<Vec<u8>>,
     free: Vec<u32>,
 }
 
-impl Packets {
+impl KeptPackets {
     fn keep(&mut self, packet: &[u8]) -> u32 {
         let number = self.free.pop().unwrap_or_else(|| {
             self.bytes.push(Vec::new());
@@ -111,8 +111,8 @@ impl Router {
             board,
             heard: Vec::new(),
             clock,
-            flows: Flows::default(),
-            packets: Packets::default(),
+            flows: KnownFlows::default(),
+            packets: KeptPackets::default(),
             orders,
             seen: Account::new(),
         }
@@ -194,14 +194,14 @@ impl Router {
 
     fn forward(&mut self, seen: &Seen, number: u32, now: Time) {
         let way = match (seen.flow, &self.orders.program_rtt) {
-            (Flow::Browser(browser), _) => self.flows.known(browser).map(Way::Connection),
-            (Flow::Datagram(stamp), _) => Some(Way::Datagram(stamp)),
-            (Flow::Program(flow), Some(rtt)) => {
+            (PacketFlow::Browser(browser), _) => self.flows.known(browser).map(Way::Connection),
+            (PacketFlow::Datagram(stamp), _) => Some(Way::Datagram(stamp)),
+            (PacketFlow::Program(flow), Some(rtt)) => {
                 let open = |number| self.network.open_program(rtt.of(number));
                 let route = self.flows.of_program(flow, open);
                 Some(Way::Connection(Known { route, offers: self.orders.offers_of_programs }))
             }
-            (Flow::Program(_), None) => None,
+            (PacketFlow::Program(_), None) => None,
         };
         let Some(way) = way else {
             self.seen.strays += 1;

@@ -19,7 +19,7 @@ use socket2::Socket;
 use self::book::Book;
 use self::browsers::Browsers;
 use self::prober::Prober;
-use self::programs::{Beside, Program};
+use self::programs::{Attended, Beside, Program};
 use self::servers::Servers;
 use crate::failed::{Failed, Trying};
 use crate::machine::clock::{Clock, Ending, LOOK, std_duration};
@@ -66,17 +66,14 @@ pub(crate) struct Side {
     pub(crate) settings: Settings,
 }
 
-/// What waits for readiness: each socket is a browser's or a server's, at a place of its own.
-struct Place;
+/// What a browser's socket waits for readiness by: each is at a place of its own.
+fn browser_token(slot: usize) -> Token {
+    Token(2 * slot)
+}
 
-impl Place {
-    fn browser(slot: usize) -> Token {
-        Token(2 * slot)
-    }
-
-    fn server(slot: usize) -> Token {
-        Token(2 * slot + 1)
-    }
+/// The same of a server's.
+fn server_token(slot: usize) -> Token {
+    Token(2 * slot + 1)
 }
 
 impl Side {
@@ -116,16 +113,14 @@ impl Side {
     /// Run to the end of the spec.
     pub(crate) fn run(self, clock: Clock) -> Result<SideReport, Failed> {
         let Side { number, common, mut poll, listener, server, mut prober, .. } = self;
-        let mut program = server;
+        let mut program = Attended::new(number, server);
         let protocol = &common.spec.protocol;
-        let end = Time::ZERO + protocol.warmup + protocol.duration;
+        let begin = Time::ZERO + protocol.warmup;
+        let end = begin + protocol.duration;
         let mut browsers = Browsers::new(number, &common, clock);
         let mut servers = Servers::new(&common);
         let mut events = Events::with_capacity(1024);
-        let begin = Time::ZERO + protocol.warmup;
         let mut repeats_before = None;
-        let mut command_may_start = number == 0;
-        let mut exit_code = None;
         loop {
             let now = clock.now();
             if now >= end || common.ending.get().is_some() {
@@ -134,21 +129,9 @@ impl Side {
             if now >= begin && repeats_before.is_none() {
                 repeats_before = Some(counters::of_tcp()?[counters::REPEATS]);
             }
-            if now >= begin
-                && std::mem::take(&mut command_may_start)
-                && let Some(programs) = &common.programs
-            {
-                program = programs.start(number)?;
-            }
-            if let Some(program) = &mut program
-                && exit_code.is_none()
-            {
-                exit_code = program.exit_code()?;
-                if number == 0 && exit_code.is_some() {
-                    // The run ends with its command.
-                    common.ending.set(now).expect("one command ends once");
-                    break;
-                }
+            if program.attend(common.programs.as_deref(), now >= begin)? {
+                common.ending.set(now).expect("one command ends once");
+                break;
             }
             prober.send(now, &clock);
             browsers.wake(&poll, now)?;
@@ -170,22 +153,32 @@ impl Side {
                 }
             }
         }
-        let mut errors = browsers.errors;
-        let mut congestion = browsers.congestion;
-        for (control, count) in servers.congestion() {
-            *congestion.entry(control.clone()).or_default() += count;
-        }
-        for (error, count) in servers.errors {
-            *errors.entry(error).or_default() += count;
-        }
-        Ok(SideReport {
-            wake_lateness_us: browsers.wake_lateness_us,
-            errors,
-            congestion,
-            lost: counters::interface_drops()? + counters::datagram_drops()?,
-            tcp: counters::of_tcp()?,
-            repeats_before: repeats_before.unwrap_or(0),
-            exit_code,
-        })
+        report(browsers, servers, repeats_before, program.exit_code)
     }
+}
+
+/// What a side has to say at its end.
+fn report(
+    browsers: Browsers,
+    servers: Servers,
+    repeats_before: Option<u64>,
+    exit_code: Option<u8>,
+) -> Result<SideReport, Failed> {
+    let mut errors = browsers.errors;
+    let mut congestion = browsers.congestion;
+    for (control, count) in servers.congestion() {
+        *congestion.entry(control.clone()).or_default() += count;
+    }
+    for (error, count) in servers.errors {
+        *errors.entry(error).or_default() += count;
+    }
+    Ok(SideReport {
+        wake_lateness_us: browsers.wake_lateness_us,
+        errors,
+        congestion,
+        lost: counters::interface_drops()? + counters::datagram_drops()?,
+        tcp: counters::of_tcp()?,
+        repeats_before: repeats_before.unwrap_or(0),
+        exit_code,
+    })
 }

@@ -52,7 +52,7 @@ pub(crate) struct Sources {
 }
 
 /// Sources while the run goes on.
-struct Running {
+struct RunningSources {
     setting: Setting,
     all: Vec<Source>,
     /// By source, what it does next.
@@ -86,29 +86,29 @@ enum Wake {
 }
 
 /// What waits for readiness: each side's listener and receiver, and the two ends of each flow.
-enum Place {
+enum Watched {
     Listener(usize),
     Receiver(usize),
     Flow(usize),
 }
 
-impl Place {
+impl Watched {
     /// Tokens that are no flow's.
     const FIXED: usize = 4;
 
     fn token(&self) -> Token {
         Token(match self {
-            Place::Listener(side) => *side,
-            Place::Receiver(side) => 2 + side,
-            Place::Flow(slot) => Place::FIXED + slot,
+            Watched::Listener(side) => *side,
+            Watched::Receiver(side) => 2 + side,
+            Watched::Flow(slot) => Watched::FIXED + slot,
         })
     }
 
-    fn of(token: Token) -> Place {
+    fn of(token: Token) -> Watched {
         match token.0 {
-            side @ (0 | 1) => Place::Listener(side),
-            receiver @ (2 | 3) => Place::Receiver(receiver - 2),
-            flow => Place::Flow(flow - Place::FIXED),
+            side @ (0 | 1) => Watched::Listener(side),
+            receiver @ (2 | 3) => Watched::Receiver(receiver - 2),
+            flow => Watched::Flow(flow - Watched::FIXED),
         }
     }
 }
@@ -124,18 +124,18 @@ impl Sources {
         });
         let all = all.collect::<Result<_, _>>()?;
         let poll = Poll::new().trying(|| "epoll".to_owned())?;
-        let both = |make: &dyn Fn(usize) -> io::Result<Socket>, place: fn(usize) -> Place| {
+        let both = |make: &dyn Fn(usize) -> io::Result<Socket>, watched: fn(usize) -> Watched| {
             let one = |side: usize| {
                 namespaces::go_to(&networks[side])?;
                 let socket = make(side).trying(|| "a socket of sources".to_owned())?;
-                sockets::watch(&poll, &socket, place(side).token()).trying(|| "epoll".to_owned())?;
+                sockets::watch(&poll, &socket, watched(side).token()).trying(|| "epoll".to_owned())?;
                 Ok::<_, Failed>(socket)
             };
             Ok::<_, Failed>([one(0)?, one(1)?])
         };
         let listen = |side| sockets::listen(SOURCE_PORT, &mix.of_side(side).congestion);
-        let listeners = both(&listen, Place::Listener)?;
-        let receivers = both(&|_| sockets::receiver(SOURCE_PORT), Place::Receiver)?;
+        let listeners = both(&listen, Watched::Listener)?;
+        let receivers = both(&|_| sockets::receiver(SOURCE_PORT), Watched::Receiver)?;
         Ok(Sources { setting, all, poll, listeners, receivers })
     }
 
@@ -144,7 +144,7 @@ impl Sources {
         let Sources { setting, all, poll, listeners, receivers } = self;
         let protocol = &setting.spec.protocol;
         let end = Time::ZERO + protocol.warmup + protocol.duration;
-        let mut running = Running {
+        let mut running = RunningSources {
             next: all.iter().map(|_| None).collect(),
             flows: Flows::new(all.len()),
             setting,
@@ -176,14 +176,14 @@ impl Sources {
                 polled => polled.trying(|| "epoll".to_owned())?,
             }
             for event in &events {
-                match Place::of(event.token()) {
-                    Place::Listener(side) => running.accept(&listeners[side])?,
-                    Place::Receiver(side) => running.receive(&receivers[side])?,
-                    Place::Flow(slot) => running.on_ready(slot)?,
+                match Watched::of(event.token()) {
+                    Watched::Listener(side) => running.accept(&listeners[side])?,
+                    Watched::Receiver(side) => running.receive(&receivers[side])?,
+                    Watched::Flow(slot) => running.on_ready(slot)?,
                 }
             }
         }
-        let Running { wake_lateness_us, errors, congestion, .. } = running;
+        let RunningSources { wake_lateness_us, errors, congestion, .. } = running;
         Ok(SideReport {
             wake_lateness_us,
             errors,
@@ -196,7 +196,7 @@ impl Sources {
     }
 }
 
-impl Running {
+impl RunningSources {
     /// Find out when source `number` does something next.
     fn plan(&mut self, number: u8) {
         let place = usize::from(number);

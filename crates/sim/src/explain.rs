@@ -50,16 +50,16 @@ pub(crate) struct Explainer {
     transmitter: Transmitter,
     in_transit: InTransit,
     /// By the number of the endpoint.
-    ends: Vec<End>,
+    ends: Vec<EndpointTrace>,
     /// By the number of the connection.
-    exchanges: Vec<Exchange>,
+    exchanges: Vec<ExchangeTrace>,
     drops: [Drops; 2],
     timelines: Timelines,
 }
 
 /// What is known of an endpoint.
 #[derive(Clone, Copy, Debug, Default)]
-struct End {
+struct EndpointTrace {
     /// The event it is at, or was at last.
     now: Attribution,
     timers: TimerCauses,
@@ -79,7 +79,7 @@ struct End {
 
 /// The exchange that a connection is at.
 #[derive(Clone, Debug, Default)]
-struct Exchange {
+struct ExchangeTrace {
     /// It is a web user's; those of other sources are not explained.
     by_user: bool,
     epoch: Epoch,
@@ -121,7 +121,11 @@ impl Explainer {
     }
 
     /// What the way of a packet is for.
-    fn purpose_of_way<S: Sender>(end: &End, segment: &Segment<S::Options>, tcp: &Endpoint<S>) -> Part {
+    fn purpose_of_way<S: Sender>(
+        end: &EndpointTrace,
+        segment: &Segment<S::Options>,
+        tcp: &Endpoint<S>,
+    ) -> Part {
         if segment.flags.contains(Flags::SYN) {
             Part::Handshake
         } else if segment.span() == 0 {
@@ -195,7 +199,7 @@ mod tests {
         tcp.handle_segment(&syn_ack, now, &profile);
         let way_of_ack = |tcp: &Endpoint, ack, acked| {
             let segment = Segment { ack: Seq::new(ack), flags: Flags::ACK, ..Segment::default() };
-            let end = End { acked: Some(Seq::new(acked)), ..End::default() };
+            let end = EndpointTrace { acked: Some(Seq::new(acked)), ..EndpointTrace::default() };
             Explainer::purpose_of_way::<Basic>(&end, &segment, tcp)
         };
         assert_eq!(way_of_ack(&tcp, 1, 0), Part::Window);

@@ -4,6 +4,7 @@ mod chain;
 mod delay;
 mod link;
 mod queue;
+mod reading;
 #[cfg(feature = "schema")]
 mod schema;
 mod sources;
@@ -11,12 +12,11 @@ mod tcp;
 mod words;
 mod written;
 
-use aqmlab_units::range::{Ranges, from, up_to};
+use aqmlab_units::range::{from, up_to};
 #[cfg(feature = "schema")]
 use aqmlab_units::schema::with_ranges;
 use aqmlab_units::{BitRate, Duration, Range, ranges};
 use aqmlab_workload::{RttConfig, WebConfig};
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -25,6 +25,7 @@ pub(crate) use self::chain::{Hops, MOST_LINKS};
 pub use self::delay::DelayAt;
 pub use self::link::{LinkSpec, RateChange};
 pub use self::queue::{CustomLaw, QueueSpec};
+use self::reading::{at_least, at_most, fault, named_or_table, read, within};
 #[cfg(feature = "schema")]
 pub use self::schema::{SourceKeys, written_schema};
 use self::sources::SourceContext;
@@ -253,55 +254,6 @@ impl UsersSpec {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde asks")]
 fn are_both(sides: &u8) -> bool {
     *sides == 2
-}
-
-/// A table given by its name or in full.
-fn named_or_table<T: DeserializeOwned>(
-    path: &str,
-    written: Value,
-    shipped: impl Fn(&str) -> Result<T, aqmlab_workload::ConfigError>,
-) -> Result<T, SpecError> {
-    match written {
-        Value::String(name) => {
-            shipped(&name).map_err(|error| fault(path, format!("{}, or write a table", error.message)))
-        }
-        table => read(path, table),
-    }
-}
-
-/// Deserialise a part of the spec; errors name the field from the top.
-fn read<T: DeserializeOwned>(prefix: &str, part: Value) -> Result<T, SpecError> {
-    serde_path_to_error::deserialize(part).map_err(|error| {
-        let inner = error.path().to_string();
-        let path = match (prefix, inner.as_str()) {
-            ("", ".") => "spec".to_owned(),
-            ("", inner) => inner.to_owned(),
-            (prefix, ".") => prefix.to_owned(),
-            (prefix, inner) => format!("{prefix}.{inner}"),
-        };
-        fault(&path, words::in_words(&error.into_inner().to_string()))
-    })
-}
-
-fn fault(path: &str, message: String) -> SpecError {
-    SpecError { path: path.to_owned(), message }
-}
-
-/// That the fields of the table at `path` lie in their ranges.
-fn within(path: &str, table: &impl Ranges) -> Result<(), SpecError> {
-    table.check_ranges().map_err(|outside| fault(&format!("{path}.{}", outside.field), outside.message))
-}
-
-fn at_least<T: PartialOrd + std::fmt::Display + Copy>(
-    path: &str,
-    value: T,
-    least: T,
-) -> Result<(), SpecError> {
-    if value < least { Err(fault(path, format!("must be at least {least}, got {value}"))) } else { Ok(()) }
-}
-
-fn at_most<T: PartialOrd + std::fmt::Display + Copy>(path: &str, value: T, most: T) -> Result<(), SpecError> {
-    if value > most { Err(fault(path, format!("must be at most {most}, got {value}"))) } else { Ok(()) }
 }
 
 #[cfg(test)]

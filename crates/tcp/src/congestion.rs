@@ -1,5 +1,6 @@
 //! Congestion control: how much may be in flight.
 
+mod aimd;
 mod bbr;
 mod cubic;
 mod dctcp;

@@ -10,11 +10,13 @@ use std::mem::offset_of;
 
 use aqmlab_units::Time;
 
-use crate::ecn::state::Ecn;
+use crate::congestion::CongestionControl;
+use crate::ecn::PacketKind;
+use crate::ecn::state::EcnState;
 use crate::reassembly::Reassembly;
 use crate::rtt::RttEstimator;
 use crate::timer::Timer;
-use crate::{Flags, Profile, Seq};
+use crate::{Flags, Profile, Segment, Seq};
 
 pub use state::{RecoveryCounts, State};
 pub(crate) use status::Status;
@@ -26,6 +28,15 @@ pub struct Limits {
     pub(crate) window: u32,
     /// How many bytes of data a segment may have.
     pub(crate) mss: u32,
+}
+
+/// A segment that leaves, but for what every segment says of what has arrived.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Departure {
+    pub(crate) seq: Seq,
+    pub(crate) len: u16,
+    /// FIN and the ECN codepoint, if they are set.
+    pub(crate) flags: Flags,
 }
 
 /// The half of an endpoint that is the same for every sender.
@@ -65,7 +76,7 @@ pub struct Core {
     pub(crate) delayed_ack_timer: Timer,
     /// Highest byte sent when the last loss recovery began (RFC 6582's `recover`).
     pub(crate) recover: Seq,
-    pub(crate) ecn: Ecn,
+    pub(crate) ecn: EcnState,
     /// Holds something only while [`Status::OUT_OF_ORDER`].
     pub(crate) reassembly: Reassembly,
     pub(crate) recovery: RecoveryCounts,
@@ -96,7 +107,7 @@ impl Core {
             since: now,
             delayed_ack_timer: Timer::OFF,
             recover: Seq::ZERO,
-            ecn: Ecn::default(),
+            ecn: EcnState::default(),
             reassembly: Reassembly::default(),
             recovery: RecoveryCounts::default(),
         }
@@ -117,6 +128,7 @@ impl Core {
     }
 
     /// The handshake is complete at this end with a segment that acknowledges `ack`.
+    #[inline(always)]
     pub(crate) fn establish(&mut self, ack: Seq, now: Time, profile: &Profile) {
         self.state = State::Established;
         self.take_sample(ack, now, profile);
@@ -147,6 +159,29 @@ impl Core {
         }
         self.snd_nxt = self.snd_nxt.max(end);
         self.snd_max = self.snd_max.max(end);
+    }
+
+    /// The acknowledgement without data that is due, if one is.
+    #[inline(always)]
+    pub(crate) fn due_ack(&self, control: &impl CongestionControl, profile: &Profile) -> Option<Departure> {
+        self.status.any(Status::ACK_DUE).then(|| {
+            let flags = self.ect_on(PacketKind::PureAck, control, profile);
+            Departure { seq: self.snd_nxt, len: 0, flags }
+        })
+    }
+
+    /// `departure` with the current acknowledgement, which is thereby sent, and what the sender says as a receiver: the field
+    /// for its `window`, and `options`.
+    #[inline(always)]
+    pub(crate) fn segment<O>(&mut self, departure: Departure, window: u16, options: O) -> Segment<O> {
+        let Departure { seq, len, flags } = departure;
+        self.status.clear(Status::ACK_DUE);
+        self.unacked_segments = 0;
+        let mut flags = Flags::ACK | flags;
+        if self.status.any(Status::ECHO) {
+            flags |= self.echo(len, flags);
+        }
+        Segment { seq, ack: self.rcv_nxt, len, window, flags, options }
     }
 
     fn enter_fin_sent(&mut self) {

@@ -12,7 +12,7 @@ use crate::congestion::{ClassicReno, CongestionControl};
 use crate::core::{Core, Limits};
 use crate::options::HeaderOptions;
 use crate::timer::TimerKind;
-use crate::{Flags, Profile, Segment, Seq};
+use crate::{Profile, Segment, Seq};
 
 pub(crate) use classic::Classic;
 pub(crate) use modern::Modern;
@@ -28,15 +28,6 @@ pub type Scaled = Classic<ClassicReno, Scale>;
 /// A TCP of today with the congestion control `C`: SACK, timestamps, window scaling, a record of each segment sent,
 /// RACK-TLP, proportional rate reduction, pacing. Which of these a connection uses the profile says.
 pub type Full<C = ClassicReno> = Modern<C>;
-
-/// A segment that leaves, but for what every segment says of what has arrived.
-#[derive(Clone, Copy, Debug)]
-pub struct Departure {
-    pub(crate) seq: Seq,
-    pub(crate) len: u16,
-    /// FIN and the ECN codepoint, if they are set.
-    pub(crate) flags: Flags,
-}
 
 /// How an endpoint sends and recovers, and what it tells as a receiver beside its acknowledgements: what takes room in each
 /// endpoint and each segment. What only takes other values is in the [`Profile`].
@@ -80,21 +71,24 @@ pub trait Sender: Debug + Send + Sized + 'static {
     /// A segment of an open connection has arrived: what it says about the data sent and about marks.
     fn on_segment(&mut self, core: &mut Core, segment: &Segment<Self::Options>, now: Time, profile: &Profile);
 
-    /// Its data, `from..to`, have arrived. Are they acknowledged at once, however few they are?
+    /// Its data, `from..to`, have arrived. Are they acknowledged at once, however few they are? Apart from
+    /// [`Sender::on_segment`], since most acknowledgements come without any.
     fn on_data(&mut self, core: &mut Core, from: Seq, to: Seq) -> bool;
 
     // What leaves.
 
-    /// The application is about to write.
+    /// The application is about to write: the last moment that shows whether it has left the window unused, which a rate
+    /// sample has to know.
     fn on_write(&mut self, core: &Core);
 
-    /// The next segment with data or a FIN. While there may be one that neither unsent data nor a close tell of, it keeps
-    /// `RETRANSMIT_DUE` set in the status: to ask is cheap, and nearly always in vain.
-    fn next_segment(&mut self, core: &mut Core, now: Time, profile: &Profile) -> Option<Departure>;
-
-    /// What a segment with `len` bytes of data that leaves now says of its sender as a receiver: the field for its window,
-    /// and options.
-    fn header(&mut self, core: &Core, len: u16, now: Time, profile: &Profile) -> (u16, Self::Options);
+    /// The next segment with data or a FIN, or else the acknowledgement that is due. While there may be one that neither
+    /// unsent data nor a close tell of, the core's `Status::RETRANSMIT_DUE` is set: it is looked at before each call.
+    fn next_segment(
+        &mut self,
+        core: &mut Core,
+        now: Time,
+        profile: &Profile,
+    ) -> Option<Segment<Self::Options>>;
 
     // What expires.
 

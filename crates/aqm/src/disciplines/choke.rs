@@ -9,13 +9,13 @@
 //!
 //! Differs from Linux (`sch_choke.c`): the draw is uniform over the waiting packets, where Linux tries three places that
 //! may be holes and then takes the head. RED is this crate's, so what its head says of the paper holds here too. The paper
-//! does not know ECN: as in Linux a matched pair is dropped in any case and RED's part marks, by [`EcnPolicy`].
+//! does not know ECN: as in Linux a matched pair is dropped in any case and RED's part marks, by [`EcnAboveMax`].
 
 use aqmlab_units::{Stream, Time};
 
 use crate::parameter::parameters;
 use crate::{
-    Admission, Aqm, Counters, DecidesAt, Departure, Discipline, EcnPolicy, Fifo, Limit, LinkContext, Mode,
+    Admission, Aqm, Counters, DecidesAt, Departure, Discipline, EcnAboveMax, Fifo, Limit, LinkContext, Mode,
     Packet, ParameterError, Qdisc, QueueState, Red, RedConfig, Verdict, Visitor,
 };
 
@@ -29,7 +29,7 @@ parameters! {
         /// The average from which on every packet is signalled.
         max_th = 200.0, source "Pan et al. 2000: twice min_th";
         /// What becomes of ECN-capable packets from `max_th` on: `drop_above_max` or `mark`; there is no gentle region.
-        ecn_policy = EcnPolicy::DropAboveMax, source "RFC 3168; Linux with harddrop";
+        ecn_policy = EcnAboveMax::DropAboveMax, source "RFC 3168; Linux with harddrop";
         mode = Mode::Packet, source "Pan et al. 2000; Linux";
         /// The most that may wait.
         limit = Limit::Packets(300), source "Pan et al. 2000";

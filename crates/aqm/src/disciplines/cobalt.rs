@@ -62,7 +62,7 @@ pub struct Cobalt {
     /// The wait, from the size of packets, under which nothing is signalled.
     four_mtu: Duration,
     control_law: ControlLaw,
-    blue: Blue,
+    blue: BlueProbability,
     rng: Stream,
     dropping: bool,
     /// Signals given and not yet taken back.
@@ -73,7 +73,7 @@ pub struct Cobalt {
 
 /// BLUE's probability, which moves at most once in `pace`.
 #[derive(Clone, Debug)]
-struct Blue {
+struct BlueProbability {
     p_inc: f64,
     p_dec: f64,
     pace: Duration,
@@ -83,9 +83,9 @@ struct Blue {
     moved: Time,
 }
 
-impl Blue {
-    fn new(config: &CobaltConfig) -> Blue {
-        Blue {
+impl BlueProbability {
+    fn new(config: &CobaltConfig) -> BlueProbability {
+        BlueProbability {
             p_inc: config.p_inc.get(),
             p_dec: config.p_dec.get(),
             pace: config.target,
@@ -121,7 +121,7 @@ impl Cobalt {
             interval: config.interval,
             four_mtu: link.rate.time_to_send(config.mtu) * 4,
             control_law: ControlLaw::new(config.interval, config.sqrt),
-            blue: Blue::new(config),
+            blue: BlueProbability::new(config),
             rng,
             dropping: false,
             count: 0,

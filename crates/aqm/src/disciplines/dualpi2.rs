@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 use aqmlab_units::{Bytes, Duration, Stream, Time};
 
 use crate::parameter::{GAIN, HOUR, from, parameters, up_to};
-use crate::parts::coupled::{Coupled, Leaving};
+use crate::parts::coupled::{Coupled, HeadPacket};
 use crate::parts::dual_scheduler::{DualScheduler, Lane};
 use crate::{
     Admission, Controlled, Counters, Decide, DecidesAt, Departure, Discipline, Ecn, Limit, LinkContext,
@@ -143,7 +143,7 @@ impl<P> Qdisc<P> for DualPi2<P> {
             let mut head = queue.pop_front().expect("the scheduler chose a queue that has packets");
             self.state.packets -= 1;
             self.state.bytes = self.state.bytes - head.packet.size;
-            let verdict = self.aqm.judge(Leaving {
+            let verdict = self.aqm.judge(HeadPacket {
                 lane,
                 qdelay: now.saturating_since(head.enqueued_at),
                 l4s_left: self.l4s.len(),

@@ -9,7 +9,7 @@
 //! Differs from the paper where both ns-2 (`red.cc`) and ALTQ (`altq_red.c`) do: no signal while no more than one packet
 //! waits; the packet with which the average crosses `min_th` passes and counts as the first since the last signal; and
 //! an idle period is followed by an ordinary sample of the empty queue. Where those two differ from each other or from
-//! the paper, there is an option: [`Spacing`], [`ByteScaling`], [`EcnPolicy`]. A packet that the queue's limit refuses
+//! the paper, there is an option: [`Spacing`], [`ByteScaling`], [`EcnAboveMax`]. A packet that the queue's limit refuses
 //! counts as passed.
 
 use aqmlab_units::{Bytes, Prob, Stream, Time};
@@ -20,7 +20,7 @@ use crate::parts::average::Average;
 use crate::parts::curve::Curve;
 use crate::parts::measure::Measure;
 use crate::{
-    Aqm, ByteScaling, DecidesAt, DecidesAtEnqueue, Discipline, EcnPolicy, Limit, LinkContext, Mode, Packet,
+    Aqm, ByteScaling, DecidesAt, DecidesAtEnqueue, Discipline, EcnAboveMax, Limit, LinkContext, Mode, Packet,
     ParameterError, QueueState, Spacing, Verdict, Visitor,
 };
 
@@ -41,7 +41,7 @@ parameters! {
         /// How signals are spaced.
         spacing: Spacing = Spacing::Uniform, source "Floyd & Jacobson 1993";
         /// What becomes of ECN-capable packets from `max_th` on.
-        ecn_policy: EcnPolicy = EcnPolicy::DropAboveMax, source "RFC 3168; Le et al. 2004";
+        ecn_policy: EcnAboveMax = EcnAboveMax::DropAboveMax, source "RFC 3168; Le et al. 2004";
         /// Whether the queue is measured in packets or in bytes.
         mode: Mode = Mode::Packet, source "Le et al. 2004";
         /// In byte mode, whether size scales a probability before or after spacing.
@@ -77,7 +77,7 @@ pub struct Red {
     max_th: f64,
     spacing: Spacing,
     byte_scaling: ByteScaling,
-    ecn_policy: EcnPolicy,
+    ecn_policy: EcnAboveMax,
     measure: Measure,
     pub(crate) rng: Stream,
     curve: Curve,
@@ -171,9 +171,9 @@ impl Red {
     #[inline]
     fn signal(&self, avg: f64) -> Verdict {
         let drops = match self.ecn_policy {
-            EcnPolicy::DropAboveMax => avg >= self.max_th,
-            EcnPolicy::MarkInGentle => self.curve.is_full(avg),
-            EcnPolicy::Mark => false,
+            EcnAboveMax::DropAboveMax => avg >= self.max_th,
+            EcnAboveMax::MarkInGentle => self.curve.is_full(avg),
+            EcnAboveMax::Mark => false,
         };
         if drops { Verdict::Drop } else { Verdict::Mark }
     }

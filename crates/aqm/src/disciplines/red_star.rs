@@ -5,17 +5,17 @@
 //! Source: Kuzmanovic, "The power of explicit congestion notification", SIGCOMM 2005, section 4. RED itself is
 //! [`crate::Red`].
 //!
-//! Differs from RED in nothing but [`EcnPolicy::Mark`].
+//! Differs from RED in nothing but [`EcnAboveMax::Mark`].
 
 use crate::parameter::parameters;
-use crate::{DecidesAt, Discipline, EcnPolicy, LinkContext, ParameterError, Red, RedConfig, Visitor};
+use crate::{DecidesAt, Discipline, EcnAboveMax, LinkContext, ParameterError, Red, RedConfig, Visitor};
 
 parameters! {
     /// RED*'s parameters: those of RED, but for the ECN policy.
     pub struct RedStarConfig {}
     /// The RED that it is.
     include red: RedConfig {}
-    fixed ecn_policy = EcnPolicy::Mark;
+    fixed ecn_policy = EcnAboveMax::Mark;
 }
 
 impl Discipline for RedStarConfig {

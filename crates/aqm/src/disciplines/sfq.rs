@@ -16,8 +16,8 @@ use crate::parts::flow_queue::{FlowQueue, Plan};
 use crate::parts::overflow::Eviction;
 use crate::parts::round::Rules;
 use crate::{
-    Admission, Counters, DecidesAt, Departure, Discipline, Droptail, End, Limit, LinkContext, Packet,
-    ParameterError, Qdisc, QueueState, Turns, Visitor,
+    Admission, Counters, DecidesAt, Departure, Discipline, Droptail, Limit, LinkContext, Packet,
+    ParameterError, Qdisc, QueueEnd, QueueState, Turns, Visitor,
 };
 
 parameters! {
@@ -32,7 +32,7 @@ parameters! {
         /// The most packets that may wait in one queue.
         depth: u32 = 127, in from(1), unit "packets", source "Linux sch_sfq.c";
         /// At which end of a queue that is too long a packet is dropped.
-        drop: End = End::Tail, source "Linux sch_sfq.c";
+        drop: QueueEnd = QueueEnd::Tail, source "Linux sch_sfq.c";
         /// How often the hash is changed; 0 s: never.
         perturb: Duration = Duration::ZERO, source "Linux sch_sfq.c";
         /// When the hash is changed, move what waits to its new queue, so that no flow is reordered.

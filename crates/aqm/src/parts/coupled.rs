@@ -13,9 +13,9 @@ use crate::parts::delay_pi::DelayPi;
 use crate::parts::dual_scheduler::Lane;
 use crate::{Controlled, Decide, DualPi2Config, Native, Overload, Verdict};
 
-/// A packet about to leave.
+/// The packet at the head of its lane, about to leave.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Leaving {
+pub(crate) struct HeadPacket {
     pub(crate) lane: Lane,
     /// How long it has waited.
     pub(crate) qdelay: Duration,
@@ -91,8 +91,8 @@ impl Coupled {
     }
 
     /// What becomes of this packet?
-    pub(crate) fn judge(&mut self, leaving: Leaving) -> Verdict {
-        let Leaving { lane, qdelay, l4s_left, bytes_left } = leaving;
+    pub(crate) fn judge(&mut self, packet: HeadPacket) -> Verdict {
+        let HeadPacket { lane, qdelay, l4s_left, bytes_left } = packet;
         let is_small = bytes_left < self.config.min_backlog;
         let (p_c, p_cl) = if is_small { (0.0, 0.0) } else { (self.p_c(), self.p_cl()) };
         // p_CL >= p_Lmax = 1, which is p_C >= p_Cmax = 1/k^2

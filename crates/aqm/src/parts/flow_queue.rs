@@ -14,7 +14,7 @@ use aqmlab_units::{Bytes, Stream, Time};
 use crate::admission::judge;
 use crate::parts::flow_hash::FlowHash;
 use crate::parts::flow_store::{FlowStore, added};
-use crate::parts::overflow::{End, Eviction};
+use crate::parts::overflow::{Eviction, QueueEnd};
 use crate::parts::round::{Round, Rules};
 use crate::{Admission, Aqm, Backlog, Counters, Departure, Ecn, Limit, Packet, Qdisc, QueueState};
 
@@ -114,8 +114,8 @@ impl<A: Aqm, P> FlowQueue<A, P> {
 
     /// Can a packet of `size` join `queue`, if others must be pushed out?
     fn has_room(&self, queue: usize, size: Bytes) -> bool {
-        let end = self.eviction.map_or(End::Tail, Eviction::end);
-        if end == End::Tail && self.waiting.length(queue).packets >= self.depth {
+        let end = self.eviction.map_or(QueueEnd::Tail, Eviction::end);
+        if end == QueueEnd::Tail && self.waiting.length(queue).packets >= self.depth {
             return false;
         }
         if self.limit.admits(size, self.waiting.total()) {
@@ -126,7 +126,7 @@ impl<A: Aqm, P> FlowQueue<A, P> {
         alone
             && self.eviction.is_some_and(|eviction| {
                 // At a tail the packet would push out itself if it makes its queue the longest.
-                end == End::Head || {
+                end == QueueEnd::Head || {
                     let longest = self.waiting.length(self.waiting.longest(eviction));
                     eviction.measure(added(self.waiting.length(queue), size)) < eviction.measure(longest)
                 }
@@ -151,7 +151,7 @@ impl<A: Aqm, P> FlowQueue<A, P> {
     }
 
     /// Push out one packet of `queue`.
-    fn evict(&mut self, queue: usize, end: End, now: Time, lost: &mut dyn FnMut(P)) {
+    fn evict(&mut self, queue: usize, end: QueueEnd, now: Time, lost: &mut dyn FnMut(P)) {
         let victim = self.waiting.pop(queue, end).expect("the longest queue is not empty");
         self.counters.evicted += 1;
         let seen = self.seen(queue);
@@ -194,7 +194,7 @@ impl<A: Aqm, P> Qdisc<P> for FlowQueue<A, P> {
         }
         self.push(queue, Departure { packet, payload, enqueued_at: now });
         if self.waiting.length(queue).packets > self.depth {
-            self.evict(queue, End::Head, now, lost);
+            self.evict(queue, QueueEnd::Head, now, lost);
         }
         self.make_room(now, lost);
         admission
@@ -203,7 +203,7 @@ impl<A: Aqm, P> Qdisc<P> for FlowQueue<A, P> {
     fn dequeue(&mut self, now: Time, lost: &mut dyn FnMut(P)) -> Option<Departure<P>> {
         loop {
             let queue = self.round.turn(|queue| self.waiting.head(queue))?;
-            while let Some(mut head) = self.waiting.pop(queue, End::Head) {
+            while let Some(mut head) = self.waiting.pop(queue, QueueEnd::Head) {
                 let seen = self.seen(queue);
                 let verdict = self.laws[queue].on_dequeue(&head.packet, head.enqueued_at, seen, now);
                 self.watch(queue);

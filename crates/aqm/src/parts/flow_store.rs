@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use aqmlab_units::Bytes;
 
-use crate::parts::overflow::{End, Eviction};
+use crate::parts::overflow::{Eviction, QueueEnd};
 use crate::{Departure, QueueState};
 
 /// Many first-in first-out queues.
@@ -52,10 +52,10 @@ impl<P> FlowStore<P> {
     }
 
     #[inline]
-    pub(crate) fn pop(&mut self, queue: usize, end: End) -> Option<Departure<P>> {
+    pub(crate) fn pop(&mut self, queue: usize, end: QueueEnd) -> Option<Departure<P>> {
         let popped = match end {
-            End::Head => self.queues[queue].pop_front()?,
-            End::Tail => self.queues[queue].pop_back()?,
+            QueueEnd::Head => self.queues[queue].pop_front()?,
+            QueueEnd::Tail => self.queues[queue].pop_back()?,
         };
         self.lengths[queue] = less(self.lengths[queue], popped.packet.size);
         self.total = less(self.total, popped.packet.size);

@@ -20,7 +20,7 @@ choices! {
 
 choices! {
     /// One end of a queue.
-    pub enum End {
+    pub enum QueueEnd {
         /// Its oldest packet.
         Head = "head",
         /// Its youngest packet.
@@ -32,7 +32,7 @@ choices! {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Eviction {
     /// One packet of the queue with the most packets.
-    Longest(End),
+    Longest(QueueEnd),
     /// One packet at the head of the queue with the most bytes.
     Fattest,
     /// Half of the queue with the most bytes, but at most so many packets, from its head.
@@ -41,10 +41,10 @@ pub(crate) enum Eviction {
 
 impl Eviction {
     /// From which end packets are taken.
-    pub(crate) fn end(self) -> End {
+    pub(crate) fn end(self) -> QueueEnd {
         match self {
             Eviction::Longest(end) => end,
-            Eviction::Fattest | Eviction::HalfOfFattest(..) => End::Head,
+            Eviction::Fattest | Eviction::HalfOfFattest(..) => QueueEnd::Head,
         }
     }
 

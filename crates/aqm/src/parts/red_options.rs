@@ -52,7 +52,7 @@ choices! {
 choices! {
     /// What becomes of ECN-capable packets once the average has reached `max_th`; below it they are marked, and packets
     /// that are not ECN-capable are always dropped.
-    pub enum EcnPolicy {
+    pub enum EcnAboveMax {
         /// Drop, in the gentle region too: the advice of RFC 3168 section 7, and what ALTQ does.
         DropAboveMax = "drop_above_max",
         /// Mark through the gentle region, drop from twice `max_th` on: the reversal of that advice that Le et al. (2004)

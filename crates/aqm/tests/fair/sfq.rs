@@ -2,7 +2,9 @@
 
 use std::collections::VecDeque;
 
-use aqmlab_aqm::{Admission, Counters, Discipline, Ecn, End, Limit, Packet, Qdisc, Sfq, SfqConfig, Turns};
+use aqmlab_aqm::{
+    Admission, Counters, Discipline, Ecn, Limit, Packet, Qdisc, QueueEnd, Sfq, SfqConfig, Turns,
+};
 use aqmlab_units::{Bytes, Duration, Stream, Time};
 use proptest::prelude::*;
 
@@ -68,7 +70,7 @@ impl Papers {
 impl Oracle for Papers {
     fn enqueue(&mut self, packet: Item, lost: &mut Vec<usize>) -> Option<Admission> {
         let queue = hashed(self.secret, packet.flow, u64::from(self.config.flows));
-        let drop_tail = self.config.drop == End::Tail;
+        let drop_tail = self.config.drop == QueueEnd::Tail;
         if drop_tail && self.queues[queue].packets.len() >= self.config.depth as usize {
             lost.push(packet.serial);
             return None;
@@ -161,7 +163,7 @@ impl Oracle for Papers {
 
 fn settings() -> impl Strategy<Value = SfqConfig> {
     let turns = prop::sample::select(Turns::ALL);
-    let end = prop::sample::select(End::ALL);
+    let end = prop::sample::select(QueueEnd::ALL);
     let limit = prop_oneof![
         (1_u32..60).prop_map(Limit::Packets),
         (1_u64..40_000).prop_map(|n| Limit::Bytes(Bytes::new(n)))

@@ -1,7 +1,7 @@
 //! CHOKe: Pan, Prabhakar and Psounis (2000).
 
 use aqmlab_aqm::{
-    Admission, ByteScaling, Choke, ChokeConfig, Ecn, EcnPolicy, Limit, Mode, Qdisc, QueueConfig, RedConfig,
+    Admission, ByteScaling, Choke, ChokeConfig, Ecn, EcnAboveMax, Limit, Mode, Qdisc, QueueConfig, RedConfig,
     Spacing,
 };
 use aqmlab_units::{Bytes, Prob, Stream, Time};
@@ -64,7 +64,7 @@ impl Dull {
         let this = if after { ratio } else { 1.0 };
         if self.avg >= self.config.red.max_th {
             self.count = 0.0;
-            let drops = self.config.red.ecn_policy != EcnPolicy::Mark;
+            let drops = self.config.red.ecn_policy != EcnAboveMax::Mark;
             return if drops { Decision::Drop } else { Decision::Mark };
         }
         if self.count < 0.0 {
@@ -119,7 +119,7 @@ impl Law for Dull {
 /// Settings whose every region random traffic of a few hundred packets reaches.
 fn config() -> impl Strategy<Value = ChokeConfig> {
     let spacing = prop::sample::select(Spacing::ALL);
-    let policy = prop::sample::select(EcnPolicy::ALL);
+    let policy = prop::sample::select(EcnAboveMax::ALL);
     let scaling = prop::sample::select(ByteScaling::ALL);
     let mode = prop::sample::select(Mode::ALL);
     let limit = prop_oneof![

@@ -1,8 +1,8 @@
 //! What RED, ARED, PI and REM promise.
 
 use aqmlab_aqm::{
-    Aqm, Ared, AredConfig, Discipline, Ecn, EcnPolicy, LinkContext, Pi, PiConfig, QueueState, Red, RedConfig,
-    Rem, RemConfig, Verdict,
+    Aqm, Ared, AredConfig, Discipline, Ecn, EcnAboveMax, LinkContext, Pi, PiConfig, QueueState, Red,
+    RedConfig, Rem, RemConfig, Verdict,
 };
 use aqmlab_units::{BitRate, Bytes, Prob, Time};
 
@@ -25,7 +25,7 @@ fn what_ecn_capable_packets_suffer_above_max_th_is_the_policys_choice() {
         let _first_crossing = judge();
         (0..20).map(|_| judge()).find(|verdict| *verdict != Verdict::Pass).expect("p_b is at least one half")
     };
-    let policies = [EcnPolicy::DropAboveMax, EcnPolicy::MarkInGentle, EcnPolicy::Mark];
+    let policies = [EcnAboveMax::DropAboveMax, EcnAboveMax::MarkInGentle, EcnAboveMax::Mark];
     assert_eq!(policies.map(|policy| verdict(policy, 12)), [Verdict::Mark; 3], "between the thresholds");
     assert_eq!(
         policies.map(|policy| verdict(policy, 20)),
@@ -48,7 +48,7 @@ fn ns3(use_hard_drop: bool, gentle: bool, avg: f64, max_th: f64) -> Verdict {
 
 #[test]
 fn ns3_with_hard_drop_is_mark_in_gentle_and_without_it_mark() {
-    for (ecn_policy, use_hard_drop) in [(EcnPolicy::MarkInGentle, true), (EcnPolicy::Mark, false)] {
+    for (ecn_policy, use_hard_drop) in [(EcnAboveMax::MarkInGentle, true), (EcnAboveMax::Mark, false)] {
         for (gentle, packets) in [(true, 12), (true, 20), (true, 30), (false, 12), (false, 20)] {
             let config = RedConfig { w_q: 1.0, max_p: Prob::ONE, gentle, ecn_policy, ..RedConfig::default() };
             let queue = QueueState { packets, bytes: Bytes::new(500 * u64::from(packets)) };

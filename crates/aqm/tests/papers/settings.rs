@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use aqmlab_aqm::{ByteScaling, EcnPolicy, Mode, RedConfig, Spacing};
+use aqmlab_aqm::{ByteScaling, EcnAboveMax, Mode, RedConfig, Spacing};
 use aqmlab_units::{Bytes, Prob};
 use proptest::prelude::*;
 
@@ -19,7 +19,7 @@ pub(crate) fn mean_packet() -> impl Strategy<Value = Bytes> {
 pub(crate) fn red(base: RedConfig, width: Range<f64>, w_q: Range<f64>) -> impl Strategy<Value = RedConfig> {
     let thresholds = (0.5..8.0, width, w_q, 0.01..0.9, any::<bool>());
     let spacing = prop::sample::select(Spacing::ALL);
-    let policy = prop::sample::select(EcnPolicy::ALL);
+    let policy = prop::sample::select(EcnAboveMax::ALL);
     let scaling = prop::sample::select(ByteScaling::ALL);
     (thresholds, spacing, policy, scaling, mode(), mean_packet()).prop_map(
         move |((min_th, width, w_q, max_p, gentle), spacing, ecn_policy, byte_scaling, mode, mean_packet)| {

@@ -52,29 +52,8 @@ const UNSCALED: u16 = u16::MAX;
 impl Stack {
     /// That of `profile`, which stands at `path` in the spec; refused where the kernel cannot do what it says.
     pub(crate) fn of(path: &str, profile: &Profile) -> Result<Stack, Failed> {
-        if let Some(why) = lacks_ecn(profile.ecn) {
-            return Err(Failed::Refused(format!("{path}.ecn: live has no {}: {why}", profile.ecn)));
-        }
-        let lacks = [
-            // `tcp_minshall_check` of its `tcp_output.c`.
-            ("nagle", profile.nagle, "Linux holds a small segment back behind another small one alone"),
-            ("abe", profile.abe, "Linux answers a mark as it answers a loss"),
-        ];
-        if let Some((what, _, why)) = lacks.iter().find(|(_, asked_for, _)| *asked_for) {
-            return Err(Failed::Refused(format!("{path}.{what}: live has none: {why}")));
-        }
-        let window = profile.receive_window;
-        // With scaling buffers grow as the kernel sees fit, to as much as the window is to be at most. Without it they have
-        // room for more than is offered: the kernel measures them with what packets take of them, which no setting makes a
-        // number of bytes, and the router bounds what is offered.
-        let (buffers, offers_at_most) = if profile.window_scaling {
-            (format!("4096 131072 {}", window.max(131_072)), None)
-        } else {
-            (
-                format!("4096 {room} {room}", room = 8 * u32::from(UNSCALED)),
-                Some(u16::try_from(window).unwrap_or(UNSCALED)),
-            )
-        };
+        refuse_what_linux_lacks(path, profile)?;
+        let (buffers, offers_at_most) = receive_buffers(profile);
         let linear = linear_timeouts(&profile.syn_backoff);
         let number = |number: u64| number.to_string();
         let yes = |yes: bool| u8::from(yes).to_string();
@@ -139,6 +118,36 @@ impl Stack {
         }
         Ok(settings)
     }
+}
+
+fn refuse_what_linux_lacks(path: &str, profile: &Profile) -> Result<(), Failed> {
+    if let Some(why) = lacks_ecn(profile.ecn) {
+        return Err(Failed::Refused(format!("{path}.ecn: live has no {}: {why}", profile.ecn)));
+    }
+    let lacks = [
+        // `tcp_minshall_check` of its `tcp_output.c`.
+        ("nagle", profile.nagle, "Linux holds a small segment back behind another small one alone"),
+        ("abe", profile.abe, "Linux answers a mark as it answers a loss"),
+    ];
+    if let Some((what, _, why)) = lacks.iter().find(|(_, asked_for, _)| *asked_for) {
+        return Err(Failed::Refused(format!("{path}.{what}: live has none: {why}")));
+    }
+    Ok(())
+}
+
+/// The setting of receive buffers that gives the profile's window, and the most that is offered, where the router sees to
+/// that.
+///
+/// With scaling buffers grow as the kernel sees fit, to as much as the window is to be at most. Without it they have room for
+/// more than is offered: the kernel measures them with what packets take of them, which no setting makes a number of bytes,
+/// and the router bounds what is offered.
+fn receive_buffers(profile: &Profile) -> (String, Option<u16>) {
+    let window = profile.receive_window;
+    if profile.window_scaling {
+        return (format!("4096 131072 {}", window.max(131_072)), None);
+    }
+    let room = 8 * u32::from(UNSCALED);
+    (format!("4096 {room} {room}"), Some(u16::try_from(window).unwrap_or(UNSCALED)))
 }
 
 /// Why Linux cannot do ECN so, if it cannot.

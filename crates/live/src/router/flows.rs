@@ -20,7 +20,7 @@ pub(super) struct Known {
 
 /// All connections.
 #[derive(Debug, Default)]
-pub(super) struct Flows {
+pub(super) struct KnownFlows {
     known: HashMap<BrowserEnd, Known>,
     /// Those that are closed, and until when they are known.
     closed: VecDeque<(Time, BrowserEnd)>,
@@ -31,7 +31,7 @@ pub(super) struct Flows {
 /// user's port again.
 const KNOWN_FOR: Duration = Duration::from_secs(120);
 
-impl Flows {
+impl KnownFlows {
     pub(super) fn open(&mut self, browser: BrowserEnd, known: Known) {
         self.known.insert(browser, known);
     }
@@ -70,7 +70,7 @@ mod tests {
     fn a_closed_connection_is_known_for_two_minutes() {
         let spec = Spec::from_json(r#"{"users": {"per_side": 1}}"#).expect("a sound spec");
         let mut network = emulate(&spec, 1, None).expect("a sound spec");
-        let mut flows = Flows::default();
+        let mut flows = KnownFlows::default();
         let browser = BrowserEnd::new(0, 0);
         let route = network.open(&UserConnection { user: 0, number: 1, min_rtt: Duration::ZERO });
         let known = Known { route, offers: [None; 2] };

@@ -32,13 +32,13 @@ pub(crate) struct Request {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct WrittenRequest {
     spec: Value,
     seed: u64,
     /// Else what the machine lets us have.
     device: Option<Kind>,
     programs: Option<Programs>,
-    capture: Option<Capture>,
+    capture: Option<WrittenBounds>,
     #[serde(default)]
     watched: bool,
 }
@@ -46,7 +46,7 @@ struct Written {
 /// From when, until when, and how many packets are captured.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Capture {
+struct WrittenBounds {
     from_s: f64,
     /// Else to the end.
     until_s: Option<f64>,
@@ -60,7 +60,7 @@ pub(crate) fn read() -> Result<Request, Failed> {
 }
 
 fn parse(text: &str) -> Result<Request, Failed> {
-    let Written { spec, seed, device, programs, capture, watched } =
+    let WrittenRequest { spec, seed, device, programs, capture, watched } =
         serde_json::from_str(text).map_err(|error| Failed::Refused(format!("standard input: {error}")))?;
     let spec = Spec::from_json(&spec.to_string()).map_err(|error| Failed::Refused(error.to_string()))?;
     check(&spec)?;
@@ -71,7 +71,7 @@ fn parse(text: &str) -> Result<Request, Failed> {
         ));
     }
     let at = |seconds: f64| Time::ZERO + Duration::from_secs_f64(seconds);
-    let capture = capture.map(|Capture { from_s, until_s, packets }| Bounds {
+    let capture = capture.map(|WrittenBounds { from_s, until_s, packets }| Bounds {
         from: at(from_s),
         until: until_s.map_or(Time::MAX, at),
         packets,

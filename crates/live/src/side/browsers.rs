@@ -12,7 +12,7 @@ use hdrhistogram::Histogram;
 use mio::Poll;
 use socket2::Socket;
 
-use super::{Common, Place};
+use super::{Common, browser_token};
 use crate::failed::{Failed, Trying};
 use crate::machine::clock::Clock;
 use crate::mix::Mix;
@@ -213,7 +213,7 @@ impl Browsers {
         let socket = sockets::bind(browser.address(), &self.mix.stack(own).congestion).trying(what)?;
         let congestion = sockets::congestion(&socket).trying(what)?;
         *self.congestion.entry(congestion).or_default() += 1;
-        sockets::watch(poll, &socket, Place::browser(slot)).trying(|| "epoll".to_owned())?;
+        sockets::watch(poll, &socket, browser_token(slot)).trying(|| "epoll".to_owned())?;
         if let Err(error) = sockets::connect(&socket, server) {
             *self.errors.entry(error.to_string()).or_default() += 1;
             self.failed.push_back(slot);

@@ -116,6 +116,41 @@ impl Drop for Program {
     }
 }
 
+/// The program of one side while the run goes on.
+#[derive(Debug)]
+pub(super) struct Attended {
+    side: usize,
+    program: Option<Program>,
+    /// It is the command, and has yet to start.
+    awaits_start: bool,
+    pub(super) exit_code: Option<u8>,
+}
+
+impl Attended {
+    /// That of `side`, whose server, if it has one, runs already.
+    pub(super) fn new(side: usize, server: Option<Program>) -> Attended {
+        Attended { side, program: server, awaits_start: side == 0, exit_code: None }
+    }
+
+    /// Start what is to start once the measured window `has_begun`, and see what has ended. Was that the command, with which
+    /// the run ends?
+    pub(super) fn attend(&mut self, beside: Option<&Beside>, has_begun: bool) -> Result<bool, Failed> {
+        if has_begun
+            && std::mem::take(&mut self.awaits_start)
+            && let Some(programs) = beside
+        {
+            self.program = programs.start(self.side)?;
+        }
+        match &mut self.program {
+            Some(program) if self.exit_code.is_none() => {
+                self.exit_code = program.exit_code()?;
+                Ok(self.side == 0 && self.exit_code.is_some())
+            }
+            _ => Ok(false),
+        }
+    }
+}
+
 /// How many sockets listen, or take datagrams, in the namespace of the calling thread.
 fn ports() -> usize {
     const LISTENS: &str = "0A";

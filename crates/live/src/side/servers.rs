@@ -7,7 +7,7 @@ use std::sync::Arc;
 use mio::Poll;
 use socket2::Socket;
 
-use super::{Common, Place};
+use super::{Common, server_token};
 use crate::failed::{Failed, Trying};
 use crate::mix::Mix;
 use crate::network::sockets::{self, Found};
@@ -72,7 +72,7 @@ impl Servers {
                 self.connections.push(None);
                 self.connections.len() - 1
             });
-            sockets::watch(poll, &socket, Place::server(slot)).trying(|| "epoll".to_owned())?;
+            sockets::watch(poll, &socket, server_token(slot)).trying(|| "epoll".to_owned())?;
             self.connections[slot] =
                 Some(Served { socket, browser, is_new: true, request: None, to_write: 0 });
         }

@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 use aqmlab_workload::sources::Datagram;
 use socket2::Socket;
 
-use super::Running;
+use super::RunningSources;
 use crate::failed::{Failed, Trying};
 use crate::network::namespaces;
 use crate::network::sockets;
@@ -14,7 +14,7 @@ use crate::packet::addresses::{self, BrowserEnd};
 use crate::packet::datagram::Stamp;
 use crate::router::news::News;
 
-impl Running {
+impl RunningSources {
     /// A datagram of source `source` leaves. One for which the kernel has no room is counted as an error, and has not been sent.
     pub(super) fn send(&mut self, source: u8, datagram: &Datagram) -> Result<(), Failed> {
         let &Datagram { flow, side, size, .. } = datagram;

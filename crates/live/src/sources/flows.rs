@@ -10,7 +10,7 @@ use aqmlab_units::{Bytes, Duration};
 use aqmlab_workload::sources::{Source, Vector, VectorAction, VectorConnection, VectorEvent, VectorSource};
 use socket2::Socket;
 
-use super::{Place, Running, Wake};
+use super::{RunningSources, Wake, Watched};
 use crate::failed::{Failed, Trying};
 use crate::network::namespaces;
 use crate::network::sockets::{self, Found};
@@ -108,7 +108,7 @@ fn vectors(all: &[Source], number: u8) -> &VectorSource {
     }
 }
 
-impl Running {
+impl RunningSources {
     /// `connect()` for a new flow of source `source`.
     pub(super) fn begin(&mut self, source: u8, vector: &Vector) -> Result<(), Failed> {
         let state = vectors(&self.all, source).open(vector, self.clock.now());
@@ -139,7 +139,7 @@ impl Running {
         let what = || "a socket of a source".to_owned();
         let client = sockets::bind(end.address(), &mix.stack(own).congestion).trying(what)?;
         self.count(sockets::congestion(&client).trying(what)?);
-        sockets::watch(&self.poll, &client, Place::Flow(slot).token()).trying(what)?;
+        sockets::watch(&self.poll, &client, Watched::Flow(slot).token()).trying(what)?;
         sockets::connect(&client, addresses::source_peer(usize::from(1 - side))).trying(what)?;
         self.flows.by_end.insert(end, slot);
         self.flow(slot).connection = Some(Connection {
@@ -171,7 +171,7 @@ impl Running {
             let end = BrowserEnd::at(*peer.ip(), peer.port());
             // It may have been given up meanwhile.
             let Some(&slot) = end.and_then(|end| self.flows.by_end.get(&end)) else { continue };
-            sockets::watch(&self.poll, &socket, Place::Flow(slot).token()).trying(|| "epoll".to_owned())?;
+            sockets::watch(&self.poll, &socket, Watched::Flow(slot).token()).trying(|| "epoll".to_owned())?;
             let mix = Arc::clone(&self.setting.mix);
             if let Some(connection) = &mut self.flow(slot).connection {
                 let congestion = &mix.stack(connection.server_stack).congestion;

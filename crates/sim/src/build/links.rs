@@ -6,7 +6,7 @@ use aqmlab_aqm::{AdmissionControl, DecidesAtEnqueue, Fifo, Limit, Qdisc, Visitor
 use aqmlab_tcp::HeaderOptions;
 use aqmlab_units::Stream;
 
-use super::plan::{Discipline, Hop, OneWay};
+use super::plan::{Hop, OneWay, QueueDiscipline};
 use crate::capture::{Capture, Observed, OnTheWire};
 use crate::link::{Cached, Chain, Computed, Link, Queued, Wire};
 use crate::packet::Packet;
@@ -52,19 +52,19 @@ impl OneWay<'_> {
     fn link<O: HeaderOptions + 'static>(self) -> AnyLink<O> {
         let OneWay { wire, discipline, stream } = self;
         match discipline {
-            Discipline::Catalogue(config) => {
+            QueueDiscipline::Catalogue(config) => {
                 let context = wire.context;
                 config.visit(&context, Of { wire, stream, options: PhantomData })
             }
-            Discipline::Custom(law, limit) => any(Queued::new(Fifo::new(law, limit), wire)),
+            QueueDiscipline::Custom(law, limit) => any(Queued::new(Fifo::new(law, limit), wire)),
         }
     }
 
     /// Its queue, for packets that carry a `P`.
     fn queue<P: Send + 'static>(self) -> Box<dyn Qdisc<P> + Send> {
         match self.discipline {
-            Discipline::Catalogue(config) => config.queue(&self.wire.context, self.stream),
-            Discipline::Custom(law, limit) => Box::new(Fifo::new(law, limit)),
+            QueueDiscipline::Catalogue(config) => config.queue(&self.wire.context, self.stream),
+            QueueDiscipline::Custom(law, limit) => Box::new(Fifo::new(law, limit)),
         }
     }
 }

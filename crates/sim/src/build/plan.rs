@@ -33,13 +33,13 @@ pub(super) struct Hop<'a> {
 /// One direction of a link.
 pub(super) struct OneWay<'a> {
     pub(super) wire: Wire,
-    pub(super) discipline: Discipline<'a>,
+    pub(super) discipline: QueueDiscipline<'a>,
     /// What the queue draws from.
     pub(super) stream: Stream,
 }
 
 /// The discipline of a queue.
-pub(super) enum Discipline<'a> {
+pub(super) enum QueueDiscipline<'a> {
     /// One of the catalogue.
     Catalogue(&'a QueueConfig),
     /// A custom law, and the most that may wait.
@@ -54,10 +54,10 @@ impl<'a> Plan<'a> {
                 let queue = queues[direction.index()];
                 let discipline = match queue {
                     QueueSpec::Custom(custom) => match laws.next() {
-                        Some(law) => Discipline::Custom(law, custom.limit),
-                        None => Discipline::Catalogue(queue.known()?),
+                        Some(law) => QueueDiscipline::Custom(law, custom.limit),
+                        None => QueueDiscipline::Catalogue(queue.known()?),
                     },
-                    QueueSpec::Known(config) => Discipline::Catalogue(config),
+                    QueueSpec::Known(config) => QueueDiscipline::Catalogue(config),
                 };
                 let stream = hop_stream(seed, number, direction.index());
                 Ok(OneWay { wire: wire(&link.one_way(direction), spec), discipline, stream })
@@ -78,11 +78,11 @@ impl<'a> Plan<'a> {
         let link = &self.spec.link;
         let is_plain = self.spec.chain.is_empty() && link.rate_back.is_none() && link.rate_changes.is_empty();
         match self.hops.as_slice() {
-            [Hop { directions: [OneWay { discipline: Discipline::Catalogue(config), .. }, _], .. }]
-                if is_plain =>
-            {
-                Some(config)
-            }
+            [
+                Hop {
+                    directions: [OneWay { discipline: QueueDiscipline::Catalogue(config), .. }, _], ..
+                },
+            ] if is_plain => Some(config),
             _ => None,
         }
     }

@@ -25,7 +25,7 @@ const FIRST_SERVER: u32 = 127 << 16;
 
 /// One end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct End {
+pub(super) struct AddressedEnd {
     pub(super) address: [u8; 4],
     pub(super) port: u16,
     /// The greatest segment that its SYN says it takes.
@@ -68,7 +68,7 @@ pub(crate) struct NewConnection {
 pub(super) struct Addresses {
     servers_per_side: u32,
     /// Client and server by the number of the connection's place.
-    ends: Vec<[End; 2]>,
+    ends: Vec<[AddressedEnd; 2]>,
     /// How many connections each user, and each source on each side, has opened.
     opened: HashMap<(Opener, Side), u32>,
 }
@@ -89,8 +89,8 @@ impl Addresses {
             Opener::Source(number) => FIRST_SOURCE + u32::from(number),
         };
         let machine = host.map_or(number, |host| FIRST_SERVER + u32::from(host) % self.servers_per_side);
-        let browser = End { address: address(side, number), port, mss: mss[0] };
-        let server = End { address: address(side.other(), machine), port: HTTP, mss: mss[1] };
+        let browser = AddressedEnd { address: address(side, number), port, mss: mss[0] };
+        let server = AddressedEnd { address: address(side.other(), machine), port: HTTP, mss: mss[1] };
 
         let place = client.connection();
         if self.ends.len() <= place {
@@ -100,7 +100,7 @@ impl Addresses {
     }
 
     /// Source and destination of a packet to `to`.
-    pub(super) fn of_packet_to(&self, to: EndpointId) -> [End; 2] {
+    pub(super) fn of_packet_to(&self, to: EndpointId) -> [AddressedEnd; 2] {
         if to.is_datagram() {
             return datagram(to);
         }
@@ -110,13 +110,13 @@ impl Addresses {
 }
 
 /// A source of datagrams has a port for each of its flows; they go to its machine on the other side.
-fn datagram(to: EndpointId) -> [End; 2] {
+fn datagram(to: EndpointId) -> [AddressedEnd; 2] {
     let side = to.side();
     let source = u32::try_from(to.source()).expect("sources are numbered in eight bits");
     let at = |side| address(side, FIRST_SOURCE + source);
     [
-        End { address: at(side), port: port(to.flow()), mss: 0 },
-        End { address: at(side.other()), port: DISCARD, mss: 0 },
+        AddressedEnd { address: at(side), port: port(to.flow()), mss: 0 },
+        AddressedEnd { address: at(side.other()), port: DISCARD, mss: 0 },
     ]
 }
 
@@ -157,8 +157,8 @@ mod tests {
         assert_eq!(
             request,
             [
-                End { address: [10, 128, 1, 1], port: 1024, mss: 1460 },
-                End { address: [10, 127, 0, 2], port: 80, mss: 536 },
+                AddressedEnd { address: [10, 128, 1, 1], port: 1024, mss: 1460 },
+                AddressedEnd { address: [10, 127, 0, 2], port: 80, mss: 536 },
             ]
         );
         assert_eq!(answer, [request[1], request[0]]);

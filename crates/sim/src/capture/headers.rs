@@ -9,7 +9,7 @@ use aqmlab_tcp::options::AccEcnOrder;
 use aqmlab_tcp::{Flags, HeaderOptions, Options, WindowScale};
 use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader, UdpHeader};
 
-use super::addresses::End;
+use super::addresses::AddressedEnd;
 use crate::packet::Packet;
 
 /// The longest headers there are: 20 bytes of IP, 60 of TCP.
@@ -100,7 +100,7 @@ impl OnTheWire for Options {
 
 /// The headers of a packet from `source` to `destination`. A SYN tells its end's greatest
 /// segment (RFC 9293 section 3.7.1).
-pub(super) fn headers<O: OnTheWire>(packet: &Packet<O>, [source, destination]: [End; 2]) -> Vec<u8> {
+pub(super) fn headers<O: OnTheWire>(packet: &Packet<O>, [source, destination]: [AddressedEnd; 2]) -> Vec<u8> {
     if packet.to.is_datagram() {
         return datagram_headers(packet, [source, destination]);
     }
@@ -145,7 +145,10 @@ pub(super) fn mark(headers: &mut [u8]) {
 }
 
 /// Datagrams are counted as if they had the headers of a segment; what these are longer than UDP's is data.
-fn datagram_headers<O: HeaderOptions>(packet: &Packet<O>, [source, destination]: [End; 2]) -> Vec<u8> {
+fn datagram_headers<O: HeaderOptions>(
+    packet: &Packet<O>,
+    [source, destination]: [AddressedEnd; 2],
+) -> Vec<u8> {
     let length = u16::try_from(packet.size().get()).expect("a packet is no longer than the link's MTU");
     let data = &DATA[..usize::from(length) - Ipv4Header::MIN_LEN - UdpHeader::LEN];
     let payload = length - Ipv4Header::MIN_LEN_U16;
@@ -184,9 +187,9 @@ mod tests {
         checksum(&[&pseudo, &headers[20..], &vec![0; usize::from(data)]].concat())
     }
 
-    const ENDS: [End; 2] = [
-        End { address: [10, 0, 1, 2], port: 1024, mss: 1460 },
-        End { address: [10, 255, 0, 3], port: 80, mss: 536 },
+    const ENDS: [AddressedEnd; 2] = [
+        AddressedEnd { address: [10, 0, 1, 2], port: 1024, mss: 1460 },
+        AddressedEnd { address: [10, 255, 0, 3], port: 80, mss: 536 },
     ];
 
     fn of(segment: Segment) -> Vec<u8> {

@@ -15,7 +15,7 @@ use crate::spec::Spec;
 
 /// What became of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(super) enum QueueOutcome {
     /// Still in the queue, as far as is known.
     Queued,
     /// It left for the device.
@@ -33,7 +33,7 @@ struct CapturedPacket {
     interface: u32,
     headers: Vec<u8>,
     length: u32,
-    fate: Fate,
+    fate: QueueOutcome,
     marked: bool,
     /// The discipline's variables when it decided about the packet, as text.
     variables: String,
@@ -114,7 +114,7 @@ impl PacketLog {
             interface,
             headers,
             length,
-            fate: Fate::Queued,
+            fate: QueueOutcome::Queued,
             marked: false,
             variables: String::new(),
         });
@@ -134,10 +134,10 @@ impl PacketLog {
     }
 
     /// The fate of packet `number` is known.
-    pub(super) fn settle(&mut self, number: u64, fate: Fate) {
+    pub(super) fn settle(&mut self, number: u64, fate: QueueOutcome) {
         self.record(number).fate = fate;
         while let Some(record) = self.open.front()
-            && record.fate != Fate::Queued
+            && record.fate != QueueOutcome::Queued
         {
             record.write(&mut self.file);
             self.open.pop_front();
@@ -187,10 +187,10 @@ impl CapturedPacket {
     fn comment(&self) -> String {
         let waited = |until: Time| format!("{:.6} ms", until.saturating_since(self.arrived).as_millis_f64());
         let fate = match self.fate {
-            Fate::Queued => "queued, still there at the end".to_owned(),
-            Fate::Left(at) => format!("queued {}", waited(at)),
-            Fate::Refused(why) => format!("dropped {why}"),
-            Fate::Dropped(how, at) => format!("queued {}, dropped {how}", waited(at)),
+            QueueOutcome::Queued => "queued, still there at the end".to_owned(),
+            QueueOutcome::Left(at) => format!("queued {}", waited(at)),
+            QueueOutcome::Refused(why) => format!("dropped {why}"),
+            QueueOutcome::Dropped(how, at) => format!("queued {}, dropped {how}", waited(at)),
         };
         let mark = if self.marked { "marked, " } else { "" };
         let shown = if self.variables.is_empty() { "" } else { "; " };

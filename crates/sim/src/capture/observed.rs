@@ -3,7 +3,7 @@
 use aqmlab_aqm::{Admission, Counters, Departure, Ecn, Packet as Seen, Qdisc, QueueState};
 use aqmlab_units::Time;
 
-use super::log::Fate;
+use super::log::QueueOutcome;
 use super::{Capture, OnTheWire};
 use crate::packet::Packet;
 
@@ -72,8 +72,8 @@ impl<O: OnTheWire> Qdisc<Packet<O>> for Observed<O> {
         };
         for dropped in self.dropped.drain(..) {
             let fate = match refused {
-                Some(why) if number == Some(dropped) => Fate::Refused(why),
-                _ => Fate::Dropped("evicted", now),
+                Some(why) if number == Some(dropped) => QueueOutcome::Refused(why),
+                _ => QueueOutcome::Dropped("evicted", now),
             };
             log.settle(dropped, fate);
         }
@@ -89,7 +89,7 @@ impl<O: OnTheWire> Qdisc<Packet<O>> for Observed<O> {
             let variables = self.variables();
             let mut log = self.capture.lock();
             log.decided(dropped, variables);
-            log.settle(dropped, Fate::Dropped("at dequeue", now));
+            log.settle(dropped, QueueOutcome::Dropped("at dequeue", now));
         }
         let Departure { packet, payload, enqueued_at } = departure?;
         if let Some(number) = payload.number {
@@ -98,7 +98,7 @@ impl<O: OnTheWire> Qdisc<Packet<O>> for Observed<O> {
                 let variables = self.variables();
                 self.capture.lock().decided(number, variables);
             }
-            self.capture.lock().settle(number, Fate::Left(now));
+            self.capture.lock().settle(number, QueueOutcome::Left(now));
         }
         Some(Departure { packet, payload: payload.packet, enqueued_at })
     }

@@ -70,18 +70,18 @@ pub(super) struct Connections<S: Sender> {
     sessions: Vec<Session>,
     free: [Vec<u32>; 2],
     /// By owner: packets of connections that are over, and packets that were dropped.
-    packets: Vec<Packets>,
+    packets: Vec<PacketFates>,
 }
 
 /// What became of packets, both directions together.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Packets {
+pub(super) struct PacketFates {
     /// Sent and not dropped.
     through: u64,
     pub(super) lost: u64,
 }
 
-impl Packets {
+impl PacketFates {
     pub(super) fn sent(self) -> u64 {
         self.through + self.lost
     }
@@ -136,7 +136,7 @@ impl<S: Sender> Connections<S> {
             sockets: Vec::new(),
             sessions: Vec::new(),
             free: Default::default(),
-            packets: vec![Packets::default(); owners],
+            packets: vec![PacketFates::default(); owners],
         }
     }
 
@@ -261,7 +261,7 @@ impl<S: Sender> Connections<S> {
     }
 
     /// What has become of each owner's packets since the start of the run.
-    pub(super) fn packets(&self) -> Vec<Packets> {
+    pub(super) fn packets(&self) -> Vec<PacketFates> {
         let mut packets = self.packets.clone();
         for (session, ends) in self.sessions.iter().zip(self.sockets.chunks_exact(2)) {
             if session.open {

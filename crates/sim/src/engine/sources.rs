@@ -8,7 +8,7 @@ use aqmlab_workload::sources::{Datagram, Source, SourceConfig, Vector, VectorSou
 
 pub(super) use self::datagrams::{Datagrams, sent_at};
 use super::applications::Flow;
-use super::connections::Packets;
+use super::connections::PacketFates;
 use super::observer::Observer;
 use super::recorder::Recorder;
 use super::{Engine, Event, Rare};
@@ -25,7 +25,7 @@ pub(super) struct Sources {
     next: Vec<Option<Next>>,
     goodput: Vec<Goodput>,
     /// What had become of each owner's packets when the measured window began.
-    packets_before: Vec<Packets>,
+    packets_before: Vec<PacketFates>,
 }
 
 #[derive(Debug)]
@@ -50,7 +50,7 @@ impl Sources {
         Sources {
             next: sources.iter().map(|_| None).collect(),
             goodput: sources.iter().map(|_| goodput()).collect(),
-            packets_before: vec![Packets::default(); 1 + sources.len()],
+            packets_before: vec![PacketFates::default(); 1 + sources.len()],
             all: sources,
         }
     }
@@ -95,7 +95,7 @@ impl Sources {
         recorder: &Recorder,
         window: &Window,
         delivered: &[u64],
-        packets: &[Packets],
+        packets: &[PacketFates],
     ) -> Vec<SourceSummary> {
         let summary = |(number, (source, goodput)): (u8, (&SourceSpec, &Goodput))| {
             let owner = Owner::source(number);
@@ -110,7 +110,7 @@ impl Sources {
     }
 
     /// Packets of `owner`'s connections that were sent, and that were lost, in the measured window so far.
-    fn sent_and_lost(&self, owner: Owner, packets: &[Packets]) -> (u64, u64) {
+    fn sent_and_lost(&self, owner: Owner, packets: &[PacketFates]) -> (u64, u64) {
         let (now, before) = (packets[owner.index()], self.packets_before[owner.index()]);
         (now.sent() - before.sent(), now.lost - before.lost)
     }

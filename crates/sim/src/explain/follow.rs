@@ -7,7 +7,7 @@ use super::attribution::Part;
 use super::timeline::{EventKind, Location, TimelineEvent};
 use super::timers::meaning;
 use super::transit::{Numbered, Transit};
-use super::{End, Exchange, Explainer, place_of};
+use super::{EndpointTrace, ExchangeTrace, Explainer, place_of};
 use crate::engine::observer::{Observer, Transmission};
 use crate::link::{Link, LinkCounters};
 use crate::packet::{EndpointId, Packet};
@@ -41,10 +41,10 @@ impl<S: Sender> Observer<S> for Explainer {
     fn opened(&mut self, client: EndpointId, by_user: bool, now: Time) {
         let places = client.peer().index().max(client.index()) + 1;
         if self.ends.len() < places {
-            self.ends.resize(places, End::default());
-            self.exchanges.resize(places.div_ceil(2), Exchange::default());
+            self.ends.resize(places, EndpointTrace::default());
+            self.exchanges.resize(places.div_ceil(2), ExchangeTrace::default());
         }
-        let end = End { is_new: true, base: Seq::new(1), ..End::default() };
+        let end = EndpointTrace { is_new: true, base: Seq::new(1), ..EndpointTrace::default() };
         self.ends[client.index()] = end;
         self.ends[client.peer().index()] = end;
         self.exchanges[client.connection()].by_user = by_user;

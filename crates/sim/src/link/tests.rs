@@ -5,7 +5,7 @@ mod rates;
 mod theory;
 
 use aqmlab_aqm::{
-    AdmissionControl, AredConfig, ByteScaling, DecidesAtEnqueue, DroptailConfig, EcnPolicy, Fifo, Limit,
+    AdmissionControl, AredConfig, ByteScaling, DecidesAtEnqueue, DroptailConfig, EcnAboveMax, Fifo, Limit,
     Mode, PiConfig, Qdisc, QueueConfig, RedConfig, RemConfig, Spacing, Visitor, catalogue,
 };
 use aqmlab_tcp::{Flags, Segment, Seq};
@@ -77,8 +77,11 @@ fn mode() -> impl Strategy<Value = Mode> {
 fn queue() -> impl Strategy<Value = QueueConfig> {
     let limit = Limit::Packets(25);
     let (min_th, max_th, w_q) = (2.0, 6.0, 0.2);
-    let policy =
-        prop_oneof![Just(EcnPolicy::DropAboveMax), Just(EcnPolicy::MarkInGentle), Just(EcnPolicy::Mark)];
+    let policy = prop_oneof![
+        Just(EcnAboveMax::DropAboveMax),
+        Just(EcnAboveMax::MarkInGentle),
+        Just(EcnAboveMax::Mark)
+    ];
     let spacing = prop_oneof![Just(Spacing::Uniform), Just(Spacing::Wait), Just(Spacing::Altq)];
     prop_oneof![
         (1..30u32).prop_map(|n| QueueConfig::Droptail(DroptailConfig { limit: Limit::Packets(n) })),

@@ -68,13 +68,13 @@ pub(super) struct Workload;
 pub(super) struct RttTable;
 
 /// A source of traffic, and how it stands in the network.
-pub(super) struct Source;
+pub(super) struct SourceEntry;
 
 described! {
     QueueSpec = "Queue": |_: &mut _| queue();
     TcpSpec = "Tcp": tcp;
     MixSpec = "Mix": mix;
-    Source = "Source": source;
+    SourceEntry = "Source": source;
     Workload = "Workload": |all: &mut SchemaGenerator| table(&WebConfig::SHIPPED, &all.subschema_for::<WebConfig>());
     RttTable = "RttTable": |all: &mut SchemaGenerator| table(&RttConfig::SHIPPED, &all.subschema_for::<RttConfig>());
 }

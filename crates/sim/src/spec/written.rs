@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 #[cfg(feature = "schema")]
 use super::chain::WrittenHop;
 #[cfg(feature = "schema")]
-use super::schema::{RttTable, Source, Workload};
+use super::schema::{RttTable, SourceEntry, Workload};
 use super::{DelayAt, HostsSpec, LinkSpec, ProtocolSpec, RecordSpec};
 #[cfg(feature = "schema")]
 use super::{PathSpec, QueueSpec, TcpSpec};
@@ -40,7 +40,7 @@ pub(super) struct Written {
     pub(super) users: WrittenUsers,
     /// Traffic beside the web users, each `{"bulk": {"flows": 10}}`: see docs/guide/sources.md.
     #[serde(default)]
-    #[cfg_attr(feature = "schema", schemars(with = "Vec<Source>"))]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<SourceEntry>"))]
     pub(super) sources: Vec<Value>,
     #[serde(default)]
     pub(super) protocol: ProtocolSpec,

@@ -39,7 +39,7 @@ use crate::Profile;
 /// BBR's state machine and its model of the path. Volumes are bytes, rates bytes per second.
 #[derive(Debug)]
 pub struct Bbr {
-    state: State,
+    state: BbrState,
     now: Time,
     /// `C.delivered`, the bytes delivered so far.
     delivered: u64,
@@ -59,7 +59,7 @@ pub struct Bbr {
 
 /// Where in its cycle of probing and draining a flow is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum BbrState {
     Startup,
     Drain,
     ProbeBwDown,
@@ -69,35 +69,38 @@ enum State {
     ProbeRtt,
 }
 
-impl State {
+impl BbrState {
     /// `pacing_gain` (table in "Summary of Control Behavior"): 4 ln 2 doubles the rate each round.
     fn pacing_gain(self) -> f64 {
         match self {
-            State::Startup => 2.77,
-            State::Drain => 0.5,
-            State::ProbeBwDown => 0.9,
-            State::ProbeBwCruise | State::ProbeBwRefill | State::ProbeRtt => 1.0,
-            State::ProbeBwUp => 1.25,
+            BbrState::Startup => 2.77,
+            BbrState::Drain => 0.5,
+            BbrState::ProbeBwDown => 0.9,
+            BbrState::ProbeBwCruise | BbrState::ProbeBwRefill | BbrState::ProbeRtt => 1.0,
+            BbrState::ProbeBwUp => 1.25,
         }
     }
 
     /// `cwnd_gain` (the same table).
     fn cwnd_gain(self) -> f64 {
         match self {
-            State::ProbeBwUp => 2.25,
-            State::ProbeRtt => 0.5,
+            BbrState::ProbeBwUp => 2.25,
+            BbrState::ProbeRtt => 0.5,
             _ => 2.0,
         }
     }
 
     /// `IsInAProbeBWState()`
     fn is_probe_bw(self) -> bool {
-        matches!(self, State::ProbeBwDown | State::ProbeBwCruise | State::ProbeBwRefill | State::ProbeBwUp)
+        matches!(
+            self,
+            BbrState::ProbeBwDown | BbrState::ProbeBwCruise | BbrState::ProbeBwRefill | BbrState::ProbeBwUp
+        )
     }
 
     /// `IsProbingBW()`
     fn is_accelerating(self) -> bool {
-        matches!(self, State::Startup | State::ProbeBwRefill | State::ProbeBwUp)
+        matches!(self, BbrState::Startup | BbrState::ProbeBwRefill | BbrState::ProbeBwUp)
     }
 }
 
@@ -128,7 +131,7 @@ impl CongestionControl for Bbr {
     fn new(profile: &Profile) -> Bbr {
         let initial_cwnd = f64::from(profile.initial_window_bytes());
         Bbr {
-            state: State::Startup,
+            state: BbrState::Startup,
             now: Time::ZERO,
             delivered: 0,
             in_flight: 0.0,

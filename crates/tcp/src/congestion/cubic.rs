@@ -24,9 +24,9 @@ const ALPHA_CUBIC: f64 = 3.0 * (1.0 - BETA_CUBIC) / (1.0 + BETA_CUBIC);
 /// CUBIC's window.
 #[derive(Clone, Debug)]
 pub struct Cubic {
-    window: Window,
-    /// [`Window`] before the last loss or timeout. Apart, for most connections lose nothing.
-    undo: Option<Box<Window>>,
+    window: CubicWindow,
+    /// [`CubicWindow`] before the last loss or timeout. Apart, for most connections lose nothing.
+    undo: Option<Box<CubicWindow>>,
     slow_start: SlowStart,
     srtt: SmoothedRtt,
     last_ack: Time,
@@ -39,7 +39,7 @@ pub struct Cubic {
 
 /// What a spurious loss or timeout restores (RFC 9438 §4.9). In bytes.
 #[derive(Clone, Copy, Debug)]
-struct Window {
+struct CubicWindow {
     cwnd: f64,
     ssthresh: f64,
     /// cwnd when ssthresh was set last.
@@ -76,7 +76,7 @@ impl Stage {
     }
 }
 
-impl Window {
+impl CubicWindow {
     /// Congestion avoidance (§4.2-4.5).
     fn grow(&mut self, ack: &Ack, rtt: Duration) {
         let (mss, bytes) = (f64::from(ack.mss), f64::from(ack.bytes));
@@ -129,7 +129,8 @@ impl Cubic {
     fn leave_slow_start(&mut self) {
         self.slow_start.on_congestion();
         let cwnd = self.window.cwnd;
-        self.window = Window { ssthresh: cwnd, cwnd_prior: cwnd, w_max: None, epoch: None, ..self.window };
+        self.window =
+            CubicWindow { ssthresh: cwnd, cwnd_prior: cwnd, w_max: None, epoch: None, ..self.window };
     }
 }
 
@@ -138,7 +139,7 @@ impl CongestionControl for Cubic {
         let cwnd = f64::from(profile.initial_window_bytes());
         let ssthresh = f64::from(MAX_WINDOW);
         Cubic {
-            window: Window { cwnd, ssthresh, cwnd_prior: cwnd, w_max: None, epoch: None },
+            window: CubicWindow { cwnd, ssthresh, cwnd_prior: cwnd, w_max: None, epoch: None },
             undo: None,
             slow_start: SlowStart::new(profile.hystart),
             srtt: SmoothedRtt::default(),
@@ -200,7 +201,7 @@ impl CongestionControl for Cubic {
             self.window.reduce(window, BETA_CUBIC, 2.0, mss);
         }
         self.slow_start.on_timeout();
-        self.window = Window { cwnd: f64::from(mss), w_max: None, epoch: None, ..self.window };
+        self.window = CubicWindow { cwnd: f64::from(mss), w_max: None, epoch: None, ..self.window };
     }
 
     /// §4.9.2: only while the window is lower than it was.

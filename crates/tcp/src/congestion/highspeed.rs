@@ -7,8 +7,8 @@
 //! start is that of RFC 5681, without the limit of RFC 3742 and without HyStart++. What the RFC leaves to TCP is as in
 //! Reno, but the threshold after a timeout is the window times 1 - b(w) too, as in Linux (`tcp_highspeed.c`).
 
-use super::slow_start::SlowStart;
-use super::{Ack, CongestionControl, MAX_WINDOW};
+use super::aimd::{AimdWindow, whole};
+use super::{Ack, CongestionControl};
 use crate::Profile;
 
 /// In segments: up to this window the response is that of standard TCP at a loss of 10^-3.
@@ -21,16 +21,7 @@ const LEAST_DECREASE: f64 = 0.09;
 
 /// `HighSpeed` TCP's window.
 #[derive(Clone, Copy, Debug)]
-pub struct HighSpeed {
-    /// In bytes, with fractions: what a window of segments adds is no whole number of them.
-    cwnd: f64,
-    ssthresh: f64,
-    slow_start: SlowStart,
-    /// The least that marks leave, in segments.
-    min_window: u8,
-    /// Window and threshold before the last loss or timeout.
-    undo: Option<(f64, f64)>,
-}
+pub struct HighSpeed(AimdWindow);
 
 /// b(w) = (`HIGH_DECREASE` - 0.5) (log w - log `LOW_WINDOW`) / (log `HIGH_WINDOW` - log `LOW_WINDOW`) + 0.5: the share of
 /// the window that a loss takes.
@@ -51,98 +42,60 @@ fn increase(w: f64) -> f64 {
     (0.078 * libm::pow(w, 0.8) * 2.0 * b / (2.0 - b)).max(1.0)
 }
 
-impl HighSpeed {
-    /// What a loss or mark leaves of `window` bytes: (1 - b(w)) w.
-    fn reduced(window: u32, mss: u32) -> f64 {
-        let window = f64::from(window);
-        (1.0 - decrease(window / f64::from(mss))) * window
-    }
-
-    fn reduce_for_loss(&mut self, window: u32, mss: u32) {
-        self.undo = Some((self.cwnd, self.ssthresh));
-        // A mark may have reduced for the same window of data.
-        self.ssthresh = Self::reduced(window, mss).min(self.cwnd).max(f64::from(2 * mss));
-    }
-
-    fn grow(&mut self, bytes: f64) {
-        self.cwnd = (self.cwnd + bytes).min(f64::from(MAX_WINDOW));
-    }
-}
-
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "windows are from 0 to 2^30")]
-fn whole(bytes: f64) -> u32 {
-    bytes as u32
+/// What a loss or mark leaves of `window` bytes: (1 - b(w)) w.
+fn reduced(window: u32, mss: u32) -> f64 {
+    let window = f64::from(window);
+    (1.0 - decrease(window / f64::from(mss))) * window
 }
 
 impl CongestionControl for HighSpeed {
     fn new(profile: &Profile) -> HighSpeed {
-        HighSpeed {
-            cwnd: f64::from(profile.initial_window_bytes()),
-            ssthresh: f64::from(MAX_WINDOW),
-            slow_start: SlowStart::new(false),
-            min_window: profile.min_window,
-            undo: None,
-        }
+        HighSpeed(AimdWindow::new(profile))
     }
 
     fn cwnd(&self) -> u32 {
-        whole(self.cwnd)
+        whole(self.0.cwnd())
     }
 
     fn ssthresh(&self) -> u32 {
-        whole(self.ssthresh)
+        whole(self.0.ssthresh())
     }
 
     /// Below the threshold slow start; from it on w = w + a(w) / w for each segment acknowledged.
     fn on_ack(&mut self, ack: &Ack) {
-        if self.cwnd < self.ssthresh {
-            let growth = self.slow_start.growth(ack).unwrap_or(0);
-            self.grow(f64::from(growth));
+        if self.0.in_slow_start() {
+            self.0.grow_in_slow_start(ack);
         } else if ack.window_limited {
-            let mss = f64::from(ack.mss);
+            let (cwnd, mss) = (self.0.cwnd(), f64::from(ack.mss));
             // No acknowledgement counts for more than a window.
-            let share = (f64::from(ack.bytes) / self.cwnd).min(1.0);
-            self.grow(increase(self.cwnd / mss) * mss * share);
+            let share = (f64::from(ack.bytes) / cwnd).min(1.0);
+            self.0.grow(increase(cwnd / mss) * mss * share);
         }
     }
 
     fn on_fast_retransmit(&mut self, window: u32, mss: u32) {
-        self.reduce_for_loss(window, mss);
-        self.slow_start.on_congestion();
-        self.cwnd = self.ssthresh;
+        self.0.on_loss(reduced(window, mss), mss);
     }
 
     fn on_recovered(&mut self, _flight: u32, _mss: u32) {
-        self.cwnd = self.ssthresh;
+        self.0.on_recovered();
     }
 
-    /// RFC 5681 §3.1, as in Reno: the threshold stays when what was sent again expires again.
     fn on_timeout(&mut self, window: u32, mss: u32) {
-        if self.cwnd > f64::from(mss) {
-            self.reduce_for_loss(window, mss);
-        }
-        self.slow_start.on_timeout();
-        self.cwnd = f64::from(mss);
+        self.0.on_timeout(reduced(window, mss), mss);
     }
 
     fn on_spurious(&mut self) {
-        if let Some((cwnd, ssthresh)) = self.undo.take() {
-            self.cwnd = self.cwnd.max(cwnd);
-            self.ssthresh = self.ssthresh.max(ssthresh);
-        }
+        self.0.on_spurious();
     }
 
-    /// A mark is a congestion event as a loss is (RFC 3649 §5), but may leave one segment (RFC 3168 §6.1.2).
+    /// A mark is a congestion event as a loss is (RFC 3649 §5).
     fn on_ecn_echo(&mut self, window: u32, mss: u32) {
-        self.slow_start.on_congestion();
-        self.undo = None;
-        self.cwnd = Self::reduced(window, mss).max(f64::from(u32::from(self.min_window) * mss));
-        self.ssthresh = self.cwnd.max(f64::from(2 * mss));
+        self.0.on_mark(reduced(window, mss), mss);
     }
 
-    /// RFC 5681 §4.1: restart from min(initial window, cwnd).
     fn on_idle(&mut self, initial_window: u32) {
-        self.cwnd = self.cwnd.min(f64::from(initial_window));
+        self.0.on_idle(initial_window);
     }
 }
 
@@ -158,10 +111,7 @@ mod tests {
 
     /// A control in congestion avoidance with a window of so many segments.
     fn avoiding(segments: u32) -> HighSpeed {
-        let mut cc = HighSpeed::new(&Profile { mss: 1000, ..Profile::freebsd_4_5() });
-        cc.cwnd = f64::from(segments * MSS);
-        cc.ssthresh = cc.cwnd;
-        cc
+        HighSpeed(HighSpeed::new(&Profile { mss: 1000, ..Profile::freebsd_4_5() }).0.avoiding(segments * MSS))
     }
 
     /// RFC 3649, appendix B: from which window on so many segments are added, and what is given up there.
@@ -189,9 +139,9 @@ mod tests {
             // What the first acknowledgement of a window adds, times the window.
             let growth = |segments| {
                 let mut cc = avoiding(segments);
-                let before = cc.cwnd;
+                let before = cc.0.cwnd();
                 cc.on_ack(&ack());
-                (cc.cwnd - before) / f64::from(MSS) * f64::from(segments)
+                (cc.0.cwnd() - before) / f64::from(MSS) * f64::from(segments)
             };
             let printed = f64::from(a);
             // The table has 1 / 12.8 for 0.078, so its last row lies 0.1 % off.
@@ -228,7 +178,7 @@ mod tests {
             cc.on_ack(&ack());
             if segment >= 40 * distance {
                 segments += 1;
-                time += f64::from(MSS) / cc.cwnd;
+                time += f64::from(MSS) / cc.0.cwnd();
             }
         }
         f64::from(segments) / time

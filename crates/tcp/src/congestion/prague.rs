@@ -12,10 +12,10 @@
 
 use aqmlab_units::{BitRate, Duration, Time};
 
+use super::aimd::{AimdWindow, whole};
 use super::dctcp::Estimate;
-use super::slow_start::SlowStart;
 use super::smoothed_rtt::SmoothedRtt;
-use super::{Ack, CongestionControl, MAX_WINDOW, Marks};
+use super::{Ack, CongestionControl, Marks};
 use crate::Profile;
 
 /// The reference round trip: `RTT_ref = max(RTT, 25 ms)` (the draft's default).
@@ -28,13 +28,8 @@ const BETA: f64 = 0.5;
 /// Prague's window and estimate.
 #[derive(Clone, Copy, Debug)]
 pub struct Prague {
-    /// In bytes, with the fractions that small reductions and increases need.
-    cwnd: f64,
-    ssthresh: f64,
-    /// The least that marks leave, in segments.
-    min_window: u8,
+    window: AimdWindow,
     in_flight: u32,
-    slow_start: SlowStart,
     estimate: Estimate,
     srtt: SmoothedRtt,
     rounds: u32,
@@ -42,8 +37,6 @@ pub struct Prague {
     window_start: Time,
     /// Until then marks ask for no further reduction (the state CWR).
     cwr_until: Time,
-    /// Window and threshold before the last loss or timeout.
-    undo: Option<(f64, f64)>,
 }
 
 impl Prague {
@@ -61,58 +54,36 @@ impl Prague {
         let reference = self.round_trips().map_or(RTT_REF, |(_, reference)| reference);
         self.cwr_until = ack.now + reference;
         // ssthresh = (1 - alpha / 2) * cwnd
-        self.reduce_for_marks(self.cwnd, 1.0 - self.estimate.alpha() / 2.0, ack.mss);
-    }
-
-    fn reduce_for_marks(&mut self, window: f64, beta: f64, mss: u32) {
-        self.slow_start.on_congestion();
-        self.undo = None;
-        self.cwnd = (window * beta).max(f64::from(u32::from(self.min_window) * mss));
-        self.ssthresh = self.cwnd.max(2.0 * f64::from(mss));
-    }
-
-    fn reduce_for_loss(&mut self, window: u32, mss: u32) {
-        self.undo = Some((self.cwnd, self.ssthresh));
-        self.ssthresh = (f64::from(window) * BETA).min(self.cwnd).max(2.0 * f64::from(mss));
+        self.window.on_mark((1.0 - self.estimate.alpha() / 2.0) * self.window.cwnd(), ack.mss);
     }
 
     /// `cwnd += (acked - marked) / M^2 * MSS / cwnd`, where `M = RTT_ref / RTT`.
     fn avoid_congestion(&mut self, ack: &Ack) {
         let inverse_m = self.round_trips().map_or(1.0, |(rtt, reference)| rtt / reference);
         let unmarked = f64::from(ack.bytes.saturating_sub(ack.marked));
-        self.cwnd += unmarked * inverse_m * inverse_m * f64::from(ack.mss) / self.cwnd;
-    }
-
-    fn in_slow_start(&self) -> bool {
-        self.cwnd < self.ssthresh
+        self.window.grow(unmarked * inverse_m * inverse_m * f64::from(ack.mss) / self.window.cwnd());
     }
 }
 
 impl CongestionControl for Prague {
     fn new(profile: &Profile) -> Prague {
         Prague {
-            cwnd: f64::from(profile.initial_window_bytes()),
-            ssthresh: f64::from(MAX_WINDOW),
-            min_window: profile.min_window,
+            window: AimdWindow::new(profile),
             in_flight: 0,
-            slow_start: SlowStart::new(false),
             estimate: Estimate::INITIAL,
             srtt: SmoothedRtt::default(),
             rounds: 0,
             window_start: Time::ZERO,
             cwr_until: Time::ZERO,
-            undo: None,
         }
     }
 
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 1 MSS to MAX_WINDOW")]
     fn cwnd(&self) -> u32 {
-        self.cwnd as u32
+        whole(self.window.cwnd())
     }
 
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 2 MSS to MAX_WINDOW")]
     fn ssthresh(&self) -> u32 {
-        self.ssthresh as u32
+        whole(self.window.ssthresh())
     }
 
     fn marks(&self) -> Marks {
@@ -123,8 +94,8 @@ impl CongestionControl for Prague {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "float casts saturate")]
     fn pacing_rate(&self) -> Option<BitRate> {
         let srtt = self.srtt.get()?.as_secs_f64().max(1e-9);
-        let window = self.cwnd.max(f64::from(self.in_flight));
-        let factor = if self.cwnd < self.ssthresh / 2.0 { 2.0 } else { 1.0 };
+        let window = self.window.cwnd().max(f64::from(self.in_flight));
+        let factor = if self.window.cwnd() < self.window.ssthresh() / 2.0 { 2.0 } else { 1.0 };
         BitRate::from_bits_per_sec((8.0 * factor * window / srtt) as u64)
     }
 
@@ -149,48 +120,37 @@ impl CongestionControl for Prague {
         self.answer_marks(ack);
         // Paced at a window each round trip, it hardly ever meets the window itself.
         let window_limited = ack.window_limited || ack.pacing_limited;
-        if self.in_slow_start() {
-            let unmarked = Ack { bytes: ack.bytes.saturating_sub(ack.marked), window_limited, ..*ack };
-            self.cwnd += f64::from(self.slow_start.growth(&unmarked).unwrap_or(0));
+        if self.window.in_slow_start() {
+            let bytes = ack.bytes.saturating_sub(ack.marked);
+            self.window.grow_in_slow_start(&Ack { bytes, window_limited, ..*ack });
         } else if window_limited {
             self.avoid_congestion(ack);
         }
-        self.cwnd = self.cwnd.min(f64::from(MAX_WINDOW));
     }
 
     fn on_fast_retransmit(&mut self, window: u32, mss: u32) {
-        self.reduce_for_loss(window, mss);
-        self.slow_start.on_congestion();
-        self.cwnd = self.ssthresh;
+        self.window.on_loss(f64::from(window) * BETA, mss);
     }
 
     fn on_recovered(&mut self, _flight: u32, _mss: u32) {
-        self.cwnd = self.ssthresh;
+        self.window.on_recovered();
     }
 
-    /// As Reno: the threshold stays when nothing has let the window grow since the last timeout.
     fn on_timeout(&mut self, window: u32, mss: u32) {
-        if self.cwnd > f64::from(mss) {
-            self.reduce_for_loss(window, mss);
-        }
-        self.slow_start.on_timeout();
-        self.cwnd = f64::from(mss);
+        self.window.on_timeout(f64::from(window) * BETA, mss);
     }
 
     fn on_spurious(&mut self) {
-        if let Some((cwnd, ssthresh)) = self.undo.take() {
-            self.cwnd = self.cwnd.max(cwnd);
-            self.ssthresh = self.ssthresh.max(ssthresh);
-        }
+        self.window.on_spurious();
     }
 
     /// No accurate feedback, so Reno's response, as the draft demands.
     fn on_ecn_echo(&mut self, window: u32, mss: u32) {
-        self.reduce_for_marks(f64::from(window), BETA, mss);
+        self.window.on_mark(f64::from(window) * BETA, mss);
     }
 
     fn on_idle(&mut self, initial_window: u32) {
-        self.cwnd = self.cwnd.min(f64::from(initial_window));
+        self.window.on_idle(initial_window);
     }
 }
 
@@ -253,7 +213,7 @@ mod tests {
         for (rounds, expected) in [(499, 1.0), (500, 1.0 / 25.0)] {
             let mut cc = settled(5, rounds);
             (0..50).for_each(|_| cc.on_ack(&acked(0, 5)));
-            let grown = cc.cwnd / f64::from(MSS) - 50.0;
+            let grown = cc.window.cwnd() / f64::from(MSS) - 50.0;
             assert!((grown / expected - 1.0).abs() < 0.02, "{rounds} rounds: {grown} segments");
         }
     }
@@ -280,7 +240,7 @@ mod tests {
         deliver(&mut cc, acked(0, 100));
         assert_eq!(cc.cwnd(), 101 * MSS);
         deliver(&mut cc, Ack { marked: MSS, ..acked(1, 100) });
-        assert!(!cc.in_slow_start());
+        assert!(!cc.window.in_slow_start());
     }
 
     #[test]

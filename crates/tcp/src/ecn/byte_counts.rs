@@ -23,7 +23,7 @@ const SHORT_LEN: u16 = 8;
 
 /// What one end counts of the other's data.
 #[derive(Debug)]
-pub(crate) struct Receiver {
+pub(crate) struct ByteCounters {
     /// It sends the option: the peer has sent one.
     pub(crate) speaks: bool,
     ect0: u32,
@@ -35,9 +35,9 @@ pub(crate) struct Receiver {
     told: Option<([u32; 3], Time)>,
 }
 
-impl Receiver {
-    pub(crate) fn new() -> Receiver {
-        Receiver { speaks: false, ect0: FIRST_ECT, ce: 0, ect1: FIRST_ECT, latest: None, told: None }
+impl ByteCounters {
+    pub(crate) fn new() -> ByteCounters {
+        ByteCounters { speaks: false, ect0: FIRST_ECT, ce: 0, ect1: FIRST_ECT, latest: None, told: None }
     }
 
     /// `len` bytes of data have arrived in a packet with `flags`. Whether another counter moved than before, which is told
@@ -106,14 +106,14 @@ impl Receiver {
 
 /// What one end has heard of the marks on its own data.
 #[derive(Debug, Default)]
-pub(crate) struct Sender {
+pub(crate) struct MarkedBytes {
     /// `s.ceb`, modulo 2^24: marked bytes told of so far.
     heard: u32,
     /// Of those, the ones that the congestion control does not know of.
     unreported: u32,
 }
 
-impl Sender {
+impl MarkedBytes {
     /// An option says that `ce` bytes came marked in all. Whether that is more than was known. It is less where a packet told
     /// of without an option was taken for a full one; then the count waits until it is caught up with.
     pub(crate) fn hear(&mut self, ce: u32) -> bool {
@@ -152,8 +152,8 @@ mod tests {
         Time::ZERO + Duration::from_millis(ms)
     }
 
-    fn speaking() -> Receiver {
-        Receiver { speaks: true, ..Receiver::new() }
+    fn speaking() -> ByteCounters {
+        ByteCounters { speaks: true, ..ByteCounters::new() }
     }
 
     #[test]
@@ -197,7 +197,7 @@ mod tests {
         assert!(receiver.tell(false, 40, at(31), None).is_some(), "no round trip to go by");
         receiver.count(1, Flags::ECT);
         assert!(receiver.tell(true, 40, at(31), RTT).is_some());
-        let mut silent = Receiver::new();
+        let mut silent = ByteCounters::new();
         silent.count(1000, Flags::CE);
         assert_eq!(silent.tell(false, 40, at(100), RTT), None);
     }
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn the_senders_sum_is_the_receivers_whatever_was_assumed_in_between() {
-        let mut sender = Sender::default();
+        let mut sender = MarkedBytes::default();
         assert!(sender.hear(3000) && !sender.hear(3000));
         // A mark on 100 bytes, taken for a full segment.
         sender.assume(1000);
@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn what_exceeds_the_data_delivered_is_told_of_again() {
-        let mut sender = Sender::default();
+        let mut sender = MarkedBytes::default();
         // A mark on one byte, taken for a full segment.
         sender.assume(1000);
         assert_eq!(sender.take(1), 1);

@@ -17,7 +17,7 @@ pub(super) enum Feedback {
 
 /// What an endpoint remembers of ECN. In the colder half of the core: what each segment needs is in [`Status`].
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Ecn {
+pub(crate) struct EcnState {
     /// Highest byte sent when the window was last reduced.
     pub(crate) recover: Seq,
     /// Marks that the peer has told of with no data acknowledged since.
@@ -43,7 +43,7 @@ pub(super) const WAITING: u8 = 1 << 2;
 /// The peer's counts mean nothing.
 pub(super) const COUNTS_ARE_BROKEN: u8 = 1 << 3;
 
-impl Ecn {
+impl EcnState {
     pub(super) fn has(self, fact: u8) -> bool {
         self.facts & fact != 0
     }

@@ -5,7 +5,6 @@ use aqmlab_units::Time;
 use super::Endpoint;
 use crate::core::{Status, count};
 use crate::ecn::PacketKind;
-use crate::sender::Departure;
 use crate::{Flags, Profile, Segment, Sender, Seq, State};
 
 impl<S: Sender> Endpoint<S> {
@@ -27,13 +26,7 @@ impl<S: Sender> Endpoint<S> {
         if self.core.status.any(Status::SYN_DUE | Status::RST_DUE) {
             return Some(self.transmit_control(now, profile));
         }
-        if let Some(departure) = self.sender.next_segment(&mut self.core, now, profile) {
-            return Some(self.segment(departure, now, profile));
-        }
-        self.core.status.any(Status::ACK_DUE).then(|| {
-            let flags = self.core.ect_on(PacketKind::PureAck, self.sender.congestion(), profile);
-            self.segment(Departure { seq: self.core.snd_nxt, len: 0, flags }, now, profile)
-        })
+        self.sender.next_segment(&mut self.core, now, profile)
     }
 
     /// A reset or a SYN, which go before everything else.
@@ -70,23 +63,5 @@ impl<S: Sender> Endpoint<S> {
         let options = self.sender.offer(&self.core, now, profile);
         let window = profile.unscaled_window();
         Segment { ack: self.core.rcv_nxt, window, flags, options, ..Segment::default() }
-    }
-
-    /// A segment that carries the current acknowledgement, which is thereby sent.
-    #[inline(always)]
-    fn segment(
-        &mut self,
-        Departure { seq, len, flags }: Departure,
-        now: Time,
-        profile: &Profile,
-    ) -> Segment<S::Options> {
-        self.core.status.clear(Status::ACK_DUE);
-        self.core.unacked_segments = 0;
-        let mut flags = Flags::ACK | flags;
-        if self.core.status.any(Status::ECHO) {
-            flags |= self.core.echo(len, flags);
-        }
-        let (window, options) = self.sender.header(&self.core, len, now, profile);
-        Segment { seq, ack: self.core.rcv_nxt, len, window, flags, options }
     }
 }

@@ -3,8 +3,8 @@
 //! Where hosts of both kinds meet, all have the sender of the modern ones. One whose profile asks for nothing modern does as
 //! [`Classic`] does, segment by segment: who its neighbours are changes nothing.
 //!
-//! `agree`: options, at the handshake and later. `acknowledge`: what an acknowledgement says. `recovery`: which losses
-//! begin and end what. `marks`: of congestion. `frto`: whether a timeout was right. `probe`: tail loss probes. `transmit`: what leaves next, and
+//! `agree`: options, at the handshake and later. `acknowledge`: what an acknowledgement says. `phase`: what is done about losses.
+//! `recovery`: which of them begin and end what. `marks`: of congestion. `frto`: whether a timeout was right. `probe`: tail loss probes. `transmit`: what leaves next, and
 //! how fast. `receiver`: what it tells beside its acknowledgements. Losses are told from delays as well: a reduction that
 //! turns out to have been for nothing is undone.
 
@@ -12,6 +12,7 @@ mod acknowledge;
 mod agree;
 mod frto;
 mod marks;
+mod phase;
 mod probe;
 mod receiver;
 mod recovery;
@@ -21,14 +22,15 @@ use aqmlab_units::{Duration, Time};
 
 use self::agree::Agreed;
 use self::frto::Frto;
+use self::phase::{FirstRepeat, Phase};
 use self::probe::Probe;
 use self::receiver::Receiver;
-use super::{Classic, Departure, Scale, Scaling, Sender};
+use super::{Classic, Scale, Scaling, Sender};
 use crate::congestion::CongestionControl;
-use crate::core::{Core, Limits, State, Status};
+use crate::core::{Core, Departure, Limits, State, Status};
 use crate::ecn::{byte_counts, concerns_ecn};
 use crate::options::{Options, TIMESTAMPS_LEN};
-use crate::recovery::{Prr, Rack, RateEstimator, Scoreboard};
+use crate::recovery::{Rack, RateEstimator, Scoreboard};
 use crate::timer::{Timer, TimerKind};
 use crate::{Profile, Segment, Seq};
 
@@ -61,63 +63,7 @@ pub struct Modern<C> {
     /// Pacing alone has kept back what would have filled the window since the last acknowledgement.
     pacing_limited: bool,
     /// What the peer says of the bytes that came marked.
-    marked_bytes: byte_counts::Sender,
-}
-
-/// What is done about losses.
-#[derive(Clone, Copy, Debug)]
-enum Phase {
-    /// Nothing: none is known.
-    Open,
-    /// Fast recovery.
-    Recovery {
-        prr: Prr,
-        /// A segment has been sent again out of turn (RFC 6675's rescue retransmission).
-        rescued: bool,
-    },
-    /// A timeout has expired and not all that was in flight then is acknowledged.
-    Loss {
-        /// Where it found `snd_una`.
-        at: Seq,
-        /// Send the first segment again whatever the window.
-        repeat_first: bool,
-        frto: Frto,
-    },
-}
-
-impl Phase {
-    fn is_open(&self) -> bool {
-        matches!(self, Phase::Open)
-    }
-
-    fn is_recovery(&self) -> bool {
-        matches!(self, Phase::Recovery { .. })
-    }
-
-    fn is_loss(&self) -> bool {
-        matches!(self, Phase::Loss { .. })
-    }
-
-    fn frto(&self) -> Frto {
-        if let Phase::Loss { frto, .. } = self { *frto } else { Frto::Idle }
-    }
-
-    fn set_frto(&mut self, to: Frto) {
-        if let Phase::Loss { frto, .. } = self {
-            *frto = to;
-        }
-    }
-}
-
-/// What was sent again first since [`Phase::Open`]: what the Eifel algorithm goes by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum FirstRepeat {
-    /// Nothing yet.
-    Awaited,
-    /// The oldest segment, for the first time, with this timestamp.
-    SentAt(u32),
-    /// It has been judged, or there is nothing to judge by.
-    Settled,
+    marked_bytes: byte_counts::MarkedBytes,
 }
 
 impl<C: CongestionControl> Sender for Modern<C> {
@@ -145,7 +91,7 @@ impl<C: CongestionControl> Sender for Modern<C> {
             lost_told: 0,
             window_limited: false,
             pacing_limited: false,
-            marked_bytes: byte_counts::Sender::default(),
+            marked_bytes: byte_counts::MarkedBytes::default(),
         }
     }
 
@@ -194,16 +140,18 @@ impl<C: CongestionControl> Sender for Modern<C> {
     }
 
     #[inline(always)]
-    fn next_segment(&mut self, core: &mut Core, now: Time, profile: &Profile) -> Option<Departure> {
-        if self.is_classic {
-            return self.next_classically(core, now, profile);
-        }
-        self.next_by_scoreboard(core, now, profile)
-    }
-
-    #[inline(always)]
-    fn header(&mut self, core: &Core, len: u16, now: Time, profile: &Profile) -> (u16, Options) {
-        (self.classic.scaling.own_window(profile), self.options(core, len, now))
+    fn next_segment(&mut self, core: &mut Core, now: Time, profile: &Profile) -> Option<Segment<Options>> {
+        let next = if self.is_classic {
+            self.next_classically(core, now, profile)
+        } else {
+            self.next_by_scoreboard(core, now, profile)
+        };
+        let departure = match next {
+            Some(departure) => departure,
+            None => core.due_ack(&self.classic.congestion, profile)?,
+        };
+        let options = self.options(core, departure.len, now);
+        Some(core.segment(departure, self.classic.scaling.own_window(profile), options))
     }
 
     /// Once the connection is over none of them runs any more.
@@ -247,18 +195,6 @@ impl<C: CongestionControl> Modern<C> {
     #[inline(never)]
     fn next_classically(&mut self, core: &mut Core, now: Time, profile: &Profile) -> Option<Departure> {
         self.classic.next(core, now, profile)
-    }
-
-    /// From here on `phase` says what is done about losses. The core knows of it what the endpoint is asked.
-    fn enter(&mut self, core: &mut Core, phase: Phase) {
-        self.phase = phase;
-        core.status.put(Status::IN_RECOVERY, self.phase.is_recovery());
-        self.note_repairs(core);
-    }
-
-    /// There may be something to send again, or no longer.
-    fn note_repairs(&self, core: &mut Core) {
-        core.status.put(Status::RETRANSMIT_DUE, !self.phase.is_open() || self.probe.is_due);
     }
 
     /// The largest number of data bytes in a segment.

@@ -7,7 +7,7 @@ use aqmlab_units::Duration;
 use proptest::prelude::*;
 
 use crate::network::{Bounded, CLIENT, Network, SERVER, marked};
-use crate::properties::{UNHARMED, arrives_complete, fates, play, profile, writes};
+use crate::properties::{UNHARMED, arrives_complete, fates, play_marked, profile, writes};
 
 pub(crate) fn policy() -> impl Strategy<Value = EcnPolicy> {
     prop::sample::select(EcnPolicy::ALL.map(|(_, policy)| policy).to_vec())
@@ -155,14 +155,7 @@ proptest! {
         profile in profile(), ecn in policy(), fates in fates(), writes in writes(),
     ) {
         let profile = Profile { ecn, min_rto: Duration::from_secs(1), ..profile };
-        let mut fates = fates.into_iter();
-        let mut network = Network::new(profile, move |_, segment, now| {
-            let mark = fates.next().is_some_and(|fate| fate.mark);
-            let segment = if mark { marked(segment) } else { segment };
-            vec![(now + Duration::from_millis(50), segment)]
-        });
-        play(&mut network, &writes);
-        for end in &network.ends {
+        for end in &play_marked(profile, fates, &writes).ends {
             let recovery = end.tcp.recovery();
             prop_assert_eq!((recovery.fast_retransmits, recovery.timeouts), (0, 0));
             prop_assert_eq!(end.sent, u64::from(end.written));

@@ -1,7 +1,7 @@
 //! Whatever the network loses, repeats, delays, reorders and marks: both streams arrive, in order and complete, and
 //! both ends close.
 
-use aqmlab_tcp::{Basic, EcnPolicy, Event, Full, Profile, Scaled, Segment, Seq, State};
+use aqmlab_tcp::{Basic, EcnPolicy, Event, Full, Profile, Scaled, Segment, Seq, State, WindowScale};
 use aqmlab_units::{Duration, Time};
 use proptest::prelude::*;
 
@@ -183,6 +183,22 @@ pub(crate) fn arrives_complete<S: Bounded>(profiles: [Profile; 2], fates: Vec<Fa
     play(&mut network, writes);
 }
 
+/// Play a connection between two ends alike over a path of 50 ms that loses nothing and marks as the fates say.
+pub(crate) fn play_marked(
+    profile: Profile,
+    fates: Vec<Fate>,
+    writes: &[Write],
+) -> Network<impl FnMut(usize, Segment, Time) -> Sent<WindowScale>> {
+    let mut fates = fates.into_iter();
+    let mut network = Network::new(profile, move |_, segment, now| {
+        let mark = fates.next().is_some_and(|fate| fate.mark);
+        let segment = if mark { marked(segment) } else { segment };
+        vec![(now + Duration::from_millis(50), segment)]
+    });
+    play(&mut network, writes);
+    network
+}
+
 /// What both ends send over a path of 50 ms that loses nothing: when, which end, and what.
 fn undisturbed<S: Bounded>(profile: Profile, writes: &[Write]) -> Vec<(Time, usize, Seq, Seq, u16)> {
     let mut sent = vec![];
@@ -241,14 +257,7 @@ proptest! {
         profile in profile(), fates in fates(), writes in writes(),
     ) {
         let profile = Profile { ecn: EcnPolicy::Rfc3168, min_rto: Duration::from_secs(1), ..profile };
-        let mut fates = fates.into_iter();
-        let mut network = Network::new(profile, move |_, segment, now| {
-            let mark = fates.next().is_some_and(|fate| fate.mark);
-            let segment = if mark { marked(segment) } else { segment };
-            vec![(now + Duration::from_millis(50), segment)]
-        });
-        play(&mut network, &writes);
-        for end in &network.ends {
+        for end in &play_marked(profile, fates, &writes).ends {
             let recovery = end.tcp.recovery();
             prop_assert_eq!((recovery.fast_retransmits, recovery.timeouts, recovery.syn_retransmits), (0, 0, 0));
             prop_assert_eq!(end.sent, u64::from(end.written));

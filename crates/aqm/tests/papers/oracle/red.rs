@@ -1,7 +1,7 @@
 //! RED: Floyd and Jacobson (1993), with the gentle region, the rules that ns-2 and ALTQ share (nothing with at most one
 //! packet waiting; the packet that crosses `min_th` passes), the spacing variants and the ECN policies.
 
-use aqmlab_aqm::{ByteScaling, EcnPolicy, Mode, RedConfig, Spacing};
+use aqmlab_aqm::{ByteScaling, EcnAboveMax, Mode, RedConfig, Spacing};
 use aqmlab_units::Stream;
 
 use crate::common::oracle::{Decision, Item, Law, Queue, bytes, drawn};
@@ -125,8 +125,8 @@ impl Law for Red {
         }
         self.count = 0.0;
         match self.config.ecn_policy {
-            EcnPolicy::DropAboveMax if above_max => Decision::Drop,
-            EcnPolicy::MarkInGentle if full => Decision::Drop,
+            EcnAboveMax::DropAboveMax if above_max => Decision::Drop,
+            EcnAboveMax::MarkInGentle if full => Decision::Drop,
             _ => Decision::Mark,
         }
     }

@@ -16,15 +16,15 @@ pub(super) struct SourcesSeen {
     /// By slot.
     owners: Vec<Owner>,
     /// By owner, of connections since the start of the run, and as they were when the measured window began.
-    packets: Vec<Packets>,
-    before: Vec<Packets>,
+    packets: Vec<PacketsSeen>,
+    before: Vec<PacketsSeen>,
     /// By source: bytes that have come over its connections in the measured window.
     delivered: Vec<u64>,
     datagrams: Vec<Datagrams>,
 }
 
 #[derive(Clone, Copy, Default)]
-struct Packets {
+struct PacketsSeen {
     sent: u64,
     lost: u64,
 }
@@ -33,8 +33,8 @@ impl SourcesSeen {
     pub(super) fn new(sources: usize) -> SourcesSeen {
         SourcesSeen {
             owners: Vec::new(),
-            packets: vec![Packets::default(); 1 + sources],
-            before: vec![Packets::default(); 1 + sources],
+            packets: vec![PacketsSeen::default(); 1 + sources],
+            before: vec![PacketsSeen::default(); 1 + sources],
             delivered: vec![0; sources],
             datagrams: (0..sources).map(|_| Datagrams::new()).collect(),
         }

@@ -1,7 +1,7 @@
 //! What comes of the model: the pacing rate and the congestion window.
 
 use super::loss::Recovery;
-use super::{Bbr, State};
+use super::{Bbr, BbrState};
 use crate::congestion::MAX_WINDOW;
 
 /// The least window: two segments each way for a peer that acknowledges every other one (`MinPipeCwnd`).
@@ -30,7 +30,7 @@ impl Control {
 
 /// `InitPacingRate()`: `StartupPacingGain * InitialCwnd / srtt`
 fn initial_pacing_rate(initial_cwnd: f64, srtt: f64) -> f64 {
-    State::Startup.pacing_gain() * initial_cwnd / srtt
+    BbrState::Startup.pacing_gain() * initial_cwnd / srtt
 }
 
 impl Bbr {
@@ -75,7 +75,7 @@ impl Bbr {
 
     /// `QuantizationBudget(inflight_cap)`
     pub(super) fn quantised(&self, inflight_cap: f64) -> f64 {
-        let probing = if self.state == State::ProbeBwUp { 2.0 * self.mss } else { 0.0 };
+        let probing = if self.state == BbrState::ProbeBwUp { 2.0 * self.mss } else { 0.0 };
         inflight_cap.max(MIN_PIPE_SEGMENTS * self.mss) + probing
     }
 
@@ -105,12 +105,12 @@ impl Bbr {
 
     /// `ProbeRTTCwnd()`
     pub(super) fn probe_rtt_cwnd(&self) -> f64 {
-        self.bdp_multiple(State::ProbeRtt.cwnd_gain()).max(MIN_PIPE_SEGMENTS * self.mss)
+        self.bdp_multiple(BbrState::ProbeRtt.cwnd_gain()).max(MIN_PIPE_SEGMENTS * self.mss)
     }
 
     /// `BoundCwndForProbeRTT()`
     pub(super) fn bound_cwnd_for_probe_rtt(&mut self) {
-        if self.state == State::ProbeRtt {
+        if self.state == BbrState::ProbeRtt {
             self.control.cwnd = self.control.cwnd.min(self.probe_rtt_cwnd());
         }
     }
@@ -118,9 +118,11 @@ impl Bbr {
     /// `BoundCwndForModel()`
     pub(super) fn bound_cwnd_for_model(&mut self) {
         let cap = match self.state {
-            State::ProbeBwDown | State::ProbeBwRefill | State::ProbeBwUp => self.model.inflight_longterm,
-            State::ProbeRtt | State::ProbeBwCruise => self.inflight_with_headroom(),
-            State::Startup | State::Drain => f64::INFINITY,
+            BbrState::ProbeBwDown | BbrState::ProbeBwRefill | BbrState::ProbeBwUp => {
+                self.model.inflight_longterm
+            }
+            BbrState::ProbeRtt | BbrState::ProbeBwCruise => self.inflight_with_headroom(),
+            BbrState::Startup | BbrState::Drain => f64::INFINITY,
         };
         let cap = cap.min(self.model.inflight_shortterm).max(MIN_PIPE_SEGMENTS * self.mss);
         self.control.cwnd = self.control.cwnd.min(cap);
@@ -128,7 +130,7 @@ impl Bbr {
 
     /// `SaveCwnd()`: the latest window that neither recovery nor ProbeRTT holds down.
     pub(super) fn save_cwnd(&mut self) {
-        let held_down = self.losses.recovery != Recovery::None || self.state == State::ProbeRtt;
+        let held_down = self.losses.recovery != Recovery::None || self.state == BbrState::ProbeRtt;
         let prior = if held_down { self.control.prior_cwnd } else { 0.0 };
         self.control.prior_cwnd = prior.max(self.control.cwnd);
     }

@@ -1,6 +1,6 @@
 //! What losses and marks do to the model, and how it is restored when they were none.
 
-use super::{Bbr, State};
+use super::{Bbr, BbrState};
 
 /// The share of losses in a round trip that is tolerated while probing.
 const LOSS_THRESH: f64 = 0.02;
@@ -29,7 +29,7 @@ pub(super) enum Recovery {
 #[derive(Debug)]
 pub(super) struct Undo {
     /// The state that losses ended, if they did.
-    pub(super) state: Option<State>,
+    pub(super) state: Option<BbrState>,
     bw_shortterm: f64,
     inflight_shortterm: f64,
     inflight_longterm: f64,
@@ -86,8 +86,8 @@ impl Bbr {
         if !self.rs.is_app_limited {
             self.model.inflight_longterm = self.rs.tx_in_flight.max(self.target_inflight() * BETA);
         }
-        if self.state == State::ProbeBwUp {
-            self.losses.undo.state = Some(State::ProbeBwUp);
+        if self.state == BbrState::ProbeBwUp {
+            self.losses.undo.state = Some(BbrState::ProbeBwUp);
             self.start_probe_bw_down();
         }
     }
@@ -133,13 +133,13 @@ impl Bbr {
         model.inflight_shortterm = model.inflight_shortterm.max(undo.inflight_shortterm);
         model.inflight_longterm = model.inflight_longterm.max(undo.inflight_longterm);
         match undo.state.take() {
-            Some(State::Startup) if self.state != State::Startup => {
+            Some(BbrState::Startup) if self.state != BbrState::Startup => {
                 self.full_pipe.full_bw_reached = false;
-                if self.state != State::ProbeRtt {
+                if self.state != BbrState::ProbeRtt {
                     self.enter_startup();
                 }
             }
-            Some(State::ProbeBwUp) if !matches!(self.state, State::ProbeBwUp | State::ProbeRtt) => {
+            Some(BbrState::ProbeBwUp) if !matches!(self.state, BbrState::ProbeBwUp | BbrState::ProbeRtt) => {
                 self.start_probe_bw_refill();
             }
             _ => {}

@@ -3,7 +3,7 @@
 use aqmlab_units::{Duration, Stream, Time};
 
 use super::control::MIN_PIPE_SEGMENTS;
-use super::{Bbr, State};
+use super::{Bbr, BbrState};
 
 /// The part of `inflight_longterm` that is left to others while cruising.
 const HEADROOM: f64 = 0.15;
@@ -65,15 +65,15 @@ impl Bbr {
         }
         let state = self.state;
         match state {
-            State::ProbeBwDown | State::ProbeBwCruise if self.is_time_to_probe_bw() => {
+            BbrState::ProbeBwDown | BbrState::ProbeBwCruise if self.is_time_to_probe_bw() => {
                 self.start_probe_bw_refill();
             }
-            State::ProbeBwDown if self.is_time_to_cruise() => self.start_probe_bw_cruise(),
-            State::ProbeBwRefill if self.rounds.round_start => {
+            BbrState::ProbeBwDown if self.is_time_to_cruise() => self.start_probe_bw_cruise(),
+            BbrState::ProbeBwRefill if self.rounds.round_start => {
                 self.probing.is_bw_probe_sample = true;
                 self.start_probe_bw_up();
             }
-            State::ProbeBwUp if self.is_time_to_go_down() => {
+            BbrState::ProbeBwUp if self.is_time_to_go_down() => {
                 self.probing.prev_probe_too_high = false;
                 self.start_probe_bw_down();
             }
@@ -89,12 +89,12 @@ impl Bbr {
         self.probing.cycle_stamp = self.now;
         self.probing.ack_phase = AckPhase::ProbeStopping;
         self.start_round();
-        self.state = State::ProbeBwDown;
+        self.state = BbrState::ProbeBwDown;
     }
 
     /// `StartProbeBW_CRUISE()`
     pub(super) fn start_probe_bw_cruise(&mut self) {
-        self.state = State::ProbeBwCruise;
+        self.state = BbrState::ProbeBwCruise;
     }
 
     /// `StartProbeBW_REFILL()`
@@ -105,7 +105,7 @@ impl Bbr {
         self.probing.prev_probe_precautionary = false;
         self.probing.ack_phase = AckPhase::Refilling;
         self.start_round();
-        self.state = State::ProbeBwRefill;
+        self.state = BbrState::ProbeBwRefill;
     }
 
     /// `StartProbeBW_UP()`
@@ -113,7 +113,7 @@ impl Bbr {
         self.probing.ack_phase = AckPhase::ProbeStarting;
         self.start_round();
         self.full_pipe.reset(self.rs.delivery_rate);
-        self.state = State::ProbeBwUp;
+        self.state = BbrState::ProbeBwUp;
         self.raise_inflight_longterm_slope();
     }
 
@@ -205,7 +205,7 @@ impl Bbr {
         }
         if self.model.inflight_longterm.is_finite() && !self.is_inflight_too_high() {
             self.model.inflight_longterm = self.model.inflight_longterm.max(self.rs.tx_in_flight);
-            if self.state == State::ProbeBwUp {
+            if self.state == BbrState::ProbeBwUp {
                 self.probe_inflight_longterm_upward();
             }
         }

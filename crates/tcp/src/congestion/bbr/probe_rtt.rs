@@ -3,7 +3,7 @@
 use aqmlab_units::{Duration, Time};
 
 use super::probe_bw::AckPhase;
-use super::{Bbr, State};
+use super::{Bbr, BbrState};
 
 /// How long `min_rtt` is believed.
 const MIN_RTT_FILTER_LEN: Duration = Duration::from_secs(10);
@@ -57,14 +57,14 @@ impl Bbr {
 
     /// `CheckProbeRTT()`
     pub(super) fn check_probe_rtt(&mut self) {
-        if self.state != State::ProbeRtt && self.delay.probe_rtt_expired && !self.delay.idle_restart {
-            self.state = State::ProbeRtt;
+        if self.state != BbrState::ProbeRtt && self.delay.probe_rtt_expired && !self.delay.idle_restart {
+            self.state = BbrState::ProbeRtt;
             self.save_cwnd();
             self.delay.probe_rtt_done_stamp = None;
             self.probing.ack_phase = AckPhase::ProbeStopping;
             self.start_round();
         }
-        if self.state == State::ProbeRtt {
+        if self.state == BbrState::ProbeRtt {
             self.handle_probe_rtt();
         }
         if self.rs.delivered > 0.0 {

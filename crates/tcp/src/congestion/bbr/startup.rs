@@ -1,7 +1,7 @@
 //! Startup doubles the rate each round until the pipe is full; Drain empties the queue that this made.
 
 use super::loss::Recovery;
-use super::{Bbr, State};
+use super::{Bbr, BbrState};
 
 /// A round whose delivery rate grows by less is one without growth, and so many of these mean a full pipe.
 const FULL_BW_GROWTH: f64 = 1.25;
@@ -50,7 +50,7 @@ impl Bbr {
     /// `CheckStartupDone()`
     pub(super) fn check_startup_done(&mut self) {
         self.check_startup_high_loss();
-        if self.state == State::Startup && self.full_pipe.full_bw_reached {
+        if self.state == BbrState::Startup && self.full_pipe.full_bw_reached {
             self.enter_drain();
         }
     }
@@ -72,8 +72,8 @@ impl Bbr {
 
     /// What losses say is a safe volume bounds it from now on.
     pub(super) fn exit_startup_for_congestion(&mut self) {
-        if self.state == State::Startup {
-            self.losses.undo.state = Some(State::Startup);
+        if self.state == BbrState::Startup {
+            self.losses.undo.state = Some(BbrState::Startup);
             self.full_pipe.full_bw_reached = true;
             // inflight_longterm = max(bdp, inflight_latest)
             self.model.inflight_longterm = self.bdp_multiple(1.0).max(self.model.inflight_latest);
@@ -81,18 +81,18 @@ impl Bbr {
     }
 
     pub(super) fn enter_startup(&mut self) {
-        self.state = State::Startup;
+        self.state = BbrState::Startup;
     }
 
     fn enter_drain(&mut self) {
-        self.state = State::Drain;
+        self.state = BbrState::Drain;
         self.full_pipe.drain_start_round = self.rounds.round_count;
     }
 
     /// `CheckDrainDone()`
     pub(super) fn check_drain_done(&mut self) {
         let late = self.rounds.round_count > self.full_pipe.drain_start_round + DRAIN_ROUNDS;
-        if self.state == State::Drain && (self.in_flight <= self.inflight(1.0) || late) {
+        if self.state == BbrState::Drain && (self.in_flight <= self.inflight(1.0) || late) {
             self.start_probe_bw_down();
         }
     }

@@ -71,7 +71,7 @@ impl Path {
     }
 
     /// Rounds like this one until the state is `state`; how many it took.
-    fn until(&mut self, state: State, round: Round) -> u32 {
+    fn until(&mut self, state: BbrState, round: Round) -> u32 {
         let mut rounds = 0;
         while self.cc.state != state {
             self.round(round);
@@ -84,14 +84,14 @@ impl Path {
     /// At cruise, past Startup and Drain.
     fn cruising() -> Path {
         let mut path = Path::new();
-        path.until(State::ProbeBwCruise, Round { in_flight: BDP - MSS, ..STEADY });
+        path.until(BbrState::ProbeBwCruise, Round { in_flight: BDP - MSS, ..STEADY });
         path
     }
 
     /// Probing, with losses that bounded inflight to the product.
     fn bounded() -> Path {
         let mut path = Path::cruising();
-        path.until(State::ProbeBwUp, STEADY);
+        path.until(BbrState::ProbeBwUp, STEADY);
         path.round(Round { lost: 5 * MSS, in_flight: BDP, ..STEADY });
         path
     }
@@ -103,7 +103,9 @@ fn startup_ends_after_three_rounds_that_grow_by_less_than_a_quarter() {
     for rate in [100_000, 200_000, 400_000, 500_000] {
         path.round(Round { rate, ..STEADY });
     }
-    for (rate, state) in [(624_000, State::Startup), (624_000, State::Startup), (624_000, State::Drain)] {
+    for (rate, state) in
+        [(624_000, BbrState::Startup), (624_000, BbrState::Startup), (624_000, BbrState::Drain)]
+    {
         path.round(Round { rate, in_flight: 3 * BDP, ..STEADY });
         assert_eq!(path.cc.state, state);
     }
@@ -114,7 +116,7 @@ fn startup_ends_after_three_rounds_that_grow_by_less_than_a_quarter() {
 fn rounds_that_the_application_limits_do_not_end_startup() {
     let mut path = Path::new();
     (0..50).for_each(|_| path.round(Round { app_limited: true, rtt_ms: 50, ..STEADY }));
-    assert_eq!(path.cc.state, State::Startup);
+    assert_eq!(path.cc.state, BbrState::Startup);
 }
 
 #[test]
@@ -143,10 +145,10 @@ fn startup_ends_for_losses_when_they_are_many_often_and_in_recovery() {
 fn drain_ends_when_inflight_is_down_to_the_product_or_after_three_rounds() {
     for (in_flight, rounds) in [(BDP - MSS, 1), (BDP + MSS, 4)] {
         let mut path = Path::new();
-        path.until(State::Drain, Round { in_flight: 3 * BDP, ..STEADY });
+        path.until(BbrState::Drain, Round { in_flight: 3 * BDP, ..STEADY });
         for round in 1..=rounds {
             path.round(Round { in_flight, ..STEADY });
-            assert_eq!(path.cc.state == State::Drain, round < rounds);
+            assert_eq!(path.cc.state == BbrState::Drain, round < rounds);
         }
     }
 }
@@ -154,15 +156,15 @@ fn drain_ends_when_inflight_is_down_to_the_product_or_after_three_rounds() {
 #[test]
 fn probe_bw_goes_down_cruises_refills_for_a_round_and_goes_up() {
     let mut path = Path::new();
-    path.until(State::ProbeBwDown, Round { in_flight: 3 * BDP, ..STEADY });
+    path.until(BbrState::ProbeBwDown, Round { in_flight: 3 * BDP, ..STEADY });
     path.round(Round { in_flight: BDP + MSS, ..STEADY });
-    assert_eq!(path.cc.state, State::ProbeBwDown, "the queue has not drained");
+    assert_eq!(path.cc.state, BbrState::ProbeBwDown, "the queue has not drained");
     path.round(STEADY);
-    assert_eq!(path.cc.state, State::ProbeBwCruise);
-    let waited = path.until(State::ProbeBwRefill, STEADY);
+    assert_eq!(path.cc.state, BbrState::ProbeBwCruise);
+    let waited = path.until(BbrState::ProbeBwRefill, STEADY);
     assert!((18..=30).contains(&waited), "2 s to 3 s of 100 ms: {waited}");
-    assert_eq!(path.until(State::ProbeBwUp, STEADY), 1);
-    assert_eq!(path.until(State::ProbeBwDown, STEADY), 3, "a plateau ends the probe");
+    assert_eq!(path.until(BbrState::ProbeBwUp, STEADY), 1);
+    assert_eq!(path.until(BbrState::ProbeBwDown, STEADY), 3, "a plateau ends the probe");
 }
 
 #[test]
@@ -170,26 +172,26 @@ fn a_small_window_probes_as_often_as_renos_sawtooth() {
     // IsRenoCoexistenceProbeTime(): ten segments, so ten rounds or nine.
     let small = Round { rate: RATE / 10, in_flight: 9 * MSS, ..STEADY };
     let mut path = Path::new();
-    path.until(State::ProbeBwCruise, small);
-    let waited = path.until(State::ProbeBwRefill, small);
+    path.until(BbrState::ProbeBwCruise, small);
+    let waited = path.until(BbrState::ProbeBwRefill, small);
     assert!((9..=10).contains(&waited), "{waited} rounds");
 }
 
 #[test]
 fn too_many_losses_while_probing_bound_inflight_and_end_the_probe() {
     let path = Path::bounded();
-    assert_eq!(path.cc.state, State::ProbeBwDown);
+    assert_eq!(path.cc.state, BbrState::ProbeBwDown);
     assert!((path.cc.model.inflight_longterm - f64::from(BDP)).abs() < 1.0);
     let mut tolerant = Path::cruising();
-    tolerant.until(State::ProbeBwUp, STEADY);
+    tolerant.until(BbrState::ProbeBwUp, STEADY);
     tolerant.round(Round { lost: 2 * MSS, in_flight: BDP, ..STEADY });
-    assert_eq!(tolerant.cc.state, State::ProbeBwUp, "2 % is not too much");
+    assert_eq!(tolerant.cc.state, BbrState::ProbeBwUp, "2 % is not too much");
 }
 
 #[test]
 fn a_bound_is_never_cut_below_seven_tenths_of_the_target() {
     let mut path = Path::cruising();
-    path.until(State::ProbeBwUp, STEADY);
+    path.until(BbrState::ProbeBwUp, STEADY);
     path.round(Round { lost: 5 * MSS, in_flight: BDP / 10, ..STEADY });
     let floor = 0.7 * f64::from(BDP);
     assert!(
@@ -202,7 +204,7 @@ fn a_bound_is_never_cut_below_seven_tenths_of_the_target() {
 #[test]
 fn cruising_leaves_headroom_below_the_bound() {
     let mut path = Path::bounded();
-    path.until(State::ProbeBwCruise, Round { in_flight: 80 * MSS, ..STEADY });
+    path.until(BbrState::ProbeBwCruise, Round { in_flight: 80 * MSS, ..STEADY });
     path.round(Round { in_flight: 80 * MSS, ..STEADY });
     assert_eq!(path.cc.cwnd(), 85 * MSS);
 }
@@ -210,16 +212,16 @@ fn cruising_leaves_headroom_below_the_bound() {
 #[test]
 fn the_probe_after_one_that_went_too_high_stops_at_the_bound_and_then_goes_on() {
     let mut path = Path::bounded();
-    path.until(State::ProbeBwUp, Round { in_flight: 80 * MSS, ..STEADY });
+    path.until(BbrState::ProbeBwUp, Round { in_flight: 80 * MSS, ..STEADY });
     path.round(Round { in_flight: BDP, ..STEADY });
-    assert_eq!(path.cc.state, State::ProbeBwDown, "precaution");
+    assert_eq!(path.cc.state, BbrState::ProbeBwDown, "precaution");
     path.round(Round { in_flight: 80 * MSS, ..STEADY });
-    assert_eq!(path.cc.state, State::ProbeBwRefill, "without a pause");
-    path.until(State::ProbeBwUp, Round { in_flight: 80 * MSS, ..STEADY });
+    assert_eq!(path.cc.state, BbrState::ProbeBwRefill, "without a pause");
+    path.until(BbrState::ProbeBwUp, Round { in_flight: 80 * MSS, ..STEADY });
     let before = path.cc.model.inflight_longterm;
     path.round(Round { in_flight: BDP, window_limited: true, ..STEADY });
     path.round(Round { in_flight: BDP, window_limited: true, ..STEADY });
-    assert_eq!(path.cc.state, State::ProbeBwUp);
+    assert_eq!(path.cc.state, BbrState::ProbeBwUp);
     assert!(path.cc.model.inflight_longterm > before);
 }
 
@@ -231,7 +233,7 @@ fn losses_while_cruising_lower_the_short_term_bounds_to_what_was_delivered_but_b
         (0..4).for_each(|_| path.round(Round { rate: delivered, lost: MSS, ..STEADY }));
         let share = path.cc.model.bw_shortterm / f64::from(RATE);
         assert!((share - expected).abs() < 0.01, "{share}");
-        path.until(State::ProbeBwRefill, STEADY);
+        path.until(BbrState::ProbeBwRefill, STEADY);
         assert!(path.cc.model.bw_shortterm.is_infinite(), "refilling forgets them");
     }
 }
@@ -242,8 +244,8 @@ fn a_bandwidth_is_forgotten_after_two_cycles() {
     let slower = Round { rate: RATE / 2, in_flight: BDP / 2 - MSS, ..STEADY };
     let mut cycles = 0;
     while path.cc.model.max_bw > 0.6 * f64::from(RATE) {
-        path.until(State::ProbeBwUp, slower);
-        path.until(State::ProbeBwCruise, slower);
+        path.until(BbrState::ProbeBwUp, slower);
+        path.until(BbrState::ProbeBwCruise, slower);
         cycles += 1;
         assert!(cycles <= 3);
     }
@@ -254,13 +256,13 @@ fn a_bandwidth_is_forgotten_after_two_cycles() {
 fn probe_rtt_comes_after_five_seconds_without_a_low_round_trip_and_lasts_200_ms_and_a_round() {
     let mut path = Path::cruising();
     let queued = Round { rtt_ms: 120, in_flight: BDP, ..STEADY };
-    let rounds = path.until(State::ProbeRtt, queued);
+    let rounds = path.until(BbrState::ProbeRtt, queued);
     assert!((35..=42).contains(&rounds), "{rounds} rounds of 120 ms");
     assert_eq!(path.cc.cwnd().next_multiple_of(MSS), BDP / 2);
     (0..10).for_each(|_| path.round(queued));
-    assert_eq!(path.cc.state, State::ProbeRtt, "the queue has not drained");
+    assert_eq!(path.cc.state, BbrState::ProbeRtt, "the queue has not drained");
     let drained = Round { in_flight: BDP / 2 - MSS, ..STEADY };
-    let rounds = path.until(State::ProbeBwCruise, drained);
+    let rounds = path.until(BbrState::ProbeBwCruise, drained);
     assert_eq!(rounds, 4, "one to see it drained, and more than 200 ms");
     assert!(path.cc.cwnd() > BDP, "the window is restored");
 }
@@ -268,7 +270,7 @@ fn probe_rtt_comes_after_five_seconds_without_a_low_round_trip_and_lasts_200_ms_
 #[test]
 fn samples_of_probe_rtt_do_not_lower_the_bandwidth_or_end_startup() {
     let mut path = Path::cruising();
-    path.until(State::ProbeRtt, Round { rtt_ms: 120, ..STEADY });
+    path.until(BbrState::ProbeRtt, Round { rtt_ms: 120, ..STEADY });
     path.round(Round { in_flight: BDP / 2 - MSS, ..STEADY });
     path.round(Round { rate: RATE / 2, in_flight: BDP / 2, ..STEADY });
     assert!(path.cc.rs.is_app_limited);
@@ -280,20 +282,20 @@ fn idleness_is_as_good_as_probe_rtt() {
     path.now += Duration::from_secs(6);
     path.cc.on_idle(10 * MSS);
     path.round(Round { rtt_ms: 120, ..STEADY });
-    assert_ne!(path.cc.state, State::ProbeRtt);
+    assert_ne!(path.cc.state, BbrState::ProbeRtt);
     assert!(path.cc.cwnd() > BDP, "idling does not cost the window");
 }
 
 #[test]
 fn a_spurious_loss_gives_back_bounds_window_and_state() {
     let mut path = Path::cruising();
-    path.until(State::ProbeBwUp, STEADY);
+    path.until(BbrState::ProbeBwUp, STEADY);
     let cwnd = path.cc.cwnd();
     path.round(Round { lost: 5 * MSS, ..STEADY });
     assert!(path.cc.model.inflight_longterm.is_finite());
     path.cc.on_spurious();
     assert!(path.cc.model.inflight_longterm.is_infinite());
-    assert_eq!(path.cc.state, State::ProbeBwRefill);
+    assert_eq!(path.cc.state, BbrState::ProbeBwRefill);
     assert!(path.cc.cwnd() >= cwnd);
 }
 
@@ -313,11 +315,11 @@ fn an_echoed_mark_ends_startup_and_a_probe_and_lowers_the_bounds_while_cruising(
     path.round(STEADY);
     path.cc.on_ecn_echo(BDP, MSS);
     path.round(Round { in_flight: 3 * BDP, ..STEADY });
-    assert_eq!(path.cc.state, State::Drain);
+    assert_eq!(path.cc.state, BbrState::Drain);
     let mut path = Path::cruising();
-    path.until(State::ProbeBwUp, STEADY);
+    path.until(BbrState::ProbeBwUp, STEADY);
     path.cc.on_ecn_echo(BDP, MSS);
-    assert_eq!(path.cc.state, State::ProbeBwDown);
+    assert_eq!(path.cc.state, BbrState::ProbeBwDown);
     let mut path = Path::cruising();
     path.cc.on_ecn_echo(BDP, MSS);
     path.round(STEADY);
@@ -329,7 +331,7 @@ fn the_next_probe_is_from_two_to_three_seconds_away_at_random_and_the_same_at_th
     let wait = |shift| {
         let mut path = Path::new();
         path.now += Duration::from_nanos(shift);
-        path.until(State::ProbeBwCruise, STEADY);
+        path.until(BbrState::ProbeBwCruise, STEADY);
         path.cc.probing.bw_probe_wait
     };
     let waits: Vec<f64> = (0..1000).map(|shift| wait(shift).as_secs_f64()).collect();

@@ -15,7 +15,7 @@ pub(super) struct Receiver {
     pub(super) ts_recent: u32,
     pub(super) last_ack_sent: Seq,
     /// What came in which ECN codepoint.
-    pub(super) ecn_counts: byte_counts::Receiver,
+    pub(super) ecn_counts: byte_counts::ByteCounters,
     /// How many segments are still acknowledged at once.
     quick_acks: u8,
 }
@@ -26,7 +26,7 @@ impl Receiver {
             reports: Reporter::default(),
             ts_recent: 0,
             last_ack_sent: Seq::ZERO,
-            ecn_counts: byte_counts::Receiver::new(),
+            ecn_counts: byte_counts::ByteCounters::new(),
             quick_acks: profile.quick_acks,
         }
     }

@@ -2,9 +2,9 @@
 
 use aqmlab_units::{Bytes, Time};
 
-use super::{Departure, FirstRepeat, Modern, Phase};
+use super::{FirstRepeat, Modern, Phase};
 use crate::congestion::CongestionControl;
-use crate::core::{Core, Status};
+use crate::core::{Core, Departure, Status};
 use crate::ecn::PacketKind;
 use crate::options::timestamp;
 use crate::timer::Timer;
@@ -12,7 +12,7 @@ use crate::{Flags, Profile};
 
 /// A segment that may leave.
 #[derive(Clone, Copy, Debug)]
-enum Choice {
+enum NextSeg {
     /// The record with this index once more.
     Again(usize),
     /// Data or a FIN never sent: how much.
@@ -64,26 +64,26 @@ impl<C: CongestionControl> Modern<C> {
     /// What leaves whatever the congestion window: the first segment after a timeout, and the loss probe, which is new data
     /// if there are any and else the last segment once more (RFC 8985 §7.3).
     #[inline(always)]
-    fn out_of_turn(&mut self, core: &mut Core) -> Option<Choice> {
+    fn out_of_turn(&mut self, core: &mut Core) -> Option<NextSeg> {
         if let Phase::Loss { repeat_first, .. } = &mut self.phase
             && std::mem::take(repeat_first)
             && !self.board.is_empty()
         {
-            return Some(Choice::Again(0));
+            return Some(NextSeg::Again(0));
         }
         if self.probe.is_due { self.loss_probe(core) } else { None }
     }
 
     #[inline(never)]
-    fn loss_probe(&mut self, core: &mut Core) -> Option<Choice> {
+    fn loss_probe(&mut self, core: &mut Core) -> Option<NextSeg> {
         let new = self.new_data(core).filter(|&(len, _)| self.peer_permits(core, len));
         let choice = match new {
-            Some((len, fin)) => Choice::New(len, fin),
-            None => Choice::Again(self.board.last_outstanding()?),
+            Some((len, fin)) => NextSeg::New(len, fin),
+            None => NextSeg::Again(self.board.last_outstanding()?),
         };
         let (end, is_repeat) = match choice {
-            Choice::New(len, fin) => (core.snd_max + u32::from(len) + u32::from(fin == Flags::FIN), false),
-            Choice::Again(_) => (core.snd_max, true),
+            NextSeg::New(len, fin) => (core.snd_max + u32::from(len) + u32::from(fin == Flags::FIN), false),
+            NextSeg::Again(_) => (core.snd_max, true),
         };
         self.probe.note_sent(end, is_repeat);
         self.note_repairs(core);
@@ -93,7 +93,7 @@ impl<C: CongestionControl> Modern<C> {
     /// RFC 6675 §4: what is lost, then new data, then in fast recovery without RACK what may be lost. While F-RTO finds out
     /// whether a timeout was right, the new data alone that it asks for, Nagle or not (RFC 5682 §2.1 step 2b).
     #[inline(always)]
-    fn next(&mut self, core: &Core, profile: &Profile) -> Option<Choice> {
+    fn next(&mut self, core: &Core, profile: &Profile) -> Option<NextSeg> {
         let frto = self.phase.frto().allows();
         if frto == Some(0) {
             // A window after a timeout would have kept them back too.
@@ -105,7 +105,7 @@ impl<C: CongestionControl> Modern<C> {
         {
             let permitted = self.window_permits(self.board.record(lost).span());
             self.window_limited |= !permitted;
-            return permitted.then_some(Choice::Again(lost));
+            return permitted.then_some(NextSeg::Again(lost));
         }
         if let Some((len, fin)) = self.new_data(core)
             && self.peer_permits(core, len)
@@ -113,7 +113,7 @@ impl<C: CongestionControl> Modern<C> {
         {
             let permitted = len == 0 || self.window_permits(u32::from(len));
             self.window_limited |= !permitted;
-            return permitted.then_some(Choice::New(len, fin));
+            return permitted.then_some(NextSeg::New(len, fin));
         }
         if !self.phase.is_recovery() || profile.rack || !self.agreed.sack {
             return None;
@@ -123,7 +123,7 @@ impl<C: CongestionControl> Modern<C> {
 
     /// `NextSeg` (3) and (4): a hole that is not yet known to be lost; once a recovery, the last segment.
     #[inline(never)]
-    fn next_that_may_be_lost(&mut self) -> Option<Choice> {
+    fn next_that_may_be_lost(&mut self) -> Option<NextSeg> {
         let Phase::Recovery { prr, rescued } = &mut self.phase else { return None };
         let board = &self.board;
         let rescue = || board.last_outstanding().filter(|&last| !*rescued && !board.record(last).repeated);
@@ -133,7 +133,7 @@ impl<C: CongestionControl> Modern<C> {
             return None;
         }
         *rescued |= hole.is_none();
-        Some(Choice::Again(index))
+        Some(NextSeg::Again(index))
     }
 
     /// The next segment of what was never sent: its length, and whether the FIN goes with it.
@@ -167,14 +167,14 @@ impl<C: CongestionControl> Modern<C> {
     }
 
     #[inline(always)]
-    fn send(&mut self, core: &mut Core, choice: Choice, now: Time, profile: &Profile) -> Departure {
+    fn send(&mut self, core: &mut Core, choice: NextSeg, now: Time, profile: &Profile) -> Departure {
         // First, since a probe is due no later.
         if core.retransmit_timer.is_off() {
             core.arm_retransmit_timer(now, profile);
         }
         let departure = match choice {
-            Choice::Again(index) => self.repeat(core, index, now, profile),
-            Choice::New(len, fin) => self.send_new(core, len, fin, now, profile),
+            NextSeg::Again(index) => self.repeat(core, index, now, profile),
+            NextSeg::New(len, fin) => self.send_new(core, len, fin, now, profile),
         };
         if let Phase::Recovery { prr, .. } = &mut self.phase {
             prr.on_sent(u32::from(departure.len));

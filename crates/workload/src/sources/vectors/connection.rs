@@ -25,7 +25,7 @@ pub struct VectorConnection {
     /// Of the exchange in progress: what has been written of it.
     request: Bytes,
     response: Bytes,
-    phase: Phase,
+    phase: VectorPhase,
     /// An exchange is in progress.
     exchange: bool,
     first: bool,
@@ -35,7 +35,7 @@ pub struct VectorConnection {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
+enum VectorPhase {
     /// The handshake is under way.
     Opening,
     /// The pause before the next unit is running.
@@ -62,7 +62,7 @@ impl VectorConnection {
             started: now,
             request: Bytes::ZERO,
             response: Bytes::ZERO,
-            phase: Phase::Opening,
+            phase: VectorPhase::Opening,
             exchange: false,
             first: true,
             persistent: vector.persistent,
@@ -86,12 +86,12 @@ impl VectorConnection {
 
     /// Neither end will do anything more.
     pub fn is_over(&self) -> bool {
-        self.phase == Phase::Over
+        self.phase == VectorPhase::Over
     }
 
     /// `connect()` is called.
     fn connect(&mut self, now: Time) {
-        self.phase = Phase::Opening;
+        self.phase = VectorPhase::Opening;
         self.started = now;
         self.first = true;
         // Whoever asks first begins to wait with the handshake.
@@ -123,10 +123,10 @@ impl VectorConnection {
     ) {
         match event {
             VectorEvent::Opened => {
-                debug_assert!(self.phase == Phase::Opening, "a connection opens once");
+                debug_assert!(self.phase == VectorPhase::Opening, "a connection opens once");
                 self.pause(generator, now, out);
             }
-            VectorEvent::Woken if self.phase == Phase::Lost => {
+            VectorEvent::Woken if self.phase == VectorPhase::Lost => {
                 self.connect(now);
                 out.push(VectorAction::Open);
             }
@@ -163,7 +163,7 @@ impl VectorConnection {
 
     /// All that was sent to `end` has come.
     fn arrived(&mut self, end: End, generator: &dyn Generator, now: Time, out: &mut Vec<VectorAction>) {
-        if self.phase != Phase::Waiting {
+        if self.phase != VectorPhase::Waiting {
             return;
         }
         match self.next_by {
@@ -176,7 +176,7 @@ impl VectorConnection {
     /// The pause before the next unit begins.
     fn pause(&mut self, generator: &dyn Generator, now: Time, out: &mut Vec<VectorAction>) {
         if self.next_by.is_some() && self.next_pause > Duration::ZERO {
-            self.phase = Phase::Pausing;
+            self.phase = VectorPhase::Pausing;
             out.push(VectorAction::Sleep(self.next_pause));
         } else {
             self.send(generator, now, out);
@@ -185,7 +185,7 @@ impl VectorConnection {
 
     /// The pause is over: send the next unit, and those that follow it without waiting for anything to come.
     fn send(&mut self, generator: &dyn Generator, now: Time, out: &mut Vec<VectorAction>) {
-        self.phase = Phase::Waiting;
+        self.phase = VectorPhase::Waiting;
         loop {
             match self.next_by {
                 Some(by) if self.next_size > Bytes::ZERO => {
@@ -196,7 +196,7 @@ impl VectorConnection {
                         return;
                     }
                     if self.next_pause > Duration::ZERO {
-                        self.phase = Phase::Pausing;
+                        self.phase = VectorPhase::Pausing;
                         out.push(VectorAction::Sleep(self.next_pause));
                         return;
                     }
@@ -255,7 +255,7 @@ impl VectorConnection {
     /// Both ends have fallen silent.
     fn finish(&mut self, out: &mut Vec<VectorAction>) {
         if self.to_acceptor == Bytes::ZERO && self.to_initiator == Bytes::ZERO {
-            self.phase = Phase::Over;
+            self.phase = VectorPhase::Over;
             out.push(VectorAction::Close);
         }
     }
@@ -268,10 +268,10 @@ impl VectorConnection {
         }
         (self.to_acceptor, self.to_initiator) = (Bytes::ZERO, Bytes::ZERO);
         if !generator.is_endless() {
-            self.phase = Phase::Over;
+            self.phase = VectorPhase::Over;
             return;
         }
-        if self.phase == Phase::Opening {
+        if self.phase == VectorPhase::Opening {
             // The request was not written. Its pause is over, so the next attempt begins at once.
             self.connect(now);
             out.push(VectorAction::Open);
@@ -281,11 +281,11 @@ impl VectorConnection {
             self.look_ahead(generator);
         }
         let pause = std::mem::replace(&mut self.next_pause, Duration::ZERO);
-        if self.phase == Phase::Pausing {
+        if self.phase == VectorPhase::Pausing {
             // The report that is due serves.
-            self.phase = Phase::Lost;
+            self.phase = VectorPhase::Lost;
         } else if pause > Duration::ZERO {
-            self.phase = Phase::Lost;
+            self.phase = VectorPhase::Lost;
             out.push(VectorAction::Sleep(pause));
         } else {
             self.connect(now);

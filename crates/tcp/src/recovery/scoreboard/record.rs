@@ -1,0 +1,93 @@
+//! One segment that was sent, and sums over all of them.
+
+use aqmlab_units::Time;
+
+use crate::Seq;
+use crate::recovery::rate::Snapshot;
+
+/// One segment that was sent. It is sent again as it was.
+#[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about the segment")]
+pub(crate) struct Record {
+    pub(crate) seq: Seq,
+    /// One past its last byte, or past its FIN.
+    pub(crate) end: Seq,
+    /// When it was last sent.
+    pub(crate) sent_at: Time,
+    /// Was it ever sent again?
+    pub(crate) retransmitted: bool,
+    /// The peer has it (SACK).
+    pub(crate) sacked: bool,
+    /// What was sent first is presumed lost.
+    pub(crate) lost: bool,
+    /// What was sent again is in flight.
+    pub(crate) repeated: bool,
+    /// What the rate estimate knew when it was last sent.
+    pub(crate) snapshot: Snapshot,
+}
+
+impl Record {
+    /// Sequence numbers it takes up.
+    pub(crate) fn span(&self) -> u32 {
+        self.end - self.seq
+    }
+
+    /// What it adds to the pipe (RFC 6675 §4): its first copy unless lost, and a second one if sent.
+    pub(super) fn in_flight(&self) -> u32 {
+        if self.sacked { 0 } else { self.span() * (u32::from(!self.lost) + u32::from(self.repeated)) }
+    }
+
+    pub(super) fn awaits_repair(&self) -> bool {
+        self.lost && !self.repeated && !self.sacked
+    }
+}
+
+/// Sums over the records.
+#[derive(Debug, Default)]
+pub(super) struct Totals {
+    /// Bytes in flight.
+    pub(super) in_flight: u32,
+    /// Bytes that are selectively acknowledged, and in how many records.
+    pub(super) sacked: u32,
+    pub(super) sacked_segments: u32,
+    /// How many records wait to be sent again.
+    pub(super) to_repair: u32,
+}
+
+impl Totals {
+    #[inline]
+    pub(super) fn change(&mut self, record: &mut Record, change: impl FnOnce(&mut Record)) {
+        self.take_out(record);
+        change(record);
+        self.put_in(record);
+    }
+
+    /// A record has been lost with all its copies.
+    #[inline]
+    pub(super) fn lose(&mut self, record: &mut Record, lost_total: &mut u64) {
+        *lost_total += u64::from(record.span());
+        self.change(record, |record| (record.lost, record.repeated) = (true, false));
+    }
+
+    #[inline]
+    fn put_in(&mut self, record: &Record) {
+        self.in_flight += record.in_flight();
+        if record.sacked {
+            self.sacked += record.span();
+            self.sacked_segments += 1;
+        } else {
+            self.to_repair += u32::from(record.awaits_repair());
+        }
+    }
+
+    #[inline]
+    pub(super) fn take_out(&mut self, record: &Record) {
+        self.in_flight -= record.in_flight();
+        if record.sacked {
+            self.sacked -= record.span();
+            self.sacked_segments -= 1;
+        } else {
+            self.to_repair -= u32::from(record.awaits_repair());
+        }
+    }
+}
