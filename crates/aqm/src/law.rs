@@ -84,7 +84,11 @@ pub trait Aqm {
 ///
 /// The engine works out at once when such a law's packets will leave, which takes half the time of asking for them
 /// one by one.
-pub trait DecidesAtEnqueue: Aqm {}
+pub trait DecidesAtEnqueue: Aqm {
+    /// Does it make anything of [`Aqm::on_empty`]? Only such laws are told by the engine, which for others would find out
+    /// for nothing when the queue becomes empty: that took drop-tail 10 of 750 instructions a packet.
+    const MINDS_EMPTY: bool = false;
+}
 
 impl<T: Aqm + ?Sized> Aqm for Box<T> {
     fn on_enqueue(&mut self, pkt: &Packet, queue: QueueState, now: Time) -> Verdict {

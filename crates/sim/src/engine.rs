@@ -201,8 +201,9 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
                 match *self.wheel.pop() {
                     Event::AtLink(ref packet) => {
                         let direction = packet.to.peer().direction();
-                        self.links[direction.index()].arrive(packet, self.now);
-                        self.forget_lost(direction);
+                        if self.links[direction.index()].arrive(packet, self.now) {
+                            self.forget_lost(direction);
+                        }
                     }
                     Event::Other(event) => self.handle(event),
                 }
@@ -227,25 +228,16 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
     #[inline(never)]
     fn reach_link(&mut self, packet: &Packet<O::Carried>) {
         let direction = packet.to.peer().direction();
-        self.links[direction.index()].arrive(packet, self.now);
-        self.forget_lost(direction);
-    }
-
-    /// What a link has dropped is on its way no more.
-    #[inline(always)]
-    fn forget_lost(&mut self, direction: Direction) {
-        if let Some(packet) = self.links[direction.index()].take_lost() {
-            self.forget(packet, direction);
+        if self.links[direction.index()].arrive(packet, self.now) {
+            self.forget_lost(direction);
         }
     }
 
-    /// Neither this packet nor what else its link has dropped will arrive.
+    /// What a link has dropped is on its way no more, and will not arrive.
     #[inline(never)]
-    fn forget(&mut self, packet: Packet<O::Carried>, direction: Direction) {
-        let mut lost = Some(packet);
-        while let Some(packet) = lost {
+    fn forget_lost(&mut self, direction: Direction) {
+        while let Some(packet) = self.links[direction.index()].take_lost() {
             self.forget_one(&packet, direction);
-            lost = self.links[direction.index()].take_lost();
         }
     }
 

@@ -81,8 +81,8 @@ pub(crate) trait Link<O = WindowScale> {
     /// A connection begins: whose its packets are.
     fn opened(&mut self, client: EndpointId, owner: Owner);
 
-    /// A packet arrives.
-    fn arrive(&mut self, packet: &Packet<O>, now: Time);
+    /// A packet arrives. Is there any to [take](Link::take_lost) that was dropped?
+    fn arrive(&mut self, packet: &Packet<O>, now: Time) -> bool;
 
     /// A packet that was dropped and not asked for yet. What is dropped on its way out may be told of as late as the
     /// next arrival.
@@ -124,8 +124,8 @@ impl<O, T: Link<O> + ?Sized> Link<O> for Box<T> {
         (**self).opened(client, owner);
     }
 
-    fn arrive(&mut self, packet: &Packet<O>, now: Time) {
-        (**self).arrive(packet, now);
+    fn arrive(&mut self, packet: &Packet<O>, now: Time) -> bool {
+        (**self).arrive(packet, now)
     }
 
     fn take_lost(&mut self) -> Option<Packet<O>> {

@@ -73,7 +73,7 @@ pub struct Ack {
     pub window_limited: bool,
     /// The sender would have used it but for pacing (RFC 9002 §7.8 counts that as use).
     pub pacing_limited: bool,
-    /// How fast data were delivered lately.
+    /// How fast data were delivered lately, for a control that does not [do without](CongestionControl::does_without_rates).
     pub rate: Option<RateSample>,
 }
 
@@ -129,6 +129,11 @@ pub trait CongestionControl: Debug + Send + 'static {
 
     /// Does it reduce less for a mark than for a loss, where the profile asks for that (ABE, RFC 8511)?
     fn has_abe(&self) -> bool {
+        false
+    }
+
+    /// Does it make nothing of [`Ack::rate`]? It is measured for no such control.
+    fn does_without_rates(&self) -> bool {
         false
     }
 

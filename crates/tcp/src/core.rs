@@ -230,7 +230,7 @@ impl Core {
     }
 
     /// The timed segment may be among what `ack` covers. Only then does the back-off end (Karn; RFC 6298 §5).
-    #[inline]
+    #[inline(always)]
     pub(crate) fn take_sample(&mut self, ack: Seq, now: Time, profile: &Profile) {
         if self.status.any(Status::TIMING) && self.timed < ack {
             self.status.clear(Status::TIMING);

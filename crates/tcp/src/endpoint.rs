@@ -54,8 +54,24 @@ impl<S: Sender> Endpoint<S> {
         Endpoint::in_state(State::Listen, profile, now)
     }
 
+    /// [`Endpoint::connect`] in the place of an endpoint whose connection is over, with what that has allocated.
+    pub fn connect_anew(&mut self, profile: &Profile, now: Time) {
+        self.begin_anew(State::SynSent, profile, now);
+        self.core.status.set(Status::SYN_DUE);
+    }
+
+    /// [`Endpoint::listen`] in such a place.
+    pub fn listen_anew(&mut self, profile: &Profile, now: Time) {
+        self.begin_anew(State::Listen, profile, now);
+    }
+
     fn in_state(state: State, profile: &Profile, now: Time) -> Endpoint<S> {
         Endpoint { sender: S::new(profile, now), core: Core::new(state, profile, now) }
+    }
+
+    fn begin_anew(&mut self, state: State, profile: &Profile, now: Time) {
+        self.sender.begin_anew(profile, now);
+        self.core = Core::new(state, profile, now);
     }
 
     /// `write()`: `bytes` more to send. They leave with the next [`Endpoint::poll_transmit`]s as the windows allow.
@@ -111,8 +127,11 @@ impl<S: Sender> Endpoint<S> {
     /// When [`Endpoint::handle_timeout`] is next due; [`Time::MAX`] when no timer runs. May change after any call.
     #[inline]
     pub fn poll_timeout(&self) -> Time {
+        if self.core.state == State::Closed {
+            return Time::MAX;
+        }
         let common = self.retransmit_deadline().min(self.delayed_ack_deadline());
-        S::TIMERS.iter().fold(common, |first, &timer| first.min(self.sender.deadline(&self.core, timer)))
+        S::TIMERS.iter().fold(common, |first, &timer| first.min(self.sender.deadline(timer)))
     }
 
     /// When each timer expires; [`Time::MAX`] for one that is off.
@@ -121,7 +140,8 @@ impl<S: Sender> Endpoint<S> {
             let deadline = match timer {
                 TimerKind::Retransmission => self.retransmit_deadline(),
                 TimerKind::DelayedAck => self.delayed_ack_deadline(),
-                own => self.sender.deadline(&self.core, own),
+                _ if self.core.state == State::Closed => Time::MAX,
+                own => self.sender.deadline(own),
             };
             (timer, deadline)
         })

@@ -24,9 +24,10 @@ impl RttEstimator {
     /// RTTVAR = 3/4 RTTVAR + 1/4 |SRTT - R|, SRTT = 7/8 SRTT + 1/8 R. Then
     /// RTO = SRTT + max(G, 4 RTTVAR), within the profile's bounds, in whole clock ticks G. A stack may ask for a larger
     /// margin than G.
+    #[inline(always)]
     pub(crate) fn sample(&mut self, rtt: Duration, profile: &Profile) {
         let tick = micros(profile.tick).max(1);
-        let r = micros(rtt).next_multiple_of(tick);
+        let r = in_ticks(micros(rtt), tick);
         let srtt = match self.srtt {
             None => {
                 self.rttvar = r / 2;
@@ -39,10 +40,10 @@ impl RttEstimator {
             }
         };
         self.srtt = NonZeroU32::new(srtt.max(1));
-        let least_margin = micros(profile.tick.max(profile.rto_margin)).max(1);
-        let margin = self.rttvar.saturating_mul(4).max(least_margin);
-        let rto = srtt.saturating_add(margin).next_multiple_of(tick);
-        self.rto = rto.max(micros(profile.min_rto)).min(micros(profile.max_rto));
+        let variation = self.rttvar.saturating_mul(4).max(1);
+        let margin = at_least(variation, profile.tick.max(profile.rto_margin));
+        let rto = in_ticks(srtt.saturating_add(margin), tick);
+        self.rto = at_most(at_least(rto, profile.min_rto), profile.max_rto);
     }
 
     /// The smoothed round-trip time, once there is a sample.
@@ -57,12 +58,35 @@ impl RttEstimator {
     }
 }
 
-/// Whole microseconds, at most a quarter of what 32 bits hold, so that sums of a few cannot overflow.
+/// A quarter of what 32 bits hold, so that sums of a few cannot overflow.
+const MOST: u32 = u32::MAX / 4;
+
+/// Whole microseconds, at most [`MOST`].
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "bounded before")]
 fn micros(span: Duration) -> u32 {
-    const MOST: u32 = u32::MAX / 4;
     span.as_micros().min(u64::from(MOST)) as u32
+}
+
+/// `span` rounded up to whole ticks; one of a microsecond, which a clock of today has, needs no division.
+#[inline]
+fn in_ticks(span: u32, tick: u32) -> u32 {
+    if tick == 1 { span } else { span.next_multiple_of(tick) }
+}
+
+// The bounds are spans of the profile. Each is compared in nanoseconds, which it has, and turned into microseconds where it
+// decides alone: a sample took half as many instructions again with all of them turned.
+
+/// `span`, or as much as `least`.
+#[inline]
+fn at_least(span: u32, least: Duration) -> u32 {
+    if Duration::from_micros(span.into()) < least { span.max(micros(least)) } else { span }
+}
+
+/// `span`, or as little as `most`.
+#[inline]
+fn at_most(span: u32, most: Duration) -> u32 {
+    if most < Duration::from_micros(span.into()) { span.min(micros(most)) } else { span.min(MOST) }
 }
 
 #[cfg(test)]

@@ -49,6 +49,11 @@ pub trait Sender: Debug + Send + Sized + 'static {
     /// That of a connection that begins at `now`.
     fn new(profile: &Profile, now: Time) -> Self;
 
+    /// It is that of another connection, which begins at `now`: as a new one, but may go on using what it has allocated.
+    fn begin_anew(&mut self, profile: &Profile, now: Time) {
+        *self = Self::new(profile, now);
+    }
+
     /// The congestion control.
     fn congestion(&self) -> &Self::Congestion;
 
@@ -92,8 +97,9 @@ pub trait Sender: Debug + Send + Sized + 'static {
 
     // What expires.
 
-    /// When a [timer](Sender::TIMERS) of its own is due; [`Time::MAX`] while it is off.
-    fn deadline(&self, core: &Core, timer: TimerKind) -> Time;
+    /// When a [timer](Sender::TIMERS) of its own is due; [`Time::MAX`] while it is off. Of a connection that is over nobody
+    /// asks.
+    fn deadline(&self, timer: TimerKind) -> Time;
 
     /// A timer has expired: one of its own, or that for retransmission while data are unacknowledged.
     fn on_timeout(&mut self, timer: TimerKind, core: &mut Core, now: Time, profile: &Profile);

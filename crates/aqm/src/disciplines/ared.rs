@@ -125,7 +125,9 @@ impl Ared {
     }
 }
 
-impl DecidesAtEnqueue for Ared {}
+impl DecidesAtEnqueue for Ared {
+    const MINDS_EMPTY: bool = true;
+}
 
 impl Aqm for Ared {
     #[inline]

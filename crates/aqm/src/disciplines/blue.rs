@@ -137,7 +137,9 @@ impl Blue {
     }
 }
 
-impl DecidesAtEnqueue for Blue {}
+impl DecidesAtEnqueue for Blue {
+    const MINDS_EMPTY: bool = true;
+}
 
 impl Aqm for Blue {
     #[inline]

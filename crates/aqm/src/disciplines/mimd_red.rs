@@ -101,7 +101,9 @@ impl MimdRed {
     }
 }
 
-impl DecidesAtEnqueue for MimdRed {}
+impl DecidesAtEnqueue for MimdRed {
+    const MINDS_EMPTY: bool = true;
+}
 
 impl Aqm for MimdRed {
     #[inline]

@@ -179,7 +179,9 @@ impl Red {
     }
 }
 
-impl DecidesAtEnqueue for Red {}
+impl DecidesAtEnqueue for Red {
+    const MINDS_EMPTY: bool = true;
+}
 
 impl Aqm for Red {
     #[inline]

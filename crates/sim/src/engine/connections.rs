@@ -88,11 +88,20 @@ impl PacketFates {
 }
 
 impl<S: Sender> Socket<S> {
-    fn new(tcp: Endpoint<S>, stack: StackId, access: AccessPath) -> Socket<S> {
+    /// Nobody's yet.
+    fn new(stacks: &Stacks, now: Time) -> Socket<S> {
+        let tcp = Endpoint::listen(stacks.profile(StackId::default()), now);
+        Socket { received: 0, interface: Interface::default(), delay_and_stack: 0, tcp, sent: 0 }
+    }
+
+    /// It is the end of another connection, which `begins`.
+    fn open(&mut self, stack: StackId, access: AccessPath, begins: impl FnOnce(&mut Endpoint<S>)) {
         let delay = u32::try_from(access.delay.as_micros()).expect("round-trip times are at most a minute");
         debug_assert!(delay >> DELAY_BITS == 0, "the number of the stack stands there");
-        let delay_and_stack = delay | u32::from(stack.0) << DELAY_BITS;
-        Socket { received: 0, interface: access.interface, delay_and_stack, tcp, sent: 0 }
+        self.delay_and_stack = delay | u32::from(stack.0) << DELAY_BITS;
+        self.interface = access.interface;
+        (self.received, self.sent) = (0, 0);
+        begins(&mut self.tcp);
     }
 
     #[inline]
@@ -145,10 +154,10 @@ impl<S: Sender> Connections<S> {
         let Opening { content, opener, side, access, stacks: [client, server], .. } = opening;
         let slot = self.free[side.index()].pop().unwrap_or_else(|| self.grow(side, stacks, now));
         let id = EndpointId::client(slot, side);
-        let tcp = Endpoint::connect(stacks.profile(client), now);
-        self.sockets[id.index()] = Socket::new(tcp, client, access[0]);
-        let tcp = Endpoint::listen(stacks.profile(server), now);
-        self.sockets[id.peer().index()] = Socket::new(tcp, server, access[1]);
+        let profile = stacks.profile(client);
+        self.socket_mut(id).open(client, access[0], |tcp| tcp.connect_anew(profile, now));
+        let profile = stacks.profile(server);
+        self.socket_mut(id.peer()).open(server, access[1], |tcp| tcp.listen_anew(profile, now));
         let session = &mut self.sessions[id.connection()];
         let watched = session.watched;
         *session = Session {
@@ -164,11 +173,9 @@ impl<S: Sender> Connections<S> {
     /// Room for one more connection on each side.
     fn grow(&mut self, side: Side, stacks: &Stacks, now: Time) -> u32 {
         let slot = u32::try_from(self.sessions.len() / 2).expect("fewer than 2^29 connections");
-        let stack = StackId::default();
         for _ in 0..2 {
             for _ in 0..2 {
-                let tcp = Endpoint::listen(stacks.profile(stack), now);
-                self.sockets.push(Socket::new(tcp, stack, AccessPath::default()));
+                self.sockets.push(Socket::new(stacks, now));
             }
             self.sessions.push(Session {
                 content: Content::Nothing,

@@ -17,13 +17,13 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
         if packet.to.is_datagram() {
             return self.receive_datagram(packet);
         }
-        let Packet { to, segment } = self.observer.arrived(packet, self.now);
-        let has_news = self.send_after(to, |socket, now, profile| {
+        let packet = self.observer.arrived(packet, self.now);
+        let has_news = self.send_after(packet.to, |socket, now, profile| {
             socket.received_packet();
-            socket.tcp.handle_segment(&segment, now, profile);
+            socket.tcp.handle_segment(&packet.segment, now, profile);
         });
         if has_news {
-            self.tell(to);
+            self.tell(packet.to);
         }
     }
 

@@ -19,7 +19,7 @@ use aqmlab_units::Time;
 use self::alarms::Alarms;
 use self::delayed_acks::DelayedAcks;
 use self::inspection::Inspection;
-use super::connections::{Session, Socket};
+use super::connections::{Session, Socket, is_done};
 use super::hosts::StackId;
 use super::observer::Observer;
 use super::{Engine, Event, Rare};
@@ -117,12 +117,18 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
     }
 
     /// Most alarms find that the deadline has moved on: they are set again, and the endpoint is left alone. One whose timers
-    /// are all off may be done, and is looked at.
+    /// are all off may be done.
     fn answer_alarm(&mut self, id: EndpointId) {
         let socket = self.connections.socket(id);
         let deadline = socket.tcp.poll_timeout();
-        if deadline <= self.now || deadline == Time::MAX {
+        if deadline <= self.now {
             return self.expire(id);
+        }
+        if deadline == Time::MAX {
+            if is_done(socket.tcp.state()) {
+                self.connections.release_if_done(id);
+            }
+            return;
         }
         let wheel = &mut self.wheel;
         self.timers.moved(id, socket, self.now, |at, event| wheel.push(at, Event::Other(Rare::Timer(event))));

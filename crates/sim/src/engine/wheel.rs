@@ -80,11 +80,11 @@ impl<E: Copy> Wheel<E> {
         let time = time.as_nanos();
         let bucket = time >> self.shift;
         if bucket <= self.bucket {
-            let node = self.allocate(Node { time, next: NIL, event });
+            let node = self.allocate(time, NIL, event);
             return self.push_current(time, node);
         }
         let list = self.list(time);
-        let node = self.allocate(Node { time, next: self.heads[list], event });
+        let node = self.allocate(time, self.heads[list], event);
         self.begin_with(list, node);
         self.listed += 1;
     }
@@ -131,17 +131,17 @@ impl<E: Copy> Wheel<E> {
         if bucket < self.near_end { bucket as usize & (buckets - 1) } else { buckets + far_list(time) }
     }
 
-    /// A place for `node`.
+    /// A place for a node. It is written field by field: put together elsewhere, a packet would be copied once more.
     #[inline(always)]
-    fn allocate(&mut self, node: Node<E>) -> u32 {
+    fn allocate(&mut self, time: u64, next: u32, event: E) -> u32 {
         let place = self.free;
-        if place == NIL {
-            self.nodes.push(node);
+        let Some(node) = self.nodes.get_mut(place as usize) else {
+            self.nodes.push(Node { time, next, event });
             return u32::try_from(self.nodes.len() - 1).expect("fewer than 2^32 events wait");
-        }
-        let slot = &mut self.nodes[place as usize];
-        self.free = slot.next;
-        *slot = node;
+        };
+        self.free = node.next;
+        (node.time, node.next) = (time, next);
+        node.event = event;
         place
     }
 

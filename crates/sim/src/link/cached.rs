@@ -28,9 +28,10 @@ impl<O, L: Link<O>> Link<O> for Cached<L> {
     }
 
     #[inline]
-    fn arrive(&mut self, packet: &Packet<O>, now: Time) {
-        self.link.arrive(packet, now);
+    fn arrive(&mut self, packet: &Packet<O>, now: Time) -> bool {
+        let has_lost = self.link.arrive(packet, now);
         self.next_delivery = self.link.next_delivery();
+        has_lost
     }
 
     #[inline]

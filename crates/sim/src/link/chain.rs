@@ -86,9 +86,11 @@ impl<O, L: Link<O>> Link<O> for Chain<L> {
         }
     }
 
-    fn arrive(&mut self, packet: &Packet<O>, now: Time) {
+    /// A link told of something may have dropped what it had let in before, and says so when it is asked.
+    fn arrive(&mut self, packet: &Packet<O>, now: Time) -> bool {
         let (joins, _) = self.ends(packet.to);
         self.enter(joins, packet, now);
+        true
     }
 
     fn take_lost(&mut self) -> Option<Packet<O>> {

@@ -35,7 +35,8 @@ pub(crate) struct Computed<A, O = WindowScale> {
     delivered: u64,
     /// When the next packet reaches the far end; [`Time::MAX`] when none is on its way.
     next_delivery: Time,
-    /// When the discipline last handed a packet down, while the law has not been told that its queue is empty.
+    /// When the discipline last handed a packet down, while a law that [minds](DecidesAtEnqueue::MINDS_EMPTY) has not been
+    /// told that its queue is empty.
     emptying: Option<Time>,
     /// Bytes of all packets delivered so far, as the discipline counts them.
     delivered_through: Bytes,
@@ -49,7 +50,7 @@ pub(crate) struct Computed<A, O = WindowScale> {
 }
 
 /// How many departures are looked at together.
-const AT_ONCE: u64 = 4;
+const AT_ONCE: u64 = 3;
 
 /// How many waits are noted together, out of the packets' way: so few that they stand in the ring still, side by side.
 const NOTED_AT_ONCE: u64 = 32;
@@ -108,7 +109,8 @@ impl<A: DecidesAtEnqueue, O: HeaderOptions> Computed<A, O> {
                 break;
             }
         }
-        if self.waiting() <= self.device
+        if A::MINDS_EMPTY
+            && self.waiting() <= self.device
             && let Some(at) = self.emptying.take()
         {
             self.control.law.on_empty(at);
@@ -203,33 +205,35 @@ impl<A: DecidesAtEnqueue, O: HeaderOptions> Link<O> for Computed<A, O> {
     }
 
     #[inline(always)]
-    fn arrive(&mut self, packet: &Packet<O>, now: Time) {
+    fn arrive(&mut self, packet: &Packet<O>, now: Time) -> bool {
         self.advance(now);
         let seen = packet.seen_by_law(self.header);
         let marks = match self.control.admit(&seen, self.state(), now) {
             Admission::DroppedEarly | Admission::DroppedForced | Admission::DroppedByLimit => {
                 self.lost = Some(*packet);
-                return;
+                return true;
             }
             Admission::Marked => Flags::CE,
             Admission::Queued => Flags::NONE,
         };
-        // The packet goes down to the device when a place is free there: when the packet `device` places ahead of
-        // it has left.
-        let goes_down =
-            if self.waiting() < self.device { now } else { self.departure(self.queued - self.device) };
-        self.emptying = Some(goes_down);
+        if A::MINDS_EMPTY {
+            // The packet goes down to the device when a place is free there: when the packet `device` places ahead of
+            // it has left.
+            let is_free = self.waiting() < self.device;
+            let goes_down = if is_free { now } else { self.departure(self.queued - self.device) };
+            self.emptying = Some(goes_down);
+        }
         let (first_bit, departure) = self.transmitter.send(seen.size, now);
         let through = self.control.counters.queued_bytes;
         let entry = self.push(departure);
         (entry.through, entry.wait, entry.packet) = (through, first_bit - now, *packet);
         entry.packet.segment.flags |= marks;
+        false
     }
 
     #[inline]
     fn take_lost(&mut self) -> Option<Packet<O>> {
-        // Looked at first: taking it would copy room for a packet each time.
-        if self.lost.is_some() { self.lost.take() } else { None }
+        self.lost.take()
     }
 
     #[inline]

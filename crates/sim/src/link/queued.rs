@@ -98,11 +98,12 @@ impl<Q: Qdisc<Packet<O>>, O: HeaderOptions> Link<O> for Queued<Q, O> {
     }
 
     #[inline]
-    fn arrive(&mut self, packet: &Packet<O>, now: Time) {
+    fn arrive(&mut self, packet: &Packet<O>, now: Time) -> bool {
         self.advance(now);
         self.queue
             .enqueue(packet.seen_by_law(self.header), *packet, now, &mut |packet| self.lost.push(packet));
         self.fill_device(now);
+        !self.lost.is_empty()
     }
 
     #[inline]

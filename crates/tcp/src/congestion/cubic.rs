@@ -160,6 +160,10 @@ impl CongestionControl for Cubic {
         self.window.ssthresh as u32
     }
 
+    fn does_without_rates(&self) -> bool {
+        true
+    }
+
     fn has_abe(&self) -> bool {
         true
     }

@@ -74,6 +74,10 @@ macro_rules! controls {
                 of_any!(self, has_abe())
             }
 
+            fn does_without_rates(&self) -> bool {
+                of_any!(self, does_without_rates())
+            }
+
             fn pacing_rate(&self) -> Option<BitRate> {
                 of_any!(self, pacing_rate())
             }

@@ -44,12 +44,14 @@ impl ByteCounters {
     /// of at once (§3.2.3.3, change-triggered acknowledgements). Headers do not count.
     pub(crate) fn count(&mut self, len: u16, flags: Flags) -> bool {
         // Whoever marks an ECN-capable packet leaves its codepoint in the simulator's flags.
-        let found = [Flags::CE, Flags::ECT, Flags::ECT1].into_iter().find(|&flag| flags.contains(flag));
-        let Some(codepoint) = found.filter(|_| len > 0) else { return false };
-        let counter = match codepoint {
-            Flags::CE => &mut self.ce,
-            Flags::ECT => &mut self.ect0,
-            _ => &mut self.ect1,
+        let (codepoint, counter) = if len == 0 || !flags.intersects(Flags::CE | Flags::ECT | Flags::ECT1) {
+            return false;
+        } else if flags.contains(Flags::CE) {
+            (Flags::CE, &mut self.ce)
+        } else if flags.contains(Flags::ECT) {
+            (Flags::ECT, &mut self.ect0)
+        } else {
+            (Flags::ECT1, &mut self.ect1)
         };
         *counter = (*counter + u32::from(len)) % MODULUS;
         self.latest.replace(codepoint).is_some_and(|before| before != codepoint)

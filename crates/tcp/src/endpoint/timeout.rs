@@ -10,11 +10,14 @@ use crate::{Profile, Sender, State};
 impl<S: Sender> Endpoint<S> {
     /// A timer may have expired. Calls that come early are harmless.
     pub fn handle_timeout(&mut self, now: Time, profile: &Profile) {
+        if self.core.state == State::Closed {
+            return;
+        }
         if self.core.delayed_ack_deadline() <= now {
             self.core.status.set(Status::ACK_DUE);
         }
         for &timer in S::TIMERS {
-            if self.sender.deadline(&self.core, timer) <= now {
+            if self.sender.deadline(timer) <= now {
                 self.sender.on_timeout(timer, &mut self.core, now, profile);
             }
         }
@@ -42,7 +45,7 @@ impl<S: Sender> Endpoint<S> {
     fn retry_syn_ack(&mut self, now: Time, profile: &Profile) {
         if self.core.timeouts == profile.syn_ack_retransmits {
             let (low_water, awaits) = (self.core.rcv_low_water, self.core.status.any(Status::AWAITING));
-            *self = Endpoint::listen(profile, now);
+            self.listen_anew(profile, now);
             self.core.rcv_low_water = low_water;
             self.core.status.set(if awaits { Status::AWAITING } else { 0 });
             return;

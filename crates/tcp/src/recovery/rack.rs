@@ -54,6 +54,7 @@ impl Rack {
     ///
     /// What was sent twice may have arrived the first time: it does not count if the echo is older than its second
     /// copy, or if it would have been quicker than any round trip so far.
+    #[inline(always)]
     pub(crate) fn on_delivered(&mut self, record: &Record, now: Time, echo: Option<u32>) {
         if self.fack < record.end {
             self.fack = record.end;
@@ -104,6 +105,7 @@ impl Rack {
     }
 
     /// §6.2 step 5. Whether any segment was found to be lost, and when to look again.
+    #[inline]
     pub(crate) fn detect(
         &self,
         board: &mut Scoreboard,
@@ -112,8 +114,12 @@ impl Rack {
         now: Time,
     ) -> (bool, Option<Time>) {
         let Some(newest) = self.newest else { return (false, None) };
+        let overtaken = |record: &Record| is_after(newest, (record.sent_at, record.end));
+        if board.is_in_order(overtaken) {
+            return (false, None);
+        }
         let wait = self.rtt + self.reo_wnd(board, in_recovery, srtt);
-        board.lose_overtaken(|record| is_after(newest, (record.sent_at, record.end)), wait, now)
+        board.lose_overtaken(overtaken, wait, now)
     }
 
     /// §6.3: at a timeout the first segment is lost, and so is all that was sent a round trip and a window ago.

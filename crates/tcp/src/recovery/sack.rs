@@ -24,7 +24,7 @@ impl Recent {
         self.starts.iter().take(usize::from(self.count)).copied()
     }
 
-    fn retain(&mut self, keeps: impl Fn(Seq) -> bool) {
+    fn retain(&mut self, mut keeps: impl FnMut(Seq) -> bool) {
         let mut kept = Recent::default();
         for start in self.iter().filter(|&start| keeps(start)) {
             kept.starts[usize::from(kept.count)] = start;
@@ -53,13 +53,11 @@ impl Reporter {
         }
     }
 
-    /// `from` began what has just been kept.
-    pub(crate) fn note_kept(&mut self, from: Seq, kept: &Reassembly) {
+    /// `from` began what has just been kept; all before `next` is in order and kept no more.
+    pub(crate) fn note_kept(&mut self, from: Seq, next: Seq, kept: &Reassembly) {
         let range = kept.range_around(from);
-        self.recent.retain(|other| {
-            let other = kept.range_around(other);
-            other.is_some() && other != range
-        });
+        let is_in_it = |other| range.is_some_and(|(start, end)| start <= other && other < end);
+        self.recent.retain(|other| next <= other && !is_in_it(other));
         if range.is_some() {
             self.recent.put_first(from);
         }
@@ -73,10 +71,20 @@ impl Reporter {
     /// `options` with at most `most` blocks: the duplicate, then the range that holds the segment that arrived last, then
     /// those before.
     pub(crate) fn report(&mut self, kept: &Reassembly, most: usize, options: Options) -> Options {
-        self.recent.retain(|from| kept.range_around(from).is_some());
-        let ranges = self.recent.iter().filter_map(|from| kept.range_around(from));
-        let blocks = self.duplicate.take().into_iter().chain(ranges);
-        blocks.take(most).fold(options, |options, (from, to)| options.with_sack_block(from, to))
+        let (mut options, mut room) = (options, most);
+        let mut tell = |(from, to)| {
+            if room > 0 {
+                options = options.with_sack_block(from, to);
+                room -= 1;
+            }
+        };
+        self.duplicate.take().into_iter().for_each(&mut tell);
+        self.recent.retain(|from| {
+            let range = kept.range_around(from);
+            range.into_iter().for_each(&mut tell);
+            range.is_some()
+        });
+        options
     }
 }
 
@@ -96,7 +104,7 @@ mod tests {
             let (from, to) = (Seq::new(from), Seq::new(to));
             self.reporter.note_duplicate(from, to, Seq::new(100), &self.kept);
             self.kept.insert(from.max(Seq::new(100)), to.max(Seq::new(100)));
-            self.reporter.note_kept(from, &self.kept);
+            self.reporter.note_kept(from, Seq::new(100), &self.kept);
             let report = self.reporter.report(&self.kept, MAX_SACK_BLOCKS, Options::default());
             report.sack().map(|(from, to)| (from.get(), to.get())).collect()
         }

@@ -11,7 +11,6 @@ use aqmlab_units::{Duration, Time};
 
 pub(crate) use self::record::Record;
 use self::record::Totals;
-use super::rate::Snapshot;
 use crate::Seq;
 
 /// Three segments above a hole mean that it is lost (RFC 5681 §3.2, RFC 6675 §2).
@@ -31,16 +30,22 @@ pub(crate) struct Scoreboard {
 }
 
 impl Scoreboard {
-    pub(crate) fn push(&mut self, seq: Seq, end: Seq, now: Time, snapshot: Snapshot) {
+    /// Nothing was sent: for another connection, in the room that this one's records had.
+    pub(crate) fn clear(&mut self) {
+        self.records.clear();
+        *self = Scoreboard { records: std::mem::take(&mut self.records), ..Scoreboard::default() };
+    }
+
+    pub(crate) fn push(&mut self, seq: Seq, end: Seq, now: Time, delivered: u64) {
         let record = Record {
             seq,
             end,
             sent_at: now,
+            delivered,
             retransmitted: false,
             sacked: false,
             lost: false,
             repeated: false,
-            snapshot,
         };
         self.totals.in_flight += record.span();
         self.records.push_back(record);
@@ -179,8 +184,15 @@ impl Scoreboard {
         found
     }
 
+    /// As nearly always: all in flight was sent once, and after what has arrived, so that none of it is `overtaken`.
+    #[inline]
+    pub(crate) fn is_in_order(&self, overtaken: impl Fn(&Record) -> bool) -> bool {
+        self.records.front().is_none_or(|first| !first.sacked && !first.retransmitted && !overtaken(first))
+    }
+
     /// RFC 8985 §6.2 step 5: of the segments that have not arrived and of which `overtaken` is true, each has been lost with
     /// all its copies that was sent `wait` ago. Whether there was any, and when that is so of the last of the others.
+    #[inline(never)]
     pub(crate) fn lose_overtaken(
         &mut self,
         overtaken: impl Fn(&Record) -> bool,
@@ -189,10 +201,6 @@ impl Scoreboard {
     ) -> (bool, Option<Time>) {
         let Scoreboard { records, totals, lost_total, .. } = self;
         let (mut found, mut again) = (false, None);
-        // As nearly always: all in flight was sent once, and after what has arrived.
-        if records.front().is_none_or(|first| !first.sacked && !first.retransmitted && !overtaken(first)) {
-            return (found, again);
-        }
         for record in records.iter_mut().filter(|record| !record.sacked) {
             if !overtaken(record) {
                 // Segments sent once stand in the order of their times; those behind that were sent again are later still.
@@ -247,12 +255,11 @@ impl Scoreboard {
     }
 
     /// Segment `index` is sent again.
-    pub(crate) fn resend(&mut self, index: usize, now: Time, snapshot: Snapshot) -> Record {
+    pub(crate) fn resend(&mut self, index: usize, now: Time, delivered: u64) -> Record {
         self.change(index, |record| {
-            record.sent_at = now;
+            (record.sent_at, record.delivered) = (now, delivered);
             record.retransmitted = true;
             record.repeated = true;
-            record.snapshot = snapshot;
         });
         self.records[index]
     }

@@ -108,8 +108,10 @@ impl Options {
             return self;
         }
         self.words[place..place + 2].copy_from_slice(&[from.get(), to.get()]);
+        // The first has the option's own bytes before it, and two of padding.
+        self.len += if self.blocks == 0 { 12 } else { 8 };
         self.blocks += 1;
-        self.measured()
+        self
     }
 
     /// With Accurate ECN's counters (RFC 9768 §3.2.3), which find no room beside four SACK blocks.

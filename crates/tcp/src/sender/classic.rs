@@ -82,7 +82,7 @@ impl<C: CongestionControl, W: Scaling> Sender for Classic<C, W> {
     }
 
     #[inline(always)]
-    fn deadline(&self, _core: &Core, _timer: TimerKind) -> Time {
+    fn deadline(&self, _timer: TimerKind) -> Time {
         Time::MAX
     }
 

@@ -27,7 +27,7 @@ use self::probe::Probe;
 use self::receiver::Receiver;
 use super::{Classic, Scale, Scaling, Sender};
 use crate::congestion::CongestionControl;
-use crate::core::{Core, Departure, Limits, State, Status};
+use crate::core::{Core, Departure, Limits, Status};
 use crate::ecn::{byte_counts, concerns_ecn};
 use crate::options::{Options, TIMESTAMPS_LEN};
 use crate::recovery::{Rack, RateEstimator, Scoreboard};
@@ -73,8 +73,10 @@ impl<C: CongestionControl> Sender for Modern<C> {
     const TIMERS: &[TimerKind] = &[TimerKind::Pacing, TimerKind::Reordering, TimerKind::Probe];
 
     fn new(profile: &Profile, now: Time) -> Modern<C> {
+        let congestion = C::new(profile);
         Modern {
-            classic: Classic { congestion: C::new(profile), scaling: Scale::default() },
+            rate: RateEstimator::new(now, !congestion.does_without_rates()),
+            classic: Classic { congestion, scaling: Scale::default() },
             is_classic: profile.is_classic(),
             agreed: Agreed::nothing(profile),
             receiver: Receiver::new(profile),
@@ -84,7 +86,6 @@ impl<C: CongestionControl> Sender for Modern<C> {
             rack: Rack::new(),
             reorder_timer: Timer::OFF,
             probe: Probe::default(),
-            rate: RateEstimator::new(now),
             release: now,
             burst: 0,
             pacing_timer: Timer::OFF,
@@ -93,6 +94,12 @@ impl<C: CongestionControl> Sender for Modern<C> {
             pacing_limited: false,
             marked_bytes: byte_counts::MarkedBytes::default(),
         }
+    }
+
+    fn begin_anew(&mut self, profile: &Profile, now: Time) {
+        let mut board = std::mem::take(&mut self.board);
+        board.clear();
+        *self = Modern { board, ..Modern::new(profile, now) };
     }
 
     fn congestion(&self) -> &C {
@@ -150,15 +157,16 @@ impl<C: CongestionControl> Sender for Modern<C> {
             Some(departure) => departure,
             None => core.due_ack(&self.classic.congestion, profile)?,
         };
-        let options = self.options(core, departure.len, now);
-        Some(core.segment(departure, self.classic.scaling.own_window(profile), options))
+        let mut segment =
+            core.segment(departure, self.classic.scaling.own_window(profile), Options::default());
+        // In their place: options that were handed on were copied four times.
+        self.fill_in_options(core, &mut segment, now);
+        Some(segment)
     }
 
-    /// Once the connection is over none of them runs any more.
     #[inline(always)]
-    fn deadline(&self, core: &Core, timer: TimerKind) -> Time {
+    fn deadline(&self, timer: TimerKind) -> Time {
         let own = match timer {
-            _ if core.state == State::Closed => Timer::OFF,
             TimerKind::Pacing => self.pacing_timer,
             TimerKind::Reordering => self.reorder_timer,
             TimerKind::Probe => self.probe.timer,

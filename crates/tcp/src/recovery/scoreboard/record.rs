@@ -3,7 +3,6 @@
 use aqmlab_units::Time;
 
 use crate::Seq;
-use crate::recovery::rate::Snapshot;
 
 /// One segment that was sent. It is sent again as it was.
 #[derive(Clone, Copy, Debug)]
@@ -12,8 +11,9 @@ pub(crate) struct Record {
     pub(crate) seq: Seq,
     /// One past its last byte, or past its FIN.
     pub(crate) end: Seq,
-    /// When it was last sent.
+    /// When it was last sent, and how many bytes had been delivered then.
     pub(crate) sent_at: Time,
+    pub(crate) delivered: u64,
     /// Was it ever sent again?
     pub(crate) retransmitted: bool,
     /// The peer has it (SACK).
@@ -22,8 +22,6 @@ pub(crate) struct Record {
     pub(crate) lost: bool,
     /// What was sent again is in flight.
     pub(crate) repeated: bool,
-    /// What the rate estimate knew when it was last sent.
-    pub(crate) snapshot: Snapshot,
 }
 
 impl Record {

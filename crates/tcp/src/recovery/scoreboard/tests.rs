@@ -8,7 +8,7 @@ const MSS: u32 = 1000;
 fn sent(count: u64) -> Scoreboard {
     let mut board = Scoreboard::default();
     for k in 0..count {
-        board.push(at(k), at(k + 1), Time::from_nanos(k * 1_000_000), Snapshot::default());
+        board.push(at(k), at(k + 1), Time::from_nanos(k * 1_000_000), 0);
     }
     board
 }
@@ -46,7 +46,7 @@ fn what_is_sent_again_is_in_flight_again_until_it_arrives() {
     board.select(at(1), at(5), ignore);
     board.lose_by_threshold();
     assert_eq!((board.pipe(), board.next_lost()), (0, Some(0)));
-    board.resend(0, Time::ZERO, Snapshot::default());
+    board.resend(0, Time::ZERO, 0);
     assert_eq!((board.pipe(), board.next_lost()), (MSS, None));
     assert_eq!(board.acknowledge(at(5), ignore), MSS, "the others were counted when they were selected");
     assert_eq!((board.pipe(), board.len(), board.sacked()), (0, 0, 0));
@@ -81,7 +81,7 @@ fn no_more_are_presumed_to_have_left_than_lie_behind_the_first() {
 fn a_duplicate_takes_out_as_much_as_a_segment_holds() {
     let mut board = Scoreboard::default();
     for (from, to) in [(0, 100), (100, 400), (400, 1000)] {
-        board.push(Seq::new(from), Seq::new(to), Time::ZERO, Snapshot::default());
+        board.push(Seq::new(from), Seq::new(to), Time::ZERO, 0);
     }
     assert_eq!((board.presume(), board.pipe()), (300, 700));
     assert_eq!((board.presume(), board.pipe()), (600, 100));
@@ -100,10 +100,10 @@ fn holes_are_repaired_before_those_not_known_to_be_lost() {
     assert_eq!((lost(&board), board.next_hole()), (vec![0, 1], Some(4)));
     for expected in [0, 1] {
         assert_eq!(board.next_lost(), Some(expected));
-        board.resend(expected, Time::ZERO, Snapshot::default());
+        board.resend(expected, Time::ZERO, 0);
     }
     assert_eq!(board.next_lost(), None);
-    board.resend(4, Time::ZERO, Snapshot::default());
+    board.resend(4, Time::ZERO, 0);
     assert_eq!((board.next_hole(), board.last_outstanding()), (None, Some(9)));
     // Segment 4 counts twice: nobody has said that its first copy is lost.
     assert_eq!(board.pipe(), (10 - 4 - 2 + 3) * MSS);
@@ -113,7 +113,7 @@ fn holes_are_repaired_before_those_not_known_to_be_lost() {
 fn what_was_not_lost_after_all_is_in_flight_again() {
     let mut board = sent(5);
     board.lose_where(5, |_| true);
-    board.resend(0, Time::ZERO, Snapshot::default());
+    board.resend(0, Time::ZERO, 0);
     board.restore_all();
     assert_eq!((board.pipe(), board.next_lost()), (5 * MSS, None));
 }
@@ -154,7 +154,7 @@ proptest! {
         for step in steps {
             match step {
                 Step::Send => {
-                    board.push(at(next), at(next + 1), Time::ZERO, Snapshot::default());
+                    board.push(at(next), at(next + 1), Time::ZERO, 0);
                     next += 1;
                 }
                 Step::Acknowledge(more) => {
@@ -169,7 +169,7 @@ proptest! {
                 Step::LoseAll => drop(board.lose_where(usize::MAX, |_| true)),
                 Step::Resend => {
                     if let Some(index) = board.next_lost() {
-                        board.resend(index, Time::ZERO, Snapshot::default());
+                        board.resend(index, Time::ZERO, 0);
                     }
                 }
                 Step::RestoreAll => board.restore_all(),

@@ -80,33 +80,30 @@ impl<C: CongestionControl> Modern<C> {
 
     /// What leaves with an acknowledgement.
     #[inline(always)]
-    pub(super) fn options(&mut self, core: &Core, len: u16, now: Time) -> Options {
+    pub(super) fn fill_in_options(&mut self, core: &Core, segment: &mut Segment<Options>, now: Time) {
         self.receiver.last_ack_sent = core.rcv_nxt;
-        let mut options = Options::default();
         if self.agreed.timestamps {
             let echo = self.receiver.ts_recent;
-            options = options.with_timestamps(Timestamps { value: timestamp(now), echo });
+            segment.options = segment.options.with_timestamps(Timestamps { value: timestamp(now), echo });
         }
         if self.receiver.ecn_counts.speaks || self.has_ranges() {
-            self.report(core, options, len, now)
-        } else {
-            options
+            self.report(core, segment, now);
         }
     }
 
-    /// `options` with what there is to tell of what has come. Blocks that find no room beside data are left out, and
-    /// Accurate ECN's counters that find none beside the blocks (RFC 9768 §3.2.3.3).
+    /// What there is to tell of what has come. Blocks that find no room beside data are left out, and Accurate ECN's
+    /// counters that find none beside the blocks (RFC 9768 §3.2.3.3).
     #[inline(never)]
-    fn report(&mut self, core: &Core, mut options: Options, len: u16, now: Time) -> Options {
-        let room = if len == 0 { MAX_OPTIONS } else { (self.agreed.mss - len).min(MAX_OPTIONS) };
+    fn report(&mut self, core: &Core, segment: &mut Segment<Options>, now: Time) {
+        let Segment { len, options, .. } = segment;
+        let room = if *len == 0 { MAX_OPTIONS } else { (self.agreed.mss - *len).min(MAX_OPTIONS) };
         if self.has_ranges() {
             let most = usize::from(room.saturating_sub(options.len() + 4) / 8);
-            options = self.receiver.reports.report(&core.reassembly, most, options);
+            *options = self.receiver.reports.report(&core.reassembly, most, *options);
         }
         let room = room.saturating_sub(options.len());
-        match self.receiver.ecn_counts.tell(len > 0, room, now, core.rtt.srtt()) {
-            Some(counters) => options.with_accecn(counters),
-            None => options,
+        if let Some(counters) = self.receiver.ecn_counts.tell(*len > 0, room, now, core.rtt.srtt()) {
+            *options = options.with_accecn(counters);
         }
     }
 

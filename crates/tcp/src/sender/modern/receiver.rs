@@ -66,6 +66,6 @@ impl<C> Modern<C> {
         }
         self.receiver.reports.note_duplicate(from, to, core.rcv_nxt, &core.reassembly);
         core.reassemble(from, to);
-        self.receiver.reports.note_kept(from, &core.reassembly);
+        self.receiver.reports.note_kept(from, core.rcv_nxt, &core.reassembly);
     }
 }

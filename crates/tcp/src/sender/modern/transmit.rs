@@ -186,9 +186,9 @@ impl<C: CongestionControl> Modern<C> {
     #[inline(never)]
     fn repeat(&mut self, core: &Core, index: usize, now: Time, profile: &Profile) -> Departure {
         let before = self.board.record(index);
-        let (span, is_first_repeat) = (before.span(), !before.retransmitted);
-        let snapshot = self.rate.on_sent(now, span, self.board.pipe(), self.board.lost_total());
-        let record = self.board.resend(index, now, snapshot);
+        let (extent, is_first_repeat) = ((before.end, before.span()), !before.retransmitted);
+        let delivered = self.rate.on_sent(now, extent, self.board.pipe(), self.board.lost_total());
+        let record = self.board.resend(index, now, delivered);
         if !self.phase.is_open() && self.first_repeat == FirstRepeat::Awaited {
             // The acknowledgement that moves on tells of the oldest segment alone (RFC 3522 §3.2), and an echo from before
             // this copy proves nothing if there was one between it and the original.
@@ -215,8 +215,8 @@ impl<C: CongestionControl> Modern<C> {
         };
         core.note_sent(seq, len, fin);
         let (pipe, lost) = (self.board.pipe(), self.board.lost_total());
-        let snapshot = self.rate.on_sent(now, core.snd_nxt - seq, pipe, lost);
-        self.board.push(seq, core.snd_nxt, now, snapshot);
+        let delivered = self.rate.on_sent(now, (core.snd_nxt, core.snd_nxt - seq), pipe, lost);
+        self.board.push(seq, core.snd_nxt, now, delivered);
         if let Phase::Loss { frto, .. } = &mut self.phase {
             frto.note_new();
         }
