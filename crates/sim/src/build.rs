@@ -7,7 +7,8 @@
 //! | any | a chain | no, or captured | one for each TCP, over chains of them |
 //! | any | one link at one rate | explained | one for each TCP, over boxed links |
 //!
-//! The first is what is run most often. Each engine takes seconds to compile, so what may be slower shares one.
+//! The first is what is run most often. Each engine takes seconds to compile, so what may be slower shares one, and so do the
+//! first in builds for debugging, where nobody counts instructions.
 
 mod links;
 mod plan;
@@ -58,7 +59,8 @@ pub fn build(
         check_explained(spec)?;
     }
     let plan = Plan::new(spec, seed, laws)?;
-    Ok(match (plan.needs, plan.one_discipline(), watch) {
+    let own_engine = if cfg!(debug_assertions) { None } else { plan.one_discipline() };
+    Ok(match (plan.needs, own_engine, watch) {
         (Needs::Basic, Some(config), Watch::Nothing) => config.visit(&spec.link.context(), plan),
         (Needs::Basic, ..) => plan.engine::<Basic>(watch),
         (Needs::Scaled, ..) => plan.engine::<Scaled>(watch),
