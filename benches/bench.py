@@ -85,7 +85,7 @@ def speed(*, measured_s: int = 200, **settings: Any) -> dict[str, float]:
 
 
 def instructions_per_packet(describe: Callable[..., str]) -> float:
-    """Count instructions under callgrind: what ten seconds more cost, so that the start cancels.
+    """Count instructions: what ten seconds more cost, so that the start cancels.
 
     ``describe`` gives the spec of ``warmup_s`` and ``measured_s``.
     """
@@ -98,11 +98,17 @@ def _count(text: str) -> tuple[int, int]:
     with tempfile.TemporaryDirectory() as directory:
         file = Path(directory) / "spec.json"
         file.write_text(text)
-        command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", sys.executable]
-        done = subprocess.run([*command, HERE / "alone.py", file], capture_output=True, text=True, check=True)
-    collected = re.search(r"Collected : (\d+)", done.stderr)
-    assert collected is not None, "callgrind ends by saying what it collected"
-    return int(collected[1]), json.loads(done.stdout)["bottleneck_packets"]
+        instructions, said = counted([sys.executable, str(HERE / "alone.py"), str(file)])
+    return instructions, json.loads(said)["bottleneck_packets"]
+
+
+def counted(command: list[str]) -> tuple[int, str]:
+    """Run a command under cachegrind, which counts and follows no calls: its instructions, and what it printed."""
+    tool = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"]
+    done = subprocess.run([*tool, *command], capture_output=True, text=True, check=True)
+    read = re.search(r"I +refs: +([\d,]+)", done.stderr)
+    assert read is not None, "cachegrind ends by saying how many instructions were read"
+    return int(read[1].replace(",", "")), done.stdout
 
 
 def build_example(package: str, name: str, *options: str) -> Path:

@@ -7,20 +7,19 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
 
-from bench import build_example, machine
+from bench import build_example, counted, machine
 
 HEAD = """# What a discipline costs
 
 Written by `make cost`: `crates/aqm/examples/cost.rs` on {machine}.
 
 * **instructions**: for one packet that is enqueued, judged, and dequeued or dropped, through the trait that all queues
-  share (`Qdisc`, a virtual call each time), timeouts included; counted by callgrind, so that they are the same whatever
+  share (`Qdisc`, a virtual call each time), timeouts included; counted by cachegrind, so that they are the same whatever
   else the machine does. 200,000 random packets of 256 flows arrive at a link of 100 Mbit/s, which they load by 90 % and
   110 % by turns; the same packets for every discipline, with its default parameters. Driving the queue is in it as
   well: read what a discipline costs beyond drop-tail.
@@ -38,18 +37,10 @@ Written by `make cost`: `crates/aqm/examples/cost.rs` on {machine}.
 
 
 def instructions_per_packet(binary: Path, name: str) -> float:
-    """Count instructions under callgrind: what more packets cost, so that the start cancels."""
+    """Count instructions: what more packets cost, so that the start cancels."""
     short, long = 20_000, 120_000
-    counts = [_count(binary, name, packets) for packets in (short, long)]
+    counts = [counted([str(binary), name, str(packets)])[0] for packets in (short, long)]
     return (counts[1] - counts[0]) / (long - short)
-
-
-def _count(binary: Path, name: str, packets: int) -> int:
-    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", str(binary), name, str(packets)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    collected = re.search(r"Collected : (\d+)", done.stderr)
-    assert collected is not None, "callgrind ends by saying what it collected"
-    return int(collected[1])
 
 
 def row(cost: dict[str, Any], instructions: float | None) -> str:
@@ -69,8 +60,8 @@ def main() -> None:
     page: Path = parser.parse_args().page
     binary = build_example("aqmlab-aqm", "cost", "--features", "serde")
     costs = json.loads(subprocess.run([binary], stdout=subprocess.PIPE, text=True, check=True).stdout)
-    counted = shutil.which("valgrind") is not None
-    rows = [row(cost, instructions_per_packet(binary, cost["name"]) if counted else None) for cost in costs]
+    counts = shutil.which("valgrind") is not None
+    rows = [row(cost, instructions_per_packet(binary, cost["name"]) if counts else None) for cost in costs]
     here = ", ".join(value for what, value in machine().items() if what in ("cpu", "system", "rustc"))
     page.write_text(HEAD.format(machine=here) + "\n".join(rows) + "\n", encoding="utf-8")
     print(page)

@@ -9,7 +9,9 @@ use std::error::Error;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use aqmlab_aqm::{Ecn, LinkContext, Packet, Qdisc, QueueConfig, catalogue};
+use aqmlab_aqm::{
+    DecidesAtEnqueue, Ecn, Fifo, Limit, LinkContext, Packet, Qdisc, QueueConfig, Visitor, catalogue,
+};
 use aqmlab_units::{BitRate, Bytes, Duration, Stream, Time};
 use serde_json::json;
 
@@ -102,10 +104,30 @@ fn send_time(size: Bytes) -> Duration {
 /// The time that a packet takes to be enqueued, judged, and dequeued or dropped, the timeouts between included.
 #[expect(clippy::disallowed_methods, reason = "what is measured here is the time that code takes")]
 fn ns_per_packet(config: &QueueConfig, arrivals: &[Arrival]) -> f64 {
-    let mut queue = config.queue::<()>(&LINK, Stream::named(1, "queue/0"));
+    let mut queue = config.visit(&LINK, Empty);
     let start = Instant::now();
     carry(&mut *queue, arrivals);
     start.elapsed().as_secs_f64() * 1e9 / arrivals.len() as f64
+}
+
+/// Makes a queue whose packets carry nothing.
+struct Empty;
+
+impl Visitor for Empty {
+    type Payload = ();
+    type Output = Box<dyn Qdisc<()>>;
+
+    fn law<A: DecidesAtEnqueue + Send + 'static>(
+        self,
+        limit: Limit,
+        make: impl Fn(Stream) -> A,
+    ) -> Self::Output {
+        self.queue(|stream| Fifo::new(make(stream), limit))
+    }
+
+    fn queue<Q: Qdisc<()> + Send + 'static>(self, make: impl Fn(Stream) -> Q) -> Self::Output {
+        Box::new(make(Stream::named(1, "queue/0")))
+    }
 }
 
 /// Let the packets through the queue and the link behind it.
@@ -165,7 +187,7 @@ impl State {
 fn fill(config: &QueueConfig, flow: impl Fn(u32) -> u32) -> (usize, Vec<usize>) {
     let before = HELD.load(Ordering::Relaxed);
     let held = || HELD.load(Ordering::Relaxed) - before;
-    let mut queue = config.queue::<()>(&LINK, Stream::named(1, "queue/0"));
+    let mut queue = config.visit(&LINK, Empty);
     let empty = held();
     let mut at_powers = Vec::with_capacity(POWERS);
     let own = held() - empty;

@@ -1,7 +1,5 @@
 //! Which disciplines there are, and how a configuration chooses one.
 
-use std::marker::PhantomData;
-
 use aqmlab_units::Stream;
 
 use crate::discipline::Boxed;
@@ -102,7 +100,10 @@ pub(crate) use disciplines;
 impl QueueConfig {
     /// An empty queue of this discipline in front of `link`, whatever its kind. The configuration has passed
     /// [`QueueConfig::resolve`].
-    pub fn queue<P: Send + 'static>(&self, link: &LinkContext, rng: Stream) -> Box<dyn Qdisc<P> + Send> {
-        self.visit(link, Boxed { rng, payload: PhantomData })
+    ///
+    /// What packets carry in it is a number, by which the caller finds what else he knows of them: so each discipline is
+    /// compiled once for all who choose at run time. Code that is to be compiled for each is a [`Visitor`](crate::Visitor).
+    pub fn queue(&self, link: &LinkContext, rng: Stream) -> Box<dyn Qdisc<usize> + Send> {
+        self.visit(link, Boxed { rng })
     }
 }

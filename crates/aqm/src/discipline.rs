@@ -104,14 +104,13 @@ pub trait Visitor: Sized {
 }
 
 /// Makes one queue of whatever kind.
-pub(crate) struct Boxed<P> {
+pub(crate) struct Boxed {
     pub(crate) rng: Stream,
-    pub(crate) payload: std::marker::PhantomData<P>,
 }
 
-impl<P: Send + 'static> Visitor for Boxed<P> {
-    type Payload = P;
-    type Output = Box<dyn Qdisc<P> + Send>;
+impl Visitor for Boxed {
+    type Payload = usize;
+    type Output = Box<dyn Qdisc<usize> + Send>;
 
     fn law<A: DecidesAtEnqueue + Send + 'static>(
         self,
@@ -121,7 +120,7 @@ impl<P: Send + 'static> Visitor for Boxed<P> {
         Box::new(Fifo::new(make(self.rng), limit))
     }
 
-    fn queue<Q: Qdisc<P> + Send + 'static>(self, make: impl Fn(Stream) -> Q) -> Self::Output {
+    fn queue<Q: Qdisc<usize> + Send + 'static>(self, make: impl Fn(Stream) -> Q) -> Self::Output {
         Box::new(make(self.rng))
     }
 }

@@ -29,8 +29,8 @@ use crate::{Admission, Counters, Packet, QueueState};
 /// let now = Time::from_secs_f64(0.5);
 /// advance(&mut *queue, now);
 /// let packet = Packet { size: Bytes::new(1500), ecn: Ecn::NotEct, flow: 7 };
-/// assert!(queue.enqueue(packet, "first", now, &mut |_| ()).is_queued());
-/// assert_eq!(queue.dequeue(now, &mut |_| ()).map(|sent| sent.payload), Some("first"));
+/// assert!(queue.enqueue(packet, 1, now, &mut |_| ()).is_queued());
+/// assert_eq!(queue.dequeue(now, &mut |_| ()).map(|sent| sent.payload), Some(1));
 /// assert!(queue.poll_timeout().is_none_or(|due| due > now));
 /// # Ok::<(), aqmlab_aqm::ParameterError>(())
 /// ```

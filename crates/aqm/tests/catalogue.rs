@@ -53,8 +53,7 @@ fn decided(name: &str) -> (u64, u64) {
         serde_json::from_value(json!({ name: {"limit": 200} })).expect("a limit is all");
     let link =
         LinkContext { rate: BitRate::from_mbit_per_sec(10), header: Bytes::ZERO, overhead: Bytes::ZERO };
-    let mut queue =
-        config.resolve(&link).expect("the defaults do").queue::<()>(&link, Stream::named(1, "queue"));
+    let mut queue = config.resolve(&link).expect("the defaults do").queue(&link, Stream::named(1, "queue"));
     let mut marked_at_arrival = 0;
     for step in 0..25_000_u32 {
         // A packet of 1000 B is 800 us on the wire; two arrive meanwhile.
@@ -63,11 +62,11 @@ fn decided(name: &str) -> (u64, u64) {
             queue.on_timeout(now);
         }
         if step % 2 == 0 {
-            queue.dequeue(now, &mut |()| {});
+            queue.dequeue(now, &mut |_| {});
         }
         let ecn = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1][step as usize % 3];
         let admission =
-            queue.enqueue(Packet { size: Bytes::new(1000), ecn, flow: step % 8 }, (), now, &mut |()| {});
+            queue.enqueue(Packet { size: Bytes::new(1000), ecn, flow: step % 8 }, 0, now, &mut |_| {});
         marked_at_arrival += u64::from(admission == Admission::Marked);
     }
     let counters = queue.counters();

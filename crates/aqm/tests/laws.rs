@@ -60,14 +60,14 @@ fn a_packet_is_marked_exactly_where_it_would_be_dropped_without_ecn() {
 /// What became of one packet: what was lost in the step, and what left, and whether it has been marked.
 #[derive(Debug, Default, PartialEq)]
 struct Step {
-    lost: Vec<u32>,
-    left: Option<u32>,
+    lost: Vec<usize>,
+    left: Option<usize>,
     marked: bool,
 }
 
 /// A queue whose packets have one ECN field.
 struct Side {
-    queue: Box<dyn Qdisc<u32> + Send>,
+    queue: Box<dyn Qdisc<usize> + Send>,
     ecn: Ecn,
 }
 
@@ -88,7 +88,7 @@ impl Side {
             done.left = left.map(|left| left.payload);
         } else {
             let packet = packet_of(step % 8, 500, self.ecn);
-            self.queue.enqueue(packet, step, now, &mut |packet| done.lost.push(packet));
+            self.queue.enqueue(packet, step as usize, now, &mut |packet| done.lost.push(packet));
         }
         done.marked = self.queue.counters().marked > marked;
         done
@@ -121,7 +121,7 @@ fn the_first_signal_marks_what_can_be_marked_and_drops_the_same_packet_otherwise
             continue;
         };
         assert!(with.marked, "{name}, step {step}: {with:?} but {without:?}");
-        let marked = with.left.unwrap_or(step);
+        let marked = with.left.unwrap_or(step as usize);
         assert!(
             name == "threshold" || without.lost.contains(&marked),
             "{name}, step {step}: {with:?} but {without:?}"
@@ -132,8 +132,8 @@ fn the_first_signal_marks_what_can_be_marked_and_drops_the_same_packet_otherwise
 #[test]
 fn a_timeout_before_its_time_changes_nothing() {
     for config in disciplines() {
-        let mut queue = config.queue::<u32>(&slow_link(), rng());
-        let shown = |queue: &dyn Qdisc<u32>| {
+        let mut queue = config.queue(&slow_link(), rng());
+        let shown = |queue: &dyn Qdisc<usize>| {
             let mut shown = Vec::new();
             queue.probe(&mut |name, value| shown.push((name, value)));
             (shown, queue.state(), queue.counters(), queue.poll_timeout())
@@ -154,7 +154,7 @@ fn a_timeout_before_its_time_changes_nothing() {
                     );
                 }
             }
-            queue.enqueue(packet_of(step % 8, 500, Ecn::Ect0), step, now, &mut |_| ());
+            queue.enqueue(packet_of(step % 8, 500, Ecn::Ect0), step as usize, now, &mut |_| ());
         }
     }
 }

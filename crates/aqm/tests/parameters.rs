@@ -134,11 +134,11 @@ fn any_config(entry: &Entry) -> impl Strategy<Value = QueueConfig> + use<> {
 /// Arrivals and departures of many flows at random, over an idle hour too: every packet is accounted for, and what the
 /// probe shows can be.
 fn walk(config: &QueueConfig, is_one_queue: bool) -> Result<(), TestCaseError> {
-    let mut queue = config.queue::<u32>(&link(), Stream::named(1, "queue"));
+    let mut queue = config.queue(&link(), Stream::named(1, "queue"));
     let mut steps = Stream::named(3, "steps");
-    let mut inside: VecDeque<u32> = VecDeque::new();
+    let mut inside: VecDeque<usize> = VecDeque::new();
     let (mut nanos, mut offered, mut dropped, mut sent) = (0, 0, 0, 0);
-    for step in 0..3000_u32 {
+    for step in 0..3000 {
         nanos += if step == 2500 { 4_000_000_000_000 } else { steps.below(400_000) };
         let mut now = Time::from_nanos(nanos);
         let mut updates = 0;

@@ -20,7 +20,7 @@ const LATEST_S: f64 = 1e9;
 #[pyclass]
 pub(crate) struct Qdisc {
     /// Never locked: what Python shares must only look as if it could be.
-    queue: Mutex<Box<dyn aqm::Qdisc<()> + Send>>,
+    queue: Mutex<Box<dyn aqm::Qdisc<usize> + Send>>,
     now: Time,
     faults: Faults,
 }
@@ -46,7 +46,7 @@ fn parse_ecn(text: &str) -> PyResult<aqm::Ecn> {
 }
 
 impl Qdisc {
-    fn queue(&mut self) -> &mut dyn aqm::Qdisc<()> {
+    fn queue(&mut self) -> &mut dyn aqm::Qdisc<usize> {
         &mut **self.queue.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -100,7 +100,7 @@ impl Qdisc {
         let spec = QueueSpec::read(written, &link).map_err(|error| SpecError::new_err(error.to_string()))?;
         let rng = queue_stream(seed, 0);
         let faults = Faults::default();
-        let queue: Box<dyn aqm::Qdisc<()> + Send> = match (spec, make_law) {
+        let queue: Box<dyn aqm::Qdisc<usize> + Send> = match (spec, make_law) {
             (QueueSpec::Known(config), _) => config.queue(&link, rng),
             (QueueSpec::Custom(custom), Some(make)) => {
                 let law = PyLaw::new(make, link, rng, faults.clone())?;
@@ -129,7 +129,7 @@ impl Qdisc {
         let now = self.clock("at", at)?;
         // Within one instant a timeout comes before an arrival.
         self.run_timers(py, now, |timer| timer <= now)?;
-        let admission = self.queue().enqueue(packet, (), now, &mut |()| ());
+        let admission = self.queue().enqueue(packet, 0, now, &mut |_| ());
         self.faults.raise(py)?;
         Ok(match admission {
             Admission::Queued => "queued",
@@ -142,7 +142,7 @@ impl Qdisc {
         let now = self.clock("at", at)?;
         // Within one instant a departure comes before a timeout.
         self.run_timers(py, now, |timer| timer < now)?;
-        let departure = self.queue().dequeue(now, &mut |()| ());
+        let departure = self.queue().dequeue(now, &mut |_| ());
         self.faults.raise(py)?;
         Ok(departure.map(|departure| seen::Packet::new(departure.packet, departure.enqueued_at)))
     }

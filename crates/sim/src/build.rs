@@ -18,7 +18,7 @@ use aqmlab_tcp::congestion::Any;
 use aqmlab_tcp::{Basic, Full, Needs, Scaled, Sender};
 use aqmlab_units::Stream;
 
-use self::links::{AnyLink, in_series};
+use self::links::{AnyLink, any, in_series};
 use self::plan::{Hop, OneWay, Plan};
 use crate::capture::{Capture, OnTheWire};
 use crate::engine::emulated::EmulatedNetwork;
@@ -73,7 +73,7 @@ pub fn build(
 pub fn emulate(spec: &Spec, seed: u64, capture: Option<&Capture>) -> Result<EmulatedNetwork, SpecError> {
     let hops = Plan::new(spec, seed, None)?.hops.into_iter();
     let hops = hops.map(|hop| match capture {
-        None => hop.links(),
+        None => hop.parked().map(any),
         Some(capture) => hop.captured(capture),
     });
     let links = if spec.chain.is_empty() {
@@ -125,7 +125,7 @@ impl Plan<'_> {
                 (hops.map(|hop| hop.captured(capture)).collect(), Some(capture.clone()))
             }
             Watch::Explain(request) => {
-                let links = only(hops.map(Hop::links::<Numbered<S::Options>>));
+                let links = only(hops.map(Hop::parked::<Numbered<S::Options>>));
                 let explainer = Explainer::new(&spec.link, request);
                 let network = Network { links, capture: None };
                 return Box::new(Engine::<S, _, _>::new(spec, seed, traffic, network, explainer));

@@ -17,6 +17,7 @@ mod packet;
 mod quantiles;
 mod record;
 mod side;
+mod slab;
 mod spec;
 mod summary;
 

@@ -12,6 +12,7 @@
 mod cached;
 mod chain;
 mod computed;
+mod parked;
 mod queued;
 #[cfg(test)]
 mod tests;
@@ -25,6 +26,7 @@ use aqmlab_units::{BitRate, Bytes, Duration, Time};
 pub(crate) use self::cached::Cached;
 pub(crate) use self::chain::Chain;
 pub(crate) use self::computed::Computed;
+pub(crate) use self::parked::Parked;
 pub(crate) use self::queued::Queued;
 pub(crate) use self::transmitter::Transmitter;
 pub(crate) use self::waits::{Waited, Waits};

@@ -36,6 +36,26 @@ _STYLES = [(colour, (colour + turn) % len(_DASHES)) for turn in range(len(_DASHE
 _THICKEST, _THINNEST = 2.8, 1.3
 """Points: later lines are thinner, so that of two that coincide the lower one shows at the edges and in the gaps."""
 
+_SIZE = (8, 4.5)
+"""Inches."""
+
+_RC: dict[Any, Any] = {
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#e5e5e5",
+    "grid.linewidth": 0.6,
+    "svg.hashsalt": "aqmlab",
+    # Text stays text: it can be searched and copied, and files are small.
+    "svg.fonttype": "none",
+    # A dollar in the name of a scheme is a dollar.
+    "text.parse_math": False,
+    "legend.frameon": False,
+    "legend.handlelength": 3,
+}
+"""How all figures look."""
+
 _STAMPS = {"svg": "Date", "png": "Software", "pdf": "CreationDate"}
 """What a kind of file would tell of when or with what it was made."""
 
@@ -57,41 +77,34 @@ def save(stem: Path, draw: Callable[[Axes], Axes], *, title: str) -> list[Path]:
         draw(figure.subplots()).set_title(title, loc="left", fontsize=10)
 
     files = [stem.with_name(f"{stem.name}.{kind}") for kind in ("svg", "png")]
-    for file in files:
-        write(file, draw_titled)
+    _write(files, draw_titled, size=_SIZE)
     return files
 
 
-def write(file: Path, draw: Callable[[Figure], None], *, size: tuple[float, float] = (8, 4.5)) -> None:
+def write(file: Path, draw: Callable[[Figure], None], *, size: tuple[float, float] = _SIZE) -> None:
     """Draw a figure and write it in the form of the file's suffix."""
-    style: dict[Any, Any] = {
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-        "axes.grid": True,
-        "axes.axisbelow": True,
-        "grid.color": "#e5e5e5",
-        "grid.linewidth": 0.6,
-        "svg.hashsalt": "aqmlab",
-        # Text stays text: it can be searched and copied, and files are small.
-        "svg.fonttype": "none",
-        # A dollar in the name of a scheme is a dollar.
-        "text.parse_math": False,
-        "legend.frameon": False,
-        "legend.handlelength": 3,
-    }
-    kind = check_kind(file)
-    with mpl.rc_context(style):
+    _write([file], draw, size=size)
+
+
+def _write(files: Sequence[Path], draw: Callable[[Figure], None], *, size: tuple[float, float]) -> None:
+    """Draw a figure once, and write it in the forms of the files' suffixes."""
+    kinds = [check_kind(file) for file in files]
+    with mpl.rc_context(_RC):
         figure = Figure(figsize=size, layout="constrained")
         draw(figure)
         for axis in figure.axes:
             _write_numbers_alike(axis)
         _make_room(figure)
-        try:
-            figure.savefig(file, dpi=160, metadata={_STAMPS[kind]: None})
-        except OSError as error:
-            # A full disk does not say which file it was.
-            error.filename = error.filename or str(file)
-            raise
+        # Where things lie is found once for all forms: it takes longer than to write them.
+        figure.draw_without_rendering()
+        figure.set_layout_engine(None)
+        for file, kind in zip(files, kinds, strict=True):
+            try:
+                figure.savefig(file, dpi=160, metadata={_STAMPS[kind]: None})
+            except OSError as error:
+                # A full disk does not say which file it was.
+                error.filename = error.filename or str(file)
+                raise
 
 
 class LineStyles:

@@ -51,7 +51,7 @@ const SIZE: Bytes = Bytes::new(1500);
 
 /// Run `senders` with round trips of `rtt` through `queue` into a link of 100 Mbit/s, and count from `from` to `to`.
 pub(crate) fn run(
-    queue: &mut dyn Qdisc<(usize, Time)>,
+    queue: &mut dyn Qdisc<usize>,
     senders: &[Sender],
     rtt: Duration,
     (from, to): (f64, f64),
@@ -62,6 +62,8 @@ pub(crate) fn run(
     let mut states: Vec<State> = senders.iter().map(start).collect();
     let mut got = vec![Got::default(); senders.len()];
     let mut blind: Vec<u64> = vec![0; senders.len()];
+    // Of each packet, who sent it and when.
+    let mut sent: Vec<(usize, Time)> = Vec::new();
     let mut news: BinaryHeap<News> = BinaryHeap::new();
     let mut now = Time::ZERO;
     // One packet's time on the link after another, what arrives in between at its beginning.
@@ -69,13 +71,13 @@ pub(crate) fn run(
         while let Some(due) = queue.poll_timeout().filter(|due| *due <= now) {
             queue.on_timeout(due);
         }
-        while let Some(&Reverse((at, who, signalled, sent))) =
+        while let Some(&Reverse((at, who, signalled, sent_at))) =
             news.peek().filter(|Reverse(next)| next.0 <= now)
         {
             news.pop();
-            hear(&mut states[who], signalled, sent, at);
+            hear(&mut states[who], signalled, sent_at, at);
         }
-        let mut lost: Vec<(usize, Time)> = Vec::new();
+        let mut lost: Vec<usize> = Vec::new();
         for who in 0..senders.len() {
             let (ecn, n) = match states[who].sender {
                 Sender::Blind(ecn, per_thousand) => {
@@ -90,24 +92,26 @@ pub(crate) fn run(
             for _ in 0..n {
                 states[who].inside += 1.0;
                 let packet = Packet { size: SIZE, ecn, flow: u32::try_from(who).expect("few") };
-                queue.enqueue(packet, (who, now), now, &mut |packet| lost.push(packet));
+                queue.enqueue(packet, sent.len(), now, &mut |packet| lost.push(packet));
+                sent.push((who, now));
             }
         }
         let left = queue.dequeue(now, &mut |packet| lost.push(packet));
         let counts = now >= from;
-        for (who, sent) in lost {
+        for packet in lost {
+            let (who, sent_at) = sent[packet];
             got[who].lost += u64::from(counts);
-            news.push(Reverse((now + rtt, who, true, sent)));
+            news.push(Reverse((now + rtt, who, true, sent_at)));
         }
         if let Some(left) = left {
-            let (who, sent) = left.payload;
+            let (who, sent_at) = sent[left.payload];
             let marked = left.packet.ecn == Ecn::Ce;
             if counts {
                 got[who].packets += 1;
                 got[who].delay += (now - left.enqueued_at).as_secs_f64();
                 got[who].marked += u64::from(marked);
             }
-            news.push(Reverse((now + rtt, who, marked, sent)));
+            news.push(Reverse((now + rtt, who, marked, sent_at)));
         }
         now += slot;
     }

@@ -205,7 +205,7 @@ fn probabilities_stop_where_all_l4s_packets_are_marked_if_overload_overflows() {
 }
 
 /// The mean delay of each sender's packets in milliseconds.
-fn closed_loop_of(queue: &mut DualPi2<(usize, Time)>, senders: &[Sender], span: (f64, f64)) -> Vec<f64> {
+fn closed_loop_of(queue: &mut DualPi2<usize>, senders: &[Sender], span: (f64, f64)) -> Vec<f64> {
     let got = closed_loop(queue, senders, Duration::from_millis(10), span);
     got.iter().map(crate::closed_loop::Got::mean_delay_ms).collect()
 }

@@ -153,7 +153,7 @@ fn oracle(config: &FqCodelConfig, rng: Stream) -> Scheduler<Codel> {
 fn run(config: &FqCodelConfig, seed: u64, traffic: &[Operation]) -> Result<Counters, TestCaseError> {
     let config = config.resolve(&link())?;
     let rng = Stream::named(seed, "queue");
-    let queue = QueueConfig::FqCodel(config.clone()).queue::<usize>(&link(), rng.clone());
+    let queue = QueueConfig::FqCodel(config.clone()).queue(&link(), rng.clone());
     compare(queue, oracle(&config, rng), traffic)
 }
 

@@ -189,7 +189,7 @@ fn the_traffic_makes_fq_pie_mark_drop_refuse_and_push_out() {
 #[test]
 fn all_queues_are_updated_at_the_same_instants() {
     let mut queue =
-        config(json!({"fq_pie": {"t_update": "15 ms"}})).queue::<()>(&link(), Stream::named(1, "queue"));
+        config(json!({"fq_pie": {"t_update": "15 ms"}})).queue(&link(), Stream::named(1, "queue"));
     for update in 1..100 {
         let due = queue.poll_timeout().expect("PIE samples");
         assert_eq!(due, Time::from_nanos(15_000_000 * update));

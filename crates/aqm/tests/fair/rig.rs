@@ -14,30 +14,30 @@ pub(crate) fn config(json: Value) -> QueueConfig {
     config.resolve(&link()).expect("possible parameters")
 }
 
-/// What packets carry here.
+/// What is known of a packet, whose number is its place among all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mark {
     pub(crate) flow: u32,
-    pub(crate) serial: u64,
+    pub(crate) serial: usize,
 }
 
 /// A discipline before a link of 100 Mbit/s.
 pub(crate) struct Rig {
-    pub(crate) queue: Box<dyn Qdisc<Mark> + Send>,
+    pub(crate) queue: Box<dyn Qdisc<usize> + Send>,
     pub(crate) now: Time,
     /// Packets and bytes of each flow that the link has sent.
     pub(crate) sent: BTreeMap<u32, (u64, u64)>,
     /// Packets of each flow that were lost.
     pub(crate) lost: BTreeMap<u32, u64>,
     waiting: BTreeMap<u32, u64>,
-    serial: u64,
+    marks: Vec<Mark>,
 }
 
 impl Rig {
     pub(crate) fn new(json: Value) -> Rig {
         let queue = config(json).queue(&link(), Stream::named(1, "queue"));
         let (sent, lost, waiting) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        Rig { queue, now: Time::ZERO, sent, lost, waiting, serial: 0 }
+        Rig { queue, now: Time::ZERO, sent, lost, waiting, marks: Vec::new() }
     }
 
     pub(crate) fn waiting(&self, flow: u32) -> u64 {
@@ -48,21 +48,21 @@ impl Rig {
         self.lost.get(&flow).copied().unwrap_or(0)
     }
 
-    pub(crate) fn arrive(&mut self, flow: u32, size: u64, ecn: Ecn) -> u64 {
-        self.serial += 1;
+    pub(crate) fn arrive(&mut self, flow: u32, size: u64, ecn: Ecn) -> usize {
+        let serial = self.marks.len();
+        self.marks.push(Mark { flow, serial });
         *self.waiting.entry(flow).or_default() += 1;
         let packet = Packet { size: Bytes::new(size), ecn, flow };
-        let mark = Mark { flow, serial: self.serial };
         let mut gone = Vec::new();
-        self.queue.enqueue(packet, mark, self.now, &mut |mark| gone.push(mark));
+        self.queue.enqueue(packet, serial, self.now, &mut |serial| gone.push(serial));
         self.forget(&gone);
-        self.serial
+        serial
     }
 
     /// The link takes the next packet and sends it, while timers expire.
     pub(crate) fn send(&mut self) -> Option<Mark> {
         let mut gone = Vec::new();
-        let departure = self.queue.dequeue(self.now, &mut |mark| gone.push(mark));
+        let departure = self.queue.dequeue(self.now, &mut |serial| gone.push(serial));
         self.forget(&gone);
         let size = departure.map_or(Bytes::new(1500), |departure| departure.packet.size);
         let free = self.now + link().rate.time_to_send(size + link().overhead);
@@ -71,15 +71,16 @@ impl Rig {
         }
         self.now = free;
         let departure = departure?;
-        let flow = departure.payload.flow;
-        *self.waiting.entry(flow).or_default() -= 1;
-        let (packets, bytes) = self.sent.entry(flow).or_default();
+        let mark = self.marks[departure.payload];
+        *self.waiting.entry(mark.flow).or_default() -= 1;
+        let (packets, bytes) = self.sent.entry(mark.flow).or_default();
         (*packets, *bytes) = (*packets + 1, *bytes + size.get());
-        Some(departure.payload)
+        Some(mark)
     }
 
-    fn forget(&mut self, gone: &[Mark]) {
-        for mark in gone {
+    fn forget(&mut self, gone: &[usize]) {
+        for &serial in gone {
+            let mark = self.marks[serial];
             *self.waiting.entry(mark.flow).or_default() -= 1;
             *self.lost.entry(mark.flow).or_default() += 1;
         }

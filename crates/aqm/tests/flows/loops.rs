@@ -3,7 +3,7 @@
 //! The adaptive ones are the textbook's: a window that grows by one packet a round trip and is halved by a loss, at most
 //! once a round trip, sent evenly over the round trip. They learn of a loss at once.
 
-use aqmlab_aqm::{DroptailConfig, Ecn, Limit, LinkContext, Qdisc, QueueConfig};
+use aqmlab_aqm::{DroptailConfig, Ecn, Limit, LinkContext, QueueConfig};
 use aqmlab_units::{BitRate, Bytes, Stream, Time};
 
 use crate::common::packet_of;
@@ -56,7 +56,7 @@ fn time(ms: f64) -> Time {
 /// The unresponsive flow's share of what leaves, over 40 s after 20 s.
 pub(crate) fn share(config: &QueueConfig, Scenario { adaptive, load }: Scenario) -> f64 {
     let config = config.resolve(&link()).expect("these parameters are possible");
-    let mut queue: Box<dyn Qdisc<usize> + Send> = config.queue(&link(), Stream::named(1, "queue/0"));
+    let mut queue = config.queue(&link(), Stream::named(1, "queue/0"));
     let mut jitter = Stream::named(1, "senders");
     let mut senders: Vec<Sender> = (0..=adaptive)
         .map(|flow| Sender { window: (flow > 0).then_some(2.0), next_ms: flow as f64, cut_ms: 0.0 })

@@ -8,7 +8,7 @@ use aqmlab_units::Stream;
 
 use super::plan::{Hop, OneWay, QueueDiscipline};
 use crate::capture::{Capture, Observed, OnTheWire};
-use crate::link::{Cached, Chain, Computed, Link, Queued, Wire};
+use crate::link::{Cached, Chain, Computed, Link, Parked, Queued, Wire};
 use crate::packet::Packet;
 use crate::side::Direction;
 use crate::spec::{Hops, Spec};
@@ -16,7 +16,10 @@ use crate::spec::{Hops, Spec};
 /// A link of any kind.
 pub(super) type AnyLink<O> = Cached<Box<dyn Link<O> + Send>>;
 
-fn any<O>(link: impl Link<O> + Send + 'static) -> AnyLink<O> {
+/// A link of any discipline, all of one type.
+pub(super) type ParkedLink<O> = Queued<Parked<Packet<O>>, O>;
+
+pub(super) fn any<O>(link: impl Link<O> + Send + 'static) -> AnyLink<O> {
     Cached::new(Box::new(link))
 }
 
@@ -34,15 +37,19 @@ impl Hop<'_> {
         self.directions.map(OneWay::link)
     }
 
-    /// Both directions, with a capture of what passes the queues, which are asked packet by packet whatever their
-    /// discipline.
+    /// Both directions, of one kind whatever their disciplines: for what need not be fast.
+    pub(super) fn parked<O: HeaderOptions>(self) -> [ParkedLink<O>; 2] {
+        self.directions.map(OneWay::parked)
+    }
+
+    /// The same, with a capture of what passes the queues.
     pub(super) fn captured<O: OnTheWire + 'static>(self, capture: &Capture) -> [AnyLink<O>; 2] {
         let mut interface = 2 * self.number;
         self.directions.map(|one_way| {
             let number = u32::try_from(interface).expect("a chain has few links");
             interface += 1;
-            let wire = one_way.wire.clone();
-            any(Queued::new(Observed::new(one_way.queue(), number, capture.clone()), wire))
+            let (queue, wire) = one_way.queue();
+            any(Queued::new(Observed::new(queue, number, capture.clone()), wire))
         })
     }
 }
@@ -50,26 +57,34 @@ impl Hop<'_> {
 impl OneWay<'_> {
     /// The direction, of the kind that is fastest under its discipline.
     fn link<O: HeaderOptions + 'static>(self) -> AnyLink<O> {
-        let OneWay { wire, discipline, stream } = self;
-        match discipline {
-            QueueDiscipline::Catalogue(config) => {
+        match self {
+            OneWay { wire, discipline: QueueDiscipline::Catalogue(config), stream }
+                if wire.rate_changes.is_empty() =>
+            {
                 let context = wire.context;
                 config.visit(&context, Of { wire, stream, options: PhantomData })
             }
-            QueueDiscipline::Custom(law, limit) => any(Queued::new(Fifo::new(law, limit), wire)),
+            one_way => any(one_way.parked()),
         }
     }
 
-    /// Its queue, for packets that carry a `P`.
-    fn queue<P: Send + 'static>(self) -> Box<dyn Qdisc<P> + Send> {
-        match self.discipline {
-            QueueDiscipline::Catalogue(config) => config.queue(&self.wire.context, self.stream),
+    fn parked<O: HeaderOptions>(self) -> ParkedLink<O> {
+        let (queue, wire) = self.queue();
+        Queued::new(queue, wire)
+    }
+
+    /// Its queue, for packets that carry a `P`, and the wire behind it.
+    fn queue<P>(self) -> (Parked<P>, Wire) {
+        let OneWay { wire, discipline, stream } = self;
+        let queue = match discipline {
+            QueueDiscipline::Catalogue(config) => config.queue(&wire.context, stream),
             QueueDiscipline::Custom(law, limit) => Box::new(Fifo::new(law, limit)),
-        }
+        };
+        (Parked::new(queue), wire)
     }
 }
 
-/// Makes one direction of a link for packets with options `O`.
+/// Makes one direction of a link at one rate for packets with options `O`.
 struct Of<O> {
     wire: Wire,
     stream: Stream,
@@ -85,12 +100,7 @@ impl<O: HeaderOptions + 'static> Visitor for Of<O> {
         limit: Limit,
         make: impl Fn(Stream) -> A,
     ) -> AnyLink<O> {
-        let law = make(self.stream);
-        if self.wire.rate_changes.is_empty() {
-            any(Computed::new(AdmissionControl::new(law, limit), &self.wire))
-        } else {
-            any(Queued::new(Fifo::new(law, limit), self.wire))
-        }
+        any(Computed::new(AdmissionControl::new(make(self.stream), limit), &self.wire))
     }
 
     fn queue<Q: Qdisc<Packet<O>> + Send + 'static>(self, make: impl Fn(Stream) -> Q) -> AnyLink<O> {

@@ -5,6 +5,7 @@ use aqmlab_units::Time;
 
 use super::log::QueueOutcome;
 use super::{Capture, OnTheWire};
+use crate::link::Parked;
 use crate::packet::Packet;
 
 /// A packet with its number in the capture, when it is captured.
@@ -17,7 +18,7 @@ pub(crate) struct Tagged<O> {
 /// The discipline of one direction of a link. Whatever its kind it is asked packet by packet: a capture need not be fast, and
 /// that way it sees when each one leaves.
 pub(crate) struct Observed<O> {
-    queue: Box<dyn Qdisc<Tagged<O>> + Send>,
+    queue: Parked<Tagged<O>>,
     /// The number of the interface in the file.
     interface: u32,
     capture: Capture,
@@ -25,12 +26,8 @@ pub(crate) struct Observed<O> {
     dropped: Vec<u64>,
 }
 
-impl<O> Observed<O> {
-    pub(crate) fn new(
-        queue: Box<dyn Qdisc<Tagged<O>> + Send>,
-        interface: u32,
-        capture: Capture,
-    ) -> Observed<O> {
+impl<O: Copy> Observed<O> {
+    pub(crate) fn new(queue: Parked<Tagged<O>>, interface: u32, capture: Capture) -> Observed<O> {
         Observed { queue, interface, capture, dropped: Vec::new() }
     }
 

@@ -8,6 +8,7 @@ use aqmlab_units::Time;
 
 use super::attribution::{Attribution, Part};
 use crate::packet::Packet;
+use crate::slab::Slab;
 
 /// A packet's options and its number.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -45,21 +46,14 @@ pub(super) struct Transit {
     pub(super) way: Part,
 }
 
-/// All packets on their way. Numbers are used again.
+/// All packets on their way.
 #[derive(Debug, Default)]
-pub(super) struct InTransit {
-    known: Vec<Transit>,
-    free: Vec<u32>,
-}
+pub(super) struct InTransit(Slab<Transit>);
 
 impl InTransit {
     /// Give a packet its number.
     pub(super) fn depart<O: Copy>(&mut self, packet: Packet<O>, transit: Transit) -> Packet<Numbered<O>> {
-        let number = self.free.pop().unwrap_or_else(|| {
-            self.known.push(transit);
-            u32::try_from(self.known.len() - 1).expect("fewer than 2^32 packets on their way")
-        });
-        self.known[number as usize] = transit;
+        let number = u32::try_from(self.0.put(transit)).expect("fewer than 2^32 packets on their way");
         let options = Numbered { number, options: packet.segment.options };
         Packet { to: packet.to, segment: with_options(&packet.segment, options) }
     }
@@ -68,9 +62,8 @@ impl InTransit {
     /// known of it.
     pub(super) fn arrive<O: Copy>(&mut self, packet: &Packet<Numbered<O>>) -> (Packet<O>, Transit) {
         let Numbered { number, options } = packet.segment.options;
-        self.free.push(number);
         let segment = with_options(&packet.segment, options);
-        (Packet { to: packet.to, segment }, self.known[number as usize])
+        (Packet { to: packet.to, segment }, self.0.take(number as usize))
     }
 }
 

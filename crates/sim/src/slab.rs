@@ -1,0 +1,33 @@
+//! What is kept under a number for a while: packets, mostly, and what is known of them.
+
+/// Things under numbers, which are used again.
+#[derive(Clone, Debug)]
+pub(crate) struct Slab<T> {
+    kept: Vec<T>,
+    free: Vec<usize>,
+}
+
+impl<T> Default for Slab<T> {
+    fn default() -> Slab<T> {
+        Slab { kept: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<T: Copy> Slab<T> {
+    /// Keep it, under the number given.
+    pub(crate) fn put(&mut self, thing: T) -> usize {
+        if let Some(number) = self.free.pop() {
+            self.kept[number] = thing;
+            number
+        } else {
+            self.kept.push(thing);
+            self.kept.len() - 1
+        }
+    }
+
+    /// What was put under `number`, which is free again.
+    pub(crate) fn take(&mut self, number: usize) -> T {
+        self.free.push(number);
+        self.kept[number]
+    }
+}
