@@ -5,7 +5,7 @@
 //! | all with the TCP of 2001 | one link at one rate, its discipline of the catalogue | no | one for each discipline |
 //! | any | one link | no, or captured | one for each TCP, over boxed links |
 //! | any | a chain | no, or captured | one for each TCP, over chains of them |
-//! | any | one link at one rate | explained | one for each TCP, over boxed links |
+//! | any | one link at one rate | explained | one for each TCP, over queues of numbers |
 //!
 //! The first is what is run most often. Each engine takes seconds to compile, so what may be slower shares one, and so do the
 //! first in builds for debugging, where nobody counts instructions.
