@@ -101,7 +101,7 @@ impl QueueConfig {
     /// An empty queue of this discipline in front of `link`, whatever its kind. The configuration has passed
     /// [`QueueConfig::resolve`].
     ///
-    /// What packets carry in it is a number, by which the caller finds what else he knows of them: so each discipline is
+    /// What packets carry in it is a number, by which the caller finds what else it knows of them: so each discipline is
     /// compiled once for all who choose at run time. Code that is to be compiled for each is a [`Visitor`](crate::Visitor).
     pub fn queue(&self, link: &LinkContext, rng: Stream) -> Box<dyn Qdisc<usize> + Send> {
         self.visit(link, Boxed { rng })
