@@ -25,6 +25,12 @@ impl<T: Copy> Slab<T> {
         }
     }
 
+    /// How many there have been at once at most.
+    #[cfg(test)]
+    pub(crate) fn most(&self) -> usize {
+        self.kept.len()
+    }
+
     /// What was put under `number`, which is free again.
     pub(crate) fn take(&mut self, number: usize) -> T {
         self.free.push(number);

@@ -61,3 +61,60 @@ impl<P: Copy> Qdisc<P> for Parked<P> {
         self.queue.probe(out);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use aqmlab_aqm::{Ecn, LinkContext, QueueConfig, catalogue};
+    use aqmlab_units::{BitRate, Bytes, Stream};
+
+    use super::*;
+
+    /// Three packets arrive while two leave, over and over, of twenty flows, into room for 25; at the end all leave.
+    fn every_packet_comes_back_as_itself_once(name: &str) {
+        let text = format!(r#"{{"{name}": {{"limit": "25 packets"}}}}"#);
+        let config: QueueConfig = serde_json::from_str(&text).expect("every discipline has a limit");
+        let rate = BitRate::from_mbit_per_sec(10);
+        let link = LinkContext { rate, header: Bytes::ZERO, overhead: Bytes::ZERO };
+        let config = config.resolve(&link).expect("possible parameters");
+        let mut queue = Parked::new(config.queue(&link, Stream::named(1, "queue")));
+        let (mut lost, mut left) = (Vec::new(), Vec::new());
+        for step in 0..10_000_u32 {
+            let now = Time::from_nanos(u64::from(step) * 500_000);
+            while let Some(due) = queue.poll_timeout().filter(|due| *due <= now) {
+                queue.on_timeout(due);
+            }
+            if step < 9_500 && step % 5 < 3 {
+                let packet = Seen {
+                    size: Bytes::new(100 + u64::from(step) % 1400),
+                    ecn: Ecn::NotEct,
+                    flow: step % 20,
+                };
+                queue.enqueue(packet, step, now, &mut |payload| lost.push(payload));
+            } else if let Some(departure) = queue.dequeue(now, &mut |payload| lost.push(payload)) {
+                let Departure { packet, payload, enqueued_at } = departure;
+                assert_eq!(enqueued_at, Time::from_nanos(u64::from(payload) * 500_000), "{name}");
+                assert_eq!(
+                    (packet.size.get(), packet.flow),
+                    (100 + u64::from(payload) % 1400, payload % 20),
+                    "{name}"
+                );
+                left.push(payload);
+            }
+        }
+        assert_eq!(queue.state().packets, 0, "{name}");
+        assert!(!lost.is_empty() && !left.is_empty(), "{name}");
+        let back: BTreeSet<u32> = lost.iter().chain(&left).copied().collect();
+        assert_eq!(back, (0..9_500).filter(|step| step % 5 < 3).collect(), "{name}");
+        assert_eq!(back.len(), lost.len() + left.len(), "{name}: none comes back twice");
+        assert!(queue.parked.most() <= 26, "{name}: numbers are used again");
+    }
+
+    #[test]
+    fn every_packet_comes_back_as_itself_once_under_every_discipline() {
+        for entry in catalogue() {
+            every_packet_comes_back_as_itself_once(entry.name);
+        }
+    }
+}
