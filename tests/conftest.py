@@ -31,7 +31,7 @@ settings.register_profile("aqmlab", deadline=None)
 settings.load_profile("aqmlab")
 
 
-class Outcome(NamedTuple):
+class Done(NamedTuple):
     """What a command did."""
 
     code: int
@@ -39,7 +39,7 @@ class Outcome(NamedTuple):
     err: str
 
 
-Command = Callable[..., Outcome]
+Command = Callable[..., Done]
 
 Write = Callable[..., Path]
 
@@ -85,13 +85,13 @@ def aqmlab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
 
-    def command(*arguments: str) -> Outcome:
+    def command(*arguments: str) -> Done:
         monkeypatch.setattr(sys, "argv", ["aqmlab", *arguments])
         with pytest.raises(SystemExit) as exited:
             cli.main()
         code = exited.value.code
         assert code is None or isinstance(code, int)
-        return Outcome(code or 0, *capsys.readouterr())
+        return Done(code or 0, *capsys.readouterr())
 
     return command
 

@@ -57,10 +57,10 @@ def main(target: str) -> None:
         lines.append(f"{name}: {package['license']}; {', '.join(package['authors']) or 'its contributors'}")
         for text in texts(package):
             holders.setdefault(text, []).append(name)
-    for part in vendored.PARTS:
-        name = f"{part.name} {part.version}"
-        lines.append(f"{name}: {part.licence}; its contributors")
-        holders.setdefault((vendored.FOLDER / part.text).read_text(encoding="utf-8").strip(), []).append(name)
+    for library in vendored.LIBRARIES:
+        name = f"{library.name} {library.version}"
+        lines.append(f"{name}: {library.licence}; its contributors")
+        holders.setdefault((vendored.FOLDER / library.text).read_text(encoding="utf-8").strip(), []).append(name)
     for text, names in holders.items():
         lines.append(f"\n{'=' * 72}\n{', '.join(names)}\n{'=' * 72}\n\n{text}")
     Path(target).write_text("\n".join(lines) + "\n", encoding="utf-8")

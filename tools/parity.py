@@ -65,7 +65,7 @@ _MEASURES: Mapping[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True)
-class Row:
+class ParityRow:
     """One scheme at one load: in both worlds, and simulated with the kernel's first timeout, seed by seed."""
 
     load: int
@@ -125,15 +125,15 @@ def _experiment(load: int, tcp: Mapping[str, object]) -> Experiment:
     )
 
 
-def _rows(load: int, seeds: Sequence[int], out: Path) -> Iterator[Row]:
+def _rows(load: int, seeds: Sequence[int], out: Path) -> Iterator[ParityRow]:
     in_both = parity(*SCHEMES, experiment=_experiment(load, {}), seeds=seeds, out=out)
     as_kernel = _experiment(load, {"initial_rto": "1 s"})
     for scheme in in_both.schemes:
         experiment = schemes.parse(scheme.label).applied_to(as_kernel)
-        yield Row(load, scheme, tuple(run(experiment, seed=seed, out=out) for seed in seeds))
+        yield ParityRow(load, scheme, tuple(run(experiment, seed=seed, out=out) for seed in seeds))
 
 
-def page(rows: Sequence[Row]) -> str:
+def page(rows: Sequence[ParityRow]) -> str:
     """Write the page of some rows."""
     orders = [_order(load, measure, rows) for load, measure in itertools.product(LOADS, _MEASURES)]
     pairs = [(row, pair) for row in rows for pair in row.both.pairs]
@@ -173,18 +173,18 @@ _SEVERAL = """\
   are the same in both worlds: `aqmlab parity` gives intervals of the differences of the worlds, seed by seed."""
 
 
-def _table(load: int, rows: Iterable[Row]) -> str:
+def _table(load: int, rows: Iterable[ParityRow]) -> str:
     head = ("scheme", *_MEASURES, "distance, %", "valid")
     lines = [(f"`{row.scheme}`", *_values(row), _beside(row.distances()), _word(row)) for row in rows]
     return f"### {load} % load\n\n{table(head, lines)}"
 
 
-def _word(row: Row) -> str:
+def _word(row: ParityRow) -> str:
     lives = [pair.live.metadata["live"] for pair in row.both.pairs if not pair.valid]
     return "; ".join(f"NOT: {reason}" for live in lives for reason in live["invalid_reasons"]) or "yes"
 
 
-def _values(row: Row) -> Iterator[str]:
+def _values(row: ParityRow) -> Iterator[str]:
     return (_beside(_measured(measure, world) for world in row.worlds()) for measure in _MEASURES)
 
 
@@ -202,7 +202,7 @@ def _mean(values: Sequence[float]) -> str:
     return console.number(mean, digits) + half
 
 
-def _distances(rows: Sequence[Row]) -> str:
+def _distances(rows: Sequence[ParityRow]) -> str:
     """Say how far the distributions are apart: the median and the largest, with either first timeout."""
     lines = []
     for load in LOADS:
@@ -226,7 +226,7 @@ class Order:
     """Those of them that are the other way round live."""
 
 
-def _order(load: int, measure: str, rows: Iterable[Row]) -> Order:
+def _order(load: int, measure: str, rows: Iterable[ParityRow]) -> Order:
     told, turned = 0, []
     here = {row.scheme: [_measured(measure, world) for world in row.worlds()[:2]] for row in rows if row.load == load}
     means = {scheme: [float(np.mean(world)) for world in worlds] for scheme, worlds in here.items() if all(worlds)}

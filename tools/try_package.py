@@ -56,7 +56,7 @@ def main(package: str) -> None:
         run(python, "-I", ROOT / "tests" / "smoke.py")
         run(command, *DEMO)
         # A wheel has compiled parts of others in it; who compiles a source package fetches those with their licences.
-        texts = ["LICENSE-APACHE", "LICENSE-MIT", *(part.text for part in vendored.PARTS)]
+        texts = ["LICENSE-APACHE", "LICENSE-MIT", *(library.text for library in vendored.LIBRARIES)]
         run(python, "-I", "-c", LICENCES, *texts, *(["licences.txt"] if file.suffix == ".whl" else []))
         if file.suffix == ".whl" and sys.platform == "linux":
             run(python, "-I", "-c", "from aqmlab.live.process import PROGRAM; assert PROGRAM.is_file(), PROGRAM")

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from outputs import PERCENTILES
 
-Row = tuple[str, ...]
+Cells = tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -19,8 +19,8 @@ class Sheet:
     """A table, whatever it is shown as; the first columns are names."""
 
     title: str
-    head: Row
-    rows: tuple[Row, ...]
+    head: Cells
+    rows: tuple[Cells, ...]
     names: int
 
 
@@ -57,7 +57,7 @@ def sheets(cases: Sequence[Mapping[str, Any]]) -> list[Sheet]:
     return [sheet for sheet in all_sheets if sheet.rows]
 
 
-def _costs(case: Mapping[str, Any]) -> Iterator[Row]:
+def _costs(case: Mapping[str, Any]) -> Iterator[Cells]:
     cost = case["cost"]
     for program, it in cost.items():
         times = f"{it['ns_per_packet'] / cost['aqmlab']['ns_per_packet']:,.0f}" if "aqmlab" in cost else "-"
@@ -73,7 +73,7 @@ def _costs(case: Mapping[str, Any]) -> Iterator[Row]:
         )
 
 
-def _pairs(case: Mapping[str, Any], cells: Callable[[Mapping[str, Any]], list[tuple[float, int]]]) -> Iterator[Row]:
+def _pairs(case: Mapping[str, Any], cells: Callable[[Mapping[str, Any]], list[tuple[float, int]]]) -> Iterator[Cells]:
     """Put aqmlab under each peer, over the same window, and the differences under both."""
     for peer, it in case["peers"].items():
         theirs, ours = cells(it["peer"]), cells(it["aqmlab"])

@@ -50,7 +50,7 @@ def test_sources_back_off_until_the_link_can_carry_them() -> None:
 
 
 def test_what_the_sources_hear_of_is_what_the_queue_does() -> None:
-    run = step.Run(Queue("red", rate=step.rate(), overhead="0 B"), SHORT)
+    run = step.StepRun(Queue("red", rate=step.rate(), overhead="0 B"), SHORT)
     rows, counters = run.rows(), run.queue.counters
     assert 0 < rows["dropped"].sum() == counters.dropped_early + counters.dropped_forced + counters.dropped_by_limit
     assert rows["arrived"].sum() == counters.offered
@@ -75,7 +75,7 @@ def test_a_source_halves_once_a_round_trip_however_much_it_hears() -> None:
         def on_enqueue(self, packet: lab.Packet, queue: lab.QueueState, now: lab.Time) -> lab.Verdict:
             return lab.Verdict.MARK
 
-    run = step.Run(Queue(MarkAll, rate=step.rate(), overhead="0 B"), Load(up_s=1, down_s=2, end_s=3))
+    run = step.StepRun(Queue(MarkAll, rate=step.rate(), overhead="0 B"), Load(up_s=1, down_s=2, end_s=3))
     early = [source for index, source in enumerate(run.sources) if index not in run.joins]
     arrived = run.rows()["arrived"].to_list()
     assert arrived[0] == pytest.approx(0.8 * A_TENTH, rel=0.02)
@@ -97,7 +97,7 @@ class EveryHundredth(lab.Law):
 
 
 def test_a_loss_within_the_queue_is_heard_of_when_the_flows_next_packet_leaves() -> None:
-    run = step.Run(Queue(EveryHundredth, rate=step.rate(), overhead="0 B"), SHORT)
+    run = step.StepRun(Queue(EveryHundredth, rate=step.rate(), overhead="0 B"), SHORT)
     noticed = int(run.rows()["dropped"].sum())
     dropped = run.queue.counters.dropped_at_dequeue
     assert dropped > 200

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import aqmlab as lab
-from aqmlab.models.accounting import Books, Entry, Outcome, consistent, queue_share
+from aqmlab.models.accounting import Books, Entry, Opinion, consistent, queue_share
 from aqmlab.models.intervals import Interval
 from aqmlab.models.timers import Drops, Hosts, RoundTrips, dearest_s
 
@@ -184,7 +184,7 @@ def test_no_law_of_ours_makes_a_loss_dearer_than_timers_allow(
     summary = behind({"rate": "10 Mbit/s", "device_fifo": 4}, queue, tmp_path)
     n = summary["completed_requests"]
     bits = summary["throughput_mbps"] * 1e6 * 2 * 400
-    verdict = consistent(
+    audit = consistent(
         entry(
             users=2 * 921,
             seconds=400,
@@ -199,66 +199,66 @@ def test_no_law_of_ours_makes_a_loss_dearer_than_timers_allow(
         Hosts(first_s=3),
     )
     assert summary["loss_percent"] > 2
-    assert verdict.outcome is Outcome.CONSISTENT
-    assert verdict.dearest_s is not None
+    assert audit.opinion is Opinion.CONSISTENT
+    assert audit.dearest_s is not None
     # It is less than twice what a loss costs here.
-    assert 0.5 * verdict.dearest_s < verdict.books.cost_s.middle < verdict.dearest_s
+    assert 0.5 * audit.dearest_s < audit.books.cost_s.middle < audit.dearest_s
 
 
 def test_marks_say_nothing_of_losses() -> None:
-    verdict = consistent(entry(drops=None))
-    assert (verdict.outcome, verdict.dearest_s) == (Outcome.SILENT, None)
-    assert "marks" in verdict.why
+    audit = consistent(entry(drops=None))
+    assert (audit.opinion, audit.dearest_s) == (Opinion.SILENT, None)
+    assert "marks" in audit.why
 
 
 def test_a_queue_that_may_have_been_all_says_nothing_of_losses() -> None:
     almost = consistent(entry(queue_s=Interval(0, 0.49)))
     all_of_it = consistent(entry(queue_s=Interval(0, 0.51)))
-    assert almost.outcome is Outcome.CONSISTENT
-    assert all_of_it.outcome is Outcome.SILENT
+    assert almost.opinion is Opinion.CONSISTENT
+    assert all_of_it.opinion is Opinion.SILENT
     assert "queue" in all_of_it.why
 
 
 def test_nothing_extra_says_nothing() -> None:
-    assert consistent(entry(completed=Interval.exactly(1e6))).outcome is Outcome.SILENT
+    assert consistent(entry(completed=Interval.exactly(1e6))).opinion is Opinion.SILENT
 
 
 @pytest.mark.parametrize("drops", Drops)
 def test_a_loss_dearer_than_timers_allow_is_not_consistent(drops: Drops) -> None:
     dearest = dearest_s(drops, NEAR)
-    for factor, outcome in ((0.99, Outcome.CONSISTENT), (1.01, Outcome.INCONSISTENT)):
+    for factor, opinion in ((0.99, Opinion.CONSISTENT), (1.01, Opinion.INCONSISTENT)):
         lost = 0.5 / (factor * dearest)
         share = lost / (16 + lost)
-        verdict = consistent(entry(drops=drops, loss=Interval.exactly(share)))
-        assert verdict.outcome is outcome
-        assert verdict.dearest_s == dearest
-        assert f"{dearest:.2f} s" in verdict.why
+        audit = consistent(entry(drops=drops, loss=Interval.exactly(share)))
+        assert audit.opinion is opinion
+        assert audit.dearest_s == dearest
+        assert f"{dearest:.2f} s" in audit.why
 
 
 def test_users_who_lose_time_without_a_loss_are_not_consistent() -> None:
-    assert consistent(entry(loss=Interval.exactly(0))).outcome is Outcome.INCONSISTENT
+    assert consistent(entry(loss=Interval.exactly(0))).opinion is Opinion.INCONSISTENT
 
 
 def test_users_are_contradicted_who_lost_more_than_losses_and_queue_allow() -> None:
     row = entry(loss=Interval(0.01, 0.012), queue_s=Interval(0, 0.1), drops=Drops.BY_BYTES)
-    verdict = consistent(row)
-    assert verdict.allowed_s is not None
-    assert verdict.allowed_s == pytest.approx(0.012 / 0.988 * 16 * dearest_s(Drops.BY_BYTES, NEAR) + 0.1)
-    assert verdict.books.extra_s.low > verdict.allowed_s
-    assert verdict.outcome is Outcome.INCONSISTENT
+    audit = consistent(row)
+    assert audit.allowed_s is not None
+    assert audit.allowed_s == pytest.approx(0.012 / 0.988 * 16 * dearest_s(Drops.BY_BYTES, NEAR) + 0.1)
+    assert audit.books.extra_s.low > audit.allowed_s
+    assert audit.opinion is Opinion.INCONSISTENT
     assert consistent(replace(row, drops=None)).allowed_s is None
 
 
 def test_what_is_left_open_is_in_favour_of_the_table() -> None:
     contradicted = entry(loss=Interval.exactly(0.01))
-    assert consistent(contradicted).outcome is Outcome.INCONSISTENT
+    assert consistent(contradicted).opinion is Opinion.INCONSISTENT
     for more in (
         replace(contradicted, loss=Interval(0.01, 0.04)),
         replace(contradicted, queue_s=Interval(0, 0.4)),
         replace(contradicted, completed=Interval(contradicted.completed.low, 0.98e6)),
     ):
-        assert consistent(more).outcome is Outcome.CONSISTENT
-    assert consistent(contradicted, Hosts(first_s=60)).outcome is Outcome.CONSISTENT
+        assert consistent(more).opinion is Opinion.CONSISTENT
+    assert consistent(contradicted, Hosts(first_s=60)).opinion is Opinion.CONSISTENT
 
 
 def test_a_queues_share_is_its_length_both_ways_in_each_round_trip() -> None:

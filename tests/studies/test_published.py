@@ -6,10 +6,10 @@ import pytest
 
 from aqmlab.results.compare import BASELINE
 from aqmlab.spec import schemes
-from aqmlab.studies.le.published import Aims, Published, Row
+from aqmlab.studies.le.published import Aims, Published, PublishedRow
 
 AIMS = Aims(loss_points=1, loss_percent=25, completed_percent=2, throughput_mbps=1.5)
-PUBLISHED = Row(
+PUBLISHED = PublishedRow(
     table="a",
     rtt="uniform",
     load_percent=98,

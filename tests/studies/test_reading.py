@@ -171,10 +171,10 @@ A, B, C, D = (of(LOSS, name) for name in "abcd")
 def test_what_the_paper_violates_is_left_out_and_the_claim_can_no_longer_hold(make: Made) -> None:
     results = make.of({"a": [2.0] * 3, "b": [1.0] * 3, "c": [1.0] * 3, "d": [3.0] * 3})
     more_than_all = both(*(More(one=A, than=other) for other in (B, C, D)))
-    verdict = more_than_all.decide(results, PRINTED)
-    assert (verdict.outcome, verdict.held, verdict.parts, verdict.cause) == ("inconsistent", 2, 2, "paper")
-    assert verdict.contradicted == ("loss, %, a above loss, %, d (not so in the paper)",)
-    assert "1 left out: not so in the paper" in verdict.text()
+    conclusion = more_than_all.decide(results, PRINTED)
+    assert (conclusion.outcome, conclusion.held, conclusion.parts, conclusion.cause) == ("inconsistent", 2, 2, "paper")
+    assert conclusion.contradicted == ("loss, %, a above loss, %, d (not so in the paper)",)
+    assert "1 left out: not so in the paper" in conclusion.text()
     fails = both(More(one=A, than=D), More(one=A, than=B)).decide({**results, "a": results["c"]}, PRINTED)
     assert (fails.outcome, fails.cause) == ("undecided", "none"), "ours is a tie in what remains"
     worse = make.of({"a": [0.5] * 3})
@@ -183,8 +183,8 @@ def test_what_the_paper_violates_is_left_out_and_the_claim_can_no_longer_hold(ma
 
 def test_a_tie_in_the_paper_is_left_out_and_leaves_nothing_to_decide_where_it_is_all(make: Made) -> None:
     results = make.of({"a": [2.0] * 3, "b": [1.0] * 3, "c": [1.5] * 3})
-    verdict = both(More(one=A, than=B), More(one=B, than=C)).decide(results, PRINTED)
-    assert (verdict.outcome, verdict.held, verdict.parts, len(verdict.ties)) == ("holds", 1, 1, 1)
+    conclusion = both(More(one=A, than=B), More(one=B, than=C)).decide(results, PRINTED)
+    assert (conclusion.outcome, conclusion.held, conclusion.parts, len(conclusion.ties)) == ("holds", 1, 1, 1)
     alone = both(More(one=B, than=C)).decide(results, PRINTED)
     assert (alone.outcome, alone.parts, alone.cause) == ("undecided", 0, "none")
     assert alone.text() == "1 left out: a tie"
@@ -201,20 +201,20 @@ def test_a_doubted_run_takes_with_it_what_says_that_its_users_are_slowed(make: M
         return "its losses cannot have" if run == "a" else None
 
     assert claim.decide(results, {}).outcome == "holds"
-    verdict = claim.decide(results, {}, doubt)
-    assert (verdict.outcome, verdict.held, verdict.parts) == ("inconsistent", 2, 2)
-    assert verdict.contradicted[0].endswith("(its losses cannot have)")
+    conclusion = claim.decide(results, {}, doubt)
+    assert (conclusion.outcome, conclusion.held, conclusion.parts) == ("inconsistent", 2, 2)
+    assert conclusion.contradicted[0].endswith("(its losses cannot have)")
 
 
 def test_half_and_double_the_limits_say_how_sensitive_an_outcome_is(make: Made) -> None:
     moved = [(130, 0), (130.001, 50), *STEEP[2:]]
-    verdict = both(Same(one="a", other="b")).decide(make.of(a=STEEP, b=moved), {})
-    assert (verdict.at_half, verdict.outcome, verdict.at_double) == ("fails", "holds", "holds")
+    conclusion = both(Same(one="a", other="b")).decide(make.of(a=STEEP, b=moved), {})
+    assert (conclusion.at_half, conclusion.outcome, conclusion.at_double) == ("fails", "holds", "holds")
     ahead = shifted(STEEP, points=3)
-    verdict = both(Better(one="b", other="a")).decide(make.of(a=STEEP, b=ahead), {})
-    assert verdict.outcome == verdict.at_half == "holds"
-    verdict = both(Better(one="b", other="a", by=1.5)).decide(make.of(a=STEEP, b=ahead), {})
-    assert (verdict.outcome, verdict.at_double) == ("holds", "fails")
+    conclusion = both(Better(one="b", other="a")).decide(make.of(a=STEEP, b=ahead), {})
+    assert conclusion.outcome == conclusion.at_half == "holds"
+    conclusion = both(Better(one="b", other="a", by=1.5)).decide(make.of(a=STEEP, b=ahead), {})
+    assert (conclusion.outcome, conclusion.at_double) == ("holds", "fails")
 
 
 def test_without_a_request_nothing_is_decided(make: Made, tmp_path: Path) -> None:

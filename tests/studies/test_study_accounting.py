@@ -10,7 +10,7 @@ import pytest
 import made.results
 from accounting import ours
 from accounting.page import PRINTED, write
-from aqmlab.models.accounting import Outcome, Verdict
+from aqmlab.models.accounting import Audit, Opinion
 from aqmlab.models.intervals import Interval
 from aqmlab.models.timers import Drops, Hosts, dearest_s
 from aqmlab.results.result import Result
@@ -25,11 +25,11 @@ PAGES = Path(__file__).parents[2] / "docs" / "studies"
 PACKET_MODE = "ared:min_th=12,max_th=36,w_q=1/8192,mode=packet"
 LONG_PACKET_MODE = "ared:min_th=120,max_th=360,w_q=1/8192,mode=packet"
 
-VERDICTS = {(each.row.table, each.row.run): each.verdict for each in le.accounts(le.published())}
+AUDITS = {(each.row.table, each.row.run): each.audit for each in le.accounts(le.published())}
 
 
-def contradicted(verdicts: dict[str, Verdict]) -> set[str]:
-    return {run for run, verdict in verdicts.items() if verdict.outcome is Outcome.INCONSISTENT}
+def contradicted(audits: dict[str, Audit]) -> set[str]:
+    return {run for run, audit in audits.items() if audit.opinion is Opinion.INCONSISTENT}
 
 
 @pytest.mark.parametrize(
@@ -54,13 +54,13 @@ def contradicted(verdicts: dict[str, Verdict]) -> set[str]:
     ],
 )
 def test_what_a_lost_packet_cost_is_what_was_worked_out_by_hand(table: str, run: str, seconds: float) -> None:
-    cost = VERDICTS[table, run].books.cost_s
+    cost = AUDITS[table, run].books.cost_s
     assert cost.low <= seconds <= cost.high
 
 
 def test_a_row_is_kept_as_on_paper() -> None:
     # Drop-tail of 24 packets at 98 %: 18,659 users, 14.9 for 16.2 million requests, 91.1 Mbit/s, 6.5 % lost.
-    books = VERDICTS["le2003-t2", "droptail:limit=24 at 98 %"].books
+    books = AUDITS["le2003-t2", "droptail:limit=24 at 98 %"].books
     users = 2 * 9520 * 0.98
     assert books.extra_s.low == pytest.approx(users * 5400 * (1 / 14.95e6 - 1 / 16.15e6))
     assert books.extra_s.high == pytest.approx(users * 5400 * (1 / 14.85e6 - 1 / 16.25e6))
@@ -71,30 +71,30 @@ def test_a_row_is_kept_as_on_paper() -> None:
 
 
 def test_every_row_but_the_uncongested_has_a_verdict() -> None:
-    assert len(VERDICTS) == sum(row.scheme != "uncongested" for row in le.published()) > 90
+    assert len(AUDITS) == sum(row.scheme != "uncongested" for row in le.published()) > 90
 
 
 def test_rows_are_left_out_by_rule() -> None:
-    for (_, run), verdict in VERDICTS.items():
-        assert ("marks" in verdict.why) == ("ecn=true" in run)
+    for (_, run), audit in AUDITS.items():
+        assert ("marks" in audit.why) == ("ecn=true" in run)
         if " at 80 %" in run or run.startswith("droptail:limit=2400"):
-            assert verdict.outcome is Outcome.SILENT, run
+            assert audit.opinion is Opinion.SILENT, run
 
 
 def test_only_packet_mode_contradicts_its_table() -> None:
-    runs = {run for (_, run), verdict in VERDICTS.items() if verdict.outcome is Outcome.INCONSISTENT}
+    runs = {run for (_, run), audit in AUDITS.items() if audit.opinion is Opinion.INCONSISTENT}
     assert all("mode=packet" in run for run in runs)
     assert {f"{PACKET_MODE} at 90 %", f"{PACKET_MODE} at 98 %"} < runs
 
 
 def test_with_general_round_trip_times_not_even_syns_alone_would_do() -> None:
-    verdict = VERDICTS["le2004-t4", f"{LONG_PACKET_MODE} at 90 %, general RTT"]
-    assert verdict.books.cost_s.low > dearest_s(Drops.ANY, le.ROUND_TRIPS["general"])
+    audit = AUDITS["le2004-t4", f"{LONG_PACKET_MODE} at 90 %, general RTT"]
+    assert audit.books.cost_s.low > dearest_s(Drops.ANY, le.ROUND_TRIPS["general"])
 
 
 def test_what_studies_are_told_is_beyond_repeatability() -> None:
-    assert contradicted(le.verdicts("le2003")) == set()
-    assert contradicted(le.verdicts("le2004")) == {
+    assert contradicted(le.audits("le2003")) == set()
+    assert contradicted(le.audits("le2004")) == {
         f"{PACKET_MODE} at 90 %",
         f"{PACKET_MODE} at 98 %",
         f"{LONG_PACKET_MODE} at 90 %, general RTT",
@@ -103,8 +103,8 @@ def test_what_studies_are_told_is_beyond_repeatability() -> None:
 
 def test_shorter_timers_leave_more_contradictions_and_none_elsewhere() -> None:
     shorter = le.accounts(le.published(), hosts=Hosts(first_s=3))
-    runs = {(each.row.table, each.row.run) for each in shorter if each.verdict.outcome is Outcome.INCONSISTENT}
-    assert runs > {key for key, verdict in VERDICTS.items() if verdict.outcome is Outcome.INCONSISTENT}
+    runs = {(each.row.table, each.row.run) for each in shorter if each.audit.opinion is Opinion.INCONSISTENT}
+    assert runs > {key for key, audit in AUDITS.items() if audit.opinion is Opinion.INCONSISTENT}
     assert all("mode=packet" in run for _, run in runs)
 
 
@@ -138,7 +138,7 @@ def test_our_pages_rows_are_read_and_have_the_same_users() -> None:
     for row in rows:
         assert row.scheme == "uncongested" or schemes.parse(row.scheme)
         assert row.completed_millions.high - row.completed_millions.low == pytest.approx(0.01)
-    silent = [each for each in le.accounts(rows, le.ours()) if each.verdict.outcome is Outcome.SILENT]
+    silent = [each for each in le.accounts(rows, le.ours()) if each.audit.opinion is Opinion.SILENT]
     assert 0 < len(silent) < len(rows)
 
 
@@ -169,7 +169,7 @@ def test_stored_results_are_taken_seed_by_seed(tmp_path: Path) -> None:
     assert lossy.completed_millions.low == pytest.approx(lossy.completed_millions.high)
     assert lossy.completed_millions.high == pytest.approx(0.9 * 15.75)
     (account,) = le.accounts([calm, lossy], le.ours())
-    assert account.verdict.outcome is Outcome.CONSISTENT
+    assert account.audit.opinion is Opinion.CONSISTENT
 
 
 def test_the_page_is_filled_in_and_its_figure_drawn(tmp_path: Path) -> None:
@@ -179,7 +179,7 @@ def test_the_page_is_filled_in_and_its_figure_drawn(tmp_path: Path) -> None:
     for shown in re.findall(r"!\[[^]]+\]\(([^)]+)\)", page):
         assert 0 < (tmp_path / shown).stat().st_size < 200_000
     contradicting = page.partition("## Rows that contradict themselves")[2].partition("## ")[0]
-    found = sum(verdict.outcome is Outcome.INCONSISTENT for verdict in VERDICTS.values())
+    found = sum(audit.opinion is Opinion.INCONSISTENT for audit in AUDITS.values())
     assert len(re.findall(r"^\| 20", contradicting, re.MULTILINE)) == found
     # What the committed page says of the papers is what the code says.
     committed = (PAGES / "accounting.md").read_text(encoding="utf-8")
@@ -202,7 +202,7 @@ def test_the_studies_doubt_what_the_books_contradict() -> None:
         for part in claim.parts
         if isinstance(part, Better) and study.doubt(part.other)
     }
-    assert {run for _, run in doubted} == contradicted(le.verdicts("le2004"))
+    assert {run for _, run in doubted} == contradicted(le.audits("le2004"))
     assert {claim for claim, _ in doubted} == {"le2004-05", "le2004-19", "le2004-29"}
     why = find("le2004").doubt(f"{PACKET_MODE} at 98 %")
     assert why is not None

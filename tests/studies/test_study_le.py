@@ -26,7 +26,7 @@ from aqmlab.studies.le.claims import alike, average_share, better, not_better, r
 from aqmlab.studies.le.hurst import HurstWithin, estimates
 from aqmlab.studies.le.inputs import Quantiles, share_above
 from aqmlab.studies.le.published import Published
-from aqmlab.studies.le.schemes import LENGTHS, TESTBED, UNCONGESTED, Scheme, ared, droptail, pi, rem
+from aqmlab.studies.le.schemes import LENGTHS, TESTBED, UNCONGESTED, PaperScheme, ared, droptail, pi, rem
 from aqmlab.studies.le.tables import beside_published, per_90_minutes
 from aqmlab.studies.le2003.schemes import BASE, PI_24
 
@@ -166,7 +166,7 @@ def test_each_length_is_of_the_same_runs_and_differs_in_nothing_but_time(study: 
         ),
     ],
 )
-def test_a_scheme_is_what_its_label_says(scheme: Scheme, label: str, queue: dict[str, object], ecn: bool) -> None:
+def test_a_scheme_is_what_its_label_says(scheme: PaperScheme, label: str, queue: dict[str, object], ecn: bool) -> None:
     experiment = scheme.run(98, LENGTHS["quick"]).experiment
     assert scheme.label == label
     assert experiment.queue.model_dump() == queue
@@ -208,7 +208,7 @@ def test_the_papers_own_numbers_agree_with_their_claims_but_where_a_table_says_o
     study: Study, tmp_path: Path
 ) -> None:
     results = {
-        Scheme(row.scheme, row.scheme).at(round(row.load_percent), row.rtt): [
+        PaperScheme(row.scheme, row.scheme).at(round(row.load_percent), row.rtt): [
             Result(
                 in_20_minutes(seed),
                 written(

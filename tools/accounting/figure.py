@@ -8,7 +8,7 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from aqmlab.models import plot
-from aqmlab.models.accounting import Outcome
+from aqmlab.models.accounting import Opinion
 from aqmlab.models.timers import Drops, dearest_s
 from aqmlab.show import canvas
 from aqmlab.spec import schemes
@@ -57,7 +57,7 @@ def _points(accounts: Iterable[Account], name: str, rtt: str) -> pl.DataFrame:
     chosen = [
         each
         for each in accounts
-        if law(each) == name and each.row.rtt == rtt and each.verdict.outcome is not Outcome.SILENT
+        if law(each) == name and each.row.rtt == rtt and each.audit.opinion is not Opinion.SILENT
     ]
     return pl.DataFrame(
         [
@@ -65,8 +65,8 @@ def _points(accounts: Iterable[Account], name: str, rtt: str) -> pl.DataFrame:
                 f"{source(each)} {each.row.scheme}",
                 each.row.loss_percent.low,
                 each.row.loss_percent.high,
-                each.verdict.books.cost_s.low,
-                each.verdict.books.cost_s.high,
+                each.audit.books.cost_s.low,
+                each.audit.books.cost_s.high,
             )
             for each in chosen
         ],

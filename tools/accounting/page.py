@@ -15,7 +15,7 @@ from accounting import ours
 from accounting.figure import DROPS, draw, law, source
 from aqmlab import _core
 from aqmlab.cli.options import read_seeds
-from aqmlab.models.accounting import Outcome
+from aqmlab.models.accounting import Opinion
 from aqmlab.models.intervals import Interval
 from aqmlab.models.timers import WEB, Drops, Hosts, Kind, dearest_s
 from aqmlab.show import canvas
@@ -113,11 +113,11 @@ def _costs(papers: Sequence[Account], ours: Sequence[Account], rtt: str) -> str:
 
 
 def _cost(account: Account) -> str:
-    verdict = account.verdict
-    if verdict.outcome is Outcome.SILENT:
+    audit = account.audit
+    if audit.opinion is Opinion.SILENT:
         return "-"
-    text = _range(verdict.books.cost_s)
-    return f"**{text}**" if verdict.outcome is Outcome.INCONSISTENT else text
+    text = _range(audit.books.cost_s)
+    return f"**{text}**" if audit.opinion is Opinion.INCONSISTENT else text
 
 
 def _contradicted(rows: Sequence[le.Measured], papers: Sequence[Account]) -> str:
@@ -126,7 +126,7 @@ def _contradicted(rows: Sequence[le.Measured], papers: Sequence[Account]) -> str
     less_sure = le.accounts([spread.around(row) for row in rows])
     body = []
     for each, unsure in zip(papers, less_sure, strict=True):
-        if each.verdict.outcome is not Outcome.INCONSISTENT:
+        if each.audit.opinion is not Opinion.INCONSISTENT:
             continue
         trips = ROUND_TRIPS[each.row.rtt]
         body.append(
@@ -135,10 +135,10 @@ def _contradicted(rows: Sequence[le.Measured], papers: Sequence[Account]) -> str
                 f"{law(each)} {setting(each)}",
                 f"{each.row.loss_percent.middle:g}",
                 f"{each.row.completed_millions.middle:g}",
-                _range(each.verdict.books.cost_s),
-                f"{each.verdict.dearest_s:.1f}",
+                _range(each.audit.books.cost_s),
+                f"{each.audit.dearest_s:.1f}",
                 f"{dearest_s(Drops.ANY, trips):.1f}",
-                "yes" if unsure.verdict.outcome is Outcome.INCONSISTENT else "no",
+                "yes" if unsure.audit.opinion is Opinion.INCONSISTENT else "no",
             )
         )
     head = (
@@ -157,11 +157,11 @@ def _claims() -> str:
     """Return the claims that say of a run's users that they fare worse, where its losses cannot have done that."""
     body = []
     for study in map(find, ours.STUDIES):
-        verdicts = le.verdicts(study.name)
+        audits = le.audits(study.name)
         for claim in study.read_again():
             for part in claim.parts:
                 if isinstance(part, Better) and study.doubt(part.other):
-                    worse, better = verdicts[part.other], verdicts[part.one]
+                    worse, better = audits[part.other], audits[part.one]
                     body.append(
                         (
                             claim.id,
@@ -190,9 +190,9 @@ def _bounds() -> str:
 
 def _found(papers: Sequence[Account], ours: Sequence[Account]) -> dict[str, str]:
     """Return the ranges of costs that the page's findings name; the sentence of ours is empty without any."""
-    speaking = [each for each in papers if each.verdict.outcome is not Outcome.SILENT]
+    speaking = [each for each in papers if each.audit.opinion is not Opinion.SILENT]
     at_98, our_98 = (
-        [each for each in some if each.row.run.endswith(" 98 %") and each.verdict.outcome is not Outcome.SILENT]
+        [each for each in some if each.row.run.endswith(" 98 %") and each.audit.opinion is not Opinion.SILENT]
         for some in (papers, ours)
     )
     packet_mode = [each for each in speaking if law(each) == "ARED, packet mode"]
@@ -215,7 +215,7 @@ def _found(papers: Sequence[Account], ours: Sequence[Account]) -> dict[str, str]
 
 def _hull(accounts: Iterable[Account]) -> str:
     """Return the range of all costs; empty if there are none."""
-    costs = [each.verdict.books.cost_s for each in accounts]
+    costs = [each.audit.books.cost_s for each in accounts]
     if not costs:
         return ""
     return _range(Interval(min(cost.low for cost in costs), max(cost.high for cost in costs)), digits=1)
@@ -226,13 +226,13 @@ def _consistent_with_three(rows: Sequence[le.Measured]) -> str:
     allowed = [
         f"{source(each)}'s {setting(each)} at {each.row.load_percent:g} %"
         for each in le.accounts(rows, hosts=_TIMERS[1])
-        if law(each) == "ARED, packet mode" and each.verdict.outcome is Outcome.CONSISTENT
+        if law(each) == "ARED, packet mode" and each.audit.opinion is Opinion.CONSISTENT
     ]
     return " and ".join(allowed) if allowed else "none"
 
 
 def _left_out(papers: Sequence[Account]) -> str:
-    silent = [each.verdict.why for each in papers if each.verdict.outcome is Outcome.SILENT]
+    silent = [each.audit.why for each in papers if each.audit.opinion is Opinion.SILENT]
     body = [(rule, str(silent.count(rule))) for rule in dict.fromkeys(silent)]
     return table(("rule", "rows"), [*body, ("left", str(len(papers) - len(silent)))])
 
@@ -244,11 +244,11 @@ def _books(accounts: Iterable[Account]) -> str:
             f"{each.row.load_percent:g}",
             each.row.rtt,
             f"`{each.row.scheme}`",
-            _range(each.verdict.books.extra_s),
-            f"{each.verdict.books.queue_s.high:.2f}",
-            _range(each.verdict.books.lost, digits=3),
-            "-" if each.verdict.outcome is Outcome.SILENT else _range(each.verdict.books.cost_s),
-            f"{each.verdict.outcome}: {each.verdict.why}",
+            _range(each.audit.books.extra_s),
+            f"{each.audit.books.queue_s.high:.2f}",
+            _range(each.audit.books.lost, digits=3),
+            "-" if each.audit.opinion is Opinion.SILENT else _range(each.audit.books.cost_s),
+            f"{each.audit.opinion}: {each.audit.why}",
         )
         for each in accounts
         if not _is_marking(each)

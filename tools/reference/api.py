@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import TypeGuard
 
 import aqmlab
-from aqmlab.spec.part import Part
+from aqmlab.spec.part import SpecPart
 from markdown import docstring, flowing, table
 
 _PAGE = """<!-- Written by `make reference` from the code. Change the docstrings in python/aqmlab, then run it. -->
@@ -181,11 +181,11 @@ def _members(node: ast.ClassDef) -> Iterator[tuple[str, str]]:
             yield each.name, text
 
 
-def _is_part(made: object) -> TypeGuard[type[Part]]:
-    return isinstance(made, type) and issubclass(made, Part)
+def _is_part(made: object) -> TypeGuard[type[SpecPart]]:
+    return isinstance(made, type) and issubclass(made, SpecPart)
 
 
-def _declared(node: ast.ClassDef, part: type[Part]) -> Iterator[tuple[str, str]]:
+def _declared(node: ast.ClassDef, part: type[SpecPart]) -> Iterator[tuple[str, str]]:
     """Yield the keys of a part of a spec, whose defaults and texts come from the engine, and its properties."""
     for each in node.body:
         if isinstance(each, ast.AnnAssign) and (field := part.model_fields.get(ast.unparse(each.target))):

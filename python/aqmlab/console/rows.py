@@ -20,7 +20,7 @@ _NAME = re.compile(rf"({'|'.join(map(re.escape, fields.lists()))})\[(\d{{1,4}})\
 
 
 @dataclass(frozen=True)
-class Row:
+class FormRow:
     """A table in a list."""
 
     name: str
@@ -34,7 +34,7 @@ class Row:
         return [field.path for field in self.fields]
 
 
-def row(path: str, number: int, kind: str) -> Row:
+def row(path: str, number: int, kind: str) -> FormRow:
     """Return a row for a list.
 
     Raises
@@ -48,7 +48,7 @@ def row(path: str, number: int, kind: str) -> Row:
     if number >= MOST_ROWS:
         raise Refused(400, f"{path}: at most {MOST_ROWS} are added here")
     name = f"{path}[{number}].{kind}".removesuffix(".")
-    return Row(name, f"{number + 1}. {known.kinds[kind]}", fields.row(path, number, kind))
+    return FormRow(name, f"{number + 1}. {known.kinds[kind]}", fields.row(path, number, kind))
 
 
 def numbered(given: Mapping[str, str]) -> dict[str, str]:
@@ -64,7 +64,7 @@ def numbered(given: Mapping[str, str]) -> dict[str, str]:
     return named
 
 
-def rows(given: Mapping[str, str]) -> Mapping[str, list[Row]]:
+def rows(given: Mapping[str, str]) -> Mapping[str, list[FormRow]]:
     """Return the rows of each list that a numbered form has.
 
     Raises
@@ -72,7 +72,7 @@ def rows(given: Mapping[str, str]) -> Mapping[str, list[Row]]:
     Refused
         When there is no such row.
     """
-    found: dict[str, list[Row]] = {path: [] for path in fields.lists()}
+    found: dict[str, list[FormRow]] = {path: [] for path in fields.lists()}
     for name in given:
         if match := _NAME.fullmatch(name):
             path, number, rest = match.groups()
@@ -121,7 +121,7 @@ def axes(given: Mapping[str, str]) -> dict[str, Any]:
     return found
 
 
-def _table(path: str, number: int, row: Row, given: Mapping[str, str]) -> dict[str, Any]:
+def _table(path: str, number: int, row: FormRow, given: Mapping[str, str]) -> dict[str, Any]:
     above = f"{path}[{number}]"
     table: dict[str, Any] = {}
     at = table

@@ -11,7 +11,7 @@ FOLDER = Path(__file__).parent / "static" / "vendored"
 
 
 @dataclass(frozen=True)
-class Part:
+class Library:
     """A library for pages."""
 
     name: str
@@ -23,15 +23,15 @@ class Part:
     """SHA-256 by file."""
 
 
-PARTS = (
-    Part(
+LIBRARIES = (
+    Library(
         name="htmx.org",
         version="2.0.11",
         licence="0BSD",
         text="htmx.LICENSE",
         files={"htmx.min.js": "d6fdc75f204e6bdefa99b69bf1e6d4ac69b8a364f77929f45c13476b4000f717"},
     ),
-    Part(
+    Library(
         name="uplot",
         version="1.6.32",
         licence="MIT",
@@ -46,5 +46,5 @@ PARTS = (
 
 def integrity(file: str) -> str:
     """Return what a page says of a file, so that a browser takes no other."""
-    (sha256,) = (part.files[file] for part in PARTS if file in part.files)
+    (sha256,) = (library.files[file] for library in LIBRARIES if file in library.files)
     return "sha256-" + base64.b64encode(bytes.fromhex(sha256)).decode()

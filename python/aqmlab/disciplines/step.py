@@ -102,10 +102,10 @@ def step_response(
     """
     load = load or Load()
     queue = Queue(discipline, rate=rate(), overhead="0 B", seed=seed, **parameters)
-    return Run(queue, load).rows()
+    return StepRun(queue, load).rows()
 
 
-class Run:
+class StepRun:
     """The sources, the queue and the link, on the way through a step of load."""
 
     def __init__(self, queue: Queue, load: Load) -> None:

@@ -113,7 +113,7 @@ def explain(
     >>> explanation = explain("results/cells/0123456789abcdef")  # doctest: +SKIP
     >>> by_band(explanation.requests)  # doctest: +SKIP
     """
-    cell = _Cell.read(Path(directory))
+    cell = _Rerun.read(Path(directory))
     if cell.users_per_side == 0:
         raise SpecError(f"cell: {directory} has no web users, whose requests are explained")
     if cell.completed == 0:
@@ -169,7 +169,7 @@ def by_band(requests: pl.DataFrame) -> pl.DataFrame:
 
 
 @dataclass(frozen=True)
-class _Cell:
+class _Rerun:
     """What is needed to run a cell again."""
 
     directory: Path
@@ -199,7 +199,7 @@ class _Cell:
         return int(self.resolved["users"]["per_side"])
 
     @classmethod
-    def read(cls, directory: Path) -> _Cell:
+    def read(cls, directory: Path) -> _Rerun:
         if not any(os.path.lexists(directory / name) for name in (METADATA, "spec.json")):
             raise SpecError(
                 f"cell: must be the directory of a cell, such as results/cells/0123456789abcdef, got {str(directory)!r}"
@@ -223,7 +223,7 @@ class _Cell:
 
 
 def _steps(
-    cell: _Cell, request: int | None, slowest: int | None, watch: Watch
+    cell: _Rerun, request: int | None, slowest: int | None, watch: Watch
 ) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
     """Run the cell; yield what each step explains, and what happened in the timelines that are wanted so far."""
     try:

@@ -73,7 +73,7 @@ class Books:
         return (self.extra_s - self.queue_s) / self.lost
 
 
-class Outcome(StrEnum):
+class Opinion(StrEnum):
     """What the books say of an entry."""
 
     CONSISTENT = "consistent"
@@ -85,10 +85,10 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verdict:
-    """An outcome with what decided it."""
+class Audit:
+    """An opinion with what decided it."""
 
-    outcome: Outcome
+    opinion: Opinion
     why: str
     """In words; of one that says nothing, the rule."""
     books: Books
@@ -103,7 +103,7 @@ class Verdict:
         return self.books.lost.high * self.dearest_s + self.books.queue_s.high
 
 
-def consistent(entry: Entry, hosts: Hosts | None = None) -> Verdict:
+def consistent(entry: Entry, hosts: Hosts | None = None) -> Audit:
     """Say whether the losses of an entry can have cost its users what they lost.
 
     Two rules say which entries tell nothing of losses: those whose discipline marks, because marks slow users as well;
@@ -124,16 +124,16 @@ def consistent(entry: Entry, hosts: Hosts | None = None) -> Verdict:
         return _silent("the queue may have been all", books)
     dearest = dearest_s(entry.drops, entry.round_trips, hosts=hosts)
     is_possible = least <= dearest
-    return Verdict(
-        outcome=Outcome.CONSISTENT if is_possible else Outcome.INCONSISTENT,
+    return Audit(
+        opinion=Opinion.CONSISTENT if is_possible else Opinion.INCONSISTENT,
         why=f"a lost packet cost {least:.2f} s or more and can cost {dearest:.2f} s",
         books=books,
         dearest_s=dearest,
     )
 
 
-def _silent(rule: str, books: Books) -> Verdict:
-    return Verdict(outcome=Outcome.SILENT, why=rule, books=books, dearest_s=None)
+def _silent(rule: str, books: Books) -> Audit:
+    return Audit(opinion=Opinion.SILENT, why=rule, books=books, dearest_s=None)
 
 
 def queue_share(longest_packets: float, packets_per_second: float) -> Interval:

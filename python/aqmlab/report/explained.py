@@ -8,7 +8,7 @@ import polars as pl
 
 from aqmlab.explain import PARTS, by_band, explain
 from aqmlab.report.gathered import Gathered
-from aqmlab.results.table import Column, Part, Row
+from aqmlab.results.table import Column, ComparisonTable, Row
 from aqmlab.running.cell import Cell
 from aqmlab.running.progress import SweepProgress, is_seen
 from aqmlab.running.run import Watch
@@ -59,11 +59,11 @@ def means(times: Explained) -> dict[str, pl.DataFrame]:
     }
 
 
-def table(times: Explained) -> Part:
+def table(times: Explained) -> ComparisonTable:
     """Return the same as a table, with the standard deviations over the seeds."""
     parts = ("response_time_ms", *_present(times.values()))
     named = {"response_time_ms": "response time", **PARTS}
-    return Part(
+    return ComparisonTable(
         "Where the time of web users' requests went, ms",
         [Column("", named[part], (part,)) for part in parts],
         [_row(label, bands.filter(band=band), what) for label, bands in times.items() for band, what in BANDS.items()],

@@ -16,7 +16,7 @@ from aqmlab._core import SpecError
 from aqmlab.disciplines.custom.law import Law
 from aqmlab.results import notebook, over_time, stats
 from aqmlab.results.checks import Check, check, failures
-from aqmlab.results.measures import Row, check_cells, measured, read_measures, slowdown
+from aqmlab.results.measures import MeasuredRow, check_cells, measured, read_measures, slowdown
 from aqmlab.results.result import Result, pooled_cdf
 from aqmlab.results.table import SideBySide
 from aqmlab.results.until import Stop, Until
@@ -190,7 +190,7 @@ class Comparison:
         """The label of the first scheme, with which further ones are compared; the uncongested network is none."""
         return next(label for label in self._by_label if label != BASELINE)
 
-    def measured(self, *names: str) -> dict[str, list[Row]]:
+    def measured(self, *names: str) -> dict[str, list[MeasuredRow]]:
         """Work out measures on request, see docs/guide/results.md.
 
         Parameters

@@ -17,7 +17,7 @@ from aqmlab.results.traffic import traffic
 from aqmlab.show import console
 from aqmlab.show.layout import Fitted
 
-Record = Mapping[str, Any]
+Measurements = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -41,15 +41,15 @@ class Row:
     scheme: str
     what: str
     """What of it; ``""`` where a part's rows are the schemes."""
-    measured: Record
-    spread: Record
+    measured: Measurements
+    spread: Measurements
     """The uncertainty, under the same names."""
-    p: Record | None = None
+    p: Measurements | None = None
     """The corrected p values of differences, under the same names."""
 
 
 @dataclass(frozen=True)
-class Part:
+class ComparisonTable:
     """One table of a comparison."""
 
     title: str
@@ -57,7 +57,7 @@ class Part:
     rows: Sequence[Row]
     is_difference: bool = False
 
-    def filled(self) -> Part:
+    def filled(self) -> ComparisonTable:
         """Leave out the columns in which no row has anything."""
         kept = [
             column for column in self.columns if any(at(row.measured, column.path) is not None for row in self.rows)
@@ -93,7 +93,7 @@ _DELAYS = [
 _TIMES = ("p10", "p25", "p50", "p75", "p90", "p95", "p99", "mean")
 
 
-def parts(schemes: Sequence[Record]) -> list[Part]:
+def parts(schemes: Sequence[Measurements]) -> list[ComparisonTable]:
     """Return a comparison's tables: the link, its queues' delay, response times, and traffic beside the users.
 
     Parameters
@@ -109,7 +109,7 @@ def parts(schemes: Sequence[Record]) -> list[Part]:
     return [*means, *(replace(part, is_difference=True) for part in _tables(pairs, _paired_rows, f", less {to}'s"))]
 
 
-def captions(schemes: Sequence[Record], notes: Iterable[str]) -> list[str]:
+def captions(schemes: Sequence[Measurements], notes: Iterable[str]) -> list[str]:
     """Say what stands in the tables: of what the numbers are means, and what stands behind ±."""
     seeds = len(schemes[0]["seeds"]) if schemes else 1
     lines = [f"Means of {seeds} seeds ± their standard deviation."] if seeds > 1 else []
@@ -127,7 +127,7 @@ def captions(schemes: Sequence[Record], notes: Iterable[str]) -> list[str]:
 class SideBySide:
     """The tables on a console, each laid out for its width, and what is to be known of them."""
 
-    def __init__(self, schemes: Sequence[Record], notes: Iterable[str] = ()) -> None:
+    def __init__(self, schemes: Sequence[Measurements], notes: Iterable[str] = ()) -> None:
         self._parts = parts(schemes)
         self._captions = captions(schemes, notes)
 
@@ -139,28 +139,32 @@ class SideBySide:
         yield from map(Text, self._captions)
 
 
-Rows = Callable[[Record, Callable[[Record], Mapping[str, Any]]], Iterator[Row]]
+Views = Callable[[Measurements], Mapping[str, Any]]
+
+Rows = Callable[[Measurements, Views], Iterator[Row]]
 
 
-def _mean_rows(scheme: Record, views: Callable[[Record], Mapping[str, Any]]) -> Iterator[Row]:
+def _mean_rows(scheme: Measurements, views: Views) -> Iterator[Row]:
     spreads = views(scheme["sd"])
     for what, view in views(scheme).items():
         yield Row(scheme["label"], what, view, spreads[what])
 
 
-def _paired_rows(scheme: Record, views: Callable[[Record], Mapping[str, Any]]) -> Iterator[Row]:
+def _paired_rows(scheme: Measurements, views: Views) -> Iterator[Row]:
     highs, p_values = views(scheme["paired"]["high"]), views(scheme["paired"]["p_holm"])
     for what, view in views(scheme["paired"]["difference"]).items():
         yield Row(scheme["label"], what, view, _less(highs[what], view), p_values[what])
 
 
-def _tables(schemes: Sequence[Record], rows: Rows, suffix: str) -> Iterator[Part]:
-    def part(title: str, columns: Iterable[Column], views: Callable[[Record], Mapping[str, Any]]) -> Iterator[Part]:
-        made = Part(title + suffix, list(columns), [row for scheme in schemes for row in rows(scheme, views)]).filled()
+def _tables(schemes: Sequence[Measurements], rows: Rows, suffix: str) -> Iterator[ComparisonTable]:
+    def part(title: str, columns: Iterable[Column], views: Views) -> Iterator[ComparisonTable]:
+        made = ComparisonTable(
+            title + suffix, list(columns), [row for scheme in schemes for row in rows(scheme, views)]
+        ).filled()
         if made.rows and made.columns:
             yield made
 
-    def alone(record: Record) -> Mapping[str, Any]:
+    def alone(record: Measurements) -> Mapping[str, Any]:
         return {"": record}
 
     link = [
@@ -195,19 +199,19 @@ def _tables(schemes: Sequence[Record], rows: Rows, suffix: str) -> Iterator[Part
     yield from part("Traffic", sources, traffic)
 
 
-def _has_users(scheme: Record) -> bool:
+def _has_users(scheme: Measurements) -> bool:
     return bool(scheme["users_per_side"])
 
 
-def _links(record: Record) -> dict[str, Any]:
-    def name(it: Record) -> str:
+def _links(record: Measurements) -> dict[str, Any]:
+    def name(it: Measurements) -> str:
         ends = (it["link"], it["link"] + 1)
         return "R{} to R{}".format(*(ends if it["direction"] == 0 else reversed(ends)))
 
     return {name(it): it for it in record["directions"]}
 
 
-def _delays(record: Record) -> dict[str, Any]:
+def _delays(record: Measurements) -> dict[str, Any]:
     """Return the delay of all packets, of the classes that a queue treats apart, and of each kind of traffic."""
     ways = record["directions"] if len(record["directions"]) == 2 else []
     views = {"all packets": {"both": record["queue_delay_ms"], "each_way": [way["queue_delay_ms"] for way in ways]}}
@@ -219,7 +223,7 @@ def _delays(record: Record) -> dict[str, Any]:
     return views if len(views) > 1 else {"": views["all packets"]}
 
 
-def _has_two_ways(scheme: Record) -> bool:
+def _has_two_ways(scheme: Measurements) -> bool:
     """Say whether packets wait much longer one way than the other, or do so of some traffic."""
     for view in _delays(scheme).values():
         means = [each["mean"] or 0.0 for each in view["each_way"]]
@@ -247,7 +251,7 @@ def _written(form: str, value: float | None, spread: float | None, p: float | No
     return number, "" if spread is None else f"±{format(spread, form.removeprefix('+'))}{star}"
 
 
-def _table(part: Part) -> Table:
+def _table(part: ComparisonTable) -> Table:
     table = console.sheet(show_edge=False, collapse_padding=True)
     has_groups = any(column.group for column in part.columns)
     has_parts = any(row.what for row in part.rows)

@@ -32,7 +32,7 @@ from aqmlab.spec import schema
 from aqmlab.spec import sources as sources_of
 from aqmlab.spec import users as users_of
 from aqmlab.spec.changes import apply
-from aqmlab.spec.part import DECLARED, Part
+from aqmlab.spec.part import DECLARED, SpecPart
 from aqmlab.spec.quantities import BitRate, Bytes, Duration
 
 DelayAt = Literal["browser", "server", "split"]
@@ -62,12 +62,12 @@ def ecn_form(value: object) -> bool | EcnForm:
     raise ValueError(f"must be one of {ECN_CHOICE}")
 
 
-class RateChange(Part):
+class RateChange(SpecPart):
     at: Duration
     rate: BitRate
 
 
-class Link(Part):
+class Link(SpecPart):
     rate: BitRate = DECLARED
     rate_back: BitRate | None = DECLARED
     delay: Duration = DECLARED
@@ -78,12 +78,12 @@ class Link(Part):
     rate_changes: tuple[RateChange, ...] | None = DECLARED
 
 
-class Hosts(Part):
+class Hosts(SpecPart):
     servers_per_side: StrictInt = DECLARED
     rate: BitRate = DECLARED
 
 
-class QueueSpec(Part, table="Queue"):
+class QueueSpec(SpecPart, table="Queue"):
     discipline: str
     """Its name, see ``aqmlab aqm list``; or a custom law, ``my_module:MyLaw``; from Python also the class."""
     parameters: dict[str, Any]
@@ -114,7 +114,7 @@ class QueueSpec(Part, table="Queue"):
         return QueueSpec.model_construct(discipline=self.discipline, parameters=parameters)
 
 
-class ChainLink(Part):
+class ChainLink(SpecPart):
     rate: BitRate | None = DECLARED
     rate_back: BitRate | None = DECLARED
     delay: Duration | None = DECLARED
@@ -123,7 +123,7 @@ class ChainLink(Part):
     queue: QueueSpec | None = DECLARED
 
 
-class Tcp(Part):
+class Tcp(SpecPart):
     # The values of a profile are checked by the engine.
     model_config = ConfigDict(extra="allow")
 
@@ -131,7 +131,7 @@ class Tcp(Part):
     ecn: Annotated[bool | EcnForm, BeforeValidator(ecn_form)] = DECLARED
 
 
-class Users(Part):
+class Users(SpecPart):
     load: Annotated[float, Field(strict=True, gt=0, le=1000)] | None = Field(
         None,
         description="Load in percent of the link's rate, in the terms of the calibration."
@@ -163,19 +163,19 @@ class Users(Part):
         return self
 
 
-class Protocol(Part):
+class Protocol(SpecPart):
     warmup: Duration = DECLARED
     duration: Duration = DECLARED
 
 
-class Record(Part):
+class Record(SpecPart):
     queue_every: Duration = DECLARED
     link_every: Duration = DECLARED
     exchanges: StrictBool = DECLARED
     losses: StrictBool = DECLARED
 
 
-class Experiment(Part):
+class Experiment(SpecPart):
     """A whole experiment but for the seed. Each part may be given as a ``dict``.
 
     Raises

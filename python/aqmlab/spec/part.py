@@ -18,7 +18,7 @@ DECLARED: Any = object()
 """Stands for a default that the engine declares; for ``None`` where it declares none."""
 
 
-class Part(BaseModel):
+class SpecPart(BaseModel):
     """A table of a spec, or the whole of it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, validate_default=True)

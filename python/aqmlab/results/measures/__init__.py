@@ -8,7 +8,7 @@ from itertools import groupby
 from aqmlab._core import SpecError
 from aqmlab.results.measures.harm import HARM
 from aqmlab.results.measures.jain import JAIN
-from aqmlab.results.measures.measure import Measure, Row
+from aqmlab.results.measures.measure import Measure, MeasuredRow
 from aqmlab.results.measures.outcome import OUTCOME
 from aqmlab.results.measures.page import PAGE
 from aqmlab.results.measures.rpm import RPM
@@ -17,7 +17,7 @@ from aqmlab.results.measures.step import STEP
 from aqmlab.results.result import Result
 from aqmlab.running.cell import Cell
 
-__all__ = ["MEASURES", "Measure", "Row", "cells_beside", "check_cells", "measured", "read_measures"]
+__all__ = ["MEASURES", "Measure", "MeasuredRow", "cells_beside", "check_cells", "measured", "read_measures"]
 
 MEASURES = {
     "slowdown": SLOWDOWN,
@@ -55,7 +55,7 @@ def cells_beside(measures: Mapping[str, Measure], cells: Iterable[Cell]) -> list
     return [beside for measure in measures.values() for cell in cells for beside in measure.beside(cell)]
 
 
-def measured(names: Sequence[str], results: Sequence[Result]) -> dict[str, list[Row]]:
+def measured(names: Sequence[str], results: Sequence[Result]) -> dict[str, list[MeasuredRow]]:
     """Work out measures of a comparison's results, scheme by scheme.
 
     Parameters

@@ -24,7 +24,7 @@ from aqmlab.results.measures.measure import (
     ByScheme,
     Column,
     Measure,
-    Row,
+    MeasuredRow,
     congested,
     over_seeds,
     simulated_alone,
@@ -116,7 +116,7 @@ def harms(traffic: Mapping[str, Any], traffic_alone: Mapping[str, Any]) -> dict[
     }
 
 
-def _rows(schemes: ByScheme) -> Iterator[Row]:
+def _rows(schemes: ByScheme) -> Iterator[MeasuredRow]:
     for label, results in congested(schemes).items():
         of_seeds = [_of_seed(result) for result in results]
         for name in of_seeds[0]:

@@ -23,7 +23,7 @@ from aqmlab.results.measures.measure import (
     ByScheme,
     Column,
     Measure,
-    Row,
+    MeasuredRow,
     over_seeds,
     requests_of_users,
     simulated_alone,
@@ -104,7 +104,7 @@ def _of_users(result: Result) -> float | None:
     return jain([*shares, *[0.0] * (users - len(shares))])
 
 
-def _rows(schemes: ByScheme) -> Iterator[Row]:
+def _rows(schemes: ByScheme) -> Iterator[MeasuredRow]:
     for label, results in schemes.items():
         for of, index in (("flows' goodput", _of_flows), ("users' bytes fetched", _of_users)):
             seeds = over_seeds([{"jain": index(result)} for result in results])

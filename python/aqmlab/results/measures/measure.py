@@ -20,7 +20,7 @@ WEB_USERS = 0
 ByScheme = Mapping[str, Sequence[Result]]
 """The results of each scheme's seeds, by label, the uncongested network's among them."""
 
-Row = dict[str, Any]
+MeasuredRow = dict[str, Any]
 
 
 class Column(NamedTuple):
@@ -40,7 +40,7 @@ class Measure:
     title: str
     columns: Mapping[str, Column]
     """The numbers of a row, by their names in it."""
-    rows: Callable[[ByScheme], Iterator[Row]]
+    rows: Callable[[ByScheme], Iterator[MeasuredRow]]
     """The rows of a comparison: ``label``, what it is ``of``, and the columns."""
     needs_exchanges: bool = False
     """Whether a row for each request must have been kept."""
@@ -70,7 +70,7 @@ def requests_of_users(result: Result) -> pl.DataFrame:
     return exchanges.filter(pl.col("source") == WEB_USERS)
 
 
-def over_seeds(seeds: Sequence[Mapping[str, float | None]]) -> Row:
+def over_seeds(seeds: Sequence[Mapping[str, float | None]]) -> MeasuredRow:
     """Return the means of the seeds' numbers, and half the widths of their 95 % intervals.
 
     Parameters

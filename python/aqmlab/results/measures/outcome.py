@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from aqmlab.results.measures.measure import ByScheme, Column, Measure, Row, over_seeds
+from aqmlab.results.measures.measure import ByScheme, Column, Measure, MeasuredRow, over_seeds
 from aqmlab.results.result import Result
 from aqmlab.results.traffic import everybody
 from aqmlab.running.cell import Cell
@@ -81,7 +81,7 @@ def _scores(result: Result, traffic: Mapping[str, Any]) -> dict[str, float | Non
     return {name: outcome(profile, delay_ms, traffic["loss_percent"]) for name, profile in PROFILES.items()}
 
 
-def _rows(schemes: ByScheme) -> Iterator[Row]:
+def _rows(schemes: ByScheme) -> Iterator[MeasuredRow]:
     for label, results in schemes.items():
         of_seeds = [everybody(result.summary) for result in results]
         for name in of_seeds[0]:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from aqmlab.results.measures.measure import ByScheme, Column, Measure, Row, over_seeds, requests_of_users
+from aqmlab.results.measures.measure import ByScheme, Column, Measure, MeasuredRow, over_seeds, requests_of_users
 from aqmlab.results.result import Result
 from aqmlab.running.cell import Cell
 
@@ -60,7 +60,7 @@ def _of_seed(result: Result) -> dict[str, float | None]:
     return pages(result).select(pages=pl.len(), mean=time.mean(), **quantiles).row(0, named=True)
 
 
-def _rows(schemes: ByScheme) -> Iterator[Row]:
+def _rows(schemes: ByScheme) -> Iterator[MeasuredRow]:
     for label, results in schemes.items():
         yield {"label": label, "of": "pages", **over_seeds([_of_seed(result) for result in results])}
 

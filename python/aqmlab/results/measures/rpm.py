@@ -23,7 +23,7 @@ from typing import Any
 import polars as pl
 
 from aqmlab._core import Resolved
-from aqmlab.results.measures.measure import ByScheme, Column, Measure, Row, over_seeds, simulated_alone
+from aqmlab.results.measures.measure import ByScheme, Column, Measure, MeasuredRow, over_seeds, simulated_alone
 from aqmlab.results.result import Result
 from aqmlab.running.cell import Cell
 from aqmlab.running.store import Store
@@ -120,7 +120,7 @@ def _of_seed(result: Result) -> dict[str, float | None]:
     }
 
 
-def _rows(schemes: ByScheme) -> Iterator[Row]:
+def _rows(schemes: ByScheme) -> Iterator[MeasuredRow]:
     for label, results in schemes.items():
         yield {"label": label, "of": "link", **over_seeds([_of_seed(result) for result in results])}
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 
 import polars as pl
 
-from aqmlab.results.measures.measure import ByScheme, Column, Measure, Row, congested, requests_of_users
+from aqmlab.results.measures.measure import ByScheme, Column, Measure, MeasuredRow, congested, requests_of_users
 from aqmlab.results.result import Result
 
 SIZES = {"up to 1 kB": 1000, "1 to 10 kB": 10_000, "10 to 100 kB": 100_000, "100 kB to 1 MB": 1_000_000}
@@ -85,7 +85,7 @@ def by_size(results: Sequence[Result], uncongested: Sequence[Result]) -> pl.Data
     )
 
 
-def _rows(schemes: ByScheme) -> Iterator[Row]:
+def _rows(schemes: ByScheme) -> Iterator[MeasuredRow]:
     (free,) = (results for results in schemes.values() if results[0].cell.signal == "none")
     for label, results in congested(schemes).items():
         pairs = zip(results, free, strict=True)

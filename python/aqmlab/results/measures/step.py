@@ -22,7 +22,7 @@ import numpy as np
 import polars as pl
 
 from aqmlab._core import seconds
-from aqmlab.results.measures.measure import ByScheme, Column, Measure, Row, congested, over_seeds
+from aqmlab.results.measures.measure import ByScheme, Column, Measure, MeasuredRow, congested, over_seeds
 from aqmlab.results.over_time import link_delays_ms
 from aqmlab.results.result import Result
 from aqmlab.running.cell import Cell
@@ -89,7 +89,7 @@ def answer(delay_ms: pl.Series, every_s: float) -> dict[str, float | None]:
     }
 
 
-def _rows(schemes: ByScheme) -> Iterator[Row]:
+def _rows(schemes: ByScheme) -> Iterator[MeasuredRow]:
     for label, results in congested(schemes).items():
         of_seeds = [_of_seed(result) for result in results]
         for name in of_seeds[0]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
-from aqmlab.results.measures import MEASURES, Row
+from aqmlab.results.measures import MEASURES, MeasuredRow
 from aqmlab.show import console
 from aqmlab.show.layout import Fitted
 
@@ -15,7 +15,7 @@ from aqmlab.show.layout import Fitted
 class Measured:
     """A table for each measure."""
 
-    def __init__(self, rows: Mapping[str, Sequence[Row]]) -> None:
+    def __init__(self, rows: Mapping[str, Sequence[MeasuredRow]]) -> None:
         self._rows = rows
 
     def __rich_console__(self, _: Console, __: ConsoleOptions) -> RenderResult:
@@ -36,12 +36,12 @@ class Measured:
             yield Text("± is half the 95 % interval of the mean over the seeds (Student's t).")
 
 
-def _written(row: Row, key: str, digits: int) -> str:
+def _written(row: MeasuredRow, key: str, digits: int) -> str:
     number, half = console.number(row[key], digits), _half_widths(row).get(key)
     return number if half is None else f"{number} ±{console.number(half, digits)}"
 
 
-def _half_widths(row: Row) -> Mapping[str, float | None]:
+def _half_widths(row: MeasuredRow) -> Mapping[str, float | None]:
     """Return those of a row whose numbers are means over seeds."""
     half_widths: Mapping[str, float | None] = row.get("half_width", {})
     return half_widths

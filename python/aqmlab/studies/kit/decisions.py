@@ -7,7 +7,7 @@ from typing import Any
 
 from aqmlab.studies.kit.claims import Claim
 from aqmlab.studies.kit.findings import Finding
-from aqmlab.studies.kit.reading.second import Second, Verdict
+from aqmlab.studies.kit.reading.second import Conclusion, Second
 from aqmlab.studies.kit.study import Study, StudyResults
 
 
@@ -20,7 +20,7 @@ class Decision:
     gist: str
     first: tuple[Claim, Finding] | None
     """As it was registered before any result; ``None`` of what the first reading left out."""
-    second: tuple[Second, Verdict] | None
+    second: tuple[Second, Conclusion] | None
     """As it was read again; ``None`` where nobody has."""
 
     def record(self, study: str) -> dict[str, Any]:
@@ -29,15 +29,15 @@ class Decision:
 
     def outcomes(self, study: str) -> dict[str, Any]:
         """Return what became of it: its entry in ``claims.json``."""
-        verdict = self.second[1] if self.second else None
+        conclusion = self.second[1] if self.second else None
         return {
             "study": study,
             "id": self.id,
             "first": str(self.first[1].outcome) if self.first else None,
-            "second": str(verdict.outcome) if verdict else None,
-            "cause": verdict.cause if verdict else "none",
-            "parts": verdict.parts if verdict else None,
-            "held": verdict.held if verdict else None,
+            "second": str(conclusion.outcome) if conclusion else None,
+            "cause": conclusion.cause if conclusion else "none",
+            "parts": conclusion.parts if conclusion else None,
+            "held": conclusion.held if conclusion else None,
         }
 
     def _first(self) -> dict[str, Any]:
@@ -49,15 +49,15 @@ class Decision:
     def _second(self) -> dict[str, Any]:
         if self.second is None:
             return {}
-        second, verdict = self.second
+        second, conclusion = self.second
         return {
             "phrase": second.phrase,
             "read_again": [str(part) for part in second.parts],
-            "read_again_numbers": verdict.finding.numbers() if verdict.finding else None,
-            "contradicted": list(verdict.contradicted),
-            "ties": list(verdict.ties),
-            "at_half_the_limits": str(verdict.at_half),
-            "at_double_the_limits": str(verdict.at_double),
+            "read_again_numbers": conclusion.finding.numbers() if conclusion.finding else None,
+            "contradicted": list(conclusion.contradicted),
+            "ties": list(conclusion.ties),
+            "at_half_the_limits": str(conclusion.at_half),
+            "at_double_the_limits": str(conclusion.at_double),
         }
 
 
@@ -76,7 +76,7 @@ def decide(study: Study, results: StudyResults) -> list[Decision]:
         for claim in study.decidable()
     ]
     added = [
-        Decision(id=second.id, place=second.place, gist=second.gist, first=None, second=(second, verdict))
-        for second, verdict in again.values()
+        Decision(id=second.id, place=second.place, gist=second.gist, first=None, second=(second, conclusion))
+        for second, conclusion in again.values()
     ]
     return [*registered, *added]

@@ -137,16 +137,16 @@ def _outcomes(report: Report) -> str:
     if not report.decisions:
         return ""
     firsts = [decision.first[1].outcome for decision in report.decisions if decision.first]
-    verdicts = [decision.second[1] for decision in report.decisions if decision.second]
+    conclusions = [decision.second[1] for decision in report.decisions if decision.second]
     rows: list[list[str | int]] = [_row("first, registered before any result", firsts)]
-    if verdicts:
+    if conclusions:
         rows += [
-            _row("**second**", [verdict.outcome for verdict in verdicts]),
-            _row("second, at half its limits", [verdict.at_half for verdict in verdicts]),
-            _row("second, at double its limits", [verdict.at_double for verdict in verdicts]),
+            _row("**second**", [conclusion.outcome for conclusion in conclusions]),
+            _row("second, at half its limits", [conclusion.at_half for conclusion in conclusions]),
+            _row("second, at double its limits", [conclusion.at_double for conclusion in conclusions]),
         ]
     table = Table(name="", title="", columns=("reading", "claims", *(str(each) for each in Outcome)), rows=rows)
-    return _joined("## What came out", index.TWO_READINGS if verdicts else "", markdown(table), _failing(report))
+    return _joined("## What came out", index.TWO_READINGS if conclusions else "", markdown(table), _failing(report))
 
 
 def _row(reading: str, outcomes: Sequence[Outcome]) -> list[str | int]:
@@ -156,9 +156,9 @@ def _row(reading: str, outcomes: Sequence[Outcome]) -> list[str | int]:
 def _failing(report: Report) -> str:
     """List what fails or contradicts itself at the second reading."""
     shown = [
-        [decision.id, decision.gist, str(verdict.outcome), f"{verdict.held} of {verdict.parts}", verdict.cause]
+        [decision.id, decision.gist, str(it.outcome), f"{it.held} of {it.parts}", it.cause]
         for decision in report.decisions
-        if decision.second and (verdict := decision.second[1]).cause != "none"
+        if decision.second and (it := decision.second[1]).cause != "none"
     ]
     if not shown:
         return ""
@@ -195,13 +195,13 @@ def _second(decisions: Sequence[Decision]) -> str:
             it.id,
             it.gist if it.first is None else "",
             f"“{second.phrase}”",
-            _outcome(verdict.outcome),
-            f"{verdict.held} of {verdict.parts}",
-            f"{verdict.at_half}, {verdict.at_double}",
-            verdict.cause,
-            verdict.text(),
+            _outcome(conclusion.outcome),
+            f"{conclusion.held} of {conclusion.parts}",
+            f"{conclusion.at_half}, {conclusion.at_double}",
+            conclusion.cause,
+            conclusion.text(),
         ]
-        for it, second, verdict in seconds
+        for it, second, conclusion in seconds
     ]
     columns = (
         "claim",
@@ -214,8 +214,8 @@ def _second(decisions: Sequence[Decision]) -> str:
         "what decided",
     )
     exact = []
-    for it, second, verdict in seconds:
-        left_out = [*verdict.contradicted, *verdict.ties]
+    for it, second, conclusion in seconds:
+        left_out = [*conclusion.contradicted, *conclusion.ties]
         said = _cell("; and ".join(map(str, second.parts)))
         exact.append(f"* {it.id}: {said}." + (f" Left out: {_cell('; '.join(left_out))}." if left_out else ""))
     return _joined(

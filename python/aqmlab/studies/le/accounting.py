@@ -13,7 +13,7 @@ from itertools import product
 
 import numpy as np
 
-from aqmlab.models.accounting import Entry, Outcome, Verdict, consistent, queue_share
+from aqmlab.models.accounting import Audit, Entry, Opinion, consistent, queue_share
 from aqmlab.models.intervals import Interval
 from aqmlab.models.timers import Drops, Hosts, RoundTrips
 from aqmlab.results import stats
@@ -22,8 +22,8 @@ from aqmlab.running.calibration import lines
 from aqmlab.spec import schemes
 from aqmlab.studies.kit.measures import loss_percent, throughput_mbps
 from aqmlab.studies.kit.study import StudyResults
-from aqmlab.studies.le.published import Published, Row
-from aqmlab.studies.le.schemes import WORKLOAD, Scheme
+from aqmlab.studies.le.published import Published, PublishedRow
+from aqmlab.studies.le.schemes import WORKLOAD, PaperScheme
 from aqmlab.studies.le.tables import PAPERS_DURATION_S, per_90_minutes
 
 PACKETS_PER_SECOND = 24_000.0
@@ -75,7 +75,7 @@ class Measured:
     throughput_mbps: Interval
 
     @classmethod
-    def printed(cls, row: Row) -> Measured:
+    def printed(cls, row: PublishedRow) -> Measured:
         """Take a published row."""
         return cls(
             table=row.table,
@@ -90,7 +90,7 @@ class Measured:
     @property
     def run(self) -> str:
         """What the studies call this experiment."""
-        return Scheme(self.scheme, self.scheme).at(round(self.load_percent), self.rtt)
+        return PaperScheme(self.scheme, self.scheme).at(round(self.load_percent), self.rtt)
 
     def beside(self, uncongested: Measured, testbed: Testbed) -> Entry:
         """Return the entry of this row and of the same users' uncongested network."""
@@ -131,14 +131,14 @@ class Account:
     """A row with what its books say."""
 
     row: Measured
-    verdict: Verdict
+    audit: Audit
 
 
 def accounts(rows: Sequence[Measured], testbed: Testbed = PAPERS, hosts: Hosts | None = None) -> list[Account]:
     """Keep the books of rows; those of the uncongested network are what the others of their paper stand beside."""
     calm = {_users_of(row): row for row in rows if row.scheme == BASELINE}
     return [
-        Account(row=row, verdict=consistent(row.beside(calm[_users_of(row)], testbed), hosts))
+        Account(row=row, audit=consistent(row.beside(calm[_users_of(row)], testbed), hosts))
         for row in rows
         if row.scheme != BASELINE
     ]
@@ -191,7 +191,7 @@ def repeatability(rows: Iterable[Measured]) -> Spread:
 
 
 @cache
-def verdicts(paper: str) -> dict[str, Verdict]:
+def audits(paper: str) -> dict[str, Audit]:
     """Return what the books say of each run of a study that its paper prints: ``le2003`` or ``le2004``.
 
     What is inconsistent here is so even if the printed numbers are two standard deviations of the papers' own
@@ -200,15 +200,15 @@ def verdicts(paper: str) -> dict[str, Verdict]:
     rows = published()
     spread = repeatability(rows)
     found = accounts([spread.around(row) for row in rows])
-    return {each.row.run: each.verdict for each in found if each.row.table.startswith(paper)}
+    return {each.row.run: each.audit for each in found if each.row.table.startswith(paper)}
 
 
 def doubt(paper: str, run: str) -> str | None:
     """Say why the users of a run cannot have been slowed by the losses that its paper prints; ``None`` if they can."""
-    verdict = verdicts(paper).get(run)
-    if verdict is None or verdict.outcome is not Outcome.INCONSISTENT:
+    audit = audits(paper).get(run)
+    if audit is None or audit.opinion is not Opinion.INCONSISTENT:
         return None
-    return f"by the paper's own table {verdict.why} at most"
+    return f"by the paper's own table {audit.why} at most"
 
 
 def measured(results: StudyResults) -> Iterator[Measured]:
@@ -217,10 +217,10 @@ def measured(results: StudyResults) -> Iterator[Measured]:
     Requests are compared seed by seed, since with one seed two schemes have the same users.
     """
     for rtt, load in product(ROUND_TRIPS, (80, 90, 98)):
-        calm = results.get(Scheme(BASELINE, BASELINE).at(load, rtt), [])
+        calm = results.get(PaperScheme(BASELINE, BASELINE).at(load, rtt), [])
         requests = np.array([per_90_minutes(result) for result in calm]) / 1e6
         for scheme in dict.fromkeys(row.scheme for row in Published.read().rows):
-            some = results.get(Scheme(scheme, scheme).at(load, rtt), [])
+            some = results.get(PaperScheme(scheme, scheme).at(load, rtt), [])
             if len(some) == len(calm) >= 2:
                 shares = np.array([per_90_minutes(result) for result in some]) / 1e6 / requests
                 yield Measured(

@@ -21,7 +21,7 @@ from aqmlab.studies.kit.measures import loss_percent, throughput_mbps
 from aqmlab.studies.kit.study import Figure, StudyResults
 from aqmlab.studies.le.inputs import ResponseSizes, drawn_round_trips, input_round_trips, share_above
 from aqmlab.studies.le.published import Published
-from aqmlab.studies.le.schemes import UNCONGESTED, WORKLOAD, Scheme
+from aqmlab.studies.le.schemes import UNCONGESTED, WORKLOAD, PaperScheme
 
 _Floats = NDArray[np.float64]
 
@@ -34,7 +34,7 @@ def response_times(
     styles: LineStyles,
     name: str,
     caption: str,
-    schemes: Sequence[Scheme],
+    schemes: Sequence[PaperScheme],
     loads: Sequence[int],
     *,
     rtt: str = "uniform",
@@ -132,7 +132,7 @@ def rem_periods(
     results: StudyResults,
     name: str,
     periods: Sequence[str],
-    every: Mapping[int, Sequence[Scheme]],
+    every: Mapping[int, Sequence[PaperScheme]],
     loads: Sequence[int],
 ) -> Figure:
     """Return what REM loses and carries over its period, by target and load, beside the published rows."""
@@ -168,7 +168,7 @@ def rem_periods(
     return Figure(name=name, caption=caption, draw=draw, size=_PANEL[2])
 
 
-def scatter(results: StudyResults, name: str, caption: str, schemes: Iterable[Scheme], load: int) -> Figure:
+def scatter(results: StudyResults, name: str, caption: str, schemes: Iterable[PaperScheme], load: int) -> Figure:
     """Return the response time over the response size of every request as a density, a panel for each scheme."""
     panels = {scheme.label: results[scheme.recorded_at(load)][0] for scheme in schemes}
 

@@ -14,7 +14,7 @@ from typing import Any, Self
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
+class PublishedRow:
     """One published result."""
 
     table: str
@@ -36,7 +36,7 @@ class Aims:
     completed_percent: float
     throughput_mbps: float
 
-    def missed(self, ours: Mapping[str, Any], published: Row) -> list[str]:
+    def missed(self, ours: Mapping[str, Any], published: PublishedRow) -> list[str]:
         """Name the measures in which our mean is further from the published one than aimed at."""
         loss_within = max(self.loss_points, self.loss_percent / 100 * published.loss_percent)
         completed_within = self.completed_percent / 100 * published.completed_millions
@@ -54,7 +54,7 @@ class Published:
 
     sources: dict[str, str]
     aims: Aims
-    rows: tuple[Row, ...]
+    rows: tuple[PublishedRow, ...]
 
     @classmethod
     def read(cls) -> Self:
@@ -65,7 +65,7 @@ class Published:
         return cls(sources=about["sources"], aims=Aims(**about["aims"]), rows=tuple(_row(row) for row in rows))
 
 
-def _row(row: Mapping[str, str]) -> Row:
+def _row(row: Mapping[str, str]) -> PublishedRow:
     words = {"table", "rtt", "scheme"}
     values: dict[str, Any] = {name: text if name in words else float(text) for name, text in row.items()}
-    return Row(**values)
+    return PublishedRow(**values)

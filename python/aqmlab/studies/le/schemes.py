@@ -37,7 +37,7 @@ def run_name(scheme: str, load: float, rtt: str = "uniform") -> str:
 
 
 @dataclass(frozen=True)
-class Scheme:
+class PaperScheme:
     """What is between the users: a queue discipline with or without ECN, or the uncongested network."""
 
     text: str
@@ -81,46 +81,46 @@ class Scheme:
         )
 
 
-UNCONGESTED = Scheme(BASELINE, BASELINE)
+UNCONGESTED = PaperScheme(BASELINE, BASELINE)
 
 
-def droptail(limit: int) -> Scheme:
+def droptail(limit: int) -> PaperScheme:
     """Drop-tail with a queue of so many packets."""
-    return Scheme(f"droptail:limit={limit}", f"drop-tail {limit:,}")
+    return PaperScheme(f"droptail:limit={limit}", f"drop-tail {limit:,}")
 
 
-def pi(q_ref: int, *, ecn: bool = False) -> Scheme:
+def pi(q_ref: int, *, ecn: bool = False) -> PaperScheme:
     """PI with this target in packets, as its authors recommend: in byte mode."""
     return _towards("pi", "PI", q_ref, ecn)
 
 
-def rem(q_ref: int, *, ecn: bool = False) -> Scheme:
+def rem(q_ref: int, *, ecn: bool = False) -> PaperScheme:
     """REM with this target in packets, as its authors recommend: in byte mode."""
     return replace(_towards("rem", "REM", q_ref, ecn), also=f"tau={REM_PERIOD}")
 
 
-def rem_every(tau: str, q_ref: int) -> Scheme:
+def rem_every(tau: str, q_ref: int) -> PaperScheme:
     """REM that drops, with this period."""
     usual = rem(q_ref)
     if tau == REM_PERIOD:
         return usual
-    return Scheme(f"{usual.text},tau={tau}", f"{usual.label}, period {tau}")
+    return PaperScheme(f"{usual.text},tau={tau}", f"{usual.label}, period {tau}")
 
 
 Signal = Literal["drop", "ecn", "new gentle"]
 """``ecn`` drops between ``max_th`` and twice that, as RFC 3168 says; ``new gentle`` marks there (Le et al. 2004)."""
 
 
-def ared(min_th: int, *, mode: str = "packet", signal: Signal = "drop", w_q: str = "1/8192") -> Scheme:
+def ared(min_th: int, *, mode: str = "packet", signal: Signal = "drop", w_q: str = "1/8192") -> PaperScheme:
     """Adaptive RED with these thresholds in packets: ``max_th`` is three times ``min_th``."""
     max_th = 3 * min_th
     text = f"ared:min_th={min_th},max_th={max_th},w_q={w_q},mode={mode}"
     text += {"drop": "", "ecn": ",ecn=true", "new gentle": ",ecn=true,ecn_policy=mark_in_gentle"}[signal]
     label = f"ARED {min_th}/{max_th}" + (" byte mode" if mode == "byte" else "")
     label += "" if w_q == "1/8192" else f", weight {w_q}"
-    return Scheme(text, label + {"drop": "", "ecn": ", ECN", "new gentle": ", ECN new gentle"}[signal])
+    return PaperScheme(text, label + {"drop": "", "ecn": ", ECN", "new gentle": ", ECN new gentle"}[signal])
 
 
-def _towards(name: str, called: str, q_ref: int, ecn: bool) -> Scheme:
+def _towards(name: str, called: str, q_ref: int, ecn: bool) -> PaperScheme:
     text = f"{name}:q_ref={q_ref},mode=byte" + (",ecn=true" if ecn else "")
-    return Scheme(text, f"{called} {q_ref}" + (", ECN" if ecn else ""))
+    return PaperScheme(text, f"{called} {q_ref}" + (", ECN" if ecn else ""))

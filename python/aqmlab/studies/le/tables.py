@@ -11,8 +11,8 @@ from aqmlab.studies.kit.measures import completed_requests, loss_percent, throug
 from aqmlab.studies.kit.study import StudyResults, Table, Value
 from aqmlab.studies.le.claims import average_share, within
 from aqmlab.studies.le.inputs import ResponseSizes
-from aqmlab.studies.le.published import Published, Row
-from aqmlab.studies.le.schemes import WORKLOAD, Scheme
+from aqmlab.studies.le.published import Published, PublishedRow
+from aqmlab.studies.le.schemes import WORKLOAD, PaperScheme
 
 PAPERS_DURATION_S = 5400.0
 """The 90 minutes in which the papers' requests were counted."""
@@ -24,7 +24,7 @@ def beside_published(
     name: str,
     title: str,
     rows_of: str,
-    schemes: Iterable[Scheme],
+    schemes: Iterable[PaperScheme],
     loads: Iterable[int],
     rtt: str = "uniform",
 ) -> Table:
@@ -72,12 +72,12 @@ def beside_published(
     )
 
 
-def _published_row(published: Published, table: str, scheme: Scheme, load: int) -> Row | None:
+def _published_row(published: Published, table: str, scheme: PaperScheme, load: int) -> PublishedRow | None:
     rows = (row for row in published.rows if (row.table, row.scheme) == (table, scheme.text))
     return next((row for row in rows if row.load_percent == load), None)
 
 
-def _beside(ours: Sequence[Result], theirs: Row | None, published: Published) -> list[Value]:
+def _beside(ours: Sequence[Result], theirs: PublishedRow | None, published: Published) -> list[Value]:
     means = (
         fmean(map(loss_percent, ours)),
         fmean(map(per_90_minutes, ours)) / 1e6,
@@ -162,7 +162,7 @@ def response_sizes(result: Result) -> Table:
     )
 
 
-def weights(results: StudyResults, schemes: Iterable[Scheme], loads: Iterable[int]) -> Table:
+def weights(results: StudyResults, schemes: Iterable[PaperScheme], loads: Iterable[int]) -> Table:
     """Return what became of ARED with other weights and thresholds: the paper tells it in words alone."""
     rows: list[list[Value]] = []
     for scheme in schemes:

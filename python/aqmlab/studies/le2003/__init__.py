@@ -17,7 +17,7 @@ from aqmlab.studies.le import figures as le_figures
 from aqmlab.studies.le import tables as le_tables
 from aqmlab.studies.le.claims import numbered
 from aqmlab.studies.le.hurst import hurst_table
-from aqmlab.studies.le.schemes import LENGTHS, UNCONGESTED, Scheme
+from aqmlab.studies.le.schemes import LENGTHS, UNCONGESTED, PaperScheme
 from aqmlab.studies.le.values import printed_tables
 from aqmlab.studies.le2003.drops import WITH_DROPS
 from aqmlab.studies.le2003.drops_again import DROPS_AGAIN
@@ -133,7 +133,7 @@ the words of a claim's first reading mean in numbers was fixed before the result
         styles = LineStyles(UNCONGESTED.label)
         (calm,) = results[UNCONGESTED.recorded_at(98)]
 
-        def cdf(name: str, caption: str, schemes: Sequence[Scheme], *loads: int, tail: bool = False) -> Figure:
+        def cdf(name: str, caption: str, schemes: Sequence[PaperScheme], *loads: int, tail: bool = False) -> Figure:
             return le_figures.response_times(results, styles, name, caption, schemes, loads, tail=tail)
 
         figures = [le_figures.users("fig02", ["uniform"]), le_figures.response_sizes("fig03-04", calm)]

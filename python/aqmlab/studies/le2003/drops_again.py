@@ -13,7 +13,7 @@ from aqmlab.studies.kit.reading.second import Second, again
 from aqmlab.studies.kit.reading.values import change_percent, less, of
 from aqmlab.studies.kit.reading.words import BETTER, SAME, About, InRange, More, Part
 from aqmlab.studies.le.hurst import HurstWithin
-from aqmlab.studies.le.schemes import UNCONGESTED, Scheme, ared, droptail, pi, rem
+from aqmlab.studies.le.schemes import UNCONGESTED, PaperScheme, ared, droptail, pi, rem
 from aqmlab.studies.le.values import COMPLETED, LOSS, MBPS, about_beyond, about_percent, answered, rises
 from aqmlab.studies.le2003.schemes import (
     ARED,
@@ -33,7 +33,7 @@ from aqmlab.studies.le2003.schemes import (
 _OTHERS = (BASE, REM_24, ARED)
 
 
-def _names(schemes: Sequence[Scheme], load: int) -> list[str]:
+def _names(schemes: Sequence[PaperScheme], load: int) -> list[str]:
     return [scheme.at(load) for scheme in schemes]
 
 

@@ -15,7 +15,7 @@ from aqmlab.studies.le import figures as le_figures
 from aqmlab.studies.le import tables as le_tables
 from aqmlab.studies.le.claims import numbered
 from aqmlab.studies.le.hurst import hurst_table
-from aqmlab.studies.le.schemes import LENGTHS, UNCONGESTED, Scheme, ared, pi, rem
+from aqmlab.studies.le.schemes import LENGTHS, UNCONGESTED, PaperScheme, ared, pi, rem
 from aqmlab.studies.le.values import printed_tables
 from aqmlab.studies.le2004.again import AGAIN
 from aqmlab.studies.le2004.drops import WITH_DROPS
@@ -116,7 +116,7 @@ and of the figures.
         styles = LineStyles(UNCONGESTED.label)
         (calm,) = results[UNCONGESTED.recorded_at(98, "general")]
 
-        def cdf(name: str, caption: str, schemes: Sequence[Scheme], *loads: int, tail: bool = False) -> Figure:
+        def cdf(name: str, caption: str, schemes: Sequence[PaperScheme], *loads: int, tail: bool = False) -> Figure:
             return le_figures.response_times(results, styles, name, caption, schemes, loads or LOADS, tail=tail)
 
         dropping = (BASE, PI, REM, BYTE)

@@ -12,7 +12,7 @@ from aqmlab.studies.kit.reading.say import better, close, fewer, more, much_bett
 from aqmlab.studies.kit.reading.second import Second, added, again
 from aqmlab.studies.kit.reading.values import AREA, Value, count_of_greater, of
 from aqmlab.studies.kit.reading.words import InRange, More
-from aqmlab.studies.le.schemes import UNCONGESTED, Scheme, ared
+from aqmlab.studies.le.schemes import UNCONGESTED, PaperScheme, ared
 from aqmlab.studies.le.values import COMPLETED, LOSS, MBPS, about_beyond, about_percent, little_loss
 from aqmlab.studies.le2004.schemes import (
     ARED_MIN,
@@ -35,7 +35,7 @@ _RTT = "general"
 _CALM_90, _BASE_90, _BASE_98 = UNCONGESTED.at(90, _RTT), BASE.at(90, _RTT), BASE.at(98, _RTT)
 
 
-def _effect(scheme: Scheme, load: int, rtt: str) -> Value:
+def _effect(scheme: PaperScheme, load: int, rtt: str) -> Value:
     """Return how far a scheme's curve is from drop-tail's on average, above or below."""
     one, other = of(AREA, scheme.at(load, rtt)), of(AREA, BASE.at(load, rtt))
     return Value(

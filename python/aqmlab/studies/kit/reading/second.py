@@ -48,7 +48,7 @@ class Second:
         if not self.parts:
             raise ValueError("parts: must be at least one, got none")
 
-    def decide(self, results: Results, printed: Printed, doubt: Doubt = no_doubt) -> Verdict:
+    def decide(self, results: Results, printed: Printed, doubt: Doubt = no_doubt) -> Conclusion:
         """Decide it, and once more with half and with double the limits."""
         counted: list[Part] = []
         contradicted: list[str] = []
@@ -63,7 +63,7 @@ class Second:
                 counted.append(part)
         at = {scale: [part(results, scale) for part in counted] for scale in (1.0, 0.5, 2.0)}
         outcomes = {scale: _together(found, contradicted=bool(contradicted)) for scale, found in at.items()}
-        return Verdict(
+        return Conclusion(
             outcome=outcomes[1.0],
             finding=worst(at[1.0]).of_all(at[1.0]) if counted else None,
             contradicted=tuple(contradicted),
@@ -74,7 +74,7 @@ class Second:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verdict:
+class Conclusion:
     """What became of a claim at its second reading."""
 
     outcome: Outcome
