@@ -223,7 +223,7 @@ _PLACE: dict[str, type[pl.DataType] | pl.DataType] = {
     "created": pl.Datetime("us", "UTC"),
 }
 
-_NO_CELLS = pl.DataFrame(schema={"cell": pl.String, **pl.DataFrame(IDENTITY.empty_table()).schema, **_PLACE})
+_NO_CELLS = pl.DataFrame(schema={"cell": pl.String, **pl.Schema(IDENTITY), **_PLACE})
 
 
 def _row(cell: Kept, file: Path) -> pl.DataFrame:

@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from aqmlab._core import schemas
+from aqmlab.running.row import one_row
 
 _SCALARS = {"integer": pa.int64(), "number": pa.float64(), "string": pa.string()}
 
@@ -41,4 +42,4 @@ SCHEMA = _columns()
 
 def as_row(summary: str) -> pa.RecordBatch:
     """Return the summary that the engine wrote as JSON as a table of one row."""
-    return pa.RecordBatch.from_pylist([json.loads(summary)], schema=SCHEMA)
+    return one_row(summary, SCHEMA)
