@@ -14,6 +14,7 @@ import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogFormatter, ScalarFormatter
 
@@ -90,13 +91,14 @@ def _write(files: Sequence[Path], draw: Callable[[Figure], None], *, size: tuple
     """Draw a figure once, and write it in the forms of the files' suffixes."""
     kinds = [check_kind(file) for file in files]
     with mpl.rc_context(_RC):
-        figure = Figure(figsize=size, layout="constrained")
+        layout = ConstrainedLayoutEngine()
+        figure = Figure(figsize=size, layout=layout)
         draw(figure)
         for axis in figure.axes:
             _write_numbers_alike(axis)
         _make_room(figure)
         # Where things lie is found once for all forms: it takes longer than to write them.
-        figure.draw_without_rendering()
+        layout.execute(figure)
         figure.set_layout_engine(None)
         for file, kind in zip(files, kinds, strict=True):
             try:
