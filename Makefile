@@ -20,6 +20,9 @@
 #   make golden         what the golden cells give, after a change that is meant to move results and has raised RESULTS
 #   make lock           needs uv; after a change of dependencies in pyproject.toml
 
+# cargo would ask the jobserver that this tells of, which make keeps to itself.
+unexport MAKEFLAGS
+
 PYTHON ?= python3
 PYTHONS := 3.12 3.13
 BIN := .venv/bin
@@ -49,7 +52,7 @@ test-rust:
 	cargo test $(WORKSPACE) --exclude aqmlab-py --locked
 	cargo test --manifest-path $(RUST_EXAMPLE) --target-dir target/rust_aqm --locked
 
-test-python: .venv/extension.stamp .venv/dev.stamp $(if $(IS_LINUX),.venv/live.stamp)
+test-python: .venv/dev.stamp .venv/extension.stamp $(if $(IS_LINUX),.venv/live.stamp)
 	$(BIN)/pytest --numprocesses auto --dist loadfile
 
 # Every later Python that is installed takes the same extension (abi3); the package's dependencies differ. Each is asked once:
@@ -76,7 +79,7 @@ lint-rust: .venv/dev.stamp target/tools/bin/cargo-machete
 	cargo clippy --manifest-path $(RUST_EXAMPLE) --target-dir target/rust_aqm --all-targets --locked -- -D warnings
 	$(WITH_PYTHON) RUSTDOCFLAGS="-D warnings" cargo doc $(WORKSPACE) --no-deps --locked
 
-lint-python: .venv/extension.stamp .venv/dev.stamp
+lint-python: .venv/dev.stamp .venv/extension.stamp
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
@@ -98,7 +101,7 @@ reference: .venv/extension.stamp
 notebooks: .venv/extension.stamp .venv/docs.stamp
 	$(BIN)/python tools/notebooks.py docs/notebooks/*.ipynb
 
-pictures: .venv/extension.stamp .venv/dev.stamp
+pictures: .venv/dev.stamp .venv/extension.stamp
 	$(BIN)/python tools/pictures.py docs/img
 
 # The site: pages as they stand, each link followed, looked at in Chromium where there is one, and the crates' own pages.
