@@ -43,9 +43,9 @@ impl Scoreboard {
             sent_at: now,
             delivered,
             retransmitted: false,
-            sacked: false,
             lost: false,
             repeated: false,
+            run: 0,
         };
         self.totals.in_flight += record.span();
         self.records.push_back(record);
@@ -100,7 +100,7 @@ impl Scoreboard {
         while let Some(record) = self.records.front()
             && record.seq < una
         {
-            if !record.sacked {
+            if !record.sacked() {
                 bytes += una.min(record.end) - record.seq;
                 delivered(record);
             }
@@ -134,15 +134,33 @@ impl Scoreboard {
     /// The peer has `from..to`. `delivered` is told of each segment of it not known before. The bytes newly delivered.
     pub(crate) fn select(&mut self, from: Seq, to: Seq, mut delivered: impl FnMut(&Record)) -> u32 {
         let mut bytes = 0;
-        let start = self.records.partition_point(|record| record.seq < from);
-        let told = self.records.range_mut(start..).take_while(|record| record.end <= to);
-        // Most have been told of before.
-        for record in told.filter(|record| !record.sacked) {
+        let mut next = self.records.partition_point(|record| record.seq < from);
+        while let Some(index) = self.missing_from(next)
+            && self.records[index].end <= to
+        {
+            let record = &self.records[index];
             bytes += record.span();
             delivered(record);
-            self.totals.change(record, |record| record.sacked = true);
+            self.change(index, |record| record.run = 1);
+            next = index + 1;
         }
         bytes
+    }
+
+    /// The first segment from `index` on that the peer is not known to have. Those before it, of which there may be hundreds,
+    /// are passed over at once the next time.
+    #[inline]
+    fn missing_from(&mut self, index: usize) -> Option<usize> {
+        let mut missing = index;
+        while let Some(record) = self.records.get(missing)
+            && record.sacked()
+        {
+            missing += record.run as usize;
+        }
+        if missing > index {
+            self.records[index].run = u32::try_from(missing - index).expect("fewer than 2^32 segments");
+        }
+        (missing < self.len()).then_some(missing)
     }
 
     /// A duplicate acknowledgement without SACK: one of the segments behind the first has arrived (Linux's
@@ -159,7 +177,7 @@ impl Scoreboard {
     pub(crate) fn lose_by_threshold(&mut self) -> bool {
         let mut above = 0;
         let third = self.records.iter().rposition(|record| {
-            above += usize::from(record.sacked);
+            above += usize::from(record.sacked());
             above == DUP_THRESH
         });
         third.is_some_and(|below| self.lose_where(below, |record| !record.lost))
@@ -173,21 +191,25 @@ impl Scoreboard {
     /// Of the first `below` segments, each that has not arrived and that `is_lost` says so of has been lost with all its
     /// copies. Whether there was any.
     pub(crate) fn lose_where(&mut self, below: usize, mut is_lost: impl FnMut(&Record) -> bool) -> bool {
-        let Scoreboard { records, totals, lost_total, .. } = self;
         let mut found = false;
-        for record in records.iter_mut().take(below) {
-            if !record.sacked && !record.awaits_repair() && is_lost(record) {
-                totals.lose(record, lost_total);
+        for index in 0..below.min(self.len()) {
+            let record = &self.records[index];
+            if !record.sacked() && !record.awaits_repair() && is_lost(record) {
+                self.lose(index);
                 found = true;
             }
         }
         found
     }
 
+    fn lose(&mut self, index: usize) {
+        self.totals.lose(&mut self.records[index], &mut self.lost_total);
+    }
+
     /// As nearly always: all in flight was sent once, and after what has arrived, so that none of it is `overtaken`.
     #[inline]
     pub(crate) fn is_in_order(&self, overtaken: impl Fn(&Record) -> bool) -> bool {
-        self.records.front().is_none_or(|first| !first.sacked && !first.retransmitted && !overtaken(first))
+        self.records.front().is_none_or(|first| !first.sacked() && !first.retransmitted && !overtaken(first))
     }
 
     /// RFC 8985 §6.2 step 5: of the segments that have not arrived and of which `overtaken` is true, each has been lost with
@@ -199,9 +221,11 @@ impl Scoreboard {
         wait: Duration,
         now: Time,
     ) -> (bool, Option<Time>) {
-        let Scoreboard { records, totals, lost_total, .. } = self;
         let (mut found, mut again) = (false, None);
-        for record in records.iter_mut().filter(|record| !record.sacked) {
+        let mut next = 0;
+        while let Some(index) = self.missing_from(next) {
+            next = index + 1;
+            let record = &self.records[index];
             if !overtaken(record) {
                 // Segments sent once stand in the order of their times; those behind that were sent again are later still.
                 if record.retransmitted {
@@ -216,7 +240,7 @@ impl Scoreboard {
             if now < due {
                 again = again.max(Some(due));
             } else {
-                totals.lose(record, lost_total);
+                self.lose(index);
                 found = true;
             }
         }
@@ -245,13 +269,13 @@ impl Scoreboard {
 
     /// `NextSeg` (3): the first hole below what the peer has that is neither known to be lost nor sent again.
     pub(crate) fn next_hole(&self) -> Option<usize> {
-        let highest = self.records.iter().rposition(|record| record.sacked)?;
-        self.records.range(..highest).position(|record| !record.sacked && !record.lost && !record.repeated)
+        let highest = self.records.iter().rposition(Record::sacked)?;
+        self.records.range(..highest).position(|record| !record.sacked() && !record.lost && !record.repeated)
     }
 
     /// The last segment the peer is not known to have: `NextSeg` (4) and the loss probe.
     pub(crate) fn last_outstanding(&self) -> Option<usize> {
-        self.records.iter().rposition(|record| !record.sacked)
+        self.records.iter().rposition(|record| !record.sacked())
     }
 
     /// Segment `index` is sent again.

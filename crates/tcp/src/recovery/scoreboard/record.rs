@@ -16,15 +16,21 @@ pub(crate) struct Record {
     pub(crate) delivered: u64,
     /// Was it ever sent again?
     pub(crate) retransmitted: bool,
-    /// The peer has it (SACK).
-    pub(crate) sacked: bool,
     /// What was sent first is presumed lost.
     pub(crate) lost: bool,
     /// What was sent again is in flight.
     pub(crate) repeated: bool,
+    /// How many segments the peer is known to have (SACK) from this one on, at least; 0 if not this one.
+    pub(super) run: u32,
 }
 
 impl Record {
+    /// The peer has it (SACK).
+    #[inline]
+    pub(crate) fn sacked(&self) -> bool {
+        self.run > 0
+    }
+
     /// Sequence numbers it takes up.
     pub(crate) fn span(&self) -> u32 {
         self.end - self.seq
@@ -32,11 +38,11 @@ impl Record {
 
     /// What it adds to the pipe (RFC 6675 §4): its first copy unless lost, and a second one if sent.
     pub(super) fn in_flight(&self) -> u32 {
-        if self.sacked { 0 } else { self.span() * (u32::from(!self.lost) + u32::from(self.repeated)) }
+        if self.sacked() { 0 } else { self.span() * (u32::from(!self.lost) + u32::from(self.repeated)) }
     }
 
     pub(super) fn awaits_repair(&self) -> bool {
-        self.lost && !self.repeated && !self.sacked
+        self.lost && !self.repeated && !self.sacked()
     }
 }
 
@@ -70,7 +76,7 @@ impl Totals {
     #[inline]
     fn put_in(&mut self, record: &Record) {
         self.in_flight += record.in_flight();
-        if record.sacked {
+        if record.sacked() {
             self.sacked += record.span();
             self.sacked_segments += 1;
         } else {
@@ -81,7 +87,7 @@ impl Totals {
     #[inline]
     pub(super) fn take_out(&mut self, record: &Record) {
         self.in_flight -= record.in_flight();
-        if record.sacked {
+        if record.sacked() {
             self.sacked -= record.span();
             self.sacked_segments -= 1;
         } else {

@@ -178,13 +178,32 @@ proptest! {
             let count = |wanted: fn(&Record) -> bool| {
                 records.iter().filter(|record| wanted(record)).map(Record::span).sum::<u32>()
             };
-            let first_copies = count(|record| !record.sacked && !record.lost);
-            let second_copies = count(|record| !record.sacked && record.repeated);
+            let first_copies = count(|record| !record.sacked() && !record.lost);
+            let second_copies = count(|record| !record.sacked() && record.repeated);
             prop_assert_eq!(board.pipe(), first_copies + second_copies);
-            prop_assert_eq!(board.sacked(), count(|record| record.sacked));
-            prop_assert_eq!(board.sacked_segments(), records.iter().filter(|record| record.sacked).count());
+            prop_assert_eq!(board.sacked(), count(|record| record.sacked()));
+            prop_assert_eq!(board.sacked_segments(), records.iter().filter(|record| record.sacked()).count());
             prop_assert_eq!(board.has_lost(), board.next_lost().is_some() || records.iter().any(Record::awaits_repair));
-            prop_assert_eq!(u64::from(delivered) + u64::from(count(|record| !record.sacked)), next * u64::from(MSS));
+            let one_by_one = |from: usize| records.range(from..).position(|record| !record.sacked()).map(|n| from + n);
+            let missing: Vec<_> = (0..records.len()).map(one_by_one).collect();
+            prop_assert_eq!(u64::from(delivered) + u64::from(count(|record| !record.sacked())), next * u64::from(MSS));
+            for (from, missing) in missing.into_iter().enumerate() {
+                prop_assert_eq!(board.missing_from(from), missing);
+            }
+        }
+    }
+
+    /// A segment is known to have arrived if and only if it was told of, whatever else was.
+    #[test]
+    fn what_was_selected_is_known_and_nothing_else(told in prop::collection::vec((0u64..60, 1u64..20), 0..40)) {
+        let mut board = sent(60);
+        let mut known = std::collections::BTreeSet::new();
+        for (from, len) in told {
+            let to = (from + len).min(60);
+            let news: Vec<u64> = (from..to).filter(|segment| known.insert(*segment)).collect();
+            let mut delivered = Vec::new();
+            board.select(at(from), at(to), |record| delivered.push(u64::from(record.seq.get() / MSS)));
+            prop_assert_eq!(delivered, news);
         }
     }
 }
