@@ -9,15 +9,15 @@ from made.parity import pair, result
 ABOUT = {"kernel": "6.1", "load": 1.0, "router_lateness_ms_p99": 0.1}
 
 
-def row(label: str, *pairs: Pair) -> parity.Row:
+def row(label: str, *pairs: Pair) -> parity.ParityRow:
     for each in pairs:
         each.live.metadata["live"].update(ABOUT)
     as_kernel = tuple(result(each.live.cell.seed, 7.0, within_ms=100.0) for each in pairs)
-    return parity.Row(parity.LOADS[0], SchemeParity(label, pairs), as_kernel)
+    return parity.ParityRow(parity.LOADS[0], SchemeParity(label, pairs), as_kernel)
 
 
-def written(*rows: parity.Row) -> str:
-    others = [parity.Row(load, each.both, each.as_kernel) for load in parity.LOADS[1:] for each in rows]
+def written(*rows: parity.ParityRow) -> str:
+    others = [parity.ParityRow(load, each.both, each.as_kernel) for load in parity.LOADS[1:] for each in rows]
     return parity.page([*rows, *others])
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import aqmlab as lab
 from aqmlab._core import Resolved
-from aqmlab.results.measures import Row, check_cells, read_measures
+from aqmlab.results.measures import MeasuredRow, check_cells, read_measures
 from aqmlab.results.measures.jain import flow_by_flow, jain
 from aqmlab.results.measures.rpm import probed, round_trips_per_minute, trimmed_mean
 from aqmlab.results.measures.slowdown import SIZES, slowdowns
@@ -90,7 +90,7 @@ def test_users_do_the_same_beside_probes(small_cell: Cell, tmp_path: Path) -> No
 
 
 @pytest.fixture(scope="module")
-def filled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Row]:
+def filled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, MeasuredRow]:
     """Long transfers over a slow link: the responsiveness under disciplines with one queue and with many."""
     experiment = lab.Experiment(
         link={"rate": "5 Mbit/s", "delay": "2 ms", "device_fifo": 0},
@@ -104,7 +104,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Row]:
     return {row["label"]: row for row in compared.measured("rpm")["rpm"]}
 
 
-def test_where_all_share_a_queue_probes_wait_as_long_as_what_fills_it(filled: dict[str, Row]) -> None:
+def test_where_all_share_a_queue_probes_wait_as_long_as_what_fills_it(filled: dict[str, MeasuredRow]) -> None:
     droptail = filled["droptail:limit=100"]
     # 100 packets in frames of 1538 bytes are 246 ms; between losses the queue is a third to all of that.
     assert 40 < droptail["foreign"] < 250
@@ -112,7 +112,7 @@ def test_where_all_share_a_queue_probes_wait_as_long_as_what_fills_it(filled: di
     assert droptail["p50"] <= droptail["p95"] <= droptail["p99"]
 
 
-def test_where_flows_have_queues_probes_pass_what_fills_the_link(filled: dict[str, Row]) -> None:
+def test_where_flows_have_queues_probes_pass_what_fills_the_link(filled: dict[str, MeasuredRow]) -> None:
     fair = filled["fq_codel"]
     assert 4 < fair["foreign"] < 15
     assert fair["loaded"] > 2 * fair["foreign"]

@@ -245,8 +245,8 @@ def test_a_mistake_is_said_before_anything_is_watched(tmp_path: Path) -> None:
 
 
 def test_what_is_vendored_is_as_published() -> None:
-    files = {file: sha256 for part in vendored.PARTS for file, sha256 in part.files.items()}
-    texts = {part.text for part in vendored.PARTS}
+    files = {file: sha256 for library in vendored.LIBRARIES for file, sha256 in library.files.items()}
+    texts = {library.text for library in vendored.LIBRARIES}
     assert {file.name for file in vendored.FOLDER.iterdir()} == files.keys() | texts
     for file, sha256 in files.items():
         assert hashlib.sha256((vendored.FOLDER / file).read_bytes()).hexdigest() == sha256

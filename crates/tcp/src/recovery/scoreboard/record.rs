@@ -6,7 +6,6 @@ use crate::Seq;
 
 /// One segment that was sent. It is sent again as it was.
 #[derive(Clone, Copy, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about the segment")]
 pub(crate) struct Record {
     pub(crate) seq: Seq,
     /// One past its last byte, or past its FIN.

@@ -181,7 +181,7 @@ proptest! {
             let first_copies = count(|record| !record.sacked() && !record.lost);
             let second_copies = count(|record| !record.sacked() && record.repeated);
             prop_assert_eq!(board.pipe(), first_copies + second_copies);
-            prop_assert_eq!(board.sacked(), count(|record| record.sacked()));
+            prop_assert_eq!(board.sacked(), count(Record::sacked));
             prop_assert_eq!(board.sacked_segments(), records.iter().filter(|record| record.sacked()).count());
             prop_assert_eq!(board.has_lost(), board.next_lost().is_some() || records.iter().any(Record::awaits_repair));
             let one_by_one = |from: usize| records.range(from..).position(|record| !record.sacked()).map(|n| from + n);
