@@ -18,14 +18,14 @@ use aqmlab_tcp::congestion::Any;
 use aqmlab_tcp::{Basic, Full, Needs, Scaled, Sender};
 use aqmlab_units::Stream;
 
-use self::links::{AnyLink, any, in_series};
+use self::links::in_series;
 use self::plan::{Hop, OneWay, Plan};
 use crate::capture::{Capture, OnTheWire};
 use crate::engine::emulated::EmulatedNetwork;
 use crate::engine::{Engine, Network};
 use crate::explain::{Explainer, Numbered, TimelineRequest};
 use crate::laboratory::Laboratory;
-use crate::link::{Computed, Link, Queued, Wire};
+use crate::link::{Boxed, Computed, Link, Queued, Wire};
 use crate::packet::Packet;
 use crate::spec::{Spec, SpecError};
 
@@ -73,7 +73,7 @@ pub fn build(
 pub fn emulate(spec: &Spec, seed: u64, capture: Option<&Capture>) -> Result<EmulatedNetwork, SpecError> {
     let hops = Plan::new(spec, seed, None)?.hops.into_iter();
     let hops = hops.map(|hop| match capture {
-        None => hop.parked().map(any),
+        None => hop.parked().map(Boxed::new),
         Some(capture) => hop.captured(capture),
     });
     let links = if spec.chain.is_empty() {
@@ -119,7 +119,7 @@ impl Plan<'_> {
     fn engine<S: Sender<Options: OnTheWire>>(self, watch: Watch<'_>) -> Box<dyn Laboratory> {
         let Plan { spec, seed, traffic, hops, .. } = self;
         let hops = hops.into_iter();
-        let (hops, capture): (Vec<[AnyLink<S::Options>; 2]>, _) = match watch {
+        let (hops, capture): (Vec<[Boxed<S::Options>; 2]>, _) = match watch {
             Watch::Nothing => (hops.map(Hop::links).collect(), None),
             Watch::Capture(capture) => {
                 (hops.map(|hop| hop.captured(capture)).collect(), Some(capture.clone()))

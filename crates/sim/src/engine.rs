@@ -77,9 +77,6 @@ enum Rare {
 
 const _: () = assert!(size_of::<Event<WindowScale>>() == 20);
 
-/// How many deliveries ahead of its own an endpoint is asked for.
-const AHEAD: u64 = 4;
-
 /// Who uses the network.
 #[derive(Debug)]
 pub(crate) struct Traffic {
@@ -186,7 +183,7 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
                     break;
                 }
                 self.now = delivery;
-                self.connections.prefetch(self.links[direction.index()].upcoming(AHEAD));
+                self.connections.prefetch(self.links[direction.index()].upcoming());
                 if self.links[direction.index()].goes_on() {
                     self.forget_lost(direction);
                 } else {

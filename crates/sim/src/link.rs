@@ -9,7 +9,7 @@
 //! [`Queued`] for disciplines that decide when it leaves, and for links whose rate changes. Neither needs an event for a
 //! departure. [`Chain`] puts links of either kind in series.
 
-mod cached;
+mod boxed;
 mod chain;
 mod computed;
 mod parked;
@@ -23,7 +23,7 @@ use aqmlab_aqm::{Counters, LinkContext, QueueState};
 use aqmlab_tcp::WindowScale;
 use aqmlab_units::{BitRate, Bytes, Duration, Time};
 
-pub(crate) use self::cached::Cached;
+pub(crate) use self::boxed::Boxed;
 pub(crate) use self::chain::Chain;
 pub(crate) use self::computed::Computed;
 pub(crate) use self::parked::Parked;
@@ -59,6 +59,9 @@ pub(crate) struct LinkCounters {
     pub(crate) held: u64,
 }
 
+/// How many deliveries ahead of its own an endpoint is asked for.
+const AHEAD: usize = 4;
+
 /// What can be read off one link in one direction, as of the last [`Link::advance`].
 pub(crate) trait Meter {
     /// What waits in the discipline's queue.
@@ -93,8 +96,11 @@ pub(crate) trait Link<O = WindowScale> {
     /// When the next packet reaches the other end; [`Time::MAX`] when none is on its way.
     fn next_delivery(&self) -> Time;
 
-    /// Where the packet `ahead` places behind the next one goes; any endpoint when nobody knows yet.
-    fn upcoming(&self, ahead: u64) -> EndpointId;
+    /// Where the next packet goes, of which [`Link::next_delivery`] tells.
+    fn next_to(&self) -> EndpointId;
+
+    /// Where the packet [`AHEAD`] places behind the next one goes; any endpoint when nobody knows yet.
+    fn upcoming(&self) -> EndpointId;
 
     /// Does the packet that [`Link::next_delivery`] announced only go on to another link, which may have dropped it? If so
     /// it has gone.
@@ -138,8 +144,12 @@ impl<O, T: Link<O> + ?Sized> Link<O> for Box<T> {
         (**self).next_delivery()
     }
 
-    fn upcoming(&self, ahead: u64) -> EndpointId {
-        (**self).upcoming(ahead)
+    fn next_to(&self) -> EndpointId {
+        (**self).next_to()
+    }
+
+    fn upcoming(&self) -> EndpointId {
+        (**self).upcoming()
     }
 
     fn goes_on(&mut self) -> bool {

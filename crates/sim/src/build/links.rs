@@ -8,23 +8,16 @@ use aqmlab_units::Stream;
 
 use super::plan::{Hop, OneWay, QueueDiscipline};
 use crate::capture::{Capture, Observed, OnTheWire};
-use crate::link::{Cached, Chain, Computed, Link, Parked, Queued, Wire};
+use crate::link::{Boxed, Chain, Computed, Parked, Queued, Wire};
 use crate::packet::Packet;
 use crate::side::Direction;
 use crate::spec::{Hops, Spec};
 
-/// A link of any kind.
-pub(super) type AnyLink<O> = Cached<Box<dyn Link<O> + Send>>;
-
 /// A link of any discipline, all of one type.
 pub(super) type ParkedLink<O> = Queued<Parked<Packet<O>>, O>;
 
-pub(super) fn any<O>(link: impl Link<O> + Send + 'static) -> AnyLink<O> {
-    Cached::new(Box::new(link))
-}
-
 /// The two directions of the chain of `spec`, whose links are `hops`.
-pub(super) fn in_series<O>(spec: &Spec, hops: Vec<[AnyLink<O>; 2]>) -> [Chain<AnyLink<O>>; 2] {
+pub(super) fn in_series<O>(spec: &Spec, hops: Vec<[Boxed<O>; 2]>) -> [Chain<Boxed<O>>; 2] {
     let paths = std::iter::once(spec.users.path).chain(spec.sources.iter().map(|source| source.path));
     let paths: Vec<Hops> = paths.map(|path| path.expect("a path for everyone in a chain").hops()).collect();
     let (forth, back) = hops.into_iter().map(|[forth, back]| (forth, back)).unzip();
@@ -33,7 +26,7 @@ pub(super) fn in_series<O>(spec: &Spec, hops: Vec<[AnyLink<O>; 2]>) -> [Chain<An
 
 impl Hop<'_> {
     /// Both directions, each of the kind that is fastest under its discipline.
-    pub(super) fn links<O: HeaderOptions + 'static>(self) -> [AnyLink<O>; 2] {
+    pub(super) fn links<O: HeaderOptions + 'static>(self) -> [Boxed<O>; 2] {
         self.directions.map(OneWay::link)
     }
 
@@ -43,20 +36,20 @@ impl Hop<'_> {
     }
 
     /// The same, with a capture of what passes the queues.
-    pub(super) fn captured<O: OnTheWire + 'static>(self, capture: &Capture) -> [AnyLink<O>; 2] {
+    pub(super) fn captured<O: OnTheWire + 'static>(self, capture: &Capture) -> [Boxed<O>; 2] {
         let mut interface = 2 * self.number;
         self.directions.map(|one_way| {
             let number = u32::try_from(interface).expect("a chain has few links");
             interface += 1;
             let (queue, wire) = one_way.queue();
-            any(Queued::new(Observed::new(queue, number, capture.clone()), wire))
+            Boxed::new(Queued::new(Observed::new(queue, number, capture.clone()), wire))
         })
     }
 }
 
 impl OneWay<'_> {
     /// The direction, of the kind that is fastest under its discipline.
-    fn link<O: HeaderOptions + 'static>(self) -> AnyLink<O> {
+    fn link<O: HeaderOptions + 'static>(self) -> Boxed<O> {
         match self {
             OneWay { wire, discipline: QueueDiscipline::Catalogue(config), stream }
                 if wire.rate_changes.is_empty() =>
@@ -64,7 +57,7 @@ impl OneWay<'_> {
                 let context = wire.context;
                 config.visit(&context, Of { wire, stream, options: PhantomData })
             }
-            one_way => any(one_way.parked()),
+            one_way => Boxed::new(one_way.parked()),
         }
     }
 
@@ -93,17 +86,13 @@ struct Of<O> {
 
 impl<O: HeaderOptions + 'static> Visitor for Of<O> {
     type Payload = Packet<O>;
-    type Output = AnyLink<O>;
+    type Output = Boxed<O>;
 
-    fn law<A: DecidesAtEnqueue + Send + 'static>(
-        self,
-        limit: Limit,
-        make: impl Fn(Stream) -> A,
-    ) -> AnyLink<O> {
-        any(Computed::new(AdmissionControl::new(make(self.stream), limit), &self.wire))
+    fn law<A: DecidesAtEnqueue + Send + 'static>(self, limit: Limit, make: impl Fn(Stream) -> A) -> Boxed<O> {
+        Boxed::new(Computed::new(AdmissionControl::new(make(self.stream), limit), &self.wire))
     }
 
-    fn queue<Q: Qdisc<Packet<O>> + Send + 'static>(self, make: impl Fn(Stream) -> Q) -> AnyLink<O> {
-        any(Queued::new(make(self.stream), self.wire))
+    fn queue<Q: Qdisc<Packet<O>> + Send + 'static>(self, make: impl Fn(Stream) -> Q) -> Boxed<O> {
+        Boxed::new(Queued::new(make(self.stream), self.wire))
     }
 }

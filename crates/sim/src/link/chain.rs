@@ -109,13 +109,17 @@ impl<O, L: Link<O>> Link<O> for Chain<L> {
         self.moves[self.next]
     }
 
-    fn upcoming(&self, ahead: u64) -> EndpointId {
-        self.links[self.next].upcoming(ahead)
+    fn next_to(&self) -> EndpointId {
+        self.links[self.next].next_to()
+    }
+
+    fn upcoming(&self) -> EndpointId {
+        self.links[self.next].upcoming()
     }
 
     fn goes_on(&mut self) -> bool {
         let (hop, now) = (self.next, self.next_delivery());
-        let (_, leaves) = self.ends(self.links[hop].upcoming(0));
+        let (_, leaves) = self.ends(self.next_to());
         if hop == leaves {
             return false;
         }

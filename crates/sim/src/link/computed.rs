@@ -10,7 +10,7 @@ use aqmlab_tcp::{Flags, HeaderOptions, WindowScale};
 use aqmlab_units::{Bytes, Duration, Time};
 
 use crate::link::waits::Wait;
-use crate::link::{Link, LinkCounters, Meter, Transmitter, Waited, Wire};
+use crate::link::{AHEAD, Link, LinkCounters, Meter, Transmitter, Waited, Wire};
 use crate::packet::{EndpointId, Owner, Packet};
 
 /// One direction of a link under the law `A`.
@@ -242,8 +242,13 @@ impl<A: DecidesAtEnqueue, O: HeaderOptions> Link<O> for Computed<A, O> {
     }
 
     #[inline]
-    fn upcoming(&self, ahead: u64) -> EndpointId {
-        self.entry(self.delivered + ahead).packet.to
+    fn next_to(&self) -> EndpointId {
+        self.entry(self.delivered).packet.to
+    }
+
+    #[inline]
+    fn upcoming(&self) -> EndpointId {
+        self.entry(self.delivered + AHEAD as u64).packet.to
     }
 
     #[inline(always)]

@@ -12,7 +12,7 @@ use aqmlab_units::{Bytes, Duration, Time};
 
 use super::transmitter::Varying;
 use crate::link::waits::Wait;
-use crate::link::{Link, LinkCounters, Meter, Waited, Wire};
+use crate::link::{AHEAD, Link, LinkCounters, Meter, Waited, Wire};
 use crate::packet::{EndpointId, Owner, Packet};
 
 /// One direction of a link under the discipline `Q`.
@@ -117,9 +117,13 @@ impl<Q: Qdisc<Packet<O>>, O: HeaderOptions> Link<O> for Queued<Q, O> {
     }
 
     #[inline]
-    fn upcoming(&self, ahead: u64) -> EndpointId {
-        let place = usize::try_from(ahead).expect("a few places ahead");
-        self.below.get(place).map_or(EndpointId::default(), |below| below.packet.to)
+    fn next_to(&self) -> EndpointId {
+        self.below[0].packet.to
+    }
+
+    #[inline]
+    fn upcoming(&self) -> EndpointId {
+        self.below.get(AHEAD).map_or(EndpointId::default(), |below| below.packet.to)
     }
 
     #[inline]

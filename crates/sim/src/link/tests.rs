@@ -236,14 +236,14 @@ impl Visitor for Compare<'_> {
         let computed = Computed::new(AdmissionControl::new(make(stream()), limit), &self.wire);
         compare(computed, plain(), self.steps, self.wire.delay)?;
         let queued = Queued::new(Fifo::new(make(stream()), limit), self.wire.clone());
-        compare(Cached::new(queued), plain(), self.steps, self.wire.delay)
+        compare(Boxed::new(queued), plain(), self.steps, self.wire.delay)
     }
 
     fn queue<Q: Qdisc<Packet> + Send + 'static>(self, make: impl Fn(Stream) -> Q) -> Self::Output {
         let queue = || make(Stream::named(1, "queue/0"));
         let plain = PlainLink::new(queue(), self.wire.clone());
         let queued = Queued::new(queue(), self.wire.clone());
-        compare(Cached::new(queued), plain, self.steps, self.wire.delay)
+        compare(Boxed::new(queued), plain, self.steps, self.wire.delay)
     }
 }
 

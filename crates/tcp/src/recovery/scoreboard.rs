@@ -135,10 +135,9 @@ impl Scoreboard {
     pub(crate) fn select(&mut self, from: Seq, to: Seq, mut delivered: impl FnMut(&Record)) -> u32 {
         let mut bytes = 0;
         let mut next = self.records.partition_point(|record| record.seq < from);
-        while let Some(index) = self.missing_from(next)
-            && self.records[index].end <= to
+        while let Some((index, record)) = self.missing_from(next)
+            && record.end <= to
         {
-            let record = &self.records[index];
             bytes += record.span();
             delivered(record);
             self.change(index, |record| record.run = 1);
@@ -150,7 +149,7 @@ impl Scoreboard {
     /// The first segment from `index` on that the peer is not known to have. Those before it, of which there may be hundreds,
     /// are passed over at once the next time.
     #[inline]
-    fn missing_from(&mut self, index: usize) -> Option<usize> {
+    fn missing_from(&mut self, index: usize) -> Option<(usize, &Record)> {
         let mut missing = index;
         while let Some(record) = self.records.get(missing)
             && record.sacked()
@@ -160,7 +159,7 @@ impl Scoreboard {
         if missing > index {
             self.records[index].run = u32::try_from(missing - index).expect("fewer than 2^32 segments");
         }
-        (missing < self.len()).then_some(missing)
+        self.records.get(missing).map(|record| (missing, record))
     }
 
     /// A duplicate acknowledgement without SACK: one of the segments behind the first has arrived (Linux's
@@ -223,9 +222,8 @@ impl Scoreboard {
     ) -> (bool, Option<Time>) {
         let (mut found, mut again) = (false, None);
         let mut next = 0;
-        while let Some(index) = self.missing_from(next) {
+        while let Some((index, record)) = self.missing_from(next) {
             next = index + 1;
-            let record = &self.records[index];
             if !overtaken(record) {
                 // Segments sent once stand in the order of their times; those behind that were sent again are later still.
                 if record.retransmitted {

@@ -46,6 +46,7 @@ impl<C: CongestionControl> Modern<C> {
     }
 
     /// The marks that an acknowledgement tells of which delivers nothing.
+    #[inline]
     pub(super) fn answer_marks(&mut self, core: &mut Core, segment: &Segment<Options>, profile: &Profile) {
         if concerns_ecn(segment.flags, profile) && core.tells_of_marks(segment.flags) {
             self.answer_echo(core, segment.ack);

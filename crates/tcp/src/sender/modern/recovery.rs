@@ -38,6 +38,7 @@ impl<C: CongestionControl> Modern<C> {
     }
 
     /// RFC 8985 §6.2 step 5.
+    #[inline]
     fn find_losses_by_time(&mut self, core: &Core, now: Time) -> bool {
         let srtt = core.rtt.srtt().unwrap_or(Duration::ZERO);
         let (found, again) = self.rack.detect(&mut self.board, !self.phase.is_open(), srtt, now);
