@@ -68,7 +68,11 @@ impl Timers {
         session: &mut Session,
         now: Time,
     ) -> Needed {
-        if !S::TIMERS.is_empty() || std::mem::replace(&mut session.watched, true) {
+        if !S::TIMERS.is_empty() {
+            self.alarms.opened(client);
+            return None;
+        }
+        if std::mem::replace(&mut session.watched, true) {
             return None;
         }
         let first = self.inspection.watch(client, now)?;

@@ -150,15 +150,20 @@ impl Scoreboard {
     /// are passed over at once the next time.
     #[inline]
     fn missing_from(&mut self, index: usize) -> Option<(usize, &Record)> {
-        let mut missing = index;
-        while let Some(record) = self.records.get(missing)
+        let known = self.records.get(index)?.run;
+        if known == 0 {
+            return Some((index, &self.records[index]));
+        }
+        let mut run = known;
+        while let Some(record) = self.records.get(index + run as usize)
             && record.sacked()
         {
-            missing += record.run as usize;
+            run += record.run;
         }
-        if missing > index {
-            self.records[index].run = u32::try_from(missing - index).expect("fewer than 2^32 segments");
+        if run > known {
+            self.records[index].run = run;
         }
+        let missing = index + run as usize;
         self.records.get(missing).map(|record| (missing, record))
     }
 

@@ -10,12 +10,17 @@ use crate::packet::EndpointId;
 pub(super) struct Alarms(Vec<Time>);
 
 impl Alarms {
+    /// The connection of this client is open: both its ends may ask for alarms.
+    pub(super) fn opened(&mut self, client: EndpointId) {
+        let ends = client.index().max(client.peer().index()) + 1;
+        if self.0.len() < ends {
+            self.0.resize(ends, Time::MAX);
+        }
+    }
+
     /// `id` has to be looked at by `deadline`: does that need an event?
     #[inline]
     pub(super) fn set(&mut self, id: EndpointId, deadline: Time) -> bool {
-        if self.0.len() <= id.index() {
-            self.0.resize(id.index() + 1, Time::MAX);
-        }
         let set = &mut self.0[id.index()];
         let is_earlier = deadline < *set;
         if is_earlier {
@@ -42,6 +47,7 @@ mod tests {
     fn only_the_earliest_event_counts() {
         let (mut alarms, id) = (Alarms::default(), EndpointId::from_number(5));
         let [soon, later] = [1, 2].map(Time::from_nanos);
+        alarms.opened(id.peer());
         assert!(alarms.set(id, later));
         assert!(alarms.set(id, soon));
         assert!(!alarms.set(id, later), "the event at `soon` will look");
