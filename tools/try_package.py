@@ -53,7 +53,7 @@ def main(package: str) -> None:
         pip = (python, "-m", "pip", "install", "--quiet")
         subprocess.run([*pip, "--require-hashes", "-r", ROOT / "requirements.txt"], check=True)
         subprocess.run([*pip, "--no-deps", file], check=True)
-        run(python, "-I", ROOT / "tests" / "smoke.py")
+        run(python, "-I", ROOT / "tests" / "project" / "smoke.py")
         run(command, *DEMO)
         # A wheel has compiled parts of others in it; who compiles a source package fetches those with their licences.
         texts = ["LICENSE-APACHE", "LICENSE-MIT", *(library.text for library in vendored.LIBRARIES)]
