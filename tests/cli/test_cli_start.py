@@ -32,8 +32,8 @@ def command(*arguments: str, cwd: Path, **environment: str) -> subprocess.Comple
     )
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["compare", "--help"], ["--version"]])
-def test_help_waits_for_nothing_that_takes_long(tmp_path: Path, arguments: list[str]) -> None:
+def imported_by(arguments: list[str], cwd: Path) -> set[str]:
+    """Run a command in a process of its own and return what it has imported."""
     script = (
         "import sys, atexit\n"
         f"sys.argv = ['aqmlab', *{arguments!r}]\n"
@@ -41,10 +41,22 @@ def test_help_waits_for_nothing_that_takes_long(tmp_path: Path, arguments: list[
         "from aqmlab.cli.main import main\n"
         "main()"
     )
-    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", script], cwd=cwd, capture_output=True, text=True, check=True)
     imported = set(done.stderr.rpartition("imported:")[2].split())
     assert "aqmlab.cli.main" in imported
+    return imported
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["compare", "--help"], ["--version"]])
+def test_help_waits_for_nothing_that_takes_long(tmp_path: Path, arguments: list[str]) -> None:
+    imported = imported_by(arguments, tmp_path)
     assert imported.isdisjoint(HEAVY | {"pydantic"} if arguments == ["--help"] else HEAVY)
+
+
+def test_runs_and_figures_do_without_pandas(tmp_path: Path) -> None:
+    imported = imported_by([*SHORT, "--out", str(tmp_path / "out")], tmp_path)
+    assert "matplotlib" in imported
+    assert "pandas" not in imported
 
 
 def test_the_package_offers_each_of_its_names_whichever_module_was_imported_first() -> None:

