@@ -1,14 +1,17 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from pathlib import Path
 
 import polars as pl
+import pyarrow as pa
 import pytest
 
 import aqmlab as lab
 from aqmlab.results import stats
-from aqmlab.running.cell import Cell
+from aqmlab.running import summary
+from aqmlab.running.cell import IDENTITY, Cell
 from aqmlab.running.run import run_cell
 from aqmlab.running.store import Store
 
@@ -148,3 +151,12 @@ def test_a_notebook_shows_a_result_as_one_table(small: lab.Experiment, tmp_path:
     assert html.count("<table>") == html.count("</table>") == 1
     for name in ("link", "queue", "users", "response", "tables"):
         assert f">{name}</th>" in html
+
+
+def test_a_row_of_json_keeps_its_numbers_however_long_it_is() -> None:
+    written = {"parameters": "x" * 3_000_000, "seed": 2**64 - 1, "load_percent": 0.1 + 0.2}
+    row = summary.as_row(json.dumps(written), IDENTITY)
+    assert row.schema == IDENTITY
+    assert {name: value for name, value in row.to_pylist()[0].items() if value is not None} == written
+    with pytest.raises(pa.ArrowInvalid):
+        summary.as_row(json.dumps({**written, "colour": "blue"}), IDENTITY)

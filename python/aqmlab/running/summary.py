@@ -50,9 +50,11 @@ def as_row(record: str, schema: pa.Schema = SCHEMA) -> pa.RecordBatch:
     pyarrow.ArrowInvalid
         When it has one that ``schema`` does not have, or a value of another type.
     """
+    text = record.encode()
     table = arrow_json.read_json(
-        pa.BufferReader(record.encode()),
-        read_options=arrow_json.ReadOptions(use_threads=False),
+        pa.BufferReader(text),
+        # A row is read from one block.
+        read_options=arrow_json.ReadOptions(use_threads=False, block_size=len(text) + 1),
         parse_options=arrow_json.ParseOptions(
             explicit_schema=schema, newlines_in_values=True, unexpected_field_behavior="error"
         ),
