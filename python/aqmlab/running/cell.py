@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cache, cached_property
 from types import MappingProxyType
 from typing import Any
@@ -84,6 +84,10 @@ class Cell:
         """The resolved spec as tables."""
         resolved: dict[str, Any] = json.loads(self.spec.json)
         return resolved
+
+    def varied(self, what: str, **tables: Any) -> Cell:
+        """Return a cell like this one but for some tables of its spec; ``what`` tells in its label which it is."""
+        return replace(self, label=f"{self.label}, {what}", spec=Resolved(json.dumps({**self.resolved, **tables})))
 
     @property
     def world(self) -> str:

@@ -11,13 +11,11 @@ the same, so that it asks for the same. All others together do the harm.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from aqmlab._core import Resolved
 from aqmlab.results.measured import at
 from aqmlab.results.measures.measure import (
     WEB_USERS,
@@ -68,24 +66,16 @@ def alone(cell: Cell) -> list[Cell]:
 
 
 def _alone(cell: Cell, number: int) -> Cell:
-    spec: dict[str, Any] = json.loads(cell.spec.json)
-    sources = spec.get("sources", [])
+    sources = cell.resolved.get("sources", [])
     silent = [_silenced(source, until=f"{math.ceil(cell.end_s) + 1} s") for source in sources]
     if number == WEB_USERS:
         name, users_per_side, load_percent = USERS_NAME, cell.users_per_side, cell.load_percent
     else:
         name, users_per_side, load_percent = silent[number - 1]["bulk"]["name"], 0, None
         silent[number - 1] = sources[number - 1]
-    if sources:
-        spec["sources"] = silent
-    spec["users"]["per_side"] = users_per_side
-    return replace(
-        cell,
-        label=f"{cell.label}, {name} alone",
-        spec=Resolved(json.dumps(spec)),
-        users_per_side=users_per_side,
-        load_percent=load_percent,
-    )
+    users = {**cell.resolved["users"], "per_side": users_per_side}
+    varied = cell.varied(f"{name} alone", users=users, **({"sources": silent} if sources else {}))
+    return replace(varied, users_per_side=users_per_side, load_percent=load_percent)
 
 
 def _silenced(source: Mapping[str, Any], until: str) -> dict[str, Any]:

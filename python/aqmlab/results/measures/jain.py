@@ -11,14 +11,11 @@ their starts and round-trip times are other draws of the same distributions.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import polars as pl
 
-from aqmlab._core import Resolved
 from aqmlab.results.measures.measure import (
     ByScheme,
     Column,
@@ -51,19 +48,19 @@ def jain(shares: Sequence[float]) -> float | None:
 
 def flow_by_flow(cell: Cell) -> Cell:
     """Return a cell in which each flow is a source; the cell itself where they are that already."""
-    spec: dict[str, Any] = json.loads(cell.spec.json)
-    if all(flows in (None, 1) for flows in map(_flows, spec.get("sources", ()))):
+    sources, tcp = cell.resolved.get("sources", ()), cell.resolved["tcp"]
+    if all(flows in (None, 1) for flows in map(_flows, sources)):
         return cell
-    parted = {_name(source): _parted(source) for source in spec["sources"]}
-    spec["sources"] = [each for those in parted.values() for each in those]
-    if spec["tcp"].get("mix"):
+    parted = {_name(source): _parted(source) for source in sources}
+    if tcp.get("mix"):
         # The hosts of a source are now those of each flow.
-        spec["tcp"]["mix"] = [
+        mix = [
             {**hosts, "source": _name(each)} if "source" in hosts else hosts
-            for hosts in spec["tcp"]["mix"]
+            for hosts in tcp["mix"]
             for each in (parted[hosts["source"]] if "source" in hosts else [{}])
         ]
-    return replace(cell, label=f"{cell.label}, flow by flow", spec=Resolved(json.dumps(spec)))
+        tcp = {**tcp, "mix": mix}
+    return cell.varied("flow by flow", sources=[each for those in parted.values() for each in those], tcp=tcp)
 
 
 def _name(source: Mapping[str, Any]) -> str:

@@ -15,14 +15,10 @@ such sources the loaded rate is the foreign one. Beside the rate stand the round
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from typing import Any
 
 import polars as pl
 
-from aqmlab._core import Resolved
 from aqmlab.results.measures.measure import ByScheme, Column, Measure, MeasuredRow, over_seeds, simulated_alone
 from aqmlab.results.result import Result
 from aqmlab.running.cell import Cell
@@ -70,7 +66,6 @@ def trimmed_mean(times: pl.Series) -> float | None:
 
 def probed(cell: Cell) -> Cell:
     """Return a cell in which the draft's client asks as well, the last of its sources."""
-    spec: dict[str, Any] = json.loads(cell.spec.json)
     slowest_bps = min(
         rate
         for link in cell.links
@@ -79,9 +74,11 @@ def probed(cell: Cell) -> Cell:
     a_second = min(_A_SECOND, _OF_CAPACITY * slowest_bps / (8 * _BYTES))
     rates, rtt = [a_second, 0], {"fixed": "0 s"}
     probes = {"name": "probes", "rate_per_second": rates, "size": {"fixed": "1 B"}, "rtt": rtt}
-    spec["sources"] = [*spec.get("sources", ()), {"transfers": probes}]
-    spec["record"]["exchanges"] = True
-    return replace(cell, label=f"{cell.label}, probed", spec=Resolved(json.dumps(spec)))
+    return cell.varied(
+        "probed",
+        sources=[*cell.resolved.get("sources", ()), {"transfers": probes}],
+        record={**cell.resolved["record"], "exchanges": True},
+    )
 
 
 def round_trips_ms(result: Result) -> pl.Series:
