@@ -20,8 +20,8 @@
 #   make golden         what the golden cells give, after a change that is meant to move results and has raised RESULTS
 #   make lock           needs uv; after a change of dependencies in pyproject.toml
 
-# cargo would ask the jobserver that this tells of, which make keeps to itself.
-unexport MAKEFLAGS
+# cargo would ask the jobserver that these tell of, which make keeps to itself.
+unexport MAKEFLAGS MFLAGS
 
 PYTHON ?= python3
 PYTHONS := 3.12 3.13
