@@ -1,7 +1,7 @@
 //! DualPI2: two queues under one controller, for senders that keep queues short and for all others.
 //!
 //! Packets with ECT(1) or CE go to the L4S queue, all others to the Classic queue. Both share the link as if they were
-//! one, because their AQMs are coupled (`coupled.rs`); L4S packets go first, within limits (`dual_scheduler.rs`).
+//! one, because their AQMs are coupled (`parts/dual/coupled.rs`); L4S packets go first, within limits (`parts/dual/scheduler.rs`).
 //!
 //! Source: RFC 9332, section 2.5 and appendix A; De Schepper, Bondarenko, Tsang and Briscoe, "PI2: a linearized AQM for
 //! both classic and scalable TCP", CoNEXT 2016; defaults of Linux `sch_dualpi2.c`.
@@ -15,8 +15,8 @@ use std::collections::VecDeque;
 use aqmlab_units::{Bytes, Duration, Stream, Time};
 
 use crate::parameter::{GAIN, HOUR, from, parameters, up_to};
-use crate::parts::coupled::{Coupled, HeadPacket};
-use crate::parts::dual_scheduler::{DualScheduler, Lane};
+use crate::parts::dual::coupled::{Coupled, HeadPacket};
+use crate::parts::dual::scheduler::{DualScheduler, Lane};
 use crate::{
     Admission, Controlled, Counters, Decide, DecidesAt, Departure, Discipline, Ecn, Limit, LinkContext,
     Native, Overload, Packet, Qdisc, QueueState, Share, Visitor,

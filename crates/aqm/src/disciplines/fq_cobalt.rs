@@ -13,8 +13,8 @@
 use aqmlab_units::{Bytes, Stream, Time};
 
 use crate::parameter::{QUANTUM, QUEUES, check, parameters};
-use crate::parts::flow_hash::WAYS;
-use crate::parts::flow_queue::{FlowQueue, Plan};
+use crate::parts::flows::hash::WAYS;
+use crate::parts::flows::queue::{FlowQueue, Plan};
 use crate::parts::overflow::Eviction;
 use crate::parts::round::Rules;
 use crate::{

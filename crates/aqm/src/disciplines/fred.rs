@@ -16,7 +16,7 @@ use crate::law::strikes;
 use crate::parameter::{LENGTH, PACKET_SIZE, WEIGHT, above, check, choices, parameters};
 use crate::parts::average::Average;
 use crate::parts::curve::Curve;
-use crate::parts::flow_table::FlowTable;
+use crate::parts::flows::table::FlowTable;
 use crate::parts::measure::Measure;
 use crate::{
     Aqm, DecidesAt, Discipline, Fifo, Limit, LinkContext, Mode, Packet, ParameterError, QueueState, Spacing,

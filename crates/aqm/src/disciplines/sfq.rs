@@ -12,7 +12,7 @@
 use aqmlab_units::{Bytes, Duration, Stream, Time};
 
 use crate::parameter::{QUANTUM, QUEUES, check, from, parameters};
-use crate::parts::flow_queue::{FlowQueue, Plan};
+use crate::parts::flows::queue::{FlowQueue, Plan};
 use crate::parts::overflow::Eviction;
 use crate::parts::round::Rules;
 use crate::{

@@ -10,7 +10,7 @@ use aqmlab_units::{Bytes, Duration, Stream};
 
 use crate::law::strikes;
 use crate::parts::delay_pi::DelayPi;
-use crate::parts::dual_scheduler::Lane;
+use crate::parts::dual::scheduler::Lane;
 use crate::{Controlled, Decide, DualPi2Config, Native, Overload, Verdict};
 
 /// The packet at the head of its lane, about to leave.

@@ -12,8 +12,8 @@
 use aqmlab_units::{Bytes, Stream, Time};
 
 use crate::admission::judge;
-use crate::parts::flow_hash::FlowHash;
-use crate::parts::flow_store::{FlowStore, added};
+use crate::parts::flows::hash::FlowHash;
+use crate::parts::flows::store::{FlowStore, added};
 use crate::parts::overflow::{Eviction, QueueEnd};
 use crate::parts::round::{Round, Rules};
 use crate::{Admission, Aqm, Backlog, Counters, Departure, Ecn, Limit, Packet, Qdisc, QueueState};
