@@ -11,7 +11,7 @@ use std::mem::offset_of;
 use aqmlab_units::Time;
 
 use crate::congestion::CongestionControl;
-use crate::ecn::PacketKind;
+use crate::ecn::policy::PacketKind;
 use crate::ecn::state::EcnState;
 use crate::reassembly::Reassembly;
 use crate::rtt::RttEstimator;

@@ -10,7 +10,7 @@ mod classic;
 mod dctcp;
 mod handshake;
 mod negotiation;
-mod policy;
+pub(crate) mod policy;
 pub(crate) mod state;
 
 use crate::congestion::{Ack, CongestionControl, Marks};
@@ -18,7 +18,7 @@ use crate::core::{Core, Limits, Status, count};
 use crate::{Flags, Profile, Segment, Seq};
 
 pub use policy::EcnPolicy;
-pub(crate) use policy::PacketKind;
+use policy::PacketKind;
 use state::{AFTER_MARK, AWAITS_SYN_ACK, COUNTS_ARE_BROKEN, Feedback, WAITING};
 
 /// What a segment says of marks beside the echo in its flags.

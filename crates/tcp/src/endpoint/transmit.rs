@@ -4,7 +4,7 @@ use aqmlab_units::Time;
 
 use super::Endpoint;
 use crate::core::{Status, count};
-use crate::ecn::PacketKind;
+use crate::ecn::policy::PacketKind;
 use crate::{Flags, Profile, Segment, Sender, Seq, State};
 
 impl<S: Sender> Endpoint<S> {

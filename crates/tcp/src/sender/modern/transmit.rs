@@ -5,7 +5,7 @@ use aqmlab_units::{Bytes, Time};
 use super::{FirstRepeat, Modern, Phase};
 use crate::congestion::CongestionControl;
 use crate::core::{Core, Departure, Status};
-use crate::ecn::PacketKind;
+use crate::ecn::policy::PacketKind;
 use crate::options::timestamp;
 use crate::timer::Timer;
 use crate::{Flags, Profile};
