@@ -15,7 +15,6 @@ from matplotlib.figure import Figure
 import aqmlab as lab
 from aqmlab import _core
 from aqmlab.campaigns.search.sensitivity import Sensitivity
-from aqmlab.campaigns.search.table import as_given
 from aqmlab.campaigns.search.tuning import Tuned
 from aqmlab.show import canvas
 from markdown import table
@@ -115,7 +114,7 @@ def _what_tuning_gains(studied: Mapping[tuple[str, int], Studied]) -> str:
     for name in _SPACES:
         for load in _LOADS:
             tuned = studied[name, load].tuned
-            defaults = (as_given(tuned, number) for number in range(len(tuned.objectives)))
+            defaults = (tuned.as_given(number) for number in range(len(tuned.objectives)))
             rows.append((name, f"{load}", "as it is", *defaults, "", ""))
             for each in tuned.best:
                 found = (f"{value:+.3g}" for value in each.found.means)

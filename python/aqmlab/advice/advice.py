@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from rich.table import Table
 
 from aqmlab._core import SpecError, results_number
 from aqmlab.advice import table, tc
@@ -114,9 +115,29 @@ class Advice:
             "made_by": dict(self.made_by),
         }
 
+    @property
+    def asked(self) -> str:
+        """What was asked, and what is advised, in sentences."""
+        alike = [each.candidate for each in self.run if each.is_alike and each.candidate != self.advised]
+        others = f"; not told from it on this link: {', '.join(alike)}" if alike else ""
+        return (
+            f"{self.link}\n\nAdvised: {self.scheme}{others}\n"
+            f"Minimised is {self.minimised}; long transfers are shown beside. Changes are from a plain queue,"
+            f" {CANDIDATES[PLAIN](self.link)}, with 95 % intervals.\n"
+        )
+
+    @property
+    def sheets(self) -> tuple[Table, Table]:
+        """What was run on this link, and what the map knows of links like it."""
+        here = f"On this link, under seeds {self.seeds[0]} to {self.seeds[-1]}. * not told from the best"
+        there = f"On {NEAR} links of the map that are like it. * not told from the best"
+        return (
+            table.of_ranked(here, self.link, self.minimised, self.run),
+            table.of_ranked(there, self.link, self.minimised, self.map),
+        )
+
     def __repr__(self) -> str:
-        tables = (console.plain(each) for each in (table.of_run(self), table.of_map(self)))
-        return "\n".join((table.asked(self), *tables, table.commands(self), *self.notes))
+        return "\n".join((self.asked, *map(console.plain, self.sheets), str(self.commands), *self.notes))
 
 
 def advise(

@@ -36,6 +36,9 @@ class Commands:
     notes: tuple[str, ...]
     """What is otherwise than it was simulated."""
 
+    def __str__(self) -> str:
+        return "\n".join((*self.lines, "", *self.notes))
+
 
 def commands(cell: Cell) -> Commands:
     """Write the scheme of a cell, on a single link, as commands."""

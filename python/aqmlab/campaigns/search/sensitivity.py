@@ -18,6 +18,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from rich.table import Table
 
 from aqmlab._core import SpecError
 from aqmlab.campaigns.search import table
@@ -64,8 +65,15 @@ class Sensitivity:
             "indices": self.indices.to_dicts(),
         }
 
+    @property
+    def sheet(self) -> Table:
+        """The indices of each parameter, by measure."""
+        ranges = ", ".join(f"{name} {span}" for name, span in self.space.items())
+        title = f"{self.scheme} over {ranges}: {self.runs} settings"
+        return table.of_indices(title, self.indices, have_units=self.method == "morris")
+
     def __repr__(self) -> str:
-        return console.plain(table.of_sensitivity(self))
+        return console.plain(self.sheet)
 
 
 def sensitivity(

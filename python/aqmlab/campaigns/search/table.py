@@ -2,58 +2,47 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
+import polars as pl
 from rich.table import Table
 from rich.text import Text
 
+from aqmlab.campaigns.search.objectives import Objective
 from aqmlab.show import console
 
-if TYPE_CHECKING:
-    from aqmlab.campaigns.search.sensitivity import Sensitivity
-    from aqmlab.campaigns.search.tuning import Tuned
+Difference = tuple[float, tuple[float, float, float]]
+"""From the scheme as given, in one objective: where a setting was found, and on fresh seeds with its 95 % interval."""
 
 
-def of_tuned(tuned: Tuned) -> Table:
-    """Show the best settings: by how much they differ from the scheme as given, where found and on fresh seeds."""
-    baseline = ", ".join(
-        f"{objective.name} {as_given(tuned, number)} {objective.unit}"
-        for number, objective in enumerate(tuned.objectives)
-    )
-    title = f"Differences from {tuned.scheme}, which has {baseline}"
+def of_differences(
+    title: str, objectives: Sequence[Objective], settings: Iterable[tuple[str, Sequence[Difference]]]
+) -> Table:
+    """Show by how much settings differ from the scheme as given, in each objective."""
     table = console.sheet(collapse_padding=True, title=title, title_justify="left")
     table.add_column("scheme", overflow="fold")
-    for objective in tuned.objectives:
+    for objective in objectives:
         table.add_column(f"{objective}, as found", justify="right")
         table.add_column("on fresh seeds, 95 %", justify="right")
-    for each in tuned.best:
+    for scheme, differences in settings:
         cells = []
-        for number, found in enumerate(each.found.means):
-            mean, low, high = each.interval(number)
+        for found, (mean, low, high) in differences:
             cells += [f"{found:+.4g}", f"{mean:+.4g} [{low:+.4g}, {high:+.4g}]"]
-        table.add_row(Text(each.found.scheme), *cells)
+        table.add_row(Text(scheme), *cells)
     return table
 
 
-def as_given(tuned: Tuned, objective: int) -> str:
-    """Write what the scheme as given comes to; with several seeds half the width of its 95 % interval as well."""
-    mean, _, high = tuned.baseline_interval(objective)
-    return f"{mean:,.4g}" + (f" ±{high - mean:,.2g}" if math.isfinite(high) else "")
-
-
-def of_sensitivity(sensitivity: Sensitivity) -> Table:
-    """Show the indices of each parameter, by measure."""
-    table = console.sheet(collapse_padding=True, title=_said(sensitivity), title_justify="left")
+def of_indices(title: str, indices: pl.DataFrame, *, have_units: bool) -> Table:
+    """Show the indices of each parameter, by measure; some have the measure's unit."""
+    table = console.sheet(collapse_padding=True, title=title, title_justify="left")
     table.add_column("measure")
     table.add_column("parameter")
-    indices = sensitivity.indices
     shown = [name for name in indices.columns[3:] if not name.endswith("_half")]
     for name in shown:
         table.add_column(name, justify="right")
     for row in indices.iter_rows(named=True):
-        unit = f", {row['unit']}" if sensitivity.method == "morris" else ""
+        unit = f", {row['unit']}" if have_units else ""
         table.add_row(f"{row['measure']}{unit}", row["parameter"], *(_index(row, name) for name in shown))
     return table
 
@@ -61,8 +50,3 @@ def of_sensitivity(sensitivity: Sensitivity) -> Table:
 def _index(row: Mapping[str, Any], name: str) -> str:
     half = row.get(f"{name}_half")
     return f"{row[name]:.3g}" if half is None else f"{row[name]:.3g} ±{half:.2g}"
-
-
-def _said(sensitivity: Sensitivity) -> str:
-    ranges = ", ".join(f"{name} {span}" for name, span in sensitivity.space.items())
-    return f"{sensitivity.scheme} over {ranges}: {sensitivity.runs} settings"

@@ -40,7 +40,6 @@ def advise(
 
     Example: aqmlab advise --down "500 Mbit/s" --up "20 Mbit/s" --rtt "10..80 ms" --users 4
     """
-    from aqmlab.advice import table
     from aqmlab.advice.advice import advise as ask
     from aqmlab.advice.link import AccessLink
     from aqmlab.show import console
@@ -50,7 +49,7 @@ def advise(
     if as_json:
         print_json(advice.record())
     else:
-        print(table.asked(advice))
-        console.show(table.of_run(advice))
-        console.show(table.of_map(advice))
-        print(table.commands(advice), *advice.notes, sep="\n")
+        print(advice.asked)
+        for sheet in advice.sheets:
+            console.show(sheet)
+        print(advice.commands, *advice.notes, sep="\n")

@@ -60,7 +60,6 @@ def sensitivity(
     """
     from aqmlab.campaigns.search import plot as plots
     from aqmlab.campaigns.search.sensitivity import sensitivity as study
-    from aqmlab.campaigns.search.table import of_sensitivity
     from aqmlab.show import canvas, console
 
     check_figure(plot)
@@ -82,4 +81,4 @@ def sensitivity(
     if as_json:
         print_json(found.record())
     else:
-        console.show(of_sensitivity(found))
+        console.show(found.sheet)

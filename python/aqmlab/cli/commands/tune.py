@@ -56,7 +56,6 @@ def tune(
     Example: aqmlab tune pi:ecn=true --over q_ref=5..300 --minimise p95 --load 98
     """
     from aqmlab.campaigns.search import plot as plots
-    from aqmlab.campaigns.search.table import of_tuned
     from aqmlab.campaigns.search.tuning import tune as search
     from aqmlab.show import canvas, console
 
@@ -80,4 +79,4 @@ def tune(
     if as_json:
         print_json(tuned.record())
     else:
-        console.show(of_tuned(tuned))
+        console.show(tuned.sheet)
