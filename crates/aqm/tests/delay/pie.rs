@@ -234,6 +234,19 @@ fn derandomised_signals_are_neither_too_close_nor_too_far_apart() {
 }
 
 #[test]
+fn a_packet_is_signalled_at_the_latest_where_p_adds_up_to_8_5() {
+    // RFC 8033 section 5.4. Where p is 0.05, one gap in 2,000 reaches the bound.
+    let mut pie = at(&by_length(), 0.05);
+    let bound = (8.5 / probed(&pie, "p")).ceil();
+    let (mut longest, mut gap) = (0, 0);
+    for _ in 0..1_000_000 {
+        gap = if signalled(&mut pie, 20.0, 1) == 1 { 0 } else { gap + 1 };
+        longest = longest.max(gap + 1);
+    }
+    assert_eq!(f64::from(longest), bound);
+}
+
+#[test]
 fn ecn_capable_packets_are_marked_below_a_tenth_and_dropped_from_there_on() {
     let verdict = |times| {
         let mut pie = after(&by_length(), &[(times, 100.0)]);

@@ -169,6 +169,21 @@ fn l4s_packets_are_marked_with_twice_the_base_probability_and_classic_ones_with_
 }
 
 #[test]
+fn packets_with_ect1_and_ce_go_to_the_l4s_queue() {
+    // RFC 9332 section 2.5.1.1: CE is ambiguous, and the L4S queue is the safer guess.
+    for (ecn, first) in [(Ecn::Ce, 1), (Ecn::Ect1, 1), (Ecn::Ect0, 0), (Ecn::NotEct, 0)] {
+        let mut queue = DualPi2::new(&DualPi2Config::default(), Stream::named(1, "queue"));
+        for (number, ecn) in [Ecn::NotEct, ecn].into_iter().enumerate() {
+            queue.enqueue(Packet { size: Bytes::new(1500), ecn, flow: 0 }, number, Time::ZERO, &mut drop);
+        }
+        let packet = Packet { size: Bytes::new(1500), ecn, flow: 0 };
+        assert_eq!(queue.classes()[usize::from(queue.class_of(&packet))], ["Classic", "L4S"][first]);
+        let departure = queue.dequeue(Time::ZERO, &mut drop).expect("two packets wait");
+        assert_eq!(departure.payload, first, "{ecn:?}");
+    }
+}
+
+#[test]
 fn recurring_decisions_are_evenly_spaced() {
     let config = DualPi2Config { decide: Decide::Recur, ..DualPi2Config::default() };
     let (share, _) = shares(&mut fixed(&config, 0.1), Ecn::Ect1, 1000);

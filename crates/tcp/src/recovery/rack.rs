@@ -134,3 +134,53 @@ impl Rack {
 fn is_after(a: (Time, Seq), b: (Time, Seq)) -> bool {
     b.0 < a.0 || (a.0 == b.0 && b.1 < a.1)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIN_RTT: Duration = Duration::from_millis(100);
+
+    /// After `duplicates` reports, each in a round trip of its own.
+    fn widened(duplicates: u32) -> Rack {
+        let mut rack = Rack::new();
+        rack.on_round_trip(MIN_RTT);
+        for round in 0..duplicates {
+            rack.on_acknowledged(Seq::new(round), Seq::new(round + 1), true);
+        }
+        rack
+    }
+
+    /// The reordering window, in quarters of the least round trip.
+    fn quarters(rack: &Rack, srtt: Duration) -> f64 {
+        4.0 * (rack.reo_wnd(&Scoreboard::default(), false, srtt) / MIN_RTT)
+    }
+
+    #[test]
+    fn a_widened_reordering_window_lasts_16_recoveries() {
+        // RFC 8985 section 6.2 step 4
+        let mut rack = widened(2);
+        for _ in 0..16 {
+            assert!((quarters(&rack, MIN_RTT * 2) - 3.0).abs() < 1e-9);
+            rack.on_recovered();
+        }
+        assert!((quarters(&rack, MIN_RTT * 2) - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_further_duplicate_renews_the_16_recoveries() {
+        let mut rack = widened(1);
+        (0..15).for_each(|_| rack.on_recovered());
+        rack.on_acknowledged(Seq::new(10), Seq::new(11), true);
+        (0..15).for_each(|_| rack.on_recovered());
+        assert!((quarters(&rack, MIN_RTT * 2) - 3.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_reordering_window_is_at_most_the_smoothed_round_trip() {
+        // RFC 8985 section 6.2 step 4
+        let srtt = Duration::from_millis(110);
+        assert!((quarters(&widened(3), srtt) - 4.0).abs() < 1e-9);
+        assert!((quarters(&widened(6), srtt) - 4.4).abs() < 1e-9);
+    }
+}

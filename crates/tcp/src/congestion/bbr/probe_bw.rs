@@ -33,8 +33,8 @@ pub(super) struct Probing {
     pub(super) is_bw_probe_sample: bool,
     bw_probe_up_acked: f64,
     /// Infinite while `inflight_longterm` does not grow.
-    probe_up_acked_per_inc: f64,
-    bw_probe_up_rounds: u32,
+    pub(super) probe_up_acked_per_inc: f64,
+    pub(super) bw_probe_up_rounds: u32,
     pub(super) bw_probe_wait: Duration,
     cycle_stamp: Time,
     pub(super) prev_probe_too_high: bool,
@@ -162,7 +162,7 @@ impl Bbr {
     }
 
     /// `RaiseInflightLongtermSlope()`
-    fn raise_inflight_longterm_slope(&mut self) {
+    pub(super) fn raise_inflight_longterm_slope(&mut self) {
         let growth_this_round = f64::from(1_u32 << self.probing.bw_probe_up_rounds);
         self.probing.bw_probe_up_rounds = (self.probing.bw_probe_up_rounds + 1).min(MAX_PROBE_UP_ROUNDS);
         self.probing.probe_up_acked_per_inc = (self.control.cwnd / growth_this_round).max(self.mss);

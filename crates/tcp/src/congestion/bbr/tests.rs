@@ -178,6 +178,30 @@ fn a_small_window_probes_as_often_as_renos_sawtooth() {
 }
 
 #[test]
+fn a_large_window_probes_after_63_round_trips_at_the_latest() {
+    // IsRenoCoexistenceProbeTime(): a target of 100 segments, and 63 rounds of 10 ms are less than the 2 s of the clock.
+    let fast = Round { rate: 10 * RATE, rtt_ms: 10, ..STEADY };
+    let mut path = Path::new();
+    path.until(BbrState::ProbeBwCruise, fast);
+    let waited = path.until(BbrState::ProbeBwRefill, fast);
+    assert!((62..=63).contains(&waited), "{waited} rounds");
+}
+
+#[test]
+fn the_bound_grows_twice_as_fast_each_round_for_30_rounds() {
+    // RaiseInflightLongtermSlope(): segments of one byte, so that no floor hides the slope.
+    let mut path = Path::cruising();
+    path.cc.mss = 1.0;
+    path.cc.control.cwnd = 2.0_f64.powi(32);
+    path.cc.probing.bw_probe_up_rounds = 0;
+    for round in 0..35 {
+        path.cc.raise_inflight_longterm_slope();
+        let acked_per_segment = path.cc.probing.probe_up_acked_per_inc;
+        assert!((acked_per_segment - 2.0_f64.powi(32 - round.min(30))).abs() < 1e-3, "round {round}");
+    }
+}
+
+#[test]
 fn too_many_losses_while_probing_bound_inflight_and_end_the_probe() {
     let path = Path::bounded();
     assert_eq!(path.cc.state, BbrState::ProbeBwDown);
