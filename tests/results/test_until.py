@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,7 +13,7 @@ import aqmlab as lab
 from aqmlab.results.measured import NUMBERS
 from aqmlab.results.result import Result
 from aqmlab.results.stats import LOOKS
-from aqmlab.results.until import Stop, Target, Until
+from aqmlab.results.until import Stop, Target, Until, Width
 from aqmlab.running.cell import Cell
 from conftest import Command
 
@@ -29,10 +30,12 @@ def ran(until: Until, measured: dict[str, Measured], cpu_s: float = 60.0) -> tup
         summary = {
             "response_time_ms": times,
             "loss_percent": value,
-            "throughput_mbps": 5.0,
+            "throughput_mbps": 5.0 + seed / 1000,
             "fraction_within_500ms": 1.0,
         }
-        made = SimpleNamespace(cell=SimpleNamespace(label=label), summary=summary, metadata={"cpu_s": cpu_s})
+        signal = "none" if label == "uncongested" else "drop"
+        cell = SimpleNamespace(label=label, signal=signal)
+        made = SimpleNamespace(cell=cell, summary=summary, metadata={"cpu_s": cpu_s})
         return cast(Result, made)
 
     def cells(seeds: Sequence[int]) -> list[Cell]:
@@ -53,7 +56,7 @@ def noisy(deviation: float) -> Measured:
     return lambda seed: 100 + deviation * (-1) ** seed
 
 
-@pytest.mark.parametrize(("deviation", "looks"), [(0.0, 1), (3.0, 1), (5.0, 2), (9.0, 3), (14.0, 4)])
+@pytest.mark.parametrize(("deviation", "looks"), [(0.1, 1), (3.0, 1), (5.0, 2), (9.0, 3), (14.0, 4)])
 def test_it_stops_at_the_first_look_at_which_all_is_known(deviation: float, looks: int) -> None:
     numbers, stop = ran(read("p95 within 7 %"), {"codel": noisy(0.1), "pi": noisy(deviation)})
     assert numbers == list(LOOKS[:looks])
@@ -65,7 +68,7 @@ def test_it_stops_at_the_first_look_at_which_all_is_known(deviation: float, look
 
 
 def test_every_target_is_to_be_met_under_every_scheme() -> None:
-    numbers, stop = ran(read("throughput within 1 %", "loss within 1 %"), {"codel": noisy(0.0), "pi": noisy(30.0)})
+    numbers, stop = ran(read("throughput within 1 %", "loss within 1 %"), {"codel": noisy(0.1), "pi": noisy(30.0)})
     assert numbers == list(LOOKS)
     assert not stop.is_met
     assert [(width.scheme, width.target.measure) for width in stop.widths if not width.is_met] == [("pi", "loss")]
@@ -80,10 +83,43 @@ def test_every_target_is_to_be_met_under_every_scheme() -> None:
 )
 def test_no_look_is_begun_that_needs_more_than_the_budget(budget: str, numbers: list[int], look: int | None) -> None:
     # Two schemes of a minute each: 2 minutes for each seed.
-    run, stop = ran(read("p50 within 1 %", budget=budget), {"codel": noisy(0.0), "pi": noisy(30.0)})
+    run, stop = ran(read("p50 within 1 %", budget=budget), {"codel": noisy(0.01), "pi": noisy(30.0)})
     assert run == numbers
     assert (stop.look, stop.is_met) == (look, False)
-    assert "of processor time in all, more than the budget; p50 of pi is known to within" in str(stop)
+    words = r"needs \d+ min 0 s of processor time in all, the budget is \d+ min 0 s; p50 of pi is (not )?known"
+    assert re.search(words, str(stop))
+
+
+def test_a_short_budget_is_told_with_what_a_look_needs() -> None:
+    _, stop = ran(read("p50 within 1 %", budget="1 ms"), {"pi": noisy(30.0)}, cpu_s=0.062)
+    assert "the next look needs 0.31 s of processor time in all, the budget is 0.001 s" in str(stop)
+
+
+def test_what_no_seed_has_is_bounded_and_never_known() -> None:
+    numbers, stop = ran(read("loss within 50 %"), {"pi": lambda seed: 0.0})
+    assert (numbers, stop.is_met) == (list(LOOKS), False)
+    assert str(stop).endswith("loss of pi is 0 in all 40 seeds: at most 7.2 % of seeds have any.")
+    width = Width(Target("loss", 50), "pi", (0.0,) * 5)
+    assert str(width) == "loss of pi is 0 in all 5 seeds: at most 45 % of seeds have any"
+    assert (width.percent, width.is_met) == (None, False)
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ((2.0,) * 5, "loss of pi is 2 % in all 5 seeds, which does not show how much it varies"),
+        ((0.0, 0.0, 0.1, 0.0, 0.0), "loss of pi is 0 in 4 of 5 seeds: too few have any for an interval"),
+        ((0.1,) * 5, "loss of pi is 0.1 % in all 5 seeds, which does not show how much it varies"),
+    ],
+)
+def test_values_without_an_interval_are_not_known(values: tuple[float, ...], said: str) -> None:
+    width = Width(Target("loss", 100), "pi", values)
+    assert (str(width), width.is_met) == (said, False)
+
+
+def test_the_uncongested_network_need_not_be_known() -> None:
+    numbers, stop = ran(read("loss within 50 %"), {"uncongested": lambda seed: 0.0, "pi": noisy(1.0)})
+    assert (numbers, stop.is_met) == ([5], True)
 
 
 def test_what_has_no_value_is_never_known() -> None:
@@ -117,11 +153,11 @@ def test_a_mistake_is_one_line(aqmlab: Command, arguments: tuple[str, ...], why:
 
 
 def test_the_command_says_where_it_stopped_and_why(aqmlab: Command) -> None:
-    brief = ("--users", "50", "--warmup", "2 s", "--duration", "15 s", "--no-baseline", "--no-figures", "pi", "codel")
-    asked = ("--until", "throughput within 90 %", "--until", "within 500 ms within 90 %", "--paired")
+    brief = ("--users", "300", "--warmup", "2 s", "--duration", "15 s", "--no-baseline", "--no-figures", "pi", "codel")
+    asked = ("--until", "p50 within 90 %", "--until", "completed within 90 %", "--paired")
     outcome = aqmlab("compare", *brief, *asked)
     words = " ".join(outcome.out.split())
-    assert "Stopped at look 1 of 4, with 5 seeds: throughput within 90 %, within 500 ms within 90 % under" in words
+    assert "Stopped at look 1 of 4, with 5 seeds: p50 within 90 %, completed within 90 % under" in words
     assert "half their 98.75 % interval" in words
     said = json.loads(aqmlab("compare", *brief, *asked, "--json").out)
     assert (said["until"]["look"], said["until"]["met"], len(said["until"]["widths"])) == (1, True, 4)
@@ -131,7 +167,7 @@ def test_the_command_says_where_it_stopped_and_why(aqmlab: Command) -> None:
 
 def test_a_comparison_in_python_goes_on_alike(small: lab.Experiment, tmp_path: Path) -> None:
     brief = small.model_copy(update={"protocol": lab.Protocol(warmup="1 s", duration="3 s")})
-    compared = lab.compare("pi", experiment=brief, until=["throughput within 90 %"], baseline=False, out=tmp_path)
+    compared = lab.compare("pi", experiment=brief, until=["completed within 99 %"], baseline=False, out=tmp_path)
     assert [result.cell.seed for result in compared.results] == [1, 2, 3, 4, 5]
     assert compared.stop is not None
     assert compared.notes[-1] == str(compared.stop)

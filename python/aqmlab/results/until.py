@@ -1,10 +1,12 @@
-"""As many seeds as it takes: a comparison goes on until what was asked for is known well enough, or costs too much."""
+"""As many seeds as it takes: a comparison adds seeds until each measure is known well enough, or costs too much."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby, pairwise
 from typing import Any
 
@@ -13,12 +15,15 @@ import numpy as np
 from aqmlab._core import SpecError, seconds
 from aqmlab.results.measured import NUMBERS, at
 from aqmlab.results.result import Result
-from aqmlab.results.stats.looks import LOOKS, repeated_half_width
+from aqmlab.results.stats.looks import LOOKS, most_affected, relative_width
 from aqmlab.running.cell import Cell
 from aqmlab.running.progress import duration
 
 _FIRST = 2
 """Seeds that say what a seed costs, where there is a budget."""
+
+_MOST_PERCENT = 1000
+"""Beyond this the number says nothing more."""
 
 
 @dataclass(frozen=True)
@@ -37,15 +42,10 @@ class Target:
             raise SpecError(f"until: must be as 'p95 within 5 %', of {', '.join(names)} or {last}, got {text!r}")
         return Target(parts[1], float(parts[2]))
 
-    def width(self, results: Sequence[Result]) -> float | None:
-        """Return to within what percent a scheme's mean is known; ``None`` where a seed has no value."""
+    def width(self, scheme: str, results: Sequence[Result]) -> Width:
+        """Return how well the mean of a scheme's seeds is known."""
         values = [at(result.summary, NUMBERS[self.measure].path) for result in results]
-        if None in values:
-            return None
-        known = np.array(values, dtype=float)
-        half, mean = float(repeated_half_width(known)), abs(float(known.mean()))
-        # What is nought under all seeds is known.
-        return 100 * half / mean if mean > 0 else 0.0
+        return Width(self, scheme, tuple(values))
 
     def __str__(self) -> str:
         return f"{self.measure} within {self.percent:g} %"
@@ -57,7 +57,19 @@ class Width:
 
     target: Target
     scheme: str
-    percent: float | None
+    values: tuple[float | None, ...]
+    """The value of each seed."""
+
+    @cached_property
+    def percent(self) -> float | None:
+        """To within what percent the mean is known; ``None`` where that cannot be said.
+
+        It cannot be said where a seed has no value, where all seeds have the same one, and where too few differ from 0.
+        """
+        if None in self.values:
+            return None
+        width = 100 * float(relative_width(np.array(self.values, dtype=float)))
+        return width if math.isfinite(width) else None
 
     @property
     def is_met(self) -> bool:
@@ -65,9 +77,18 @@ class Width:
         return self.percent is not None and self.percent <= self.target.percent
 
     def __str__(self) -> str:
-        if self.percent is None:
+        what, seeds = f"{self.target.measure} of {self.scheme}", len(self.values)
+        if None in self.values:
             return f"{self.target.measure} has no value in a seed of {self.scheme}"
-        return f"{self.target.measure} of {self.scheme} is known to within {self.percent:.3g} %"
+        if self.percent is not None:
+            known = f"known to within {self.percent:.3g} %"
+            return f"{what} is {known if self.percent < _MOST_PERCENT else f'not known to within {_MOST_PERCENT:,} %'}"
+        if not any(self.values):
+            return f"{what} is 0 in all {seeds} seeds: at most {100 * most_affected(seeds):.2g} % of seeds have any"
+        if len(set(self.values)) == 1:
+            unit = NUMBERS[self.target.measure].unit
+            return f"{what} is {self.values[0]:.4g} {unit} in all {seeds} seeds, which does not show how much it varies"
+        return f"{what} is 0 in {self.values.count(0.0)} of {seeds} seeds: too few have any for an interval"
 
 
 @dataclass(frozen=True)
@@ -78,6 +99,8 @@ class Stop:
     widths: tuple[Width, ...]
     needs_s: float
     """The processor time of the next look, those before it included."""
+    budget_s: float | None = None
+    """The processor time that the comparison may take."""
 
     @property
     def look(self) -> int | None:
@@ -98,14 +121,21 @@ class Stop:
             targets = dict.fromkeys(str(width.target) for width in self.widths)
             return f"{', '.join(targets)} under every scheme, with 95 % over all looks"
         ended = "there is no further look"
-        if self.seeds != LOOKS[-1]:
-            ended = f"the next look needs {duration(self.needs_s)} of processor time in all, more than the budget"
+        if self.seeds != LOOKS[-1] and self.budget_s is not None:
+            needs, budget = (f"{each:.2g} s" if each < 10 else duration(each) for each in (self.needs_s, self.budget_s))
+            ended = f"the next look needs {needs} of processor time in all, the budget is {budget}"
         return "; ".join([ended, *(str(width) for width in self.widths if not width.is_met)])
 
     def record(self) -> dict[str, Any]:
         """Return it as an object of ``aqmlab compare --json``."""
         widths = [
-            {"target": str(each.target), "label": each.scheme, "percent": each.percent, "met": each.is_met}
+            {
+                "target": str(each.target),
+                "label": each.scheme,
+                "percent": each.percent,
+                "met": each.is_met,
+                "reason": str(each),
+            }
             for each in self.widths
         ]
         return {"seeds": self.seeds, "look": self.look, "met": self.is_met, "reason": str(self), "widths": widths}
@@ -146,7 +176,7 @@ class Until:
         for seeds, more in pairwise((*looks, None)):
             results = run(cells(range(1, seeds + 1)))
             took_s = sum(result.metadata["cpu_s"] for result in results)
-            stop = Stop(seeds, tuple(self._widths(results)), took_s * (more or seeds) / seeds)
+            stop = Stop(seeds, tuple(self._widths(results)), took_s * (more or seeds) / seeds, self.budget_s)
             if more is None or stop.is_met or (self.budget_s is not None and stop.needs_s > self.budget_s):
                 break
         return results, stop
@@ -154,5 +184,6 @@ class Until:
     def _widths(self, results: Sequence[Result]) -> Iterator[Width]:
         for label, of_scheme in groupby(results, key=lambda result: result.cell.label):
             scheme = list(of_scheme)
-            for target in self.targets:
-                yield Width(target, label, target.width(scheme))
+            # The uncongested network is no scheme: it loses nothing, under any number of seeds.
+            if scheme[0].cell.signal != "none":
+                yield from (target.width(label, scheme) for target in self.targets)

@@ -5,9 +5,9 @@
 
 from aqmlab.results.stats.bands import band_half_width, difference_band, quantile_differences
 from aqmlab.results.stats.distributions import cdf, quantiles, shares_within
-from aqmlab.results.stats.intervals import half_width, interval, mean_interval, p_value
-from aqmlab.results.stats.looks import LOOKS, is_precise, repeated_half_width
-from aqmlab.results.stats.pairs import LEVEL, holm, paired
+from aqmlab.results.stats.intervals import LEVEL, half_width, interval, mean_interval, p_value
+from aqmlab.results.stats.looks import LOOKS, is_precise, most_affected, relative_width, repeated_interval
+from aqmlab.results.stats.pairs import holm, paired
 from aqmlab.results.stats.seeds import SETTINGS, over_seeds
 from aqmlab.results.stats.steady import mser5
 
@@ -23,12 +23,14 @@ __all__ = [
     "interval",
     "is_precise",
     "mean_interval",
+    "most_affected",
     "mser5",
     "over_seeds",
     "p_value",
     "paired",
     "quantile_differences",
     "quantiles",
-    "repeated_half_width",
+    "relative_width",
+    "repeated_interval",
     "shares_within",
 ]

@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 
 Values = NDArray[np.float64]
 
+LEVEL = 0.05
+"""The error that intervals and tests may have: intervals hold with 95 %."""
+
 
 def mean_interval(values: Values, *, confidence: float = 0.95) -> tuple[float, float, float]:
     """Estimate the mean of independent normal values with its Student-t interval: estimate, lower and upper bound.

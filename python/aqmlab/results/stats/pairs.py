@@ -14,11 +14,8 @@ from typing import Any
 import numpy as np
 
 from aqmlab.results.measured import MEASURES, PARTS
-from aqmlab.results.stats.intervals import Values, mean_interval, p_value
+from aqmlab.results.stats.intervals import LEVEL, Values, mean_interval, p_value
 from aqmlab.results.stats.seeds import each_number
-
-LEVEL = 0.05
-"""A difference is significant when its corrected p value is below this."""
 
 Records = Sequence[Mapping[str, Any]]
 
