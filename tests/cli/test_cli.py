@@ -222,19 +222,19 @@ PI = ("design", "pi", "--rate", "100 Mbit/s", "--flows", "400", "--rtt-max", "20
         pytest.param(["compare", "--out", "file/results", "pi"], "file/results", id="unwritable directory"),
         pytest.param(["compare", "--out", "file", "pi"], "file", id="directory that is a file"),
         pytest.param(["compare"], "SCHEME", id="no scheme"),
-        pytest.param(["compare", "empty.toml"], "SCHEME", id="a spec and no scheme"),
+        pytest.param(["compare", "some.toml"], "SCHEME", id="a spec and no scheme"),
         pytest.param(["compare", "missing.toml", "pi"], "missing.toml: cannot be read", id="a spec that is not there"),
-        pytest.param(["compare", "empty.toml", "a.toml", "pi"], "SPEC.toml: write at most one", id="two specs"),
+        pytest.param(["compare", "some.toml", "a.toml", "pi"], "SPEC.toml: write at most one", id="two specs"),
         pytest.param(["compare", "pi", "--seeds", "6-4"], "--seeds", id="seeds that run backwards"),
         pytest.param(["compare", "pi", "--seeds", "1-2000"], "--seeds", id="too many seeds"),
         pytest.param(["compare", "--lod", "98", "pi"], "--lod", id="unknown option"),
         pytest.param(["run", "missing.toml"], "missing.toml", id="missing file"),
         pytest.param(["run", "."], ".: cannot be read", id="file that is a directory"),
         pytest.param(["run", "file"], "file: not valid TOML", id="file that is no TOML"),
-        pytest.param(["run", "empty.toml", "--seed", "1" + 30 * "0"], "seed: must be", id="absurd seed"),
-        pytest.param(["run", "empty.toml", "--seed", "-1", "--watch"], "seed: must be", id="seed below nought"),
-        pytest.param(["run", "empty.toml", "--set", "load=9"], "'users.load'", id="change without a path"),
-        pytest.param(["run", "empty.toml", "--set", "users.lod=9"], "users.lod", id="change of an unknown key"),
+        pytest.param(["run", "some.toml", "--seed", "1" + 30 * "0"], "seed: must be", id="absurd seed"),
+        pytest.param(["run", "some.toml", "--seed", "-1", "--watch"], "seed: must be", id="seed below nought"),
+        pytest.param(["run", "some.toml", "--set", "load=9"], "'users.load'", id="change without a path"),
+        pytest.param(["run", "some.toml", "--set", "users.lod=9"], "users.lod", id="change of an unknown key"),
         pytest.param(["calibrate", "--rtt", "short"], "short", id="calibration of unknown RTTs"),
         pytest.param(["aqm", "show", "green"], "'green'", id="showing an unknown scheme"),
         pytest.param(["design", "green"], "green", id="designing an unknown scheme"),
@@ -258,14 +258,14 @@ def test_a_mistake_is_one_line_and_exit_code_2(
     aqmlab: Command, tmp_path: Path, arguments: list[str], named: str
 ) -> None:
     (tmp_path / "file").write_text("no TOML")
-    (tmp_path / "empty.toml").touch()
+    (tmp_path / "some.toml").write_text("users.load = 80")
     outcome = aqmlab(*arguments)
     assert outcome.code == 2
     assert outcome.out == ""
     (line,) = outcome.err.splitlines()
     assert line.startswith("aqmlab: ")
     assert named in line
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["empty.toml", "file"], "nothing is written"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["some.toml", "file"], "nothing is written"
 
 
 @pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])

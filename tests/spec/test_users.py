@@ -67,9 +67,9 @@ def test_users_follow_a_table_of_their_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rtt", "what"),
     [
-        pytest.param("missing.toml", r"users\.rtt: missing\.toml cannot be read: No such file", id="no file"),
-        pytest.param("broken.toml", r"users\.rtt: broken\.toml is not valid TOML: ", id="no TOML"),
-        pytest.param("broken.json", r"users\.rtt: broken\.json is not valid JSON: ", id="no JSON"),
+        pytest.param("missing.toml", r"users\.rtt: missing\.toml: cannot be read: No such file", id="no file"),
+        pytest.param("broken.toml", r"users\.rtt: broken\.toml: not valid TOML: ", id="no TOML"),
+        pytest.param("broken.json", r"users\.rtt: broken\.json: not valid JSON: ", id="no JSON"),
         pytest.param("list.json", r"users\.rtt: list\.json must hold a table, got list", id="no table"),
         pytest.param(
             {"source": "", "distributon": {}},

@@ -31,6 +31,7 @@ _SAID = {
     "extra_forbidden": "is no key of a grid",
     "missing": "must be given",
     "too_short": "must have one entry at least",
+    "too_long": "must have fewer entries",
 }
 """What pydantic says in words of its own."""
 
@@ -160,7 +161,7 @@ def values(axis: list[Any] | Range) -> list[Any]:
 class Samples(Strict):
     """Points that fill a space of several ranges evenly."""
 
-    over: Annotated[dict[str, Span], Field(min_length=1)]
+    over: Annotated[dict[str, Span], Field(min_length=1, max_length=100)]
     """The ranges, by path."""
     points: Annotated[int, Field(strict=True, ge=1, le=1_000_000)]
     """How many there are; Sobol's sequence is best with a power of two."""

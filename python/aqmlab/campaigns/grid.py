@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Self
@@ -14,7 +14,7 @@ from pydantic import Field, PlainValidator, ValidationError, field_validator
 
 from aqmlab._core import SpecError
 from aqmlab.campaigns.axes import Axis, Samples, Strict, Value, as_text, one_line, values
-from aqmlab.spec import schemes
+from aqmlab.spec import bounded, schemes
 from aqmlab.spec.changes import Misplaced, assignment
 from aqmlab.spec.experiment import Experiment
 from aqmlab.spec.schemes import Scheme
@@ -106,12 +106,9 @@ class Grid(Strict):
             When it cannot be read, or is no grid.
         """
         file = Path(path)
-        try:
-            tables = tomllib.loads(file.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise SpecError(f"{file}: cannot be read: {error.strerror}") from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise SpecError(f"{file}: not valid TOML: {error}") from None
+        tables = bounded.read(file)
+        if not tables:
+            raise SpecError(f"{file}: must have schemes or axes: an empty grid asks for nothing")
         try:
             grid = cls(**tables)
         except SpecError as error:
@@ -164,7 +161,20 @@ class Grid(Strict):
         if self.samples is not None:
             yield from self.samples.over
 
+    @property
+    def combinations(self) -> int:
+        """How many points there are at most: those that are excluded, or are twice there, are counted."""
+        lengths = [
+            len(self.schemes or "1"),
+            *(len(values(axis)) for axis in self.axes.values()),
+            *(len(values(next(iter(together.values())))) for together in self.zipped if together),
+            1 if self.samples is None else self.samples.points,
+        ]
+        return math.prod(lengths)
+
     def _all(self) -> Iterator[dict[str, Value]]:
+        if (number := self.combinations) > _MOST_POINTS:
+            raise SpecError(f"axes: must have at most {_MOST_POINTS:,} points together, got {number:,}")
         parsed: Sequence[Scheme | None] = [schemes.parse(text) for text in self.schemes or ()] or [None]
         parts: list[Sequence[Mapping[str, Value]]] = [
             *([{path: value} for value in values(axis)] for path, axis in self.axes.items()),
@@ -176,11 +186,6 @@ class Grid(Strict):
         ]
         if self.samples is not None:
             parts.append(self.samples.values())
-        number = len(parsed)
-        for part in parts:
-            number *= len(part)
-        if number > _MOST_POINTS:
-            raise SpecError(f"axes: must have at most {_MOST_POINTS:,} points together, got {number:,}")
         for scheme in parsed:
             for combination in itertools.product(*parts):
                 point = dict(itertools.chain.from_iterable(part.items() for part in combination))

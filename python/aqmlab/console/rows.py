@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +11,7 @@ from aqmlab._core import SpecError
 from aqmlab.campaigns.grid import Grid
 from aqmlab.console import fields
 from aqmlab.console.guard import Refused
+from aqmlab.spec import bounded
 
 MOST_ROWS = 50
 """Of one list."""
@@ -140,8 +140,8 @@ def _table(path: str, number: int, row: FormRow, given: Mapping[str, str]) -> di
 def _value(field: fields.Field, text: str) -> Any:
     if field.is_toml:
         try:
-            read = tomllib.loads(f"value = {text}")
-        except (tomllib.TOMLDecodeError, RecursionError) as error:
+            read = bounded.toml(f"value = {text}")
+        except bounded.Unreadable as error:
             raise Refused(400, f"{field.path}: not TOML: {error}, got {text!r}") from None
         if read.keys() != {"value"}:
             raise Refused(400, f"{field.path}: write one value, got {text!r}")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-import tomllib
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from aqmlab.console.guard import Refused
+from aqmlab.spec import bounded
 from aqmlab.spec.changes import Step, steps
 
 MOST_BYTES = 100_000
@@ -29,8 +29,8 @@ def tables(name: str, text: str) -> dict[str, Any]:
     if len(text.encode()) > MOST_BYTES:
         raise Refused(413, f"{name}: has at most {MOST_BYTES:,} bytes")
     try:
-        return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        return bounded.toml(text)
+    except bounded.Unreadable as error:
         raise Refused(400, f"{name}: {error}") from None
 
 

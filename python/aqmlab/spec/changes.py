@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Mapping
 from typing import Any
 
 from aqmlab._core import SpecError
+from aqmlab.spec import bounded
 
 _STEP = re.compile(r'\.?(?:"([^"]+)"|([^\s."\[\]]+))|\[(\d+)\]')
 """A name, which has quotes if a dot is in it, or a place in a list."""
@@ -42,6 +42,8 @@ def apply(tables: dict[str, Any], change: str) -> None:
     way = steps(path.strip())
     if not (equals and way and isinstance(way[0], str)):
         raise Misplaced(f"{_FORM}, got {change!r}")
+    if len(way) > bounded.MOST_LEVELS:
+        raise Misplaced(f"a path must have at most {bounded.MOST_LEVELS} steps, got {len(way):,}")
     at: Any = tables
     for n, (step, following) in enumerate(zip(way, [*way[1:], None], strict=True)):
         _check(at, way[:n], step, change)
@@ -114,10 +116,18 @@ def _make_room(table: dict[str, Any], above: list[Step], name: str) -> None:
 
 
 def value(text: str) -> object:
-    """Read what is written after the equals sign: as in TOML, or else text."""
+    """Read what is written after the equals sign: as in TOML, or else text.
+
+    Raises
+    ------
+    Misplaced
+        When it is beyond the bounds of what is read.
+    """
     try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+        return bounded.toml(f"value = {text}")["value"]
+    except bounded.Excessive as error:
+        raise Misplaced(str(error)) from None
+    except bounded.Unreadable:
         return text
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import copy
 import math
-import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
@@ -28,7 +27,7 @@ from pydantic import (
 from aqmlab._core import SpecError
 from aqmlab.disciplines import catalogue
 from aqmlab.disciplines.custom import laws
-from aqmlab.spec import schema
+from aqmlab.spec import bounded, schema
 from aqmlab.spec import sources as sources_of
 from aqmlab.spec import users as users_of
 from aqmlab.spec.changes import apply
@@ -217,9 +216,11 @@ class Experiment(SpecPart):
         ``queue.pi.q_ref=24`` makes the discipline PI. Without a file the defaults are changed.
         """
         file = None if path is None else Path(path)
-        tables = {} if file is None else _read_toml(file)
+        tables = {} if file is None else bounded.read(file)
         for change in changes:
             apply(tables, change)
+        if file is not None and not tables:
+            raise SpecError(f"{file}: must have one key at least, such as link.rate: an empty spec asks for nothing")
         if "sources" in tables:
             tables["sources"] = _read_sources(tables["sources"], file.parent if file else Path())
         if file is not None and isinstance(tables.get("users"), dict):
@@ -266,12 +267,3 @@ def _check_finite(value: object, path: str) -> None:
             _check_finite(each, f"{path}[{number}]")
     elif isinstance(value, float) and not math.isfinite(value):
         raise SpecError(f"{path}: must be a finite number, got {value}")
-
-
-def _read_toml(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise SpecError(f"{path}: cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SpecError(f"{path}: not valid TOML: {error}") from None

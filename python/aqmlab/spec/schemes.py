@@ -101,14 +101,20 @@ def _assignments(text: str) -> dict[str, Any]:
     return given
 
 
+_LONGEST_NUMBER = 100
+"""Characters; a longer one is text, which the engine refuses for the parameter."""
+
+
 def _value(text: str) -> bool | int | float | str:
     if text in ("true", "false"):
         return text == "true"
-    if re.fullmatch(r"[+-]?\d+", text):
+    if len(text) > _LONGEST_NUMBER:
+        return text
+    if re.fullmatch(r"[+-]?\d+", text, re.ASCII):
         return int(text)
-    if re.fullmatch(r"\d+/0*[1-9]\d*", text):
+    if re.fullmatch(r"\d+/0*[1-9]\d*", text, re.ASCII):
         return float(Fraction(text))
-    if re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", text):
+    if re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", text, re.ASCII):
         return float(text)
     return text
 

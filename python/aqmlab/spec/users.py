@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from aqmlab._core import Resolved, SpecError
-from aqmlab.spec import schema
+from aqmlab.spec import bounded, schema
 
 Table = str | dict[str, Any]
 """A table that ships, by its name, or one of the user's own, in full."""
@@ -22,7 +21,7 @@ FIELDS = ("workload", "rtt")
 USUAL_LOAD = 98.0
 """The load in percent where neither a load nor a number of users is given: that of Le et al. (2003) at its highest."""
 
-_READERS: dict[str, Callable[[str], Any]] = {".toml": tomllib.loads, ".json": json.loads}
+_SUFFIXES = (".toml", ".json")
 
 
 def read_files(users: Mapping[str, Any], directory: Path) -> dict[str, Any]:
@@ -86,16 +85,14 @@ def _name(table: Table, resolved: Mapping[str, Any]) -> str:
 
 
 def _is_file(value: object) -> bool:
-    return isinstance(value, (str, Path)) and Path(value).suffix in _READERS
+    return isinstance(value, (str, Path)) and Path(value).suffix in _SUFFIXES
 
 
 def _read(file: Path, place: str) -> dict[str, Any]:
     try:
-        table = _READERS[file.suffix](file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise SpecError(f"{place}: {file} cannot be read: {error.strerror}") from None
-    except ValueError as error:
-        raise SpecError(f"{place}: {file} is not valid {file.suffix[1:].upper()}: {error}") from None
+        table = bounded.read(file)
+    except SpecError as error:
+        raise SpecError(f"{place}: {error}") from None
     if not isinstance(table, dict):
         raise SpecError(f"{place}: {file} must hold a table, got {type(table).__name__}")
     return table

@@ -1,0 +1,165 @@
+"""TOML and JSON of a person or a stranger, read within bounds.
+
+Python's readers take quadratic time and gigabytes for a long dotted key, run out of stack for nested brackets, and
+refuse a number of many digits in words of their own. So nesting and digits are counted before anything is read.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from aqmlab._core import SpecError
+
+MOST_BYTES = 4_000_000
+"""Size of a document."""
+MOST_LEVELS = 32
+"""Tables and lists inside each other, and names in a dotted key."""
+_MOST_DIGITS = 400
+_MOST_BITS = 64
+
+_TOKEN = re.compile(
+    # A text that does not end goes on to where the reader refuses it: nothing behind it is ever read.
+    r'"""(?:[^"\\]|\\.|"(?!""))*(?:"{3,5}|\Z)'
+    r"|'''(?:[^']|'(?!''))*(?:'{3,5}|\Z)"
+    r'|"(?:[^"\\\n]|\\.)*(?:"|\n|\Z)'
+    r"|'[^'\n]*(?:'|\n|\Z)"
+    r"|\#[^\n]*"
+    rf"|[0-9][0-9A-Za-z_]{{{_MOST_DIGITS},}}"
+    r"|[\[\]{}.,\n]",
+    re.DOTALL,
+)
+
+_NAMESPACE = re.compile(r"Cannot (mutate immutable namespace|declare) \((.+?),?\)( twice)?")
+
+
+class Unreadable(ValueError):
+    """A text that is not what it should be, in one line."""
+
+
+class Excessive(Unreadable):
+    """A text beyond the bounds, in one line."""
+
+
+def toml(text: str) -> dict[str, Any]:
+    """Read TOML.
+
+    Raises
+    ------
+    Excessive
+        When it is beyond the bounds.
+    Unreadable
+        When it is not TOML.
+    """
+    found: dict[str, Any] = _read(text, _toml)
+    return found
+
+
+def from_json(text: str) -> Any:
+    """Read JSON; errors are those of :func:`toml`."""
+    return _read(text, _json)
+
+
+def read(file: Path) -> Any:
+    """Read a file: JSON where its name ends in ``.json``, else TOML.
+
+    Raises
+    ------
+    SpecError
+        When the file cannot be read, is beyond the bounds or is not of its format, in a line that names it.
+    """
+    name, reader = ("JSON", from_json) if file.suffix == ".json" else ("TOML", toml)
+    try:
+        with file.open("rb") as stream:
+            # No more than that of a file without an end, such as a device.
+            content = stream.read(MOST_BYTES + 1)
+        _check_size(len(content))
+        # Editors on Windows begin a file with a byte-order mark.
+        return reader(content.decode("utf-8-sig"))
+    except OSError as error:
+        raise SpecError(f"{file}: cannot be read: {error.strerror}") from None
+    except Excessive as error:
+        raise SpecError(f"{file}: {error}") from None
+    except ValueError as error:
+        raise SpecError(f"{file}: not valid {name}: {error}") from None
+
+
+def _read(text: str, reader: Callable[[str], Any]) -> Any:
+    _check_size(len(text))
+    _check_tokens(text)
+    found = reader(text)
+    _check_integers(found, "")
+    return found
+
+
+def _check_size(size: int) -> None:
+    if size > MOST_BYTES:
+        raise Excessive(f"must have at most {MOST_BYTES:,} bytes")
+
+
+def _toml(text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise Unreadable(_in_terms_of_toml(str(error))) from None
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise Unreadable(str(error)) from None
+
+
+def _check_tokens(text: str) -> None:
+    """Refuse nesting, dotted keys and numbers that are beyond the bounds."""
+    levels, names = [0], 0
+    for found in _TOKEN.finditer(text):
+        token = found[0]
+        if token in "[{":
+            levels.append(levels[-1] + names + 1)
+            names = 0
+        elif token in "]}":
+            levels, names = levels[:-1] or [0], 0
+        elif token == ".":
+            names += 1
+        elif token in ",\n":
+            names = 0
+        elif token[0].isdigit():
+            raise Excessive(f"{_line(text, found)}: a number must have at most {_MOST_DIGITS} digits")
+        if levels[-1] + names >= MOST_LEVELS:
+            raise Excessive(f"{_line(text, found)}: must have at most {MOST_LEVELS} levels of tables and lists")
+
+
+def _line(text: str, found: re.Match[str]) -> str:
+    return f"line {text.count(chr(10), 0, found.start()) + 1}"
+
+
+def _check_integers(value: object, path: str) -> None:
+    if isinstance(value, Mapping):
+        for key, each in value.items():
+            _check_integers(each, f"{path}.{key}")
+    elif isinstance(value, list):
+        for number, each in enumerate(value):
+            _check_integers(each, f"{path}[{number}]")
+    elif isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        raise Excessive(f"{path.removeprefix('.')}: a whole number must have at most {_MOST_BITS} bits")
+
+
+def _in_terms_of_toml(message: str) -> str:
+    """Say in the terms of TOML what its reader says in Python's."""
+    found = _NAMESPACE.match(message)
+    if found is None:
+        return message
+    path = ".".join(re.findall(r"'([^']*)'", found[2]))
+    if found[1] == "declare":
+        what = f"the table [{path}] is given twice"
+    else:
+        what = (
+            f"{path}: cannot add to what is written in braces or brackets above: write all of it there, or as [tables]"
+        )
+    return what + message[found.end() :]
