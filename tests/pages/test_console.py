@@ -58,6 +58,21 @@ def test_what_changes_something_needs_the_sessions_token_and_this_origin(inside:
     )
 
 
+def test_a_file_of_the_current_directory_is_not_run(
+    console_store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("aqmlab", "polars", "typing"):
+        Path(tmp_path, f"{name}.py").write_text(f"open('{tmp_path}/run', 'w')")
+    script = Path(sys.executable).with_name("aqmlab")
+    monkeypatch.chdir(tmp_path)
+    with made.console.console(console_store, str(script)) as address:
+        visitor = Visitor(address)
+        visitor.go_in()
+        key = re.findall(r'name="cell" value="([0-9a-f]{16})"', visitor.ask("/")[1])[0]
+        assert visitor.ask(f"/report?cell={key}")[0] == 200
+    assert not Path(tmp_path, "run").exists()
+
+
 def test_pages_run_nothing_but_what_the_console_serves(inside: Visitor) -> None:
     for path in ("/", "/new", "/static/console.css", "/nowhere"):
         _, _, headers = inside.ask(path)

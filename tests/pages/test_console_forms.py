@@ -13,8 +13,10 @@ from urllib.parse import urlencode
 import pytest
 
 import aqmlab as lab
+from aqmlab.campaigns.grid import Grid
 from aqmlab.console import asked, fields
 from aqmlab.console.guard import Refused
+from aqmlab.disciplines.custom import modules
 from aqmlab.live import doctor
 from aqmlab.running.calibration import lines
 from aqmlab.running.cell import cells_of
@@ -25,18 +27,25 @@ from made.console import Visitor
     ("form", "says"),
     [
         ({"schemes": ""}, "schemes: from 1 to"),
-        ({"schemes": "--out /tmp"}, "is none of"),
-        ({"schemes": "os:system"}, "laws of yours run from the command line"),
+        ({"schemes": "--out /tmp"}, "no discipline is called '--out'"),
+        ({"schemes": "os:system"}, "custom laws run from the command line alone"),
         ({"schemes": "codel:targt=5"}, "target"),
         ({"schemes": "codel", "seeds": "0"}, "seeds: a number"),
         ({"schemes": "codel", "protocol.duration": "1 fortnight"}, "protocol.duration"),
         ({"schemes": "codel", "spec": "link = "}, "spec: "),
-        ({"schemes": "codel", "spec": '[queue."os:system"]'}, "laws of yours run from the command line"),
+        ({"schemes": "codel", "spec": '[queue."os:system"]'}, "custom laws run from the command line alone"),
         ({"schemes": "codel", "spec": "\n[lnik]"}, "line 2: lnik: unknown key"),
         ({"schemes": "codel", "spec": "[link]\n\nrate = '1 furlong'"}, "line 3: link.rate: "),
         ({"schemes": "codel", "users.path": "[1, "}, "users.path: not TOML: "),
         ({"schemes": "codel", "users.path": "[1, 2]\nlink = 1"}, "users.path: write one value"),
-        ({"schemes": "codel", "chain[0].queue": '{"os:system" = {}}'}, "laws of yours run from the command line"),
+        ({"schemes": "codel", "chain[0].queue": '{"os:system" = {}}'}, "custom laws run from the command line alone"),
+        ({"schemes": "codel", "tcp.mix[0].share": "0.5", "users.path": '{"os:system" = {}}'}, "users.path: "),
+        ({"schemes": "codel", "spec": "a" + ".a" * 40_000 + " = 1"}, "spec: line 1: must have at most 32 levels"),
+        ({"schemes": "codel", "spec": "x = " + "[" * 49_000}, "spec: line 1: must have at most 32 levels"),
+        ({"schemes": "codel", "spec": "x = " + "9" * 5_000}, "spec: line 1: a number must have at most 400 digits"),
+        ({"schemes": "codel", "users.path": "[" * 3_000}, "users.path: not TOML: line 1: must have at most 32 levels"),
+        ({"schemes": "codel", "users.per_side": "9" * 5_000}, "users.per_side: "),
+        ({"schemes": "codel:limit=" + "9" * 5_000}, "queue.codel.limit: "),
         ({"schemes": "codel", "sources[0].bulk.flows": "0"}, "sources[0].bulk.flows: "),
     ],
 )
@@ -158,11 +167,23 @@ schemes = ["droptail:limit=20", "pi:ecn=true"]
         ({"grid": "schemes = "}, "grid: "),
         ({"grid": "shemes = ['codel']"}, "shemes: is no key of a grid"),
         ({"grid": "spec = '/etc/hostname'"}, "spec: files are for the command line"),
-        ({"grid": "schemes = ['os:system']"}, "laws of yours run from the command line"),
-        ({"grid": "[axes]\n'queue.os:system.x' = [1]"}, "laws of yours run from the command line"),
-        ({"grid": "[samples]\npoints = 1\nover.'queue.os:system.x' = {from = 1, to = 2}"}, "laws of yours run"),
-        ({"grid": "set = ['queue.os:system.x=1']"}, "laws of yours run from the command line"),
-        ({"grid": """set = ['chain=[{queue={"os\\u003asystem"={}}}]']"""}, "laws of yours run from the command line"),
+        ({"grid": "schemes = ['os:system']"}, "custom laws run from the command line alone"),
+        ({"grid": "[axes]\n'queue.os:system.x' = [1]"}, "custom laws run from the command line alone"),
+        (
+            {"grid": "[samples]\npoints = 1\nover.'queue.os:system.x' = {from = 1, to = 2}"},
+            "custom laws run from the command line alone",
+        ),
+        ({"grid": "set = ['queue.os:system.x=1']"}, "custom laws run from the command line alone"),
+        (
+            {"grid": """set = ['chain=[{queue={"os\\u003asystem"={}}}]']"""},
+            "custom laws run from the command line alone",
+        ),
+        ({"grid": """[axes]\nqueue = [{"os:system" = {}}]"""}, "custom laws run from the command line alone"),
+        ({"grid": """[[zipped]]\nqueue = [{"os:system" = {}}]"""}, "custom laws run from the command line alone"),
+        (
+            {"grid": """set = ["users.per_side=1"]\n[axes]\nchain = [[{queue = {"os:system" = {}}}]]"""},
+            "custom laws run from the command line alone",
+        ),
         ({"grid": GRID, "seeds": "many"}, "seeds: a number"),
         ({"grid": GRID, "limit": "long"}, "limit: "),
         ({"grid": GRID.replace("[5, 20]", "{from = 1, to = 9, steps = 9999}"), "seeds": "2"}, "at most 2,000 cells"),
@@ -172,7 +193,10 @@ schemes = ["droptail:limit=20", "pi:ecn=true"]
         ({"grid": "", "axes[0].path": "load", "axes[0].values": "3"}, "axes[0]: "),
         ({"grid": "", "axes[0].path": "users.load", "axes[0].values": ""}, "axes[0]: "),
         ({"grid": "", "axes[0].path": "users.load", "axes[0].values": "{from = 3}"}, "axes[0]: "),
-        ({"grid": "", "axes[0].path": "queue.os:system.x", "axes[0].values": "1"}, "laws of yours run"),
+        (
+            {"grid": "", "axes[0].path": "queue.os:system.x", "axes[0].values": "1"},
+            "custom laws run from the command line alone",
+        ),
         (
             {"grid": ""}
             | {f"axes[{n}].{key}": text for n in (0, 1) for key, text in (("path", "users.load"), ("values", "9"))},
@@ -217,14 +241,32 @@ def test_schemes_and_axes_of_fields_are_those_of_a_grid(tmp_path: Path) -> None:
     assert set(asked.sweep(spans, tmp_path).cells) == set(asked.sweep({"grid": GRID}, tmp_path).cells)
 
 
-def test_a_module_that_is_called_as_a_discipline_is_does_not_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    Path(tmp_path, "codel.py").write_text("raise SystemExit('run')")
+@pytest.mark.parametrize(
+    "form",
+    [
+        {"schemes": "codel:Mine"},
+        {"schemes": "codel.part:Mine"},
+        {"schemes": "pi", "spec": '[queue."codel:Mine"]'},
+        {"schemes": "pi", "chain[0].queue": '{"codel:Mine" = {}}'},
+        {"kind": "sweep", "grid": '[axes]\nqueue = [{"codel:Mine" = {}}]'},
+        {"kind": "sweep", "grid": '[[zipped]]\nqueue = [{"codel:Mine" = {}}]'},
+        {"kind": "sweep", "grid": """set = ['queue={"codel:Mine" = {}}']"""},
+    ],
+)
+def test_no_form_imports_a_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: dict[str, str]) -> None:
+    Path(tmp_path, "codel.py").write_text("open('imported', 'w')")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(Refused, match="laws of yours"):
-        asked.comparison({"schemes": "codel:Mine"}, tmp_path)
+    with modules.no_further(), pytest.raises(Refused):
+        asked.named(form.get("kind", "comparison"))(form, tmp_path)
+    assert not Path(tmp_path, "imported").exists()
+
+
+def test_a_large_grid_is_refused_before_its_points_are_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Grid, "points", lambda _: pytest.fail("points are made"))
+    many = "[samples]\npoints = 1_000_000\nover.'users.load' = {from = 1, to = 2}"
+    with pytest.raises(Refused, match="at most 2,000 cells, got 1,000,000"):
+        asked.sweep({"grid": many}, tmp_path)
 
 
 def test_a_live_run_is_refused_in_a_line_where_there_can_be_none(

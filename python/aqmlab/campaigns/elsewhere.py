@@ -7,6 +7,7 @@ the cell failed, if it did. The results are in the store.
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, as_completed
@@ -127,7 +128,7 @@ def _processes(workers: int | None) -> Iterator[Executor]:
     """Give an executor of processes; those that are at work when the block ends by an error are ended."""
     context, others = multiprocessing.get_context("spawn"), set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(workers or usable(), mp_context=context, initializer=_hear_the_parent)
-    with pool:
+    with _safe_path(), pool:
         try:
             yield pool
         except BaseException:
@@ -135,6 +136,20 @@ def _processes(workers: int | None) -> Iterator[Executor]:
             for process in set(multiprocessing.active_children()) - others:
                 process.terminate()
             raise
+
+
+@contextmanager
+def _safe_path() -> Iterator[None]:
+    """Start processes without the current directory on their path: a file ``signal.py`` in it would be run."""
+    before = os.environ.get("PYTHONSAFEPATH")
+    os.environ["PYTHONSAFEPATH"] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["PYTHONSAFEPATH"]
+        else:
+            os.environ["PYTHONSAFEPATH"] = before
 
 
 def _hear_the_parent() -> None:

@@ -1,13 +1,13 @@
 """What one asks the console to run, from a form: a comparison, a sweep or a live run, as words for the command line.
 
-Nothing of a form is run as code: laws of one's own, whose names are modules, are for the command line.
+Nothing of a form is run as code: the console's process imports no custom law (``serving.py``).
 """
 
 from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,15 +19,13 @@ from aqmlab.campaigns.campaign import plan
 from aqmlab.campaigns.grid import Grid
 from aqmlab.console import rows, typed
 from aqmlab.console.guard import Refused
-from aqmlab.disciplines.catalogue import disciplines
-from aqmlab.disciplines.custom import laws
 from aqmlab.live.doctor import examine
 from aqmlab.live.errors import LiveError
 from aqmlab.results.compare import comparison_cells
 from aqmlab.running.arguments import check_seeds
 from aqmlab.running.calibration import lines
 from aqmlab.running.cell import cells_of
-from aqmlab.spec import changes, schemes
+from aqmlab.spec import schemes
 from aqmlab.spec.experiment import Experiment
 
 MOST_SCHEMES = 20
@@ -107,16 +105,16 @@ def sweep(given: Mapping[str, str], store: Path) -> Asked:
         text = tomli_w.dumps(tables)
     try:
         grid = Grid(**tables)
-        _check_grid(grid)
-        if (number := len(grid.points()) * len(seeds)) > MOST_CELLS:
-            raise Refused(400, f"grid: at most {MOST_CELLS:,} cells are started here, got {number:,}")
+        _check_schemes(grid.schemes or ())
+        if (number := grid.combinations * len(seeds)) > MOST_CELLS:
+            raise Refused(400, f"grid: must have at most {MOST_CELLS:,} cells, got {number:,}")
         planned = plan(grid, seeds, lines.known(store))
     except SpecError as error:
         raise Refused(400, str(error)) from None
     file = typed.kept(text, store, "grid")
     words = ["sweep", str(file), "--seeds", str(len(seeds)), *limit]
     return Asked(
-        title=f"sweep of {number:,} cells",
+        title=f"sweep of {len(planned):,} cells",
         words=[*words, "--out", str(store), "--verbose"],
         cells=tuple(each.cell.key for each in planned),
         grid=file,
@@ -192,7 +190,6 @@ def _scheme(given: Mapping[str, str]) -> list[str]:
 def _changes(given: Mapping[str, str]) -> list[str]:
     changed = []
     for path, value in rows.changes(given):
-        _check_names(path, _keys(value))
         changed.append(f"{path}={_inline(value)}")
     return changed
 
@@ -217,43 +214,13 @@ def _spec(given: Mapping[str, str], store: Path) -> Path | None:
     text = given.get("spec", "")
     if not text.strip():
         return None
-    _check_names("spec", _keys(typed.tables("spec", text)))
+    typed.tables("spec", text)
     return typed.kept(text, store, "spec")
-
-
-def _check_grid(grid: Grid) -> None:
-    _check_schemes(grid.schemes or ())
-    _check_names("axes", grid.paths())
-    for change in grid.changes:
-        path, _, value = change.partition("=")
-        _check_names("set", [path, *_keys(changes.value(value))])
 
 
 def _check_schemes(texts: Iterable[str], field: str = "schemes") -> None:
     for text in texts:
-        name, _, _ = schemes.partition(text)
-        if name not in disciplines():
-            known = ", ".join(disciplines())
-            raise Refused(400, f"{field}: {name!r} is none of {known}; laws of yours run from the command line")
         try:
             schemes.parse(text)
         except SpecError as error:
             raise Refused(400, f"{field}: {error}") from None
-
-
-def _check_names(where: str, names: Iterable[str]) -> None:
-    """Refuse laws of one's own: their names have a colon, which no other name of a spec has."""
-    for name in names:
-        if laws.is_custom(name):
-            raise Refused(400, f"{where}: {name!r}: laws of yours run from the command line")
-
-
-def _keys(table: Any) -> Iterator[str]:
-    """Find all names in a table: a queue's stands before its parameters, wherever the queue is."""
-    if isinstance(table, Mapping):
-        for key, value in table.items():
-            yield key
-            yield from _keys(value)
-    elif isinstance(table, list):
-        for each in table:
-            yield from _keys(each)

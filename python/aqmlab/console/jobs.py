@@ -33,8 +33,10 @@ Event = tuple[str, Any]
 
 async def command(words: Sequence[str], **files: Any) -> Process:
     """Start ``aqmlab`` with these words and open files."""
+    # Without -P the current directory would be first on the path, and a file aqmlab.py or polars.py in it be run.
+    program = (sys.executable, "-P", "-m", "aqmlab")
     return await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "aqmlab", *words, limit=_LONGEST_LINE, **{"stdin": DEVNULL, "stdout": PIPE, **files}
+        *program, *words, limit=_LONGEST_LINE, **{"stdin": DEVNULL, "stdout": PIPE, **files}
     )
 
 

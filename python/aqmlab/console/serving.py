@@ -12,6 +12,7 @@ import uvicorn
 from aqmlab._core import SpecError
 from aqmlab.console.app import Console
 from aqmlab.console.asked import Asked
+from aqmlab.disciplines.custom import modules
 from aqmlab.running.files.location import location
 
 
@@ -54,7 +55,9 @@ def _serve(out: str, port: int, asked: Asked | None, said: TextIO) -> Console:
         print(f"Open {pages.guard.address}", file=said, flush=True)
         settings = uvicorn.Config(pages.guard, log_level="warning", ws="none", timeout_graceful_shutdown=2)
         try:
-            uvicorn.Server(settings).run(sockets=[listener])
+            # No form runs code: laws are those of the command that was typed, if there was one.
+            with modules.no_further():
+                uvicorn.Server(settings).run(sockets=[listener])
         except KeyboardInterrupt:
             if pages.watched is None:
                 raise

@@ -35,9 +35,9 @@ def store(folder: Path) -> Path:
 
 
 @contextmanager
-def console(out: Path) -> Iterator[str]:
-    """Serve a results directory; the address that is printed."""
-    words = [sys.executable, "-m", "aqmlab", "console", str(out)]
+def console(out: Path, *program_words: str) -> Iterator[str]:
+    """Serve a results directory, by a program of your own if that is given; the address that is printed."""
+    words = [*(program_words or (sys.executable, "-m", "aqmlab")), "console", str(out)]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as program:
         assert program.stdout is not None
         try:
