@@ -8,6 +8,7 @@ import pytest
 import aqmlab as lab
 from aqmlab.disciplines import catalogue
 from aqmlab.results.compare import BASELINE
+from aqmlab.running.identity import columns
 from conftest import Command
 
 SETTINGS = {"label", "scheme", "parameters", "load_percent", "users_per_side", "rtt", "signal"}
@@ -68,7 +69,7 @@ def test_there_is_a_cell_for_each_scheme_and_seed_the_uncongested_network_first(
 
 def test_a_cell_has_its_settings_measures_and_costs(comparison: lab.Comparison) -> None:
     for cell in comparison.cells:
-        assert cell.keys() == SETTINGS | MEASURES | {"seed", "cell", "results", "world", "kernel"}
+        assert cell.keys() == {*columns.SCHEMA.names} - {"spec"} | MEASURES | {"cell"}
         assert list(cell["response_time_ms"]) == TIMES
         assert Path(cell["cell"], "queue.parquet").is_file()
     droptail = comparison.cells[2]

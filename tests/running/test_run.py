@@ -11,7 +11,8 @@ import pytest
 import aqmlab as lab
 from aqmlab.results import stats
 from aqmlab.running import summary
-from aqmlab.running.cell import IDENTITY, Cell
+from aqmlab.running.cell import Cell
+from aqmlab.running.identity import columns
 from aqmlab.running.run import run_cell
 from aqmlab.running.store import Store
 
@@ -155,8 +156,8 @@ def test_a_notebook_shows_a_result_as_one_table(small: lab.Experiment, tmp_path:
 
 def test_a_row_of_json_keeps_its_numbers_however_long_it_is() -> None:
     written = {"parameters": "x" * 3_000_000, "seed": 2**64 - 1, "load_percent": 0.1 + 0.2}
-    row = summary.as_row(json.dumps(written), IDENTITY)
-    assert row.schema == IDENTITY
+    row = summary.as_row(json.dumps(written), columns.SCHEMA)
+    assert row.schema == columns.SCHEMA
     assert {name: value for name, value in row.to_pylist()[0].items() if value is not None} == written
     with pytest.raises(pa.ArrowInvalid):
-        summary.as_row(json.dumps({**written, "colour": "blue"}), IDENTITY)
+        summary.as_row(json.dumps({**written, "colour": "blue"}), columns.SCHEMA)

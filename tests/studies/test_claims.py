@@ -49,7 +49,7 @@ def written(directory: Path, label: str, seed: int, loss: float, median: float) 
     ).write_parquet(directory / "response_times.parquet")
     # Schemes that differ in what nobody looks at.
     spec = made.results.resolved(record={"link_every": f"{1000 + sum(label.encode())} ms"})
-    cell = Cell(label=label, signal="drop", load_percent=98, users_per_side=9000, rtt="uniform", spec=spec, seed=seed)
+    cell = Cell(label=label, signal="drop", load_percent=98, users_per_side=9000, spec=spec, seed=seed, experiment="")
     return Result(cell, directory)
 
 

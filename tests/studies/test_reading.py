@@ -38,7 +38,8 @@ def written(directory: Path, curve: Curve, seed: int, loss: float) -> Result:
         {"time_low_ms": times[:-1], "time_high_ms": times[1:], "count": np.diff(shares * 10_000).round().astype(int)}
     )
     made.results.write(directory, summary={"loss_percent": loss}, response_times=histogram.filter(pl.col("count") > 0))
-    return Result(Cell(label="", signal="", load_percent=98, users_per_side=1, rtt="", spec=SPEC, seed=seed), directory)
+    cell = Cell(label="", signal="", load_percent=98, users_per_side=1, spec=SPEC, seed=seed, experiment="")
+    return Result(cell, directory)
 
 
 def shifted(curve: Curve, *, ms: float = 0, points: float = 0) -> Curve:

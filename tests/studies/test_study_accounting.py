@@ -145,7 +145,7 @@ def test_our_pages_rows_are_read_and_have_the_same_users() -> None:
 def test_stored_results_are_taken_seed_by_seed(tmp_path: Path) -> None:
     def results(scheme: str, completed: dict[int, int], loss: float) -> list[Result]:
         spec = made.results.resolved(protocol={"duration": "5400 s"})
-        cell = Cell(label=scheme, signal="drop", load_percent=98, users_per_side=1, rtt="uniform", spec=spec, seed=4)
+        cell = Cell(label=scheme, signal="drop", load_percent=98, users_per_side=1, spec=spec, seed=4, experiment="")
         return [
             Result(
                 replace(cell, seed=seed),

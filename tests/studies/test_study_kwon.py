@@ -232,7 +232,7 @@ def test_the_queueing_delay_is_what_the_bytes_take_on_the_link(tmp_path: Path, l
 def test_in_a_chain_each_queue_is_held_against_the_rate_of_its_link(tmp_path: Path) -> None:
     chain = [{"rate": "50 kbit/s"}, {"rate": "100 kbit/s"}]
     spec = made.results.resolved(chain=chain, queue={"ldc": {"d_target": "4 s"}})
-    cell = Cell(label="", signal="drop", load_percent=None, users_per_side=0, rtt="", spec=spec, seed=1)
+    cell = Cell(label="", signal="drop", load_percent=None, users_per_side=0, spec=spec, seed=1, experiment="")
     # 25 kB are 4 s at 50 kbit/s.
     samples = [queue([25_000, 25_001]).with_columns(link=pl.lit(link, pl.UInt8)) for link in (1, 2)]
     one = result(tmp_path / "one", cell, [UDP], pl.concat(samples))

@@ -60,7 +60,7 @@ def written(
 
 def in_20_minutes(seed: int) -> Cell:
     spec = made.results.resolved(protocol={"duration": "1200 s"})
-    return Cell(label="made", signal="drop", load_percent=98, users_per_side=1, rtt="uniform", spec=spec, seed=seed)
+    return Cell(label="made", signal="drop", load_percent=98, users_per_side=1, spec=spec, seed=seed, experiment="")
 
 
 @pytest.fixture(scope="module")

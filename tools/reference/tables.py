@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from aqmlab import _core
 from aqmlab.explain import PARTS
-from aqmlab.running.cell import IDENTITY_COLUMNS
+from aqmlab.running.identity import columns
 from markdown import flowing, table
 
 Schema = Mapping[str, Any]
@@ -92,7 +92,7 @@ def tables() -> str:
 
 def _identity() -> Iterator[Column]:
     """Yield the columns that say what a cell is, which the store adds."""
-    for name, (kind, meaning) in IDENTITY_COLUMNS.items():
+    for name, (kind, meaning) in columns.COLUMNS.items():
         shown = "text" if pa.types.is_string(kind) else "number" if pa.types.is_floating(kind) else "whole number"
         yield Column(name, shown, _unit(name), meaning)
 

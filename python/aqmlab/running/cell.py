@@ -11,34 +11,13 @@ from functools import cache, cached_property
 from types import MappingProxyType
 from typing import Any
 
-import pyarrow as pa
-
 from aqmlab._core import Link, Resolved, SpecError, results_number
 from aqmlab.running.calibration.lines import Calibrations, known
+from aqmlab.running.identity import columns
 from aqmlab.spec import presets, schemes
-from aqmlab.spec.experiment import Experiment, Users
+from aqmlab.spec import users as user_tables
+from aqmlab.spec.experiment import Experiment, QueueSpec, Users
 from aqmlab.spec.quantities import rate_bps
-
-IDENTITY_COLUMNS = {
-    "label": (pa.string(), "The scheme as it was typed first."),
-    "scheme": (pa.string(), "The discipline's name."),
-    "parameters": (pa.string(), "The discipline's parameters with every default filled in, as JSON."),
-    "load_percent": (pa.float64(), "Load in the terms of the calibration; null where the workload has none."),
-    "users_per_side": (pa.int64(), "Users on each side of the link."),
-    "rtt": (pa.string(), "The table of round-trip times."),
-    "signal": (
-        pa.string(),
-        "How congestion is signalled: `none` (uncongested), `drop`, `ecn`, or another form of ECN.",
-    ),
-    "seed": (pa.uint64(), "It decides all random draws."),
-    "results": (pa.int64(), "The number of the engine's results."),
-    "world": (pa.string(), "Where it ran: `simulated`, or `live`, over the TCP of a kernel."),
-    "kernel": (pa.string(), "The release of that kernel; null in the simulator."),
-}
-"""The columns that say what a cell is, with their meanings."""
-
-IDENTITY = pa.schema([(name, kind) for name, (kind, _) in IDENTITY_COLUMNS.items()])
-"""What a cell is, as columns."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,12 +33,12 @@ class Cell:
     """Load in the terms of the calibration; ``None`` where the workload has none."""
     users_per_side: int
     """Users on each side of the link."""
-    rtt: str
-    """The table of round-trip times."""
     spec: Resolved
     """The resolved spec."""
     seed: int
     """It decides all random draws."""
+    experiment: str
+    """The digest of the experiment: its resolved spec without scheme and seed."""
     kernel: str | None = None
     """The release of the kernel whose TCP it runs over; ``None`` in the simulator."""
     programs: tuple[tuple[str, ...], tuple[str, ...] | None] | None = None
@@ -87,7 +66,17 @@ class Cell:
 
     def varied(self, what: str, **tables: Any) -> Cell:
         """Return a cell like this one but for some tables of its spec; ``what`` tells in its label which it is."""
-        return replace(self, label=f"{self.label}, {what}", spec=Resolved(json.dumps({**self.resolved, **tables})))
+        return replace(
+            self,
+            label=f"{self.label}, {what}",
+            spec=Resolved(json.dumps({**self.resolved, **tables})),
+            experiment=columns.digest(self.experiment + json.dumps(tables, sort_keys=True)),
+        )
+
+    @cached_property
+    def rtt(self) -> str:
+        """The table of round-trip times."""
+        return user_tables.name_of("rtt", self.resolved["users"]["rtt"])
 
     @property
     def world(self) -> str:
@@ -108,20 +97,29 @@ class Cell:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """Say what it is; the names are those of :data:`IDENTITY`."""
+        """The columns of :mod:`aqmlab.running.identity.columns`, but for the spec; the parameters are a dictionary."""
         return {
             "label": self.label,
             "scheme": self.scheme,
             "parameters": self.parameters,
             "load_percent": self.load_percent,
             "users_per_side": self.users_per_side,
-            "rtt": self.rtt,
             "signal": self.signal,
+            **columns.of_spec(self.resolved, self.links),
+            "warmup_s": self.warmup_s,
+            "duration_s": self.duration_s,
             "seed": self.seed,
             "results": results_number(),
             "world": self.world,
             "kernel": self.kernel,
+            "experiment": self.experiment,
         }
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """The same as it stands in a table: texts and numbers, the spec among them."""
+        spec = columns.abridged(self.resolved)
+        return {**self.identity, "parameters": json.dumps(self.parameters), "spec": json.dumps(spec)}
 
     @property
     def warmup_s(self) -> float:
@@ -192,6 +190,7 @@ def cells_of(
     label: str | None = None,
     uncongested: bool = False,
     idle: bool = False,
+    base: Experiment | None = None,
 ) -> list[Cell]:
     """Return an experiment's cells, one for each seed.
 
@@ -209,6 +208,8 @@ def cells_of(
         Whether its users are on the uncongested network.
     idle
         Whether there may be neither users nor sources: something else loads the link.
+    base
+        The experiment that this one is a variant of, with which its cells are compared; by default itself.
 
     Raises
     ------
@@ -218,11 +219,12 @@ def cells_of(
         When a custom law cannot be imported.
     """
     populated, load = _populated(experiment, calibrations)
+    of_experiment = digest_of(populated if base is None else _populated(base, calibrations)[0])
     if uncongested:
         populated = presets.uncongested(populated)
     in_full = populated.model_copy(update={"queue": populated.queue.in_full()})
     spec = Resolved(in_full.to_json())
-    per_side, rtt = populated.users.per_side, populated.users.names[1]
+    per_side = populated.users.per_side
     assert per_side is not None, "users are by number now"
     if per_side == 0 and not populated.sources and not idle:
         raise SpecError("users.per_side: must be at least 1 where there are no sources, got 0")
@@ -232,12 +234,22 @@ def cells_of(
             signal="none" if uncongested else _signal(json.loads(spec.json)),
             load_percent=load,
             users_per_side=per_side,
-            rtt=rtt,
             spec=spec,
             seed=seed,
+            experiment=of_experiment,
         )
         for seed in seeds
     ]
+
+
+_SCHEME = {"queue": QueueSpec.model_validate({"droptail": {}})}
+"""What stands in the place of any scheme when an experiment is named."""
+
+
+def digest_of(populated: Experiment) -> str:
+    """Return the digest of an experiment whose users are by number: of its resolved spec without the scheme."""
+    tcp = populated.tcp.model_copy(update={"ecn": False})
+    return columns.digest(Resolved(populated.model_copy(update={**_SCHEME, "tcp": tcp}).to_json()).json)
 
 
 def _populated(experiment: Experiment, calibrations: Calibrations) -> tuple[Experiment, float | None]:

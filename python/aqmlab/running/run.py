@@ -23,7 +23,8 @@ from aqmlab.results.result import Result
 from aqmlab.running import summary
 from aqmlab.running.arguments import check_experiment, check_out, check_pcap, check_seed
 from aqmlab.running.calibration.lines import known
-from aqmlab.running.cell import IDENTITY, Cell, cells_of
+from aqmlab.running.cell import Cell, cells_of
+from aqmlab.running.identity import columns
 from aqmlab.running.integrity import StoreError, seal, writing
 from aqmlab.running.pcap import Pcap, tell_cut
 from aqmlab.running.progress import RunProgress, is_wanted
@@ -168,8 +169,7 @@ class _Tables:
     def __init__(self, directory: Path, cell: Cell) -> None:
         self._directory = directory
         self._writers: dict[str, pq.ParquetWriter] = {}
-        row = {**cell.identity, "parameters": json.dumps(cell.parameters)}
-        self.identity = summary.as_row(json.dumps(row), IDENTITY)
+        self.identity = summary.as_row(json.dumps(cell.row), columns.SCHEMA)
         self._kept_as = {"aqmlab": json.dumps(cell.identity)}
 
     def __enter__(self) -> _Tables:

@@ -34,12 +34,13 @@ import polars as pl
 
 from aqmlab._core import Resolved, SpecError
 from aqmlab.results.result import Result
-from aqmlab.running.cell import IDENTITY, Cell
+from aqmlab.running.cell import Cell
 from aqmlab.running.files import index
 from aqmlab.running.files.content import fetched
 from aqmlab.running.files.directory import Directory
 from aqmlab.running.files.location import Location, location
 from aqmlab.running.files.objects import Objects
+from aqmlab.running.identity import columns
 from aqmlab.running.integrity import Damaged, Kept, StoreError
 
 _log = logging.getLogger("aqmlab")
@@ -212,7 +213,7 @@ def _is_of(kept: Kept, cell: Cell) -> bool:
     return written is not None and written.sha256 == spec and kept.metadata.get("seed") == cell.seed
 
 
-_OF_CELL = ["label", "signal", "load_percent", "users_per_side", "rtt", "seed", "kernel"]
+_OF_CELL = ["label", "signal", "load_percent", "users_per_side", "seed", "kernel", "experiment"]
 """What a cell is beside its spec."""
 
 _PLACE: dict[str, type[pl.DataType] | pl.DataType] = {
@@ -223,7 +224,7 @@ _PLACE: dict[str, type[pl.DataType] | pl.DataType] = {
     "created": pl.Datetime("us", "UTC"),
 }
 
-_NO_CELLS = pl.DataFrame(schema={"cell": pl.String, **pl.Schema(IDENTITY), **_PLACE})
+_NO_CELLS = pl.DataFrame(schema={"cell": pl.String, **pl.Schema(columns.SCHEMA), **_PLACE})
 
 
 def _row(cell: Kept, file: Path) -> pl.DataFrame:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,9 @@ USUAL_LOAD = 98.0
 """The load in percent where neither a load nor a number of users is given: that of Le et al. (2003) at its highest."""
 
 _SUFFIXES = (".toml", ".json")
+
+_LONGEST_NAME = 24
+"""Characters that the name of a table of the user's own takes from what the table says of itself."""
 
 
 def read_files(users: Mapping[str, Any], directory: Path) -> dict[str, Any]:
@@ -46,7 +50,7 @@ def read_files(users: Mapping[str, Any], directory: Path) -> dict[str, Any]:
 
 
 def names(workload: Table, rtt: Table) -> tuple[str, str]:
-    """Return what the two are called in calibrations and tables: one of the user's own by its hash.
+    """Return what the two are called in calibrations and tables; see :func:`name_of`.
 
     Raises
     ------
@@ -57,7 +61,11 @@ def names(workload: Table, rtt: Table) -> tuple[str, str]:
         return workload, rtt
     spec = {"queue": {"droptail": {}}, "users": {"per_side": 1, "workload": workload, "rtt": rtt}}
     users = _users(json.dumps(spec))
-    return _name(workload, users["workload"]), _name(rtt, users["rtt"])
+    workload_name, rtt_name = (
+        table if isinstance(table, str) else name_of(field, users[field])
+        for field, table in zip(FIELDS, (workload, rtt), strict=True)
+    )
+    return workload_name, rtt_name
 
 
 def add_keys(definitions: Mapping[str, Any], *, load: Mapping[str, Any]) -> None:
@@ -77,11 +85,42 @@ def _users(spec: str) -> Mapping[str, Any]:
     return users
 
 
-def _name(table: Table, resolved: Mapping[str, Any]) -> str:
-    if isinstance(table, str):
-        return table
-    text = json.dumps(resolved, sort_keys=True)
-    return f"own-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+@cache
+def shipped(field: str) -> Mapping[str, str]:
+    """Return the tables that ship for a field, by their names: canonical JSON of each."""
+    tables = {}
+    for name in schema.names(f"users.{field}"):
+        spec = {"queue": {"droptail": {}}, "users": {"per_side": 1, field: name}}
+        tables[name] = _canonical(_users(json.dumps(spec))[field])
+    return tables
+
+
+def name_of(field: str, table: Mapping[str, Any]) -> str:
+    """Name a resolved table: one that ships by its name, another by what it says of itself and a digest.
+
+    Parameters
+    ----------
+    field
+        ``workload`` or ``rtt``.
+    table
+        The table, every default filled in.
+
+    Examples
+    --------
+    >>> name_of("rtt", {"source": "Our lab, 2026", "distribution": {"uniform_ms": {"min": 5, "max": 9}}})
+    'our-lab-2026-1fca5f39'
+    """
+    text = _canonical(table)
+    for name, known in shipped(field).items():
+        if text == known:
+            return name
+    says = str(table.get("name" if field == "workload" else "source", ""))
+    slug = re.sub(r"[^a-z0-9]+", "-", says.lower())[:_LONGEST_NAME].strip("-")
+    return f"{slug or 'own'}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+
+def _canonical(table: Mapping[str, Any]) -> str:
+    return json.dumps(table, sort_keys=True)
 
 
 def _is_file(value: object) -> bool:

@@ -16,7 +16,7 @@ from aqmlab.running.integrity import StoreError
 
 _log = logging.getLogger("aqmlab")
 
-_FORM = 2
+_FORM = 3
 """Another number makes earlier indexes worthless: raised with what stands in a row."""
 
 
