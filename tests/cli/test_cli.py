@@ -265,7 +265,7 @@ def test_a_mistake_is_one_line_and_exit_code_2(
     (line,) = outcome.err.splitlines()
     assert line.startswith("aqmlab: ")
     assert named in line
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["some.toml", "file"], "nothing is written"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "some.toml"], "nothing is written"
 
 
 @pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
