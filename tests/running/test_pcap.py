@@ -102,6 +102,10 @@ def checksum(data: bytes) -> int:
     return total ^ 0xFFFF
 
 
+MANY = {"per_side": 600}
+"""Enough users that the queue signals each kind of event to hundreds of packets."""
+
+
 def experiment(**changes: Any) -> lab.Experiment:
     """Half a minute of users with ECN who congest a slow link from the beginning."""
     settings: dict[str, Any] = {
@@ -118,7 +122,7 @@ def experiment(**changes: Any) -> lab.Experiment:
 def dropping(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """All packets of a run whose queue drops."""
     out = tmp_path_factory.mktemp("dropping")
-    lab.run(experiment(tcp={"ecn": False}), out=out, pcap=lab.Pcap(file=out / "all.pcapng", from_s=0))
+    lab.run(experiment(tcp={"ecn": False}, users=MANY), out=out, pcap=lab.Pcap(file=out / "all.pcapng", from_s=0))
     return out / "all.pcapng"
 
 
@@ -126,7 +130,7 @@ def dropping(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def marking(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """All packets of a run whose queue marks."""
     out = tmp_path_factory.mktemp("marking")
-    lab.run(experiment(), out=out, pcap=lab.Pcap(file=out / "all.pcapng", from_s=0))
+    lab.run(experiment(users=MANY), out=out, pcap=lab.Pcap(file=out / "all.pcapng", from_s=0))
     return out / "all.pcapng"
 
 
