@@ -23,8 +23,9 @@ from aqmlab.running.cell import Cell, cells_of
 from aqmlab.running.store import Store
 from made.console import console_store, inside
 from made.places import bucket, cell, place, s3, tiny
+from skips import pytest_sessionfinish
 
-__all__ = ["bucket", "cell", "console_store", "inside", "place", "s3", "tiny"]
+__all__ = ["bucket", "cell", "console_store", "inside", "place", "pytest_sessionfinish", "s3", "tiny"]
 
 # How long an example takes says nothing about whether it is right.
 settings.register_profile("aqmlab", deadline=None)
