@@ -213,7 +213,7 @@ def _is_of(kept: Kept, cell: Cell) -> bool:
     return written is not None and written.sha256 == spec and kept.metadata.get("seed") == cell.seed
 
 
-_OF_CELL = ["label", "signal", "load_percent", "users_per_side", "seed", "kernel", "experiment"]
+_OF_CELL = ["label", "signal", "load_percent", "users_per_side", "seed", "kernel", "testbed", "experiment"]
 """What a cell is beside its spec."""
 
 _PLACE: dict[str, type[pl.DataType] | pl.DataType] = {
