@@ -12,7 +12,7 @@ from aqmlab._core import SpecError
 from aqmlab.cli.app import App
 from aqmlab.cli.cells import interruptible
 from aqmlab.cli.options import Json, Out, Seeds, Watch, Workers, read, read_seeds
-from aqmlab.cli.output import check_directory, one_line_refusals, print_json, tell_written
+from aqmlab.cli.output import check_directory, one_line_refusals, print_json, tell_testbed, tell_written
 from aqmlab.cli.watching import run_watched
 
 if TYPE_CHECKING:
@@ -69,7 +69,8 @@ def sweep(
         _check_can_be_a_job(shard=shard, table=table, watch=watch)
     mine = None if shard is None else Shard.parse(shard)
     how = How(workers=workers, limit_s=limit_s, retry=retry)
-    planned = plan(Grid.from_toml(grid), read_seeds(seeds), lines.known(out), shard=mine)
+    asked = Grid.from_toml(grid)
+    planned = plan(asked, read_seeds(seeds), lines.known(out), shard=mine)
     if print_sbatch is not None:
         print(sbatch(_without("--print-sbatch"), print_sbatch), end="")
         return
@@ -87,6 +88,7 @@ def sweep(
         failed = [vars(failure) for failure in campaign.failures]
         print_json({"points": campaign.means.to_dicts(), "failed": failed, "notes": campaign.notes})
     else:
+        tell_testbed(asked.experiment())
         console.show(tables.of_means(campaign.means, campaign.axes))
         for note in campaign.notes:
             print(note)

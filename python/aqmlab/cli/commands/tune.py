@@ -21,7 +21,7 @@ from aqmlab.cli.options import (
     experiment_of,
     read_seeds,
 )
-from aqmlab.cli.output import check_figure, one_line_refusals, print_json, tell_written
+from aqmlab.cli.output import check_figure, one_line_refusals, print_json, tell_testbed, tell_written
 from aqmlab.results.measured import NUMBERS
 
 app = App()
@@ -60,12 +60,13 @@ def tune(
     from aqmlab.show import canvas, console
 
     check_figure(plot)
+    experiment = experiment_of(spec, changes, load)
     tuned = search(
         scheme,
         over,
         minimise=minimise or (),
         maximise=maximise or (),
-        experiment=experiment_of(spec, changes, load),
+        experiment=experiment,
         trials=trials,
         seeds=read_seeds(seeds),
         confirm=confirm,
@@ -79,4 +80,5 @@ def tune(
     if as_json:
         print_json(tuned.record())
     else:
+        tell_testbed(experiment)
         console.show(tuned.sheet)
