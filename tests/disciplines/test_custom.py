@@ -52,7 +52,7 @@ def test_a_run_under_pi_in_python_gives_the_results_of_pi(example: str, small: l
         for name in ("pi", example)
     )
     assert ours.summary["counters"][0]["dropped_early"] > 100
-    named = ("label", "scheme", "parameters")
+    named = ("label", "scheme", "parameters", "spec")
     measured = [{name: value for name, value in each.summary.items() if name not in named} for each in (ours, theirs)]
     assert measured[0] == measured[1]
     assert theirs.queue.equals(ours.queue)

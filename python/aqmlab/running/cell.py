@@ -271,7 +271,8 @@ def digest_of(populated: Experiment) -> str:
     """
     tcp = populated.tcp.model_copy(update={"ecn": False})
     resolved = json.loads(Resolved(populated.model_copy(update={**_SCHEME, "tcp": tcp}).to_json()).json)
-    return columns.digest(json.dumps({**resolved, "sides": None}))
+    resolved.pop("sides", None)
+    return columns.digest(json.dumps(resolved))
 
 
 def _populated(experiment: Experiment, calibrations: Calibrations) -> tuple[Experiment, float | None]:
