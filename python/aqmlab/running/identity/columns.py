@@ -21,7 +21,7 @@ COLUMNS = {
     "label": (pa.string(), "The scheme as it was typed first."),
     "scheme": (
         pa.string(),
-        "The discipline's name; where there are several, `fq_codel / droptail` by directions and `pi | codel` by links.",
+        "The discipline's name; of several `fq_codel / droptail` by directions and `pi | codel` by links.",
     ),
     "parameters": (
         pa.string(),
