@@ -18,6 +18,7 @@ mod content;
 pub(crate) mod emulated;
 mod endpoints;
 pub(crate) mod hosts;
+mod limits;
 pub(crate) mod observer;
 mod prefetch;
 mod readings;
@@ -44,7 +45,7 @@ use self::wheel::Wheel;
 use crate::capture::Capture;
 use crate::laboratory::Laboratory;
 use crate::link::Link;
-use crate::packet::Packet;
+use crate::packet::{Owner, Packet};
 use crate::record::{GlanceTable, ResponseTimesTable, Tables};
 use crate::side::Direction;
 use crate::spec::Spec;
@@ -250,7 +251,7 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
         }
         let from = packet.to.peer();
         self.connections.lost_packet(from);
-        self.connections.release_if_done(from);
+        self.connections.release_if_done(from, self.now);
     }
 }
 
@@ -294,8 +295,11 @@ where
 
     fn summary(&mut self) -> Summary {
         let window = self.window();
-        let sources = self.source_summaries(&window);
+        let limited = self.connections.limited_by_percent(self.now);
+        let sources = self.source_summaries(&window, &limited);
         let users = self.users_summary(&window);
-        Summary { users, sources, ..Summary::new(&self.spec, &window, &self.recorder.total().times) }
+        let users_limited_by_percent = limited[Owner::USERS.index()];
+        let of_links = Summary::new(&self.spec, &window, &self.recorder.total().times);
+        Summary { users, users_limited_by_percent, sources, ..of_links }
     }
 }

@@ -127,6 +127,21 @@ impl Core {
         self.snd_max - self.snd_una
     }
 
+    /// The sender has something to send and is kept from it.
+    #[inline(always)]
+    pub(crate) fn hold_back(&mut self) {
+        if !self.status.any(Status::HELD_BACK) {
+            self.status.set(Status::HELD_BACK | Status::LIMIT_CHANGED);
+        }
+    }
+
+    /// Nothing keeps the sender back any more.
+    pub(crate) fn release(&mut self) {
+        if self.status.take(Status::HELD_BACK) {
+            self.status.set(Status::LIMIT_CHANGED);
+        }
+    }
+
     /// The handshake is complete at this end with a segment that acknowledges `ack`.
     #[inline(always)]
     pub(crate) fn establish(&mut self, ack: Seq, now: Time, profile: &Profile) {
@@ -216,7 +231,8 @@ impl Core {
         self.state = State::Closed;
         self.retransmit_timer = Timer::OFF;
         self.unacked_segments = 0;
-        self.status.clear(Status::ACK_DUE | Status::RETRANSMIT_DUE | Status::SYN_DUE);
+        self.status.clear(Status::ACK_DUE | Status::RETRANSMIT_DUE | Status::CONTROL_DUE);
+        self.release();
     }
 
     /// Time one segment per round trip; Karn's rule: never one sent before.
@@ -234,6 +250,10 @@ impl Core {
     pub(crate) fn take_sample(&mut self, ack: Seq, now: Time, profile: &Profile) {
         if self.status.any(Status::TIMING) && self.timed < ack {
             self.status.clear(Status::TIMING);
+            // Once a round trip is often enough to see which of the windows limits.
+            if self.status.any(Status::HELD_BACK) {
+                self.status.set(Status::LIMIT_CHANGED);
+            }
             self.rtt.sample(now - self.since, profile);
             self.timeouts = 0;
             // What lies behind follows once a round trip, or 2^31 bytes later it would seem to lie ahead.

@@ -14,7 +14,7 @@ use aqmlab_units::Time;
 use crate::congestion::CongestionControl;
 use crate::core::{Core, Status};
 use crate::timer::TimerKind;
-use crate::{Basic, Full, Profile, RecoveryCounts, Sender, Seq, State};
+use crate::{Basic, Full, LimitedBy, Profile, RecoveryCounts, Sender, Seq, State};
 
 /// What an endpoint tells its application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +45,7 @@ impl<S: Sender> Endpoint<S> {
     /// `connect()`: a client that has a SYN to send.
     pub fn connect(profile: &Profile, now: Time) -> Endpoint<S> {
         let mut endpoint = Endpoint::in_state(State::SynSent, profile, now);
-        endpoint.core.status.set(Status::SYN_DUE);
+        endpoint.core.status.set(Status::CONTROL_DUE);
         endpoint
     }
 
@@ -57,7 +57,7 @@ impl<S: Sender> Endpoint<S> {
     /// [`Endpoint::connect`] in the place of an endpoint whose connection is over, with what that has allocated.
     pub fn connect_anew(&mut self, profile: &Profile, now: Time) {
         self.begin_anew(State::SynSent, profile, now);
-        self.core.status.set(Status::SYN_DUE);
+        self.core.status.set(Status::CONTROL_DUE);
     }
 
     /// [`Endpoint::listen`] in such a place.
@@ -103,10 +103,29 @@ impl<S: Sender> Endpoint<S> {
         self.core.status.set(Status::AWAITING);
     }
 
-    /// Is there anything for [`Endpoint::poll_event`] to tell?
+    /// Is there anything for [`Endpoint::poll_event`] or [`Endpoint::poll_limit`] to tell?
     #[inline]
     pub fn has_news(&self) -> bool {
-        self.core.status.any(Status::EVENTS)
+        self.core.status.any(Status::EVENTS | Status::LIMIT_CHANGED)
+    }
+
+    /// What keeps it from sending more, once [`Endpoint::poll_transmit`] has no answer, if that may be another than when this
+    /// was last asked: the application at the beginning.
+    #[inline]
+    pub fn poll_limit(&mut self, profile: &Profile) -> Option<LimitedBy> {
+        self.core.status.take(Status::LIMIT_CHANGED).then(|| self.limited_by(profile))
+    }
+
+    fn limited_by(&self, profile: &Profile) -> LimitedBy {
+        if !self.core.status.any(Status::HELD_BACK) || self.core.is_unsynchronised() {
+            return LimitedBy::Application;
+        }
+        self.sender.limited_by(&self.core, profile)
+    }
+
+    /// Have [`Endpoint::poll_limit`] answer the next time.
+    pub fn request_limit(&mut self) {
+        self.core.status.set(Status::LIMIT_CHANGED);
     }
 
     /// The next thing to tell the application. May answer anew after a segment or a timeout.
@@ -118,8 +137,8 @@ impl<S: Sender> Endpoint<S> {
         match first {
             Status::EVENT_OPENED => Some(Event::Opened),
             Status::EVENT_RECEIVED => Some(Event::Received),
-            Status::EVENT_PEER_CLOSED => Some(Event::PeerClosed),
-            Status::EVENT_ABORTED => Some(Event::Aborted),
+            Status::EVENT_ENDED if self.core.state == State::Closed => Some(Event::Aborted),
+            Status::EVENT_ENDED => Some(Event::PeerClosed),
             _ => None,
         }
     }
@@ -204,7 +223,7 @@ impl<S: Sender> Endpoint<S> {
     /// Give the connection up, and tell the application unless it has already closed.
     fn abort(&mut self) {
         if !self.core.status.any(Status::CLOSED) {
-            self.core.status.set(Status::EVENT_ABORTED);
+            self.core.status.set(Status::EVENT_ENDED);
         }
         self.core.enter_closed();
     }

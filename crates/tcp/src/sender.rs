@@ -12,7 +12,7 @@ use crate::congestion::{ClassicReno, CongestionControl};
 use crate::core::{Core, Limits};
 use crate::options::HeaderOptions;
 use crate::timer::TimerKind;
-use crate::{Profile, Segment, Seq};
+use crate::{LimitedBy, Profile, Segment, Seq};
 
 pub(crate) use classic::Classic;
 pub(crate) use modern::Modern;
@@ -94,6 +94,10 @@ pub trait Sender: Debug + Send + Sized + 'static {
         now: Time,
         profile: &Profile,
     ) -> Option<Segment<Self::Options>>;
+
+    /// What keeps the sender back while the core's `Status::HELD_BACK` is set, which is done where it is decided what leaves
+    /// next.
+    fn limited_by(&self, core: &Core, profile: &Profile) -> LimitedBy;
 
     // What expires.
 

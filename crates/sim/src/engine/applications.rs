@@ -28,6 +28,9 @@ pub(super) trait Application<S: Sender, L, O: Observer<S>> {
 impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
     /// TCP reports `event` at `id`. What servers do is the same whatever they serve: they close when their client has.
     pub(super) fn on_tcp_event(&mut self, id: EndpointId, event: TcpEvent) {
+        if (event, id.is_server()) == (TcpEvent::Opened, false) {
+            self.connections.begin_limits(id, self.now);
+        }
         match (event, id.is_server()) {
             (TcpEvent::PeerClosed, true) => {
                 self.connections.socket_mut(id).tcp.close();

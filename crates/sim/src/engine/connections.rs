@@ -1,10 +1,11 @@
 //! The connections that exist: two endpoints each, and what runs above them.
 
-use aqmlab_tcp::{Endpoint, Profile, RecoveryCounts, Sender, State};
+use aqmlab_tcp::{Endpoint, LimitedBy, Profile, RecoveryCounts, Sender, State};
 use aqmlab_units::{Duration, Time};
 
 use super::content::Content;
 use super::hosts::{AccessPath, Interface, StackId, Stacks};
+use super::limits::Limits;
 use super::prefetch::{prefetch, prefetch_start};
 use crate::capture::Opener;
 use crate::packet::{EndpointId, Owner};
@@ -12,6 +13,21 @@ use crate::side::Side;
 
 /// How many bits of a socket tell the delay of its path.
 const DELAY_BITS: u32 = 26;
+
+/// How many bits of a socket tell what limits it.
+const LIMITED_BITS: u32 = 3;
+
+/// In the order of their numbers; the places behind the last are free.
+const LIMITED_BY: [LimitedBy; 1 << LIMITED_BITS] = [
+    LimitedBy::Application,
+    LimitedBy::ReceiveWindow,
+    LimitedBy::CongestionWindow,
+    LimitedBy::Recovery,
+    LimitedBy::Pacing,
+    LimitedBy::Application,
+    LimitedBy::Application,
+    LimitedBy::Application,
+];
 
 /// One end of a connection in the network. Aligned so that an undisturbed transfer stays within one cache line.
 #[derive(Debug)]
@@ -25,8 +41,8 @@ pub(super) struct Socket<S: Sender> {
     /// its stack.
     delay_and_stack: u32,
     pub(super) tcp: Endpoint<S>,
-    /// Packets sent by this end that were not dropped.
-    sent: u64,
+    /// The low three bits: what limits this end, by number. Above: packets sent by it that were not dropped.
+    sent_and_limited: u64,
 }
 
 /// What runs above a connection, needed only at the edges of an exchange.
@@ -40,9 +56,26 @@ pub(super) struct Session {
     pub(super) watched: bool,
     /// What recovery had cost both ends when the exchange before ended.
     at_request: RecoveryCounts,
+    /// The handshake is complete at the client: from here on it is limited by something.
+    pub(super) is_established: bool,
+    /// Until when an interface limits it, perhaps in the past.
+    pub(super) interface_until: Time,
 }
 
 impl Session {
+    /// Nobody's yet.
+    fn free() -> Session {
+        Session {
+            content: Content::Nothing,
+            owner: Owner::default(),
+            open: false,
+            watched: false,
+            at_request: RecoveryCounts::default(),
+            is_established: false,
+            interface_until: Time::ZERO,
+        }
+    }
+
     pub(super) fn owner(&self) -> Owner {
         self.owner
     }
@@ -71,6 +104,7 @@ pub(super) struct Connections<S: Sender> {
     free: [Vec<u32>; 2],
     /// By owner: packets of connections that are over, and packets that were dropped.
     packets: Vec<PacketFates>,
+    pub(super) limits: Limits,
 }
 
 /// What became of packets, both directions together.
@@ -91,7 +125,8 @@ impl<S: Sender> Socket<S> {
     /// Nobody's yet.
     fn new(stacks: &Stacks, now: Time) -> Socket<S> {
         let tcp = Endpoint::listen(stacks.profile(StackId::default()), now);
-        Socket { received: 0, interface: Interface::default(), delay_and_stack: 0, tcp, sent: 0 }
+        let interface = Interface::default();
+        Socket { received: 0, interface, delay_and_stack: 0, tcp, sent_and_limited: 0 }
     }
 
     /// It is the end of another connection, which `begins`.
@@ -100,7 +135,7 @@ impl<S: Sender> Socket<S> {
         debug_assert!(delay >> DELAY_BITS == 0, "the number of the stack stands there");
         self.delay_and_stack = delay | u32::from(stack.0) << DELAY_BITS;
         self.interface = access.interface;
-        (self.received, self.sent) = (0, 0);
+        (self.received, self.sent_and_limited) = (0, 0);
         begins(&mut self.tcp);
     }
 
@@ -111,7 +146,21 @@ impl<S: Sender> Socket<S> {
 
     #[inline]
     pub(super) fn sent_packet(&mut self) {
-        self.sent += 1;
+        self.sent_and_limited += 1 << LIMITED_BITS;
+    }
+
+    /// Packets sent by this end that were not dropped.
+    fn sent(&self) -> u64 {
+        self.sent_and_limited >> LIMITED_BITS
+    }
+
+    /// What limits this end, as noted last.
+    pub(super) fn limited_by(&self) -> LimitedBy {
+        LIMITED_BY[(self.sent_and_limited & ((1 << LIMITED_BITS) - 1)) as usize]
+    }
+
+    pub(super) fn set_limited_by(&mut self, by: LimitedBy) {
+        self.sent_and_limited = self.sent() << LIMITED_BITS | by as u64;
     }
 
     #[inline]
@@ -134,7 +183,7 @@ impl<S: Sender> Socket<S> {
     /// Packets on their way from this end to `peer`.
     #[expect(clippy::cast_possible_truncation, reason = "`received` has as many bits")]
     fn in_network(&self, peer: &Socket<S>) -> u16 {
-        (self.sent as u16).wrapping_sub(peer.received)
+        (self.sent() as u16).wrapping_sub(peer.received)
     }
 }
 
@@ -146,6 +195,7 @@ impl<S: Sender> Connections<S> {
             sessions: Vec::new(),
             free: Default::default(),
             packets: vec![PacketFates::default(); owners],
+            limits: Limits::new(owners),
         }
     }
 
@@ -160,13 +210,7 @@ impl<S: Sender> Connections<S> {
         self.socket_mut(id.peer()).open(server, access[1], |tcp| tcp.listen_anew(profile, now));
         let session = &mut self.sessions[id.connection()];
         let watched = session.watched;
-        *session = Session {
-            content,
-            owner: opener.owner(),
-            open: true,
-            watched,
-            at_request: RecoveryCounts::default(),
-        };
+        *session = Session { content, owner: opener.owner(), open: true, watched, ..Session::free() };
         id
     }
 
@@ -177,13 +221,7 @@ impl<S: Sender> Connections<S> {
             for _ in 0..2 {
                 self.sockets.push(Socket::new(stacks, now));
             }
-            self.sessions.push(Session {
-                content: Content::Nothing,
-                owner: Owner::default(),
-                open: false,
-                watched: false,
-                at_request: RecoveryCounts::default(),
-            });
+            self.sessions.push(Session::free());
         }
         self.free[side.other().index()].push(slot);
         slot
@@ -247,12 +285,24 @@ impl<S: Sender> Connections<S> {
         self.socket(id).tcp.recovery() + self.socket(id.peer()).tcp.recovery()
     }
 
+    /// The numbers of the connections that are open and whose handshake is complete.
+    pub(super) fn established(&self) -> impl Iterator<Item = usize> {
+        let open = self.sessions.iter().enumerate();
+        open.filter(|(_, session)| session.open && session.is_established).map(|(number, _)| number)
+    }
+
+    /// The two ends of connection `number`, the client's first, and what runs above them.
+    pub(super) fn ends(&self, number: usize) -> ([&Socket<S>; 2], &Session) {
+        ([&self.sockets[2 * number], &self.sockets[2 * number + 1]], &self.sessions[number])
+    }
+
     /// Free the place of a connection whose both ends are done and that has no packet left in the network.
-    pub(super) fn release_if_done(&mut self, id: EndpointId) {
+    pub(super) fn release_if_done(&mut self, id: EndpointId, now: Time) {
         let (this, peer) = (self.socket(id), self.socket(id.peer()));
         let quiet = this.in_network(peer) == 0 && peer.in_network(this) == 0;
         if quiet && is_done(this.tcp.state()) && is_done(peer.tcp.state()) {
-            let sent = this.sent + peer.sent;
+            let sent = this.sent() + peer.sent();
+            self.end_limits(id, now);
             let session = &mut self.sessions[id.connection()];
             if std::mem::replace(&mut session.open, false) {
                 self.packets[session.owner.index()].through += sent;
@@ -263,7 +313,7 @@ impl<S: Sender> Connections<S> {
 
     /// A packet that this end has sent was dropped.
     pub(super) fn lost_packet(&mut self, id: EndpointId) {
-        self.socket_mut(id).sent -= 1;
+        self.socket_mut(id).sent_and_limited -= 1 << LIMITED_BITS;
         self.packets[self.sessions[id.connection()].owner.index()].lost += 1;
     }
 
@@ -273,7 +323,7 @@ impl<S: Sender> Connections<S> {
         for (session, ends) in self.sessions.iter().zip(self.sockets.chunks_exact(2)) {
             if session.open {
                 let through = &mut packets[session.owner.index()].through;
-                *through += ends.iter().map(|end| end.sent).sum::<u64>();
+                *through += ends.iter().map(Socket::sent).sum::<u64>();
             }
         }
         packets

@@ -4,7 +4,7 @@ use aqmlab_tcp::{Profile, Sender};
 use aqmlab_units::Time;
 
 use super::connections::{Socket, is_done};
-use super::hosts::Interface;
+use super::hosts::{INTERFACE_BACKLOG, Interface};
 use super::observer::{Observer, Transmission};
 use super::{Engine, Event, Rare};
 use crate::link::Link;
@@ -41,8 +41,9 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
         while let Some(event) = self.connections.socket_mut(id).tcp.poll_event() {
             self.on_tcp_event(id, event);
         }
+        self.look_at_limit(id);
         if is_done(self.connections.socket(id).tcp.state()) {
-            self.connections.release_if_done(id);
+            self.connections.release_if_done(id, self.now);
         }
     }
 
@@ -56,7 +57,18 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
 
     #[inline(never)]
     fn transmit_all(&mut self, id: EndpointId) {
-        self.send_after(id, |_, _, _| {});
+        if self.send_after(id, |_, _, _| {}) {
+            self.look_at_limit(id);
+        }
+    }
+
+    /// What limits the end `id` may be another than before.
+    fn look_at_limit(&mut self, id: EndpointId) {
+        let (socket, profile) = self.connections.with_profile(id, &self.stacks);
+        if let Some(by) = socket.tcp.poll_limit(profile) {
+            let interface_until = self.hosts.limits_until(id.connection());
+            self.connections.note_limit(id, by, interface_until, self.now);
+        }
     }
 
     /// Something happens at an endpoint, which then sends what it has to send: does it have something to tell? The endpoint
@@ -76,7 +88,12 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
             let first_bit = if interface == Interface::NONE {
                 self.now
             } else {
-                self.hosts.send(interface, id, packet.size(), self.now)
+                let first_bit = self.hosts.send(interface, id, packet.size(), self.now);
+                if first_bit > self.now + INTERFACE_BACKLOG {
+                    self.hosts.note_backlog(id.connection(), first_bit);
+                    socket.tcp.request_limit();
+                }
+                first_bit
             };
             let at_link = first_bit + socket.delay();
             let transmission = Transmission { tcp: &socket.tcp, now: self.now, first_bit, at_link };

@@ -21,6 +21,10 @@ use crate::packet::{EndpointId, Owner};
 use crate::side::Side;
 use crate::spec::{DelayAt, Spec};
 
+/// An interface limits a connection while the segment that the connection sent last waits in it for longer: by about as
+/// much Linux lets a connection fill the queue of its interface (TCP small queues, `sk_pacing_shift`).
+pub(super) const INTERFACE_BACKLOG: Duration = Duration::from_millis(1);
+
 /// The interface that an endpoint sends through.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Interface(u16);
@@ -53,6 +57,8 @@ pub(super) struct Hosts {
     new: Vec<Transmitter>,
     /// By source and flow of datagrams.
     datagrams: Vec<Vec<Transmitter>>,
+    /// By connection, until when its interface limits it: in the past or missing for most.
+    backlogs: Vec<Time>,
 }
 
 impl Hosts {
@@ -70,6 +76,7 @@ impl Hosts {
                 .collect(),
             new: std::iter::once(interface).chain(of_sources).collect(),
             datagrams: vec![Vec::new(); sources.len()],
+            backlogs: Vec::new(),
         }
     }
 
@@ -121,6 +128,23 @@ impl Hosts {
             &mut self.servers[usize::from(interface.0)]
         };
         transmitter.send(size, now).0
+    }
+
+    /// What connection `number` has sent last leaves its interface, one that limits it, at `first_bit`.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn note_backlog(&mut self, number: usize, first_bit: Time) {
+        if self.backlogs.len() <= number {
+            self.backlogs.resize(number + 1, Time::ZERO);
+        }
+        let backlog = first_bit.saturating_since(Time::ZERO + INTERFACE_BACKLOG);
+        self.backlogs[number] = self.backlogs[number].max(Time::ZERO + backlog);
+    }
+
+    /// Until when an interface limits connection `number`, perhaps in the past.
+    #[inline]
+    pub(super) fn limits_until(&self, number: usize) -> Time {
+        self.backlogs.get(number).copied().unwrap_or(Time::ZERO)
     }
 
     /// Flow `flow` of datagrams of source `source`, from 0, sends a packet of `size`: when its first bit is sent.

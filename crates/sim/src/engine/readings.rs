@@ -176,5 +176,6 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
         let on_the_way = self.connections.packets_in_network() + self.sources.datagrams_on_the_way();
         let in_wheel = self.wheel.iter().filter(|event| matches!(event, Event::AtLink(_))).count() as u64;
         assert_eq!(on_the_way, inside + in_wheel, "a packet vanished between the endpoints");
+        self.connections.check_limits();
     }
 }

@@ -15,7 +15,7 @@ use super::{Engine, Event, Rare};
 use crate::link::Link;
 use crate::packet::{Owner, Packet};
 use crate::spec::SourceSpec;
-use crate::summary::{PacketSummary, ResponseTimeMs, SourceSummary, Window, per};
+use crate::summary::{LimitedByPercent, PacketSummary, ResponseTimeMs, SourceSummary, Window, per};
 
 /// The sources of an experiment, and how much of their traffic has arrived.
 #[derive(Debug)]
@@ -96,6 +96,7 @@ impl Sources {
         window: &Window,
         delivered: &[u64],
         packets: &[PacketFates],
+        limited: &[Option<LimitedByPercent>],
     ) -> Vec<SourceSummary> {
         let summary = |(number, (source, goodput)): (u8, (&SourceSpec, &Goodput))| {
             let owner = Owner::source(number);
@@ -103,6 +104,7 @@ impl Sources {
                 bytes: delivered[usize::from(number)] - goodput.before,
                 connections: self.sent_and_lost(owner, packets),
                 datagrams: &goodput.datagrams,
+                limited: limited[owner.index()],
             };
             source_summary(source, owner, &came, recorder, window)
         };
@@ -128,6 +130,8 @@ pub(super) struct Came<'a> {
     /// Packets of these that were sent, and that were lost.
     pub(super) connections: (u64, u64),
     pub(super) datagrams: &'a Datagrams,
+    /// What limited its connections, if that is known.
+    pub(super) limited: Option<LimitedByPercent>,
 }
 
 /// It in one row.
@@ -152,6 +156,7 @@ pub(super) fn source_summary(
         response_time_ms_max: (account.completed > 0).then(|| account.times.longest().as_millis_f64()),
         packets: PacketSummary::new(sent, lost, window, owner),
         datagrams: is_datagrams.then(|| came.datagrams.summary()),
+        limited_by_percent: came.limited,
     }
 }
 
@@ -215,6 +220,7 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
             goodput.before = before;
         }
         self.sources.packets_before = self.connections.packets();
+        self.connections.begin_window_of_limits(self.now);
     }
 
     /// What became of the web users' packets, where there are others.
@@ -225,8 +231,12 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
     }
 
     /// What became of each source's traffic in the measured window so far.
-    pub(super) fn source_summaries(&self, window: &Window) -> Vec<SourceSummary> {
+    pub(super) fn source_summaries(
+        &self,
+        window: &Window,
+        limited: &[Option<LimitedByPercent>],
+    ) -> Vec<SourceSummary> {
         let (delivered, packets) = (self.delivered_by_source(), self.connections.packets());
-        self.sources.summaries(&self.spec.sources, &self.recorder, window, &delivered, &packets)
+        self.sources.summaries(&self.spec.sources, &self.recorder, window, &delivered, &packets, limited)
     }
 }

@@ -130,7 +130,7 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
         }
         if deadline == Time::MAX {
             if is_done(socket.tcp.state()) {
-                self.connections.release_if_done(id);
+                self.connections.release_if_done(id, self.now);
             }
             return;
         }

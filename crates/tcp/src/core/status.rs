@@ -10,21 +10,22 @@ impl Status {
     /// Something may have to be sent again: by a classic sender the oldest unacknowledged segment, by a modern one what its
     /// scoreboard or its loss probe says.
     pub(crate) const RETRANSMIT_DUE: u16 = 1 << 1;
-    /// Send a SYN or SYN/ACK.
-    pub(crate) const SYN_DUE: u16 = 1 << 2;
-    /// Send a reset.
-    pub(crate) const RST_DUE: u16 = 1 << 3;
+    /// Send a SYN or SYN/ACK; where there is no connection, a reset.
+    pub(crate) const CONTROL_DUE: u16 = 1 << 2;
+    /// A window, pacing or a loss keeps the sender from sending what it has, or has until now.
+    pub(crate) const HELD_BACK: u16 = 1 << 3;
     /// The application has closed: a FIN follows the data.
     pub(crate) const CLOSED: u16 = 1 << 4;
     /// There may be something to send.
     pub(crate) const TO_SEND: u16 =
-        Self::ACK_DUE | Self::RETRANSMIT_DUE | Self::SYN_DUE | Self::RST_DUE | Self::CLOSED;
+        Self::ACK_DUE | Self::RETRANSMIT_DUE | Self::CONTROL_DUE | Self::HELD_BACK | Self::CLOSED;
     pub(crate) const EVENT_OPENED: u16 = 1 << 5;
     pub(crate) const EVENT_RECEIVED: u16 = 1 << 6;
-    pub(crate) const EVENT_PEER_CLOSED: u16 = 1 << 7;
-    pub(crate) const EVENT_ABORTED: u16 = 1 << 8;
-    pub(crate) const EVENTS: u16 =
-        Self::EVENT_OPENED | Self::EVENT_RECEIVED | Self::EVENT_PEER_CLOSED | Self::EVENT_ABORTED;
+    /// The peer has closed; where there is no connection any more, it was aborted.
+    pub(crate) const EVENT_ENDED: u16 = 1 << 7;
+    pub(crate) const EVENTS: u16 = Self::EVENT_OPENED | Self::EVENT_RECEIVED | Self::EVENT_ENDED;
+    /// What limits the sender may be another than before.
+    pub(crate) const LIMIT_CHANGED: u16 = 1 << 8;
     /// Fast recovery is under way.
     pub(crate) const IN_RECOVERY: u16 = 1 << 9;
     /// Both sides speak ECN: new data are ECN-capable.

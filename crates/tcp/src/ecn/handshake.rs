@@ -154,7 +154,7 @@ impl Core {
         let marked = self.hears_of_marked_syn_ack(segment);
         if marked && self.tries_syn_ack_once_more(segment, profile) {
             self.reduce_to_one_segment(control, limits.mss);
-            self.status.set(Status::SYN_DUE);
+            self.status.set(Status::CONTROL_DUE);
             self.arm_retransmit_timer(now, profile);
             return false;
         }

@@ -36,7 +36,7 @@ impl<S: Sender> Endpoint<S> {
                 self.sender.agree(&mut self.core, segment, profile);
                 self.core.hear_syn(flags, profile);
                 self.core.state = State::SynReceived;
-                self.core.status.set(Status::SYN_DUE);
+                self.core.status.set(Status::CONTROL_DUE);
             }
             State::SynSent if flags.contains(Flags::SYN | Flags::ACK) => {
                 self.core.snd_wnd = segment.window;
@@ -54,7 +54,7 @@ impl<S: Sender> Endpoint<S> {
             // The peer's SYN again: our SYN/ACK was lost.
             State::SynReceived if flags.contains(Flags::SYN) => {
                 self.core.hear_syn_again(flags);
-                self.core.status.set(Status::SYN_DUE);
+                self.core.status.set(Status::CONTROL_DUE);
             }
             State::SynReceived if segment.ack == self.core.snd_max => {
                 self.core.snd_wnd = segment.window;
@@ -64,7 +64,7 @@ impl<S: Sender> Endpoint<S> {
                 }
             }
             // No connection here (a server that forgot a half-open one): refuse.
-            State::Closed | State::Listen => self.core.status.set(Status::RST_DUE),
+            State::Closed | State::Listen => self.core.status.set(Status::CONTROL_DUE),
             State::SynSent | State::SynReceived => {}
             // A SYN/ACK again: our acknowledgement was lost.
             _ => {
@@ -121,6 +121,6 @@ impl<S: Sender> Endpoint<S> {
         };
         self.core.state = next;
         self.core.rcv_nxt += 1;
-        self.core.status.set(Status::EVENT_PEER_CLOSED);
+        self.core.status.set(Status::EVENT_ENDED);
     }
 }

@@ -37,7 +37,7 @@ impl<S: Sender> Endpoint<S> {
             return self.abort();
         }
         self.core.timeouts = self.core.timeouts.saturating_add(1);
-        self.core.status.set(Status::SYN_DUE);
+        self.core.status.set(Status::CONTROL_DUE);
         self.core.arm_retransmit_timer(now, profile);
     }
 
@@ -51,7 +51,7 @@ impl<S: Sender> Endpoint<S> {
             return;
         }
         self.core.timeouts += 1;
-        self.core.status.set(Status::SYN_DUE);
+        self.core.status.set(Status::CONTROL_DUE);
         self.core.arm_retransmit_timer(now, profile);
     }
 
@@ -59,7 +59,7 @@ impl<S: Sender> Endpoint<S> {
     fn retry_data(&mut self, now: Time, profile: &Profile) {
         if self.core.timeouts == profile.data_retransmits {
             self.abort();
-            return self.core.status.set(Status::RST_DUE);
+            return self.core.status.set(Status::CONTROL_DUE);
         }
         self.core.timeouts += 1;
         self.sender.on_timeout(TimerKind::Retransmission, &mut self.core, now, profile);

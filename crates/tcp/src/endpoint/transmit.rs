@@ -23,7 +23,7 @@ impl<S: Sender> Endpoint<S> {
 
     #[inline(always)]
     fn transmit(&mut self, now: Time, profile: &Profile) -> Option<Segment<S::Options>> {
-        if self.core.status.any(Status::SYN_DUE | Status::RST_DUE) {
+        if self.core.status.take(Status::CONTROL_DUE) {
             return Some(self.transmit_control(now, profile));
         }
         self.sender.next_segment(&mut self.core, now, profile)
@@ -31,11 +31,10 @@ impl<S: Sender> Endpoint<S> {
 
     /// A reset or a SYN, which go before everything else.
     fn transmit_control(&mut self, now: Time, profile: &Profile) -> Segment<S::Options> {
-        if self.core.status.take(Status::RST_DUE) {
-            return self.reset(profile);
+        match self.core.state {
+            State::Closed | State::Listen => self.reset(profile),
+            _ => self.transmit_syn(now, profile),
         }
-        self.core.status.clear(Status::SYN_DUE);
-        self.transmit_syn(now, profile)
     }
 
     fn reset(&self, profile: &Profile) -> Segment<S::Options> {

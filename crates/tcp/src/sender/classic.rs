@@ -9,7 +9,7 @@ use crate::ecn::concerns_ecn;
 use crate::ecn::policy::PacketKind;
 use crate::options::WindowScale;
 use crate::timer::TimerKind;
-use crate::{Flags, Profile, Segment, Seq};
+use crate::{Flags, LimitedBy, Profile, Segment, Seq};
 
 /// The two windows that a sender keeps to. What else it knows is in the [`Core`].
 #[derive(Debug)]
@@ -79,6 +79,23 @@ impl<C: CongestionControl, W: Scaling> Sender for Classic<C, W> {
         match next {
             Some(data) => Some(core.segment(data, window, options)),
             None => core.due_ack(&self.congestion, profile).map(|ack| core.segment(ack, window, options)),
+        }
+    }
+
+    #[inline]
+    fn limited_by(&self, core: &Core, profile: &Profile) -> LimitedBy {
+        if is_repairing(core) {
+            return LimitedBy::Recovery;
+        }
+        let in_flight = core.snd_nxt - core.snd_una;
+        let (len, _) = extent(core, core.snd_nxt, profile);
+        let has_room = |window: u32| len == 0 || in_flight + u32::from(len) <= window;
+        if !has_room(self.scaling.peer_window(core.snd_wnd)) {
+            LimitedBy::ReceiveWindow
+        } else if !has_room(self.congestion.cwnd()) {
+            LimitedBy::CongestionWindow
+        } else {
+            LimitedBy::Application
         }
     }
 
@@ -213,6 +230,7 @@ impl<C: CongestionControl, W: Scaling> Classic<C, W> {
             core.recover = core.snd_max;
             core.status.clear(Status::TIMING);
             core.status.set(Status::IN_RECOVERY | Status::RETRANSMIT_DUE);
+            core.status.set(Status::HELD_BACK | Status::LIMIT_CHANGED);
             count(&mut core.recovery.fast_retransmits);
             core.arm_retransmit_timer(now, profile);
         }
@@ -226,6 +244,7 @@ impl<C: CongestionControl, W: Scaling> Classic<C, W> {
         // RFC 6582 §3.2 (4): duplicates caused by what is now sent again must not start fast retransmit.
         core.recover = core.snd_max;
         core.status.clear(Status::IN_RECOVERY | Status::RETRANSMIT_DUE);
+        core.status.set(Status::HELD_BACK | Status::LIMIT_CHANGED);
         core.dup_acks = 0;
         core.status.clear(Status::TIMING);
     }
@@ -238,6 +257,9 @@ impl<C: CongestionControl, W: Scaling> Classic<C, W> {
         }
         let fin_due = core.status.any(Status::CLOSED) && core.snd_nxt <= core.snd_end;
         if !(core.snd_nxt < core.snd_end || fin_due) || core.is_unsynchronised() {
+            if core.status.any(Status::HELD_BACK) && !is_repairing(core) {
+                core.release();
+            }
             return None;
         }
         if core.snd_una == core.snd_max {
@@ -248,11 +270,13 @@ impl<C: CongestionControl, W: Scaling> Classic<C, W> {
                 self.congestion.on_idle(profile.initial_window_bytes());
             }
         } else if core.snd_nxt - core.snd_una >= self.send_window(core) && core.snd_nxt < core.snd_end {
+            core.hold_back();
             return None;
         }
         let seq = core.snd_nxt;
         let (len, fin) = extent(core, seq, profile);
         if len > 0 && !self.has_room(core, len, profile) {
+            core.hold_back();
             return None;
         }
         let mut flags = fin;
@@ -293,6 +317,11 @@ impl<C: CongestionControl, W: Scaling> Classic<C, W> {
             && !core.status.any(Status::CLOSED);
         in_flight + u32::from(len) <= self.send_window(core) && !held_by_nagle
     }
+}
+
+/// Not all is acknowledged that was in flight when a loss was found.
+fn is_repairing(core: &Core) -> bool {
+    core.status.any(Status::IN_RECOVERY) || core.snd_una < core.recover
 }
 
 /// What a segment beginning at `seq` carries: up to one MSS of written data, and the FIN if it comes next.

@@ -32,7 +32,7 @@ use crate::ecn::{byte_counts, concerns_ecn};
 use crate::options::{Options, TIMESTAMPS_LEN};
 use crate::recovery::{Rack, RateEstimator, Scoreboard};
 use crate::timer::{Timer, TimerKind};
-use crate::{Profile, Segment, Seq};
+use crate::{LimitedBy, Profile, Segment, Seq};
 
 /// What a modern sender keeps of a connection.
 #[derive(Debug)]
@@ -62,6 +62,8 @@ pub struct Modern<C> {
     window_limited: bool,
     /// Pacing alone has kept back what would have filled the window since the last acknowledgement.
     pacing_limited: bool,
+    /// What keeps it back, while the core's `Status::HELD_BACK` is set.
+    limited_by: LimitedBy,
     /// What the peer says of the bytes that came marked.
     marked_bytes: byte_counts::MarkedBytes,
 }
@@ -92,6 +94,7 @@ impl<C: CongestionControl> Sender for Modern<C> {
             lost_told: 0,
             window_limited: false,
             pacing_limited: false,
+            limited_by: LimitedBy::Application,
             marked_bytes: byte_counts::MarkedBytes::default(),
         }
     }
@@ -162,6 +165,14 @@ impl<C: CongestionControl> Sender for Modern<C> {
         // In their place: options that were handed on were copied four times.
         self.fill_in_options(core, &mut segment, now);
         Some(segment)
+    }
+
+    #[inline]
+    fn limited_by(&self, core: &Core, profile: &Profile) -> LimitedBy {
+        if self.is_classic {
+            return self.classic.limited_by(core, profile);
+        }
+        self.limited_by
     }
 
     #[inline(always)]

@@ -121,6 +121,7 @@ impl EmulatedNetwork {
                 bytes: self.sources.delivered[place],
                 connections: self.sources.sent_and_lost(owner),
                 datagrams: &self.sources.datagrams[place],
+                limited: None,
             };
             source_summary(source, owner, &came, &self.recorder, window)
         });

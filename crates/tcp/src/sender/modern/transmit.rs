@@ -8,7 +8,7 @@ use crate::core::{Core, Departure, Status};
 use crate::ecn::policy::PacketKind;
 use crate::options::timestamp;
 use crate::timer::Timer;
-use crate::{Flags, Profile};
+use crate::{Flags, LimitedBy, Profile};
 
 /// A segment that may leave.
 #[derive(Clone, Copy, Debug)]
@@ -28,8 +28,8 @@ impl<C: CongestionControl> Modern<C> {
         profile: &Profile,
     ) -> Option<Departure> {
         // As at the receiver of a transfer, which has nothing to send but acknowledgements.
-        let all_sent =
-            core.snd_nxt == core.snd_end && !core.status.any(Status::RETRANSMIT_DUE | Status::CLOSED);
+        const NOT_ALL_SENT: u16 = Status::RETRANSMIT_DUE | Status::CLOSED | Status::HELD_BACK;
+        let all_sent = core.snd_nxt == core.snd_end && !core.status.any(NOT_ALL_SENT);
         if core.is_unsynchronised() || all_sent {
             return None;
         }
@@ -45,12 +45,19 @@ impl<C: CongestionControl> Modern<C> {
         let out_of_turn = self.out_of_turn(core);
         let choice = match out_of_turn {
             Some(choice) => choice,
-            None => self.next(core, profile)?,
+            None => match self.next(core, profile) {
+                Some(choice) => choice,
+                None => {
+                    self.note_limit(core, LimitedBy::Application);
+                    return None;
+                }
+            },
         };
         let rate = self.classic.congestion.pacing_rate();
         let waits = now < self.release && self.burst == 0;
         if rate.is_some() && waits && out_of_turn.is_none() {
             self.pacing_timer = Timer::at(self.release);
+            self.note_limit(core, LimitedBy::Pacing);
             self.pacing_limited |= self.pipe() + unsent(core) >= self.classic.congestion.cwnd();
             return None;
         }
@@ -156,6 +163,34 @@ impl<C: CongestionControl> Modern<C> {
     /// The peer's window has room for `len` bytes of new data.
     pub(super) fn peer_permits(&self, core: &Core, len: u16) -> bool {
         core.snd_nxt - core.snd_una + u32::from(len) <= self.peer_window(core)
+    }
+
+    /// Nothing leaves: what keeps it back, if it is not the repair of losses nor a window.
+    #[inline(never)]
+    fn note_limit(&mut self, core: &mut Core, other: LimitedBy) {
+        let limited_by = if self.phase.is_open() {
+            self.limiting_window(core).unwrap_or(other)
+        } else {
+            LimitedBy::Recovery
+        };
+        if self.limited_by != limited_by {
+            self.limited_by = limited_by;
+            core.status.set(Status::LIMIT_CHANGED);
+        }
+        core.status.put(Status::HELD_BACK, limited_by != LimitedBy::Application);
+    }
+
+    /// The window that has no room for the next segment of new data. The peer's if neither has: then the congestion window
+    /// does not grow either.
+    fn limiting_window(&self, core: &Core) -> Option<LimitedBy> {
+        let (len, _) = self.new_data(core)?;
+        if !self.peer_permits(core, len) {
+            Some(LimitedBy::ReceiveWindow)
+        } else if len > 0 && !self.window_permits(u32::from(len)) {
+            Some(LimitedBy::CongestionWindow)
+        } else {
+            None
+        }
     }
 
     /// A partial segment waits while data are unacknowledged (RFC 896), unless it is the last before a FIN.
