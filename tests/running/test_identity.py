@@ -85,7 +85,7 @@ def test_the_columns_say_what_was_simulated() -> None:
 def test_a_chain_is_its_links_and_its_slowest_rates() -> None:
     chain = [{"rate": "2 Mbit/s", "delay": "1 ms"}, {"rate": "3 Mbit/s", "rate_back": "1 Mbit/s", "device_fifo": 0}]
     it = cell(chain=chain, link={"delay": "2 ms", "device_fifo": 7}).identity
-    assert (it["rate_mbps"], it["rate_back_mbps"], it["delay_ms"], it["device_fifo"]) == (2, 1, 3, None)
+    assert (it["rate_mbps"], it["rate_back_mbps"], it["delay_ms"], it["device_fifo_packets"]) == (2, 1, 3, None)
     assert it["chain"] == "2 Mbit/s 1 ms > 3 Mbit/s/1 Mbit/s 2 ms"
     assert cell().identity["chain"] is None
 

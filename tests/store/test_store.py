@@ -158,7 +158,7 @@ def test_every_table_says_by_itself_which_cell_it_is_of(small: lab.Experiment, s
         "rate_mbps": 2.0,
         "rate_back_mbps": 2.0,
         "delay_ms": 0.5,
-        "device_fifo": 256,
+        "device_fifo_packets": 256,
         "chain": None,
         "tcp": "unc-testbed",
         "congestion": "reno",

@@ -32,7 +32,7 @@ COLUMNS = {
     "rate_mbps": (pa.float64(), "The rate of the link in direction 0; of a chain that of the slowest link."),
     "rate_back_mbps": (pa.float64(), "The same in direction 1."),
     "delay_ms": (pa.float64(), "The propagation delay of one direction; of a chain the sum over its links."),
-    "device_fifo": (
+    "device_fifo_packets": (
         pa.int64(),
         "Packets that the device holds below the discipline; null where the links of a chain differ.",
     ),
@@ -94,7 +94,7 @@ def of_spec(resolved: Mapping[str, Any], links: Sequence[Link]) -> dict[str, Any
         "rate_mbps": min(link.rate_bps for link in links) / 1e6,
         "rate_back_mbps": min(link.rate_back_bps for link in links) / 1e6,
         "delay_ms": round(1e3 * sum(link.delay_s for link in links), 6),
-        "device_fifo": fifos.pop() if len(fifos) == 1 else None,
+        "device_fifo_packets": fifos.pop() if len(fifos) == 1 else None,
         "chain": _listed(map(_link, resolved["chain"]), " > ") if resolved.get("chain") else None,
         "tcp": _mixed(tcp, lambda stack: stack["profile"]),
         "congestion": _mixed(tcp, lambda stack: stack["congestion"]),
