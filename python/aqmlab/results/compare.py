@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from aqmlab._core import SpecError
@@ -17,6 +19,7 @@ from aqmlab.disciplines.custom.law import Law
 from aqmlab.results import notebook, over_time, stats
 from aqmlab.results.checks import Check, check, failures
 from aqmlab.results.measures import MeasuredRow, check_cells, measured, read_measures, slowdown
+from aqmlab.results.measured import Number, Parts
 from aqmlab.results.result import Result, pooled_cdf
 from aqmlab.results.table import SideBySide
 from aqmlab.results.until import Stop, Until
@@ -43,6 +46,16 @@ USUAL_SEEDS = (1, 2, 3)
 
 BASELINE = "uncongested"
 """The label of the cells on the uncongested network."""
+
+
+_COLUMNS = {
+    "scheme": pl.String,
+    "measure": pl.String,
+    "unit": pl.String,
+    **dict.fromkeys(("mean", "low", "high", "sd"), pl.Float64),
+    "seeds": pl.Int64,
+}
+"""Of a comparison as a frame."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -172,7 +185,8 @@ class Comparison:
         Parameters
         ----------
         measure
-            A number of :attr:`schemes`, such as ``"loss_percent"`` or ``"response_time_ms.p90"``.
+            A name such as ``"loss"``, ``"p95"`` or ``"game one-way p99"``, or a number of :attr:`schemes`, such as
+            ``"loss_percent"`` or ``"response_time_ms.p90"``.
 
         Returns
         -------
@@ -185,9 +199,56 @@ class Comparison:
         SpecError
             When there is no such number.
         """
+        number = self.parts.number(measure)
         return {
-            label: stats.interval([result.measure(measure) for result in of]) for label, of in self._by_label.items()
+            label: stats.interval(self._values(label, number), most=number.most) for label in self._by_label
         }
+
+    def frame(self) -> pl.DataFrame:
+        """Return every number of every scheme as a long table.
+
+        Returns
+        -------
+        polars.DataFrame
+            ``scheme``, ``measure`` with its ``unit``, the ``mean`` over the ``seeds`` that have a value, its 95 %
+            interval from ``low`` to ``high`` and the standard deviation ``sd``, null for one seed. A measure that no
+            seed of a scheme has is left out. Where pairs are asked for, ``less`` names the scheme whose value is
+            subtracted from that of ``scheme``; it is null for plain means.
+        """
+        numbers = list(self.parts.numbers().values())
+        rows = [
+            {"scheme": label, **_row(number, self._values(label, number))}
+            for label in self._by_label
+            for number in numbers
+        ]
+        if self.paired:
+            further = [label for label in self._by_label if label not in (BASELINE, self.first)]
+            rows = [{**row, "less": None} for row in rows]
+            rows += [self._difference(label, number, len(further)) for label in further for number in numbers]
+        columns = _COLUMNS | ({"less": pl.String} if self.paired else {})
+        return pl.DataFrame(rows, schema=columns).filter(pl.col("seeds") > 0)
+
+    @cached_property
+    def parts(self) -> Parts:
+        """The parts of the traffic that have numbers of their own: what :meth:`intervals` can be asked for."""
+        return parts_of(result.cell for result in self.results)
+
+    def _difference(self, label: str, number: Number, comparisons: int) -> dict[str, Any]:
+        pairs = [
+            (mine, first)
+            for mine, first in zip(*(self._values(each, number) for each in (label, self.first)), strict=True)
+            if mine is not None and first is not None
+        ]
+        row: dict[str, Any] = {**_row(number, [mine - first for mine, first in pairs]), "low": None, "high": None}
+        if len(pairs) > 1:
+            mine, first = (np.array(each) for each in zip(*pairs, strict=True))
+            found = stats.Difference.of(mine, first, comparisons=comparisons, looks=self._looks)
+            if math.isfinite(found.high):
+                row |= {"low": found.low, "high": found.high}
+        return {"scheme": label, **row, "less": self.first}
+
+    def _values(self, label: str, number: Number) -> list[float | None]:
+        return [number.read(result.summary) for result in self._by_label[label]]
 
     @property
     def first(self) -> str:
@@ -323,10 +384,11 @@ def compare(
     check_workers(workers)
     check_pcap(pcap)
     calibrations = known(check_out(out))
-    goes_on = Until.read(until, budget, seeds=seeds, pcap=pcap)
 
     def cells_of(seeds: Sequence[int]) -> list[Cell]:
         return comparison_cells(texts, experiment, seeds, calibrations, baseline=baseline, paired=paired)
+
+    goes_on = Until.read(until, budget, lambda: parts_of(cells_of(USUAL_SEEDS)), seeds=seeds, pcap=pcap)
 
     def run(cells: list[Cell]) -> list[Result]:
         pcaps = one_a_cell(pcap, cells) if pcap is not None else {}
@@ -373,6 +435,18 @@ def comparison_cells(
     if not baseline:
         return cells
     return cells_of(experiment, seeds, calibrations, label=BASELINE, uncongested=True) + cells
+
+
+def _row(number: Number, values: Sequence[float | None]) -> dict[str, Any]:
+    known = np.array([value for value in values if value is not None], dtype=float)
+    row = stats.interval(known, most=number.most).row(0, named=True) if len(known) else {}
+    sd = float(known.std(ddof=1)) if len(known) > 1 else None
+    return {"measure": number.name, "unit": number.unit, **row, "sd": sd, "seeds": len(known)}
+
+
+def parts_of(cells: Iterable[Cell]) -> Parts:
+    """Return the parts of the traffic of cells that have numbers of their own."""
+    return Parts.of(each.resolved for each in {cell.label: cell for cell in cells}.values())
 
 
 def _count(number: int, noun: str) -> str:

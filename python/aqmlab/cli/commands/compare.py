@@ -122,7 +122,7 @@ def compare(
 
     Example: aqmlab compare examples/home-link.toml fq_codel codel pie droptail
     """
-    from aqmlab.results.compare import USUAL_SEEDS, Comparison, comparison_cells
+    from aqmlab.results.compare import USUAL_SEEDS, Comparison, comparison_cells, parts_of
     from aqmlab.results.measures import cells_beside, check_cells, read_measures
     from aqmlab.results.measures.table import Measured
     from aqmlab.results.until import Until
@@ -150,13 +150,13 @@ def compare(
     named = [f"{path}={json.dumps(value)}" for path, value in options.items() if value is not None]
     file, schemes = _spec_and_schemes(given)
     experiment = Experiment.from_toml(file, changes=[*named, *(changes or ())])
-    goes_on = Until.read(until or (), budget, seeds=seeds, pcap=pcap)
     calibrations = lines.known(out)
 
     def cells_of(seeds: Sequence[int]) -> list[Cell]:
         return comparison_cells(schemes, experiment, seeds, calibrations, baseline=baseline, paired=paired)
 
     cells = cells_of(USUAL_SEEDS if seeds is None else read_seeds(seeds))
+    goes_on = Until.read(until or (), budget, lambda: parts_of(cells), seeds=seeds, pcap=pcap)
     check_cells(asked, cells)
     if figures is not None:
         check_directory("--figures", figures)
