@@ -170,6 +170,25 @@ def test_a_candidate_under_which_nobody_is_answered_counts_as_the_slowest() -> N
     assert standings(none, HOME, "p95")[-1].candidate == "pi2"
 
 
+def test_a_mark_agrees_with_the_interval_in_its_row() -> None:
+    for point in POINTS[::8]:
+        for each in standings(shipped(), link_at(point, ecn=False), "p95"):
+            assert each.is_alike == (each.behind is None or each.behind.low <= 0)
+    link = lab.AccessLink(down="100 Mbit/s", up="20 Mbit/s", rtt="30 ms")
+    best, *_, last = standings(shipped(), link, "p95")
+    assert last.candidate == PLAIN
+    assert last.mean > 5 * best.mean
+    assert not last.is_alike
+    assert best.change.high < 0
+
+
+def test_the_same_comparison_has_the_same_interval_both_ways() -> None:
+    ranked = standings(shipped(), HOME, "p95")
+    best, plain = ranked[0], next(each for each in ranked if each.candidate == PLAIN)
+    assert plain.behind is not None
+    assert 1 + plain.behind.low / 100 == pytest.approx(1 / (1 + best.change.high / 100))
+
+
 # What is advised.
 
 

@@ -12,19 +12,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import aqmlab as lab
 from aqmlab.report import again, said
 from aqmlab.report.gathered import Choice, Gathered, gather
 from aqmlab.report.page import html
-from aqmlab.results import over_time, table
+from aqmlab.results import over_time, stats, table
 from aqmlab.results.compare import Comparison, comparison_cells
 from aqmlab.running.cell import cells_of
 from aqmlab.running.store import Store
 from aqmlab.running.sweep import sweep
 from conftest import Command, Write
 from made.reports import HOSTILE, LONG, SCHEMES, Page, experiment, store
+
+LABELS = ("uncongested", *SCHEMES)
 
 
 @pytest.fixture(scope="module")
@@ -65,17 +68,40 @@ def test_the_first_scheme_that_is_asked_for_is_the_one_that_others_are_compared_
     assert {scheme["paired"]["to"] for scheme in named.schemes if "paired" in scheme} == {"codel"}
 
 
-def test_sentences_tell_what_is_significant_and_only_that(gathered: Gathered) -> None:
-    sentences = [
-        each for each in said.answer(gathered, {label: label for label in gathered.by_label}) if "Beside" in each
-    ]
+def test_sentences_name_the_best_and_those_not_told_from_it(gathered: Gathered) -> None:
+    sentences = said.answer(gathered, {label: label for label in gathered.by_label})[:2]
     for sentence, share in zip(sentences, ("p50", "p90"), strict=True):
-        told, _, not_told = sentence.partition("no difference can be told for")
-        for scheme in gathered.schemes:
-            if "paired" in scheme:
-                is_told = scheme["paired"]["p_holm"]["response_time_ms"][share] < 0.05
-                assert scheme["label"] in (told if is_told else not_told)
-                assert scheme["label"] not in (not_told if is_told else told)
+        values = {
+            label: np.array([each.measure(f"response_time_ms.{share}") for each in gathered.by_label[label]])
+            for label in SCHEMES
+        }
+        alike, _, longer = sentence.partition("; it is ")
+        first, *others = stats.from_best(values).items()
+        assert f"shortest under {first[0]}, " in alike
+        for label, difference in others:
+            assert difference is not None
+            assert label in (longer if difference.is_significant else alike)
+            assert label not in (alike if difference.is_significant else longer)
+
+
+def test_a_sentence_has_the_interval_that_decided_it(out: Path, gathered: Gathered) -> None:
+    for sentence in said.answer(gathered, {label: label for label in gathered.by_label})[:2]:
+        alike, _, longer = sentence.partition("; it is ")
+        _, _, alike = alike.partition("not distinguishable from it")
+        bounds = [
+            tuple(float(each.replace(",", "")) for each in found)
+            for found in re.findall(r"\(([-\d,.]+) to ([-\d,.]+)", alike)
+        ]
+        assert all(low <= 0 <= high for low, high in bounds)
+        assert all(not found.startswith("-") for found in re.findall(r"\(([-\d,.]+) to", longer))
+
+
+@pytest.mark.parametrize("seeds", [1, 2])
+def test_too_few_seeds_tell_nothing_apart(out: Path, seeds: int) -> None:
+    answer = " ".join(said.answer(gather(out, Choice(seeds=range(1, seeds + 1))), {each: each for each in LABELS}))
+    assert "too few to tell schemes apart" in answer
+    assert "shortest" not in answer
+    assert not re.search(r"\(-?[\d,.]+ to", answer)
 
 
 def test_the_difference_is_of_seeds_that_all_have(out: Path, gathered: Gathered) -> None:
@@ -94,9 +120,9 @@ def test_tables_and_sentences_have_the_numbers_of_compare(gathered: Gathered, pa
         for cells in part.cells():
             assert all(number in page.text for number, _ in cells)
     best = min(gathered.schemes[1:], key=lambda scheme: scheme["response_time_ms"]["p90"])
-    (sentence,) = re.findall(r"The 90th percentile is [\d,.]+ ms under .*? \(", page.text)
-    assert f"under {best['label']} (" in sentence
-    told = float(re.findall(r"is ([\d,.]+) ms", sentence)[0].replace(",", ""))
+    (sentence,) = re.findall(r"The 90th percentile is shortest under .*? ms \(", page.text)
+    assert f"under {best['label']}, " in sentence
+    told = float(re.findall(r", ([\d,.]+) ms \($", sentence)[0].replace(",", ""))
     assert told == pytest.approx(best["response_time_ms"]["p90"], rel=0.005)
 
 

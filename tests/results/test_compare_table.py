@@ -121,8 +121,10 @@ def test_uncertainty_stands_beside_response_times_and_loss() -> None:
     )
     (cells,) = part.cells()
     by_name = dict(zip((column.name for column in part.columns), cells, strict=True))
-    assert by_name["p10"] == ("150", "±71")
-    assert "Means of 2 seeds ± their standard deviation." in plain(schemes([record("pi", 1), record("pi", 2)]))
+    assert by_name["p10"] == ("150", "±635")
+    assert "Means of 2 seeds; ± is half of the 95 % interval (Student's t)." in plain(
+        schemes([record("pi", 1), record("pi", 2)])
+    )
 
 
 def test_one_seed_has_no_uncertainty_and_no_caption() -> None:
@@ -196,22 +198,20 @@ def test_differences_stand_with_half_their_interval() -> None:
     assert (difference, half) == ("+11.0", "±12.7")
 
 
-def test_a_star_is_at_what_is_significant_among_all_schemes_and_numbers() -> None:
+def test_a_star_is_where_the_interval_excludes_0() -> None:
     first = [record("pi", seed, 100.0 + seed) for seed in range(1, 6)]
     slower = [record("red", seed, 200.0 + seed + (seed % 2)) for seed in range(1, 6)]
     alike = [record("rem", seed, 100.0 + seed + (seed % 2) - (seed % 3)) for seed in range(1, 6)]
     of = schemes(first, slower, alike, paired=True)
-    *_, part = parts(of)
-    red, rem = part.cells()
-    assert all(spread.endswith("*") for _, spread in red[-8:])
-    assert not any("*" in spread for _, spread in rem)
-    assert "* is significant at 5 % after Holm's correction: of each measure, all its numbers under 2 schemes" in plain(
-        of
-    )
-    # Where fewer are looked at a p value is lower, and it is lowest alone.
-    among_both, among_one = (made[1]["paired"] for made in (of, schemes(first, slower, paired=True)))
-    p_values = [each["response_time_ms"]["p50"] for each in (among_one["p"], among_one["p_holm"], among_both["p_holm"])]
-    assert p_values == sorted(set(p_values))
+    red, rem = parts(of)[-1].cells()
+    for number, half in [*red, *rem]:
+        assert half.endswith("*") == (abs(float(number)) > float(half.strip("±*")) if half else False)
+    assert all(half.endswith("*") for _, half in red[-8:])
+    assert "± is half of the 95 % interval, in which all 2 schemes hold together. * excludes 0." in plain(of)
+    # Among more schemes an interval is wider, and it is narrowest alone.
+    alone = schemes(first, slower, paired=True)
+    widths = [made[1]["paired"]["high"]["response_time_ms"]["p50"] for made in (alone, of)]
+    assert widths == sorted(set(widths))
 
 
 class Rows(HTMLParser):

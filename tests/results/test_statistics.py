@@ -39,26 +39,45 @@ def test_nineteen_of_twenty_intervals_hold_the_mean(draws: np.random.Generator, 
 
 
 @pytest.mark.parametrize("correlation", [0.0, 0.9])
-def test_one_family_in_twenty_has_a_false_finding_after_correction_and_far_more_before(
-    draws: np.random.Generator, correlation: float
-) -> None:
+def test_intervals_of_many_schemes_hold_together(draws: np.random.Generator, correlation: float) -> None:
     values = correlated(draws, seeds=5, numbers=8, correlation=correlation)
-    p_values = scipy.stats.ttest_1samp(values, 0, axis=1).pvalue
-    corrected = np.array([stats.holm(list(family)) for family in p_values])
-    assert (corrected < stats.LEVEL).any(axis=1).mean() <= stats.LEVEL + 0.01
-    assert (p_values < stats.LEVEL).any(axis=1).mean() > 2 * stats.LEVEL
-    assert stats.p_value(values[0, :, 0]) == pytest.approx(p_values[0, 0])
+
+    def misses(comparisons: int) -> float:
+        half = stats.half_width(values, confidence=1 - stats.LEVEL / comparisons, axis=1)
+        return float((np.abs(values.mean(axis=1)) > half).any(axis=1).mean())
+
+    assert misses(8) <= stats.LEVEL + 0.01
+    assert misses(1) > 2 * stats.LEVEL
 
 
-def test_holm_finds_more_than_bonferroni_and_false_ones_no_more_often(draws: np.random.Generator) -> None:
-    values = correlated(draws, seeds=8, numbers=6, correlation=0.3)
-    values[..., :3] += 2.0
-    p_values = scipy.stats.ttest_1samp(values, 0, axis=1).pvalue
-    found = np.array([stats.holm(list(family)) for family in p_values]) < stats.LEVEL
-    assert found[:, 3:].any(axis=1).mean() <= stats.LEVEL + 0.01
-    bonferroni = 6 * p_values < stats.LEVEL
-    assert (found | ~bonferroni).all()
-    assert found.sum() > bonferroni.sum()
+def test_a_difference_is_significant_where_its_interval_excludes_0(draws: np.random.Generator) -> None:
+    for mean in (0.0, 1.0, 2.0, 4.0):
+        for others in mean + draws.standard_normal((50, 5)):
+            found = stats.Difference.of(others, np.zeros(5), comparisons=3, looks=2)
+            alone = scipy.stats.ttest_1samp(others, 0).pvalue
+            assert found.p == pytest.approx(min(1.0, 6 * alone))
+            assert found.is_significant == (6 * alone < stats.LEVEL)
+            assert found.high - found.mean == pytest.approx(
+                scipy.stats.t(4).ppf(1 - 0.025 / 6) * scipy.stats.sem(others)
+            )
+
+
+@pytest.mark.parametrize("apart", [0.0, 0.5, 2.0])
+def test_the_best_scheme_is_among_those_not_told_from_the_first(draws: np.random.Generator, apart: float) -> None:
+    schemes, lost = [f"scheme {number}" for number in range(5)], 0
+    for values in draws.standard_normal((2_000, 5, 5)):
+        values[:, 1:] += apart
+        found = stats.from_best(dict(zip(schemes, values.T, strict=True)))
+        best = found[schemes[0]]
+        lost += best is not None and best.is_significant
+    assert lost <= stats.LEVEL * 2_000
+
+
+def test_pairs_that_do_not_vary_tell_nothing() -> None:
+    for others in ([2.0, 2.0, 2.0], [2.0]):
+        found = stats.Difference.of(np.array(others), np.ones(len(others)))
+        assert (found.mean, found.p, found.is_significant) == (1.0, None, False)
+        assert found.high == -found.low == np.inf
 
 
 TIMES = np.geomspace(0.1, 4, 20)

@@ -68,6 +68,8 @@ def test_seeds_are_combined_as_numpy_does(values: list[float]) -> None:
     assert combined["sd"]["loss_percent"] == pytest.approx(np.std(values, ddof=1), rel=1e-6, abs=1e-6)
     assert combined["response_time_ms"]["p99"] == pytest.approx(2 * np.mean(values))
     assert combined["sd"]["response_time_ms"]["p99"] == pytest.approx(2 * np.std(values, ddof=1), rel=1e-6, abs=1e-6)
+    half = scipy.stats.t(len(values) - 1).ppf(0.975) * scipy.stats.sem(values)
+    assert combined["half_width"]["loss_percent"] == pytest.approx(half, rel=1e-6, abs=1e-6)
     assert combined["seeds"] == list(range(len(values)))
 
 
@@ -104,7 +106,7 @@ def test_no_requests_have_no_quantiles_and_no_shares() -> None:
 def test_one_seed_has_no_standard_deviation() -> None:
     combined = stats.over_seeds([record(1, 3.5)])
     assert combined["loss_percent"] == 3.5
-    assert combined["sd"]["loss_percent"] is None
+    assert combined["sd"]["loss_percent"] is combined["half_width"]["loss_percent"] is None
     assert combined["sd"]["response_time_ms"] == {"p50": None, "p99": None}
 
 
@@ -116,6 +118,9 @@ def test_pairs_have_students_interval(pairs: list[tuple[float, float]]) -> None:
     half = scipy.stats.t(len(pairs) - 1).ppf(0.975) * scipy.stats.sem(differences)
     (paired,) = stats.paired(first, [other])
     assert paired["difference"]["loss_percent"] == pytest.approx(differences.mean())
+    if np.ptp(differences) <= 1e-12 * max(abs(value) for pair in pairs for value in (pair[0], sum(pair))):
+        assert paired["low"]["loss_percent"] is paired["p"]["loss_percent"] is None
+        return
     assert paired["low"]["loss_percent"] == pytest.approx(differences.mean() - half)
     assert paired["high"]["response_time_ms"]["p99"] == pytest.approx(2 * (differences.mean() + half), abs=1e-6)
 

@@ -158,7 +158,7 @@ def test_the_command_says_where_it_stopped_and_why(aqmlab: Command) -> None:
     outcome = aqmlab("compare", *brief, *asked)
     words = " ".join(outcome.out.split())
     assert "Stopped at look 1 of 4, with 5 seeds: p50 within 90 %, completed within 90 % under" in words
-    assert "half their 98.75 % interval" in words
+    assert "half of the 95 % interval, in which all looks hold together" in words
     said = json.loads(aqmlab("compare", *brief, *asked, "--json").out)
     assert (said["until"]["look"], said["until"]["met"], len(said["until"]["widths"])) == (1, True, 4)
     assert said["schemes"][1]["paired"]["confidence"] == pytest.approx(0.9875)

@@ -86,7 +86,7 @@ class Advice:
         plain = next(each for each in self.run if each.candidate == PLAIN)
         said = list(checks.failures(checks.check(self.results)))
         if plain.is_alike:
-            said.append("On this link nothing is told from a plain queue: there is little to gain.")
+            said.append("On this link a plain queue is not distinguishable from the best: there is little to gain.")
         there, here = (
             next(each for each in of if each.candidate == self.advised).change for of in (self.map, self.run)
         )
@@ -119,18 +119,18 @@ class Advice:
     def asked(self) -> str:
         """What was asked, and what is advised, in sentences."""
         alike = [each.candidate for each in self.run if each.is_alike and each.candidate != self.advised]
-        others = f"; not told from it on this link: {', '.join(alike)}" if alike else ""
+        others = f"; not distinguishable from it on this link: {', '.join(alike)}" if alike else ""
         return (
             f"{self.link}\n\nAdvised: {self.scheme}{others}\n"
             f"Minimised is {self.minimised}; long transfers are shown beside. Changes are from a plain queue,"
-            f" {CANDIDATES[PLAIN](self.link)}, with 95 % intervals.\n"
+            f" {CANDIDATES[PLAIN](self.link)}. The 95 % intervals of a column hold together.\n"
         )
 
     @property
     def sheets(self) -> tuple[Table, Table]:
         """What was run on this link, and what the map knows of links like it."""
-        here = f"On this link, under seeds {self.seeds[0]} to {self.seeds[-1]}. * not told from the best"
-        there = f"On {NEAR} links of the map that are like it. * not told from the best"
+        here = f"On this link, under seeds {self.seeds[0]} to {self.seeds[-1]}. * not distinguishable from the best"
+        there = f"On {NEAR} links of the map that are like it. * not distinguishable from the best"
         return (
             table.of_ranked(here, self.link, self.minimised, self.run),
             table.of_ranked(there, self.link, self.minimised, self.map),

@@ -42,8 +42,9 @@ and ``bulk``, the goodput of the long transfers in Mbit/s, null where there are 
 LOAD = "load, %"
 """The one dimension that may be less than in the map: fewer users than those of its least load are hardly any."""
 
-NEAR = 8
-"""How many links of the map count as near one. Ours: from 2 to 32 it matters little, see docs/guide/advice.md."""
+NEAR = 16
+"""How many links of the map count as near one. Ours: for what is advised it matters little from 2 to 32, see
+docs/guide/advice.md; on eight links, a dozen candidates could not be told apart that differ tenfold in the mean."""
 
 
 def coordinates(link: AccessLink) -> dict[str, float]:

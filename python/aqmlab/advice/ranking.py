@@ -1,6 +1,6 @@
-"""Candidates side by side, on links of the map or under seeds of a run: who is best, by how much, and who is no worse.
+"""Candidates side by side, on links of the map or under seeds of a run: the best, and which are not told apart from it.
 
-What is compared are ratios under the same conditions: links differ more from one another than candidates on one do.
+Ratios under the same conditions are compared: links differ more from one another than candidates on one link do.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from aqmlab.results.stats import LEVEL, mean_interval
+from aqmlab.results.stats import Difference, from_best
 from aqmlab.results.stats.intervals import Values
 
 
@@ -25,16 +25,17 @@ class Change:
     high: float
 
     @classmethod
-    def of(cls, values: Values, others: Values, *, confidence: float = 1 - LEVEL) -> Change:
-        """Return how values that are above nought differ from others, pair by pair (Student's t on logarithms)."""
-        return cls(*(_percent(each) for each in mean_interval(np.log(values / others), confidence=confidence)))
+    def of(cls, difference: Difference) -> Change:
+        """Return the change that a difference of logarithms is."""
+        return cls(*(_percent(each) for each in (difference.mean, difference.low, difference.high)))
 
     def record(self) -> dict[str, float | None]:
         """Return it as an object for ``--json``; a bound that is not known is null."""
         return {name: value if math.isfinite(value) else None for name, value in vars(self).items()}
 
     def __str__(self) -> str:
-        return f"{self.percent:+.0f} % [{self.low:+.0f}, {self.high:+.0f}]"
+        bounds = f" [{self.low:+.0f}, {self.high:+.0f}]" if math.isfinite(self.high) else ""
+        return f"{self.percent:+.0f} %{bounds}"
 
 
 @dataclass(frozen=True)
@@ -45,16 +46,16 @@ class Standing:
     mean: float
     """The geometric mean of what is minimised."""
     change: Change
-    """What it does to that, from the plain queue's, with a 95 % interval."""
-    behind: Change
-    """By how much it is worse than the best; the intervals of all candidates hold together with 95 %."""
+    """What it does to that, from the plain queue's."""
+    behind: Change | None
+    """By how much it is worse than the best; none for the best itself."""
     bulk: Change | None
     """What it does to the goodput of long transfers; none where there are none."""
 
     @property
     def is_alike(self) -> bool:
-        """Whether it cannot be told from the best, which is like itself."""
-        return self.behind.low <= 0
+        """Whether it is the best or cannot be told apart from it."""
+        return self.behind is None or self.behind.low <= 0
 
     def record(self) -> dict[str, Any]:
         """Return it as an object for ``--json``."""
@@ -62,14 +63,14 @@ class Standing:
             "candidate": self.candidate,
             "mean": self.mean,
             "change_percent": self.change.record(),
-            "behind_percent": self.behind.record(),
+            "behind_percent": self.behind and self.behind.record(),
             "alike": self.is_alike,
             "bulk_percent": self.bulk and self.bulk.record(),
         }
 
 
 def rank(values: Mapping[str, Values], bulk: Mapping[str, Values], *, plain: str) -> list[Standing]:
-    """Rank candidates, the best first.
+    """Rank candidates, the best first. The intervals of all candidates hold together with 95 %.
 
     Parameters
     ----------
@@ -86,19 +87,22 @@ def rank(values: Mapping[str, Values], bulk: Mapping[str, Values], *, plain: str
     >>> [(each.candidate, round(each.change.percent)) for each in rank(values, {}, plain="droptail")]
     [('codel', -49), ('droptail', 0)]
     """
-    order = sorted(values, key=lambda name: float(np.log(values[name]).mean()))
-    best = values[order[0]]
-    # All that are held against the best together: Dunn (1961).
-    confidence = 1 - LEVEL / max(1, len(order) - 1)
+    logs, bulk_logs = ({name: np.log(each) for name, each in of.items()} for of in (values, bulk))
+    behind = from_best(logs)
+    comparisons = max(1, len(logs) - 1)
+
+    def from_plain(of: Mapping[str, Values], name: str) -> Change:
+        return Change.of(Difference.of(of[name], of[plain], comparisons=comparisons))
+
     return [
         Standing(
             candidate=name,
-            mean=math.exp(float(np.log(values[name]).mean())),
-            change=Change.of(values[name], values[plain]),
-            behind=Change.of(values[name], best, confidence=confidence),
-            bulk=Change.of(bulk[name], bulk[plain]) if bulk else None,
+            mean=math.exp(float(logs[name].mean())),
+            change=from_plain(logs, name),
+            behind=None if difference is None else Change.of(difference),
+            bulk=from_plain(bulk_logs, name) if bulk_logs else None,
         )
-        for name in order
+        for name, difference in behind.items()
     ]
 
 

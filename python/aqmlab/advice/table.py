@@ -20,6 +20,7 @@ def of_ranked(title: str, link: AccessLink, minimised: str, ranked: Sequence[Sta
     sheet = console.sheet(collapse_padding=True, title=title, title_justify="left")
     sheet.add_column("scheme", overflow="fold")
     sheet.add_column(what, justify="right")
+    sheet.add_column("from the best", justify="right", no_wrap=True)
     sheet.add_column(f"from {PLAIN}'s", justify="right", no_wrap=True)
     sheet.add_column("long transfers", justify="right", no_wrap=True)
     for each in ranked:
@@ -27,6 +28,7 @@ def of_ranked(title: str, link: AccessLink, minimised: str, ranked: Sequence[Sta
         sheet.add_row(
             Text(CANDIDATES[each.candidate](link)),
             f"{each.mean:,.4g}{'*' if each.is_alike else ' '}",
+            "" if each.behind is None else str(each.behind),
             "" if is_plain else str(each.change),
             "" if is_plain or each.bulk is None else str(each.bulk),
         )

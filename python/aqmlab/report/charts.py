@@ -215,8 +215,13 @@ def _bars(gathered: Gathered, pen: Pen, measure: str, title: str) -> Chart | Non
     if not rows["mean"].abs().sum():
         return None
     has_intervals = rows["low"].is_not_null().any()
-    view = pen.bars(Axis("mean", title), whiskers=has_intervals)
+    # An interval from two or three seeds may be many times as long as every bar.
+    longest, highest = float(max(rows["mean"])), float(max([0.0, *rows["high"].drop_nulls()]))
+    end = max(longest, min(2 * longest, highest))
+    view = pen.bars(Axis("mean", title, domain=(0, end)), whiskers=has_intervals)
     said = _INTERVALS if has_intervals else "One seed: there are no intervals."
+    if highest > end:
+        said += " Those that leave the figure are longer."
     return Chart(measure.replace("_", "-"), title[0].upper() + title[1:], said, rows, {"": view}, has_lines=False)
 
 

@@ -15,6 +15,7 @@ from aqmlab._core import SpecError
 from aqmlab.results import together
 from aqmlab.results.compare import BASELINE, Comparison
 from aqmlab.results.result import Result
+from aqmlab.results.stats import FEWEST
 from aqmlab.running.files.content import get
 from aqmlab.running.files.location import Location
 from aqmlab.running.store import Store
@@ -77,6 +78,11 @@ class Gathered:
         return {
             label: [result for result in self.by_label[label] if result.cell.seed in common] for label in self.labels
         }
+
+    @property
+    def has_enough_pairs(self) -> bool:
+        """Whether there are pairs enough to tell schemes apart."""
+        return bool(self.pairs) and len(next(iter(self.pairs.values()))) >= FEWEST
 
     @cached_property
     def paired(self) -> Comparison | None:

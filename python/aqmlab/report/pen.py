@@ -111,8 +111,12 @@ class Pen:
             told += [
                 alt.Tooltip(f"{bound}:Q", title=f"95 % interval, {bound}", format=",.4~r") for bound in ("low", "high")
             ]
-        bars = alt.Chart().mark_bar(opacity=0.85).encode(x.on(alt.X), y, self._of("color", "colour"), tooltip=told)
-        lines = alt.Chart().mark_rule(strokeWidth=2).encode(x.on(alt.X, "low"), alt.X2("high:Q"), y)
+        bars = (
+            alt.Chart()
+            .mark_bar(opacity=0.85, clip=True)
+            .encode(x.on(alt.X), y, self._of("color", "colour"), tooltip=told)
+        )
+        lines = alt.Chart().mark_rule(strokeWidth=2, clip=True).encode(x.on(alt.X, "low"), alt.X2("high:Q"), y)
         return self._spec(alt.layer(bars, *([lines] if whiskers else [])), _ROW * len(self.styles))
 
     def stack(self, x: Axis, colours: Mapping[str, str], *, where: str) -> dict[str, Any]:

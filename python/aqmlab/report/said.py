@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,12 +12,12 @@ from aqmlab.report.gathered import Gathered
 from aqmlab.results import stats, together
 from aqmlab.results.compare import BASELINE
 from aqmlab.results.result import Result
+from aqmlab.results.stats import FEWEST, from_best
+from aqmlab.results.stats.intervals import Values
 from aqmlab.running.cell import Cell
 
 _MOST_NAMED = 6
 """Schemes in a sentence; of more, the tables tell."""
-
-_OF_PAIRS = ("difference", "low", "high", "p_holm")
 
 _TIMES = {"p50": "the median response time", "p90": "the 90th percentile"}
 
@@ -43,14 +43,7 @@ def answer(gathered: Gathered, names: Mapping[str, str]) -> list[str]:
     if all(_values(gathered.by_label[label], "response_time_ms.p50") is None for label in gathered.labels):
         sentences = [_least(gathered, names, "queue_delay_ms.mean", "the mean delay in the queue")]
     else:
-        sentences = [
-            sentence
-            for share, what in _TIMES.items()
-            for sentence in (
-                _least(gathered, names, f"response_time_ms.{share}", what),
-                _beside_first(gathered, names, share),
-            )
-        ]
+        sentences = [_least(gathered, names, f"response_time_ms.{share}", what) for share, what in _TIMES.items()]
     sentences += [_link(gathered, names), _certainty(gathered)]
     return [sentence[0].upper() + sentence[1:] for sentence in sentences if sentence]
 
@@ -96,70 +89,43 @@ def _seeds(seeds: Iterable[int]) -> str:
 
 
 def _least(gathered: Gathered, names: Mapping[str, str], measure: str, what: str) -> str:
-    """Say under which scheme a time is least, and what it is on the uncongested network."""
-    known = {
-        label: values for label in gathered.labels if (values := _values(gathered.by_label[label], measure)) is not None
-    }
+    """Say under which scheme a time is shortest and which are not told apart from it, or without pairs each time."""
+    cells = (
+        gathered.pairs if gathered.has_enough_pairs else {label: gathered.by_label[label] for label in gathered.labels}
+    )
+    known = {label: values for label, of in cells.items() if (values := _values(of, measure)) is not None}
     if not known:
         return ""
-    best = min(known, key=lambda label: float(known[label].mean()))
-    mean, low, high = stats.mean_interval(known[best])
-    interval = f" ({_number(low)} to {_number(high)})" if len(known[best]) > 1 else ""
-    of_all = ", the shortest of them" if len(known) > 1 else ""
     baseline = _values(gathered.by_label.get(BASELINE, []), measure)
-    beside = "" if baseline is None else f"; on the uncongested network it is {_number(baseline.mean())} ms"
-    return f"{what} is {_number(mean)} ms under {names[best]}{interval}{of_all}{beside}."
+    free = "" if baseline is None else f"; on the uncongested network it is {_number(baseline.mean())} ms"
+    if len(known) == 1 or not gathered.has_enough_pairs:
+        each = [f"{_mean(values)} under {names[label]}" for label, values in known.items()]
+        return f"{what} is {_listed(_few(each), 'and')}{free}."
+    behind = from_best(known)
+    best = next(iter(behind))
+    others = [(names[label], each) for label, each in behind.items() if each is not None]
+    alike = [name + _brackets(each.low, each.high, " ms") for name, each in others if not each.is_significant]
+    longer = [
+        f"{_number(each.mean)} ms longer under {name}{_brackets(each.low, each.high)}"
+        for name, each in others
+        if each.is_significant
+    ]
+    parts = [f"{what} is shortest under {names[best]}, {_mean(known[best])}{free}"]
+    if alike:
+        parts.append(f"not distinguishable from it {'is' if len(alike) == 1 else 'are'} {_listed(_few(alike), 'and')}")
+    if longer:
+        parts.append(f"it is {_listed(_few(longer), 'and')}")
+    return f"{'; '.join(parts)}."
 
 
-def _beside_first(gathered: Gathered, names: Mapping[str, str], share: str) -> str:
-    """Say what a time is under each scheme less what it is under the first one, with the same users."""
-    differences = sorted(_differences(gathered, share), key=lambda each: -abs(each.ms))
-    told = {
-        how: [f"{_number(abs(each.ms))} ms {how} under {names[each.label]}{each.brackets}" for each in which]
-        for how, which in (
-            ("shorter", [each for each in differences if each.is_told and each.ms < 0]),
-            ("longer", [each for each in differences if each.is_told and each.ms >= 0]),
-        )
-    }
-    said = [f"it is {_listed(_few(which), 'and')}" for which in told.values() if which]
-    if same := [names[each.label] + each.brackets for each in differences if not each.is_told]:
-        said.append(f"no difference can be told for {_listed(_few(same), 'and')}")
-    return f"Beside {names[gathered.labels[0]]}, with the same users, {'; '.join(said)}." if said else ""
+def _mean(values: Values) -> str:
+    """Write a mean time with its interval, where it has one; no time is below 0."""
+    mean, low, high = stats.mean_interval(values)
+    return f"{_number(mean)} ms" + (_brackets(max(low, 0.0), high) if len(values) >= FEWEST else "")
 
 
-@dataclass(frozen=True)
-class _Difference:
-    """Of a scheme from the first one."""
-
-    label: str
-    ms: float
-    interval: tuple[float, float] | None
-    """None of one seed."""
-    is_told: bool
-    """Whether it is more than chance; of one seed it is told as it is."""
-
-    @property
-    def brackets(self) -> str:
-        if self.interval is None:
-            return ""
-        low, high = sorted(map(abs, self.interval)) if self.is_told else self.interval
-        return f" ({_number(low)} to {_number(high)})"
-
-
-def _differences(gathered: Gathered, share: str) -> Iterator[_Difference]:
-    for scheme in gathered.schemes:
-        label = scheme["label"]
-        if "paired" in scheme:
-            ms, low, high, p_value = (scheme["paired"][name]["response_time_ms"][share] for name in _OF_PAIRS)
-            if ms is not None:
-                is_told = p_value is not None and p_value < stats.LEVEL
-                yield _Difference(label, ms, (low, high), is_told)
-        elif gathered.is_one_seed and label in gathered.labels[1:]:
-            first, other = (
-                gathered.by_label[each][0].measure(f"response_time_ms.{share}") for each in (gathered.labels[0], label)
-            )
-            if first is not None and other is not None:
-                yield _Difference(label, other - first, None, True)
+def _brackets(low: float, high: float, unit: str = "") -> str:
+    return f" ({_number(low)} to {_number(high)}{unit})" if math.isfinite(high) else ""
 
 
 def _link(gathered: Gathered, names: Mapping[str, str]) -> str:
@@ -174,10 +140,12 @@ def _link(gathered: Gathered, names: Mapping[str, str]) -> str:
 
 
 def _certainty(gathered: Gathered) -> str:
-    if all(len(results) == 1 for results in gathered.by_label.values()):
-        return "There is one seed, so nothing here has an interval: how much of a difference is chance is not known."
-    told = " A difference is told where it is significant at 5 % after Holm's correction." if gathered.pairs else ""
-    return f"In brackets are 95 % intervals, each by itself.{told}"
+    seeds = max(len(results) for results in gathered.by_label.values())
+    if seeds < FEWEST:
+        few = "One seed is" if seeds == 1 else f"{seeds} seeds are"
+        return f"{few} too few to tell schemes apart or to give intervals: run {FEWEST} at least, 5 are better."
+    pairs = " Those of differences hold together for all schemes." if gathered.has_enough_pairs else ""
+    return f"In brackets are 95 % intervals over {seeds} seeds (Student's t).{pairs}"
 
 
 def _values(results: Sequence[Result], measure: str) -> Any:

@@ -73,12 +73,16 @@ class Comparison:
 
     @property
     def schemes(self) -> list[dict[str, Any]]:
-        """One record for each scheme: means over its seeds, with standard deviations under ``sd``.
+        """One record for each scheme: means over its seeds.
 
-        Where pairs are asked for, a scheme after the first has ``paired``: the first scheme's label, ``to``, and the
-        mean over the seeds of its ``difference`` from that scheme with the bounds of an interval, ``low`` and ``high``,
-        at a ``confidence`` of 0.95 or, where it could have stopped at four looks, of 0.9875; the p value ``p``, and
-        ``p_holm``, the same corrected over all schemes and all numbers of a measure.
+        ``half_width`` has half of the 95 % interval of each mean (Student's t), ``sd`` the standard deviation over the
+        seeds, under the same names; both are ``None`` for one seed.
+
+        Where pairs are asked for, a scheme after the first has ``paired``: the first scheme's label, ``to``; the mean
+        over the seeds of its ``difference`` from that scheme; the bounds of the interval, ``low`` and ``high``; and the
+        corrected p value ``p``. The intervals of one number hold together with 95 % for all schemes and, with
+        ``until``, at all looks: each alone has the ``confidence``. A difference is significant where its interval
+        excludes 0.
         """
         records = {label: [result.record() for result in results] for label, results in self._by_label.items()}
         schemes = [stats.over_seeds(each) for each in records.values()]
@@ -292,8 +296,7 @@ def compare(
         :func:`aqmlab.spec.presets.uncongested`. By default it is unless a source takes whatever capacity there is.
     paired
         Whether each further scheme is compared with the first one seed by seed: the mean difference of each measure
-        with its 95 % interval (Student's t), and which are significant where there are many (Holm's correction). It
-        takes two seeds or more.
+        with its 95 % interval (Student's t), in which all schemes hold together. It takes two seeds or more.
     out
         The results directory, or its URL such as ``"s3://bucket/prefix"``; cells it has are not run again.
     workers

@@ -11,8 +11,8 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from aqmlab.results import stats
 from aqmlab.results.measured import at
+from aqmlab.results.stats import LEVEL
 from aqmlab.results.traffic import traffic
 from aqmlab.show import console
 from aqmlab.show.layout import Fitted
@@ -42,10 +42,10 @@ class Row:
     what: str
     """What of it; ``""`` where a part's rows are the schemes."""
     measured: Measurements
-    spread: Measurements
-    """The uncertainty, under the same names."""
-    p: Measurements | None = None
-    """The corrected p values of differences, under the same names."""
+    half_width: Measurements
+    """Half of the interval of each number, under the same names."""
+    bounds: tuple[Measurements, Measurements] | None = None
+    """The bounds of the intervals of differences, under the same names: what excludes 0 is significant."""
 
 
 @dataclass(frozen=True)
@@ -65,12 +65,12 @@ class ComparisonTable:
         return replace(self, columns=kept)
 
     def cells(self) -> Iterator[list[tuple[str, str]]]:
-        """Write each row's numbers, each with its uncertainty, which may be ``""``."""
+        """Write each row's numbers, each with half of its interval, which may be ``""``."""
         digits = [self._digits(column) for column in self.columns]
         sign = "+" if self.is_difference else ""
         for row in self.rows:
             yield [
-                _written(f"{sign},.{places}f", *(at(of, column.path) for of in (row.measured, row.spread, row.p)))
+                _written(f"{sign},.{places}f", row, column.path)
                 for column, places in zip(self.columns, digits, strict=True)
             ]
 
@@ -79,7 +79,9 @@ class ComparisonTable:
             return column.digits
         # A difference has no more digits than its interval is worth.
         said = [
-            of for row in self.rows for of in ((row.measured, row.spread) if self.is_difference else (row.measured,))
+            of
+            for row in self.rows
+            for of in ((row.measured, row.half_width) if self.is_difference else (row.measured,))
         ]
         largest = max((abs(number) for of in said if (number := at(of, column.path)) is not None), default=0)
         return min(4, max(0, column.significant - 1 - math.floor(math.log10(largest)))) if largest > 0 else 0
@@ -110,15 +112,16 @@ def parts(schemes: Sequence[Measurements]) -> list[ComparisonTable]:
 
 
 def captions(schemes: Sequence[Measurements], notes: Iterable[str]) -> list[str]:
-    """Say what stands in the tables: of what the numbers are means, and what stands behind ±."""
+    """Explain the numbers of the tables: of what they are means, and what ± and * mean."""
     seeds = len(schemes[0]["seeds"]) if schemes else 1
-    lines = [f"Means of {seeds} seeds ± their standard deviation."] if seeds > 1 else []
+    lines = [f"Means of {seeds} seeds; ± is half of the 95 % interval (Student's t)."] if seeds > 1 else []
     if pairs := [scheme["paired"] for scheme in schemes if "paired" in scheme]:
-        interval = f"{100 * pairs[0]['confidence']:.4g} % interval (Student's t)"
-        lines.append(f"Differences are means of {seeds} pairs of one seed ± half their {interval}.")
         number = len(pairs)
-        of = "its numbers" if number == 1 else f"its numbers under {number} schemes"
-        lines.append(f"* is significant at 5 % after Holm's correction: of each measure, all {of} together.")
+        hold = [f"all {number} schemes"] if number > 1 else []
+        if (1 - pairs[0]["confidence"]) * number < 0.9 * LEVEL:
+            hold.append("all looks")
+        together = f", in which {' and '.join(hold)} hold together" if hold else ""
+        lines.append(f"Differences are means over the seeds; ± is half of the 95 % interval{together}. * excludes 0.")
     if any(map(_has_two_ways, schemes)):
         lines.append("Way 0 is that of what users of side 0 send, way 1 the other.")
     return [*lines, *notes]
@@ -145,15 +148,15 @@ Rows = Callable[[Measurements, Views], Iterator[Row]]
 
 
 def _mean_rows(scheme: Measurements, views: Views) -> Iterator[Row]:
-    spreads = views(scheme["sd"])
+    half_widths = views(scheme["half_width"])
     for what, view in views(scheme).items():
-        yield Row(scheme["label"], what, view, spreads[what])
+        yield Row(scheme["label"], what, view, half_widths[what])
 
 
 def _paired_rows(scheme: Measurements, views: Views) -> Iterator[Row]:
-    highs, p_values = views(scheme["paired"]["high"]), views(scheme["paired"]["p_holm"])
+    lows, highs = (views(scheme["paired"][bound]) for bound in ("low", "high"))
     for what, view in views(scheme["paired"]["difference"]).items():
-        yield Row(scheme["label"], what, view, _less(highs[what], view), p_values[what])
+        yield Row(scheme["label"], what, view, _less(highs[what], view), (lows[what], highs[what]))
 
 
 def _tables(schemes: Sequence[Measurements], rows: Rows, suffix: str) -> Iterator[ComparisonTable]:
@@ -241,14 +244,23 @@ def _less(high: Any, middle: Any) -> Any:
     return high - middle if isinstance(middle, int | float) and high is not None else None
 
 
-def _written(form: str, value: float | None, spread: float | None, p: float | None) -> tuple[str, str]:
+def _written(form: str, row: Row, path: Sequence[str | int]) -> tuple[str, str]:
+    value, half_width = at(row.measured, path), at(row.half_width, path)
     if value is None:
         return "-", ""
     number = format(value, form)
     if not any(digit in number for digit in "123456789"):
         number = format(0.0, form)
-    star = "*" if p is not None and p < stats.LEVEL else ""
-    return number, "" if spread is None else f"±{format(spread, form.removeprefix('+'))}{star}"
+    if half_width is None:
+        return number, ""
+    return number, f"±{format(half_width, form.removeprefix('+'))}{'*' if _is_significant(row, path) else ''}"
+
+
+def _is_significant(row: Row, path: Sequence[str | int]) -> bool:
+    if row.bounds is None:
+        return False
+    low, high = (at(bound, path) for bound in row.bounds)
+    return low is not None and high is not None and (low > 0 or high < 0)
 
 
 def _table(part: ComparisonTable) -> Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -28,7 +29,8 @@ def of_differences(
     for scheme, differences in settings:
         cells = []
         for found, (mean, low, high) in differences:
-            cells += [f"{found:+.4g}", f"{mean:+.4g} [{low:+.4g}, {high:+.4g}]"]
+            interval = f" [{low:+.4g}, {high:+.4g}]" if math.isfinite(high) else ""
+            cells += [f"{found:+.4g}", f"{mean:+.4g}{interval}"]
         table.add_row(Text(scheme), *cells)
     return table
 

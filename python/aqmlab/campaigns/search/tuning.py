@@ -23,7 +23,7 @@ from aqmlab.campaigns.search import space, table
 from aqmlab.campaigns.search.objectives import Objective, objectives
 from aqmlab.campaigns.search.space import Space
 from aqmlab.campaigns.search.trial import Trial, Values
-from aqmlab.results.stats import mean_interval
+from aqmlab.results.stats import Difference, mean_interval
 from aqmlab.running.arguments import check_seeds
 from aqmlab.show import console
 from aqmlab.show.messages import logger
@@ -57,10 +57,14 @@ class Confirmed:
 
     found: Tried
     fresh: Tried
+    among: int
+    """How many settings are confirmed: the intervals of an objective hold together for all of them."""
 
     def interval(self, objective: int) -> tuple[float, float, float]:
         """Return the mean difference on fresh seeds with its 95 % interval."""
-        return mean_interval(self.fresh.differences[objective])
+        differences = self.fresh.differences[objective]
+        found = Difference.of(differences, np.zeros_like(differences), comparisons=self.among)
+        return found.mean, found.low, found.high
 
 
 @dataclass(frozen=True, repr=False)
@@ -229,7 +233,9 @@ def tune(
         if best:
             logger.info(f"confirming {len(best)} under seeds {fresh_seeds[0]} to {fresh_seeds[-1]}")
         fresh = _differences(trial, [each.point for each in best], fresh_seeds) if best else []
-        confirmed = tuple(Confirmed(one, again) for one, again in zip(best, fresh, strict=True) if again is not None)
+        confirmed = tuple(
+            Confirmed(one, again, len(best)) for one, again in zip(best, fresh, strict=True) if again is not None
+        )
     return replace(found, best=confirmed, fresh_seeds=fresh_seeds)
 
 

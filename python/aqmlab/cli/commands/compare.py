@@ -53,7 +53,7 @@ Paired = Annotated[
     bool,
     typer.Option(
         "--paired",
-        help="Differences from the first scheme, seed by seed, with 95 % intervals; * is significant among so many.",
+        help="Differences from the first scheme, seed by seed, with 95 % intervals; * marks those that exclude 0.",
     ),
 ]
 

@@ -30,15 +30,15 @@ def mean_interval(values: Values, *, confidence: float = 0.95) -> tuple[float, f
     return mean, mean - half, mean + half
 
 
-def interval(values: Iterable[float | None]) -> pl.DataFrame:
-    """Return the ``mean`` of those that there are, and the bounds of its 95 % interval, ``low`` and ``high``.
+def interval(values: Iterable[float | None], *, most: float = math.inf) -> pl.DataFrame:
+    """Return the ``mean`` of the values that are known, and the bounds of its 95 % interval, ``low`` and ``high``.
 
-    The bounds are null for one value; without a value there is no row. What is counted is never below 0, whatever an
-    interval from few seeds says.
+    The bounds are null for one value; without a value there is no row. No measure is below 0 or above the ``most`` that
+    is possible, whatever an interval from few seeds says.
     """
     known = np.array([value for value in values if value is not None], dtype=float)
     mean, low, high = mean_interval(known)
-    bounds = (max(low, 0.0), high) if len(known) > 1 else (None, None)
+    bounds = (max(low, 0.0), min(high, most)) if len(known) > 1 else (None, None)
     row = {"mean": [mean], "low": [bounds[0]], "high": [bounds[1]]} if len(known) else {}
     return pl.DataFrame(row, schema=dict.fromkeys(("mean", "low", "high"), pl.Float64))
 

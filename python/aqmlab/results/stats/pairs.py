@@ -1,14 +1,16 @@
-"""Schemes against a first one, seed by seed: differences with their intervals, and which of many are significant.
+"""Paired comparisons: the one decision about a difference, from which its interval, its mark and its sentence follow.
 
-Where many differences are looked at, some look significant by chance. Their p values are therefore corrected as in
-Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6 (1979): the chance
-of even one false finding in a family stays at the level, however its tests depend on each other. A family is one
-measure with all its numbers, such as the quantiles of response times, of all schemes.
+Schemes are compared seed by seed, under the same users. Where several schemes are compared with one, the intervals of
+their differences hold together with 95 %: each is Student's at 1 - 0.05 / m for m comparisons (Dunn, "Multiple
+comparisons among means", Journal of the American Statistical Association 56, 1961). A difference is significant where
+its interval excludes 0, and nowhere else, so that a mark never contradicts the interval next to it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,77 @@ from aqmlab.results.measured import MEASURES, PARTS
 from aqmlab.results.stats.intervals import LEVEL, Values, mean_interval, p_value
 from aqmlab.results.stats.seeds import each_number
 
+FEWEST = 3
+"""Fewer pairs than these tell nothing: with two, Student's interval is 13 standard errors wide on either side."""
+
 Records = Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A mean difference over pairs, with its interval."""
+
+    mean: float
+    low: float
+    high: float
+    """The bounds of the interval, infinite where the pairs do not say how much the difference varies."""
+    p: float | None = None
+    """The p value of Student's test that the difference is 0, corrected for the comparisons and looks; below 0.05 where
+    the interval excludes 0."""
+
+    @classmethod
+    def of(cls, others: Values, firsts: Values, *, comparisons: int = 1, looks: int = 1) -> Difference:
+        """Return by how much ``others`` exceed ``firsts``, pair by pair.
+
+        Parameters
+        ----------
+        others, firsts
+            The values of the same seeds in the same order.
+        comparisons
+            How many schemes are compared with one: their intervals hold together.
+        looks
+            At how many numbers of seeds the comparison could have stopped.
+
+        Examples
+        --------
+        >>> found = Difference.of(np.array([5.0, 7.0, 6.0]), np.array([1.0, 2.0, 3.0]))
+        >>> print(f"{found.mean:.3g} [{found.low:.3g}, {found.high:.3g}]", found.is_significant)
+        4 [1.52, 6.48] True
+        """
+        differences = np.subtract(others, firsts)
+        # Differences that are equal but for rounding do not vary either.
+        rounding = 1e-12 * max(np.abs(others).max(), np.abs(firsts).max())
+        alone = p_value(differences) if np.ptp(differences) > rounding else None
+        if alone is None:
+            return cls(float(differences.mean()), -math.inf, math.inf)
+        tests = comparisons * looks
+        return cls(*mean_interval(differences, confidence=1 - LEVEL / tests), p=min(1.0, tests * alone))
+
+    @property
+    def is_significant(self) -> bool:
+        """Whether the interval excludes 0."""
+        return self.low > 0 or self.high < 0
+
+
+def from_best(values: Mapping[str, Values], *, looks: int = 1) -> dict[str, Difference | None]:
+    """Compare schemes with the one whose mean is smallest, seed by seed.
+
+    Returns
+    -------
+    dict
+        By scheme, the smallest mean first, its difference from the best; ``None`` for the best itself. With 95 % the
+        scheme that is truly best is the first one or one whose difference is not significant.
+
+    Examples
+    --------
+    >>> list(from_best({"pie": np.array([5.0, 7.0, 6.0]), "codel": np.array([1.0, 2.0, 3.0])}))
+    ['codel', 'pie']
+    """
+    order = sorted(values, key=lambda name: float(values[name].mean()))
+    comparisons = max(1, len(order) - 1)
+    best = values[order[0]]
+    others = {name: Difference.of(values[name], best, comparisons=comparisons, looks=looks) for name in order[1:]}
+    return {order[0]: None, **others}
 
 
 def paired(first: Records, others: Sequence[Records], *, looks: int = 1) -> list[dict[str, Any]]:
@@ -30,79 +102,46 @@ def paired(first: Records, others: Sequence[Records], *, looks: int = 1) -> list
     others
         Those of each further scheme, with the same seeds in the same order.
     looks
-        At how many numbers of seeds it was to be looked: the error of intervals and tests is split over them.
+        At how many numbers of seeds the comparison could have stopped: the error is split over them.
 
     Returns
     -------
     list
-        For each further scheme the ``confidence`` of its intervals at this look; of each measure the mean of the pairs'
-        ``difference``, the bounds of its interval, ``low`` and ``high``, the ``p`` of Student's test that there is
-        none, and ``p_holm``, the same corrected over all numbers of the measure and all schemes. ``None`` where a seed
-        of either has nothing; the p values also where the pairs do not vary.
+        For each further scheme the ``confidence`` of each interval alone, and of each measure the mean ``difference``,
+        the bounds of its interval, ``low`` and ``high``, and the corrected p value ``p``. The intervals of one number
+        hold together for all schemes with 95 %. ``None`` where a seed of either has nothing; bounds and p value also
+        where the pairs do not vary.
     """
-    compared = [_differences(first, records, looks) for records in others]
-    corrected: list[dict[str, Any]] = [{} for _ in compared]
-    for measure in (*MEASURES, *PARTS):
-        family = [each["p"][measure] for each in compared]
-        adjusted = iter(holm([p for tree in family for p in _numbers(tree)]))
-        for each, tree in zip(corrected, family, strict=True):
-            each[measure] = _replaced(tree, adjusted)
-    return [each | {"p_holm": of_each} for each, of_each in zip(compared, corrected, strict=True)]
+    return [_differences(first, records, comparisons=len(others), looks=looks) for records in others]
 
 
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Correct p values for their number, as in Holm (1979).
-
-    Examples
-    --------
-    >>> holm([0.01, 0.04, 0.03])
-    [0.03, 0.06, 0.06]
-    """
-    adjusted, largest = [0.0] * len(p_values), 0.0
-    for rank, place in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
-        # The k-th smallest of m is taken m - k + 1 times; none is less than one before it.
-        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[place]))
-        adjusted[place] = largest
-    return adjusted
-
-
-def _differences(first: Records, records: Records, looks: int) -> dict[str, Any]:
+def _differences(first: Records, records: Records, *, comparisons: int, looks: int) -> dict[str, Any]:
     measured = [{name: each[name] for name in (*MEASURES, *PARTS)} for each in (*first, *records)]
 
-    def of_pairs(say: Callable[[Values], float | None]) -> Any:
-        def combine(values: list[Any]) -> float | None:
-            if None in values:
-                return None
-            return say(np.subtract(values[len(first) :], values[: len(first)]))
+    def combine(values: list[Any]) -> Difference | None:
+        if None in values:
+            return None
+        firsts, others = (np.array(of, dtype=float) for of in (values[: len(first)], values[len(first) :]))
+        return Difference.of(others, firsts, comparisons=comparisons, looks=looks)
 
-        return each_number(combine, measured)
-
-    confidence = 1 - LEVEL / looks
+    found = each_number(combine, measured)
     return {
-        "confidence": confidence,
-        "difference": of_pairs(lambda pairs: mean_interval(pairs)[0]),
-        "low": of_pairs(lambda pairs: mean_interval(pairs, confidence=confidence)[1]),
-        "high": of_pairs(lambda pairs: mean_interval(pairs, confidence=confidence)[2]),
-        "p": of_pairs(lambda pairs: None if (p := p_value(pairs)) is None else min(1.0, looks * p)),
+        "confidence": 1 - LEVEL / comparisons / looks,
+        "difference": _each(found, lambda difference: difference.mean),
+        "low": _each(found, lambda difference: _finite(difference.low)),
+        "high": _each(found, lambda difference: _finite(difference.high)),
+        "p": _each(found, lambda difference: difference.p),
     }
 
 
-def _numbers(tree: Any) -> Iterator[float]:
-    """Yield the numbers of nested objects and lists."""
-    if isinstance(tree, Mapping):
-        for value in tree.values():
-            yield from _numbers(value)
-    elif isinstance(tree, list):
-        for value in tree:
-            yield from _numbers(value)
-    elif isinstance(tree, float):
-        yield tree
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
 
 
-def _replaced(tree: Any, numbers: Iterator[float]) -> Any:
-    """Put others in the places of the numbers, in the order of :func:`_numbers`."""
+def _each(tree: Any, read: Callable[[Difference], float | None]) -> Any:
+    """Read a number of each difference in nested objects and lists."""
     if isinstance(tree, Mapping):
-        return {name: _replaced(value, numbers) for name, value in tree.items()}
+        return {name: _each(value, read) for name, value in tree.items()}
     if isinstance(tree, list):
-        return [_replaced(value, numbers) for value in tree]
-    return next(numbers) if isinstance(tree, float) else tree
+        return [_each(value, read) for value in tree]
+    return read(tree) if isinstance(tree, Difference) else tree

@@ -6,7 +6,10 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from aqmlab.results.measured import COSTS, MEASURES, PARTS
+from aqmlab.results.stats.intervals import LEVEL, half_width
 
 SETTINGS = ("label", "scheme", "parameters", "load_percent", "users_per_side", "rtt", "signal")
 """What the cells of one scheme have in common."""
@@ -22,8 +25,8 @@ def over_seeds(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     -------
     dict
         The settings, ``seeds`` and ``cells``; measures and costs as their means over the seeds that have a value,
-        ``None`` where none has; ``sd``, their standard deviations as of a sample (n - 1), ``None`` for a single value;
-        and ``n``, how many seeds have a value.
+        ``None`` where none has; ``half_width``, half of their 95 % intervals (Student's t), and ``sd``, their standard
+        deviations as of a sample (n - 1), both ``None`` for a single value; and ``n``, how many seeds have a value.
     """
     first = records[0]
     measured = [{name: record[name] for name in (*MEASURES, *PARTS, *COSTS)} for record in records]
@@ -31,10 +34,15 @@ def over_seeds(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         **{name: first[name] for name in SETTINGS},
         "seeds": [record["seed"] for record in records],
         **each_number(_of_known(lambda values: statistics.fmean(values) if values else None), measured),
+        "half_width": each_number(_of_known(_half_width), measured),
         "sd": each_number(_of_known(lambda values: statistics.stdev(values) if len(values) > 1 else None), measured),
         "n": each_number(_of_known(len), measured),
         "cells": [record["cell"] for record in records],
     }
+
+
+def _half_width(values: list[float]) -> float | None:
+    return float(half_width(np.array(values, dtype=float), confidence=1 - LEVEL)) if len(values) > 1 else None
 
 
 def _of_known(combine: Callable[[list[float]], float | None]) -> Callable[[list[Any]], float | None]:
@@ -42,7 +50,7 @@ def _of_known(combine: Callable[[list[float]], float | None]) -> Callable[[list[
     return lambda values: combine([value for value in values if value is not None])
 
 
-def each_number(combine: Callable[[list[Any]], float | None], values: Sequence[Any]) -> Any:
+def each_number(combine: Callable[[list[Any]], Any], values: Sequence[Any]) -> Any:
     """Combine numbers that stand in the same place of several records, into the same objects and lists.
 
     Lists of different things, such as the classes of two disciplines, have nothing in common.
