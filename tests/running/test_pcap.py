@@ -7,8 +7,6 @@ import shutil
 import struct
 import subprocess
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,84 +20,9 @@ from aqmlab.running.pcap import one_a_cell
 from aqmlab.running.run import run_cell
 from aqmlab.running.store import Store
 from conftest import Command
+from pcapng import ACK, CWR, ECE, RST, SYN, Seen, blocks, checksum, options, packets
 
-FIN, SYN, RST, ACK, ECE, CWR = 0x01, 0x02, 0x04, 0x10, 0x40, 0x80
 NEEDS_TSHARK = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
-
-
-@dataclass(frozen=True)
-class Seen:
-    """A packet as it stands in a capture."""
-
-    interface: int
-    nanos: int
-    stored: bytes
-    length: int
-    comment: str
-
-    @property
-    def sockets(self) -> tuple[bytes, bytes]:
-        return self.stored[12:16] + self.stored[20:22], self.stored[16:20] + self.stored[22:24]
-
-    @property
-    def seq(self) -> int:
-        return int.from_bytes(self.stored[24:28])
-
-    @property
-    def ack(self) -> int:
-        return int.from_bytes(self.stored[28:32])
-
-    @property
-    def flags(self) -> int:
-        return self.stored[33]
-
-    @property
-    def data(self) -> int:
-        return self.length - len(self.stored)
-
-    @property
-    def next_seq(self) -> int:
-        return self.seq + self.data + bool(self.flags & SYN) + bool(self.flags & FIN)
-
-
-def blocks(file: bytes) -> Iterator[tuple[int, bytes]]:
-    at = 0
-    while at < len(file):
-        kind, length = struct.unpack_from("<II", file, at)
-        assert length % 4 == 0
-        assert struct.unpack_from("<I", file, at + length - 4) == (length,)
-        yield kind, file[at + 8 : at + length - 4]
-        at += length
-    assert at == len(file)
-
-
-def options(body: bytes) -> dict[int, bytes]:
-    found = {}
-    at = 0
-    while (header := struct.unpack_from("<HH", body, at)) != (0, 0):
-        code, length = header
-        found[code] = body[at + 4 : at + 4 + length]
-        at += 4 + length + -length % 4
-    assert at + 4 == len(body)
-    return found
-
-
-def packets(file: Path) -> list[Seen]:
-    seen = []
-    for kind, body in blocks(file.read_bytes()):
-        if kind == 6:
-            interface, high, low, stored, length = struct.unpack_from("<5I", body)
-            comment = options(body[20 + stored + -stored % 4 :])[1].decode()
-            seen.append(Seen(interface, high << 32 | low, body[20 : 20 + stored], length, comment))
-    return seen
-
-
-def checksum(data: bytes) -> int:
-    """Return the Internet checksum (RFC 1071), which is 0 over data that contain their own."""
-    total: int = sum(struct.unpack(f"!{len(data) // 2}H", data))
-    while total > 0xFFFF:
-        total = (total & 0xFFFF) + (total >> 16)
-    return total ^ 0xFFFF
 
 
 MANY = {"per_side": 600}

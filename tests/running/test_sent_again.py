@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_pcap import Seen, packets
 
 import aqmlab as lab
 from aqmlab.live.run import run_live
 from aqmlab.results.result import Result
+from pcapng import Seen, packets
 
 WARMUP_S = 1.0
 
