@@ -64,12 +64,6 @@ def test_the_uncongested_network_is_of_its_experiment() -> None:
     assert free.experiment == one.experiment
 
 
-def test_a_variant_is_of_the_experiment_that_it_varies() -> None:
-    base = lab.Experiment(users={"per_side": 4})
-    variant = base.changed(["tcp.congestion=cubic"])
-    assert cells_of(variant, [1], base=base)[0].experiment == cells_of(base, [1])[0].experiment
-
-
 def test_the_columns_say_what_was_simulated() -> None:
     tcp = {"profile": "linux-6", "mix": [{"share": 0.25, "side": 1, "congestion": "bbr", "ecn": True}]}
     it = cell(link={"rate": "25 Mbit/s", "rate_back": "250 Mbit/s", "delay": "5 ms"}, tcp=tcp, sources=BULK).identity

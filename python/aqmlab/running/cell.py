@@ -190,7 +190,6 @@ def cells_of(
     label: str | None = None,
     uncongested: bool = False,
     idle: bool = False,
-    base: Experiment | None = None,
 ) -> list[Cell]:
     """Return an experiment's cells, one for each seed.
 
@@ -208,8 +207,6 @@ def cells_of(
         Whether its users are on the uncongested network.
     idle
         Whether there may be neither users nor sources: something else loads the link.
-    base
-        The experiment that this one is a variant of, with which its cells are compared; by default itself.
 
     Raises
     ------
@@ -219,7 +216,7 @@ def cells_of(
         When a custom law cannot be imported.
     """
     populated, load = _populated(experiment, calibrations)
-    of_experiment = digest_of(populated if base is None else _populated(base, calibrations)[0])
+    of_experiment = digest_of(populated)
     if uncongested:
         populated = presets.uncongested(populated)
     in_full = populated.model_copy(update={"queue": populated.queue.in_full()})
