@@ -11,6 +11,7 @@ ALLOWED = {
     r"the run is not valid: ": "A live run on a busy machine is late; the run itself says so.",
     r"a datagram was sent .* late": "The same, for a program of the test.",
     r"no user namespaces here": "Some sandboxes forbid what live runs need.",
+    r"aqmlab live does not work here": "The same, by the doctor's report.",
     r"/dev/net/tun may not be opened": "Some containers have no tun device.",
     r"the kernel has no tbf over ": "A module of the kernel, which no test can install.",
     r"file systems cannot be mounted here": "Some containers forbid mounting.",
