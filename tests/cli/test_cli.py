@@ -232,7 +232,7 @@ PI = ("design", "pi", "--rate", "100 Mbit/s", "--flows", "400", "--rtt-max", "20
         pytest.param(["run", "."], ".: cannot be read", id="file that is a directory"),
         pytest.param(["run", "file"], "file: not valid TOML", id="file that is no TOML"),
         pytest.param(["run", "some.toml", "--seed", "1" + 30 * "0"], "seed: must be", id="absurd seed"),
-        pytest.param(["run", "some.toml", "--seed", "-1", "--watch"], "seed: must be", id="seed below nought"),
+        pytest.param(["run", "some.toml", "--seed", "-1", "--watch"], "seed: must be", id="seed below zero"),
         pytest.param(["run", "some.toml", "--set", "load=9"], "'users.load'", id="change without a path"),
         pytest.param(["run", "some.toml", "--set", "users.lod=9"], "users.lod", id="change of an unknown key"),
         pytest.param(["calibrate", "--rtt", "short"], "short", id="calibration of unknown RTTs"),

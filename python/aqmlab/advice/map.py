@@ -43,7 +43,7 @@ LOAD = "load, %"
 """The one dimension that may be less than in the map: fewer users than those of its least load are hardly any."""
 
 NEAR = 16
-"""How many links of the map count as near one. Ours: for what is advised it matters little from 2 to 32, see
+"""Number of map links that count as near a link. Ours: for what is advised it matters little from 2 to 32, see
 docs/guide/advice.md; on eight links, a dozen candidates could not be told apart that differ tenfold in the mean."""
 
 

@@ -1,4 +1,4 @@
-"""Candidates side by side, on links of the map or under seeds of a run: the best, and which are not told apart from it.
+"""Candidates side by side, by links of the map or seeds of a run: the best, and those not distinguishable from it.
 
 Ratios under the same conditions are compared: links differ more from one another than candidates on one link do.
 """
@@ -46,7 +46,7 @@ class Standing:
     mean: float
     """The geometric mean of what is minimised."""
     change: Change
-    """What it does to that, from the plain queue's."""
+    """The change of that mean from the plain queue."""
     behind: Change | None
     """By how much it is worse than the best; none for the best itself."""
     bulk: Change | None
@@ -54,7 +54,7 @@ class Standing:
 
     @property
     def is_alike(self) -> bool:
-        """Whether it is the best or cannot be told apart from it."""
+        """True where it is the best or not distinguishable from it."""
         return self.behind is None or self.behind.low <= 0
 
     def record(self) -> dict[str, Any]:

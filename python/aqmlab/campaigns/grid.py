@@ -163,7 +163,7 @@ class Grid(Strict):
 
     @property
     def combinations(self) -> int:
-        """How many points there are at most: those that are excluded, or are twice there, are counted."""
+        """Upper bound of the number of points: excluded and repeated points count."""
         lengths = [
             len(self.schemes or "1"),
             *(len(values(axis)) for axis in self.axes.values()),

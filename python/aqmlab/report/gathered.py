@@ -81,7 +81,7 @@ class Gathered:
 
     @property
     def has_enough_pairs(self) -> bool:
-        """Whether there are pairs enough to tell schemes apart."""
+        """True where there are enough pairs to tell schemes apart."""
         return bool(self.pairs) and len(next(iter(self.pairs.values()))) >= FEWEST
 
     @cached_property

@@ -23,7 +23,7 @@ _MOST_DIGITS = 400
 _MOST_BITS = 64
 
 _TOKEN = re.compile(
-    # A text that does not end goes on to where the reader refuses it: nothing behind it is ever read.
+    # A string without an end extends to the place where the reader refuses it: the reader never reads beyond.
     r'"""(?:[^"\\]|\\.|"(?!""))*(?:"{3,5}|\Z)'
     r"|'''(?:[^']|'(?!''))*(?:'{3,5}|\Z)"
     r'|"(?:[^"\\\n]|\\.)*(?:"|\n|\Z)'
@@ -151,7 +151,7 @@ def _check_integers(value: object, path: str) -> None:
 
 
 def _in_terms_of_toml(message: str) -> str:
-    """Say in the terms of TOML what its reader says in Python's."""
+    """Rewrite an error that names Python's types in the words of TOML."""
     found = _NAMESPACE.match(message)
     if found is None:
         return message

@@ -58,7 +58,7 @@ class Confirmed:
     found: Tried
     fresh: Tried
     among: int
-    """How many settings are confirmed: the intervals of an objective hold together for all of them."""
+    """Number of confirmed settings: the intervals of an objective hold together for all of them."""
 
     def interval(self, objective: int) -> tuple[float, float, float]:
         """Return the mean difference on fresh seeds with its 95 % interval."""

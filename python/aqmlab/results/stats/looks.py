@@ -1,7 +1,7 @@
 """Stopping rule: when the seeds are enough, at looks that are fixed beforehand.
 
-Whoever adds seeds until an interval is narrow stops, more often than not, where it happens to be narrow in the wrong
-place. Repeated confidence intervals hold at all looks together, whichever look is the last and whatever made it so
+Adding seeds until an interval is narrow stops, more often than not, where it happens to be narrow in the wrong place.
+Repeated confidence intervals hold at all looks together, whichever look is the last and whatever made it so
 (Jennison and Turnbull, "Interim analyses: the repeated confidence interval approach", Journal of the Royal Statistical
 Society B 51, 1989). The error is split evenly over the looks, 0.05 / 4 for each (Bonferroni's inequality).
 

@@ -67,7 +67,7 @@ class Difference:
 
     @property
     def is_significant(self) -> bool:
-        """Whether the interval excludes 0."""
+        """True where the interval excludes 0."""
         return self.low > 0 or self.high < 0
 
 

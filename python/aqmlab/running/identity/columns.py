@@ -21,7 +21,10 @@ COLUMNS = {
     "label": (pa.string(), "The scheme as it was typed first."),
     "scheme": (pa.string(), "The discipline's name."),
     "parameters": (pa.string(), "The discipline's parameters with every default filled in, as JSON."),
-    "load_percent": (pa.float64(), "Load in the terms of the calibration; null where the workload has none."),
+    "load_percent": (
+        pa.float64(),
+        "Offered load in percent of the link's rate, by the calibration; null where the workload has none.",
+    ),
     "users_per_side": (pa.int64(), "Users on each side of the link."),
     "signal": (
         pa.string(),
