@@ -47,6 +47,18 @@ def test_scheme_ecn_and_seed_leave_the_experiment_as_it_is() -> None:
     assert one.experiment != cell().experiment
 
 
+@pytest.mark.parametrize("tcp", [{"congestion": "prague", "ecn": "accurate"}, {"abe": True, "ecn": True}])
+def test_hosts_that_need_ecn_have_an_experiment(tcp: dict[str, Any]) -> None:
+    assert cell(tcp={"profile": "linux-6", **tcp}).experiment != cell(tcp={"profile": "linux-6"}).experiment
+
+
+def test_hosts_with_ecn_of_their_own_are_another_experiment() -> None:
+    inherited = {"mix": [{"share": 0.5, "congestion": "cubic"}]}
+    own = {"mix": [{"share": 0.5, "congestion": "cubic", "ecn": True}]}
+    assert cell(tcp=own).experiment == cell(tcp={**own, "ecn": True}).experiment
+    assert cell(tcp=own).experiment != cell(tcp={**inherited, "ecn": True}).experiment
+
+
 def test_a_queue_of_a_link_s_own_belongs_to_the_experiment() -> None:
     def of(scheme: dict[str, Any], own: dict[str, Any]) -> str:
         chain = [{"rate": "2 Mbit/s"}, {"rate": "3 Mbit/s", "queue": own}]

@@ -245,8 +245,13 @@ _SCHEME = {"queue": QueueSpec.model_validate({"droptail": {}})}
 
 def digest_of(populated: Experiment) -> str:
     """Return the digest of an experiment whose users are by number: of its resolved spec without the scheme."""
-    tcp = populated.tcp.model_copy(update={"ecn": False})
-    return columns.digest(Resolved(populated.model_copy(update={**_SCHEME, "tcp": tcp}).to_json()).json)
+    resolved = json.loads(Resolved(populated.model_copy(update=_SCHEME).to_json()).json)
+    # After the engine has read the spec: it refuses some congestion controls without the ECN that the scheme gives.
+    tcp, written = resolved["tcp"], (populated.tcp.model_extra or {}).get("mix", ())
+    of_scheme = [tcp, *(its for its, given in zip(tcp.get("mix", ()), written, strict=True) if "ecn" not in given)]
+    for stack in of_scheme:
+        stack["ecn"] = False
+    return columns.digest(json.dumps(resolved))
 
 
 def _populated(experiment: Experiment, calibrations: Calibrations) -> tuple[Experiment, float | None]:
