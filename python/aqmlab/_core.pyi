@@ -103,11 +103,13 @@ class RecordBatch:
 
     def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
 
+_MakeLaw = Callable[[LinkContext, Stream], object]
+
 @final
 class Simulation:
     """One run of one resolved spec with one seed.
 
-    ``make_law`` makes the law of each direction where it is not one of the catalogue. ``capture`` is from when, until
+    ``make_laws`` makes the law of each direction whose law is not one of the catalogue. ``capture`` is from when, until
     when (in seconds) and how many packets are captured.
     """
 
@@ -115,14 +117,14 @@ class Simulation:
         cls,
         resolved: Resolved,
         seed: int,
-        make_law: Callable[[LinkContext, Stream], object] | None = None,
+        make_laws: tuple[_MakeLaw | None, _MakeLaw | None] | None = None,
         capture: tuple[float, float, int] | None = None,
     ) -> Simulation: ...
     @staticmethod
     def explained(
         resolved: Resolved,
         seed: int,
-        make_law: Callable[[LinkContext, Stream], object] | None = None,
+        make_laws: tuple[_MakeLaw | None, _MakeLaw | None] | None = None,
         *,
         request: int | None = None,
         slowest: int = 0,

@@ -73,6 +73,9 @@ fn results_number() -> u32 {
     aqmlab_sim::RESULTS
 }
 
+/// What makes the custom law of each direction, where its queue has one.
+type Makers<'py> = (Option<Bound<'py, PyAny>>, Option<Bound<'py, PyAny>>);
+
 /// A run under way. The lock serialises callers; a run is used by one thread at a time.
 #[pyclass(frozen)]
 struct Simulation {
@@ -87,16 +90,18 @@ impl Simulation {
     fn prepare(
         spec: &Spec,
         seed: u64,
-        make_law: Option<&Bound<'_, PyAny>>,
+        make_laws: Option<Makers<'_>>,
         watch: Watch<'_>,
     ) -> PyResult<Simulation> {
         let faults = Faults::default();
-        let law = |make, direction| -> PyResult<Box<dyn Aqm + Send>> {
+        let law = |make: Option<Bound<'_, PyAny>>, direction| -> PyResult<Option<Box<dyn Aqm + Send>>> {
+            let Some(make) = make else { return Ok(None) };
             let rng = queue_stream(seed, direction);
-            Ok(Box::new(PyLaw::new(make, spec.link.contexts()[direction], rng, faults.clone())?))
+            let law = PyLaw::new(&make, spec.link.contexts()[direction], rng, faults.clone())?;
+            Ok(Some(Box::new(law)))
         };
         let laws: Option<Laws> =
-            make_law.map(|make| Ok::<_, PyErr>([law(make, 0)?, law(make, 1)?])).transpose()?;
+            make_laws.map(|(forth, back)| Ok::<_, PyErr>([law(forth, 0)?, law(back, 1)?])).transpose()?;
         let laboratory =
             build(spec, seed, laws, watch).map_err(|error| SpecError::new_err(error.to_string()))?;
         Ok(Simulation { laboratory: Mutex::new(laboratory), faults, capture: None })
@@ -110,11 +115,11 @@ impl Simulation {
 #[pymethods]
 impl Simulation {
     #[new]
-    #[pyo3(signature = (resolved, seed, make_law = None, capture = None))]
+    #[pyo3(signature = (resolved, seed, make_laws = None, capture = None))]
     fn new(
         resolved: &Resolved,
         seed: u64,
-        make_law: Option<&Bound<'_, PyAny>>,
+        make_laws: Option<Makers<'_>>,
         capture: Option<(f64, f64, u64)>,
     ) -> PyResult<Simulation> {
         let spec = resolved.spec();
@@ -123,23 +128,23 @@ impl Simulation {
             Capture::new(spec, Bounds { from, until, packets })
         });
         let watch = capture.as_ref().map_or(Watch::Nothing, Watch::Capture);
-        let simulation = Simulation::prepare(spec, seed, make_law, watch)?;
+        let simulation = Simulation::prepare(spec, seed, make_laws, watch)?;
         Ok(Simulation { capture, ..simulation })
     }
 
     #[staticmethod]
-    #[pyo3(signature = (resolved, seed, make_law = None, *, request = None, slowest = 0))]
+    #[pyo3(signature = (resolved, seed, make_laws = None, *, request = None, slowest = 0))]
     fn explained(
         resolved: &Resolved,
         seed: u64,
-        make_law: Option<&Bound<'_, PyAny>>,
+        make_laws: Option<Makers<'_>>,
         request: Option<u64>,
         slowest: usize,
     ) -> PyResult<Simulation> {
         Simulation::prepare(
             resolved.spec(),
             seed,
-            make_law,
+            make_laws,
             Watch::Explain(TimelineRequest { exchange: request, slowest }),
         )
     }

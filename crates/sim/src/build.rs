@@ -29,9 +29,9 @@ use crate::link::{Boxed, Computed, Link, Queued, Wire};
 use crate::packet::Packet;
 use crate::spec::{Spec, SpecError};
 
-/// Custom laws, which the caller brings: one for each direction, each behind a plain queue with the spec's limit. What they
-/// draw they should draw from [`queue_stream`].
-pub type Laws = [Box<dyn Aqm + Send>; 2];
+/// Custom laws, which the caller brings: one for each direction whose queue has one, each behind a plain queue with the
+/// spec's limit. What they draw they should draw from [`queue_stream`].
+pub type Laws = [Option<Box<dyn Aqm + Send>>; 2];
 
 /// What is written down of a run besides its results, which it does not change.
 #[derive(Clone, Copy, Debug)]

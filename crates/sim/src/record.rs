@@ -44,6 +44,8 @@ pub(crate) struct LinkDirection {
     /// The number of the link in its chain, from 1; `None` outside a chain.
     pub(crate) link: Option<u8>,
     pub(crate) direction: Direction,
+    /// The queues of its table may have different laws.
+    pub(crate) several_laws: bool,
 }
 
 /// A completed exchange, and what recovery cost both ends.
@@ -69,8 +71,8 @@ pub struct QueueTable {
     pub packets: Vec<u32>,
     /// IP bytes waiting.
     pub bytes: Vec<u64>,
-    /// The laws' variables under their names, in their own order; in a chain null where the link's law has none of that
-    /// name.
+    /// The laws' variables under their names, in their own order; null where the law has none of that name, in a chain and
+    /// where the directions have different laws.
     #[cfg_attr(feature = "schema", schemars(with = "Vec<(String, Vec<f64>)>"))]
     pub variables: Variables,
 }
@@ -182,7 +184,7 @@ impl QueueTable {
         self.direction.push(place.direction.number());
         self.packets.push(state.packets);
         self.bytes.push(state.bytes.get());
-        self.variables.push(row, place.link.is_some(), |out| link.probe(out));
+        self.variables.push(row, place.several_laws, |out| link.probe(out));
     }
 }
 

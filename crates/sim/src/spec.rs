@@ -7,6 +7,7 @@ mod queue;
 mod reading;
 #[cfg(feature = "schema")]
 mod schema;
+mod sides;
 mod sources;
 mod tcp;
 mod words;
@@ -20,14 +21,18 @@ use aqmlab_workload::{RttConfig, WebConfig};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::side::Direction;
+
 pub use self::chain::{HopSpec, PathSpec};
 pub(crate) use self::chain::{Hops, MOST_LINKS};
 pub use self::delay::DelayAt;
 pub use self::link::{LinkSpec, RateChange};
+use self::queue::QueuePair;
 pub use self::queue::{CustomLaw, QueueSpec};
 use self::reading::{at_least, at_most, fault, named_or_table, read, within};
 #[cfg(feature = "schema")]
 pub use self::schema::{SourceKeys, written_schema};
+pub use self::sides::SidesSpec;
 use self::sources::SourceContext;
 pub use self::sources::SourceSpec;
 pub(crate) use self::tcp::MOST_STACKS;
@@ -40,11 +45,14 @@ use self::written::{Written, WrittenUsers};
 /// serialises to reads back as itself and determines the results together with the seed.
 #[derive(Clone, Debug, Serialize)]
 pub struct Spec {
+    /// The names of the two sides, which decide no result.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sides: Option<SidesSpec>,
     /// The peering link; both directions alike.
     pub link: LinkSpec,
-    /// The queue discipline at each end of it.
+    /// The queue discipline of direction 0, and of direction 1 where that has no other.
     pub queue: QueueSpec,
-    /// That of direction 1, where the link's other rate gives it other automatic parameters.
+    /// The queue discipline of direction 1, where it is another or has other automatic parameters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue_back: Option<QueueSpec>,
     /// Links in series in the place of the one; none: it stands alone.
@@ -181,12 +189,15 @@ impl Spec {
     /// Read and check a spec.
     pub fn from_json(text: &str) -> Result<Spec, SpecError> {
         let document: Value = serde_json::from_str(text).map_err(|error| fault("spec", error.to_string()))?;
-        let written: Written = read("", document)?;
+        let mut written: Written = read("", document)?;
+        let sides = written.sides.map(SidesSpec::read).transpose()?;
+        sides::number_sides(sides.as_ref(), &mut written.sources, &mut written.tcp)?;
         let link = written.link;
         link.check("link")?;
-        let chain = HopSpec::read_all(written.chain, &link, &written.queue)?;
+        let chain = HopSpec::read_all(written.chain, &link, &written.queue, written.queue_back.as_ref())?;
         let links = chain.len();
-        let (queue, queue_back) = QueueSpec::read_both("queue", written.queue, written.queue_back, &link)?;
+        let both = QueuePair::new("queue", written.queue, written.queue_back);
+        let (queue, queue_back) = both.read(&link)?;
         let users = UsersSpec::read(written.users, links)?;
         let context = SourceContext { link: &link, links, hosts: &written.hosts, delay_at: users.delay_at };
         let sources = SourceSpec::read_all(written.sources, &context)?;
@@ -201,6 +212,7 @@ impl Spec {
             sources,
             protocol: written.protocol,
             record: written.record,
+            sides,
         };
         spec.check()?;
         Ok(spec)
@@ -217,10 +229,16 @@ impl Spec {
         self.chain.is_empty().then_some(alone).into_iter().chain(in_series)
     }
 
+    /// The name of `direction`: `home→internet`, or without names of sides `forward` or `reverse`.
+    pub(crate) fn direction_name(&self, direction: Direction) -> String {
+        SidesSpec::direction(self.sides.as_ref(), direction)
+    }
+
     /// What no single part can see, and sizes beyond all sense.
     fn check(&self) -> Result<(), SpecError> {
         if !self.chain.is_empty() {
             chain::refuse_custom("queue", &self.queue)?;
+            self.queue_back.iter().try_for_each(|back| chain::refuse_custom("queue_back", back))?;
         }
         within("hosts", &self.hosts)?;
         within("protocol", &self.protocol)?;

@@ -210,7 +210,7 @@ def _about(scheme: Scheme, point: Mapping[str, Value]) -> dict[str, Value]:
 
 def without_queue(point: Point) -> dict[str, Value]:
     """Return what of a point is about the network and its users, not about the discipline."""
-    return {path: value for path, value in point.items() if path != SCHEME and not path.startswith("queue.")}
+    return {path: value for path, value in point.items() if path != SCHEME and not path.startswith(("queue.", "queue_back."))}
 
 
 def at(experiment: Experiment, point: Point) -> tuple[Experiment, str]:
@@ -229,8 +229,8 @@ def at(experiment: Experiment, point: Point) -> tuple[Experiment, str]:
     except SpecError as error:
         raise SpecError(f"{said(point)}: {error.what if isinstance(error, Misplaced) else error}") from None
     if scheme and chosen.queue == scheme.queue:
-        return chosen, scheme.label
-    return chosen, schemes.label(chosen.queue, ecn=chosen.tcp.ecn)
+        return chosen, scheme.label_in(chosen)
+    return chosen, schemes.label_of(chosen)
 
 
 def said(point: Point) -> str:

@@ -227,10 +227,10 @@ def _steps(
 ) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
     """Run the cell; yield what each step explains, and what happened in the timelines that are wanted so far."""
     try:
-        make_law = laws.maker(*cell.queue)
+        make_laws = laws.makers(cell.resolved)
     except ValueError as error:
         raise SpecError(str(error)) from None
-    simulation = Simulation.explained(cell.spec, cell.seed, make_law, request=request, slowest=slowest or 0)
+    simulation = Simulation.explained(cell.spec, cell.seed, make_laws, request=request, slowest=slowest or 0)
     while simulation.now < simulation.end:
         simulation.advance(_STEP_S)
         watch(simulation.now, simulation.end)

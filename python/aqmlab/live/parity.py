@@ -160,8 +160,8 @@ def parity(
     check_experiment(experiment)
     check_out(out)
     parsed = [schemes.parse(text) for text in dict.fromkeys(scheme_texts)]
-    cases = {scheme.label: scheme.applied_to(experiment) for scheme in parsed} or {
-        schemes.label(experiment.queue, ecn=experiment.tcp.ecn): experiment
+    cases = {scheme.label_in(experiment): scheme.applied_to(experiment) for scheme in parsed} or {
+        schemes.label_of(experiment): experiment
     }
     return Parity(
         tuple(

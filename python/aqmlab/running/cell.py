@@ -14,7 +14,7 @@ from typing import Any
 from aqmlab._core import Link, Resolved, SpecError, results_number
 from aqmlab.running.calibration.lines import Calibrations, known
 from aqmlab.running.identity import columns
-from aqmlab.spec import presets, schemes
+from aqmlab.spec import directions, presets, schemes
 from aqmlab.spec import users as user_tables
 from aqmlab.spec.experiment import Experiment, QueueSpec, Users
 from aqmlab.spec.quantities import rate_bps
@@ -84,16 +84,35 @@ class Cell:
         return "simulated" if self.kernel is None else "live"
 
     @property
-    def scheme(self) -> str:
-        """The discipline's name."""
-        (name,) = self.resolved["queue"]
-        return str(name)
+    def direction_names(self) -> directions.Names:
+        """The names of its two directions."""
+        return directions.names(self.resolved.get("sides"))
+
+    @cached_property
+    def queues(self) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+        """The discipline of each direction of each link with its parameters, resolved: ``{"pi": {...}}``."""
+        links = self.resolved.get("chain") or [self.resolved]
+        return [(link["queue"], link.get("queue_back", link["queue"])) for link in links]
 
     @property
-    def parameters(self) -> dict[str, Any]:
-        """The discipline's parameters, resolved."""
-        parameters: dict[str, Any] = self.resolved["queue"][self.scheme]
-        return parameters
+    def scheme(self) -> str:
+        """The discipline's name; several as ``fq_codel / droptail`` by directions, and as ``pi | codel`` by links."""
+        links = [" / ".join(dict.fromkeys(name for queue in both for name in queue)) for both in self.queues]
+        return " | ".join(links) if len(set(links)) > 1 else links[0]
+
+    @property
+    def disciplines(self) -> set[str]:
+        """The names of all its disciplines."""
+        return {name for both in self.queues for queue in both for name in queue}
+
+    @property
+    def parameters(self) -> dict[str, Any] | list[dict[str, Any]]:
+        """The discipline's parameters, resolved; where queues differ, for each link both queues by direction."""
+        distinct = [queue for both in self.queues for queue in both]
+        if all(queue == distinct[0] for queue in distinct):
+            (parameters,) = distinct[0].values()
+            return dict(parameters)
+        return [dict(zip(self.direction_names, both, strict=True)) for both in self.queues]
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -219,15 +238,14 @@ def cells_of(
     of_experiment = digest_of(populated)
     if uncongested:
         populated = presets.uncongested(populated)
-    in_full = populated.model_copy(update={"queue": populated.queue.in_full()})
-    spec = Resolved(in_full.to_json())
+    spec = Resolved(populated.in_full().to_json())
     per_side = populated.users.per_side
     assert per_side is not None, "users are by number now"
     if per_side == 0 and not populated.sources and not idle:
         raise SpecError("users.per_side: must be at least 1 where there are no sources, got 0")
     return [
         Cell(
-            label=label or schemes.label(populated.queue, ecn=populated.tcp.ecn),
+            label=label or schemes.label_of(populated),
             signal="none" if uncongested else _signal(json.loads(spec.json)),
             load_percent=load,
             users_per_side=per_side,
@@ -239,13 +257,17 @@ def cells_of(
     ]
 
 
-_SCHEME = {"queue": QueueSpec.model_validate({"droptail": {}})}
+_SCHEME = {"queue": QueueSpec.model_validate({"droptail": {}}), "queue_back": None}
 """What stands in the place of any scheme when an experiment is named."""
 
 
 def digest_of(populated: Experiment) -> str:
-    """Return the digest of an experiment whose users are by number: of its resolved spec without the scheme."""
+    """Return the digest of an experiment whose users are by number: of its resolved spec without the scheme.
+
+    Names of sides are left out: they decide no result.
+    """
     resolved = json.loads(Resolved(populated.model_copy(update=_SCHEME).to_json()).json)
+    resolved.pop("sides", None)
     # After the engine has read the spec: it refuses some congestion controls without the ECN that the scheme gives.
     tcp, written = resolved["tcp"], (populated.tcp.model_extra or {}).get("mix", ())
     of_scheme = [tcp, *(its for its, given in zip(tcp.get("mix", ()), written, strict=True) if "ecn" not in given)]

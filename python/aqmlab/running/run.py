@@ -118,7 +118,7 @@ def _simulate(cell: Cell, directory: Path, watch: Watch, capture: _Capture | Non
     """Run a cell into a directory; return when its capture ends, if there was no room for all packets."""
     wall, cpu = time.perf_counter(), time.thread_time()
     bounds = capture and capture.bounds
-    simulation = Simulation(cell.spec, cell.seed, laws.maker(cell.scheme, cell.parameters), bounds)
+    simulation = Simulation(cell.spec, cell.seed, laws.makers(cell.resolved), bounds)
 
     def look(now: float, end: float) -> None:
         if capture is not None:

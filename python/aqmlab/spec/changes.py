@@ -105,7 +105,7 @@ def _check(at: Any, above: list[Step], step: Step, change: str) -> None:
 
 def _make_room(table: dict[str, Any], above: list[Step], name: str) -> None:
     """Take away what cannot stand beside ``name``: another discipline, kind of source, or number of users."""
-    if above[-1:] == ["queue"] or (len(above) == 2 and above[0] == "sources"):
+    if above[-1:] in (["queue"], ["queue_back"]) or (len(above) == 2 and above[0] == "sources"):
         others = table.keys() - {name}
     elif above == ["users"] and name in ("load", "per_side"):
         others = {"load", "per_side"} - {name}

@@ -120,6 +120,7 @@ class ChainLink(SpecPart):
     device_fifo: StrictInt | None = DECLARED
     rate_changes: tuple[RateChange, ...] | None = DECLARED
     queue: QueueSpec | None = DECLARED
+    queue_back: QueueSpec | None = DECLARED
 
 
 class Tcp(SpecPart):
@@ -188,8 +189,10 @@ class Experiment(SpecPart):
     Users(load=98.0, per_side=None, sides=2, workload='unc-2001-v3', rtt='uniform', delay_at='browser', path=None)
     """
 
+    sides: tuple[str, str] | None = DECLARED
     link: Link = DECLARED
     queue: QueueSpec = DECLARED
+    queue_back: QueueSpec | None = DECLARED
     chain: tuple[ChainLink, ...] | None = DECLARED
     hosts: Hosts = DECLARED
     tcp: Tcp = DECLARED
@@ -229,10 +232,22 @@ class Experiment(SpecPart):
 
     def changed(self, changes: Iterable[str]) -> Self:
         """Return this experiment with changes as :meth:`from_toml` takes them."""
-        tables = self.model_dump(exclude_none=True)
+        # What was not written stays so, and what is in the mode of JSON is in lists, as in a file.
+        tables = self.model_dump(mode="json", exclude_none=True, exclude_unset=True)
         for change in changes:
             apply(tables, change)
         return type(self)(**tables)
+
+    @property
+    def queues(self) -> tuple[tuple[QueueSpec, QueueSpec], ...]:
+        """The disciplines of each link as they are written: of direction 0, and of direction 1."""
+        both = self.queue, self.queue_back or self.queue
+        return tuple(_own_queues(link, both) for link in self.chain or (ChainLink(),))
+
+    def in_full(self) -> Self:
+        """Fill in the defaults of custom laws and the hashes of their sources; for others the engine does it."""
+        back = self.queue_back and self.queue_back.in_full()
+        return self.model_copy(update={"queue": self.queue.in_full(), "queue_back": back})
 
     @classmethod
     def model_json_schema(cls, *_: Any, **__: Any) -> dict[str, Any]:
@@ -247,6 +262,12 @@ class Experiment(SpecPart):
     def to_json(self) -> str:
         """Return the spec as the engine reads it."""
         return self.model_dump_json(exclude_none=True)
+
+
+def _own_queues(link: ChainLink, common: tuple[QueueSpec, QueueSpec]) -> tuple[QueueSpec, QueueSpec]:
+    """Return the disciplines of a link: its own are those of both directions, unless it says another for direction 1."""
+    forth, back = common if link.queue is None else (link.queue, link.queue)
+    return forth, link.queue_back or back
 
 
 def _read_sources(sources: object, directory: Path) -> tuple[dict[str, Any], ...]:

@@ -35,12 +35,12 @@ def uncongested(experiment: Experiment) -> Experiment:
     """
     link = experiment.link.model_copy(update=_raised(experiment.link))
     chain = experiment.chain and tuple(
-        each.model_copy(update={**_raised(each), "queue": None}) for each in experiment.chain
+        each.model_copy(update={**_raised(each), "queue": None, "queue_back": None}) for each in experiment.chain
     )
     links: list[Link | ChainLink] = [link, *(chain or ())]
     fastest = max(rate_bps(rate) for each in links for rate in (each.rate, each.rate_back) if rate is not None)
     queue = QueueSpec.model_validate({"droptail": {"limit": round(_LIMIT * fastest / _SLOWEST)}})
-    return experiment.model_copy(update={"link": link, "queue": queue, "chain": chain})
+    return experiment.model_copy(update={"link": link, "queue": queue, "queue_back": None, "chain": chain})
 
 
 def greedy(sources: Iterable[Mapping[str, Any]]) -> list[str]:

@@ -29,8 +29,22 @@ class Scheme:
     ecn: bool | EcnForm | None
     """The form of ECN that the hosts negotiate. ``None`` leaves it to the experiment."""
 
+    def label_in(self, experiment: Experiment) -> str:
+        """Return how it is shown: as it was typed, with the discipline of direction 1 where that has another."""
+        return self.label if experiment.queue_back is None else _of_both(self.label, experiment.queue_back)
+
     def applied_to(self, experiment: Experiment) -> Experiment:
-        """Return the experiment with this scheme instead of its own."""
+        """Return the experiment with this scheme instead of its own.
+
+        Queues that stay are those that links of a chain have of their own, and ``queue_back``.
+
+        Raises
+        ------
+        SpecError
+            When no link takes it.
+        """
+        if experiment.chain and all(link.queue is not None for link in experiment.chain):
+            raise SpecError(f"{self.label}: no link takes it: every link of the chain has a queue of its own")
         tcp = experiment.tcp if self.ecn is None else experiment.tcp.model_copy(update={"ecn": self.ecn})
         return experiment.model_copy(update={"queue": self.queue, "tcp": tcp})
 
@@ -68,6 +82,27 @@ def label(queue: QueueSpec, *, ecn: bool | EcnForm) -> str:
     given = {**queue.parameters, "ecn": ecn} if ecn else queue.parameters
     text = ",".join(f"{key}={written(value)}" for key, value in given.items())
     return f"{queue.discipline}:{text}" if text else queue.discipline
+
+
+def label_of(experiment: Experiment) -> str:
+    """Write the disciplines of an experiment as a person would have typed them, link by link where they differ.
+
+    Examples
+    --------
+    >>> label_of(Experiment(queue={"fq_codel": {}}, queue_back={"droptail": {"limit": 50}}))
+    'fq_codel / droptail:limit=50'
+    """
+    ecn = experiment.tcp.ecn
+    links = [
+        label(forth, ecn=ecn) if forth == back else _of_both(label(forth, ecn=ecn), back)
+        for forth, back in experiment.queues
+    ]
+    return " | ".join(links) if len(set(links)) > 1 else links[0]
+
+
+def _of_both(forth: str, back: QueueSpec) -> str:
+    # ECN is the hosts' business: it is said once.
+    return f"{forth} / {label(back, ecn=False)}"
 
 
 def partition(text: str) -> tuple[str, str, str]:

@@ -48,12 +48,12 @@ pub(super) enum QueueDiscipline<'a> {
 
 impl<'a> Plan<'a> {
     pub(super) fn new(spec: &'a Spec, seed: u64, laws: Option<Laws>) -> Result<Plan<'a>, SpecError> {
-        let mut laws = laws.into_iter().flatten();
+        let mut laws = laws.unwrap_or_default();
         let hops = (0..).zip(spec.links()).map(|(number, (link, queues))| {
             let mut one_way = |direction: Direction| {
                 let queue = queues[direction.index()];
                 let discipline = match queue {
-                    QueueSpec::Custom(custom) => match laws.next() {
+                    QueueSpec::Custom(custom) => match laws[direction.index()].take() {
                         Some(law) => QueueDiscipline::Custom(law, custom.limit),
                         None => QueueDiscipline::Catalogue(queue.known()?),
                     },
@@ -73,10 +73,14 @@ impl<'a> Plan<'a> {
         })
     }
 
-    /// The discipline of the catalogue that the only link has, if its rate is the same in both directions and all the time.
+    /// The discipline of the catalogue that the only link has, if its rate and its discipline are the same in both directions
+    /// and all the time.
     pub(super) fn one_discipline(&self) -> Option<&'a QueueConfig> {
         let link = &self.spec.link;
-        let is_plain = self.spec.chain.is_empty() && link.rate_back.is_none() && link.rate_changes.is_empty();
+        let is_plain = self.spec.chain.is_empty()
+            && link.rate_back.is_none()
+            && self.spec.queue_back.is_none()
+            && link.rate_changes.is_empty();
         match self.hops.as_slice() {
             [
                 Hop {

@@ -66,7 +66,7 @@ impl PacketLog {
         for (number, (link, _)) in (1..).zip(spec.links()) {
             let of_link = if spec.chain.is_empty() { String::new() } else { format!("link {number}, ") };
             for direction in Direction::BOTH {
-                let name = format!("{of_link}direction {}", direction.number());
+                let name = format!("{of_link}{}", spec.direction_name(direction));
                 pcapng::interface(&mut file, &name, link.one_way(direction).rate, MOST_BYTES);
             }
         }

@@ -19,6 +19,8 @@ pub(super) struct Readings {
     links: Vec<[Reading; 2]>,
     /// The links stand in a chain, where rows name theirs.
     in_chain: bool,
+    /// The queues may have different laws.
+    several_laws: bool,
 }
 
 #[derive(Debug)]
@@ -51,6 +53,8 @@ impl Readings {
         Readings {
             links: spec.links().map(|_| [reading(), reading()]).collect(),
             in_chain: !spec.chain.is_empty(),
+            several_laws: !spec.chain.is_empty()
+                || spec.queue_back.as_ref().is_some_and(|back| back.name() != spec.queue.name()),
         }
     }
 
@@ -59,10 +63,10 @@ impl Readings {
         &'a mut self,
         meters: &Meters<'a>,
     ) -> impl Iterator<Item = (LinkDirection, &'a dyn Meter, &'a mut Reading)> {
-        let in_chain = self.in_chain;
+        let (in_chain, several_laws) = (self.in_chain, self.several_laws);
         (1..).zip(self.links.iter_mut().zip(meters)).flat_map(move |(number, (readings, &meters))| {
             let link = in_chain.then_some(number);
-            let directions = Direction::BOTH.map(|direction| LinkDirection { link, direction });
+            let directions = Direction::BOTH.map(|direction| LinkDirection { link, direction, several_laws });
             let pairs = directions.into_iter().zip(meters).zip(readings);
             pairs.map(|((place, meter), reading)| (place, meter, reading))
         })

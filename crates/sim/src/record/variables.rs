@@ -12,14 +12,14 @@ pub struct Variables {
 }
 
 impl Variables {
-    /// Add row `row`: what `probe` tells of. The links of a chain may have different laws.
+    /// Add row `row`: what `probe` tells of. Rows may be of `several_laws`.
     pub(super) fn push(
         &mut self,
         row: usize,
-        is_chain: bool,
+        several_laws: bool,
         probe: impl FnOnce(&mut dyn FnMut(&'static str, f64)),
     ) {
-        self.of_several = is_chain;
+        self.of_several = several_laws;
         probe(&mut |name, value| {
             let known = self.each.iter().position(|&(column, _)| column == name);
             let column = known.unwrap_or_else(|| {

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::link::{LinkSpec, RateChange};
+use super::queue::QueuePair;
 use super::{QueueSpec, SpecError, at_most, fault, read};
 
 /// The most links of a chain.
@@ -30,9 +31,9 @@ pub struct HopSpec {
     /// When the rate becomes another.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rate_changes: Vec<RateChange>,
-    /// The queue discipline at each end of it.
+    /// The queue discipline of direction 0, and of direction 1 where that has no other.
     pub queue: QueueSpec,
-    /// That of direction 1, where its automatic parameters are others.
+    /// The queue discipline of direction 1, where it is another or has other automatic parameters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue_back: Option<QueueSpec>,
 }
@@ -57,7 +58,8 @@ pub(super) struct WrittenHop {
     /// The queue discipline at each end of it.
     #[cfg_attr(feature = "schema", schemars(with = "Option<QueueSpec>"))]
     queue: Option<Value>,
-    #[cfg_attr(feature = "schema", schemars(skip))]
+    /// The queue discipline of direction 1, where it is another.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<QueueSpec>"))]
     queue_back: Option<Value>,
 }
 
@@ -67,17 +69,24 @@ impl HopSpec {
         written: Vec<Value>,
         common: &LinkSpec,
         queue: &Value,
+        queue_back: Option<&Value>,
     ) -> Result<Vec<HopSpec>, SpecError> {
         at_most("chain", written.len(), MOST_LINKS)?;
         if !written.is_empty() && !common.rate_changes.is_empty() {
             let message = "in a chain each link has its own: write chain[0].rate_changes and so on".into();
             return Err(fault("link.rate_changes", message));
         }
+        let queues = QueuePair::new("queue", queue.clone(), queue_back.cloned());
         let entries = written.into_iter().enumerate();
-        entries.map(|(number, entry)| HopSpec::read(number, entry, common, queue)).collect()
+        entries.map(|(number, entry)| HopSpec::read(number, entry, common, &queues)).collect()
     }
 
-    fn read(number: usize, entry: Value, common: &LinkSpec, queue: &Value) -> Result<HopSpec, SpecError> {
+    fn read(
+        number: usize,
+        entry: Value,
+        common: &LinkSpec,
+        queues: &QueuePair,
+    ) -> Result<HopSpec, SpecError> {
         let path = format!("chain[{number}]");
         let written: WrittenHop = read(&path, entry)?;
         let link = LinkSpec {
@@ -90,12 +99,13 @@ impl HopSpec {
             ..*common
         };
         link.check(&path)?;
-        let (place, queue) = match written.queue {
-            Some(other) => (format!("{path}.queue"), other),
-            None => ("queue".to_owned(), queue.clone()),
-        };
-        let (queue, queue_back) = QueueSpec::read_both(&place, queue, written.queue_back, &link)?;
-        refuse_custom(&format!("{path}.queue"), &queue)?;
+        let own = format!("{path}.queue");
+        // A queue of its own is that of both directions, unless it says another.
+        let queues = written.queue.map_or_else(|| queues.clone(), |queue| QueuePair::new(&own, queue, None));
+        let back = format!("{own}_back");
+        let (queue, queue_back) = queues.with_back(&back, written.queue_back).read(&link)?;
+        refuse_custom(&own, &queue)?;
+        queue_back.iter().try_for_each(|queue| refuse_custom(&back, queue))?;
         let LinkSpec { rate, rate_back, delay, device_fifo, rate_changes, .. } = link;
         Ok(HopSpec { rate, rate_back, delay, device_fifo, rate_changes, queue, queue_back })
     }

@@ -38,21 +38,6 @@ impl QueueSpec {
         QueueSpec::read_at("queue", written, link)
     }
 
-    /// Read that of both ends of `link`, which stands at `path`, and that of direction 1 apart if it differs: its rate
-    /// has other automatic values. A spec that was resolved before says so by `back`.
-    pub(super) fn read_both(
-        path: &str,
-        written: Value,
-        back: Option<Value>,
-        link: &LinkSpec,
-    ) -> Result<(QueueSpec, Option<QueueSpec>), SpecError> {
-        let [forth, back_link] = link.contexts();
-        let back = QueueSpec::read_at(path, back.unwrap_or_else(|| written.clone()), &back_link)?;
-        let forth = QueueSpec::read_at(path, written, &forth)?;
-        let differs = back != forth;
-        Ok((forth, differs.then_some(back)))
-    }
-
     /// The same for one that stands at `path`.
     fn read_at(path: &str, written: Value, link: &LinkContext) -> Result<QueueSpec, SpecError> {
         let Some((name, parameters)) = only_entry(&written) else {
@@ -81,12 +66,51 @@ impl QueueSpec {
         }
     }
 
+    /// What it is called in a spec.
+    pub fn name(&self) -> &str {
+        match self {
+            QueueSpec::Known(config) => config.name(),
+            QueueSpec::Custom(custom) => &custom.name,
+        }
+    }
+
     /// The most that may wait.
     pub fn limit(&self) -> Limit {
         match self {
             QueueSpec::Known(config) => config.limit(),
             QueueSpec::Custom(custom) => custom.limit,
         }
+    }
+}
+
+/// The queues of both directions of a link as they are written, each with its path.
+#[derive(Clone)]
+pub(super) struct QueuePair {
+    forth: (String, Value),
+    back: (String, Value),
+}
+
+impl QueuePair {
+    /// That of both directions stands at `path`, unless direction 1 has another, beside it.
+    pub(super) fn new(path: &str, written: Value, back: Option<Value>) -> QueuePair {
+        let forth = (path.to_owned(), written);
+        let back = back.map_or_else(|| forth.clone(), |back| (format!("{path}_back"), back));
+        QueuePair { forth, back }
+    }
+
+    /// The same with the queue of direction 1 that is written at `path`, if one is.
+    pub(super) fn with_back(self, path: &str, written: Option<Value>) -> QueuePair {
+        let back = written.map_or(self.back, |written| (path.to_owned(), written));
+        QueuePair { back, ..self }
+    }
+
+    /// Read the queues at both ends of `link`; that of direction 1 apart if it differs, be it in automatic values alone.
+    pub(super) fn read(self, link: &LinkSpec) -> Result<(QueueSpec, Option<QueueSpec>), SpecError> {
+        let [forth_link, back_link] = link.contexts();
+        let forth = QueueSpec::read_at(&self.forth.0, self.forth.1, &forth_link)?;
+        let back = QueueSpec::read_at(&self.back.0, self.back.1, &back_link)?;
+        let differs = back != forth;
+        Ok((forth, differs.then_some(back)))
     }
 }
 

@@ -134,6 +134,7 @@ fn mix(generator: &mut SchemaGenerator) -> Schema {
     let mut schema = Whose::json_schema(generator);
     let about = "The profile that the values come from, if not from `tcp.profile`.";
     properties(&mut schema).insert("profile".to_owned(), profile(about, None));
+    may_be_named(properties(&mut schema));
     beside_values(&mut schema, generator);
     schema
 }
@@ -166,6 +167,13 @@ pub struct SourceKeys {
     path: Option<PathSpec>,
 }
 
+/// A side is written by its number, or by the name that `sides` gives it.
+fn may_be_named(keys: &mut Map<String, Value>) {
+    if let Some(side) = keys.get_mut("side") {
+        side["type"] = json!(["integer", "string"]);
+    }
+}
+
 fn source(generator: &mut SchemaGenerator) -> Schema {
     let mut kinds = SourceConfig::json_schema(generator);
     let mut keys = SourceKeys::json_schema(generator);
@@ -182,6 +190,7 @@ fn source(generator: &mut SchemaGenerator) -> Schema {
             generator.definitions_mut()[name]["properties"].as_object_mut().expect("a table has keys");
         let keys = properties(&mut keys).iter().filter(|(key, _)| kind != "datagrams" || *key != "delay_at");
         table.extend(keys.map(|(key, value)| (key.clone(), value.clone())));
+        may_be_named(table);
     }
     let examples: Vec<Value> =
         SourceConfig::EXAMPLES.iter().map(|text| serde_json::from_str(text).expect("an example")).collect();

@@ -109,7 +109,7 @@ fn a_mistake_is_told_in_one_line_with_the_field_and_what_is_allowed() {
     let rtt = |distribution: Value| json!({"users": {"per_side": 1, "rtt": {"source": "", "distribution": distribution}}});
     for (parts, message) in [
         // Unknown names, at each level.
-        (json!({"lnik": {}}), "lnik: unknown key; allowed are link, queue, "),
+        (json!({"lnik": {}}), "lnik: unknown key; allowed are sides, link, queue, "),
         (
             json!({"link": {"rat": 1}}),
             "link.rat: unknown key (did you mean `rate`?); allowed are rate, rate_back, ",

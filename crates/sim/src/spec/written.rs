@@ -20,13 +20,16 @@ use super::{PathSpec, QueueSpec, TcpSpec};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Experiment"))]
 #[serde(deny_unknown_fields)]
 pub(super) struct Written {
+    /// Names of side 0 and side 1, such as `["home", "internet"]`: results call direction 0 `home→internet` then, and
+    /// direction 1 `internet→home`; without names they are `forward` and `reverse`. Names decide no result.
+    pub(super) sides: Option<[String; 2]>,
     #[serde(default)]
     pub(super) link: LinkSpec,
     #[serde(default = "drop_tail")]
     #[cfg_attr(feature = "schema", schemars(with = "QueueSpec"))]
     pub(super) queue: Value,
-    /// What a spec in full says of direction 1.
-    #[cfg_attr(feature = "schema", schemars(skip))]
+    /// The queue discipline of direction 1, where it is another.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<QueueSpec>"))]
     pub(super) queue_back: Option<Value>,
     /// Links in series in the place of the one, between the routers 1, 2 and so on: see docs/guide/topology.md.
     #[serde(default)]

@@ -8,14 +8,14 @@ use serde_json::{Value, json};
 use crate::{Run, congested, read};
 
 /// PI as somebody else's law: the run cannot know it.
-fn pi(seed: u64) -> [Box<dyn Aqm + Send>; 2] {
+fn pi(seed: u64) -> [Option<Box<dyn Aqm + Send>>; 2] {
     [0, 1].map(|direction| {
         let rate = BitRate::from_mbit_per_sec(2);
         let link = LinkContext { rate, header: Bytes::ZERO, overhead: Bytes::new(38) };
         let config = PiConfig { q_ref: 10.0, a: 1e-3, b: 9e-4, ..PiConfig::default() }
             .resolve(&link)
             .expect("a sound law");
-        Box::new(Pi::new(&config, &link, queue_stream(seed, direction))) as Box<dyn Aqm + Send>
+        Some(Box::new(Pi::new(&config, &link, queue_stream(seed, direction))) as Box<dyn Aqm + Send>)
     })
 }
 

@@ -17,6 +17,7 @@ mod hosts {
 
 mod network {
     mod chain;
+    mod directions;
     mod emulated;
     mod header;
     mod rate_changes;

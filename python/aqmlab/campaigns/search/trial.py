@@ -128,7 +128,7 @@ class Trial:
 
     def _cells(self, text: str, seeds: Sequence[int], calibrations: Calibrations) -> list[Cell]:
         parsed = schemes.parse(text)
-        return cells_of(parsed.applied_to(self.experiment), seeds, calibrations, label=parsed.label)
+        return cells_of(parsed.applied_to(self.experiment), seeds, calibrations, label=parsed.label_in(self.experiment))
 
     def _read(self, cells: Sequence[Cell], store: Store) -> list[Values] | None:
         found = store.found(cells)

@@ -107,17 +107,22 @@ def _is_law(value: object) -> bool:
     return isinstance(value, type) and issubclass(value, Law) and value is not Law
 
 
-def maker(name: str, parameters: Mapping[str, Any]) -> Make | None:
-    """Return what makes the law of a resolved spec; ``None`` when it is one of the catalogue.
+def makers(resolved: Mapping[str, Any]) -> tuple[Make | None, Make | None]:
+    """Return what makes the laws of a resolved spec, one for each direction; ``None`` for one of the catalogue.
 
     Raises
     ------
     SpecError
-        When the law's source is no longer the one that was resolved.
+        When a law's source is no longer the one that was resolved.
     """
+    return _maker("queue", resolved["queue"]), _maker("queue_back", resolved.get("queue_back", resolved["queue"]))
+
+
+def _maker(path: str, queue: Mapping[str, Any]) -> Make | None:
+    ((name, parameters),) = queue.items()
     if not is_custom(name):
         return None
     custom = find(name)
     if custom.source != parameters["source"]:
-        raise SpecError(f"queue.{name}: its source has changed since this cell was prepared")
+        raise SpecError(f"{path}.{name}: its source has changed since this cell was prepared")
     return custom.maker(parameters)

@@ -19,8 +19,15 @@ from aqmlab.spec.experiment import ECN_SWITCH
 
 COLUMNS = {
     "label": (pa.string(), "The scheme as it was typed first."),
-    "scheme": (pa.string(), "The discipline's name."),
-    "parameters": (pa.string(), "The discipline's parameters with every default filled in, as JSON."),
+    "scheme": (
+        pa.string(),
+        "The discipline's name; of several `fq_codel / droptail` by directions and `pi | codel` by links.",
+    ),
+    "parameters": (
+        pa.string(),
+        "The discipline's parameters with every default filled in, as JSON; where queues differ, for each link both"
+        " queues by direction.",
+    ),
     "load_percent": (
         pa.float64(),
         "Offered load in percent of the link's rate, by the calibration; null where the workload has none.",
@@ -109,13 +116,15 @@ def of_spec(resolved: Mapping[str, Any], links: Sequence[Link]) -> dict[str, Any
 def abridged(resolved: Mapping[str, Any]) -> dict[str, Any]:
     """Return a resolved spec without what is too long to look at; two that differ still do.
 
-    Tables that ship stand by their names, long lists and texts by their digests.
+    Tables that ship stand by their names, long lists and texts by their digests. Names of sides are left out: they
+    decide no result, and tables are the same without them.
     """
     of_users = dict(resolved["users"])
     for field in users.FIELDS:
         name = users.name_of(field, of_users[field])
         of_users[field] = name if name in users.shipped(field) else of_users[field]
     short: dict[str, Any] = _short({**resolved, "users": of_users})
+    short.pop("sides", None)
     return short
 
 

@@ -209,3 +209,52 @@ fn a_stack_of_a_source_that_cannot_be_is_refused() {
         assert_refused(parts, message);
     }
 }
+
+#[test]
+fn names_of_sides_that_cannot_be_are_refused() {
+    let sides = |first: &str, second: &str| json!({"sides": [first, second]});
+    let of_side = |side: Value| json!({"sides": ["home", "internet"], "sources": [{"bulk": {"flows": 1, "side": side}}]});
+    for (parts, message) in [
+        (json!({"sides": ["home"]}), "sides: must be a list of 2 values, got 1"),
+        (sides("home", "home"), r#"sides: must be two different names, got "home" twice"#),
+        (sides("", "b"), r#"sides[0]: must not be empty, nor begin or end with a space, got """#),
+        (sides("a", "b\n"), r#"sides[1]: must not be empty, nor begin or end with a space, got "b\n""#),
+        (sides("a", "b\u{1b}c"), "sides[1]: must have no control characters, got "),
+        (
+            sides("a->b", "c"),
+            "sides[0]: must have no arrow: a direction is written with one, `home->internet`, ",
+        ),
+        (sides(&"a".repeat(41), "c"), "sides[0]: must have at most 40 characters, got "),
+        (of_side(json!("away")), r#"sources[0].bulk.side: must be 0 (home) or 1 (internet), got "away""#),
+        (
+            json!({"sources": [{"bulk": {"flows": 1, "side": "home"}}]}),
+            r#"sources[0].bulk.side: must be 0 or 1 where `sides` gives them no names, got "home""#,
+        ),
+        (
+            json!({"sides": ["home", "internet"], "tcp": {"mix": [{"share": 0.5, "side": "away"}]}}),
+            r#"tcp.mix[0].side: must be 0 (home) or 1 (internet), got "away""#,
+        ),
+    ] {
+        assert_refused(parts, message);
+    }
+    let named = with(of_side(json!("internet"))).expect("a sound spec");
+    assert!(in_full(&named).contains(r#""side":1"#), "{}", in_full(&named));
+}
+
+#[test]
+fn a_mistake_in_the_queue_of_the_reverse_direction_is_told_with_its_path() {
+    let wrong = json!({"red": {"min_th": 12, "max_th": 8}});
+    for (parts, place) in [
+        (json!({ "queue_back": wrong }), "queue_back"),
+        (json!({"chain": [{"queue_back": wrong}]}), "chain[0].queue_back"),
+        (json!({"chain": [{"queue": {"pi": {}}, "queue_back": wrong}]}), "chain[0].queue_back"),
+        (json!({"chain": [{}], "queue_back": wrong}), "queue_back"),
+    ] {
+        assert_refused(parts, &format!("{place}.red.max_th: must be above min_th = 12 packets, got 8"));
+    }
+    let law = json!({"my:Law": {}});
+    assert_refused(
+        json!({"chain": [{"queue_back": law}]}),
+        "chain[0].queue_back.my:Law: a custom law cannot stand in a chain of links",
+    );
+}

@@ -40,7 +40,7 @@ impl Aqm for Noting {
 /// The sizes that laws are told of in a run whose queues count `header` bytes.
 fn sizes_told(header: u32) -> Vec<u64> {
     let sizes = Sizes::default();
-    let laws = [0, 1].map(|_| Box::new(Noting(sizes.clone())) as Box<dyn Aqm + Send>);
+    let laws = [0, 1].map(|_| Some(Box::new(Noting(sizes.clone())) as Box<dyn Aqm + Send>));
     let spec = counting(&congested(&json!({"mine:Noting": {"limit": 24}})), header);
     let mut laboratory = build(&read(&spec), 1, Some(laws), Watch::Nothing).expect("the spec is sound");
     laboratory.advance(laboratory.end());

@@ -218,7 +218,7 @@ fn first_without(out: Option<u32>, back: Option<u32>) -> (Explained, TimelineTab
     spec["queue"] = json!({"test:Dropper": {}});
     spec["protocol"]["duration"] = json!("1 min");
     // The first user to wake is one of side 1.
-    let laws = [back, out].map(|victim| Box::new(Dropper { victim, seen: 0 }) as Box<dyn Aqm + Send>);
+    let laws = [back, out].map(|victim| Some(Box::new(Dropper { victim, seen: 0 }) as Box<dyn Aqm + Send>));
     let request = TimelineRequest { exchange: Some(0), slowest: 0 };
     let mut laboratory =
         build(&read(&spec), 1, Some(laws), Watch::Explain(request)).expect("the spec is sound");

@@ -1,0 +1,129 @@
+"""A queue discipline for each direction of one link."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import aqmlab as lab
+from aqmlab.running.calibration.lines import known
+from aqmlab.running.cell import Cell, cells_of
+from aqmlab.spec import schemes
+
+FLOOD = [
+    {"datagrams": {"name": "up", "rate": "3 Mbit/s", "packet": "1000 B", "side": 0, "jitter": 0.5}},
+    {"datagrams": {"name": "down", "rate": "3 Mbit/s", "packet": "1000 B", "side": 1, "jitter": 0.5}},
+]
+
+SPEC = """
+sides = ["home", "internet"]
+[link]
+rate = "2 Mbit/s"
+device_fifo = 0
+[queue.pi]
+q_ref = 10
+[queue_back.droptail]
+limit = 50
+[users]
+per_side = 0
+[[sources]]
+datagrams = { name = "up", rate = "3 Mbit/s", side = "home" }
+[protocol]
+warmup = "0 s"
+duration = "3 s"
+"""
+
+
+def experiment(**parts: Any) -> lab.Experiment:
+    usual = {
+        "link": {"rate": "2 Mbit/s", "device_fifo": 0},
+        "queue": {"pi": {"q_ref": 10}},
+        "users": {"per_side": 0},
+        "sources": FLOOD,
+        "protocol": {"warmup": "1 s", "duration": "5 s"},
+    }
+    return lab.Experiment(**usual | parts)
+
+
+def cell(of: lab.Experiment) -> Cell:
+    (made,) = cells_of(of, [1], known())
+    return made
+
+
+def directions(of: lab.Experiment, out: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = lab.run(of, out=out).summary["directions"]
+    return found
+
+
+def test_each_direction_does_as_under_its_discipline_alone(tmp_path: Path) -> None:
+    pi, droptail = {"pi": {"q_ref": 10}}, {"droptail": {"limit": 50}}
+    unlike = directions(experiment(queue=pi, queue_back=droptail), tmp_path)
+    under_pi, under_droptail = (directions(experiment(queue=queue), tmp_path) for queue in (pi, droptail))
+    assert unlike == [under_pi[0], under_droptail[1]]
+    assert unlike[1] != under_pi[1]
+
+
+def test_a_change_gives_the_reverse_direction_another_discipline(tmp_path: Path) -> None:
+    file = tmp_path / "spec.toml"
+    file.write_text(SPEC)
+    changed = lab.Experiment.from_toml(file, changes=["queue_back.fq_codel.limit=300"])
+    assert cell(changed).resolved["queue_back"]["fq_codel"]["limit"] == "300 packets"
+    assert cell(changed).resolved["queue"]["pi"]["q_ref"] == 10
+    chain = experiment(chain=[{}, {"queue": {"codel": {}}}]).changed(["chain[1].queue_back.droptail.limit=7"])
+    assert [list(link["queue_back"]) if "queue_back" in link else None for link in cell(chain).resolved["chain"]] == [
+        None,
+        ["droptail"],
+    ]
+
+
+def test_a_cell_is_called_by_the_disciplines_of_both_directions() -> None:
+    unlike = cell(experiment(queue_back={"droptail": {"limit": 50}}))
+    assert (unlike.label, unlike.scheme) == ("pi:q_ref=10 / droptail:limit=50", "pi / droptail")
+    ((link),) = unlike.parameters
+    assert link["reverse"] == {"droptail": {"limit": "50 packets"}} and link["forward"]["pi"]["q_ref"] == 10
+    alike = cell(experiment(queue_back={"pi": {"q_ref": 10}}))
+    assert (alike.label, alike.scheme, alike.key) == ("pi:q_ref=10", "pi", cell(experiment()).key)
+    chain = cell(experiment(chain=[{"queue_back": {"codel": {}}}, {"queue": {"red": {}}}]))
+    assert (chain.label, chain.scheme) == ("pi:q_ref=10 / codel | red", "pi / codel | red")
+
+
+def test_a_scheme_leaves_the_discipline_of_the_reverse_direction(tmp_path: Path) -> None:
+    spec = experiment(queue_back={"droptail": {"limit": 50}})
+    compared = lab.compare("codel", "pie", experiment=spec, seeds=[1], baseline=True, out=tmp_path)
+    labels = [scheme["label"] for scheme in compared.schemes]
+    assert labels == ["uncongested", "codel / droptail:limit=50", "pie / droptail:limit=50"]
+    assert [each.cell.scheme for each in compared.results] == ["droptail", "codel / droptail", "pie / droptail"]
+    assert schemes.parse("codel").applied_to(spec).queue_back == spec.queue_back
+
+
+def test_a_sweep_varies_the_reverse_direction_alone(tmp_path: Path) -> None:
+    swept = lab.sweep(
+        lab.Grid(spec=experiment(), axes={"queue_back.droptail.limit": [5, 50]}), seeds=[1], out=tmp_path
+    )
+    store = lab.Store(tmp_path)
+    (few, many) = (store.get(each.cell).summary["directions"] for each in swept.planned)
+    assert few[0] == many[0]
+    assert few[1]["queue_packets_p99"] <= 5 < many[1]["queue_packets_p99"]
+
+
+def test_a_custom_law_may_stand_in_either_direction_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    law = "import aqmlab as lab\nclass Never(lab.Law):\n    def on_enqueue(self, pkt, queue, now):\n        return {}\n"
+    (tmp_path / "one_way.py").write_text(law.format("lab.Verdict.DROP"))
+    monkeypatch.syspath_prepend(tmp_path)
+    drop, droptail = {"one_way:Never": {}}, {"droptail": {"limit": 50}}
+    for parts, lost in (({"queue": drop, "queue_back": droptail}, 0), ({"queue": droptail, "queue_back": drop}, 1)):
+        found = directions(experiment(**parts), tmp_path / "out")
+        assert found[lost]["loss_percent"] == 100
+        assert found[1 - lost]["loss_percent"] < 60
+
+
+def test_names_of_sides_are_no_part_of_tables(tmp_path: Path) -> None:
+    plain, named = (
+        lab.run(experiment(**parts), out=tmp_path) for parts in ({}, {"sides": ("home", "internet")})
+    )
+    for table in ("summary", "queue", "link", "response_times"):
+        assert plain.file(table).read_bytes() == named.file(table).read_bytes()
+    assert named.cell.direction_names == ("home→internet", "internet→home")
+    assert named.cell.resolved["sides"] == ["home", "internet"]
