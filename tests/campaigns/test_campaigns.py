@@ -129,7 +129,7 @@ def test_samples_are_in_their_ranges_evenly_and_the_same_each_time(method: str) 
         ({"axes": {f"a.b{n}": [*range(1000)] for n in range(3)}}, "axes: must have at most 1,000,000 points together"),
         ({"set": ["users.load"]}, "set: write path=value"),
         ({"set": ["users[0]=5"]}, "set: users has none: write the whole list, got 'users[0]=5'"),
-        ({"axes": {"users[0].load": [5]}}, "users[0].load=5: users is a table, not a list"),
+        ({"axes": {"users[0].load": [5]}}, "users[0].load=5: users has none: write the whole list"),
         ({"axes": {"users.lode": [1]}}, "users.lode=1: users.lode: unknown key (did you mean 'load'?)"),
         ({"set": TINY, "axes": {"link.rate": ["1 Mbit/s", "1 parsec"]}}, "link.rate=1 parsec: link.rate: "),
     ],

@@ -99,9 +99,7 @@ def test_a_scheme_leaves_the_discipline_of_the_reverse_direction(tmp_path: Path)
 
 
 def test_a_sweep_varies_the_reverse_direction_alone(tmp_path: Path) -> None:
-    swept = lab.sweep(
-        lab.Grid(spec=experiment(), axes={"queue_back.droptail.limit": [5, 50]}), seeds=[1], out=tmp_path
-    )
+    swept = lab.sweep(lab.Grid(spec=experiment(), axes={"queue_back.droptail.limit": [5, 50]}), seeds=[1], out=tmp_path)
     store = lab.Store(tmp_path)
     (few, many) = (store.get(each.cell).summary["directions"] for each in swept.planned)
     assert few[0] == many[0]
@@ -120,9 +118,7 @@ def test_a_custom_law_may_stand_in_either_direction_alone(tmp_path: Path, monkey
 
 
 def test_names_of_sides_are_no_part_of_tables(tmp_path: Path) -> None:
-    plain, named = (
-        lab.run(experiment(**parts), out=tmp_path) for parts in ({}, {"sides": ("home", "internet")})
-    )
+    plain, named = (lab.run(experiment(**parts), out=tmp_path) for parts in ({}, {"sides": ("home", "internet")}))
     for table in ("summary", "queue", "link", "response_times"):
         assert plain.file(table).read_bytes() == named.file(table).read_bytes()
     assert named.cell.direction_names == ("home→internet", "internet→home")

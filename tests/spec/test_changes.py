@@ -83,7 +83,7 @@ def test_a_change_reaches_tables_and_lists_and_takes_the_place_of_what_excludes_
             "users.lod=9",
             f"users.lod: unknown key (did you mean 'load'?); allowed are {USERS}",
         ),
-        ("load=9", "load: unknown key (did you mean 'users.load'?); allowed are link, queue, "),
+        ("load=9", "load: unknown key (did you mean 'users.load'?); allowed are sides, link, queue, "),
         ("users=9", f"users: must be a table of {USERS}, got 9"),
         ("queue.pi.qref=24", "queue: pi has no parameter 'qref' (did you mean 'q_ref'?); it has "),
     ],

@@ -56,7 +56,7 @@ def test_an_unknown_key_is_refused_with_its_path(key: str, part: str) -> None:
 @pytest.mark.parametrize(
     ("parts", "message"),
     [
-        ({"linc": {}}, "linc: unknown key (did you mean 'link'?); allowed are link, queue"),
+        ({"linc": {}}, "linc: unknown key (did you mean 'link'?); allowed are sides, link, queue"),
         ({"link": {"rate": 100}}, 'link.rate: write a unit, such as "100 Mbit/s", got 100'),
         ({"protocol": {"duration": 5400}}, 'protocol.duration: write a unit, such as "5 ms", got 5400'),
         ({"link": {"device_fifo": "64"}}, "link.device_fifo: should be a valid integer, got '64'"),

@@ -268,7 +268,10 @@ def run(campaign: Campaign, how: How, *, progress: bool) -> None:
     )
     with (
         elsewhere.chosen(
-            how.executor, disciplines=(name for cell in missing for name in cell.disciplines), out=campaign.out, workers=how.workers
+            how.executor,
+            disciplines=(name for cell in missing for name in cell.disciplines),
+            out=campaign.out,
+            workers=how.workers,
         ) as executor,
         SweepProgress(distinct, kept) if progress else nullcontext() as shown,
     ):

@@ -210,7 +210,11 @@ def _about(scheme: Scheme, point: Mapping[str, Value]) -> dict[str, Value]:
 
 def without_queue(point: Point) -> dict[str, Value]:
     """Return what of a point is about the network and its users, not about the discipline."""
-    return {path: value for path, value in point.items() if path != SCHEME and not path.startswith(("queue.", "queue_back."))}
+    return {
+        path: value
+        for path, value in point.items()
+        if path != SCHEME and not path.startswith(("queue.", "queue_back."))
+    }
 
 
 def at(experiment: Experiment, point: Point) -> tuple[Experiment, str]:

@@ -366,9 +366,7 @@ def comparison_cells(
     cells = [
         cell
         for scheme in parsed
-        for cell in cells_of(
-            scheme.applied_to(experiment), seeds, calibrations, label=scheme.label_in(experiment)
-        )
+        for cell in cells_of(scheme.applied_to(experiment), seeds, calibrations, label=scheme.label_in(experiment))
     ]
     if baseline is None:
         baseline = not presets.greedy(experiment.sources)
