@@ -82,7 +82,8 @@ def test_a_cell_is_called_by_the_disciplines_of_both_directions() -> None:
     unlike = cell(experiment(queue_back={"droptail": {"limit": 50}}))
     assert (unlike.label, unlike.scheme) == ("pi:q_ref=10 / droptail:limit=50", "pi / droptail")
     ((link),) = unlike.parameters
-    assert link["reverse"] == {"droptail": {"limit": "50 packets"}} and link["forward"]["pi"]["q_ref"] == 10
+    assert link["reverse"] == {"droptail": {"limit": "50 packets"}}
+    assert link["forward"]["pi"]["q_ref"] == 10
     alike = cell(experiment(queue_back={"pi": {"q_ref": 10}}))
     assert (alike.label, alike.scheme, alike.key) == ("pi:q_ref=10", "pi", cell(experiment()).key)
     chain = cell(experiment(chain=[{"queue_back": {"codel": {}}}, {"queue": {"red": {}}}]))

@@ -265,7 +265,7 @@ class Experiment(SpecPart):
 
 
 def _own_queues(link: ChainLink, common: tuple[QueueSpec, QueueSpec]) -> tuple[QueueSpec, QueueSpec]:
-    """Return the disciplines of a link: its own are those of both directions, unless it says another for direction 1."""
+    """Return the disciplines of a link: its own is that of both directions, unless it has a ``queue_back`` too."""
     forth, back = common if link.queue is None else (link.queue, link.queue)
     return forth, link.queue_back or back
 
