@@ -75,12 +75,15 @@ def spec() -> str:
     """Write the page of specs."""
     root = Experiment.model_json_schema()
     shown = _Shown(root["$defs"])
-    parts = []
+    values, tables = {}, {}
     for name, part in root["properties"].items():
+        (tables if any("$ref" in each for each in _all(part)) else values)[name] = part
+    parts = [f"## Keys outside tables\n\n{table(_HEAD, shown.rows({'properties': values}))}"]
+    for name, part in tables.items():
         definition = shown.definition(part)
         heading = f"## `[[{name}]]`" if part.get("type") == "array" else f"## `[{name}]`"
         about = flowing(" ".join(dict.fromkeys(filter(None, map(_about, (part, definition))))))
-        body = {"queue": _queue, "tcp": _tcp, "sources": _sources}.get(name, _plain)(shown, definition)
+        body = _BODIES.get(name, _plain)(shown, definition)
         parts.append(f"{heading}\n\n{about}\n\n{body}")
     parts += [shown.section(name) for name in shown.rest(exclude={"Queue", "Source"})]
     quantities = {part["quantity"]: part["units"] for part in _all(root) if "quantity" in part}
@@ -149,12 +152,13 @@ class _Shown:
                 kinds = dict.fromkeys(self.kind(each) for each in part[either] if each.get("type") != "null")
                 return " or ".join(kinds)
         kinds = part.get("type", "object")
-        (name,) = [kinds] if isinstance(kinds, str) else [kind for kind in kinds if kind != "null"]
-        if name == "array":
+        if not isinstance(kinds, str):
+            return " or ".join(self.kind({**part, "type": kind}) for kind in kinds if kind != "null")
+        if kinds == "array":
             item = (part.get("prefixItems") or [part["items"]])[0]
             exactly = f"{part['minItems']} " if part.get("minItems") == part.get("maxItems", 0) else ""
             return f"list of {exactly}{_PLURAL.get(self.kind(item), self.kind(item))}"
-        return _KINDS.get(name, name)
+        return _KINDS.get(kinds, kinds)
 
     def section(self, name: str) -> str:
         """Write the section of a definition."""
@@ -214,6 +218,10 @@ def _sources(_: _Shown, __: Schema) -> str:
     return "[Sources of traffic](sources.md) has each kind with its keys.\n"
 
 
+def _queue_back(_: _Shown, __: Schema) -> str:
+    return "A table as `[queue]` is, such as `[queue_back.droptail]`. The default is `queue`.\n"
+
+
 def _tcp(shown: _Shown, part: Schema) -> str:
     """Write the keys, the values of the profiles, and the keys of a mix that are not values too."""
     profiles: dict[str, dict[str, Any]] = json.loads(_core.profiles())
@@ -237,6 +245,10 @@ def _tcp(shown: _Shown, part: Schema) -> str:
             table(_HEAD, shown.rows(mix, without=values)),
         ]
     )
+
+
+_BODIES = {"queue": _queue, "queue_back": _queue_back, "sources": _sources, "tcp": _tcp}
+"""What writes the tables that are shown otherwise than by their keys."""
 
 
 def _all(part: object) -> Iterator[Schema]:

@@ -167,9 +167,9 @@ pub struct SourceKeys {
     path: Option<PathSpec>,
 }
 
-/// A side is written by its number, or by the name that `sides` gives it.
+/// A side is written by its number, or by the name that `sides` gives it; those of a list by their numbers.
 fn may_be_named(keys: &mut Map<String, Value>) {
-    if let Some(side) = keys.get_mut("side") {
+    if let Some(side) = keys.get_mut("side").filter(|side| side["type"] == "integer") {
         side["type"] = json!(["integer", "string"]);
     }
 }
