@@ -99,6 +99,27 @@ def test_a_scheme_leaves_the_discipline_of_the_reverse_direction(tmp_path: Path)
     assert schemes.parse("codel").applied_to(spec).queue_back == spec.queue_back
 
 
+def test_a_scheme_that_no_link_takes_is_refused() -> None:
+    own = {"queue": {"droptail": {"limit": 50}}}
+    spec = experiment(chain=[{"rate": "1 Mbit/s", **own}, {**own, "queue_back": {"codel": {}}}])
+    with pytest.raises(lab.SpecError, match="codel: no link takes it: every link of the chain has a queue of its own"):
+        lab.compare("codel", "pie", experiment=spec, seeds=[1])
+
+
+def test_a_label_names_the_links_that_keep_their_queues(tmp_path: Path) -> None:
+    spec = experiment(chain=[{"rate": "1 Mbit/s"}, {"queue": {"droptail": {"limit": 50}}}])
+    compared = lab.compare("codel", "pie:qdelay_ref=20 ms", experiment=spec, seeds=[1], baseline=False, out=tmp_path)
+    labels = [scheme["label"] for scheme in compared.schemes]
+    assert labels == ["codel | droptail:limit=50", "pie:qdelay_ref=20 ms | droptail:limit=50"]
+    assert compared.notes == ["In labels, a | b names the queues of link 1, link 2 and so on."]
+
+
+def test_experiments_that_differ_in_their_disciplines_have_one_digest() -> None:
+    both, one = (cell(experiment(**parts)) for parts in ({"queue_back": {"droptail": {"limit": 50}}}, {}))
+    assert both.key != one.key
+    assert both.experiment == one.experiment
+
+
 def test_a_sweep_varies_the_reverse_direction_alone(tmp_path: Path) -> None:
     swept = lab.sweep(lab.Grid(spec=experiment(), axes={"queue_back.droptail.limit": [5, 50]}), seeds=[1], out=tmp_path)
     store = lab.Store(tmp_path)

@@ -17,6 +17,7 @@ from aqmlab.disciplines.custom.law import Law
 from aqmlab.results import notebook, over_time, stats
 from aqmlab.results.checks import Check, check, failures
 from aqmlab.results.measures import MeasuredRow, check_cells, measured, read_measures, slowdown
+from aqmlab.results.notes import notes
 from aqmlab.results.result import Result, pooled_cdf
 from aqmlab.results.table import SideBySide
 from aqmlab.results.until import Stop, Until
@@ -218,9 +219,9 @@ class Comparison:
 
     @property
     def notes(self) -> list[str]:
-        """What is to be known of all of it: checks that fail, why it lacks a baseline, where it stopped."""
+        """What is to be known of all of it: checks that fail, notes, why it lacks a baseline, where it stopped."""
         said = [str(note) for note in (self._no_baseline, self.stop) if note is not None]
-        return [*failures(self.checks), *said]
+        return [*failures(self.checks), *notes(self.results), *said]
 
     @cached_property
     def checks(self) -> list[Check]:

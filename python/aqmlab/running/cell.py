@@ -97,8 +97,11 @@ class Cell:
     @property
     def scheme(self) -> str:
         """The discipline's name; several as ``fq_codel / droptail`` by directions, and as ``pi | codel`` by links."""
-        links = [" / ".join(dict.fromkeys(name for queue in both for name in queue)) for both in self.queues]
-        return " | ".join(links) if len(set(links)) > 1 else links[0]
+        links = [
+            schemes.BETWEEN_DIRECTIONS.join(dict.fromkeys(name for queue in both for name in queue))
+            for both in self.queues
+        ]
+        return schemes.BETWEEN_LINKS.join(links) if len(set(links)) > 1 else links[0]
 
     @property
     def disciplines(self) -> set[str]:

@@ -18,6 +18,9 @@ from aqmlab.disciplines.custom import laws
 from aqmlab.disciplines.custom.law import Law
 from aqmlab.spec.experiment import EcnForm, Experiment, QueueSpec, ecn_form
 
+BETWEEN_DIRECTIONS, BETWEEN_LINKS = " / ", " | "
+"""What stands in a label between the disciplines of two directions, and between those of two links."""
+
 
 @dataclass(frozen=True)
 class Scheme:
@@ -30,8 +33,8 @@ class Scheme:
     """The form of ECN that the hosts negotiate. ``None`` leaves it to the experiment."""
 
     def label_in(self, experiment: Experiment) -> str:
-        """Return how it is shown: as it was typed, with the discipline of direction 1 where that has another."""
-        return self.label if experiment.queue_back is None else _of_both(self.label, experiment.queue_back)
+        """Return how it is shown: as it was typed, with the disciplines of links and directions that have others."""
+        return _by_links(experiment, self.label, self.queue, ecn=self.ecn or False)
 
     def applied_to(self, experiment: Experiment) -> Experiment:
         """Return the experiment with this scheme instead of its own.
@@ -93,16 +96,17 @@ def label_of(experiment: Experiment) -> str:
     'fq_codel / droptail:limit=50'
     """
     ecn = experiment.tcp.ecn
-    links = [
-        label(forth, ecn=ecn) if forth == back else _of_both(label(forth, ecn=ecn), back)
-        for forth, back in experiment.queues
-    ]
-    return " | ".join(links) if len(set(links)) > 1 else links[0]
+    return _by_links(experiment, label(experiment.queue, ecn=ecn), experiment.queue, ecn=ecn)
 
 
-def _of_both(forth: str, back: QueueSpec) -> str:
-    # ECN is the hosts' business: it is said once.
-    return f"{forth} / {label(back, ecn=False)}"
+def _by_links(experiment: Experiment, common: str, queue: QueueSpec, *, ecn: bool | EcnForm) -> str:
+    """Write the disciplines of each link, of which ``queue`` is called ``common``."""
+    links = []
+    for forth, back in experiment.model_copy(update={"queue": queue}).queues:
+        text = common if forth is queue else label(forth, ecn=ecn)
+        # ECN is the hosts' business: it is said once.
+        links.append(text if forth == back else f"{text}{BETWEEN_DIRECTIONS}{label(back, ecn=False)}")
+    return BETWEEN_LINKS.join(links) if len(set(links)) > 1 else links[0]
 
 
 def partition(text: str) -> tuple[str, str, str]:

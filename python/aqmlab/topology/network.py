@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from aqmlab._core import Link, Resolved
 from aqmlab.spec import schema, schemes
-from aqmlab.spec.experiment import ChainLink, Experiment, QueueSpec
+from aqmlab.spec.experiment import Experiment, QueueSpec
 
 T = TypeVar("T")
 
@@ -34,7 +34,7 @@ class LinkView:
     delay: str
     device_fifo: int
     queue: str
-    """The discipline and what was written of its parameters."""
+    """The discipline and what was written of its parameters; two by direction, where that of direction 1 is another."""
     rate_changes: tuple[tuple[str, str], ...]
     """From when on it has which other rate."""
     rate_changes_s: tuple[float, ...]
@@ -98,7 +98,6 @@ def topology(experiment: Experiment, spec: Resolved) -> Topology:
     """Read an experiment as it is written, and its resolved spec."""
     resolved = json.loads(spec.json)
     chain = resolved.get("chain") or [resolved["link"]]
-    written = [link.queue or experiment.queue for link in experiment.chain or (ChainLink(),)]
     whole = (1, len(chain) + 1)
     protocol, users = resolved["protocol"], resolved["users"]
     rtt = _rtt_table(users["rtt"])
@@ -112,7 +111,7 @@ def topology(experiment: Experiment, spec: Resolved) -> Topology:
             0, SenderView(name="web users", kind="web users", what=what, path=path, direction=None, rtt=spent)
         )
     return Topology(
-        links=tuple(map(_link, chain, spec.links, written)),
+        links=tuple(map(_link, chain, spec.links, experiment.queues)),
         senders=tuple(senders),
         warmup=protocol["warmup"],
         warmup_s=spec.warmup_s,
@@ -142,7 +141,8 @@ def rows(of: Sequence[T], spans: Iterable[tuple[int, int]]) -> list[list[T]]:
     return [row for _, row in filled]
 
 
-def _link(link: Mapping[str, Any], in_numbers: Link, queue: QueueSpec) -> LinkView:
+def _link(link: Mapping[str, Any], in_numbers: Link, queues: tuple[QueueSpec, QueueSpec]) -> LinkView:
+    texts = dict.fromkeys(schemes.label(queue, ecn=False) for queue in queues)
     return LinkView(
         rate=link["rate"],
         rate_bps=in_numbers.rate_bps,
@@ -150,7 +150,7 @@ def _link(link: Mapping[str, Any], in_numbers: Link, queue: QueueSpec) -> LinkVi
         delay=link["delay"],
         device_fifo=link["device_fifo"],
         # With spaces, so that it can be broken into lines.
-        queue=schemes.label(queue, ecn=False).replace(",", ", "),
+        queue=schemes.BETWEEN_DIRECTIONS.join(texts).replace(",", ", "),
         rate_changes=tuple((change["at"], change["rate"]) for change in link.get("rate_changes", ())),
         rate_changes_s=tuple(at for at, _ in in_numbers.rate_changes),
     )

@@ -204,7 +204,7 @@ def _spec_and_schemes(given: list[str]) -> tuple[str | None, list[str]]:
 def _response_time_figures(comparison: Comparison, directory: Path, title: str) -> list[Path]:
     """Draw them under a name that says what is compared, so that another comparison does not replace them."""
     from aqmlab import plot
-    from aqmlab.results import names
+    from aqmlab.cli import names
     from aqmlab.show import canvas
 
     curves = comparison.response_times()

@@ -1,4 +1,4 @@
-"""What files are called that people look for by name."""
+"""Names of the figures that ``aqmlab compare`` writes."""
 
 from __future__ import annotations
 
