@@ -81,13 +81,13 @@ def test_a_change_gives_the_reverse_direction_another_discipline(tmp_path: Path)
 def test_a_cell_is_called_by_the_disciplines_of_both_directions() -> None:
     unlike = cell(experiment(queue_back={"droptail": {"limit": 50}}))
     assert (unlike.label, unlike.scheme) == ("pi:q_ref=10 / droptail:limit=50", "pi / droptail")
-    ((link),) = unlike.parameters
-    assert link["reverse"] == {"droptail": {"limit": "50 packets"}}
-    assert link["forward"]["pi"]["q_ref"] == 10
+    assert unlike.parameters["reverse"] == {"droptail": {"limit": "50 packets"}}
+    assert unlike.parameters["forward"]["pi"]["q_ref"] == 10
     alike = cell(experiment(queue_back={"pi": {"q_ref": 10}}))
     assert (alike.label, alike.scheme, alike.key) == ("pi:q_ref=10", "pi", cell(experiment()).key)
     chain = cell(experiment(chain=[{"queue_back": {"codel": {}}}, {"queue": {"red": {}}}]))
     assert (chain.label, chain.scheme) == ("pi:q_ref=10 / codel | red", "pi / codel | red")
+    assert list(chain.parameters) == ["link 1 forward", "link 1 reverse", "link 2 forward", "link 2 reverse"]
 
 
 def test_a_scheme_leaves_the_discipline_of_the_reverse_direction(tmp_path: Path) -> None:
@@ -122,8 +122,8 @@ def test_experiments_that_differ_in_their_disciplines_have_one_digest() -> None:
 
 def test_a_sweep_varies_the_reverse_direction_alone(tmp_path: Path) -> None:
     swept = lab.sweep(lab.Grid(spec=experiment(), axes={"queue_back.droptail.limit": [5, 50]}), seeds=[1], out=tmp_path)
-    store = lab.Store(tmp_path)
-    (few, many) = (store.get(each.cell).summary["directions"] for each in swept.planned)
+    found = lab.Store(tmp_path).found([each.cell for each in swept.planned])
+    few, many = (found[each.cell.key].summary["directions"] for each in swept.planned)
     assert few[0] == many[0]
     assert few[1]["queue_packets_p99"] <= 5 < many[1]["queue_packets_p99"]
 
@@ -132,7 +132,8 @@ def test_a_custom_law_may_stand_in_either_direction_alone(tmp_path: Path, monkey
     law = "import aqmlab as lab\nclass Never(lab.Law):\n    def on_enqueue(self, pkt, queue, now):\n        return {}\n"
     (tmp_path / "one_way.py").write_text(law.format("lab.Verdict.DROP"))
     monkeypatch.syspath_prepend(tmp_path)
-    drop, droptail = {"one_way:Never": {}}, {"droptail": {"limit": 50}}
+    drop: dict[str, Any] = {"one_way:Never": {}}
+    droptail = {"droptail": {"limit": 50}}
     for parts, lost in (({"queue": drop, "queue_back": droptail}, 0), ({"queue": droptail, "queue_back": drop}, 1)):
         found = directions(experiment(**parts), tmp_path / "out")
         assert found[lost]["loss_percent"] == 100

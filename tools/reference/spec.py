@@ -75,7 +75,8 @@ def spec() -> str:
     """Write the page of specs."""
     root = Experiment.model_json_schema()
     shown = _Shown(root["$defs"])
-    values, tables = {}, {}
+    values: dict[str, Schema] = {}
+    tables: dict[str, Schema] = {}
     for name, part in root["properties"].items():
         (tables if any("$ref" in each for each in _all(part)) else values)[name] = part
     parts = [f"## Keys outside tables\n\n{table(_HEAD, shown.rows({'properties': values}))}"]

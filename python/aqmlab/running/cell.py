@@ -109,13 +109,18 @@ class Cell:
         return {name for both in self.queues for queue in both for name in queue}
 
     @property
-    def parameters(self) -> dict[str, Any] | list[dict[str, Any]]:
-        """The discipline's parameters, resolved; where queues differ, for each link both queues by direction."""
-        distinct = [queue for both in self.queues for queue in both]
-        if all(queue == distinct[0] for queue in distinct):
-            (parameters,) = distinct[0].values()
+    def parameters(self) -> dict[str, Any]:
+        """The discipline's parameters, resolved; where queues differ, the queue of each direction by its name."""
+        queues = [queue for both in self.queues for queue in both]
+        if all(queue == queues[0] for queue in queues):
+            (parameters,) = queues[0].values()
             return dict(parameters)
-        return [dict(zip(self.direction_names, both, strict=True)) for both in self.queues]
+        in_chain = len(self.queues) > 1
+        return {
+            directions.place(link, name, in_chain=in_chain): queue
+            for link, both in enumerate(self.queues, start=1)
+            for name, queue in zip(self.direction_names, both, strict=True)
+        }
 
     @property
     def identity(self) -> dict[str, Any]:

@@ -25,8 +25,8 @@ COLUMNS = {
     ),
     "parameters": (
         pa.string(),
-        "The discipline's parameters with every default filled in, as JSON; where queues differ, for each link both"
-        " queues by direction.",
+        "The discipline's parameters with every default filled in, as JSON; where queues differ, the queue of"
+        " each direction by its name.",
     ),
     "load_percent": (
         pa.float64(),
