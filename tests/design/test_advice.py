@@ -310,7 +310,7 @@ def test_a_discipline_is_written_as_its_man_page_has_it(scheme: str, text: str) 
 
 
 def test_cake_shapes_itself() -> None:
-    made = tc.commands(cell("fq_cobalt:quantum=610 B"))
+    made = tc.commands(cell("fq_cobalt:quantum=610 B,through_old=never"))
     assert made.lines == (
         "tc qdisc replace dev $WAN root cake besteffort flows rtt 100ms memlimit 4194304 bandwidth 20mbit overhead 38",
         "tc qdisc replace dev $LAN root cake besteffort flows rtt 100ms memlimit 4194304 bandwidth 500mbit overhead 38",

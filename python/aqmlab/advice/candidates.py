@@ -31,9 +31,9 @@ def _codel(name: str) -> Callable[[AccessLink], str]:
 
 
 def _cake(link: AccessLink) -> str:
-    """CAKE's queues: where it shapes, its quantum is what the rate sends in 1/4096 s, between 300 B and a frame."""
+    """CAKE's queues: its rule for emptied ones, and where it shapes a quantum of rate/4096, from 300 B to a frame."""
     quantum = min(max(1e6 * link.up_mbps / 8 / 4096, 300), 1514)
-    return f"fq_cobalt:quantum={quantum:.0f} B"
+    return f"fq_cobalt:quantum={quantum:.0f} B,through_old=never"
 
 
 def _always(scheme: str) -> Callable[[AccessLink], str]:

@@ -6,6 +6,9 @@
 //! Source: Høiland-Jørgensen, Täht and Morton, "Piece of CAKE: a comprehensive queue management solution for home
 //! gateways", LANMAN 2018, sections III-B and III-D; Linux `sch_cake.c`.
 //!
+//! An emptied new queue passes through the old ones, as in FQ-CoDel; CAKE lets it leave while it has credit, and gives
+//! less credit where it shapes a slow link (see the page).
+//!
 //! Not here, of CAKE: the shaper with its overhead compensation, tins by `DiffServ`, fairness among hosts, the filter of
 //! acknowledgements, and the list of decaying queues, in which an empty queue's COBALT runs on; here it stands still
 //! until the queue's next packet. Differs from CAKE: a queue's last packet that BLUE would drop leaves unmarked.
@@ -29,8 +32,9 @@ parameters! {
         flows: u32 = 1024, in QUEUES, unit "queues", source "CAKE";
         /// The credit that a queue gets for each round. CAKE takes less below 50 Mbit/s: 300 B up to 10 Mbit/s.
         quantum: Bytes = Bytes::new(1514), in QUANTUM, source "CAKE, when it does not shape";
-        /// Whether an emptied new queue passes through the old ones.
-        through_old: ThroughOld = ThroughOld::Never, source "CAKE; RFC 8290, section 4.2, has always";
+        /// Whether an emptied new queue passes through the old ones. With `never` a flow whose packets are smaller than
+        /// the quantum can stay new, and takes more than its share.
+        through_old: ThroughOld = ThroughOld::Always, source "RFC 8290, section 4.2; CAKE has never";
         /// Let a queue's last packet through, marked perhaps, where COBALT would drop it.
         spare_last: bool = true, source "CAKE";
     }

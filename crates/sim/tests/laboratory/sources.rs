@@ -130,6 +130,24 @@ fn datagrams_on_an_idle_link_arrive_after_transmission_and_propagation() {
 }
 
 #[test]
+fn equal_flows_of_small_datagrams_get_equal_shares_of_the_link() {
+    let flow =
+        |name| json!({"datagrams": {"name": name, "rate": "4 Mbit/s", "packet": "500 B", "jitter": 0.5}});
+    for discipline in ["fq_cobalt", "fq_codel", "fq_pie", "sfq"] {
+        let mut spec = alone(&json!(["a", "b", "c", "d"].map(flow)));
+        spec["queue"] = json!({ discipline: {} });
+        let run = Run::to_the_end(&spec, 1);
+        let arrived = run.summary.sources.iter().map(|source| {
+            let seen = source.datagrams.expect("it sends datagrams");
+            seen.sent as f64 * (1.0 - known(seen.loss_percent) / 100.0)
+        });
+        let arrived: Vec<f64> = arrived.collect();
+        let mean = arrived.iter().sum::<f64>() / 4.0;
+        assert!(arrived.iter().all(|flow| (flow / mean - 1.0).abs() < 0.02), "{discipline}: {arrived:?}");
+    }
+}
+
+#[test]
 fn datagrams_beyond_the_rate_of_the_link_are_lost() {
     let datagrams = json!([{"datagrams": {"rate": "20 Mbit/s", "packet": "1462 B"}}]);
     let run = Run::to_the_end(&alone(&datagrams), 1);
