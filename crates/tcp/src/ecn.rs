@@ -74,7 +74,7 @@ impl Core {
         match self.ecn.feedback {
             Feedback::None => false,
             Feedback::Classic | Feedback::Dctcp => flags.contains(Flags::ECE),
-            Feedback::Accurate => self.ecn.unreported > 0,
+            Feedback::Accurate => self.ecn.pending > 0,
         }
     }
 

@@ -85,6 +85,9 @@ pub struct Profile {
     /// ECN-capable; with `ecn++` more packets are; `dctcp` and `accurate` (Accurate ECN) count marks; with `accurate++`
     /// every packet is ECN-capable. See docs/guide/ecn.md.
     pub ecn: EcnPolicy,
+    /// With DCTCP's feedback, acknowledge what was held back as it came before acknowledging a change of marks, so that each
+    /// acknowledgement is of packets alike? RFC 8257 §3.2 leaves it open; else one acknowledgement covers both.
+    pub dctcp_two_acks: bool,
     /// Do SYNs that are sent again no longer ask for ECN (RFC 3168 §6.1.1.1; accurate: from the second on, RFC 9768
     /// §3.1.4.1)?
     pub ecn_fallback: bool,
@@ -97,6 +100,9 @@ pub struct Profile {
     /// Reduce less for a mark than for a loss (ABE, RFC 8511)? Reno to 0.8 instead of 0.5, CUBIC to 0.85 instead of
     /// 0.7 of the window. Off in all profiles, as in Linux; FreeBSD has it as an option.
     pub abe: bool,
+    /// Let CUBIC's Reno-friendly window grow by a whole segment each round trip once it is back at the window before the last
+    /// reduction (`alpha_cubic` = 1, RFC 9438 §4.3)? Else it grows by 0.53 throughout, as in Linux. Of CUBIC alone.
+    pub cubic_alpha_one: bool,
     /// End the first slow start when the round-trip time rises (HyStart++, RFC 9406)? Of Reno and CUBIC; the other
     /// controls have ways of their own.
     pub hystart: bool,

@@ -24,7 +24,7 @@ pub(crate) struct Stack {
 }
 
 /// Values of a profile that the kernel has its own of, and is not told.
-const KERNELS_OWN: [&str; 12] = [
+const KERNELS_OWN: [&str; 14] = [
     "newreno",
     "initial_rto",
     "rto_margin",
@@ -35,6 +35,8 @@ const KERNELS_OWN: [&str; 12] = [
     "quick_acks_after_mark",
     "pacing_burst",
     "min_window",
+    "cubic_alpha_one",
+    "dctcp_two_acks",
     "hystart",
     // Without AccECN, which is refused, it says nothing.
     "accecn_option",

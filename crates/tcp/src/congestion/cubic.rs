@@ -5,6 +5,9 @@
 //! All windows are in bytes, where the RFC has segments. Increases are scaled by the bytes acknowledged, as §4.3 has it
 //! for byte counting, and so are those of §4.4-4.5, which then do not depend on how often the peer acknowledges. The
 //! reduction starts from what was allowed in flight (§4.6 lets one use cwnd where it does not grow unused).
+//!
+//! Choice: `alpha_cubic` from `cwnd_prior` on. RFC 9438 §4.3 sets it to 1 there, so that the Reno-friendly window grows as
+//! fast as Reno's; Linux keeps 0.53 throughout ([`Profile::cubic_alpha_one`]).
 
 use aqmlab_units::{Duration, Time};
 
@@ -33,6 +36,8 @@ pub struct Cubic {
     /// The last acknowledgement left nothing in flight.
     idle: bool,
     beta_ecn: f64,
+    /// `alpha_cubic` from `cwnd_prior` on.
+    alpha_from_prior: f64,
     /// The least that marks leave, in segments.
     min_window: f64,
 }
@@ -78,13 +83,13 @@ impl Stage {
 
 impl CubicWindow {
     /// Congestion avoidance (§4.2-4.5).
-    fn grow(&mut self, ack: &Ack, rtt: Duration) {
+    fn grow(&mut self, ack: &Ack, rtt: Duration, alpha_from_prior: f64) {
         let (mss, bytes) = (f64::from(ack.mss), f64::from(ack.bytes));
         let (cwnd, w_max) = (self.cwnd, self.w_max);
         let epoch = self.epoch.get_or_insert_with(|| Stage::begin(ack.now, cwnd, w_max, mss));
         let t = ack.now.saturating_since(epoch.t_epoch);
-        // W_est = W_est + alpha_cubic * segments_acked / cwnd, where alpha_cubic = 1 from cwnd_prior on
-        let alpha_cubic = if epoch.w_est >= self.cwnd_prior { 1.0 } else { ALPHA_CUBIC };
+        // W_est = W_est + alpha_cubic * segments_acked / cwnd
+        let alpha_cubic = if epoch.w_est >= self.cwnd_prior { alpha_from_prior } else { ALPHA_CUBIC };
         epoch.w_est += alpha_cubic * mss * bytes / cwnd;
         if epoch.w_cubic(t, mss) < epoch.w_est {
             self.cwnd = cwnd.max(epoch.w_est);
@@ -146,6 +151,7 @@ impl CongestionControl for Cubic {
             last_ack: Time::ZERO,
             idle: true,
             beta_ecn: if profile.abe { BETA_ECN } else { BETA_CUBIC },
+            alpha_from_prior: if profile.cubic_alpha_one { 1.0 } else { ALPHA_CUBIC },
             min_window: f64::from(profile.min_window),
         }
     }
@@ -182,7 +188,8 @@ impl CongestionControl for Cubic {
                 None => self.leave_slow_start(),
             }
         } else if ack.window_limited {
-            self.window.grow(ack, self.srtt.get().unwrap_or(Duration::ZERO));
+            let rtt = self.srtt.get().unwrap_or(Duration::ZERO);
+            self.window.grow(ack, rtt, self.alpha_from_prior);
         }
         self.window.cwnd = self.window.cwnd.min(f64::from(MAX_WINDOW));
     }

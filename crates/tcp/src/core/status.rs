@@ -10,7 +10,7 @@ impl Status {
     /// Something may have to be sent again: by a classic sender the oldest unacknowledged segment, by a modern one what its
     /// scoreboard or its loss probe says.
     pub(crate) const RETRANSMIT_DUE: u16 = 1 << 1;
-    /// Send a SYN or SYN/ACK.
+    /// Send a SYN or SYN/ACK; once the connection is open, what DCTCP's receiver acknowledges before a change of marks.
     pub(crate) const SYN_DUE: u16 = 1 << 2;
     /// Send a reset.
     pub(crate) const RST_DUE: u16 = 1 << 3;

@@ -20,8 +20,9 @@ pub(super) enum Feedback {
 pub(crate) struct EcnState {
     /// Highest byte sent when the window was last reduced.
     pub(crate) recover: Seq,
-    /// Marks that the peer has told of with no data acknowledged since.
-    pub(super) unreported: u16,
+    /// With accurate feedback, marks that the peer has told of with no data acknowledged since. With DCTCP's, the sequence
+    /// numbers of the segment with which marks last began or ended. In one place, for want of room.
+    pub(super) pending: u16,
     pub(super) feedback: Feedback,
     /// RFC 9768's `r.cep`, modulo 8: packets that arrived marked.
     pub(super) received: u8,
@@ -50,12 +51,12 @@ impl EcnState {
 
     /// The peer tells of `marks` more.
     pub(crate) fn note_marks(&mut self, marks: u8) {
-        self.unreported = self.unreported.saturating_add(marks.into());
+        self.pending = self.pending.saturating_add(marks.into());
     }
 
     /// The marks noted since last asked.
     pub(crate) fn take_marks(&mut self) -> u16 {
-        std::mem::take(&mut self.unreported)
+        std::mem::take(&mut self.pending)
     }
 
     /// Are marked packets counted at both ends?

@@ -24,18 +24,25 @@ impl<S: Sender> Endpoint<S> {
     #[inline(always)]
     fn transmit(&mut self, now: Time, profile: &Profile) -> Option<Segment<S::Options>> {
         if self.core.status.any(Status::SYN_DUE | Status::RST_DUE) {
-            return Some(self.transmit_control(now, profile));
+            return self.transmit_control(now, profile);
         }
         self.sender.next_segment(&mut self.core, now, profile)
     }
 
-    /// A reset or a SYN, which go before everything else.
-    fn transmit_control(&mut self, now: Time, profile: &Profile) -> Segment<S::Options> {
+    /// A reset, a SYN, or the first of DCTCP's two acknowledgements, which go before everything else.
+    #[inline(never)]
+    fn transmit_control(&mut self, now: Time, profile: &Profile) -> Option<Segment<S::Options>> {
         if self.core.status.take(Status::RST_DUE) {
-            return self.reset(profile);
+            return Some(self.reset(profile));
         }
         self.core.status.clear(Status::SYN_DUE);
-        self.transmit_syn(now, profile)
+        if self.core.is_unsynchronised() {
+            return Some(self.transmit_syn(now, profile));
+        }
+        self.core.return_to_before_change();
+        let segment = self.sender.next_segment(&mut self.core, now, profile);
+        self.core.go_on_after_change();
+        segment
     }
 
     fn reset(&self, profile: &Profile) -> Segment<S::Options> {

@@ -44,10 +44,12 @@ impl Profile {
             restart_after_idle: true,
             nagle: false,
             ecn: EcnPolicy::Off,
+            dctcp_two_acks: false,
             ecn_fallback: false,
             accecn_option: false,
             congestion: Algorithm::Reno,
             abe: false,
+            cubic_alpha_one: true,
             hystart: false,
         }
     }

@@ -21,14 +21,17 @@ impl Profile {
     /// Every control leaves two segments (`tcp_reno_ssthresh`, `cubictcp_recalc_ssthresh`, `dctcp_ssthresh`, and
     /// `prague_ssthresh` of the L4S team's tree).
     ///
-    /// CUBIC (`tcp_congestion_control`), whose slow start ends by HyStart++ here and by the older HyStart in Linux. SYNs
+    /// With DCTCP's feedback what was held back is acknowledged before a change of marks is (`dctcp_ece_ack_update`).
+    ///
+    /// CUBIC (`tcp_congestion_control`), whose slow start ends by HyStart++ here and by the older HyStart in Linux. Its
+    /// Reno-friendly window has one factor, 0.53 (`tcp_friendliness`), where RFC 9438 goes on to 1. SYNs
     /// sent again ask for no ECN (`tcp_ecn_fallback`, 1 in `ip-sysctl.rst` and in `tcp_sk_init` of
     /// `net/ipv4/tcp_ipv4.c`). With Accurate ECN, which Linux has since 6.18, its option goes along (`tcp_ecn_option`,
     /// 2).
     ///
     /// A control that paces lets go two segments together (`tcp_min_tso_segs`), which one acknowledgement then covers.
     ///
-    /// Simpler than Linux: at high rates more leave together there (`tcp_tso_autosize`); after a mark the window falls at once, not over a round trip (`tcp_cwnd_reduction`); the receive window is what `tcp_rmem` allows at most from the start and is not tuned; it does
+    /// Simpler than Linux: at high rates more leave together there (`tcp_tso_autosize`); after a mark the window falls at once, not over a round trip (`tcp_cwnd_reduction`), and DCTCP's and Prague's grow meanwhile by what came unmarked; the receive window is what `tcp_rmem` allows at most from the start and is not tuned; it does
     /// not return to quick acknowledgements after a pause; the window after idling is the initial one, not halved for
     /// each timeout that has passed. Nagle is off, as for [`Profile::freebsd_4_5`].
     pub fn linux_6() -> Profile {
@@ -62,10 +65,12 @@ impl Profile {
             restart_after_idle: true,
             nagle: false,
             ecn: EcnPolicy::Off,
+            dctcp_two_acks: true,
             ecn_fallback: true,
             accecn_option: true,
             congestion: Algorithm::Cubic,
             abe: false,
+            cubic_alpha_one: false,
             hystart: true,
         }
     }

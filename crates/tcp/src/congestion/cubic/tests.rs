@@ -103,6 +103,24 @@ fn a_small_window_grows_like_renos_average() {
 }
 
 #[test]
+fn in_linux_the_reno_friendly_window_never_grows_faster() {
+    // `tcp_friendliness` has one factor for the whole epoch.
+    let grown = |cubic_alpha_one| {
+        let mut cc = cubic(10, |profile| profile.cubic_alpha_one = cubic_alpha_one);
+        cc.on_fast_retransmit(10 * MSS, MSS);
+        cc.on_recovered(cc.cwnd(), MSS);
+        // Six round trips to where the loss was, and four more. The cubic curve is flat there.
+        grow(&mut cc, 0, 600);
+        let start = cc.window.cwnd;
+        grow(&mut cc, 600, 1000);
+        (cc.window.cwnd - start) / f64::from(MSS)
+    };
+    let (rfc, linux) = (grown(true), grown(false));
+    assert!((rfc - 4.0).abs() < 0.5, "{rfc} segments in four rounds");
+    assert!((linux - 4.0 * ALPHA_CUBIC).abs() < 0.3, "{linux} segments in four rounds");
+}
+
+#[test]
 fn a_fall_of_the_saturation_point_lowers_w_max_further() {
     // RFC 9438 §4.7
     let mut cc = after_loss_at(100);
