@@ -74,21 +74,14 @@ fn dctcp_keeps_two_marks_in_a_window_when_they_are_evenly_spaced() {
 }
 
 #[test]
-fn dctcp_keeps_2_24_marks_in_a_window_when_they_are_random() {
-    // A round without marks has no reduction: 1 = (W p / 2) (1 - exp(-W p)), so W p = 2.24.
-    for p in [0.02, 0.01] {
-        let product = marks_in_a_window(Algorithm::Dctcp, p);
-        assert!((product / 2.24 - 1.0).abs() < 0.1, "{product} marks");
-    }
-}
-
-#[test]
-fn prague_keeps_1_plus_the_root_of_3_marks_in_a_window_when_they_are_random() {
-    // It reduces at the first mark after a round trip: every W + 1 / p segments by W p / 2, and grows by one in each W.
+fn dctcp_and_prague_keep_1_plus_root_3_random_marks_in_a_window() {
+    // Both reduce at the first mark after a round trip: every W + 1 / p segments by W p / 2, and grow by one in each W.
     // 1 + 1 / (W p) = W p / 2, so W p = 1 + sqrt(3).
-    for p in [0.02, 0.01] {
-        let product = marks_in_a_window(Algorithm::Prague, p);
-        assert!((product / (1.0 + 3.0_f64.sqrt()) - 1.0).abs() < 0.1, "{product} marks");
+    for algorithm in [Algorithm::Dctcp, Algorithm::Prague] {
+        for p in [0.02, 0.01] {
+            let product = marks_in_a_window(algorithm, p);
+            assert!((product / (1.0 + 3.0_f64.sqrt()) - 1.0).abs() < 0.1, "{algorithm}: {product} marks");
+        }
     }
 }
 

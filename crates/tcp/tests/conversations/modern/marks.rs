@@ -89,6 +89,35 @@ fn in_linux_data_that_say_cwr_are_acknowledged_at_once() {
     }
 }
 
+/// A client that speaks DCTCP and acknowledges a change of marks once or twice.
+fn dctcp_receiver(dctcp_two_acks: bool) -> Conversation {
+    let mut tcp = Conversation::connect(Profile { dctcp_two_acks, ..speaking(EcnPolicy::Dctcp) });
+    tcp.takes_sent();
+    tcp.gets(with(syn_ack().and(Flags::ECE | Flags::ECT), Options::default())).sends([ack(1)]);
+    tcp
+}
+
+#[test]
+fn dctcp_acknowledges_a_change_of_marks_once_or_as_linux_twice() {
+    // RFC 8257 §3.2: "an implementation MAY choose to send two ACKs".
+    let mut once = dctcp_receiver(false);
+    once.gets(ect(1)).sends([]).gets(marked(2)).sends([echo(after(2))]);
+    once.gets(marked(3)).sends([]).gets(ect(4)).sends([ack(after(4))]);
+    let mut twice = dctcp_receiver(true);
+    twice.gets(ect(1)).sends([]).gets(marked(2)).sends([ack(after(1)), echo(after(2))]);
+    twice.gets(marked(3)).sends([]).gets(ect(4)).sends([echo(after(3)), ack(after(4))]);
+    // Nothing was held back.
+    twice.gets(marked(5)).sends([echo(after(5))]).gets(ect(6)).sends([ack(after(6))]);
+}
+
+#[test]
+fn data_may_carry_the_first_of_dctcps_two_acknowledgements() {
+    let profile = Profile { dctcp_two_acks: true, ..speaking(EcnPolicy::Dctcp) };
+    let mut tcp = ten_in_flight::<Reno>(profile);
+    tcp.gets(ect(1)).sends([]).gets(marked(2).acking(after(1)));
+    tcp.sends([ect(11).acking(after(1)), ect(12).acking(after(2)).and(Flags::ECE)]);
+}
+
 /// The least window that round trips leave of which every byte came marked.
 fn window_under_marks<C: CongestionControl + Debug + Send + 'static>(ecn: EcnPolicy, min_window: u8) -> u32 {
     let mut tcp = ten_in_flight::<C>(Profile { min_window, ..speaking(ecn) });
@@ -221,14 +250,15 @@ fn rfc_8257_3_3_what_an_echo_of_dctcp_acknowledges_came_marked_and_one_new_segme
 #[test]
 fn dctcp_reduces_by_what_accurate_feedback_counts() {
     let mut tcp = ten_in_flight::<Dctcp>(speaking(EcnPolicy::Accurate));
-    // The first observation window: four segments of ten marked, so alpha = 15/16 + 0.4/16.
-    for (k, count) in (1..=10).zip([5, 6, 7, 0, 1, 1, 1, 1, 1, 1]) {
+    // The first mark halves: alpha is 1. Of the ten segments four came marked, so alpha = 15/16 + 0.4/16.
+    for (k, count) in (1..=10).zip([6, 7, 0, 1, 1, 1, 1, 1, 1, 1]) {
         tcp.at(OPENED + 50 + u64::from(k)).gets(counted(after(k), count)).takes_sent();
+        assert!((5000..=6000).contains(&tcp.cwnd()), "one reduction a window: {} bytes", tcp.cwnd());
     }
     let before = f64::from(tcp.cwnd());
-    tcp.at(OPENED + 150).gets(counted(after(11), 1)).takes_sent();
-    // What grew in that round comes to a segment.
-    let expected = before * (1.0 - (15.0 + 0.4) / 16.0 / 2.0) + 1000.0;
+    // The first segment of the next window: the window that grew is counted, and reduced by its first mark.
+    tcp.at(OPENED + 150).gets(counted(after(11), 2)).takes_sent();
+    let expected = before * (1.0 - (15.0 + 0.4) / 16.0 / 2.0);
     assert!((f64::from(tcp.cwnd()) - expected).abs() < 2.0, "{} bytes, expected {expected}", tcp.cwnd());
 }
 
