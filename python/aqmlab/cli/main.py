@@ -20,6 +20,7 @@ from aqmlab.disciplines.custom.errors import LawError
 from aqmlab.live.errors import LiveError
 from aqmlab.running.integrity import StoreError
 from aqmlab.show import messages, streams
+from aqmlab.show.escaped import visible
 
 app = App(add_completion=True)
 for command in pkgutil.iter_modules(commands.__path__):
@@ -36,8 +37,7 @@ def main() -> NoReturn:
     """
     # A polite kill is an interrupt: cells that are not done leave nothing behind.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    streams.write_plainly()
-    with messages.heard():
+    with streams.written_plainly(), messages.heard():
         code, what = _outcome()
         if what:
             messages.logger.error(what)
@@ -53,7 +53,7 @@ def _outcome() -> tuple[int, str]:
         mistake = error.format_message()
         if mistake.startswith("Usage:"):
             # Where a command is missing, typer says which there are.
-            print(mistake, file=sys.stderr)
+            print(visible(mistake), file=sys.stderr)
             mistake = ""
         return 2, mistake
     except SpecError as error:

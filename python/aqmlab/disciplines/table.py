@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rich.console import Console
 from rich.markdown import Markdown
 from rich.table import Table
 from rich.text import Text
 
 from aqmlab.disciplines.catalogue import Discipline
 from aqmlab.show import console
+from aqmlab.show.terminal import Terminal
 
 
 def disciplines(entries: Iterable[Discipline]) -> Table:
@@ -37,7 +37,7 @@ def parameters(entry: Discipline) -> Table:
 
 def show_page(entry: Discipline) -> None:
     """Print a discipline's page and its parameters: set for a person at a terminal, as it is written in a pipe."""
-    terminal = Console()
+    terminal = Terminal()
     if terminal.is_terminal:
         terminal.print(Markdown(entry.page), "")
     else:

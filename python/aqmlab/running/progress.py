@@ -11,7 +11,6 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import Any, Self
 
-from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.table import Column
@@ -19,6 +18,7 @@ from rich.table import Column
 from aqmlab.running.cell import Cell, work
 from aqmlab.show import messages
 from aqmlab.show.messages import logger
+from aqmlab.show.terminal import Terminal
 
 _BETWEEN_LINES_S = 60.0
 """At least so long between two lines that say how far a command is."""
@@ -32,7 +32,7 @@ _LONGEST_VALUE = 60
 
 def is_seen() -> bool:
     """Say whether a person sees standard error, as at a terminal and in a notebook."""
-    console = Console(stderr=True)
+    console = Terminal(stderr=True)
     return console.is_terminal or console.is_jupyter
 
 
@@ -47,7 +47,7 @@ class _Shown:
     def __init__(self) -> None:
         self._started = self._line_at = time.monotonic()
         # A notebook shows lines, also where it asks for colours, which rich takes for a terminal.
-        console = Console(stderr=True, force_jupyter=False, force_terminal=False if Console().is_jupyter else None)
+        console = Terminal(stderr=True, force_jupyter=False, force_terminal=False if Terminal().is_jupyter else None)
         self._progress = Progress(
             TextColumn("{task.description}", table_column=Column(no_wrap=True)),
             BarColumn(bar_width=None),

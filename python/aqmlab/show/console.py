@@ -6,15 +6,16 @@ import shutil
 from typing import Any, Literal
 
 from rich import box
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 from rich.table import Table
 
 from aqmlab.show.layout import Fitted
+from aqmlab.show.terminal import Terminal
 
 _WIDE = 400
 
-_IN_A_PIPE = 100
-"""How wide a table is at most where no terminal says it."""
+_UNBOUNDED = 10_000
+"""Columns of a table in a pipe, where each row is one line: programs such as ``grep`` and ``tail`` read it."""
 
 
 def sheet(**settings: Any) -> Table:
@@ -45,15 +46,15 @@ def plain(table: RenderableType, *, width: int = _WIDE) -> str:
 
 
 def columns() -> int:
-    """Return how wide a table is in a pipe: as the environment says, or so that a page or a mail has room for it."""
-    return shutil.get_terminal_size((_IN_A_PIPE, 0)).columns
+    """Return how wide a table is at most: as the terminal or ``COLUMNS`` says, and unbounded in a pipe."""
+    return shutil.get_terminal_size((_UNBOUNDED, 0)).columns
 
 
 def _fitted(table: RenderableType) -> RenderableType:
     return Fitted(table) if isinstance(table, Table) else table
 
 
-def _console(width: int | None) -> Console:
+def _console(width: int | None) -> Terminal:
     """Return a console that takes a bracket in a text for a bracket, and shows nothing by itself in a notebook."""
     color_system: Literal["auto"] | None = "auto" if width is None else None
-    return Console(width=width, color_system=color_system, markup=False, emoji=False, force_jupyter=False)
+    return Terminal(width=width, color_system=color_system, markup=False, emoji=False, force_jupyter=False)

@@ -14,6 +14,8 @@ from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Column, Table
 from rich.text import Text
 
+from aqmlab.show.escaped import visible
+
 
 class Fitted:
     """A table, laid out for the width that it is shown in; its first columns name the rows in each piece."""
@@ -128,7 +130,9 @@ def _with_groups(columns: Sequence[Column]) -> Iterator[tuple[Column, str]]:
         above, newline, _ = _text(column.header).plain.partition("\n")
         if above and newline:
             group = above
-        yield column, group if newline and not above else ""
+        # Control characters are written out before a cell is measured.
+        cells: list[RenderableType] = [_text(cell) for cell in column.cells]
+        yield dataclasses.replace(column, _cells=cells), group if newline and not above else ""
 
 
 def _with_widths(columns: Sequence[_Measured], room: int) -> list[Column]:
@@ -153,4 +157,6 @@ def _broken(name: Text, width: int) -> Text:
 
 
 def _text(cell: RenderableType) -> Text:
-    return cell if isinstance(cell, Text) else Text(str(cell))
+    text = cell if isinstance(cell, Text) else Text(visible(str(cell)))
+    shown = visible(text.plain)
+    return text if shown == text.plain else Text(shown, style=text.style)

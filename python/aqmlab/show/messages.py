@@ -14,8 +14,26 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from aqmlab._core import SpecError
+from aqmlab.show.escaped import visible
 
 logger = logging.getLogger("aqmlab")
+
+
+_LONGEST = 2_000
+"""Characters of a message: one that quotes what was given may be as long as that is."""
+
+
+class _Formatter(logging.Formatter):
+    """Writes a message that a terminal may show; an error is one line."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        text = visible(record.message)
+        if record.levelno >= logging.ERROR:
+            text = text.replace("\n", r"\n")
+        if len(text) > _LONGEST:
+            text = f"{text[:_LONGEST]}... ({len(text):,} characters)"
+        record.message = text
+        return super().formatMessage(record)
 
 
 class _StandardError(logging.Handler):
@@ -23,10 +41,11 @@ class _StandardError(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         refusal = "aqmlab: " if record.levelno >= logging.ERROR else ""
-        print(f"{refusal}{record.getMessage()}", file=sys.stderr)
+        print(f"{refusal}{self.format(record)}", file=sys.stderr)
 
 
 _standard_error = _StandardError()
+_standard_error.setFormatter(_Formatter())
 
 
 @contextmanager
@@ -66,7 +85,7 @@ def choose(*, quiet: bool, verbose: bool, log: Path | None) -> None:
         handler = logging.FileHandler(log, encoding="utf-8")
     except OSError as error:
         raise SpecError(f"--log: must be a file that can be written, got {log} ({error.strerror})") from None
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s", "%Y-%m-%d %H:%M:%S"))
+    handler.setFormatter(_Formatter("%(asctime)s %(levelname)s %(message)s", "%Y-%m-%d %H:%M:%S"))
     logger.addHandler(handler)
 
 

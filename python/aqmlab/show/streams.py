@@ -6,7 +6,10 @@ import codecs
 import io
 import os
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from aqmlab.show.escaped import VisibleStream
 
 _PLAIN = {"±": "+-", "²": "^2", "→": "->", "…": "..."}
 """What is written where the locale has no such character; a question mark for others."""
@@ -22,10 +25,18 @@ def _plainly(error: UnicodeError) -> tuple[str, int]:
 codecs.register_error("aqmlab.plainly", _plainly)
 
 
-def write_plainly() -> None:
-    """Write what the locale's encoding lacks in other characters, instead of failing."""
-    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors in ("strict", "surrogateescape"):
-        sys.stdout.reconfigure(errors="aqmlab.plainly")
+@contextmanager
+def written_plainly() -> Iterator[None]:
+    """Write to standard output what a terminal obeys, or the locale's encoding lacks, in other characters."""
+    before = sys.stdout
+    if isinstance(before, io.TextIOWrapper) and before.errors in ("strict", "surrogateescape"):
+        before.reconfigure(errors="aqmlab.plainly")
+    if before is not None:
+        sys.stdout = VisibleStream(before)
+    try:
+        yield
+    finally:
+        sys.stdout = before
 
 
 def flush() -> None:

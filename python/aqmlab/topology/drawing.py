@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from aqmlab.show.console import columns, sheet
 from aqmlab.show.layout import Fitted
+from aqmlab.show.terminal import Terminal
 from aqmlab.topology.network import LinkView, SenderView, Topology, rows
 
 _ROUTER = 5
@@ -25,14 +26,15 @@ _LINK, _RATE, _SENDER = "cyan", "bold", "green"
 def show(network: Topology, title: str) -> None:
     """Print a network and who uses it, as wide as tables are."""
     width = max(columns(), _ROUTER + _LEAST + _ROUTER)
-    console = Console(width=width, color_system="auto" if sys.stdout.isatty() else None)
+    console = Terminal(width=width, color_system="auto" if sys.stdout.isatty() else None)
     parts: list[RenderableType] = [Text(title, style="bold"), "", *drawing(network, console.width), ""]
     with console.capture() as capture:
         console.print(Group(*parts, Fitted(_links(network)), Fitted(_senders(network.senders))))
         if network.common_queue is not None:
             console.print(Text(f"Queue at each end of every link: {network.common_queue}"))
         console.print(Text(f"Time: {network.warmup} of warm-up, then {network.duration} are measured."))
-    print("\n".join(line.rstrip() for line in capture.get().splitlines()))
+    # Past what makes control characters visible: rich's own are colours, and it has shown all others.
+    console.file.write("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
 
 
 def drawing(network: Topology, width: int) -> list[Text]:

@@ -1,0 +1,95 @@
+"""Names of others on a terminal: shown, never obeyed. And tables in a pipe."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.progress import Progress, TextColumn
+from rich.table import Table
+from rich.text import Text
+
+from aqmlab.running.cell import Cell
+from aqmlab.running.store import Store
+from aqmlab.running.sweep import sweep
+from aqmlab.show import messages
+from aqmlab.show.escaped import visible
+from aqmlab.show.layout import Fitted
+from aqmlab.show.terminal import Terminal
+from conftest import Command
+
+HOSTILE = "red\x1b[31m\x1b]0;title\x07\r\x9b2J\u202eend"
+SHOWN = r"red\x1b[31m\x1b]0;title\x07\r\x9b2J\u202eend"
+IN_RICH = SHOWN.replace(r"\x07\r", "")
+"""Rich's own texts leave out some control characters."""
+
+
+def test_control_characters_are_shown_as_python_writes_them() -> None:
+    assert visible(HOSTILE) == SHOWN
+    assert visible("tab\tline\nß→±") == "tab\tline\nß→±"
+    assert visible("file\udcff") == r"file\udcff"
+
+
+def test_no_name_of_a_store_is_obeyed_by_a_terminal(aqmlab: Command, cell: Cell, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    sweep([replace(cell, label=HOSTILE)], Store("results"))
+    told = [
+        aqmlab("ls", "results"),
+        aqmlab("report", HOSTILE, "--out", "results", "--log", str(log)),
+        aqmlab("ls", HOSTILE),
+        aqmlab(HOSTILE),
+        aqmlab("run", "--set", HOSTILE, "/dev/null"),
+    ]
+    for done in told:
+        assert SHOWN in done.out + done.err or IN_RICH in done.out
+        assert not {"\x1b", "\x07", "\r", "\x9b", "\u202e"} & set(done.out + done.err)
+    assert SHOWN in log.read_text()
+    assert "\x1b" not in log.read_text()
+
+
+def test_a_terminal_obeys_rich_and_not_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    terminal = Terminal(force_terminal=True, color_system="standard", width=200, markup=False)
+    table = Table("name")
+    table.add_row(Text(HOSTILE, style="bold"))
+    terminal.print(Fitted(table))
+    with Progress(TextColumn("{task.description}"), console=terminal) as progress:
+        progress.add_task(HOSTILE)
+    written = capsys.readouterr().out
+    assert IN_RICH in written
+    assert written.count(r"\x1b[31m\x1b]0;ti") >= 2
+    assert "\x1b[1m" in written, "rich's own stay"
+    for sequence in ("\x1b[31m", "\x1b]", "\x07", "\x9b", "\u202e"):
+        assert sequence not in written
+
+
+def test_an_error_is_one_line_and_no_longer_than_a_screen(capsys: pytest.CaptureFixture[str]) -> None:
+    with messages.heard():
+        messages.logger.error("a\nb" + "x" * 100_000)
+        messages.logger.info("two\nlines")
+    said = capsys.readouterr().err
+    assert said.startswith(r"aqmlab: a\nbxxx")
+    assert said.splitlines()[0].endswith("... (100,004 characters)")
+    assert said.endswith("\ntwo\nlines\n")
+    assert len(said) < 2_200
+    assert logging.getLogger("aqmlab").propagate
+
+
+def test_a_row_of_a_table_in_a_pipe_is_one_line(aqmlab: Command, cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
+    long = "pie:" + ",".join(f"key_{number}={number}" for number in range(40))
+    sweep([replace(cell, label=long)], Store("results"))
+    monkeypatch.delenv("COLUMNS")
+    done = aqmlab("ls", "results")
+    (row,) = (line for line in done.out.splitlines() if long in line)
+    assert row.split()[0] == cell.key
+    assert row.rstrip().endswith(f"{Store('results').cells()['created'][0].astimezone():%Y-%m-%d %H:%M}")
+    monkeypatch.setenv("COLUMNS", "60")
+    assert max(map(len, aqmlab("ls", "results").out.splitlines())) <= 60
+
+
+def test_standard_output_is_what_it_was_after_a_command(aqmlab: Command) -> None:
+    before = sys.stdout
+    aqmlab("--version")
+    assert sys.stdout is before
