@@ -165,3 +165,111 @@ def test_an_interrupt_is_no_error_of_the_law(write: Write, small: lab.Experiment
     with pytest.raises(KeyboardInterrupt):
         lab.run(lab.Experiment(**parts), out=tmp_path / "results")
     assert list((tmp_path / "results" / "cells").iterdir()) == []
+
+
+ENDS = "def on_enqueue(self, packet, queue, now): {}"
+
+
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [
+        (law(ENDS.format("raise SystemExit(0)")), "my_module.py:4: MyLaw.on_enqueue: SystemExit: 0"),
+        (law(ENDS.format("exit()")), "MyLaw.on_enqueue: SystemExit: None"),
+        (law(ENDS.format("raise GeneratorExit")), "MyLaw.on_enqueue: GeneratorExit:"),
+        (
+            law(ENDS.format("raise Own('mine')"), "class Own(BaseException): pass"),
+            "MyLaw.on_enqueue: Own: mine",
+        ),
+        (
+            law(f"def __init__(self, *_): raise SystemExit(0)\n{ENDS.format('pass')}"),
+            "MyLaw.__init__: SystemExit: 0",
+        ),
+        (
+            law(f"def probe(self): raise SystemExit(0)\n{ENDS.format('pass')}"),
+            "MyLaw.probe: SystemExit: 0",
+        ),
+        ("class Own(BaseException): pass\nraise Own", "my_module.py:2: Own:"),
+        (
+            law(
+                "@dataclass\nclass Config:\n    a: int = 1\n    def __post_init__(self): raise SystemExit(0)\n"
+                + ENDS.format("return 'pass'"),
+                "from dataclasses import dataclass",
+            ),
+            "MyLaw.Config: SystemExit: 0",
+        ),
+    ],
+)
+def test_a_law_cannot_end_the_program(write: Write, aqmlab: Command, source: str, says: str) -> None:
+    write(source)
+    done = aqmlab("compare", "my_module:MyLaw", "--users", "20", "--warmup", "0s", "--duration", "2s", "--seeds", "1")
+    assert (done.code, done.out) == (2, "")
+    assert says in done.err.splitlines()[-1]
+
+
+def test_an_answer_that_cannot_be_shown_is_told_by_its_class(write: Write) -> None:
+    write(law(ENDS.format("return Own()"), "class Own:\n    def __repr__(self): raise RuntimeError"))
+    with pytest.raises(lab.LawError, match="got something of the class Own"):
+        lab.Queue("my_module:MyLaw").enqueue(size=1, at=0)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("on_enqeue", "on_enqueue"),
+        ("onEnqueue", "on_enqueue"),
+        ("on_dequeu", "on_dequeue"),
+        ("on_overflw", "on_overflow"),
+        ("on_empy", "on_empty"),
+        ("on_timout", "on_timeout"),
+        ("probes", "probe"),
+        ("next_timeot", "next_timeout"),
+    ],
+)
+def test_a_misspelt_hook_is_refused_with_the_right_name(write: Write, wrong: str, right: str) -> None:
+    there = "on_enqueue" if right == "on_dequeue" else "on_dequeue"
+    write(law(f"def {there}(self, packet, queue, now): return 'pass'\ndef {wrong}(self, *_): return 'pass'"))
+    with pytest.raises(lab.SpecError, match=f"my_module:MyLaw: {wrong} is never called: did you mean {right}\\?"):
+        lab.Experiment(queue={"my_module:MyLaw": {}})
+
+
+def test_a_method_of_a_laws_own_is_no_misspelt_hook(write: Write) -> None:
+    own = "\n".join(f"def {name}(self, *_): return 'pass'" for name in ("prob", "control", "_on_enqeue", "timeout"))
+    write(law(f"next_timeout = None\n{ENDS.format('return self.prob()')}\ndef on_timeout(self, *_): pass\n{own}"))
+    assert lab.Queue("my_module:MyLaw").enqueue(size=1, at=0) == "queued"
+
+
+def test_a_timeout_that_nothing_asks_for_is_refused(write: Write) -> None:
+    write(law(f"{ENDS.format('return str()')}\ndef on_timeout(self, queue, now): pass"))
+    with pytest.raises(lab.SpecError, match="on_timeout is never called, since nothing sets next_timeout"):
+        lab.Experiment(queue={"my_module:MyLaw": {}})
+
+
+@pytest.mark.parametrize(
+    ("body", "head", "says"),
+    [
+        (
+            "@dataclass\nclass Config:\n    a: int\n" + ENDS.format("return 'pass'"),
+            "from dataclasses import dataclass",
+            "my_module:MyLaw: the parameter a needs a default",
+        ),
+        ("x = 1", "", "my_module:MyLaw: judges nothing: give it on_enqueue or on_dequeue"),
+        ("Config = 3\n" + ENDS.format("return 'pass'"), "", "my_module:MyLaw: Config must be a dataclass, got 3"),
+    ],
+)
+def test_a_line_names_a_law_once(write: Write, aqmlab: Command, body: str, head: str, says: str) -> None:
+    write(law(body, head))
+    done = aqmlab("compare", "my_module:MyLaw")
+    assert (done.code, done.err) == (2, f"aqmlab: {says}\n")
+
+
+def test_a_variable_without_a_value_is_null_in_the_table(write: Write, small: lab.Experiment, tmp_path: Path) -> None:
+    write(
+        law(f"{ENDS.format('return str(lab.Verdict.PASS)')}\ndef probe(self): return {{'p': float('nan'), 'q': 1.0}}")
+    )
+    parts = small.model_dump(exclude_none=True) | {
+        "queue": {"my_module:MyLaw": {}},
+        "protocol": {"warmup": "0 s", "duration": "2 s"},
+    }
+    queue = lab.run(lab.Experiment(**parts), out=tmp_path / "results").queue
+    assert queue["p"].null_count() == queue.height > 0
+    assert queue["q"].null_count() == 0

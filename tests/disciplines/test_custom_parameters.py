@@ -141,3 +141,49 @@ def test_another_modules_import_stays_what_it_was(write: Write) -> None:
     with pytest.raises(lab.SpecError):
         lab.Queue("queue:Queue")
     assert sys.modules["queue"] is before
+
+
+TIMES = law(
+    """@dataclass
+class Config:
+    target: Annotated[float, "s", "The delay to hold."] = 0.005
+    interval: Annotated[int, "ms", "How often it looks."] = 100
+    gain: Annotated[float, "1/s", "A gain."] = 1.0
+def on_enqueue(self, packet, queue, now): return "pass\"""",
+    "from dataclasses import dataclass\nfrom typing import Annotated",
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "target", "interval"),
+    [
+        ("target=15 ms,interval=50 ms", 0.015, 50),
+        ("target=1100us,interval=1 s", 0.0011, 1000),
+        ("target=0.02,interval=30", 0.02, 30),
+    ],
+)
+def test_times_of_a_law_are_typed_as_those_of_the_catalogue(
+    write: Write, text: str, target: float, interval: int
+) -> None:
+    write(TIMES)
+    scheme = schemes.parse(f"my_module:MyLaw:{text}")
+    assert scheme.label == f"my_module:MyLaw:{text}"
+    parameters = scheme.queue.in_full().parameters
+    assert (parameters["target"], parameters["interval"]) == (target, interval)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("target=15 parsecs", r"queue\.my_module:MyLaw\.target: .*parsecs.*\(s; default 0\.005\)"),
+        (
+            "interval=1500us",
+            r"queue\.my_module:MyLaw\.interval: should be a valid integer, got 1\.5 \(ms; default 100\)",
+        ),
+        ("gain=15 ms", r"queue\.my_module:MyLaw\.gain: should be a valid number, got '15 ms'"),
+    ],
+)
+def test_a_time_that_a_law_cannot_have_is_one_line(write: Write, text: str, says: str) -> None:
+    write(TIMES)
+    with pytest.raises(lab.SpecError, match=says):
+        schemes.parse(f"my_module:MyLaw:{text}").queue.in_full()

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from aqmlab._core import RecordBatch, Simulation, engine_version, results_number
@@ -168,6 +169,7 @@ class _Tables:
 
     def __init__(self, directory: Path, cell: Cell) -> None:
         self._directory = directory
+        self._is_custom = laws.is_custom(cell.scheme)
         self._writers: dict[str, pq.ParquetWriter] = {}
         self.identity = summary.as_row(json.dumps(cell.row), columns.SCHEMA)
         self._kept_as = {"aqmlab": json.dumps(cell.identity)}
@@ -191,12 +193,24 @@ class _Tables:
     def write(self, name: str, rows: RecordBatch | pa.RecordBatch, *, even_if_empty: bool = False) -> None:
         """Append rows as one row group; a file without rows is made only if that is wanted."""
         batch = pa.record_batch(rows)
+        if self._is_custom and name == "queue":
+            batch = _without_nan(batch)
         with writing(self._file(name)):
             if name not in self._writers and (batch.num_rows or even_if_empty):
                 schema = batch.schema.with_metadata(self._kept_as)
                 self._writers[name] = pq.ParquetWriter(self._file(name), schema, compression="zstd")
             if batch.num_rows:
                 self._writers[name].write_batch(batch)
+
+
+def _without_nan(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Write null where the ``probe`` of a custom law has no value and shows NaN."""
+    arrays, fields = [], []
+    for field, array in zip(batch.schema, batch.columns, strict=True):
+        is_number = pa.types.is_float64(field.type)
+        arrays.append(pc.if_else(pc.is_nan(array), None, array) if is_number else array)
+        fields.append(field.with_nullable(True) if is_number else field)
+    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields, batch.schema.metadata))
 
 
 def _side_by_side(left: pa.RecordBatch, right: pa.RecordBatch) -> pa.RecordBatch:

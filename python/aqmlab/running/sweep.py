@@ -39,12 +39,12 @@ ENDS_ALL = (KeyboardInterrupt, StoreError)
 """What is no cell's fault: a full disk ends a sweep, whoever runs its cells."""
 
 
-class _Stopped(BaseException):
-    """The sweep is over before this cell is. No ``Exception``: a law that catches all of those must not keep it."""
+class _Stopped(errors.Ended):
+    """The sweep is over before this cell is."""
 
 
-class Overdue(BaseException):
-    """A cell took longer than it may. No ``Exception`` for the same reason."""
+class Overdue(errors.Ended):
+    """A cell took longer than it may."""
 
 
 def sweep(

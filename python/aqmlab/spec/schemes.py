@@ -69,14 +69,16 @@ def parse(scheme: str | type[Law]) -> Scheme:
         text = laws.hand_over(scheme) if isinstance(scheme, type) else scheme
     except ValueError as error:
         raise SpecError(str(error)) from None
+    name, colon, rest = partition(text)
     try:
-        name, colon, rest = partition(text)
         discipline = laws.discipline(name)
         given = _assignments(rest) if colon else {}
         ecn = _ecn(given.pop("ecn")) if "ecn" in given else None
         catalogue.check_parameters(discipline, given)
     except ValueError as error:
-        raise SpecError(f"{text}: {error}") from None
+        # What is wrong with a law begins with its name.
+        what = str(error).removeprefix(name).lstrip(": ") if laws.is_custom(name) else str(error)
+        raise SpecError(f"{text}: {what}") from None
     return Scheme(label=text, queue=QueueSpec.model_validate({name: given}), ecn=ecn)
 
 

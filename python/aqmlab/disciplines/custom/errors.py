@@ -17,9 +17,17 @@ class LawError(Exception):
     """
 
 
+class Ended(BaseException):
+    """Ends a call of a law from outside. No ``Exception``: a law that catches all of those must not keep it."""
+
+
+NO_MISTAKES = (KeyboardInterrupt, Ended)
+"""What ends a call of a law and is not its fault."""
+
+
 def raised(law: type, method: str, error: BaseException) -> BaseException:
-    """Return the error that says where ``law`` raised ``error``; what is no mistake, such as Ctrl-C, as it is."""
-    if not isinstance(error, Exception):
+    """Return the error that says where ``law`` raised ``error``, ``SystemExit`` too; what is no mistake as it is."""
+    if isinstance(error, NO_MISTAKES):
         return error
     file, line = _place(law, method)
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
@@ -38,7 +46,7 @@ def not_imported(file: str, error: BaseException) -> LawError:
 def nonsense(law: type, method: str, must: str, got: object) -> LawError:
     """Return the error that says what ``method`` must do, and what it did instead."""
     file, line = _place(law, method)
-    return LawError(f"{file}:{line}: {law.__name__}.{method} {must}, got {got!r}")
+    return LawError(f"{file}:{line}: {law.__name__}.{method} {must}, got {_shown(got)}")
 
 
 def call_under_way(thread: int) -> FrameType | None:
@@ -73,7 +81,18 @@ def _place(law: type, method: str) -> tuple[str, int]:
 
 
 def _said(error: BaseException) -> str:
-    return " ".join(f"{type(error).__name__}: {error}".split())
+    kind = type(error).__name__
+    try:
+        return " ".join(f"{kind}: {error}".split())
+    except Exception:
+        return f"{kind}, which cannot say what it is"
+
+
+def _shown(answer: object) -> str:
+    try:
+        return " ".join(repr(answer).split())
+    except Exception:
+        return f"something of the class {type(answer).__name__}"
 
 
 def _caused(text: str, cause: BaseException) -> LawError:

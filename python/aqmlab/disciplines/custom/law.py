@@ -102,5 +102,8 @@ class Law:
         """Do what was to be done at ``next_timeout``; afterwards ``next_timeout`` must lie later, or be ``None``."""
 
     def probe(self) -> Mapping[str, float]:
-        """Show the law's variables for the table ``queue``: a dict, always of the same names in the same order."""
+        """Show the law's variables for the table ``queue``: a dict, always of the same names in the same order.
+
+        A variable that has no value yet is NaN here and null in the table.
+        """
         return {}

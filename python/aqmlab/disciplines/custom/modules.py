@@ -104,8 +104,10 @@ def _execute(name: str, spec: ModuleSpec, source: bytes) -> dict[str, Any]:
     sys.modules[name] = module
     try:
         exec(compile(source, spec.origin, "exec"), module.__dict__)
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         del sys.modules[name]
+        if isinstance(error, errors.NO_MISTAKES):
+            raise
         raise errors.not_imported(spec.origin, error) from error
     finally:
         known = _read.get(name)

@@ -14,9 +14,9 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as checked
 from pydantic.fields import FieldInfo
 
-from aqmlab._core import LinkContext, SpecError, Stream
+from aqmlab._core import LinkContext, SpecError, Stream, seconds
 from aqmlab.disciplines import catalogue
-from aqmlab.disciplines.custom import errors
+from aqmlab.disciplines.custom import errors, hooks
 from aqmlab.disciplines.custom.law import Law
 
 Make = Callable[[LinkContext, Stream], object]
@@ -30,6 +30,16 @@ _KEPT = {
     "source": "it is the hash of the module",
 }
 """What no parameter may be called, and why."""
+
+
+_UNITS_NS = {"s": 1e9, "ms": 1e6, "us": 1e3, "µs": 1e3, "ns": 1.0}
+"""The units of times, in nanoseconds."""
+
+
+def _texts(field: FieldInfo) -> tuple[str, str]:
+    """Return the unit and the meaning of a parameter, where they are given."""
+    unit, meaning, *_ = (*(text for text in field.metadata if isinstance(text, str)), "", "")
+    return unit, meaning
 
 
 @dataclass(frozen=True)
@@ -67,8 +77,12 @@ class CustomLaw:
         """Raise a ``ValueError`` when this is no law."""
         if not (isinstance(self.law, type) and issubclass(self.law, Law)):
             raise ValueError(f"{self.name} must be a class derived from aqmlab.Law, got {self.law!r}")
+        if misspelt := hooks.misspelt(self.law):
+            raise ValueError(f"{self.name}: {misspelt}")
         if self.law.on_enqueue is Law.on_enqueue and self.law.on_dequeue is Law.on_dequeue:
             raise ValueError(f"{self.name} judges nothing: give it on_enqueue or on_dequeue")
+        if hooks.lacks_timeout(self.law):
+            raise ValueError(f"{self.name}: on_timeout is never called, since nothing sets next_timeout")
         for name, field in self._fields.items():
             if name in _KEPT:
                 raise ValueError(f"{self.name}: no parameter may be called {name}: {_KEPT[name]}")
@@ -95,8 +109,13 @@ class CustomLaw:
             page=inspect.cleandoc(self.law.__doc__ or ""),
         )
 
+    def _described(self, name: str) -> catalogue.Parameter:
+        """Return what the catalogue would say of a parameter."""
+        (parameter,) = (each for each in self.discipline.parameters if each.name == name)
+        return parameter
+
     def _parameter(self, name: str, field: FieldInfo) -> catalogue.Parameter:
-        unit, meaning, *_ = (*(text for text in field.metadata if isinstance(text, str)), "", "")
+        unit, meaning = _texts(field)
         default = field.get_default(call_default_factory=True)
         return catalogue.Parameter(
             name=name,
@@ -114,14 +133,30 @@ class CustomLaw:
         SpecError
             When one of them has no such value.
         """
-        given = {name: value for name, value in parameters.items() if name not in _KEPT}
+        given = {name: self._in_unit(name, value) for name, value in parameters.items() if name not in _KEPT}
         try:
             # As JSON a text may stand for a member of an enumeration, and a list for a tuple.
             return self._adapter.validate_json(json.dumps(given, default=str))
         except ValidationError as error:
             raise SpecError(self._one_line(error)) from None
-        except Exception as error:
+        except errors.NO_MISTAKES:
+            raise
+        except BaseException as error:
             raise errors.raised(self.law, "Config", error) from error
+
+    def _in_unit(self, name: str, value: object) -> object:
+        """Read a time with a unit, such as ``15 ms``, as a number of the parameter's own unit."""
+        field = self._fields.get(name)
+        unit = _texts(field)[0] if field is not None else ""
+        if unit not in _UNITS_NS or not isinstance(value, str):
+            return value
+        try:
+            number = round(seconds(value) * 1e9) / _UNITS_NS[unit]
+        except ValueError as error:
+            default = self._described(name).default
+            raise SpecError(f"queue.{self.name}.{name}: {error} ({unit}; default {default})") from None
+        # Of a parameter that is a whole number.
+        return int(number) if number.is_integer() else number
 
     def _one_line(self, error: ValidationError) -> str:
         first = error.errors(include_url=False)[0]
@@ -129,8 +164,7 @@ class CustomLaw:
         path = ".".join(str(step) for step in ("queue", self.name, *first["loc"]))
         if not first["loc"]:
             return f"{path}: {what}"
-        by_name = {parameter.name: parameter for parameter in self.discipline.parameters}
-        parameter = by_name[str(first["loc"][0])]
+        parameter = self._described(str(first["loc"][0]))
         return f"{path}: {what}, got {first['input']!r} ({parameter.unit}; default {parameter.default})"
 
     def in_full(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -147,7 +181,9 @@ class CustomLaw:
             config = self.configure(parameters)
             try:
                 return self.law(config, link, rng)
-            except Exception as error:
+            except errors.NO_MISTAKES:
+                raise
+            except BaseException as error:
                 raise errors.raised(self.law, "__init__", error) from error
 
         return make
