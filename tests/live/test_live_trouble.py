@@ -42,9 +42,10 @@ def as_nobody_special(spec: Path, before: str) -> list[dict[str, object]]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def test_a_machine_that_gives_no_namespaces_is_told_of_in_one_line(spec: Path) -> None:
+def test_a_limit_of_namespaces_is_named_in_one_line(spec: Path) -> None:
     said = as_nobody_special(spec, "echo 0 > /proc/sys/user/max_net_namespaces")
-    assert said == [{"failed": "a network namespace: No space left on device (os error 28)"}]
+    limit = "no more are allowed (sysctl user.max_net_namespaces is 0): raise it, or run as root"
+    assert said == [{"failed": f"a network namespace: {limit}"}]
 
 
 def test_too_few_open_files_are_told_of_in_one_line(spec: Path) -> None:

@@ -59,6 +59,15 @@ def test_the_result_tells_of_each_source(tmp_path: Path) -> None:
         ("bulk", "sources: must be a list of tables, such as"),
         ([{}], "sources[0]: must be a table of exactly one kind of source"),
         ([{"bulk": {"flows": 0}}], "sources[0].bulk.flows: must be between 1 and 1000000, got 0"),
+        (
+            [{"bulk": {"flows": 1, "name": "two\nlines"}}],
+            "sources[0].bulk.name: must have 1 to 100 characters, not all spaces",
+        ),
+        ([{"bulk": {"flows": 1, "name": " "}}], "sources[0].bulk.name: must have 1 to 100 characters, not all spaces"),
+        (
+            [{"bulk": {"flows": 1, "name": "x" * 101}}],
+            "sources[0].bulk.name: must have 1 to 100 characters, not all spaces",
+        ),
         ([{"bulk": {"file": "x"}}], "sources[0].bulk.file: only trace, pair_trace, tmix are read from a file"),
         ([{"trace": {"file": "x.txt"}}], "sources[0].trace.file: must end in .csv or .parquet, got x.txt"),
         ([{"trace": {"file": "none.csv"}}], "sources[0].trace.file: none.csv cannot be read"),

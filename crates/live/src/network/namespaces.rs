@@ -29,7 +29,7 @@ pub(crate) fn enter() -> Result<Power, Failed> {
             own_network()?;
             Power::UserNamespace
         }
-        Err(error) => return Err(error).trying(|| "a network namespace".to_owned()),
+        Err(error) => return Err(refused("network", "net", error)),
     };
     die_with(parent)?;
     Ok(power)
@@ -48,12 +48,32 @@ pub(crate) fn go_to(network: &File) -> Result<(), Failed> {
 
 /// The calling thread's own network namespace.
 pub(crate) fn own_network() -> Result<(), Failed> {
-    unshare(CloneFlags::CLONE_NEWNET).trying(|| "a network namespace".to_owned())
+    unshare(CloneFlags::CLONE_NEWNET).map_err(|error| refused("network", "net", error))
+}
+
+/// Why there can be no namespace of a kind, whose limit is `user.max_KIND_namespaces`: the kernel says "No space left" of a
+/// limit, and "not permitted" of a ban.
+fn refused(kind: &str, limit: &str, error: Errno) -> Failed {
+    let path = format!("/proc/sys/user/max_{limit}_namespaces");
+    match error {
+        Errno::ENOSPC | Errno::EUSERS => {
+            let most = fs::read_to_string(path).unwrap_or_default();
+            let most = most.trim();
+            Failed::Odd(format!(
+                "a {kind} namespace: no more are allowed (sysctl user.max_{limit}_namespaces is {most}): raise it, or run as root"
+            ))
+        }
+        Errno::EPERM => Failed::Odd(format!(
+            "a {kind} namespace: not permitted, by a container, seccomp or a sysctl such as \
+             kernel.unprivileged_userns_clone: aqmlab doctor says what to change"
+        )),
+        error => Failed::System { what: format!("a {kind} namespace"), error: error.into() },
+    }
 }
 
 fn become_root_of_a_user_namespace() -> Result<(), Failed> {
     let (user, group) = (geteuid(), getegid());
-    unshare(CloneFlags::CLONE_NEWUSER).trying(|| "a user namespace".to_owned())?;
+    unshare(CloneFlags::CLONE_NEWUSER).map_err(|error| refused("user", "user", error))?;
     for (file, map) in [
         ("setgroups", "deny".to_owned()),
         ("uid_map", format!("0 {user} 1")),

@@ -14,9 +14,17 @@ use crate::network::device::{Device, NAME};
 const PATH: &str = "/dev/net/tun";
 
 nix::ioctl_write_ptr_bad!(set_interface, libc::TUNSETIFF, libc::ifreq);
+nix::ioctl_read_bad!(features, libc::TUNGETFEATURES, libc::c_uint);
 
+/// In a container something else may be in its place, such as `/dev/null`.
 fn open() -> io::Result<File> {
-    OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open(PATH)
+    let file = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open(PATH)?;
+    let mut found: libc::c_uint = 0;
+    // SAFETY: the kernel writes one integer, which lives until the call returns.
+    #[expect(unsafe_code, reason = "there is no other way to ask a TUN device for its features")]
+    unsafe { features(file.as_raw_fd(), &raw mut found) }
+        .map_err(|_| io::Error::other("it is there, but it is no TUN device"))?;
+    Ok(file)
 }
 
 /// May this process have TUN devices?

@@ -58,7 +58,11 @@ macro_rules! kinds {
             /// Refuses what cannot be a source; the first mistake is reported, with the kind in its path.
             pub fn check(&self) -> Result<(), ConfigError> {
                 let checked = match self {
-                    $(SourceConfig::$Kind(config) => in_range(config).and_then(|()| config.check()),)+
+                    $(SourceConfig::$Kind(config) => {
+                        check_name(config.name.as_deref())
+                            .and_then(|()| in_range(config))
+                            .and_then(|()| config.check())
+                    })+
                 };
                 checked.map_err(|error| error.inside(self.kind()))
             }
@@ -71,6 +75,25 @@ macro_rules! kinds {
             }
         }
     };
+}
+
+/// The longest name of a source, in characters.
+const MOST_OF_NAME: usize = 100;
+
+/// A name stands in tables and on terminals, in one line.
+fn check_name(name: Option<&str>) -> Result<(), ConfigError> {
+    let is_wrong = |name: &&str| {
+        name.trim().is_empty() || name.chars().count() > MOST_OF_NAME || name.chars().any(char::is_control)
+    };
+    match name.filter(is_wrong) {
+        None => Ok(()),
+        Some(name) => refuse(
+            "name",
+            format!(
+                "must have 1 to {MOST_OF_NAME} characters, not all spaces, no line break or other control character, got {name:?}"
+            ),
+        ),
+    }
 }
 
 /// That the fields of a kind's table lie in their ranges.
