@@ -10,7 +10,7 @@ import pytest
 import aqmlab as lab
 from aqmlab import _core
 from aqmlab.running.cell import cells_of
-from aqmlab.running.integrity import seal
+from aqmlab.running.integrity import read_metadata, seal
 from aqmlab.running.run import run_cell
 from aqmlab.running.store import Store
 from conftest import Command
@@ -33,7 +33,7 @@ def out(tmp_path: Path) -> Store:
         )
         run_cell(cells_of(experiment, [seed], label=f"{scheme}:ecn=false")[0], store)
     old = Path(store.cells()["path"][0])
-    metadata = json.loads((old / "metadata.json").read_text())
+    metadata = read_metadata(old)
     (old / "metadata.json").unlink()
     made = datetime.now(UTC) - timedelta(days=30)
     seal(old, {**metadata, "created": made.isoformat()})
@@ -66,7 +66,7 @@ def test_the_paths_of_ls_go_where_a_cell_is_asked_for(aqmlab: Command, out: Stor
 
 
 def test_an_empty_store_has_no_cells(aqmlab: Command, tmp_path: Path) -> None:
-    (tmp_path / "results").mkdir()
+    assert aqmlab("init").out == "results/aqmlab-store.json\n"
     assert json.loads(aqmlab("ls", "--json").out) == []
     assert aqmlab("ls", "--paths").out == ""
     assert aqmlab("rm", "--scheme", "pi").out == "0 cells of results, 0.0 MB: nothing to remove\n"

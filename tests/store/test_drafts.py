@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import platform
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,12 +19,15 @@ from aqmlab.running.files.drafts import Drafts
 from aqmlab.running.run import run_cell
 from aqmlab.running.store import Store
 
+KEY = "0123456789abcdef"
+
 WRITES_AND_WAITS = """
 import sys
+import time
 from pathlib import Path
 from aqmlab.running.files.drafts import Drafts
 
-with Drafts(Path(sys.argv[1])).new("cell") as draft:
+with Drafts(Path(sys.argv[1])).new("0123456789abcdef") as draft:
     (draft / "queue.parquet").write_text("half")
     print(draft, flush=True)
     sys.stdin.read()
@@ -64,7 +69,7 @@ def test_duckdb_reads_the_cells_at_any_moment_of_a_run(small_cell: Cell, another
 
 
 def test_a_killed_command_leaves_cells_that_can_be_read_and_a_draft_that_is_swept(
-    small_cell: Cell, store: Store
+    small_cell: Cell, another_cell: Cell, store: Store
 ) -> None:
     height = run_cell(small_cell, store).queue.height
     command = [sys.executable, "-m", "aqmlab", "compare", "--users", "9330", "--seeds", "1", "--workers", "1", "pi"]
@@ -76,9 +81,12 @@ def test_a_killed_command_leaves_cells_that_can_be_read_and_a_draft_that_is_swep
         process.send_signal(signal.SIGKILL)
     assert list(drafts.glob("*/*/")) != []
     assert rows(store) == height
-    Store(store.out)
-    assert [path.name for path in drafts.iterdir()] == ["lock"]
-    assert rows(store) == height
+    assert Store(store.out).cells().height == 1
+    assert list(drafts.glob("*/*/")) != [], "reading removes nothing"
+    another = Store(store.out)
+    run_cell(another_cell, another)
+    assert list(drafts.iterdir()) == []
+    assert rows(store) > height
 
 
 def test_the_draft_of_a_living_process_is_left_alone_and_swept_when_it_is_gone(tmp_path: Path) -> None:
@@ -93,22 +101,37 @@ def test_the_draft_of_a_living_process_is_left_alone_and_swept_when_it_is_gone(t
         assert not draft.parent.exists()
 
 
-def test_a_draft_of_this_process_is_left_alone(small_cell: Cell, store: Store) -> None:
+def test_a_draft_of_this_process_is_left_alone(small_cell: Cell, another_cell: Cell, store: Store) -> None:
     with store.create(small_cell) as draft:
-        Store(store.out)
+        run_cell(another_cell, Store(store.out))
         assert draft.is_dir()
 
 
-def test_a_draft_whose_process_was_killed_as_it_began_is_swept(tmp_path: Path) -> None:
-    (tmp_path / "cell-x7k2").mkdir()
+def abandoned(drafts: Path, name: str = f"{KEY}-x7k2p0qz", machine: str | None = None) -> Path:
+    """Make what a process that was killed leaves."""
+    place = drafts / name
+    (place / KEY).mkdir(parents=True)
+    (place / "alive").write_text(platform.node() if machine is None else machine)
+    return place
+
+
+def test_only_what_has_the_name_and_the_mark_of_a_draft_is_swept(tmp_path: Path) -> None:
+    ours = abandoned(tmp_path)
+    others = [abandoned(tmp_path, name) for name in ("chapter1", f"{KEY}-X7K2P0QZ", f".{KEY}-x7k2p0qz")]
+    (unmarked := tmp_path / f"{KEY}-aaaaaaaa").mkdir()
+    (linked := tmp_path / f"{KEY}-bbbbbbbb").symlink_to(others[0])
+    (fifo := tmp_path / f"{KEY}-cccccccc").mkdir()
+    os.mkfifo(fifo / "alive")
     Drafts(tmp_path).sweep()
-    assert [path.name for path in tmp_path.iterdir()] == ["lock"]
+    assert not ours.exists()
+    assert all(place.exists() for place in (*others, unmarked, linked, fifo))
 
 
-def test_drafts_of_earlier_versions_are_swept_too(store: Store, small_cell: Cell) -> None:
-    run_cell(small_cell, store)
-    old = store.out / "cells" / f".{small_cell.key}-9lic3e0i"
-    old.mkdir()
-    (old / "queue.parquet").write_text("half")
-    Store(store.out)
-    assert [path.name for path in (store.out / "cells").iterdir()] == [small_cell.key]
+def test_a_draft_of_another_machine_is_left_alone_for_a_day(tmp_path: Path) -> None:
+    young = abandoned(tmp_path, machine="another")
+    old = abandoned(tmp_path, f"{KEY}-00000000", machine="another")
+    for file in (*old.iterdir(), old):
+        os.utime(file, (0, time.time() - 90_000))
+    Drafts(tmp_path).sweep()
+    assert young.exists()
+    assert not old.exists()

@@ -17,7 +17,7 @@ from aqmlab.results.result import Result
 from aqmlab.running import sweep as sweeping
 from aqmlab.running.calibration import lines
 from aqmlab.running.cell import Cell
-from aqmlab.running.files import content
+from aqmlab.running.files import content, marker
 from aqmlab.running.files.directory import Directory
 from aqmlab.running.files.location import location
 from aqmlab.running.run import run_cell
@@ -39,7 +39,8 @@ def test_a_run_has_the_tables_of_a_local_one_to_the_byte(place: str, tiny: lab.E
     assert_frame_equal(there.queue, here.queue)
     assert there.record()["cell"] == f"{place}/cells/{there.cell.key}"
     assert lab.run(tiny, out=place).metadata == there.metadata, "it is not run a second time"
-    assert files_below(place) == sorted(f"cells/{there.cell.key}/{file.name}" for file in here.place.iterdir())
+    files = [f"cells/{there.cell.key}/{file.name}" for file in here.place.iterdir()]
+    assert files_below(place) == sorted([marker.NAME, *files])
 
 
 def test_the_directory_of_a_result_has_all_its_files_on_this_machine(place: str, cell: Cell) -> None:

@@ -19,6 +19,13 @@ from aqmlab.running.integrity import seal
 from aqmlab.running.run import run_cell
 from aqmlab.running.store import Store
 
+METADATA = {
+    **dict.fromkeys(("engine", "commit", "python", "machine"), ""),
+    **dict.fromkeys(("results", "simulated_s", "wall_s", "cpu_s"), 1),
+    "created": "2026-11-26T00:00:00+00:00",
+}
+"""What every cell's metadata have."""
+
 
 def names(directory: Location) -> list[str]:
     return sorted(path.name for path in directory.iterdir())
@@ -28,7 +35,7 @@ def write(draft: Path, cell: Cell, content: str) -> None:
     """Write what stands for a cell."""
     (draft / "spec.json").write_text(cell.spec.json + "\n")
     (draft / "queue.parquet").write_text(content)
-    seal(draft, {"seed": cell.seed})
+    seal(draft, {**METADATA, "seed": cell.seed})
 
 
 def ask(query: str) -> list[tuple[object, ...]]:
@@ -62,8 +69,7 @@ def test_nothing_is_left_of_a_cell_that_was_not_completed(
     with pytest.raises(error):
         fail()
     assert store.get(small_cell) is None
-    assert names(store.out / "cells") == []
-    assert names(store.out / "drafts") == ["lock"]
+    assert names(store.out / "cells") == names(store.out / "drafts") == []
 
 
 def test_of_two_who_make_the_same_cell_the_first_wins(small_cell: Cell, store: Store) -> None:
@@ -84,12 +90,13 @@ def test_a_directory_that_cannot_be_written_to_is_refused(tmp_path: Path, small_
         pass
 
 
-def test_who_reads_writes_nothing(tmp_path: Path, small_cell: Cell) -> None:
+def test_reading_no_store_writes_nothing_and_says_so(tmp_path: Path, small_cell: Cell) -> None:
     store = Store(tmp_path / "results")
     assert store.get(small_cell) is None
-    assert store.cells().is_empty()
-    with pytest.raises(lab.SpecError, match=r"no cell in .* has a table of this name, got 'queue'"):
-        store.scan("queue")
+    assert store.count([small_cell.key]) == 0
+    for read in (store.cells, lambda: store.scan("queue")):
+        with pytest.raises(lab.SpecError, match=r"^out: must be a results directory, got .*/results$"):
+            read()
     assert names(tmp_path) == []
 
 
@@ -214,6 +221,6 @@ def test_a_cell_that_is_removed_is_gone_and_no_other(small: lab.Experiment, stor
     gone, kept = (lab.run(small, seed=seed, out=str(store.out)).cell for seed in (1, 2))
     store.remove(gone.key)
     assert names(store.out / "cells") == [kept.key]
-    assert names(store.out / "drafts") == ["lock"]
+    assert names(store.out / "drafts") == []
     with pytest.raises(lab.StoreError, match=f"{gone.key}: cannot be written: No such file"):
         store.remove(gone.key)

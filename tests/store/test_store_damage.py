@@ -111,7 +111,21 @@ def test_a_damaged_cell_is_set_aside_and_run_again(
 def test_metadata_of_something_else_are_damage(recorded: Cell, out: Path, content: str) -> None:
     (out / "cells" / recorded.key / "metadata.json").write_text(content)
     assert Store(out).get(recorded) is None
+    run_cell(recorded, Store(out))
     assert (out / "damaged" / recorded.key / "metadata.json").read_text() == content
+
+
+def test_a_damaged_cell_stays_in_its_place_when_it_is_read(
+    recorded: Cell, out: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    truncate(out / "cells" / recorded.key / "summary.parquet")
+    store = Store(out)
+    assert store.cells().is_empty()
+    assert store.found([recorded]) == {}
+    assert store.kept(recorded.key) is None
+    assert not (out / "damaged").exists()
+    assert all(line.endswith("; the cell is left out") for line in caplog.messages)
+    assert len(caplog.messages) == 2
 
 
 def test_a_file_where_the_cell_should_be_is_set_aside(recorded: Cell, out: Path) -> None:
@@ -127,7 +141,7 @@ def test_another_cell_in_the_place_of_one_is_damage(
 ) -> None:
     other = cells_of(lab.Experiment(users={"per_side": 1}), [1])[0]
     shutil.copytree(out / "cells" / recorded.key, out / "cells" / other.key)
-    assert Store(out).get(other) is None
+    assert Store(out).found([other]) == {}
     assert "is another cell's" in caplog.text
 
 

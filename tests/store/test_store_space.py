@@ -136,7 +136,7 @@ def test_a_damaged_cell_that_cannot_be_set_aside_is_one_line(tmp_path: Path, sma
         remount(disk, "ro")
         advice = f"remove {file.parent}, which cannot be set aside"
         with pytest.raises(lab.StoreError, match=f"^{file} is damaged: it has 7 bytes, .*; {advice}"):
-            store.get(small_cell)
+            run_cell(small_cell, store)
 
 
 def test_a_directory_without_permission_is_one_line(tmp_path: Path, small_cell: Cell) -> None:

@@ -256,7 +256,7 @@ def run(campaign: Campaign, how: How, *, progress: bool) -> None:
     """Run what is missing of a campaign, and show how far it is if that is wanted."""
     store, failures = Store(campaign.out), Failures(campaign.out)
     distinct = list({each.cell.key: each.cell for each in campaign.planned}.values())
-    kept, known = store.found(distinct), failures.known()
+    kept, known = store.found(distinct, missing_are_run=True), failures.known()
     if how.retry:
         for cell in distinct:
             if cell.key in known:

@@ -9,9 +9,10 @@ from datetime import UTC, datetime
 
 from aqmlab.disciplines.custom.errors import LawError
 from aqmlab.running.cell import Cell
+from aqmlab.running.files import marker
 from aqmlab.running.files.content import get, names, put
 from aqmlab.running.files.location import Location
-from aqmlab.running.integrity import writing
+from aqmlab.running.integrity import Damaged, writing
 from aqmlab.running.sweep import Overdue
 
 _FAILED = "failed"
@@ -66,14 +67,15 @@ class Failures:
         """
         found = {}
         for name in names(self._out, _FAILED):
-            content = get(self._out, f"{_FAILED}/{name}")
-            with suppress(ValueError, TypeError):
+            with suppress(ValueError, TypeError, RecursionError, Damaged):
+                content = get(self._out, f"{_FAILED}/{name}")
                 failure = Failure(**json.loads(content or b""))
                 found[failure.cell] = failure
         return found
 
     def keep(self, failure: Failure) -> None:
         """Write down a failure: whole, or not at all."""
+        marker.claim(self._out)
         content = json.dumps(asdict(failure), indent=2) + "\n"
         put(self._out, f"{_FAILED}/{failure.cell}.json", content.encode())
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aqmlab._core import SpecError
 from aqmlab.show import messages
 
 if TYPE_CHECKING:
@@ -32,7 +29,7 @@ def run_cells(
     from aqmlab.running.sweep import sweep
 
     store = Store(out)
-    pcaps, kept = pcaps or {}, store.found(cells)
+    pcaps, kept = pcaps or {}, store.found(cells, missing_are_run=True)
     with interruptible(cells, out), SweepProgress(cells, kept, captured=pcaps) as watch:
         return sweep(cells, store, workers=workers, kept=kept, watch=watch, pcaps=pcaps)
 
@@ -62,14 +59,6 @@ def kept_cells(out: str) -> pl.DataFrame:
     """List the cells of a results directory."""
     from aqmlab.running.store import Store
 
-    check_results("DIR", out)
-    return Store(out).cells()
-
-
-def check_results(name: str, out: str) -> None:
-    """Refuse what is no directory of this machine, and no URL, of which nobody knows."""
-    from aqmlab.running.files.location import location
-
-    where = location(out)
-    if isinstance(where, Path) and not os.path.isdir(where):  # noqa: PTH112 - Path's raises for a name that is too long
-        raise SpecError(f"{name}: must be a results directory, got {out}")
+    store = Store(out)
+    store.check_is_one("DIR")
+    return store.cells()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,13 +19,13 @@ from aqmlab.results import together
 from aqmlab.results.compare import Comparison
 from aqmlab.results.result import Result
 from aqmlab.running.calibration.lines import known
+from aqmlab.running.files.location import is_key
 from aqmlab.running.store import Store
 from aqmlab.show import canvas
 
 MOST_COMPARED = 60
 """Cells on one page."""
 
-_KEY = re.compile(r"[0-9a-f]{16}")
 _FIGURES = {"cdf": plot.cdf, "ccdf": plot.ccdf}
 
 
@@ -70,7 +69,7 @@ def result(store: Store, key: str) -> Result:
     Refused
         When there is none of this key.
     """
-    found = store.kept(key) if _KEY.fullmatch(key) else None
+    found = store.kept(key) if is_key(key) else None
     if found is None:
         raise Refused(404, "there is no such cell")
     return found

@@ -13,7 +13,9 @@ from aqmlab._core import SpecError
 from aqmlab.console.app import Console
 from aqmlab.console.asked import Asked
 from aqmlab.disciplines.custom import modules
+from aqmlab.running.files import marker
 from aqmlab.running.files.location import location
+from aqmlab.running.store import Store
 
 
 def serve(out: str, *, port: int = 0) -> None:
@@ -42,8 +44,13 @@ def watch(asked: Asked, out: str) -> int:
 
 def _serve(out: str, port: int, asked: Asked | None, said: TextIO) -> Console:
     where = location(out)
-    if not isinstance(where, Path) or (where.exists() and not where.is_dir()):
+    if not isinstance(where, Path):
         raise SpecError(f"DIR: must be a results directory on this machine, got {out}")
+    if asked is None:
+        Store(where).check_is_one("DIR")
+    else:
+        # Its pages are there before its first cell.
+        marker.claim(where)
     with socket.socket() as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from aqmlab.console.guard import Refused
+from aqmlab.running.files import marker
+from aqmlab.running.files.content import put
 from aqmlab.spec import bounded
 from aqmlab.spec.changes import Step, steps
 
@@ -36,11 +38,10 @@ def tables(name: str, text: str) -> dict[str, Any]:
 
 def kept(text: str, store: Path, kind: str) -> Path:
     """Keep what was typed in the store, under its hash: what is typed again is the same file."""
-    folder = store / "console"
-    folder.mkdir(parents=True, exist_ok=True)
-    file = folder / f"{kind}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.toml"
-    file.write_text(text, encoding="utf-8")
-    return file
+    marker.claim(store)
+    name = f"console/{kind}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.toml"
+    put(store, name, text.encode())
+    return store / name
 
 
 def line(text: str, path: str) -> int | None:

@@ -206,7 +206,7 @@ class _Rerun:
             )
         try:
             metadata = read_metadata(directory)
-            check_all(directory, files_of(directory, metadata))
+            check_all(directory, files_of(metadata))
         except Damaged as damage:
             raise SpecError(f"cell: {damage}; run its experiment again") from None
         if "live" in metadata:

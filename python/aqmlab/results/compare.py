@@ -333,7 +333,7 @@ def compare(
         pcaps = one_a_cell(pcap, cells) if pcap is not None else {}
         store = Store(out)
         if is_wanted(progress):
-            kept = store.found(cells)
+            kept = store.found(cells, missing_are_run=True)
             with SweepProgress(cells, kept, captured=pcaps) as watch:
                 return sweep(cells, store, workers=workers, kept=kept, watch=watch, pcaps=pcaps)
         return sweep(cells, store, workers=workers, pcaps=pcaps)

@@ -1,23 +1,38 @@
-"""Whether a cell's files are as they were written: ``metadata.json`` has the length and the checksum of each other."""
+"""Whether a cell's files are as they were written: ``metadata.json`` has the length and the checksum of each other.
+
+Files of a store may come from anybody: only regular files are opened, of names that lead to no other directory.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
+import re
+import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from datetime import datetime
+from io import BufferedReader
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, NoReturn
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from aqmlab._core import SpecError
 from aqmlab.running.files.location import Location
 
 METADATA = "metadata.json"
 
+MOST_METADATA_BYTES = 1 << 20
+"""Longer metadata are damaged: those of a cell have a few thousand bytes."""
+
 _AT_ONCE = 1 << 20
 """Files up to so many bytes are read to be checked before they are asked for, which takes no longer than a millisecond;
 of larger ones only the length."""
+
+_CHECKSUM = "sha256"
+"""The last entry of the metadata: the checksum of the entries before it."""
 
 
 class StoreError(Exception):
@@ -59,45 +74,116 @@ class Kept(NamedTuple):
 def seal(directory: Path, metadata: Mapping[str, Any]) -> None:
     """Write a cell's metadata, with what was written to each other file: the last that is done to it."""
     files = {file.name: _written(file)._asdict() for file in sorted(directory.iterdir())}
-    (directory / METADATA).write_text(json.dumps({**metadata, "files": files}, indent=2) + "\n")
+    whole = {**metadata, "files": files}
+    text = json.dumps({**whole, _CHECKSUM: _checksum(whole)}, indent=2) + "\n"
+    (directory / METADATA).write_text(text)
 
 
 def read_metadata(directory: Location) -> dict[str, Any]:
     """Read a cell's metadata, or raise :class:`Damaged`."""
     file = directory / METADATA
-    with reading(file):
-        content = file.read_bytes()
+    if isinstance(file, Path):
+        content = read_whole(file, MOST_METADATA_BYTES)
+    else:
+        with reading(file):
+            content = file.read_bytes()
     return parse_metadata(file, content)
 
 
 def parse_metadata(file: Location, content: bytes) -> dict[str, Any]:
-    """Read what a cell's metadata hold, or raise :class:`Damaged`."""
+    """Read what a cell's metadata hold, or raise :class:`Damaged` where they are not such as :func:`seal` writes."""
     try:
-        metadata = json.loads(content)
-    except ValueError:
+        metadata = json.loads(content, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
         raise Damaged(f"{file} is damaged: it is not JSON") from None
     if not isinstance(metadata, dict):
         raise Damaged(f"{file} is damaged: it is not a JSON object")
+    checksum = metadata.pop(_CHECKSUM, None)
+    try:
+        _Metadata.model_validate(metadata)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))[:80]
+        raise Damaged(f"{file} is damaged: {where}: {first['msg']}") from None
+    if checksum != _checksum(metadata):
+        raise Damaged(f"{file} is damaged: its checksum is not that of what was written")
     return metadata
 
 
-def files_of(directory: Location, metadata: Mapping[str, Any]) -> Files:
-    """Return what was written to the files of a cell, or raise :class:`Damaged` where the metadata does not say so."""
-    try:
-        return {name: Written(int(it["bytes"]), str(it["sha256"])) for name, it in metadata["files"].items()}
-    except (AttributeError, LookupError, TypeError, ValueError):
-        raise Damaged(f"{directory / METADATA} is damaged: it does not list the files beside it") from None
+def files_of(metadata: Mapping[str, Any]) -> Files:
+    """Return what was written to the files of a cell."""
+    return {name: Written(it["bytes"], it["sha256"]) for name, it in metadata["files"].items()}
 
 
-def check_all(directory: Path, files: Files) -> None:
-    """Raise :class:`Damaged` when a file has another length than was written, or is small and has another checksum."""
+def _checksum(metadata: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(metadata).encode()).hexdigest()
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(name)
+
+
+def _check_moment(text: str) -> str:
+    if datetime.fromisoformat(text).tzinfo is None:
+        raise ValueError("must have a time zone")
+    return text
+
+
+_NAME = re.compile(r"\w[\w.-]{0,100}")
+_Name = Annotated[str, Field(pattern=rf"^{_NAME.pattern}$")]
+_Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(strict=True, frozen=True)
+
+
+class _Of(_Part):
+    bytes: Annotated[int, Field(ge=0)]
+    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+
+
+class _Live(_Part):
+    valid: bool
+    invalid_reasons: list[str]
+    router_lateness_ms_p99: _Seconds
+
+
+class _Metadata(_Part):
+    """What readers go by; there may be more."""
+
+    seed: Annotated[int, Field(ge=0, lt=2**64)]
+    simulated_s: _Seconds
+    wall_s: Annotated[_Seconds, Field(gt=0)]
+    cpu_s: _Seconds
+    results: int
+    engine: str
+    commit: str | None
+    python: str
+    machine: str
+    created: Annotated[str, AfterValidator(_check_moment)]
+    checks: dict[str, bool] = {}
+    live: _Live | None = None
+    files: dict[_Name, _Of]
+
+
+def check_all(directory: Path, files: Files) -> int:
+    """Check the files of a cell, small ones to the byte and others by their length; return the bytes of all.
+
+    Raises
+    ------
+    Damaged
+        When a file has another length than was written, or is small and has another checksum.
+    """
     for name, written in files.items():
         file = directory / name
-        with reading(file):
-            length = file.stat().st_size
-        check_length(file, length, written)
-        if length <= _AT_ONCE:
-            check(file, written)
+        with opened(file) as content:
+            length = os.fstat(content.fileno()).st_size
+            check_length(file, length, written)
+            if length <= _AT_ONCE:
+                _check_content(file, content, written)
+    with reading(directory / METADATA):
+        return (directory / METADATA).lstat().st_size + sum(written.bytes for written in files.values())
 
 
 def check_length(file: Location, length: int, written: Written) -> None:
@@ -108,10 +194,42 @@ def check_length(file: Location, length: int, written: Written) -> None:
 
 def check(file: Path, written: Written, *, of: Location | None = None) -> None:
     """Raise :class:`Damaged` when a file, or a copy of one, is not, to the byte, what was written."""
-    with reading(file):
-        found = _written(file)
+    with opened(file) as content:
+        _check_content(of or file, content, written)
+
+
+def _check_content(file: Location, content: BufferedReader, written: Written) -> None:
+    found = Written(sha256=hashlib.file_digest(content, "sha256").hexdigest(), bytes=content.tell())
     if found != written:
-        raise Damaged(f"{of or file} is damaged: its checksum is not that of what was written")
+        raise Damaged(f"{file} is damaged: its checksum is not that of what was written")
+
+
+def read_whole(file: Path, most: int) -> bytes:
+    """Read a regular file of this machine; one with more than ``most`` bytes is :class:`Damaged`."""
+    with opened(file) as content:
+        found = content.read(most + 1)
+    if len(found) > most:
+        raise Damaged(f"{file} is damaged: it has more than {most:,} bytes")
+    return found
+
+
+@contextmanager
+def opened(file: Path) -> Iterator[BufferedReader]:
+    """Open a regular file of this machine: no link, and nothing that a reader would wait for.
+
+    Raises
+    ------
+    Damaged
+        When there is none.
+    StoreError
+        When it cannot be read.
+    """
+    with reading(file):
+        # Before it is opened: to open a device may have effects.
+        if not stat.S_ISREG(file.lstat().st_mode):
+            raise Damaged(f"{file} is damaged: it is not a regular file")
+        with open(os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as content:  # noqa: PTH123
+            yield content
 
 
 @contextmanager

@@ -10,6 +10,7 @@
                         response_times.parquet  log histogram by response size
                         exchanges.parquet       one row for each request, when asked for
                         losses.parquet          one row for each packet dropped, when asked for
+            aqmlab-store.json                   what says that this directory is a store
             cells.parquet                       the summaries of all, where they have been put together
             drafts/                             cells that are being written
             damaged/<key>                       cells that were found damaged, and were run again
@@ -25,8 +26,9 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
@@ -35,7 +37,7 @@ import polars as pl
 from aqmlab._core import Resolved, SpecError
 from aqmlab.results.result import Result
 from aqmlab.running.cell import Cell
-from aqmlab.running.files import index
+from aqmlab.running.files import index, marker
 from aqmlab.running.files.content import fetched
 from aqmlab.running.files.directory import Directory
 from aqmlab.running.files.location import Location, location
@@ -67,46 +69,68 @@ class Store:
 
     def get(self, cell: Cell) -> Result | None:
         """Return the result of a cell that has been run before; see :meth:`found`."""
-        return self.found([cell]).get(cell.key)
+        return self.found([cell], missing_are_run=True).get(cell.key)
 
-    def found(self, cells: Iterable[Cell]) -> dict[str, Result]:
+    def found(self, cells: Iterable[Cell], *, missing_are_run: bool = False) -> dict[str, Result]:
         """Return the results of those cells that have been run before, by their keys.
 
-        One that is damaged is set aside in ``damaged``, a line of the log says so, and it has not been run before.
+        One that is damaged has not been run before.
+
+        Parameters
+        ----------
+        cells
+            What to look for.
+        missing_are_run
+            Whether the caller runs the others: :meth:`create` then says of a damaged one that it is set aside. Else a
+            line of the log says that it is left out.
 
         Raises
         ------
         StoreError
-            When the store cannot be read, or one cannot be set aside.
+            When the store cannot be read.
         """
         distinct = {cell.key: cell for cell in reversed(list(cells))}
         results = {}
-        for key, kept in self._place.read(list(distinct)):
-            if isinstance(kept, Kept) and not _is_of(kept, distinct[key]):
-                kept = Damaged(f"{kept.directory} is damaged: it is another cell's")
-            if isinstance(kept, Damaged):
-                self._set_aside(key, kept)
-            else:
+        for key, kept in self._read(distinct):
+            if isinstance(kept, Kept):
                 results[key] = Result(distinct[key], kept.directory, kept.files)
+            elif not missing_are_run:
+                _log.warning(_LEFT_OUT, kept)
         return results
 
-    def create(self, cell: Cell) -> AbstractContextManager[Path]:
+    @contextmanager
+    def create(self, cell: Cell) -> Iterator[Path]:
         """Give a directory to write a cell's files into; it becomes the cell when the block ends well.
 
-        When the block does not, nothing is left of it.
+        When the block does not, nothing is left of it. A damaged cell in its place is set aside in ``damaged`` before.
 
         Raises
         ------
         Unwritable
-            When the results directory cannot be written to: a :class:`SpecError` and a :class:`StoreError`.
+            When the directory is no store and not empty, or cannot be written to: a :class:`SpecError` and a
+            :class:`StoreError`.
         StoreError
-            When one elsewhere cannot.
+            When one elsewhere cannot be written to, or a damaged cell cannot be set aside.
         """
-        return self._place.create(cell.key)
+        for key, kept in self._read({cell.key: cell}):
+            if isinstance(kept, Damaged):
+                self._set_aside(key, kept)
+        with self._place.create(cell.key) as directory:
+            yield directory
+
+    def init(self) -> None:
+        """Make the directory a store, whatever files are in it: cells can be written there then.
+
+        Raises
+        ------
+        StoreError
+            When it cannot be written to.
+        """
+        marker.make(self.out)
 
     def count(self, keys: Iterable[str]) -> int:
         """Return how many cells of these keys are there, at a glance: whether one is damaged shows when it is read."""
-        return len({*self._place.keys()} & {*keys})
+        return len({*self._place.stamps()} & {*keys})
 
     def kept(self, key: str) -> Result | None:
         """Return the result of a cell by its key, whoever has run it; one that is damaged is not there.
@@ -126,6 +150,20 @@ class Store:
                 row = pl.read_parquet(summary, columns=_OF_CELL).row(0, named=True)
                 return Result(Cell(spec=Resolved(spec.read_text()), **row), kept.directory, kept.files)
         return None
+
+    def check_is_one(self, name: str = "out") -> None:
+        """Refuse a directory that is no store, so that a mistyped name does not look like an empty one.
+
+        A directory that has cells and no marker can be read.
+
+        Raises
+        ------
+        SpecError
+            When it is none; the line begins with ``name``.
+        """
+        is_nowhere = isinstance(self.out, Path) and not os.path.isdir(self.out)  # noqa: PTH112 - too long a name
+        if is_nowhere or not (marker.is_store(self.out) or self._place.stamps()):
+            raise SpecError(f"{name}: must be a results directory, got {self.out}")
 
     def remove(self, key: str) -> None:
         """Remove a cell: all of it at one instant.
@@ -151,7 +189,7 @@ class Store:
             several of in a cell, such as links, is in ``scan("summary")``. Cells that :meth:`compact` has put together
             are not looked at one by one, and so not found damaged here.
         """
-        there = self._place.keys()
+        there = sorted(self._listed())
         known = index.read(self.out)
         frames = [_NO_CELLS]
         if known is not None:
@@ -175,11 +213,18 @@ class Store:
 
     def scan(self, table: str) -> pl.LazyFrame:
         """Read one table of all cells, with a column ``cell``: what only some laws have is null elsewhere."""
-        found = list(self._with_table(self._place.keys(), table))
+        found = list(self._with_table(sorted(self._listed()), table))
         if not found:
             raise SpecError(f"table: no cell in {self.out} has a table of this name, got {table!r}")
         frames = [pl.scan_parquet(file).with_columns(cell=pl.lit(cell.directory.name)) for cell, file in found]
         return pl.concat(frames, how="diagonal_relaxed")
+
+    def _listed(self) -> Mapping[str, int]:
+        """List the cells with their stamps."""
+        stamps = self._place.stamps()
+        if not stamps:
+            self.check_is_one()
+        return stamps
 
     def _with_table(self, keys: Iterable[str], table: str) -> Iterator[tuple[Kept, Path]]:
         """Yield cells that have a table, and where it can be read; of one that is damaged a line of the log says so."""
@@ -195,6 +240,14 @@ class Store:
                 _log.warning(_LEFT_OUT, file)
             else:
                 yield cell, file
+
+    def _read(self, cells: Mapping[str, Cell]) -> Iterator[tuple[str, Kept | Damaged]]:
+        """Look at those of these cells that are there, each by its key."""
+        for key, kept in self._place.read(list(cells)):
+            if isinstance(kept, Kept) and not _is_of(kept, cells[key]):
+                yield key, Damaged(f"{kept.directory} is damaged: it is another cell's")
+            else:
+                yield key, kept
 
     def _set_aside(self, key: str, damage: Damaged) -> None:
         try:

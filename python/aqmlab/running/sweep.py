@@ -61,7 +61,7 @@ def sweep(
     ``kept`` is what the store has of them, where somebody has looked before. The other parameters and the errors are
     those of :func:`run_missing`; an error in one cell ends all.
     """
-    found = dict(store.found(cells) if kept is None else kept)
+    found = dict(store.found(cells, missing_are_run=True) if kept is None else kept)
     missing = [cell for cell in cells if cell.key not in found or cell.key in pcaps]
     found |= run_missing(missing, store, workers=workers, watch=watch, pcaps=pcaps)
     # The same cell may have been typed in several ways.

@@ -115,7 +115,7 @@ class Trial:
         return [self._read(each, store) if each else None for each in cells]
 
     def _run(self, cells: Sequence[Cell], store: Store, failed: Failed) -> None:
-        found = store.found(cells)
+        found = store.found(cells, missing_are_run=True)
         missing = list({cell.key: cell for cell in cells if cell.key not in found}.values())
         elsewhere.run_anywhere(missing, store, executor=self.executor, workers=self.workers, failed=failed)
 
@@ -131,7 +131,7 @@ class Trial:
         return cells_of(parsed.applied_to(self.experiment), seeds, calibrations, label=parsed.label_in(self.experiment))
 
     def _read(self, cells: Sequence[Cell], store: Store) -> list[Values] | None:
-        found = store.found(cells)
+        found = store.found(cells, missing_are_run=True)
         if len(found) < len(cells):
             return None
         for key, result in found.items():

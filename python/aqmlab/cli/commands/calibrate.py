@@ -36,7 +36,8 @@ def calibrate(
     """
     from aqmlab.running.calibration import lines, plot, table
     from aqmlab.running.calibration.cells import calibration_cells, fitted, up_to
-    from aqmlab.running.files.location import here, location
+    from aqmlab.running.files.location import location
+    from aqmlab.running.files.marker import folder_for_people
     from aqmlab.show import canvas, console
     from aqmlab.spec.experiment import Experiment
 
@@ -53,7 +54,7 @@ def calibrate(
     one_sided = sides == 1
     title = f"Uncongested network, {line.rtt} RTT{', users on one side' if one_sided else ''}: {slope}"
     figures = canvas.save(
-        here(results) / f"calibration-{line.rtt}{'-one-sided' if one_sided else ''}",
+        folder_for_people(results) / f"calibration-{line.rtt}{'-one-sided' if one_sided else ''}",
         lambda axis: plot.line(axis, line),
         title=title,
     )

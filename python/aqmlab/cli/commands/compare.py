@@ -127,7 +127,8 @@ def compare(
     from aqmlab.results.measures.table import Measured
     from aqmlab.results.until import Until
     from aqmlab.running.calibration import lines
-    from aqmlab.running.files.location import here, location
+    from aqmlab.running.files.location import location
+    from aqmlab.running.files.marker import folder_for_people
     from aqmlab.running.pcap import one_a_cell
     from aqmlab.show import console
     from aqmlab.spec.experiment import Experiment
@@ -174,7 +175,11 @@ def compare(
     number = len({result.cell.seed for result in comparison.results})
     repetitions = "1 seed" if number == 1 else f"{number} seeds"
     title = f"{cells[0].describe_users()}, {experiment.protocol.warmup} + {experiment.protocol.duration}, {repetitions}"
-    files = [] if no_figures else _response_time_figures(comparison, figures or here(location(out)) / "figures", title)
+    files = []
+    if not no_figures:
+        if figures is None:
+            figures = folder_for_people(location(out), "figures")
+        files = _response_time_figures(comparison, figures, title)
     if as_json:
         stopped = {} if comparison.stop is None else {"until": comparison.stop.record()}
         checks = [check.record() for check in comparison.checks]
@@ -211,7 +216,6 @@ def _response_time_figures(comparison: Comparison, directory: Path, title: str) 
     bands = comparison.response_time_differences()
     name = names.of_comparison([result.cell for result in comparison.results])
     with one_line_refusals():
-        directory.mkdir(parents=True, exist_ok=True)
         draw: dict[str, Callable[[Axes], Axes]] = {
             "cdf": lambda axis: plot.cdf(curves, axis),
             "ccdf": lambda axis: plot.ccdf(curves, axis),

@@ -9,7 +9,6 @@ import typer
 
 from aqmlab._core import SpecError
 from aqmlab.cli.app import App
-from aqmlab.cli.cells import check_results
 from aqmlab.cli.options import read_seeds
 from aqmlab.cli.output import one_line_refusals
 
@@ -48,12 +47,13 @@ def report(
     Example: aqmlab report --load 98 -o report.html
     """
     from aqmlab.report.page import report as write
+    from aqmlab.running.store import Store
 
     if cells and len(cells) == 1 and Path(cells[0], "cells").is_dir():
         if out not in (cells[0], "results"):
             raise SpecError(f"CELL: {cells[0]} is a results directory, and --out another one, {out}")
         out, cells = cells[0], []
-    check_results("--out", out)
+    Store(out).check_is_one("--out")
     with one_line_refusals():
         chosen = None if seeds is None else read_seeds(seeds)
         written = write(

@@ -48,7 +48,8 @@ def study(
     What has been run before with these results is not run again, so that an interrupted study goes on.
     """
     from aqmlab.running.calibration import lines
-    from aqmlab.running.files.location import here, location
+    from aqmlab.running.files.location import location
+    from aqmlab.running.files.marker import folder_for_people
     from aqmlab.running.progress import ReportProgress
     from aqmlab.show import console
     from aqmlab.spec import schemes
@@ -68,7 +69,7 @@ def study(
     by_run = {name: [results[cell] for cell in some] for name, some in cells.items()}
     with ReportProgress() as tell:
         report = Report.of(chosen, length, by_run, tell)
-        page = write_page(report, pages or here(location(out)) / "studies", tell)
+        page = write_page(report, pages or folder_for_people(location(out), "studies"), tell)
     if as_json:
         print_json({**report.record(), "page": str(page)})
         return

@@ -16,6 +16,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from aqmlab._core import SpecError
+from aqmlab.running.files import marker
 from aqmlab.running.files.content import get, put
 from aqmlab.running.files.location import Location, location
 from aqmlab.running.integrity import StoreError
@@ -102,6 +103,7 @@ def store(calibration: Calibration, out: Location) -> Location:
     kept = _kept(out)
     kept[calibration.key] = calibration
     content = _ENTRIES.dump_json([kept[key] for key in sorted(kept)], indent=2) + b"\n"
+    marker.claim(out)
     put(out, _FILE, content)
     return out / _FILE
 

@@ -6,6 +6,7 @@ import atexit
 import os
 import shutil
 import tempfile
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
@@ -13,10 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aqmlab.running.files.location import Location
-from aqmlab.running.integrity import METADATA, Files, Written, check, reading, writing
+from aqmlab.running.integrity import METADATA, Files, Written, check, read_whole, reading, writing
 
 if TYPE_CHECKING:
     from upath import UPath
+
+
+_MOST_BYTES = 1 << 28
+"""Of a file that is read as a whole."""
 
 
 def get(out: Location, name: str) -> bytes | None:
@@ -30,7 +35,10 @@ def get(out: Location, name: str) -> bytes | None:
     file = out / name
     with reading(file):
         try:
-            return file.read_bytes() if isinstance(file, Path) else bytes(file.fs.cat_file(file.path))
+            if isinstance(file, Path):
+                file.lstat()
+                return read_whole(file, _MOST_BYTES)
+            return bytes(file.fs.cat_file(file.path))
         except (FileNotFoundError, NotADirectoryError):
             return None
 
@@ -52,7 +60,8 @@ def put(out: Location, name: str, content: bytes) -> None:
 
 
 def _put_here(file: Path, content: bytes) -> None:
-    draft = file.with_suffix(f".{os.getpid()}")
+    # Hidden: a directory with this file alone is still empty.
+    draft = file.with_name(f".{file.name}-{os.getpid()}-{threading.get_ident()}")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         draft.write_bytes(content)

@@ -4,35 +4,45 @@ from __future__ import annotations
 
 import itertools
 import os
-import shutil
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from aqmlab.running.files import marker
 from aqmlab.running.files.drafts import Drafts
-from aqmlab.running.integrity import Damaged, Kept, StoreError, Unwritable, check_all, files_of, read_metadata, writing
+from aqmlab.running.files.location import is_key
+from aqmlab.running.integrity import (
+    Damaged,
+    Kept,
+    StoreError,
+    Unwritable,
+    check_all,
+    files_of,
+    read_metadata,
+    reading,
+    writing,
+)
 
 
 class Directory:
-    """The cells of a results directory. What processes that were killed have left of theirs is removed."""
+    """The cells of a results directory. Reading writes nothing."""
 
     def __init__(self, out: Path) -> None:
         self.cells = out / "cells"
         self._out = out
         self._drafts = Drafts(out / "drafts")
-        # Where nothing can be removed, the rest can still be read.
-        with suppress(OSError):
-            self._drafts.sweep()
-            # Drafts of earlier versions.
-            for draft in self.cells.glob(".*"):
-                shutil.rmtree(draft, ignore_errors=True)
 
-    def keys(self) -> list[str]:
-        """List the cells."""
-        try:
-            return sorted(cell.name for cell in self.cells.iterdir() if not cell.name.startswith("."))
-        except FileNotFoundError:
-            return []
+    def stamps(self) -> dict[str, int]:
+        """List the cells, each with a number that is another one after its directory has changed.
+
+        Entries whose names are no keys are nobody's business.
+        """
+        with reading(self.cells):
+            try:
+                with os.scandir(self.cells) as entries:
+                    return {entry.name: _stamp(entry) for entry in entries if is_key(entry.name)}
+            except (FileNotFoundError, NotADirectoryError):
+                return {}
 
     def read(self, keys: Iterable[str]) -> Iterator[tuple[str, Kept | Damaged]]:
         """Look at those cells that are there."""
@@ -42,9 +52,8 @@ class Directory:
                 continue
             try:
                 metadata = read_metadata(directory)
-                files = files_of(directory, metadata)
-                check_all(directory, files)
-                size = sum(file.stat().st_size for file in directory.iterdir())
+                files = files_of(metadata)
+                size = check_all(directory, files)
             except Damaged as damage:
                 yield key, damage
             else:
@@ -57,9 +66,10 @@ class Directory:
     @contextmanager
     def create(self, key: str) -> Iterator[Path]:
         """Give a directory to write a cell's files into; it becomes the cell when the block ends well."""
+        marker.claim(self._out)
         with ExitStack() as stack:
             try:
-                self.cells.mkdir(parents=True, exist_ok=True)
+                self.cells.mkdir(exist_ok=True)
                 draft = stack.enter_context(self._drafts.new(key))
             except OSError as error:
                 raise Unwritable(f"out: must be a directory to write to, got {self._out} ({error.strerror})") from None
@@ -74,11 +84,18 @@ class Directory:
 
     def remove(self, key: str) -> None:
         """Remove a cell: all of it at one instant."""
-        with writing(self.cells / key), self._drafts.new(key) as draft:
-            (self.cells / key).rename(draft)
+        marker.claim(self._out)
+        directory = self.cells / key
+        with writing(directory):
+            if directory.is_symlink() or directory.is_file():
+                directory.unlink()
+            else:
+                with self._drafts.new(key) as draft:
+                    directory.rename(draft)
 
     def set_aside(self, key: str) -> Path | None:
         """Put a cell among those that are damaged; return where it is now, nothing where another process was first."""
+        marker.claim(self._out)
         directory, aside = self.cells / key, self._out / "damaged"
         names = itertools.chain([key], (f"{key}-{n}" for n in itertools.count(2)))
         place = next(place for name in names if not os.path.lexists(place := aside / name))
@@ -89,3 +106,11 @@ class Directory:
             except FileNotFoundError:
                 return None
         return place
+
+
+def _stamp(entry: os.DirEntry[str]) -> int:
+    try:
+        return entry.stat().st_mtime_ns
+    except OSError:
+        # It has just gone, or is a link that leads nowhere.
+        return 0

@@ -1,22 +1,33 @@
-"""Drafts: directories being written, beside the cells, and swept once the process that wrote them is gone.
+"""Drafts: directories being written, beside the cells, removed by the next writer once their process is gone.
 
 ::
 
-    drafts/lock             held while a draft is begun, and by who sweeps
-           <name>-x7k2/     a draft's own place
-               alive        locked for as long as its process lives
-               <name>/      what is being written
+    drafts/<key>-x7k2p0qz/    a draft's own place
+              alive           the name of its machine; locked for as long as its process lives
+              <key>/          what is being written
 """
 
 from __future__ import annotations
 
 import fcntl
 import os
+import platform
+import re
 import shutil
+import stat
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from aqmlab.running.files.once import once
+
+_PLACE = re.compile(r"[0-9a-f]{16}-[a-z0-9_]{8}")
+"""The name of a draft's place: nothing else is ever removed."""
+
+_OF_ANOTHER_MACHINE_S = 86_400.0
+"""A draft of another machine is abandoned after this time as well as unlocked: file systems may keep locks to one."""
 
 
 class Drafts:
@@ -24,60 +35,70 @@ class Drafts:
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
+        self._sweep_once = once(self.sweep)
 
     @contextmanager
     def new(self, name: str) -> Iterator[Path]:
-        """Give an empty directory. When the block ends, nothing is left of what was not moved away from there."""
-        with self._one_at_a_time():
-            place = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=self._directory))
-            alive = _open(place / "alive")
-            _lock(alive)
+        """Give an empty directory. When the block ends, nothing is left of what was not moved away from there.
+
+        The first draft of each writer removes abandoned ones.
+        """
+        self._directory.mkdir(exist_ok=True)
+        self._sweep_once()
+        place = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=self._directory))
+        alive = None
         try:
+            alive = _mark_alive(place)
             draft = place / name
             draft.mkdir()
             yield draft
         finally:
             shutil.rmtree(place, ignore_errors=True)
-            os.close(alive)
+            if alive is not None:
+                os.close(alive)
 
     def sweep(self) -> None:
-        """Remove what is left of processes that are gone: killed, or with their machine."""
-        if self._directory.is_dir():
-            with self._one_at_a_time():
-                for place in self._directory.iterdir():
-                    if place.is_dir() and _is_abandoned(place):
-                        shutil.rmtree(place, ignore_errors=True)
+        """Remove the drafts of processes that are gone: killed, or with their machine."""
+        with os.scandir(self._directory) as entries:
+            places = [Path(entry) for entry in entries if entry.is_dir(follow_symlinks=False)]
+        for place in places:
+            if _PLACE.fullmatch(place.name) and _is_abandoned(place):
+                shutil.rmtree(place, ignore_errors=True)
 
-    @contextmanager
-    def _one_at_a_time(self) -> Iterator[None]:
-        self._directory.mkdir(parents=True, exist_ok=True)
-        lock = _open(self._directory / "lock")
-        try:
-            _lock(lock)
-            yield
-        finally:
-            os.close(lock)
+
+def _mark_alive(place: Path) -> int:
+    """Write and lock the file that says that a process is at work; it has its name only once it is locked."""
+    unnamed = place / "unnamed"
+    alive = os.open(unnamed, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+    try:
+        os.write(alive, platform.node().encode())
+        # A file system without locks: nothing is removed there, since nobody can tell whose a draft is.
+        with suppress(OSError):
+            fcntl.flock(alive, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        unnamed.rename(place / "alive")
+    except BaseException:
+        os.close(alive)
+        raise
+    return alive
 
 
 def _is_abandoned(place: Path) -> bool:
     try:
-        alive = os.open(place / "alive", os.O_RDWR)
-    except FileNotFoundError:
-        return True
+        alive = os.open(place / "alive", os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return False
     try:
+        about = os.fstat(alive)
+        if not stat.S_ISREG(about.st_mode):
+            return False
         fcntl.flock(alive, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        is_of_this_machine = os.read(alive, 1024) == platform.node().encode()
+        return is_of_this_machine or time.time() - _last_change_s(place) > _OF_ANOTHER_MACHINE_S
     except OSError:
         return False
     finally:
         os.close(alive)
-    return True
 
 
-def _open(file: Path) -> int:
-    return os.open(file, os.O_RDWR | os.O_CREAT, 0o666)
-
-
-def _lock(file: int) -> None:
-    # A file system without locks: nothing is swept there, since nobody can tell whose a draft is.
-    with suppress(OSError):
-        fcntl.flock(file, fcntl.LOCK_EX)
+def _last_change_s(place: Path) -> float:
+    return max(file.lstat().st_mtime for file in (place, *place.rglob("*")))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -24,6 +25,8 @@ def location(out: str | Location) -> Location:
     """
     if isinstance(out, Path):
         return out
+    if out == "":
+        raise SpecError("out: must be a directory or a URL, got an empty text")
     if isinstance(out, str) and "://" not in out:
         return Path(out)
     # It takes a while to import, and most results are on this machine.
@@ -40,6 +43,14 @@ def location(out: str | Location) -> Location:
         what = " ".join(str(error).split())
         raise SpecError(f"out: must be a directory or a URL that fsspec knows, got {str(out)!r} ({what})") from None
     return found
+
+
+_KEY = re.compile(r"[0-9a-f]{16}")
+
+
+def is_key(name: str) -> bool:
+    """Tell whether a name can be that of a cell's directory."""
+    return _KEY.fullmatch(name) is not None
 
 
 def here(out: Location) -> Path:

@@ -20,9 +20,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from aqmlab.running.files import marker
 from aqmlab.running.files.content import fetched, in_folders, put
+from aqmlab.running.files.location import is_key
+from aqmlab.running.files.once import once
 from aqmlab.running.integrity import (
     METADATA,
+    MOST_METADATA_BYTES,
     Damaged,
     Kept,
     StoreError,
@@ -47,10 +51,12 @@ class Objects:
         self.cells = out / "cells"
         self._out = out
         self._fs = out.fs
+        self._claim = once(partial(marker.claim, out))
 
-    def keys(self) -> list[str]:
-        """List the cells."""
-        return sorted(key for key, lengths in self._lengths(self.cells).items() if METADATA in lengths)
+    def stamps(self) -> dict[str, int]:
+        """List the cells, each with a number that is another one after its files have changed: their bytes."""
+        there = self._lengths(self.cells).items()
+        return {key: sum(lengths.values()) for key, lengths in there if METADATA in lengths and is_key(key)}
 
     def read(self, keys: Collection[str]) -> Iterator[tuple[str, Kept | Damaged]]:
         """Look at those cells that are there: one listing, and the metadata of each."""
@@ -58,15 +64,18 @@ class Objects:
             return
         lengths = self._lengths(self.cells / next(iter(keys)) if len(keys) == 1 else self.cells)
         there = [key for key in keys if METADATA in lengths.get(key, ())]
+        small = [key for key in there if lengths[key][METADATA] <= MOST_METADATA_BYTES]
         if not there:
             return
         with reading(self.cells):
             # Those that go meanwhile are not there.
-            contents = self._fs.cat([(self.cells / key / METADATA).path for key in there], on_error="return")
+            contents = self._fs.cat([(self.cells / key / METADATA).path for key in small], on_error="return")
         for key in there:
             directory = self.cells / key
-            content = contents[(directory / METADATA).path]
             try:
+                if key not in small:
+                    raise Damaged(f"{directory / METADATA} is damaged: it has {lengths[key][METADATA]:,} bytes")
+                content = contents[(directory / METADATA).path]
                 if isinstance(content, Exception):
                     with reading(directory / METADATA):
                         raise content
@@ -82,6 +91,7 @@ class Objects:
     @contextmanager
     def create(self, key: str) -> Iterator[Path]:
         """Give a directory to write a cell's files into; it becomes the cell when the block ends well."""
+        self._claim()
         # Whoever may not write hears of it before a run, not after.
         put(self._out, f"drafts/{key}", b"")
         try:
@@ -152,7 +162,7 @@ class Objects:
 
 def _kept(directory: UPath, content: bytes, lengths: dict[str, int]) -> Kept:
     metadata = parse_metadata(directory / METADATA, content)
-    files = files_of(directory, metadata)
+    files = files_of(metadata)
     for name, written in files.items():
         if name not in lengths:
             raise Damaged(f"{directory / name} is damaged: no such file")

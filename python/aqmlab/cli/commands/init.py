@@ -1,0 +1,24 @@
+"""``aqmlab init``: a directory made a store."""
+
+from __future__ import annotations
+
+from aqmlab.cli.app import App
+from aqmlab.cli.options import Directory
+
+app = App()
+
+
+@app.command()
+def init(out: Directory = "results") -> None:
+    """Make a directory a store of results, whatever files are in it.
+
+    Commands that write results make a new or empty directory a store by
+    themselves. They refuse one with other files, until this command has
+    marked it with aqmlab-store.json. No file there is changed.
+    """
+    from aqmlab.running.files import marker
+    from aqmlab.running.store import Store
+
+    store = Store(out)
+    store.init()
+    print(store.out / marker.NAME)
