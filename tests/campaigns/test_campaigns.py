@@ -86,7 +86,7 @@ def test_any_path_of_a_spec_is_an_axis(path: str, values: list[Any], tmp_path: P
         assert planned.cell.key == cells_of(lab.Experiment(**wanted), [1])[0].key
     left = lab.Grid(set=TINY, axes={path: values}, exclude=[{path: values[1]}]).points()
     assert left == [{path: values[0]}]
-    cells = lab.sweep(grid, seeds=[1], out=tmp_path).cells
+    cells = lab.sweep(grid, seeds=[1], out=tmp_path / "out").cells
     assert cells["state"].to_list() == ["done"] * 2
     assert cells[path].n_unique() == 2
 
@@ -151,9 +151,9 @@ def test_impossible_points_are_left_out_where_that_is_allowed() -> None:
 
 
 def test_a_campaign_has_a_row_for_each_cell_and_goes_on_where_it_was(grid: lab.Grid, tmp_path: Path) -> None:
-    first = lab.sweep(grid, seeds=[1], out=tmp_path)
+    first = lab.sweep(grid, seeds=[1], out=tmp_path / "out")
     made = {file: file.stat().st_mtime_ns for file in tmp_path.rglob("*.parquet")}
-    both = lab.sweep(grid, seeds=[1, 2], out=tmp_path)
+    both = lab.sweep(grid, seeds=[1, 2], out=tmp_path / "out")
     assert {file: file.stat().st_mtime_ns for file in made} == made
     assert first.cells["state"].to_list() == ["done"] * 8
     assert both.cells.height == 16
@@ -180,15 +180,15 @@ def test_a_cell_that_fails_is_kept_as_failed_and_the_others_go_on(
 
     monkeypatch.setattr(sweeping, "run_cell", failing)
     one = lab.Grid(set=TINY, schemes=["droptail"])
-    outcome = lab.sweep(one, seeds=[1, 2, 3], out=tmp_path)
+    outcome = lab.sweep(one, seeds=[1, 2, 3], out=tmp_path / "out")
     assert outcome.cells["state"].to_list() == ["done", "failed", "done"]
     (failure,) = outcome.failures
     assert (failure.seed, failure.error) == (2, "PanicException: a queue of -1 packets")
     runs.clear()
-    lab.sweep(one, seeds=[1, 2, 3], out=tmp_path)
+    lab.sweep(one, seeds=[1, 2, 3], out=tmp_path / "out")
     assert 2 not in runs
     monkeypatch.setattr(sweeping, "run_cell", run_cell)
-    again = lab.sweep(one, seeds=[1, 2, 3], out=tmp_path, retry=True)
+    again = lab.sweep(one, seeds=[1, 2, 3], out=tmp_path / "out", retry=True)
     assert again.cells["state"].to_list() == ["done"] * 3
     assert not again.failures
 
@@ -214,16 +214,16 @@ class _Refusing(Executor):
 )
 def test_what_is_no_cells_fault_fails_no_cell_elsewhere_either(tmp_path: Path, error: Exception, said: str) -> None:
     with pytest.raises(lab.StoreError, match=re.escape(said)):
-        lab.sweep(lab.Grid(set=TINY, schemes=["pi"]), seeds=[1], out=tmp_path, executor=_Refusing(error))
-    assert not (tmp_path / "failed").exists()
+        lab.sweep(lab.Grid(set=TINY, schemes=["pi"]), seeds=[1], out=tmp_path / "out", executor=_Refusing(error))
+    assert not (tmp_path / "out" / "failed").exists()
 
 
 def test_a_cell_that_was_run_well_since_has_not_failed(tmp_path: Path) -> None:
     grid = lab.Grid(set=TINY, schemes=["pi"])
-    assert lab.sweep(grid, seeds=[1], out=tmp_path, limit_s=1e-9).failures
+    assert lab.sweep(grid, seeds=[1], out=tmp_path / "out", limit_s=1e-9).failures
     (planned,) = campaigns.plan(grid, [1], {})
-    run_cell(planned.cell, Store(tmp_path))
-    again = lab.sweep(grid, seeds=[1], out=tmp_path)
+    run_cell(planned.cell, Store(tmp_path / "out"))
+    again = lab.sweep(grid, seeds=[1], out=tmp_path / "out")
     assert (again.cells["state"].to_list(), again.failures) == (["done"], [])
 
 
@@ -263,7 +263,7 @@ def test_a_cell_that_does_not_end_fails_at_its_limit(own_laws: str, tmp_path: Pa
 
 
 def test_a_slow_cell_fails_at_its_limit(grid: lab.Grid, tmp_path: Path) -> None:
-    outcome = lab.sweep(lab.Grid(set=TINY, schemes=["pi"]), seeds=[1], out=tmp_path, limit_s=1e-9)
+    outcome = lab.sweep(lab.Grid(set=TINY, schemes=["pi"]), seeds=[1], out=tmp_path / "out", limit_s=1e-9)
     assert [failure.error for failure in outcome.failures] == ["took longer than 1e-09 s"]
 
 
@@ -305,7 +305,7 @@ def test_the_longest_cells_are_run_first(tmp_path: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(sweeping, "run_cell", running)
     grid = lab.Grid(set=TINY, axes={"protocol.duration": ["2 s", "9 s", "5 s"]})
-    lab.sweep(grid, seeds=[1, 2], out=tmp_path, workers=1, shard="1/1")
+    lab.sweep(grid, seeds=[1, 2], out=tmp_path / "out", workers=1, shard="1/1")
     assert ran == [9, 9, 5, 5, 2, 2]
 
 
@@ -369,8 +369,8 @@ def test_a_mistake_in_the_command_is_one_line(aqmlab: Command, tmp_path: Path, a
 @pytest.mark.parametrize("limit_s", [0, -1, float("nan")])
 def test_a_limit_that_no_cell_can_keep_fails_none(tmp_path: Path, limit_s: float) -> None:
     with pytest.raises(lab.SpecError, match=r"^limit: must be above 0 s, got "):
-        lab.sweep(lab.Grid(set=TINY), seeds=[1], out=tmp_path, limit_s=limit_s)
-    assert not (tmp_path / "failed").exists()
+        lab.sweep(lab.Grid(set=TINY), seeds=[1], out=tmp_path / "out", limit_s=limit_s)
+    assert not (tmp_path / "out" / "failed").exists()
 
 
 def test_a_shard_without_cells_is_run_all_the_same(aqmlab: Command, tmp_path: Path) -> None:

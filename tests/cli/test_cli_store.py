@@ -10,10 +10,10 @@ import pytest
 import aqmlab as lab
 from aqmlab import _core
 from aqmlab.running.cell import cells_of
-from aqmlab.running.integrity import read_metadata, seal
 from aqmlab.running.run import run_cell
 from aqmlab.running.store import Store
 from conftest import Command
+from made.metadata import reseal
 
 
 class Terminal(io.StringIO):
@@ -33,10 +33,7 @@ def out(tmp_path: Path) -> Store:
         )
         run_cell(cells_of(experiment, [seed], label=f"{scheme}:ecn=false")[0], store)
     old = Path(store.cells()["path"][0])
-    metadata = read_metadata(old)
-    (old / "metadata.json").unlink()
-    made = datetime.now(UTC) - timedelta(days=30)
-    seal(old, {**metadata, "created": made.isoformat()})
+    reseal(old, created=(datetime.now(UTC) - timedelta(days=30)).isoformat())
     return store
 
 

@@ -19,6 +19,7 @@ from aqmlab.running.run import run_cell
 from aqmlab.running.store import Store
 from aqmlab.show import console
 from conftest import Command
+from made.metadata import reseal
 
 
 @pytest.fixture(scope="module")
@@ -226,8 +227,7 @@ def test_what_is_no_cell_is_said_to_be_none(aqmlab: Command, directory: str) -> 
 
 def test_a_cell_of_another_results_number_is_not_explained(aqmlab: Command, small_cell: Cell, store: Store) -> None:
     directory = run_cell(small_cell, store).directory
-    file = directory / "metadata.json"
-    file.write_text(json.dumps({**json.loads(file.read_text()), "results": 0}))
+    reseal(directory, results=0)
     outcome = aqmlab("explain", str(directory))
     assert outcome.code == 2
     (line,) = outcome.err.splitlines()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from html import unescape
 from pathlib import Path
@@ -16,6 +15,7 @@ import made.console
 from aqmlab.console import kept
 from aqmlab.console.guard import Refused
 from made.console import Visitor
+from made.metadata import LATE, reseal
 
 
 @pytest.fixture
@@ -24,9 +24,7 @@ def doctored(console_store: Path, tmp_path: Path) -> Path:
     folder = tmp_path / "store"
     shutil.copytree(console_store, folder)
     (late,) = lab.Store(folder).cells().filter(pl.col("label") == "codel", pl.col("seed") == 2)["path"]
-    file = Path(late, "metadata.json")
-    verdict = {"valid": False, "invalid_reasons": ["the router was late"]}
-    file.write_text(json.dumps({**json.loads(file.read_text()), "live": verdict}))
+    reseal(Path(late), live=LATE)
     return folder
 
 

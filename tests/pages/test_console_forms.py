@@ -258,7 +258,7 @@ def test_no_form_imports_a_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.chdir(tmp_path)
     with modules.no_further(), pytest.raises(Refused):
-        asked.named(form.get("kind", "comparison"))(form, tmp_path)
+        asked.named(form.get("kind", "comparison"))(form, tmp_path / "store")
     assert not Path(tmp_path, "imported").exists()
 
 

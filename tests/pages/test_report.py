@@ -25,6 +25,7 @@ from aqmlab.running.cell import cells_of
 from aqmlab.running.store import Store
 from aqmlab.running.sweep import sweep
 from conftest import Command, Write
+from made.metadata import LATE, reseal
 from made.reports import HOSTILE, LONG, SCHEMES, Page, experiment, store
 
 LABELS = ("uncongested", *SCHEMES)
@@ -215,9 +216,7 @@ def test_live_runs_that_are_not_valid_are_named_and_count_for_nothing(out: Path,
     shutil.copytree(out, doctored)
     whole = gather(doctored, Choice())
     bad = whole.by_label["codel"][2].directory
-    metadata = json.loads((bad / "metadata.json").read_text())
-    verdict = {"valid": False, "invalid_reasons": ["the router was late"]}
-    (bad / "metadata.json").write_text(json.dumps({**metadata, "live": verdict}))
+    reseal(bad, live=LATE)
     partly = gather(doctored, Choice())
     assert [each.directory for each in partly.invalid] == [bad]
     assert [each.cell.seed for each in partly.by_label["codel"]] == [1, 2]

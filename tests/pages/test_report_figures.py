@@ -22,6 +22,7 @@ from aqmlab.report.gathered import Choice, Gathered, gather
 from aqmlab.report.pen import Pen
 from aqmlab.results import over_time
 from aqmlab.results.measures.slowdown import slowdowns
+from made.metadata import LATE, reseal
 from made.reports import SCHEMES, Page, experiment, store
 
 
@@ -167,8 +168,7 @@ def test_a_live_run_is_not_explained(out: Path, tmp_path: Path) -> None:
     doctored = tmp_path / "store"
     shutil.copytree(out, doctored)
     cell = gather(doctored, Choice()).by_label["codel"][0].directory
-    metadata = json.loads((cell / "metadata.json").read_text())
-    (cell / "metadata.json").write_text(json.dumps({**metadata, "live": {"valid": True}}))
+    reseal(cell, live={**LATE, "valid": True})
     with pytest.raises(lab.SpecError, match="is a live run, which cannot be made again"):
         lab.report(out=doctored, to=tmp_path / "r.html", explain=True)
     assert not (tmp_path / "r.html").exists()

@@ -18,13 +18,7 @@ from aqmlab.running.files.location import Location
 from aqmlab.running.integrity import seal
 from aqmlab.running.run import run_cell
 from aqmlab.running.store import Store
-
-METADATA = {
-    **dict.fromkeys(("engine", "commit", "python", "machine"), ""),
-    **dict.fromkeys(("results", "simulated_s", "wall_s", "cpu_s"), 1),
-    "created": "2026-11-26T00:00:00+00:00",
-}
-"""What every cell's metadata have."""
+from made.metadata import PLAIN
 
 
 def names(directory: Location) -> list[str]:
@@ -35,7 +29,7 @@ def write(draft: Path, cell: Cell, content: str) -> None:
     """Write what stands for a cell."""
     (draft / "spec.json").write_text(cell.spec.json + "\n")
     (draft / "queue.parquet").write_text(content)
-    seal(draft, {**METADATA, "seed": cell.seed})
+    seal(draft, {**PLAIN, "seed": cell.seed})
 
 
 def ask(query: str) -> list[tuple[object, ...]]:

@@ -11,12 +11,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy import stats
 
+import made.metadata
 import made.results
 from aqmlab.models import plot
 from aqmlab.models.batch_queue import BatchQueue, burst_sizes
 from aqmlab.results.result import Result
 from aqmlab.running.calibration import lines
 from aqmlab.running.cell import Cell
+from aqmlab.running.integrity import seal
 from aqmlab.studies import find
 from aqmlab.studies.kit.findings import Outcome
 from aqmlab.studies.kit.report import Report
@@ -52,7 +54,7 @@ def made_up(directory: Path, *, mbps: float = 80.0, median_ms: float = 150.0, wa
         ),
     }
     made.results.write(directory, summary={"directions": [{}, numbers], "response_time_ms": times}, **tables)
-    (directory / "metadata.json").write_text('{"simulated_s": 110, "cpu_s": 1, "engine": "0.1.0+abc", "commit": null}')
+    seal(directory, {**made.metadata.PLAIN, "simulated_s": 110, "engine": "0.1.0+abc", "commit": None})
     return directory
 
 

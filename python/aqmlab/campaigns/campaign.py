@@ -24,6 +24,7 @@ from aqmlab.results.stats import mean_interval
 from aqmlab.running.arguments import check_executor, check_out, check_seeds, check_workers
 from aqmlab.running.calibration.lines import Calibrations, known
 from aqmlab.running.cell import Cell, cells_of, work
+from aqmlab.running.files import marker
 from aqmlab.running.files.location import Location, location
 from aqmlab.running.progress import SweepProgress, is_wanted
 from aqmlab.running.store import Store
@@ -254,6 +255,8 @@ class How:
 
 def run(campaign: Campaign, how: How, *, progress: bool) -> None:
     """Run what is missing of a campaign, and show how far it is if that is wanted."""
+    # The directory may belong to somebody else, which is to be known before anything runs.
+    marker.claim(campaign.out)
     store, failures = Store(campaign.out), Failures(campaign.out)
     distinct = list({each.cell.key: each.cell for each in campaign.planned}.values())
     kept, known = store.found(distinct, missing_are_run=True), failures.known()

@@ -139,7 +139,7 @@ class _Part(BaseModel):
 
 
 class _Of(_Part):
-    bytes: Annotated[int, Field(ge=0)]
+    bytes: Annotated[int, Field(ge=0, lt=2**63)]
     sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 

@@ -29,7 +29,6 @@ import logging
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import datetime
 from pathlib import Path
 
 import polars as pl
@@ -37,12 +36,12 @@ import polars as pl
 from aqmlab._core import Resolved, SpecError
 from aqmlab.results.result import Result
 from aqmlab.running.cell import Cell
-from aqmlab.running.files import index, marker
+from aqmlab.running.files import index, marker, scanning
 from aqmlab.running.files.content import fetched
 from aqmlab.running.files.directory import Directory
 from aqmlab.running.files.location import Location, location
 from aqmlab.running.files.objects import Objects
-from aqmlab.running.identity import columns
+from aqmlab.running.identity import rows
 from aqmlab.running.integrity import Damaged, Kept, StoreError
 
 _log = logging.getLogger("aqmlab")
@@ -141,14 +140,15 @@ class Store:
             When this engine does not understand its spec, as that of a law which is no more.
         """
         for _, kept in self._place.read([key]):
-            if isinstance(kept, Kept):
-                names = ("summary.parquet", "spec.json")
+            if isinstance(kept, Kept) and {*_OF_RESULT} <= {*kept.files}:
                 try:
-                    summary, spec = (fetched(kept.directory / name, kept.files[name]) for name in names)
-                except Damaged:
+                    summary, spec = (fetched(kept.directory / name, kept.files[name]) for name in _OF_RESULT)
+                    row = rows.row(kept, summary).row(0, named=True)
+                    resolved = Resolved(spec.read_text())
+                except (Damaged, UnicodeDecodeError):
                     return None
-                row = pl.read_parquet(summary, columns=_OF_CELL).row(0, named=True)
-                return Result(Cell(spec=Resolved(spec.read_text()), **row), kept.directory, kept.files)
+                cell = Cell(spec=resolved, **{name: row[name] for name in _OF_CELL})
+                return Result(cell, kept.directory, kept.files)
         return None
 
     def check_is_one(self, name: str = "out") -> None:
@@ -191,13 +191,17 @@ class Store:
         """
         there = sorted(self._listed())
         known = index.read(self.out)
-        frames = [_NO_CELLS]
+        frames = [rows.NO_ROWS]
         if known is not None:
             place = pl.lit(f"{self._place.cells / 'x'}"[:-1]) + pl.col("cell")
             frames.append(known.filter(pl.col("cell").is_in(there)).with_columns(path=place))
             there = sorted({*there} - {*known["cell"]})
-        frames += [_row(cell, summary) for cell, summary in self._with_table(there, "summary")]
-        return pl.concat(frames, how="diagonal_relaxed").sort("created", "cell")
+        for cell, file in self._with_table(there, "summary"):
+            try:
+                frames.append(rows.row(cell, file))
+            except Damaged as damage:
+                _log.warning(_LEFT_OUT, damage)
+        return pl.concat(frames).sort("created", "cell")
 
     def compact(self) -> int:
         """Put the summaries of all cells into one file, so that :meth:`cells` need not read each; return how many.
@@ -207,17 +211,19 @@ class Store:
         StoreError
             When it cannot be written.
         """
-        rows = self.cells()
-        index.write(self.out, rows)
-        return rows.height
+        cells = self.cells()
+        index.write(self.out, cells)
+        return cells.height
 
     def scan(self, table: str) -> pl.LazyFrame:
         """Read one table of all cells, with a column ``cell``: what only some laws have is null elsewhere."""
-        found = list(self._with_table(sorted(self._listed()), table))
-        if not found:
+        known = rows.SUMMARY if table == "summary" else {}
+        frame, damages = scanning.scan(self._with_table(sorted(self._listed()), table), known)
+        for damage in damages:
+            _log.warning(_LEFT_OUT, damage)
+        if frame is None:
             raise SpecError(f"table: no cell in {self.out} has a table of this name, got {table!r}")
-        frames = [pl.scan_parquet(file).with_columns(cell=pl.lit(cell.directory.name)) for cell, file in found]
-        return pl.concat(frames, how="diagonal_relaxed")
+        return frame
 
     def _listed(self) -> Mapping[str, int]:
         """List the cells with their stamps."""
@@ -235,6 +241,8 @@ class Store:
                 _log.warning(_LEFT_OUT, kept)
             elif name in kept.files:
                 whole.append(kept)
+            elif table == "summary":
+                _log.warning(_LEFT_OUT, f"{kept.directory / name} is damaged: no such file")
         for cell, file in zip(whole, self._place.tables(whole, name), strict=True):
             if isinstance(file, Damaged):
                 _log.warning(_LEFT_OUT, file)
@@ -266,35 +274,7 @@ def _is_of(kept: Kept, cell: Cell) -> bool:
     return written is not None and written.sha256 == spec and kept.metadata.get("seed") == cell.seed
 
 
+_OF_RESULT = ("summary.parquet", "spec.json")
+
 _OF_CELL = ["label", "signal", "load_percent", "users_per_side", "seed", "kernel", "experiment"]
 """What a cell is beside its spec."""
-
-_PLACE: dict[str, type[pl.DataType] | pl.DataType] = {
-    "unmet": pl.String,
-    "valid": pl.Boolean,
-    "path": pl.String,
-    "bytes": pl.Int64,
-    "created": pl.Datetime("us", "UTC"),
-}
-
-_NO_CELLS = pl.DataFrame(schema={"cell": pl.String, **pl.Schema(columns.SCHEMA), **_PLACE})
-
-
-def _row(cell: Kept, file: Path) -> pl.DataFrame:
-    summary = pl.read_parquet(file)
-    while parts := [name for name, kind in summary.schema.items() if isinstance(kind, pl.Struct)]:
-        summary = summary.with_columns(pl.col(name).name.prefix_fields(f"{name}_") for name in parts).unnest(parts)
-    summary = summary.drop(name for name, kind in summary.schema.items() if isinstance(kind, pl.List))
-    kept = cell.metadata.get("checks")
-    place = {
-        "unmet": None if kept is None else ", ".join(law for law, is_met in kept.items() if not is_met),
-        "valid": cell.metadata["live"]["valid"] if "live" in cell.metadata else None,
-        "path": str(cell.directory),
-        "bytes": cell.bytes,
-        "created": datetime.fromisoformat(cell.metadata["created"]),
-    }
-    return summary.select(
-        pl.lit(cell.directory.name).alias("cell"),
-        pl.all(),
-        *(pl.lit(value, _PLACE[name]).alias(name) for name, value in place.items()),
-    )

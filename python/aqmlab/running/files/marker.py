@@ -40,7 +40,8 @@ def claim(out: Location) -> None:
     try:
         if is_store(out):
             return
-        if _names(out):
+        # Another writer may make it a store between the two looks: then its files are no longer somebody else's.
+        if _names(out) and not is_store(out):
             raise Unwritable(
                 f"out: {out} has files of others and is no store (it has no {NAME}): choose another directory, or make"
                 f" this one a store with: aqmlab init {out}"
