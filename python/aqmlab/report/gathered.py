@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,8 +16,8 @@ from aqmlab.results import together
 from aqmlab.results.compare import BASELINE, Comparison
 from aqmlab.results.result import Result
 from aqmlab.results.stats import FEWEST
-from aqmlab.running.files.content import get
 from aqmlab.running.files.location import Location
+from aqmlab.running.identity.differences import check_one_experiment, without_scheme
 from aqmlab.running.store import Store
 
 
@@ -64,12 +64,12 @@ class Gathered:
     @property
     def is_one_seed(self) -> bool:
         """Whether each scheme has one cell, all with the same users."""
-        return self._has_same_users and len({result.cell.seed for result in self.valid}) == 1
+        return self._is_one_world and len({result.cell.seed for result in self.valid}) == 1
 
     @cached_property
     def pairs(self) -> dict[str, list[Result]]:
-        """The cells by scheme whose users are the same under every scheme; none where fewer than two seeds are."""
-        if len(self.labels) < 2 or not self._has_same_users:
+        """The cells by scheme of the seeds that every scheme has; none where these are fewer than two."""
+        if len(self.labels) < 2 or not self._is_one_world:
             return {}
         seeds = [{result.cell.seed for result in self.by_label[label]} for label in self.labels]
         common = set.intersection(*seeds)
@@ -101,8 +101,8 @@ class Gathered:
         return schemes
 
     @property
-    def _has_same_users(self) -> bool:
-        return len({_experiment(result) for result in self.valid}) == 1
+    def _is_one_world(self) -> bool:
+        return len({result.cell.kernel for result in self.valid}) == 1
 
 
 def gather(out: Location | str, choice: Choice) -> Gathered:
@@ -111,7 +111,7 @@ def gather(out: Location | str, choice: Choice) -> Gathered:
     Raises
     ------
     SpecError
-        When there is no such cell, or nothing to report of those there are.
+        When there is no such cell, those there are have nothing to report, or they are of different experiments.
     """
     store = Store(out)
     kept = store.cells()
@@ -120,14 +120,16 @@ def gather(out: Location | str, choice: Choice) -> Gathered:
     rows = rows.filter(_wanted(choice))
     if rows.is_empty() or (choice.schemes and (rows["label"] == BASELINE).all()):
         raise SpecError(f"CELL: there is none such in {out}; aqmlab ls lists those there are")
-    keys = [key for key in named if key in rows["cell"]] if named else _newest(rows, store.out)
+    keys = [key for key in named if key in rows["cell"]] if named else _newest(rows)
     results = [found for key in dict.fromkeys(keys) if (found := store.kept(key)) is not None]
     if not named:
         results.sort(key=lambda result: (_rank(result, choice.schemes), together.began_s(result)))
     valid, invalid = together.parted(results)
     if not valid:
         raise SpecError("CELL: of live runs that are not valid there is nothing to report; aqmlab ls --json says why")
-    return Gathered(together.by_scheme(valid), invalid)
+    by_scheme = together.by_scheme(valid)
+    check_one_experiment(each.cell for each in by_scheme)
+    return Gathered(by_scheme, invalid)
 
 
 def _rank(result: Result, schemes: Sequence[str]) -> int:
@@ -158,33 +160,27 @@ def _wanted(choice: Choice) -> list[pl.Expr]:
     return wanted
 
 
-def _newest(rows: pl.DataFrame, out: Location) -> list[str]:
+_OF_ONE_EXPERIMENT = ("users_per_side", "workload", "rtt", "traffic", "warmup_s", "duration_s")
+
+
+def _newest(rows: pl.DataFrame) -> list[str]:
     """Return the cells of the newest comparison, the oldest first: all that share everything but scheme and seed."""
     schemes = rows.filter(pl.col("signal") != "none")
     newest = (rows if schemes.is_empty() else schemes).row(-1, named=True)
-    same = ("users_per_side", "rtt", "results", "world", "kernel")
-    rows = rows.filter(pl.col(name).eq_missing(newest[name]) for name in same)
-    wanted = {is_baseline: _all_but_scheme(newest, out, without_links=is_baseline) for is_baseline in (False, True)}
-    return [
-        row["cell"]
-        for row in rows.iter_rows(named=True)
-        if _all_but_scheme(row, out, without_links=row["signal"] == "none") == wanted[row["signal"] == "none"]
-    ]
+
+    def same(names: Iterable[str]) -> pl.Expr:
+        return pl.all_horizontal(pl.col(name).eq_missing(newest[name]) for name in names)
+
+    likely = rows.filter(same(["results", "world", "kernel"]), same(["experiment"]) | same(_OF_ONE_EXPERIMENT))
+    wanted = {links: _without_scheme(newest, links=links) for links in (False, True)}
+
+    def is_of_experiment(row: Mapping[str, Any]) -> bool:
+        # A cell that several experiments have carries the digest of the first.
+        links = row["signal"] != "none"
+        return row["experiment"] == newest["experiment"] or _without_scheme(row, links=links) == wanted[links]
+
+    return [row["cell"] for row in likely.iter_rows(named=True) if is_of_experiment(row)]
 
 
-def _all_but_scheme(row: Mapping[str, Any], out: Location, *, without_links: bool) -> str:
-    spec = get(out, f"cells/{row['cell']}/spec.json")
-    # One that has gone since is like no other.
-    return "" if spec is None else _without_scheme(json.loads(spec), without_links=without_links)
-
-
-def _without_scheme(spec: Mapping[str, Any], *, without_links: bool) -> str:
-    """Return a spec without what a scheme decides; the uncongested network has other links too."""
-    left_out = ("queue", "link", "chain") if without_links else ("queue",)
-    tcp = {name: value for name, value in spec["tcp"].items() if name != "ecn"}
-    return json.dumps({name: value for name, value in spec.items() if name not in left_out} | {"tcp": tcp})
-
-
-def _experiment(result: Result) -> str:
-    """Return what all cells of a comparison have in common: their users, above all."""
-    return _without_scheme(result.cell.resolved, without_links=True) + str(result.cell.kernel)
+def _without_scheme(row: Mapping[str, Any], *, links: bool) -> str:
+    return without_scheme(json.loads(row["spec"]), links=links)

@@ -31,6 +31,7 @@ from aqmlab.running.arguments import (
 )
 from aqmlab.running.calibration.lines import Calibrations, known
 from aqmlab.running.cell import Cell, cells_of
+from aqmlab.running.identity.differences import check_one_experiment
 from aqmlab.running.pcap import Pcap, one_a_cell
 from aqmlab.running.progress import SweepProgress, is_wanted
 from aqmlab.running.store import Store
@@ -53,7 +54,7 @@ class Comparison:
     Raises
     ------
     SpecError
-        When a live run among them is not valid.
+        When a live run among them is not valid, or they are of different experiments.
     """
 
     results: tuple[Result, ...]
@@ -66,6 +67,7 @@ class Comparison:
         for result in self.results:
             if not result.valid:
                 raise SpecError(f"results: a live run that is not valid goes into no mean, got {result.cell}")
+        check_one_experiment(result.cell for result in self.results)
 
     @property
     def cells(self) -> list[dict[str, Any]]:

@@ -17,6 +17,7 @@ from aqmlab.results.stats.distributions import cdf
 from aqmlab.running.cell import Cell
 from aqmlab.running.files.content import all_fetched, fetched
 from aqmlab.running.files.location import Location
+from aqmlab.running.identity.differences import check_one_spec
 from aqmlab.running.integrity import Damaged, Files, read_metadata
 from aqmlab.running.summary import SCHEMA
 
@@ -187,8 +188,16 @@ class Result:
 
 
 def pooled_cdf(results: Iterable[Result]) -> pl.DataFrame:
-    """Return the distribution of response times of several cells together, as :func:`aqmlab.results.stats.cdf` does."""
-    return cdf(pl.concat([result.response_time_bins for result in results]))
+    """Return the distribution of response times of several seeds together, as :func:`aqmlab.results.stats.cdf` does.
+
+    Raises
+    ------
+    SpecError
+        When the cells differ in more than their seeds.
+    """
+    every = list(results)
+    check_one_spec(result.cell for result in every)
+    return cdf(pl.concat([result.response_time_bins for result in every]))
 
 
 def _passage(it: Mapping[str, Any]) -> str:

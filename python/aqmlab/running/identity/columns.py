@@ -121,8 +121,9 @@ def abridged(resolved: Mapping[str, Any]) -> dict[str, Any]:
     """
     of_users = dict(resolved["users"])
     for field in users.FIELDS:
-        name = users.name_of(field, of_users[field])
-        of_users[field] = name if name in users.shipped(field) else of_users[field]
+        if isinstance(of_users[field], Mapping):
+            name = users.name_of(field, of_users[field])
+            of_users[field] = name if name in users.shipped(field) else of_users[field]
     short: dict[str, Any] = _short({**resolved, "users": of_users})
     short.pop("sides", None)
     return short
