@@ -15,7 +15,7 @@ import polars as pl
 from matplotlib.axes import Axes
 
 from aqmlab.results import plot
-from aqmlab.results.compare import BASELINE
+from aqmlab.results.cells import BASELINE
 from aqmlab.show.canvas import LineStyles, name_from_top, name_lines
 
 __all__ = ["against", "bars", "ccdf", "cdf", "density", "difference", "ellipse", "queue", "slowdown", "trace"]

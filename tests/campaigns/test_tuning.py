@@ -287,9 +287,12 @@ def test_what_settings_are_held_against_has_an_interval_over_the_seeds(
         ),
         (["pi", "--over", "q_ref,q_ref", "--minimise", "p95"], "over: q_ref is given twice"),
         (["codel", "--over", "target=1 s..50 ms", "--minimise", "p95"], "over: target: both ends have one unit"),
-        (["pi", "--over", "q_ref"], "objective: say what to minimise or maximise"),
-        (["pi", "--over", "q_ref", "--minimise", "p59"], "objective: must be one of mean, p50"),
-        (["pi", "--over", "q_ref", "--minimise", "p95", "--maximise", "p95"], "objective: p95 is asked for twice"),
+        (["pi", "--over", "q_ref"], "objective: write what to minimise or maximise"),
+        (
+            ["pi", "--over", "q_ref", "--minimise", "p59"],
+            "objective: no number is called 'p59'",
+        ),
+        (["pi", "--over", "q_ref", "--minimise", "p95", "--maximise", "p95"], "objective: p95 is given twice"),
         (["pj", "--over", "q_ref", "--minimise", "p95"], "pj: no discipline is called 'pj'"),
         (["pi", "--over", "q_ref", "--minimise", "p95", "--load", "-3"], "--load: must be above 0, got -3"),
     ],
@@ -306,7 +309,7 @@ def test_a_mistake_is_one_line(aqmlab: Command, arguments: list[str], said: str)
     [
         (["--method", "sobel"], "method: must be morris or sobol, got 'sobel'"),
         (["--method", "sobol", "--points", "12"], "points: must be a power of two, got 12"),
-        (["--of", "speed"], "objective: must be one of mean"),
+        (["--of", "speed"], "of: no number is called 'speed'; there are mean"),
     ],
 )
 def test_a_mistake_in_a_sensitivity_is_one_line(aqmlab: Command, arguments: list[str], said: str) -> None:

@@ -27,6 +27,7 @@ from aqmlab.advice.candidates import CANDIDATES, PLAIN
 from aqmlab.advice.map import LOAD, SPACE, Map, coordinates, link_at, shipped
 from aqmlab.advice.ranking import Standing, rank
 from aqmlab.campaigns.axes import Samples
+from aqmlab.results.named.numbers import NUMBERS
 from aqmlab.results.stats.intervals import Values
 from aqmlab.running.cell import Cell, cells_of
 from aqmlab.spec import schemes
@@ -193,7 +194,7 @@ def test_the_same_comparison_has_the_same_interval_both_ways() -> None:
 
 
 def given_advice(by_map: list[Standing], by_run: list[Standing]) -> lab.Advice:
-    return lab.Advice(HOME, "p95", tuple(by_map), tuple(by_run), (1, 2), (), {"results": 0})
+    return lab.Advice(HOME, NUMBERS["p95"], tuple(by_map), tuple(by_run), (1, 2), (), {"results": 0})
 
 
 def ranked(**values: Values) -> list[Standing]:
@@ -385,7 +386,7 @@ def test_advise_says_what_it_advises_and_how_it_is_typed(aqmlab: Command, tmp_pa
     ("options", "what"),
     [
         (("--rtt", "300 ms"), "link: the map has rtt, ms from 5 to 200, and nothing is known of 300"),
-        (("--rtt", "20 ms", "--minimise", "loss"), "minimise: must be one of mean, p50"),
+        (("--rtt", "20 ms", "--minimise", "loss"), "minimise: must be a time, such as mean, p50"),
         (("--rtt", "20 ms", "--seeds", "1"), "seeds: must be two at least, for an interval, got 1"),
         (("--rtt", "20"), 'rtt: "20": write a unit'),
     ],

@@ -20,7 +20,8 @@ from aqmlab.report import again, said
 from aqmlab.report.gathered import Choice, Gathered, gather
 from aqmlab.report.page import html
 from aqmlab.results import over_time, stats, table
-from aqmlab.results.compare import Comparison, comparison_cells
+from aqmlab.results.cells import comparison_cells
+from aqmlab.results.compare import Comparison
 from aqmlab.running.cell import cells_of
 from aqmlab.running.store import Store
 from aqmlab.running.sweep import sweep

@@ -7,7 +7,7 @@ import pytest
 
 import aqmlab as lab
 from aqmlab.disciplines import catalogue
-from aqmlab.results.compare import BASELINE
+from aqmlab.results.cells import BASELINE
 from aqmlab.running.identity import columns
 from conftest import Command
 

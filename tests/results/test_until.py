@@ -10,12 +10,15 @@ from typing import Any, cast
 import pytest
 
 import aqmlab as lab
-from aqmlab.results.measured import NUMBERS
+from aqmlab.results.named.numbers import NUMBERS, Parts
 from aqmlab.results.result import Result
 from aqmlab.results.stats import LOOKS
 from aqmlab.results.until import Stop, Target, Until, Width
 from aqmlab.running.cell import Cell
 from conftest import Command
+
+WHOLE = Parts((), (), (), (), ())
+"""No part of the traffic has numbers of its own."""
 
 Measured = Callable[[int], float | None]
 
@@ -47,7 +50,7 @@ def ran(until: Until, measured: dict[str, Measured], cpu_s: float = 60.0) -> tup
 
 
 def read(*targets: str, budget: str | None = None) -> Until:
-    until = Until.read(targets, budget)
+    until = Until.read(targets, budget, lambda: WHOLE)
     assert until is not None
     return until
 
@@ -71,7 +74,7 @@ def test_every_target_is_to_be_met_under_every_scheme() -> None:
     numbers, stop = ran(read("throughput within 1 %", "loss within 1 %"), {"codel": noisy(0.1), "pi": noisy(30.0)})
     assert numbers == list(LOOKS)
     assert not stop.is_met
-    assert [(width.scheme, width.target.measure) for width in stop.widths if not width.is_met] == [("pi", "loss")]
+    assert [(width.scheme, width.target.number.name) for width in stop.widths if not width.is_met] == [("pi", "loss")]
     assert "Stopped at look 4 of 4, with 40 seeds: there is no further look; loss of pi is known to within " in str(
         stop
     )
@@ -99,7 +102,7 @@ def test_what_no_seed_has_is_bounded_and_never_known() -> None:
     numbers, stop = ran(read("loss within 50 %"), {"pi": lambda seed: 0.0})
     assert (numbers, stop.is_met) == (list(LOOKS), False)
     assert str(stop).endswith("loss of pi is 0 in all 40 seeds: at most 7.2 % of seeds have any.")
-    width = Width(Target("loss", 50), "pi", (0.0,) * 5)
+    width = Width(Target(NUMBERS["loss"], 50), "pi", (0.0,) * 5)
     assert str(width) == "loss of pi is 0 in all 5 seeds: at most 45 % of seeds have any"
     assert (width.percent, width.is_met) == (None, False)
 
@@ -113,7 +116,7 @@ def test_what_no_seed_has_is_bounded_and_never_known() -> None:
     ],
 )
 def test_values_without_an_interval_are_not_known(values: tuple[float, ...], said: str) -> None:
-    width = Width(Target("loss", 100), "pi", values)
+    width = Width(Target(NUMBERS["loss"], 100), "pi", values)
     assert (str(width), width.is_met) == (said, False)
 
 
@@ -130,13 +133,13 @@ def test_what_has_no_value_is_never_known() -> None:
 
 def test_each_measure_can_be_asked_for_by_its_name() -> None:
     for measure in NUMBERS:
-        assert Target.read(f" {measure}  within 2.5% ") == Target(measure, 2.5)
+        assert Target.read(f" {measure}  within 2.5% ", WHOLE) == Target(NUMBERS[measure], 2.5)
 
 
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        (("--until", "p96 within 5 %"), "until: must be as 'p95 within 5 %'"),
+        (("--until", "p96 within 5 %"), "until: no number is called 'p96' (did you mean 'p99'?); there are mean, p50"),
         (("--until", "p95"), "until: must be as"),
         (("--until", "p95 within 0 %"), "until: must be as"),
         (("--until", "p95 within 5 ms"), "until: must be as"),

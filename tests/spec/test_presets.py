@@ -9,7 +9,7 @@ import pytest
 import aqmlab as lab
 from aqmlab import _core
 from aqmlab._core import bits_per_second
-from aqmlab.results.compare import BASELINE
+from aqmlab.results.cells import BASELINE
 from aqmlab.running.calibration.cells import calibration_cells
 from aqmlab.spec import presets
 

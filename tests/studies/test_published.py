@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from aqmlab.results.compare import BASELINE
+from aqmlab.results.cells import BASELINE
 from aqmlab.spec import schemes
 from aqmlab.studies.le.published import Aims, Published, PublishedRow
 

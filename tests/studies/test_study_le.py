@@ -14,7 +14,7 @@ import pytest
 from matplotlib.figure import Figure as Canvas
 
 import made.results
-from aqmlab.results.compare import comparison_cells
+from aqmlab.results.cells import comparison_cells
 from aqmlab.results.result import Result
 from aqmlab.running.calibration.lines import known
 from aqmlab.running.cell import Cell

@@ -25,6 +25,8 @@ pub struct Entry {
     pub decides_at: DecidesAt,
     /// What it does, in one line.
     pub summary: &'static str,
+    /// The classes of packets that it treats apart, by name.
+    pub classes: &'static [&'static str],
     /// Its parameters, set to their defaults.
     pub parameters: Vec<Parameter>,
     /// Its page in Markdown: idea, equations, where descriptions differ, how it is validated, references.
@@ -38,6 +40,7 @@ impl Entry {
             family: D::FAMILY,
             decides_at: D::DECIDES_AT,
             summary: D::SUMMARY,
+            classes: D::CLASSES,
             parameters: D::default().parameters(),
             page,
         }

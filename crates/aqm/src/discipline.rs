@@ -35,6 +35,8 @@ pub trait Discipline: Settings {
     const DECIDES_AT: DecidesAt;
     /// What it does, in one line.
     const SUMMARY: &'static str;
+    /// The classes of packets that it treats apart, by name.
+    const CLASSES: &'static [&'static str] = &[];
 
     /// This configuration with its automatic values filled in for `link`, checked.
     fn resolve(&self, link: &LinkContext) -> Result<Self, ParameterError> {

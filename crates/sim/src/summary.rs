@@ -133,11 +133,15 @@ pub struct DatagramSummary {
     pub loss_percent: Option<f64>,
     /// Mean one-way delay in milliseconds.
     pub delay_ms_mean: Option<f64>,
+    /// Its 50th percentile, the median.
+    pub delay_ms_p50: Option<f64>,
     /// Its 99th percentile.
     pub delay_ms_p99: Option<f64>,
+    /// Its 99.9th percentile.
+    pub delay_ms_p999: Option<f64>,
     /// The longest.
     pub delay_ms_max: Option<f64>,
-    /// Its standard deviation.
+    /// Its standard deviation, the jitter.
     pub delay_ms_sd: Option<f64>,
 }
 

@@ -20,14 +20,18 @@ from aqmlab.advice.map import MEASURES, NEAR, Map, measured, shipped
 from aqmlab.advice.ranking import Standing, rank
 from aqmlab.results import checks
 from aqmlab.results.compare import compare
-from aqmlab.results.measured import NUMBERS
+from aqmlab.results.named.numbers import Number, Parts
 from aqmlab.results.result import Result
 from aqmlab.results.stats.intervals import Values
 from aqmlab.running.arguments import check_out, check_seeds, check_workers
+from aqmlab.running.cell import cells_of
 from aqmlab.show import console
 
 MINIMISED = tuple(name for name in MEASURES if name not in ("loss", "bulk"))
-"""What may be minimised. Loss may be nought, which has no ratio; the goodput of long transfers is shown beside."""
+"""What the map can be ranked by. Loss may be 0, which has no ratio; the goodput of long transfers is shown beside."""
+
+_TIMES = "ms"
+"""The unit of all that may be minimised: a time above 0 has a ratio, and less of it is better."""
 
 _CONFIRMED = 3
 """So many of the map's first are run on the link itself, beside the plain queue."""
@@ -41,7 +45,7 @@ second on an empty link, by this engine."""
 NOT_TRIED = (
     "links whose rate varies or comes in bursts, as over the air",
     "senders other than CUBIC, such as BBR and those of L4S, and mixes of them",
-    "calls, games and other UDP beside the web and the transfers",
+    "calls and other UDP beside the web, the transfers and games",
     "hosts told apart, as CAKE does",
 )
 """What neither the map nor the run is about."""
@@ -52,9 +56,9 @@ class Advice:
     """What is advised for a link, and why."""
 
     link: AccessLink
-    minimised: str
+    minimised: Number
     map: tuple[Standing, ...]
-    """The candidates on the links of the map that are like it, the best first."""
+    """The candidates on the links of the map that are like it, the best first; none where the map lacks the number."""
     run: tuple[Standing, ...]
     """Those that were run on the link itself, the best first."""
     seeds: tuple[int, ...]
@@ -66,6 +70,8 @@ class Advice:
     @cached_property
     def advised(self) -> str:
         """The candidate: the map's first, unless the run on the link itself tells another one from it as better."""
+        if not self.map:
+            return self.run[0].candidate
         standings = {each.candidate: each for each in self.run}
         first = next(each.candidate for each in self.map if each.candidate in standings)
         return first if standings[first].is_alike else self.run[0].candidate
@@ -87,6 +93,9 @@ class Advice:
         said = list(checks.failures(checks.check(self.results)))
         if plain.is_alike:
             said.append("On this link a plain queue is not distinguishable from the best: there is little to gain.")
+        if not self.map:
+            said.append(f"The map does not have {self.minimised.name}: all candidates were run on this link instead.")
+            return [*said, f"Not tried: {'; '.join(NOT_TRIED)}."]
         there, here = (
             next(each for each in of if each.candidate == self.advised).change for of in (self.map, self.run)
         )
@@ -103,8 +112,8 @@ class Advice:
         """Return it as one object, for ``--json``."""
         return {
             "link": asdict(self.link),
-            "minimised": self.minimised,
-            "unit": NUMBERS[self.minimised].unit,
+            "minimised": self.minimised.name,
+            "unit": self.minimised.unit,
             "advised": self.advised,
             "scheme": self.scheme,
             "map": [each.record() | {"scheme": CANDIDATES[each.candidate](self.link)} for each in self.map],
@@ -122,19 +131,17 @@ class Advice:
         others = f"; not distinguishable from it on this link: {', '.join(alike)}" if alike else ""
         return (
             f"{self.link}\n\nAdvised: {self.scheme}{others}\n"
-            f"Minimised is {self.minimised}; long transfers are shown beside. Changes are from a plain queue,"
+            f"Minimised is {self.minimised.name}; long transfers are shown beside. Changes are from a plain queue,"
             f" {CANDIDATES[PLAIN](self.link)}. The 95 % intervals of a column hold together.\n"
         )
 
     @property
-    def sheets(self) -> tuple[Table, Table]:
+    def sheets(self) -> list[Table]:
         """What was run on this link, and what the map knows of links like it."""
         here = f"On this link, under seeds {self.seeds[0]} to {self.seeds[-1]}. * not distinguishable from the best"
         there = f"On {NEAR} links of the map that are like it. * not distinguishable from the best"
-        return (
-            table.of_ranked(here, self.link, self.minimised, self.run),
-            table.of_ranked(there, self.link, self.minimised, self.map),
-        )
+        shown = [(here, self.run), (there, self.map)]
+        return [table.of_ranked(title, self.link, self.minimised, ranked) for title, ranked in shown if ranked]
 
     def __repr__(self) -> str:
         return "\n".join((self.asked, *map(console.plain, self.sheets), str(self.commands), *self.notes))
@@ -160,7 +167,8 @@ def advise(
         The link, and who uses it.
     minimise
         What is to be small: ``mean``, ``p50``, ``p90``, ``p95`` or ``p99`` of the response times of those who browse,
-        in ms, or ``delay`` and ``delay p99`` in the queues. What it costs long transfers is shown beside.
+        in ms, or ``delay`` and ``delay p99`` in the queues. What it costs long transfers is shown beside. Of another
+        time, such as ``"game up one-way p99"``, the map knows nothing: all candidates are run on the link.
     seeds
         The users that the run has. The map's are others.
     out
@@ -179,16 +187,15 @@ def advise(
     --------
     >>> advise(AccessLink(down="500 Mbit/s", up="20 Mbit/s", rtt="10..80 ms")).scheme  # doctest: +SKIP
     """
-    if minimise not in MINIMISED:
-        raise SpecError(f"minimise: must be one of {', '.join(MINIMISED)}, got {minimise!r}")
+    minimised = _minimised(minimise, link)
     check_workers(workers)
     check_out(out)
     chosen_seeds = tuple(check_seeds(seeds))
     if len(chosen_seeds) < 2:
         raise SpecError(f"seeds: must be two at least, for an interval, got {len(chosen_seeds)}")
     known = shipped()
-    by_map = standings(known, link, minimise)
-    names = _first(by_map, link)
+    by_map = standings(known, link, minimised.name) if minimised.name in MINIMISED else ()
+    names = _candidates(by_map, link)
     compared = compare(
         *names,
         experiment=link.experiment(**_window(link)),
@@ -200,16 +207,16 @@ def advise(
     )
     rows = pl.DataFrame(
         [
-            {"link": each.cell.seed, "candidate": names[each.cell.label], **measured(each.summary)}
+            {"link": each.cell.seed, "candidate": names[each.cell.label], **_measured(each.summary, minimised)}
             for each in compared.results
         ],
         infer_schema_length=None,
     )
     return Advice(
         link=link,
-        minimised=minimise,
+        minimised=minimised,
         map=by_map,
-        run=_ranked(rows, minimise),
+        run=_ranked(rows, minimised.name),
         seeds=chosen_seeds,
         results=compared.results,
         made_by=known.provenance,
@@ -240,12 +247,28 @@ def _columns(rows: pl.DataFrame, measure: str) -> dict[str, Values]:
     return {name: wide[name].to_numpy().astype(np.float64) for name in wide.columns} if wide.height else {}
 
 
-def _first(by_map: Sequence[Standing], link: AccessLink) -> dict[str, str]:
-    """Return the plain queue and the map's first by their schemes, each once: a rule may give the defaults."""
+def _candidates(by_map: Sequence[Standing], link: AccessLink) -> dict[str, str]:
+    """Return the plain queue and the map's first by their schemes, each once: a rule may give the defaults.
+
+    Without the map they are all.
+    """
     names = {CANDIDATES[PLAIN](link): PLAIN}
-    for each in by_map:
-        names.setdefault(CANDIDATES[each.candidate](link), each.candidate)
-    return dict(list(names.items())[: 1 + _CONFIRMED])
+    for candidate in [each.candidate for each in by_map] or CANDIDATES:
+        names.setdefault(CANDIDATES[candidate](link), candidate)
+    return dict(list(names.items())[: 1 + _CONFIRMED if by_map else None])
+
+
+def _minimised(name: str, link: AccessLink) -> Number:
+    spec = link.experiment(**_window(link))
+    parts = Parts.of_cells(cells_of(spec, [1]))
+    number = parts.find(name, "minimise")
+    if number.unit != _TIMES:
+        raise SpecError(f"minimise: must be a time, such as {', '.join(MINIMISED)}, got {name!r} in {number.unit}")
+    return number
+
+
+def _measured(summary: Mapping[str, Any], number: Number) -> dict[str, float | None]:
+    return {**measured(summary), number.name: number.read(summary)}
 
 
 def _window(link: AccessLink) -> dict[str, float]:

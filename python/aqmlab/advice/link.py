@@ -12,6 +12,9 @@ from aqmlab.spec.experiment import Experiment, Users
 
 _MBPS = 1e6
 
+_GAME = (("game up", "80 kbit/s", "100 B", 0), ("game down", "160 kbit/s", "200 B", 1))
+"""What a player sends and receives: name, rate, packet, side of the sender. Ours: a shooter's updates, 100 a second."""
+
 _SENT = 0.14
 """What users send, requests and acknowledgements in their frames, in parts of what they fetch: 5.46 beside 39.25 Mbit/s
 of 4,000 on 1 Gbit/s each way, by this engine."""
@@ -32,6 +35,9 @@ class AccessLink:
         People who browse, as in docs/workload.md: each thinks, some 38 s on average, and fetches a page.
     downloads, uploads
         Long transfers that go on all the time in either direction.
+    games
+        People who play: each sends 80 kbit/s in packets of 100 bytes and receives 160 kbit/s in packets of 200 bytes.
+        The sources are called ``game up`` and ``game down``.
     ecn
         Whether all hosts negotiate ECN (RFC 3168).
 
@@ -52,12 +58,13 @@ class AccessLink:
     users: int = 4
     downloads: int = 1
     uploads: int = 1
+    games: int = 0
     ecn: bool = False
 
     def __post_init__(self) -> None:
         if self.up_mbps > self.down_mbps:
             raise SpecError(f"up: must be at most down, {self.down}, got {self.up}")
-        for name, least in (("users", 1), ("downloads", 0), ("uploads", 0)):
+        for name, least in (("users", 1), ("downloads", 0), ("uploads", 0), ("games", 0)):
             number = getattr(self, name)
             if not isinstance(number, int) or isinstance(number, bool) or number < least:
                 raise SpecError(f"{name}: must be a whole number of {least} at least, got {number!r}")
@@ -108,9 +115,15 @@ class AccessLink:
             for name, flows in (("downloads", self.downloads), ("uploads", self.uploads))
             if flows
         ]
+        sources += [
+            {"datagrams": {"name": name, "rate": rate, "packet": packet, "flows": self.games, "side": side}}
+            for name, rate, packet, side in _GAME
+            if self.games
+        ]
         browsing = {"source": "as asked", "distribution": {"uniform_ms": {"min": low, "max": high}}}
         return Experiment(
             link={"rate": self.up, "rate_back": self.down, "delay": "0 s", "header": "14 B", "device_fifo": 0},
+            sides=("home", "internet"),
             hosts={"rate": "10 Gbit/s"},
             tcp={"profile": "linux-6", "ecn": self.ecn},
             users={"per_side": self.users, "sides": 1, "rtt": browsing},
@@ -122,9 +135,10 @@ class AccessLink:
 
     def __str__(self) -> str:
         hosts = "with" if self.ecn else "without"
+        games = f", games: {self.games}" if self.games else ""
         return (
             f"{self.down} down, {self.up} up, round trips of {self.rtt}; users: {self.users:,}, downloads:"
-            f" {self.downloads}, uploads: {self.uploads}; hosts {hosts} ECN"
+            f" {self.downloads}, uploads: {self.uploads}{games}; hosts {hosts} ECN"
         )
 
 

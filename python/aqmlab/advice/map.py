@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from aqmlab._core import SpecError, results_number
 from aqmlab.advice.link import AccessLink, users_who_fill
 from aqmlab.campaigns.axes import Span
-from aqmlab.campaigns.search.objectives import Objective
+from aqmlab.results.named.numbers import NUMBERS
 
 FILE = "map.parquet"
 PROVENANCE = b"advice"
@@ -36,7 +36,7 @@ SPACE: Mapping[str, Span] = {
 as much of a step as three beside one. The ranges are ours, access links from ADSL to fibre."""
 
 MEASURES = ("mean", "p50", "p90", "p95", "p99", "delay", "delay p99", "loss", "bulk")
-"""What is known of each: those of :data:`aqmlab.results.measured.NUMBERS`, over both directions together,
+"""What is known of each: those of :data:`aqmlab.results.named.numbers.NUMBERS`, over both directions together,
 and ``bulk``, the goodput of the long transfers in Mbit/s, null where there are none."""
 
 LOAD = "load, %"
@@ -89,7 +89,7 @@ def link_at(point: Mapping[str, Any], *, ecn: bool) -> AccessLink:
 def measured(summary: Mapping[str, Any]) -> dict[str, float | None]:
     """Return what a run came to in each of the measures."""
     bulk = sum(source["goodput_mbps"] for source in summary["sources"]) if summary["sources"] else None
-    return {**{name: Objective(name).read(summary) for name in MEASURES if name != "bulk"}, "bulk": bulk}
+    return {**{name: NUMBERS[name].read(summary) for name in MEASURES if name != "bulk"}, "bulk": bulk}
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,13 @@ from rich.text import Text
 from aqmlab.advice.candidates import CANDIDATES, PLAIN
 from aqmlab.advice.link import AccessLink
 from aqmlab.advice.ranking import Standing
-from aqmlab.results.measured import NUMBERS
+from aqmlab.results.named.numbers import Number
 from aqmlab.show import console
 
 
-def of_ranked(title: str, link: AccessLink, minimised: str, ranked: Sequence[Standing]) -> Table:
+def of_ranked(title: str, link: AccessLink, minimised: Number, ranked: Sequence[Standing]) -> Table:
     """Show candidates for a link, the best first: what is minimised, and what long transfers get."""
-    what = f"{minimised}, {NUMBERS[minimised].unit}"
+    what = f"{minimised.name}, {minimised.unit}"
     sheet = console.sheet(collapse_padding=True, title=title, title_justify="left")
     sheet.add_column("scheme", overflow="fold")
     sheet.add_column(what, justify="right")

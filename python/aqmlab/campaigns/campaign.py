@@ -19,7 +19,9 @@ from aqmlab.campaigns.axes import Value, as_text
 from aqmlab.campaigns.failures import Failure, Failures
 from aqmlab.campaigns.grid import Grid, Point
 from aqmlab.campaigns.shards import Shard
-from aqmlab.results.compare import BASELINE
+from aqmlab.campaigns.table import Heading
+from aqmlab.results.cells import BASELINE
+from aqmlab.results.named.numbers import Number, Parts
 from aqmlab.results.stats import mean_interval
 from aqmlab.running.arguments import check_executor, check_out, check_seeds, check_workers
 from aqmlab.running.calibration.lines import Calibrations, known
@@ -53,6 +55,8 @@ class Campaign:
 
     planned: tuple[Planned, ...]
     out: Location
+    numbers: tuple[Number, ...] = ()
+    """Numbers whose means are shown; without them those of :data:`aqmlab.campaigns.table.MEASURES`."""
 
     @cached_property
     def failures(self) -> list[Failure]:
@@ -72,11 +76,12 @@ class Campaign:
         """A row for each cell, in the order of the grid.
 
         A column for each axis, ``seed``, ``cell``, its key, ``state`` (``done``, ``failed`` or ``missing``), and what
-        it measured as :meth:`Store.cells <aqmlab.running.store.Store.cells>` has it, null where it is not done. Where
-        the uncongested network is run beside them, ``unmet`` has ``closed_loop`` as well.
+        it measured as :meth:`Store.cells <aqmlab.running.store.Store.cells>` has it, and each number that was asked
+        for by its name; null where it is not done. Where the uncongested network is run beside them, ``unmet`` has
+        ``closed_loop`` as well.
         """
         failed = {failure.cell for failure in self.failures}
-        measured = Store(self.out).cells().drop("seed")
+        measured = self._with_numbers(Store(self.out).cells().drop("seed"))
         done = set(measured["cell"])
         rows = [
             {
@@ -105,7 +110,7 @@ class Campaign:
         A column for each axis, ``seeds``, how many are done, and for each measure its mean and, as ``<measure>_half``,
         half the width of its 95 % interval (Student's t), null for a single seed.
         """
-        measures = [name for name in table.MEASURES if name in self.cells.columns]
+        measures = [name for name in self.measures if name in self.cells.columns]
         rows = []
         for key, some in self.cells.group_by(self.axes or ["label"], maintain_order=True):
             done = some.filter(pl.col("state") == "done")
@@ -120,6 +125,22 @@ class Campaign:
             rows, schema=None if rows else {"label": pl.String, "seeds": pl.Int64}, infer_schema_length=None
         )
 
+    @property
+    def measures(self) -> dict[str, Heading]:
+        """The measures whose means are shown, each with its heading."""
+        return {each.name: Heading.of(each) for each in self.numbers} or table.MEASURES
+
+    def _with_numbers(self, measured: pl.DataFrame) -> pl.DataFrame:
+        if not self.numbers:
+            return measured
+        found = Store(self.out).found([each.cell for each in self.planned])
+        rows = [
+            {"cell": key, **{number.name: number.read(result.summary) for number in self.numbers}}
+            for key, result in found.items()
+        ]
+        schema = {"cell": pl.String, **{number.name: pl.Float64 for number in self.numbers}}
+        return measured.join(pl.DataFrame(rows, schema=schema), on="cell", how="left")
+
     @cached_property
     def _mixed(self) -> frozenset[str]:
         """The axes whose values are of several kinds, or lists or tables, which are text in a table."""
@@ -132,7 +153,7 @@ class Campaign:
         )
 
     def __repr__(self) -> str:
-        return "\n".join([console.plain(table.of_means(self.means, self.axes)), *self.notes])
+        return "\n".join([console.plain(table.of_means(self.means, self.axes, self.measures)), *self.notes])
 
 
 def _as_text(values: Mapping[str, Value | None], mixed: frozenset[str]) -> dict[str, Value | None]:
@@ -149,6 +170,7 @@ def sweep(
     shard: str | None = None,
     limit_s: float | None = None,
     retry: bool = False,
+    measures: Sequence[str] = (),
     progress: bool | None = None,
 ) -> Campaign:
     """Run the cells of a grid that the store does not have yet. One that fails is kept as failed; the others go on.
@@ -172,6 +194,9 @@ def sweep(
         A cell that takes longer than so many seconds of wall time fails.
     retry
         Whether cells that have failed before are run again.
+    measures
+        Names of numbers whose means are shown, as for :meth:`aqmlab.Comparison.frame`; by default some of the whole
+        link's.
     progress
         Whether it is told on standard error how far the cells are; by default at a terminal and in a notebook.
 
@@ -192,9 +217,23 @@ def sweep(
     check_executor(executor)
     how = How(workers=workers, executor=executor, limit_s=limit_s, retry=retry)
     planned = plan(whole, seeds, known(check_out(out)), shard=None if shard is None else Shard.parse(shard))
-    campaign = Campaign(planned, location(out))
+    campaign = Campaign(planned, location(out), chosen(measures, planned))
     run(campaign, how, progress=is_wanted(progress))
     return campaign
+
+
+def chosen(measures: Sequence[str], planned: Sequence[Planned]) -> tuple[Number, ...]:
+    """Return the numbers of these names.
+
+    Raises
+    ------
+    SpecError
+        When there is none of a name; the message lists those there are.
+    """
+    if not measures:
+        return ()
+    parts = Parts.of_cells(each.cell for each in planned)
+    return tuple(parts.find(name, "measures") for name in dict.fromkeys(measures))
 
 
 def plan(

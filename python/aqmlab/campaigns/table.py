@@ -2,30 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import polars as pl
 from rich.text import Text
 
+from aqmlab.results.named.numbers import Number
 from aqmlab.show import console
 from aqmlab.show.layout import Fitted
 
+
+class Heading(NamedTuple):
+    """The heading of a measure's column, and how its numbers are written."""
+
+    text: str
+    digits: int | None
+    """After the point; ``None`` for three significant digits."""
+
+    @classmethod
+    def of(cls, number: Number) -> Heading:
+        """Return that of a number by its name."""
+        return cls(f"{number.name}, {number.unit}" if number.unit else number.name, None)
+
+    def places(self, mean: float) -> int:
+        """Return the digits after the point of a mean."""
+        if self.digits is not None:
+            return self.digits
+        return min(4, max(0, 2 - math.floor(math.log10(abs(mean))))) if mean else 0
+
+
 MEASURES = {
-    "loss_percent": ("loss %", 2),
-    "mark_percent": ("marked %", 2),
-    "throughput_mbps": ("Mbit/s", 2),
-    "queue_delay_ms_mean": ("queue ms", 2),
-    "response_time_ms_mean": ("response ms", 0),
-    "response_time_ms_p50": ("p50 ms", 0),
-    "response_time_ms_p95": ("p95 ms", 0),
-    "completed_requests": ("requests", 0),
+    "loss_percent": Heading("loss %", 2),
+    "mark_percent": Heading("marked %", 2),
+    "throughput_mbps": Heading("Mbit/s", 2),
+    "queue_delay_ms_mean": Heading("queue ms", 2),
+    "response_time_ms_mean": Heading("response ms", 0),
+    "response_time_ms_p50": Heading("p50 ms", 0),
+    "response_time_ms_p95": Heading("p95 ms", 0),
+    "completed_requests": Heading("requests", 0),
 }
-"""What means are taken of: the heading of each measure, and its digits."""
+"""What means are taken of by default."""
 
 
-def of_means(means: pl.DataFrame, axes: Sequence[str]) -> Fitted:
+def of_means(means: pl.DataFrame, axes: Sequence[str], measures: Mapping[str, Heading]) -> Fitted:
     """Show a row for each point: means over the seeds, with half the width of their intervals."""
-    headings, rows = texts(means, axes)
+    headings, rows = texts(means, axes, measures)
     names = len(axes) or 1
     table = console.sheet(collapse_padding=True)
     for heading in headings[:names]:
@@ -38,22 +61,29 @@ def of_means(means: pl.DataFrame, axes: Sequence[str]) -> Fitted:
     return Fitted(table, names=names + 1)
 
 
-def texts(means: pl.DataFrame, axes: Sequence[str]) -> tuple[list[str], list[list[str]]]:
+def texts(
+    means: pl.DataFrame, axes: Sequence[str], measures: Mapping[str, Heading]
+) -> tuple[list[str], list[list[str]]]:
     """Write its headings and its rows: a point's values, how many seeds, and what they measured."""
     names = list(axes) or ["label"]
-    # What is nowhere, such as marks without ECN, takes no room.
-    shown = [name for name in MEASURES if name in means.columns and (means[name].fill_null(0) != 0).any()]
+    # What is nowhere, such as marks without ECN, takes no room, unless it was asked for.
+    shown = [
+        name
+        for name in measures
+        if name in means.columns and (measures[name].digits is None or (means[name].fill_null(0) != 0).any())
+    ]
     rows = [
         [
             *("" if row[name] is None else str(row[name]) for name in names),
             str(row["seeds"]),
-            *(_with_half(row[name], row[f"{name}_half"], MEASURES[name][1]) for name in shown),
+            *(_with_half(row[name], row[f"{name}_half"], measures[name]) for name in shown),
         ]
         for row in means.iter_rows(named=True)
     ]
-    return [*names, "seeds", *(MEASURES[name][0] for name in shown)], rows
+    return [*names, "seeds", *(measures[name].text for name in shown)], rows
 
 
-def _with_half(mean: float | None, half: float | None, digits: int) -> str:
+def _with_half(mean: float | None, half: float | None, heading: Heading) -> str:
+    digits = heading.places(max(abs(mean or 0.0), half or 0.0))
     text = console.number(mean, digits)
     return text if half is None else f"{text} ±{console.number(half, digits)}"

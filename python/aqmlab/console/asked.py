@@ -21,7 +21,7 @@ from aqmlab.console import rows, typed
 from aqmlab.console.guard import Refused
 from aqmlab.live.doctor import examine
 from aqmlab.live.errors import LiveError
-from aqmlab.results.compare import comparison_cells
+from aqmlab.results.cells import comparison_cells
 from aqmlab.running.arguments import check_seeds
 from aqmlab.running.calibration import lines
 from aqmlab.running.cell import cells_of

@@ -113,5 +113,5 @@ def left(store: Store, asked: Asked, keys: Sequence[str]) -> Left:
         return Left(cells=[key for key in keys if store.kept(key) is not None])
     planned = plan(Grid.from_toml(asked.grid), asked.seeds, known(store.out))
     campaign = Campaign(planned, store.out)
-    headings, points = table.texts(campaign.means, campaign.axes)
+    headings, points = table.texts(campaign.means, campaign.axes, campaign.measures)
     return Left(headings=headings, points=points, axes=len(campaign.axes) or 1, failures=campaign.failures)

@@ -38,6 +38,8 @@ class Discipline:
     parameters: tuple[Parameter, ...]
     page: str
     """Its page in Markdown: idea, equations, where descriptions differ, how it is validated, references."""
+    classes: tuple[str, ...] = ()
+    """The classes of packets that it treats apart, by name."""
 
 
 @cache
@@ -46,7 +48,11 @@ def disciplines() -> dict[str, Discipline]:
     entries = json.loads(catalogue())
     return {
         entry["name"]: Discipline(
-            **{**entry, "parameters": tuple(Parameter(**parameter) for parameter in entry["parameters"])}
+            **{
+                **entry,
+                "classes": tuple(entry["classes"]),
+                "parameters": tuple(Parameter(**parameter) for parameter in entry["parameters"]),
+            }
         )
         for entry in entries
     }

@@ -10,7 +10,7 @@ from typing import Any
 from aqmlab._core import SpecError
 from aqmlab.disciplines.catalogue import disciplines
 from aqmlab.report.gathered import Gathered
-from aqmlab.results.compare import BASELINE, comparison_cells
+from aqmlab.results.cells import BASELINE, comparison_cells
 from aqmlab.results.result import Result
 from aqmlab.spec.experiment import Experiment
 

@@ -16,7 +16,7 @@ from aqmlab.report.explained import Explained
 from aqmlab.report.gathered import Gathered
 from aqmlab.report.pen import Axis, Pen
 from aqmlab.results import over_time
-from aqmlab.results.compare import BASELINE
+from aqmlab.results.cells import BASELINE
 
 MEASURES = {
     "loss_percent": "loss, %",

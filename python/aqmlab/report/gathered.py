@@ -13,7 +13,8 @@ import polars as pl
 
 from aqmlab._core import SpecError
 from aqmlab.results import together
-from aqmlab.results.compare import BASELINE, Comparison
+from aqmlab.results.cells import BASELINE
+from aqmlab.results.compare import Comparison
 from aqmlab.results.result import Result
 from aqmlab.results.stats import FEWEST
 from aqmlab.running.files.location import Location

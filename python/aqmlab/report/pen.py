@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from aqmlab.report import names
-from aqmlab.results.compare import BASELINE
+from aqmlab.results.cells import BASELINE
 from aqmlab.show import canvas
 
 _HEIGHT = 320

@@ -10,7 +10,7 @@ import numpy as np
 
 from aqmlab.report.gathered import Gathered
 from aqmlab.results import stats, together
-from aqmlab.results.compare import BASELINE
+from aqmlab.results.cells import BASELINE
 from aqmlab.results.result import Result
 from aqmlab.results.stats import FEWEST, from_best
 from aqmlab.results.stats.intervals import Values

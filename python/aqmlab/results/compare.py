@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -15,8 +14,11 @@ import polars as pl
 from aqmlab._core import SpecError
 from aqmlab.disciplines.custom.law import Law
 from aqmlab.results import notebook, over_time, stats
+from aqmlab.results.cells import BASELINE, comparison_cells
 from aqmlab.results.checks import Check, check, failures
 from aqmlab.results.measures import MeasuredRow, check_cells, measured, read_measures, slowdown
+from aqmlab.results.named import frame
+from aqmlab.results.named.numbers import Parts
 from aqmlab.results.notes import notes
 from aqmlab.results.result import Result, pooled_cdf
 from aqmlab.results.table import SideBySide
@@ -26,25 +28,21 @@ from aqmlab.running.arguments import (
     check_out,
     check_pcap,
     check_schemes,
-    check_seeds,
     check_workers,
 )
-from aqmlab.running.calibration.lines import Calibrations, known
-from aqmlab.running.cell import Cell, cells_of
+from aqmlab.running.calibration.lines import known
+from aqmlab.running.cell import Cell
 from aqmlab.running.identity.differences import check_one_experiment
 from aqmlab.running.pcap import Pcap, one_a_cell
 from aqmlab.running.progress import SweepProgress, is_wanted
 from aqmlab.running.store import Store
 from aqmlab.running.sweep import sweep
 from aqmlab.show import console
-from aqmlab.spec import presets, schemes
+from aqmlab.spec import presets
 from aqmlab.spec.experiment import Experiment
 
 USUAL_SEEDS = (1, 2, 3)
 """Those of a comparison that is told no others."""
-
-BASELINE = "uncongested"
-"""The label of the cells on the uncongested network."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -170,12 +168,12 @@ class Comparison:
         }
 
     def intervals(self, measure: str) -> dict[str, pl.DataFrame]:
-        """Return each scheme's mean of a measure over its seeds, with its 95 % interval.
+        """Return each scheme's mean of a number over its seeds, with its 95 % interval.
 
         Parameters
         ----------
         measure
-            A number of :attr:`schemes`, such as ``"loss_percent"`` or ``"response_time_ms.p90"``.
+            The name of a number, as for :meth:`frame`.
 
         Returns
         -------
@@ -186,11 +184,53 @@ class Comparison:
         Raises
         ------
         SpecError
-            When there is no such number.
+            When there is no such number; the message lists those there are.
         """
-        return {
-            label: stats.interval([result.measure(measure) for result in of]) for label, of in self._by_label.items()
-        }
+        rows = frame.of_means(self._by_label, [self.parts.find(measure, "measure")])
+        return {label: rows.filter(scheme=label).select("mean", "low", "high") for label in self._by_label}
+
+    def frame(self, *measures: str, sd: bool = False) -> pl.DataFrame:
+        """Return numbers of every scheme as a long frame.
+
+        Parameters
+        ----------
+        *measures
+            Names of numbers: ``"loss"``, ``"p95"``, ``"delay p99 reverse"``, ``"game one-way p99"``, or a path in a
+            record such as ``"response_time_ms.p90"``; see docs/guide/results.md. By default all numbers with a name.
+        sd
+            Whether there is a column with the standard deviation over the seeds, ``sd``.
+
+        Returns
+        -------
+        polars.DataFrame
+            ``scheme``, ``measure`` and its ``unit``; the ``mean`` over the ``n`` seeds that have a value; its 95 %
+            interval (Student's t) from ``low`` to ``high``, which stays within the possible values, and its
+            ``half_width``; null for one seed. A number that no seed of a scheme has is left out. Where pairs are asked
+            for, ``less`` names the scheme whose value is subtracted from that of ``scheme``, null for plain means.
+
+        Raises
+        ------
+        SpecError
+            When there is no such number; the message lists those there are.
+
+        Examples
+        --------
+        >>> comparison = compare("droptail", "fq_codel", seeds=[1, 2, 3])  # doctest: +SKIP
+        >>> comparison.frame("p95", "delay p99").write_csv("delays.csv")  # doctest: +SKIP
+        """
+        numbers = [self.parts.find(each, "measure") for each in measures] or list(self.parts.numbers.values())
+        rows = frame.of_means(self._by_label, numbers)
+        if self.paired:
+            schemes = {label: of for label, of in self._by_label.items() if label != BASELINE}
+            differences = frame.of_differences(schemes, numbers, self.first, looks=self._looks)
+            rows = pl.concat([rows, differences])
+        unused = [*(() if self.paired else ["less"]), *(() if sd else ["sd"])]
+        return rows.drop(unused)
+
+    @cached_property
+    def parts(self) -> Parts:
+        """The parts of the traffic that have numbers of their own, and the names of all numbers."""
+        return Parts.of_cells(result.cell for result in self.results)
 
     @property
     def first(self) -> str:
@@ -326,10 +366,11 @@ def compare(
     check_workers(workers)
     check_pcap(pcap)
     calibrations = known(check_out(out))
-    goes_on = Until.read(until, budget, seeds=seeds, pcap=pcap)
 
     def cells_of(seeds: Sequence[int]) -> list[Cell]:
         return comparison_cells(texts, experiment, seeds, calibrations, baseline=baseline, paired=paired)
+
+    goes_on = Until.read(until, budget, lambda: Parts.of_cells(cells_of(USUAL_SEEDS)), seeds=seeds, pcap=pcap)
 
     def run(cells: list[Cell]) -> list[Result]:
         pcaps = one_a_cell(pcap, cells) if pcap is not None else {}
@@ -344,39 +385,3 @@ def compare(
         return Comparison(tuple(run(cells_of(USUAL_SEEDS if seeds is None else seeds))), paired=paired)
     results, stop = goes_on.run(cells_of, run)
     return Comparison(tuple(results), paired=paired, stop=stop)
-
-
-def comparison_cells(
-    scheme_texts: Iterable[str | type[Law]],
-    experiment: Experiment,
-    seeds: Iterable[int],
-    calibrations: Calibrations,
-    *,
-    baseline: bool | None = None,
-    paired: bool = False,
-) -> list[Cell]:
-    """Return the cells of a comparison, the uncongested network first; the parameters are those of :func:`compare`."""
-    seeds = check_seeds(seeds)
-    parsed = [schemes.parse(text) for text in dict.fromkeys(scheme_texts)]
-    twice = [label for label, times in Counter(scheme.label for scheme in parsed).items() if times > 1]
-    if twice:
-        raise SpecError(f"schemes: must each have a name of their own, got {twice[0]} twice")
-    if paired and (len(seeds) < 2 or len(parsed) < 2):
-        raise SpecError(
-            "paired: needs two seeds and two schemes at least,"
-            f" got {_count(len(seeds), 'seed')} and {_count(len(parsed), 'scheme')}"
-        )
-    cells = [
-        cell
-        for scheme in parsed
-        for cell in cells_of(scheme.applied_to(experiment), seeds, calibrations, label=scheme.label_in(experiment))
-    ]
-    if baseline is None:
-        baseline = not presets.greedy(experiment.sources)
-    if not baseline:
-        return cells
-    return cells_of(experiment, seeds, calibrations, label=BASELINE, uncongested=True) + cells
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" + ("" if number == 1 else "s")

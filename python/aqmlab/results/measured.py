@@ -1,9 +1,9 @@
-"""What a run measures, by name."""
+"""What a run measures, by the names that it has in records and summaries."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 MEASURES = (
     "loss_percent",
@@ -31,27 +31,6 @@ COSTS = ("wall_s", "cpu_s", "x_real_time")
 """What a run took."""
 
 
-class Number(NamedTuple):
-    """A single number of a run."""
-
-    path: tuple[str, ...]
-    """Where it stands in a record or a summary."""
-    unit: str
-
-
-NUMBERS: Mapping[str, Number] = {
-    **{name: Number(("response_time_ms", name), "ms") for name in ("mean", "p50", "p90", "p95", "p99")},
-    "delay": Number(("queue_delay_ms", "mean"), "ms"),
-    "delay p99": Number(("queue_delay_ms", "p99"), "ms"),
-    "loss": Number(("loss_percent",), "%"),
-    "throughput": Number(("throughput_mbps",), "Mbit/s"),
-    "utilisation": Number(("utilisation",), "of 1"),
-    "completed": Number(("completed_requests",), "requests"),
-    "within 500 ms": Number(("fraction_within_500ms",), "of 1"),
-}
-"""What may be asked for by a short name. ``mean`` and those from ``p50`` to ``p99`` are of response times."""
-
-
 def at(record: Any, path: Sequence[str | int]) -> float | None:
     """Return the number that stands at a place of a record; ``None`` where the way to it ends in nothing.
 
@@ -62,7 +41,9 @@ def at(record: Any, path: Sequence[str | int]) -> float | None:
     >>> at({"queue_delay_ms": {"mean": 3}, "users": None}, ("users", "loss_percent"))
     """
     for step in path:
-        if record is None or (isinstance(step, int) and step >= len(record)):
-            return None
-        record = record[step]
+        if isinstance(record, Mapping):
+            # A cell that was stored before a number was added does not have it.
+            record = record.get(step)
+        elif record is not None:
+            record = record[step] if int(step) < len(record) else None
     return None if record is None else float(record)

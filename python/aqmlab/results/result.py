@@ -13,6 +13,7 @@ import polars as pl
 from aqmlab._core import SpecError
 from aqmlab.results import notebook
 from aqmlab.results.measured import MEASURES, PARTS
+from aqmlab.results.named.numbers import Parts
 from aqmlab.results.stats.distributions import cdf
 from aqmlab.running.cell import Cell
 from aqmlab.running.files.content import all_fetched, fetched
@@ -89,21 +90,16 @@ class Result:
         return bool(self.metadata.get("live", {}).get("valid", True))
 
     def measure(self, name: str) -> float | None:
-        """Return one measure, ``"response_time_ms.p90"`` for one of several; none where there was nothing to measure.
+        """Return one number, such as ``"p90"``, ``"game one-way p99"`` or ``"response_time_ms.p90"``.
+
+        ``None`` where there was nothing to measure.
 
         Raises
         ------
         SpecError
-            When there is none of this name.
+            When there is none of this name; the message lists those there are.
         """
-        value: Any = {measure: self.summary[measure] for measure in MEASURES}
-        for step in name.split("."):
-            if value is not None and (not isinstance(value, Mapping) or step not in value):
-                raise SpecError(f"measure: must be a number such as response_time_ms.p90, got {name!r}")
-            value = None if value is None else value[step]
-        if isinstance(value, Mapping):
-            raise SpecError(f"measure: must be one number of {name}, such as {name}.{next(iter(value))}, got {name!r}")
-        return None if value is None else float(value)
+        return Parts.of([self.cell.resolved]).find(name, "measure").read(self.summary)
 
     def record(self) -> dict[str, Any]:
         """Return settings, measures and costs as one object: a row of ``aqmlab compare --json``.

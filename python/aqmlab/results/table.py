@@ -12,8 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from aqmlab.results.measured import at
+from aqmlab.results.named.traffic import traffic
 from aqmlab.results.stats import LEVEL
-from aqmlab.results.traffic import traffic
 from aqmlab.show import console
 from aqmlab.show.layout import Fitted
 
@@ -30,8 +30,17 @@ class Column:
     path: tuple[str | int, ...]
     """Where its number stands in a row's record."""
     digits: int | None = None
-    """After the point; ``None`` gives the largest number as many as are significant."""
+    """After the point; ``None`` gives each number as many as are significant, so that 0.52 can stand below 264."""
     significant: int = 3
+
+    def places(self, number: float, largest: float) -> int:
+        """Return the digits after the point of a number, at most two more than the column's largest one has."""
+        if self.digits is not None:
+            return self.digits
+        return min(self._significant(number), self._significant(largest) + _MORE_PLACES) if number else 0
+
+    def _significant(self, number: float) -> int:
+        return min(4, max(0, self.significant - 1 - math.floor(math.log10(number)))) if number else 0
 
 
 @dataclass(frozen=True)
@@ -66,31 +75,31 @@ class ComparisonTable:
 
     def cells(self) -> Iterator[list[tuple[str, str]]]:
         """Write each row's numbers, each with half of its interval, which may be ``""``."""
-        digits = [self._digits(column) for column in self.columns]
-        sign = "+" if self.is_difference else ""
+        largest = [max((_size(row, column.path) for row in self.rows), default=0.0) for column in self.columns]
         for row in self.rows:
-            yield [
-                _written(f"{sign},.{places}f", row, column.path)
-                for column, places in zip(self.columns, digits, strict=True)
-            ]
+            yield [self._written(row, column, most) for column, most in zip(self.columns, largest, strict=True)]
 
-    def _digits(self, column: Column) -> int:
-        if column.digits is not None:
-            return column.digits
-        # A difference has no more digits than its interval is worth.
-        said = [
-            of
-            for row in self.rows
-            for of in ((row.measured, row.half_width) if self.is_difference else (row.measured,))
-        ]
-        largest = max((abs(number) for of in said if (number := at(of, column.path)) is not None), default=0)
-        return min(4, max(0, column.significant - 1 - math.floor(math.log10(largest)))) if largest > 0 else 0
+    def _written(self, row: Row, column: Column, largest: float) -> tuple[str, str]:
+        value, half_width = at(row.measured, column.path), at(row.half_width, column.path)
+        if value is None:
+            return "-", ""
+        form = f",.{column.places(_size(row, column.path), largest)}f"
+        number = format(value, f"+{form}" if self.is_difference else form)
+        if not any(digit in number for digit in "123456789"):
+            number = format(0.0, f"+{form}" if self.is_difference else form)
+        if half_width is None:
+            return number, ""
+        return number, f"±{format(half_width, form)}{'*' if _is_significant(row, column.path) else ''}"
 
 
 _DELAYS = [
     *(Column("", name, ("both", name.replace(".", ""))) for name in ("mean", "p50", "p99", "p99.9")),
     *(Column(f"way {way}", name, ("each_way", way, name)) for way in (0, 1) for name in ("mean", "p99")),
 ]
+
+_MORE_PLACES = 2
+
+_ONE_WAY = {"mean": "mean", "p99": "p99", "p99.9": "p999", "jitter": "sd"}
 
 _TIMES = ("p10", "p25", "p50", "p75", "p90", "p95", "p99", "mean")
 
@@ -137,7 +146,7 @@ class SideBySide:
     def __rich_console__(self, _: Console, __: ConsoleOptions) -> RenderResult:
         for part in self._parts:
             yield Text(part.title, style="bold")
-            yield Fitted(_table(part), names=2 if any(row.what for row in part.rows) else 1)
+            yield fitted(part)
             yield ""
         yield from map(Text, self._captions)
 
@@ -197,7 +206,7 @@ def _tables(schemes: Sequence[Measurements], rows: Rows, suffix: str) -> Iterato
         Column("loss", "%", ("loss_percent",), 2),
         Column("requests", "completed", ("completed",), 0),
         *(Column("response ms", name, ("response_time_ms", name)) for name in ("mean", "p50", "p99")),
-        *(Column("one-way ms", name, ("datagrams", f"delay_ms_{name}")) for name in ("mean", "p99")),
+        *(Column("one-way ms", name, ("datagrams", f"delay_ms_{of}")) for name, of in _ONE_WAY.items()),
     ]
     yield from part("Traffic", sources, traffic)
 
@@ -244,16 +253,9 @@ def _less(high: Any, middle: Any) -> Any:
     return high - middle if isinstance(middle, int | float) and high is not None else None
 
 
-def _written(form: str, row: Row, path: Sequence[str | int]) -> tuple[str, str]:
-    value, half_width = at(row.measured, path), at(row.half_width, path)
-    if value is None:
-        return "-", ""
-    number = format(value, form)
-    if not any(digit in number for digit in "123456789"):
-        number = format(0.0, form)
-    if half_width is None:
-        return number, ""
-    return number, f"±{format(half_width, form.removeprefix('+'))}{'*' if _is_significant(row, path) else ''}"
+def _size(row: Row, path: Sequence[str | int]) -> float:
+    """Return what decides the digits of a number: it has no more than its interval is worth."""
+    return max(abs(at(of, path) or 0.0) for of in (row.measured, row.half_width))
 
 
 def _is_significant(row: Row, path: Sequence[str | int]) -> bool:
@@ -261,6 +263,11 @@ def _is_significant(row: Row, path: Sequence[str | int]) -> bool:
         return False
     low, high = (at(bound, path) for bound in row.bounds)
     return low is not None and high is not None and (low > 0 or high < 0)
+
+
+def fitted(part: ComparisonTable) -> Fitted:
+    """Return a part of a comparison as a table of a console."""
+    return Fitted(_table(part), names=2 if any(row.what for row in part.rows) else 1)
 
 
 def _table(part: ComparisonTable) -> Table:

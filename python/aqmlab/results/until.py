@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from aqmlab._core import SpecError, seconds
-from aqmlab.results.measured import NUMBERS, at
+from aqmlab.results.named.numbers import Number, Parts
 from aqmlab.results.result import Result
 from aqmlab.results.stats.looks import LOOKS, most_affected, relative_width
 from aqmlab.running.cell import Cell
@@ -21,6 +21,8 @@ from aqmlab.running.progress import duration
 
 _FIRST = 2
 """Seeds that say what a seed costs, where there is a budget."""
+
+_MOST_ASKED = 100
 
 _MOST_PERCENT = 1000
 """Beyond this the number says nothing more."""
@@ -30,25 +32,24 @@ _MOST_PERCENT = 1000
 class Target:
     """A measure that is to be known to within some percent of itself."""
 
-    measure: str
+    number: Number
     percent: float
 
     @staticmethod
-    def read(text: str) -> Target:
-        """Read ``p95 within 5 %``; a ``SpecError`` says what may stand there."""
-        parts = re.fullmatch(r"(.+?)\s+within\s+(\d+(?:\.\d+)?)\s*%", text.strip(), re.ASCII)
-        if parts is None or parts[1] not in NUMBERS or not 0 < float(parts[2]) <= 100:
-            *names, last = NUMBERS
-            raise SpecError(f"until: must be as 'p95 within 5 %', of {', '.join(names)} or {last}, got {text!r}")
-        return Target(parts[1], float(parts[2]))
+    def read(text: str, parts: Parts) -> Target:
+        """Read ``p95 within 5 %`` or ``game one-way p99 within 5 %``; a ``SpecError`` says what is accepted."""
+        read = re.fullmatch(r"(.+?)\s+within\s+(\d+(?:\.\d+)?)\s*%", text.strip(), re.ASCII)
+        if read is None or not 0 < float(read[2]) <= _MOST_ASKED:
+            raise SpecError(f"until: must be as 'p95 within 5 %', at most {_MOST_ASKED} %, got {text!r}")
+        return Target(parts.find(read[1], "until"), float(read[2]))
 
     def width(self, scheme: str, results: Sequence[Result]) -> Width:
         """Return how well the mean of a scheme's seeds is known."""
-        values = [at(result.summary, NUMBERS[self.measure].path) for result in results]
+        values = [self.number.read(result.summary) for result in results]
         return Width(self, scheme, tuple(values))
 
     def __str__(self) -> str:
-        return f"{self.measure} within {self.percent:g} %"
+        return f"{self.number.name} within {self.percent:g} %"
 
 
 @dataclass(frozen=True)
@@ -77,17 +78,17 @@ class Width:
         return self.percent is not None and self.percent <= self.target.percent
 
     def __str__(self) -> str:
-        what, seeds = f"{self.target.measure} of {self.scheme}", len(self.values)
+        what, seeds = f"{self.target.number.name} of {self.scheme}", len(self.values)
         if None in self.values:
-            return f"{self.target.measure} has no value in a seed of {self.scheme}"
+            return f"{self.target.number.name} has no value in a seed of {self.scheme}"
         if self.percent is not None:
             known = f"known to within {self.percent:.3g} %"
             return f"{what} is {known if self.percent < _MOST_PERCENT else f'not known to within {_MOST_PERCENT:,} %'}"
         if not any(self.values):
             return f"{what} is 0 in all {seeds} seeds: at most {100 * most_affected(seeds):.2g} % of seeds have any"
         if len(set(self.values)) == 1:
-            unit = NUMBERS[self.target.measure].unit
-            return f"{what} is {self.values[0]:.4g} {unit} in all {seeds} seeds, which does not show how much it varies"
+            same = f"{self.values[0]:.4g} {self.target.number.unit}"
+            return f"{what} is {same} in all {seeds} seeds, which does not show how much it varies"
         return f"{what} is 0 in {self.values.count(0.0)} of {seeds} seeds: too few have any for an interval"
 
 
@@ -150,8 +151,13 @@ class Until:
     """The processor time that it may take."""
 
     @staticmethod
-    def read(targets: Sequence[str], budget: str | None, **excluded: object) -> Until | None:
-        """Read what is asked for; ``None`` where nothing is. What is excluded may be given in that case alone."""
+    def read(
+        targets: Sequence[str], budget: str | None, parts: Callable[[], Parts], **excluded: object
+    ) -> Until | None:
+        """Read what is asked for; ``None`` where nothing is. What is excluded may be given in that case alone.
+
+        ``parts`` returns the parts of the traffic that have numbers of their own.
+        """
         if not targets:
             if budget is not None:
                 raise SpecError(f"budget: is about until, which is not given, got {budget!r}")
@@ -162,7 +168,9 @@ class Until:
         if isinstance(targets, str):
             raise SpecError(f"until: must be several, such as ['p95 within 5 %'], got {targets!r}")
         try:
-            return Until(tuple(map(Target.read, targets)), None if budget is None else seconds(budget))
+            known = parts()
+            budget_s = None if budget is None else seconds(budget)
+            return Until(tuple(Target.read(each, known) for each in targets), budget_s)
         except SpecError:
             raise
         except ValueError as error:

@@ -72,6 +72,7 @@ impl Discipline for DualPi2Config {
     const DECIDES_AT: DecidesAt = DecidesAt::Dequeue;
     const SUMMARY: &'static str =
         "A queue for L4S and one for Classic traffic, coupled under one PI controller";
+    const CLASSES: &'static [&'static str] = &["L4S", "Classic"];
 
     fn visit<V: Visitor>(&self, _link: &LinkContext, visitor: V) -> V::Output {
         visitor.queue(|rng| DualPi2::new(self, rng))
@@ -180,7 +181,7 @@ impl<P> Qdisc<P> for DualPi2<P> {
     }
 
     fn classes(&self) -> &'static [&'static str] {
-        &["L4S", "Classic"]
+        DualPi2Config::CLASSES
     }
 
     #[inline]

@@ -1,4 +1,4 @@
-"""What a setting is judged by: a number of a run's summary, and whether more of it is better."""
+"""Objectives: numbers of a run's summary, each with the side on which it is better."""
 
 from __future__ import annotations
 
@@ -7,49 +7,48 @@ from dataclasses import dataclass
 from typing import Any
 
 from aqmlab._core import SpecError
-from aqmlab.disciplines.catalogue import nearest
-from aqmlab.results.measured import NUMBERS, at
+from aqmlab.results.named.numbers import Number, Parts
 
 
 @dataclass(frozen=True)
 class Objective:
     """A number of a run that is to be small, or large."""
 
-    name: str
+    number: Number
     is_large: bool = False
-
-    def __post_init__(self) -> None:
-        if self.name not in NUMBERS:
-            raise SpecError(
-                f"objective: must be one of {', '.join(NUMBERS)}{nearest(self.name, NUMBERS)}, got {self.name!r}"
-            )
 
     def read(self, summary: Mapping[str, Any]) -> float | None:
         """Return the number; ``None`` where there was nothing to measure."""
-        return at(summary, NUMBERS[self.name].path)
+        return self.number.read(summary)
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.number.name
 
     @property
     def unit(self) -> str:
         """Its unit."""
-        return NUMBERS[self.name].unit
+        return self.number.unit
 
     def __str__(self) -> str:
         return f"{self.name}, {self.unit}"
 
 
-def objectives(minimise: Iterable[str], maximise: Iterable[str]) -> list[Objective]:
-    """Return what is asked for.
+def objectives(minimise: Iterable[str], maximise: Iterable[str], parts: Parts) -> tuple[Objective, ...]:
+    """Return the objectives of these names.
 
     Raises
     ------
     SpecError
-        When nothing is, or something twice.
+        When there are none, no number has such a name, or one is given twice.
     """
-    asked = [Objective(name) for name in minimise] + [Objective(name, is_large=True) for name in maximise]
+    small, large = ([parts.find(name, "objective") for name in names] for names in (minimise, maximise))
+    asked = [*map(Objective, small), *(Objective(number, is_large=True) for number in large)]
     if not asked:
-        raise SpecError("objective: say what to minimise or maximise, such as --minimise p95")
+        raise SpecError("objective: write what to minimise or maximise, such as --minimise p95")
     names = [each.name for each in asked]
     for name in names:
         if names.count(name) > 1:
-            raise SpecError(f"objective: {name} is asked for twice")
-    return asked
+            raise SpecError(f"objective: {name} is given twice")
+    return tuple(asked)

@@ -25,6 +25,7 @@ from aqmlab.campaigns.search import table
 from aqmlab.campaigns.search.objectives import Objective
 from aqmlab.campaigns.search.space import Space
 from aqmlab.campaigns.search.trial import Trial
+from aqmlab.results.named.numbers import Parts
 from aqmlab.running.arguments import check_seeds
 from aqmlab.show import console
 from aqmlab.show.messages import logger
@@ -98,7 +99,7 @@ def sensitivity(
     over
         What is varied, as for :func:`aqmlab.campaigns.search.tuning.tune`.
     of
-        The measures, of :data:`aqmlab.results.measured.NUMBERS`.
+        The measures, named as the objectives of :func:`aqmlab.campaigns.search.tuning.tune`.
     method
         ``"morris"`` runs ``points * (k + 1)`` settings of ``k`` parameters, ``"sobol"`` ``points * (k + 2)``.
     experiment
@@ -129,10 +130,14 @@ def sensitivity(
     if points < 2 or (method == "sobol" and points & (points - 1)):
         must = "a power of two" if method == "sobol" else "at least 2"
         raise SpecError(f"points: must be {must}, got {points}")
-    measures = tuple(Objective(name) for name in of)
-    if not measures:
-        raise SpecError("of: say what is looked at, such as p95")
-    asked = Trial.of(scheme, over, measures, experiment=experiment, out=out, workers=workers, executor=executor)
+    if not of:
+        raise SpecError("of: write what is looked at, such as p95")
+
+    def wanted(parts: Parts) -> tuple[Objective, ...]:
+        return tuple(Objective(parts.find(name, "of")) for name in of)
+
+    asked = Trial.of(scheme, over, wanted, experiment=experiment, out=out, workers=workers, executor=executor)
+    measures = asked.objectives
     chosen, given = asked.space, tuple(check_seeds(seeds))
     problem = {"num_vars": len(chosen), "names": list(chosen), "bounds": [[0.0, 1.0]] * len(chosen)}
     sampled = _sample(problem, method, points)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -19,6 +19,7 @@ from aqmlab.campaigns.search import space
 from aqmlab.campaigns.search.objectives import Objective
 from aqmlab.campaigns.search.space import Space
 from aqmlab.results import checks
+from aqmlab.results.named.numbers import Parts
 from aqmlab.running.arguments import check_executor, check_experiment, check_out, check_workers
 from aqmlab.running.calibration.lines import Calibrations, known
 from aqmlab.running.cell import Cell, cells_of
@@ -56,7 +57,7 @@ class Trial:
         cls,
         scheme: str,
         over: str,
-        objectives: tuple[Objective, ...],
+        objectives: Callable[[Parts], tuple[Objective, ...]],
         *,
         experiment: Experiment | None,
         out: Path | str,
@@ -64,6 +65,8 @@ class Trial:
         executor: Executor | None,
     ) -> Self:
         """Return what is asked for in these words; without an experiment it is that of the papers.
+
+        ``objectives`` are read once the parts of the traffic are known.
 
         Raises
         ------
@@ -75,7 +78,9 @@ class Trial:
         check_experiment(whole)
         check_workers(workers)
         check_executor(executor)
-        return cls(scheme, chosen, objectives, whole, check_out(out), workers, executor)
+        place = check_out(out)
+        as_given = cells_of(schemes.parse(scheme).applied_to(whole), [1], known(place))
+        return cls(scheme, chosen, objectives(Parts.of_cells(as_given)), whole, place, workers, executor)
 
     @contextmanager
     def running(self) -> Iterator[Self]:

@@ -23,6 +23,7 @@ from aqmlab.campaigns.search import space, table
 from aqmlab.campaigns.search.objectives import Objective, objectives
 from aqmlab.campaigns.search.space import Space
 from aqmlab.campaigns.search.trial import Trial, Values
+from aqmlab.results.named.numbers import Parts
 from aqmlab.results.stats import Difference, mean_interval
 from aqmlab.running.arguments import check_seeds
 from aqmlab.show import console
@@ -192,8 +193,8 @@ def tune(
         What is searched: ``"q_ref=5..300,a,b"``. A range over a factor of ten or more is searched by factors; a
         parameter without a range from a tenth of its default to ten times that.
     minimise, maximise
-        The objectives, of :data:`aqmlab.results.measured.NUMBERS`. With several the best are those that no
-        other setting beats in all.
+        The objectives: numbers by name, such as ``"p95"`` of :data:`aqmlab.results.named.numbers.NUMBERS`, or
+        ``"game one-way p99"`` of a source. With several the best are those that no other setting beats in all.
     experiment
         All but the scheme. The default is 98 % load as in Le et al. (2003).
     trials
@@ -218,16 +219,27 @@ def tune(
     --------
     >>> tune("pi:ecn=true", "q_ref=5..300", minimise=["p95"], trials=20)  # doctest: +SKIP
     """
-    what = tuple(objectives(minimise, maximise))
     if trials < 1 or confirm < 0:
         raise SpecError(f"trials: must be at least 1, and confirm at least 0, got {trials} and {confirm}")
-    asked = Trial.of(scheme, over, what, experiment=experiment, out=out, workers=workers, executor=executor)
+
+    def wanted(parts: Parts) -> tuple[Objective, ...]:
+        return objectives(minimise, maximise, parts)
+
+    asked = Trial.of(scheme, over, wanted, experiment=experiment, out=out, workers=workers, executor=executor)
     given = tuple(check_seeds(seeds))
     with asked.running() as trial:
         tried, left_out = _search(trial, given, trials)
         if not tried:
             raise SpecError(f"over: none of {left_out} settings can be run, the last: {trial.mistakes[-1]}")
-        found = Tuned(scheme, trial.space, what, given, tuple(tried), tuple(trial.baseline(given)), left_out=left_out)
+        found = Tuned(
+            scheme,
+            trial.space,
+            trial.objectives,
+            given,
+            tuple(tried),
+            tuple(trial.baseline(given)),
+            left_out=left_out,
+        )
         best = _best(found, confirm)
         fresh_seeds = tuple(range(max(given) + 1, max(given) + 1 + len(given))) if best else ()
         if best:

@@ -21,11 +21,14 @@ def advise(
     users: Annotated[int, typer.Option(metavar="N", help="People who browse.")] = 4,
     downloads: Annotated[int, typer.Option(metavar="N", help="Long downloads all the time.")] = 1,
     uploads: Annotated[int, typer.Option(metavar="N", help="Long uploads all the time.")] = 1,
+    games: Annotated[int, typer.Option(metavar="N", help="People who play: datagrams, 'game up' and 'game down'.")] = 0,
     ecn: Annotated[bool, typer.Option("--ecn", help="All hosts negotiate ECN.")] = False,
     minimise: Annotated[
         str,
         typer.Option(
-            metavar="WHAT", help="What is to be small: mean, p50, p90, p95, p99 of response times, delay, delay p99."
+            metavar="WHAT",
+            help="A time to minimise: mean, p50, p90, p95, p99 of response times, delay, delay p99. For one of a source"
+            " or direction, such as 'game up one-way p99', aqmlab runs all candidates on the link, not the map's best.",
         ),
     ] = "p95",
     seeds: Seeds = "5",
@@ -44,7 +47,9 @@ def advise(
     from aqmlab.advice.link import AccessLink
     from aqmlab.show import console
 
-    link = AccessLink(down=down, up=up, rtt=rtt, users=users, downloads=downloads, uploads=uploads, ecn=ecn)
+    link = AccessLink(
+        down=down, up=up, rtt=rtt, users=users, downloads=downloads, uploads=uploads, games=games, ecn=ecn
+    )
     advice = ask(link, minimise=minimise, seeds=read_seeds(seeds), out=out, workers=workers)
     if as_json:
         print_json(advice.record())

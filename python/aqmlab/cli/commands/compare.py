@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -97,8 +97,9 @@ def compare(
         str | None,
         typer.Option(
             metavar="NAME,...",
-            help="And these: slowdown, page (load time), rpm (round trips a minute), outcome (for voice, games ...),"
-            " jain (fairness), harm (against being alone), step (after a change of rate or load).",
+            help="Show further numbers by name, such as p95, 'game one-way p99' or 'delay p99 reverse', and measures"
+            " worked out on request: slowdown, page (load time), rpm (round trips a minute), outcome (for voice, games"
+            " ...), jain (fairness), harm (against being alone), step (after a change of rate or load).",
         ),
     ] = None,
     out: Out = "results",
@@ -122,9 +123,12 @@ def compare(
 
     Example: aqmlab compare examples/home-link.toml fq_codel codel pie droptail
     """
-    from aqmlab.results.compare import USUAL_SEEDS, Comparison, comparison_cells
-    from aqmlab.results.measures import cells_beside, check_cells, read_measures
+    from aqmlab.results.cells import comparison_cells
+    from aqmlab.results.compare import USUAL_SEEDS, Comparison
+    from aqmlab.results.measures import cells_beside, check_cells, numbers, on_request
     from aqmlab.results.measures.table import Measured
+    from aqmlab.results.named.numbers import Parts
+    from aqmlab.results.named.table import Chosen
     from aqmlab.results.until import Until
     from aqmlab.running.calibration import lines
     from aqmlab.running.files.location import location
@@ -139,7 +143,8 @@ def compare(
         raise SpecError("--load: cannot be with --users")
     if figures is not None and no_figures:
         raise SpecError("--no-figures: cannot be with --figures")
-    asked = read_measures([name.strip() for name in measures.split(",")] if measures else [])
+    names = [name.strip() for name in measures.split(",")] if measures else []
+    asked = on_request(names)
     options = {
         "users.load": load,
         "users.per_side": users,
@@ -151,13 +156,15 @@ def compare(
     named = [f"{path}={json.dumps(value)}" for path, value in options.items() if value is not None]
     file, schemes = _spec_and_schemes(given)
     experiment = Experiment.from_toml(file, changes=[*named, *(changes or ())])
-    goes_on = Until.read(until or (), budget, seeds=seeds, pcap=pcap)
     calibrations = lines.known(out)
 
     def cells_of(seeds: Sequence[int]) -> list[Cell]:
         return comparison_cells(schemes, experiment, seeds, calibrations, baseline=baseline, paired=paired)
 
     cells = cells_of(USUAL_SEEDS if seeds is None else read_seeds(seeds))
+    parts = Parts.of_cells(cells)
+    goes_on = Until.read(until or (), budget, lambda: parts, seeds=seeds, pcap=pcap)
+    chosen = numbers(names, parts)
     check_cells(asked, cells)
     if figures is not None:
         check_directory("--figures", figures)
@@ -183,11 +190,15 @@ def compare(
     if as_json:
         stopped = {} if comparison.stop is None else {"until": comparison.stop.record()}
         checks = [check.record() for check in comparison.checks]
-        extra = {"measures": comparison.measured(*asked)} if asked else {}
+        extra: dict[str, Any] = {"measures": comparison.measured(*asked)} if asked else {}
+        if chosen:
+            extra["numbers"] = comparison.frame(*(each.name for each in chosen)).to_dicts()
         print_json({"cells": comparison.cells, "schemes": comparison.schemes, "checks": checks} | stopped | extra)
     else:
         print(title)
         console.show(comparison.tables)
+        if chosen:
+            console.show(Chosen(comparison.frame(*(each.name for each in chosen)), chosen))
         if asked:
             print()
             console.show(Measured(comparison.measured(*asked)))

@@ -43,6 +43,10 @@ def sweep(
         int | None,
         typer.Option(metavar="N", min=1, max=100_000, help="Run nothing: print a Slurm script of N shards."),
     ] = None,
+    measures: Annotated[
+        str | None,
+        typer.Option(metavar="NAME,...", help="Show these numbers instead: p95, 'game one-way p99', 'loss reverse'."),
+    ] = None,
     watch: Watch = False,
     as_json: Json = False,
 ) -> None:
@@ -54,7 +58,7 @@ def sweep(
     Example: aqmlab sweep examples/sweeps/targets.toml --seeds 5 --limit "10 min"
     """
     from aqmlab.campaigns import table as tables
-    from aqmlab.campaigns.campaign import Campaign, How, plan, run
+    from aqmlab.campaigns.campaign import Campaign, How, chosen, plan, run
     from aqmlab.campaigns.grid import Grid
     from aqmlab.campaigns.shards import Shard, sbatch
     from aqmlab.running.calibration import lines
@@ -70,6 +74,7 @@ def sweep(
     mine = None if shard is None else Shard.parse(shard)
     how = How(workers=workers, limit_s=limit_s, retry=retry)
     planned = plan(Grid.from_toml(grid), read_seeds(seeds), lines.known(out), shard=mine)
+    numbers = chosen([name.strip() for name in measures.split(",")] if measures else [], planned)
     if print_sbatch is not None:
         print(sbatch(_without("--print-sbatch"), print_sbatch), end="")
         return
@@ -78,7 +83,7 @@ def sweep(
     cells = [each.cell for each in planned]
     if watch:
         run_watched(f"sweep of {len(cells):,} cells", out, cells, grid=grid, seeds=read_seeds(seeds))
-    campaign = Campaign(planned, location(out))
+    campaign = Campaign(planned, location(out), numbers)
     with interruptible(cells, out):
         run(campaign, how, progress=True)
     if table is not None:
@@ -87,7 +92,7 @@ def sweep(
         failed = [vars(failure) for failure in campaign.failures]
         print_json({"points": campaign.means.to_dicts(), "failed": failed, "notes": campaign.notes})
     else:
-        console.show(tables.of_means(campaign.means, campaign.axes))
+        console.show(tables.of_means(campaign.means, campaign.axes, campaign.measures))
         for note in campaign.notes:
             print(note)
     if campaign.failures:

@@ -22,20 +22,23 @@ from aqmlab.cli.options import (
     read_seeds,
 )
 from aqmlab.cli.output import check_figure, one_line_refusals, print_json, tell_written
-from aqmlab.results.measured import NUMBERS
+from aqmlab.results.named.numbers import NUMBERS
 
 app = App()
+
+_OBJECTIVE = (
+    f"A number to minimise: {', '.join(NUMBERS)}, or one of a source, class or direction such as 'game one-way p99'."
+    " May be repeated."
+)
 
 
 @app.command()
 def tune(
     scheme: Varied,
     over: Over,
-    minimise: Annotated[
-        list[str] | None, typer.Option(metavar="WHAT", help=f"An objective, of {', '.join(NUMBERS)}; may be repeated.")
-    ] = None,
+    minimise: Annotated[list[str] | None, typer.Option(metavar="WHAT", help=_OBJECTIVE)] = None,
     maximise: Annotated[
-        list[str] | None, typer.Option(metavar="WHAT", help="Another, such as throughput; may be repeated.")
+        list[str] | None, typer.Option(metavar="WHAT", help="A number to maximise: throughput. May be repeated.")
     ] = None,
     spec: SpecFile = None,
     changes: Changes = None,

@@ -14,10 +14,21 @@ from aqmlab.results.measures.page import PAGE
 from aqmlab.results.measures.rpm import RPM
 from aqmlab.results.measures.slowdown import SLOWDOWN
 from aqmlab.results.measures.step import STEP
+from aqmlab.results.named.numbers import Number, Parts
 from aqmlab.results.result import Result
 from aqmlab.running.cell import Cell
 
-__all__ = ["MEASURES", "Measure", "MeasuredRow", "cells_beside", "check_cells", "measured", "read_measures"]
+__all__ = [
+    "MEASURES",
+    "Measure",
+    "MeasuredRow",
+    "cells_beside",
+    "check_cells",
+    "measured",
+    "numbers",
+    "on_request",
+    "read_measures",
+]
 
 MEASURES = {
     "slowdown": SLOWDOWN,
@@ -29,6 +40,25 @@ MEASURES = {
     "step": STEP,
 }
 """By the names under which they are asked for."""
+
+
+def on_request(names: Sequence[str]) -> dict[str, Measure]:
+    """Return those measures that are among these names."""
+    return {name: MEASURES[name] for name in names if name in MEASURES}
+
+
+def numbers(names: Sequence[str], parts: Parts) -> list[Number]:
+    """Return the numbers that every run has among these names, without the measures on request.
+
+    Raises
+    ------
+    SpecError
+        When a name is neither's; the message lists those there are.
+    """
+    try:
+        return [parts.find(name, "measures") for name in names if name not in MEASURES]
+    except SpecError as error:
+        raise SpecError(f"{error}; worked out on request: {', '.join(MEASURES)}") from None
 
 
 def read_measures(names: Sequence[str]) -> dict[str, Measure]:

@@ -27,8 +27,8 @@ from aqmlab.results.measures.measure import (
     over_seeds,
     simulated_alone,
 )
+from aqmlab.results.named.traffic import USERS_NAME, everybody
 from aqmlab.results.result import Result
-from aqmlab.results.traffic import USERS_NAME, everybody
 from aqmlab.running.cell import Cell
 from aqmlab.running.store import Store
 from aqmlab.running.sweep import sweep
@@ -91,7 +91,7 @@ def harms(traffic: Mapping[str, Any], traffic_alone: Mapping[str, Any]) -> dict[
     Parameters
     ----------
     traffic, traffic_alone
-        What :func:`aqmlab.results.traffic.everybody` says of them, beside the others and alone.
+        What :func:`aqmlab.results.named.traffic.everybody` says of them, beside the others and alone.
     """
 
     def both(*path: str) -> tuple[float | None, float | None]:

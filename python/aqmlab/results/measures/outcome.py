@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from aqmlab.results.measures.measure import ByScheme, Column, Measure, MeasuredRow, over_seeds
+from aqmlab.results.named.traffic import everybody
 from aqmlab.results.result import Result
-from aqmlab.results.traffic import everybody
 from aqmlab.running.cell import Cell
 
 

@@ -58,7 +58,8 @@ def each_number(combine: Callable[[list[Any]], Any], values: Sequence[Any]) -> A
     first = values[0]
     if isinstance(first, Mapping):
         return {
-            name: value if name in _NAMES else each_number(combine, [each[name] for each in values])
+            # A cell that was stored before a number was added does not have it.
+            name: value if name in _NAMES else each_number(combine, [each.get(name) for each in values])
             for name, value in first.items()
         }
     if isinstance(first, Sequence):

@@ -17,7 +17,7 @@ from aqmlab.models.accounting import Audit, Entry, Opinion, consistent, queue_sh
 from aqmlab.models.intervals import Interval
 from aqmlab.models.timers import Drops, Hosts, RoundTrips
 from aqmlab.results import stats
-from aqmlab.results.compare import BASELINE
+from aqmlab.results.cells import BASELINE
 from aqmlab.running.calibration import lines
 from aqmlab.spec import schemes
 from aqmlab.studies.kit.measures import loss_percent, throughput_mbps

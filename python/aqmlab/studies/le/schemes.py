@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from aqmlab.results.compare import BASELINE
+from aqmlab.results.cells import BASELINE
 from aqmlab.spec import schemes
 from aqmlab.spec.experiment import Experiment, Link, Record, Users
 from aqmlab.studies.kit.study import Length, Run

@@ -57,11 +57,14 @@ impl Datagrams {
 
     pub(in crate::engine) fn summary(&self) -> DatagramSummary {
         let any_came = !self.delays.is_empty();
+        let bins = bins_ms(&self.delays);
         DatagramSummary {
             sent: self.sent,
             loss_percent: percent(self.lost as f64, self.sent as f64),
             delay_ms_mean: mean(&self.delays).map(|micros| 1e-3 * micros),
-            delay_ms_p99: quantile(&bins_ms(&self.delays), 0.99),
+            delay_ms_p50: quantile(&bins, 0.5),
+            delay_ms_p99: quantile(&bins, 0.99),
+            delay_ms_p999: quantile(&bins, 0.999),
             delay_ms_max: any_came.then(|| self.longest.as_millis_f64()),
             delay_ms_sd: any_came.then(|| 1e-3 * self.delays.stdev()),
         }

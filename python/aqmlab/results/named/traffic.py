@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 USERS_NAME = "web users"
 
 
+def labels(names: Iterable[str]) -> list[str]:
+    """Return the names, each once: sources of one name are numbered.
+
+    Examples
+    --------
+    >>> labels(["bulk", "voice", "bulk"])
+    ['bulk', 'voice', 'bulk #2']
+    """
+    given: list[str] = []
+    for name in names:
+        same = sum(each == name or each.startswith(f"{name} #") for each in given)
+        given.append(f"{name} #{same + 1}" if same else name)
+    return given
+
+
 def traffic(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a record or a summary says of the web users beside sources, and of each source, by name."""
-    views: dict[str, Any] = {}
-    if record["users"]:
-        views[USERS_NAME] = _users(record, record["users"])
-    for source in record["sources"]:
-        name = source["name"]
-        same = sum(each == name or each.startswith(f"{name} #") for each in views)
-        views[f"{name} #{same + 1}" if same else name] = source
-    return views
+    users = {USERS_NAME: _users(record, record["users"])} if record["users"] else {}
+    names = labels([*users, *(source["name"] for source in record["sources"])])
+    return dict(zip(names, [*users.values(), *record["sources"]], strict=True))
 
 
 def everybody(record: Mapping[str, Any]) -> dict[str, Any]:
