@@ -345,11 +345,11 @@ def test_a_script_for_slurm_has_the_command_and_a_shard_a_job(aqmlab: Command, t
     [
         (["no.toml"], "no.toml: cannot be read"),
         (["grid.toml", "--shard", "3/2"], "--shard: must be I/N"),
-        (["grid.toml", "--table", "cells.txt"], "--table: must end in .csv or .parquet"),
+        (["grid.toml", "--table", "cells.txt"], "--table: must end in .csv, .md, .tex or .parquet"),
         (["grid.toml", "--limit", "10"], "--limit: "),
         (["grid.toml", "--out", "bad.toml"], "out: must be a directory to write to, got bad.toml"),
         (["grid.toml", "--limit", "0 s"], "limit: must be above 0 s, got 0"),
-        (["grid.toml", "--table", "bad.toml/cells.csv"], "--table: must be a directory to write to, got bad.toml"),
+        (["grid.toml", "--table", "bad.toml/cells.csv"], "--table: must be a file in a directory that exists"),
         (["grid.toml", "--print-sbatch", "4", "--shard", "1/2"], "--shard: cannot be with --print-sbatch"),
         (["grid.toml", "--print-sbatch", "4", "--table", "cells.csv"], "--table: cannot be with --print-sbatch"),
         (["grid.toml", "--print-sbatch", "4", "--watch"], "--watch: cannot be with --print-sbatch"),

@@ -124,6 +124,25 @@ class Advice:
             "made_by": dict(self.made_by),
         }
 
+    def frame(self) -> pl.DataFrame:
+        """Return a row for each candidate that was run on the link, then for each on the map's links.
+
+        Returns
+        -------
+        polars.DataFrame
+            ``where`` (``link`` or ``map``), ``scheme``, ``measure`` and its ``unit``, its geometric ``mean``; whether
+            it is the best or not distinguishable from it, ``alike``; and in percent, each with its bounds as ``_low``
+            and ``_high``, the change from the plain queue, how far it is ``behind`` the best, and the change of the
+            goodput of long transfers, ``bulk``.
+        """
+        measure = {"measure": self.minimised.name, "unit": self.minimised.unit}
+        rows = [
+            {"where": where, "scheme": CANDIDATES[each.candidate](self.link), **measure, **each.flat()}
+            for where, ranked in (("link", self.run), ("map", self.map))
+            for each in ranked
+        ]
+        return pl.DataFrame(rows, infer_schema_length=None)
+
     @property
     def asked(self) -> str:
         """What was asked, and what is advised, in sentences."""

@@ -57,6 +57,16 @@ class Standing:
         """True where it is the best or not distinguishable from it."""
         return self.behind is None or self.behind.low <= 0
 
+    def flat(self) -> dict[str, Any]:
+        """Return its numbers as a row of a table."""
+        changes = {"change": self.change, "behind": self.behind, "bulk": self.bulk}
+        numbers = {
+            f"{name}_percent{end}": None if change is None else change.record()[key]
+            for name, change in changes.items()
+            for key, end in (("percent", ""), ("low", "_low"), ("high", "_high"))
+        }
+        return {"mean": self.mean, "alike": self.is_alike, **numbers}
+
     def record(self) -> dict[str, Any]:
         """Return it as an object for ``--json``."""
         return {

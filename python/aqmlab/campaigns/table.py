@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -10,8 +11,12 @@ import polars as pl
 from rich.text import Text
 
 from aqmlab.results.named.numbers import Number
+from aqmlab.running.identity import columns
 from aqmlab.show import console
 from aqmlab.show.layout import Fitted
+
+_LONGEST = 40
+"""Characters of an axis' value that are shown in full."""
 
 
 class Heading(NamedTuple):
@@ -74,13 +79,22 @@ def texts(
     ]
     rows = [
         [
-            *("" if row[name] is None else str(row[name]) for name in names),
+            *("" if row[name] is None else _short(str(row[name])) for name in names),
             str(row["seeds"]),
             *(_with_half(row[name], row[f"{name}_half"], measures[name]) for name in shown),
         ]
         for row in means.iter_rows(named=True)
     ]
     return [*names, "seeds", *(measures[name].text for name in shown)], rows
+
+
+def _short(text: str) -> str:
+    """Shorten the JSON of a list or table to what it says of itself and a digest; ``Campaign.cells`` has all of it."""
+    if len(text) <= _LONGEST or text[:1] not in "[{":
+        return text
+    value = json.loads(text)
+    says = next((str(value[key]) for key in ("name", "source") if key in value), "") if text[0] == "{" else ""
+    return f"{says or ('table' if text[0] == '{' else 'list')}-{columns.digest(text)}"
 
 
 def _with_half(mean: float | None, half: float | None, heading: Heading) -> str:

@@ -9,6 +9,7 @@ import typer
 from aqmlab.cli.app import App
 from aqmlab.cli.options import Json, Out, Seeds, Workers, read_seeds
 from aqmlab.cli.output import print_json
+from aqmlab.cli.tables import TableFile, check_table, write_table
 
 app = App()
 
@@ -33,6 +34,7 @@ def advise(
     ] = "p95",
     seeds: Seeds = "5",
     workers: Workers = None,
+    table: TableFile = None,
     out: Out = "results",
     as_json: Json = False,
 ) -> None:
@@ -47,10 +49,12 @@ def advise(
     from aqmlab.advice.link import AccessLink
     from aqmlab.show import console
 
+    check_table(table)
     link = AccessLink(
         down=down, up=up, rtt=rtt, users=users, downloads=downloads, uploads=uploads, games=games, ecn=ecn
     )
     advice = ask(link, minimise=minimise, seeds=read_seeds(seeds), out=out, workers=workers)
+    write_table(advice.frame(), table)
     if as_json:
         print_json(advice.record())
     else:

@@ -30,6 +30,7 @@ from aqmlab.cli.options import (
     read_seeds,
 )
 from aqmlab.cli.output import check_directory, one_line_refusals, print_json
+from aqmlab.cli.tables import TableFile, check_table, write_table
 from aqmlab.cli.watching import run_watched
 from aqmlab.spec import users as users_of
 
@@ -102,6 +103,8 @@ def compare(
             " ...), jain (fairness), harm (against being alone), step (after a change of rate or load).",
         ),
     ] = None,
+    table: TableFile = None,
+    sd: Annotated[bool, typer.Option("--sd", help="Add the standard deviation over the seeds to --table.")] = False,
     out: Out = "results",
     pcap: PcapFile = None,
     pcap_from: PcapFrom = None,
@@ -143,6 +146,9 @@ def compare(
         raise SpecError("--load: cannot be with --users")
     if figures is not None and no_figures:
         raise SpecError("--no-figures: cannot be with --figures")
+    if sd and table is None:
+        raise SpecError("--sd: adds a column to --table, which is not given")
+    check_table(table)
     names = [name.strip() for name in measures.split(",")] if measures else []
     asked = on_request(names)
     options = {
@@ -182,6 +188,7 @@ def compare(
     number = len({result.cell.seed for result in comparison.results})
     repetitions = "1 seed" if number == 1 else f"{number} seeds"
     title = f"{cells[0].describe_users()}, {experiment.protocol.warmup} + {experiment.protocol.duration}, {repetitions}"
+    write_table(comparison.frame(*(each.name for each in chosen), sd=sd), table)
     files = []
     if not no_figures:
         if figures is None:

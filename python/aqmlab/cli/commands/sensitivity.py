@@ -22,6 +22,7 @@ from aqmlab.cli.options import (
     read_seeds,
 )
 from aqmlab.cli.output import check_figure, one_line_refusals, print_json, tell_written
+from aqmlab.cli.tables import TableFile, check_table, write_table
 
 app = App()
 
@@ -49,6 +50,7 @@ def sensitivity(
     workers: Workers = None,
     out: Out = "results",
     plot: Figure = None,
+    table: TableFile = None,
     as_json: Json = False,
 ) -> None:
     """Say which parameters of a discipline matter.
@@ -63,6 +65,7 @@ def sensitivity(
     from aqmlab.show import canvas, console
 
     check_figure(plot)
+    check_table(table)
     found = study(
         scheme,
         over,
@@ -78,6 +81,7 @@ def sensitivity(
         with one_line_refusals():
             canvas.write(plot, lambda figure: plots.sensitivity(figure, found))
         tell_written(plot)
+    write_table(found.indices, table)
     if as_json:
         print_json(found.record())
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -12,15 +12,11 @@ from aqmlab._core import SpecError
 from aqmlab.cli.app import App
 from aqmlab.cli.cells import interruptible
 from aqmlab.cli.options import Json, Out, Seeds, Watch, Workers, read, read_seeds
-from aqmlab.cli.output import check_directory, one_line_refusals, print_json, tell_written
+from aqmlab.cli.output import one_line_refusals, print_json
+from aqmlab.cli.tables import TableFile, check_table, write_table
 from aqmlab.cli.watching import run_watched
 
-if TYPE_CHECKING:
-    import polars as pl
-
 app = App()
-
-_TABLES = (".csv", ".parquet")
 
 
 @app.command()
@@ -36,9 +32,7 @@ def sweep(
         str | None, typer.Option(metavar="TIME", help="A cell that takes longer fails.", show_default="none")
     ] = None,
     retry: Annotated[bool, typer.Option("--retry", help="Run cells again that have failed before.")] = False,
-    table: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write a row for each cell, as .csv or .parquet.")
-    ] = None,
+    table: TableFile = None,
     print_sbatch: Annotated[
         int | None,
         typer.Option(metavar="N", min=1, max=100_000, help="Run nothing: print a Slurm script of N shards."),
@@ -67,8 +61,7 @@ def sweep(
 
     with one_line_refusals():
         limit_s = None if limit is None else read(limit, "--limit")
-    if table is not None and table.suffix not in _TABLES:
-        raise SpecError(f"--table: must end in {' or '.join(_TABLES)}, got {table}")
+    check_table(table)
     if print_sbatch is not None:
         _check_can_be_a_job(shard=shard, table=table, watch=watch)
     mine = None if shard is None else Shard.parse(shard)
@@ -78,16 +71,13 @@ def sweep(
     if print_sbatch is not None:
         print(sbatch(_without("--print-sbatch"), print_sbatch), end="")
         return
-    if table is not None:
-        check_directory("--table", table.parent)
     cells = [each.cell for each in planned]
     if watch:
         run_watched(f"sweep of {len(cells):,} cells", out, cells, grid=grid, seeds=read_seeds(seeds))
     campaign = Campaign(planned, location(out), numbers)
     with interruptible(cells, out):
         run(campaign, how, progress=True)
-    if table is not None:
-        _write(campaign.cells, table)
+    write_table(campaign.cells, table)
     if as_json:
         failed = [vars(failure) for failure in campaign.failures]
         print_json({"points": campaign.means.to_dicts(), "failed": failed, "notes": campaign.notes})
@@ -107,15 +97,6 @@ def _check_can_be_a_job(*, shard: str | None, table: Path | None, watch: bool) -
         raise SpecError(f"--table: cannot be with --print-sbatch, whose jobs would all write {table}")
     if watch:
         raise SpecError("--watch: cannot be with --print-sbatch, whose jobs have no browser")
-
-
-def _write(cells: pl.DataFrame, file: Path) -> None:
-    with one_line_refusals():
-        if file.suffix == ".csv":
-            cells.write_csv(file)
-        else:
-            cells.write_parquet(file)
-    tell_written(file)
 
 
 def _without(option: str) -> list[str]:

@@ -22,6 +22,7 @@ from aqmlab.cli.options import (
     read_seeds,
 )
 from aqmlab.cli.output import check_figure, one_line_refusals, print_json, tell_written
+from aqmlab.cli.tables import TableFile, check_table, write_table
 from aqmlab.results.named.numbers import NUMBERS
 
 app = App()
@@ -49,6 +50,7 @@ def tune(
     workers: Workers = None,
     out: Out = "results",
     plot: Figure = None,
+    table: TableFile = None,
     as_json: Json = False,
 ) -> None:
     """Search the settings of a discipline that serve best.
@@ -63,6 +65,7 @@ def tune(
     from aqmlab.show import canvas, console
 
     check_figure(plot)
+    check_table(table)
     tuned = search(
         scheme,
         over,
@@ -79,6 +82,7 @@ def tune(
         with one_line_refusals():
             canvas.write(plot, lambda figure: plots.search(figure, tuned))
         tell_written(plot)
+    write_table(tuned.trials, table)
     if as_json:
         print_json(tuned.record())
     else:
