@@ -71,7 +71,7 @@ def test_the_tables_of_a_chain_tell_its_links_apart_and_its_record_lists_them(tm
         here = result.link.filter(link=link["link"], direction=link["direction"])
         assert (here["arrived"].sum(), here["drops"].sum()) == (link["arrived"], link["dropped"])
     text = repr(result)
-    assert all(f"  R{a} to R{b}: " in text for a, b in ((1, 2), (2, 1), (3, 4), (4, 3)))
+    assert all(f"  link {n} {name}: " in text for n in (1, 2, 3) for name in ("forward", "reverse"))
 
 
 def test_a_variable_is_null_where_a_law_has_none_of_that_name(tmp_path: Path) -> None:
@@ -125,14 +125,26 @@ def test_who_is_shown_says_where_their_round_trip_is_spent_and_which_interface_i
 
 
 def test_data_go_against_the_requests_but_for_uploads_and_datagrams() -> None:
-    ways = {sender.name: sender.way for sender in network(PARTS).senders}
-    assert ways == {
-        "web users": "R1 ↔ R3",
-        "down": "R4 → R2",
-        "up": "R1 → R4",
-        "voice": "R4 → R3",
-        "transfers": "R1 → R2",
+    drawn = network(PARTS)
+    assert {sender.name: drawn.way(sender) for sender in drawn.senders} == {
+        "web users": "both directions, R1 ↔ R3",
+        "down": "reverse, R4 → R2",
+        "up": "forward, R1 → R4",
+        "voice": "reverse, R4 → R3",
+        "transfers": "forward, R1 → R2",
     }
+
+
+def test_users_of_one_side_are_drawn_on_it() -> None:
+    users = {"per_side": 20, "sides": 1}
+    (unnamed,) = network({"users": users}).senders
+    assert (unnamed.what, unnamed.direction) == ("20 at side 0, unc-2001-v3", 1)
+    named = network({"users": users, "sides": ("home", "internet")})
+    assert named.senders[0].what == "20 at home, unc-2001-v3"
+    assert named.way(named.senders[0]) == "internet→home"
+    text = "\n".join(line.plain for line in drawing.drawing(named, 80))
+    assert "◂─" in text
+    assert "▸" not in text
 
 
 spans = st.tuples(st.integers(1, 64), st.integers(1, 64)).filter(lambda span: span[0] < span[1])

@@ -101,7 +101,9 @@ def test_cells_are_set_side_by_side_with_their_figures(inside: Visitor) -> None:
     for text in ("Response times", "Means of 2 seeds"):
         assert text in page
     # As they were typed, though the list has the newest first: as in their report, which so has the same colours.
-    assert re.findall(r'<th scope="row">(.*?)</th>', page)[:2] == ["droptail:limit=20", "codel"]
+    rows = re.findall(r'<th scope="row">(.*?)</th><td>(.*?)</td>', page)
+    ways = ("forward", "reverse")
+    assert rows[:4] == [(scheme, way) for scheme in ("droptail:limit=20", "codel") for way in ways]
     for kind in ("cdf", "ccdf"):
         status, figure, headers = inside.ask(f"/figure/{kind}.svg?{query}")
         assert (status, headers["Content-Type"]) == (200, "image/svg+xml")

@@ -291,4 +291,4 @@ def test_traffic_without_web_users_is_reported_too(tmp_path: Path) -> None:
     page = Page(html(without))
     assert "response-times" not in page.data["charts"]
     assert "delay" in page.data["charts"]
-    assert "The mean delay in the queue is" in page.text
+    assert "The mean delay in the queue forward is" in page.text

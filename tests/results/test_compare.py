@@ -11,7 +11,17 @@ from aqmlab.results.cells import BASELINE
 from aqmlab.running.identity import columns
 from conftest import Command
 
-SETTINGS = {"label", "scheme", "parameters", "load_percent", "users_per_side", "rtt", "signal"}
+SETTINGS = {
+    "label",
+    "scheme",
+    "parameters",
+    "load_percent",
+    "users_per_side",
+    "rtt",
+    "signal",
+    "rate_mbps",
+    "rate_back_mbps",
+}
 MEASURES = {
     "loss_percent",
     "mark_percent",
@@ -102,7 +112,11 @@ def test_it_shows_as_a_table(comparison: lab.Comparison) -> None:
     table = repr(comparison)
     for scheme in comparison.schemes:
         assert f"{scheme['label']} " in table
-        assert f"{scheme['loss_percent']:.2f} ±{scheme['half_width']['loss_percent']:.2f}" in table
+        for loss, half in (
+            (way["loss_percent"], width["loss_percent"])
+            for way, width in zip(scheme["directions"], scheme["half_width"]["directions"], strict=True)
+        ):
+            assert f"{loss:.2f} ±{half:.2f}" in table
     assert "\x1b" not in table
 
 

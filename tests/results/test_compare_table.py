@@ -47,7 +47,14 @@ def source(name: str, ms: float | None, **more: Any) -> dict[str, Any]:
 
 def record(label: str, seed: int, ms: float | None = 10.0, **more: Any) -> dict[str, Any]:
     """Return what one cell of a scheme without sources and classes would give."""
-    way = {"link": 1, "loss_percent": 0.5, "queue_delay_ms": delay(ms), "classes": []}
+    way = {
+        **dict.fromkeys(("throughput_mbps", "utilisation", "queue_packets_mean", "queue_packets_p99"), 1.0),
+        "link": 1,
+        "loss_percent": 0.5,
+        "mark_percent": 2.5,
+        "queue_delay_ms": delay(ms),
+        "classes": [],
+    }
     return {
         **dict.fromkeys((*stats.SETTINGS, *MEASURES, *COSTS), 1.0),
         "label": label,
@@ -58,7 +65,7 @@ def record(label: str, seed: int, ms: float | None = 10.0, **more: Any) -> dict[
         "response_time_ms": times(ms),
         "mark_percent": 2.5,
         "aborted_requests": 7,
-        "directions": [way | {"direction": 0}, way | {"direction": 1}],
+        "directions": [way | {"direction": 0, "name": "forward"}, way | {"direction": 1, "name": "reverse"}],
         "classes": [],
         "users": None,
         "sources": [],
@@ -145,16 +152,37 @@ def test_each_traffic_and_each_class_has_its_delay_under_each_scheme() -> None:
     ways = [way | {"classes": classes} for way in record("", 1)["directions"]]
     dual = [each | {"classes": classes, "directions": ways} for each in mixed("dualpi2", 9)]
     (part,) = (part for part in parts(schemes(mixed("pi", 5), dual)) if part.title.startswith("Delay"))
-    traffic = ["web users", "video", "voice"]
+    of = [f"{what} {name}" for what in ("all packets", "web users", "video") for name in ("forward", "reverse")]
+    classes_of = [f"class {name} {way}" for name in ("L4S", "Classic") for way in ("forward", "reverse")]
     assert [(row.scheme, row.what) for row in part.rows] == [
-        *(("pi", what) for what in ("all packets", *traffic)),
-        *(("dualpi2", what) for what in ("all packets", "class L4S", "class Classic", *traffic)),
+        *(("pi", what) for what in of),
+        *(("dualpi2", what) for what in (*of[:2], *classes_of, *of[2:])),
     ]
-    assert [column.group for column in part.columns] == [""] * 4 + ["way 0"] * 2 + ["way 1"] * 2
 
 
-def test_directions_that_are_alike_are_told_once() -> None:
-    assert "way 0" not in plain(schemes([record("pi", 1)]))
+def test_directions_that_agree_are_shown_together() -> None:
+    together = schemes([record("pi", 1)])
+    assert [part.title for part in parts(together)][:2] == [
+        "Link, with packets queued, both directions",
+        "Delay in the queue, ms, both directions",
+    ]
+    assert "The two directions of the link agree to 10%" in plain(together)
+    assert "forward" not in plain(together)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"directions": [way | {"loss_percent": 0.5 + 0.1 * way["direction"]} for way in record("", 1)["directions"]]},
+        {"rate_back_mbps": 2.0},
+        {"label": "pi / droptail"},
+    ],
+)
+def test_directions_that_differ_have_rows_of_their_own(change: dict[str, Any]) -> None:
+    of = schemes([record("codel", 1)], [record("pi", 1) | change])
+    for part in parts(of)[:2]:
+        assert [row.what for row in part.rows] == ["forward", "reverse"] * 2
+    assert "Direction forward carries what side 0 sends, reverse what side 1 sends." in plain(of)
 
 
 def test_sources_have_their_rows_and_what_none_of_them_has_no_column() -> None:
@@ -181,12 +209,9 @@ def test_where_nothing_was_completed_there_is_a_dash() -> None:
 
 
 def test_links_of_a_chain_have_their_rows() -> None:
-    ways = [{**record("", 1)["directions"][0], "link": link, "direction": way} for link in (1, 2) for way in (0, 1)]
-    for way in ways:
-        way |= dict.fromkeys(("mark_percent", "throughput_mbps", "utilisation"), 1.0)
-        way |= dict.fromkeys(("queue_packets_mean", "queue_packets_p99"), 3)
-    (part,) = (part for part in parts(schemes([record("pi", 1, directions=ways)])) if part.title.startswith("Each"))
-    assert [row.what for row in part.rows] == ["R1 to R2", "R2 to R1", "R2 to R3", "R3 to R2"]
+    ways = [{**way, "link": link} for link in (1, 2) for way in record("", 1)["directions"]]
+    part, *_ = parts(schemes([record("pi", 1, directions=ways)]))
+    assert [row.what for row in part.rows] == ["link 1 forward", "link 1 reverse", "link 2 forward", "link 2 reverse"]
 
 
 def test_differences_stand_with_half_their_interval() -> None:

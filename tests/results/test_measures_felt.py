@@ -295,10 +295,10 @@ def test_in_a_chain_each_queue_answers_at_the_rate_of_its_link(tmp_path: Path, h
     peaks = {of: row["peak_ms"] for of, row in rows.items()}
     # More than its new rate fills the queue of the second link, and stays there; the header that its law counts is
     # in the frame once.
-    assert peaks.pop("rate 2 Mbit/s of link 2 at 4 s, link 2, way 0") == pytest.approx(50 * 1538 * 8 / 2e6 * 1000)
+    assert peaks.pop("rate 2 Mbit/s of link 2 at 4 s, link 2 forward") == pytest.approx(50 * 1538 * 8 / 2e6 * 1000)
     assert peaks == {
-        f"rate 2 Mbit/s of link 2 at 4 s, link {link}, way {way}": pytest.approx(0, abs=3)
-        for link, way in ((1, 0), (1, 1), (2, 1))
+        f"rate 2 Mbit/s of link 2 at 4 s, {place}": pytest.approx(0, abs=3)
+        for place in ("link 1 forward", "link 1 reverse", "link 2 reverse")
     }
 
 
@@ -316,13 +316,13 @@ def test_a_queue_that_was_not_sampled_has_no_answer_and_a_report_without_it(tmp_
 
 def test_a_halved_rate_fills_the_queue_higher_and_for_longer_without_management(halved: lab.Comparison) -> None:
     rows = {(row["label"], row["of"]): row for row in halved.measured("step")["step"]}
-    # They download to side 0, so that data come on way 1.
-    droptail, codel = (rows[label, "rate 5 Mbit/s at 20 s, way 1"] for label in ("droptail:limit=200", "codel"))
+    # They download to side 0, so that data come in the reverse direction.
+    droptail, codel = (rows[label, "rate 5 Mbit/s at 20 s, reverse"] for label in ("droptail:limit=200", "codel"))
     # 200 packets of 1500 bytes and 38 of a frame, at 5 Mbit/s.
     assert droptail["peak_ms"] == pytest.approx(200 * 1538 * 8 / 5e6 * 1000, rel=0.005)
     assert codel["peak_ms"] < droptail["peak_ms"]
     assert codel["settle_s"] < 10
-    assert rows["codel", "rate 5 Mbit/s at 20 s, way 0"]["peak_ms"] < 10
+    assert rows["codel", "rate 5 Mbit/s at 20 s, forward"]["peak_ms"] < 10
 
 
 def test_numbers_are_means_with_half_their_intervals() -> None:

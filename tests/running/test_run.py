@@ -150,7 +150,7 @@ def test_a_run_tells_how_far_it_is_where_that_is_asked_for(
 def test_a_notebook_shows_a_result_as_one_table(small: lab.Experiment, tmp_path: Path) -> None:
     html = lab.run(small, out=tmp_path)._repr_html_()
     assert html.count("<table>") == html.count("</table>") == 1
-    for name in ("link", "queue", "users", "response", "tables"):
+    for name in ("forward", "reverse", "users", "response", "tables"):
         assert f">{name}</th>" in html
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -17,6 +18,7 @@ from aqmlab.report.gathered import Gathered
 from aqmlab.report.pen import Axis, Pen
 from aqmlab.results import over_time
 from aqmlab.results.cells import BASELINE
+from aqmlab.spec.directions import place, told
 
 MEASURES = {
     "loss_percent": "loss, %",
@@ -179,7 +181,7 @@ def _parts(pen: Pen, times: Explained) -> Chart | None:
 
 
 def _over_time(gathered: Gathered, pen: Pen, field: str, title: str, axis: str, said: str) -> Chart | None:
-    """Draw a variable of the queue from the first seed of each scheme, a view for each way."""
+    """Draw a variable of the queue from the first seed of each scheme, a view for each direction of each link."""
     kept = {bound: f"{field}_{bound}" for bound in ("low", "mean", "high")}
     frames = {label: over_time.thinned(gathered.by_label[label][0]) for label in gathered.labels}
     rows = pen.rows(
@@ -191,38 +193,49 @@ def _over_time(gathered: Gathered, pen: Pen, field: str, title: str, axis: str, 
     )
     if rows.is_empty():
         return None
+    cell = gathered.by_label[gathered.labels[0]][0].cell
     views = {
-        (f"way {way}" if rows["link"].max() == 1 else f"link {link}, way {way}"): pen.lines(
+        place(link, cell.direction_names[direction], in_chain=len(cell.links) > 1): pen.lines(
             Axis("time_s", "time since the start, s"),
             Axis("mean", axis),
             band=True,
-            where=f"datum.link === {link} && datum.direction === {way}",
+            where=f"datum.link === {link} && datum.direction === {direction}",
         )
-        for link, way in rows.select("link", "direction").unique().sort("link", "direction").rows()
+        for link, direction in rows.select("link", "direction").unique().sort("link", "direction").rows()
     }
     seeds = sorted({gathered.by_label[label][0].cell.seed for label in gathered.labels})
-    cell = gathered.by_label[gathered.labels[0]][0].cell
     said = (
         f"{said} Seed {' and '.join(map(str, seeds))}, after {cell.warmup_s:g} s of warm-up. Lines are means of"
         f" {over_time.BINS} stretches of time, bands reach from the least to the most in each."
-        " Way 0 is that of what users of side 0 send."
-    )
+        f" {told(cell.direction_names).capitalize()}"
+    ).rstrip()
     return Chart(field.replace("_ms", "").replace("_", "-"), title, said, rows, views)
 
 
 def _bars(gathered: Gathered, pen: Pen, measure: str, title: str) -> Chart | None:
-    rows = pen.rows(gathered.comparison.intervals(measure))
-    if not rows["mean"].abs().sum():
+    """Draw a bar for each scheme; a view for each direction of each link, where the measure is one of links."""
+    found = {
+        where: pen.rows({label: frame.with_columns(place=pl.lit(where)) for label, frame in intervals.items()})
+        for where, intervals in series.intervals(gathered, measure).items()
+    }
+    drawn = {where: rows for where, rows in found.items() if rows["mean"].abs().sum()}
+    if not drawn:
         return None
-    has_intervals = rows["low"].is_not_null().any()
-    # An interval from two or three seeds may be many times as long as every bar.
-    longest, highest = float(max(rows["mean"])), float(max([0.0, *rows["high"].drop_nulls()]))
-    end = max(longest, min(2 * longest, highest))
-    view = pen.bars(Axis("mean", title, domain=(0, end)), whiskers=has_intervals)
-    said = _INTERVALS if has_intervals else "One seed: there are no intervals."
-    if highest > end:
+    views, longer = {}, False
+    for where, rows in drawn.items():
+        # An interval from two or three seeds may be many times as long as every bar.
+        longest, highest = float(max(rows["mean"])), float(max([0.0, *rows["high"].drop_nulls()]))
+        end = max(longest, min(2 * longest, highest))
+        longer |= highest > end
+        has_intervals = rows["low"].is_not_null().any()
+        axis = Axis("mean", title, domain=(0, end))
+        condition = f"datum.place === {json.dumps(where)}"
+        views[where] = pen.bars(axis, whiskers=has_intervals, where=condition)
+    every = pl.concat(drawn.values())
+    said = _INTERVALS if every["low"].is_not_null().any() else "One seed: there are no intervals."
+    if longer:
         said += " Those that leave the figure are longer."
-    return Chart(measure.replace("_", "-"), title[0].upper() + title[1:], said, rows, {"": view}, has_lines=False)
+    return Chart(measure.replace("_", "-"), title[0].upper() + title[1:], said, every, views, has_lines=False)
 
 
 _PLACES = {part: place for place, part in enumerate(PARTS)}

@@ -101,7 +101,7 @@ class Pen:
         layers.append(points.encode(*place, tooltip=[alt.Tooltip("scheme:N"), x.told(), y.told()]).add_params(zoom))
         return self._spec(alt.layer(*layers).transform_filter(where), _HEIGHT)
 
-    def bars(self, x: Axis, *, whiskers: bool) -> dict[str, Any]:
+    def bars(self, x: Axis, *, whiskers: bool, where: str) -> dict[str, Any]:
         """Draw a bar a scheme, and its interval from ``low`` to ``high``."""
         import altair as alt
 
@@ -117,7 +117,8 @@ class Pen:
             .encode(x.on(alt.X), y, self._of("color", "colour"), tooltip=told)
         )
         lines = alt.Chart().mark_rule(strokeWidth=2, clip=True).encode(x.on(alt.X, "low"), alt.X2("high:Q"), y)
-        return self._spec(alt.layer(bars, *([lines] if whiskers else [])), _ROW * len(self.styles))
+        layers = alt.layer(bars, *([lines] if whiskers else [])).transform_filter(where)
+        return self._spec(layers, _ROW * len(self.styles))
 
     def stack(self, x: Axis, colours: Mapping[str, str], *, where: str) -> dict[str, Any]:
         """Draw a bar a scheme, put together of every ``part`` in the order of its ``place``."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from aqmlab.report import series
 from aqmlab.report.gathered import Gathered
 from aqmlab.results import stats, together
 from aqmlab.results.cells import BASELINE
@@ -15,6 +17,7 @@ from aqmlab.results.result import Result
 from aqmlab.results.stats import FEWEST, from_best
 from aqmlab.results.stats.intervals import Values
 from aqmlab.running.cell import Cell
+from aqmlab.spec import directions
 
 _MOST_NAMED = 6
 """Schemes in a sentence; of more, the tables tell."""
@@ -40,11 +43,14 @@ def question(gathered: Gathered, names: Mapping[str, str]) -> tuple[str, str]:
 
 def answer(gathered: Gathered, names: Mapping[str, str]) -> list[str]:
     """Say what came out, a sentence each; intervals are of 95 %."""
-    if all(_values(gathered.by_label[label], "response_time_ms.p50") is None for label in gathered.labels):
-        sentences = [_least(gathered, names, "queue_delay_ms.mean", "the mean delay in the queue")]
+    if all(_values(gathered.by_label[label], partial(_time, "p50")) is None for label in gathered.labels):
+        sentences = [
+            _least(gathered, names, partial(_delay, number), f"the mean delay in the queue {place}")
+            for number, place in enumerate(directions.by_place(gathered.valid[0].record()["directions"]))
+        ]
     else:
-        sentences = [_least(gathered, names, f"response_time_ms.{share}", what) for share, what in _TIMES.items()]
-    sentences += [_link(gathered, names), _certainty(gathered)]
+        sentences = [_least(gathered, names, partial(_time, share), what) for share, what in _TIMES.items()]
+    sentences += [_losses(gathered, names), _certainty(gathered)]
     return [sentence[0].upper() + sentence[1:] for sentence in sentences if sentence]
 
 
@@ -60,9 +66,8 @@ def notes(gathered: Gathered) -> list[str]:
 def _setting(cell: Cell) -> str:
     """Say what the users and their link are."""
     links = cell.links
-    rates = dict.fromkeys(_rate(rate) for link in links for rate in (link.rate_bps, link.rate_back_bps))
     what = "The link carries" if len(links) == 1 else f"The {len(links)} links carry"
-    parts = [f"{what} {_listed(rates, 'and')}" + (" each way" if len(rates) == 1 else "")]
+    parts = [f"{what} {_rates(cell)}"]
     of_users = _round_trips(cell.resolved["users"]["rtt"]) if cell.users_per_side else ""
     parts.append(f"{cell.describe_users()}{of_users}")
     if sources := cell.resolved.get("sources"):
@@ -72,6 +77,17 @@ def _setting(cell: Cell) -> str:
     where = "in the simulator" if cell.kernel is None else f"over the TCP of Linux {cell.kernel}"
     parts.append(f"measured for {protocol['duration']} after {protocol['warmup']}, {where}")
     return "; ".join(parts) + "."
+
+
+def _rates(cell: Cell) -> str:
+    """Say what links carry in each direction."""
+    each = [
+        list(dict.fromkeys(_rate(rate) for rate in rates))
+        for rates in zip(*((link.rate_bps, link.rate_back_bps) for link in cell.links), strict=True)
+    ]
+    if each[0] == each[1]:
+        return f"{_listed(each[0], 'and')} in each direction"
+    return ", ".join(f"{_listed(rates, 'and')} {name}" for rates, name in zip(each, cell.direction_names, strict=True))
 
 
 def _round_trips(table: Mapping[str, Any]) -> str:
@@ -88,7 +104,7 @@ def _seeds(seeds: Iterable[int]) -> str:
     return "One seed." if len(numbers) == 1 else f"{len(numbers)} seeds."
 
 
-def _least(gathered: Gathered, names: Mapping[str, str], measure: str, what: str) -> str:
+def _least(gathered: Gathered, names: Mapping[str, str], measure: Measure, what: str) -> str:
     """Say under which scheme a time is shortest and which are not told apart from it, or without pairs each time."""
     cells = (
         gathered.pairs if gathered.has_enough_pairs else {label: gathered.by_label[label] for label in gathered.labels}
@@ -128,15 +144,21 @@ def _brackets(low: float, high: float, unit: str = "") -> str:
     return f" ({_number(low)} to {_number(high)}{unit})" if math.isfinite(high) else ""
 
 
-def _link(gathered: Gathered, names: Mapping[str, str]) -> str:
-    losses = {label: _values(gathered.by_label[label], "loss_percent") for label in gathered.labels}
-    known = {label: float(values.mean()) for label, values in losses.items() if values is not None}
-    if not known:
-        return ""
-    least, most = min(known, key=lambda label: known[label]), max(known, key=lambda label: known[label])
-    if len(known) == 1:
-        return f"Of the packets {known[least]:.2f} % are lost."
-    return f"Of the packets from {known[least]:.2f} % ({names[least]}) to {known[most]:.2f} % ({names[most]}) are lost."
+def _losses(gathered: Gathered, names: Mapping[str, str]) -> str:
+    """Say which share of the packets of each direction is lost."""
+    of_places = []
+    for place, intervals in series.intervals(gathered, "loss_percent").items():
+        known = {
+            label: frame["mean"].item() for label, frame in intervals.items() if frame.height and label != BASELINE
+        }
+        if not known:
+            continue
+        least, most = min(known, key=lambda label: known[label]), max(known, key=lambda label: known[label])
+        share = f"{known[least]:.2f} %"
+        if f"{known[most]:.2f} %" != share:
+            share = f"from {share} ({names[least]}) to {known[most]:.2f} % ({names[most]})"
+        of_places.append(f"{share} {place}")
+    return f"Of the packets are lost {_listed(of_places, 'and')}." if of_places else ""
 
 
 def _certainty(gathered: Gathered) -> str:
@@ -148,9 +170,22 @@ def _certainty(gathered: Gathered) -> str:
     return f"In brackets are 95 % intervals over {seeds} seeds (Student's t).{pairs}"
 
 
-def _values(results: Sequence[Result], measure: str) -> Any:
+Measure = Callable[[Result], float | None]
+
+
+def _time(share: str, result: Result) -> float | None:
+    return result.measure(f"response_time_ms.{share}")
+
+
+def _delay(direction: int, result: Result) -> float | None:
+    """Return the mean delay in one of the directions of all links."""
+    mean: float | None = result.summary["directions"][direction]["queue_delay_ms"]["mean"]
+    return mean
+
+
+def _values(results: Sequence[Result], measure: Measure) -> Any:
     """Return a measure of each seed; nothing where one has none."""
-    values = [result.measure(measure) for result in results]
+    values = [measure(result) for result in results]
     return np.array(values, dtype=float) if values and None not in values else None
 
 

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
+from aqmlab.report.gathered import Gathered
 from aqmlab.results import stats
 from aqmlab.results.result import Result, pooled_cdf
+from aqmlab.spec import directions
 
 _PER_DECADE = 50
 """Points of a distribution kept between a time and ten times that."""
@@ -87,3 +89,22 @@ def density(results: Sequence[Result]) -> pl.DataFrame:
             percent=100 * pl.col("count") / pl.col("count").sum(),
         )
     )
+
+
+def intervals(gathered: Gathered, measure: str) -> dict[str, dict[str, pl.DataFrame]]:
+    """Return each scheme's mean of a measure over its seeds with its 95 % interval, as ``Comparison.intervals`` does.
+
+    They stand under the name of each direction of each link, where the measure is one of links, else under ``""``.
+    """
+    first = gathered.valid[0]
+    parts = first.record()["directions"]
+    if measure not in parts[0]:
+        return {"": gathered.comparison.intervals(measure)}
+    most = {"utilisation": 1.0}.get(measure, 100.0)
+    return {
+        place: {
+            label: stats.interval((each.summary["directions"][number][measure] for each in results), most=most)
+            for label, results in gathered.by_label.items()
+        }
+        for number, place in enumerate(directions.by_place(parts))
+    }

@@ -21,6 +21,7 @@ from aqmlab.running.files.location import Location
 from aqmlab.running.identity.differences import check_one_spec
 from aqmlab.running.integrity import Damaged, Files, read_metadata
 from aqmlab.running.summary import SCHEMA
+from aqmlab.spec import directions
 
 
 @dataclass(frozen=True, repr=False)
@@ -112,6 +113,7 @@ class Result:
             **self.cell.identity,
             **{measure: summary[measure] for measure in MEASURES},
             **{part: summary[part] for part in PARTS},
+            "directions": directions.named(summary["directions"], self.cell.direction_names),
             "wall_s": metadata["wall_s"],
             "cpu_s": metadata["cpu_s"],
             "x_real_time": metadata["simulated_s"] / metadata["wall_s"],
@@ -120,38 +122,44 @@ class Result:
         }
 
     def __repr__(self) -> str:
+        facts = self._facts()
+        width = 2 + max(len(name) for name, _ in facts)
+        return "\n".join([str(self.cell), *(f"  {name + ':':{width}}{what}" for name, what in facts)])
+
+    def _facts(self) -> list[tuple[str, str]]:
+        """Return what it measured, a line each with its name: the directions first."""
         it = self.record()
         times = ", ".join(f"{name} {_number(value)}" for name, value in it["response_time_ms"].items())
-        return (
-            f"{self.cell}\n"
-            f"  link:      {_passage(it)}, packets of {_number(it['packet_bytes_mean'])} bytes\n"
-            f"  queue:     {_queue(it)}\n"
-            f"  users:     {it['completed_requests']:,} requests completed, {it['aborted_requests']:,} aborted"
-            f"{_delay_of(it['users'])}\n"
-            f"  response:  {times} ms\n"
-            f"{''.join(map(_direction, it['directions']))}"
-            f"{''.join(map(_class, it['classes']))}"
-            f"{''.join(map(_source, it['sources']))}"
-            f"{self._how()}"
-            f"  tables:    {self.place}"
-        )
+        requests = f"{it['completed_requests']:,} requests completed, {it['aborted_requests']:,} aborted"
+        return [
+            *(
+                (place, f"{_passage(way)}, {_queue(way)}")
+                for place, way in directions.by_place(it["directions"]).items()
+            ),
+            ("packets", f"{_number(it['packet_bytes_mean'])} bytes in the mean"),
+            ("users", f"{requests}{_delay_of(it['users'])}"),
+            ("response", f"{times} ms"),
+            *((one["name"], f"{one['packets']:,} packets sent, {_delay(one)}") for one in it["classes"]),
+            *(("source", _source(one)) for one in it["sources"]),
+            *self._how(),
+            ("tables", str(self.place)),
+        ]
 
-    def _how(self) -> str:
+    def _how(self) -> list[tuple[str, str]]:
         it = self.metadata
         if "live" not in it:
             speed = it["simulated_s"] / it["wall_s"]
-            return f"  simulated: {it['simulated_s']:,.0f} s in {it['wall_s']:.1f} s ({speed:.0f} x real time)\n"
+            return [("simulated", f"{it['simulated_s']:,.0f} s in {it['wall_s']:.1f} s ({speed:.0f} x real time)")]
         live = it["live"]
         late = f"router {live['router_lateness_ms_p99']:.2f} ms late (p99)"
         verdict = "valid" if live["valid"] else f"INVALID: {'; '.join(live['invalid_reasons'])}"
-        return (
-            f"  live:      {it['simulated_s']:,.0f} s over Linux {self.cell.kernel}, {late}\n  verdict:   {verdict}\n"
-        )
+        return [
+            ("live", f"{it['simulated_s']:,.0f} s over Linux {self.cell.kernel}, {late}"),
+            ("verdict", verdict),
+        ]
 
     def _repr_html_(self) -> str:
-        title, *lines = repr(self).splitlines()
-        pairs = (line.partition(":") for line in lines)
-        return notebook.facts(title, [(name.strip(), value.strip()) for name, _, value in pairs])
+        return notebook.facts(str(self.cell), self._facts())
 
     def _asked_for(self, name: str) -> pl.DataFrame:
         if not self.cell.resolved["record"].get(name):
@@ -197,11 +205,10 @@ def pooled_cdf(results: Iterable[Result]) -> pl.DataFrame:
 
 
 def _passage(it: Mapping[str, Any]) -> str:
-    """Say what became of the packets of a link or of a direction of it."""
-    each_way = "" if "direction" in it else " each way"
+    """Say what became of the packets of a direction of a link."""
     return (
         f"loss {_number(it['loss_percent'], 2)} %, marked {_number(it['mark_percent'], 2)} %,"
-        f" {_rate(it['throughput_mbps'], 1)}{each_way}, utilisation {it['utilisation']:.3f}"
+        f" {_rate(it['throughput_mbps'], 1)}, utilisation {it['utilisation']:.3f}"
     )
 
 
@@ -220,16 +227,6 @@ def _delay_of(packets: Mapping[str, Any] | None) -> str:
     return "" if packets is None else f", queueing {_delay(packets)}"
 
 
-def _direction(it: Mapping[str, Any]) -> str:
-    ends = (it["link"], it["link"] + 1)
-    sender, receiver = ends if it["direction"] == 0 else reversed(ends)
-    return f"  R{sender} to R{receiver}: ".ljust(13) + f"{_passage(it)}, {_queue(it)}\n"
-
-
-def _class(it: Mapping[str, Any]) -> str:
-    return f"  {it['name']}: ".ljust(13) + f"{it['packets']:,} packets sent, {_delay(it)}\n"
-
-
 def _rate(mbps: float, digits: int) -> str:
     return f"{mbps:.{digits}f} Mbit/s" if mbps >= 1 else f"{1000 * mbps:.1f} kbit/s"
 
@@ -243,7 +240,7 @@ def _source(it: Mapping[str, Any]) -> str:
     elif it["completed"]:
         times = it["response_time_ms"]
         what += f", {it['completed']:,} requests completed in {times['mean']:,.0f} ms (p50 {times['p50']:,.0f})"
-    return f"  source:    {it['name']}: {what}{_delay_of(it)}\n"
+    return f"{it['name']}: {what}{_delay_of(it)}"
 
 
 def _number(value: float | None, digits: int = 0) -> str:

@@ -16,6 +16,8 @@ from aqmlab.results.named.traffic import traffic
 from aqmlab.results.stats import LEVEL
 from aqmlab.show import console
 from aqmlab.show.layout import Fitted
+from aqmlab.spec import directions
+from aqmlab.spec.schemes import BETWEEN_DIRECTIONS
 
 Measurements = Mapping[str, Any]
 
@@ -92,10 +94,11 @@ class ComparisonTable:
         return number, f"±{format(half_width, form)}{'*' if _is_significant(row, column.path) else ''}"
 
 
-_DELAYS = [
-    *(Column("", name, ("both", name.replace(".", ""))) for name in ("mean", "p50", "p99", "p99.9")),
-    *(Column(f"way {way}", name, ("each_way", way, name)) for way in (0, 1) for name in ("mean", "p99")),
-]
+_AGREE = 0.1
+"""How much the numbers of two directions differ at most, in parts of the larger, to be shown as one. Ours."""
+
+_WRITTEN = 0.005
+"""What is too small to be seen in two digits after the point."""
 
 _MORE_PLACES = 2
 
@@ -112,12 +115,14 @@ def parts(schemes: Sequence[Measurements]) -> list[ComparisonTable]:
     schemes
         What :attr:`aqmlab.results.compare.Comparison.schemes` gives.
     """
-    means = [*_tables(schemes, _mean_rows, "")]
+    is_split = _is_split(schemes)
+    means = [*_tables(schemes, _mean_rows, "", is_split=is_split)]
     pairs = [scheme for scheme in schemes if "paired" in scheme]
     if not pairs:
         return means
     to = pairs[0]["paired"]["to"]
-    return [*means, *(replace(part, is_difference=True) for part in _tables(pairs, _paired_rows, f", less {to}'s"))]
+    differences = _tables(pairs, _paired_rows, f", less {to}'s", is_split=is_split)
+    return [*means, *(replace(part, is_difference=True) for part in differences)]
 
 
 def captions(schemes: Sequence[Measurements], notes: Iterable[str]) -> list[str]:
@@ -131,8 +136,13 @@ def captions(schemes: Sequence[Measurements], notes: Iterable[str]) -> list[str]
             hold.append("all looks")
         together = f", in which {' and '.join(hold)} hold together" if hold else ""
         lines.append(f"Differences are means over the seeds; ± is half of the 95 % interval{together}. * excludes 0.")
-    if any(map(_has_two_ways, schemes)):
-        lines.append("Way 0 is that of what users of side 0 send, way 1 the other.")
+    if not _is_split(schemes):
+        lines.append(
+            f"The two directions of the link agree to {_AGREE:.0%}: loss, marks, queue and delay are of both together,"
+            " Mbit/s and utilisation the mean of both."
+        )
+    elif told := directions.told(_names(schemes[0])):
+        lines.append(f"Direction {told}")
     return [*lines, *notes]
 
 
@@ -168,80 +178,130 @@ def _paired_rows(scheme: Measurements, views: Views) -> Iterator[Row]:
         yield Row(scheme["label"], what, view, _less(highs[what], view), (lows[what], highs[what]))
 
 
-def _tables(schemes: Sequence[Measurements], rows: Rows, suffix: str) -> Iterator[ComparisonTable]:
-    def part(title: str, columns: Iterable[Column], views: Views) -> Iterator[ComparisonTable]:
-        made = ComparisonTable(
-            title + suffix, list(columns), [row for scheme in schemes for row in rows(scheme, views)]
-        ).filled()
+def _tables(schemes: Sequence[Measurements], rows: Rows, suffix: str, *, is_split: bool) -> Iterator[ComparisonTable]:
+    def part(title: str, columns: Sequence[Column], views: Views) -> Iterator[ComparisonTable]:
+        made = _table_of(title + suffix, columns, schemes, rows, views).filled()
         if made.rows and made.columns:
             yield made
 
-    def alone(record: Measurements) -> Mapping[str, Any]:
-        return {"": record}
-
-    link = [
-        Column("loss", "%", ("loss_percent",), 2),
-        Column("marks", "%", ("mark_percent",), 2),
-        Column("each way", "Mbit/s", ("throughput_mbps",), significant=4),
-        Column("utili-", "sation", ("utilisation",), 3),
-        Column("queued", "mean", ("queue_packets_mean",)),
-        Column("queued", "p99", ("queue_packets_p99",), 0),
-        Column("packet", "B", ("packet_bytes_mean",), 0),
-    ]
-    yield from part("Link, with packets queued", link, alone)
-    if any(len(scheme["directions"]) > 2 for scheme in schemes):
-        each = [*link[:-1], *(Column("delay ms", name, ("queue_delay_ms", name)) for name in ("mean", "p99"))]
-        yield from part("Each direction of each link", each, _links)
-    delays = _DELAYS if any(map(_has_two_ways, schemes)) else _DELAYS[:4]
-    yield from part("Delay in the queue, ms", delays, _delays)
+    if is_split:
+        yield from part("Link, with packets queued", _LINK, _links)
+        yield from part("Delay in the queue, ms", _DELAYS, _delays_by_direction)
+    else:
+        yield from part("Link, with packets queued, both directions", [*_LINK, _PACKET], _alone)
+        yield from part("Delay in the queue, ms, both directions", _DELAYS, _delays)
     whose = "Response times of web users, ms" if any(map(_has_users, schemes)) else "Response times of all sources, ms"
-    times = [
-        Column("requests", "completed", ("completed_requests",), 0),
-        Column("requests", "aborted", ("aborted_requests",), 0),
-        *(Column("", name, ("response_time_ms", name)) for name in _TIMES),
+    yield from part(whose, _RESPONSES, _alone)
+    yield from part("Traffic", _TRAFFIC, traffic)
+
+
+_LINK = [
+    Column("loss", "%", ("loss_percent",), 2),
+    Column("marks", "%", ("mark_percent",), 2),
+    Column("throughput", "Mbit/s", ("throughput_mbps",), significant=4),
+    Column("utili-", "sation", ("utilisation",), 3),
+    Column("queued", "mean", ("queue_packets_mean",)),
+    Column("queued", "p99", ("queue_packets_p99",), 0),
+]
+
+_PACKET = Column("packet", "B", ("packet_bytes_mean",), 0)
+
+_DELAYS = [Column("", name, (name.replace(".", ""),)) for name in ("mean", "p50", "p99", "p99.9")]
+
+_RESPONSES = [
+    Column("requests", "completed", ("completed_requests",), 0),
+    Column("requests", "aborted", ("aborted_requests",), 0),
+    *(Column("", name, ("response_time_ms", name)) for name in _TIMES),
+]
+
+_TRAFFIC = [
+    Column("goodput", "Mbit/s", ("goodput_mbps",)),
+    Column("loss", "%", ("loss_percent",), 2),
+    Column("requests", "completed", ("completed",), 0),
+    *(Column("response ms", name, ("response_time_ms", name)) for name in ("mean", "p50", "p99")),
+    *(Column("one-way ms", name, ("datagrams", f"delay_ms_{of}")) for name, of in _ONE_WAY.items()),
+]
+
+
+def _table_of(
+    title: str, columns: Sequence[Column], schemes: Sequence[Measurements], rows: Rows, views: Views
+) -> ComparisonTable:
+    """Return a table without the rows of parts, such as the other direction of datagrams, that measured nothing."""
+    every = (row for scheme in schemes for row in rows(scheme, views))
+    kept = [
+        row for row in every if not row.what or any(at(row.measured, column.path) is not None for column in columns)
     ]
-    yield from part(whose, times, alone)
-    sources = [
-        Column("goodput", "Mbit/s", ("goodput_mbps",)),
-        Column("loss", "%", ("loss_percent",), 2),
-        Column("requests", "completed", ("completed",), 0),
-        *(Column("response ms", name, ("response_time_ms", name)) for name in ("mean", "p50", "p99")),
-        *(Column("one-way ms", name, ("datagrams", f"delay_ms_{of}")) for name, of in _ONE_WAY.items()),
-    ]
-    yield from part("Traffic", sources, traffic)
+    return ComparisonTable(title, columns, kept)
 
 
 def _has_users(scheme: Measurements) -> bool:
     return bool(scheme["users_per_side"])
 
 
-def _links(record: Measurements) -> dict[str, Any]:
-    def name(it: Measurements) -> str:
-        ends = (it["link"], it["link"] + 1)
-        return "R{} to R{}".format(*(ends if it["direction"] == 0 else reversed(ends)))
-
-    return {name(it): it for it in record["directions"]}
+def _names(record: Measurements) -> directions.Names:
+    first, second, *_ = record["directions"]
+    return first["name"], second["name"]
 
 
-def _delays(record: Measurements) -> dict[str, Any]:
+def _alone(record: Measurements) -> Mapping[str, Any]:
+    return {"": record}
+
+
+def _links(record: Measurements) -> Mapping[str, Any]:
+    return directions.by_place(record["directions"])
+
+
+def _delays(record: Measurements) -> Mapping[str, Any]:
     """Return the delay of all packets, of the classes that a queue treats apart, and of each kind of traffic."""
-    ways = record["directions"] if len(record["directions"]) == 2 else []
-    views = {"all packets": {"both": record["queue_delay_ms"], "each_way": [way["queue_delay_ms"] for way in ways]}}
-    for number, one in enumerate(record["classes"]):
-        each_way = [way["classes"][number]["queue_delay_ms"] for way in ways]
-        views[f"class {one['name']}"] = {"both": one["queue_delay_ms"], "each_way": each_way}
+    views = {"all packets": record["queue_delay_ms"]}
+    views |= {f"class {one['name']}": one["queue_delay_ms"] for one in record["classes"]}
+    views |= {name: one["queue_delay_ms"] for name, one in traffic(record).items()}
+    return views if len(views) > 1 else _alone(record["queue_delay_ms"])
+
+
+def _delays_by_direction(record: Measurements) -> Mapping[str, Any]:
+    """Return the same for each direction."""
+    pairs = _pairs_of_delays(record)
+    return {
+        f"{what if len(pairs) > 1 else ''} {place}".strip(): delay
+        for what, pair in pairs.items()
+        for place, delay in pair.items()
+    }
+
+
+def _pairs_of_delays(record: Measurements) -> Mapping[str, Mapping[str, Any]]:
+    """Return the delay of all packets, of each class and of each kind of traffic, by the name of the direction."""
+    links = directions.by_place(record["directions"])
+    pairs = {"all packets": {place: it["queue_delay_ms"] for place, it in links.items()}}
+    for name in (one["name"] for one in record["classes"]):
+        classes = [(place, one) for place, it in links.items() for one in it["classes"]]
+        pairs[f"class {name}"] = {place: one["queue_delay_ms"] for place, one in classes if one["name"] == name}
     for name, one in traffic(record).items():
-        views[name] = {"both": one["queue_delay_ms"], "each_way": one["queue_delay_ms_each_way"]}
-    return views if len(views) > 1 else {"": views["all packets"]}
+        pairs[name] = dict(zip(_names(record), one["queue_delay_ms_each_way"], strict=True))
+    return pairs
 
 
-def _has_two_ways(scheme: Measurements) -> bool:
-    """Say whether packets wait much longer one way than the other, or do so of some traffic."""
-    for view in _delays(scheme).values():
-        means = [each["mean"] or 0.0 for each in view["each_way"]]
-        if means and max(means) > 1.25 * min(means) + 0.1:
-            return True
-    return False
+def _is_split(schemes: Sequence[Measurements]) -> bool:
+    """Say whether directions have rows of their own: unless the link is alike both ways and so are its numbers."""
+    return not all(_is_symmetric(scheme) and _agree(scheme) for scheme in schemes)
+
+
+def _is_symmetric(scheme: Measurements) -> bool:
+    has_one_queue = BETWEEN_DIRECTIONS not in scheme["label"]
+    return has_one_queue and len(scheme["directions"]) == 2 and scheme["rate_mbps"] == scheme["rate_back_mbps"]
+
+
+def _agree(scheme: Measurements) -> bool:
+    """Say whether the numbers of both directions differ by little, or by less than is written."""
+    pairs = [(_LINK, _links(scheme)), *((_DELAYS, pair) for pair in _pairs_of_delays(scheme).values())]
+    for columns, pair in pairs:
+        if len(pair) != 2:
+            return False
+        for column in columns:
+            low, high = sorted(at(it, column.path) or 0.0 for it in pair.values())
+            if high - low > max(_AGREE * high, _WRITTEN):
+                return False
+    return True
 
 
 def _less(high: Any, middle: Any) -> Any:

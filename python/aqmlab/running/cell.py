@@ -173,8 +173,9 @@ class Cell:
         if not self.users_per_side:
             return "no web users"
         load = "" if self.load_percent is None else f"{self.load_percent:.3g} % load: "
-        where = "each side" if self.resolved["users"].get("sides", 2) == 2 else "one side"
-        return f"{load}{self.users_per_side:,} users on {where}, {self.rtt} RTT"
+        is_on_both = self.resolved["users"].get("sides", 2) == 2
+        where = "on each side" if is_on_both else f"at {directions.side(0, self.resolved.get('sides'))}"
+        return f"{load}{self.users_per_side:,} users {where}, {self.rtt} RTT"
 
     def __str__(self) -> str:
         users = f" at {self.describe_users()}" if self.users_per_side else ""

@@ -62,5 +62,15 @@ def side(number: int, sides: Sequence[str] | None) -> str:
 
 def named(parts: Sequence[Mapping[str, Any]], of: Names) -> list[dict[str, Any]]:
     """Return the directions of a summary, each with its name under ``name``."""
-    in_chain = len(parts) > len(of)
-    return [{"name": place(it["link"], of[it["direction"]], in_chain=in_chain), **it} for it in parts]
+    return [{"name": of[it["direction"]], **it} for it in parts]
+
+
+def by_place(parts: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    """Return directions that have names by what each is called: in a chain with the number of its link."""
+    in_chain = len(parts) > len(UNNAMED)
+    return {place(it["link"], it["name"], in_chain=in_chain): it for it in parts}
+
+
+def told(of: Names) -> str:
+    """Say which direction is which, where sides have no names; else nothing, since their names say it."""
+    return f"{of[0]} carries what side 0 sends, {of[1]} what side 1 sends." if of == UNNAMED else ""

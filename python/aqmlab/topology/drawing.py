@@ -12,6 +12,7 @@ from rich.text import Text
 from aqmlab.show.console import columns, sheet
 from aqmlab.show.layout import Fitted
 from aqmlab.show.terminal import Terminal
+from aqmlab.spec.schemes import BETWEEN_DIRECTIONS
 from aqmlab.topology.network import LinkView, SenderView, Topology, rows
 
 _ROUTER = 5
@@ -29,9 +30,10 @@ def show(network: Topology, title: str) -> None:
     console = Terminal(width=width, color_system="auto" if sys.stdout.isatty() else None)
     parts: list[RenderableType] = [Text(title, style="bold"), "", *drawing(network, console.width), ""]
     with console.capture() as capture:
-        console.print(Group(*parts, Fitted(_links(network)), Fitted(_senders(network.senders))))
+        console.print(Group(*parts, Fitted(_links(network)), Fitted(_senders(network))))
         if network.common_queue is not None:
             console.print(Text(f"Queue at each end of every link: {network.common_queue}"))
+        console.print(Text(_directions(network)))
         console.print(Text(f"Time: {network.warmup} of warm-up, then {network.duration} are measured."))
     # Past what makes control characters visible: rich's own are colours, and it has shown all others.
     console.file.write("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
@@ -114,6 +116,14 @@ def _arrow(sender: SenderView, length: int) -> str:
     return f"{left}{f' {name} '.center(length - 3, '─')}{right} "
 
 
+def _directions(network: Topology) -> str:
+    """Say which direction is which, and what stands on both sides of a slash."""
+    (forward, reverse), last = network.directions, len(network.links) + 1
+    has_two = any(link.rate_back is not None or BETWEEN_DIRECTIONS in link.queue for link in network.links)
+    slash = f"; a / b is {forward} / {reverse}" if has_two else ""
+    return f"Directions: {forward} from R1 to R{last}, {reverse} from R{last} to R1{slash}."
+
+
 def _links(network: Topology) -> Table:
     runs: list[tuple[int, int, LinkView]] = []
     for number, link in enumerate(network.links, start=1):
@@ -132,10 +142,10 @@ def _links(network: Topology) -> Table:
     return _table(("link", "rate", "delay", "queue at each end", "device FIFO", "rate changes"), shown)
 
 
-def _senders(senders: Sequence[SenderView]) -> Table:
+def _senders(network: Topology) -> Table:
     return _table(
-        ("who", "kind", "way", "what", "hosts' round trip"),
-        [(each.name, each.kind, each.way, each.what, each.rtt) for each in senders],
+        ("who", "kind", "data", "what", "hosts' round trip"),
+        [(each.name, each.kind, network.way(each), each.what, each.rtt) for each in network.senders],
     )
 
 
@@ -144,7 +154,7 @@ def _table(titles: Sequence[str], cells: Sequence[Sequence[str]]) -> Table:
     kept = [column for column in range(len(titles)) if any(row[column] for row in cells)]
     made = sheet()
     for column in kept:
-        made.add_column(titles[column], no_wrap=titles[column] in ("link", "way"))
+        made.add_column(titles[column], no_wrap=titles[column] in ("link", "data"))
     for row in cells:
         made.add_row(*(Text(row[column]) for column in kept))
     return made

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from aqmlab._core import Link, Resolved
-from aqmlab.spec import schema, schemes
+from aqmlab.spec import directions, schema, schemes
 from aqmlab.spec.experiment import Experiment, QueueSpec
 
 T = TypeVar("T")
@@ -58,7 +58,7 @@ class SenderView:
     what: str
     """What it sends."""
     path: tuple[int, int]
-    """The first and the last router of its way."""
+    """The first and the last router of its path."""
     direction: int | None
     """Where its data go: 0 towards higher numbers, 1 towards lower ones; ``None`` for both."""
     rtt: str
@@ -69,12 +69,6 @@ class SenderView:
         """Its name, and its kind where that says more."""
         return self.name if self.name == self.kind else f"{self.name} ({self.kind})"
 
-    @property
-    def way(self) -> str:
-        """The way of its data, in words."""
-        first, last = self.path if self.direction != 1 else self.path[::-1]
-        return f"R{first} {'↔' if self.direction is None else '→'} R{last}"
-
 
 @dataclass(frozen=True)
 class Topology:
@@ -82,6 +76,7 @@ class Topology:
 
     links: tuple[LinkView, ...]
     senders: tuple[SenderView, ...]
+    directions: directions.Names
     warmup: str
     warmup_s: float
     duration: str
@@ -92,6 +87,14 @@ class Topology:
         """The discipline of all links, if they have the same."""
         queues = {link.queue for link in self.links}
         return queues.pop() if len(queues) == 1 else None
+
+    def way(self, sender: SenderView) -> str:
+        """Name the direction of a sender's data, in a chain with the routers of its path."""
+        name = "both directions" if sender.direction is None else self.directions[sender.direction]
+        if len(self.links) == 1:
+            return name
+        first, last = sender.path if sender.direction != 1 else sender.path[::-1]
+        return f"{name}, R{first} {'↔' if sender.direction is None else '→'} R{last}"
 
 
 def topology(experiment: Experiment, spec: Resolved) -> Topology:
@@ -104,15 +107,11 @@ def topology(experiment: Experiment, spec: Resolved) -> Topology:
     interface = resolved["hosts"]["rate"]
     senders = [_source(source, whole, rtt, interface) for source in resolved.get("sources", ())]
     if users["per_side"] > 0:
-        what = f"{users['per_side']:,} on each side, {users['workload']['name']}"
-        path = _path(users, whole)
-        spent = rtt + _DELAY_AT[users["delay_at"]]
-        senders.insert(
-            0, SenderView(name="web users", kind="web users", what=what, path=path, direction=None, rtt=spent)
-        )
+        senders.insert(0, _users(users, experiment.sides, whole, rtt))
     return Topology(
         links=tuple(map(_link, chain, spec.links, experiment.queues)),
         senders=tuple(senders),
+        directions=directions.names(experiment.sides),
         warmup=protocol["warmup"],
         warmup_s=spec.warmup_s,
         duration=protocol["duration"],
@@ -153,6 +152,19 @@ def _link(link: Mapping[str, Any], in_numbers: Link, queues: tuple[QueueSpec, Qu
         queue=schemes.BETWEEN_DIRECTIONS.join(texts).replace(",", ", "),
         rate_changes=tuple((change["at"], change["rate"]) for change in link.get("rate_changes", ())),
         rate_changes_s=tuple(at for at, _ in in_numbers.rate_changes),
+    )
+
+
+def _users(users: Mapping[str, Any], sides: Sequence[str] | None, whole: tuple[int, int], rtt: str) -> SenderView:
+    is_on_one = users.get("sides", 2) == 1
+    where = f"at {directions.side(0, sides)}" if is_on_one else "on each side"
+    return SenderView(
+        name="web users",
+        kind="web users",
+        what=f"{users['per_side']:,} {where}, {users['workload']['name']}",
+        path=_path(users, whole),
+        direction=1 if is_on_one else None,
+        rtt=rtt + _DELAY_AT[users["delay_at"]],
     )
 
 

@@ -33,7 +33,7 @@ def save(file: Path, network: Topology, title: str) -> None:
 
 
 def draw(figure: Figure, network: Topology, *, title: str) -> None:
-    """Draw routers and links, beneath them the ways of all traffic, and the time below."""
+    """Draw routers and links, beneath them the directions of all traffic, and the time below."""
     packed = rows(network.senders, [each.path for each in network.senders])
     axes = figure.subplots(2, 1, height_ratios=(2.1 + 0.3 * len(packed), 0.35))
     _network(axes[0], network, packed)

@@ -26,6 +26,7 @@ from aqmlab.results.measures.measure import ByScheme, Column, Measure, MeasuredR
 from aqmlab.results.over_time import link_delays_ms
 from aqmlab.results.result import Result
 from aqmlab.running.cell import Cell
+from aqmlab.spec.directions import place
 
 _BAND = 0.05
 """Of the final value: Ogata has 2 or 5 %."""
@@ -110,9 +111,9 @@ def _of_seed(result: Result) -> dict[str, dict[str, float | None]]:
     for at, end in pairwise([*found, cell.end_s]):
         for (number, direction), delay in delays.items():
             samples = delay.filter((pl.col("time_s") > at) & (pl.col("time_s") <= end))["delay_ms"]
-            where = f"link {number}, " if len(cell.links) > 1 else ""
+            where = place(number, cell.direction_names[direction], in_chain=len(cell.links) > 1)
             if not samples.is_empty():
-                answers[f"{found[at]} at {at:g} s, {where}way {direction}"] = answer(samples, every_s)
+                answers[f"{found[at]} at {at:g} s, {where}"] = answer(samples, every_s)
     return answers
 
 

@@ -11,7 +11,17 @@ import numpy as np
 from aqmlab.results.measured import COSTS, MEASURES, PARTS
 from aqmlab.results.stats.intervals import LEVEL, half_width
 
-SETTINGS = ("label", "scheme", "parameters", "load_percent", "users_per_side", "rtt", "signal")
+SETTINGS = (
+    "label",
+    "scheme",
+    "parameters",
+    "load_percent",
+    "users_per_side",
+    "rtt",
+    "signal",
+    "rate_mbps",
+    "rate_back_mbps",
+)
 """What the cells of one scheme have in common."""
 
 _NAMES = ("name", "kind", "link", "direction")
