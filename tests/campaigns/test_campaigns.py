@@ -127,6 +127,10 @@ def test_samples_are_in_their_ranges_evenly_and_the_same_each_time(method: str) 
         ({"schemes": ["pi"], "exclude": [{"scheme": "pi"}]}, "exclude: leaves no point"),
         ({"schemes": ["pie", "no"]}, "no: "),
         ({"axes": {f"a.b{n}": [*range(1000)] for n in range(3)}}, "axes: must have at most 1,000,000 points together"),
+        (
+            {"schemes": ["codel", "droptail:limit=20"], "axes": {"queue.pi.q_ref": [1, 2]}},
+            "axes: no scheme has queue.pi.q_ref; the schemes are codel, droptail",
+        ),
         ({"set": ["users.load"]}, "set: write path=value"),
         ({"set": ["users[0]=5"]}, "set: users has none: write the whole list, got 'users[0]=5'"),
         ({"axes": {"users[0].load": [5]}}, "users[0].load=5: users has none: write the whole list"),

@@ -176,6 +176,7 @@ class Grid(Strict):
         if (number := self.combinations) > _MOST_POINTS:
             raise SpecError(f"axes: must have at most {_MOST_POINTS:,} points together, got {number:,}")
         parsed: Sequence[Scheme | None] = [schemes.parse(text) for text in self.schemes or ()] or [None]
+        self._check_used(parsed)
         parts: list[Sequence[Mapping[str, Value]]] = [
             *([{path: value} for value in values(axis)] for path, axis in self.axes.items()),
             *(
@@ -193,6 +194,13 @@ class Grid(Strict):
                     point = {SCHEME: scheme.label, **_about(scheme, point)}
                 if not any(excluded.items() <= point.items() for excluded in self.exclude):
                     yield point
+
+    def _check_used(self, parsed: Sequence[Scheme | None]) -> None:
+        """Refuse an axis of a discipline's parameter that no scheme has: it would vary nothing."""
+        names = [scheme.queue.discipline for scheme in parsed if scheme is not None]
+        for path in self.paths():
+            if names and path.startswith("queue.") and not path.startswith(tuple(f"queue.{name}." for name in names)):
+                raise SpecError(f"axes: no scheme has {path}; the schemes are {', '.join(dict.fromkeys(names))}")
 
 
 def _counted(names: Iterator[str]) -> dict[str, int]:
