@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 import aqmlab as lab
+from aqmlab.report import again
+from aqmlab.report.gathered import Choice, gather
 from aqmlab.running.calibration.lines import known
 from aqmlab.running.cell import Cell, cells_of
 from aqmlab.spec import schemes
@@ -118,6 +120,14 @@ def test_experiments_that_differ_in_their_disciplines_have_one_digest() -> None:
     both, one = (cell(experiment(**parts)) for parts in ({"queue_back": {"droptail": {"limit": 50}}}, {}))
     assert both.key != one.key
     assert both.experiment == one.experiment
+
+
+def test_a_report_repeats_schemes_beside_a_queue_that_stays(tmp_path: Path) -> None:
+    spec = experiment(queue_back={"droptail": {"limit": 50}})
+    lab.compare("codel", "pie", experiment=spec, seeds=[1], out=tmp_path)
+    (step,) = again.steps(gather(tmp_path, Choice()))
+    assert step.commands == ["aqmlab compare experiment.toml codel pie --seeds 1-1"]
+    assert "[queue_back.droptail]" in step.spec
 
 
 def test_a_sweep_varies_the_reverse_direction_alone(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from aqmlab.report.gathered import Gathered
 from aqmlab.results.cells import BASELINE, comparison_cells
 from aqmlab.results.result import Result
 from aqmlab.spec.experiment import Experiment
+from aqmlab.spec.schemes import BETWEEN_DIRECTIONS
 
 
 @dataclass(frozen=True)
@@ -40,8 +41,11 @@ def is_explainable(result: Result) -> bool:
 def _as_comparison(gathered: Gathered) -> list[Step]:
     """Try whether a comparison has the same cells: its spec is that of a scheme, with the ECN of none if need be."""
     labels, cells = gathered.labels, [each.cell for each in gathered.valid]
+    # A scheme is that of direction 0: the queue of direction 1 stands in the spec.
+    schemes = [label.partition(BETWEEN_DIRECTIONS)[0] for label in labels]
     # A law of somebody's own is a module, which is not imported because a cell has its name.
-    if not all(label.partition(":")[0] in disciplines() for label in labels) or any(cell.kernel for cell in cells):
+    names = {text.partition(":")[0] for text in schemes} | {name for cell in cells for name in cell.disciplines}
+    if not names <= disciplines().keys() or any(cell.kernel for cell in cells):
         return []
     resolved = gathered.by_label[labels[0]][0].cell.resolved
     plain = {**resolved, "tcp": {name: value for name, value in resolved["tcp"].items() if name != "ecn"}}
@@ -50,11 +54,11 @@ def _as_comparison(gathered: Gathered) -> list[Step]:
     for tables in (resolved, plain):
         try:
             experiment = Experiment(**tables)
-            made = comparison_cells(labels, experiment, seeds, {}, baseline=baseline)
+            made = comparison_cells(schemes, experiment, seeds, {}, baseline=baseline)
         except (SpecError, ValueError):
             continue
         if {cell.key for cell in made} == {cell.key for cell in cells}:
-            words = ["aqmlab", "compare", "experiment.toml", *labels, *([] if baseline else ["--no-baseline"])]
+            words = ["aqmlab", "compare", "experiment.toml", *schemes, *([] if baseline else ["--no-baseline"])]
             commands = [shlex.join([*words, "--seeds", run]) for run in _runs(seeds)]
             return [Step("experiment.toml", toml(tables), commands)]
     return []
