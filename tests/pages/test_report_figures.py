@@ -92,9 +92,9 @@ def test_bars_are_the_means_of_compare_with_their_intervals(gathered: Gathered) 
             assert row["low"] == pytest.approx(max(0, scheme[measure] - half), rel=1e-5)
 
 
-@pytest.mark.parametrize("name", ["loss", "response_time_ms", "response_time_ms.p33", "loss_percent.mean"])
+@pytest.mark.parametrize("name", ["speed", "response_time_ms", "response_time_ms.p33", "loss_percent.mean"])
 def test_an_interval_of_what_is_not_measured_is_refused(gathered: Gathered, name: str) -> None:
-    with pytest.raises(lab.SpecError, match=r"^measure: must be"):
+    with pytest.raises(lab.SpecError, match=r"^measure: "):
         gathered.comparison.intervals(name)
 
 
