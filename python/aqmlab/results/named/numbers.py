@@ -11,14 +11,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from aqmlab._core import SpecError
 from aqmlab.disciplines.catalogue import disciplines, nearest
 from aqmlab.results.measured import MEASURES, at
 from aqmlab.results.named.traffic import USERS_NAME, everybody, labels
-from aqmlab.running.cell import Cell
 from aqmlab.spec import directions
+
+if TYPE_CHECKING:
+    # The help of commands lists the names, and starts without what reads specs.
+    from aqmlab.running.cell import Cell
 
 
 class Number(NamedTuple):
