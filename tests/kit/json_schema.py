@@ -70,7 +70,10 @@ def _admits_table(schema: Mapping[str, Any], table: dict[str, Any], root: Mappin
     for key, value in table.items():
         parts = [schema["properties"][key]] if key in schema.get("properties", {}) else []
         parts += [part for name, part in schema.get("patternProperties", {}).items() if re.search(name, key)]
-        if not parts and not schema.get("additionalProperties", True):
+        others = schema.get("additionalProperties", True)
+        if not parts and isinstance(others, dict):
+            parts = [others]
+        if not parts and not others:
             return False
         if not all(admits(part, value, root) for part in parts):
             return False

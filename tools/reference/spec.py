@@ -71,6 +71,9 @@ _PLURAL = {"whole number": "whole numbers", "number": "numbers", "time": "times"
 _DEFINED = re.compile(r"(Config|Spec)$")
 
 
+_VARIANTS = "See [L4S next to classic congestion control](../guide/ecn.md#l4s-next-to-classic-congestion-control).\n"
+
+
 def spec() -> str:
     """Write the page of specs."""
     root = Experiment.model_json_schema()
@@ -80,12 +83,14 @@ def spec() -> str:
     for name, part in root["properties"].items():
         (tables if any("$ref" in each for each in _all(part)) else values)[name] = part
     parts = [f"## Keys outside tables\n\n{table(_HEAD, shown.rows({'properties': values}))}"]
+    variants = tables.pop("variants")
     for name, part in tables.items():
         definition = shown.definition(part)
         heading = f"## `[[{name}]]`" if part.get("type") == "array" else f"## `[{name}]`"
         about = flowing(" ".join(dict.fromkeys(filter(None, map(_about, (part, definition))))))
         body = _BODIES.get(name, _plain)(shown, definition)
         parts.append(f"{heading}\n\n{about}\n\n{body}")
+    parts.append(f"## `[variants.NAME]`\n\n{flowing(_about(variants))}\n\n{_VARIANTS}")
     parts += [shown.section(name) for name in shown.rest(exclude={"Queue", "Source"})]
     quantities = {part["quantity"]: part["units"] for part in _all(root) if "quantity" in part}
     rows = [(name, ", ".join(f"`{unit}`" for unit in units)) for name, units in sorted(quantities.items())]

@@ -14,6 +14,7 @@ from aqmlab.results.cells import BASELINE, comparison_cells
 from aqmlab.results.result import Result
 from aqmlab.spec.experiment import Experiment
 from aqmlab.spec.schemes import BETWEEN_DIRECTIONS
+from aqmlab.spec.variants.variant import JOINED
 
 
 @dataclass(frozen=True)
@@ -44,8 +45,10 @@ def _as_comparison(gathered: Gathered) -> list[Step]:
     # A scheme is that of direction 0: the queue of direction 1 stands in the spec.
     schemes = [label.partition(BETWEEN_DIRECTIONS)[0] for label in labels]
     # A law of somebody's own is a module, which is not imported because a cell has its name.
+    # Nor is a variant applied: its changes may name files and modules.
+    are_schemes = not any(JOINED in label for label in labels)
     names = {text.partition(":")[0] for text in schemes} | {name for cell in cells for name in cell.disciplines}
-    if not names <= disciplines().keys() or any(cell.kernel for cell in cells):
+    if not (are_schemes and names <= disciplines().keys()) or any(cell.kernel for cell in cells):
         return []
     resolved = gathered.by_label[labels[0]][0].cell.resolved
     plain = {**resolved, "tcp": {name: value for name, value in resolved["tcp"].items() if name != "ecn"}}

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from aqmlab._core import SpecError
 from aqmlab.disciplines.custom.law import Law
 from aqmlab.running.arguments import check_seeds
 from aqmlab.running.calibration.lines import Calibrations
 from aqmlab.running.cell import Cell, cells_of
-from aqmlab.spec import presets, schemes
+from aqmlab.spec import presets
 from aqmlab.spec.experiment import Experiment
+from aqmlab.spec.variants import written
+from aqmlab.spec.variants.variant import JOINED, Variant
 
 BASELINE = "uncongested"
 """The label of the cells on the uncongested network."""
@@ -31,8 +33,9 @@ def comparison_cells(
     The parameters are those of :func:`aqmlab.results.compare.compare`.
     """
     seeds = check_seeds(seeds)
-    parsed = [schemes.parse(text) for text in dict.fromkeys(scheme_texts)]
-    twice = [label for label, times in Counter(scheme.label for scheme in parsed).items() if times > 1]
+    written.check(experiment)
+    parsed = [written.parse(text, experiment) for text in dict.fromkeys(scheme_texts)]
+    twice = [label for label, times in Counter(variant.label for variant in parsed).items() if times > 1]
     if twice:
         raise SpecError(f"schemes: must each have a name of their own, got {twice[0]} twice")
     if paired and (len(seeds) < 2 or len(parsed) < 2):
@@ -40,16 +43,40 @@ def comparison_cells(
             "paired: needs two seeds and two schemes at least,"
             f" got {_count(len(seeds), 'seed')} and {_count(len(parsed), 'scheme')}"
         )
-    cells = [
-        cell
-        for scheme in parsed
-        for cell in cells_of(scheme.applied_to(experiment), seeds, calibrations, label=scheme.label_in(experiment))
-    ]
+    cells = [cell for variant in parsed for cell in _cells(variant, experiment, seeds, calibrations)]
+    _check_distinct(parsed, cells)
     if baseline is None:
         baseline = not presets.greedy(experiment.sources)
     if not baseline:
         return cells
     return cells_of(experiment, seeds, calibrations, label=BASELINE, uncongested=True) + cells
+
+
+def _cells(variant: Variant, experiment: Experiment, seeds: Sequence[int], calibrations: Calibrations) -> list[Cell]:
+    try:
+        return cells_of(
+            variant.applied_to(experiment),
+            seeds,
+            calibrations,
+            label=variant.label_in(experiment),
+            compared_in=variant.compared_in(experiment) if variant.changes else None,
+            variant=JOINED.join(variant.changes) or None,
+        )
+    except SpecError as error:
+        if not variant.changes or str(error).startswith(f"{variant.label}: "):
+            raise
+        raise SpecError(f"{variant.label}: {error}") from None
+
+
+def _check_distinct(parsed: Sequence[Variant], cells: Sequence[Cell]) -> None:
+    """Refuse a variant whose changes leave it as another one is."""
+    if not any(variant.changes for variant in parsed):
+        return
+    first_of: dict[str, str] = {}
+    for cell in cells:
+        first = first_of.setdefault(cell.key, cell.label)
+        if first != cell.label:
+            raise SpecError(f"schemes: must differ from one another, got {first} and {cell.label}, which are the same")
 
 
 def _count(number: int, noun: str) -> str:

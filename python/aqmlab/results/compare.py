@@ -322,7 +322,9 @@ def compare(
     *scheme_texts
         The schemes as on the command line: ``"pi:q_ref=24,ecn=true"``, or ``"my_module:MyLaw"`` for a custom law.
         In a notebook or a script a law may be given as its class, ``MyLaw``, and with parameters as
-        ``"__main__:MyLaw:threshold=24"``.
+        ``"__main__:MyLaw:threshold=24"``. A variant is a scheme with changes of the spec,
+        ``"dualpi2 + tcp.congestion=prague + tcp.ecn=accurate"``, or the name of one of the experiment's variants. By
+        default these are compared.
     experiment
         All but the scheme: users, hosts, link, protocol. The default is 98 % load as in Le et al. (2003).
     seeds
@@ -359,10 +361,10 @@ def compare(
     >>> compare("droptail:limit=240", "pi:q_ref=24,ecn=true", seeds=[1])  # doctest: +SKIP
     >>> compare("droptail", "codel", seeds=range(1, 6), paired=True).schemes[2]["paired"]["low"]  # doctest: +SKIP
     """
-    texts = check_schemes(scheme_texts)
     if experiment is None:
         experiment = Experiment()
     check_experiment(experiment)
+    texts = check_schemes(scheme_texts or experiment.variants)
     check_workers(workers)
     check_pcap(pcap)
     calibrations = known(check_out(out))

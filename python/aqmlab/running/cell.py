@@ -41,6 +41,8 @@ class Cell:
     """The digest of the experiment: its resolved spec without scheme and seed."""
     kernel: str | None = None
     """The release of the kernel whose TCP it runs over; ``None`` in the simulator."""
+    variant: str | None = None
+    """The changes of the experiment's spec, as they are typed, that it was run with."""
     programs: tuple[tuple[str, ...], tuple[str, ...] | None] | None = None
     """The command and its server that are run over the link, where there are such."""
 
@@ -132,6 +134,7 @@ class Cell:
             "load_percent": self.load_percent,
             "users_per_side": self.users_per_side,
             "signal": self.signal,
+            "variant": self.variant,
             **columns.of_spec(self.resolved, self.links),
             "warmup_s": self.warmup_s,
             "duration_s": self.duration_s,
@@ -218,6 +221,8 @@ def cells_of(
     label: str | None = None,
     uncongested: bool = False,
     idle: bool = False,
+    compared_in: Experiment | None = None,
+    variant: str | None = None,
 ) -> list[Cell]:
     """Return an experiment's cells, one for each seed.
 
@@ -235,6 +240,10 @@ def cells_of(
         Whether its users are on the uncongested network.
     idle
         Whether there may be neither users nor sources: something else loads the link.
+    compared_in
+        The experiment that a variant is compared in, whose digest the cells carry; by default their own.
+    variant
+        The changes that make it a variant, as they are typed.
 
     Raises
     ------
@@ -244,7 +253,7 @@ def cells_of(
         When a custom law cannot be imported.
     """
     populated, load = _populated(experiment, calibrations)
-    of_experiment = digest_of(populated)
+    of_experiment = digest_of(populated if compared_in is None else _populated(compared_in, calibrations)[0])
     if uncongested:
         populated = presets.uncongested(populated)
     spec = Resolved(populated.in_full().to_json())
@@ -261,6 +270,7 @@ def cells_of(
             spec=spec,
             seed=seed,
             experiment=of_experiment,
+            variant=variant,
         )
         for seed in seeds
     ]

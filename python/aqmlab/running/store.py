@@ -30,6 +30,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -147,8 +148,8 @@ class Store:
                     resolved = Resolved(spec.read_text())
                 except (Damaged, UnicodeDecodeError):
                     return None
-                cell = Cell(spec=resolved, **{name: row[name] for name in _OF_CELL})
-                return Result(cell, kept.directory, kept.files)
+                of_cell: dict[str, Any] = {name: row.get(name) for name in _OF_CELL}
+                return Result(Cell(spec=resolved, **of_cell), kept.directory, kept.files)
         return None
 
     def check_is_one(self, name: str = "out") -> None:
@@ -276,5 +277,5 @@ def _is_of(kept: Kept, cell: Cell) -> bool:
 
 _OF_RESULT = ("summary.parquet", "spec.json")
 
-_OF_CELL = ["label", "signal", "load_percent", "users_per_side", "seed", "kernel", "experiment"]
+_OF_CELL = ["label", "signal", "load_percent", "users_per_side", "seed", "kernel", "experiment", "variant"]
 """What a cell is beside its spec."""

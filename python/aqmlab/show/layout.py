@@ -149,7 +149,7 @@ def _with_widths(columns: Sequence[_Measured], room: int) -> list[Column]:
 
 def _broken(name: Text, width: int) -> Text:
     lines = [""]
-    for piece in name.plain.replace(",", ",\n").split("\n"):
+    for piece in name.plain.replace(",", ",\n").replace(" + ", " \n+ ").split("\n"):
         if lines[-1] and cell_len(lines[-1] + piece) > width:
             lines.append("")
         lines[-1] += piece

@@ -200,6 +200,12 @@ class Experiment(SpecPart):
     sources: tuple[dict[str, Any], ...] = DECLARED
     protocol: Protocol = DECLARED
     record: Record = DECLARED
+    variants: dict[str, dict[str, Any]] = Field(
+        {},
+        exclude=True,
+        description="Variants to compare, by name: tables of a `scheme`, as it is typed, or a `queue`, and of any other"
+        " keys of a spec, which take the place of the experiment's.",
+    )
 
     def __init__(self, **parts: Any) -> None:
         if "sources" in parts:
@@ -224,10 +230,12 @@ class Experiment(SpecPart):
             apply(tables, change)
         if file is not None and not tables:
             raise SpecError(f"{file}: must have one key at least, such as link.rate: an empty spec asks for nothing")
-        if "sources" in tables:
-            tables["sources"] = _read_sources(tables["sources"], file.parent if file else Path())
-        if file is not None and isinstance(tables.get("users"), dict):
-            tables["users"] = users_of.read_files(tables["users"], file.parent)
+        if file is not None:
+            for each in (tables, *_tables(tables.get("variants"))):
+                if isinstance(each.get("users"), dict):
+                    each["users"] = users_of.read_files(each["users"], file.parent)
+                if "sources" in each:
+                    each["sources"] = list(_read_sources(each["sources"], file.parent))
         return cls(**tables)
 
     def changed(self, changes: Iterable[str]) -> Self:
@@ -257,6 +265,17 @@ class Experiment(SpecPart):
         del whole["required"]
         users_of.add_keys(definitions, load=Users.model_json_schema()["properties"]["load"])
         sources_of.add_keys(definitions)
+        of_variants = cls.model_fields["variants"].description
+        whole["properties"]["variants"] = {
+            "type": "object",
+            "description": of_variants,
+            "default": {},
+            "additionalProperties": {
+                "type": "object",
+                "properties": {**whole["properties"], "scheme": {"type": "string"}},
+                "additionalProperties": False,
+            },
+        }
         return whole
 
     def to_json(self) -> str:
@@ -268,6 +287,10 @@ def _own_queues(link: ChainLink, common: tuple[QueueSpec, QueueSpec]) -> tuple[Q
     """Return the disciplines of a link: its own is that of both directions, unless it has a ``queue_back`` too."""
     forth, back = common if link.queue is None else (link.queue, link.queue)
     return forth, link.queue_back or back
+
+
+def _tables(variants: object) -> list[dict[str, Any]]:
+    return [each for each in variants.values() if isinstance(each, dict)] if isinstance(variants, dict) else []
 
 
 def _read_sources(sources: object, directory: Path) -> tuple[dict[str, Any], ...]:

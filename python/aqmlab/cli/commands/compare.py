@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -66,7 +67,8 @@ def compare(
         typer.Argument(
             metavar="SCHEME",
             help="name or name:key=value,...; ecn=true (or ecn+, ...) is a key of each; module:Class is a law of yours."
-            " Before them stands the experiment's file, unless it is that of the papers.",
+            " 'SCHEME + PATH=VALUE + ...' is a variant, with changes of the spec. Before them stands the experiment's"
+            " file, unless it is that of the papers; without a scheme its variants are compared.",
         ),
     ],
     changes: Changes = None,
@@ -162,6 +164,9 @@ def compare(
     named = [f"{path}={json.dumps(value)}" for path, value in options.items() if value is not None]
     file, schemes = _spec_and_schemes(given)
     experiment = Experiment.from_toml(file, changes=[*named, *(changes or ())])
+    schemes = schemes or list(experiment.variants)
+    if not schemes:
+        raise SpecError("SCHEME: write at least one, such as fq_codel; aqmlab aqm list names them")
     calibrations = lines.known(out)
 
     def cells_of(seeds: Sequence[int]) -> list[Cell]:
@@ -215,12 +220,10 @@ def compare(
 
 def _spec_and_schemes(given: list[str]) -> tuple[str | None, list[str]]:
     """Tell the experiment's file, if one is named, from the schemes."""
-    specs = [text for text in given if text.endswith(".toml") and (":" not in text or Path(text).is_file())]
+    specs = [text for text in given if text.endswith(".toml") and (not re.search("[:+]", text) or Path(text).is_file())]
     schemes = [text for text in given if text not in specs]
     if len(specs) > 1:
         raise SpecError(f"SPEC.toml: write at most one, got {', '.join(specs)}")
-    if not schemes:
-        raise SpecError("SCHEME: write at least one, such as fq_codel; aqmlab aqm list names them")
     return (specs[0] if specs else None), schemes
 
 

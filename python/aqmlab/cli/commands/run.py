@@ -11,6 +11,7 @@ from aqmlab.cli.cells import run_cells
 from aqmlab.cli.options import Changes, Json, Out, PcapFile, PcapFor, PcapFrom, PcapPackets, Spec, Watch, pcap_asked_for
 from aqmlab.cli.output import print_json
 from aqmlab.cli.watching import run_watched
+from aqmlab.show.messages import logger
 
 app = App()
 
@@ -35,6 +36,8 @@ def run(
     from aqmlab.spec.experiment import Experiment
 
     experiment = Experiment.from_toml(spec, changes=changes or ())
+    if experiment.variants:
+        logger.info("variants of the spec are left out; to run them: aqmlab compare %s", spec)
     (cell,) = cells_of(experiment, [check_seed(seed)], lines.known(out))
     capture = pcap_asked_for(pcap, pcap_from, pcap_for, pcap_packets)
     if watch:

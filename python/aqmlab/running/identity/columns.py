@@ -37,6 +37,10 @@ COLUMNS = {
         pa.string(),
         "How congestion is signalled: `none` (uncongested), `drop`, `ecn`, or another form of ECN.",
     ),
+    "variant": (
+        pa.string(),
+        "The changes of the experiment's spec that the cell was run with, as they are typed; null without any.",
+    ),
     "workload": (pa.string(), "The table of what web users do; null without users."),
     "rtt": (pa.string(), "The table of round-trip times; null without users."),
     "rate_mbps": (pa.float64(), "The rate of the link in direction 0; of a chain that of the slowest link."),
@@ -59,8 +63,8 @@ COLUMNS = {
     "kernel": (pa.string(), "The release of that kernel; null in the simulator."),
     "experiment": (
         pa.string(),
-        "A digest of the resolved spec without scheme and seed: cells that share it may be compared. That of a cell"
-        " which several experiments have, such as on the uncongested network, is that of the first.",
+        "A digest of the resolved spec without scheme, variant and seed: cells that share it may be compared. That of a"
+        " cell which several experiments have, such as on the uncongested network, is that of the first.",
     ),
     "spec": (
         pa.string(),

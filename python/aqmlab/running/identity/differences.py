@@ -108,7 +108,7 @@ def without_scheme(spec: Mapping[str, Any], *, links: bool = True) -> str:
 
 
 def _without_scheme(spec: Mapping[str, Any], *, links: bool) -> dict[str, Any]:
-    left_out = {"queue", *(() if links else ("link", "chain", "queue_back"))}
+    left_out = {"queue", "queue_back", "sides", *(() if links else ("link", "chain"))}
     kept = {name: value for name, value in spec.items() if name not in left_out}
     tcp = dict(spec["tcp"])
     tcp["mix"] = [{name: value for name, value in each.items() if name != "ecn"} for each in tcp.get("mix", ())]

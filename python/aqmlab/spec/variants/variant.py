@@ -1,0 +1,61 @@
+"""A variant, and the experiment that it makes of another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from aqmlab._core import SpecError
+from aqmlab.spec.changes import Misplaced
+from aqmlab.spec.experiment import Experiment
+from aqmlab.spec.schemes import Scheme
+
+JOINED = " + "
+"""The text between a scheme and its changes."""
+
+ECN = "tcp.ecn"
+"""The change that belongs to a scheme: two forms of ECN are one experiment."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A scheme, and changes of the spec."""
+
+    label: str
+    """The name of its table, or the text as it was typed."""
+    scheme: Scheme | None
+    """``None`` keeps the experiment's queue."""
+    changes: tuple[str, ...] = ()
+    """Of the form ``path=value``."""
+
+    def label_in(self, experiment: Experiment) -> str:
+        """Return how it is shown in tables."""
+        if self.changes or self.scheme is None or self.label != self.scheme.label:
+            return self.label
+        return self.scheme.label_in(experiment)
+
+    def applied_to(self, experiment: Experiment) -> Experiment:
+        """Return the experiment with this scheme and these changes.
+
+        Raises
+        ------
+        SpecError
+            When a change is of a key that does not exist or has a wrong value.
+        """
+        return self._changed(experiment, self.changes)
+
+    def compared_in(self, experiment: Experiment) -> Experiment:
+        """Return the experiment that it is compared in: without its changes, but with its form of ECN."""
+        return self._changed(experiment, tuple(change for change in self.changes if path_of(change) == ECN))
+
+    def _changed(self, experiment: Experiment, changes: tuple[str, ...]) -> Experiment:
+        chosen = self.scheme.applied_to(experiment) if self.scheme else experiment
+        try:
+            return chosen.changed(changes) if changes else chosen
+        except SpecError as error:
+            what = error.what if isinstance(error, Misplaced) else str(error)
+            raise SpecError(f"{self.label}: {what}") from None
+
+
+def path_of(change: str) -> str:
+    """Return the path of a change as typed."""
+    return "".join(change.partition("=")[0].split())
