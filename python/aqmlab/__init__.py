@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from aqmlab.results.result import Result
     from aqmlab.results.stats.bands import difference_band, quantile_differences
     from aqmlab.results.stats.distributions import cdf, quantiles
-    from aqmlab.running.integrity import StoreError
+    from aqmlab.running.files.errors import StoreError
     from aqmlab.running.pcap import Pcap
     from aqmlab.running.run import run
     from aqmlab.running.store import Store
@@ -116,7 +116,7 @@ _HOME = {
     "Sensitivity": "campaigns.search.sensitivity",
     "SpecError": "_core",
     "Store": "running.store",
-    "StoreError": "running.integrity",
+    "StoreError": "running.files.errors",
     "Stream": "_core",
     "Tcp": "spec.experiment",
     "Time": "disciplines.custom.law",

@@ -18,8 +18,9 @@ from aqmlab.results.result import Result
 from aqmlab.running import run as running
 from aqmlab.running.cell import Cell
 from aqmlab.running.files import content, marker, objects
+from aqmlab.running.files.errors import Damaged
 from aqmlab.running.files.location import location
-from aqmlab.running.integrity import METADATA, Damaged
+from aqmlab.running.integrity import METADATA
 from aqmlab.running.run import run_cell
 from aqmlab.running.store import Store
 from conftest import Command

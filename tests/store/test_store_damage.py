@@ -14,7 +14,7 @@ import pytest
 import aqmlab as lab
 from aqmlab.running.calibration import lines
 from aqmlab.running.cell import Cell, cells_of
-from aqmlab.running.integrity import Damaged
+from aqmlab.running.files.errors import Damaged
 from aqmlab.running.run import run_cell
 from aqmlab.running.store import Store
 from conftest import Command

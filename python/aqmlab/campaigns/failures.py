@@ -11,8 +11,9 @@ from aqmlab.disciplines.custom.errors import LawError
 from aqmlab.running.cell import Cell
 from aqmlab.running.files import marker
 from aqmlab.running.files.content import get, names, put
+from aqmlab.running.files.errors import Damaged
 from aqmlab.running.files.location import Location
-from aqmlab.running.integrity import Damaged, writing
+from aqmlab.running.integrity import writing
 from aqmlab.running.sweep import Overdue
 
 _FAILED = "failed"

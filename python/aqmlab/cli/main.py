@@ -18,7 +18,7 @@ from aqmlab.cli.app import App
 from aqmlab.cli.cells import Interrupted
 from aqmlab.disciplines.custom.errors import LawError
 from aqmlab.live.errors import LiveError
-from aqmlab.running.integrity import StoreError
+from aqmlab.running.files.errors import StoreError
 from aqmlab.show import messages, streams
 from aqmlab.show.escaped import visible
 

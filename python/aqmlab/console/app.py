@@ -28,7 +28,7 @@ from aqmlab.console.jobs import Job, Jobs
 from aqmlab.console.reports import Reports
 from aqmlab.disciplines.catalogue import disciplines
 from aqmlab.results import table
-from aqmlab.running.integrity import StoreError
+from aqmlab.running.files.errors import StoreError
 from aqmlab.running.store import Store
 from aqmlab.show.messages import logger
 

@@ -20,7 +20,8 @@ import pyarrow as pa
 
 from aqmlab._core import RecordBatch, Resolved, Simulation, SpecError, results_number
 from aqmlab.disciplines.custom import laws
-from aqmlab.running.integrity import METADATA, Damaged, check_all, files_of, read_metadata
+from aqmlab.running.files.errors import Damaged
+from aqmlab.running.integrity import METADATA, check_all, files_of, read_metadata
 from aqmlab.running.run import Watch
 
 PARTS = {

@@ -17,9 +17,10 @@ from aqmlab.results.named.numbers import Parts
 from aqmlab.results.stats.distributions import cdf
 from aqmlab.running.cell import Cell
 from aqmlab.running.files.content import all_fetched, fetched
+from aqmlab.running.files.errors import Damaged
 from aqmlab.running.files.location import Location
 from aqmlab.running.identity.differences import check_one_spec
-from aqmlab.running.integrity import Damaged, Files, read_metadata
+from aqmlab.running.integrity import Files, read_metadata
 from aqmlab.running.summary import SCHEMA
 from aqmlab.spec import directions
 

@@ -19,7 +19,7 @@ from typing import Annotated, Any, NamedTuple, NoReturn
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from aqmlab._core import SpecError
+from aqmlab.running.files.errors import Damaged, StoreError
 from aqmlab.running.files.location import Location
 
 METADATA = "metadata.json"
@@ -33,18 +33,6 @@ of larger ones only the length."""
 
 _CHECKSUM = "sha256"
 """The last entry of the metadata: the checksum of the entries before it."""
-
-
-class StoreError(Exception):
-    """A file of a results directory is damaged or cannot be written: one line that names it."""
-
-
-class Damaged(StoreError):
-    """A file is not what was written."""
-
-
-class Unwritable(SpecError, StoreError):
-    """A results directory cannot be written to: a mistake of who named it, or what became of it under way."""
 
 
 class Written(NamedTuple):

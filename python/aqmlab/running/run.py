@@ -25,8 +25,9 @@ from aqmlab.running import summary
 from aqmlab.running.arguments import check_experiment, check_out, check_pcap, check_seed
 from aqmlab.running.calibration.lines import known
 from aqmlab.running.cell import Cell, cells_of
+from aqmlab.running.files.errors import StoreError
 from aqmlab.running.identity import columns
-from aqmlab.running.integrity import StoreError, seal, writing
+from aqmlab.running.integrity import seal, writing
 from aqmlab.running.pcap import Pcap, tell_cut
 from aqmlab.running.progress import RunProgress, is_wanted
 from aqmlab.running.store import Store

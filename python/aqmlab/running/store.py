@@ -40,10 +40,11 @@ from aqmlab.running.cell import Cell
 from aqmlab.running.files import index, marker, scanning
 from aqmlab.running.files.content import fetched
 from aqmlab.running.files.directory import Directory
+from aqmlab.running.files.errors import Damaged, StoreError
 from aqmlab.running.files.location import Location, location
 from aqmlab.running.files.objects import Objects
 from aqmlab.running.identity import rows
-from aqmlab.running.integrity import Damaged, Kept, StoreError
+from aqmlab.running.integrity import Kept
 
 _log = logging.getLogger("aqmlab")
 _LEFT_OUT = "%s; the cell is left out"

@@ -17,7 +17,7 @@ from aqmlab.disciplines.custom import errors
 from aqmlab.results.result import Result
 from aqmlab.running.cell import Cell
 from aqmlab.running.cpus import usable
-from aqmlab.running.integrity import StoreError
+from aqmlab.running.files.errors import StoreError
 from aqmlab.running.pcap import Pcap
 from aqmlab.running.run import Watch as RunWatch
 from aqmlab.running.run import run_cell

@@ -10,7 +10,7 @@ app = App()
 
 @app.command()
 def init(out: Directory = "results") -> None:
-    """Make a directory a store of results, whatever files are in it.
+    """Make a directory with other files a store of results.
 
     Commands that write results make a new or empty directory a store by
     themselves. They refuse one with other files, until this command has

@@ -18,8 +18,8 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from aqmlab._core import SpecError
 from aqmlab.running.files import marker
 from aqmlab.running.files.content import get, put
+from aqmlab.running.files.errors import StoreError
 from aqmlab.running.files.location import Location, location
-from aqmlab.running.integrity import StoreError
 
 PUBLISHED_USERS = {"uniform": 9520, "general": 10570}
 """Users per side at 100 % of 100 Mbit/s in Le et al. (2003 and 2004), by table of round-trip times: a check."""

@@ -10,12 +10,10 @@ from pathlib import Path
 
 from aqmlab.running.files import marker
 from aqmlab.running.files.drafts import Drafts
+from aqmlab.running.files.errors import Damaged, StoreError, Unwritable
 from aqmlab.running.files.location import is_key
 from aqmlab.running.integrity import (
-    Damaged,
     Kept,
-    StoreError,
-    Unwritable,
     check_all,
     files_of,
     read_metadata,

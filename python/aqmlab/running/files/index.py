@@ -11,8 +11,8 @@ import logging
 import polars as pl
 
 from aqmlab.running.files.content import get, put
+from aqmlab.running.files.errors import StoreError
 from aqmlab.running.files.location import Location
-from aqmlab.running.integrity import StoreError
 
 _log = logging.getLogger("aqmlab")
 

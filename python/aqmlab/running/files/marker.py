@@ -11,8 +11,9 @@ import os
 from pathlib import Path
 
 from aqmlab.running.files.content import get, put
+from aqmlab.running.files.errors import StoreError, Unwritable
 from aqmlab.running.files.location import Location, here
-from aqmlab.running.integrity import StoreError, Unwritable, reading, writing
+from aqmlab.running.integrity import reading, writing
 
 NAME = "aqmlab-store.json"
 

@@ -22,14 +22,13 @@ from typing import TYPE_CHECKING
 
 from aqmlab.running.files import marker
 from aqmlab.running.files.content import fetched, in_folders, put
+from aqmlab.running.files.errors import Damaged, StoreError
 from aqmlab.running.files.location import is_key
 from aqmlab.running.files.once import once
 from aqmlab.running.integrity import (
     METADATA,
     MOST_METADATA_BYTES,
-    Damaged,
     Kept,
-    StoreError,
     check_length,
     files_of,
     parse_metadata,

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import polars as pl
 
-from aqmlab.running.integrity import Damaged, Kept
+from aqmlab.running.files.errors import Damaged
+from aqmlab.running.integrity import Kept
 
 
 def scan(

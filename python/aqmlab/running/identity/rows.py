@@ -11,8 +11,9 @@ from typing import Any
 import polars as pl
 
 from aqmlab.running import summary
+from aqmlab.running.files.errors import Damaged
 from aqmlab.running.identity import columns
-from aqmlab.running.integrity import Damaged, Kept
+from aqmlab.running.integrity import Kept
 
 _IDENTITY = pl.Schema(columns.SCHEMA)
 _MEASURES = pl.Schema(summary.SCHEMA)
