@@ -58,12 +58,16 @@ def test_a_class_runs_in_compare_and_in_an_experiment_as_a_module_does(
 ) -> None:
     step = _cell_of_a_notebook(MODULE)
     write(MODULE)
-    compared = lab.compare("my_module:Step", step, experiment=experiment, seeds=[1], baseline=False, out=tmp_path)
+    compared = lab.compare(
+        "my_module:Step", step, experiment=experiment, seeds=[1], baseline=False, out=tmp_path / "out"
+    )
     ours, here = compared.results
     assert here.cell.label == "__main__:Step"
     assert here.cell.key != ours.cell.key, "another name is another cell"
     assert ours.queue.equals(here.queue)
-    alone = lab.run(experiment.model_copy(update={"queue": lab.QueueSpec.model_validate({step: {}})}), out=tmp_path)
+    alone = lab.run(
+        experiment.model_copy(update={"queue": lab.QueueSpec.model_validate({step: {}})}), out=tmp_path / "out"
+    )
     assert alone.cell.key == here.cell.key
 
 
