@@ -1,0 +1,120 @@
+//! Testbeds: named tables of values, each with its source, that a spec can start from.
+//!
+//! A value that the spec writes replaces the testbed's. What neither says has today's default.
+
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
+
+use super::reading::read;
+use super::{SpecError, fault, words};
+
+/// A testbed: what its link, hosts and users were, and how long it was measured.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Testbed {
+    /// Its name in specs.
+    pub name: &'static str,
+    /// What it is, in one sentence.
+    pub about: &'static str,
+    /// Its values.
+    pub values: &'static [TestbedValue],
+}
+
+/// One value of a testbed.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct TestbedValue {
+    /// The key of the spec, from the top.
+    pub path: &'static str,
+    /// What a spec would write there, as JSON.
+    #[serde(serialize_with = "as_json")]
+    pub value: &'static str,
+    /// Where it is from.
+    pub source: &'static str,
+}
+
+const LE_2003: &str = "Le et al. (SIGCOMM 2003), section 3";
+
+/// The testbed of Le, Aikat, Jeffay and Smith at the University of North Carolina.
+const UNC_2003: Testbed = Testbed {
+    name: "unc-2003",
+    about: "The testbed of Le, Aikat, Jeffay and Smith (SIGCOMM 2003): web users of 2001 at 98 % load of Fast Ethernet",
+    values: &[
+        TestbedValue { path: "link.rate", value: r#""100 Mbit/s""#, source: LE_2003 },
+        TestbedValue {
+            path: "link.delay",
+            value: r#""500 us""#,
+            source: "ours: a cable and two switches; round trips are the users'",
+        },
+        TestbedValue {
+            path: "link.overhead",
+            value: r#""38 B""#,
+            source: "Ethernet: preamble 8, header 14, check sequence 4, gap 12",
+        },
+        TestbedValue {
+            path: "link.device_fifo",
+            value: "256",
+            source: "ours: of 64 to 512 packets a usual transmit ring, 256, comes closest to the published drop-tail rows",
+        },
+        TestbedValue { path: "hosts.servers_per_side", value: "8", source: LE_2003 },
+        TestbedValue { path: "hosts.rate", value: r#""100 Mbit/s""#, source: LE_2003 },
+        TestbedValue {
+            path: "tcp.profile",
+            value: r#""unc-testbed""#,
+            source: "FreeBSD 4.5 with windows of 16 kB (Le et al. 2003, section 3); see the profile",
+        },
+        TestbedValue {
+            path: LOAD,
+            value: "98",
+            source: "Le et al. (2003), section 5: the highest load at which all schemes are compared",
+        },
+        TestbedValue {
+            path: "users.workload",
+            value: r#""unc-2001-v3""#,
+            source: "Smith et al. (2001), as Le et al. (2003) used it; see docs/workload.md",
+        },
+        TestbedValue { path: "users.rtt", value: r#""uniform""#, source: LE_2003 },
+        TestbedValue {
+            path: "users.delay_at",
+            value: r#""browser""#,
+            source: "Le et al. (2003), section 3: dummynet delayed what browsers sent",
+        },
+        TestbedValue { path: "protocol.warmup", value: r#""15 min""#, source: LE_2003 },
+        TestbedValue { path: "protocol.duration", value: r#""90 min""#, source: LE_2003 },
+    ],
+};
+
+/// The load, which the caller turns into a number of users: the engine does not read it.
+const LOAD: &str = "users.load";
+
+impl Testbed {
+    /// Every testbed. One is entered here and nowhere else.
+    pub const ALL: &[Testbed] = &[UNC_2003];
+
+    /// The testbed that a spec names, or `None` where it names none.
+    fn named_by(document: &Value) -> Result<Option<&'static Testbed>, SpecError> {
+        let Some(name) = document.get("testbed") else { return Ok(None) };
+        let name: String = read("testbed", name.clone())?;
+        let found = Testbed::ALL.iter().find(|testbed| testbed.name == name);
+        let names: Vec<&str> = Testbed::ALL.iter().map(|testbed| testbed.name).collect();
+        found.map(Some).ok_or_else(|| fault("testbed", words::unknown_choice(&name, &names)))
+    }
+
+    /// Put the values of the testbed that a spec names where it writes none.
+    pub(super) fn fill_in(document: &mut Value) -> Result<(), SpecError> {
+        let Some(testbed) = Testbed::named_by(document)? else { return Ok(()) };
+        let Some(spec) = document.as_object_mut() else { return Ok(()) };
+        for TestbedValue { path, value, .. } in testbed.values.iter().filter(|value| value.path != LOAD) {
+            let (table, key) = path.split_once('.').expect("a path is a table and a key");
+            let table = spec.entry(table).or_insert_with(|| Map::new().into());
+            // What is no table is refused where it is read.
+            if let Some(table) = table.as_object_mut().filter(|table| !table.contains_key(key)) {
+                table.insert(key.into(), serde_json::from_str(value).expect("a value is JSON"));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde asks")]
+fn as_json<S: Serializer>(value: &&str, serializer: S) -> Result<S::Ok, S::Error> {
+    serde_json::from_str::<Value>(value).expect("a value is JSON").serialize(serializer)
+}
