@@ -38,7 +38,7 @@ from aqmlab.running.progress import SweepProgress, is_wanted
 from aqmlab.running.store import Store
 from aqmlab.running.sweep import sweep
 from aqmlab.show import console
-from aqmlab.spec import presets
+from aqmlab.spec import presets, testbeds
 from aqmlab.spec.experiment import Experiment
 
 USUAL_SEEDS = (1, 2, 3)
@@ -324,7 +324,7 @@ def compare(
         In a notebook or a script a law may be given as its class, ``MyLaw``, and with parameters as
         ``"__main__:MyLaw:threshold=24"``.
     experiment
-        All but the scheme: users, hosts, link, protocol. The default is 98 % load as in Le et al. (2003).
+        All but the scheme: users, hosts, link, protocol. By default those of the testbed `unc-2003` at 98 % load.
     seeds
         One cell for each scheme and seed, each seed once. With one seed the users are the same under every scheme.
         Seeds 1 to 3 by default, and with ``until`` as many as it takes.
@@ -361,7 +361,7 @@ def compare(
     """
     texts = check_schemes(scheme_texts)
     if experiment is None:
-        experiment = Experiment()
+        experiment = Experiment(testbed=testbeds.PAPERS)
     check_experiment(experiment)
     check_workers(workers)
     check_pcap(pcap)
