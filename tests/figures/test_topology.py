@@ -172,7 +172,7 @@ def test_gfc2_is_drawn_in_a_hundred_columns_with_its_routers_in_one_row(aqmlab: 
 def test_show_prints_the_resolved_spec_and_draws_a_figure(aqmlab: Command, spec: str, tmp_path: Path) -> None:
     figure = tmp_path / "chain.svg"
     outcome = aqmlab("show", spec, "--json", "--figure", str(figure), "--set", "users.path=[2,3]")
-    resolved = json.loads(outcome.out)
+    resolved = json.loads(outcome.out)["spec"]
     assert resolved["users"]["path"] == [2, 3]
     assert resolved["chain"][1]["rate_changes"] == [{"at": "1 s", "rate": "1 Mbit/s"}]
     assert "1 Mbit/s from 1 s" in aqmlab("show", spec).out
