@@ -30,8 +30,9 @@ MANY = {"per_side": 600}
 
 
 def experiment(**changes: Any) -> lab.Experiment:
-    """Half a minute of users with ECN who congest a slow link from the beginning."""
+    """Half a minute of the papers' users with ECN who congest a slow link from the beginning."""
     settings: dict[str, Any] = {
+        "testbed": "unc-2003",
         "link": {"rate": "2 Mbit/s"},
         "queue": {"pi": {"q_ref": 10}},
         "tcp": {"ecn": True},
@@ -93,7 +94,7 @@ def test_checksums_hold_and_time_runs_forwards(which: str, request: pytest.Fixtu
 
 def test_windows_are_shifted_as_far_as_both_syns_offer(tmp_path: Path) -> None:
     wide = {"window_scaling": True, "receive_window": 1_000_000}
-    brief = experiment(testbed="unc-2003", tcp=wide, protocol={"warmup": "1 s", "duration": "2 s"})
+    brief = experiment(tcp=wide, protocol={"warmup": "1 s", "duration": "2 s"})
     lab.run(brief, out=tmp_path, pcap=lab.Pcap(file=tmp_path / "wide.pcapng", from_s=0))
     seen = packets(tmp_path / "wide.pcapng")
     syns = [each for each in seen if each.flags & SYN]

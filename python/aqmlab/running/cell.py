@@ -141,8 +141,8 @@ class Cell:
             "results": results_number(),
             "world": self.world,
             "kernel": self.kernel,
-            "experiment": self.experiment,
             "testbed": self.testbed,
+            "experiment": self.experiment,
         }
 
     @property

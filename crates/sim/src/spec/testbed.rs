@@ -42,43 +42,51 @@ const UNC_2003: Testbed = Testbed {
         TestbedValue {
             path: "link.delay",
             value: r#""500 us""#,
-            source: "ours: a cable and two switches; round trips are the users'",
+            source: "Le et al. (SIGCOMM 2003), section 3: hosts add about 1 ms to a round trip",
         },
         TestbedValue {
             path: "link.overhead",
             value: r#""38 B""#,
-            source: "Ethernet: preamble 8, header 14, check sequence 4, gap 12",
+            source: "IEEE 802.3: preamble 8, header 14, check sequence 4, gap 12",
         },
         TestbedValue {
             path: "link.device_fifo",
             value: "256",
-            source: "ours: of 64 to 512 packets a usual transmit ring, 256, comes closest to the published drop-tail rows",
+            source: "ours: of 64 to 512 packets 256, a usual transmit ring, comes closest to the published losses of drop-tail",
         },
         TestbedValue { path: "hosts.servers_per_side", value: "8", source: LE_2003 },
         TestbedValue { path: "hosts.rate", value: r#""100 Mbit/s""#, source: LE_2003 },
         TestbedValue {
             path: "tcp.profile",
             value: r#""unc-testbed""#,
-            source: "FreeBSD 4.5 with windows of 16 kB (Le et al. 2003, section 3); see the profile",
+            source: "Le et al. (SIGCOMM 2003), section 3: FreeBSD 4.5 with windows of 16 kB",
         },
         TestbedValue {
             path: LOAD,
             value: "98",
-            source: "Le et al. (2003), section 5: the highest load at which all schemes are compared",
+            source: "ours: of the four loads of Le et al. (SIGCOMM 2003), section 3.3, the one of most of their figures",
         },
         TestbedValue {
             path: "users.workload",
             value: r#""unc-2001-v3""#,
-            source: "Smith et al. (2001), as Le et al. (2003) used it; see docs/workload.md",
+            source: "ours: fitted to what Le et al. (SIGCOMM 2003), section 3.1, publish of their users; see docs/workload.md",
         },
         TestbedValue { path: "users.rtt", value: r#""uniform""#, source: LE_2003 },
         TestbedValue {
             path: "users.delay_at",
             value: r#""browser""#,
-            source: "Le et al. (2003), section 3: dummynet delayed what browsers sent",
+            source: "Le et al. (SIGCOMM 2003), section 3: dummynet delays what browsers send",
         },
-        TestbedValue { path: "protocol.warmup", value: r#""15 min""#, source: LE_2003 },
-        TestbedValue { path: "protocol.duration", value: r#""90 min""#, source: LE_2003 },
+        TestbedValue {
+            path: "protocol.warmup",
+            value: r#""15 min""#,
+            source: "ours: half of the 30 minutes of a run that Le et al. (SIGCOMM 2003), section 3.3, leave out",
+        },
+        TestbedValue {
+            path: "protocol.duration",
+            value: r#""90 min""#,
+            source: "Le et al. (SIGCOMM 2003), section 3.3",
+        },
     ],
 };
 
