@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.table import Table
 
 from aqmlab.show import console
-from aqmlab.spec.origins import Unwritten
+from aqmlab.topology.origins import Unwritten
 
 
 def of_unwritten(values: Sequence[Unwritten]) -> Table:

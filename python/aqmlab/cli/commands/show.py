@@ -37,7 +37,7 @@ def show(
     from aqmlab.running.cell import cells_of
     from aqmlab.show import console
     from aqmlab.spec.experiment import Experiment
-    from aqmlab.spec.origins import unwritten
+    from aqmlab.topology.origins import unwritten
     from aqmlab.topology import drawing, plot, table
     from aqmlab.topology.network import topology
 
