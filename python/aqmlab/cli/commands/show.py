@@ -37,9 +37,9 @@ def show(
     from aqmlab.running.cell import cells_of
     from aqmlab.show import console
     from aqmlab.spec.experiment import Experiment
-    from aqmlab.topology.origins import unwritten
     from aqmlab.topology import drawing, plot, table
     from aqmlab.topology.network import topology
+    from aqmlab.topology.origins import unwritten
 
     check_figure(figure)
     experiment = Experiment.from_toml(spec, changes=changes or ())
