@@ -11,7 +11,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from aqmlab.results.measured import at
+from aqmlab.results.measured import at, is_held_by_device
 from aqmlab.results.named.traffic import traffic
 from aqmlab.results.stats import LEVEL
 from aqmlab.show import console
@@ -100,6 +100,9 @@ _DELAYS = [
 _MORE_PLACES = 2
 
 _ONE_WAY = {"mean": "mean", "p99": "p99", "p99.9": "p999", "jitter": "sd"}
+
+_DEVICE_FIFO = Column("", "in FIFO", ("both", "device_fifo_mean"))
+"""The part of the mean that the device FIFO below the discipline holds."""
 
 _TIMES = ("p10", "p25", "p50", "p75", "p90", "p95", "p99", "mean")
 
@@ -193,6 +196,8 @@ def _tables(schemes: Sequence[Measurements], rows: Rows, suffix: str) -> Iterato
         each = [*link[:-1], *(Column("delay ms", name, ("queue_delay_ms", name)) for name in ("mean", "p99"))]
         yield from part("Each direction of each link", each, _links)
     delays = _DELAYS if any(map(_has_two_ways, schemes)) else _DELAYS[:4]
+    if any(is_held_by_device(view["both"]) for scheme in schemes for view in _delays(scheme).values()):
+        delays = [delays[0], _DEVICE_FIFO, *delays[1:]]
     yield from part("Delay in the queue, ms", delays, _delays)
     whose = "Response times of web users, ms" if any(map(_has_users, schemes)) else "Response times of all sources, ms"
     times = [
