@@ -61,6 +61,7 @@ def record(label: str, seed: int, ms: float | None = 10.0, **more: Any) -> dict[
         "directions": [way | {"direction": 0}, way | {"direction": 1}],
         "classes": [],
         "users": None,
+        "users_limited_by_percent": None,
         "sources": [],
     } | more
 

@@ -12,7 +12,7 @@ import polars as pl
 
 from aqmlab._core import SpecError
 from aqmlab.results import notebook
-from aqmlab.results.measured import MEASURES, PARTS, is_held_by_device
+from aqmlab.results.measured import LIMITS, MEASURES, PARTS, is_held_by_device
 from aqmlab.results.named.numbers import Parts
 from aqmlab.results.stats.distributions import cdf
 from aqmlab.running.cell import Cell
@@ -244,7 +244,16 @@ def _source(it: Mapping[str, Any]) -> str:
     elif it["completed"]:
         times = it["response_time_ms"]
         what += f", {it['completed']:,} requests completed in {times['mean']:,.0f} ms (p50 {times['p50']:,.0f})"
-    return f"  source:    {it['name']}: {what}{_delay_of(it)}\n"
+    return f"  source:    {it['name']}: {what}{_limit(it)}{_delay_of(it)}\n"
+
+
+def _limit(source: Mapping[str, Any]) -> str:
+    """Say what limits its connections for most of the time."""
+    shares = source.get("limited_by_percent") or {}
+    limit = max(shares, key=lambda name: shares[name] or 0.0, default=None)
+    if limit is None or shares[limit] is None:
+        return ""
+    return f", limited by {LIMITS[limit]} for {shares[limit]:.0f} % of the time"
 
 
 def _number(value: float | None, digits: int = 0) -> str:

@@ -11,7 +11,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from aqmlab.results.measured import at, is_held_by_device
+from aqmlab.results.measured import LIMITS, at, is_held_by_device
 from aqmlab.results.named.traffic import traffic
 from aqmlab.results.stats import LEVEL
 from aqmlab.show import console
@@ -214,6 +214,13 @@ def _tables(schemes: Sequence[Measurements], rows: Rows, suffix: str) -> Iterato
         *(Column("one-way ms", name, ("datagrams", f"delay_ms_{of}")) for name, of in _ONE_WAY.items()),
     ]
     yield from part("Traffic", sources, traffic)
+    limits = [Column("", name.replace("_", " "), ("limited_by_percent", name)) for name in LIMITS]
+    yield from part("Connections limited by, % of the time", limits, _limited)
+
+
+def _limited(record: Measurements) -> dict[str, Any]:
+    """Return the traffic that has connections."""
+    return {name: it for name, it in traffic(record).items() if it.get("kind") != "datagrams"}
 
 
 def _has_users(scheme: Measurements) -> bool:
