@@ -12,8 +12,9 @@ from aqmlab._core import SpecError
 from aqmlab.cli.app import App
 from aqmlab.cli.cells import interruptible
 from aqmlab.cli.options import Json, Out, Seeds, Watch, Workers, read, read_seeds
-from aqmlab.cli.output import check_directory, one_line_refusals, print_json, tell_written
+from aqmlab.cli.output import one_line_refusals, print_json, tell_written
 from aqmlab.cli.watching import run_watched
+from aqmlab.show import target
 
 if TYPE_CHECKING:
     import polars as pl
@@ -74,7 +75,8 @@ def sweep(
         print(sbatch(_without("--print-sbatch"), print_sbatch), end="")
         return
     if table is not None:
-        check_directory("--table", table.parent)
+        with one_line_refusals():
+            target.check(table)
     cells = [each.cell for each in planned]
     if watch:
         run_watched(f"sweep of {len(cells):,} cells", out, cells, grid=grid, seeds=read_seeds(seeds))
@@ -105,11 +107,11 @@ def _check_can_be_a_job(*, shard: str | None, table: Path | None, watch: bool) -
 
 
 def _write(cells: pl.DataFrame, file: Path) -> None:
-    with one_line_refusals():
+    with one_line_refusals(), target.opened(file) as out:
         if file.suffix == ".csv":
-            cells.write_csv(file)
+            cells.write_csv(out)
         else:
-            cells.write_parquet(file)
+            cells.write_parquet(out)
     tell_written(file)
 
 

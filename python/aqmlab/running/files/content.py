@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aqmlab.running.files.location import Location
-from aqmlab.running.integrity import METADATA, Files, Written, check, read_whole, reading, writing
+from aqmlab.running.integrity import METADATA, Damaged, Files, Kept, Written, check, read_whole, reading, writing
 
 if TYPE_CHECKING:
     from upath import UPath
@@ -69,6 +69,22 @@ def _put_here(file: Path, content: bytes) -> None:
     finally:
         with suppress(OSError):
             draft.unlink()
+
+
+def remove(out: Location, name: str) -> None:
+    """Remove a file that may be gone already.
+
+    Raises
+    ------
+    StoreError
+        When it cannot be removed.
+    """
+    file = out / name
+    with writing(file), suppress(FileNotFoundError):
+        if isinstance(file, Path):
+            file.unlink()
+        else:
+            file.fs.rm_file(file.path)
 
 
 def names(out: Location, folder: str) -> list[str]:
@@ -145,6 +161,14 @@ def fetched(file: Location, written: Written) -> Path:
         finally:
             draft.unlink(missing_ok=True)
     return copy
+
+
+def checked(name: str, cell: Kept) -> Path | Damaged:
+    """Return where a file of a cell can be read on this machine, or what is wrong with it."""
+    try:
+        return fetched(cell.directory / name, cell.files[name])
+    except Damaged as damage:
+        return damage
 
 
 @cache

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 from aqmlab.running.files import marker
-from aqmlab.running.files.drafts import Drafts
+from aqmlab.running.files.content import checked
+from aqmlab.running.files.drafts import Draft, Drafts
 from aqmlab.running.files.location import is_key
 from aqmlab.running.integrity import (
+    METADATA,
+    MOST_METADATA_BYTES,
     Damaged,
     Kept,
     StoreError,
@@ -19,6 +25,7 @@ from aqmlab.running.integrity import (
     check_all,
     files_of,
     read_metadata,
+    read_whole,
     reading,
     writing,
 )
@@ -32,17 +39,26 @@ class Directory:
         self._out = out
         self._drafts = Drafts(out / "drafts")
 
-    def stamps(self) -> dict[str, int]:
-        """List the cells, each with a number that is another one after its directory has changed.
-
-        Entries whose names are no keys are nobody's business.
-        """
+    def keys(self) -> list[str]:
+        """List the cells; entries whose names are no keys are nobody's business."""
         with reading(self.cells):
             try:
-                with os.scandir(self.cells) as entries:
-                    return {entry.name: _stamp(entry) for entry in entries if is_key(entry.name)}
+                return sorted(filter(is_key, os.listdir(self.cells)))  # noqa: PTH208 - names are enough
             except (FileNotFoundError, NotADirectoryError):
-                return {}
+                return []
+
+    def stamps(self) -> dict[str, str]:
+        """List the cells, each with a text that is another one after its directory or its metadata have changed."""
+        return {key: _stamp(f"{self.cells}/{key}") for key in self.keys()}
+
+    def digests(self, keys: Iterable[str]) -> dict[str, str]:
+        """Return the checksums of the metadata of cells, of those whose metadata can be read."""
+        found = {}
+        for key in keys:
+            with suppress(StoreError):
+                content = read_whole(self.cells / key / METADATA, MOST_METADATA_BYTES)
+                found[key] = hashlib.sha256(content).hexdigest()
+        return found
 
     def read(self, keys: Iterable[str]) -> Iterator[tuple[str, Kept | Damaged]]:
         """Look at those cells that are there."""
@@ -60,23 +76,25 @@ class Directory:
                 yield key, Kept(directory, metadata, files, size)
 
     def tables(self, kept: Sequence[Kept], name: str) -> Iterator[Path | Damaged]:
-        """Say where a table of each of these cells can be read."""
-        return (self.cells / cell.directory.name / name for cell in kept)
+        """Check a table of each of these cells, and say where it can be read."""
+        with ThreadPoolExecutor() as pool:
+            yield from pool.map(partial(checked, name), kept)
 
     @contextmanager
-    def create(self, key: str) -> Iterator[Path]:
+    def create(self, key: str) -> Iterator[Draft]:
         """Give a directory to write a cell's files into; it becomes the cell when the block ends well."""
         marker.claim(self._out)
         with ExitStack() as stack:
             try:
                 self.cells.mkdir(exist_ok=True)
-                draft = stack.enter_context(self._drafts.new(key))
+                draft = Draft(stack.enter_context(self._drafts.new(key)))
             except OSError as error:
                 raise Unwritable(f"out: must be a directory to write to, got {self._out} ({error.strerror})") from None
             yield draft
             directory = self.cells / key
             try:
-                draft.rename(directory)
+                draft.directory.rename(directory)
+                draft.stamp = _stamp(str(directory))
             except OSError as error:
                 # Another process has made the same cell meanwhile; its bytes are ours.
                 if not directory.is_dir():
@@ -108,9 +126,10 @@ class Directory:
         return place
 
 
-def _stamp(entry: os.DirEntry[str]) -> int:
+def _stamp(directory: str) -> str:
     try:
-        return entry.stat().st_mtime_ns
+        metadata = os.stat(f"{directory}/{METADATA}")  # noqa: PTH116 - of ten thousand cells paths take longer than files
+        return f"{os.stat(directory).st_mtime_ns}-{metadata.st_mtime_ns}-{metadata.st_size}"  # noqa: PTH116
     except OSError:
-        # It has just gone, or is a link that leads nowhere.
-        return 0
+        # It has just gone, or has no metadata.
+        return ""

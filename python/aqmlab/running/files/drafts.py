@@ -19,6 +19,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from aqmlab.running.files.once import once
@@ -28,6 +29,16 @@ _PLACE = re.compile(r"[0-9a-f]{16}-[a-z0-9_]{8}")
 
 _OF_ANOTHER_MACHINE_S = 86_400.0
 """A draft of another machine is abandoned after this time as well as unlocked: file systems may keep locks to one."""
+
+
+@dataclass
+class Draft:
+    """A cell that is being written."""
+
+    directory: Path
+    """Where, on this machine."""
+    stamp: str | None = None
+    """Its stamp once it is among the cells; ``None`` until then, and where another process was first."""
 
 
 class Drafts:

@@ -21,7 +21,8 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from aqmlab.running.files import marker
-from aqmlab.running.files.content import fetched, in_folders, put
+from aqmlab.running.files.content import checked, in_folders, put
+from aqmlab.running.files.drafts import Draft
 from aqmlab.running.files.location import is_key
 from aqmlab.running.files.once import once
 from aqmlab.running.integrity import (
@@ -53,10 +54,18 @@ class Objects:
         self._fs = out.fs
         self._claim = once(partial(marker.claim, out))
 
-    def stamps(self) -> dict[str, int]:
-        """List the cells, each with a number that is another one after its files have changed: their bytes."""
+    def keys(self) -> list[str]:
+        """List the cells."""
+        return sorted(self.stamps())
+
+    def stamps(self) -> dict[str, str]:
+        """List the cells, each with a text that is another one after its files have changed: their bytes."""
         there = self._lengths(self.cells).items()
-        return {key: sum(lengths.values()) for key, lengths in there if METADATA in lengths and is_key(key)}
+        return {key: str(sum(lengths.values())) for key, lengths in there if METADATA in lengths and is_key(key)}
+
+    def digests(self, _: Collection[str]) -> dict[str, str]:
+        """Return no checksums: the stamps of copies are those of the originals."""
+        return {}
 
     def read(self, keys: Collection[str]) -> Iterator[tuple[str, Kept | Damaged]]:
         """Look at those cells that are there: one listing, and the metadata of each."""
@@ -86,18 +95,20 @@ class Objects:
     def tables(self, kept: Sequence[Kept], name: str) -> Iterator[Path | Damaged]:
         """Fetch a table of each of these cells, and say where it can be read."""
         with ThreadPoolExecutor(_AT_ONCE) as pool:
-            yield from pool.map(partial(_table, name), kept)
+            yield from pool.map(partial(checked, name), kept)
 
     @contextmanager
-    def create(self, key: str) -> Iterator[Path]:
+    def create(self, key: str) -> Iterator[Draft]:
         """Give a directory to write a cell's files into; it becomes the cell when the block ends well."""
         self._claim()
         # Whoever may not write hears of it before a run, not after.
         put(self._out, f"drafts/{key}", b"")
         try:
-            with TemporaryDirectory(prefix="aqmlab-") as draft:
-                yield Path(draft)
-                self._copy_there(Path(draft), self.cells / key)
+            with TemporaryDirectory(prefix="aqmlab-") as directory:
+                draft = Draft(Path(directory))
+                yield draft
+                if self._copy_there(draft.directory, self.cells / key):
+                    draft.stamp = str(sum(file.stat().st_size for file in draft.directory.iterdir()))
         finally:
             # Nobody goes by it.
             with suppress(Exception):
@@ -143,17 +154,22 @@ class Objects:
             lengths.setdefault(directory.rpartition("/")[2], {})[name] = int(about["size"])
         return lengths
 
-    def _copy_there(self, draft: Path, directory: UPath) -> None:
+    def _copy_there(self, draft: Path, directory: UPath) -> bool:
+        """Copy a cell, and say whether it is ours that is there now."""
         marker = directory / METADATA
         if self._is_there(marker):
-            return
+            return False
         for file in sorted(draft.iterdir()):
             if file.name != METADATA:
                 there = directory / file.name
                 with writing(there):
                     in_folders(there, self._out, partial(self._fs.put_file, str(file), there.path))
-        with writing(marker), suppress(FileExistsError):
-            self._fs.pipe_file(marker.path, (draft / METADATA).read_bytes(), mode="create")
+        with writing(marker):
+            try:
+                self._fs.pipe_file(marker.path, (draft / METADATA).read_bytes(), mode="create")
+            except FileExistsError:
+                return False
+        return True
 
     def _is_there(self, file: UPath) -> bool:
         with reading(file):
@@ -168,13 +184,6 @@ def _kept(directory: UPath, content: bytes, lengths: dict[str, int]) -> Kept:
             raise Damaged(f"{directory / name} is damaged: no such file")
         check_length(directory / name, lengths[name], written)
     return Kept(directory, metadata, files, sum(lengths.values()))
-
-
-def _table(name: str, cell: Kept) -> Path | Damaged:
-    try:
-        return fetched(cell.directory / name, cell.files[name])
-    except Damaged as damage:
-        return damage
 
 
 def _numbered(key: str, number: int) -> str:
