@@ -84,7 +84,7 @@ def test_the_load_of_users_on_one_side_is_that_of_their_data() -> None:
     known = {("unc-2001-v3", "uniform", sides): line(sides=sides, mbps_per_user=0.01 / sides) for sides in (1, 2)}
     (cell,) = cells_of(lab.Experiment(users=users), [1], known)
     assert cell.users_per_side == 9000
-    assert "9,000 users on one side" in str(cell)
+    assert "9,000 users at side 0" in str(cell)
 
 
 def test_the_line_of_users_on_one_side_is_measured_where_their_data_come(tmp_path: Path) -> None:

@@ -70,10 +70,10 @@ def test_the_file_is_one_section_of_two_raw_ip_interfaces_in_nanoseconds(marking
     (section, header), *interfaces = list(blocks(marking.read_bytes()))[:3]
     assert section == 0x0A0D0D0A
     assert struct.unpack_from("<IHHq", header) == (0x1A2B3C4D, 1, 0, -1)
-    for direction, (kind, body) in enumerate(interfaces):
+    for direction, (kind, body) in zip(("forward", "reverse"), interfaces, strict=True):
         assert (kind, *struct.unpack_from("<HHI", body)) == (1, 101, 0, 80)
         described = options(body[8:])
-        assert described[2].decode() == f"direction {direction}"
+        assert described[2].decode() == direction
         assert struct.unpack("<Q", described[8]) == (2_000_000,)
         assert described[9] == b"\x09"
 
