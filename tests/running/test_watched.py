@@ -92,7 +92,7 @@ def test_a_run_goes_on_when_nobody_reads_any_more(tmp_path: Path) -> None:
     spec.write_text(SPEC)
     ours, its = os.pipe()
     os.close(ours)
-    words = [sys.executable, "-m", "aqmlab", "run", str(spec), "--out", str(tmp_path)]
+    words = [sys.executable, "-m", "aqmlab", "run", str(spec), "--out", str(tmp_path / "out")]
     done = subprocess.run(
         words, pass_fds=[its], env={**os.environ, watched.PIPE: str(its)}, capture_output=True, text=True
     )
@@ -128,7 +128,7 @@ print(all(seen), len(seen))
 def test_what_is_no_pipe_is_refused_in_one_line(tmp_path: Path, number: str) -> None:
     spec = tmp_path / "spec.toml"
     spec.write_text(SPEC)
-    words = [sys.executable, "-m", "aqmlab", "run", str(spec), "--out", str(tmp_path)]
+    words = [sys.executable, "-m", "aqmlab", "run", str(spec), "--out", str(tmp_path / "out")]
     done = subprocess.run(words, env={**os.environ, watched.PIPE: number}, capture_output=True, text=True)
     assert done.returncode == 2
     assert f"aqmlab: {watched.PIPE}: is set by what watches a run" in done.stderr
