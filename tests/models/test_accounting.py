@@ -129,7 +129,7 @@ def test_the_engines_users_lose_what_their_responses_take_longer(one_object_page
         lab.run(
             lab.Experiment(link=link, queue=law, users=users, protocol={"warmup": "20 s", "duration": "100 s"}),
             seed=1,
-            out=one_object_pages,
+            out=one_object_pages / "out",
         )
         for link, law in (
             ({"rate": "5 Mbit/s", "device_fifo": 2}, queue),

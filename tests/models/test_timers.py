@@ -27,7 +27,7 @@ def test_the_kinds_of_packets_are_what_users_send_on_an_idle_network(tmp_path: P
         protocol={"warmup": "10 min", "duration": "5 min"},
         record={"exchanges": True},
     )
-    result = lab.run(experiment, seed=1, out=tmp_path)
+    result = lab.run(experiment, seed=1, out=tmp_path / "out")
     sent = result.link.select("packets", "bytes").sum().row(0)
     response = result.exchanges["response_bytes"].to_numpy().astype(np.int64)
     begins = result.exchanges["first_on_connection"].to_numpy()
