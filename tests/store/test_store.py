@@ -154,6 +154,7 @@ def test_every_table_says_by_itself_which_cell_it_is_of(small: lab.Experiment, s
         "load_percent": 12.5,
         "users_per_side": 400,
         "signal": "drop",
+        "variant": None,
         "workload": "unc-2001-v3",
         "rtt": "uniform",
         "rate_mbps": 2.0,
@@ -192,7 +193,7 @@ def test_the_query_of_the_readme_tells_cells_by_their_labels(
     monkeypatch.chdir(tmp_path)
     for experiment in (small, red(small)):
         lab.run(experiment)
-    assert sorted(row[:3] for row in ask(query)) == [
+    assert sorted(row[1:4] for row in ask(query)) == [
         (label, 1, direction) for label in ("pi:q_ref=10", "red") for direction in (0, 1)
     ]
 
