@@ -28,7 +28,7 @@ from aqmlab.running.cell import cells_of
 from aqmlab.show import console
 
 MINIMISED = tuple(name for name in MEASURES if name not in ("loss", "bulk"))
-"""What the map can be ranked by. Loss may be 0, which has no ratio; the goodput of long transfers is shown beside."""
+"""The measures that the map can be ranked by. Loss may be 0, which has no ratio; goodput is shown in a column."""
 
 _TIMES = "ms"
 """The unit of all that may be minimised: a time above 0 has a ratio, and less of it is better."""

@@ -13,7 +13,7 @@ from aqmlab.spec.experiment import Experiment, Users
 _MBPS = 1e6
 
 _GAME = (("game up", "80 kbit/s", "100 B", 0), ("game down", "160 kbit/s", "200 B", 1))
-"""What a player sends and receives: name, rate, packet, side of the sender. Ours: a shooter's updates, 100 a second."""
+"""The datagrams of a player: name, rate, packet, side of the sender. Ours: a shooter's updates, 100 a second."""
 
 _SENT = 0.14
 """What users send, requests and acknowledgements in their frames, in parts of what they fetch: 5.46 beside 39.25 Mbit/s

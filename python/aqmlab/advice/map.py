@@ -36,7 +36,7 @@ SPACE: Mapping[str, Span] = {
 as much of a step as three beside one. The ranges are ours, access links from ADSL to fibre."""
 
 MEASURES = ("mean", "p50", "p90", "p95", "p99", "delay", "delay p99", "loss", "bulk")
-"""What is known of each: those of :data:`aqmlab.results.named.numbers.NUMBERS`, over both directions together,
+"""The measures of each point: those of :data:`aqmlab.results.named.numbers.NUMBERS`, over both directions together,
 and ``bulk``, the goodput of the long transfers in Mbit/s, null where there are none."""
 
 LOAD = "load, %"

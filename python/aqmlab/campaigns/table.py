@@ -48,7 +48,7 @@ MEASURES = {
     "response_time_ms_p95": Heading("p95 ms", 0),
     "completed_requests": Heading("requests", 0),
 }
-"""What means are taken of by default."""
+"""The measures whose means are shown by default."""
 
 
 def of_means(means: pl.DataFrame, axes: Sequence[str], measures: Mapping[str, Heading]) -> Fitted:
@@ -71,7 +71,7 @@ def texts(
 ) -> tuple[list[str], list[list[str]]]:
     """Write its headings and its rows: a point's values, how many seeds, and what they measured."""
     names = list(axes) or ["label"]
-    # What is nowhere, such as marks without ECN, takes no room, unless it was asked for.
+    # A measure without a value, such as marks without ECN, has no column unless it was asked for.
     shown = [
         name
         for name in measures

@@ -120,7 +120,7 @@ class Store:
             yield directory
 
     def init(self) -> None:
-        """Make the directory a store, whatever files are in it: cells can be written there then.
+        """Make the directory, which may hold other files, a store that takes cells.
 
         Raises
         ------

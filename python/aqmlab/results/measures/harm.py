@@ -27,7 +27,7 @@ from aqmlab.results.measures.measure import (
     over_seeds,
     simulated_alone,
 )
-from aqmlab.results.named.traffic import USERS_NAME, everybody
+from aqmlab.results.named.traffic import USERS_NAME, by_class
 from aqmlab.results.result import Result
 from aqmlab.running.cell import Cell
 from aqmlab.running.store import Store
@@ -91,7 +91,7 @@ def harms(traffic: Mapping[str, Any], traffic_alone: Mapping[str, Any]) -> dict[
     Parameters
     ----------
     traffic, traffic_alone
-        What :func:`aqmlab.results.named.traffic.everybody` says of them, beside the others and alone.
+        The numbers of :func:`aqmlab.results.named.traffic.by_class`, beside the others and alone.
     """
 
     def both(*path: str) -> tuple[float | None, float | None]:
@@ -116,8 +116,8 @@ def _rows(schemes: ByScheme) -> Iterator[MeasuredRow]:
 def _of_seed(result: Result) -> dict[str, dict[str, float | None]]:
     """Return the harm to each of a cell, by name; cells in which they are alone are in the store, or are run."""
     store = Store(result.place.parents[1])
-    solos = [everybody(each.summary) for each in sweep(_beside(result.cell), store)]
-    together = everybody(result.summary)
+    solos = [by_class(each.summary) for each in sweep(_beside(result.cell), store)]
+    together = by_class(result.summary)
     return {name: harms(traffic, solo[name]) for (name, traffic), solo in zip(together.items(), solos, strict=True)}
 
 

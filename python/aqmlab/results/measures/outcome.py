@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from aqmlab.results.measures.measure import ByScheme, Column, Measure, MeasuredRow, over_seeds
-from aqmlab.results.named.traffic import everybody
+from aqmlab.results.named.traffic import by_class
 from aqmlab.results.result import Result
 from aqmlab.running.cell import Cell
 
@@ -83,7 +83,7 @@ def _scores(result: Result, traffic: Mapping[str, Any]) -> dict[str, float | Non
 
 def _rows(schemes: ByScheme) -> Iterator[MeasuredRow]:
     for label, results in schemes.items():
-        of_seeds = [everybody(result.summary) for result in results]
+        of_seeds = [by_class(result.summary) for result in results]
         for name in of_seeds[0]:
             scores = [_scores(result, of[name]) for result, of in zip(results, of_seeds, strict=True)]
             yield {"label": label, "of": name, **over_seeds(scores)}

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from aqmlab._core import SpecError
 from aqmlab.disciplines.catalogue import disciplines, nearest
 from aqmlab.results.measured import MEASURES, at
-from aqmlab.results.named.traffic import USERS_NAME, everybody, labels
+from aqmlab.results.named.traffic import USERS_NAME, by_class, labels
 from aqmlab.spec import directions
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Number(NamedTuple):
     def read(self, record: Mapping[str, Any]) -> float | None:
         """Return the number in a record or a summary; ``None`` where there was nothing to measure."""
         if self.source is not None:
-            return at(everybody(record).get(self.source), self.path)
+            return at(by_class(record).get(self.source), self.path)
         within: Any = record
         if self.direction is not None:
             every = record["directions"]

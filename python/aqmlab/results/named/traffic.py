@@ -30,8 +30,8 @@ def traffic(record: Mapping[str, Any]) -> dict[str, Any]:
     return dict(zip(names, [*users.values(), *record["sources"]], strict=True))
 
 
-def everybody(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the same, and the web users where they are alone: all packets are theirs."""
+def by_class(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return :func:`traffic`, or the web users where they are alone: all packets are theirs."""
     each_way = [way["queue_delay_ms"] for way in record["directions"]]
     return traffic(record) or {USERS_NAME: _users(record, {**record, "queue_delay_ms_each_way": each_way})}
 
