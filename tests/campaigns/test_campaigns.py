@@ -353,7 +353,7 @@ def test_a_script_for_slurm_has_the_command_and_a_shard_a_job(aqmlab: Command, t
         (["grid.toml", "--limit", "10"], "--limit: "),
         (["grid.toml", "--out", "bad.toml"], "out: must be a directory to write to, got bad.toml"),
         (["grid.toml", "--limit", "0 s"], "limit: must be above 0 s, got 0"),
-        (["grid.toml", "--table", "bad.toml/cells.csv"], "--table: must be a file in a directory that exists"),
+        (["grid.toml", "--table", "bad.toml/cells.csv"], "--table: must be a file that can be written"),
         (["grid.toml", "--print-sbatch", "4", "--shard", "1/2"], "--shard: cannot be with --print-sbatch"),
         (["grid.toml", "--print-sbatch", "4", "--table", "cells.csv"], "--table: cannot be with --print-sbatch"),
         (["grid.toml", "--print-sbatch", "4", "--watch"], "--watch: cannot be with --print-sbatch"),

@@ -97,7 +97,7 @@ def test_commands_write_their_tables(
     ("arguments", "said"),
     [
         (("--table", "table.xlsx"), "--table: must end in .csv, .md, .tex or .parquet, got table.xlsx"),
-        (("--table", "nowhere/table.csv"), "--table: must be a file in a directory that exists"),
+        (("--table", "nowhere/table.csv"), "--table: must be a file that can be written"),
         (("--sd",), "--sd: adds a column to --table, which is not given"),
     ],
 )

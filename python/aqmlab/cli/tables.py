@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +10,7 @@ import typer
 
 from aqmlab._core import SpecError
 from aqmlab.cli.output import one_line_refusals, tell_written
+from aqmlab.show import target
 
 if TYPE_CHECKING:
     import polars as pl
@@ -36,27 +36,28 @@ def check_table(file: Path | None) -> None:
     Raises
     ------
     SpecError
-        When its name has another end, or its directory does not exist or cannot be written to.
+        When its name has another end, or it cannot be written.
     """
     if file is None:
         return
     if file.suffix not in SUFFIXES:
         raise SpecError(f"--table: must end in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}, got {file}")
-    if not (file.parent.is_dir() and os.access(file.parent, os.W_OK)) or file.is_dir():
-        raise SpecError(f"--table: must be a file in a directory that exists and can be written to, got {file}")
+    try:
+        target.check(file)
+    except OSError as error:
+        raise SpecError(f"--table: must be a file that can be written, got {file} ({error.strerror})") from None
 
 
 def write_table(rows: pl.DataFrame, file: Path | None) -> None:
     """Write a table in the form that the end of the file's name says; without a file do nothing."""
     if file is None:
         return
-    with one_line_refusals():
+    with one_line_refusals(), target.opened(file) as out:
         if file.suffix == ".parquet":
-            with file.open("wb") as target:
-                rows.write_parquet(target)
+            rows.write_parquet(out)
         else:
             text = {".csv": _csv, ".md": _markdown, ".tex": _latex}[file.suffix](rows)
-            file.write_text(text, encoding="utf-8")
+            out.write(text.encode())
     tell_written(file)
 
 

@@ -20,7 +20,7 @@ from aqmlab.report.gathered import Choice, Gathered, gather
 from aqmlab.report.pen import Pen
 from aqmlab.results import table
 from aqmlab.results.result import Result
-from aqmlab.show import canvas
+from aqmlab.show import target
 
 _OF_EACH = ("cell", "scheme", "seed", "made, UTC", "SHA-256 of the summary")
 _OFTEN_ALIKE = ("world", "results", "engine", "commit", "Python", "machine")
@@ -79,14 +79,16 @@ def report(
     if any(name in studies.STUDIES for name in cells):
         if explain:
             raise SpecError("explain: cannot be with a study, whose cells are too many to be run once more")
-        canvas.check_place(file)
+        target.check(file)
         study.write(out, choice, file)
         return file
     gathered = gather(out, choice)
     # Before what may take hours.
-    canvas.check_place(file)
+    target.check(file)
     times = explained.explained(gathered) if explain else {}
-    file.write_text(html(gathered, times), encoding="utf-8")
+    page = html(gathered, times)
+    with target.opened(file) as written:
+        written.write(page.encode())
     return file
 
 

@@ -14,7 +14,7 @@ from aqmlab.report import again, names, template
 from aqmlab.report.gathered import Choice
 from aqmlab.running.files.location import here, location
 from aqmlab.running.progress import ReportProgress, is_seen
-from aqmlab.show import markdown
+from aqmlab.show import markdown, target
 from aqmlab.show.messages import logger
 from aqmlab.spec import schemes
 from aqmlab.studies import find
@@ -54,7 +54,9 @@ def write(out: Path | str, choice: Choice, file: Path) -> None:
     with ReportProgress() if is_seen() or logger.handlers else nullcontext(nobody) as tell:
         report = gather(out, choice, tell)
         notes = page.notes_in(here(location(out)) / "studies", report.study.name)
-        file.write_text(html(report, notes, tell), encoding="utf-8")
+        text = html(report, notes, tell)
+    with target.opened(file) as written:
+        written.write(text.encode())
 
 
 def html(report: Report, notes: str, tell: Tell = nobody) -> str:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import dataclasses
 import logging
 import math
-import os
 import re
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,6 +14,7 @@ from typing import BinaryIO
 
 from aqmlab._core import SpecError
 from aqmlab.running.cell import Cell
+from aqmlab.show import target
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +25,7 @@ class Pcap:
     """
 
     file: Path | str
-    """Where it goes; a file that is there is replaced when the capture is complete."""
+    """Where it goes; a file that is there is replaced when the capture is complete, a pipe is written into."""
     from_s: float | None = None
     """Capture what arrives from this simulated time on, in seconds since the start of the run; the default is the start
     of the measured window."""
@@ -64,19 +63,13 @@ class Pcap:
         """
         file = Path(self.file)
         try:
-            if file.is_dir():
-                raise IsADirectoryError(0, "is a directory")
-            handle, name = tempfile.mkstemp(prefix=f".{file.name}-", dir=file.parent)
-        except OSError as error:
-            raise SpecError(f"pcap.file: must be a file that can be written, got {file} ({error.strerror})") from None
-        draft = Path(name)
-        try:
-            with os.fdopen(handle, "wb") as out:
+            with target.opened(file) as out:
                 yield out
-            draft.chmod(0o644)
-            draft.replace(file)
-        finally:
-            draft.unlink(missing_ok=True)
+        except OSError as error:
+            # The store's own files are named in errors of the store.
+            if error.filename != str(file):
+                raise
+            raise SpecError(f"pcap.file: must be a file that can be written, got {file} ({error.strerror})") from None
 
 
 def tell_cut(pcap: Pcap, cell: Cell, last_s: float) -> None:

@@ -18,6 +18,8 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogFormatter, ScalarFormatter
 
+from aqmlab.show import target
+
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 """Okabe and Ito's colours, which colour-blind readers can tell apart; beyond six they come again, with other dashes."""
 
@@ -101,12 +103,8 @@ def _write(files: Sequence[Path], draw: Callable[[Figure], None], *, size: tuple
         layout.execute(figure)
         figure.set_layout_engine(None)
         for file, kind in zip(files, kinds, strict=True):
-            try:
-                figure.savefig(file, dpi=160, metadata={_STAMPS[kind]: None})
-            except OSError as error:
-                # A full disk does not say which file it was.
-                error.filename = error.filename or str(file)
-                raise
+            with target.opened(file) as out:
+                figure.savefig(out, format=kind, dpi=160, metadata={_STAMPS[kind]: None})
 
 
 class LineStyles:
@@ -157,16 +155,7 @@ class LineStyles:
 def check_writable(file: Path) -> None:
     """Raise what a figure's file would raise in the end: ``ValueError`` for its kind, ``OSError`` for its place."""
     check_kind(file)
-    check_place(file)
-
-
-def check_place(file: Path) -> None:
-    """Raise the ``OSError`` that writing a file would raise in the end."""
-    was_there = file.exists()
-    with file.open("ab"):
-        pass
-    if not was_there:
-        file.unlink()
+    target.check(file)
 
 
 def check_kind(file: Path) -> str:

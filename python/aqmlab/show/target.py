@@ -1,0 +1,84 @@
+"""Files that a user names for output, opened alike by every command.
+
+A regular file, or one that is not there yet, is replaced as a whole when all of it is written. A symbolic link is
+followed. A device, a pipe or a socket is written into, and never replaced.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+_WRITTEN_INTO = (Path("/dev"), Path("/proc"))
+"""Directories of the system whose files stand for something else, such as ``/dev/stdout`` for a redirected file."""
+
+_DRAFT = ".draft"
+
+
+@contextmanager
+def opened(file: Path) -> Iterator[BinaryIO]:
+    """Open a file for output; when the block fails, a regular file is as it was before.
+
+    Raises
+    ------
+    OSError
+        When it cannot be written; the error names the file.
+    """
+    try:
+        if _is_special(file):
+            with file.open("wb") as out:
+                yield out
+            return
+        place, draft = _draft(file)
+        try:
+            with draft.open("xb") as out:
+                yield out
+            with suppress(FileNotFoundError):
+                draft.chmod(stat.S_IMODE(place.stat().st_mode))
+            draft.replace(place)
+        finally:
+            draft.unlink(missing_ok=True)
+    except OSError as error:
+        # A full disk does not say which file it was, and a draft is not what the user has named.
+        if error.filename is None or Path(os.fsdecode(error.filename)).name.endswith(_DRAFT):
+            error.filename = str(file)
+        raise
+
+
+def check(file: Path) -> None:
+    """Raise the ``OSError`` that :func:`opened` would raise, before hours of computing; nothing is changed."""
+    if _is_special(file):
+        # A pipe that is opened waits for its reader, who hears that all is over when it is closed.
+        if not os.access(file, os.W_OK):
+            raise PermissionError(13, os.strerror(13), str(file))
+        return
+    _, draft = _draft(file)
+    try:
+        draft.touch(exist_ok=False)
+        draft.unlink()
+    except OSError as error:
+        error.filename = str(file)
+        raise
+
+
+def _draft(file: Path) -> tuple[Path, Path]:
+    """Return where a file is, with all links followed, and a name beside it for what is being written."""
+    place = Path(os.path.realpath(file))
+    return place, place.with_name(f".{place.name[:200]}-{secrets.token_hex(4)}{_DRAFT}")
+
+
+def _is_special(file: Path) -> bool:
+    """Tell whether a file is written into; a directory is an error."""
+    try:
+        mode = file.stat().st_mode
+    except FileNotFoundError:
+        mode = stat.S_IFREG
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(21, os.strerror(21), str(file))
+    absolute = Path(os.path.abspath(file))  # noqa: PTH100 - links are not to be followed here
+    return not stat.S_ISREG(mode) or any(absolute.is_relative_to(folder) for folder in _WRITTEN_INTO)
