@@ -70,6 +70,8 @@ def test_the_result_tells_of_each_source(tmp_path: Path) -> None:
         ),
         ([{"bulk": {"file": "x"}}], "sources[0].bulk.file: only trace, pair_trace, tmix are read from a file"),
         ([{"trace": {"file": "x.txt"}}], "sources[0].trace.file: must end in .csv or .parquet, got x.txt"),
+        ([{"trace": {"file": "."}}], "sources[0].trace.file: must end in .csv or .parquet, got ."),
+        ([{"trace": {"file": 7}}], "sources[0].trace.file: must be the name of a file, got 7"),
         ([{"trace": {"file": "none.csv"}}], "sources[0].trace.file: none.csv cannot be read"),
         ([{"tmix": {"file": "none"}}], "sources[0].tmix.file: none cannot be read: No such file or directory"),
     ],
@@ -86,8 +88,11 @@ def test_mistakes_are_told_in_one_line(sources: Any, message: str, tmp_path: Pat
     [
         ({"side": None}, "must have the columns start_seconds, side, request_bytes, response_bytes; it lacks side"),
         ({"colour": [1, 2]}, "has a column 'colour'; beside the required ones rtt_ms is allowed"),
-        ({"side": ["left", "right"]}, "the column side must hold numbers, got String"),
-        ({"side": [0, None]}, "the column side must have a value in every row"),
+        ({"side": [True, False]}, "transfers.csv: the column side must hold numbers, got Boolean"),
+        ({"side": ["0", "right"]}, "transfers.csv, row 2: side must be a number, got 'right'"),
+        ({"side": [0, None]}, "transfers.csv, row 2: side must have a value"),
+        ({name: [] for name in COLUMNS}, "transfers.csv must have at least one row, got only a header"),
+        ({"start_seconds": [1.0, -2.0]}, "transfers.csv, row 2: start_seconds: must be between 0 and 10000000, got -2"),
     ],
 )
 def test_mistakes_in_a_file_are_told_with_its_name(change: dict[str, Any], message: str, tmp_path: Path) -> None:
@@ -97,3 +102,25 @@ def test_mistakes_in_a_file_are_told_with_its_name(change: dict[str, Any], messa
         experiment({"trace": {"file": str(file)}})
     assert message in str(refusal.value)
     assert "transfers.csv" in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "others", "text", "message"),
+    [
+        (
+            "pair_trace",
+            {"rtt": ["1 ms", "2 ms"]},
+            "1 0 1 40\n1 0 2 40\n",
+            "line 2: pair must be a number between 0 and 1",
+        ),
+        ("tmix", {}, "SEQ 1 2 3\n", "line 1: "),
+    ],
+)
+def test_a_mistake_in_a_text_has_its_file_and_line(
+    kind: str, others: dict[str, Any], text: str, message: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "recorded.txt"
+    file.write_text(text)
+    with pytest.raises(lab.SpecError) as refusal:
+        experiment({kind: {"file": str(file), **others}})
+    assert str(refusal.value).startswith(f"sources[0].{kind}.file: {file}, {message}")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from aqmlab._core import SpecError
+from aqmlab._core import Resolved, SpecError
 from aqmlab.spec import schema
 
 _REQUIRED = ("start_seconds", "side", "request_bytes", "response_bytes")
@@ -59,15 +61,20 @@ def read_files(source: Mapping[str, Any], place: str, directory: Path) -> dict[s
     place = f"{place}.{kind}.file"
     if kind not in _READERS:
         raise SpecError(f"{place}: only {', '.join(_READERS)} are read from a file, not {kind}")
+    if not isinstance(parameters["file"], str):
+        raise SpecError(f"{place}: must be the name of a file, got {parameters['file']!r}")
+    file = directory / parameters["file"]
     others = {key: value for key, value in parameters.items() if key != "file"}
-    return {kind: {**_READERS[kind](directory / parameters["file"], place), **others}}
+    read = {kind: {**_READERS[kind](file, place), **others}}
+    _check_rows(read, f"{place}: {file}")
+    return read
 
 
 def _columns(file: Path, place: str) -> dict[str, list[Any]]:
     """Read transfers, one a row, from CSV or Parquet."""
     readers: dict[str, Callable[[Path], pl.DataFrame]] = {".csv": pl.read_csv, ".parquet": pl.read_parquet}
     if file.suffix not in readers:
-        raise SpecError(f"{place}: must end in {' or '.join(readers)}, got {file.name}")
+        raise SpecError(f"{place}: must end in {' or '.join(readers)}, got {file}")
     try:
         table = readers[file.suffix](file)
     except (OSError, pl.exceptions.PolarsError) as error:
@@ -76,12 +83,51 @@ def _columns(file: Path, place: str) -> dict[str, list[Any]]:
         raise SpecError(f"{place}: {file} must have the columns {', '.join(_REQUIRED)}; it lacks {', '.join(missing)}")
     if unknown := [name for name in table.columns if name not in (*_REQUIRED, *_OPTIONAL)]:
         raise SpecError(f"{place}: {file} has a column {unknown[0]!r}; beside the required ones rtt_ms is allowed")
-    for name in table.columns:
-        if not table[name].dtype.is_numeric():
-            raise SpecError(f"{place}: {file}: the column {name} must hold numbers, got {table[name].dtype}")
-        if table[name].null_count() > 0:
-            raise SpecError(f"{place}: {file}: the column {name} must have a value in every row")
+    if table.is_empty():
+        raise SpecError(f"{place}: {file} must have at least one row, got only a header")
+    for column in table:
+        _check_column(column, f"{place}: {file}")
     return table.to_dict(as_series=False)
+
+
+def _check_column(column: pl.Series, place: str) -> None:
+    """Refuse a column that lacks a number, by the first row that does; rows count from 1, without a header."""
+    if not (column.dtype.is_numeric() or column.dtype == pl.String):
+        raise SpecError(f"{place}: the column {column.name} must hold numbers, got {column.dtype}")
+    for row, value in enumerate(column, start=1):
+        if value is None:
+            raise SpecError(f"{place}, row {row}: {column.name} must have a value")
+        if isinstance(value, str) and not _is_number(value):
+            raise SpecError(f"{place}, row {row}: {column.name} must be a number, got {value!r}")
+    if column.dtype == pl.String:
+        raise SpecError(f"{place}: the column {column.name} must hold numbers, got text")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _check_rows(source: Mapping[str, Any], place: str) -> None:
+    """Refuse a row or line of a file that the engine refuses, and name the file, which the engine does not know.
+
+    Other faults of the source have no place in the file: they are left to the whole spec.
+    """
+    try:
+        Resolved(json.dumps({"users": {"per_side": 0}, "sources": [source]}))
+    except SpecError as error:
+        if found := _IN_FILE.match(str(error)):
+            where = f"line {found['line']}" if found["line"] else f"row {int(found['row']) + 1}: {found['column']}"
+            raise SpecError(f"{place}, {where}: {found['fault']}") from None
+
+
+_IN_FILE = re.compile(
+    r"sources\[0\]\.\w+\.(text, line (?P<line>\d+)|(?P<column>\w+)\[(?P<row>\d+)\]): (?P<fault>.*)", re.DOTALL
+)
+"""The engine's message on a line of a text or on a row of a column."""
 
 
 def _text(file: Path, place: str) -> dict[str, str]:
