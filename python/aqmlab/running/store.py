@@ -191,7 +191,7 @@ class Store:
             several of in a cell, such as links, is in ``scan("summary")``. Cells that :meth:`compact` has put together
             are not looked at one by one, and so not found damaged here.
         """
-        there = sorted(self._listed())
+        there = self.keys()
         known = index.read(self.out)
         frames = [rows.NO_ROWS]
         if known is not None:
@@ -218,14 +218,55 @@ class Store:
         return cells.height
 
     def scan(self, table: str) -> pl.LazyFrame:
-        """Read one table of all cells, with a column ``cell``: what only some laws have is null elsewhere."""
+        """Read one table of all cells, with a column ``cell``: what only some laws have is null elsewhere.
+
+        The files are checked before. A line of the log names each cell that is damaged and left out.
+
+        Raises
+        ------
+        SpecError
+            When the directory is no store, or no cell has such a table.
+        """
         known = rows.SUMMARY if table == "summary" else {}
-        frame, damages = scanning.scan(self._with_table(sorted(self._listed()), table), known)
+        frame, damages = scanning.scan(self._with_table(self.keys(), table), known)
         for damage in damages:
             _log.warning(_LEFT_OUT, damage)
         if frame is None:
             raise SpecError(f"table: no cell in {self.out} has a table of this name, got {table!r}")
         return frame
+
+    def keys(self) -> list[str]:
+        """Return the keys of all cells; reading a cell shows whether it is damaged.
+
+        Raises
+        ------
+        SpecError
+            When the directory is no store.
+        """
+        return sorted(self._listed())
+
+    def check(self) -> list[Damaged]:
+        """Read every file of every cell, and return the damage: one error for each damaged cell.
+
+        Programs that read the Parquet files by themselves, such as DuckDB, do not notice flipped bits: check the store
+        before.
+
+        Raises
+        ------
+        SpecError
+            When the directory is no store.
+        StoreError
+            When a file cannot be read.
+        """
+        found = dict(self._place.read(self.keys()))
+        damages = {key: kept for key, kept in found.items() if isinstance(kept, Damaged)}
+        whole = [kept for kept in found.values() if isinstance(kept, Kept)]
+        for name in sorted({name for kept in whole for name in kept.files}):
+            having = [kept for kept in whole if name in kept.files]
+            for kept, file in zip(having, self._place.tables(having, name), strict=True):
+                if isinstance(file, Damaged):
+                    damages.setdefault(kept.directory.name, file)
+        return [damages[key] for key in sorted(damages)]
 
     def _listed(self) -> Mapping[str, int]:
         """List the cells with their stamps."""

@@ -13,8 +13,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from aqmlab.running.files.errors import Damaged
 from aqmlab.running.files.location import Location
-from aqmlab.running.integrity import METADATA, Files, Written, check, read_whole, reading, writing
+from aqmlab.running.integrity import METADATA, Files, Kept, Written, check, read_whole, reading, writing
 
 if TYPE_CHECKING:
     from upath import UPath
@@ -145,6 +146,14 @@ def fetched(file: Location, written: Written) -> Path:
         finally:
             draft.unlink(missing_ok=True)
     return copy
+
+
+def checked(name: str, cell: Kept) -> Path | Damaged:
+    """Return where a file of a cell can be read on this machine, or what is wrong with it."""
+    try:
+        return fetched(cell.directory / name, cell.files[name])
+    except Damaged as damage:
+        return damage
 
 
 @cache

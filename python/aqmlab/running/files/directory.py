@@ -5,10 +5,13 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 
 from aqmlab.running.files import marker
+from aqmlab.running.files.content import checked
 from aqmlab.running.files.drafts import Drafts
 from aqmlab.running.files.errors import Damaged, StoreError, Unwritable
 from aqmlab.running.files.location import is_key
@@ -58,8 +61,9 @@ class Directory:
                 yield key, Kept(directory, metadata, files, size)
 
     def tables(self, kept: Sequence[Kept], name: str) -> Iterator[Path | Damaged]:
-        """Say where a table of each of these cells can be read."""
-        return (self.cells / cell.directory.name / name for cell in kept)
+        """Check a table of each of these cells, and say where it can be read."""
+        with ThreadPoolExecutor() as pool:
+            yield from pool.map(partial(checked, name), kept)
 
     @contextmanager
     def create(self, key: str) -> Iterator[Path]:

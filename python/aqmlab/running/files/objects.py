@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from aqmlab.running.files import marker
-from aqmlab.running.files.content import fetched, in_folders, put
+from aqmlab.running.files.content import checked, in_folders, put
 from aqmlab.running.files.errors import Damaged, StoreError
 from aqmlab.running.files.location import is_key
 from aqmlab.running.files.once import once
@@ -85,7 +85,7 @@ class Objects:
     def tables(self, kept: Sequence[Kept], name: str) -> Iterator[Path | Damaged]:
         """Fetch a table of each of these cells, and say where it can be read."""
         with ThreadPoolExecutor(_AT_ONCE) as pool:
-            yield from pool.map(partial(_table, name), kept)
+            yield from pool.map(partial(checked, name), kept)
 
     @contextmanager
     def create(self, key: str) -> Iterator[Path]:
@@ -167,13 +167,6 @@ def _kept(directory: UPath, content: bytes, lengths: dict[str, int]) -> Kept:
             raise Damaged(f"{directory / name} is damaged: no such file")
         check_length(directory / name, lengths[name], written)
     return Kept(directory, metadata, files, sum(lengths.values()))
-
-
-def _table(name: str, cell: Kept) -> Path | Damaged:
-    try:
-        return fetched(cell.directory / name, cell.files[name])
-    except Damaged as damage:
-        return damage
 
 
 def _numbered(key: str, number: int) -> str:

@@ -1,0 +1,36 @@
+"""``aqmlab check``: every file of a results directory against its checksum."""
+
+from __future__ import annotations
+
+import typer
+
+from aqmlab.cli.app import App
+from aqmlab.cli.options import Directory, Json
+from aqmlab.cli.output import print_json
+from aqmlab.show import messages
+
+app = App()
+
+
+@app.command()
+def check(out: Directory = "results", as_json: Json = False) -> None:
+    """Read every file of a results directory and compare it with its checksum.
+
+    aqmlab checks what it reads. DuckDB and other programs do not: check a
+    directory before you query it. The exit code is 1 when a cell is damaged;
+    run its experiment again, or remove it.
+    """
+    from aqmlab.running.store import Store
+
+    store = Store(out)
+    store.check_is_one("DIR")
+    damaged = store.check()
+    cells = len(store.keys())
+    if as_json:
+        print_json({"cells": cells, "damaged": [str(each) for each in damaged]})
+    else:
+        for each in damaged:
+            messages.logger.error("%s", each)
+        print(f"{cells:,} {'cell' if cells == 1 else 'cells'} checked, {len(damaged):,} damaged")
+    if damaged:
+        raise typer.Exit(1)
