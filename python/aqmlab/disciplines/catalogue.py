@@ -62,7 +62,7 @@ def discipline(name: str) -> Discipline:
     """Return the discipline of this name, or raise a ``ValueError`` that says which there are."""
     known = disciplines()
     if name not in known:
-        raise ValueError(f"no discipline is called {name!r}{nearest(name, known)}; there are {', '.join(known)}")
+        raise ValueError(f"no discipline is called {name!r}{hint(name, known)}; there are {', '.join(known)}")
     return known[name]
 
 
@@ -76,7 +76,41 @@ def check_parameters(of: Discipline, parameters: Mapping[str, Any]) -> None:
             raise ValueError(f"{name} must be a finite number, got {value}")
 
 
+def hint(name: str, known: Iterable[str]) -> str:
+    """Return what helps somebody who named a discipline that there is not, in parentheses; nothing where nothing does.
+
+    Parameters
+    ----------
+    name
+        What was written.
+    known
+        The names that could have been meant.
+    """
+    if name in _ELSEWHERE:
+        return f" ({_ELSEWHERE[name]})"
+    if "/" in name or "." in name:
+        return " (the name of a spec must end in .toml)"
+    return nearest(name, known)
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return the known name that may have been meant, as a question for a message; nothing where none is near."""
     near = difflib.get_close_matches(name, known, n=1)
     return f" (did you mean {near[0]!r}?)" if near else ""
+
+
+_FIFO = "did you mean 'droptail'?"
+_SHAPER = "a shaper is a link: write link.rate"
+_ELSEWHERE = {
+    "fifo": _FIFO,
+    "pfifo": _FIFO,
+    "bfifo": _FIFO,
+    "pfifo_fast": _FIFO,
+    "tbf": _SHAPER,
+    "htb": _SHAPER,
+    "cake": "its shaper is link.rate, its queue fq_cobalt",
+    "fq": "did you mean 'fq_codel' or 'sfq'?",
+    "netem": "its delay is link.delay",
+    "l4s": "did you mean 'dualpi2'?",
+}
+"""Hints by the names that ``tc`` and users give to disciplines that have another name here, or are none."""

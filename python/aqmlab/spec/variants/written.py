@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from aqmlab._core import SpecError
-from aqmlab.disciplines.catalogue import disciplines, nearest
+from aqmlab.disciplines.catalogue import disciplines, hint
 from aqmlab.disciplines.custom.law import Law
 from aqmlab.spec import schemes
 from aqmlab.spec.changes import assignment, steps
@@ -45,7 +45,7 @@ def parse(text: str | type[Law], experiment: Experiment) -> Variant:
     elif experiment.variants and re.fullmatch(r"[\w-]+", first) and first not in disciplines():
         known = [*experiment.variants, *disciplines()]
         listed = f"the spec's variants are {', '.join(experiment.variants)}; aqmlab aqm list names the disciplines"
-        raise SpecError(f"{text}: no variant or discipline is called {first!r}{nearest(first, known)}; {listed}")
+        raise SpecError(f"{text}: no variant or discipline is called {first!r}{hint(first, known)}; {listed}")
     else:
         variant = Variant(first, schemes.parse(first))
     label = JOINED.join([first, *typed])
