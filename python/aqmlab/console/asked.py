@@ -25,6 +25,7 @@ from aqmlab.results.cells import comparison_cells
 from aqmlab.running.arguments import check_seeds
 from aqmlab.running.calibration import lines
 from aqmlab.running.cell import cells_of
+from aqmlab.show.counts import counted
 from aqmlab.spec import schemes
 from aqmlab.spec.experiment import Experiment
 
@@ -114,7 +115,7 @@ def sweep(given: Mapping[str, str], store: Path) -> Asked:
     file = typed.kept(text, store, "grid")
     words = ["sweep", str(file), "--seeds", str(len(seeds)), *limit]
     return Asked(
-        title=f"sweep of {len(planned):,} cells",
+        title=f"sweep of {counted(len(planned), 'cell')}",
         words=[*words, "--out", str(store), "--verbose"],
         cells=tuple(each.cell.key for each in planned),
         grid=file,

@@ -23,6 +23,7 @@ from aqmlab.disciplines.custom import laws
 from aqmlab.running.files.errors import Damaged
 from aqmlab.running.integrity import METADATA, check_all, files_of, read_metadata
 from aqmlab.running.run import Watch
+from aqmlab.show.counts import counted
 
 PARTS = {
     "handshake": "handshake",
@@ -193,7 +194,7 @@ class _Rerun:
     @property
     def title(self) -> str:
         name, _ = self.queue
-        return f"{name}, {self.users_per_side:,} users on each side, seed {self.seed}"
+        return f"{name}, {counted(self.users_per_side, 'user')} on each side, seed {self.seed}"
 
     @property
     def users_per_side(self) -> int:

@@ -10,6 +10,7 @@ from aqmlab.disciplines.custom.law import Law
 from aqmlab.running.arguments import check_seeds
 from aqmlab.running.calibration.lines import Calibrations
 from aqmlab.running.cell import Cell, cells_of
+from aqmlab.show.counts import counted
 from aqmlab.spec import presets
 from aqmlab.spec.experiment import Experiment
 from aqmlab.spec.variants import written
@@ -41,7 +42,7 @@ def comparison_cells(
     if paired and (len(seeds) < 2 or len(parsed) < 2):
         raise SpecError(
             "paired: needs two seeds and two schemes at least,"
-            f" got {_count(len(seeds), 'seed')} and {_count(len(parsed), 'scheme')}"
+            f" got {counted(len(seeds), 'seed')} and {counted(len(parsed), 'scheme')}"
         )
     cells = [cell for variant in parsed for cell in _cells(variant, experiment, seeds, calibrations)]
     _check_distinct(parsed, cells)
@@ -77,7 +78,3 @@ def _check_distinct(parsed: Sequence[Variant], cells: Sequence[Cell]) -> None:
         first = first_of.setdefault(cell.key, cell.label)
         if first != cell.label:
             raise SpecError(f"schemes: must differ from one another, got {first} and {cell.label}, which are the same")
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" + ("" if number == 1 else "s")

@@ -22,6 +22,7 @@ from aqmlab.running.files.location import Location
 from aqmlab.running.identity.differences import check_one_spec
 from aqmlab.running.integrity import Files, read_metadata
 from aqmlab.running.summary import SCHEMA
+from aqmlab.show.counts import counted
 from aqmlab.spec import directions
 
 
@@ -131,7 +132,7 @@ class Result:
         """Return what it measured, a line each with its name: the directions first."""
         it = self.record()
         times = ", ".join(f"{name} {_number(value)}" for name, value in it["response_time_ms"].items())
-        requests = f"{it['completed_requests']:,} requests completed, {it['aborted_requests']:,} aborted"
+        requests = f"{counted(it['completed_requests'], 'request')} completed, {it['aborted_requests']:,} aborted"
         return [
             *(
                 (place, f"{_passage(way)}, {_queue(way)}")
@@ -140,7 +141,7 @@ class Result:
             ("packets", f"{_number(it['packet_bytes_mean'])} bytes in the mean"),
             ("users", f"{requests}{_delay_of(it['users'])}"),
             ("response", f"{times} ms"),
-            *((one["name"], f"{one['packets']:,} packets sent, {_delay(one)}") for one in it["classes"]),
+            *((one["name"], f"{counted(one['packets'], 'packet')} sent, {_delay(one)}") for one in it["classes"]),
             *(("source", _source(one)) for one in it["sources"]),
             *self._how(),
             ("tables", str(self.place)),
@@ -240,7 +241,9 @@ def _source(it: Mapping[str, Any]) -> str:
         what += f", one-way delay {_number(mean, 1)} ms (p99 {_number(p99, 1)})"
     elif it["completed"]:
         times = it["response_time_ms"]
-        what += f", {it['completed']:,} requests completed in {times['mean']:,.0f} ms (p50 {times['p50']:,.0f})"
+        what += (
+            f", {counted(it['completed'], 'request')} completed in {times['mean']:,.0f} ms (p50 {times['p50']:,.0f})"
+        )
     return f"{it['name']}: {what}{_delay_of(it)}"
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from aqmlab._core import Link, Resolved, SpecError, results_number
 from aqmlab.running.calibration.lines import Calibrations, known
 from aqmlab.running.identity import columns
+from aqmlab.show.counts import counted
 from aqmlab.spec import directions, presets, schemes
 from aqmlab.spec import users as user_tables
 from aqmlab.spec.experiment import Experiment, QueueSpec, Users
@@ -178,7 +179,7 @@ class Cell:
         load = "" if self.load_percent is None else f"{self.load_percent:.3g} % load: "
         is_on_both = self.resolved["users"].get("sides", 2) == 2
         where = "on each side" if is_on_both else f"at {directions.side(0, self.resolved.get('sides'))}"
-        return f"{load}{self.users_per_side:,} users {where}, {self.rtt} RTT"
+        return f"{load}{counted(self.users_per_side, 'user')} {where}, {self.rtt} RTT"
 
     def __str__(self) -> str:
         users = f" at {self.describe_users()}" if self.users_per_side else ""

@@ -33,6 +33,7 @@ from aqmlab.cli.options import (
 from aqmlab.cli.output import check_directory, one_line_refusals, print_json
 from aqmlab.cli.tables import TableFile, check_table, write_table
 from aqmlab.cli.watching import run_watched
+from aqmlab.show.counts import counted
 from aqmlab.spec import users as users_of
 
 if TYPE_CHECKING:
@@ -191,7 +192,7 @@ def compare(
     if beside := cells_beside(asked, [result.cell for result in comparison.results]):
         run_cells(beside, out, workers)
     number = len({result.cell.seed for result in comparison.results})
-    repetitions = "1 seed" if number == 1 else f"{number} seeds"
+    repetitions = counted(number, "seed")
     title = f"{cells[0].describe_users()}, {experiment.protocol.warmup} + {experiment.protocol.duration}, {repetitions}"
     write_table(comparison.frame(*(each.name for each in chosen), sd=sd), table)
     files = []

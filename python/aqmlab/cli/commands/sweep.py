@@ -15,6 +15,7 @@ from aqmlab.cli.options import Json, Out, Seeds, Watch, Workers, read, read_seed
 from aqmlab.cli.output import one_line_refusals, print_json
 from aqmlab.cli.tables import TableFile, check_table, write_table
 from aqmlab.cli.watching import run_watched
+from aqmlab.show.counts import counted
 
 app = App()
 
@@ -73,7 +74,7 @@ def sweep(
         return
     cells = [each.cell for each in planned]
     if watch:
-        run_watched(f"sweep of {len(cells):,} cells", out, cells, grid=grid, seeds=read_seeds(seeds))
+        run_watched(f"sweep of {counted(len(cells), 'cell')}", out, cells, grid=grid, seeds=read_seeds(seeds))
     campaign = Campaign(planned, location(out), numbers)
     with interruptible(cells, out):
         run(campaign, how, progress=True)

@@ -1,0 +1,14 @@
+"""Counts in words."""
+
+from __future__ import annotations
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number and its noun, in the plural unless there is one.
+
+    Examples
+    --------
+    >>> counted(1, "request"), counted(2_000, "request")
+    ('1 request', '2,000 requests')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
