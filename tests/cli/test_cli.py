@@ -45,7 +45,9 @@ def test_compare_prints_a_table_and_draws_the_response_times(aqmlab: Command, tm
     assert outcome.code == 0
     assert "\x1b" not in outcome.out
     schemes = ["uncongested", "droptail:limit=240", "pi:q_ref=24,ecn=true"]
-    rows = [line.split()[0] for line in outcome.out.splitlines() if line.startswith(tuple(schemes))]
+    rows = [
+        line.split()[0] for line in outcome.out.splitlines() if line.startswith(tuple(f"{each}  " for each in schemes))
+    ]
     tables = 3
     assert rows == schemes * tables
     assert "±" in outcome.out

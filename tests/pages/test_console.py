@@ -12,6 +12,7 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
+import aqmlab as lab
 import made.console
 from made.console import HOSTILE, Visitor
 
@@ -170,3 +171,18 @@ def test_a_file_is_no_store(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-m", "aqmlab", "console", str(file)], capture_output=True, text=True)
     assert done.returncode == 2
     assert done.stderr.startswith("aqmlab: DIR: must be a results directory")
+
+
+def test_the_page_of_a_cell_and_its_comparison_have_its_notes(tmp_path: Path) -> None:
+    experiment = lab.Experiment(
+        link={"rate": "10 Mbit/s", "device_fifo": 256},
+        users={"per_side": 0},
+        sources=({"bulk": {"flows": 4}},),
+        protocol={"warmup": "1 s", "duration": "5 s"},
+    )
+    (result,) = lab.compare("codel", experiment=experiment, seeds=[1], baseline=False, out=tmp_path).results
+    with made.console.console(tmp_path) as address:
+        visitor = Visitor(address)
+        visitor.go_in()
+        for page in (f"/cells/{result.place.name}", f"/compare?cell={result.place.name}"):
+            assert "The device FIFO (link.device_fifo), which no discipline controls, holds" in visitor.ask(page)[1]

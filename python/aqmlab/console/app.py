@@ -28,6 +28,7 @@ from aqmlab.console.jobs import Job, Jobs
 from aqmlab.console.reports import Reports
 from aqmlab.disciplines.catalogue import disciplines
 from aqmlab.results import table
+from aqmlab.results.notes import notes
 from aqmlab.running.files.errors import StoreError
 from aqmlab.running.store import Store
 from aqmlab.show.messages import logger
@@ -138,6 +139,7 @@ class Console:
             key=key,
             name=str(result.cell),
             summary=repr(result),
+            notes=notes([result]),
             spec=json.dumps(result.cell.resolved, indent=2),
             metadata=json.dumps(result.metadata, indent=2),
             directory=str(result.place),

@@ -47,3 +47,17 @@ def at(record: Any, path: Sequence[str | int]) -> float | None:
         elif record is not None:
             record = record[step] if int(step) < len(record) else None
     return None if record is None else float(record)
+
+
+def is_held_by_device(delay: Mapping[str, float | None]) -> bool:
+    """Say whether the device FIFO below the discipline holds a tenth of a queueing delay or more, and 1 ms.
+
+    Examples
+    --------
+    >>> is_held_by_device({"mean": 137.0, "device_fifo_mean": 135.0})
+    True
+    >>> is_held_by_device({"mean": 0.2, "device_fifo_mean": 0.1})
+    False
+    """
+    mean, device = delay.get("mean"), delay.get("device_fifo_mean")
+    return mean is not None and device is not None and device >= max(1.0, 0.1 * mean)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import groupby
+from statistics import fmean
+from typing import Any
 
+from aqmlab.results.measured import MEASURES, is_held_by_device
 from aqmlab.results.result import Result
 from aqmlab.spec.schemes import BETWEEN_DIRECTIONS, BETWEEN_LINKS
 
@@ -25,4 +29,67 @@ def _several_queues(results: Sequence[Result]) -> str | None:
     return f"In labels, {'; '.join(forms)}." if forms else None
 
 
-_NOTES: tuple[Callable[[Sequence[Result]], str | None], ...] = (_several_queues,)
+def _device_fifo(results: Sequence[Result]) -> str | None:
+    """Name the delay that packets spend below the discipline."""
+    held = []
+    for label, same in _by_label(results):
+        delays = _delays(same)
+        direction, delay = max(delays.items(), key=lambda each: each[1]["device_fifo_mean"], default=("", None))
+        if delay is not None and is_held_by_device(delay):
+            held.append(f"{label} {delay['device_fifo_mean']:.3g} of {delay['mean']:.3g} ms ({direction})")
+    if not held:
+        return None
+    fifo = "The device FIFO (link.device_fifo), which no discipline controls,"
+    return f"{fifo} holds a tenth of the mean delay or more: {_few(held)}."
+
+
+def _delays(results: Sequence[Result]) -> dict[str, dict[str, float]]:
+    """Return the mean delay in each direction and its part in the device FIFO, means over the seeds, by direction."""
+    delays = {}
+    for number, of_first in enumerate(results[0].summary["directions"]):
+        each = [result.summary["directions"][number]["queue_delay_ms"] for result in results]
+        if all(delay.get("device_fifo_mean") is not None for delay in each):
+            name = results[0].cell.direction_names[of_first["direction"]]
+            parts = ("mean", "device_fifo_mean")
+            delays[f"{name}, link {of_first['link']}" if of_first["link"] > 1 else name] = {
+                part: fmean(delay[part] for delay in each) for part in parts
+            }
+    return delays
+
+
+def _same_results(results: Sequence[Result]) -> str | None:
+    """Name schemes that no number tells apart."""
+    groups: list[tuple[list[Mapping[str, Any]], list[str]]] = []
+    for label, same in _by_label(results):
+        if same[0].cell.signal == "none":
+            continue
+        summaries: list[Mapping[str, Any]] = [{name: result.summary[name] for name in _MEASURED} for result in same]
+        for others, labels in groups:
+            if others == summaries:
+                labels.append(label)
+                break
+        else:
+            groups.append((summaries, [label]))
+    alike = [" = ".join(labels) for _, labels in groups if len(labels) > 1]
+    if not alike:
+        return None
+    return f"Schemes with the same results to the last digit, so that their difference had no effect: {_few(alike)}."
+
+
+def _by_label(results: Sequence[Result]) -> Iterable[tuple[str, list[Result]]]:
+    return ((label, list(same)) for label, same in groupby(results, key=lambda result: result.cell.label))
+
+
+def _few(items: Sequence[str]) -> str:
+    """List the first of them and count the others."""
+    more = len(items) - _MOST_NAMED
+    return "; ".join([*items[:_MOST_NAMED], *([f"and {more} more"] if more > 0 else [])])
+
+
+_MEASURED = (*MEASURES, "counters", "directions", "users", "sources")
+"""What a summary says of the packets and the requests."""
+
+_MOST_NAMED = 4
+"""Schemes that a note names."""
+
+_NOTES: tuple[Callable[[Sequence[Result]], str | None], ...] = (_several_queues, _device_fifo, _same_results)

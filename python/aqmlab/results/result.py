@@ -12,7 +12,7 @@ import polars as pl
 
 from aqmlab._core import SpecError
 from aqmlab.results import notebook
-from aqmlab.results.measured import MEASURES, PARTS
+from aqmlab.results.measured import MEASURES, PARTS, is_held_by_device
 from aqmlab.results.named.numbers import Parts
 from aqmlab.results.stats.distributions import cdf
 from aqmlab.running.cell import Cell
@@ -222,7 +222,8 @@ def _queue(it: Mapping[str, Any]) -> str:
 def _delay(it: Mapping[str, Any]) -> str:
     delay = it["queue_delay_ms"]
     mean, p50, p99, p999 = (_number(delay[name], 2) for name in ("mean", "p50", "p99", "p999"))
-    return f"delay {mean} ms (p50 {p50}, p99 {p99}, p99.9 {p999})"
+    in_fifo = f", {_number(delay['device_fifo_mean'], 2)} in the device FIFO" if is_held_by_device(delay) else ""
+    return f"delay {mean} ms{in_fifo} (p50 {p50}, p99 {p99}, p99.9 {p999})"
 
 
 def _delay_of(packets: Mapping[str, Any] | None) -> str:

@@ -11,7 +11,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from aqmlab.results.measured import at
+from aqmlab.results.measured import at, is_held_by_device
 from aqmlab.results.named.traffic import traffic
 from aqmlab.results.stats import LEVEL
 from aqmlab.show import console
@@ -184,12 +184,13 @@ def _tables(schemes: Sequence[Measurements], rows: Rows, suffix: str, *, is_spli
         if made.rows and made.columns:
             yield made
 
+    delays = _delay_columns(schemes)
     if is_split:
         yield from part("Link, with packets queued", _LINK, _links)
-        yield from part("Delay in the queue, ms", _DELAYS, _delays_by_direction)
+        yield from part("Delay in the queue, ms", delays, _delays_by_direction)
     else:
         yield from part("Link, with packets queued, both directions", [*_LINK, _PACKET], _alone)
-        yield from part("Delay in the queue, ms, both directions", _DELAYS, _delays)
+        yield from part("Delay in the queue, ms, both directions", delays, _delays)
     whose = "Response times of web users, ms" if any(map(_has_users, schemes)) else "Response times of all sources, ms"
     yield from part(whose, _RESPONSES, _alone)
     yield from part("Traffic", _TRAFFIC, traffic)
@@ -207,6 +208,9 @@ _LINK = [
 _PACKET = Column("packet", "B", ("packet_bytes_mean",), 0)
 
 _DELAYS = [Column("", name, (name.replace(".", ""),)) for name in ("mean", "p50", "p99", "p99.9")]
+
+_DEVICE_FIFO = Column("", "in FIFO", ("device_fifo_mean",))
+"""The part of the mean that the device FIFO below the discipline holds."""
 
 _RESPONSES = [
     Column("requests", "completed", ("completed_requests",), 0),
@@ -232,6 +236,13 @@ def _table_of(
         row for row in every if not row.what or any(at(row.measured, column.path) is not None for column in columns)
     ]
     return ComparisonTable(title, columns, kept)
+
+
+def _delay_columns(schemes: Sequence[Measurements]) -> Sequence[Column]:
+    """Return the columns of delays, with the device FIFO's part where it holds some of a delay."""
+    every = (delay for scheme in schemes for delay in _delays_by_direction(scheme).values())
+    mean, *quantiles = _DELAYS
+    return [mean, _DEVICE_FIFO, *quantiles] if any(map(is_held_by_device, every)) else _DELAYS
 
 
 def _has_users(scheme: Measurements) -> bool:

@@ -61,13 +61,15 @@ struct Entry<O> {
     through: Bytes,
     /// From its arrival to its first bit on the wire.
     wait: Duration,
+    /// From its arrival until the device takes it.
+    sojourn: Duration,
     packet: Packet<O>,
 }
 
 impl<O> Entry<O> {
     #[inline(always)]
     fn waits(&self) -> Wait {
-        Wait { time: self.wait, to: self.packet.to, class: 0 }
+        Wait { time: self.wait, sojourn: self.sojourn, to: self.packet.to, class: 0 }
     }
 }
 
@@ -216,17 +218,18 @@ impl<A: DecidesAtEnqueue, O: HeaderOptions> Link<O> for Computed<A, O> {
             Admission::Marked => Flags::CE,
             Admission::Queued => Flags::NONE,
         };
+        // The packet goes down to the device when a place is free there: when the packet `device` places ahead of it
+        // has left.
+        let is_free = self.waiting() < self.device;
+        let goes_down = if is_free { now } else { self.departure(self.queued - self.device) };
         if A::MINDS_EMPTY {
-            // The packet goes down to the device when a place is free there: when the packet `device` places ahead of
-            // it has left.
-            let is_free = self.waiting() < self.device;
-            let goes_down = if is_free { now } else { self.departure(self.queued - self.device) };
             self.emptying = Some(goes_down);
         }
         let (first_bit, departure) = self.transmitter.send(seen.size, now);
         let through = self.control.counters.queued_bytes;
         let entry = self.push(departure);
-        (entry.through, entry.wait, entry.packet) = (through, first_bit - now, *packet);
+        (entry.through, entry.packet) = (through, *packet);
+        (entry.wait, entry.sojourn) = (first_bit - now, goes_down - now);
         entry.packet.segment.flags |= marks;
         false
     }

@@ -41,6 +41,8 @@ struct Below<O> {
     departure: Time,
     /// From its arrival to its first bit on the wire.
     wait: Duration,
+    /// Of that, in the discipline's queue.
+    sojourn: Duration,
     /// Its class in the discipline.
     class: u8,
     packet: Packet<O>,
@@ -66,11 +68,11 @@ impl<Q: Qdisc<Packet<O>>, O: HeaderOptions> Queued<Q, O> {
     /// The foremost packet that is still in the device leaves.
     #[inline]
     fn depart(&mut self) {
-        let Below { wait, class, packet, .. } = self.below[self.gone];
+        let Below { wait, sojourn, class, packet, .. } = self.below[self.gone];
         self.gone += 1;
         self.sent += 1;
         self.sent_bytes += packet.size();
-        self.waited.record(Wait { time: wait, to: packet.to, class });
+        self.waited.record(Wait { time: wait, sojourn, to: packet.to, class });
     }
 
     /// The device takes what it has places for. It asks until it gets nothing, which some disciplines take note of.
@@ -86,8 +88,8 @@ impl<Q: Qdisc<Packet<O>>, O: HeaderOptions> Queued<Q, O> {
                 packet.segment.flags |= Flags::CE;
             }
             let (first_bit, departs) = self.transmitter.send(departure.packet.size, now);
-            let wait = first_bit - departure.enqueued_at;
-            self.below.push_back(Below { departure: departs, wait, class, packet });
+            let (wait, sojourn) = (first_bit - departure.enqueued_at, now - departure.enqueued_at);
+            self.below.push_back(Below { departure: departs, wait, sojourn, class, packet });
         }
     }
 }

@@ -162,9 +162,9 @@ fn meter(link: &impl Link) -> &dyn Meter {
     link.meter(0).expect("there is a link")
 }
 
-/// How many packets have been sent, how long they waited together, and the bins of their waits.
-fn all_waits(waits: &Waits) -> (u64, f64, Vec<Bin>) {
-    (waits.count(), waits.sum_ms(), waits.bins_ms())
+/// How many packets have been sent, how long they waited together in queue and device, and the bins of their waits.
+fn all_waits(waits: &Waits) -> (u64, (f64, f64), Vec<Bin>) {
+    (waits.count(), waits.parts_ms(), waits.bins_ms())
 }
 
 /// A link and the plain one over the same steps.

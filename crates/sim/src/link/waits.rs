@@ -20,6 +20,8 @@ const BINS: usize = 64 << DIGITS;
 pub(crate) struct Waits {
     counts: Box<[u64; BINS]>,
     sum_ns: u64,
+    /// Of that, in the discipline's queue.
+    sojourn_sum_ns: u64,
 }
 
 /// The bin of a wait. A wait of nothing, which has no exponent, shares that of 2 ns.
@@ -43,29 +45,31 @@ fn bins() -> impl Iterator<Item = (u64, u64)> {
 impl Waits {
     pub(crate) fn new() -> Waits {
         let counts = vec![0; BINS].into_boxed_slice().try_into().expect("so many bins");
-        Waits { counts, sum_ns: 0 }
+        Waits { counts, sum_ns: 0, sojourn_sum_ns: 0 }
     }
 
     #[inline(always)]
-    pub(crate) fn record(&mut self, wait: Duration) {
-        self.record_each(std::iter::once(wait));
+    pub(crate) fn record(&mut self, wait: &Wait) {
+        self.record_each(std::iter::once(*wait));
     }
 
     #[inline(always)]
-    fn record_each(&mut self, waits: impl Iterator<Item = Duration>) {
-        let mut sum_ns = self.sum_ns;
+    fn record_each(&mut self, waits: impl Iterator<Item = Wait>) {
+        let (mut sum_ns, mut sojourn_sum_ns) = (self.sum_ns, self.sojourn_sum_ns);
         let counts = &mut *self.counts;
         for wait in waits {
-            counts[bin(wait)] += 1;
-            sum_ns += wait.as_nanos();
+            counts[bin(wait.time)] += 1;
+            sum_ns += wait.time.as_nanos();
+            sojourn_sum_ns += wait.sojourn.as_nanos();
         }
-        self.sum_ns = sum_ns;
+        (self.sum_ns, self.sojourn_sum_ns) = (sum_ns, sojourn_sum_ns);
     }
 
     /// Take back what was recorded.
-    fn forget(&mut self, wait: Duration) {
-        self.counts[bin(wait)] -= 1;
-        self.sum_ns -= wait.as_nanos();
+    fn forget(&mut self, wait: &Wait) {
+        self.counts[bin(wait.time)] -= 1;
+        self.sum_ns -= wait.time.as_nanos();
+        self.sojourn_sum_ns -= wait.sojourn.as_nanos();
     }
 
     /// All of them in one.
@@ -81,6 +85,7 @@ impl Waits {
             *count += more;
         }
         self.sum_ns += more.sum_ns;
+        self.sojourn_sum_ns += more.sojourn_sum_ns;
     }
 
     fn subtract(&mut self, fewer: &Waits) {
@@ -88,6 +93,7 @@ impl Waits {
             *count -= fewer;
         }
         self.sum_ns -= fewer.sum_ns;
+        self.sojourn_sum_ns -= fewer.sojourn_sum_ns;
     }
 
     pub(crate) fn count(&self) -> u64 {
@@ -97,6 +103,12 @@ impl Waits {
     /// What they come to together, in milliseconds.
     pub(crate) fn sum_ms(&self) -> f64 {
         self.sum_ns as f64 * 1e-6
+    }
+
+    /// What they come to in the discipline's queue, and in the device below it.
+    pub(crate) fn parts_ms(&self) -> (f64, f64) {
+        let device_ns = self.sum_ns - self.sojourn_sum_ns;
+        (self.sojourn_sum_ns as f64 * 1e-6, device_ns as f64 * 1e-6)
     }
 
     /// The bins that hold something in order of time, in milliseconds.
@@ -140,6 +152,8 @@ struct Owners {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wait {
     pub(crate) time: Duration,
+    /// Of that, in the discipline's queue.
+    pub(crate) sojourn: Duration,
     pub(crate) to: EndpointId,
     pub(crate) class: u8,
 }
@@ -174,18 +188,18 @@ impl Waited {
 
     #[inline(always)]
     pub(crate) fn record(&mut self, wait: Wait) {
-        self.class(wait.class).record(wait.time);
+        self.class(wait.class).record(&wait);
         if let Some(owners) = &mut self.owners {
-            owners.of(wait.to).record(wait.time);
+            owners.of(wait.to).record(&wait);
         }
     }
 
     /// Several at once, of a discipline without classes.
     #[inline(always)]
     pub(crate) fn record_each(&mut self, waits: impl Iterator<Item = Wait> + Clone) {
-        self.first.record_each(waits.clone().map(|wait| wait.time));
+        self.first.record_each(waits.clone());
         if let Some(owners) = &mut self.owners {
-            waits.for_each(|wait| owners.of(wait.to).record(wait.time));
+            waits.for_each(|wait| owners.of(wait.to).record(&wait));
         }
     }
 
@@ -198,9 +212,9 @@ impl Waited {
         let mut sent = self.clone();
         more.for_each(|wait| sent.record(wait));
         for wait in unsent {
-            sent.class(wait.class).forget(wait.time);
+            sent.class(wait.class).forget(&wait);
             if let Some(owners) = &mut sent.owners {
-                owners.of(wait.to).forget(wait.time);
+                owners.of(wait.to).forget(&wait);
             }
         }
         sent
@@ -273,10 +287,16 @@ mod tests {
         prop::collection::vec(prop_oneof![4 => span, 1 => 0..70u64], 1..200)
     }
 
+    /// A third of it in the discipline's queue.
+    fn wait(span: u64) -> Wait {
+        let to = EndpointId::datagram(0, 0, Side::default());
+        Wait { time: Duration::from_nanos(span), sojourn: Duration::from_nanos(span / 3), to, class: 1 }
+    }
+
     fn recorded(spans: &[u64]) -> Waits {
         let mut waits = Waits::new();
         for &span in spans {
-            waits.record(Duration::from_nanos(span));
+            waits.record(&wait(span));
         }
         waits
     }
@@ -315,19 +335,20 @@ mod tests {
         fn what_came_later_is_what_is_there_less_what_was_there(
             before in spans(), after in spans(), unsent in spans(), unnoted in spans(),
         ) {
-            let wait = |&span: &u64| Wait { time: Duration::from_nanos(span), to: EndpointId::datagram(0, 0, Side::default()), class: 1 };
-            let record = |waited: &mut Waited, spans: &[u64]| spans.iter().map(wait).for_each(|wait| waited.record(wait));
+            let record = |waited: &mut Waited, spans: &[u64]| spans.iter().for_each(|&span| waited.record(wait(span)));
             let owner = Owner::source(0);
             let mut waited = Waited::new(2, &["a", "b"]);
             record(&mut waited, &before);
             let first = waited.clone();
             record(&mut waited, &after);
             record(&mut waited, &unsent);
-            let since = waited.corrected(unnoted.iter().map(wait), unsent.iter().map(wait)).since(&first);
+            let each = |spans: Vec<u64>| spans.into_iter().map(wait);
+            let since = waited.corrected(each(unnoted.clone()), each(unsent)).since(&first);
             let expected = recorded(&[after, unnoted].concat());
             let (_, of_class) = since.classes().nth(1).expect("two classes");
             for waits in [&since.all(), since.of(owner).expect("it sent packets"), of_class] {
                 prop_assert_eq!((waits.bins_ms(), waits.sum_ns), (expected.bins_ms(), expected.sum_ns));
+                prop_assert_eq!(waits.parts_ms(), expected.parts_ms());
             }
             prop_assert!(since.of(Owner::USERS).is_none() && since.classes().next().is_some_and(|(_, waits)| waits.count() == 0));
         }

@@ -54,6 +54,10 @@ impl ResponseTimeMs {
 pub struct QueueDelayMs {
     /// The mean.
     pub mean: Option<f64>,
+    /// Of the mean, the sojourn time: in the queue discipline, from enqueue to dequeue.
+    pub sojourn_mean: Option<f64>,
+    /// Of the mean, what the device FIFO below the discipline adds, which no discipline controls.
+    pub device_fifo_mean: Option<f64>,
     /// The 50th percentile, the median.
     pub p50: Option<f64>,
     /// The 99th percentile.
@@ -65,8 +69,12 @@ pub struct QueueDelayMs {
 impl QueueDelayMs {
     pub(crate) fn new(waits: &Waits) -> QueueDelayMs {
         let bins = waits.bins_ms();
+        let count = waits.count() as f64;
+        let (sojourn_ms, device_fifo_ms) = waits.parts_ms();
         QueueDelayMs {
-            mean: ratio(waits.sum_ms(), waits.count() as f64),
+            mean: ratio(waits.sum_ms(), count),
+            sojourn_mean: ratio(sojourn_ms, count),
+            device_fifo_mean: ratio(device_fifo_ms, count),
             p50: quantile(&bins, 0.5),
             p99: quantile(&bins, 0.99),
             p999: quantile(&bins, 0.999),

@@ -30,6 +30,7 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Run one experiment with one seed."""
+    from aqmlab.results.notes import notes
     from aqmlab.running.arguments import check_seed
     from aqmlab.running.calibration import lines
     from aqmlab.running.cell import cells_of
@@ -44,8 +45,10 @@ def run(
         run_watched(str(cell), out, [cell])
     (result,) = run_cells([cell], out, workers=1, pcaps={cell.key: capture} if capture else {})
     if as_json:
-        print_json(result.record())
+        print_json({**result.record(), "notes": notes([result])})
     else:
         print(result)
+        for note in notes([result]):
+            print(f"  note:      {note}")
         if capture:
             print(f"  packets:   {capture.file}")

@@ -6,13 +6,14 @@ use aqmlab_aqm::{Departure, Ecn, Qdisc};
 use aqmlab_units::{Bytes, Time};
 
 use super::{Delivery, Waits, Wire, number_of};
+use crate::link::waits::Wait;
 use crate::packet::Packet;
 
 pub(super) struct PlainLink<Q> {
     wire: Wire,
     pub(super) queue: Q,
-    /// The packet being sent, and those in the device behind it.
-    device: VecDeque<Departure<Packet>>,
+    /// The packet being sent, and those in the device behind it, each with the time since which it is there.
+    device: VecDeque<(Departure<Packet>, Time)>,
     /// When the packet being sent will have been, and when its sending began.
     sent_at: Option<Time>,
     began_at: Time,
@@ -66,8 +67,10 @@ impl<Q: Qdisc<Packet>> PlainLink<Q> {
     }
 
     fn depart(&mut self, now: Time) {
-        let Departure { packet, payload, enqueued_at } = self.device.pop_front().expect("one is being sent");
-        self.waited.record(self.began_at - enqueued_at);
+        let (departure, dequeued_at) = self.device.pop_front().expect("one is being sent");
+        let Departure { packet, payload, enqueued_at } = departure;
+        let (time, sojourn) = (self.began_at - enqueued_at, dequeued_at - enqueued_at);
+        self.waited.record(&Wait { time, sojourn, to: payload.to, class: 0 });
         self.sent += 1;
         self.sent_bytes += payload.size();
         self.delivered.push((number_of(&payload), packet.ecn == Ecn::Ce, now + self.wire.delay));
@@ -80,10 +83,10 @@ impl<Q: Qdisc<Packet>> PlainLink<Q> {
         while self.device.len() <= self.wire.device_fifo as usize
             && let Some(departure) = self.queue.dequeue(now, &mut |packet| self.lost.push(number_of(&packet)))
         {
-            self.device.push_back(departure);
+            self.device.push_back((departure, now));
         }
         if self.sent_at.is_none()
-            && let Some(head) = self.device.front()
+            && let Some((head, _)) = self.device.front()
         {
             let context = self.wire.context;
             self.began_at = now;

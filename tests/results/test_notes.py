@@ -1,0 +1,87 @@
+"""Notes on results, see ``aqmlab.results.notes``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import aqmlab as lab
+from aqmlab.results.notes import notes
+from conftest import Command
+
+BULK = {"bulk": {"flows": 1, "rtt": {"fixed": "40 ms"}, "interface": "1 Gbit/s"}}
+"""One download."""
+
+FIFO = """
+link = { rate = "20 Mbit/s", device_fifo = 256 }
+queue.codel = {}
+users.per_side = 0
+tcp.profile = "linux-6"
+sources = [{ bulk = { flows = 1, rtt = { fixed = "40 ms" } } }]
+protocol = { warmup = "2 s", duration = "5 s" }
+"""
+
+
+def alone(*sources: dict[str, Any], **link: Any) -> lab.Experiment:
+    """Return sources alone between hosts of today, on a link of 20 Mbit/s."""
+    return lab.Experiment(
+        link={"rate": "20 Mbit/s", "device_fifo": 0} | link,
+        users={"per_side": 0},
+        tcp={"profile": "linux-6"},
+        sources=sources,
+        protocol={"warmup": "2 s", "duration": "5 s"},
+    )
+
+
+def compared(experiment: lab.Experiment, *schemes: str, out: Path) -> lab.Comparison:
+    return lab.compare(*schemes, experiment=experiment, seeds=[1, 2], out=out)
+
+
+def note(comparison: lab.Comparison, part: str) -> str | None:
+    """Return the note with these words."""
+    found = [note for note in notes(comparison.results) if part in note]
+    assert len(found) <= 1
+    return found[0] if found else None
+
+
+def test_delay_in_the_device_fifo_is_named_with_its_size(tmp_path: Path) -> None:
+    comparison = compared(alone(BULK, device_fifo=256), "codel", out=tmp_path)
+    (scheme,) = comparison.schemes
+    delay = scheme["directions"][1]["queue_delay_ms"]
+    assert delay["sojourn_mean"] + delay["device_fifo_mean"] == pytest.approx(delay["mean"])
+    # 256 packets of 1,500 bytes are 157 ms at 20 Mbit/s; the discipline keeps to its target of 5 ms.
+    assert delay["device_fifo_mean"] > 100
+    assert delay["sojourn_mean"] < 10
+    said = note(comparison, "device FIFO")
+    assert said is not None
+    assert f"codel {delay['device_fifo_mean']:.3g} of {delay['mean']:.3g} ms (reverse)" in said
+    assert "in FIFO" in repr(comparison)
+
+
+def test_a_discipline_that_holds_the_delay_itself_has_no_note(tmp_path: Path) -> None:
+    comparison = compared(alone(BULK), "codel", "droptail:limit=100", out=tmp_path)
+    for scheme in comparison.schemes:
+        assert scheme["queue_delay_ms"]["device_fifo_mean"] == 0
+    assert note(comparison, "device FIFO") is None
+    assert "in FIFO" not in repr(comparison)
+
+
+def test_schemes_with_the_same_results_are_named(tmp_path: Path) -> None:
+    idle = alone({"datagrams": {"rate": "1 Mbit/s"}})
+    comparison = compared(idle, "red", "codel", "pie", out=tmp_path)
+    said = note(comparison, "last digit")
+    assert said is not None
+    assert "red = codel = pie" in said
+    assert said in comparison.notes
+    busy = compared(alone(BULK), "codel", "droptail:limit=100", "droptail:limit=101", out=tmp_path)
+    assert note(busy, "last digit") is None
+
+
+def test_one_run_prints_its_notes_and_has_them_in_its_json(aqmlab: Command, tmp_path: Path) -> None:
+    (tmp_path / "fifo.toml").write_text(FIFO)
+    assert "note:      The device FIFO" in aqmlab("run", "fifo.toml").out
+    (said,) = json.loads(aqmlab("run", "fifo.toml", "--json").out)["notes"]
+    assert "device FIFO" in said
