@@ -60,6 +60,7 @@ def spec(
 ) -> str:
     """Describe 98 % load on a link of this rate, its servers' interfaces as fast as it, all hosts with this stack."""
     parts = {
+        "testbed": "unc-2003",
         "link": {"rate": f"{mbps} Mbit/s"},
         "hosts": {"rate": f"{mbps} Mbit/s"},
         "queue": LAWS[law],

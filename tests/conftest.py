@@ -53,8 +53,9 @@ def axis() -> Axes:
 
 @pytest.fixture
 def small() -> lab.Experiment:
-    """Half a minute of a few users who congest a slow link."""
+    """Half a minute of a few users of the papers' testbed who congest a slow link."""
     return lab.Experiment(
+        testbed="unc-2003",
         link={"rate": "2 Mbit/s"},
         queue={"pi": {"q_ref": 10}},
         users={"per_side": 400},

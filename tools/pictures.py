@@ -43,7 +43,7 @@ def pictures(folder: Path, out: Path) -> None:
     from playwright.sync_api import sync_playwright
 
     experiment = lab.Experiment(
-        link={"rate": "20 Mbit/s"}, users={"load": 98}, protocol={"warmup": "2 min", "duration": "5 min"}
+        testbed="unc-2003", link={"rate": "20 Mbit/s"}, protocol={"warmup": "2 min", "duration": "5 min"}
     )
     lab.compare(*SCHEMES, experiment=experiment, seeds=SEEDS, out=out)
     written = lab.report(out=out, to=out / "report.html", explain=True)

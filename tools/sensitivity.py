@@ -67,6 +67,7 @@ def main() -> None:
 
 def _study(name: str, load: int, out: Path) -> Studied:
     experiment = lab.Experiment(
+        testbed="unc-2003",
         link={"rate": "20 Mbit/s", "device_fifo": 0},
         users={"load": float(load)},
         protocol={"warmup": "1 min", "duration": "4 min"},

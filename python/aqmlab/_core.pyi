@@ -25,6 +25,7 @@ __all__ = [
     "seconds",
     "shipped",
     "size_in_bytes",
+    "testbeds",
 ]
 
 class SpecError(ValueError):
@@ -288,6 +289,9 @@ def size_in_bytes(text: str) -> int:
 
 def catalogue() -> str:
     """Return the queue disciplines and their parameters as JSON."""
+
+def testbeds() -> str:
+    """Return the testbeds, their values and where each is from, as JSON."""
 
 def profiles() -> str:
     """Return the TCP stack profiles and their values as JSON."""

@@ -23,7 +23,7 @@ def test_the_schema_that_is_printed_is_that_of_experiments_and_admits_an_example
 def test_a_spec_may_name_the_schema_in_its_first_line(aqmlab: Command, tmp_path: Path) -> None:
     file = tmp_path / "spec.toml"
     file.write_text("#:schema aqmlab.schema.json\n" + EXAMPLE.read_text(encoding="utf-8"))
-    assert json.loads(aqmlab("show", str(file), "--json").out)["link"]
+    assert json.loads(aqmlab("show", str(file), "--json").out)["spec"]["link"]
 
 
 def test_an_argument_that_there_is_none_for_is_refused_in_one_line(aqmlab: Command) -> None:

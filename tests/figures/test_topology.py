@@ -99,7 +99,7 @@ def test_a_load_of_a_chain_is_refused() -> None:
     with pytest.raises(
         lab.SpecError, match=r"^users.load: is percent of one link; in a chain give users.per_side, got 98"
     ):
-        cells_of(lab.Experiment(chain=[{}]), [1], known(Path("results")))
+        cells_of(lab.Experiment(chain=[{}], users={"load": 98}), [1], known(Path("results")))
 
 
 def test_an_uncongested_chain_has_its_delays_and_no_slow_link() -> None:
@@ -113,7 +113,7 @@ def test_an_uncongested_chain_has_its_delays_and_no_slow_link() -> None:
 def test_who_is_shown_says_where_their_round_trip_is_spent_and_which_interface_is_not_the_servers() -> None:
     users = {"per_side": 20, "delay_at": "split"}
     own = {
-        "bulk": {"name": "own", "flows": 1, "rtt": {"fixed": "40 ms"}, "delay_at": "server", "interface": "1 Gbit/s"}
+        "bulk": {"name": "own", "flows": 1, "rtt": {"fixed": "40 ms"}, "delay_at": "server", "interface": "10 Gbit/s"}
     }
     senders = network({"users": users, "sources": [own, {"bulk": {"flows": 1, "rtt": {"fixed": "40 ms"}}}]}).senders
     assert [each.rtt for each in senders] == [
@@ -184,7 +184,7 @@ def test_gfc2_is_drawn_in_a_hundred_columns_with_its_routers_in_one_row(aqmlab: 
 def test_show_prints_the_resolved_spec_and_draws_a_figure(aqmlab: Command, spec: str, tmp_path: Path) -> None:
     figure = tmp_path / "chain.svg"
     outcome = aqmlab("show", spec, "--json", "--figure", str(figure), "--set", "users.path=[2,3]")
-    resolved = json.loads(outcome.out)
+    resolved = json.loads(outcome.out)["spec"]
     assert resolved["users"]["path"] == [2, 3]
     assert resolved["chain"][1]["rate_changes"] == [{"at": "1 s", "rate": "1 Mbit/s"}]
     assert "1 Mbit/s from 1 s" in aqmlab("show", spec).out

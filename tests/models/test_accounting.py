@@ -127,7 +127,13 @@ def test_the_engines_users_lose_what_their_responses_take_longer(one_object_page
     }
     results = [
         lab.run(
-            lab.Experiment(link=link, queue=law, users=users, protocol={"warmup": "20 s", "duration": "100 s"}),
+            lab.Experiment(
+                testbed="unc-2003",
+                link=link,
+                queue=law,
+                users=users,
+                protocol={"warmup": "20 s", "duration": "100 s"},
+            ),
             seed=1,
             out=one_object_pages / "out",
         )
@@ -172,7 +178,11 @@ def calm_requests(tmp_path_factory: pytest.TempPathFactory) -> int:
 
 def behind(link: dict[str, Any], queue: dict[str, Any], out: Path) -> Any:
     experiment = lab.Experiment(
-        link=link, queue=queue, users={"per_side": 921}, protocol={"warmup": "20 s", "duration": "400 s"}
+        testbed="unc-2003",
+        link=link,
+        queue=queue,
+        users={"per_side": 921},
+        protocol={"warmup": "20 s", "duration": "400 s"},
     )
     return lab.run(experiment, seed=1, out=out).summary
 

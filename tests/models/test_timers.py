@@ -20,6 +20,7 @@ def alone(kind: Kind) -> dict[Kind, Amount]:
 def test_the_kinds_of_packets_are_what_users_send_on_an_idle_network(tmp_path: Path) -> None:
     (tmp_path / "rtt.toml").write_text('source = "one for all"\n[distribution.uniform_ms]\nmin = 80\nmax = 80\n')
     experiment = lab.Experiment(
+        testbed="unc-2003",
         link={"rate": "1 Gbit/s"},
         queue={"droptail": {"limit": 2400}},
         users={"per_side": 2000, "rtt": str(tmp_path / "rtt.toml")},

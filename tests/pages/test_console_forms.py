@@ -96,6 +96,7 @@ def test_rows_of_a_form_are_the_lists_of_the_spec(tmp_path: Path) -> None:
         "tcp.mix[0].ecn": "true",
     }
     spec = """
+    testbed = "unc-2003"
     link.rate_changes = [{ at = "5 s", rate = "5 Mbit/s" }]
     tcp.mix = [{ share = 0.5, ecn = true }]
     [[sources]]
@@ -112,7 +113,7 @@ def test_rows_of_a_form_are_the_lists_of_the_spec(tmp_path: Path) -> None:
 def test_a_list_without_kinds_may_have_rows_that_say_nothing(tmp_path: Path) -> None:
     users = {"schemes": "codel", "users.per_side": "5"}
     made = asked.comparison({**users, "chain[0].rate": "", "chain[1].rate": ""}, tmp_path)
-    assert made.cells == asked.comparison({**users, "spec": "chain = [{}, {}]"}, tmp_path).cells
+    assert made.cells == asked.comparison({**users, "spec": "testbed = 'unc-2003'\nchain = [{}, {}]"}, tmp_path).cells
     assert made.cells != asked.comparison(users, tmp_path).cells
 
 
@@ -295,7 +296,7 @@ def test_a_live_run_has_the_words_and_the_cell_of_its_form(tmp_path: Path, monke
 
 def test_a_live_run_takes_a_scheme_in_the_place_of_a_spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(asked, "check_live", lambda: None)
-    spec = '[link]\nrate = "10 Mbit/s"\n[tcp]\necn = true\n[queue.codel]\ntarget = "7 ms"\n'
+    spec = 'testbed = "unc-2003"\n[link]\nrate = "10 Mbit/s"\n[tcp]\necn = true\n[queue.codel]\ntarget = "7 ms"\n'
     typed = {"scheme": "codel:target=7ms,ecn=true", "link.rate": "10 Mbit/s"}
     assert asked.live(typed, tmp_path).cells == asked.live({"spec": spec}, tmp_path).cells
     for wrong in ("codel:targt=1", "os:system"):

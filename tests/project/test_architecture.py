@@ -50,7 +50,7 @@ PACKAGES = {
     "design": {"show"},
     "disciplines": {"show"},
     "spec": {"disciplines"},
-    "topology": {"show", "spec"},
+    "topology": {"show", "disciplines", "spec"},
 }
 """The lower packages of Python; what runs experiments and what is made of results stands on all of them."""
 

@@ -161,6 +161,7 @@ def test_fairness_is_that_of_what_users_fetched_and_of_sources(compared: lab.Com
     assert all(0 < row["jain"] < 0.5 for row in rows)
     bulk = [{"bulk": {"name": name, "flows": flows, "direction": "upload"}} for name, flows in (("one", 1), ("two", 4))]
     experiment = lab.Experiment(
+        testbed="unc-2003",
         link={"rate": "5 Mbit/s"},
         users={"per_side": 0},
         sources=bulk,

@@ -28,7 +28,7 @@ OTHERS: dict[str, tuple[dict[str, Any], str]] = {
     "rate": ({"link": {"rate": "3 Mbit/s"}}, "link.rate: 2 Mbit/s and 3 Mbit/s"),
     "delay": ({"link": {"rate": "2 Mbit/s", "delay": "9 ms"}}, "link.delay: 500 us and 9 ms"),
     "users": ({"users": {"per_side": 5}}, "users.per_side: 4 and 5"),
-    "congestion control": ({"tcp": {"congestion": "cubic"}}, "tcp.congestion: .* and cubic"),
+    "congestion control": ({"tcp": {"congestion": "bbr"}}, "tcp.congestion: cubic and bbr"),
     "window": ({"protocol": {"warmup": "1 s", "duration": "3 s"}}, "protocol.duration: 2 s and 3 s"),
     "sources": ({"sources": [{"bulk": {"flows": 2}}]}, "sources"),
 }

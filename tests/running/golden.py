@@ -102,6 +102,7 @@ def digests(name: str) -> Digests:
     """Run a cell; return what its columns come to."""
     experiment = lab.Experiment(
         **{
+            "testbed": "unc-2003",
             "link": {"rate": "3 Mbit/s"},
             "protocol": {"warmup": "10 s", "duration": "50 s"},
             "record": {"exchanges": True, "losses": True},

@@ -105,7 +105,7 @@ def test_a_load_without_a_calibration_is_refused() -> None:
     with pytest.raises(
         lab.SpecError, match=r"^users\.load: the workload unc-2001-v3 with .* has no calibration: .* got 98"
     ):
-        cells_of(lab.Experiment(), [1])
+        cells_of(lab.Experiment(testbed="unc-2003"), [1])
 
 
 def test_a_number_of_users_needs_no_calibration() -> None:

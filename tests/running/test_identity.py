@@ -25,7 +25,7 @@ OTHERS: dict[str, dict[str, Any]] = {
     "rate": {"link": {"rate": "10 Mbit/s"}},
     "delay": {"link": {"delay": "9 ms"}},
     "device FIFO": {"link": {"device_fifo": 3}},
-    "TCP profile": {"tcp": {"profile": "linux-6"}},
+    "TCP profile": {"tcp": {"profile": "unc-testbed"}},
     "receive window": {"tcp": {"receive_window": 20_000}},
     "sources": {"sources": BULK},
     "window": {"protocol": {"warmup": "1 s", "duration": "3 s"}},

@@ -30,8 +30,9 @@ MANY = {"per_side": 600}
 
 
 def experiment(**changes: Any) -> lab.Experiment:
-    """Half a minute of users with ECN who congest a slow link from the beginning."""
+    """Half a minute of the papers' users with ECN who congest a slow link from the beginning."""
     settings: dict[str, Any] = {
+        "testbed": "unc-2003",
         "link": {"rate": "2 Mbit/s"},
         "queue": {"pi": {"q_ref": 10}},
         "tcp": {"ecn": True},

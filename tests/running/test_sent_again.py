@@ -60,7 +60,9 @@ def test_what_simulated_hosts_send_again_has_numbers_that_were_there(tmp_path: P
 
 
 def test_nothing_is_sent_again_where_nothing_is_lost(tmp_path: Path) -> None:
-    result = lab.run(experiment("linux-6", link={"rate": "100 Mbit/s"}, queue={"droptail": {}}), out=tmp_path)
+    result = lab.run(
+        experiment("linux-6", link={"rate": "100 Mbit/s"}, queue={"droptail": {"limit": 10_000}}), out=tmp_path
+    )
     assert (result.summary["loss_percent"], result.summary["retransmit_percent"]) == (0, 0)
 
 

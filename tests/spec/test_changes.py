@@ -83,7 +83,7 @@ def test_a_change_reaches_tables_and_lists_and_takes_the_place_of_what_excludes_
             "users.lod=9",
             f"users.lod: unknown key (did you mean 'load'?); allowed are {USERS}",
         ),
-        ("load=9", "load: unknown key (did you mean 'users.load'?); allowed are sides, link, queue, "),
+        ("load=9", "load: unknown key (did you mean 'users.load'?); allowed are testbed, sides, link, queue, "),
         ("users=9", f"users: must be a table of {USERS}, got 9"),
         ("queue.pi.qref=24", "queue: pi has no parameter 'qref' (did you mean 'q_ref'?); it has "),
     ],
@@ -95,5 +95,6 @@ def test_a_change_to_nowhere_says_what_there_is(spec: Path, change: str, said: s
     assert "\n" not in str(error.value)
 
 
-def test_without_a_file_the_defaults_are_changed() -> None:
-    assert lab.Experiment.from_toml(None, changes=["users.load=90"]) == lab.Experiment(users={"load": 90})
+def test_without_a_file_the_papers_testbed_is_changed() -> None:
+    theirs = lab.Experiment(testbed="unc-2003", users={"load": 90})
+    assert lab.Experiment.from_toml(None, changes=["users.load=90"]) == theirs

@@ -29,10 +29,21 @@ def resolved(experiment: lab.Experiment) -> dict[str, Any]:
 
 
 def test_the_papers_link_becomes_their_uncongested_one() -> None:
-    theirs = lab.Experiment(link=lab.UNCONGESTED, queue={"droptail": {"limit": 2400}}, users=USERS)
-    ours = presets.uncongested(lab.Experiment(link=lab.BOTTLENECK, queue={"pi": {}}, users=USERS))
+    queue = {"droptail": {"limit": 2400}}
+    theirs = lab.Experiment(testbed="unc-2003", link=lab.UNCONGESTED, queue=queue, users=USERS)
+    ours = presets.uncongested(lab.Experiment(testbed="unc-2003", link=lab.BOTTLENECK, queue={"pi": {}}, users=USERS))
     assert resolved(ours) == resolved(theirs)
     assert {cell.resolved["link"]["rate"] for cell in calibration_cells(lab.Experiment(), [1])} == {"1 Gbit/s"}
+
+
+def test_the_uncongested_network_has_the_interfaces_of_the_congested_one() -> None:
+    sources = [{"datagrams": {"rate": "2 Gbit/s"}}, {"bulk": {"flows": 1, "bytes": "1 MB"}}]
+    slow = lab.Experiment(link={"rate": "200 Mbit/s"}, users=USERS, sources=sources)
+    congested, calm = resolved(slow), resolved(presets.uncongested(slow))
+    assert calm["hosts"] == congested["hosts"]
+    assert calm["hosts"]["rate"] == "2 Gbit/s"
+    interfaces = [each["sources"][0]["datagrams"]["interface"] for each in (congested, calm)]
+    assert interfaces[0] == interfaces[1]
 
 
 @pytest.mark.parametrize(

@@ -59,8 +59,8 @@ BESIDE: Mapping[tuple[str, str, str], Table] = {
 
 
 def resolved(parts: Table) -> Table:
-    # Room for any segment, and something to do without users.
-    spec = {"users": {"per_side": 1}, "sources": [{"bulk": {"flows": 1}}], **parts}
+    # Room for any segment, hosts without options, and something to do without users.
+    spec = {"testbed": "unc-2003", "users": {"per_side": 1}, "sources": [{"bulk": {"flows": 1}}], **parts}
     spec["link"] = {"mtu": "65535 B", **spec.get("link", {})}
     found: Table = json.loads(_core.Resolved(json.dumps(spec)).json)
     return found
@@ -199,9 +199,9 @@ def test_a_number_handed_to_python_is_what_the_text_says(data: st.DataObject) ->
         "delay": f"{data.draw(st.integers(0, 10**6))} us",
         "overhead": f"{data.draw(st.integers(0, 100))} B",
     }
-    spec = _core.Resolved(json.dumps({"users": {"per_side": 1}, "link": link, "protocol": {"warmup": "90 s"}}))
+    spec = _core.Resolved(json.dumps({"link": {**link, "device_fifo": 256}, "protocol": {"warmup": "90 s"}}))
     (of,) = spec.links
     assert of.rate_bps == of.rate_back_bps == 1000 * int(link["rate"].split()[0])
     assert of.delay_s == int(link["delay"].split()[0]) / 1e6
     assert (of.overhead_bytes, of.mtu_bytes, of.device_fifo) == (int(link["overhead"].split()[0]), 1500, 256)
-    assert (spec.warmup_s, spec.duration_s) == (90.0, 5400.0)
+    assert (spec.warmup_s, spec.duration_s) == (90.0, 300.0)

@@ -56,7 +56,7 @@ def test_an_unknown_key_is_refused_with_its_path(key: str, part: str) -> None:
 @pytest.mark.parametrize(
     ("parts", "message"),
     [
-        ({"linc": {}}, "linc: unknown key (did you mean 'link'?); allowed are sides, link, queue"),
+        ({"linc": {}}, "linc: unknown key (did you mean 'link'?); allowed are testbed, sides, link, queue"),
         ({"link": {"rate": 100}}, 'link.rate: write a unit, such as "100 Mbit/s", got 100'),
         ({"protocol": {"duration": 5400}}, 'protocol.duration: write a unit, such as "5 ms", got 5400'),
         ({"link": {"device_fifo": "64"}}, "link.device_fifo: should be a valid integer, got '64'"),
@@ -99,10 +99,10 @@ def test_a_mistake_is_one_line_with_path_value_and_what_is_allowed(parts: dict[s
     assert "\n" not in str(error.value)
 
 
-def test_users_are_many_unless_their_number_or_load_is_given() -> None:
-    assert lab.Experiment().users.load == 98
-    assert lab.Experiment(users={"rtt": "general"}).users.load == 98
-    assert lab.Experiment(users={"per_side": 10}).users.load is None
+def test_users_are_many_in_the_papers_testbed_alone() -> None:
+    assert lab.Experiment().users.load is None
+    assert lab.Experiment(testbed="unc-2003", users={"rtt": "general"}).users.load == 98
+    assert lab.Experiment(testbed="unc-2003", users={"per_side": 10}).users.load is None
 
 
 def test_parts_are_frozen() -> None:

@@ -172,6 +172,7 @@ def test_every_table_says_by_itself_which_cell_it_is_of(small: lab.Experiment, s
         "results": lab._core.results_number(),
         "world": "simulated",
         "kernel": None,
+        "testbed": "unc-2003",
         "experiment": cell.experiment,
     }
     tables = sorted(directory.glob("*.parquet"))

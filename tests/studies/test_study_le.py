@@ -176,7 +176,7 @@ def test_a_scheme_is_what_its_label_says(scheme: PaperScheme, label: str, queue:
 def test_a_run_is_the_cell_that_a_comparison_makes() -> None:
     length = LENGTHS["default"]
     ours = study_cells(find("le2003"), length, known())
-    experiment = Experiment(link=TESTBED, users={"load": 98}, protocol=length.protocol)
+    experiment = Experiment(testbed="unc-2003", link=TESTBED, users={"load": 98}, protocol=length.protocol)
     theirs = comparison_cells([BASE.text, PI_24.text], experiment, [1, 2, 3], known())
     cells = [cell for scheme in (UNCONGESTED, BASE, PI_24) for cell in ours[scheme.at(98)]]
     assert [cell.key for cell in cells] == [cell.key for cell in theirs]

@@ -101,7 +101,7 @@ mod tests {
 
     fn mix(tcp: &str, programs: bool) -> Result<Mix, String> {
         let spec = format!(
-            r#"{{"users": {{"per_side": 3}}, "tcp": {tcp}, "sources": [{{"bulk": {{"flows": 2}}}},
+            r#"{{"testbed": "unc-2003", "users": {{"per_side": 3}}, "tcp": {tcp}, "sources": [{{"bulk": {{"flows": 2}}}},
                 {{"datagrams": {{"rate": "1 Mbit/s", "packet": "100 B"}}}}]}}"#
         );
         let spec = Spec::from_json(&spec).expect("a sound spec");

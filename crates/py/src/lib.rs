@@ -12,7 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use aqmlab_aqm::Aqm;
 use aqmlab_sim::{
-    Bounds, Capture, Laboratory, Laws, ResponseTimesTable, SourceKeys, Spec, Summary, Table, Tables,
+    Bounds, Capture, Laboratory, Laws, ResponseTimesTable, SourceKeys, Spec, Summary, Table, Tables, Testbed,
     TimelineRequest, Watch, build, queue_stream, written_schema,
 };
 use aqmlab_tcp::Profile;
@@ -54,6 +54,11 @@ fn schemas() -> String {
 fn shipped() -> String {
     let tables = [("workload", WebConfig::SHIPPED.as_slice()), ("rtt", RttConfig::SHIPPED.as_slice())];
     to_json(&BTreeMap::from(tables))
+}
+
+#[pyfunction]
+fn testbeds() -> String {
+    to_json(&Testbed::ALL)
 }
 
 #[pyfunction]
@@ -218,6 +223,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(resolved::seconds, module)?)?;
     module.add_function(wrap_pyfunction!(resolved::size_in_bytes, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue, module)?)?;
+    module.add_function(wrap_pyfunction!(testbeds, module)?)?;
     module.add_function(wrap_pyfunction!(profiles, module)?)?;
     module.add_function(wrap_pyfunction!(schemas, module)?)?;
     module.add_function(wrap_pyfunction!(shipped, module)?)?;

@@ -40,7 +40,7 @@ pub use record::{
 };
 pub use spec::{
     CustomLaw, DelayAt, HopSpec, HostsSpec, LinkSpec, MixSpec, PathSpec, ProtocolSpec, QueueSpec, RateChange,
-    RecordSpec, Role, SidesSpec, SourceSpec, Spec, SpecError, TcpSpec, UsersSpec,
+    RecordSpec, Role, SidesSpec, SourceSpec, Spec, SpecError, TcpSpec, Testbed, TestbedValue, UsersSpec,
 };
 #[cfg(feature = "schema")]
 pub use spec::{SourceKeys, written_schema};

@@ -2,6 +2,7 @@
 
 mod chain;
 mod delay;
+mod hosts;
 mod link;
 mod queue;
 mod reading;
@@ -10,13 +11,14 @@ mod schema;
 mod sides;
 mod sources;
 mod tcp;
+mod testbed;
 mod words;
 mod written;
 
 use aqmlab_units::range::{from, up_to};
 #[cfg(feature = "schema")]
 use aqmlab_units::schema::with_ranges;
-use aqmlab_units::{BitRate, Duration, Range, ranges};
+use aqmlab_units::{Duration, Range, ranges};
 use aqmlab_workload::{RttConfig, WebConfig};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -26,6 +28,7 @@ use crate::side::Direction;
 pub use self::chain::{HopSpec, PathSpec};
 pub(crate) use self::chain::{Hops, MOST_LINKS};
 pub use self::delay::DelayAt;
+pub use self::hosts::HostsSpec;
 pub use self::link::{LinkSpec, RateChange};
 use self::queue::QueuePair;
 pub use self::queue::{CustomLaw, QueueSpec};
@@ -37,6 +40,7 @@ use self::sources::SourceContext;
 pub use self::sources::SourceSpec;
 pub(crate) use self::tcp::MOST_STACKS;
 pub use self::tcp::{MixSpec, Role, TcpSpec};
+pub use self::testbed::{Testbed, TestbedValue};
 use self::written::{Written, WrittenUsers};
 
 /// An experiment in which nothing is left open: defaults filled in, tables in full.
@@ -83,29 +87,6 @@ pub struct SpecError {
     pub message: String,
 }
 
-/// The machines that servers run on: what one sends leaves through its interface, a frame after the other.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(rename = "Hosts", transform = with_ranges::<HostsSpec>))]
-#[serde(deny_unknown_fields, default)]
-pub struct HostsSpec {
-    /// Machines on each side of the link. The testbed of Le et al. (2003) had eight.
-    pub servers_per_side: u32,
-    /// Bit rate of their network interfaces. The testbed's were Fast Ethernet.
-    pub rate: BitRate,
-}
-
-ranges! {
-    HostsSpec { servers_per_side: from(1).up_to(10_000), rate: from(BitRate::from_mbit_per_sec(1)) }
-}
-
-impl Default for HostsSpec {
-    /// Le, Jeffay and Smith (SIGCOMM 2003), section 3.
-    fn default() -> HostsSpec {
-        HostsSpec { servers_per_side: 8, rate: BitRate::from_mbit_per_sec(100) }
-    }
-}
-
 /// Who browses.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct UsersSpec {
@@ -144,7 +125,7 @@ ranges! {
 
 impl Default for ProtocolSpec {
     fn default() -> ProtocolSpec {
-        ProtocolSpec { warmup: Duration::from_secs(15 * 60), duration: Duration::from_secs(90 * 60) }
+        ProtocolSpec { warmup: Duration::from_secs(30), duration: Duration::from_secs(5 * 60) }
     }
 }
 
@@ -188,7 +169,9 @@ impl Default for RecordSpec {
 impl Spec {
     /// Read and check a spec.
     pub fn from_json(text: &str) -> Result<Spec, SpecError> {
-        let document: Value = serde_json::from_str(text).map_err(|error| fault("spec", error.to_string()))?;
+        let mut document: Value =
+            serde_json::from_str(text).map_err(|error| fault("spec", error.to_string()))?;
+        Testbed::fill_in(&mut document)?;
         let mut written: Written = read("", document)?;
         let sides = written.sides.map(SidesSpec::read).transpose()?;
         sides::number_sides(sides.as_ref(), &mut written.sources, &mut written.tcp)?;
@@ -199,14 +182,20 @@ impl Spec {
         let both = QueuePair::new("queue", written.queue, written.queue_back);
         let (queue, queue_back) = both.read(&link)?;
         let users = UsersSpec::read(written.users, links)?;
-        let context = SourceContext { link: &link, links, hosts: &written.hosts, delay_at: users.delay_at };
+        let context = SourceContext {
+            link: &link,
+            chain: &chain,
+            interface: written.hosts.rate,
+            delay_at: users.delay_at,
+        };
         let sources = SourceSpec::read_all(written.sources, &context)?;
+        let hosts = written.hosts.read(&link, &chain)?;
         let spec = Spec {
             link,
             queue,
             queue_back,
             chain,
-            hosts: written.hosts,
+            hosts,
             tcp: TcpSpec::read(written.tcp)?,
             users,
             sources,
@@ -240,7 +229,6 @@ impl Spec {
             chain::refuse_custom("queue", &self.queue)?;
             self.queue_back.iter().try_for_each(|back| chain::refuse_custom("queue_back", back))?;
         }
-        within("hosts", &self.hosts)?;
         within("protocol", &self.protocol)?;
         within("record", &self.record)?;
         self.tcp.check(self.link.mtu, &self.sources)

@@ -11,7 +11,7 @@ import typer
 
 from aqmlab._core import SpecError, seconds
 from aqmlab.cli.output import one_line_refusals
-from aqmlab.spec import schema
+from aqmlab.spec import schema, testbeds
 
 if TYPE_CHECKING:
     from aqmlab.running.pcap import Pcap
@@ -29,8 +29,9 @@ def _table(path: str) -> dict[str, Any]:
     return {**option, "help": f"{option['help']} Write {names}, or the name of a TOML or JSON file with your own."}
 
 
-def _else_default(path: str) -> str:
-    return f"the spec's, or {schema.default(path)}"
+def of_spec_or_papers(path: str) -> str:
+    """Say what a key is that no option sets: the spec's, or without a spec that of the papers' testbed."""
+    return f"the spec's, or without one {testbeds.of_papers(path)}"
 
 
 _RTT = _table("users.rtt")
@@ -40,9 +41,9 @@ _DURATION = _of_spec("protocol.duration", "TIME")
 Rtt = Annotated[str, typer.Option(**_RTT)]
 Warmup = Annotated[str, typer.Option(**_WARMUP)]
 Duration = Annotated[str, typer.Option(**_DURATION)]
-OtherRtt = Annotated[str | None, typer.Option(**_RTT, show_default=_else_default("users.rtt"))]
-OtherWarmup = Annotated[str | None, typer.Option(**_WARMUP, show_default=_else_default("protocol.warmup"))]
-OtherDuration = Annotated[str | None, typer.Option(**_DURATION, show_default=_else_default("protocol.duration"))]
+OtherRtt = Annotated[str | None, typer.Option(**_RTT, show_default=of_spec_or_papers("users.rtt"))]
+OtherWarmup = Annotated[str | None, typer.Option(**_WARMUP, show_default=of_spec_or_papers("protocol.warmup"))]
+OtherDuration = Annotated[str | None, typer.Option(**_DURATION, show_default=of_spec_or_papers("protocol.duration"))]
 Workload = Annotated[str, typer.Option(**_table("users.workload"))]
 Seeds = Annotated[str, typer.Option(metavar="N|N-M", help="Repetitions: seeds 1 to N, or N to M.")]
 OtherSeeds = Annotated[
@@ -85,7 +86,10 @@ PcapPackets = Annotated[
 Load = Annotated[
     float | None, typer.Option(metavar="PCT", help="Load in percent.", show_default="the spec's, or that of compare")
 ]
-SpecFile = Annotated[Path | None, typer.Option("--spec", metavar="SPEC.toml", help="The experiment.")]
+SpecFile = Annotated[
+    Path | None,
+    typer.Option("--spec", metavar="SPEC.toml", help="The experiment.", show_default="the testbed unc-2003"),
+]
 Varied = Annotated[str, typer.Argument(metavar="SCHEME", help="The discipline, with what is not varied.")]
 Over = Annotated[
     str,

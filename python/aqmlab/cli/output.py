@@ -7,9 +7,13 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from aqmlab._core import SpecError
 from aqmlab.show import messages
+
+if TYPE_CHECKING:
+    from aqmlab.spec.experiment import Experiment
 
 
 @contextmanager
@@ -52,6 +56,14 @@ def tell_written(figure: Path | None) -> None:
     """Say that a figure was written."""
     if figure is not None:
         messages.logger.info("%s", figure)
+
+
+def tell_testbed(experiment: Experiment) -> None:
+    """Say which testbed the experiment is on, where it names one."""
+    if experiment.testbed is not None:
+        from aqmlab.spec import testbeds
+
+        print(f"Testbed {testbeds.named(experiment.testbed)}")
 
 
 def print_json(value: object) -> None:

@@ -26,7 +26,7 @@ from aqmlab.running.arguments import check_seeds
 from aqmlab.running.calibration import lines
 from aqmlab.running.cell import cells_of
 from aqmlab.show.counts import counted
-from aqmlab.spec import schemes
+from aqmlab.spec import schemes, testbeds
 from aqmlab.spec.experiment import Experiment
 
 MOST_SCHEMES = 20
@@ -127,7 +127,7 @@ def live(given: Mapping[str, str], store: Path) -> Asked:
     """Return ``aqmlab live``; errors are those of :func:`comparison`."""
     check_live()
     seeds = _seeds(given, "seed")
-    file = _spec(given, store) or typed.kept("", store, "spec")
+    file = _spec(given, store) or typed.kept(f'testbed = "{testbeds.PAPERS}"\n', store, "spec")
     changed = [*_scheme(given), *_changes(given)]
     try:
         experiment = Experiment.from_toml(file, changes=changed)

@@ -38,7 +38,7 @@ from aqmlab.running.progress import SweepProgress, is_wanted
 from aqmlab.running.store import Store
 from aqmlab.running.sweep import sweep
 from aqmlab.show import console
-from aqmlab.spec import presets
+from aqmlab.spec import presets, testbeds
 from aqmlab.spec.experiment import Experiment
 
 USUAL_SEEDS = (1, 2, 3)
@@ -326,7 +326,7 @@ def compare(
         ``"dualpi2 + tcp.congestion=prague + tcp.ecn=accurate"``, or the name of one of the experiment's variants. By
         default these are compared.
     experiment
-        All but the scheme: users, hosts, link, protocol. The default is 98 % load as in Le et al. (2003).
+        All but the scheme: users, hosts, link, protocol. By default those of the testbed `unc-2003` at 98 % load.
     seeds
         One cell for each scheme and seed, each seed once. With one seed the users are the same under every scheme.
         Seeds 1 to 3 by default, and with ``until`` as many as it takes.
@@ -362,7 +362,7 @@ def compare(
     >>> compare("droptail", "codel", seeds=range(1, 6), paired=True).schemes[2]["paired"]["low"]  # doctest: +SKIP
     """
     if experiment is None:
-        experiment = Experiment()
+        experiment = Experiment(testbed=testbeds.PAPERS)
     check_experiment(experiment)
     texts = check_schemes(scheme_texts or experiment.variants)
     check_workers(workers)

@@ -15,7 +15,7 @@ from aqmlab._core import Link, Resolved, SpecError, results_number
 from aqmlab.running.calibration.lines import Calibrations, known
 from aqmlab.running.identity import columns
 from aqmlab.show.counts import counted
-from aqmlab.spec import directions, presets, schemes
+from aqmlab.spec import directions, presets, schemes, testbeds
 from aqmlab.spec import users as user_tables
 from aqmlab.spec.experiment import Experiment, QueueSpec, Users
 from aqmlab.spec.quantities import rate_bps
@@ -44,6 +44,8 @@ class Cell:
     """The release of the kernel whose TCP it runs over; ``None`` in the simulator."""
     variant: str | None = None
     """The changes of the experiment's spec, as they are typed, that it was run with."""
+    testbed: str | None = None
+    """The testbed that the experiment names. Its values are in the spec, so that it is no part of the key."""
     programs: tuple[tuple[str, ...], tuple[str, ...] | None] | None = None
     """The command and its server that are run over the link, where there are such."""
 
@@ -143,6 +145,7 @@ class Cell:
             "results": results_number(),
             "world": self.world,
             "kernel": self.kernel,
+            "testbed": self.testbed,
             "experiment": self.experiment,
         }
 
@@ -261,7 +264,9 @@ def cells_of(
     per_side = populated.users.per_side
     assert per_side is not None, "users are by number now"
     if per_side == 0 and not populated.sources and not idle:
-        raise SpecError("users.per_side: must be at least 1 where there are no sources, got 0")
+        if experiment.users.per_side == 0:
+            raise SpecError("users.per_side: must be at least 1 where there are no sources, got 0")
+        raise SpecError(f"spec: nothing sends: write users.load or users.per_side, sources, or {_USERS_OF_PAPERS}")
     return [
         Cell(
             label=label or schemes.label_of(populated),
@@ -272,6 +277,7 @@ def cells_of(
             seed=seed,
             experiment=of_experiment,
             variant=variant,
+            testbed=experiment.testbed,
         )
         for seed in seeds
     ]
@@ -296,9 +302,17 @@ def digest_of(populated: Experiment) -> str:
     return columns.digest(json.dumps(resolved))
 
 
+_USERS_OF_PAPERS = f'testbed = "{testbeds.PAPERS}" for the users of Le et al. (2003)'
+
+
 def _populated(experiment: Experiment, calibrations: Calibrations) -> tuple[Experiment, float | None]:
     """Give an experiment's users by number, whichever way they were given, and their load where it is known."""
     users = experiment.users
+    if users.load is None and users.per_side is None:
+        if users.model_fields_set:
+            _check_all_else(experiment)
+            raise SpecError(f"users: must have load or per_side, or the spec {_USERS_OF_PAPERS}, got neither")
+        return with_users(experiment, 0), None
     if experiment.chain:
         if users.per_side is None:
             raise SpecError(f"users.load: is percent of one link; in a chain give users.per_side, got {users.load:g}")
@@ -314,7 +328,7 @@ def _populated(experiment: Experiment, calibrations: Calibrations) -> tuple[Expe
         if calibration is None:
             return experiment, None
         return experiment, calibration.load_percent(users.per_side, rate_bps(experiment.link.rate))
-    assert users.load is not None, "Users has a load or a number"
+    assert users.load is not None, "without a number there is a load"
     if calibration is None:
         _check_all_else(experiment)
         raise SpecError(_not_calibrated(users))

@@ -319,5 +319,5 @@ def _is_of(kept: Kept, cell: Cell) -> bool:
 
 _OF_RESULT = ("summary.parquet", "spec.json")
 
-_OF_CELL = ["label", "signal", "load_percent", "users_per_side", "seed", "kernel", "experiment", "variant"]
+_OF_CELL = ["label", "signal", "load_percent", "users_per_side", "seed", "kernel", "testbed", "experiment", "variant"]
 """What a cell is beside its spec."""

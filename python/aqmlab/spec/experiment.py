@@ -27,7 +27,7 @@ from pydantic import (
 from aqmlab._core import SpecError
 from aqmlab.disciplines import catalogue
 from aqmlab.disciplines.custom import laws
-from aqmlab.spec import bounded, schema
+from aqmlab.spec import bounded, schema, testbeds
 from aqmlab.spec import sources as sources_of
 from aqmlab.spec import users as users_of
 from aqmlab.spec.changes import apply
@@ -79,7 +79,7 @@ class Link(SpecPart):
 
 class Hosts(SpecPart):
     servers_per_side: StrictInt = DECLARED
-    rate: BitRate = DECLARED
+    rate: BitRate | None = DECLARED
 
 
 class QueueSpec(SpecPart, table="Queue"):
@@ -134,8 +134,8 @@ class Tcp(SpecPart):
 class Users(SpecPart):
     load: Annotated[float, Field(strict=True, gt=0, le=1000)] | None = Field(
         None,
-        description="Load in percent of the link's rate, in the terms of the calibration."
-        f" {users_of.USUAL_LOAD:g} when no number of users is given.",
+        description="Load in percent of the link's rate, in the terms of the calibration: as many users as would load"
+        " it so with the hosts of the testbed `unc-2003` and nothing in their way.",
     )
     per_side: StrictInt | None = None
     sides: Literal[1, 2] = DECLARED
@@ -143,13 +143,6 @@ class Users(SpecPart):
     rtt: str | dict[str, Any] = DECLARED
     delay_at: DelayAt = DECLARED
     path: tuple[StrictInt, StrictInt] | None = DECLARED
-
-    @model_validator(mode="before")
-    @classmethod
-    def _default_load(cls, table: object) -> object:
-        if isinstance(table, Mapping) and not table.keys() & {"load", "per_side"}:
-            return {**table, "load": users_of.USUAL_LOAD}
-        return table
 
     @property
     def names(self) -> tuple[str, str]:
@@ -185,10 +178,11 @@ class Experiment(SpecPart):
 
     Examples
     --------
-    >>> Experiment(queue={"pi": {"q_ref": 24}}, tcp={"ecn": True}).users
+    >>> Experiment(testbed="unc-2003", queue={"pi": {"q_ref": 24}}).users
     Users(load=98.0, per_side=None, sides=2, workload='unc-2001-v3', rtt='uniform', delay_at='browser', path=None)
     """
 
+    testbed: str | None = DECLARED
     sides: tuple[str, str] | None = DECLARED
     link: Link = DECLARED
     queue: QueueSpec = DECLARED
@@ -212,9 +206,27 @@ class Experiment(SpecPart):
             parts["sources"] = _read_sources(parts["sources"], Path())
         if isinstance(parts.get("users"), (Mapping, Users)):
             parts["users"] = users_of.read_files(dict(parts["users"]), Path())
-        super().__init__(**parts)
+        missing = _missing(parts)
+        super().__init__(
+            **{**parts, **{name: {**values, **_written(parts.get(name))} for name, values in missing.items()}}
+        )
+        self._mark_as_unset(missing)
         for name in type(self).model_fields:
             _check_finite(getattr(self, name), name)
+
+    def _mark_as_unset(self, missing: Mapping[str, Mapping[str, Any]]) -> None:
+        """Keep what is written apart from what the testbed gives: the latter goes when the testbed changes."""
+        for name, values in missing.items():
+            part = getattr(self, name).model_fields_set
+            part.difference_update(values)
+            if not part:
+                self.model_fields_set.discard(name)
+
+    @property
+    def written(self) -> dict[str, Any]:
+        """What was written, as tables: neither defaults nor values of the testbed."""
+        # What is in the mode of JSON is in lists, as in a file.
+        return self.model_dump(mode="json", exclude_none=True, exclude_unset=True)
 
     @classmethod
     def from_toml(cls, path: Path | str | None, *, changes: Iterable[str] = ()) -> Self:
@@ -222,10 +234,11 @@ class Experiment(SpecPart):
 
         A value is written as in TOML; what is no TOML value is text, so that quotes may be left out. A path reaches
         into lists, ``sources[0].bulk.flows=5``. Where only one of several may stand, another takes its place:
-        ``queue.pi.q_ref=24`` makes the discipline PI. Without a file the defaults are changed.
+        ``queue.pi.q_ref=24`` makes the discipline PI. Without a file the experiment is that of the papers, the testbed
+        :data:`aqmlab.spec.testbeds.PAPERS`.
         """
         file = None if path is None else Path(path)
-        tables = {} if file is None else bounded.read(file)
+        tables: dict[str, Any] = {"testbed": testbeds.PAPERS} if file is None else bounded.read(file)
         for change in changes:
             apply(tables, change)
         if file is not None and not tables:
@@ -240,8 +253,7 @@ class Experiment(SpecPart):
 
     def changed(self, changes: Iterable[str]) -> Self:
         """Return this experiment with changes as :meth:`from_toml` takes them."""
-        # What was not written stays so, and what is in the mode of JSON is in lists, as in a file.
-        tables = self.model_dump(mode="json", exclude_none=True, exclude_unset=True)
+        tables = self.written
         for change in changes:
             apply(tables, change)
         return type(self)(**tables)
@@ -262,7 +274,6 @@ class Experiment(SpecPart):
         """Return what may be written, as JSON Schema: the engine's, with the keys that are Python's."""
         whole = copy.deepcopy(dict(schema.written()))
         definitions = whole["$defs"]
-        del whole["required"]
         users_of.add_keys(definitions, load=Users.model_json_schema()["properties"]["load"])
         sources_of.add_keys(definitions)
         of_variants = cls.model_fields["variants"].description
@@ -291,6 +302,26 @@ def _own_queues(link: ChainLink, common: tuple[QueueSpec, QueueSpec]) -> tuple[Q
 
 def _tables(variants: object) -> list[dict[str, Any]]:
     return [each for each in variants.values() if isinstance(each, dict)] if isinstance(variants, dict) else []
+
+
+def _missing(parts: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return what the testbed of an experiment's parts gives that they do not write, by the parts."""
+    if parts.get("testbed") is None:
+        return {}
+    found = testbeds.missing(testbeds.named(parts["testbed"]), {name: _written(part) for name, part in parts.items()})
+    # What is no table is refused with the rest.
+    return {name: values for name, values in found.items() if _is_table(parts.get(name, {}))}
+
+
+def _is_table(part: object) -> bool:
+    return isinstance(part, (Mapping, BaseModel))
+
+
+def _written(part: object) -> dict[str, Any]:
+    """Return what a part says itself, of a table or a model."""
+    if isinstance(part, BaseModel):
+        return {name: getattr(part, name) for name in part.model_fields_set}
+    return dict(part) if isinstance(part, Mapping) else {}
 
 
 def _read_sources(sources: object, directory: Path) -> tuple[dict[str, Any], ...]:

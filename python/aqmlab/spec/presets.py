@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from aqmlab._core import bits_per_second, seconds
+from aqmlab._core import Resolved, bits_per_second, seconds
 from aqmlab.spec import schema
-from aqmlab.spec.experiment import ChainLink, Experiment, Link, QueueSpec
+from aqmlab.spec.experiment import ChainLink, Experiment, Hosts, Link, QueueSpec, Users
 from aqmlab.spec.quantities import rate_bps
 
 BOTTLENECK = Link(rate="100 Mbit/s")
@@ -15,6 +16,8 @@ BOTTLENECK = Link(rate="100 Mbit/s")
 
 UNCONGESTED = Link(rate="1 Gbit/s")
 """Gigabit Ethernet between the two routers: the same users with nothing in their way."""
+
+_DROPTAIL = QueueSpec.model_validate({"droptail": {}})
 
 _TIMES_AS_FAST = 10
 _SLOWEST = bits_per_second(UNCONGESTED.rate)
@@ -29,7 +32,8 @@ def uncongested(experiment: Experiment) -> Experiment:
     """Return the same users and hosts on the same network with nothing in the way: what its queues cost, by difference.
 
     Every link is ten times as fast, at least 1 Gbit/s, behind a drop-tail queue that is long enough. Delays, overhead,
-    MTU, device FIFOs and the times at which rates change are kept. The papers' link becomes their uncongested one.
+    MTU, device FIFOs, the interfaces of hosts and the times at which rates change are kept. The papers' link becomes
+    their uncongested one.
 
     A load of the experiment still means percent of *its* link; give the users' number to compare like with like.
     """
@@ -40,7 +44,23 @@ def uncongested(experiment: Experiment) -> Experiment:
     links: list[Link | ChainLink] = [link, *(chain or ())]
     fastest = max(rate_bps(rate) for each in links for rate in (each.rate, each.rate_back) if rate is not None)
     queue = QueueSpec.model_validate({"droptail": {"limit": round(_LIMIT * fastest / _SLOWEST)}})
-    return experiment.model_copy(update={"link": link, "queue": queue, "queue_back": None, "chain": chain})
+    hosts, sources = _interfaces(experiment)
+    return experiment.model_copy(
+        update={"link": link, "queue": queue, "queue_back": None, "chain": chain, "hosts": hosts, "sources": sources}
+    )
+
+
+def _interfaces(experiment: Experiment) -> tuple[Hosts, tuple[dict[str, Any], ...]]:
+    """Return hosts and sources with the interfaces that they have on the experiment's own links."""
+    # Neither users nor a queue decide them, and each may be what the engine does not read.
+    alone = experiment.model_copy(update={"users": Users(per_side=0), "queue": _DROPTAIL, "queue_back": None})
+    resolved = json.loads(Resolved(alone.to_json()).json)
+    hosts = experiment.hosts.model_copy(update={"rate": resolved["hosts"]["rate"]})
+    sources = zip(experiment.sources, resolved.get("sources", ()), strict=True)
+    return hosts, tuple(
+        {kind: {**table, "interface": in_full[kind]["interface"]} for kind, table in source.items()}
+        for source, in_full in sources
+    )
 
 
 def greedy(sources: Iterable[Mapping[str, Any]]) -> list[str]:

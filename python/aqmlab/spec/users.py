@@ -19,9 +19,6 @@ Table = str | dict[str, Any]
 FIELDS = ("workload", "rtt")
 """Where tables stand in ``users``."""
 
-USUAL_LOAD = 98.0
-"""The load in percent where neither a load nor a number of users is given: that of Le et al. (2003) at its highest."""
-
 _SUFFIXES = (".toml", ".json")
 
 _LONGEST_NAME = 24

@@ -17,6 +17,7 @@ LONG = "x" * 10_000
 def experiment(**parts: Any) -> lab.Experiment:
     return lab.Experiment(
         **{
+            "testbed": "unc-2003",
             "link": {"rate": "10 Mbit/s"},
             "users": {"per_side": 1200},
             "protocol": {"warmup": "2 s", "duration": "10 s"},

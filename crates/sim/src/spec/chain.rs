@@ -50,7 +50,7 @@ pub(super) struct WrittenHop {
     rate_back: Option<BitRate>,
     /// Propagation delay of one direction.
     delay: Option<Duration>,
-    /// Packets that the driver's ring holds below the queue discipline.
+    /// Packets that the device holds below the queue discipline.
     device_fifo: Option<u32>,
     /// When the rate becomes another.
     #[serde(default)]

@@ -35,7 +35,8 @@ pub struct LinkSpec {
     pub header: Bytes,
     /// The longest IP packet.
     pub mtu: Bytes,
-    /// Packets that the driver's ring holds below the queue discipline, besides the one being sent; 0 for an ideal link.
+    /// Packets that the device holds below the queue discipline, besides the one being sent: one where byte queue limits keep
+    /// it short, as in Linux; 0 for an ideal link; 256 for the ring of a driver without them.
     pub device_fifo: u32,
     /// When the rate becomes another, in order of time. A packet is sent at the rate of the moment at which its sending
     /// begins; queue disciplines are told the first rate and no other.
@@ -81,9 +82,8 @@ pub(super) const SLOWEST: BitRate = match BitRate::from_bits_per_sec(1_000) {
 };
 
 impl Default for LinkSpec {
-    /// The testbed's bottleneck: Fast Ethernet. The device FIFO is ours: of 64, 128, 192, 256, 320, 384 and 512 packets
-    /// 256, a usual transmit ring, comes closest to the losses of the published drop-tail rows (24, 240 and 2,400 packets
-    /// at 80, 90 and 98 % load), 0.3 points away in the mean square. No row with active queue management was looked at.
+    /// Fast Ethernet to a device that byte queue limits (Linux 3.3, `dynamic_queue_limits.h`) leave one packet beside the one
+    /// being sent.
     fn default() -> LinkSpec {
         LinkSpec {
             rate: BitRate::from_mbit_per_sec(100),
@@ -92,7 +92,7 @@ impl Default for LinkSpec {
             overhead: Bytes::new(38),
             header: Bytes::ZERO,
             mtu: Bytes::new(1500),
-            device_fifo: 256,
+            device_fifo: 1,
             rate_changes: Vec::new(),
         }
     }
@@ -110,6 +110,12 @@ impl LinkSpec {
     /// What a law may know of a link that has one rate.
     pub(crate) fn context(&self) -> LinkContext {
         LinkContext { rate: self.rate, header: self.header, overhead: self.overhead - self.header }
+    }
+
+    /// The highest rate that it ever has, in either direction.
+    pub(super) fn fastest(&self) -> BitRate {
+        let later = self.rate_changes.iter().map(|change| change.rate);
+        self.rate_back.into_iter().chain(later).fold(self.rate, BitRate::max)
     }
 
     /// One direction of it: a link that has that direction's rate in both.

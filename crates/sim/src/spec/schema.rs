@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 
 use super::tcp::Whose;
 use super::written::Written;
-use super::{DelayAt, MixSpec, PathSpec, QueueSpec, TcpSpec};
+use super::{DelayAt, MixSpec, PathSpec, QueueSpec, TcpSpec, Testbed};
 
 /// The schema of a spec.
 pub fn written_schema() -> Schema {
@@ -70,13 +70,22 @@ pub(super) struct RttTable;
 /// A source of traffic, and how it stands in the network.
 pub(super) struct SourceEntry;
 
+/// The name of a testbed.
+pub(super) struct TestbedName;
+
 described! {
     QueueSpec = "Queue": |_: &mut _| queue();
     TcpSpec = "Tcp": tcp;
     MixSpec = "Mix": mix;
     SourceEntry = "Source": source;
+    TestbedName = "Testbed": |_: &mut _| testbed();
     Workload = "Workload": |all: &mut SchemaGenerator| table(&WebConfig::SHIPPED, &all.subschema_for::<WebConfig>());
     RttTable = "RttTable": |all: &mut SchemaGenerator| table(&RttConfig::SHIPPED, &all.subschema_for::<RttConfig>());
+}
+
+fn testbed() -> Schema {
+    let names: Vec<&str> = Testbed::ALL.iter().map(|testbed| testbed.name).collect();
+    json_schema!({ "type": "string", "enum": names })
 }
 
 fn table(shipped: &[&str], own: &Schema) -> Schema {
@@ -159,7 +168,8 @@ fn beside_values(schema: &mut Schema, generator: &mut SchemaGenerator) {
 #[expect(dead_code, reason = "it is described and never made: a source in full has more")]
 pub struct SourceKeys {
     /// Bit rate of the interfaces of its machines: each end of each connection has one of its own, and each flow of
-    /// datagrams. That of the users' servers when left out, or if those are slower what datagrams need.
+    /// datagrams. Left out it is `hosts.rate` where that is written, else ten times the rate of the fastest link on the
+    /// source's path, and at least 1 Gbit/s; never slower than datagrams need.
     interface: Option<BitRate>,
     /// At which end of a connection its round-trip time is spent; as for the users when left out. Datagrams have none.
     delay_at: Option<DelayAt>,

@@ -7,8 +7,9 @@ use aqmlab_workload::sources::{DatagramsConfig, SourceConfig};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
+use super::hosts::interface_beside;
 use super::link::SLOWEST;
-use super::{DelayAt, HostsSpec, LinkSpec, PathSpec, SpecError, at_least, at_most, fault, read};
+use super::{DelayAt, HopSpec, LinkSpec, PathSpec, SpecError, at_least, at_most, fault, read};
 
 /// Sources are numbered in eight bits, and 0 stands for the web users.
 const MOST_SOURCES: usize = 255;
@@ -29,9 +30,9 @@ pub struct SourceSpec {
 /// What a source finds in the spec around it.
 pub(super) struct SourceContext<'a> {
     pub(super) link: &'a LinkSpec,
-    /// How many links the chain has.
-    pub(super) links: usize,
-    pub(super) hosts: &'a HostsSpec,
+    pub(super) chain: &'a [HopSpec],
+    /// The interface that the spec writes for servers, if it writes one.
+    pub(super) interface: Option<BitRate>,
     pub(super) delay_at: DelayAt,
 }
 
@@ -74,13 +75,14 @@ impl SourceSpec {
         }
         let at = |key: &str| format!("{path}.{}.{key}", config.kind());
         let least = least_interface(&config, context.link.overhead);
-        let interface = match interface {
-            None => context.hosts.rate.max(least),
-            Some(written) => read(&at("interface"), written)?,
+        let way = PathSpec::read(&at("path"), way, context.chain.len())?;
+        let interface = match (interface, context.interface) {
+            (Some(written), _) => read(&at("interface"), written)?,
+            (None, Some(of_servers)) => of_servers.max(least),
+            (None, None) => interface_beside(context.link, context.chain, way.map(PathSpec::hops)).max(least),
         };
         at_least(&at("interface"), interface, least)?;
         let delay_at = delay_at.map_or(Ok(context.delay_at), |written| read(&at("delay_at"), written))?;
-        let way = PathSpec::read(&at("path"), way, context.links)?;
         Ok(SourceSpec { config, interface, delay_at, path: way })
     }
 }

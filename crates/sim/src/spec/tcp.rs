@@ -114,7 +114,7 @@ impl MixSpec {
 
 impl TcpSpec {
     /// The profile of those who name none.
-    pub(super) const DEFAULT_PROFILE: &str = "unc-testbed";
+    pub(super) const DEFAULT_PROFILE: &str = "linux-6";
 
     /// A profile's values, each of which may be set by its name, and the mix.
     pub(super) fn read(mut written: Map<String, Value>) -> Result<TcpSpec, SpecError> {

@@ -9,9 +9,10 @@ use serde_json::{Map, Value, json};
 
 #[cfg(feature = "schema")]
 use super::chain::WrittenHop;
+use super::hosts::WrittenHosts;
 #[cfg(feature = "schema")]
-use super::schema::{RttTable, SourceEntry, Workload};
-use super::{DelayAt, HostsSpec, LinkSpec, ProtocolSpec, RecordSpec};
+use super::schema::{RttTable, SourceEntry, TestbedName, Workload};
+use super::{DelayAt, LinkSpec, ProtocolSpec, RecordSpec};
 #[cfg(feature = "schema")]
 use super::{PathSpec, QueueSpec, TcpSpec};
 
@@ -20,6 +21,10 @@ use super::{PathSpec, QueueSpec, TcpSpec};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Experiment"))]
 #[serde(deny_unknown_fields)]
 pub(super) struct Written {
+    /// The testbed whose values hold where the spec writes none. Its name has been read when the rest is.
+    #[serde(rename = "testbed")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<TestbedName>"))]
+    _testbed: Option<String>,
     /// Names of side 0 and side 1, such as `["home", "internet"]`: results call direction 0 `home→internet` then, and
     /// direction 1 `internet→home`; without names they are `forward` and `reverse`. Names decide no result.
     pub(super) sides: Option<[String; 2]>,
@@ -36,10 +41,11 @@ pub(super) struct Written {
     #[cfg_attr(feature = "schema", schemars(with = "Vec<WrittenHop>"))]
     pub(super) chain: Vec<Value>,
     #[serde(default)]
-    pub(super) hosts: HostsSpec,
+    pub(super) hosts: WrittenHosts,
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(with = "TcpSpec"))]
     pub(super) tcp: Map<String, Value>,
+    #[serde(default)]
     pub(super) users: WrittenUsers,
     /// Traffic beside the web users, each `{"bulk": {"flows": 10}}`: see docs/guide/sources.md.
     #[serde(default)]
@@ -81,6 +87,20 @@ pub(super) struct WrittenUsers {
 
 ranges! {
     WrittenUsers { per_side: up_to(5_000_000), sides: from(1).up_to(2) }
+}
+
+impl Default for WrittenUsers {
+    /// Nobody.
+    fn default() -> WrittenUsers {
+        WrittenUsers {
+            per_side: 0,
+            sides: both(),
+            workload: unc_2001_v3(),
+            rtt: uniform(),
+            delay_at: DelayAt::default(),
+            path: None,
+        }
+    }
 }
 
 fn drop_tail() -> Value {

@@ -27,7 +27,7 @@ from aqmlab.running.files.location import Location
 from aqmlab.running.store import Store
 from aqmlab.running.sweep import Failed
 from aqmlab.show.messages import logger
-from aqmlab.spec import schemes
+from aqmlab.spec import schemes, testbeds
 from aqmlab.spec.experiment import Experiment
 
 Values = NDArray[np.float64]
@@ -74,7 +74,7 @@ class Trial:
             When an argument is of the wrong kind, or the discipline has no such parameters.
         """
         chosen = space.read(scheme, over)
-        whole = Experiment() if experiment is None else experiment
+        whole = Experiment(testbed=testbeds.PAPERS) if experiment is None else experiment
         check_experiment(whole)
         check_workers(workers)
         check_executor(executor)

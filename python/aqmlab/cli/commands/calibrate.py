@@ -9,10 +9,12 @@ import typer
 from aqmlab.cli.app import App
 from aqmlab.cli.cells import run_cells
 from aqmlab.cli.options import Duration, Json, Out, Rtt, Seeds, Warmup, Workers, Workload, read_seeds
-from aqmlab.cli.output import print_json
-from aqmlab.spec import schema
+from aqmlab.cli.output import print_json, tell_testbed
+from aqmlab.spec import schema, testbeds
 
 app = App()
+
+_WARMUP, _DURATION = testbeds.of_papers("protocol.warmup"), testbeds.of_papers("protocol.duration")
 
 
 @app.command()
@@ -23,8 +25,8 @@ def calibrate(
     users: Annotated[
         int, typer.Option(metavar="N", min=5, max=5_000_000, help="The most users on each side to measure with.")
     ] = 17_500,
-    warmup: Warmup = schema.default("protocol.warmup"),
-    duration: Duration = schema.default("protocol.duration"),
+    warmup: Warmup = _WARMUP,
+    duration: Duration = _DURATION,
     seeds: Seeds = "1",
     workers: Workers = None,
     out: Out = "results",
@@ -32,7 +34,7 @@ def calibrate(
 ) -> None:
     """Measure how many users make which load.
 
-    Later runs with the same results directory go by it.
+    Their hosts are those of the testbed unc-2003. Later runs with the same results directory go by it.
     """
     from aqmlab.running.calibration import lines, plot, table
     from aqmlab.running.calibration.cells import calibration_cells, fitted, up_to
@@ -44,7 +46,9 @@ def calibrate(
     # Its line is added to those that are kept there: whether they can be read is to be known before hours of runs.
     lines.known(out)
     experiment = Experiment(
-        users={"rtt": rtt, "workload": workload, "sides": sides}, protocol={"warmup": warmup, "duration": duration}
+        testbed=testbeds.PAPERS,
+        users={"rtt": rtt, "workload": workload, "sides": sides},
+        protocol={"warmup": warmup, "duration": duration},
     )
     cells = calibration_cells(experiment, read_seeds(seeds), up_to(users))
     line = fitted(experiment, run_cells(cells, out, workers))
@@ -61,6 +65,7 @@ def calibrate(
     if as_json:
         print_json(lines.report(line))
     else:
+        tell_testbed(experiment)
         print(title)
         console.show(table.users(lines.report(line)))
         print(file, *figures, sep="\n")

@@ -27,14 +27,14 @@ from aqmlab.cli.options import (
     PcapPackets,
     Watch,
     Workers,
+    of_spec_or_papers,
     pcap_asked_for,
     read_seeds,
 )
-from aqmlab.cli.output import check_directory, one_line_refusals, print_json
+from aqmlab.cli.output import check_directory, one_line_refusals, print_json, tell_testbed
 from aqmlab.cli.tables import TableFile, check_table, write_table
 from aqmlab.cli.watching import run_watched
 from aqmlab.show.counts import counted
-from aqmlab.spec import users as users_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,13 +69,13 @@ def compare(
             metavar="SCHEME",
             help="name or name:key=value,...; ecn=true (or ecn+, ...) is a key of each; module:Class is a law of yours."
             " 'SCHEME + PATH=VALUE + ...' is a variant, with changes of the spec. Before them stands the experiment's"
-            " file, unless it is that of the papers; without a scheme its variants are compared.",
+            " file; without one the testbed is unc-2003. Without a scheme the file's variants are compared.",
         ),
     ],
     changes: Changes = None,
     load: Annotated[
         float | None,
-        typer.Option(metavar="PCT", help="Load in percent.", show_default=f"the spec's, or {users_of.USUAL_LOAD:g}"),
+        typer.Option(metavar="PCT", help="Load in percent.", show_default=of_spec_or_papers("users.load")),
     ] = None,
     users: Annotated[int | None, typer.Option(metavar="N", help="Users on each side, instead of a load.")] = None,
     rtt: OtherRtt = None,
@@ -122,8 +122,8 @@ def compare(
 ) -> None:
     """Run schemes side by side under the same users.
 
-    The uncongested network is there for scale. Without a spec the experiment is that of Le et al. (2003): web users at
-    98 % load of 100 Mbit/s.
+    The uncongested network is there for scale. Without a spec the experiment is the testbed unc-2003, that of Le et al.
+    (2003): web users of 2001 at 98 % load of 100 Mbit/s.
 
     Example: aqmlab compare --load 98 droptail:limit=240 pi:q_ref=24,ecn=true
 
@@ -208,6 +208,7 @@ def compare(
             extra["numbers"] = comparison.frame(*(each.name for each in chosen)).to_dicts()
         print_json({"cells": comparison.cells, "schemes": comparison.schemes, "checks": checks} | stopped | extra)
     else:
+        tell_testbed(experiment)
         print(title)
         console.show(comparison.tables)
         if chosen:

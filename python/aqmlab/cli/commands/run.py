@@ -9,7 +9,7 @@ import typer
 from aqmlab.cli.app import App
 from aqmlab.cli.cells import run_cells
 from aqmlab.cli.options import Changes, Json, Out, PcapFile, PcapFor, PcapFrom, PcapPackets, Spec, Watch, pcap_asked_for
-from aqmlab.cli.output import print_json
+from aqmlab.cli.output import print_json, tell_testbed
 from aqmlab.cli.watching import run_watched
 from aqmlab.show.messages import logger
 
@@ -47,6 +47,7 @@ def run(
     if as_json:
         print_json({**result.record(), "notes": notes([result])})
     else:
+        tell_testbed(experiment)
         print(result)
         for note in notes([result]):
             print(f"  note:      {note}")

@@ -21,7 +21,7 @@ from aqmlab.cli.options import (
     experiment_of,
     read_seeds,
 )
-from aqmlab.cli.output import check_figure, one_line_refusals, print_json, tell_written
+from aqmlab.cli.output import check_figure, one_line_refusals, print_json, tell_testbed, tell_written
 from aqmlab.cli.tables import TableFile, check_table, write_table
 
 app = App()
@@ -66,12 +66,13 @@ def sensitivity(
 
     check_figure(plot)
     check_table(table)
+    experiment = experiment_of(spec, changes, load)
     found = study(
         scheme,
         over,
         of=of or ("p95", "throughput"),
         method=method,  # type: ignore[arg-type]
-        experiment=experiment_of(spec, changes, load),
+        experiment=experiment,
         points=points,
         seeds=read_seeds(seeds),
         out=out,
@@ -85,4 +86,5 @@ def sensitivity(
     if as_json:
         print_json(found.record())
     else:
+        tell_testbed(experiment)
         console.show(found.sheet)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
 from aqmlab.cli.app import App
 from aqmlab.cli.options import Changes, Figure, Spec
-from aqmlab.cli.output import check_figure, one_line_refusals, print_json, tell_written
+from aqmlab.cli.output import check_figure, one_line_refusals, print_json, tell_testbed, tell_written
 
 app = App()
 
@@ -21,29 +22,38 @@ def show(
     out: Annotated[
         str, typer.Option(metavar="DIR|URL", help="Results directory, where calibrations are looked for.")
     ] = "results",
-    as_json: Annotated[bool, typer.Option("--json", help="Print the resolved spec instead of a drawing.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the resolved spec and what it does not write as one JSON object.")
+    ] = False,
 ) -> None:
-    """Draw what a spec describes.
+    """Draw a spec, and list the values that it leaves open.
 
-    Links, queues, who sends from where to where, and when it is measured.
+    Links, queues, who sends from where to where, and when it is measured. Beside each value that is not written stands
+    where it is from: a default, a testbed, a TCP profile, or other values of the spec.
 
     Example: aqmlab show examples/gfc2.toml --figure gfc2.svg
     """
     from aqmlab.running.calibration import lines
     from aqmlab.running.cell import cells_of
+    from aqmlab.show import console
     from aqmlab.spec.experiment import Experiment
-    from aqmlab.topology import drawing, plot
+    from aqmlab.topology import drawing, plot, table
     from aqmlab.topology.network import topology
+    from aqmlab.topology.origins import unwritten
 
     check_figure(figure)
     experiment = Experiment.from_toml(spec, changes=changes or ())
     (cell,) = cells_of(experiment, [1], lines.known(out))
     network = topology(experiment, cell.spec)
+    left_open = unwritten(experiment, cell.resolved)
     if figure is not None:
         with one_line_refusals():
             plot.save(figure, network, title=spec.stem)
         tell_written(figure)
     if as_json:
-        print_json(cell.resolved)
+        print_json({"spec": cell.resolved, "unwritten": [asdict(value) for value in left_open]})
     else:
+        tell_testbed(experiment)
         drawing.show(network, title=spec.stem)
+        print()
+        console.show(table.of_unwritten(left_open))

@@ -12,7 +12,7 @@ from aqmlab._core import SpecError
 from aqmlab.cli.app import App
 from aqmlab.cli.cells import interruptible
 from aqmlab.cli.options import Json, Out, Seeds, Watch, Workers, read, read_seeds
-from aqmlab.cli.output import one_line_refusals, print_json
+from aqmlab.cli.output import one_line_refusals, print_json, tell_testbed
 from aqmlab.cli.tables import TableFile, check_table, write_table
 from aqmlab.cli.watching import run_watched
 from aqmlab.show.counts import counted
@@ -67,7 +67,8 @@ def sweep(
         _check_can_be_a_job(shard=shard, table=table, watch=watch)
     mine = None if shard is None else Shard.parse(shard)
     how = How(workers=workers, limit_s=limit_s, retry=retry)
-    planned = plan(Grid.from_toml(grid), read_seeds(seeds), lines.known(out), shard=mine)
+    asked = Grid.from_toml(grid)
+    planned = plan(asked, read_seeds(seeds), lines.known(out), shard=mine)
     numbers = chosen([name.strip() for name in measures.split(",")] if measures else [], planned)
     if print_sbatch is not None:
         print(sbatch(_without("--print-sbatch"), print_sbatch), end="")
@@ -83,6 +84,7 @@ def sweep(
         failed = [vars(failure) for failure in campaign.failures]
         print_json({"points": campaign.means.to_dicts(), "failed": failed, "notes": campaign.notes})
     else:
+        tell_testbed(asked.experiment())
         console.show(tables.of_means(campaign.means, campaign.axes, campaign.measures))
         for note in campaign.notes:
             print(note)

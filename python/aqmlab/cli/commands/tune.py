@@ -21,7 +21,7 @@ from aqmlab.cli.options import (
     experiment_of,
     read_seeds,
 )
-from aqmlab.cli.output import check_figure, one_line_refusals, print_json, tell_written
+from aqmlab.cli.output import check_figure, one_line_refusals, print_json, tell_testbed, tell_written
 from aqmlab.cli.tables import TableFile, check_table, write_table
 from aqmlab.results.named.numbers import NUMBERS
 
@@ -66,12 +66,13 @@ def tune(
 
     check_figure(plot)
     check_table(table)
+    experiment = experiment_of(spec, changes, load)
     tuned = search(
         scheme,
         over,
         minimise=minimise or (),
         maximise=maximise or (),
-        experiment=experiment_of(spec, changes, load),
+        experiment=experiment,
         trials=trials,
         seeds=read_seeds(seeds),
         confirm=confirm,
@@ -86,4 +87,5 @@ def tune(
     if as_json:
         print_json(tuned.record())
     else:
+        tell_testbed(experiment)
         console.show(tuned.sheet)

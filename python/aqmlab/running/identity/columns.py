@@ -61,6 +61,7 @@ COLUMNS = {
     "results": (pa.int64(), "The number of the engine's results."),
     "world": (pa.string(), "Where it ran: `simulated`, or `live`, over the TCP of a kernel."),
     "kernel": (pa.string(), "The release of that kernel; null in the simulator."),
+    "testbed": (pa.string(), "The testbed that the spec named; null without one."),
     "experiment": (
         pa.string(),
         "A digest of the resolved spec without scheme, variant and seed: cells that share it may be compared. That of a"

@@ -45,6 +45,9 @@ _NS2 = {"profile": "ns2-newreno", "initial_window": 2, "initial_rto": "6 s", "ti
 _LINK = Link(rate="100 Mbit/s", overhead="0 B", device_fifo=0)
 """A link of ns-2: frames are no longer than their packets, and no driver's ring holds packets below the queue."""
 
+_HOSTS = Hosts(rate="100 Mbit/s")
+"""Servers as fast as the bottleneck, as in the testbed `unc-2003`."""
+
 _FAST_HOSTS = Hosts(rate="10 Gbit/s")
 """What a server sends at once reaches the queue as good as at once, as in the model."""
 
@@ -94,7 +97,11 @@ def _users(load: float, protocol: Protocol) -> Experiment:
         for kib, share in WINDOWS_KIB.items()
     ]
     return Experiment(
-        link=_LINK, tcp={**_NS2, "mss": 1460, "mix": mix}, users={"load": load, "sides": 1}, protocol=protocol
+        link=_LINK,
+        hosts=_HOSTS,
+        tcp={**_NS2, "mss": 1460, "mix": mix},
+        users={"load": load, "sides": 1},
+        protocol=protocol,
     )
 
 

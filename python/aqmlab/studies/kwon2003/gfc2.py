@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from aqmlab.spec.experiment import Experiment, Protocol
-from aqmlab.studies.kwon2003.runs import IDEAL, NO_USERS, TCP, sessions
+from aqmlab.studies.kwon2003.runs import HOSTS, IDEAL, NO_USERS, TCP, sessions
 
 LINKS = (
     ("50 kbit/s", 20),
@@ -56,6 +56,7 @@ def experiment(queue: Mapping[str, Any], protocol: Protocol, *, udp_with_pages: 
         link=IDEAL,
         queue=queue,
         chain=[{"rate": rate, "delay": f"{delay} ms"} for rate, delay in LINKS],
+        hosts=HOSTS,
         tcp=TCP,
         users=NO_USERS,
         sources=[

@@ -62,6 +62,9 @@ TCP = {
 IDEAL = {"overhead": "0 B", "device_fifo": 0}
 """A link of ns-2: packets are as long as IP says, and no driver holds any."""
 
+HOSTS = {"rate": "100 Mbit/s"}
+"""Interfaces so fast that no host holds a packet back, ours: the paper does not say how its nodes are joined."""
+
 PACKET, SEGMENT = 1000, 960
 """Bytes of a packet, and of data in it."""
 PAGE = {"size": {"pareto_ii": {"mean": f"{12 * SEGMENT} B", "shape": 1.2}}, "request": f"{SEGMENT} B"}
@@ -84,6 +87,7 @@ def web(queue: Mapping[str, Any], protocol: Protocol, *, queue_every: str = "10 
     return Experiment(
         link={"rate": "100 kbit/s", "delay": "10 ms", **IDEAL},
         queue=queue,
+        hosts=HOSTS,
         tcp=TCP,
         users=NO_USERS,
         sources=[
@@ -104,6 +108,7 @@ def ftp(queue: Mapping[str, Any], protocol: Protocol) -> Experiment:
     return Experiment(
         link={"rate": "1 Mbit/s", "delay": "10 ms", **IDEAL},
         queue=queue,
+        hosts=HOSTS,
         tcp=TCP,
         users=NO_USERS,
         sources=[{"bulk": {"name": "ftp", "flows": 100, "rtt": RTT}}],

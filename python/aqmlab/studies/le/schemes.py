@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from aqmlab.results.cells import BASELINE
-from aqmlab.spec import schemes
+from aqmlab.spec import schemes, testbeds
 from aqmlab.spec.experiment import Experiment, Link, Record, Users
 from aqmlab.studies.kit.study import Length, Run
 
@@ -58,7 +58,9 @@ class PaperScheme:
 
     def run(self, load: int, length: Length, rtt: str = "uniform") -> Run:
         """Return the run under this load."""
-        experiment = Experiment(link=TESTBED, users={"load": load, "rtt": rtt}, protocol=length.protocol)
+        experiment = Experiment(
+            testbed=testbeds.PAPERS, link=TESTBED, users={"load": load, "rtt": rtt}, protocol=length.protocol
+        )
         uncongested = self.text == BASELINE
         if not uncongested:
             experiment = schemes.parse(self.in_testbed).applied_to(experiment)

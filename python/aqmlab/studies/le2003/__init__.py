@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 from aqmlab.show.canvas import LineStyles
+from aqmlab.spec import testbeds
 from aqmlab.spec.experiment import Experiment
 from aqmlab.studies.kit.claims import Claim
 from aqmlab.studies.kit.reading.second import Second
@@ -197,7 +198,7 @@ the words of a claim's first reading mean in numbers was fixed before the result
 
 def _users(users: int, length: Length) -> Run:
     """Return the run of so many users, half of them on each side, on the uncongested network."""
-    experiment = Experiment(users={"per_side": users // 2}, protocol=length.protocol)
+    experiment = Experiment(testbed=testbeds.PAPERS, users={"per_side": users // 2}, protocol=length.protocol)
     return Run(name=of_users(users), experiment=experiment, label=f"{users:,} users", uncongested=True)
 
 

@@ -3,14 +3,12 @@
 use aqmlab_aqm::Ecn;
 use std::collections::HashMap;
 
-use aqmlab_sim::{
-    Capture, EmulatedNetwork, End, Fate, Route, Sent, Spec, UserConnection, Watch, build, emulate,
-};
+use aqmlab_sim::{Capture, EmulatedNetwork, End, Fate, Route, Sent, UserConnection, Watch, build, emulate};
 use aqmlab_units::{Bytes, Duration, Stream, Time};
 use serde_json::{Value, json};
 
-use crate::disciplines;
 use crate::watched::capture::{ALL, Seen, captured, packets};
+use crate::{disciplines, read};
 
 fn network(queue: &Value) -> EmulatedNetwork {
     let spec = json!({
@@ -19,7 +17,7 @@ fn network(queue: &Value) -> EmulatedNetwork {
         "users": {"per_side": 2},
         "protocol": {"warmup": "1 s", "duration": "20 s"},
     });
-    let spec = Spec::from_json(&spec.to_string()).expect("a sound spec");
+    let spec = read(&spec);
     emulate(&spec, 1, None).expect("a sound spec")
 }
 
@@ -105,7 +103,7 @@ fn crowded(queue: &Value) -> Value {
 /// without its sources: what became of them as a capture tells it, or as the network does.
 fn replayed(mut spec: Value, recorded: &[Seen], capture: Option<&Capture>) -> Vec<Fate> {
     spec["sources"] = json!([]);
-    let spec = Spec::from_json(&spec.to_string()).expect("a sound spec");
+    let spec = read(&spec);
     let mut network = emulate(&spec, 1, capture).expect("a sound spec");
     // Connections were opened in the order of their SYNs, which are those of side 0.
     let mut routes = HashMap::new();
@@ -141,7 +139,7 @@ fn each_packet_has_the_verdict_that_it_has_in_the_simulator_under_every_discipli
         let spec = crowded(&queue);
         let recorded = packets(&captured(&spec, ALL).1);
         // Word by word: what became of it, how long it waited, and the discipline's variables.
-        let capture = Capture::new(&Spec::from_json(&spec.to_string()).expect("a sound spec"), ALL);
+        let capture = Capture::new(&read(&spec), ALL);
         replayed(spec.clone(), &recorded, Some(&capture));
         capture.finish();
         let emulated = packets(&capture.take());
@@ -174,7 +172,7 @@ fn each_packet_goes_through_a_chain_of_unlike_links_as_in_the_simulator() {
     let mut spec = crowded(&json!({"pie": {}}));
     spec["chain"] = json!([{}, {"rate": "1.5 Mbit/s", "queue": {"droptail": {"limit": 12}}}, {"queue": {"fq_codel": {}}}]);
     let recorded = packets(&captured(&spec, ALL).1);
-    let capture = Capture::new(&Spec::from_json(&spec.to_string()).expect("a sound spec"), ALL);
+    let capture = Capture::new(&read(&spec), ALL);
     replayed(spec, &recorded, Some(&capture));
     capture.finish();
     // What became of it, and whether it came marked by a queue before.
@@ -193,7 +191,7 @@ fn each_packet_goes_through_a_chain_of_unlike_links_as_in_the_simulator() {
 
 #[test]
 fn a_network_may_have_no_users_and_a_simulation_may_not() {
-    let spec = Spec::from_json(r#"{"users": {"per_side": 0}}"#).expect("a sound spec");
+    let spec = read(&json!({"users": {"per_side": 0}}));
     assert!(emulate(&spec, 1, None).is_ok());
     let refused = build(&spec, 1, None, Watch::Nothing).err().expect("nothing loads the link");
     assert_eq!(refused.to_string(), "users.per_side: must be at least 1 where there are no sources, got 0");

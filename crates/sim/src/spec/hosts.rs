@@ -1,0 +1,73 @@
+//! The machines of servers and sources, and how fast their interfaces are where nobody says it.
+
+use aqmlab_units::range::from;
+#[cfg(feature = "schema")]
+use aqmlab_units::schema::with_ranges;
+use aqmlab_units::{BitRate, ranges};
+use serde::{Deserialize, Serialize};
+
+use super::chain::Hops;
+use super::{HopSpec, LinkSpec, SpecError, within};
+
+/// The machines that servers run on: what one sends leaves through its interface, a frame after the other.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct HostsSpec {
+    /// Machines on each side of the link.
+    pub servers_per_side: u32,
+    /// Bit rate of their network interfaces.
+    pub rate: BitRate,
+}
+
+/// The machines that servers run on: what one sends leaves through its interface, a frame after the other.
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Hosts", transform = with_ranges::<WrittenHosts>))]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct WrittenHosts {
+    /// Machines on each side of the link.
+    servers_per_side: u32,
+    /// Bit rate of their network interfaces. Left out it is ten times that of the fastest link, and at least 1 Gbit/s, so that
+    /// packets queue at the link and not in the hosts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) rate: Option<BitRate>,
+}
+
+ranges! {
+    WrittenHosts { servers_per_side: from(1).up_to(10_000), rate: from(BitRate::from_mbit_per_sec(1)) }
+}
+
+impl Default for WrittenHosts {
+    fn default() -> WrittenHosts {
+        WrittenHosts { servers_per_side: 8, rate: None }
+    }
+}
+
+impl WrittenHosts {
+    /// The hosts beside `link`, or beside a chain of links.
+    pub(super) fn read(self, link: &LinkSpec, chain: &[HopSpec]) -> Result<HostsSpec, SpecError> {
+        within("hosts", &self)?;
+        let rate = self.rate.unwrap_or_else(|| interface_beside(link, chain, None));
+        Ok(HostsSpec { servers_per_side: self.servers_per_side, rate })
+    }
+}
+
+/// How many times as fast as a link the interfaces beside it are: at its own rate a single flow would queue in its host.
+const TIMES_AS_FAST: u64 = 10;
+
+/// Gigabit Ethernet, which any host of today has.
+const LEAST: BitRate = BitRate::from_mbit_per_sec(1_000);
+
+/// The interface of a host whose packets go over `link`, or over the links of a chain, those of `hops` alone where given.
+pub(super) fn interface_beside(link: &LinkSpec, chain: &[HopSpec], hops: Option<Hops>) -> BitRate {
+    let fastest = match (chain, hops) {
+        ([], _) => link.fastest(),
+        (chain, None) => fastest_of(chain, link),
+        (chain, Some(Hops { first, last })) => fastest_of(&chain[first..=last], link),
+    };
+    let faster = fastest.bits_per_sec().saturating_mul(TIMES_AS_FAST);
+    BitRate::from_bits_per_sec(faster).map_or(LEAST, |rate| rate.max(LEAST))
+}
+
+fn fastest_of(chain: &[HopSpec], common: &LinkSpec) -> BitRate {
+    chain.iter().map(|hop| hop.link(common).fastest()).max().expect("a chain has links")
+}

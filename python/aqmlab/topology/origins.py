@@ -1,0 +1,141 @@
+"""Values of an experiment that its spec does not write, and where each is from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from aqmlab.disciplines.custom import laws
+from aqmlab.spec import testbeds
+from aqmlab.spec.experiment import Experiment
+
+DEFAULT = "default"
+
+
+@dataclass(frozen=True)
+class Unwritten:
+    """A value that the spec does not write."""
+
+    path: str
+    """Where it stands in a spec."""
+    value: Any
+    origin: str
+    """Where it is from: ``default``, a testbed, a TCP profile, or other values of the spec."""
+
+
+def unwritten(experiment: Experiment, resolved: Mapping[str, Any]) -> list[Unwritten]:
+    """Return the values that an experiment leaves open, in the order of the resolved spec, those of TCP profiles last.
+
+    Parameters
+    ----------
+    experiment
+        As it is written.
+    resolved
+        Its resolved spec.
+    """
+    origins = _Origins(experiment, resolved)
+    found = [
+        Unwritten(
+            path, getattr(experiment.users, path.partition(".")[2]) if path in _NAMED else value, origins.of(path)
+        )
+        for path, value in _leaves(resolved, "")
+        if not origins.is_written(path) and not _is_of_nobody(path, resolved)
+    ]
+    return sorted(found, key=lambda each: each.origin.startswith(_PROFILE))
+
+
+_PROFILE = "profile "
+_NAMED = ("users.workload", "users.rtt")
+"""Tables that have a name in a spec."""
+
+
+class _Origins:
+    """What says where a value is from."""
+
+    def __init__(self, experiment: Experiment, resolved: Mapping[str, Any]) -> None:
+        self.written = {path for path, _ in _leaves(experiment.written, "")}
+        self.resolved = resolved
+        self.testbed = None if experiment.testbed is None else testbeds.named(experiment.testbed)
+
+    def is_written(self, path: str) -> bool:
+        """Say whether it is written, in this form or in a shorter one: ``size = "12 kB"`` for ``size.fixed``."""
+        return any(
+            path[:end] in self.written for end in range(1, len(path) + 1) if path[end : end + 1] in ("", ".", "[")
+        )
+
+    def of(self, path: str) -> str:
+        if self.testbed is not None and path in self.testbed.sources:
+            return f"testbed {self.testbed.name}: {self.testbed.sources[path]}"
+        table, _, key = path.partition(".")
+        if path == "users.per_side":
+            return self._of_users()
+        if table == "tcp" and key != "profile":
+            return _PROFILE + self._profile(key)
+        if path == "hosts.rate":
+            return "ten times the fastest link, at least 1 Gbit/s"
+        if table.startswith("sources["):
+            return self._of_source(key)
+        if table.startswith("chain["):
+            return self._of_hop(table, key)
+        return self._of_queue(path) if table in ("queue", "queue_back") else DEFAULT
+
+    def _of_users(self) -> str:
+        if "users.load" in self.written:
+            return "users.load"
+        if self.testbed is not None and "users.load" in self.testbed.sources:
+            load = self.testbed.tables["users"]["load"]
+            return f"testbed {self.testbed.name}: {load:g} % load, {self.testbed.sources['users.load']}"
+        return DEFAULT
+
+    def _profile(self, key: str) -> str:
+        if not key.startswith("mix["):
+            return str(self.resolved["tcp"]["profile"])
+        entry = self.resolved["tcp"]["mix"][int(key[len("mix[") : key.index("]")])]
+        return str(entry["profile"])
+
+    def _of_source(self, key: str) -> str:
+        name = key.partition(".")[2]
+        if name == "delay_at":
+            return "users.delay_at"
+        if name != "interface":
+            return DEFAULT
+        given = "hosts.rate" in self.written or (self.testbed is not None and "hosts.rate" in self.testbed.sources)
+        return "hosts.rate" if given else "ten times the fastest link on its path, at least 1 Gbit/s"
+
+    def _of_hop(self, table: str, key: str) -> str:
+        if not key.startswith("queue"):
+            return f"link.{key}"
+        own = any(path.startswith(f"{table}.queue.") for path in self.written)
+        return self._of_queue(key) if own else "queue"
+
+    def _of_queue(self, path: str) -> str:
+        place, discipline, *names = path.split(".", 2)
+        if not names or laws.is_custom(discipline):
+            return DEFAULT
+        if f"queue.{discipline}.{names[0]}" in self.written:
+            return f"queue.{discipline}.{names[0]}"
+        known = {parameter.name: parameter for parameter in laws.discipline(discipline).parameters}
+        parameter = known.get(names[0].partition("[")[0])
+        if parameter is None or "default" in parameter.schema:
+            return DEFAULT if place == "queue" else "queue"
+        return f"derived: {parameter.default}"
+
+
+def _is_of_nobody(path: str, resolved: Mapping[str, Any]) -> bool:
+    """Say whether a value is about web users, and there are none."""
+    return path.startswith("users.") and path != "users.per_side" and resolved["users"]["per_side"] == 0
+
+
+def _leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """Walk to the values of a resolved spec; lists of values are values, and so are tables that have a name."""
+    if path in _NAMED and isinstance(value, Mapping):
+        yield path, value.get("name") or value.get("source")
+    elif isinstance(value, Mapping) and value:
+        for key, inner in value.items():
+            yield from _leaves(inner, f"{path}.{key}".removeprefix("."))
+    elif isinstance(value, (list, tuple)) and value and isinstance(value[0], Mapping):
+        for number, inner in enumerate(value):
+            yield from _leaves(inner, f"{path}[{number}]")
+    else:
+        yield path, value

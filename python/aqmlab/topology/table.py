@@ -1,0 +1,27 @@
+"""Values that a spec does not write, as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.table import Table
+
+from aqmlab.show import console
+from aqmlab.topology.origins import Unwritten
+
+
+def of_unwritten(values: Sequence[Unwritten]) -> Table:
+    """Show values that a spec does not write, and where each is from."""
+    table = console.sheet()
+    table.add_column("not in the spec")
+    table.add_column("value")
+    table.add_column("from")
+    for each in values:
+        table.add_row(each.path, _text(each.value), each.origin)
+    return table
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ", ".join(map(_text, value)) if isinstance(value, list) else str(value)
