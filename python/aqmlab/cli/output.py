@@ -7,13 +7,9 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from aqmlab._core import SpecError
 from aqmlab.show import messages
-
-if TYPE_CHECKING:
-    from aqmlab.spec.experiment import Experiment
 
 
 @contextmanager
@@ -58,12 +54,12 @@ def tell_written(figure: Path | None) -> None:
         messages.logger.info("%s", figure)
 
 
-def tell_testbed(experiment: Experiment) -> None:
-    """Say which testbed the experiment is on, where it names one."""
-    if experiment.testbed is not None:
+def tell_testbed(name: str | None) -> None:
+    """Print the line of a testbed; none where an experiment names none."""
+    if name is not None:
         from aqmlab.spec import testbeds
 
-        print(f"Testbed {testbeds.named(experiment.testbed)}")
+        print(f"Testbed {testbeds.named(name)}")
 
 
 def print_json(value: object) -> None:

@@ -65,7 +65,7 @@ def calibrate(
     if as_json:
         print_json(lines.report(line))
     else:
-        tell_testbed(experiment)
+        tell_testbed(experiment.testbed)
         print(title)
         console.show(table.users(lines.report(line)))
         print(file, *figures, sep="\n")

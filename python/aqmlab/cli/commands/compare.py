@@ -208,7 +208,7 @@ def compare(
             extra["numbers"] = comparison.frame(*(each.name for each in chosen)).to_dicts()
         print_json({"cells": comparison.cells, "schemes": comparison.schemes, "checks": checks} | stopped | extra)
     else:
-        tell_testbed(experiment)
+        tell_testbed(experiment.testbed)
         print(title)
         console.show(comparison.tables)
         if chosen:

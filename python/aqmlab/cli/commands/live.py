@@ -24,7 +24,7 @@ from aqmlab.cli.options import (
     pcap_asked_for,
     read_seeds,
 )
-from aqmlab.cli.output import check_figure, one_line_refusals, print_json, tell_written
+from aqmlab.cli.output import check_figure, one_line_refusals, print_json, tell_testbed, tell_written
 from aqmlab.cli.watching import run_watched
 from aqmlab.live.settings import DEFAULT, Settings
 
@@ -134,6 +134,7 @@ def live(
     if as_json:
         print_json(result.record())
     else:
+        tell_testbed(experiment.testbed)
         print(result)
         if capture:
             print(f"  packets:   {capture.file}")
@@ -190,6 +191,7 @@ def parity(
     if as_json:
         print_json({"schemes": report.records})
     else:
+        tell_testbed(experiment.testbed)
         console.show(table.of_parity(report))
         for line in table.captions(report):
             print(line)

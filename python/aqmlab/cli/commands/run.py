@@ -47,7 +47,7 @@ def run(
     if as_json:
         print_json({**result.record(), "notes": notes([result])})
     else:
-        tell_testbed(experiment)
+        tell_testbed(experiment.testbed)
         print(result)
         for note in notes([result]):
             print(f"  note:      {note}")

@@ -86,5 +86,5 @@ def sensitivity(
     if as_json:
         print_json(found.record())
     else:
-        tell_testbed(experiment)
+        tell_testbed(experiment.testbed)
         console.show(found.sheet)

@@ -53,7 +53,7 @@ def show(
     if as_json:
         print_json({"spec": cell.resolved, "unwritten": [asdict(value) for value in left_open]})
     else:
-        tell_testbed(experiment)
+        tell_testbed(experiment.testbed)
         drawing.show(network, title=spec.stem)
         print()
         console.show(table.of_unwritten(left_open))

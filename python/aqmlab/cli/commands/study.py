@@ -11,7 +11,7 @@ from aqmlab._core import SpecError
 from aqmlab.cli.app import App
 from aqmlab.cli.cells import run_cells
 from aqmlab.cli.options import Json, Out, Workers, read_seeds
-from aqmlab.cli.output import check_directory, print_json
+from aqmlab.cli.output import check_directory, print_json, tell_testbed
 from aqmlab.studies import STUDIES, find
 
 if TYPE_CHECKING:
@@ -73,6 +73,8 @@ def study(
     if as_json:
         print_json({**report.record(), "page": str(page)})
         return
+    for testbed in dict.fromkeys(cell.testbed for some in cells.values() for cell in some):
+        tell_testbed(testbed)
     for each in report.tables:
         console.show(table.numbers(each))
     if report.decisions:

@@ -84,7 +84,7 @@ def sweep(
         failed = [vars(failure) for failure in campaign.failures]
         print_json({"points": campaign.means.to_dicts(), "failed": failed, "notes": campaign.notes})
     else:
-        tell_testbed(asked.experiment())
+        tell_testbed(asked.experiment().testbed)
         console.show(tables.of_means(campaign.means, campaign.axes, campaign.measures))
         for note in campaign.notes:
             print(note)

@@ -87,5 +87,5 @@ def tune(
     if as_json:
         print_json(tuned.record())
     else:
-        tell_testbed(experiment)
+        tell_testbed(experiment.testbed)
         console.show(tuned.sheet)
