@@ -110,6 +110,26 @@ def test_rows_of_a_form_are_the_lists_of_the_spec(tmp_path: Path) -> None:
     assert made.cells != asked.comparison({"schemes": "codel"}, tmp_path).cells
 
 
+def test_a_form_offers_testbeds_and_the_defaults_of_today(inside: Visitor, tmp_path: Path) -> None:
+    for kind in ("comparison", "sweep"):
+        _, page, _ = inside.ask(f"/new?kind={kind}")
+        choices = re.search(r'<select id="testbed".*?</select>', page, re.DOTALL)
+        assert choices is not None
+        assert ["unc-2003" in choices[0], "<option>none" in choices[0]] == [True, True]
+    typed = {"schemes": "codel", "users.per_side": "5", "link.rate": "5 Mbit/s"}
+    spec = 'link.rate = "5 Mbit/s"\nusers.per_side = 5\n'
+    of_2003 = asked.comparison(typed, tmp_path).cells
+    today = asked.comparison({**typed, "testbed": "none"}, tmp_path).cells
+    assert asked.comparison({**typed, "testbed": "unc-2003"}, tmp_path).cells == of_2003 != today
+    assert asked.comparison({"schemes": "codel", "spec": spec}, tmp_path).cells == today
+    assert asked.comparison({"schemes": "codel", "spec": spec, "testbed": "unc-2003"}, tmp_path).cells == of_2003
+    assert asked.sweep({**typed, "testbed": "none"}, tmp_path).cells == today
+    with pytest.raises(Refused, match="without one, say who sends"):
+        asked.comparison({"schemes": "codel", "testbed": "none"}, tmp_path)
+    with pytest.raises(Refused, match="the spec names one"):
+        asked.comparison({"schemes": "codel", "testbed": "none", "spec": "testbed = 'unc-2003'"}, tmp_path)
+
+
 def test_a_list_without_kinds_may_have_rows_that_say_nothing(tmp_path: Path) -> None:
     users = {"schemes": "codel", "users.per_side": "5"}
     made = asked.comparison({**users, "chain[0].rate": "", "chain[1].rate": ""}, tmp_path)

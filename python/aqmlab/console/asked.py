@@ -17,7 +17,7 @@ import tomli_w
 from aqmlab._core import SpecError, seconds
 from aqmlab.campaigns.campaign import plan
 from aqmlab.campaigns.grid import Grid
-from aqmlab.console import rows, typed
+from aqmlab.console import fields, rows, typed
 from aqmlab.console.guard import Refused
 from aqmlab.live.doctor import examine
 from aqmlab.live.errors import LiveError
@@ -27,6 +27,7 @@ from aqmlab.running.calibration import lines
 from aqmlab.running.cell import cells_of
 from aqmlab.show.counts import counted
 from aqmlab.spec import schemes, testbeds
+from aqmlab.spec.changes import apply
 from aqmlab.spec.experiment import Experiment
 
 MOST_SCHEMES = 20
@@ -98,6 +99,8 @@ def sweep(given: Mapping[str, str], store: Path) -> Asked:
             tables[key] = value
     if not tables:
         raise Refused(400, "grid: must be given, or schemes or an axis")
+    if given.get("testbed") == fields.TODAY:
+        tables["spec"] = str(_spec({**given, "spec": ""}, store))
     if changed := _changes(given):
         if not isinstance(tables.get("set", []), list):
             raise Refused(400, "set: must be a list, such as ['users.load=90']")
@@ -212,11 +215,27 @@ def _inline(value: Any) -> str:
 
 
 def _spec(given: Mapping[str, str], store: Path) -> Path | None:
+    """Keep the spec of a form; one of its fields alone where it asks for no testbed; ``None`` for the papers' testbed."""
     text = given.get("spec", "")
+    is_of_today = given.get("testbed") == fields.TODAY
     if not text.strip():
-        return None
-    typed.tables("spec", text)
+        return typed.kept(_of_fields(given), store, "spec") if is_of_today else None
+    if "testbed" in typed.tables("spec", text) and is_of_today:
+        raise Refused(400, "testbed: the spec names one: remove it there, got none")
     return typed.kept(text, store, "spec")
+
+
+def _of_fields(given: Mapping[str, str]) -> str:
+    """Write a spec of what the fields of a form say."""
+    tables: dict[str, Any] = {}
+    try:
+        for change in _changes(given):
+            apply(tables, change)
+    except SpecError as error:
+        raise Refused(400, str(error)) from None
+    if not tables:
+        raise Refused(400, "testbed: without one, say who sends: a load, users or sources")
+    return tomli_w.dumps(tables)
 
 
 def _check_schemes(texts: Iterable[str], field: str = "schemes") -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from aqmlab.spec import schema
+from aqmlab.spec import schema, testbeds
 from aqmlab.spec.experiment import Experiment
 from aqmlab.spec.schema import Schema
 from aqmlab.spec.sources import FILES
@@ -69,7 +69,8 @@ def groups() -> Mapping[str, tuple[Field, ...]]:
     """Return the fields of a spec by the titles of their groups."""
     whole = Experiment.model_json_schema()
     tables = {name: _part(whole, whole["properties"][name]) for name in GROUPS}
-    return {title: tuple(_fields(whole, f"{name}.", tables[name])) for name, title in GROUPS.items()}
+    found = {title: tuple(_fields(whole, f"{name}.", tables[name])) for name, title in GROUPS.items()}
+    return {"Testbed": (_testbed(whole),), **found}
 
 
 @cache
@@ -113,6 +114,17 @@ def parameters(discipline: str) -> tuple[Field, ...]:
     """Return a field for each parameter of a discipline, which are called ``parameter.NAME``."""
     whole = schema.written()
     return tuple(_fields(whole, "parameter.", whole["$defs"]["Queue"]["properties"][discipline]))
+
+
+TODAY = "none"
+"""The choice of a form that names no testbed: what is left out has today's defaults."""
+
+
+def _testbed(whole: Schema) -> Field:
+    """Return the field of the testbed. Without a spec there is one unless a form asks for none."""
+    (field,) = _fields(whole, "", {"properties": {"testbed": whole["properties"]["testbed"]}})
+    default = f"the spec's, without a spec {testbeds.PAPERS}"
+    return replace(field, default=default, choices=(*field.choices, TODAY))
 
 
 def _key(whole: Schema, path: str) -> Schema:
