@@ -2,7 +2,7 @@
 
 import aqmlab as lab
 
-experiment = lab.Experiment(users={"load": 98}, protocol={"warmup": "1 min", "duration": "2 min"})
+experiment = lab.Experiment(testbed="unc-2003", protocol={"warmup": "1 min", "duration": "2 min"})
 comparison = lab.compare("droptail:limit=240", "pi:q_ref=24,ecn=true", experiment=experiment, seeds=[1])
 print(comparison)
 
