@@ -123,7 +123,7 @@ def test_a_form_offers_testbeds_and_the_defaults_of_today(inside: Visitor, tmp_p
     assert asked.comparison({**typed, "testbed": "unc-2003"}, tmp_path).cells == of_2003 != today
     assert asked.comparison({"schemes": "codel", "spec": spec}, tmp_path).cells == today
     assert asked.comparison({"schemes": "codel", "spec": spec, "testbed": "unc-2003"}, tmp_path).cells == of_2003
-    assert asked.sweep({**typed, "testbed": "none"}, tmp_path).cells == today
+    assert set(asked.sweep({**typed, "testbed": "none"}, tmp_path).cells) < set(today)
     with pytest.raises(Refused, match="without one, say who sends"):
         asked.comparison({"schemes": "codel", "testbed": "none"}, tmp_path)
     with pytest.raises(Refused, match="the spec names one"):
