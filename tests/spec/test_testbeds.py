@@ -23,7 +23,7 @@ def median_delay_ms(tmp_path: Path, **parts: Any) -> float:
         **{"link": {"rate": "20 Mbit/s"}, "queue": {"codel": {}}, "sources": BULK, "protocol": SHORT, **parts}
     )
     summary = lab.run(experiment, out=tmp_path).summary
-    return max(direction["queue_delay_ms"]["p50"] for direction in summary["directions"])
+    return float(max(direction["queue_delay_ms"]["p50"] for direction in summary["directions"]))
 
 
 def test_codel_keeps_the_delay_of_a_first_spec_short(tmp_path: Path) -> None:

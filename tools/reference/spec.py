@@ -13,6 +13,7 @@ from typing import Any
 
 from aqmlab import _core
 from aqmlab.disciplines import catalogue
+from aqmlab.spec import testbeds
 from aqmlab.spec.experiment import Experiment
 from markdown import flowing, table
 
@@ -81,7 +82,8 @@ def spec() -> str:
     values: dict[str, Schema] = {}
     tables: dict[str, Schema] = {}
     for name, part in root["properties"].items():
-        (tables if any("$ref" in each for each in _all(part)) else values)[name] = part
+        definitions = [root["$defs"][_name(each)] for each in _all(part) if "$ref" in each]
+        (values if all("enum" in each for each in definitions) else tables)[name] = part
     parts = [f"## Keys outside tables\n\n{table(_HEAD, shown.rows({'properties': values}))}"]
     variants = tables.pop("variants")
     for name, part in tables.items():
@@ -92,6 +94,7 @@ def spec() -> str:
         parts.append(f"{heading}\n\n{about}\n\n{body}")
     parts.append(f"## `[variants.NAME]`\n\n{flowing(_about(variants))}\n\n{_VARIANTS}")
     parts += [shown.section(name) for name in shown.rest(exclude={"Queue", "Source"})]
+    parts += [_testbed(testbed) for testbed in testbeds.declared().values()]
     quantities = {part["quantity"]: part["units"] for part in _all(root) if "quantity" in part}
     rows = [(name, ", ".join(f"`{unit}`" for unit in units)) for name, units in sorted(quantities.items())]
     return _SPEC.format(quantities=table(("quantity", "units"), rows)) + "\n".join(parts)
@@ -200,11 +203,23 @@ class _Shown:
 
     def _reference(self, name: str) -> str:
         part = self._definitions[name]
+        if "enum" in part:
+            return self.kind(part)
         forms = part.get("oneOf", ())
         if "properties" not in part and all("const" in form for form in forms):
             return self.kind(part).replace(" or ", ", ")
         self._named.setdefault(name, False)
         return f"[{_words(name)}](#{_words(name).replace(' ', '-')})"
+
+
+def _testbed(testbed: testbeds.Testbed) -> str:
+    """Write the section of a testbed: each of its values with its source."""
+    rows = [
+        (f"`{path}`", f"`{json.dumps(testbed.tables[part][key])}`", flowing(source))
+        for path, source in testbed.sources.items()
+        for part, _, key in [path.partition(".")]
+    ]
+    return f'## `testbed = "{testbed.name}"`\n\n{testbed.about}.\n\n{table(("key", "value", "source"), rows)}'
 
 
 def _plain(shown: _Shown, part: Schema) -> str:

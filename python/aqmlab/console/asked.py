@@ -215,7 +215,7 @@ def _inline(value: Any) -> str:
 
 
 def _spec(given: Mapping[str, str], store: Path) -> Path | None:
-    """Keep the spec of a form; one of its fields alone where it asks for no testbed; ``None`` for the papers' testbed."""
+    """Keep the spec of a form, or one of its fields where it asks for no testbed; ``None`` for the papers' testbed."""
     text = given.get("spec", "")
     is_of_today = given.get("testbed") == fields.TODAY
     if not text.strip():
