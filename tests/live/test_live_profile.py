@@ -16,7 +16,8 @@ from aqmlab.running.cell import cells_of
 from conftest import Command
 
 LINUX_6 = {
-    "tcp_rmem": "4096\t131072\t6291456",
+    "tcp_rmem": "4096\t131072\t33554432",
+    "tcp_moderate_rcvbuf": "1",
     "tcp_window_scaling": "1",
     "tcp_timestamps": "1",
     "tcp_sack": "1",
@@ -55,6 +56,7 @@ def test_a_kernel_with_the_settings_of_linux_6_is_that_profile() -> None:
     ("setting", "value", "name", "said"),
     [
         ("tcp_rmem", "4096 131072 1048576", "receive_window", 1_048_576),
+        ("tcp_moderate_rcvbuf", "0", "receive_window_tuning", False),
         ("tcp_sack", "0", "sack", False),
         ("tcp_frto", "0", "frto", False),
         ("tcp_rto_min_us", "5000", "min_rto", "5000 us"),

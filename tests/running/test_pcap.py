@@ -314,8 +314,8 @@ def test_tshark_reads_the_options_of_a_modern_stack(modern: Path) -> None:
     for syn, reset, timestamp, _, shift, mss, permitted in seen:
         is_syn = syn in ("1", "True")
         assert timestamp or reset in ("1", "True")
-        # 6 MiB takes a shift of 7.
-        assert (shift, mss, bool(permitted)) == (("7", "1460", True) if is_syn else ("", "", False))
+        # 32 MiB takes a shift of 10.
+        assert (shift, mss, bool(permitted)) == (("10", "1460", True) if is_syn else ("", "", False))
 
 
 @NEEDS_TSHARK

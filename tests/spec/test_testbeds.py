@@ -117,3 +117,19 @@ def test_each_value_is_written_or_listed_with_its_origin(parts: dict[str, Any]) 
         assert "link.rate" not in listed
     else:
         assert listed["link.device_fifo"].origin == "default"
+
+
+def test_a_receive_window_tunes_itself_to_a_long_fast_path(tmp_path: Path) -> None:
+    def goodput_mbps(**tcp: Any) -> float:
+        experiment = lab.Experiment(
+            link={"rate": "1 Gbit/s", "device_fifo": 0, "delay": "0 s"},
+            queue={"droptail": {"limit": "12.5 MB"}},
+            tcp=tcp,
+            sources=[{"bulk": {"flows": 1, "rtt": {"fixed": "100 ms"}}}],
+            protocol={"warmup": "20 s", "duration": "2 s"},
+        )
+        return float(lab.run(experiment, out=tmp_path).record()["sources"][0]["goodput_mbps"])
+
+    assert goodput_mbps() == pytest.approx(941, abs=3)
+    # A window of six megabytes each 100 ms.
+    assert goodput_mbps(receive_window=6_291_456) == pytest.approx(503, abs=3)

@@ -19,9 +19,13 @@ use crate::congestion::Algorithm;
 pub struct Profile {
     /// Maximum segment size in bytes of data.
     pub mss: u16,
-    /// Receive window in bytes. The application reads at once, so it stays open; above 65,535 it needs
-    /// `window_scaling`.
+    /// Receive window in bytes, the greatest where it is tuned. The application reads at once, so it stays open; above
+    /// 65,535 it needs `window_scaling`.
     pub receive_window: u32,
+    /// Begin with a receive window of 65,535 bytes, and let it grow to `receive_window` with what arrives in a round trip
+    /// (Linux's `tcp_moderate_rcvbuf`)? A spec that writes `receive_window` and not this has a fixed window, as with
+    /// `SO_RCVBUF`.
+    pub receive_window_tuning: bool,
     /// Offer and accept window scaling (RFC 7323 §2)?
     pub window_scaling: bool,
     /// Offer and accept timestamps (RFC 7323 §3)? They take 12 bytes of each segment, give a round trip for each
@@ -138,6 +142,7 @@ impl Profile {
             || self.quick_acks > 0
             || self.quick_acks_after_mark > 0
             || self.min_window > 1
+            || self.receive_window_tuning
             || self.counts_bytes()
             || self.congestion != Algorithm::Reno
             || self.abe
@@ -170,7 +175,12 @@ impl Profile {
         u16::try_from(self.receive_window).unwrap_or(u16::MAX)
     }
 
-    /// The least shift with which the receive window fits into 16 bits (RFC 7323 §2.2).
+    /// The receive window at the start of a connection.
+    pub(crate) fn first_receive_window(&self) -> u32 {
+        if self.receive_window_tuning { self.unscaled_window().into() } else { self.receive_window }
+    }
+
+    /// The least shift with which the greatest receive window fits into 16 bits (RFC 7323 §2.2).
     pub(crate) fn window_shift(&self) -> u8 {
         let above = u32::BITS - (self.receive_window >> 16).leading_zeros();
         u8::try_from(above).unwrap_or(14)

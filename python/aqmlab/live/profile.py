@@ -45,6 +45,7 @@ def table(read: Read, info: bytes) -> dict[str, Any]:
         "profile": BASE,
         # Of what receive buffers grow to.
         "receive_window": _number(read("tcp_rmem"), last=True),
+        "receive_window_tuning": _yes(read("tcp_moderate_rcvbuf")),
         "window_scaling": _yes(read("tcp_window_scaling")),
         "timestamps": _yes(read("tcp_timestamps")),
         "sack": _yes(read("tcp_sack")),

@@ -24,7 +24,7 @@ pub(crate) struct Stack {
 }
 
 /// Values of a profile that the kernel has its own of, and is not told.
-const KERNELS_OWN: [&str; 14] = [
+const KERNELS_OWN: [&str; 15] = [
     "newreno",
     "initial_rto",
     "rto_margin",
@@ -37,6 +37,7 @@ const KERNELS_OWN: [&str; 14] = [
     "min_window",
     "cubic_alpha_one",
     "dctcp_two_acks",
+    "receive_window_tuning",
     "hystart",
     // Without AccECN, which is refused, it says nothing.
     "accecn_option",

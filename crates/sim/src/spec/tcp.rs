@@ -209,7 +209,7 @@ fn named(path: &str, name: Value) -> Result<(String, Profile), SpecError> {
 fn with_values(
     path: &str,
     profile: &Profile,
-    written: Map<String, Value>,
+    mut written: Map<String, Value>,
     beside: &[&str],
 ) -> Result<Profile, SpecError> {
     let mut values = serde_json::to_value(profile).expect("a profile has a JSON form");
@@ -217,6 +217,10 @@ fn with_values(
     if let Some(unknown) = written.keys().find(|key| !table.contains_key(*key)) {
         let known: Vec<&str> = beside.iter().copied().chain(table.keys().map(String::as_str)).collect();
         return Err(fault(&format!("{path}.{unknown}"), words::unknown_key(unknown, &known)));
+    }
+    if written.contains_key("receive_window") {
+        // As a program's `SO_RCVBUF` does.
+        written.entry("receive_window_tuning").or_insert(false.into());
     }
     table.extend(written);
     read(path, values)

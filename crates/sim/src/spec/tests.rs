@@ -97,6 +97,26 @@ fn ecn_is_written_as_a_switch_or_by_name() {
 }
 
 #[test]
+fn a_receive_window_that_is_written_is_fixed_unless_its_tuning_is_written_too() {
+    let mix = json!([{"share": 0.2, "receive_window": 8192}, {"share": 0.2, "mss": 536}]);
+    let spec = with(json!({"tcp": {"mix": mix}})).expect("a sound spec");
+    let tuned = |profile: &Profile| (profile.receive_window, profile.receive_window_tuning);
+    let all: Vec<_> = spec.tcp.profiles().map(tuned).collect();
+    assert_eq!(all, [(33_554_432, true), (8192, false), (33_554_432, true)]);
+    for (tcp, expected) in [
+        (json!({"receive_window": 1_000_000}), (1_000_000, false)),
+        (json!({"receive_window": 1_000_000, "receive_window_tuning": true}), (1_000_000, true)),
+        (json!({"receive_window_tuning": false}), (33_554_432, false)),
+        (json!({"profile": "unc-testbed"}), (16_384, false)),
+    ] {
+        let spec = with(json!({"tcp": tcp})).expect("a sound spec");
+        assert_eq!(tuned(&spec.tcp.values), expected);
+        let again = Spec::from_json(&in_full(&spec)).expect("a spec in full is sound");
+        assert_eq!(tuned(&again.tcp.values), expected);
+    }
+}
+
+#[test]
 fn hosts_of_a_mix_differ_in_what_is_written_and_use_ecn_as_all_do() {
     let mix = json!([{"share": 0.5, "mss": 536}, {"share": 0.5, "profile": "freebsd-4.5"}]);
     let spec = with(json!({"tcp": {"ecn": true, "min_rto": "2 s", "mix": mix}})).expect("a sound spec");

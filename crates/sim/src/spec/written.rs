@@ -21,7 +21,8 @@ use super::{PathSpec, QueueSpec, TcpSpec};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Experiment"))]
 #[serde(deny_unknown_fields)]
 pub(super) struct Written {
-    /// The testbed whose values hold where the spec writes none. Its name has been read when the rest is.
+    /// The testbed whose values hold where the spec writes none: see docs/guide/testbeds.md.
+    // They have been put in its place when the rest is read.
     #[serde(rename = "testbed")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<TestbedName>"))]
     _testbed: Option<String>,

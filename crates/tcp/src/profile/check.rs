@@ -63,6 +63,9 @@ impl Profile {
             let message = format!("must be from mss = {mss} to {largest} bytes{unless}, got {window}");
             return Err(("receive_window", message));
         }
+        if self.receive_window_tuning && !self.window_scaling {
+            return Err(("receive_window_tuning", "needs window_scaling = true, got false".into()));
+        }
         if self.rack && !self.sack {
             return Err(("rack", "needs sack = true, got false".into()));
         }

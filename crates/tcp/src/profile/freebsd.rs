@@ -17,6 +17,7 @@ impl Profile {
         Profile {
             mss: 1460,
             receive_window: 16_384,
+            receive_window_tuning: false,
             window_scaling: false,
             timestamps: false,
             sack: false,

@@ -31,13 +31,19 @@ impl Profile {
     ///
     /// A control that paces lets go two segments together (`tcp_min_tso_segs`), which one acknowledgement then covers.
     ///
-    /// Simpler than Linux: at high rates more leave together there (`tcp_tso_autosize`); after a mark the window falls at once, not over a round trip (`tcp_cwnd_reduction`), and DCTCP's and Prague's grow meanwhile by what came unmarked; the receive window is what `tcp_rmem` allows at most from the start and is not tuned; it does
-    /// not return to quick acknowledgements after a pause; the window after idling is the initial one, not halved for
-    /// each timeout that has passed. Nagle is off, as for [`Profile::freebsd_4_5`].
+    /// The receive window begins at 65,535 bytes, which `tcp_rmem` of 131,072 makes, and grows with what arrives
+    /// (`tcp_moderate_rcvbuf`) to the greatest `tcp_rmem`, 32 MiB since 6.16 and 6 MiB before.
+    ///
+    /// Simpler than Linux: at high rates more leave together there (`tcp_tso_autosize`); after a mark the window falls at
+    /// once, not over a round trip (`tcp_cwnd_reduction`), and DCTCP's and Prague's grow meanwhile by what came unmarked; all of
+    /// a receive buffer is window, of which Linux leaves a part for what packets take beside their data; it does not return to
+    /// quick acknowledgements after a pause; the window after idling is the initial one, not halved for each timeout that has
+    /// passed. Nagle is off, as for [`Profile::freebsd_4_5`].
     pub fn linux_6() -> Profile {
         Profile {
             mss: 1460,
-            receive_window: 6_291_456,
+            receive_window: 33_554_432,
+            receive_window_tuning: true,
             window_scaling: true,
             timestamps: true,
             sack: true,

@@ -19,6 +19,7 @@ impl Profile {
         Profile {
             mss: 960,
             receive_window: 20 * 960,
+            receive_window_tuning: false,
             initial_window: 1,
             handshake_ack_opens_window: false,
             initial_rto: Duration::from_secs(6),

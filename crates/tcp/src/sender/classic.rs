@@ -74,7 +74,8 @@ impl<C: CongestionControl, W: Scaling> Sender for Classic<C, W> {
     #[inline(always)]
     fn next_segment(&mut self, core: &mut Core, now: Time, profile: &Profile) -> Option<Segment> {
         let next = self.next(core, now, profile);
-        let (window, options) = (self.scaling.own_window(profile), WindowScale::default());
+        let (window, options) =
+            (self.scaling.own_window(profile.receive_window, profile), WindowScale::default());
         // Two ways out, not one for both: data cost four instructions less.
         match next {
             Some(data) => Some(core.segment(data, window, options)),

@@ -5,7 +5,7 @@
 //!
 //! `agree`: options, at the handshake and later. `acknowledge`: what an acknowledgement says. `phase`: what is done about losses.
 //! `recovery`: which of them begin and end what. `marks`: of congestion. `frto`: whether a timeout was right. `probe`: tail loss probes. `transmit`: what leaves next, and
-//! how fast. `receiver`: what it tells beside its acknowledgements. Losses are told from delays as well: a reduction that
+//! how fast. `receiver`: what it tells beside its acknowledgements. `window`: how large its receive window is. Losses are told from delays as well: a reduction that
 //! turns out to have been for nothing is undone.
 
 mod acknowledge;
@@ -17,6 +17,7 @@ mod probe;
 mod receiver;
 mod recovery;
 mod transmit;
+mod window;
 
 use aqmlab_units::{Duration, Time};
 
@@ -79,7 +80,7 @@ impl<C: CongestionControl> Sender for Modern<C> {
             classic: Classic { congestion, scaling: Scale::default() },
             is_classic: profile.is_classic(),
             agreed: Agreed::nothing(profile),
-            receiver: Receiver::new(profile),
+            receiver: Receiver::new(profile, now),
             board: Scoreboard::default(),
             phase: Phase::Open,
             first_repeat: FirstRepeat::Awaited,
@@ -124,6 +125,10 @@ impl<C: CongestionControl> Sender for Modern<C> {
             self.hear_marks(core, segment, profile);
         }
         self.receiver.note_timestamp(segment);
+        if segment.len > 0 && self.receiver.window.may_grow(profile) {
+            let echo = segment.options.timestamps().filter(|_| self.agreed.timestamps).map(|both| both.echo);
+            self.receiver.window.on_data(core.rcv_nxt, echo, now, profile);
+        }
         core.snd_wnd = segment.window;
         if self.receiver.ecn_counts.count(segment.len, segment.flags) && self.receiver.ecn_counts.speaks {
             core.status.set(Status::ACK_DUE);
@@ -157,8 +162,8 @@ impl<C: CongestionControl> Sender for Modern<C> {
             Some(departure) => departure,
             None => core.due_ack(&self.classic.congestion, profile)?,
         };
-        let mut segment =
-            core.segment(departure, self.classic.scaling.own_window(profile), Options::default());
+        let window = self.classic.scaling.own_window(self.receiver.window.bytes(), profile);
+        let mut segment = core.segment(departure, window, Options::default());
         // In their place: options that were handed on were copied four times.
         self.fill_in_options(core, &mut segment, now);
         Some(segment)

@@ -21,8 +21,8 @@ pub trait Scaling: Copy + Debug + Default + Send + 'static {
     /// The field of a segment without SYN, if the one before it said `known`.
     fn later_field(self, known: u16, field: u16) -> u16;
 
-    /// What segments say of the own window.
-    fn own_window(self, profile: &Profile) -> u16;
+    /// What segments say of the own `window`.
+    fn own_window(self, window: u32, profile: &Profile) -> u16;
 }
 
 /// No scaling: the peer's window stays as its SYN says.
@@ -53,8 +53,8 @@ impl Scaling for Unscaled {
     }
 
     #[inline(always)]
-    fn own_window(self, profile: &Profile) -> u16 {
-        profile.unscaled_window()
+    fn own_window(self, window: u32, _profile: &Profile) -> u16 {
+        in_16_bits(window)
     }
 }
 
@@ -93,10 +93,15 @@ impl Scaling for Scale {
 
     /// SEG.WND = RCV.WND >> Rcv.Wind.Shift (§2.3).
     #[inline]
-    fn own_window(self, profile: &Profile) -> u16 {
+    fn own_window(self, window: u32, profile: &Profile) -> u16 {
         if self.0.is_none() {
-            return profile.unscaled_window();
+            return in_16_bits(window);
         }
-        u16::try_from(profile.receive_window >> profile.window_shift()).unwrap_or(u16::MAX)
+        in_16_bits(window >> profile.window_shift())
     }
+}
+
+#[inline]
+fn in_16_bits(window: u32) -> u16 {
+    u16::try_from(window).unwrap_or(u16::MAX)
 }

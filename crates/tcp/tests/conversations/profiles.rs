@@ -42,6 +42,11 @@ fn a_single_wish_decides_what_stack_it_takes() {
         ("quick acknowledgements", Profile { quick_acks: 1, ..old() }, Needs::Full),
         ("the same after marks", Profile { quick_acks_after_mark: 1, ..old() }, Needs::Full),
         ("a window above one segment", Profile { min_window: 2, ..old() }, Needs::Full),
+        (
+            "a tuned window",
+            Profile { receive_window_tuning: true, window_scaling: true, ..old() },
+            Needs::Full,
+        ),
         ("CUBIC", Profile { congestion: Algorithm::Cubic, ..old() }, Needs::Full),
         ("ABE", Profile { abe: true, ecn: EcnPolicy::Rfc3168, ..old() }, Needs::Full),
         ("HyStart++", Profile { hystart: true, ..old() }, Needs::Full),
@@ -55,7 +60,7 @@ fn a_single_wish_decides_what_stack_it_takes() {
 fn linux_sends_syns_at_0_1_2_3_4_5_7_11_19_35_67_s_and_gives_up_at_131_s() {
     let mut tcp = Script::<Full>::connect(Profile::linux_6());
     let syn_at = |seconds: u32| {
-        let syn_options = SynOptions { mss: 1460, sack_permitted: true, window_scale: Some(7) };
+        let syn_options = SynOptions { mss: 1460, sack_permitted: true, window_scale: Some(10) };
         let timestamps = Timestamps { value: 1000 * seconds, echo: 0 };
         with(syn(), Options::default().with_timestamps(timestamps).with_syn(syn_options))
     };
@@ -79,7 +84,13 @@ fn linux_waits_200_ms_beyond_the_round_trip_and_doubles_up_to_120_s() {
 }
 
 fn linux() -> Profile {
-    Profile { mss: MSS, receive_window: 60_000, window_scaling: false, ..Profile::linux_6() }
+    Profile {
+        mss: MSS,
+        receive_window: 60_000,
+        window_scaling: false,
+        receive_window_tuning: false,
+        ..Profile::linux_6()
+    }
 }
 
 #[test]
@@ -162,6 +173,7 @@ fn what_makes_no_sense_is_refused_by_the_name_of_its_field() {
         ("rack", Profile { sack: false, ..linux() }),
         ("receive_window", Profile { window_scaling: false, ..linux() }),
         ("receive_window", Profile { receive_window: 1 << 30, ..linux() }),
+        ("receive_window_tuning", Profile { receive_window_tuning: true, ..old() }),
         ("receive_window", Profile { receive_window: 1459, ..linux() }),
         ("initial_window", Profile { initial_window: 0, ..old() }),
         ("min_window", Profile { min_window: 0, ..old() }),

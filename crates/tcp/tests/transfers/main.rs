@@ -9,3 +9,4 @@ mod neighbours;
 mod outage;
 mod properties;
 mod theory;
+mod windows;

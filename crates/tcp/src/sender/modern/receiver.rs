@@ -1,6 +1,9 @@
 //! What a modern receiver tells beside its acknowledgements: timestamps, what has arrived beyond a gap, marks by the byte.
 
+use aqmlab_units::Time;
+
 use super::Modern;
+use super::window::ReceiveWindow;
 use crate::core::Core;
 use crate::ecn::byte_counts;
 use crate::options::{Options, Timestamps, is_earlier};
@@ -16,17 +19,19 @@ pub(super) struct Receiver {
     pub(super) last_ack_sent: Seq,
     /// What came in which ECN codepoint.
     pub(super) ecn_counts: byte_counts::ByteCounters,
+    pub(super) window: ReceiveWindow,
     /// How many segments are still acknowledged at once.
     quick_acks: u8,
 }
 
 impl Receiver {
-    pub(super) fn new(profile: &Profile) -> Receiver {
+    pub(super) fn new(profile: &Profile, now: Time) -> Receiver {
         Receiver {
             reports: Reporter::default(),
             ts_recent: 0,
             last_ack_sent: Seq::ZERO,
             ecn_counts: byte_counts::ByteCounters::new(),
+            window: ReceiveWindow::new(profile, now),
             quick_acks: profile.quick_acks,
         }
     }

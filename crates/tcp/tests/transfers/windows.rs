@@ -1,0 +1,101 @@
+//! Receive windows that are tuned: how far they grow, and that they hold no sender back.
+
+use aqmlab_tcp::congestion::Any;
+use aqmlab_tcp::options::{SynOptions, Timestamps};
+use aqmlab_tcp::{Endpoint, Flags, Full, Options, Profile, Segment, Seq};
+use aqmlab_units::{Duration, Time};
+
+use crate::network::{CLIENT, Network, SERVER};
+
+const ROUND_TRIP_MS: u32 = 100;
+const BYTES: u16 = 1000;
+
+fn at(ms: u32) -> Time {
+    Time::ZERO + Duration::from_millis(u64::from(ms))
+}
+
+/// The window of the last acknowledgement in each round trip, to a peer that sends so many segments in each.
+fn windows(profile: &Profile, timestamps: bool, segments: &[u32]) -> Vec<u32> {
+    let mut tcp = Endpoint::<Full<Any>>::connect(profile, Time::ZERO);
+    let stamped = |now_ms: u32| {
+        let both = Timestamps { value: now_ms, echo: now_ms - ROUND_TRIP_MS };
+        if timestamps { Options::default().with_timestamps(both) } else { Options::default() }
+    };
+    let syn = tcp.poll_transmit(at(0), profile).expect("a SYN");
+    let shift = syn.options.syn().and_then(|syn| syn.window_scale).expect("an offer to scale windows");
+    let offer = SynOptions { mss: BYTES, sack_permitted: true, window_scale: Some(0) };
+    let syn_ack = Segment {
+        ack: Seq::new(1),
+        window: u16::MAX,
+        flags: Flags::SYN | Flags::ACK,
+        options: stamped(ROUND_TRIP_MS).with_syn(offer),
+        ..Segment::default()
+    };
+    tcp.handle_segment(&syn_ack, at(ROUND_TRIP_MS), profile);
+    assert!(tcp.poll_transmit(at(ROUND_TRIP_MS), profile).is_some());
+    let mut next = 1;
+    let mut of_each = Vec::new();
+    for (round, count) in (2..).zip(segments) {
+        let now_ms = round * ROUND_TRIP_MS;
+        let mut window = 0;
+        for _ in 0..*count {
+            let data = Segment { seq: Seq::new(next), len: BYTES, window: u16::MAX, ..syn_ack };
+            let data = Segment { flags: Flags::ACK, options: stamped(now_ms), ..data };
+            tcp.handle_segment(&data, at(now_ms), profile);
+            next += u32::from(BYTES);
+            while let Some(ack) = tcp.poll_transmit(at(now_ms), profile) {
+                window = u32::from(ack.window) << shift;
+            }
+        }
+        of_each.push(window);
+    }
+    of_each
+}
+
+fn at_once() -> Profile {
+    Profile { mss: BYTES, ack_every: 1, ..Profile::linux_6() }
+}
+
+#[test]
+fn a_window_grows_by_what_was_read_in_the_round_trip_before() {
+    // By hand: twice the 20,000 bytes read is 40,000, and twice the growth of that over 10,000 another 80,000; 240,000 for
+    // 40,000 over 20,000. A tenth more asks for 105,600, and less for nothing. All in units of 1024.
+    let expected = [64_512, 64_512, 119_808, 239_616, 239_616, 239_616];
+    assert_eq!(windows(&at_once(), true, &[10, 20, 40, 44, 20, 20]), expected);
+}
+
+#[test]
+fn a_tuned_window_ends_at_its_greatest_and_a_fixed_one_begins_there() {
+    let tuned = Profile { receive_window: 200_000, ..at_once() };
+    let fixed = Profile { receive_window_tuning: false, ..tuned.clone() };
+    assert_eq!(windows(&tuned, true, &[10, 20, 40, 80, 80])[2..], [120_000, 200_000, 200_000]);
+    assert_eq!(windows(&fixed, true, &[10, 20]), [200_000, 200_000]);
+}
+
+#[test]
+fn without_timestamps_a_round_is_a_windows_worth_of_data() {
+    let grown = windows(&at_once(), false, &[10, 20, 40, 80]);
+    assert_eq!(grown[..2], [64_512, 64_512]);
+    assert!(grown[3] > 100_000, "{grown:?}");
+}
+
+/// When the server has read so many bytes of a client that nothing but windows holds back.
+fn read_at(profile: Profile, bytes: u32) -> Time {
+    let delay = Duration::from_millis(u64::from(ROUND_TRIP_MS / 2));
+    let mut network =
+        Network::<_, Full<Any>>::between(profile, move |_, segment, now: Time| vec![(now + delay, segment)]);
+    network.write(CLIENT, bytes);
+    while network.ends[SERVER].tcp.received() != Seq::new(1) + bytes {
+        network.step();
+    }
+    network.now
+}
+
+#[test]
+fn a_tuned_window_holds_no_slow_start_back() {
+    let linux = Profile::linux_6();
+    let fixed = Profile { receive_window_tuning: false, ..linux.clone() };
+    let narrow = Profile { receive_window: 65_535, ..fixed.clone() };
+    assert_eq!(read_at(linux, 8_000_000), read_at(fixed.clone(), 8_000_000));
+    assert!(read_at(narrow, 8_000_000) > read_at(fixed, 8_000_000) + Duration::from_secs(5));
+}
