@@ -107,9 +107,9 @@ def test_each_value_is_written_or_listed_with_its_origin(parts: dict[str, Any]) 
     listed = {each.path: each for each in unwritten(experiment, resolved)}
     for path in leaves(resolved) - leaves(experiment.written):
         of_tables = path.startswith(("users.workload", "users.rtt"))
-        of_nobody = path.startswith("users.") and not resolved["users"]["per_side"]
+        of_absent_users = path.startswith("users.") and not resolved["users"]["per_side"]
         in_short = any(path.startswith(f"{written}.") for written in leaves(experiment.written))
-        assert path in listed or of_tables or of_nobody or in_short, path
+        assert path in listed or of_tables or of_absent_users or in_short, path
     assert all(each.origin for each in listed.values())
     if experiment.testbed:
         sources = testbeds.named(experiment.testbed).sources

@@ -134,8 +134,8 @@ class Tcp(SpecPart):
 class Users(SpecPart):
     load: Annotated[float, Field(strict=True, gt=0, le=1000)] | None = Field(
         None,
-        description="Load in percent of the link's rate, in the terms of the calibration: as many users as would load"
-        " it so with the hosts of the testbed `unc-2003` and nothing in their way.",
+        description="Load in percent of the link's rate: the users who would cause it with the hosts of the testbed"
+        " `unc-2003` and nothing in their way, by the calibration.",
     )
     per_side: StrictInt | None = None
     sides: Literal[1, 2] = DECLARED

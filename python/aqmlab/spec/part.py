@@ -1,7 +1,7 @@
 """Parts of a spec as models: what the engine declares of a part is filled in where its class is made.
 
 A class says which keys there are and which types they have in Python, for type checkers and editors; defaults and texts
-are the engine's. A mistake is told in one line.
+are the engine's. A mistake is reported in one line.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from aqmlab._core import SpecError
 from aqmlab.spec import schema
 
 DECLARED: Any = object()
-"""Stands for a default that the engine declares; for ``None`` where it declares none."""
+"""Marks a default that the engine declares; ``None`` where it declares none."""
 
 
 class SpecPart(BaseModel):

@@ -40,7 +40,7 @@ def unwritten(experiment: Experiment, resolved: Mapping[str, Any]) -> list[Unwri
             path, getattr(experiment.users, path.partition(".")[2]) if path in _NAMED else value, origins.of(path)
         )
         for path, value in _leaves(resolved, "")
-        if not origins.is_written(path) and not _is_of_nobody(path, resolved)
+        if not origins.is_written(path) and not _is_of_absent_users(path, resolved)
     ]
     return sorted(found, key=lambda each: each.origin.startswith(_PROFILE))
 
@@ -122,7 +122,7 @@ class _Origins:
         return f"derived: {parameter.default}"
 
 
-def _is_of_nobody(path: str, resolved: Mapping[str, Any]) -> bool:
+def _is_of_absent_users(path: str, resolved: Mapping[str, Any]) -> bool:
     """Say whether a value is about web users, and there are none."""
     return path.startswith("users.") and path != "users.per_side" and resolved["users"]["per_side"] == 0
 

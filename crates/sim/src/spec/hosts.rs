@@ -1,4 +1,4 @@
-//! The machines of servers and sources, and how fast their interfaces are where nobody says it.
+//! The machines of servers and sources, and the rate of interfaces that a spec does not write.
 
 use aqmlab_units::range::from;
 #[cfg(feature = "schema")]

@@ -91,7 +91,7 @@ ranges! {
 }
 
 impl Default for WrittenUsers {
-    /// Nobody.
+    /// No users.
     fn default() -> WrittenUsers {
         WrittenUsers {
             per_side: 0,

@@ -14,7 +14,7 @@ fn at(ms: u32) -> Time {
     Time::ZERO + Duration::from_millis(u64::from(ms))
 }
 
-/// The window of the last acknowledgement in each round trip, to a peer that sends so many segments in each.
+/// The window of the last acknowledgement in each round trip, to a peer that sends these segments in each.
 fn windows(profile: &Profile, timestamps: bool, segments: &[u32]) -> Vec<u32> {
     let mut tcp = Endpoint::<Full<Any>>::connect(profile, Time::ZERO);
     let stamped = |now_ms: u32| {
@@ -79,7 +79,7 @@ fn without_timestamps_a_round_is_a_windows_worth_of_data() {
     assert!(grown[3] > 100_000, "{grown:?}");
 }
 
-/// When the server has read so many bytes of a client that nothing but windows holds back.
+/// The time at which the server has read all `bytes` of a client that windows alone hold back.
 fn read_at(profile: Profile, bytes: u32) -> Time {
     let delay = Duration::from_millis(u64::from(ROUND_TRIP_MS / 2));
     let mut network =
