@@ -43,6 +43,7 @@ MEASURES = {
     "classes",
     "directions",
     "users",
+    "users_limited_by_percent",
     "sources",
 }
 TIMES = ["p10", "p25", "p50", "p75", "p90", "p95", "p99", "mean"]

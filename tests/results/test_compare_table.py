@@ -68,6 +68,7 @@ def record(label: str, seed: int, ms: float | None = 10.0, **more: Any) -> dict[
         "directions": [way | {"direction": 0, "name": "forward"}, way | {"direction": 1, "name": "reverse"}],
         "classes": [],
         "users": None,
+        "users_limited_by_percent": None,
         "sources": [],
     } | more
 

@@ -80,6 +80,42 @@ def test_schemes_with_the_same_results_are_named(tmp_path: Path) -> None:
     assert note(busy, "last digit") is None
 
 
+def test_a_source_limited_by_its_receive_window_is_named(tmp_path: Path) -> None:
+    # F4: 6.3 MB in 100 ms are 503 Mbit/s of 1 Gbit/s.
+    bulk = {"bulk": {"name": "A", "flows": 1, "rtt": {"fixed": "100 ms"}, "interface": "10 Gbit/s"}}
+    wide = alone(bulk, rate="1 Gbit/s")
+    windows = wide.model_copy(update={"tcp": lab.Tcp(profile="linux-6", receive_window=6_291_456)})
+    comparison = compared(windows, "droptail:limit=12.5 MB", out=tmp_path)
+    (source,) = comparison.schemes[0]["sources"]
+    assert source["limited_by_percent"]["receive_window"] > 80
+    assert source["goodput_mbps"] < 510
+    said = note(comparison, "Hosts, not the queue")
+    assert said is not None
+    assert "A by the receive window (tcp.receive_window)" in said
+    assert "receive window" in repr(comparison)
+
+
+def test_a_source_limited_by_its_interface_is_named(tmp_path: Path) -> None:
+    # F3
+    bulk = {"bulk": {"name": "A", "flows": 1, "rtt": {"fixed": "10 ms"}, "interface": "100 Mbit/s"}}
+    comparison = compared(alone(bulk, rate="1 Gbit/s"), "codel", out=tmp_path)
+    (source,) = comparison.schemes[0]["sources"]
+    assert source["limited_by_percent"]["interface"] > 90
+    assert source["goodput_mbps"] < 95
+    said = note(comparison, "Hosts, not the queue")
+    assert said is not None
+    assert "A by the network interface (interface)" in said
+
+
+def test_a_source_limited_by_the_queue_has_no_note(tmp_path: Path) -> None:
+    comparison = compared(alone(BULK), "codel", out=tmp_path)
+    (source,) = comparison.schemes[0]["sources"]
+    shares = source["limited_by_percent"]
+    assert shares["congestion_window"] + shares["recovery"] > 90
+    assert sum(shares.values()) == pytest.approx(100)
+    assert note(comparison, "Hosts, not the queue") is None
+
+
 def test_one_run_prints_its_notes_and_has_them_in_its_json(aqmlab: Command, tmp_path: Path) -> None:
     (tmp_path / "fifo.toml").write_text(FIFO)
     assert "note:      The device FIFO" in aqmlab("run", "fifo.toml").out

@@ -57,8 +57,9 @@ def test_a_share_is_within_a_bin_of_the_exact_one(times_ms: list[float], at_ms: 
 def record(seed: int, value: float) -> dict[str, object]:
     measures = dict.fromkeys((*MEASURES, *COSTS), value) | {"response_time_ms": {"p50": value, "p99": 2 * value}}
     settings = {name: f"the {name}" for name in stats.SETTINGS}
-    parts = {"classes": [], "directions": [{"link": 1, "direction": 0, "utilisation": value}], "users": None}
-    return {**settings, **measures, **parts, "sources": [], "seed": seed, "cell": f"cells/{seed}"}
+    parts = {"classes": [], "directions": [{"link": 1, "direction": 0, "utilisation": value}]}
+    users = {"users": None, "users_limited_by_percent": None}
+    return {**settings, **measures, **parts, **users, "sources": [], "seed": seed, "cell": f"cells/{seed}"}
 
 
 @given(st.lists(st.floats(0, 1e9), min_size=2, max_size=5))

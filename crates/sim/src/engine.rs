@@ -18,6 +18,7 @@ mod content;
 pub(crate) mod emulated;
 mod endpoints;
 pub(crate) mod hosts;
+mod limits;
 pub(crate) mod observer;
 mod prefetch;
 mod readings;
@@ -35,6 +36,7 @@ use self::applications::Flows;
 use self::connections::Connections;
 use self::content::{ApplicationId, UserId};
 use self::hosts::{Hosts, Stacks};
+use self::limits::Limits;
 use self::observer::Observer;
 use self::readings::Readings;
 use self::recorder::Recorder;
@@ -44,7 +46,7 @@ use self::wheel::Wheel;
 use crate::capture::Capture;
 use crate::laboratory::Laboratory;
 use crate::link::Link;
-use crate::packet::Packet;
+use crate::packet::{Owner, Packet};
 use crate::record::{GlanceTable, ResponseTimesTable, Tables};
 use crate::side::Direction;
 use crate::spec::Spec;
@@ -73,6 +75,8 @@ enum Rare {
     SampleQueues,
     /// Read the link's counters.
     ReadLinks,
+    /// Ask some connections what limits them.
+    SampleLimits,
 }
 
 const _: () = assert!(size_of::<Event<WindowScale>>() == 20);
@@ -113,6 +117,7 @@ pub(crate) struct Engine<S: Sender, L, O: Observer<S> = ()> {
     flow_actions: Vec<VectorAction>,
     recorder: Recorder,
     readings: Readings,
+    limits: Limits,
     /// Asks to be told of new connections.
     capture: Option<Capture>,
 }
@@ -151,6 +156,7 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
             flow_actions: Vec::new(),
             recorder: Recorder::new(spec),
             readings: Readings::new(spec),
+            limits: Limits::new(1 + spec.sources.len(), seed, window_start),
             capture: network.capture,
         };
         for number in 0..2 * spec.users.per_side {
@@ -168,6 +174,7 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
         engine.wheel.push(window_start + spec.record.queue_every, Event::Other(Rare::SampleQueues));
         // The first reading is the start of the window.
         engine.wheel.push(window_start, Event::Other(Rare::ReadLinks));
+        engine.plan_sample_of_limits();
         engine
     }
 
@@ -218,6 +225,7 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
             Rare::Source(number) => self.run_source(number),
             Rare::SampleQueues => self.sample_queues(),
             Rare::ReadLinks => self.read_links(),
+            Rare::SampleLimits => self.sample_limits(),
         }
     }
 
@@ -296,6 +304,8 @@ where
         let window = self.window();
         let sources = self.source_summaries(&window);
         let users = self.users_summary(&window);
-        Summary { users, sources, ..Summary::new(&self.spec, &window, &self.recorder.total().times) }
+        let users_limited_by_percent = self.limits.percent(Owner::USERS);
+        let of_links = Summary::new(&self.spec, &window, &self.recorder.total().times);
+        Summary { users, users_limited_by_percent, sources, ..of_links }
     }
 }

@@ -45,6 +45,6 @@ pub use spec::{
 #[cfg(feature = "schema")]
 pub use spec::{SourceKeys, written_schema};
 pub use summary::{
-    ClassSummary, DatagramSummary, DirectionSummary, PacketCounts, PacketSummary, QueueDelayMs,
-    ResponseTimeMs, SourceSummary, Summary,
+    ClassSummary, DatagramSummary, DirectionSummary, LimitedByPercent, PacketCounts, PacketSummary,
+    QueueDelayMs, ResponseTimeMs, SourceSummary, Summary,
 };

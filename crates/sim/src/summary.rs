@@ -1,5 +1,6 @@
 //! One run in one row.
 
+mod limited;
 mod times;
 mod window;
 
@@ -12,6 +13,7 @@ use crate::quantiles::ratio;
 use crate::record::ResponseTimes;
 use crate::spec::Spec;
 
+pub use self::limited::LimitedByPercent;
 pub(crate) use self::times::bins_ms;
 pub use self::times::{QueueDelayMs, ResponseTimeMs};
 pub use self::window::{ClassSummary, DirectionSummary};
@@ -63,6 +65,8 @@ pub struct Summary {
     pub counters: Vec<PacketCounts>,
     /// The web users' packets, where there is other traffic.
     pub users: Option<PacketSummary>,
+    /// What limited the web users' connections.
+    pub users_limited_by_percent: LimitedByPercent,
     /// Traffic beside the web users, source by source.
     pub sources: Vec<SourceSummary>,
 }
@@ -90,6 +94,8 @@ pub struct SourceSummary {
     pub packets: PacketSummary,
     /// Datagrams, if it sends them.
     pub datagrams: Option<DatagramSummary>,
+    /// What limited its connections.
+    pub limited_by_percent: LimitedByPercent,
 }
 
 /// What became of packets in the measured window, both directions together.
@@ -239,6 +245,7 @@ impl Summary {
             directions: window.directions(spec),
             counters: counters.collect(),
             users: None,
+            users_limited_by_percent: LimitedByPercent::default(),
             sources: Vec::new(),
         }
     }

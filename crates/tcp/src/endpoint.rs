@@ -14,7 +14,7 @@ use aqmlab_units::Time;
 use crate::congestion::CongestionControl;
 use crate::core::{Core, Status};
 use crate::timer::TimerKind;
-use crate::{Basic, Full, Profile, RecoveryCounts, Sender, Seq, State};
+use crate::{Basic, Full, LimitedBy, Profile, RecoveryCounts, Sender, Seq, State};
 
 /// What an endpoint tells its application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -183,6 +183,11 @@ impl<S: Sender> Endpoint<S> {
     /// Does it miss data that came before others which have arrived?
     pub fn has_gap(&self) -> bool {
         self.core.status.any(Status::OUT_OF_ORDER)
+    }
+
+    /// The reason why it sends no more at the moment. Between calls: after an event [`Endpoint::poll_transmit`] comes first.
+    pub fn limited_by(&self, profile: &Profile) -> LimitedBy {
+        self.sender.limited_by(&self.core, profile)
     }
 
     /// Bytes sent and not acknowledged.

@@ -14,6 +14,7 @@ pub mod congestion;
 mod core;
 mod ecn;
 mod endpoint;
+mod limited;
 mod profile;
 mod reassembly;
 mod recovery;
@@ -26,6 +27,7 @@ pub use congestion::{Ack, Algorithm, ClassicReno, CongestionControl, Marks, Rate
 pub use core::{RecoveryCounts, State};
 pub use ecn::EcnPolicy;
 pub use endpoint::{Endpoint, Event};
+pub use limited::LimitedBy;
 pub use profile::{Needs, Profile};
 pub use segment::{Flags, HeaderOptions, Options, Segment, Seq, WindowScale, options};
 pub use sender::{Basic, Full, Scaled, Sender};

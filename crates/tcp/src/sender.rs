@@ -12,7 +12,7 @@ use crate::congestion::{ClassicReno, CongestionControl};
 use crate::core::{Core, Limits};
 use crate::options::HeaderOptions;
 use crate::timer::TimerKind;
-use crate::{Profile, Segment, Seq};
+use crate::{LimitedBy, Profile, Segment, Seq};
 
 pub(crate) use classic::Classic;
 pub(crate) use modern::Modern;
@@ -94,6 +94,9 @@ pub trait Sender: Debug + Send + Sized + 'static {
         now: Time,
         profile: &Profile,
     ) -> Option<Segment<Self::Options>>;
+
+    /// The reason why it sends no more at the moment, in a connection that is open.
+    fn limited_by(&self, core: &Core, profile: &Profile) -> LimitedBy;
 
     // What expires.
 

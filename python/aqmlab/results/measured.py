@@ -23,16 +23,26 @@ MEASURES = (
 )
 """What a run measures, in the order it is reported. None where there was nothing to measure: no packet, no request."""
 
-PARTS = ("classes", "directions", "users", "sources")
+PARTS = ("classes", "directions", "users", "users_limited_by_percent", "sources")
 """What it measures of a part of the traffic: of each class of packets that the queue treats apart, of each direction of
-each link, of the web users where there are others, of each source."""
+each link, of the web users where there are others, of what limits their connections, of each source."""
+
+LIMITS = {
+    "application": "the application",
+    "receive_window": "the receive window",
+    "congestion_window": "the congestion window",
+    "recovery": "loss recovery",
+    "pacing": "pacing",
+    "interface": "the network interface",
+}
+"""What limits a connection, in words, in the order of the columns of ``limited_by_percent``."""
 
 COSTS = ("wall_s", "cpu_s", "x_real_time")
 """What a run took."""
 
 
 def at(record: Any, path: Sequence[str | int]) -> float | None:
-    """Return the number that stands at a place of a record; ``None`` where the way to it ends in nothing.
+    """Return the number at a place of a record; ``None`` where there is nothing, as in cells of earlier versions.
 
     Examples
     --------

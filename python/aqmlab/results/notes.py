@@ -7,7 +7,7 @@ from itertools import groupby
 from statistics import fmean
 from typing import Any
 
-from aqmlab.results.measured import MEASURES, is_held_by_device
+from aqmlab.results.measured import LIMITS, MEASURES, at, is_held_by_device
 from aqmlab.results.result import Result
 from aqmlab.spec.schemes import BETWEEN_DIRECTIONS, BETWEEN_LINKS
 
@@ -76,6 +76,23 @@ def _same_results(results: Sequence[Result]) -> str | None:
     return f"Schemes with the same results to the last digit, so that their difference had no effect: {_few(alike)}."
 
 
+def _limits(results: Sequence[Result]) -> str | None:
+    """Name the sources that a receive window or a network interface limits, not the queue."""
+    limited = []
+    for label, same in _by_label(results):
+        if same[0].cell.signal == "none":
+            continue
+        for number, source in enumerate(same[0].summary["sources"]):
+            for limit, key in _OF_HOSTS.items():
+                place = ("sources", number, "limited_by_percent", limit)
+                known = [share for result in same if (share := at(result.summary, place)) is not None]
+                if known and fmean(known) > _SHARE_PERCENT:
+                    limited.append(f"{source['name']} by {LIMITS[limit]} ({key}) {fmean(known):.0f} % under {label}")
+    if not limited:
+        return None
+    return f"Hosts, not the queue, limit these sources for more than a tenth of their time: {_few(limited)}."
+
+
 def _by_label(results: Sequence[Result]) -> Iterable[tuple[str, list[Result]]]:
     return ((label, list(same)) for label, same in groupby(results, key=lambda result: result.cell.label))
 
@@ -86,10 +103,21 @@ def _few(items: Sequence[str]) -> str:
     return "; ".join([*items[:_MOST_NAMED], *([f"and {more} more"] if more > 0 else [])])
 
 
+_OF_HOSTS = {"receive_window": "tcp.receive_window", "interface": "interface"}
+"""The limits that hosts set, each with the key of the spec that sets it."""
+
+_SHARE_PERCENT = 10.0
+"""Of a source's time, the share from which on such a limit is named."""
+
 _MEASURED = (*MEASURES, "counters", "directions", "users", "sources")
 """What a summary says of the packets and the requests."""
 
 _MOST_NAMED = 4
 """Schemes that a note names."""
 
-_NOTES: tuple[Callable[[Sequence[Result]], str | None], ...] = (_several_queues, _device_fifo, _same_results)
+_NOTES: tuple[Callable[[Sequence[Result]], str | None], ...] = (
+    _several_queues,
+    _device_fifo,
+    _limits,
+    _same_results,
+)

@@ -12,7 +12,7 @@ import polars as pl
 
 from aqmlab._core import SpecError
 from aqmlab.results import notebook
-from aqmlab.results.measured import MEASURES, PARTS, is_held_by_device
+from aqmlab.results.measured import LIMITS, MEASURES, PARTS, is_held_by_device
 from aqmlab.results.named.numbers import Parts
 from aqmlab.results.stats.distributions import cdf
 from aqmlab.running.cell import Cell
@@ -139,7 +139,7 @@ class Result:
                 for place, way in directions.by_place(it["directions"]).items()
             ),
             ("packets", f"{_number(it['packet_bytes_mean'])} bytes in the mean"),
-            ("users", f"{requests}{_delay_of(it['users'])}"),
+            ("users", f"{requests}{_limit(it['users_limited_by_percent'])}{_delay_of(it['users'])}"),
             ("response", f"{times} ms"),
             *((one["name"], f"{counted(one['packets'], 'packet')} sent, {_delay(one)}") for one in it["classes"]),
             *(("source", _source(one)) for one in it["sources"]),
@@ -245,7 +245,16 @@ def _source(it: Mapping[str, Any]) -> str:
         what += (
             f", {counted(it['completed'], 'request')} completed in {times['mean']:,.0f} ms (p50 {times['p50']:,.0f})"
         )
-    return f"{it['name']}: {what}{_delay_of(it)}"
+    return f"{it['name']}: {what}{_limit(it.get('limited_by_percent'))}{_delay_of(it)}"
+
+
+def _limit(shares: Mapping[str, float | None] | None) -> str:
+    """Return the limit that holds connections for most of the time, as a part of a line."""
+    shares = shares or {}
+    limit = max(shares, key=lambda name: shares[name] or 0.0, default=None)
+    if limit is None or shares[limit] is None:
+        return ""
+    return f", limited by {LIMITS[limit]} for {shares[limit]:.0f} % of the time"
 
 
 def _number(value: float | None, digits: int = 0) -> str:

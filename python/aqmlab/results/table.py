@@ -11,7 +11,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from aqmlab.results.measured import at, is_held_by_device
+from aqmlab.results.measured import LIMITS, at, is_held_by_device
 from aqmlab.results.named.traffic import traffic
 from aqmlab.results.stats import LEVEL
 from aqmlab.show import console
@@ -194,6 +194,7 @@ def _tables(schemes: Sequence[Measurements], rows: Rows, suffix: str, *, is_spli
     whose = "Response times of web users, ms" if any(map(_has_users, schemes)) else "Response times of all sources, ms"
     yield from part(whose, _RESPONSES, _alone)
     yield from part("Traffic", _TRAFFIC, traffic)
+    yield from part("Connections limited by, % of the time", _LIMITS, _with_connections)
 
 
 _LINK = [
@@ -225,6 +226,13 @@ _TRAFFIC = [
     *(Column("response ms", name, ("response_time_ms", name)) for name in ("mean", "p50", "p99")),
     *(Column("one-way ms", name, ("datagrams", f"delay_ms_{of}")) for name, of in _ONE_WAY.items()),
 ]
+
+_LIMITS = [Column("", name.replace("_", " "), ("limited_by_percent", name)) for name in LIMITS]
+
+
+def _with_connections(record: Measurements) -> Mapping[str, Any]:
+    """Return the traffic that has connections."""
+    return {name: it for name, it in traffic(record).items() if it.get("kind") != "datagrams"}
 
 
 def _table_of(

@@ -40,6 +40,8 @@ pub(super) struct Session {
     pub(super) watched: bool,
     /// What recovery had cost both ends when the exchange before ended.
     at_request: RecoveryCounts,
+    /// Its place among its owner's that are open.
+    place: usize,
 }
 
 impl Session {
@@ -69,6 +71,8 @@ pub(super) struct Connections<S: Sender> {
     sockets: Vec<Socket<S>>,
     sessions: Vec<Session>,
     free: [Vec<u32>; 2],
+    /// By owner: the clients of the connections that are open.
+    open: Vec<Vec<EndpointId>>,
     /// By owner: packets of connections that are over, and packets that were dropped.
     packets: Vec<PacketFates>,
 }
@@ -145,6 +149,7 @@ impl<S: Sender> Connections<S> {
             sockets: Vec::new(),
             sessions: Vec::new(),
             free: Default::default(),
+            open: vec![Vec::new(); owners],
             packets: vec![PacketFates::default(); owners],
         }
     }
@@ -158,15 +163,13 @@ impl<S: Sender> Connections<S> {
         self.socket_mut(id).open(client, access[0], |tcp| tcp.connect_anew(profile, now));
         let profile = stacks.profile(server);
         self.socket_mut(id.peer()).open(server, access[1], |tcp| tcp.listen_anew(profile, now));
+        let owner = opener.owner();
+        let open = &mut self.open[owner.index()];
+        let place = open.len();
+        open.push(id);
         let session = &mut self.sessions[id.connection()];
-        let watched = session.watched;
-        *session = Session {
-            content,
-            owner: opener.owner(),
-            open: true,
-            watched,
-            at_request: RecoveryCounts::default(),
-        };
+        let (watched, at_request) = (session.watched, RecoveryCounts::default());
+        *session = Session { content, owner, open: true, watched, at_request, place };
         id
     }
 
@@ -183,6 +186,7 @@ impl<S: Sender> Connections<S> {
                 open: false,
                 watched: false,
                 at_request: RecoveryCounts::default(),
+                place: 0,
             });
         }
         self.free[side.other().index()].push(slot);
@@ -237,6 +241,11 @@ impl<S: Sender> Connections<S> {
         self.sessions[id.connection()].open
     }
 
+    /// The clients of an owner's connections that are open.
+    pub(super) fn open_of(&self, owner: usize) -> &[EndpointId] {
+        &self.open[owner]
+    }
+
     /// What recovery has cost both ends since this was last asked, at the end of the exchange before.
     pub(super) fn take_recovery(&mut self, id: EndpointId) -> RecoveryCounts {
         let total = self.recovery(id);
@@ -255,8 +264,13 @@ impl<S: Sender> Connections<S> {
             let sent = this.sent + peer.sent;
             let session = &mut self.sessions[id.connection()];
             if std::mem::replace(&mut session.open, false) {
-                self.packets[session.owner.index()].through += sent;
+                let (owner, place) = (session.owner.index(), session.place);
+                self.packets[owner].through += sent;
                 self.free[id.side().index()].push(id.slot());
+                self.open[owner].swap_remove(place);
+                if let Some(moved) = self.open[owner].get(place) {
+                    self.sessions[moved.connection()].place = place;
+                }
             }
         }
     }

@@ -123,6 +123,15 @@ impl Hosts {
         transmitter.send(size, now).0
     }
 
+    /// How long a packet that `from` sends through `interface` now would wait in it.
+    pub(super) fn backlog(&self, interface: Interface, from: EndpointId, now: Time) -> Duration {
+        match interface {
+            Interface::NONE => Duration::ZERO,
+            Interface::OWN => self.own[from.index()].backlog(now),
+            Interface(machine) => self.servers[usize::from(machine)].backlog(now),
+        }
+    }
+
     /// Flow `flow` of datagrams of source `source`, from 0, sends a packet of `size`: when its first bit is sent.
     pub(super) fn send_datagram(&mut self, source: u8, flow: u32, size: Bytes, now: Time) -> Time {
         let (flows, flow) = (&mut self.datagrams[usize::from(source)], flow as usize);

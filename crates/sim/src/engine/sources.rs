@@ -15,7 +15,7 @@ use super::{Engine, Event, Rare};
 use crate::link::Link;
 use crate::packet::{Owner, Packet};
 use crate::spec::SourceSpec;
-use crate::summary::{PacketSummary, ResponseTimeMs, SourceSummary, Window, per};
+use crate::summary::{LimitedByPercent, PacketSummary, ResponseTimeMs, SourceSummary, Window, per};
 
 /// The sources of an experiment, and how much of their traffic has arrived.
 #[derive(Debug)]
@@ -152,6 +152,7 @@ pub(super) fn source_summary(
         response_time_ms_max: (account.completed > 0).then(|| account.times.longest().as_millis_f64()),
         packets: PacketSummary::new(sent, lost, window, owner),
         datagrams: is_datagrams.then(|| came.datagrams.summary()),
+        limited_by_percent: LimitedByPercent::default(),
     }
 }
 
@@ -227,6 +228,11 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
     /// What became of each source's traffic in the measured window so far.
     pub(super) fn source_summaries(&self, window: &Window) -> Vec<SourceSummary> {
         let (delivered, packets) = (self.delivered_by_source(), self.connections.packets());
-        self.sources.summaries(&self.spec.sources, &self.recorder, window, &delivered, &packets)
+        let mut summaries =
+            self.sources.summaries(&self.spec.sources, &self.recorder, window, &delivered, &packets);
+        for (number, summary) in self.sources.numbers().zip(&mut summaries) {
+            summary.limited_by_percent = self.limits.percent(Owner::source(number));
+        }
+        summaries
     }
 }

@@ -26,6 +26,11 @@ impl Transmitter {
         self.busy_until = first + Duration::from_nanos(nanos);
         (first, self.busy_until)
     }
+
+    /// How long a packet given to it at `now` would wait.
+    pub(crate) fn backlog(&self, now: Time) -> Duration {
+        self.busy_until.saturating_since(now)
+    }
 }
 
 /// A network interface whose rate changes at given times. A packet is sent at the rate of the moment at which its sending

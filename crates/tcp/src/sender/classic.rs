@@ -9,7 +9,7 @@ use crate::ecn::concerns_ecn;
 use crate::ecn::policy::PacketKind;
 use crate::options::WindowScale;
 use crate::timer::TimerKind;
-use crate::{Flags, Profile, Segment, Seq};
+use crate::{Flags, LimitedBy, Profile, Segment, Seq};
 
 /// The two windows that a sender keeps to. What else it knows is in the [`Core`].
 #[derive(Debug)]
@@ -80,6 +80,21 @@ impl<C: CongestionControl, W: Scaling> Sender for Classic<C, W> {
         match next {
             Some(data) => Some(core.segment(data, window, options)),
             None => core.due_ack(&self.congestion, profile).map(|ack| core.segment(ack, window, options)),
+        }
+    }
+
+    fn limited_by(&self, core: &Core, profile: &Profile) -> LimitedBy {
+        // Not all is acknowledged that was in flight when a loss was found.
+        if core.status.any(Status::IN_RECOVERY) || core.snd_una < core.recover {
+            return LimitedBy::Recovery;
+        }
+        let (len, _) = extent(core, core.snd_nxt, profile);
+        let end = core.snd_nxt - core.snd_una + u32::from(len);
+        match len {
+            0 => LimitedBy::Application,
+            _ if end > self.scaling.peer_window(core.snd_wnd) => LimitedBy::ReceiveWindow,
+            _ if end > self.congestion.cwnd() => LimitedBy::CongestionWindow,
+            _ => LimitedBy::Application,
         }
     }
 

@@ -33,7 +33,7 @@ use crate::ecn::{byte_counts, concerns_ecn};
 use crate::options::{Options, TIMESTAMPS_LEN};
 use crate::recovery::{Rack, RateEstimator, Scoreboard};
 use crate::timer::{Timer, TimerKind};
-use crate::{Profile, Segment, Seq};
+use crate::{LimitedBy, Profile, Segment, Seq};
 
 /// What a modern sender keeps of a connection.
 #[derive(Debug)]
@@ -167,6 +167,10 @@ impl<C: CongestionControl> Sender for Modern<C> {
         // In their place: options that were handed on were copied four times.
         self.fill_in_options(core, &mut segment, now);
         Some(segment)
+    }
+
+    fn limited_by(&self, core: &Core, profile: &Profile) -> LimitedBy {
+        if self.is_classic { self.classic.limited_by(core, profile) } else { self.limit(core) }
     }
 
     #[inline(always)]

@@ -41,6 +41,7 @@ def _users(record: Mapping[str, Any], packets: Mapping[str, Any]) -> dict[str, A
         **packets,
         "completed": record["completed_requests"],
         "response_time_ms": record["response_time_ms"],
+        "limited_by_percent": record["users_limited_by_percent"],
         "goodput_mbps": None,
         "datagrams": None,
     }

@@ -8,7 +8,7 @@ use crate::core::{Core, Departure, Status};
 use crate::ecn::policy::PacketKind;
 use crate::options::timestamp;
 use crate::timer::Timer;
-use crate::{Flags, Profile};
+use crate::{Flags, LimitedBy, Profile};
 
 /// A segment that may leave.
 #[derive(Clone, Copy, Debug)]
@@ -156,6 +156,19 @@ impl<C: CongestionControl> Modern<C> {
     /// The peer's window has room for `len` bytes of new data.
     pub(super) fn peer_permits(&self, core: &Core, len: u16) -> bool {
         core.snd_nxt - core.snd_una + u32::from(len) <= self.peer_window(core)
+    }
+
+    /// The reason why nothing leaves. The peer's window, if neither has room: the congestion window does not grow then.
+    pub(super) fn limit(&self, core: &Core) -> LimitedBy {
+        if !self.phase.is_open() {
+            return LimitedBy::Recovery;
+        }
+        match self.new_data(core) {
+            Some((len, _)) if !self.peer_permits(core, len) => LimitedBy::ReceiveWindow,
+            Some((len, _)) if !self.window_permits(u32::from(len)) => LimitedBy::CongestionWindow,
+            Some(_) if !self.pacing_timer.is_off() => LimitedBy::Pacing,
+            None | Some(_) => LimitedBy::Application,
+        }
     }
 
     /// A partial segment waits while data are unacknowledged (RFC 896), unless it is the last before a FIN.
