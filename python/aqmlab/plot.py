@@ -1,6 +1,9 @@
 """Results as figures of your own: functions that draw frames by scheme on an axis of matplotlib's, and return it.
 
-Colours and dashes are those of all other figures, the same for one list of schemes; ``uncongested`` is thin and black.
+Colours, dashes and widths are those of all other figures, the same for one list of schemes; ``uncongested`` is thin and
+black. ``axes.prop_cycle`` and ``lines.linewidth`` of matplotlib's ``rcParams`` take their place where you have changed
+them, and keyword arguments that of both. The names of the lines lie within the axis. A figure without a layout engine
+gets ``constrained``, so that a plain ``savefig`` holds all of it.
 
 >>> import aqmlab as lab
 >>> lab.plot.cdf(comparison.response_times(), axis)  # doctest: +SKIP
@@ -10,39 +13,47 @@ Colours and dashes are those of all other figures, the same for one list of sche
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import cycle
+from typing import Any
 
+import matplotlib as mpl
 import polars as pl
 from matplotlib.axes import Axes
+from matplotlib.cbook import normalize_kwargs
+from matplotlib.lines import Line2D
 
 from aqmlab.results import plot
 from aqmlab.results.cells import BASELINE
-from aqmlab.show.canvas import LineStyles, name_from_top, name_lines
+from aqmlab.show.canvas import LineStyles, name_inside
 
 __all__ = ["against", "bars", "ccdf", "cdf", "density", "difference", "ellipse", "queue", "slowdown", "trace"]
 
 
-def cdf(curves: Mapping[str, pl.DataFrame], axis: Axes) -> Axes:
-    """Draw the share of requests answered within a time.
+def cdf(curves: Mapping[str, pl.DataFrame], axis: Axes, **line: Any) -> Axes:
+    """Draw the share of requests answered within a time, each with its band where there is one.
 
     Parameters
     ----------
     curves
-        Frames of ``time_ms`` and ``fraction``, such as ``comparison.response_times()`` or those of :func:`aqmlab.cdf`.
+        Frames of ``time_ms`` and ``fraction``, such as ``comparison.response_times()`` or those of :func:`aqmlab.cdf`;
+        ``low`` and ``high``, where they have them, are the ends of a band.
     axis
         Where to draw.
+    **line
+        Of every line, as for :meth:`matplotlib.axes.Axes.plot`.
     """
-    return plot.response_time_cdf(axis, curves, _styles(curves))
+    return _whole(plot.response_time_cdf(axis, curves, _styles(curves, line)))
 
 
-def ccdf(curves: Mapping[str, pl.DataFrame], axis: Axes) -> Axes:
+def ccdf(curves: Mapping[str, pl.DataFrame], axis: Axes, **line: Any) -> Axes:
     """Draw the share of requests that take longer than a time, on logarithmic axes.
 
     The parameters are those of :func:`cdf`.
     """
-    return plot.response_time_ccdf(axis, curves, _styles(curves))
+    return _whole(plot.response_time_ccdf(axis, curves, _styles(curves, line)))
 
 
-def difference(bands: Mapping[str, pl.DataFrame], axis: Axes, *, to: str) -> Axes:
+def difference(bands: Mapping[str, pl.DataFrame], axis: Axes, *, to: str, **line: Any) -> Axes:
     """Draw how many more requests are answered within a time than under the scheme ``to``, each with its band.
 
     Parameters
@@ -53,11 +64,13 @@ def difference(bands: Mapping[str, pl.DataFrame], axis: Axes, *, to: str) -> Axe
         Where to draw.
     to
         The scheme that they are compared with, such as ``comparison.first``.
+    **line
+        Of every line, as for :meth:`matplotlib.axes.Axes.plot`.
     """
-    return plot.response_time_difference(axis, bands, _styles((to, *bands)), to)
+    return _whole(plot.response_time_difference(axis, bands, _styles((to, *bands), line), to))
 
 
-def bars(intervals: Mapping[str, pl.DataFrame], axis: Axes) -> Axes:
+def bars(intervals: Mapping[str, pl.DataFrame], axis: Axes, **bar: Any) -> Axes:
     """Draw a bar for each scheme, and a line over its interval where there is one.
 
     Parameters
@@ -67,11 +80,15 @@ def bars(intervals: Mapping[str, pl.DataFrame], axis: Axes) -> Axes:
         a row there is no bar.
     axis
         Where to draw.
+    **bar
+        Of every bar, as for :meth:`matplotlib.axes.Axes.barh`.
     """
-    return plot.bars(axis, intervals, _styles(intervals))
+    plot.bars(axis, intervals, _styles(intervals), **bar)
+    _give_room(axis)
+    return axis
 
 
-def slowdown(curves: Mapping[str, pl.DataFrame], axis: Axes, *, quantile: str = "p50") -> Axes:
+def slowdown(curves: Mapping[str, pl.DataFrame], axis: Axes, *, quantile: str = "p50", **line: Any) -> Axes:
     """Draw how many times as long requests take as on the uncongested network, over the size of the response.
 
     Parameters
@@ -82,11 +99,13 @@ def slowdown(curves: Mapping[str, pl.DataFrame], axis: Axes, *, quantile: str = 
         Where to draw.
     quantile
         Of the slowdowns of requests of one size: ``"p50"``, ``"p90"`` or ``"p99"``.
+    **line
+        Of every line, as for :meth:`matplotlib.axes.Axes.plot`.
     """
-    return plot.slowdowns(axis, curves, _styles(curves), quantile)
+    return _whole(plot.slowdowns(axis, curves, _styles(curves, line), quantile))
 
 
-def queue(curves: Mapping[str, pl.DataFrame], axis: Axes) -> Axes:
+def queue(curves: Mapping[str, pl.DataFrame], axis: Axes, **line: Any) -> Axes:
     """Draw the mean queueing delay over time, each with a band from the least to the most.
 
     Parameters
@@ -95,10 +114,12 @@ def queue(curves: Mapping[str, pl.DataFrame], axis: Axes) -> Axes:
         Frames such as ``comparison.queues(direction=1)``.
     axis
         Where to draw.
+    **line
+        Of every line, as for :meth:`matplotlib.axes.Axes.plot`.
     """
-    plot.delay_over_time(axis, curves, _styles(curves))
+    plot.delay_over_time(axis, curves, _styles(curves, line))
     axis.set(xlabel="time since the start, s", ylabel="queueing delay, ms")
-    return name_from_top(axis)
+    return _whole(axis)
 
 
 def ellipse(points: Mapping[str, pl.DataFrame], axis: Axes) -> Axes:
@@ -115,11 +136,10 @@ def ellipse(points: Mapping[str, pl.DataFrame], axis: Axes) -> Axes:
     """
     plot.ellipses(axis, points, _styles(points))
     axis.set(xlabel="queueing delay, ms", ylabel="throughput, Mbit/s")
-    name_lines(axis, axis.get_lines(), colour="markerfacecolor")
-    return axis
+    return _whole(axis, colour="markerfacecolor")
 
 
-def against(curves: Mapping[str, pl.DataFrame], axis: Axes, *, dots: float = 4) -> Axes:
+def against(curves: Mapping[str, pl.DataFrame], axis: Axes, *, dots: float = 4, **line: Any) -> Axes:
     """Draw one number against another, such as the loss against the load, with a line over each interval there is.
 
     Parameters
@@ -130,7 +150,9 @@ def against(curves: Mapping[str, pl.DataFrame], axis: Axes, *, dots: float = 4) 
     axis
         Where to draw.
     dots
-        The size of the dot at each point, in points; nought draws none.
+        The size of the dot at each point, in points; 0 draws none.
+    **line
+        Of every line, as for :meth:`matplotlib.axes.Axes.plot`.
 
     Examples
     --------
@@ -142,7 +164,7 @@ def against(curves: Mapping[str, pl.DataFrame], axis: Axes, *, dots: float = 4) 
     >>> [text.get_text() for text in axis.get_legend().get_texts()]
     ['pi']
     """
-    return name_from_top(plot.against(axis, curves, _styles(curves), dots))
+    return _whole(plot.against(axis, curves, _styles(curves, line), dots))
 
 
 def trace(samples: pl.DataFrame, axis: Axes) -> Axes:
@@ -156,11 +178,10 @@ def trace(samples: pl.DataFrame, axis: Axes) -> Axes:
         Where to draw.
     """
     plot.trace(axis, samples).set_xlabel("time since the start, s")
-    name_lines(axis, axis.get_lines())
-    return axis
+    return _whole(axis)
 
 
-def density(exchanges: pl.DataFrame, axis: Axes) -> Axes:
+def density(exchanges: pl.DataFrame, axis: Axes, **mesh: Any) -> Axes:
     """Draw how many requests have which size of the response and which response time, up to 100 kB and 14 s.
 
     Parameters
@@ -169,13 +190,40 @@ def density(exchanges: pl.DataFrame, axis: Axes) -> Axes:
         A row for each request, such as ``result.exchanges``.
     axis
         Where to draw; a colour bar stands beside it.
+    **mesh
+        As for :meth:`matplotlib.axes.Axes.pcolormesh`, such as ``cmap``.
     """
-    image = plot.density(axis, exchanges.lazy())
+    _give_room(axis)
+    image = plot.density(axis, exchanges.lazy(), **mesh)
     axis.figure.colorbar(image, ax=axis, label=plot.DENSITY)
     return axis
 
 
-def _styles(labels: Iterable[str]) -> LineStyles:
-    styles = LineStyles(BASELINE)
-    styles.together(labels)
-    return styles
+def _styles(labels: Iterable[str], line: Mapping[str, Any] | None = None) -> dict[str, dict[str, Any]]:
+    """Return how each scheme's line is drawn: as in all figures, then as rcParams, then as the call asks for."""
+    labels = list(labels)
+    ours = LineStyles(BASELINE)
+    ours.together(labels)
+    asked = normalize_kwargs(dict(line or {}), Line2D)
+    cycled = cycle(mpl.rcParams["axes.prop_cycle"] if _is_changed("axes.prop_cycle") else [{}])
+    width = {"linewidth": mpl.rcParams["lines.linewidth"]} if _is_changed("lines.linewidth") else {}
+    return {
+        label: {**ours[label], **({} if label == BASELINE else {**width, **next(cycled)}), **asked} for label in labels
+    }
+
+
+def _is_changed(parameter: Any) -> bool:
+    return bool(mpl.rcParams[parameter] != mpl.rcParamsDefault[parameter])
+
+
+def _whole(axis: Axes, *, colour: str = "linecolor") -> Axes:
+    """Name the lines, and leave room for all that stands around the axis."""
+    _give_room(axis)
+    return name_inside(axis, colour=colour)
+
+
+def _give_room(axis: Axes) -> None:
+    """Give the figure a layout that leaves room for all around its axes, unless it has one."""
+    figure = axis.get_figure(root=True)
+    if figure is not None and figure.get_layout_engine() is None:
+        figure.set_layout_engine("constrained")

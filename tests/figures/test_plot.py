@@ -9,6 +9,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import polars as pl
 import pytest
+from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgba
@@ -261,6 +262,40 @@ def test_a_figure_of_ones_own_has_the_colours_of_all_others() -> None:
     assert to_rgba(drawn.patches[0].get_facecolor())[:3] == to_rgba(colours["droptail"])[:3]
     (line,) = drawn.get_lines()
     assert np.array_equal(line.get_xdata(), [1.0, 4.0])
+
+
+def test_keyword_arguments_and_rc_parameters_decide_how_lines_look() -> None:
+    two = {"droptail": curve(400), "pi": curve(150)}
+    with plt.rc_context({"axes.prop_cycle": cycler(color=["#123456", "#654321"]), "lines.linewidth": 0.7}):
+        of_rc, asked = Figure().subplots(1, 2)
+        own.cdf(two, of_rc)
+        own.cdf(two, asked, lw=3, color="red")
+    assert [(line.get_color(), line.get_linewidth()) for line in of_rc.get_lines()] == [
+        ("#123456", 0.7),
+        ("#654321", 0.7),
+    ]
+    assert [(line.get_color(), line.get_linewidth()) for line in asked.get_lines()] == [("red", 3), ("red", 3)]
+
+
+def test_a_plain_savefig_has_the_names_of_all_lines() -> None:
+    figure, axis = plt.subplots(figsize=(3.3, 2.2))
+    own.cdf({"codel:target=5ms,interval=100ms": curve(400), "pi": curve(150)}, axis)
+    figure.canvas.draw()
+    legend, label = axis.get_legend(), axis.xaxis.get_label()
+    assert legend is not None
+    plt.close(figure)
+    for part in (legend, label):
+        box = part.get_window_extent()
+        assert 0 <= box.x0 <= box.x1 <= figure.bbox.width
+        assert 0 <= box.y0 <= box.y1 <= figure.bbox.height
+
+
+def test_a_distribution_of_several_seeds_has_a_band(axis: Axes) -> None:
+    band = curve(400).with_columns(low=pl.col("fraction") - 0.1, high=pl.col("fraction") + 0.1)
+    own.cdf({"droptail": band, "pi": curve(150)}, axis)
+    (drawn,) = axis.collections
+    assert drawn.get_paths()[0].contains_point((400, 45))
+    assert not drawn.get_paths()[0].contains_point((400, 65))
 
 
 def stretch(delay_ms: float) -> pl.DataFrame:

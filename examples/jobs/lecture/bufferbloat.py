@@ -23,11 +23,11 @@ def named(frames: dict[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
 
 
 # The download begins 20 s into the picture: the delay that everybody in the household has from then on.
-figure = Figure(figsize=(8, 3), layout="constrained")
+figure = Figure(figsize=(8, 3))
 plot.queue(named(comparison.queues(direction=1)), figure.subplots())
 figure.savefig("queue.svg")
 
-figure = Figure(figsize=(5, 4), layout="constrained")
+figure = Figure(figsize=(5, 4))
 plot.cdf(named(comparison.response_times()), figure.subplots())
 figure.savefig("response-times.svg")
 

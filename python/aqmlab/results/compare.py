@@ -97,8 +97,18 @@ class Comparison:
         return schemes
 
     def response_times(self) -> dict[str, pl.DataFrame]:
-        """Return each scheme's distribution of response times, all seeds together."""
-        return {label: pooled_cdf(results) for label, results in self._by_label.items()}
+        """Return each scheme's distribution of response times, all seeds together.
+
+        Returns
+        -------
+        dict
+            By label frames of ``time_ms``, ``fraction``, the share of requests answered within it, and, of two seeds or
+            more, ``low`` and ``high``, the ends of its 95 % interval (Student's t) over the seeds, each time by itself.
+        """
+        return {
+            label: stats.share_intervals(pooled_cdf(results), [each.response_time_bins for each in results])
+            for label, results in self._by_label.items()
+        }
 
     def response_time_differences(self) -> dict[str, pl.DataFrame]:
         """Return how each further scheme's distribution of response times differs from the first's, with its band.

@@ -21,11 +21,14 @@ Styles = canvas.LineStyles | Mapping[str, Mapping[str, Any]]
 DENSITY = "requests in a cell of 500 B and 40 ms"
 """What the colours of a density count."""
 
+_BAND: Mapping[str, Any] = {"alpha": 0.15, "linewidth": 0}
+"""How the band of a line is filled, in the line's colour."""
+
 _LARGEST_KB, _LONGEST_S = 100, 14
 """Of a density: those of the scatter plots of Le et al. (2004)."""
 
 
-def response_time_cdf(axis: Axes, curves: Mapping[str, pl.DataFrame], styles: canvas.LineStyles) -> Axes:
+def response_time_cdf(axis: Axes, curves: Mapping[str, pl.DataFrame], styles: Styles) -> Axes:
     """Draw the share of requests answered within a time, up to 2 s as in the papers.
 
     Parameters
@@ -33,17 +36,20 @@ def response_time_cdf(axis: Axes, curves: Mapping[str, pl.DataFrame], styles: ca
     axis
         Where to draw.
     curves
-        Frames of ``time_ms`` and ``fraction`` by label.
+        Frames of ``time_ms`` and ``fraction`` by label; ``low`` and ``high`` are the ends of a band.
     styles
         Of their lines, by label.
     """
     for label, curve in curves.items():
         axis.plot(curve["time_ms"], 100 * curve["fraction"], label=_name(label, curve), **styles[label])
+        if "low" in curve.columns:
+            colour = styles[label]["color"]
+            axis.fill_between(curve["time_ms"], 100 * curve["low"], 100 * curve["high"], color=colour, **_BAND)
     axis.set(xlim=(0, 2000), ylim=(0, 100), xlabel="response time, ms", ylabel="requests answered within it, %")
     return canvas.name_from_top(axis)
 
 
-def response_time_ccdf(axis: Axes, curves: Mapping[str, pl.DataFrame], styles: canvas.LineStyles) -> Axes:
+def response_time_ccdf(axis: Axes, curves: Mapping[str, pl.DataFrame], styles: Styles) -> Axes:
     """Draw the share of requests that take longer than a time, on logarithmic axes: the tail.
 
     The parameters are those of :func:`response_time_cdf`.
@@ -55,7 +61,7 @@ def response_time_ccdf(axis: Axes, curves: Mapping[str, pl.DataFrame], styles: c
     return canvas.name_from_top(axis)
 
 
-def response_time_difference(axis: Axes, bands: Mapping[str, pl.DataFrame], styles: canvas.LineStyles, to: str) -> Axes:
+def response_time_difference(axis: Axes, bands: Mapping[str, pl.DataFrame], styles: Styles, to: str) -> Axes:
     """Draw how many more requests are answered within a time than under another scheme, each with its band.
 
     Parameters
@@ -67,14 +73,14 @@ def response_time_difference(axis: Axes, bands: Mapping[str, pl.DataFrame], styl
     styles
         Of their lines, by label.
     to
-        The label of the scheme that they are compared with, which lies at nought.
+        The label of the scheme that they are compared with, which lies at 0.
     """
     times = [time for band in bands.values() for time in band["time_ms"]]
     axis.plot([min(times, default=1), max(times, default=1)], [0, 0], label=to, **styles[to])
     for label, band in bands.items():
         axis.plot(band["time_ms"], 100 * band["difference"], label=_name(label, band), **styles[label])
         colour = styles[label]["color"]
-        axis.fill_between(band["time_ms"], 100 * band["low"], 100 * band["high"], color=colour, alpha=0.15, linewidth=0)
+        axis.fill_between(band["time_ms"], 100 * band["low"], 100 * band["high"], color=colour, **_BAND)
     axis.set(xscale="log", xlabel="response time, ms", ylabel="more requests answered within it, % of all")
     # A band over few seeds may be wider than any difference can be.
     low, high = axis.get_ylim()
@@ -82,7 +88,7 @@ def response_time_difference(axis: Axes, bands: Mapping[str, pl.DataFrame], styl
     return canvas.name_from_top(axis)
 
 
-def bars(axis: Axes, intervals: Mapping[str, pl.DataFrame], styles: canvas.LineStyles) -> Axes:
+def bars(axis: Axes, intervals: Mapping[str, pl.DataFrame], styles: Styles, **bar: Any) -> Axes:
     """Draw a bar for each scheme from top to bottom, with a line over its interval where there is one.
 
     Parameters
@@ -93,10 +99,13 @@ def bars(axis: Axes, intervals: Mapping[str, pl.DataFrame], styles: canvas.LineS
         What :func:`aqmlab.results.stats.interval` gives, by label.
     styles
         Of their lines, by label: the bars have their colours.
+    **bar
+        Of every bar, as for :meth:`matplotlib.axes.Axes.barh`.
     """
     for place, (label, interval) in enumerate(intervals.items()):
         for mean, low, high in interval.iter_rows():
-            axis.barh(place, mean, height=0.7, color=styles[label]["color"], alpha=0.85, label=label)
+            look = {"height": 0.7, "color": styles[label]["color"], "alpha": 0.85, **bar}
+            axis.barh(place, mean, label=label, **look)
             if low is not None:
                 axis.plot([low, high], [place, place], color="#222", linewidth=1.5)
     axis.set_yticks(range(len(intervals)), list(intervals))
@@ -213,7 +222,7 @@ def trace(axis: Axes, samples: pl.DataFrame) -> Axes:
     return axis
 
 
-def density(axis: Axes, exchanges: pl.LazyFrame) -> QuadMesh:
+def density(axis: Axes, exchanges: pl.LazyFrame, **mesh: Any) -> QuadMesh:
     """Draw how many requests have which size of the response and which response time, up to 100 kB and 14 s.
 
     Parameters
@@ -222,6 +231,8 @@ def density(axis: Axes, exchanges: pl.LazyFrame) -> QuadMesh:
         Where to draw.
     exchanges
         A row for each request: the table ``exchanges``.
+    **mesh
+        As for :meth:`matplotlib.axes.Axes.pcolormesh`.
 
     Returns
     -------
@@ -235,9 +246,8 @@ def density(axis: Axes, exchanges: pl.LazyFrame) -> QuadMesh:
     )
     edges = np.linspace(0, _LARGEST_KB, 201), np.linspace(0, _LONGEST_S, 351)
     count, *_ = np.histogram2d(shown["kb"], shown["s"], bins=edges)
-    image = axis.pcolormesh(
-        *edges, np.ma.masked_equal(count.T, 0), norm=LogNorm(1, 10_000), cmap="viridis", rasterized=True
-    )
+    look = {"norm": LogNorm(1, 10_000), "cmap": "viridis", "rasterized": True, **mesh}
+    image = axis.pcolormesh(*edges, np.ma.masked_equal(count.T, 0), **look)
     axis.set(xlabel="response size, kB", xlim=(0, _LARGEST_KB))
     axis.set(ylabel="response time, s", ylim=(0, _LONGEST_S), yticks=range(_LONGEST_S + 1))
     return image

@@ -166,6 +166,12 @@ def check_kind(file: Path) -> str:
     return kind
 
 
+def name_inside(axis: Axes, *, colour: str = "linecolor") -> Axes:
+    """Name the lines within the axis, from top to bottom as they lie in it, where the names hide least."""
+    axis.legend(handles=_from_top(axis), loc="best", labelcolor=colour)
+    return axis
+
+
 def name_lines(where: Axes | Figure, lines: Sequence[Artist], *, colour: str = "linecolor") -> None:
     """Name lines, all at the right: beside the axis, or beside all panels of a figure where they have the same ones."""
     if isinstance(where, Axes):
@@ -176,6 +182,11 @@ def name_lines(where: Axes | Figure, lines: Sequence[Artist], *, colour: str = "
 
 def name_from_top(axis: Axes) -> Axes:
     """Name the lines beside the axis, from top to bottom as they lie in it; those of nothing come last."""
+    name_lines(axis, _from_top(axis))
+    return axis
+
+
+def _from_top(axis: Axes) -> list[Line2D]:
     across = np.linspace(0, 1, 200)
 
     def height(line: Line2D) -> float:
@@ -184,9 +195,7 @@ def name_from_top(axis: Axes) -> Axes:
         x, y = axis.transAxes.inverted().transform(axis.transData.transform(line.get_xydata())).T
         return float(np.interp(across, x, y).clip(0, 1).mean())
 
-    lines = sorted(axis.get_lines(), key=height, reverse=True)
-    name_lines(axis, lines)
-    return axis
+    return sorted(axis.get_lines(), key=height, reverse=True)
 
 
 def _write_numbers_alike(axis: Axes) -> None:

@@ -3,7 +3,7 @@
 ``curves`` is of results: their distributions as a reader sees them.
 """
 
-from aqmlab.results.stats.bands import band_half_width, difference_band, quantile_differences
+from aqmlab.results.stats.bands import band_half_width, difference_band, quantile_differences, share_intervals
 from aqmlab.results.stats.distributions import cdf, quantiles, shares_within
 from aqmlab.results.stats.intervals import LEVEL, half_width, interval, mean_interval, p_value
 from aqmlab.results.stats.looks import LOOKS, is_precise, most_affected, relative_width, repeated_interval
@@ -34,5 +34,6 @@ __all__ = [
     "quantiles",
     "relative_width",
     "repeated_interval",
+    "share_intervals",
     "shares_within",
 ]

@@ -112,6 +112,37 @@ def quantile_differences(
     return pl.DataFrame({"fraction": at, "difference": mean, "low": mean - half, "high": mean + half})
 
 
+def share_intervals(together: pl.DataFrame, histograms: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Add to a distribution of all seeds together its interval over the seeds, each time by itself.
+
+    Parameters
+    ----------
+    together
+        ``time_ms`` and ``fraction``, as :func:`aqmlab.results.stats.cdf` gives them.
+    histograms
+        Of each seed. The distribution stays as it is where there is one seed alone, or one without requests.
+
+    Returns
+    -------
+    polars.DataFrame
+        With ``low`` and ``high``: the fraction less and plus half the 95 % interval of the seeds' shares (Student's t),
+        within 0 and 1.
+
+    Examples
+    --------
+    >>> seeds = [pl.DataFrame({"time_low_ms": [0, 10], "time_high_ms": [10, 20], "count": [n, 10 - n]}) for n in (4, 6)]
+    >>> share_intervals(pl.DataFrame({"time_ms": [10.0], "fraction": [0.5]}), seeds)["low"].to_list()
+    [0.0]
+    """
+    if len(histograms) < 2 or any(histogram["count"].sum() == 0 for histogram in histograms):
+        return together
+    shares = np.array([shares_within(histogram, together["time_ms"]) for histogram in histograms])
+    half = pl.Series(half_width(shares, confidence=0.95, axis=0))
+    return together.with_columns(
+        low=(pl.col("fraction") - half).clip(0, 1), high=(pl.col("fraction") + half).clip(0, 1)
+    )
+
+
 def band_half_width(differences: Values, *, confidence: float = 0.95) -> Values:
     """Return half the band's width at each time, from differences by seed and time, the last two axes."""
     times = differences.shape[-1]
