@@ -29,6 +29,7 @@ from conftest import Command
 pytestmark = pytest.mark.usefixtures("_live_permitted")
 
 SPEC = """
+testbed = "unc-2003"
 [link]
 rate = "20 Mbit/s"
 [queue.droptail]
@@ -305,7 +306,7 @@ def test_each_side_has_its_stack_and_each_socket_its_control(spec: Path, tmp_pat
         {"share": 0.7, "side": 1, "role": "server", "profile": "linux-6"},
         {"share": 1, "side": 1, "role": "client", "profile": "linux-6"},
     ]
-    experiment = experiment.model_copy(update={"tcp": lab.Experiment.model_validate({"tcp": {"mix": mix}}).tcp})
+    experiment = experiment.model_copy(update={"tcp": lab.Experiment(testbed="unc-2003", tcp={"mix": mix}).tcp})
     result = run_live(experiment, out=tmp_path / "results")
     live = result.metadata["live"]
     old, new = live["tcp"]

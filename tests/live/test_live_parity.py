@@ -29,6 +29,7 @@ def both(experiment: lab.Experiment, out: Path) -> tuple[Mapping[str, Any], Mapp
 @pytest.mark.parametrize("profile", ["unc-testbed", "linux-6"])
 def test_web_users_on_an_idle_link_wait_as_long_in_both_worlds(tmp_path: Path, profile: str) -> None:
     experiment = lab.Experiment(
+        testbed="unc-2003",
         link={"rate": "20 Mbit/s"},
         users={"per_side": 300},
         tcp={"profile": profile},
@@ -58,6 +59,7 @@ def test_a_long_response_comes_a_window_each_round_trip_in_both_worlds(tmp_path:
     }
     rtt = {"source": "this test", "distribution": {"uniform_ms": {"min": 100, "max": 100}}}
     experiment = lab.Experiment(
+        testbed="unc-2003",
         link={"rate": "20 Mbit/s"},
         users={"per_side": 4, "sides": 1, "workload": workload, "rtt": rtt},
         tcp={"receive_window": 32 * 1460},
