@@ -298,6 +298,11 @@ def test_a_run_that_is_killed_is_told_of_in_one_line(spec: Path, tmp_path: Path)
             run.advance(60.0)
 
 
+def test_the_first_line_of_a_live_run_names_its_testbed(aqmlab: Command, spec: Path) -> None:
+    outcome = aqmlab("live", str(spec), "--set", "protocol.duration=1 s")
+    assert outcome.out.startswith("Testbed unc-2003: "), outcome.err
+
+
 def test_each_side_has_its_stack_and_each_socket_its_control(spec: Path, tmp_path: Path) -> None:
     experiment = lab.Experiment.from_toml(spec)
     mix = [

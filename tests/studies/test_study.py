@@ -64,6 +64,7 @@ def test_the_page_says_what_came_out_and_the_details_stand_behind_it(aqmlab: Com
     )
     outcome = aqmlab("study", "tiny", "--quick", "--pages", str(pages))
     assert outcome.code == 0
+    assert outcome.out.startswith("Testbed unc-2003: ")
     assert outcome.out.splitlines()[-1] == str(pages / "tiny.md")
     page, details = ((pages / name).read_text() for name in ("tiny.md", "tiny-details.md"))
 

@@ -62,7 +62,10 @@ class Tiny(Study):
 
     def runs(self, length: Length) -> Sequence[Run]:
         bare = Experiment(
-            link={"rate": "10 Mbit/s"}, users={"per_side": 100, "workload": "unc-2001"}, protocol=length.protocol
+            testbed="unc-2003",
+            link={"rate": "10 Mbit/s"},
+            users={"per_side": 100, "workload": "unc-2001"},
+            protocol=length.protocol,
         )
         return [
             Run(name=name, experiment=schemes.parse(name).applied_to(bare), label=name) for name in ("droptail", "pi")
