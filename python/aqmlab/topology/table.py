@@ -15,7 +15,7 @@ def of_unwritten(values: Sequence[Unwritten]) -> Table:
     table = console.sheet()
     table.add_column("not in the spec")
     table.add_column("value")
-    table.add_column("from")
+    table.add_column("origin")
     for each in values:
         table.add_row(each.path, _text(each.value), each.origin)
     return table
