@@ -46,6 +46,7 @@ SOURCES = dict(
 )
 
 BESIDE: Mapping[tuple[str, str, str], Table] = {
+    ("ledbat_target", "minimum", "Tcp"): {"congestion": "ledbat"},
     ("receive_window", "minimum", "Tcp"): {"mss": 1},
     ("receive_window", "minimum", "Mix"): {"mss": 1},
     ("receive_window", "maximum", "Tcp"): {"window_scaling": True},

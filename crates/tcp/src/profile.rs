@@ -107,6 +107,9 @@ pub struct Profile {
     /// Let CUBIC's Reno-friendly window grow by a whole segment each round trip once it is back at the window before the last
     /// reduction (`alpha_cubic` = 1, RFC 9438 §4.3)? Else it grows by 0.53 throughout, as in Linux. Of CUBIC alone.
     pub cubic_alpha_one: bool,
+    /// The queueing delay that LEDBAT steers to, TARGET: at most 100 ms (RFC 6817 §2.5), which all profiles have. LEDBAT++ has
+    /// 60 ms (draft-irtf-iccrg-ledbat-plus-plus). Of LEDBAT alone.
+    pub ledbat_target: Duration,
     /// End the first slow start when the round-trip time rises (HyStart++, RFC 9406)? Of Reno and CUBIC; the other
     /// controls have ways of their own.
     pub hystart: bool,

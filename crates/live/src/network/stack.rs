@@ -24,7 +24,7 @@ pub(crate) struct Stack {
 }
 
 /// Values of a profile that the kernel has its own of, and is not told.
-const KERNELS_OWN: [&str; 15] = [
+const KERNELS_OWN: [&str; 16] = [
     "newreno",
     "initial_rto",
     "rto_margin",
@@ -36,6 +36,8 @@ const KERNELS_OWN: [&str; 15] = [
     "pacing_burst",
     "min_window",
     "cubic_alpha_one",
+    // Of LEDBAT, which it does not have.
+    "ledbat_target",
     "dctcp_two_acks",
     "receive_window_tuning",
     "hystart",

@@ -1,6 +1,7 @@
 //! Which TCP the hosts have: all the same, or a mix.
 
 use aqmlab_tcp::Profile;
+use aqmlab_tcp::congestion::Algorithm;
 use aqmlab_units::range::{above, up_to};
 #[cfg(feature = "schema")]
 use aqmlab_units::schema::with_ranges;
@@ -143,6 +144,13 @@ impl TcpSpec {
             if let Some(name) = &entry.source {
                 check_source(&format!("tcp.mix[{number}].source"), name, sources)?;
             }
+        }
+        if self.profiles().all(|values| values.congestion != Algorithm::Ledbat)
+            && self.values.ledbat_target != Profile::LEDBAT_TARGET
+        {
+            let message =
+                format!("has no effect: no host has congestion = ledbat, got {}", self.values.ledbat_target);
+            return Err(fault("tcp.ledbat_target", message));
         }
         if self.mix.len() >= MOST_STACKS {
             let message = format!("must have fewer than {MOST_STACKS} entries, got {}", self.mix.len());

@@ -6,7 +6,7 @@
 //! simulation's clock, so that there is no skew to correct (appendix A). A peer without timestamps leaves the round
 //! trip, which has the way back in it; LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus) measures that always.
 //!
-//! Chosen where the RFC leaves a choice: TARGET is the largest that it allows; `FILTER()` is a minimum; there is no slow
+//! Chosen where the RFC leaves a choice: TARGET is [`Profile::ledbat_target`]; `FILTER()` is a minimum; there is no slow
 //! start, as in its pseudocode; a mark is answered like a loss (RFC 3168 §5). Differs: `INIT_CWND` is the profile's
 //! initial window, and the congestion timeout is the endpoint's retransmission timeout.
 
@@ -15,8 +15,6 @@ use aqmlab_units::{Duration, Time};
 use super::{Ack, CongestionControl, MAX_WINDOW};
 use crate::Profile;
 
-/// The queueing delay to steer to (RFC 6817 §2.5: 100 ms or less).
-const TARGET: Duration = Duration::from_millis(100);
 /// Segments a round trip that the window grows by where there is no queue (§2.5: 1 or less).
 const GAIN: f64 = 1.0;
 /// Segments by which the window may exceed what is in flight (§2.5).
@@ -35,6 +33,8 @@ const BETA: f64 = 0.5;
 /// LEDBAT's window and what it knows of the path's delay.
 #[derive(Clone, Debug)]
 pub struct Ledbat {
+    /// TARGET, the queueing delay to steer to.
+    target: Duration,
     /// In bytes, with the fractions that small changes need.
     cwnd: f64,
     /// The last of them is of the present minute.
@@ -60,8 +60,9 @@ impl Ledbat {
 
     /// `FILTER(current_delays) - MIN(base_delays)`, of TARGET; 0 before there is a delay.
     fn queuing_delay(&self) -> f64 {
-        let least =
-            |delays: &[Option<Duration>]| delays.iter().flatten().min().map_or(0.0, |&delay| delay / TARGET);
+        let least = |delays: &[Option<Duration>]| {
+            delays.iter().flatten().min().map_or(0.0, |&delay| delay / self.target)
+        };
         (least(&self.current_delays) - least(&self.base_delays)).max(0.0)
     }
 
@@ -74,6 +75,7 @@ impl Ledbat {
 impl CongestionControl for Ledbat {
     fn new(profile: &Profile) -> Ledbat {
         Ledbat {
+            target: profile.ledbat_target,
             cwnd: f64::from(profile.initial_window_bytes()),
             base_delays: [None; BASE_HISTORY],
             last_rollover: 0,
@@ -194,6 +196,16 @@ mod tests {
         let mut cc = ledbat(40);
         // Base delay 20 ms: a segment a round trip without a queue, half of one at half the target, none at it.
         for (ms, expected) in [(20, 1.0), (70, 0.5), (120, 0.0), (170, -0.5), (220, -1.0), (420, -3.0)] {
+            let found = growth(&mut cc, ms, 1);
+            assert!((found - expected).abs() < 0.15, "{found} segments at {ms} ms");
+        }
+    }
+
+    #[test]
+    fn a_lower_target_is_met_by_a_shorter_queue() {
+        let profile = Profile { ledbat_target: Duration::from_millis(60), ..Profile::freebsd_4_5() };
+        let mut cc = Ledbat { cwnd: f64::from(40 * MSS), ..Ledbat::new(&profile) };
+        for (ms, expected) in [(20, 1.0), (50, 0.5), (80, 0.0), (110, -0.5)] {
             let found = growth(&mut cc, ms, 1);
             assert!((found - expected).abs() < 0.15, "{found} segments at {ms} ms");
         }

@@ -41,11 +41,15 @@ ranges! {
         delayed_ack: above(Duration::ZERO).up_to(LONGEST_TIMER),
         ack_every: from(1),
         pacing_burst: from(1),
+        ledbat_target: from(Duration::from_millis(1)).up_to(Profile::LEDBAT_TARGET),
         min_window: from(1),
     }
 }
 
 impl Profile {
+    /// LEDBAT's target in all profiles: the largest that RFC 6817 allows (§2.5).
+    pub const LEDBAT_TARGET: Duration = Duration::from_millis(100);
+
     /// A description of the first value that makes no sense, as its field and what it must be.
     pub fn check(&self) -> Result<(), (&'static str, String)> {
         self.check_ranges().map_err(|outside| (outside.field, outside.message))?;

@@ -51,6 +51,7 @@ impl Profile {
             congestion: Algorithm::Reno,
             abe: false,
             cubic_alpha_one: true,
+            ledbat_target: Profile::LEDBAT_TARGET,
             hystart: false,
         }
     }

@@ -77,6 +77,7 @@ impl Profile {
             congestion: Algorithm::Cubic,
             abe: false,
             cubic_alpha_one: false,
+            ledbat_target: Profile::LEDBAT_TARGET,
             hystart: true,
         }
     }

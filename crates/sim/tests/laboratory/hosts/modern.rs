@@ -71,8 +71,14 @@ fn a_flow_over_a_short_queue_loses_as_little_with_timestamps_as_without() {
 
 /// Sources over 10 Mbit/s under drop-tail, with room for 300 ms; the one called `background` has LEDBAT.
 fn beside_ledbat(sources: &Value, warmup: &str) -> Run {
+    beside_ledbat_at("100 ms", sources, warmup)
+}
+
+/// The same with a target of its own.
+fn beside_ledbat_at(target: &str, sources: &Value, warmup: &str) -> Run {
     let mut spec = linux(&json!({"droptail": {"limit": 250}}));
-    let ledbat = json!({"share": 1.0, "source": "background", "congestion": "ledbat"});
+    let ledbat =
+        json!({"share": 1.0, "source": "background", "congestion": "ledbat", "ledbat_target": target});
     spec["tcp"] = json!({"profile": "linux-6", "congestion": "reno", "hystart": false, "mix": [ledbat]});
     spec["users"]["per_side"] = 0.into();
     spec["link"] = json!({"rate": "10 Mbit/s", "device_fifo": 0});
@@ -94,12 +100,14 @@ fn mean_wait_ms(run: &Run) -> f64 {
 #[test]
 fn ledbat_alone_fills_the_link_and_keeps_the_queue_at_its_target_rfc_6817_section_2_4_1() {
     let bulk = json!([{"bulk": {"name": "background", "flows": 1, "rtt": {"fixed": "100 ms"}}}]);
-    let run = beside_ledbat(&bulk, "60 s");
-    let goodput = run.summary.sources[0].goodput_mbps;
-    assert!(goodput > 0.99 * FULL_MBPS, "{goodput} Mbit/s");
-    let wait = mean_wait_ms(&run);
-    assert!((wait / 100.0 - 1.0).abs() < 0.05, "{wait} ms");
-    assert!(run.summary.counters.iter().all(|link| link.dropped() == 0));
+    for target_ms in [60_u32, 100] {
+        let run = beside_ledbat_at(&format!("{target_ms} ms"), &bulk, "60 s");
+        let goodput = run.summary.sources[0].goodput_mbps;
+        assert!(goodput > 0.99 * FULL_MBPS, "{goodput} Mbit/s");
+        let wait = mean_wait_ms(&run);
+        assert!((wait / f64::from(target_ms) - 1.0).abs() < 0.05, "{wait} ms");
+        assert!(run.summary.counters.iter().all(|link| link.dropped() == 0));
+    }
 }
 
 #[test]
