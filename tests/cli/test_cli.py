@@ -154,7 +154,7 @@ def test_aqm_list_tells_what_there_is(aqmlab: Command, monkeypatch: pytest.Monke
     assert [entry["name"] for entry in entries] == list(disciplines())
     listed = aqmlab("aqm", "list").out
     for entry in entries:
-        assert list(entry) == ["name", "family", "decides_at", "summary", "parameters", "classes"]
+        assert list(entry) == ["name", "family", "decides_at", "summary", "parameters", "classes", "ecn"]
         assert f"\n {entry['name']} " in listed
         assert entry["summary"] in listed
 

@@ -61,7 +61,7 @@ def page(entry: Discipline) -> str:
         f"[Its page]({_LAWS}/{entry.name}.md): {', '.join(sections).capitalize()}.\n",
     ]
     names = ("parameter", "unit", "default", "meaning", "source")
-    rows = [(f"`{each.name}`", each.unit, each.default, each.meaning, each.source) for each in entry.parameters]
+    rows = [(f"`{each.name}`", each.unit, each.default, each.meaning, each.source) for each in entry.keys]
     parts.append(f"## Parameters\n\n{table(names, rows)}")
     if has_curve(entry):
         shown = f"![Probability of a signal over the average queue]({_curve_file(entry)})"

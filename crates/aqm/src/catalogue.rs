@@ -3,7 +3,7 @@
 use aqmlab_units::Stream;
 
 use crate::discipline::Boxed;
-use crate::{DecidesAt, Discipline, LinkContext, Parameter, Qdisc, QueueConfig};
+use crate::{DecidesAt, Discipline, EcnUse, LinkContext, Parameter, Qdisc, QueueConfig};
 
 /// One discipline as the catalogue shows it.
 ///
@@ -23,6 +23,8 @@ pub struct Entry {
     pub family: &'static str,
     /// When it drops and marks.
     pub decides_at: DecidesAt,
+    /// What it does with ECN-capable packets.
+    pub ecn: EcnUse,
     /// What it does, in one line.
     pub summary: &'static str,
     /// The classes of packets that it treats apart, by name.
@@ -39,6 +41,7 @@ impl Entry {
             name,
             family: D::FAMILY,
             decides_at: D::DECIDES_AT,
+            ecn: D::ECN,
             summary: D::SUMMARY,
             classes: D::CLASSES,
             parameters: D::default().parameters(),
@@ -73,6 +76,11 @@ macro_rules! disciplines {
             /// The most that may wait.
             pub fn limit(&self) -> $crate::Limit {
                 match self {$(QueueConfig::$Variant(config) => $crate::Settings::limit(config),)+}
+            }
+
+            /// What it does with ECN-capable packets.
+            pub fn ecn(&self) -> $crate::EcnUse {
+                match self {$(QueueConfig::$Variant(_) => <$Config as $crate::Discipline>::ECN,)+}
             }
 
             /// This configuration with its automatic values filled in for `link`, checked.

@@ -18,6 +18,18 @@ pub enum DecidesAt {
     Dequeue,
 }
 
+/// What a discipline does with ECN-capable packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "snake_case"))]
+pub enum EcnUse {
+    /// It marks them where it drops others. `noecn` has it drop them too.
+    Marks,
+    /// It drops them like others: it never marks.
+    Ignores,
+    /// It sorts packets by their ECN field, so that it is no longer itself without ECN.
+    Requires,
+}
+
 /// A queue discipline, implemented by its configuration.
 ///
 /// ```
@@ -35,6 +47,8 @@ pub trait Discipline: Settings {
     const DECIDES_AT: DecidesAt;
     /// What it does, in one line.
     const SUMMARY: &'static str;
+    /// What it does with ECN-capable packets.
+    const ECN: EcnUse = EcnUse::Marks;
     /// The classes of packets that it treats apart, by name.
     const CLASSES: &'static [&'static str] = &[];
 

@@ -39,11 +39,12 @@ mod packet;
 mod parameter;
 mod parts;
 mod qdisc;
+mod without_ecn;
 
 pub use admission::AdmissionControl;
 pub use catalogue::Entry;
 pub use counters::{Admission, Counters};
-pub use discipline::{DecidesAt, Discipline, Visitor};
+pub use discipline::{DecidesAt, Discipline, EcnUse, Visitor};
 pub use disciplines::*;
 pub use fifo::Fifo;
 pub use law::{Aqm, DecidesAtEnqueue, QueueState, Verdict};
@@ -64,3 +65,4 @@ pub use parts::options::sfb::{AboveHalf, FullBins, Hashing};
 pub use parts::overflow::{Half, QueueEnd};
 pub use parts::round::Turns;
 pub use qdisc::{Departure, Qdisc};
+pub use without_ecn::WithoutEcn;

@@ -2,8 +2,8 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use aqmlab_aqm::{self as aqm, Admission, Fifo, LinkContext};
-use aqmlab_sim::{LinkSpec, QueueSpec, queue_stream};
+use aqmlab_aqm::{self as aqm, Admission, Departure, Ecn, Fifo, LinkContext};
+use aqmlab_sim::{DisciplineSpec, LinkSpec, QueueSpec, queue_stream};
 use aqmlab_units::{Bytes, Time};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -38,8 +38,9 @@ fn whole(name: &str, value: &Bound<'_, PyAny>, least: u32, most: u32) -> PyResul
     })
 }
 
-fn parse_ecn(text: &str) -> PyResult<aqm::Ecn> {
-    ECN.iter().find(|(name, _)| *name == text).map(|(_, ecn)| *ecn).ok_or_else(|| {
+/// The place in [`ECN`] of the field that is called `text`.
+fn parse_ecn(text: &str) -> PyResult<usize> {
+    ECN.iter().position(|(name, _)| *name == text).ok_or_else(|| {
         let names = ECN.map(|(name, _)| name).join(", ");
         PyValueError::new_err(format!("ecn: must be one of {names}, got {text:?}"))
     })
@@ -100,16 +101,17 @@ impl Qdisc {
         let spec = QueueSpec::read(written, &link).map_err(|error| SpecError::new_err(error.to_string()))?;
         let rng = queue_stream(seed, 0);
         let faults = Faults::default();
-        let queue: Box<dyn aqm::Qdisc<usize> + Send> = match (spec, make_law) {
-            (QueueSpec::Known(config), _) => config.queue(&link, rng),
-            (QueueSpec::Custom(custom), Some(make)) => {
+        let queue: Box<dyn aqm::Qdisc<usize> + Send> = match (spec.discipline, make_law) {
+            (DisciplineSpec::Known(config), _) => config.queue(&link, rng),
+            (DisciplineSpec::Custom(custom), Some(make)) => {
                 let law = PyLaw::new(make, link, rng, faults.clone())?;
                 Box::new(Fifo::new(law, custom.limit))
             }
-            (QueueSpec::Custom(custom), None) => {
+            (DisciplineSpec::Custom(custom), None) => {
                 return Err(spec_error(&format!("queue.{}", custom.name), "nobody brings this law"));
             }
         };
+        let queue = if spec.noecn { Box::new(aqm::WithoutEcn::new(queue)) } else { queue };
         Ok(Qdisc { queue: Mutex::new(queue), now: Time::ZERO, faults })
     }
 
@@ -121,15 +123,16 @@ impl Qdisc {
         ecn: &str,
         at: f64,
     ) -> PyResult<&'static str> {
+        let field = parse_ecn(ecn)?;
         let packet = aqm::Packet {
             size: Bytes::new(whole("size", size, 1, 65_535)?.into()),
-            ecn: parse_ecn(ecn)?,
+            ecn: ECN[field].1,
             flow: whole("flow", flow, 0, u32::MAX)?,
         };
         let now = self.clock("at", at)?;
         // Within one instant a timeout comes before an arrival.
         self.run_timers(py, now, |timer| timer <= now)?;
-        let admission = self.queue().enqueue(packet, 0, now, &mut |_| ());
+        let admission = self.queue().enqueue(packet, field, now, &mut |_| ());
         self.faults.raise(py)?;
         Ok(match admission {
             Admission::Queued => "queued",
@@ -144,7 +147,11 @@ impl Qdisc {
         self.run_timers(py, now, |timer| timer < now)?;
         let departure = self.queue().dequeue(now, &mut |_| ());
         self.faults.raise(py)?;
-        Ok(departure.map(|departure| seen::Packet::new(departure.packet, departure.enqueued_at)))
+        Ok(departure.map(|Departure { packet, payload, enqueued_at }| {
+            // A discipline without ECN does not see the field that the packet arrived with.
+            let ecn = if packet.ecn == Ecn::Ce { Ecn::Ce } else { ECN[payload].1 };
+            seen::Packet::new(aqm::Packet { ecn, ..packet }, enqueued_at)
+        }))
     }
 
     fn advance(&mut self, py: Python<'_>, to: f64) -> PyResult<()> {

@@ -39,8 +39,9 @@ pub use record::{
     ResponseTimesTable, Table, Tables, TimelineTable, Values, Variables,
 };
 pub use spec::{
-    CustomLaw, DelayAt, HopSpec, HostsSpec, LinkSpec, MixSpec, PathSpec, ProtocolSpec, QueueSpec, RateChange,
-    RecordSpec, Role, SidesSpec, SourceSpec, Spec, SpecError, TcpSpec, Testbed, TestbedValue, UsersSpec,
+    CustomLaw, DelayAt, DisciplineSpec, HopSpec, HostsSpec, LinkSpec, MixSpec, PathSpec, ProtocolSpec,
+    QueueSpec, RateChange, RecordSpec, Role, SidesSpec, SourceSpec, Spec, SpecError, TcpSpec, Testbed,
+    TestbedValue, UsersSpec,
 };
 #[cfg(feature = "schema")]
 pub use spec::{SourceKeys, written_schema};

@@ -31,7 +31,7 @@ pub use self::delay::DelayAt;
 pub use self::hosts::HostsSpec;
 pub use self::link::{LinkSpec, RateChange};
 use self::queue::QueuePair;
-pub use self::queue::{CustomLaw, QueueSpec};
+pub use self::queue::{CustomLaw, DisciplineSpec, QueueSpec};
 use self::reading::{at_least, at_most, fault, named_or_table, read, within};
 #[cfg(feature = "schema")]
 pub use self::schema::{SourceKeys, written_schema};

@@ -7,12 +7,14 @@ tc-cake(8) and tc-dualpi2(8) of iproute2.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 from aqmlab._core import size_in_bytes
+from aqmlab.disciplines.catalogue import NOECN
 from aqmlab.running.cell import Cell
 
 Parameters = Mapping[str, Any]
@@ -51,6 +53,9 @@ def commands(cell: Cell) -> Commands:
     lines: list[str] = []
     for device, queue, bits in zip(_DIRECTIONS, queues, rates, strict=True):
         text = write(queue[cell.scheme], bits)
+        if queue[cell.scheme].get(NOECN):
+            # RED marks where it is told to, the others unless they are told not to.
+            text = re.sub(r" ecn( harddrop)?\b", "" if text.startswith("red") else f" {NOECN}", text)
         if text.startswith("cake"):
             lines.append(f"tc qdisc replace dev {device} root {text} bandwidth {_rate(bits)} overhead {overhead}")
             continue
@@ -60,7 +65,8 @@ def commands(cell: Cell) -> Commands:
             f" quantum {_FRAME}",
             f"tc qdisc add dev {device} parent 1:1 {text}",
         ]
-    left = [name for name in cell.parameters if name not in used]
+    has_noecn = not text.startswith("cake")
+    left = [name for name in cell.parameters if name not in used and not (name == NOECN and has_noecn)]
     notes = [note] if note else []
     if left:
         notes.append(f"tc has no {', '.join(left)} of {cell.scheme}: Linux has its own.")

@@ -40,6 +40,22 @@ class Discipline:
     """Its page in Markdown: idea, equations, where descriptions differ, how it is validated, references."""
     classes: tuple[str, ...] = ()
     """The classes of packets that it treats apart, by name."""
+    ecn: str = "marks"
+    """What it does with ECN-capable packets: ``marks`` where it would drop others, ``ignores`` that they are, or
+    ``requires`` them."""
+
+    @property
+    def keys(self) -> tuple[Parameter, ...]:
+        """What its table in a spec may have: its parameters, and where it marks :data:`NOECN`."""
+        return (*self.parameters, *([_NOECN] if self.ecn == "marks" else []))
+
+
+NOECN = "noecn"
+"""The key of a discipline that drops packets where it would mark them, as in ``tc``. It belongs to the queue."""
+
+_NOECN = Parameter(
+    name=NOECN, unit="", default="false", meaning="Drop packets where they would be marked, as in `tc`.", source="tc(8)"
+)
 
 
 @cache
@@ -68,9 +84,10 @@ def discipline(name: str) -> Discipline:
 
 def check_parameters(of: Discipline, parameters: Mapping[str, Any]) -> None:
     """Raise a ``ValueError`` when the discipline has no such parameter, or a value is a number that is none."""
-    known = [parameter.name for parameter in of.parameters]
+    known = [parameter.name for parameter in of.keys]
     for name, value in parameters.items():
-        if name not in known:
+        # The engine says why a discipline has no noecn.
+        if name not in (*known, NOECN):
             raise ValueError(f"{of.name} has no parameter {name!r}{nearest(name, known)}; it has {', '.join(known)}")
         if isinstance(value, float) and not math.isfinite(value):
             raise ValueError(f"{name} must be a finite number, got {value}")

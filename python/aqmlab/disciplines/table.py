@@ -28,7 +28,7 @@ def parameters(entry: Discipline) -> Table:
     table = console.sheet(title=Text(f"{entry.name}: {entry.summary}"))
     for title in ("parameter", "unit", "default", "meaning", "source"):
         table.add_column(title, no_wrap=title in ("parameter", "default"))
-    for parameter in entry.parameters:
+    for parameter in entry.keys:
         row = (parameter.name, parameter.unit, parameter.default, parameter.meaning, parameter.source)
         # As text: a bracket in a meaning is no markup.
         table.add_row(*map(Text, row))

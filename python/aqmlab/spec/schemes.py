@@ -2,7 +2,8 @@
 
 A custom law has a name with a colon in it, ``module:Class``: what follows a first colon and is a bare word
 is a class, what has an equals sign is a parameter.
-The keys are the discipline's parameters and ``ecn``, which is the hosts' business and goes to the TCP stack.
+The keys are the discipline's parameters, ``ecn``, which goes to the TCP stack of the hosts, and the bare word
+``noecn``, as in ``tc``: the discipline drops packets where it would mark them.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ def parse(scheme: str | type[Law]) -> Scheme:
 def label(queue: QueueSpec, *, ecn: bool | EcnForm) -> str:
     """Write a scheme as a person would have typed it."""
     given = {**queue.parameters, "ecn": ecn} if ecn else queue.parameters
-    text = ",".join(f"{key}={written(value)}" for key, value in given.items())
+    text = ",".join(_assignment(key, value) for key, value in given.items())
     return f"{queue.discipline}:{text}" if text else queue.discipline
 
 
@@ -130,10 +131,14 @@ def _ecn(value: object) -> bool | EcnForm:
         raise ValueError(f"ecn {error}, got {value!r}") from None
 
 
+def _assignment(key: str, value: object) -> str:
+    return key if key == catalogue.NOECN and value is True else f"{key}={written(value)}"
+
+
 def _assignments(text: str) -> dict[str, Any]:
     given: dict[str, Any] = {}
     for assignment in text.split(","):
-        key, equals, value = assignment.partition("=")
+        key, equals, value = (assignment if assignment != catalogue.NOECN else f"{assignment}=true").partition("=")
         if not (key and equals and value):
             raise ValueError(f"write key=value, got {assignment!r}")
         if key in given:

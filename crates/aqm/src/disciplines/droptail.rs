@@ -4,7 +4,7 @@
 //! 24, 240 and 2,400 packets; 240 packets of the testbed's mean size are 10 ms at 100 Mbit/s.
 
 use crate::parameter::parameters;
-use crate::{Aqm, DecidesAt, DecidesAtEnqueue, Discipline, Limit, LinkContext, Visitor};
+use crate::{Aqm, DecidesAt, DecidesAtEnqueue, Discipline, EcnUse, Limit, LinkContext, Visitor};
 
 parameters! {
     /// A drop-tail queue; the default suits a link of 100 Mbit/s.
@@ -17,6 +17,7 @@ parameters! {
 impl Discipline for DroptailConfig {
     const FAMILY: &'static str = "drop-tail";
     const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
+    const ECN: EcnUse = EcnUse::Ignores;
     const SUMMARY: &'static str = "Drops what arrives at a full queue: no active management";
 
     fn visit<V: Visitor>(&self, _link: &LinkContext, visitor: V) -> V::Output {

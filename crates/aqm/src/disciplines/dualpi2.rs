@@ -18,7 +18,7 @@ use crate::parameter::{GAIN, HOUR, from, parameters, up_to};
 use crate::parts::dual::coupled::{Coupled, HeadPacket};
 use crate::parts::dual::scheduler::{DualScheduler, Lane};
 use crate::{
-    Admission, Controlled, Counters, Decide, DecidesAt, Departure, Discipline, Ecn, Limit, LinkContext,
+    Admission, Controlled, Counters, Decide, DecidesAt, Departure, Discipline, Ecn, EcnUse, Limit, LinkContext,
     Native, Overload, Packet, Qdisc, QueueState, Share, Visitor,
 };
 
@@ -70,6 +70,7 @@ parameters! {
 impl Discipline for DualPi2Config {
     const FAMILY: &'static str = "L4S";
     const DECIDES_AT: DecidesAt = DecidesAt::Dequeue;
+    const ECN: EcnUse = EcnUse::Requires;
     const SUMMARY: &'static str =
         "A queue for L4S and one for Classic traffic, coupled under one PI controller";
     const CLASSES: &'static [&'static str] = &["L4S", "Classic"];

@@ -16,7 +16,7 @@ use crate::parts::flows::queue::{FlowQueue, Plan};
 use crate::parts::overflow::Eviction;
 use crate::parts::round::Rules;
 use crate::{
-    Admission, Counters, DecidesAt, Departure, Discipline, Droptail, Limit, LinkContext, Packet,
+    Admission, Counters, DecidesAt, Departure, Discipline, Droptail, EcnUse, Limit, LinkContext, Packet,
     ParameterError, Qdisc, QueueEnd, QueueState, Turns, Visitor,
 };
 
@@ -45,6 +45,7 @@ parameters! {
 impl Discipline for SfqConfig {
     const FAMILY: &'static str = "fair queueing";
     const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
+    const ECN: EcnUse = EcnUse::Ignores;
     const SUMMARY: &'static str = "Hashes flows onto queues served in turn, and drops from the longest";
 
     fn complete(&self, _link: &LinkContext) -> Result<SfqConfig, ParameterError> {

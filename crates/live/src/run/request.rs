@@ -2,7 +2,7 @@
 
 use std::io;
 
-use aqmlab_sim::{Bounds, QueueSpec, Spec};
+use aqmlab_sim::{Bounds, DisciplineSpec, QueueSpec, Spec};
 use aqmlab_units::{Duration, Time};
 use aqmlab_workload::sources::{DatagramsConfig, SourceConfig};
 use serde::Deserialize;
@@ -88,7 +88,7 @@ fn parse(text: &str) -> Result<Request, Failed> {
 
 /// That live can do it.
 fn check(spec: &Spec) -> Result<(), Failed> {
-    let is_custom = |queue: &QueueSpec| matches!(queue, QueueSpec::Custom(_));
+    let is_custom = |queue: &QueueSpec| matches!(queue.discipline, DisciplineSpec::Custom(_));
     if spec.links().any(|(_, queues)| queues.into_iter().any(is_custom)) {
         return Err(Failed::Refused(
             "live has no custom laws: its router is a program without Python".into(),

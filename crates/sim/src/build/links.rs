@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use aqmlab_aqm::{AdmissionControl, DecidesAtEnqueue, Fifo, Limit, Qdisc, Visitor};
+use aqmlab_aqm::{AdmissionControl, DecidesAtEnqueue, Fifo, Limit, Qdisc, Visitor, WithoutEcn};
 use aqmlab_tcp::HeaderOptions;
 use aqmlab_units::Stream;
 
@@ -51,7 +51,7 @@ impl OneWay<'_> {
     /// The direction, of the kind that is fastest under its discipline.
     fn link<O: HeaderOptions + 'static>(self) -> Boxed<O> {
         match self {
-            OneWay { wire, discipline: QueueDiscipline::Catalogue(config), stream }
+            OneWay { wire, discipline: QueueDiscipline::Catalogue(config), noecn: false, stream }
                 if wire.rate_changes.is_empty() =>
             {
                 let context = wire.context;
@@ -68,11 +68,12 @@ impl OneWay<'_> {
 
     /// Its queue, for packets that carry a `P`, and the wire behind it.
     fn queue<P>(self) -> (Parked<P>, Wire) {
-        let OneWay { wire, discipline, stream } = self;
-        let queue = match discipline {
+        let OneWay { wire, discipline, noecn, stream } = self;
+        let queue: Box<dyn Qdisc<usize> + Send> = match discipline {
             QueueDiscipline::Catalogue(config) => config.queue(&wire.context, stream),
             QueueDiscipline::Custom(law, limit) => Box::new(Fifo::new(law, limit)),
         };
+        let queue = if noecn { Box::new(WithoutEcn::new(queue)) } else { queue };
         (Parked::new(queue), wire)
     }
 }

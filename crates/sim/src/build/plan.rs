@@ -10,7 +10,7 @@ use super::{Laws, queue_stream};
 use crate::engine::Traffic;
 use crate::link::Wire;
 use crate::side::Direction;
-use crate::spec::{LinkSpec, QueueSpec, Spec, SpecError};
+use crate::spec::{DisciplineSpec, LinkSpec, Spec, SpecError};
 
 /// A run, before there is an engine for it.
 pub(super) struct Plan<'a> {
@@ -34,6 +34,8 @@ pub(super) struct Hop<'a> {
 pub(super) struct OneWay<'a> {
     pub(super) wire: Wire,
     pub(super) discipline: QueueDiscipline<'a>,
+    /// Does its queue drop packets where the discipline would mark them?
+    pub(super) noecn: bool,
     /// What the queue draws from.
     pub(super) stream: Stream,
 }
@@ -52,15 +54,20 @@ impl<'a> Plan<'a> {
         let hops = (0..).zip(spec.links()).map(|(number, (link, queues))| {
             let mut one_way = |direction: Direction| {
                 let queue = queues[direction.index()];
-                let discipline = match queue {
-                    QueueSpec::Custom(custom) => match laws[direction.index()].take() {
+                let discipline = match &queue.discipline {
+                    DisciplineSpec::Custom(custom) => match laws[direction.index()].take() {
                         Some(law) => QueueDiscipline::Custom(law, custom.limit),
                         None => QueueDiscipline::Catalogue(queue.known()?),
                     },
-                    QueueSpec::Known(config) => QueueDiscipline::Catalogue(config),
+                    DisciplineSpec::Known(config) => QueueDiscipline::Catalogue(config),
                 };
                 let stream = hop_stream(seed, number, direction.index());
-                Ok(OneWay { wire: wire(&link.one_way(direction), spec), discipline, stream })
+                Ok(OneWay {
+                    wire: wire(&link.one_way(direction), spec),
+                    discipline,
+                    noecn: queue.noecn,
+                    stream,
+                })
             };
             Ok(Hop { number, directions: [one_way(Direction::FORTH)?, one_way(Direction::BACK)?] })
         });
@@ -74,7 +81,7 @@ impl<'a> Plan<'a> {
     }
 
     /// The discipline of the catalogue that the only link has, if its rate and its discipline are the same in both directions
-    /// and all the time.
+    /// and all the time, and it marks if it likes.
     pub(super) fn one_discipline(&self) -> Option<&'a QueueConfig> {
         let link = &self.spec.link;
         let is_plain = self.spec.chain.is_empty()
@@ -84,7 +91,9 @@ impl<'a> Plan<'a> {
         match self.hops.as_slice() {
             [
                 Hop {
-                    directions: [OneWay { discipline: QueueDiscipline::Catalogue(config), .. }, _], ..
+                    directions:
+                        [OneWay { discipline: QueueDiscipline::Catalogue(config), noecn: false, .. }, _],
+                    ..
                 },
             ] if is_plain => Some(config),
             _ => None,

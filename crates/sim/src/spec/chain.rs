@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::link::{LinkSpec, RateChange};
 use super::queue::QueuePair;
-use super::{QueueSpec, SpecError, at_most, fault, read};
+use super::{DisciplineSpec, QueueSpec, SpecError, at_most, fault, read};
 
 /// The most links of a chain.
 pub(crate) const MOST_LINKS: usize = 64;
@@ -125,9 +125,9 @@ impl HopSpec {
 
 /// Laws that the caller brings are one for each direction of one link.
 pub(super) fn refuse_custom(path: &str, queue: &QueueSpec) -> Result<(), SpecError> {
-    match queue {
-        QueueSpec::Known(_) => Ok(()),
-        QueueSpec::Custom(custom) => {
+    match &queue.discipline {
+        DisciplineSpec::Known(_) => Ok(()),
+        DisciplineSpec::Custom(custom) => {
             let message = "a custom law cannot stand in a chain of links".into();
             Err(fault(&format!("{path}.{}", custom.name), message))
         }

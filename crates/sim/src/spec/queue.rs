@@ -2,20 +2,32 @@
 //!
 //! `{"red": {"min_th": 5}}` is of the catalogue. A name with a colon, as in `{"my_module:MyLaw": {"q_ref": 24}}`, is not:
 //! the engine reads the limit of its queue, keeps the rest of its table as it is, so that it is part of the resolved
-//! spec, and takes the law itself from whoever builds the run ([`crate::build`]).
+//! spec, and takes the law itself from the code that builds the run ([`crate::build`]).
+//!
+//! Every table may have `noecn`, as in `tc`: the queue then drops where it would mark.
 
-use aqmlab_aqm::{Limit, LinkContext, QueueConfig};
+use aqmlab_aqm::{EcnUse, Limit, LinkContext, QueueConfig};
 use aqmlab_units::Bytes;
+use serde::ser::Error;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::{LinkSpec, SpecError, fault, read};
 
-/// The queue discipline at each end of the link.
+/// The queue discipline at each end of the link, with the use that it makes of ECN.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QueueSpec {
+    /// What decides.
+    pub discipline: DisciplineSpec,
+    /// Does it drop packets where it would mark them?
+    pub noecn: bool,
+}
+
+/// What decides in a queue.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
-pub enum QueueSpec {
-    /// One of the catalogue.
+pub enum DisciplineSpec {
+    /// A discipline of the catalogue.
     Known(QueueConfig),
     /// A custom law.
     Custom(CustomLaw),
@@ -40,26 +52,31 @@ impl QueueSpec {
 
     /// The same for one that stands at `path`.
     fn read_at(path: &str, written: Value, link: &LinkContext) -> Result<QueueSpec, SpecError> {
-        let Some((name, parameters)) = only_entry(&written) else {
-            let message =
-                format!("must be one law with its parameters, such as {{\"red\": {{}}}}, got {written}");
-            return Err(fault(path, message));
-        };
-        if name.contains(':') {
-            return CustomLaw::read(path, name.clone(), parameters.clone()).map(QueueSpec::Custom);
+        let (name, mut parameters) = only_entry(written).map_err(|written| {
+            let message = "must be one law with its parameters, such as {\"red\": {}}";
+            fault(path, format!("{message}, got {written}"))
+        })?;
+        let place = format!("{path}.{name}.{NOECN}");
+        let noecn = parameters.as_object_mut().and_then(|table| table.remove(NOECN));
+        let noecn = noecn.map_or(Ok(false), |noecn| read(&place, noecn))?;
+        let discipline = DisciplineSpec::read(path, name, parameters, link)?;
+        match discipline.ecn() {
+            EcnUse::Ignores if noecn => {
+                Err(fault(&place, "has no effect: this discipline never marks, got true".into()))
+            }
+            EcnUse::Requires if noecn => Err(fault(
+                &place,
+                "must be false: this discipline sorts packets by their ECN field, got true".into(),
+            )),
+            _ => Ok(QueueSpec { discipline, noecn }),
         }
-        let config: QueueConfig = read(path, written)?;
-        let resolved = config.resolve(link);
-        resolved
-            .map(QueueSpec::Known)
-            .map_err(|error| fault(&format!("{path}.{}.{}", config.name(), error.field), error.message))
     }
 
     /// That of the catalogue, for those who cannot bring a law.
     pub(crate) fn known(&self) -> Result<&QueueConfig, SpecError> {
-        match self {
-            QueueSpec::Known(config) => Ok(config),
-            QueueSpec::Custom(custom) => {
+        match &self.discipline {
+            DisciplineSpec::Known(config) => Ok(config),
+            DisciplineSpec::Custom(custom) => {
                 let message = "is a custom law, which the caller has to bring".to_owned();
                 Err(SpecError { path: format!("queue.{}", custom.name), message })
             }
@@ -68,17 +85,17 @@ impl QueueSpec {
 
     /// What it is called in a spec.
     pub fn name(&self) -> &str {
-        match self {
-            QueueSpec::Known(config) => config.name(),
-            QueueSpec::Custom(custom) => &custom.name,
+        match &self.discipline {
+            DisciplineSpec::Known(config) => config.name(),
+            DisciplineSpec::Custom(custom) => &custom.name,
         }
     }
 
     /// The most that may wait.
     pub fn limit(&self) -> Limit {
-        match self {
-            QueueSpec::Known(config) => config.limit(),
-            QueueSpec::Custom(custom) => custom.limit,
+        match &self.discipline {
+            DisciplineSpec::Known(config) => config.limit(),
+            DisciplineSpec::Custom(custom) => custom.limit,
         }
     }
 }
@@ -114,8 +131,55 @@ impl QueuePair {
     }
 }
 
-fn only_entry(written: &Value) -> Option<(&String, &Value)> {
-    written.as_object().filter(|table| table.len() == 1)?.iter().next()
+/// The key of every discipline's table that takes ECN from it, as `tc` calls it.
+pub(super) const NOECN: &str = "noecn";
+
+/// The name and the table of the only entry; else the value, which has not one.
+fn only_entry(written: Value) -> Result<(String, Value), Value> {
+    match written {
+        Value::Object(table) if table.len() == 1 => Ok(table.into_iter().next().expect("it has one")),
+        _ => Err(written),
+    }
+}
+
+impl DisciplineSpec {
+    fn read(
+        path: &str,
+        name: String,
+        parameters: Value,
+        link: &LinkContext,
+    ) -> Result<DisciplineSpec, SpecError> {
+        if name.contains(':') {
+            return CustomLaw::read(path, name, parameters).map(DisciplineSpec::Custom);
+        }
+        let config: QueueConfig = read(path, Value::Object(Map::from_iter([(name, parameters)])))?;
+        let resolved = config.resolve(link);
+        resolved
+            .map(DisciplineSpec::Known)
+            .map_err(|error| fault(&format!("{path}.{}.{}", config.name(), error.field), error.message))
+    }
+
+    /// What it does with ECN-capable packets.
+    fn ecn(&self) -> EcnUse {
+        match self {
+            DisciplineSpec::Known(config) => config.ecn(),
+            DisciplineSpec::Custom(_) => EcnUse::Marks,
+        }
+    }
+}
+
+impl Serialize for QueueSpec {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if !self.noecn {
+            return self.discipline.serialize(serializer);
+        }
+        let mut written = serde_json::to_value(&self.discipline).map_err(S::Error::custom)?;
+        let tables = written.as_object_mut().into_iter().flat_map(Map::values_mut);
+        for table in tables.filter_map(Value::as_object_mut) {
+            table.insert(NOECN.to_owned(), true.into());
+        }
+        written.serialize(serializer)
+    }
 }
 
 impl CustomLaw {

@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use aqmlab_aqm::catalogue;
+use aqmlab_aqm::{EcnUse, catalogue};
 use aqmlab_tcp::Profile;
 use aqmlab_units::{BitRate, Duration};
 use aqmlab_workload::sources::SourceConfig;
@@ -13,6 +13,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 
+use super::queue::NOECN;
 use super::tcp::Whose;
 use super::written::Written;
 use super::{DelayAt, MixSpec, PathSpec, QueueSpec, TcpSpec, Testbed};
@@ -98,7 +99,15 @@ fn queue() -> Schema {
             let row = serde_json::to_value(parameter).expect("a parameter has a JSON form");
             (parameter.name.to_owned(), row["schema"].clone())
         });
-        let properties: Map<String, Value> = parameters.collect();
+        let mut properties: Map<String, Value> = parameters.collect();
+        if entry.ecn == EcnUse::Marks {
+            let noecn = json!({
+                "type": "boolean",
+                "default": false,
+                "description": "Drop packets where the discipline would mark them, as `noecn` of `tc`. ECN of the hosts is `tcp.ecn`.",
+            });
+            properties.insert(NOECN.to_owned(), noecn);
+        }
         let table = json!({ "type": "object", "description": entry.summary, "properties": properties, "additionalProperties": false });
         (entry.name.to_owned(), table)
     }).collect();

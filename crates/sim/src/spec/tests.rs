@@ -35,6 +35,7 @@ fn a_spec_in_full_reads_back_as_itself() {
     for parts in [
         json!({}),
         json!({"queue": {"ared": {}}}),
+        json!({"queue": {"red": {"noecn": true}}, "queue_back": {"my:Law": {"noecn": true, "a": 1}}}),
         json!({"queue": {"rem": {"tau": "0.3 ms", "limit": "30 kB"}}, "tcp": {"profile": "freebsd-4.5", "ecn": true}}),
         json!({"link": {"rate": "3333333 bit/s", "delay": "1.234567 ms", "overhead": "0 B"}}),
         json!({"link": {"header": "14 B"}, "queue": {"ared": {}}, "chain": [{}, {"rate": "3 Mbit/s"}]}),
@@ -182,6 +183,23 @@ fn a_mistake_is_told_in_one_line_with_the_field_and_what_is_allowed() {
             r#"queue.droptail.limit: "9": write packets or a size, "#,
         ),
         // At odds with another field.
+        (
+            json!({"tcp": {"ledbat_target": "60 ms"}}),
+            "tcp.ledbat_target: has no effect: no host has congestion = ledbat, got 60 ms",
+        ),
+        (
+            json!({"tcp": {"congestion": "ledbat", "ledbat_target": "101 ms"}}),
+            "tcp.ledbat_target: must be between 1 ms and 100 ms, got 101 ms",
+        ),
+        (
+            json!({"queue": {"droptail": {"noecn": true}}}),
+            "queue.droptail.noecn: has no effect: this discipline never marks, got true",
+        ),
+        (
+            json!({"queue": {"dualpi2": {"noecn": true}}}),
+            "queue.dualpi2.noecn: must be false: this discipline sorts packets by their ECN field, got true",
+        ),
+        (json!({"queue": {"pi": {"noecn": 1}}}), "queue.pi.noecn: must be true or false, got 1"),
         (json!({"link": {"mtu": "576 B"}}), "tcp.mss: must be at most link.mtu - 40 = 536, got 1460"),
         (json!({"link": {"mtu": "20 B"}}), "tcp.mss: must be at most link.mtu - 40 = 0, got 1460"),
         (

@@ -67,7 +67,8 @@ def compare(
         list[str],
         typer.Argument(
             metavar="SCHEME",
-            help="name or name:key=value,...; ecn=true (or ecn+, ...) is a key of each; module:Class is a law of yours."
+            help="name or name:key=value,...; ecn=true (or ecn+, ...) sets the hosts' ECN; noecn has the queue drop and"
+            " never mark; module:Class is a law of yours."
             " 'SCHEME + PATH=VALUE + ...' is a variant, with changes of the spec. Before them stands the experiment's"
             " file; without one the testbed is unc-2003. Without a scheme the file's variants are compared.",
         ),

@@ -26,10 +26,14 @@ _STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 
 _KEPT = {
     "limit": "it is the queue's: set the class attribute limit",
+    catalogue.NOECN: "it is the queue's",
     "ecn": "it is the hosts' business",
     "source": "it is the hash of the module",
 }
 """What no parameter may be called, and why."""
+
+_OF_QUEUE = ("limit", catalogue.NOECN)
+"""Those of them that a table may have."""
 
 
 _UNITS_NS = {"s": 1e9, "ms": 1e6, "us": 1e3, "µs": 1e3, "ns": 1.0}
@@ -170,7 +174,8 @@ class CustomLaw:
     def in_full(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """Return the parameters with all defaults, and the hash of the source."""
         config: dict[str, Any] = self._adapter.dump_python(self.configure(parameters), mode="json")
-        return {**config, "limit": parameters.get("limit", self.law.limit), "source": self.source}
+        of_queue = {"limit": self.law.limit, **{name: parameters[name] for name in _OF_QUEUE if name in parameters}}
+        return {**config, **of_queue, "source": self.source}
 
     def maker(self, parameters: Mapping[str, Any]) -> Make:
         """Return what makes a law with these parameters."""

@@ -1,5 +1,8 @@
 //! With ECN a law signals by marks, and what it marks is not lost.
 
+use aqmlab_aqm::{EcnUse, catalogue};
+use aqmlab_sim::PacketCounts;
+
 use crate::*;
 
 fn run(queue: &Value, ecn: impl Into<Value>) -> Run {
@@ -33,6 +36,45 @@ fn under_pi_ecn_capable_data_are_marked_and_never_lost() {
         // What is not ECN-capable, SYNs and bare acknowledgements, is still dropped.
         assert!(with.summary.counters.iter().all(|link| link.dropped_early > 0));
     }
+}
+
+/// The discipline `name` with `noecn`.
+fn without_ecn(name: &str) -> Value {
+    json!({name: {"noecn": true}})
+}
+
+#[test]
+fn hosts_with_ecn_behind_noecn_are_hosts_without_ecn() {
+    let run = |queue: &Value, ecn: bool| {
+        let mut spec = congested(queue);
+        spec["tcp"] = json!({"ecn": ecn});
+        spec["protocol"] = json!({"warmup": "5 s", "duration": "30 s"});
+        Run::to_the_end(&spec, 1)
+    };
+    let mut lost = 0;
+    for entry in catalogue().iter().filter(|entry| entry.ecn == EcnUse::Marks) {
+        let with = run(&without_ecn(entry.name), true);
+        let without = run(&json!({entry.name: {}}), false);
+        assert_eq!(format!("{:?}", with.summary), format!("{:?}", without.summary), "{}", entry.name);
+        assert!(with.summary.counters.iter().all(|link| link.marked == 0), "{}", entry.name);
+        lost += with.summary.counters.iter().map(PacketCounts::dropped).sum::<u64>();
+    }
+    assert!(lost > 1_000, "{lost}");
+}
+
+#[test]
+fn noecn_is_of_one_link_of_a_chain_and_of_one_direction() {
+    let marked = |chain: Value| {
+        let mut spec = congested(&law("pi"));
+        spec["tcp"] = json!({"ecn": true});
+        spec["chain"] = chain;
+        let run = Run::to_the_end(&spec, 1);
+        run.summary.counters.iter().map(|link| link.marked > 0).collect::<Vec<bool>>()
+    };
+    let noecn = without_ecn("pi");
+    assert_eq!(marked(json!([{}])), [true, true]);
+    assert_eq!(marked(json!([{"queue": noecn}])), [false, false]);
+    assert_eq!(marked(json!([{"queue_back": noecn}])), [true, false]);
 }
 
 #[test]
