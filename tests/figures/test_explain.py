@@ -70,6 +70,15 @@ def test_a_request_is_found_by_its_row_and_the_run_ends_with_it(result: Result) 
     assert one.timelines["time_ns"][-1] == row["response_time_ns"]
 
 
+def test_timelines_have_null_where_an_event_has_no_number(result: Result) -> None:
+    rows = lab.explain(result.directory, request=100).timelines
+    without_offset = set(rows.filter(pl.col("offset").is_null())["segment"])
+    assert without_offset <= {"", "SYN", "SYN/ACK"}
+    assert rows["offset"].max() < 10_000_000  # type: ignore[operator]
+    assert (rows["cwnd"].drop_nulls() > 0).all()
+    assert rows.filter(event="arrived")["cwnd"].is_null().all()
+
+
 def test_the_slowest_are_those_that_took_longest(result: Result, explanation: lab.Explanation) -> None:
     slowest = lab.explain(result.directory, slowest=4)
     expected = explanation.requests.sort("response_time_ns", descending=True).head(4)

@@ -241,13 +241,24 @@ def _steps(
             simulation.take(table)
         explained = _frame(simulation.take("explanations"))
         if not explained.is_empty():
-            yield explained, _frame(simulation.take("timelines"))
+            yield explained, _without_values(_frame(simulation.take("timelines")))
 
 
 def _frame(batch: RecordBatch) -> pl.DataFrame:
     frame = pl.from_arrow(pa.record_batch(batch))
     assert isinstance(frame, pl.DataFrame), "a batch has columns"
     return frame
+
+
+def _without_values(timelines: pl.DataFrame) -> pl.DataFrame:
+    """Put null where an event has no such number: offsets of handshakes and timers, windows of all but their senders.
+
+    The engine has 0 there, and counts below the first byte from the top of 32 bits.
+    """
+    has_offset = (pl.col("segment") != "") & (pl.col("offset") < 2**31)
+    return timelines.with_columns(
+        offset=pl.when(has_offset).then("offset"), cwnd=pl.when(pl.col("cwnd") > 0).then("cwnd")
+    )
 
 
 def _slowest(requests: pl.DataFrame, count: int) -> pl.DataFrame:

@@ -51,12 +51,13 @@ pub struct TimelineTable {
     /// Who sent it, or whom the event concerns: `client` or `server`.
     pub sender: Vec<&'static str>,
     /// Number of its first byte among those of its request or response; of an ACK, the bytes that it acknowledges.
+    /// Null for a handshake and where there is no segment.
     pub offset: Vec<u32>,
     /// Its bytes of data.
     pub bytes: Vec<u32>,
     /// How long it waited in the link's queue and device, or for a timer.
     pub waited_ns: Vec<u64>,
-    /// The sender's congestion window in bytes.
+    /// The sender's congestion window in bytes; null where the event is not the sender's.
     pub cwnd: Vec<u32>,
 }
 }
