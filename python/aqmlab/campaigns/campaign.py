@@ -223,17 +223,34 @@ def sweep(
 
 
 def chosen(measures: Sequence[str], planned: Sequence[Planned]) -> tuple[Number, ...]:
-    """Return the numbers of these names.
+    """Return the numbers of these names; without names those of each direction, unless all links are alike both ways.
 
     Raises
     ------
     SpecError
         When there is none of a name; the message lists those there are.
     """
-    if not measures:
+    cells = [each.cell for each in planned]
+    if not measures and all(_is_alike_both_ways(cell.resolved) for cell in cells):
         return ()
-    parts = Parts.of_cells(each.cell for each in planned)
+    parts = Parts.of_cells(cells)
+    measures = measures or _by_direction(cells, parts)
     return tuple(parts.find(name, "measures") for name in dict.fromkeys(measures))
+
+
+def _is_alike_both_ways(resolved: Mapping[str, Any]) -> bool:
+    """Say whether a spec is the same in both directions, so that a mean over them is of two like numbers."""
+    links = [resolved["link"], *resolved.get("chain", ())]
+    one_way = any("rate_back" in link or "queue_back" in link for link in links) or "queue_back" in resolved
+    return not (one_way or resolved.get("sources") or resolved["users"].get("sides", 2) == 1)
+
+
+def _by_direction(cells: Sequence[Cell], parts: Parts) -> list[str]:
+    of_link = ["loss", "throughput", "delay"]
+    if any(cell.signal not in ("none", "drop") for cell in cells):
+        of_link.insert(1, "marks")
+    of_users = ["mean", "p50", "p95", "completed"] if any(cell.users_per_side for cell in cells) else []
+    return [*(f"{name} {direction}" for name in of_link for direction in parts.directions), *of_users]
 
 
 def plan(
