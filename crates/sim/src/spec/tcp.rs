@@ -1,7 +1,7 @@
 //! Which TCP the hosts have: all the same, or a mix.
 
-use aqmlab_tcp::Profile;
 use aqmlab_tcp::congestion::Algorithm;
+use aqmlab_tcp::{EcnPolicy, Profile};
 use aqmlab_units::range::{above, up_to};
 #[cfg(feature = "schema")]
 use aqmlab_units::schema::with_ranges;
@@ -113,6 +113,30 @@ impl MixSpec {
     }
 }
 
+/// A value that only some hosts heed: its name, the value as text, whether a host heeds it, and what it needs for that.
+type Effect = (&'static str, fn(&Profile) -> String, fn(&Profile) -> bool, &'static str);
+
+const EFFECTS: [Effect; 3] = [
+    (
+        "ledbat_target",
+        |its| its.ledbat_target.to_string(),
+        |its| its.congestion == Algorithm::Ledbat,
+        "congestion = ledbat",
+    ),
+    (
+        "cubic_alpha_one",
+        |its| its.cubic_alpha_one.to_string(),
+        |its| its.congestion == Algorithm::Cubic,
+        "congestion = cubic",
+    ),
+    (
+        "dctcp_two_acks",
+        |its| its.dctcp_two_acks.to_string(),
+        |its| its.ecn == EcnPolicy::Dctcp,
+        "ecn = dctcp",
+    ),
+];
+
 impl TcpSpec {
     /// The profile of those who name none.
     pub(super) const DEFAULT_PROFILE: &str = "linux-6";
@@ -145,19 +169,27 @@ impl TcpSpec {
                 check_source(&format!("tcp.mix[{number}].source"), name, sources)?;
             }
         }
-        if self.profiles().all(|values| values.congestion != Algorithm::Ledbat)
-            && self.values.ledbat_target != Profile::LEDBAT_TARGET
-        {
-            let message =
-                format!("has no effect: no host has congestion = ledbat, got {}", self.values.ledbat_target);
-            return Err(fault("tcp.ledbat_target", message));
-        }
+        self.check_effects()?;
         if self.mix.len() >= MOST_STACKS {
             let message = format!("must have fewer than {MOST_STACKS} entries, got {}", self.mix.len());
             return Err(fault("tcp.mix", message));
         }
         for source in std::iter::once(None).chain(sources.iter().map(Some)) {
             self.check_shares(source)?;
+        }
+        Ok(())
+    }
+
+    /// A value that differs from the profile's has an effect on some host. Specs in full have all values, so that what is
+    /// written cannot be told from the profile's own.
+    fn check_effects(&self) -> Result<(), SpecError> {
+        let usual = Profile::named(&self.profile).expect("a spec names a profile that there is");
+        for (field, value, has_effect, needed) in EFFECTS {
+            let written = value(&self.values);
+            if written != value(&usual) && !self.profiles().any(has_effect) {
+                let message = format!("has no effect: no host has {needed}, got {written}");
+                return Err(fault(&format!("tcp.{field}"), message));
+            }
         }
         Ok(())
     }

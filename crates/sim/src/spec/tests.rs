@@ -188,6 +188,14 @@ fn a_mistake_is_told_in_one_line_with_the_field_and_what_is_allowed() {
             "tcp.ledbat_target: has no effect: no host has congestion = ledbat, got 60 ms",
         ),
         (
+            json!({"tcp": {"congestion": "reno", "cubic_alpha_one": true}}),
+            "tcp.cubic_alpha_one: has no effect: no host has congestion = cubic, got true",
+        ),
+        (
+            json!({"tcp": {"ecn": true, "dctcp_two_acks": false}}),
+            "tcp.dctcp_two_acks: has no effect: no host has ecn = dctcp, got false",
+        ),
+        (
             json!({"tcp": {"congestion": "ledbat", "ledbat_target": "101 ms"}}),
             "tcp.ledbat_target: must be between 1 ms and 100 ms, got 101 ms",
         ),
