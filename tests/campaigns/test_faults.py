@@ -35,7 +35,7 @@ from aqmlab.campaigns import failures
 from aqmlab.running import progress, run, store
 from aqmlab.running import sweep as sweeping
 from aqmlab.running.cell import Cell
-from aqmlab.running.files import directory, marker
+from aqmlab.running.files import directory, index, marker
 from aqmlab.running.integrity import read_metadata
 from aqmlab.running.run import run_cell
 from disks import mounted, remount
@@ -74,7 +74,7 @@ def drafts(out: Path) -> list[Path]:
 
 def left_over(out: Path) -> set[str]:
     """Name what a good store does not have."""
-    of_all = {marker.NAME, "cells", "drafts"}
+    of_all = {marker.NAME, "cells", "drafts", index.FOLDER}
     return {path.name for path in out.iterdir()} - of_all | {place.name for place in drafts(out)}
 
 

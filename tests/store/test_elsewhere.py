@@ -17,7 +17,7 @@ from aqmlab.results.result import Result
 from aqmlab.running import sweep as sweeping
 from aqmlab.running.calibration import lines
 from aqmlab.running.cell import Cell
-from aqmlab.running.files import content, marker
+from aqmlab.running.files import content, index, marker
 from aqmlab.running.files.directory import Directory
 from aqmlab.running.files.location import location
 from aqmlab.running.run import run_cell
@@ -40,7 +40,9 @@ def test_a_run_has_the_tables_of_a_local_one_to_the_byte(place: str, tiny: lab.E
     assert there.record()["cell"] == f"{place}/cells/{there.cell.key}"
     assert lab.run(tiny, out=place).metadata == there.metadata, "it is not run a second time"
     files = [f"cells/{there.cell.key}/{file.name}" for file in here.place.iterdir()]
-    assert files_below(place) == sorted([marker.NAME, *files])
+    *others, segment = sorted(files_below(place), key=lambda name: name.startswith(index.FOLDER))
+    assert others == sorted([marker.NAME, *files])
+    assert segment.startswith(f"{index.FOLDER}/1-")
 
 
 def test_the_directory_of_a_result_has_all_its_files_on_this_machine(place: str, cell: Cell) -> None:
@@ -133,8 +135,14 @@ def test_no_more_is_fetched_than_metadata_and_summary(bucket: str, requests: lis
     content._copies.cache_clear()
     requests.clear()
     assert Store(out).cells().height == 4
+    assert requests.count("get_object") == 4, "the segments of the index"
+    assert len(requests) <= 4 + 4, "listings, and the index"
+    for name in files_below(out, index.FOLDER):
+        content.remove(location(out), f"{index.FOLDER}/{name}")
+    requests.clear()
+    assert Store(out).cells().height == 4
     assert requests.count("get_object") == 2 * 4
-    assert len(requests) <= 4 + 2 * 4, "listings, and an index that is not there"
+    assert len(requests) <= 6 + 2 * 4, "listings, and an index that is not there"
     requests.clear()
     lab.sweep(GRID, seeds=[1, 2], out=out)
     assert requests.count("get_object") == 1 + 4, "the marker, and each cell once"
@@ -176,7 +184,7 @@ def test_the_commands_go_there(aqmlab: Command, place: str, tmp_path: Path) -> N
     (tmp_path / "grid.toml").write_text(f'set = {json.dumps(TINY)}\nschemes = ["codel", "pie"]\n')
     assert aqmlab("sweep", "grid.toml", "--seeds", "1", "--out", place).code == 0
     assert len(json.loads(aqmlab("ls", place, "--json").out)) == 5
-    assert aqmlab("compact", place).out == f"5 cells in {place}/cells.parquet\n"
+    assert aqmlab("compact", place).out == f"5 cells in {place}/index\n"
     assert aqmlab("report", "--scheme", "pi", "--scheme", "droptail", "--out", place).code == 0
     assert aqmlab("report", "--out", place, "-o", "again.html").code == 0
     assert "droptail" in (tmp_path / "report.html").read_text()

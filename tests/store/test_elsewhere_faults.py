@@ -170,7 +170,7 @@ def test_a_refused_write_ends_a_sweep_before_it_runs_and_fails_no_cell(
     assert "\n" not in str(refused.value)
     assert Failures(location(out)).known() == {}
     assert Store(out).cells().height == 2
-    with pytest.raises(lab.StoreError, match=r"/cells\.parquet: cannot be written: "):
+    with pytest.raises(lab.StoreError, match=r"/index/\S+\.parquet: cannot be written: "):
         Store(out).compact()
 
 

@@ -1,82 +1,277 @@
-"""The index of a store: what it says is what the cells say, and it is looked at instead of them."""
+"""The index of a store: what it says is what the cells say, and lists are made of it without opening a cell."""
 
 from __future__ import annotations
 
 import logging
+import os
 import shutil
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import aqmlab as lab
-from aqmlab.running.cell import Cell
+from aqmlab.running import store as running
+from aqmlab.running.cell import Cell, cells_of
+from aqmlab.running.files import index
+from aqmlab.running.integrity import METADATA
+from aqmlab.running.run import run_cell
 from aqmlab.running.store import Store
-from aqmlab.running.sweep import sweep
 from conftest import Command
 
 
+@pytest.fixture(autouse=True)
+def _new_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What this process has done for other stores it has not done for these."""
+    monkeypatch.setattr(running, "_TENDED", set())
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Cell]]:
+    """The files of a cell that has run, and ten cells that may be made of them."""
+    tiny = lab.Experiment(
+        link={"rate": "2 Mbit/s"}, users={"per_side": 50}, protocol={"warmup": "0 s", "duration": "3 s"}
+    )
+    cells = cells_of(tiny, range(1, 11))
+    return run_cell(cells[0], Store(tmp_path_factory.mktemp("made") / "results")).directory, cells
+
+
+def make(store: Store, cell: Cell, files: Path) -> None:
+    """Make a cell of the files of another, which takes no time."""
+    with store.create(cell) as directory:
+        for file in files.iterdir():
+            shutil.copy(file, directory)
+
+
 @pytest.fixture
-def kept(small_cell: Cell, another_cell: Cell, store: Store) -> list[Cell]:
-    """Two cells that have run."""
-    sweep([small_cell, another_cell], store)
-    return [small_cell, another_cell]
+def kept(made: tuple[Path, list[Cell]], store: Store) -> list[Cell]:
+    """Three cells that are in the store."""
+    for cell in made[1][:3]:
+        make(store, cell, made[0])
+    return made[1][:3]
 
 
-def test_cells_are_the_same_with_an_index_and_are_not_read_one_by_one(kept: list[Cell], store: Store) -> None:
-    before = store.cells()
-    assert store.compact() == 2
-    for cell in kept:
-        (store.out / "cells" / cell.key / "summary.parquet").unlink()
-    assert_frame_equal(store.cells(), before)
+def segments(store: Store) -> list[Path]:
+    return sorted(Path(str(store.out), index.FOLDER).iterdir())
 
 
-def test_cells_that_come_and_go_after_it(kept: list[Cell], store: Store) -> None:
-    store.compact()
-    third = replace(kept[0], seed=3)
-    sweep([third], store)
-    store.remove(kept[0].key)
-    assert set(store.cells()["cell"]) == {kept[1].key, third.key}
-    assert store.cells().schema == Store(store.out).cells().schema
-    assert store.compact() == 2
+def without_index(store: Store) -> pl.DataFrame:
+    """Read the cells of a store one by one: what is right."""
+    others, away = store.out / index.FOLDER, store.out / "away"
+    if others.exists():
+        others.rename(away)
+    try:
+        return Store(store.out).cells()
+    finally:
+        if away.exists():
+            away.rename(others)
+
+
+_counting: list[list[str]] = []
+
+
+def _hear(event: str, arguments: tuple[Any, ...]) -> None:
+    if event == "open" and _counting:
+        _counting[-1].append(str(arguments[0]))
+
+
+sys.addaudithook(_hear)
+
+
+@contextmanager
+def files_opened() -> Iterator[list[str]]:
+    """List the files that this process opens."""
+    _counting.append([])
+    try:
+        yield _counting[-1]
+    finally:
+        _counting.pop()
+
+
+def test_a_list_of_cells_opens_none_of_them(kept: list[Cell], store: Store) -> None:
+    with files_opened() as opened:
+        listed = Store(store.out).cells()
+    assert listed["cell"].sort().to_list() == sorted(cell.key for cell in kept)
+    assert [Path(file).parent.name for file in opened if str(store.out) in file] == [index.FOLDER] * 3
+    with files_opened() as opened:
+        alone = without_index(store)
+    assert sum("/cells/" in file for file in opened) > 3
+    assert_frame_equal(listed, alone)
+
+
+def test_hundreds_of_cells_are_a_few_segments(made: tuple[Path, list[Cell]], store: Store) -> None:
+    files, (first, *_) = made
+    for seed in range(1, 61):
+        make(store, replace(first, seed=seed), files)
+    assert sorted(int(file.name.partition("-")[0]) for file in segments(store)) == [*[1] * 12, 16, 16, 16]
+    with files_opened() as opened:
+        assert Store(store.out).cells().height == 60
+    assert sum(str(store.out) in file for file in opened) == 15
+
+
+def test_columns_that_are_asked_for_are_alone(kept: list[Cell], store: Store) -> None:
+    whole = store.cells()
+    for columns in (["cell", "seed"], ["path", "queue_packets_mean"], ["created", "created"]):
+        assert_frame_equal(store.cells(columns), whole.select(list(dict.fromkeys(columns))))
+    with pytest.raises(lab.SpecError, match=r"^columns: must be columns of a cell, got 'sed'; did you mean 'seed'\?$"):
+        store.cells(["sed"])
+
+
+CHANGES: dict[str, Callable[[Path], None]] = {
+    "a file is gone": lambda cell: (cell / "queue.parquet").unlink(),
+    "a file is shorter": lambda cell: os.truncate(cell / "link.parquet", 100),
+    "a summary is another": lambda cell: (cell / "summary.parquet").write_bytes(b"0" * 100),
+    "metadata are another": lambda cell: (cell / METADATA).write_text("{}"),
+    "metadata are gone": lambda cell: (cell / METADATA).unlink(),
+    "a link is in its place": lambda cell: (shutil.rmtree(cell), cell.symlink_to("nowhere"))[0],
+    "a file is in its place": lambda cell: (shutil.rmtree(cell), cell.write_text(""))[0],
+}
+
+STEPS = st.lists(
+    st.tuples(st.sampled_from(["make", "remove", "compact", "lose", "moved", *CHANGES]), st.integers(0, 9)), max_size=25
+)
+
+
+@settings(max_examples=40)
+@given(steps=STEPS, merged=st.sampled_from([2, 3, 16]))
+def test_the_index_says_what_the_cells_say(
+    steps: list[tuple[str, int]],
+    merged: int,
+    made: tuple[Path, list[Cell]],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    files, cells = made
+    out = tmp_path_factory.mktemp("store")
+    # Two writers, of which each looks through the index the first time.
+    writers = Store(out), Store(out)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(index, "_MERGED", merged)
+        for number, (step, which) in enumerate(steps):
+            store, directory = writers[number % 2], out / "cells" / cells[which].key
+            running._TENDED.clear()
+            if step == "make":
+                make(store, cells[which], files)
+            elif step == "compact" and (out / "cells").is_dir():
+                store.compact()
+            elif step == "lose":
+                shutil.rmtree(out / index.FOLDER, ignore_errors=True)
+            elif os.path.lexists(directory):
+                if step == "remove":
+                    store.remove(cells[which].key)
+                elif step == "moved":
+                    os.utime(directory / "spec.json", (number, number))
+                elif directory.is_dir():
+                    CHANGES[step](directory)
+            if (out / "cells").is_dir():
+                assert_frame_equal(Store(out).cells(), without_index(store))
+
+
+def test_two_writers_at_once_lose_no_cell(made: tuple[Path, list[Cell]], store: Store) -> None:
+    files, (first, *_) = made
+
+    def write(seeds: range) -> None:
+        own = Store(store.out)
+        for seed in seeds:
+            make(own, replace(first, seed=seed), files)
+
+    threads = [threading.Thread(target=write, args=(range(start, start + 20),)) for start in (1, 21, 41)]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        if Path(str(store.out), "cells").is_dir():
+            assert Store(store.out).cells()["cell"].is_unique().all()
+    with files_opened() as opened:
+        assert Store(store.out).cells().height == 60
+    assert not [file for file in opened if "/cells/" in file]
+
+
+def test_the_next_writer_makes_an_index_that_is_lost(
+    kept: list[Cell], made: tuple[Path, list[Cell]], store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.rmtree(store.out / index.FOLDER)
+    before = {path: path.stat().st_mtime_ns for path in Path(str(store.out)).rglob("*")}
+    Store(store.out).cells()
+    assert before == {path: path.stat().st_mtime_ns for path in Path(str(store.out)).rglob("*")}, "reading writes"
+    monkeypatch.setattr(running, "_TENDED", set())
+    make(Store(store.out), made[1][5], made[0])
+    with files_opened() as opened:
+        assert Store(store.out).cells().height == 4
+    assert not [file for file in opened if "/cells/" in file]
+
+
+def test_a_damaged_cell_is_named_by_readers_and_not_by_writers(
+    kept: list[Cell], made: tuple[Path, list[Cell]], store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    (store.out / "cells" / kept[0].key / "link.parquet").unlink()
+    running._TENDED.clear()
+    make(Store(store.out), made[1][5], made[0])
+    assert caplog.messages == []
+    assert Store(store.out).cells().height == 3
+    (line,) = caplog.messages
+    assert line.endswith("link.parquet is damaged: no such file or directory; the cell is left out")
 
 
 def test_it_can_be_moved_with_its_cells(kept: list[Cell], store: Store, tmp_path: Path) -> None:
-    store.compact()
     moved = tmp_path / "elsewhere"
     shutil.move(str(store.out), moved)
-    assert all(Path(path).is_dir() for path in Store(moved).cells()["path"])
+    with files_opened() as opened:
+        assert all(Path(path).is_dir() for path in Store(moved).cells()["path"])
+    assert not [file for file in opened if "/cells/" in file]
 
 
-@pytest.mark.parametrize("content", [b"", b"PAR1 and no more", None])
-def test_a_damaged_one_is_left_out(
-    kept: list[Cell], store: Store, content: bytes | None, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize("content", [b"", b"PAR1 and no more", None, "of no cell"])
+def test_a_damaged_segment_is_left_out_in_one_line(
+    kept: list[Cell], store: Store, content: bytes | str | None, caplog: pytest.LogCaptureFixture
 ) -> None:
     whole = store.cells()
-    store.compact()
-    file = store.out / "cells.parquet"
-    file.write_bytes(file.read_bytes()[:-100] if content is None else content)
+    (file, *_) = segments(store)
+    if content is None:
+        file.write_bytes(file.read_bytes()[:-100])
+    elif isinstance(content, bytes):
+        file.write_bytes(content)
+    else:
+        nameless = pl.read_parquet(file).with_columns(label=pl.lit(None, pl.String))
+        nameless.write_parquet(file, metadata={"aqmlab": index._FORM})
     with caplog.at_level(logging.WARNING, "aqmlab"):
         assert_frame_equal(store.cells(), whole)
-    assert "cells.parquet is damaged and left out" in caplog.text
+    (line,) = caplog.messages
+    assert line.startswith(f"{file} is damaged and left out: ")
+    store.compact()
+    caplog.clear()
+    assert_frame_equal(store.cells(), whole)
+    assert caplog.messages == []
 
 
-def test_one_of_another_form_is_left_out(kept: list[Cell], store: Store) -> None:
-    pl.DataFrame({"cell": [kept[0].key], "of": ["old"]}).write_parquet(str(store.out / "cells.parquet"))
+def test_a_segment_of_another_form_is_left_out(kept: list[Cell], store: Store) -> None:
+    name = f"1-{'0' * 16}.parquet"
+    pl.DataFrame({"cell": [kept[0].key], "of": ["old"]}).write_parquet(str(store.out / index.FOLDER / name))
     assert set(store.cells()["cell"]) == {cell.key for cell in kept}
     assert "of" not in store.cells().columns
 
 
-def test_one_that_cannot_be_written_is_one_line(kept: list[Cell], store: Store) -> None:
-    (store.out / "cells.parquet").mkdir()
-    (store.out / "cells.parquet" / "in the way").touch()
-    with pytest.raises(lab.StoreError, match=r"cells\.parquet: cannot be written"):
+def test_an_index_that_cannot_be_written_loses_no_cell(
+    made: tuple[Path, list[Cell]], store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    store.init()
+    Path(str(store.out), index.FOLDER).write_text("in the way")
+    make(store, made[1][0], made[0])
+    assert caplog.messages[-1].endswith("; lists of cells take longer")
+    assert store.cells()["cell"].to_list() == [made[1][0].key]
+    with pytest.raises(lab.StoreError, match=r"results/index.*: cannot be written"):
         store.compact()
-    assert not list(store.out.glob("cells.[0-9]*"))
 
 
-def test_the_command(kept: list[Cell], store: Store, aqmlab: Command) -> None:
-    assert aqmlab("compact", "results").out == "2 cells in results/cells.parquet\n"
+def test_compact_makes_one_segment(kept: list[Cell], store: Store, aqmlab: Command) -> None:
+    assert len(segments(store)) == 3
+    assert aqmlab("compact", "results").out == "3 cells in results/index\n"
+    assert len(segments(store)) == 1
     assert aqmlab("compact", "nowhere").code == 2

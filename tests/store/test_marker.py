@@ -100,7 +100,7 @@ def test_a_directory_made_a_store_is_written_to_and_keeps_its_files(
     assert aqmlab("init", "results").code == 0, "a second time changes nothing"
     run_cell(small_cell, Store(thesis))
     new = [name for name in files(thesis) if name not in before]
-    assert {name.partition("/")[0] for name in new} == {"aqmlab-store.json", "cells"}
+    assert {name.partition("/")[0] for name in new} == {"aqmlab-store.json", "cells", "index"}
     assert {*before} < {*files(thesis)}
     assert Store(thesis).cells()["cell"].to_list() == [small_cell.key]
 

@@ -34,9 +34,6 @@ from aqmlab.running.sweep import Watch
 from aqmlab.show import console
 from aqmlab.show.messages import logger
 
-_MANY = 1_000
-"""From so many cells on their summaries are put into one file: reading each takes milliseconds."""
-
 _OF_NO_CELLS = {"seed": pl.Int64, "cell": pl.String, "state": pl.String}
 """The columns of a campaign of which nothing is known but that."""
 
@@ -351,5 +348,3 @@ def run(campaign: Campaign, how: How, *, progress: bool) -> None:
             watch=watch,
             limit_s=how.limit_s,
         )
-    if len(distinct) >= _MANY:
-        store.compact()

@@ -11,7 +11,7 @@
                         exchanges.parquet       one row for each request, when asked for
                         losses.parquet          one row for each packet dropped, when asked for
             aqmlab-store.json                   what says that this directory is a store
-            cells.parquet                       the summaries of all, where they have been put together
+            index/                              rows of all cells, so that a list of thousands opens no cell
             drafts/                             cells that are being written
             damaged/<key>                       cells that were found damaged, and were run again
 
@@ -27,7 +27,8 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
-from collections.abc import Iterable, Iterator, Mapping
+import random
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -37,10 +38,11 @@ import polars as pl
 from aqmlab._core import Resolved, SpecError
 from aqmlab.results.result import Result
 from aqmlab.running.cell import Cell
-from aqmlab.running.files import index, marker, scanning
+from aqmlab.running.files import marker, scanning
 from aqmlab.running.files.content import fetched
 from aqmlab.running.files.directory import Directory
 from aqmlab.running.files.errors import Damaged, StoreError
+from aqmlab.running.files.index import Index
 from aqmlab.running.files.location import Location, location
 from aqmlab.running.files.objects import Objects
 from aqmlab.running.identity import rows
@@ -48,6 +50,15 @@ from aqmlab.running.integrity import Kept
 
 _log = logging.getLogger("aqmlab")
 _LEFT_OUT = "%s; the cell is left out"
+
+_AT_ONCE = 2000
+"""Cells that are read at a time."""
+
+_MOST_ADDED = 1000
+"""Rows of other cells that a process adds to the index: some four seconds."""
+
+_TENDED: set[str] = set()
+"""The stores whose index this process has looked through for cells without a row."""
 
 
 class Store:
@@ -67,6 +78,7 @@ class Store:
     def __init__(self, out: Location | str) -> None:
         self.out = location(out)
         self._place = Directory(self.out) if isinstance(self.out, Path) else Objects(self.out)
+        self._index = Index(self.out, self._place.stamps)
 
     def get(self, cell: Cell) -> Result | None:
         """Return the result of a cell that has been run before; see :meth:`found`."""
@@ -118,6 +130,7 @@ class Store:
                 self._set_aside(key, kept)
         with self._place.create(cell.key) as directory:
             yield directory
+        self._add_to_index(cell.key)
 
     def init(self) -> None:
         """Make the directory, which may hold other files, a store that takes cells.
@@ -131,7 +144,7 @@ class Store:
 
     def count(self, keys: Iterable[str]) -> int:
         """Return how many cells of these keys are there, at a glance: whether one is damaged shows when it is read."""
-        return len({*self._place.stamps()} & {*keys})
+        return len({*self._place.keys()} & {*keys})
 
     def kept(self, key: str) -> Result | None:
         """Return the result of a cell by its key, whoever has run it; one that is damaged is not there.
@@ -164,7 +177,7 @@ class Store:
             When it is none; the line begins with ``name``.
         """
         is_nowhere = isinstance(self.out, Path) and not os.path.isdir(self.out)  # noqa: PTH112 - too long a name
-        if is_nowhere or not (marker.is_store(self.out) or self._place.stamps()):
+        if is_nowhere or not (marker.is_store(self.out) or self._place.keys()):
             raise SpecError(f"{name}: must be a results directory, got {self.out}")
 
     def remove(self, key: str) -> None:
@@ -177,8 +190,13 @@ class Store:
         """
         self._place.remove(key)
 
-    def cells(self) -> pl.DataFrame:
+    def cells(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
         """Return a row for each cell, the newest last.
+
+        Parameters
+        ----------
+        columns
+            Return these columns alone, which takes less time and memory.
 
         Returns
         -------
@@ -188,34 +206,50 @@ class Store:
             measured, the parts of a measure as ``response_time_ms_p50``; ``unmet``, the laws that its numbers do not
             keep (:mod:`aqmlab.results.checks`), null where nobody has looked; whether a live run finds itself
             ``valid``, null elsewhere; its ``path``, its size in ``bytes``, and when it was ``created``. What there are
-            several of in a cell, such as links, is in ``scan("summary")``. Cells that :meth:`compact` has put together
-            are not looked at one by one, and so not found damaged here.
-        """
-        there = self.keys()
-        known = index.read(self.out)
-        frames = [rows.NO_ROWS]
-        if known is not None:
-            place = pl.lit(f"{self._place.cells / 'x'}"[:-1]) + pl.col("cell")
-            frames.append(known.filter(pl.col("cell").is_in(there)).with_columns(path=place))
-            there = sorted({*there} - {*known["cell"]})
-        for cell, file in self._with_table(there, "summary"):
-            try:
-                frames.append(rows.row(cell, file))
-            except Damaged as damage:
-                _log.warning(_LEFT_OUT, damage)
-        return pl.concat(frames).sort("created", "cell")
-
-    def compact(self) -> int:
-        """Put the summaries of all cells into one file, so that :meth:`cells` need not read each; return how many.
+            several of in a cell, such as links, is in ``scan("summary")``.
 
         Raises
         ------
+        SpecError
+            When the directory is no store, or a column does not exist.
+
+        Notes
+        -----
+        Rows come from the index that writers keep (``results/index``) where no file of the cell has changed since, and
+        from the cell itself elsewhere. A cell that is damaged is left out, and a line of the log names it; where a bit
+        of a file has flipped and its length and time have not changed, :meth:`check` and the readers of that file
+        find it.
+        """
+        chosen = rows.checked_columns(columns)
+        keys = self.keys()
+        indexed = self._index.rows(keys, [name for name in chosen if name != "path"])
+        others, damages = self._rows({*keys} - {*indexed["cell"]})
+        for damage in damages:
+            _log.warning(_LEFT_OUT, damage)
+        found = pl.concat([indexed, others.select(indexed.columns)]).sort("created", "cell")
+        place = pl.lit(f"{self._place.cells / 'x'}"[:-1]) + pl.col("cell")
+        return found.with_columns(path=place).select(chosen)
+
+    def compact(self) -> int:
+        """Read the cells that the index does not have, and write all of it as one file; return how many cells it has.
+
+        Writers keep the index, so that this is needed after a store was copied without the times of its files.
+
+        Raises
+        ------
+        SpecError
+            When the directory is no store.
         StoreError
             When it cannot be written.
         """
-        cells = self.cells()
-        index.write(self.out, cells)
-        return cells.height
+        keys = self.keys()
+        indexed = self._index.rows(keys)
+        others, damages = self._rows({*keys} - {*indexed["cell"]})
+        for damage in damages:
+            _log.warning(_LEFT_OUT, damage)
+        found = pl.concat([indexed, others.select(indexed.columns)])
+        self._index.replace(found)
+        return found.height
 
     def scan(self, table: str) -> pl.LazyFrame:
         """Read one table of all cells, with a column ``cell``: what only some laws have is null elsewhere.
@@ -228,8 +262,9 @@ class Store:
             When the directory is no store, or no cell has such a table.
         """
         known = rows.SUMMARY if table == "summary" else {}
-        frame, damages = scanning.scan(self._with_table(self.keys(), table), known)
-        for damage in damages:
+        found, damages = self._with_table(self.keys(), table)
+        frame, others = scanning.scan(found, known)
+        for damage in (*damages, *others):
             _log.warning(_LEFT_OUT, damage)
         if frame is None:
             raise SpecError(f"table: no cell in {self.out} has a table of this name, got {table!r}")
@@ -243,7 +278,10 @@ class Store:
         SpecError
             When the directory is no store.
         """
-        return sorted(self._listed())
+        keys = self._place.keys()
+        if not keys:
+            self.check_is_one()
+        return keys
 
     def check(self) -> list[Damaged]:
         """Read every file of every cell, and return the damage: one error for each damaged cell.
@@ -268,29 +306,57 @@ class Store:
                     damages.setdefault(kept.directory.name, file)
         return [damages[key] for key in sorted(damages)]
 
-    def _listed(self) -> Mapping[str, int]:
-        """List the cells with their stamps."""
-        stamps = self._place.stamps()
-        if not stamps:
-            self.check_is_one()
-        return stamps
+    def _add_to_index(self, key: str) -> None:
+        """Add the row of a new cell, and the first time in a process some of cells that have none."""
+        keys, store = {key}, str(self.out.absolute())
+        if store not in _TENDED:
+            _TENDED.add(store)
+            there = self.keys()
+            without = sorted({*there} - {*self._index.rows(there, ())["cell"]})
+            # Processes that begin at the same time take different ones.
+            keys.update(random.sample(without, min(len(without), _MOST_ADDED)))
+        try:
+            self._index.add(self._rows(keys)[0])
+        except StoreError as error:
+            # The cell is there, and is read itself where cells are listed.
+            _log.warning("%s; lists of cells take longer", error)
 
-    def _with_table(self, keys: Iterable[str], table: str) -> Iterator[tuple[Kept, Path]]:
-        """Yield cells that have a table, and where it can be read; of one that is damaged a line of the log says so."""
+    def _rows(self, keys: Collection[str]) -> tuple[pl.DataFrame, list[Damaged]]:
+        """Read the rows of cells, with the stamps that they had before, and what is wrong with those left out."""
+        every, frames, damages = sorted(keys), [rows.NO_ROWS.with_columns(stamp=pl.lit("", pl.String))], []
+        for start in range(0, len(every), _AT_ONCE):
+            batch = every[start : start + _AT_ONCE]
+            stamps, frame = self._place.stamps(batch), []
+            found, wrong = self._with_table(batch, "summary")
+            damages += wrong
+            for cell, file in found:
+                try:
+                    stamp = stamps.get(cell.directory.name, "")
+                    frame.append(rows.row(cell, file).with_columns(stamp=pl.lit(stamp, pl.String)))
+                except Damaged as damage:
+                    damages.append(damage)
+            if frame:
+                frames.append(pl.concat(frame, rechunk=True))
+        return pl.concat(frames), damages
+
+    def _with_table(self, keys: Iterable[str], table: str) -> tuple[list[tuple[Kept, Path]], list[Damaged]]:
+        """Return the cells that have a table, and where it can be read; and what is wrong with those left out."""
         name = f"{table}.parquet"
-        whole = []
+        whole, damages = [], []
         for _, kept in self._place.read(list(keys)):
             if isinstance(kept, Damaged):
-                _log.warning(_LEFT_OUT, kept)
+                damages.append(kept)
             elif name in kept.files:
                 whole.append(kept)
             elif table == "summary":
-                _log.warning(_LEFT_OUT, f"{kept.directory / name} is damaged: no such file")
+                damages.append(Damaged(f"{kept.directory / name} is damaged: no such file"))
+        found = []
         for cell, file in zip(whole, self._place.tables(whole, name), strict=True):
             if isinstance(file, Damaged):
-                _log.warning(_LEFT_OUT, file)
+                damages.append(file)
             else:
-                yield cell, file
+                found.append((cell, file))
+        return found, damages
 
     def _read(self, cells: Mapping[str, Cell]) -> Iterator[tuple[str, Kept | Damaged]]:
         """Look at those of these cells that are there, each by its key."""

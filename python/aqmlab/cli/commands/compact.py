@@ -1,9 +1,8 @@
-"""``aqmlab compact``: the summaries of a results directory in one file."""
+"""``aqmlab compact``: the index of a results directory in one file."""
 
 from __future__ import annotations
 
 from aqmlab.cli.app import App
-from aqmlab.cli.cells import kept_cells
 from aqmlab.cli.options import Directory
 
 app = App()
@@ -11,14 +10,14 @@ app = App()
 
 @app.command()
 def compact(out: Directory = "results") -> None:
-    """Put the summaries of all cells into one file.
+    """Bring the index of a results directory up to date, in one file.
 
-    They are listed at once then. The cells stay as they are; those that are run later are read beside it, until this
-    is said again.
+    Commands that write cells keep the index, from which cells are listed.
+    Use this after a directory was copied without the times of its files.
     """
     from aqmlab.running.files.location import location
     from aqmlab.running.store import Store
 
-    kept_cells(out)
+    Store(out).check_is_one("DIR")
     number = Store(out).compact()
-    print(f"{number:,} {'cell' if number == 1 else 'cells'} in {location(out) / 'cells.parquet'}")
+    print(f"{number:,} {'cell' if number == 1 else 'cells'} in {location(out) / 'index'}")

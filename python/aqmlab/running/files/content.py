@@ -72,6 +72,22 @@ def _put_here(file: Path, content: bytes) -> None:
             draft.unlink()
 
 
+def remove(out: Location, name: str) -> None:
+    """Remove a file that may be gone already.
+
+    Raises
+    ------
+    StoreError
+        When it cannot be removed.
+    """
+    file = out / name
+    with writing(file), suppress(FileNotFoundError):
+        if isinstance(file, Path):
+            file.unlink()
+        else:
+            file.fs.rm_file(file.path)
+
+
 def names(out: Location, folder: str) -> list[str]:
     """List the files of a folder; none where there is no folder.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -33,17 +34,18 @@ class Directory:
         self._out = out
         self._drafts = Drafts(out / "drafts")
 
-    def stamps(self) -> dict[str, int]:
-        """List the cells, each with a number that is another one after its directory has changed.
-
-        Entries whose names are no keys are nobody's business.
-        """
+    def keys(self) -> list[str]:
+        """List the cells; entries whose names are no keys are nobody's business."""
         with reading(self.cells):
             try:
-                with os.scandir(self.cells) as entries:
-                    return {entry.name: _stamp(entry) for entry in entries if is_key(entry.name)}
+                return sorted(filter(is_key, os.listdir(self.cells)))  # noqa: PTH208 - names are enough
             except (FileNotFoundError, NotADirectoryError):
-                return {}
+                return []
+
+    def stamps(self, keys: Iterable[str]) -> dict[str, str]:
+        """Return texts that are others after a file of a cell has changed, of cells that are there."""
+        found = ((key, _stamp(f"{self.cells}/{key}")) for key in keys)
+        return {key: stamp for key, stamp in found if stamp is not None}
 
     def read(self, keys: Iterable[str]) -> Iterator[tuple[str, Kept | Damaged]]:
         """Look at those cells that are there."""
@@ -110,9 +112,12 @@ class Directory:
         return place
 
 
-def _stamp(entry: os.DirEntry[str]) -> int:
+def _stamp(directory: str) -> str | None:
+    """Return the digest of names, lengths and times of change; ``None`` where there is no directory."""
     try:
-        return entry.stat().st_mtime_ns
+        with os.scandir(directory) as entries:
+            files = sorted((entry.name, entry.stat(follow_symlinks=False)) for entry in entries)
     except OSError:
-        # It has just gone, or is a link that leads nowhere.
-        return 0
+        return None
+    text = "/".join(f"{name} {about.st_mode} {about.st_size} {about.st_mtime_ns}" for name, about in files)
+    return hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()

@@ -12,13 +12,14 @@ at one moment files that differ, as those of schemes typed in two ways do, the c
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+import hashlib
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from aqmlab.running.files import marker
 from aqmlab.running.files.content import checked, in_folders, put
@@ -39,6 +40,9 @@ from aqmlab.running.integrity import (
 if TYPE_CHECKING:
     from upath import UPath
 
+_SAID = ("size", "ETag", "etag", "md5Hash", "mtime", "created")
+"""What services say of a file's content."""
+
 _AT_ONCE = 16
 """Tables fetched at a time."""
 
@@ -52,10 +56,17 @@ class Objects:
         self._fs = out.fs
         self._claim = once(partial(marker.claim, out))
 
-    def stamps(self) -> dict[str, int]:
-        """List the cells, each with a number that is another one after its files have changed: their bytes."""
+    def keys(self) -> list[str]:
+        """List the cells."""
         there = self._lengths(self.cells).items()
-        return {key: sum(lengths.values()) for key, lengths in there if METADATA in lengths and is_key(key)}
+        return sorted(key for key, lengths in there if METADATA in lengths and is_key(key))
+
+    def stamps(self, keys: Collection[str]) -> dict[str, str]:
+        """Return texts that are others after a file of a cell has changed, of cells that are there."""
+        if not keys:
+            return {}
+        there = self._files(self.cells / next(iter(keys)) if len(keys) == 1 else self.cells)
+        return {key: _stamp(there[key]) for key in keys if METADATA in there.get(key, ())}
 
     def read(self, keys: Collection[str]) -> Iterator[tuple[str, Kept | Damaged]]:
         """Look at those cells that are there: one listing, and the metadata of each."""
@@ -128,6 +139,11 @@ class Objects:
 
     def _lengths(self, below: UPath) -> dict[str, dict[str, int]]:
         """List files with their lengths, by the directory that they are in, which is ``below`` or in it."""
+        there = self._files(below).items()
+        return {key: {name: int(about["size"]) for name, about in files.items()} for key, files in there}
+
+    def _files(self, below: UPath) -> dict[str, dict[str, Mapping[str, Any]]]:
+        """List the same with all that the service says of each file."""
         with reading(below):
             # Others write there too.
             self._fs.invalidate_cache()
@@ -136,11 +152,11 @@ class Objects:
             except FileNotFoundError as error:
                 # No file of it: all of it, as of a bucket that nobody has made.
                 raise StoreError(f"{self._out}: cannot be read: {error}") from None
-        lengths: dict[str, dict[str, int]] = {}
+        files: dict[str, dict[str, Mapping[str, Any]]] = {}
         for path, about in found.items():
             directory, _, name = path.rpartition("/")
-            lengths.setdefault(directory.rpartition("/")[2], {})[name] = int(about["size"])
-        return lengths
+            files.setdefault(directory.rpartition("/")[2], {})[name] = about
+        return files
 
     def _copy_there(self, draft: Path, directory: UPath) -> None:
         marker = directory / METADATA
@@ -167,6 +183,12 @@ def _kept(directory: UPath, content: bytes, lengths: dict[str, int]) -> Kept:
             raise Damaged(f"{directory / name} is damaged: no such file")
         check_length(directory / name, lengths[name], written)
     return Kept(directory, metadata, files, sum(lengths.values()))
+
+
+def _stamp(files: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return the digest of what the service says of files: their lengths, and digests or times of change."""
+    said = [(name, sorted((key, str(it)) for key, it in files[name].items() if key in _SAID)) for name in sorted(files)]
+    return hashlib.blake2b(repr(said).encode(), digest_size=16).hexdigest()
 
 
 def _numbered(key: str, number: int) -> str:

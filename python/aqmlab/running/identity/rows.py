@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import difflib
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from aqmlab._core import SpecError
 from aqmlab.running import summary
 from aqmlab.running.files.errors import Damaged
 from aqmlab.running.identity import columns
@@ -49,6 +51,22 @@ SCHEMA = pl.Schema([("cell", pl.String()), *_IDENTITY.items(), *_flat(_MEASURES)
 
 NO_ROWS = pl.DataFrame(schema=SCHEMA)
 """The table of no cells."""
+
+
+def checked_columns(columns: Sequence[str] | None) -> list[str]:
+    """Return the names of columns that were asked for, or of all.
+
+    Raises
+    ------
+    SpecError
+        When there is no such column.
+    """
+    for name in columns or ():
+        if name not in SCHEMA:
+            near = difflib.get_close_matches(name, SCHEMA, 1)
+            hint = f"; did you mean {near[0]!r}?" if near else f": {', '.join(SCHEMA)}"
+            raise SpecError(f"columns: must be columns of a cell, got {name!r}{hint}")
+    return list(SCHEMA) if columns is None else list(dict.fromkeys(columns))
 
 
 def row(cell: Kept, file: Path) -> pl.DataFrame:
