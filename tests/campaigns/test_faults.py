@@ -402,7 +402,8 @@ def test_what_a_cell_costs_does_not_grow_with_their_number(
 
     few, many = of(20), of(100)
     assert many["listings"] == few["listings"]
-    assert many["looked at"] <= 5 * few["looked at"]
+    # The first writer of the index may read the cell that another thread has just made.
+    assert many["looked at"] <= 5 * few["looked at"] + 1
     assert many["calls"] < 1.05 * 5 * few["calls"], (few, many)
 
 
