@@ -66,7 +66,7 @@ def segments(store: Store) -> list[Path]:
 
 def without_index(store: Store) -> pl.DataFrame:
     """Read the cells of a store one by one: what is right."""
-    others, away = store.out / index.FOLDER, store.out / "away"
+    others, away = Path(str(store.out), index.FOLDER), Path(str(store.out), "away")
     if others.exists():
         others.rename(away)
     try:
@@ -126,14 +126,20 @@ def test_columns_that_are_asked_for_are_alone(kept: list[Cell], store: Store) ->
         store.cells(["sed"])
 
 
-CHANGES: dict[str, Callable[[Path], None]] = {
+def replaced(cell: Path) -> Path:
+    """Remove a cell for something else in its place."""
+    shutil.rmtree(cell)
+    return cell
+
+
+CHANGES: dict[str, Callable[[Path], object]] = {
     "a file is gone": lambda cell: (cell / "queue.parquet").unlink(missing_ok=True),
     "a file is shorter": lambda cell: os.truncate(cell / "link.parquet", 100),
     "a summary is another": lambda cell: (cell / "summary.parquet").write_bytes(b"0" * 100),
     "metadata are another": lambda cell: (cell / METADATA).write_text("{}"),
     "metadata are gone": lambda cell: (cell / METADATA).unlink(missing_ok=True),
-    "a link is in its place": lambda cell: (shutil.rmtree(cell), cell.symlink_to("nowhere"))[0],
-    "a file is in its place": lambda cell: (shutil.rmtree(cell), cell.write_text(""))[0],
+    "a link is in its place": lambda cell: replaced(cell).symlink_to("nowhere"),
+    "a file is in its place": lambda cell: replaced(cell).write_text(""),
 }
 
 STEPS = st.lists(
@@ -199,7 +205,7 @@ def test_two_writers_at_once_lose_no_cell(made: tuple[Path, list[Cell]], store: 
 def test_the_next_writer_makes_an_index_that_is_lost(
     kept: list[Cell], made: tuple[Path, list[Cell]], store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shutil.rmtree(store.out / index.FOLDER)
+    shutil.rmtree(Path(str(store.out), index.FOLDER))
     before = {path: path.stat().st_mtime_ns for path in Path(str(store.out)).rglob("*")}
     Store(store.out).cells()
     assert before == {path: path.stat().st_mtime_ns for path in Path(str(store.out)).rglob("*")}, "reading writes"
@@ -255,7 +261,7 @@ def test_a_damaged_segment_is_left_out_in_one_line(
 
 def test_a_segment_of_another_form_is_left_out(kept: list[Cell], store: Store) -> None:
     name = f"1-{'0' * 16}.parquet"
-    pl.DataFrame({"cell": [kept[0].key], "of": ["old"]}).write_parquet(str(store.out / index.FOLDER / name))
+    pl.DataFrame({"cell": [kept[0].key], "of": ["old"]}).write_parquet(str(Path(str(store.out), index.FOLDER) / name))
     assert set(store.cells()["cell"]) == {cell.key for cell in kept}
     assert "of" not in store.cells().columns
 
