@@ -39,6 +39,18 @@ sys.exit(f"not in the package: {', '.join(sorted(lacking))}" if lacking else 0)
 """Run where the package is installed: are these files of it?"""
 
 
+MATERIALS = """
+import json
+import sys
+from importlib.metadata import files
+bills = [file for file in files("aqmlab") if file.name.endswith(".cyclonedx.json")]
+parts = {part["name"] for bill in bills for part in json.loads(bill.read_text(encoding="utf-8"))["components"]}
+lacking = {"aqmlab-sim", "etherparse", "serde_json"} - parts
+sys.exit(f"not in the bill of materials: {', '.join(sorted(lacking))}" if lacking else 0)
+"""
+"""Run where the package is installed: does its software bill of materials name the Rust libraries?"""
+
+
 def main(package: str) -> None:
     """Install and try."""
     file = Path(package).resolve(strict=True)
@@ -58,6 +70,7 @@ def main(package: str) -> None:
         # A wheel has compiled parts of others in it; who compiles a source package fetches those with their licences.
         texts = ["LICENSE-APACHE", "LICENSE-MIT", *(library.text for library in vendored.LIBRARIES)]
         run(python, "-I", "-c", LICENCES, *texts, *(["licences.txt"] if file.suffix == ".whl" else []))
+        run(python, "-I", "-c", MATERIALS)
         if file.suffix == ".whl" and sys.platform == "linux":
             run(python, "-I", "-c", "from aqmlab.live.process import PROGRAM; assert PROGRAM.is_file(), PROGRAM")
 
