@@ -55,10 +55,10 @@ def interruptible(cells: Sequence[Cell], out: str) -> Iterator[None]:
         raise Interrupted(what) from None
 
 
-def kept_cells(out: str) -> pl.DataFrame:
-    """List the cells of a results directory."""
+def kept_cells(out: str, columns: Sequence[str] | None = None) -> pl.DataFrame:
+    """List the cells of a results directory, with these columns or all."""
     from aqmlab.running.store import Store
 
     store = Store(out)
     store.check_is_one("DIR")
-    return store.cells()
+    return store.cells(columns)

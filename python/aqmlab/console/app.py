@@ -110,8 +110,8 @@ class Console:
 
     async def _cells(self, request: Request) -> Response:
         words = request.query_params.get("words", "")
-        rows = await run_in_threadpool(kept.cells, self._store, words)
-        return self._page("cells", rows=rows[:MOST_ROWS], found=len(rows), words=words, most=kept.MOST_COMPARED)
+        rows, found = await run_in_threadpool(kept.cells, self._store, words, MOST_ROWS)
+        return self._page("cells", rows=rows, found=found, words=words, most=kept.MOST_COMPARED)
 
     async def _compare(self, request: Request) -> Response:
         keys = request.query_params.getlist("cell")

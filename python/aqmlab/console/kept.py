@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from aqmlab import plot
 from aqmlab.campaigns import table
 from aqmlab.campaigns.campaign import Campaign, plan
@@ -29,11 +31,19 @@ MOST_COMPARED = 60
 _FIGURES = {"cdf": plot.cdf, "ccdf": plot.ccdf}
 
 
-def cells(store: Store, words: str) -> list[Mapping[str, Any]]:
-    """Return the cells whose scheme has all of these words in it, the newest first."""
-    wanted = words.casefold().split()
-    rows = store.cells().reverse().to_dicts()
-    return [row for row in rows if all(word in str(row["label"]).casefold() for word in wanted)]
+_LISTED = (
+    *("cell", "label", "seed", "users_per_side", "load_percent", "rtt", "world", "valid", "created"),
+    *("loss_percent", "throughput_mbps", "response_time_ms_p50", "response_time_ms_p99"),
+)
+"""Columns of the list of cells."""
+
+
+def cells(store: Store, words: str, most: int) -> tuple[list[Mapping[str, Any]], int]:
+    """Return the newest cells whose scheme has all of these words in it, the newest first, and how many there are."""
+    label = pl.col("label").str.to_lowercase()
+    wanted = [label.str.contains(word, literal=True) for word in words.lower().split()]
+    found = store.cells(_LISTED).filter(pl.lit(True), *wanted)
+    return found.tail(most).reverse().to_dicts(), found.height
 
 
 def comparison(store: Store, keys: Sequence[str]) -> tuple[Comparison, list[str]]:

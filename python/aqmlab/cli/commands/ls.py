@@ -30,7 +30,7 @@ def ls(
     from aqmlab.show import console
 
     check_table(table)
-    cells = kept_cells(out)
+    cells = kept_cells(out, ["path"] if paths and table is None else None)
     write_table(cells, table)
     if paths:
         for path in cells["path"]:
