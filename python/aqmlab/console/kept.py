@@ -38,7 +38,7 @@ _LISTED = (
 """Columns of the list of cells."""
 
 
-def cells(store: Store, words: str, most: int) -> tuple[list[Mapping[str, Any]], int]:
+def cells(store: Store, words: str, most: int) -> tuple[Sequence[Mapping[str, Any]], int]:
     """Return the newest cells whose scheme has all of these words in it, the newest first, and how many there are."""
     label = pl.col("label").str.to_lowercase()
     wanted = [label.str.contains(word, literal=True) for word in words.lower().split()]
