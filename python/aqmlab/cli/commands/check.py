@@ -14,7 +14,7 @@ app = App()
 
 @app.command()
 def check(out: Directory = "results", as_json: Json = False) -> None:
-    """Read every file of a results directory and compare it with its checksum.
+    """Compare every file of a store with its checksum.
 
     aqmlab checks what it reads. DuckDB and other programs do not: check a
     directory before you query it. The exit code is 1 when a cell is damaged;

@@ -10,7 +10,7 @@ app = App()
 
 @app.command()
 def compact(out: Directory = "results") -> None:
-    """Bring the index of a results directory up to date, in one file.
+    """Bring the index of a store up to date, in one file.
 
     Commands that write cells keep the index, from which cells are listed.
     Use this after a directory was copied without the times of its files.
