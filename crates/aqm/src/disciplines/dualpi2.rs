@@ -18,8 +18,8 @@ use crate::parameter::{GAIN, HOUR, from, parameters, up_to};
 use crate::parts::dual::coupled::{Coupled, HeadPacket};
 use crate::parts::dual::scheduler::{DualScheduler, Lane};
 use crate::{
-    Admission, Controlled, Counters, Decide, DecidesAt, Departure, Discipline, Ecn, EcnUse, Limit, LinkContext,
-    Native, Overload, Packet, Qdisc, QueueState, Share, Visitor,
+    Admission, Controlled, Counters, Decide, DecidesAt, Departure, Discipline, Ecn, EcnUse, Limit,
+    LinkContext, Native, Overload, Packet, Qdisc, QueueState, Share, Visitor,
 };
 
 parameters! {
