@@ -5,13 +5,16 @@ import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import aqmlab as lab
 from aqmlab import _core
+from aqmlab.running import table
 from aqmlab.running.cell import cells_of
 from aqmlab.running.run import run_cell
 from aqmlab.running.store import Store
+from aqmlab.show import console
 from conftest import Command
 from made.metadata import reseal
 
@@ -62,6 +65,31 @@ def test_the_paths_of_ls_go_where_a_cell_is_asked_for(aqmlab: Command, out: Stor
     assert aqmlab("explain", path).code == 0
 
 
+@pytest.mark.parametrize("form", ["{}", "results/cells/{}"])
+def test_rm_removes_the_cells_that_are_named(aqmlab: Command, out: Store, form: str) -> None:
+    first, *others = out.cells()["cell"]
+    assert aqmlab("rm", form.format(first), "--yes").out.startswith("removed 1 cell of results")
+    assert out.cells()["cell"].to_list() == others
+
+
+def test_ls_shows_the_columns_and_the_cells_that_are_asked_for(aqmlab: Command, out: Store) -> None:
+    told = aqmlab("ls", "--where", "seed=1", "--where", "scheme!=red", "--columns", "label,seed,link.rate").out
+    *_, row = filter(None, told.splitlines())
+    assert row.split() == ["pi:ecn=false", "1", *out.cells()["spec"].str.json_path_match("$.link.rate")[0].split()]
+    rows = json.loads(aqmlab("ls", "--columns", "cell,created", "--json").out)
+    assert [list(row) for row in rows] == [["cell", "created"]] * 3
+
+
+def test_a_long_list_of_cells_has_the_columns_of_a_short_one(out: Store) -> None:
+    row = out.cells().head(1)
+    short, long = (table.cells(pl.concat([row] * n)) for n in (1, 1_001))
+    assert isinstance(long, str)
+    head, first, *_ = long.splitlines()
+    shown = list(filter(None, console.plain(short).splitlines()))
+    assert head.split() == shown[0].split()
+    assert first.split() == shown[-1].split()
+
+
 def test_an_empty_store_has_no_cells(aqmlab: Command, tmp_path: Path) -> None:
     assert aqmlab("init").out == "results/aqmlab-store.json\n"
     assert json.loads(aqmlab("ls", "--json").out) == []
@@ -77,8 +105,10 @@ def test_an_empty_store_has_no_cells(aqmlab: Command, tmp_path: Path) -> None:
         (["--older-than", "7 d"], [("pi", 2), ("red", 1)]),
         (["--older-than", "60 d"], [("pi", 1), ("pi", 2), ("red", 1)]),
         (["--scheme", "red", "--older-than", "7 d"], [("pi", 1), ("pi", 2), ("red", 1)]),
-        (["--results", str(_core.results_number())], []),
-        (["--results", "0"], [("pi", 1), ("pi", 2), ("red", 1)]),
+        (["--where", f"results={_core.results_number()}"], []),
+        (["--where", "results=0"], [("pi", 1), ("pi", 2), ("red", 1)]),
+        (["--where", "seed>1", "--where", "scheme=pi"], [("pi", 1), ("red", 1)]),
+        (["--where", "link.rate!=100 Mbit/s"], [("pi", 1), ("pi", 2), ("red", 1)]),
     ],
 )
 def test_rm_removes_the_cells_that_are_all_that_is_asked_for(
@@ -110,11 +140,18 @@ def test_rm_says_what_and_how_much_and_asks(
     [
         (["ls", "missing"], "DIR: must be a results directory, got missing"),
         (["rm", "missing", "--scheme", "pi"], "DIR: must be a results directory, got missing"),
-        (["rm"], "rm: say which cells: --scheme, --older-than or --results"),
+        (["rm"], "rm: say which cells: CELL, --scheme, --older-than or --where"),
         (["rm", "--older-than", "7"], '--older-than: "7": write a unit, such as '),
         (["rm", "--older-than", "7 weeks"], '--older-than: "7 weeks": the unit must be one of '),
         (["rm", "--older-than", "1" + 30 * "0" + " d"], ' d": is too large'),
-        (["rm", "--results", "many"], "--results"),
+        (["rm", "--where", "results=many"], "--where: results must be compared with a number, got 'many'"),
+        (["rm", "--where", "results"], "--where: write NAME=VALUE, or with !=, <, <=, > or >=, got 'results'"),
+        (["rm", "--where", "sed=1"], "--where: no column 'sed' (did you mean 'seed'?); columns are cell, label"),
+        (["rm", "--where", "link.rat=1"], "--where: the spec of no cell has link.rat"),
+        (["rm", "--where", "label>1"], "--where: label is no number: compare it with = or !="),
+        (["rm", "0123456789abcdef"], "CELL: results has no cell 0123456789abcdef"),
+        (["rm", "one", "two"], "DIR: must be one directory, got one and two"),
+        (["ls", "--columns", "cell,rate"], "--columns: no column 'rate'"),
         (["rm", "--scheme", "pi"], "rm: asks before it removes, and nobody is there to answer: say --yes"),
     ],
 )

@@ -170,7 +170,7 @@ def test_a_file_that_may_not_be_read_is_one_line_and_stays_where_it_is(tmp_path:
         ("compare", "pi", *SHORT, "--figures"),
         ("explain",),
         ("ls",),
-        ("rm", "--results", "1"),
+        ("rm", "--where", "results=1"),
     ],
 )
 def test_a_name_of_300_characters_is_one_line(aqmlab: Command, tmp_path: Path, arguments: tuple[str, ...]) -> None:

@@ -29,7 +29,10 @@ def number(value: float | None, digits: int) -> str:
 
 
 def show(table: RenderableType) -> None:
-    """Print a table: for a person at a terminal, or as plain text for whatever reads a pipe."""
+    """Print a table: for a person at a terminal, or as plain text for a pipe; text as it is."""
+    if isinstance(table, str):
+        print(table)
+        return
     console = _console(width=None)
     if console.is_terminal:
         console.print(_fitted(table))

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from aqmlab.cli import selection
 from aqmlab.cli.app import App
 from aqmlab.cli.cells import kept_cells
 from aqmlab.cli.options import Directory, Json
@@ -18,6 +19,13 @@ app = App()
 @app.command()
 def ls(
     out: Directory = "results",
+    where: selection.Where = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME,...", help="Show these columns, or paths of the spec: cell,rate_mbps,tcp.congestion."
+        ),
+    ] = None,
     paths: Annotated[bool, typer.Option("--paths", help="Print the cells' directories alone.")] = False,
     table: TableFile = None,
     as_json: Json = False,
@@ -30,12 +38,21 @@ def ls(
     from aqmlab.show import console
 
     check_table(table)
-    cells = kept_cells(out, ["path"] if paths and table is None else None)
-    write_table(cells, table)
+    is_plain = where is None and columns is None and table is None and not as_json
+    needed = (["path"] if paths else tables.COLUMNS) if is_plain else None
+    cells = selection.where(kept_cells(out, needed), where or ())
+    shown = cells if columns is None else selection.columns(cells, [name.strip() for name in columns.split(",")])
+    write_table(shown, table)
     if paths:
         for path in cells["path"]:
             print(path)
     elif as_json:
-        print_json([{**row, "created": row["created"].isoformat()} for row in cells.to_dicts()])
+        print_json([_plain(row) for row in shown.to_dicts()])
     else:
-        console.show(tables.cells(cells.to_dicts()))
+        console.show(tables.cells(shown) if columns is None else tables.frame(shown))
+
+
+def _plain(row: dict[str, object]) -> dict[str, object]:
+    from datetime import datetime
+
+    return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in row.items()}

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from aqmlab._core import SpecError
+from aqmlab.cli import selection
 from aqmlab.cli.app import App
 from aqmlab.cli.cells import kept_cells
-from aqmlab.cli.options import Directory, read
+from aqmlab.cli.options import read
 from aqmlab.cli.output import one_line_refusals
 
 if TYPE_CHECKING:
@@ -22,17 +25,24 @@ app = App()
 
 @app.command()
 def rm(
-    out: Directory = "results",
+    which: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[DIR] [CELL]...",
+            help="The results directory, or s3://...; cells by their names or directories. [default: results]",
+            show_default=False,
+        ),
+    ] = None,
     scheme: Annotated[
         str | None, typer.Option(metavar="SCHEME", help="Those of a scheme as it was typed, or of a discipline.")
     ] = None,
     older_than: Annotated[str | None, typer.Option(metavar="AGE", help='Those made longer ago, such as "7 d".')] = None,
-    results: Annotated[int | None, typer.Option(metavar="N", help="Those of an engine's results number.")] = None,
+    where: selection.Where = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
     """Remove cells of a results directory.
 
-    Those go that are all that is asked for.
+    Removes the cells that match every argument and option.
 
     Example: aqmlab rm --scheme red --older-than "7 d"
     """
@@ -40,18 +50,22 @@ def rm(
 
     from aqmlab.running.store import Store
 
+    out, keys = _parted(which or [])
     wanted = []
+    if keys:
+        wanted.append(pl.col("cell").is_in(keys))
     if scheme is not None:
         wanted.append((pl.col("label") == scheme) | (pl.col("scheme") == scheme))
     if older_than is not None:
         with one_line_refusals():
             age_s = read(older_than, "--older-than")
         wanted.append(time.time() - pl.col("created").dt.epoch("ms") / 1e3 > age_s)
-    if results is not None:
-        wanted.append(pl.col("results") == results)
-    if not wanted:
-        raise SpecError("rm: say which cells: --scheme, --older-than or --results")
-    cells = kept_cells(out).filter(wanted)
+    if not wanted and not where:
+        raise SpecError("rm: say which cells: CELL, --scheme, --older-than or --where")
+    every = kept_cells(out)
+    if missing := [key for key in keys if key not in every["cell"]]:
+        raise SpecError(f"CELL: {out} has no cell {missing[0]}")
+    cells = selection.where(every.filter(pl.lit(True), *wanted), where or ())
     what = f"{_counted(cells.height)} of {out}, {sum(cells['bytes']) / 1e6:,.1f} MB"
     if cells.is_empty():
         print(f"{what}: nothing to remove")
@@ -63,6 +77,23 @@ def rm(
     else:
         print("nothing is removed")
         raise typer.Exit(1)
+
+
+def _parted(which: Sequence[str]) -> tuple[str, list[str]]:
+    """Return the directory and the keys of cells that were named, each key alone or as its directory."""
+    directories: list[str] = []
+    keys: list[str] = []
+    for text in which:
+        cell = re.fullmatch(r"(?:(?P<directory>.*?)/?\bcells/)?(?P<key>[0-9a-f]{16})/?", text)
+        if cell is None:
+            directories.append(text)
+            continue
+        keys.append(cell["key"])
+        if cell["directory"] is not None:
+            directories.append(cell["directory"] or ".")
+    if len(set(directories)) > 1:
+        raise SpecError(f"DIR: must be one directory, got {' and '.join(dict.fromkeys(directories))}")
+    return (directories[0] if directories else "results"), keys
 
 
 def _agreed(question: str) -> bool:
