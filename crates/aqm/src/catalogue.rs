@@ -23,7 +23,7 @@ pub struct Entry {
     pub family: &'static str,
     /// When it drops and marks.
     pub decides_at: DecidesAt,
-    /// What it does with ECN-capable packets.
+    /// The treatment of ECN-capable packets.
     pub ecn: EcnUse,
     /// What it does, in one line.
     pub summary: &'static str,
@@ -78,7 +78,7 @@ macro_rules! disciplines {
                 match self {$(QueueConfig::$Variant(config) => $crate::Settings::limit(config),)+}
             }
 
-            /// What it does with ECN-capable packets.
+            /// The treatment of ECN-capable packets.
             pub fn ecn(&self) -> $crate::EcnUse {
                 match self {$(QueueConfig::$Variant(_) => <$Config as $crate::Discipline>::ECN,)+}
             }

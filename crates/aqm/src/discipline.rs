@@ -18,7 +18,7 @@ pub enum DecidesAt {
     Dequeue,
 }
 
-/// What a discipline does with ECN-capable packets.
+/// The treatment of ECN-capable packets by a discipline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "snake_case"))]
 pub enum EcnUse {
@@ -47,7 +47,7 @@ pub trait Discipline: Settings {
     const DECIDES_AT: DecidesAt;
     /// What it does, in one line.
     const SUMMARY: &'static str;
-    /// What it does with ECN-capable packets.
+    /// The treatment of ECN-capable packets.
     const ECN: EcnUse = EcnUse::Marks;
     /// The classes of packets that it treats apart, by name.
     const CLASSES: &'static [&'static str] = &[];

@@ -6,7 +6,7 @@ use crate::{Admission, Counters, Departure, Ecn, Packet, Qdisc, QueueState};
 
 /// A discipline to which no packet is ECN-capable, so that it signals by drops alone.
 ///
-/// What a packet carries keeps its own ECN field. [`Departure::packet`] is the packet as the discipline sees it.
+/// [`Departure::packet`] is the packet as the discipline sees it; its payload keeps the ECN field that it has.
 ///
 /// ```
 /// use aqmlab_aqm::{Ecn, LinkContext, Packet, PiConfig, Qdisc, QueueConfig, WithoutEcn};

@@ -22,7 +22,7 @@ def named(frames: dict[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
     return {QUEUES[scheme]: frame for scheme, frame in frames.items()}
 
 
-# The download begins 20 s into the picture: the delay that everybody in the household has from then on.
+# The download begins 20 s into the picture: from then on the whole household has this delay.
 figure = Figure(figsize=(8, 3))
 plot.queue(named(comparison.queues(direction=1)), figure.subplots())
 figure.savefig("queue.svg")

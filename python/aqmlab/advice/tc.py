@@ -54,7 +54,7 @@ def commands(cell: Cell) -> Commands:
     for device, queue, bits in zip(_DIRECTIONS, queues, rates, strict=True):
         text = write(queue[cell.scheme], bits)
         if queue[cell.scheme].get(NOECN):
-            # RED marks where it is told to, the others unless they are told not to.
+            # RED marks with the option ecn; the others mark unless they have noecn.
             text = re.sub(r" ecn( harddrop)?\b", "" if text.startswith("red") else f" {NOECN}", text)
         if text.startswith("cake"):
             lines.append(f"tc qdisc replace dev {device} root {text} bandwidth {_rate(bits)} overhead {overhead}")

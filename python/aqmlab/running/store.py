@@ -201,7 +201,7 @@ class Store:
         Returns
         -------
         polars.DataFrame
-            ``cell``, its key, by which tables from :meth:`scan` are joined; the scheme as typed (``label``),
+            ``cell``, the key that joins tables from :meth:`scan`; the scheme as typed (``label``),
             discipline, parameters as JSON, signal, load, users, round-trip times, seed and results number; what it
             measured, the parts of a measure as ``response_time_ms_p50``; ``unmet``, the laws that its numbers do not
             keep (:mod:`aqmlab.results.checks`), null where nobody has looked; whether a live run finds itself

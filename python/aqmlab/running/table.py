@@ -52,11 +52,11 @@ def cells(frame: pl.DataFrame) -> Table | str:
     return _table(_TITLES, rows, left=_LEFT)
 
 
-def frame(frame: pl.DataFrame) -> Table | str:
+def frame(shown: pl.DataFrame) -> Table | str:
     """List the rows of a frame as they are; numbers are at the right."""
-    rows = [tuple("" if value is None else str(value) for value in row) for row in frame.iter_rows()]
-    left = [name for name, dtype in frame.schema.items() if not dtype.is_numeric()]
-    return _table(frame.columns, rows, left=left)
+    rows = [tuple("" if value is None else str(value) for value in row) for row in shown.iter_rows()]
+    left = [name for name, dtype in shown.schema.items() if not dtype.is_numeric()]
+    return _table(shown.columns, rows, left=left)
 
 
 def _table(titles: Sequence[str], rows: Sequence[tuple[str, ...]], *, left: Sequence[str]) -> Table | str:

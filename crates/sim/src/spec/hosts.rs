@@ -51,7 +51,7 @@ impl WrittenHosts {
     }
 }
 
-/// How many times as fast as a link the interfaces beside it are: at its own rate a single flow would queue in its host.
+/// The ratio of an interface to the link beside it: at the rate of the link a single flow would queue in its host.
 const TIMES_AS_FAST: u64 = 10;
 
 /// Gigabit Ethernet, which any host of today has.

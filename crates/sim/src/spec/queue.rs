@@ -17,13 +17,13 @@ use super::{LinkSpec, SpecError, fault, read};
 /// The queue discipline at each end of the link, with the use that it makes of ECN.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QueueSpec {
-    /// What decides.
+    /// The discipline.
     pub discipline: DisciplineSpec,
     /// Does it drop packets where it would mark them?
     pub noecn: bool,
 }
 
-/// What decides in a queue.
+/// The discipline of a queue.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum DisciplineSpec {

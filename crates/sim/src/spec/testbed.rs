@@ -13,7 +13,7 @@ use super::{SpecError, fault, words};
 pub struct Testbed {
     /// Its name in specs.
     pub name: &'static str,
-    /// What it is, in one sentence.
+    /// A sentence that describes it.
     pub about: &'static str,
     /// Its values.
     pub values: &'static [TestbedValue],

@@ -5,8 +5,8 @@
 //!
 //! `agree`: options, at the handshake and later. `acknowledge`: what an acknowledgement says. `phase`: what is done about losses.
 //! `recovery`: which of them begin and end what. `marks`: of congestion. `frto`: whether a timeout was right. `probe`: tail loss probes. `transmit`: what leaves next, and
-//! how fast. `receiver`: what it tells beside its acknowledgements. `window`: how large its receive window is. Losses are told from delays as well: a reduction that
-//! turns out to have been for nothing is undone.
+//! how fast. `receiver`: the rest of the feedback beside acknowledgements. `window`: the size of the
+//! receive window. Losses are distinguished from delays as well: a reduction for a delay is undone.
 
 mod acknowledge;
 mod agree;

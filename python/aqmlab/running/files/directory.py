@@ -35,7 +35,7 @@ class Directory:
         self._drafts = Drafts(out / "drafts")
 
     def keys(self) -> list[str]:
-        """List the cells; entries whose names are no keys are nobody's business."""
+        """List the cells; entries whose names are not keys are left out."""
         with reading(self.cells):
             try:
                 return sorted(filter(is_key, os.listdir(self.cells)))  # noqa: PTH208 - names are enough
