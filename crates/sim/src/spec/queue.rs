@@ -10,7 +10,7 @@ use aqmlab_aqm::{EcnUse, Limit, LinkContext, QueueConfig};
 use aqmlab_units::Bytes;
 use serde::ser::Error;
 use serde::{Serialize, Serializer};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::{LinkSpec, SpecError, fault, read};
 
@@ -68,6 +68,10 @@ impl QueueSpec {
                 &place,
                 "must be false: this discipline sorts packets by their ECN field, got true".into(),
             )),
+            _ if noecn => {
+                discipline.check_without_marks(path)?;
+                Ok(QueueSpec { discipline, noecn })
+            }
             _ => Ok(QueueSpec { discipline, noecn }),
         }
     }
@@ -134,6 +138,10 @@ impl QueuePair {
 /// The key of every discipline's table that takes ECN from it, as `tc` calls it.
 pub(super) const NOECN: &str = "noecn";
 
+/// The parameters that concern marks alone, of any discipline.
+pub(super) const OF_MARKS: [&str; 5] =
+    ["ecn_policy", "next_mark_from", "mark_ecnth", "above_half", "coupled"];
+
 /// The name and the table of the only entry; else the value, which has not one.
 fn only_entry(written: Value) -> Result<(String, Value), Value> {
     match written {
@@ -157,6 +165,24 @@ impl DisciplineSpec {
         resolved
             .map(DisciplineSpec::Known)
             .map_err(|error| fault(&format!("{path}.{}.{}", config.name(), error.field), error.message))
+    }
+
+    /// A queue that never marks leaves the parameters of marks at their defaults. Specs in full have all values, so that what
+    /// is written cannot be told from a default.
+    fn check_without_marks(&self, path: &str) -> Result<(), SpecError> {
+        let DisciplineSpec::Known(config) = self else { return Ok(()) };
+        let name = config.name();
+        let default: QueueConfig = read(path, json!({ name: {} }))?;
+        let [written, default] =
+            [config, &default].map(|of| serde_json::to_value(of).expect("a discipline has a JSON form"));
+        for parameter in OF_MARKS {
+            let value = &written[name][parameter];
+            if *value != default[name][parameter] {
+                let message = format!("has no effect with noecn: it concerns marks, got {value}");
+                return Err(fault(&format!("{path}.{name}.{parameter}"), message));
+            }
+        }
+        Ok(())
     }
 
     /// What it does with ECN-capable packets.

@@ -107,7 +107,10 @@ impl MixSpec {
                 (name, Profile { ecn: base.values.ecn, ..values })
             }
         };
-        let values = with_values(path, &start, written, &[&WHOSE[..], &["profile"]].concat())?;
+        let writes_abe = written.contains_key("abe");
+        let mut values = with_values(path, &start, written, &[&WHOSE[..], &["profile"]].concat())?;
+        // The hosts of `base` may have it where these cannot.
+        values.abe &= writes_abe || has_use_for_abe(&values);
         let Whose { share, source, side, role } = whose;
         Ok(MixSpec { share, source, side, role, profile, values })
     }
@@ -116,7 +119,19 @@ impl MixSpec {
 /// A value that only some hosts heed: its name, the value as text, whether a host heeds it, and what it needs for that.
 type Effect = (&'static str, fn(&Profile) -> String, fn(&Profile) -> bool, &'static str);
 
-const EFFECTS: [Effect; 3] = [
+const EFFECTS: [Effect; 5] = [
+    (
+        "hystart",
+        |its| its.hystart.to_string(),
+        |its| matches!(its.congestion, Algorithm::Reno | Algorithm::Cubic),
+        "congestion = reno or cubic",
+    ),
+    (
+        "pacing_burst",
+        |its| its.pacing_burst.to_string(),
+        |its| matches!(its.congestion, Algorithm::Prague | Algorithm::Bbr),
+        "congestion = prague or bbr",
+    ),
     (
         "ledbat_target",
         |its| its.ledbat_target.to_string(),
@@ -136,6 +151,11 @@ const EFFECTS: [Effect; 3] = [
         "ecn = dctcp",
     ),
 ];
+
+/// Does a host answer marks at all, by a control that can reduce less for them?
+fn has_use_for_abe(its: &Profile) -> bool {
+    its.ecn != EcnPolicy::Off && matches!(its.congestion, Algorithm::Reno | Algorithm::Cubic)
+}
 
 impl TcpSpec {
     /// The profile of those who name none.
@@ -180,15 +200,25 @@ impl TcpSpec {
         Ok(())
     }
 
-    /// A value that differs from the profile's has an effect on some host. Specs in full have all values, so that what is
-    /// written cannot be told from the profile's own.
+    /// A value that differs from the profile's has an effect on some host, and one that differs from the common one too has
+    /// an effect on the hosts of its entry. Specs in full have all values, so that what is written cannot be told from the
+    /// profile's own.
     fn check_effects(&self) -> Result<(), SpecError> {
-        let usual = Profile::named(&self.profile).expect("a spec names a profile that there is");
         for (field, value, has_effect, needed) in EFFECTS {
-            let written = value(&self.values);
-            if written != value(&usual) && !self.profiles().any(has_effect) {
-                let message = format!("has no effect: no host has {needed}, got {written}");
+            let usual =
+                |profile| value(&Profile::named(profile).expect("a spec names a profile that there is"));
+            let common = value(&self.values);
+            let is_heeded = |its: &Profile| value(its) == common && has_effect(its);
+            if common != usual(&self.profile) && !self.profiles().any(is_heeded) {
+                let message = format!("has no effect: no host has {needed}, got {common}");
                 return Err(fault(&format!("tcp.{field}"), message));
+            }
+            for (number, entry) in self.mix.iter().enumerate() {
+                let its = value(&entry.values);
+                if its != common && its != usual(&entry.profile) && !has_effect(&entry.values) {
+                    let message = format!("has no effect: these hosts do not have {needed}, got {its}");
+                    return Err(fault(&format!("tcp.mix[{number}].{field}"), message));
+                }
             }
         }
         Ok(())
