@@ -1,0 +1,76 @@
+//! Values that are sound by themselves and change nothing.
+
+use super::*;
+
+#[test]
+fn a_value_without_an_effect_is_refused() {
+    for (parts, message) in [
+        (
+            json!({"tcp": {"ledbat_target": "60 ms"}}),
+            "tcp.ledbat_target: has no effect: no host has congestion = ledbat, got 60 ms",
+        ),
+        (
+            json!({"tcp": {"congestion": "reno", "cubic_alpha_one": true}}),
+            "tcp.cubic_alpha_one: has no effect: no host has congestion = cubic, got true",
+        ),
+        (
+            json!({"tcp": {"ecn": true, "dctcp_two_acks": false}}),
+            "tcp.dctcp_two_acks: has no effect: no host has ecn = dctcp, got false",
+        ),
+        (
+            json!({"tcp": {"congestion": "bbr", "hystart": false}}),
+            "tcp.hystart: has no effect: no host has congestion = reno or cubic, got false",
+        ),
+        (
+            json!({"tcp": {"pacing_burst": 10}}),
+            "tcp.pacing_burst: has no effect: no host has congestion = prague or bbr, got 10",
+        ),
+        (
+            json!({"tcp": {"pacing_burst": 10, "mix": [{"share": 0.5, "congestion": "bbr", "pacing_burst": 4}]}}),
+            "tcp.pacing_burst: has no effect: no host has congestion = prague or bbr, got 10",
+        ),
+        (
+            json!({"tcp": {"mix": [{"share": 0.5, "congestion": "bbr", "hystart": false}]}}),
+            "tcp.mix[0].hystart: has no effect: these hosts do not have congestion = reno or cubic, got false",
+        ),
+        (
+            json!({"tcp": {"ecn": true, "mix": [{"share": 0.5, "congestion": "bbr", "abe": true}]}}),
+            "tcp.mix[0].abe: must be false unless congestion is reno or cubic, got bbr",
+        ),
+        (
+            json!({"queue": {"pie": {"noecn": true, "mark_ecnth": 0.5}}}),
+            "queue.pie.mark_ecnth: has no effect with noecn: it concerns marks, got 0.5",
+        ),
+        (
+            json!({"queue": {"red": {"noecn": true, "ecn_policy": "mark"}}}),
+            "queue.red.ecn_policy: has no effect with noecn: it concerns marks, got \"mark\"",
+        ),
+        (
+            json!({"queue": {"droptail": {"noecn": true}}}),
+            "queue.droptail.noecn: has no effect: this discipline never marks, got true",
+        ),
+    ] {
+        assert_refused(parts, message);
+    }
+}
+
+#[test]
+fn hosts_of_a_mix_inherit_abe_only_where_they_can_have_it() {
+    for (other, has_abe) in [
+        (json!({"share": 0.5, "congestion": "reno"}), true),
+        (json!({"share": 0.5, "congestion": "bbr"}), false),
+        (json!({"share": 0.5, "ecn": false}), false),
+    ] {
+        let spec = with(json!({"tcp": {"ecn": true, "abe": true, "mix": [other]}})).expect("a sound spec");
+        assert_eq!((spec.tcp.values.abe, spec.tcp.mix[0].values.abe), (true, has_abe));
+    }
+}
+
+#[test]
+fn parameters_that_concern_marks_are_in_the_catalogue() {
+    let catalogue = aqmlab_aqm::catalogue();
+    let names: Vec<_> = catalogue.iter().flat_map(|entry| &entry.parameters).map(|each| each.name).collect();
+    for name in queue::OF_MARKS {
+        assert!(names.contains(&name), "{name}");
+    }
+}
