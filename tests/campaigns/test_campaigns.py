@@ -44,7 +44,7 @@ def grid(tmp_path: Path) -> lab.Grid:
     return made_grid(tmp_path)
 
 
-def test_a_parameter_is_varied_for_the_schemes_of_its_discipline_alone(grid: lab.Grid) -> None:
+def test_a_parameter_axis_varies_only_its_own_discipline(grid: lab.Grid) -> None:
     points = grid.points()
     targets = Counter((point["scheme"], point.get("queue.pi.q_ref")) for point in points)
     assert targets == {
@@ -101,7 +101,7 @@ def test_axes_that_go_together_and_points_that_are_left_out() -> None:
 
 
 @pytest.mark.parametrize("method", ["sobol", "latin-hypercube"])
-def test_samples_are_in_their_ranges_evenly_and_the_same_each_time(method: str) -> None:
+def test_samples_fill_their_ranges_evenly_and_reproducibly(method: str) -> None:
     over = {"users.load": {"from": 50, "to": 100}, "queue.pi.q_ref": {"from": 1, "to": 100, "scale": "log"}}
     samples = Samples.model_validate({"over": over, "points": 64, "method": method})
     values = samples.values()
@@ -154,7 +154,7 @@ def test_impossible_points_are_left_out_where_that_is_allowed() -> None:
     assert len(campaigns.plan(allowed, [1], {})) == 3
 
 
-def test_a_campaign_has_a_row_for_each_cell_and_goes_on_where_it_was(grid: lab.Grid, tmp_path: Path) -> None:
+def test_a_campaign_has_a_row_for_each_cell_and_resumes(grid: lab.Grid, tmp_path: Path) -> None:
     first = lab.sweep(grid, seeds=[1], out=tmp_path / "out")
     made = {file: file.stat().st_mtime_ns for file in (tmp_path / "out" / "cells").rglob("*.parquet")}
     both = lab.sweep(grid, seeds=[1, 2], out=tmp_path / "out")
@@ -170,7 +170,7 @@ def test_a_campaign_has_a_row_for_each_cell_and_goes_on_where_it_was(grid: lab.G
     assert row["throughput_mbps_half"] == pytest.approx(12.7062 * (high - low) / 2, rel=1e-4)
 
 
-def test_a_cell_that_fails_is_kept_as_failed_and_the_others_go_on(
+def test_a_failed_cell_is_recorded_and_the_others_run(
     grid: lab.Grid, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runs: list[int] = []
@@ -313,7 +313,7 @@ def test_the_longest_cells_are_run_first(tmp_path: Path, monkeypatch: pytest.Mon
     assert ran == [9, 9, 5, 5, 2, 2]
 
 
-def test_the_command_runs_what_is_missing_and_writes_a_row_for_each_cell(aqmlab: Command, tmp_path: Path) -> None:
+def test_the_command_runs_missing_cells_and_writes_every_row(aqmlab: Command, tmp_path: Path) -> None:
     (tmp_path / "grid.toml").write_text(GRID)
     first = aqmlab("sweep", "grid.toml", "--seeds", "2", "--table", "cells.csv")
     assert first.code == 0, first.err

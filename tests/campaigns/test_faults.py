@@ -91,7 +91,7 @@ def after(number: int, happens: Callable[[], object], monkeypatch: pytest.Monkey
     monkeypatch.setattr(sweeping, "run_cell", running)
 
 
-def test_a_sweep_that_is_killed_fifty_times_goes_on_to_the_same_store(tmp_path: Path) -> None:
+def test_a_sweep_killed_fifty_times_resumes_to_the_same_store(tmp_path: Path) -> None:
     what, seeds, out = grid(tmp_path), range(1, 21), tmp_path / "killed"
     lab.sweep(what, seeds=seeds, out=tmp_path / "undisturbed")
     draw, killed, in_mid_cell = random.Random(7), 0, 0
@@ -215,7 +215,7 @@ def test_a_shard_that_is_run_twice_makes_nothing_anew(tmp_path: Path) -> None:
     assert tables(out) == tables(tmp_path / "whole")
 
 
-def test_a_disk_that_fills_up_ends_a_sweep_and_goes_on_when_there_is_room(tmp_path: Path) -> None:
+def test_a_full_disk_ends_a_sweep_which_resumes_with_space(tmp_path: Path) -> None:
     what = grid(tmp_path)
     lab.sweep(what, seeds=[1, 2], out=tmp_path / "undisturbed")
     with mounted(tmp_path / "small", "600k") as disk:
@@ -231,9 +231,7 @@ def test_a_disk_that_fills_up_ends_a_sweep_and_goes_on_when_there_is_room(tmp_pa
         assert tables(disk) == tables(tmp_path / "undisturbed")
 
 
-def test_a_disk_that_turns_read_only_ends_a_sweep_and_goes_on_when_it_is_mended(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_read_only_disk_ends_a_sweep_which_resumes_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     what = grid(tmp_path)
     with mounted(tmp_path / "small", "16m") as disk:
         after(3, lambda: remount(disk, "ro"), monkeypatch)
@@ -259,7 +257,7 @@ def test_a_cell_that_cannot_be_begun_has_not_failed(
     assert not (tmp_path / "out" / "failed").exists()
 
 
-def test_a_cell_that_is_damaged_while_a_sweep_runs_is_missing_and_run_by_the_next(
+def test_a_cell_damaged_during_a_sweep_is_rerun_by_the_next(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],

@@ -183,7 +183,7 @@ def test_laws_in_python_are_tuned_in_processes_that_stay(own_laws: str, tmp_path
     assert 1 <= len(ran) <= 2, "the same ones from the first setting to the last"
 
 
-def test_a_scheme_that_fails_as_given_is_refused_wherever_it_runs(own_laws: str, tmp_path: Path) -> None:
+def test_a_scheme_that_fails_as_given_is_refused_everywhere(own_laws: str, tmp_path: Path) -> None:
     how: dict[str, Any] = {"experiment": TINY, "trials": 1, "seeds": [1]}
     with pytest.raises(lab.SpecError, match=r"Wrong.*seed 1: .*Wrong\.on_enqueue: ZeroDivisionError"):
         lab.tune(f"{own_laws}:Wrong", "threshold=5..50", minimise=["delay"], out=tmp_path / "out", **how)
@@ -250,7 +250,7 @@ def test_the_scheme_as_given_is_the_first_that_is_tried(answer: Callable[..., No
     assert all(value <= 300 for value in outside.trials["q_ref"])
 
 
-def test_what_settings_are_held_against_has_an_interval_over_the_seeds(
+def test_the_reference_setting_has_an_interval_over_seeds(
     answer: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answer(lambda point, seed: [0.0], [0.0])

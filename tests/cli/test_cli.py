@@ -62,7 +62,7 @@ def test_compare_prints_a_table_and_draws_the_response_times(aqmlab: Command, tm
 HOME_LINK = str(Path(__file__).parents[2] / "examples" / "home-link.toml")
 
 
-def test_compare_takes_any_experiment_and_options_change_it_only_if_they_are_given(aqmlab: Command) -> None:
+def test_compare_takes_any_spec_and_only_given_options_change_it(aqmlab: Command) -> None:
     short = ("--seeds", "4-5", "--set", "protocol.duration=5 s", "--json")
     cells = json.loads(aqmlab("compare", HOME_LINK, "fq_codel", "droptail", "--warmup", "1 s", *short).out)["cells"]
     assert [(cell["label"], cell["seed"]) for cell in cells] == [

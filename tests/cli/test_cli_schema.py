@@ -11,7 +11,7 @@ from json_schema import admits
 EXAMPLE = Path(__file__).parents[2] / "examples" / "home-link.toml"
 
 
-def test_the_schema_that_is_printed_is_that_of_experiments_and_admits_an_example(aqmlab: Command) -> None:
+def test_the_printed_schema_is_the_experiments_schema(aqmlab: Command) -> None:
     outcome = aqmlab("schema")
     printed = json.loads(outcome.out)
     assert outcome.code == 0
@@ -26,7 +26,7 @@ def test_a_spec_may_name_the_schema_in_its_first_line(aqmlab: Command, tmp_path:
     assert json.loads(aqmlab("show", str(file), "--json").out)["spec"]["link"]
 
 
-def test_an_argument_that_there_is_none_for_is_refused_in_one_line(aqmlab: Command) -> None:
+def test_an_argument_without_a_schema_is_refused_in_one_line(aqmlab: Command) -> None:
     outcome = aqmlab("schema", "link")
     assert outcome.code == 2
     assert "link" in outcome.err

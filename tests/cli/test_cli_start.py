@@ -59,7 +59,7 @@ def test_runs_and_figures_do_without_pandas(tmp_path: Path) -> None:
     assert "pandas" not in imported
 
 
-def test_the_package_offers_each_of_its_names_whichever_module_was_imported_first() -> None:
+def test_the_package_exports_its_names_in_any_import_order() -> None:
     script = (
         "import aqmlab.explain.timeline, aqmlab.results.compare, aqmlab.running.run\n"
         "import aqmlab as lab\n"
@@ -108,7 +108,7 @@ def test_help_fits_80_columns_and_summaries_are_whole(aqmlab: Command, monkeypat
 
 
 @pytest.mark.parametrize("arguments", [[], ["aqm"], ["design"]])
-def test_a_command_without_the_rest_shows_its_help_and_exits_with_2(aqmlab: Command, arguments: list[str]) -> None:
+def test_a_command_without_arguments_shows_help_and_exits_with_2(aqmlab: Command, arguments: list[str]) -> None:
     outcome = aqmlab(*arguments)
     assert outcome.code == 2
     assert "Commands:" in outcome.out + outcome.err
@@ -132,7 +132,7 @@ def test_completion_is_installed_by_one_command(tmp_path: Path) -> None:
     assert "completion" in (tmp_path / ".bashrc").read_text()
 
 
-def test_quiet_says_nothing_but_results_and_verbose_a_line_for_each_cell(aqmlab: Command) -> None:
+def test_quiet_prints_only_results_and_verbose_a_line_per_cell(aqmlab: Command) -> None:
     table = aqmlab(*SHORT, "--quiet")
     assert table.err == ""
     assert "droptail" in table.out

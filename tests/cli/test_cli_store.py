@@ -190,7 +190,7 @@ def test_figures_go_where_they_are_asked_to_or_are_left_out(aqmlab: Command, tmp
     assert len(list((tmp_path / "pairs").glob("response-times-difference_*"))) == 2
 
 
-def test_a_name_of_many_long_schemes_is_a_name_that_a_file_can_have(aqmlab: Command, tmp_path: Path) -> None:
+def test_many_long_schemes_have_a_valid_file_name(aqmlab: Command, tmp_path: Path) -> None:
     short = ("--users", "20", "--warmup", "1 s", "--duration", "2 s", "--seeds", "1", "--no-baseline")
     schemes = [f"red:min_th={n},max_th={3 * n},w_q=1/512" for n in range(5, 9)]
     outcome = aqmlab("compare", *short, *schemes)

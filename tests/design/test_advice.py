@@ -60,7 +60,7 @@ def cell(scheme: str, link: lab.AccessLink = HOME) -> Cell:
 # The map.
 
 
-def test_the_map_that_ships_has_every_candidate_on_every_link_with_and_without_ecn() -> None:
+def test_the_shipped_map_has_every_candidate_on_every_link() -> None:
     rows = shipped().rows
     links = rows.select(SPACE.keys()).unique().height
     assert links == shipped().provenance["points"]
@@ -77,7 +77,7 @@ def test_a_map_of_other_results_says_so() -> None:
     assert Map(shipped().rows, {**shipped().provenance, "results": 0}).is_stale
 
 
-def test_the_nearest_link_of_the_map_to_one_of_its_own_is_that_one() -> None:
+def test_each_link_of_the_map_is_its_own_nearest_link() -> None:
     known = made({})
     for number in (0, 17, 63):
         near = known.near(link_at(POINTS[number], ecn=True), 1)
@@ -117,7 +117,7 @@ def test_a_link_outside_of_the_map_is_refused(change: dict[str, Any], what: str,
 # Rankings.
 
 
-def test_what_is_worse_everywhere_never_wins_and_is_told_from_the_best() -> None:
+def test_a_dominated_candidate_never_wins_nor_ties_with_the_best() -> None:
     known = made({"fq_pie": 2.0})
     for point in POINTS[:20]:
         ranked = standings(known, link_at(point, ecn=False), "p95")
@@ -132,7 +132,7 @@ def test_what_is_better_everywhere_wins_by_as_much_as_it_is() -> None:
     assert [each.candidate for each in ranked if each.is_alike] == ["codel"]
 
 
-def test_candidates_that_are_alike_are_said_to_be_in_nineteen_of_twenty_links() -> None:
+def test_equal_candidates_tie_on_19_of_20_links() -> None:
     known = made({})
     ranked = [standings(known, link_at(point, ecn=ecn), "p95") for point in POINTS[::4] for ecn in (False, True)]
     told = [not all(each.is_alike for each in one) for one in ranked]
@@ -163,7 +163,7 @@ def test_a_link_without_transfers_has_no_goodput_of_theirs() -> None:
     assert [each.bulk for each in standings(none, HOME, "p95")] == [None] * len(CANDIDATES)
 
 
-def test_a_candidate_under_which_nobody_is_answered_counts_as_the_slowest() -> None:
+def test_a_candidate_without_responses_ranks_slowest() -> None:
     known = made({"pi2": 0.5})
     unanswered = pl.when(candidate="pi2").then(None).otherwise("p95").alias("p95")
     none = Map(known.rows.with_columns(unanswered), known.provenance)
@@ -201,7 +201,7 @@ def ranked(**values: Values) -> list[Standing]:
     return rank(values, {}, plain=PLAIN)
 
 
-def test_the_run_overrules_the_map_only_where_it_tells_them_apart() -> None:
+def test_the_run_overrides_the_map_only_if_significant() -> None:
     by_map = ranked(droptail=np.array([9.0, 9.1]), codel=np.array([1.0, 1.0]), pie=np.array([2.0, 2.1]))
     noisy = ranked(droptail=np.array([9.0, 9.1]), codel=np.array([2.0, 2.5]), pie=np.array([2.2, 2.0]))
     assert noisy[0].candidate == "pie"
@@ -319,7 +319,7 @@ def test_cake_shapes_itself() -> None:
     assert any("CAKE alone" in note for note in made.notes)
 
 
-def test_red_is_told_of_its_thresholds_in_bytes_and_each_direction_of_its_own() -> None:
+def test_red_has_byte_thresholds_for_each_direction() -> None:
     # C = 20e6 / (8 * 1038) packets of 1000 B: min_th = 5 ms C / 2 = 6.02, max_th three times that.
     up, down = (line for line in tc.commands(cell("ared:mean_packet=1000 B")).lines if " red " in line)
     assert " min 6021 max 18064 avpkt 1000 burst " in up
@@ -329,7 +329,7 @@ def test_red_is_told_of_its_thresholds_in_bytes_and_each_direction_of_its_own() 
 
 
 @given(st.floats(1e-6, 0.1), st.floats(1, 2000))
-def test_red_s_burst_is_the_longest_that_leaves_the_average_below_min_th(weight: float, min_th: float) -> None:
+def test_reds_burst_is_the_longest_with_average_below_min_th(weight: float, min_th: float) -> None:
     burst = tc.burst(weight, min_th)
     assert burst >= min_th
     if burst > math.ceil(min_th) + 1:

@@ -89,7 +89,7 @@ def test_dualpi2_samples_three_times_in_a_short_round_trip(rtt_max_s: float, t_u
     assert value(made, "beta") == pytest.approx(0.3 / rtt_max_s)
 
 
-def test_codels_defaults_are_what_its_rule_gives_for_them_and_a_slow_link_takes_the_longest_packets_time() -> None:
+def test_codels_rule_gives_its_defaults_or_one_mtu_if_slow() -> None:
     defaults = {parameter.name: parameter.default for parameter in disciplines()["codel"].parameters}
     made = design.codel(bits_per_sec=100e6)
     assert {each.name: each.text for each in made.parameters} == {
@@ -138,7 +138,7 @@ def test_pi_refuses_what_would_not_be_stable_or_is_none(wrong: dict[str, float],
         design.pi(**{**HOLLOT, "rtt_max_s": 0.246, **wrong})
 
 
-def test_a_crossover_is_refused_from_where_no_phase_margin_is_left() -> None:
+def test_a_crossover_without_phase_margin_is_refused() -> None:
     margins = design.pi(**HOLLOT, rtt_max_s=0.246, crossover=0.8603 / 0.246).margins
     assert margins is not None
     assert 0 < margins.phase_margin_deg < 0.01
@@ -160,7 +160,7 @@ PI = ("design", "pi", "--rate", "100 Mbit/s", "--flows", "400", "--rtt-max", "20
     ],
     ids=lambda command: command[1],
 )
-def test_a_design_is_printed_as_a_table_with_a_scheme_below_or_as_json(
+def test_a_design_is_printed_as_table_and_scheme_or_as_json(
     aqmlab: Command, command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "400")

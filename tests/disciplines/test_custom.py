@@ -94,7 +94,7 @@ def on_timeout(self, queue, now):
     ]
 
 
-def test_a_law_knows_its_link_its_parameters_and_draws_from_its_stream(write: Write) -> None:
+def test_a_law_gets_its_link_parameters_and_random_stream(write: Write) -> None:
     write(STEP)
     step = laws.find("my_module:Step")
     made: list[Any] = []

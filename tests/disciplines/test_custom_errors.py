@@ -120,7 +120,7 @@ def test_what_goes_wrong_in_a_law_is_one_line_with_its_file(
         ("import sys\nsys.exit(3)", r"my_module\.py:2: SystemExit: 3$"),
     ],
 )
-def test_a_module_that_cannot_be_imported_is_one_line_with_its_file(
+def test_a_module_import_error_is_one_line_with_its_file(
     write: Write, aqmlab: Command, source: str, message: str
 ) -> None:
     write(source)
@@ -136,7 +136,7 @@ def test_a_module_that_runs_itself_is_told_what_to_write(write: Write) -> None:
         lab.Queue("my_module:MyLaw")
 
 
-def test_the_exception_is_the_cause_and_the_command_line_shows_it_when_asked(
+def test_the_exception_is_the_cause_and_shown_on_request(
     write: Write, aqmlab: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(law("def on_enqueue(self, packet, queue, now): return 1 / 0"))

@@ -53,7 +53,7 @@ def experiment() -> lab.Experiment:
     )
 
 
-def test_a_class_runs_in_compare_and_in_an_experiment_as_a_module_does(
+def test_a_class_runs_like_a_module_in_compare_and_experiment(
     experiment: lab.Experiment, write: Write, tmp_path: Path
 ) -> None:
     step = _cell_of_a_notebook(MODULE)

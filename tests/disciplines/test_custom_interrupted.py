@@ -39,9 +39,7 @@ COMPARE = ["compare", "--users", "20", "--warmup", "1 s", "--duration", "2 s", "
 
 @pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("body", ["pass", "sum(range(1000))"])
-def test_a_law_that_never_returns_is_ended_by_an_interrupt_and_named(
-    write: Write, by: signal.Signals, body: str
-) -> None:
+def test_an_interrupt_ends_and_names_a_law_that_never_returns(write: Write, by: signal.Signals, body: str) -> None:
     module = write(ENDLESS.format(body=body))
     code, err = _interrupted(
         [sys.executable, "-m", "aqmlab", *COMPARE, "droptail", "my_module:Endless"], module.parent / "reached", by

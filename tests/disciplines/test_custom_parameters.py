@@ -70,7 +70,7 @@ def test_an_own_law_is_described_as_those_of_the_catalogue_are(write: Write) -> 
         ({"source": "mine"}, "my_module:Step has no parameter 'source'"),
     ],
 )
-def test_parameters_that_cannot_be_are_refused_as_those_of_the_catalogue_are(
+def test_invalid_parameters_are_refused_like_the_catalogues(
     write: Write, small: lab.Experiment, parameters: dict[str, Any], message: str
 ) -> None:
     write(STEP)

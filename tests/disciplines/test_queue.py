@@ -84,7 +84,7 @@ def test_packets_of_one_content_are_equal() -> None:
     assert packet(100) == packet(100) != packet(101)
 
 
-def test_a_timer_runs_before_an_arrival_and_after_a_departure_of_its_instant() -> None:
+def test_a_timer_runs_after_departures_and_before_arrivals() -> None:
     sample = round(1e9 / 170) / 1e9
 
     def sampled(act: str) -> bool:

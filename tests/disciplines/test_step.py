@@ -96,7 +96,7 @@ class EveryHundredth(lab.Law):
         return lab.Verdict.PASS if self.left % 100 else lab.Verdict.DROP
 
 
-def test_a_loss_within_the_queue_is_heard_of_when_the_flows_next_packet_leaves() -> None:
+def test_a_drop_in_the_queue_shows_at_the_flows_next_dequeue() -> None:
     run = step.StepRun(Queue(EveryHundredth, rate=step.rate(), overhead="0 B"), SHORT)
     noticed = int(run.rows()["dropped"].sum())
     dropped = run.queue.counters.dropped_at_dequeue

@@ -40,7 +40,7 @@ def test_the_page_of_costs_has_a_row_for_every_discipline() -> None:
     assert rows == list(disciplines()), "run make cost"
 
 
-def test_the_index_has_each_family_once_and_every_discipline_in_it() -> None:
+def test_the_index_has_each_family_once_with_its_disciplines() -> None:
     rows = [
         [cell.strip() for cell in line.split("|")[1:-1]]
         for line in written.index(disciplines().values()).splitlines()
@@ -55,7 +55,7 @@ def test_the_index_has_each_family_once_and_every_discipline_in_it() -> None:
         assert (entry.family, entry.decides_at, entry.summary) == (family, decides_at, summary)
 
 
-def test_a_page_says_everything_and_is_still_a_table_where_a_text_has_a_bar() -> None:
+def test_a_page_is_complete_and_escapes_bars_in_tables() -> None:
     odd = Parameter(name="x", unit="a|b", default="1", meaning="either | or", source="ours")
     red = disciplines()["red"]
     entry = Discipline(
@@ -91,7 +91,7 @@ def test_reds_drop_curve_is_that_of_its_paper() -> None:
     assert curve["p_b"].max() == 1
 
 
-def test_only_laws_with_an_average_and_a_probability_have_a_curve() -> None:
+def test_only_laws_with_average_and_probability_have_a_curve() -> None:
     with_curve = {name for name, entry in disciplines().items() if written.has_curve(entry)}
     assert {"red", "ared"} <= with_curve
     assert not with_curve & {"droptail", "pi", "rem"}

@@ -200,7 +200,7 @@ def test_a_module_offers_what_is_its_own_and_not_what_it_imports() -> None:
     assert not {"Mapping", "dataclass", "math"} & set(timers)
 
 
-def test_every_option_of_every_command_is_on_the_page_and_says_what_it_does(aqmlab: Command) -> None:
+def test_every_option_of_every_command_is_documented(aqmlab: Command) -> None:
     of_all = section("commands.md", "Of every command")
     commands = [name for name, _ in leaves()]
     assert {"aqmlab compare", "aqmlab aqm show"} <= set(commands)

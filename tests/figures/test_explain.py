@@ -42,9 +42,7 @@ def explanation(result: Result) -> lab.Explanation:
     return lab.explain(result.directory)
 
 
-def test_the_parts_of_each_response_time_add_up_to_that_of_the_stored_row(
-    result: Result, explanation: lab.Explanation
-) -> None:
+def test_the_parts_add_up_to_the_stored_response_time(result: Result, explanation: lab.Explanation) -> None:
     requests, exchanges = explanation.requests, result.exchanges
     assert requests["request"].to_list() == list(range(exchanges.height))
     assert (
@@ -252,7 +250,7 @@ def test_a_cell_without_requests_has_nothing_to_explain(store: Store) -> None:
         lab.explain(result.directory)
 
 
-def test_a_law_of_the_users_own_is_explained_unless_it_has_changed(
+def test_a_custom_law_is_explained_unless_it_has_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, store: Store
 ) -> None:
     monkeypatch.chdir(tmp_path)

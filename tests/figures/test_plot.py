@@ -93,7 +93,7 @@ def test_six_lines_differ_by_more_than_their_colours(axis: Axes) -> None:
     assert len(patterns) == 6
 
 
-def test_a_scheme_has_one_style_in_all_figures_and_differs_from_those_beside_it() -> None:
+def test_a_scheme_has_one_distinct_style_in_all_figures() -> None:
     figures = [("pi", "pi+"), ("rem", "rem+"), ("pi+", "rem+", "ared", "red", "codel", "pie"), ("pi", "rem", "fred")]
     of_all = LineStyles("uncongested")
     for labels in figures:
@@ -196,7 +196,7 @@ def test_the_same_data_give_the_same_files(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["again.png", "again.svg", "first.png", "first.svg"]
 
 
-def test_a_figure_of_an_unknown_kind_is_refused_before_anything_is_drawn(tmp_path: Path) -> None:
+def test_an_unknown_kind_of_figure_is_refused_before_drawing(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"one of svg, png, pdf, got 'figure\.doc'"):
         canvas.write(tmp_path / "figure.doc", lambda figure: pytest.fail("drawn"))
     assert list(tmp_path.iterdir()) == []
@@ -264,7 +264,7 @@ def test_a_figure_of_ones_own_has_the_colours_of_all_others() -> None:
     assert np.array_equal(line.get_xdata(), [1.0, 4.0])
 
 
-def test_keyword_arguments_and_rc_parameters_decide_how_lines_look() -> None:
+def test_keyword_arguments_and_rc_parameters_style_lines() -> None:
     two = {"droptail": curve(400), "pi": curve(150)}
     with plt.rc_context({"axes.prop_cycle": cycler(color=["#123456", "#654321"]), "lines.linewidth": 0.7}):
         of_rc, asked = Figure().subplots(1, 2)
@@ -371,7 +371,7 @@ def test_slowdowns_without_their_tables_are_refused(tmp_path: Path) -> None:
         alone.slowdowns()
 
 
-def test_a_number_against_another_has_its_dots_and_lines_over_its_intervals(axis: Axes) -> None:
+def test_a_measure_against_another_has_dots_over_intervals(axis: Axes) -> None:
     plain = pl.DataFrame({"x": [1.0, 2.0], "y": [3.0, 4.0]})
     known = plain.with_columns(low=pl.col("y") - 1, high=pl.col("y") + 2, left=pl.col("x") - 0.5, right=pl.col("x"))
     own.against({"plain": plain, "known": known}, axis, dots=5)

@@ -53,15 +53,13 @@ def answer(**own: float) -> pl.DataFrame:
         ({"new_flows": 0.0, "old_flows": 1.0}, "old_flows"),
     ],
 )
-def test_a_step_response_shows_the_laws_probability_or_else_what_varies(
-    own: dict[str, float], shown: str | None
-) -> None:
+def test_a_step_response_plots_probability_or_another_variable(own: dict[str, float], shown: str | None) -> None:
     figure = Figure()
     discipline_plot.step_response(figure, answer(**own), Load(up_s=2, down_s=8, end_s=10), title="a title")
     assert [axis.get_ylabel() for axis in figure.axes][2:] == ([] if shown is None else [shown])
 
 
-def test_a_step_response_shows_the_share_of_packets_that_are_dropped_and_that_are_signalled() -> None:
+def test_a_step_response_shows_shares_dropped_and_signalled() -> None:
     figure = Figure()
     discipline_plot.step_response(figure, answer(), Load(up_s=2, down_s=8, end_s=10), title="a title")
     dropped, signalled = (patch.get_data()[0] for patch in figure.axes[1].patches if isinstance(patch, StepPatch))
@@ -85,7 +83,7 @@ def tail(mean: float, *, noisy: float = 0.0) -> pl.DataFrame:
     ).with_columns(utilisation=pl.col("packets") / 60)
 
 
-def test_simulated_points_stand_beside_the_models_line_in_its_colour(axis: Axes) -> None:
+def test_simulated_points_have_the_colour_of_their_models_line(axis: Axes) -> None:
     curves = {"80 %": tail(5), "90 %": tail(10)}
     queue_plot.exceedance(axis, curves, simulated={"90 %": tail(9, noisy=0.3)})
     other, model = sorted(axis.get_lines(), key=lambda line: str(line.get_label()))

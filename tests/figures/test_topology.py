@@ -58,7 +58,7 @@ def spec(tmp_path: Path) -> str:
     return str(file)
 
 
-def test_the_tables_of_a_chain_tell_its_links_apart_and_its_record_lists_them(tmp_path: Path) -> None:
+def test_a_chains_tables_and_record_list_its_links(tmp_path: Path) -> None:
     result = lab.run(lab.Experiment(**PARTS), out=tmp_path)
     for table in (result.queue, result.link):
         counts = table.group_by("link", "direction").len()
@@ -110,7 +110,7 @@ def test_an_uncongested_chain_has_its_delays_and_no_slow_link() -> None:
     assert {link.rate for link in fast} == {"1 Gbit/s"}
 
 
-def test_who_is_shown_says_where_their_round_trip_is_spent_and_which_interface_is_not_the_servers() -> None:
+def test_hosts_show_their_base_rtt_and_their_own_interface() -> None:
     users = {"per_side": 20, "delay_at": "split"}
     own = {
         "bulk": {"name": "own", "flows": 1, "rtt": {"fixed": "40 ms"}, "delay_at": "server", "interface": "10 Gbit/s"}
@@ -124,7 +124,7 @@ def test_who_is_shown_says_where_their_round_trip_is_spent_and_which_interface_i
     assert ["interface" in each.what for each in senders] == [False, True, False]
 
 
-def test_data_go_against_the_requests_but_for_uploads_and_datagrams() -> None:
+def test_data_oppose_requests_except_uploads_and_datagrams() -> None:
     drawn = network(PARTS)
     assert {sender.name: drawn.way(sender) for sender in drawn.senders} == {
         "web users": "both directions, R1 ↔ R3",
@@ -151,7 +151,7 @@ spans = st.tuples(st.integers(1, 64), st.integers(1, 64)).filter(lambda span: sp
 
 
 @given(st.lists(spans, max_size=30))
-def test_what_stands_in_a_row_does_not_overlap_and_nothing_is_lost(of: list[tuple[int, int]]) -> None:
+def test_labels_in_a_row_never_overlap_and_none_is_lost(of: list[tuple[int, int]]) -> None:
     packed = rows(of, of)
     assert sorted(each for row in packed for each in row) == sorted(of)
     for row in packed:
@@ -172,7 +172,7 @@ def test_a_drawing_fits_and_has_every_router_and_sender(links: int, width: int) 
     assert all(f"{n} Mbit/s" in text for n in range(1, links + 1))
 
 
-def test_gfc2_is_drawn_in_a_hundred_columns_with_its_routers_in_one_row(aqmlab: Command) -> None:
+def test_gfc2_fits_100_columns_with_its_routers_in_one_row(aqmlab: Command) -> None:
     outcome = aqmlab("show", str(Path(__file__).parents[2] / "examples" / "gfc2.toml"))
     assert outcome.code == 0
     assert all(len(line) <= 100 for line in outcome.out.splitlines())

@@ -50,7 +50,7 @@ def spec(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("queue", ["queue.droptail.limit=100", "queue.pi.q_ref=24"])
-def test_a_live_run_has_the_users_of_the_simulated_one_and_its_tables(spec: Path, tmp_path: Path, queue: str) -> None:
+def test_a_live_run_has_the_simulated_runs_users_and_tables(spec: Path, tmp_path: Path, queue: str) -> None:
     experiment = lab.Experiment.from_toml(spec, changes=[queue])
     live, simulated = run_live(experiment, out=tmp_path / "results"), lab.run(experiment, out=tmp_path / "results")
     assert live.metadata["live"]["kernel"] == os.uname().release == live.cell.kernel
@@ -88,7 +88,7 @@ def test_packets_are_marked_and_their_senders_hear_of_it(spec: Path, tmp_path: P
     assert result.metadata["live"]["tcp_counters"]["TCPDeliveredCE"] > 0
 
 
-def test_users_of_one_side_alone_are_those_that_they_are_beside_the_other(spec: Path, tmp_path: Path) -> None:
+def test_users_of_one_side_alone_match_the_simulated_ones(spec: Path, tmp_path: Path) -> None:
     experiment = lab.Experiment.from_toml(spec, changes=["users.sides=1"])
     live, simulated = run_live(experiment, out=tmp_path / "results"), lab.run(experiment, out=tmp_path / "results")
     assert live.summary["completed_requests"] == pytest.approx(simulated.summary["completed_requests"], rel=0.2)
@@ -155,7 +155,7 @@ def test_what_live_does_not_have_is_refused_in_one_line(aqmlab: Command, spec: P
     assert not list(Path("results/cells").glob("*"))
 
 
-def test_a_run_that_is_not_valid_says_so_and_is_run_again_and_another_is_not(aqmlab: Command, spec: Path) -> None:
+def test_an_invalid_run_says_so_and_only_it_is_rerun(aqmlab: Command, spec: Path) -> None:
     def run(*options: str) -> dict[str, object]:
         outcome = aqmlab("live", str(spec), "--set", "protocol.duration=1 s", "--json", *options)
         record: dict[str, object] = json.loads(outcome.out)
@@ -182,7 +182,7 @@ def test_a_run_that_is_not_valid_says_so_and_is_run_again_and_another_is_not(aqm
     assert run(*anyhow)["created"] == always["created"]
 
 
-def test_connections_that_break_are_counted_and_make_a_run_invalid(spec: Path, tmp_path: Path) -> None:
+def test_broken_connections_are_counted_and_invalidate_a_run(spec: Path, tmp_path: Path) -> None:
     # Hardly anything comes through, and a SYN is given up after two seconds.
     changes = [
         "link.rate=10 kbit/s",
@@ -325,7 +325,7 @@ def test_each_side_has_its_stack_and_each_socket_its_control(spec: Path, tmp_pat
     assert result.summary["completed_requests"] > 0
 
 
-def test_a_mix_that_the_kernel_cannot_have_is_refused_in_one_line(aqmlab: Command, spec: Path) -> None:
+def test_a_mix_that_the_kernel_lacks_is_refused_in_one_line(aqmlab: Command, spec: Path) -> None:
     with spec.open("a") as file:
         file.write("[[tcp.mix]]\nshare = 0.5\nsack = true\n")
     outcome = aqmlab("live", str(spec))

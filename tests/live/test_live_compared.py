@@ -15,7 +15,7 @@ from conftest import Command
 from made.parity import pair
 
 
-def test_differences_are_of_pairs_and_what_is_not_valid_is_left_out() -> None:
+def test_differences_are_paired_and_invalid_runs_are_left_out() -> None:
     scheme = SchemeParity("pi", (pair(1, 12.0, 10.0), pair(2, 16.0, 10.0), pair(3, 1e9, 10.0, "it was late")))
     *rows, distance = scheme.rows()
     assert [row["measure"] for row in rows] == list(MEASURES)
@@ -31,7 +31,7 @@ def test_differences_are_of_pairs_and_what_is_not_valid_is_left_out() -> None:
     assert [each["valid"] for each in scheme.record()["seeds"]] == [True, True, False]
 
 
-def test_a_pair_has_no_interval_and_what_nobody_measured_no_value() -> None:
+def test_one_pair_has_no_interval_and_no_measurement_no_value() -> None:
     (row, *_) = SchemeParity("pi", (pair(1, 12.0, 10.0),)).rows()
     assert (row["difference"], row["low"], row["high"]) == (2.0, None, None)
     (row, *_) = SchemeParity("pi", (pair(1, 12.0, None),)).rows()

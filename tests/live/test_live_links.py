@@ -37,7 +37,7 @@ def test_users_go_over_a_chain_of_unlike_links(tmp_path: Path) -> None:
     assert live.summary["completed_requests"] == pytest.approx(simulated.summary["completed_requests"], rel=0.2)
 
 
-def test_packets_that_wait_while_the_rate_changes_leave_at_the_new_one(tmp_path: Path) -> None:
+def test_queued_packets_leave_at_the_new_rate_after_a_change(tmp_path: Path) -> None:
     # More than it carries for two seconds: what has come is sent at 1 Mbit/s, and what is left of it at 8.
     experiment = lab.Experiment.model_validate(
         {

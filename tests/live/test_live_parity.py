@@ -47,7 +47,7 @@ def test_web_users_on_an_idle_link_wait_as_long_in_both_worlds(tmp_path: Path, p
     assert live["loss_percent"] == simulated["loss_percent"] == 0.0
 
 
-def test_a_long_response_comes_a_window_each_round_trip_in_both_worlds(tmp_path: Path) -> None:
+def test_a_long_response_takes_one_rtt_a_window_in_both_worlds(tmp_path: Path) -> None:
     (cell,) = cells_of(lab.Experiment(users={"per_side": 1}), [1])
     # A page is one object of 1 GB, and people hardly wait for it.
     workload = {

@@ -71,7 +71,7 @@ def test_another_setting_is_another_value(setting: str, value: str, name: str, s
     assert profile.table({**LINUX_6, setting: value}.get, info())[name] == said
 
 
-def test_what_a_socket_has_is_what_is_said_and_what_a_kernel_lacks_is_not() -> None:
+def test_a_profile_omits_what_the_kernel_does_not_report() -> None:
     told = profile.table(lambda _: None, info(rto_us=3_000_000, window=2))
     assert told == {"profile": "linux-6", "initial_window": 2, "initial_rto": "3 s"}
 

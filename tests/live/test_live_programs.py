@@ -127,7 +127,7 @@ def test_each_datagram_of_a_program_comes_and_is_answered(here: Path) -> None:
     assert carried[0] == 528 * carried[1] > 0
 
 
-def test_the_exit_code_of_a_command_is_ours_and_what_it_prints_is_printed(aqmlab: Command, here: Path) -> None:
+def test_a_programs_exit_code_and_output_are_passed_on(aqmlab: Command, here: Path) -> None:
     speaks = [
         sys.executable,
         "-m",
@@ -164,7 +164,7 @@ def test_what_a_command_cannot_have_is_one_line(aqmlab: Command, here: Path) -> 
         run_command(lab.Experiment.from_toml("live.toml"), [])
 
 
-def test_each_connection_of_a_program_has_a_round_trip_of_the_table_by_its_number(here: Path) -> None:
+def test_each_program_connection_draws_its_numbered_rtt(here: Path) -> None:
     # What the kernel found in the handshakes of three (struct tcp_info of linux/tcp.h): no program's lateness.
     (here / "connect.py").write_text(
         "import os, pathlib, socket, struct\n"

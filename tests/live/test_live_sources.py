@@ -45,7 +45,7 @@ def test_transfers_without_end_fill_the_link(tmp_path: Path) -> None:
     assert (bulk["completed"], bulk["aborted"]) == (0, 0)
 
 
-def test_each_datagram_that_is_sent_arrives_or_is_dropped_by_a_queue(tmp_path: Path) -> None:
+def test_each_datagram_sent_arrives_or_is_dropped_by_a_queue(tmp_path: Path) -> None:
     size = 700
     # Beside transfers, faster than the link so that some must be dropped, and over before the window is, so that none
     # is on its way at the end.
@@ -64,7 +64,7 @@ def test_each_datagram_that_is_sent_arrives_or_is_dropped_by_a_queue(tmp_path: P
     assert result.metadata["live"]["lost_outside"] == 0
 
 
-def test_datagrams_alone_are_late_by_their_own_time_and_the_wires(tmp_path: Path) -> None:
+def test_lone_datagrams_arrive_no_earlier_than_simulated(tmp_path: Path) -> None:
     cbr = {"datagrams": {"flows": 2, "rate": "500 kbit/s", "packet": "1000 B"}}
     one = experiment(cbr)
     (live,), (simulated,) = (world(one, out=tmp_path).summary["sources"] for world in (run_live, lab.run))
@@ -95,7 +95,7 @@ def test_users_and_sources_are_told_apart(tmp_path: Path) -> None:
     assert users["packets_sent"] + source["packets_sent"] <= offered + 10
 
 
-def test_a_datagram_without_room_for_what_it_is_is_refused_in_one_line(aqmlab: Command, tmp_path: Path) -> None:
+def test_a_datagram_too_small_for_its_header_is_refused(aqmlab: Command, tmp_path: Path) -> None:
     file = tmp_path / "small.toml"
     file.write_text(
         'queue.droptail = {}\nusers.per_side = 0\nsources = [{ datagrams = { rate = "1 Mbit/s", packet = "41 B" } }]\n'

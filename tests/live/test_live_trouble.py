@@ -71,7 +71,7 @@ duration = "3 s"
 """Some 600 Mbit/s in each direction, of packets that one thread has to carry: six times what two processors did."""
 
 
-def test_far_too_many_users_end_in_one_line_or_in_a_run_that_is_not_valid(tmp_path: Path) -> None:
+def test_too_many_users_end_in_one_line_or_an_invalid_run(tmp_path: Path) -> None:
     machine = links_and_routes()
     spec = tmp_path / "live.toml"
     spec.write_text(TOO_MANY)

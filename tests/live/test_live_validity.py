@@ -84,16 +84,14 @@ def test_each_bound_is_that_of_its_number(bound: str, lax: float, strict: float)
     assert len(verdict(IN_TIME, bounded(strict))["invalid_reasons"]) == 1
 
 
-def test_a_run_of_which_not_all_is_known_that_counts_is_not_relied_on() -> None:
+def test_a_run_with_missing_evidence_is_invalid() -> None:
     stored = {**IN_TIME, **verdict(IN_TIME, DEFAULT)}
     for number in NUMBERS:
         assert not stays_valid({name: value for name, value in stored.items() if name != number}, DEFAULT)
 
 
 @pytest.mark.usefixtures("_live_permitted")
-def test_a_stored_run_is_held_against_the_bounds_that_are_asked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_stored_run_is_checked_against_the_requested_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
 
     class Counted(LiveRun):

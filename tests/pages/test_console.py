@@ -46,7 +46,7 @@ def test_whatever_does_not_come_from_its_own_pages_is_refused(
     assert inside.ask(path, headers=headers)[0] == status
 
 
-def test_what_changes_something_needs_the_sessions_token_and_this_origin(inside: Visitor) -> None:
+def test_a_state_change_needs_the_session_token_and_this_origin(inside: Visitor) -> None:
     form = {"schemes": "codel", "seeds": "1"}
     assert inside.ask("/runs", "POST", form)[0] == 403
     assert inside.ask("/runs", "POST", {**form, "csrf": "\u00e9"})[0] == 403
@@ -143,7 +143,7 @@ def test_what_is_not_there_is_one_line(inside: Visitor, path: str, status: int) 
     assert "Traceback" not in page
 
 
-def test_a_report_is_a_file_and_the_console_goes_on_while_it_is_made(inside: Visitor) -> None:
+def test_a_report_is_a_file_and_never_blocks_the_console(inside: Visitor) -> None:
     _, page, _ = inside.ask("/?words=" + quote("o"))
     keys = re.findall(r'name="cell" value="([0-9a-f]{16})"', page)
     query = "&".join(f"cell={key}" for key in keys)

@@ -46,7 +46,7 @@ def forgive_refusals(page: Any) -> None:
     page.said[:] = [said for said in page.said if "the server responded with a status of 4" not in said]
 
 
-def test_the_token_is_gone_from_the_address_bar_and_from_the_way_back(page: Any) -> None:
+def test_the_token_leaves_the_address_bar_and_the_history(page: Any) -> None:
     assert page.url == page.home + "/"
     page.goto(page.home + "/new")
     page.go_back()
@@ -144,7 +144,7 @@ def test_a_sweep_is_started_and_its_means_appear(page: Any) -> None:
     assert page.locator("#state tbody tr td:nth-child(2)").all_inner_texts() == ["20", "40"]
 
 
-def test_rows_are_added_filled_and_taken_away_with_the_keyboard_alone(page: Any) -> None:
+def test_rows_are_added_filled_and_removed_by_keyboard(page: Any) -> None:
     page.goto(page.home + "/new")
     tab_to(page, "#seeds")
     tab_to(page, "details:has([name=row]) summary")

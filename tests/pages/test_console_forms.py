@@ -49,9 +49,7 @@ from made.console import Visitor
         ({"schemes": "codel", "sources[0].bulk.flows": "0"}, "sources[0].bulk.flows: "),
     ],
 )
-def test_a_form_that_cannot_be_run_comes_back_with_a_line_that_says_why(
-    inside: Visitor, form: dict[str, str], says: str
-) -> None:
+def test_an_invalid_form_comes_back_with_one_error_line(inside: Visitor, form: dict[str, str], says: str) -> None:
     status, page, _ = inside.ask("/runs", "POST", {"csrf": inside.csrf(), **form})
     assert status == 400
     assert says in unescape(page)
@@ -69,7 +67,7 @@ def test_a_form_that_cannot_be_run_comes_back_with_a_line_that_says_why(
         ({"schemes": "codel:targt=5"}, "schemes"),
     ],
 )
-def test_what_is_wrong_is_said_beside_what_was_typed_and_all_of_it_is_there_still(
+def test_errors_stand_at_their_fields_which_keep_their_values(
     inside: Visitor, form: dict[str, str], wrong: str
 ) -> None:
     form = {"schemes": "codel", **form}
@@ -225,7 +223,7 @@ schemes = ["droptail:limit=20", "pi:ecn=true"]
         ),
     ],
 )
-def test_a_sweep_that_cannot_be_run_comes_back_with_a_line_that_says_why(
+def test_an_invalid_sweep_comes_back_with_one_error_line(
     inside: Visitor, console_store: Path, form: dict[str, str], says: str
 ) -> None:
     status, page, _ = inside.ask("/runs", "POST", {"csrf": inside.csrf(), "kind": "sweep", **form})
@@ -325,7 +323,7 @@ def test_a_live_run_takes_a_scheme_in_the_place_of_a_spec(tmp_path: Path, monkey
 
 
 @pytest.mark.usefixtures("_live_permitted")
-def test_a_live_run_is_started_from_its_form_and_found_among_the_cells(inside: Visitor) -> None:
+def test_a_live_run_starts_from_its_form_and_is_listed(inside: Visitor) -> None:
     form = {"kind": "live", "scheme": "gsp", "link.rate": "5 Mbit/s", "users.per_side": "20", "seed": "1"}
     short = {"protocol.warmup": "1 s", "protocol.duration": "1 s"}
     status, page, headers = inside.ask("/runs", "POST", {"csrf": inside.csrf(), **form, **short})

@@ -64,7 +64,7 @@ def test_cells_are_chosen_by_key_scheme_seed_and_load(out: Path, gathered: Gathe
     assert [each.cell.users_per_side for each in gather(out, Choice(load=load)).valid] == [50]
 
 
-def test_the_first_scheme_that_is_asked_for_is_the_one_that_others_are_compared_with(out: Path) -> None:
+def test_the_first_requested_scheme_is_the_reference(out: Path) -> None:
     named = gather(out, Choice(schemes=["codel", "droptail"]))
     assert named.labels == ["codel", "droptail:limit=20"]
     assert {scheme["paired"]["to"] for scheme in named.schemes if "paired" in scheme} == {"codel"}
@@ -138,7 +138,7 @@ def test_commands_and_files_make_the_same_cells_again(out: Path, tmp_path: Path,
     assert {cell.key for cell in made} == {each.directory.name for each in gathered.valid}
 
 
-def test_where_no_comparison_makes_the_same_cells_each_scheme_has_its_file(gathered: Gathered, tmp_path: Path) -> None:
+def test_cells_of_no_single_comparison_have_a_file_per_scheme(gathered: Gathered, tmp_path: Path) -> None:
     results = gathered.by_label["codel"]
     strange = Gathered(tuple(replace(each, cell=replace(each.cell, label="my own")) for each in results), ())
     (step,) = again.steps(strange)
@@ -160,7 +160,7 @@ def test_no_module_is_imported_because_a_cell_has_its_name(
     assert [step.file for step in steps] == ["1.toml"]
 
 
-def test_the_page_can_ask_no_network_and_runs_no_script_but_its_own(page: Page) -> None:
+def test_the_page_uses_no_network_and_only_its_own_script(page: Page) -> None:
     for _, attrs in page.tags:
         for name in ("src", "href", "action", "srcset", "data", "poster"):
             assert attrs.get(name, "data:,") == "data:,"
@@ -212,7 +212,7 @@ def test_a_report_of_twenty_schemes_is_below_8_mb(gathered: Gathered) -> None:
     assert len(Page(written).data["charts"]["delay"]["rows"]) > 20 * over_time.BINS
 
 
-def test_live_runs_that_are_not_valid_are_named_and_count_for_nothing(out: Path, tmp_path: Path) -> None:
+def test_invalid_live_runs_are_named_and_left_out(out: Path, tmp_path: Path) -> None:
     doctored = tmp_path / "store"
     shutil.copytree(out, doctored)
     whole = gather(doctored, Choice())

@@ -117,7 +117,7 @@ def test_a_scheme_is_hidden_and_shown_in_all_figures(page: Any) -> None:
         assert {of_all.nth(n).get_attribute("aria-pressed") for n in range(of_all.count())} == {pressed}
 
 
-def test_the_pointer_tells_values_and_zooms_but_the_plain_wheel_does_not(page: Any) -> None:
+def test_the_pointer_shows_values_and_only_ctrl_wheel_zooms(page: Any) -> None:
     figure = page.locator("figure[data-chart='response-times']")
     figure.scroll_into_view_if_needed()
     line = figure.locator(".mark-line path").first
@@ -189,7 +189,7 @@ def test_the_keyboard_alone_suffices_and_is_seen_where_it_is(browser: Any, repor
     page.close()
 
 
-def test_on_paper_nothing_is_cut_off_and_what_is_for_fingers_is_gone(browser: Any, report: Path) -> None:
+def test_print_cuts_nothing_off_and_hides_the_controls(browser: Any, report: Path) -> None:
     page = opened(browser, report, 680)
     page.emulate_media(media="print")
     page.evaluate(UNFOLD)

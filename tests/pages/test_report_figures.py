@@ -98,7 +98,7 @@ def test_an_interval_of_what_is_not_measured_is_refused(gathered: Gathered, name
         gathered.comparison.intervals(name)
 
 
-def test_the_difference_of_distributions_is_that_of_compare_with_its_band(gathered: Gathered) -> None:
+def test_distribution_differences_and_bands_match_compare(gathered: Gathered) -> None:
     assert gathered.paired is not None
     drawn = {chart.name: chart for chart in charts(gathered, Pen(list(gathered.by_label)))}["difference"]
     for label, band in gathered.paired.response_time_differences().items():
@@ -133,7 +133,7 @@ def test_a_density_has_every_request_once(gathered: Gathered) -> None:
         assert cells.filter(pl.col("time_ms") < 99.9)["percent"].sum() == pytest.approx(100 * fast)
 
 
-def test_the_slowdown_is_shown_where_a_row_for_each_request_was_kept(tmp_path: Path) -> None:
+def test_slowdown_is_shown_if_every_request_has_a_row(tmp_path: Path) -> None:
     lab.compare("codel", experiment=experiment(record={"exchanges": True}), seeds=[1, 2], out=tmp_path)
     recorded = gather(tmp_path, Choice())
     drawn = {chart.name: chart for chart in charts(recorded, Pen(list(recorded.by_label)))}

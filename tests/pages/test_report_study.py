@@ -147,11 +147,11 @@ def test_words_of_others_are_shown_as_text(report: Report) -> None:
         ("<!-- a -->", "<p>&lt;!-- a --&gt;</p>\n"),
     ],
 )
-def test_of_html_in_markdown_only_a_part_that_is_folded_away_is_html(text: str, shown: str) -> None:
+def test_of_html_in_markdown_only_details_are_kept(text: str, shown: str) -> None:
     assert markdown.html(text, {}) == shown
 
 
-def test_a_table_can_be_scrolled_with_the_keyboard_and_is_called_as_its_heading() -> None:
+def test_a_table_scrolls_by_keyboard_and_has_its_headings_name() -> None:
     shown = markdown.html('## A "b"\n\n| c | d |\n|---|---:|\n| e | 1 |\n', {})
     assert '<div class="wide" tabindex="0" role="region" aria-label="A &quot;b&quot;">' in shown
     assert "<td>e</td>" in shown
@@ -222,7 +222,7 @@ def test_a_study_of_other_schemes_is_found_by_them(tmp_path: Path) -> None:
         gather(tmp_path, Choice(cells=["rfc7928"], schemes=["pi2"]))
 
 
-def test_a_damaged_cell_is_left_out_and_another_length_is_reported(copied: Path) -> None:
+def test_a_damaged_cell_is_left_out_and_other_lengths_reported(copied: Path) -> None:
     (copied / "cells" / cells("default")[1].key / "metadata.json").write_text("{")
     assert gather(copied, Choice(cells=["tiny"])).length.name == "quick"
     assert not (copied / "damaged").exists(), "reading moves nothing"

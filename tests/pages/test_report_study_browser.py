@@ -70,7 +70,7 @@ def test_nothing_serious_is_found_by_axe(page: Any, report: Path, width: int) ->
     assert found(page) == []
 
 
-def test_what_is_wider_than_a_phone_is_scrolled_with_the_keyboard(page: Any, report: Path) -> None:
+def test_content_wider_than_a_phone_scrolls_by_keyboard(page: Any, report: Path) -> None:
     page.set_viewport_size({"width": 390, "height": 800})
     page.emulate_media(media="screen")
     page.goto(report.as_uri())

@@ -47,7 +47,7 @@ def test_a_studys_page_has_four_screens_at_most() -> None:
         assert re.search(rf"`aqmlab study {name}\b.*commit [0-9a-f]{{7,}}", page), name
 
 
-def test_what_kwon_and_fahmys_algorithms_cost_is_what_was_measured() -> None:
+def test_kwon_and_fahmys_costs_equal_the_measured_ones() -> None:
     cost = (ROOT / "docs" / "reference" / "aqm" / "cost.md").read_text(encoding="utf-8")
     measured = {
         name: (int(instructions), flow)

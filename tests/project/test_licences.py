@@ -27,7 +27,7 @@ def need(name: str, kind: str | None = None) -> dict[str, Any]:
     return {"pkg": name, "dep_kinds": [{"kind": kind}]}
 
 
-def test_what_is_linked_is_named_and_what_only_builds_or_tests_is_not(tmp_path: Path) -> None:
+def test_licences_name_linked_crates_but_no_build_or_dev_crates(tmp_path: Path) -> None:
     packages = [
         package(tmp_path, "aqmlab-py", ours=True),
         package(tmp_path, "linked"),

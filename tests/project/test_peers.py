@@ -89,7 +89,7 @@ def test_every_case_is_a_spec_that_the_engine_takes() -> None:
             assert json.loads(_core.Resolved(json.dumps(spec)).json)["tcp"]["mss"] == 1460, (each.name, peer)
 
 
-def test_a_transfer_takes_its_propagation_and_transmission_times_and_no_more() -> None:
+def test_a_transfer_takes_propagation_plus_transmission_time() -> None:
     # Two round trips of pair 0, in which SYN, SYN/ACK, ACK, request and response are sent at 100 Mbit/s.
     window = Window(warm_s=0, begun_until_s=2, stop_s=2)
     times = measure.run_aqmlab(case("web 90 droptail"), window, "1.0 0 0 1000\n")["response_time_ms"]
@@ -205,7 +205,7 @@ def test_an_unknown_case_is_one_line() -> None:
     assert [each.name for each in peers.chosen(["1 flow"])] == ["1 flow droptail"]
 
 
-def test_what_an_earlier_run_left_is_kept_and_nothing_else_is_taken_for_it(tmp_path: Path) -> None:
+def test_only_output_of_the_same_earlier_run_is_reused(tmp_path: Path) -> None:
     file = tmp_path / "peers.json"
     assert peers.saved(file) == []
     file.write_text(json.dumps({"cases": [record()]}))
@@ -237,7 +237,7 @@ def test_a_program_that_fails_is_one_line(tmp_path: Path, monkeypatch: pytest.Mo
     assert str(failed.value) == "ns-2, web 90 red: no such queue"
 
 
-def test_long_flows_are_told_their_round_trip_times_and_their_receivers() -> None:
+def test_long_flows_get_their_rtts_and_receivers() -> None:
     words = programs.command("ns-2", case("1 flow droptail"), Path("work"), {"stop": 120})
     assert {"rtts=40", "rate=10000000", "limit=50", "segments_per_ack=1", "stop=120"} <= set(words)
     words = programs.command("ns-3", case("20 flows codel"), Path("work"), {})

@@ -90,7 +90,7 @@ def test_failures_are_told_together_law_by_law(healthy: lab.Comparison) -> None:
     assert note.endswith("(seeds of uncongested: 1, 2; droptail: 1, 2; pi:q_ref=10: 1, 2).")
 
 
-def test_the_command_has_its_checks_in_json_and_beneath_its_tables(aqmlab: Command) -> None:
+def test_the_command_prints_checks_in_json_and_below_tables(aqmlab: Command) -> None:
     brief = ("--users", "50", "--warmup", "2 s", "--duration", "15 s", "--seeds", "1", "--no-figures", "codel")
     said = json.loads(aqmlab("compare", *brief, "--json").out)["checks"]
     assert {each["law"] for each in said} == {"utilisation", "closed_loop", "steady"}
@@ -118,7 +118,7 @@ def test_mser_5_leaves_out_a_transient_and_little_more(transient: int) -> None:
     assert 0.6 * transient <= np.median(left_out) <= 1.1 * transient
 
 
-def test_mser_5_leaves_out_little_of_a_steady_series_and_never_more_than_half() -> None:
+def test_mser_5_cuts_little_of_a_steady_series_and_at_most_half() -> None:
     draws = np.random.default_rng(20261123)
     left_out = [mser5(100 + autoregressive(draws, 500, 0.5)) for _ in range(500)]
     assert np.median(left_out) <= 25

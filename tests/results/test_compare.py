@@ -63,7 +63,7 @@ def comparison(small: lab.Experiment, tmp_path: Path) -> lab.Comparison:
     )
 
 
-def test_there_is_a_cell_for_each_scheme_and_seed_the_uncongested_network_first(comparison: lab.Comparison) -> None:
+def test_each_scheme_and_seed_has_a_cell_baseline_first(comparison: lab.Comparison) -> None:
     assert [(cell["label"], cell["signal"], cell["seed"]) for cell in comparison.cells] == [
         (label, signal, seed)
         for label, signal in (
@@ -88,7 +88,7 @@ def test_a_cell_has_its_settings_measures_and_costs(comparison: lab.Comparison) 
     assert droptail["parameters"].keys() == {"limit"}
 
 
-def test_a_scheme_has_means_with_standard_deviations_over_its_seeds(comparison: lab.Comparison) -> None:
+def test_a_scheme_has_means_and_deviations_over_its_seeds(comparison: lab.Comparison) -> None:
     for scheme in comparison.schemes:
         assert scheme.keys() == SETTINGS | MEASURES | {"seeds", "half_width", "sd", "n", "cells"}
         assert scheme["sd"].keys() == scheme["half_width"].keys() == MEASURES
@@ -126,7 +126,7 @@ def test_a_scheme_typed_twice_is_there_once(small: lab.Experiment, tmp_path: Pat
     assert [cell["label"] for cell in comparison.cells] == [BASELINE, "droptail"]
 
 
-def test_every_discipline_of_the_catalogue_is_a_scheme_at_full_load(tmp_path: Path) -> None:
+def test_every_discipline_runs_as_a_scheme_at_full_load(tmp_path: Path) -> None:
     experiment = lab.Experiment(users={"load": 98}, protocol={"warmup": "1 s", "duration": "1 s"})
     names = list(catalogue.disciplines())
     comparison = lab.compare(*names, experiment=experiment, seeds=[1], out=tmp_path)
@@ -151,15 +151,13 @@ def with_bulk(small: lab.Experiment) -> lab.Experiment:
 BRIEF = lab.Protocol(warmup="1 s", duration="5 s")
 
 
-def test_there_is_no_baseline_with_a_greedy_source_and_it_is_said_why(small: lab.Experiment, tmp_path: Path) -> None:
+def test_a_greedy_source_has_no_baseline_and_a_note_says_why(small: lab.Experiment, tmp_path: Path) -> None:
     comparison = lab.compare("pi", experiment=with_bulk(small), seeds=[1], out=tmp_path)
     assert [result.cell.label for result in comparison.results] == ["pi"]
     assert any("upload takes whatever capacity there is" in note for note in comparison.notes)
 
 
-def test_a_baseline_is_there_where_it_is_asked_for_and_gone_where_it_is_not(
-    small: lab.Experiment, tmp_path: Path
-) -> None:
+def test_a_baseline_is_there_only_on_request(small: lab.Experiment, tmp_path: Path) -> None:
     asked = lab.compare("pi", experiment=with_bulk(small), seeds=[1], baseline=True, out=tmp_path)
     assert [result.cell.label for result in asked.results] == [BASELINE, "pi"]
     assert not any("baseline" in note for note in asked.notes)

@@ -146,7 +146,7 @@ def test_marks_aborted_requests_and_delay_are_shown() -> None:
     assert "2.50" in text
 
 
-def test_each_traffic_and_each_class_has_its_delay_under_each_scheme() -> None:
+def test_each_source_and_class_has_its_delay_under_each_scheme() -> None:
     classes = [
         {"name": name, "packets": 1, "queue_delay_ms": delay(ms)} for name, ms in (("L4S", 1.0), ("Classic", 20.0))
     ]
@@ -186,7 +186,7 @@ def test_directions_that_differ_have_rows_of_their_own(change: dict[str, Any]) -
     assert "Direction forward carries what side 0 sends, reverse what side 1 sends." in plain(of)
 
 
-def test_sources_have_their_rows_and_what_none_of_them_has_no_column() -> None:
+def test_sources_have_rows_and_unused_measures_no_column() -> None:
     (part,) = (part for part in parts(schemes(mixed("pi", 5), mixed("codel", 6))) if part.title == "Traffic")
     assert [row.what for row in part.rows] == ["web users", "video", "voice"] * 2
     assert "one-way ms" in {column.group for column in part.columns}

@@ -9,7 +9,7 @@ from aqmlab.results.stats.ellipse import Ellipse
 
 
 @pytest.mark.parametrize("angle_deg", [0, 30, 90, 135])
-def test_the_ellipse_of_a_normal_distribution_has_its_deviations_and_its_angle(angle_deg: float) -> None:
+def test_a_normal_distributions_ellipse_has_its_axes_and_angle(angle_deg: float) -> None:
     rng = np.random.default_rng(1)
     turn = math.radians(angle_deg)
     along, across = rng.normal(0, 3, 200_000), rng.normal(0, 1, 200_000)

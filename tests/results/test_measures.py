@@ -53,7 +53,7 @@ def test_jains_index_of_k_of_n_who_share_alike_is_their_part() -> None:
 
 
 @given(st.floats(0.01, 1e5), st.floats(0.01, 1e5))
-def test_responsiveness_is_the_mean_of_both_rates_as_the_draft_has_it(foreign_ms: float, loaded_ms: float) -> None:
+def test_responsiveness_is_the_drafts_mean_of_both_rates(foreign_ms: float, loaded_ms: float) -> None:
     # Foreign_Responsiveness and Loaded_Responsiveness, section "Aggregating the Measurements".
     both = 60_000 / foreign_ms, 60_000 / loaded_ms
     assert round_trips_per_minute(foreign_ms, loaded_ms) == pytest.approx(sum(both) / 2)
@@ -68,7 +68,7 @@ def test_a_trimmed_mean_leaves_out_one_in_twenty_of_the_longest(times: list[floa
     assert trimmed_mean(pl.Series([], dtype=pl.Float64)) is None
 
 
-def test_probes_are_a_twentieth_of_the_capacity_and_a_hundred_a_second_at_most(small_cell: Cell) -> None:
+def test_probes_take_5_percent_of_capacity_up_to_100_a_second(small_cell: Cell) -> None:
     def rate(mbps: int) -> float:
         spec = json.loads(small_cell.spec.json)
         spec["link"]["rate"] = f"{mbps} Mbit/s"
@@ -104,7 +104,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, MeasuredRow]:
     return {row["label"]: row for row in compared.measured("rpm")["rpm"]}
 
 
-def test_where_all_share_a_queue_probes_wait_as_long_as_what_fills_it(filled: dict[str, MeasuredRow]) -> None:
+def test_probes_in_a_shared_queue_see_the_loads_sojourn_time(filled: dict[str, MeasuredRow]) -> None:
     droptail = filled["droptail:limit=100"]
     # 100 packets in frames of 1538 bytes are 246 ms; between losses the queue is a third to all of that.
     assert 40 < droptail["foreign"] < 250
@@ -119,7 +119,7 @@ def test_where_flows_have_queues_probes_pass_what_fills_the_link(filled: dict[st
     assert fair["rpm"] > 3 * filled["droptail:limit=100"]["rpm"]
 
 
-def test_without_anything_in_the_way_a_minute_has_as_many_round_trips_as_the_delays_leave(
+def test_the_baselines_rpm_is_a_minute_over_the_base_rtt(
     compared: lab.Comparison,
 ) -> None:
     rows = {row["label"]: row for row in compared.measured("rpm")["rpm"]}
@@ -173,7 +173,7 @@ def test_fairness_is_that_of_what_users_fetched_and_of_sources(compared: lab.Com
     assert row["jain"] > 0.9
 
 
-def test_each_flow_is_a_source_of_its_own_on_the_hosts_of_its_source() -> None:
+def test_each_flow_is_its_own_source_on_its_sources_hosts() -> None:
     sources = [
         {"bulk": {"name": "up", "flows": 3, "direction": "upload"}},
         {"transfers": {"rate_per_second": [1, 0], "size": {"fixed": "1 kB"}}},
@@ -223,9 +223,7 @@ def test_a_measure_that_cannot_be_had_is_one_line(aqmlab: Command, arguments: tu
     assert why in outcome.err
 
 
-def test_requests_of_a_version_that_does_not_say_who_asked_are_refused(
-    compared: lab.Comparison, tmp_path: Path
-) -> None:
+def test_requests_of_a_version_without_users_are_refused(compared: lab.Comparison, tmp_path: Path) -> None:
     old = dataclasses.replace(compared.results[0], place=tmp_path, files={})
     compared.results[0].exchanges.drop("user", "connection").write_parquet(tmp_path / "exchanges.parquet")
     with pytest.raises(lab.SpecError, match=r"^measures: .* is of a version whose exchanges say not who asked"):

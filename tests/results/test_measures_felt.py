@@ -61,7 +61,7 @@ def exchanges(*rows: tuple[int, float, float, bool]) -> Any:
     return SimpleNamespace(exchanges=frame, directory=Path("made-up"))
 
 
-def test_a_page_is_from_its_first_request_to_the_end_of_its_last_response() -> None:
+def test_a_page_lasts_from_first_request_to_last_response() -> None:
     made_up = exchanges(
         (1, 4.0, 100.0, False),  # of a page that began before there were rows
         (1, 10.0, 500.0, True),
@@ -76,7 +76,7 @@ def test_a_page_is_from_its_first_request_to_the_end_of_its_last_response() -> N
     assert whole["load_time_ms"].to_list() == pytest.approx([2500.0, 300.0])
 
 
-def test_a_page_takes_as_long_as_its_longest_request_and_no_longer_than_all(shared: lab.Comparison) -> None:
+def test_a_page_takes_between_its_longest_request_and_their_sum(shared: lab.Comparison) -> None:
     result = shared.results[0]
     whole = pages(result)
     requests = result.exchanges.filter(pl.col("source") == 0)
@@ -162,7 +162,7 @@ def test_alone_everybody_asks_for_the_same(shared: lab.Comparison) -> None:
     assert other.exchanges.is_empty()
 
 
-def test_a_source_alone_draws_what_it_draws_among_others_on_the_same_hosts(tmp_path: Path) -> None:
+def test_a_sources_draws_do_not_depend_on_other_sources(tmp_path: Path) -> None:
     size = {"exponential": {"mean": "20 kB"}}
     sources = [{"transfers": {"name": name, "rate_per_second": [2, 2], "size": size}} for name in ("first", "second")]
     experiment = lab.Experiment(
@@ -259,7 +259,7 @@ def test_what_a_delay_goes_on_doing_is_no_unrest() -> None:
     assert answer(pl.Series([float(each) for each in saw]), every_s=0.1)["settle_s"] == 0
 
 
-def test_steps_are_changes_of_rate_and_of_load_in_the_measured_window() -> None:
+def test_steps_are_rate_and_load_changes_in_the_window() -> None:
     sources: list[dict[str, Any]] = [
         {"bulk": {"flows": 1, "name": "early"}},
         {"bulk": {"flows": 1, "name": "late", "start": "30 s"}},
@@ -302,7 +302,7 @@ def test_in_a_chain_each_queue_answers_at_the_rate_of_its_link(tmp_path: Path, h
     }
 
 
-def test_a_queue_that_was_not_sampled_has_no_answer_and_a_report_without_it(tmp_path: Path) -> None:
+def test_an_unsampled_queue_has_no_value_and_no_report_section(tmp_path: Path) -> None:
     experiment = lab.Experiment(
         link={"rate": "5 Mbit/s", "rate_changes": [{"at": "2 s", "rate": "2 Mbit/s"}]},
         users={"per_side": 20},
@@ -314,7 +314,7 @@ def test_a_queue_that_was_not_sampled_has_no_answer_and_a_report_without_it(tmp_
     assert lab.report(out=tmp_path, to=tmp_path / "report.html").exists()
 
 
-def test_a_halved_rate_fills_the_queue_higher_and_for_longer_without_management(halved: lab.Comparison) -> None:
+def test_a_halved_rate_fills_an_unmanaged_queue_more_and_longer(halved: lab.Comparison) -> None:
     rows = {(row["label"], row["of"]): row for row in halved.measured("step")["step"]}
     # They download to side 0, so that data come in the reverse direction.
     droptail, codel = (rows[label, "rate 5 Mbit/s at 20 s, reverse"] for label in ("droptail:limit=200", "codel"))

@@ -50,7 +50,7 @@ def test_intervals_of_many_schemes_hold_together(draws: np.random.Generator, cor
     assert misses(1) > 2 * stats.LEVEL
 
 
-def test_a_difference_is_significant_where_its_interval_excludes_0(draws: np.random.Generator) -> None:
+def test_a_difference_is_significant_if_its_interval_excludes_0(draws: np.random.Generator) -> None:
     for mean in (0.0, 1.0, 2.0, 4.0):
         for others in mean + draws.standard_normal((50, 5)):
             found = stats.Difference.of(others, np.zeros(5), comparisons=3, looks=2)
@@ -103,7 +103,7 @@ def differences_of_cdfs(draws: np.random.Generator, seeds: int) -> tuple[Values,
 
 
 @pytest.mark.parametrize("seeds", [3, 5, 20])
-def test_a_band_holds_the_whole_true_difference_in_nineteen_of_twenty(draws: np.random.Generator, seeds: int) -> None:
+def test_a_band_covers_the_whole_true_difference_in_19_of_20(draws: np.random.Generator, seeds: int) -> None:
     differences, truth = differences_of_cdfs(draws, seeds)
     mean, half = differences.mean(axis=1), stats.band_half_width(differences)
     # It is conservative, and not by much.
@@ -182,7 +182,7 @@ def rare(draws: np.random.Generator, share: float) -> Values:
 
 @pytest.mark.parametrize("fraction", [0.2, 0.5, 1.0])
 @pytest.mark.parametrize("share", [0.05, 0.1, 0.2, 0.5])
-def test_a_rare_event_is_declared_known_wrongly_in_at_most_one_of_twenty(
+def test_a_rare_event_stops_wrongly_in_at_most_1_of_20(
     draws: np.random.Generator, share: float, fraction: float
 ) -> None:
     assert looked_at(rare(draws, share), share * np.exp(0.5), fraction)[1] <= 0.05
@@ -190,7 +190,7 @@ def test_a_rare_event_is_declared_known_wrongly_in_at_most_one_of_twenty(
 
 @pytest.mark.parametrize("fraction", [0.2, 0.5, 1.0])
 @pytest.mark.parametrize("sigma", [0.5, 1.0, 1.5])
-def test_a_skewed_mean_is_declared_known_wrongly_in_at_most_one_of_twenty(
+def test_a_skewed_mean_stops_wrongly_in_at_most_1_of_20(
     draws: np.random.Generator, sigma: float, fraction: float
 ) -> None:
     values = np.exp(sigma * draws.standard_normal((REPETITIONS, stats.LOOKS[-1])))
@@ -200,20 +200,20 @@ def test_a_skewed_mean_is_declared_known_wrongly_in_at_most_one_of_twenty(
     assert known > 0.9 or (sigma, fraction) not in {(0.5, 0.5), (0.5, 1.0), (1.0, 1.0)}
 
 
-def test_students_interval_alone_declares_skewed_means_known_wrongly(draws: np.random.Generator) -> None:
+def test_students_interval_alone_stops_wrongly_on_skewed_means(draws: np.random.Generator) -> None:
     values = np.exp(draws.standard_normal((REPETITIONS, 10)))
     half = stats.half_width(values, confidence=1 - stats.LEVEL / len(stats.LOOKS))
     assert (np.abs(values.mean(axis=-1) - np.exp(0.5)) > half).mean() > 0.05
 
 
 @pytest.mark.parametrize("share", [0.02, 0.07, 0.2, 0.4])
-def test_the_bound_of_what_no_seed_has_holds_at_all_looks_together(draws: np.random.Generator, share: float) -> None:
+def test_the_bound_on_unseen_events_holds_over_all_looks(draws: np.random.Generator, share: float) -> None:
     has_any = draws.random((REPETITIONS, stats.LOOKS[-1])) < share
     wrong = [~has_any[:, :seeds].any(axis=-1) & (share > stats.most_affected(seeds)) for seeds in stats.LOOKS]
     assert np.any(wrong, axis=0).mean() <= 0.05
 
 
-def test_all_four_repeated_intervals_of_normal_values_hold_together(draws: np.random.Generator) -> None:
+def test_four_repeated_intervals_of_normal_values_cover_jointly(draws: np.random.Generator) -> None:
     values = 10 + draws.standard_normal((REPETITIONS, stats.LOOKS[-1]))
     bounds = [stats.repeated_interval(values[:, :seeds]) for seeds in stats.LOOKS]
     misses = np.any([(low > 10) | (high < 10) for low, high in bounds], axis=0)

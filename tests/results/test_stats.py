@@ -74,7 +74,7 @@ def test_seeds_are_combined_as_numpy_does(values: list[float]) -> None:
     assert combined["seeds"] == list(range(len(values)))
 
 
-def test_seeds_without_a_value_leave_the_mean_to_the_others_and_none_to_nobody() -> None:
+def test_seeds_without_a_value_are_left_out_of_the_mean() -> None:
     none = {"response_time_ms": {"p50": None, "p99": None}, "mark_percent": None}
     combined = stats.over_seeds([record(1, 3.0) | none, record(2, 5.0) | {"mark_percent": None}, record(3, 7.0)])
     assert (combined["response_time_ms"]["p50"], combined["sd"]["response_time_ms"]["p50"]) == (

@@ -45,7 +45,7 @@ def fields(kind: pa.DataType, value: object) -> None:
         assert isinstance(value, kinds[str(kind)])
 
 
-def test_the_columns_of_a_summary_are_those_that_the_engine_writes() -> None:
+def test_the_summarys_columns_are_those_the_engine_writes() -> None:
     experiment = brief(
         users={"per_side": 50}, queue={"dualpi2": {}}, sources=[BULK, DATAGRAMS], tcp={"profile": "linux-6"}
     )
@@ -81,7 +81,7 @@ NOTHING = {
 
 
 @pytest.mark.parametrize("experiment", NOTHING.values(), ids=NOTHING)
-def test_where_no_request_was_completed_nothing_is_said_of_requests(experiment: lab.Experiment, tmp_path: Path) -> None:
+def test_without_completed_requests_request_measures_are_null(experiment: lab.Experiment, tmp_path: Path) -> None:
     result = lab.run(experiment, out=tmp_path)
     assert result.summary["completed_requests"] == 0
     assert set(result.summary["response_time_ms"].values()) == {None}
@@ -107,7 +107,7 @@ def test_where_no_packet_was_sent_nothing_is_said_of_packets(tmp_path: Path) -> 
     assert "loss - %, marked - %" in repr(result)
 
 
-def test_schemes_under_which_nothing_was_completed_are_compared_all_the_same(aqmlab: Command, tmp_path: Path) -> None:
+def test_schemes_without_completed_requests_are_compared(aqmlab: Command, tmp_path: Path) -> None:
     nothing = ("droptail", "--rtt", "general-moderate", "--users", "1", "--warmup", "1 s", "--duration", "1 s")
     outcome = aqmlab("compare", *nothing, "--seeds", "1", "--out", "x")
     assert outcome.code == 0, outcome.err

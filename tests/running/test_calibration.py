@@ -52,12 +52,12 @@ def test_users_and_load_are_inverse(load: float) -> None:
 
 @pytest.mark.parametrize(("rtt", "within"), [("uniform", 0.013), ("general", 0.021)])
 @pytest.mark.parametrize("workload", ["unc-2001", "unc-2001-v3"])
-def test_the_shipped_calibrations_come_close_to_the_published_users(workload: str, rtt: str, within: float) -> None:
+def test_the_shipped_calibrations_are_near_the_published_users(workload: str, rtt: str, within: float) -> None:
     shipped = lines.known()[workload, rtt, 2]
     assert shipped.users(100, 100e6) == pytest.approx(lines.PUBLISHED_USERS[rtt], rel=within)
 
 
-def test_a_local_calibration_is_kept_beside_others_and_comes_before_the_shipped_one(tmp_path: Path) -> None:
+def test_a_local_calibration_joins_others_and_precedes_shipped(tmp_path: Path) -> None:
     lines.store(line(rtt="general"), tmp_path)
     lines.store(line(), tmp_path)
     lines.store(line(workload="ours"), tmp_path)
@@ -87,7 +87,7 @@ def test_the_load_of_users_on_one_side_is_that_of_their_data() -> None:
     assert "9,000 users at side 0" in str(cell)
 
 
-def test_the_line_of_users_on_one_side_is_measured_where_their_data_come(tmp_path: Path) -> None:
+def test_users_on_one_side_are_calibrated_where_their_data_flow(tmp_path: Path) -> None:
     experiment = lab.Experiment(users={"sides": 1}, protocol={"warmup": "1 s", "duration": "5 s"})
     cells = calibration_cells(experiment, [1], up_to(500))
     results = [run_cell(cell, Store(tmp_path)) for cell in cells]

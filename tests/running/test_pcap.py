@@ -67,7 +67,7 @@ def modern(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out / "all.pcapng"
 
 
-def test_the_file_is_one_section_of_two_raw_ip_interfaces_in_nanoseconds(marking: Path) -> None:
+def test_the_file_has_two_raw_ip_interfaces_in_nanoseconds(marking: Path) -> None:
     (section, header), *interfaces = list(blocks(marking.read_bytes()))[:3]
     assert section == 0x0A0D0D0A
     assert struct.unpack_from("<IHHq", header) == (0x1A2B3C4D, 1, 0, -1)
@@ -139,7 +139,7 @@ def test_a_capture_changes_no_result_and_no_name(name: str, tmp_path: Path) -> N
     assert digests(plain) == digests(captured)
 
 
-def test_a_cell_of_the_store_is_run_again_for_its_packets_and_kept(tmp_path: Path) -> None:
+def test_a_stored_cell_is_rerun_for_its_packets_and_kept(tmp_path: Path) -> None:
     before = lab.run(experiment(), out=tmp_path).metadata
     file = tmp_path / "x.pcapng"
     after = lab.run(experiment(), out=tmp_path, pcap=lab.Pcap(file=file, for_s=2)).metadata
@@ -198,7 +198,7 @@ def test_each_cell_of_a_comparison_has_a_file_of_its_own(tmp_path: Path) -> None
     assert names == {f"x-{scheme}-seed{seed}.pcapng" for scheme in schemes for seed in (1, 2)}
 
 
-def test_labels_that_no_file_name_tells_apart_have_files_of_their_own() -> None:
+def test_labels_with_equal_file_names_get_separate_files() -> None:
     def cell(label: str, q_ref: int) -> Cell:
         changed = experiment(queue={"pi": {"q_ref": q_ref}})
         return cells_of(changed, [1], label=label)[0]
@@ -349,7 +349,7 @@ def test_tshark_finds_our_ecn_flags(marking: Path) -> None:
 
 
 @NEEDS_TSHARK
-def test_the_round_trip_that_tshark_sees_is_the_configured_one_and_the_queues(tmp_path: Path) -> None:
+def test_tsharks_rtt_is_the_base_rtt_plus_queueing_delay(tmp_path: Path) -> None:
     """From SYN to the handshake's last ACK: two waits, twice the wire, and a round-trip time from 10 to 150 ms.
 
     The engine has those times in whole microseconds, and a SYN that is 78 bytes on the wire.

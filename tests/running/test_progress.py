@@ -40,7 +40,7 @@ def test_cells_in_the_store_are_one_line(cells: list[Cell], store: Store, capsys
     assert capsys.readouterr().err == "4 cells, in the store\n"
 
 
-def test_a_log_has_one_line_a_minute_with_what_is_done_the_time_and_the_rest(
+def test_a_log_has_a_line_a_minute_with_progress_and_time_left(
     cells: list[Cell], store: Store, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = Clock(monkeypatch)
@@ -132,7 +132,7 @@ def test_a_name_is_shown_as_it_is_typed(
     assert "law:name=[/red]" in capsys.readouterr().err
 
 
-def test_names_that_would_be_equal_are_told_apart_by_what_differs(small: lab.Experiment) -> None:
+def test_equal_names_are_extended_by_their_differences(small: lab.Experiment) -> None:
     variants = [
         small.model_copy(update={"link": lab.Link(rate="2 Mbit/s", delay=delay)}) for delay in ("1 ms", "20 ms")
     ]

@@ -116,7 +116,7 @@ def test_a_label_names_the_links_that_keep_their_queues(tmp_path: Path) -> None:
     assert compared.notes == ["In labels, a | b names the queues of link 1, link 2 and so on."]
 
 
-def test_experiments_that_differ_in_their_disciplines_have_one_digest() -> None:
+def test_experiments_differing_in_discipline_share_a_digest() -> None:
     both, one = (cell(experiment(**parts)) for parts in ({"queue_back": {"droptail": {"limit": 50}}}, {}))
     assert both.key != one.key
     assert both.experiment == one.experiment

@@ -87,7 +87,7 @@ def test_a_custom_law_is_told_the_rate_of_its_direction(tmp_path: Path) -> None:
     assert rates == [2_000_000, 10_000_000]
 
 
-def test_links_of_a_chain_have_rates_of_their_own_in_both_directions() -> None:
+def test_links_of_a_chain_have_separate_rates_both_ways() -> None:
     chain = [{}, {"rate": "4 Mbit/s"}, {"rate": "4 Mbit/s", "rate_back": "8 Mbit/s"}]
     links = resolved(chain=chain)["chain"]
     assert [(link["rate"], link.get("rate_back")) for link in links] == [
@@ -102,7 +102,7 @@ def test_links_of_a_chain_have_rates_of_their_own_in_both_directions() -> None:
     assert throughput.to_list() == pytest.approx([4 * 1000 / 1038] * 2 + [8 * 1000 / 1038], rel=1e-3)
 
 
-def test_the_uncongested_network_is_ten_times_as_fast_in_each_direction() -> None:
+def test_the_baseline_is_ten_times_as_fast_in_each_direction() -> None:
     fast = lab.Experiment(link={**HOME, "rate": "200 Mbit/s", "rate_back": "20 Mbit/s"}, users={"per_side": 1})
     link = presets.uncongested(fast).link
     assert link.rate_back is not None

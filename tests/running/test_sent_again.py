@@ -50,7 +50,7 @@ def sent_again(result: Result) -> float:
 
 
 @pytest.mark.parametrize("profile", ["unc-testbed", "linux-6"])
-def test_what_simulated_hosts_send_again_has_numbers_that_were_there(tmp_path: Path, profile: str) -> None:
+def test_simulated_retransmissions_repeat_sequence_numbers(tmp_path: Path, profile: str) -> None:
     pcap = lab.Pcap(file=tmp_path / "all.pcapng", from_s=0.0)
     result = lab.run(experiment(profile), out=tmp_path, pcap=pcap)
     captured = repeats(packets(tmp_path / "all.pcapng"))
@@ -68,7 +68,7 @@ def test_nothing_is_sent_again_where_nothing_is_lost(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("_live_permitted")
 @pytest.mark.parametrize("profile", ["unc-testbed", "linux-6"])
-def test_what_kernels_count_as_sent_again_has_numbers_that_were_there(tmp_path: Path, profile: str) -> None:
+def test_kernel_retransmissions_repeat_sequence_numbers(tmp_path: Path, profile: str) -> None:
     result = run_live(experiment(profile), out=tmp_path, pcap=lab.Pcap(file=tmp_path / "all.pcapng", from_s=0.0))
     captured = repeats(packets(tmp_path / "all.pcapng"))
     assert captured > 100

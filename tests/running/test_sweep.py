@@ -43,7 +43,7 @@ class _Failure(Exception):
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, _Failure])
-def test_an_interrupt_ends_all_cells_and_leaves_none_of_them_half_done(
+def test_an_interrupt_ends_all_cells_and_leaves_none_partial(
     cells: list[Cell], store: Store, error: type[BaseException]
 ) -> None:
     both_run = threading.Barrier(2, timeout=60)

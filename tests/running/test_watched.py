@@ -51,7 +51,7 @@ def run(folder: Path, *, watch: bool) -> tuple[Mapping[str, bytes], list[Mapping
     return {file.name: file.read_bytes() for file in (folder / "out" / "cells" / cell).glob("*.parquet")}, readings
 
 
-def test_a_run_is_the_same_when_it_is_watched_and_tells_what_it_reads(tmp_path: Path) -> None:
+def test_a_watched_run_is_the_same_and_reports_its_readings(tmp_path: Path) -> None:
     for name in ("plain", "watched"):
         Path(tmp_path, name).mkdir()
     plain, nothing = run(tmp_path / "plain", watch=False)
@@ -135,7 +135,7 @@ def test_what_is_no_pipe_is_refused_in_one_line(tmp_path: Path, number: str) -> 
     assert "Traceback" not in done.stderr
 
 
-def test_a_watched_command_prints_its_table_and_keeps_its_page_until_an_interrupt(tmp_path: Path) -> None:
+def test_a_watched_command_keeps_its_page_until_an_interrupt(tmp_path: Path) -> None:
     spec = tmp_path / "spec.toml"
     spec.write_text(SPEC)
     words = [sys.executable, "-m", "aqmlab", "run", str(spec), "--json", "--watch", "--out", str(tmp_path / "out")]
@@ -221,7 +221,7 @@ def test_an_interrupt_of_a_watched_command_is_one_of_the_run(tmp_path: Path) -> 
     assert not list(tmp_path.glob("out/cells/*"))
 
 
-def test_a_run_that_dies_of_an_interrupt_has_the_exit_code_of_a_shell(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_run_has_the_shells_exit_code(monkeypatch: pytest.MonkeyPatch) -> None:
     """Python clearing up dies of a second one; a watched command's exit code was 254 then."""
 
     async def sleeps(*_: object, **files: Any) -> asyncio.subprocess.Process:

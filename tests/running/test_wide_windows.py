@@ -29,7 +29,7 @@ def goodput_mbps(network: dict[str, Any], tcp: dict[str, Any]) -> float:
 
 
 @pytest.mark.parametrize("network", [ONE_LINK, TWO_LINKS], ids=["one link", "two links"])
-def test_wide_windows_fill_a_link_that_others_leave_to_one_window_a_round_trip(network: dict[str, Any]) -> None:
+def test_wide_windows_fill_a_link_beyond_one_window_a_round_trip(network: dict[str, Any]) -> None:
     window_a_round_trip = 65_535 * 8 / 0.1 / 1e6
     one_end_scales = {
         **WIDE,

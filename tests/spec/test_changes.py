@@ -57,9 +57,7 @@ def spec(tmp_path: Path) -> Path:
         ("users.load=90", "users", lab.Users(load=90).model_dump(exclude_none=True)),
     ],
 )
-def test_a_change_reaches_tables_and_lists_and_takes_the_place_of_what_excludes_it(
-    spec: Path, change: str, part: str, became: Any
-) -> None:
+def test_a_change_reaches_lists_and_replaces_exclusive_keys(spec: Path, change: str, part: str, became: Any) -> None:
     experiment = lab.Experiment.from_toml(spec, changes=[change])
     unchanged = lab.Experiment.from_toml(spec)
     assert experiment.model_dump(mode="json", exclude_none=True)[part] == became

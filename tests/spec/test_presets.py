@@ -36,7 +36,7 @@ def test_the_papers_link_becomes_their_uncongested_one() -> None:
     assert {cell.resolved["link"]["rate"] for cell in calibration_cells(lab.Experiment(), [1])} == {"1 Gbit/s"}
 
 
-def test_the_uncongested_network_has_the_interfaces_of_the_congested_one() -> None:
+def test_the_baseline_has_the_congested_networks_interfaces() -> None:
     sources = [{"datagrams": {"rate": "2 Gbit/s"}}, {"bulk": {"flows": 1, "bytes": "1 MB"}}]
     slow = lab.Experiment(link={"rate": "200 Mbit/s"}, users=USERS, sources=sources)
     congested, calm = resolved(slow), resolved(presets.uncongested(slow))
@@ -64,7 +64,7 @@ def test_a_rate_is_raised_tenfold_and_to_a_gigabit_at_least(rate: str, raised: s
         {"tcp": {"profile": "linux-6", "congestion": "dctcp", "ecn": "dctcp"}, "hosts": {"rate": "30 Mbit/s"}},
     ],
 )
-def test_nothing_but_rates_and_queues_differs_on_the_uncongested_network(parts: dict[str, Any]) -> None:
+def test_only_rates_and_queues_differ_on_the_baseline(parts: dict[str, Any]) -> None:
     experiment = lab.Experiment(**parts, users=USERS)
     raised = 0
 
@@ -116,7 +116,7 @@ def test_greedy_are_sources_that_take_whatever_there_is(source: dict[str, Any], 
     assert presets.greedy(resolved(experiment)["sources"]) == names
 
 
-def test_far_apart_users_wait_as_long_on_an_idle_link_as_on_the_uncongested_network(tmp_path: Path) -> None:
+def test_distant_users_wait_equally_on_idle_and_baseline_links(tmp_path: Path) -> None:
     experiment = lab.Experiment(
         link={"rate": "100 Mbit/s", "delay": "100 ms"},
         users={"per_side": 200},

@@ -92,7 +92,7 @@ def test_an_unknown_key_is_refused_with_its_path(key: str, part: str) -> None:
         ({"link": {"rate_changes": [{"when": 5}]}}, "link.rate_changes[0]."),
     ],
 )
-def test_a_mistake_is_one_line_with_path_value_and_what_is_allowed(parts: dict[str, Any], message: str) -> None:
+def test_a_mistake_is_one_line_with_path_value_and_allowed(parts: dict[str, Any], message: str) -> None:
     with pytest.raises(lab.SpecError) as error:
         lab.Experiment(**parts)
     assert str(error.value).startswith(message)

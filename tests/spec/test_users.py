@@ -121,7 +121,7 @@ def test_a_load_that_makes_no_user_is_refused_as_that(tmp_path: Path) -> None:
         lab.run(lab.Experiment(users={"load": 0.0001}), out=tmp_path)
 
 
-def test_a_load_of_users_of_ones_own_asks_for_a_calibration_and_takes_it(aqmlab: Command, tmp_path: Path) -> None:
+def test_a_load_of_custom_users_needs_and_uses_a_calibration(aqmlab: Command, tmp_path: Path) -> None:
     (tmp_path / "near.toml").write_text(NEAR_TOML)
     asked = aqmlab("compare", "--load", "1", "--rtt", "near.toml", *SHORT, "--seeds", "1", "pi")
     assert asked.code == 2
@@ -141,7 +141,7 @@ def test_a_load_of_users_of_ones_own_asks_for_a_calibration_and_takes_it(aqmlab:
     assert [cell["users_per_side"] for cell in compared["cells"]] == [expected] * 2
 
 
-def test_a_calibration_on_a_network_that_holds_users_back_is_refused(small_cell: Cell, store: Store) -> None:
+def test_calibrating_on_a_network_that_limits_users_is_refused(small_cell: Cell, store: Store) -> None:
     full = run_cell(small_cell, store)
     assert full.summary["utilisation"] > calibrate.MOST_UTILISED
     with pytest.raises(lab.SpecError, match=r"^users: 400 on each side used 9\d.* % of the link: .* at most 90 %$"):

@@ -68,7 +68,7 @@ def test_duckdb_reads_the_cells_at_any_moment_of_a_run(small_cell: Cell, another
     assert rows(store) == before + after
 
 
-def test_a_killed_command_leaves_cells_that_can_be_read_and_a_draft_that_is_swept(
+def test_a_killed_command_leaves_good_cells_and_a_swept_draft(
     small_cell: Cell, another_cell: Cell, store: Store
 ) -> None:
     height = run_cell(small_cell, store).queue.height
@@ -89,7 +89,7 @@ def test_a_killed_command_leaves_cells_that_can_be_read_and_a_draft_that_is_swep
     assert rows(store) > height
 
 
-def test_the_draft_of_a_living_process_is_left_alone_and_swept_when_it_is_gone(tmp_path: Path) -> None:
+def test_a_draft_stays_as_long_as_its_process_runs(tmp_path: Path) -> None:
     drafts = Drafts(tmp_path)
     with a_process_that_writes(tmp_path) as (process, draft):
         drafts.sweep()

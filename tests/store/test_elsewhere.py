@@ -45,7 +45,7 @@ def test_a_run_has_the_tables_of_a_local_one_to_the_byte(place: str, tiny: lab.E
     assert segment.startswith(f"{index.FOLDER}/1-")
 
 
-def test_the_directory_of_a_result_has_all_its_files_on_this_machine(place: str, cell: Cell) -> None:
+def test_a_results_directory_has_all_files_on_this_machine(place: str, cell: Cell) -> None:
     result = run_cell(cell, Store(place))
     assert {file.name: file.read_bytes() for file in result.directory.iterdir()} == {
         file.name: file.read_bytes() for file in result.place.iterdir()

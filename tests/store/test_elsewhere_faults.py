@@ -28,7 +28,7 @@ from made.places import GRID, bytes_of, files_below
 
 
 @pytest.mark.parametrize("name", ["link.parquet", "summary.parquet", METADATA])
-def test_a_cell_whose_copying_ends_before_its_metadata_is_not_there(
+def test_a_cell_uploaded_without_its_metadata_is_not_there(
     place: str, cell: Cell, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     store = Store(place)
@@ -158,9 +158,7 @@ def deny(bucket: str, action: str) -> None:
     s3fs.S3FileSystem().call_s3("put_bucket_policy", Bucket=bucket, Policy=policy)
 
 
-def test_a_refused_write_ends_a_sweep_before_it_runs_and_fails_no_cell(
-    bucket: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_refused_write_ends_a_sweep_before_its_first_cell(bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
     out = f"s3://{bucket}/results"
     lab.sweep(GRID, seeds=[1], out=out)
     deny(bucket, "s3:PutObject")

@@ -92,9 +92,7 @@ def test_python_touches_no_directory_of_somebody_else(thesis: Path, small_cell: 
     assert files(thesis) == before
 
 
-def test_a_directory_made_a_store_is_written_to_and_keeps_its_files(
-    aqmlab: Command, thesis: Path, small_cell: Cell
-) -> None:
+def test_a_directory_turned_into_a_store_keeps_its_files(aqmlab: Command, thesis: Path, small_cell: Cell) -> None:
     before = files(thesis)
     assert aqmlab("init", "results").out == "results/aqmlab-store.json\n"
     assert aqmlab("init", "results").code == 0, "a second time changes nothing"
@@ -220,7 +218,7 @@ def test_a_reader_waits_for_no_lock(store: Store, small_cell: Cell, monkeypatch:
     assert again.get(small_cell) is not None
 
 
-def test_elsewhere_a_place_with_files_of_others_is_not_written_to(place: str, cell: Cell) -> None:
+def test_a_remote_location_with_foreign_files_is_not_written_to(place: str, cell: Cell) -> None:
     fs, path = fsspec.url_to_fs(place)
     fs.pipe_file(f"{path}/thesis.tex", b"years of work")
     with pytest.raises(lab.SpecError, match="has files of others and is no store"):

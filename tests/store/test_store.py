@@ -119,7 +119,7 @@ def test_tables_of_all_cells_are_read_as_one(small: lab.Experiment, store: Store
         store.scan("queues")
 
 
-def test_the_cells_are_one_frame_of_what_they_are_and_what_they_measured(small: lab.Experiment, store: Store) -> None:
+def test_cells_are_one_frame_of_identity_and_measures(small: lab.Experiment, store: Store) -> None:
     results = [lab.run(small, seed=2, out=str(store.out)), lab.run(red(small), out=str(store.out))]
     cells = store.cells()
     assert cells["cell"].to_list() == [result.cell.key for result in results], "the newest last"
@@ -206,7 +206,7 @@ def test_what_has_no_load_has_a_column_for_it_all_the_same(small_cell: Cell, sto
     assert frame["load_percent"].to_list() == [None]
 
 
-def test_another_label_names_the_same_cell_and_the_first_one_is_stored(small_cell: Cell, store: Store) -> None:
+def test_a_cell_has_one_key_for_all_labels_and_keeps_the_first(small_cell: Cell, store: Store) -> None:
     run_cell(small_cell, store)
     again = run_cell(dataclasses.replace(small_cell, label="pi as typed again"), store)
     assert again.record()["label"] == "pi as typed again"

@@ -194,7 +194,7 @@ def test_a_damaged_cell_is_left_out_where_all_are_read(
     assert len(caplog.messages) == 2
 
 
-def test_the_command_line_says_in_one_line_that_a_cell_is_run_again(
+def test_the_command_line_reports_a_rerun_cell_in_one_line(
     aqmlab: Command, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "spec.toml").write_text("[users]\nper_side = 5\n[protocol]\nwarmup = '0 s'\nduration = '1 s'\n")

@@ -83,9 +83,7 @@ def test_a_full_disk_is_one_line_and_finished_cells_stay(tmp_path: Path, small_c
 
 
 @pytest.mark.parametrize("limit", [1, 100, 1_000, 4_000, 16_000])
-def test_a_file_that_finds_no_room_is_one_line_and_finished_cells_stay(
-    tmp_path: Path, small_cell: Cell, limit: int
-) -> None:
+def test_a_file_size_limit_is_one_line_and_cells_stay(tmp_path: Path, small_cell: Cell, limit: int) -> None:
     out = tmp_path / "results"
     run_cell(small_cell, Store(out))
     before = contents(out)
@@ -105,7 +103,7 @@ def test_a_full_disk_from_python_is_a_store_error(tmp_path: Path, small_cell: Ce
         assert store.cells()["cell"].to_list() == [kept.cell.key]
 
 
-def test_a_figure_that_finds_no_room_is_one_line_and_its_cells_stay(tmp_path: Path) -> None:
+def test_a_figure_over_the_size_limit_is_one_line(tmp_path: Path) -> None:
     first = command("compare", "pi", *SHORT, "--out", str(tmp_path), "--no-figures")
     assert first.code == 0
     again = command("compare", "pi", *SHORT, "--out", str(tmp_path), limit=10_000)
@@ -149,7 +147,7 @@ def test_a_directory_without_permission_is_one_line(tmp_path: Path, small_cell: 
     assert is_one_line(outcome, out, "(Permission denied)")
 
 
-def test_a_file_that_may_not_be_read_is_one_line_and_stays_where_it_is(tmp_path: Path) -> None:
+def test_an_unreadable_file_is_one_line_and_stays(tmp_path: Path) -> None:
     arguments = ("compare", "pi", *SHORT, "--no-baseline", "--no-figures", "--out", str(tmp_path / "results"))
     assert command(*arguments).code == 0
     (file,) = tmp_path.glob("results/cells/*/queue.parquet")
