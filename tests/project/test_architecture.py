@@ -21,6 +21,7 @@ ALLOWED = {
     "sim": {"units", "aqm", "tcp", "workload"},
     "live": {"units", "aqm", "tcp", "workload", "sim"},
     "py": {"units", "aqm", "tcp", "workload", "sim"},
+    "rust-aqm": {"units", "aqm"},
 }
 
 

@@ -37,6 +37,7 @@ def test_a_discipline_that_is_added_as_told_compiles(tmp_path: Path) -> None:
     for name in ("Cargo.toml", "Cargo.lock", "rust-toolchain.toml"):
         shutil.copy(ROOT / name, tmp_path)
     shutil.copytree(ROOT / "crates", tmp_path / "crates")
+    shutil.copytree(ROOT / "examples" / "rust_aqm", tmp_path / "examples" / "rust_aqm")
     told = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     law, test = re.findall(r"```rust\n(//! Step:.*?)```", told, re.DOTALL)
     entry = re.search(r"\*\*2\. Enter it\*\*.*?\n\n( {4}[^\n]*\n)", told, re.DOTALL)
