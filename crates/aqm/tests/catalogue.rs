@@ -13,7 +13,7 @@ fn defaults() -> Vec<QueueConfig> {
 }
 
 #[test]
-fn parameters_are_the_fields_of_the_configuration_in_their_order() {
+fn parameters_are_the_configurations_fields_in_order() {
     for (entry, config) in catalogue().iter().zip(defaults()) {
         assert_eq!(config.name(), entry.name);
         let text = serde_json::to_string(&config).unwrap();
@@ -192,7 +192,7 @@ fn a_limit_is_a_number_of_packets_or_a_text() {
 }
 
 #[test]
-fn unknown_laws_and_parameters_are_refused_with_those_that_exist() {
+fn unknown_laws_and_parameters_are_refused_with_a_list() {
     let refusal = |text: &str| serde_json::from_str::<QueueConfig>(text).unwrap_err().to_string();
     let names: Vec<String> = catalogue().iter().map(|entry| format!("`{}`", entry.name)).collect();
     let there_are = format!("expected one of {}", names.join(", "));

@@ -158,7 +158,7 @@ impl Aqm for Always {
 }
 
 #[test]
-fn a_packet_marked_on_arrival_leaves_with_congestion_experienced() {
+fn a_packet_marked_on_enqueue_leaves_with_ce() {
     let mut fifo = Fifo::new(Always, Limit::Packets(10));
     assert_eq!(fifo.enqueue(packet(500, Ecn::Ect1), (), Time::ZERO, &mut drop), Admission::Marked);
     assert_eq!(fifo.enqueue(packet(500, Ecn::NotEct), (), Time::ZERO, &mut drop), Admission::DroppedEarly);

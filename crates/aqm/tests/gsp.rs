@@ -131,7 +131,7 @@ fn one_packet_is_signalled_in_an_interval_while_nothing_adapts() {
 }
 
 #[test]
-fn signals_grow_with_the_square_of_the_time_above_and_stop_below() {
+fn signals_grow_with_squared_time_above_and_stop_below() {
     // Their rate is (1 + 2 t) / 200 ms, so that there are 5 (t + t^2) of them, in steps of an arrival.
     let mut gsp = Gsp::new(&of_20_packets(), &link());
     let found = signals(&mut gsp, 21, 0..4);
@@ -150,7 +150,7 @@ fn the_interval_shrinks_no_further_than_the_bound_says() {
 }
 
 #[test]
-fn the_automatic_threshold_is_the_links_packets_in_the_target_delay() {
+fn the_automatic_threshold_is_link_rate_times_target_delay() {
     for (link, expected) in [(link(), 116.2), (slow_link(), 11.62)] {
         let threshold = GspConfig::default().resolve(&link).unwrap().threshold.expect("resolved");
         assert!((threshold - expected).abs() < 0.1, "{threshold} packets");

@@ -40,7 +40,7 @@ impl Visitor for MarksAndDrops {
 }
 
 #[test]
-fn a_packet_is_marked_exactly_where_it_would_be_dropped_without_ecn() {
+fn ecn_marks_exactly_the_packets_that_are_dropped_without_it() {
     let mut laws = 0;
     for config in disciplines() {
         let differences = config.visit(&slow_link(), MarksAndDrops);
@@ -96,7 +96,7 @@ impl Side {
 }
 
 #[test]
-fn the_first_signal_marks_what_can_be_marked_and_drops_the_same_packet_otherwise() {
+fn the_first_signal_marks_or_drops_the_same_packet() {
     for config in disciplines() {
         let name = config.name();
         let (mut capable, mut not) = (Side::new(&config, Ecn::Ect0), Side::new(&config, Ecn::NotEct));

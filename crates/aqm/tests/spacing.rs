@@ -48,13 +48,13 @@ fn assert_uniform(counts: &[u32], shortest: usize, longest: usize) {
 }
 
 #[test]
-fn uniform_gaps_reach_from_one_packet_to_the_inverse_probability() {
+fn uniform_gaps_span_one_packet_to_the_inverse_probability() {
     let gaps = gaps(&RedConfig { spacing: Spacing::Uniform, ..RedConfig::default() }, 500);
     assert_uniform(&gaps, 1, 20);
 }
 
 #[test]
-fn the_gaps_of_figure_2_end_one_packet_sooner_than_those_of_section_7() {
+fn figure_2s_gaps_end_one_packet_before_section_7s() {
     let gaps = gaps(&RedConfig { spacing: Spacing::Figure2, ..RedConfig::default() }, 500);
     assert_uniform(&gaps, 1, 19);
 }
@@ -83,7 +83,7 @@ fn geometric_gaps_are_those_of_independent_signals() {
 }
 
 #[test]
-fn a_packet_of_twice_the_mean_size_is_signalled_twice_as_often_in_byte_mode() {
+fn in_byte_mode_signals_are_proportional_to_packet_size() {
     for byte_scaling in [ByteScaling::BeforeSpacing, ByteScaling::AfterSpacing] {
         let config = RedConfig { mode: Mode::Byte, byte_scaling, ..RedConfig::default() };
         assert_uniform(&gaps(&config, 1000), 1, 10);

@@ -80,7 +80,7 @@ fn the_published_shares_of_persistent_connections_come_out() {
 }
 
 #[test]
-fn responses_have_the_published_median_and_ninetieth_percentile_and_the_mean_of_the_offered_load() {
+fn responses_have_the_published_p50_and_p90_and_offered_mean() {
     // About 1,000 bytes or less, slightly above 10,000 (Le et al. 2003, section 3); 7.2 kB fits users and Mbit/s.
     for workload in WebConfig::SHIPPED {
         let (exchanges, _) = live(workload, 4_000, 30);

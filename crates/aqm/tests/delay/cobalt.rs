@@ -97,7 +97,7 @@ fn count(law: &Cobalt) -> f64 {
 }
 
 #[test]
-fn nothing_is_signalled_before_packets_have_waited_too_long_for_a_whole_interval() {
+fn no_signal_before_sojourn_exceeds_target_for_an_interval() {
     let mut law = cobalt(&CobaltConfig::default());
     assert!(signals(&mut law, &not_capable(), (1000, 1010), 1).is_empty());
     assert_eq!(signals(&mut law, &not_capable(), (1010, 1150), 6), [1110]);
@@ -106,7 +106,7 @@ fn nothing_is_signalled_before_packets_have_waited_too_long_for_a_whole_interval
 }
 
 #[test]
-fn the_gaps_between_signals_shrink_as_the_interval_over_the_square_root_of_their_number() {
+fn gaps_shrink_as_interval_over_root_of_count() {
     let mut law = cobalt(&CobaltConfig { sqrt: Sqrt::Exact, ..CobaltConfig::default() });
     signals(&mut law, &not_capable(), (999, 1000), 1);
     let signals = signals(&mut law, &not_capable(), (1000, 4000), 6);
@@ -164,7 +164,7 @@ fn what_is_left_of_the_count_speeds_up_the_next_episode() {
 }
 
 #[test]
-fn packets_that_wait_no_longer_than_four_take_to_send_are_let_through_unless_switched_off() {
+fn sojourn_below_four_packet_times_passes_unless_switched_off() {
     // 240,000 B take 19.2 ms at 100 Mbit/s.
     let with = |mtu, sojourn| {
         let mut law = cobalt(&CobaltConfig { mtu: Bytes::new(mtu), ..CobaltConfig::default() });
@@ -185,7 +185,7 @@ fn overflown(step: u64) -> (Cobalt, u64) {
 }
 
 #[test]
-fn blue_rises_with_overflows_and_falls_with_an_empty_queue_at_most_once_in_a_target() {
+fn blue_rises_on_overflow_and_falls_when_empty_once_a_target() {
     for step in [1, 6, 10] {
         let (law, corrections) = overflown(step);
         assert_eq!(probed(&law, "p_drop"), corrections as f64 / 256.0, "an overflow every {step} ms");

@@ -98,7 +98,7 @@ fn gaps(signals: &[f64]) -> Vec<f64> {
 }
 
 #[test]
-fn nothing_is_signalled_before_packets_have_waited_too_long_for_a_whole_interval() {
+fn no_signal_before_sojourn_exceeds_target_for_an_interval() {
     let mut law = codel(&CodelConfig::default());
     let signals = signals(&mut law, &not_capable(), (1000, 1200, 1000), 6);
     assert_eq!(signals[0], 1100.0, "the first packet above target was taken at 1000 ms");
@@ -112,7 +112,7 @@ fn a_wait_of_the_target_is_too_long() {
 }
 
 #[test]
-fn one_packet_that_waited_less_than_the_target_starts_the_interval_afresh() {
+fn one_sojourn_below_target_restarts_the_interval() {
     let mut law = codel(&CodelConfig::default());
     assert!(signals(&mut law, &not_capable(), (1000, 1090, 10_000), 6).is_empty());
     assert!(signals(&mut law, &not_capable(), (1090, 1100, 10_000), 4).is_empty());
@@ -121,7 +121,7 @@ fn one_packet_that_waited_less_than_the_target_starts_the_interval_afresh() {
 }
 
 #[test]
-fn the_gaps_between_signals_shrink_as_the_interval_over_the_square_root_of_their_number() {
+fn gaps_shrink_as_interval_over_root_of_count() {
     let mut law = codel(&CodelConfig::default());
     let signals = signals(&mut law, &not_capable(), (1000, 5000, 100), 6);
     assert!(signals.len() > 100);
@@ -150,7 +150,7 @@ fn nothing_is_signalled_while_at_most_one_mtu_stays_behind() {
 }
 
 #[test]
-fn the_drop_after_next_is_planned_only_when_the_next_packet_has_been_seen() {
+fn the_drop_after_next_is_scheduled_after_the_next_packet() {
     let mut law = codel(&CodelConfig::default());
     assert_eq!(signals(&mut law, &not_capable(), (1000, 1600, 1000), 6).len(), 10);
     let due = (1600..1700)
@@ -165,7 +165,7 @@ fn the_drop_after_next_is_planned_only_when_the_next_packet_has_been_seen() {
 }
 
 #[test]
-fn the_second_gap_is_71_ms_with_an_exact_root_and_50_ms_in_16_bits() {
+fn the_second_gap_is_71_ms_with_exact_root_50_ms_in_16_bits() {
     let second = |sqrt| {
         let mut law = codel(&CodelConfig { sqrt, ..CodelConfig::default() });
         gaps(&signals(&mut law, &not_capable(), (1000, 1400, 100), 6))[1]
@@ -176,7 +176,7 @@ fn the_second_gap_is_71_ms_with_an_exact_root_and_50_ms_in_16_bits() {
 }
 
 #[test]
-fn a_late_mark_shortens_the_wait_for_the_next_unless_that_is_planned_from_now() {
+fn a_late_mark_shortens_the_next_gap_unless_planned_from_now() {
     // A packet leaves every 60 ms only, so that each mark is late.
     let run = |next_mark_from| {
         let mut law = codel(&CodelConfig { next_mark_from, ..CodelConfig::default() });
@@ -205,7 +205,7 @@ fn second_episode(reentry: Reentry, pause: u64) -> (f64, f64) {
 }
 
 #[test]
-fn a_new_episode_takes_up_the_rate_of_the_last_as_the_option_says() {
+fn a_new_episode_resumes_the_last_rate_per_the_option() {
     // 11 signals: count is 11, and rose by 10.
     let expected = |count: f64| 100.0 / count.sqrt();
     for (reentry, pause, count) in [

@@ -25,7 +25,7 @@ impl Visitor for DoesWithoutDepartures {
 }
 
 #[test]
-fn only_laws_that_know_the_delay_from_the_rate_of_the_link_do_without_departures() {
+fn only_laws_with_the_link_rate_need_no_departures() {
     let is_law = |config: QueueConfig| config.visit(&link(), DoesWithoutDepartures);
     for delay_from in [DelayFrom::Timestamp, DelayFrom::RateEstimate, DelayFrom::LinkRate] {
         let by_link_rate = delay_from == DelayFrom::LinkRate;

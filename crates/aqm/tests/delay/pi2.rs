@@ -53,7 +53,7 @@ proptest! {
 }
 
 #[test]
-fn the_traffic_makes_pi2_signal_on_arrival_or_on_departure_and_the_limit_refuse() {
+fn the_traffic_covers_arrival_departure_and_limit() {
     for delay_from in [DelayFrom::Timestamp, DelayFrom::RateEstimate, DelayFrom::LinkRate] {
         let arrival = Pi2Config {
             target: Duration::from_millis(2),
@@ -116,7 +116,7 @@ fn share(mut pi2: Pi2, ecn: Ecn) -> f64 {
 }
 
 #[test]
-fn classic_packets_are_signalled_with_the_square_and_scalable_ones_with_k_times_when_coupled() {
+fn classic_gets_p_squared_and_coupled_scalable_k_times_p() {
     let coupled = Pi2Config { coupled: true, ..by_length() };
     let triple = Pi2Config { k: 3.0, ..coupled.clone() };
     for (config, p, ecn, expected) in [
@@ -146,7 +146,7 @@ fn nothing_is_signalled_while_less_than_the_least_backlog_waits() {
 }
 
 #[test]
-fn the_delay_settles_at_its_target_and_returns_after_a_step_in_load() {
+fn the_delay_settles_at_target_and_returns_after_a_load_step() {
     let paper = Pi2Config {
         target: Duration::from_millis(20),
         t_update: Duration::from_millis(32),

@@ -145,7 +145,7 @@ fn signalled(pie: &mut Pie, millis: f64, arrivals: u32) -> u32 {
 }
 
 #[test]
-fn the_delay_settles_at_its_reference_and_returns_after_a_step_in_load() {
+fn delay_settles_at_reference_and_returns_after_a_load_step() {
     for delay_from in [DelayFrom::Timestamp, DelayFrom::RateEstimate, DelayFrom::LinkRate] {
         let config = PieConfig { delay_from, ..PieConfig::default() };
         let mut fluid = Fluid::new(Pie::new(&config, &link(), rng()), |law| probed(law, "p"));
@@ -193,7 +193,7 @@ fn steps_grow_with_the_probability_as_the_table_says() {
 }
 
 #[test]
-fn a_capped_step_is_two_hundredths_from_a_tenth_on_and_a_steep_one_adds_as_much() {
+fn steps_are_capped_at_0_02_from_p_0_1_and_a_steep_one_adds_it() {
     let low = |config: &PieConfig| step(&after(config, &[(6, 300.0)]), 800.0);
     let at_a_tenth = |config: &PieConfig| step(&after(config, &[(20, 300.0)]), 800.0);
     let plain = PieConfig { cap: false, ..by_length() };
@@ -247,7 +247,7 @@ fn a_packet_is_signalled_at_the_latest_where_p_adds_up_to_8_5() {
 }
 
 #[test]
-fn ecn_capable_packets_are_marked_below_a_tenth_and_dropped_from_there_on() {
+fn ecn_capable_packets_are_marked_below_p_0_1_else_dropped() {
     let verdict = |times| {
         let mut pie = after(&by_length(), &[(times, 100.0)]);
         let p = probed(&pie, "p");
@@ -260,7 +260,7 @@ fn ecn_capable_packets_are_marked_below_a_tenth_and_dropped_from_there_on() {
 }
 
 #[test]
-fn the_light_load_that_lets_all_pass_is_that_of_the_last_update_or_that_of_now() {
+fn light_load_is_judged_at_the_last_update_or_at_arrival() {
     let signals = |light_load| {
         let config = PieConfig { light_load, ..by_length() };
         // The delay was long at the last update, and the queue has drained since; or the other way round.
@@ -274,7 +274,7 @@ fn the_light_load_that_lets_all_pass_is_that_of_the_last_update_or_that_of_now()
 }
 
 #[test]
-fn nothing_is_signalled_while_no_more_than_two_mean_packets_wait() {
+fn no_signal_while_at_most_two_mean_packets_are_queued() {
     let config = PieConfig { mean_packet: Bytes::new(1000), derandomize: false, ..by_length() };
     let mut pie = after(&config, &[(40, 100.0)]);
     let mut any = |bytes| {
@@ -285,7 +285,7 @@ fn nothing_is_signalled_while_no_more_than_two_mean_packets_wait() {
 }
 
 #[test]
-fn the_probability_decays_when_idle_or_already_when_the_load_is_light() {
+fn probability_decays_when_idle_or_at_light_load() {
     let ratio = |decay, millis| {
         let plain = PieConfig { decay, decay_factor: 1.0, ..by_length() };
         let decaying = PieConfig { decay_factor: 0.5, ..plain.clone() };
@@ -298,7 +298,7 @@ fn the_probability_decays_when_idle_or_already_when_the_load_is_light() {
 }
 
 #[test]
-fn the_departure_rate_is_that_of_the_link_once_a_measurement_is_complete() {
+fn a_complete_measurement_finds_the_links_departure_rate() {
     let config = PieConfig {
         delay_from: DelayFrom::RateEstimate,
         dq_threshold: Bytes::new(10_000),

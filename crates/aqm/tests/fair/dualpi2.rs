@@ -146,7 +146,7 @@ fn near(share: f64, p: f64, n: u32) {
 }
 
 #[test]
-fn l4s_packets_are_marked_with_twice_the_base_probability_and_classic_ones_with_its_square() {
+fn l4s_is_marked_at_2p_and_classic_at_p_squared() {
     let n = 40_000;
     for decide in [Decide::Random, Decide::Recur] {
         let config = DualPi2Config { decide, ..DualPi2Config::default() };
@@ -191,7 +191,7 @@ fn recurring_decisions_are_evenly_spaced() {
 }
 
 #[test]
-fn in_overload_both_queues_drop_with_the_classic_probability_whatever_the_ecn_field() {
+fn in_overload_both_queues_drop_at_the_classic_probability() {
     let (n, p) = (40_000, 0.6);
     for ecn in [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1] {
         let (marked, dropped) = shares(&mut fixed(&DualPi2Config::default(), p), ecn, n);
@@ -206,7 +206,7 @@ fn in_overload_both_queues_drop_with_the_classic_probability_whatever_the_ecn_fi
 }
 
 #[test]
-fn probabilities_stop_where_all_l4s_packets_are_marked_if_overload_overflows() {
+fn probabilities_cap_at_full_l4s_marking_if_overload_overflows() {
     let config = DualPi2Config {
         overload: Overload::Overflow,
         limit: Limit::Packets(300),
@@ -226,7 +226,7 @@ fn closed_loop_of(queue: &mut DualPi2<usize>, senders: &[Sender], span: (f64, f6
 }
 
 #[test]
-fn l4s_packets_wait_a_millisecond_while_classic_ones_wait_their_target_and_the_link_is_shared() {
+fn l4s_delay_is_1_ms_beside_classic_at_target_with_fair_rates() {
     for config in [DualPi2Config::default(), appendix()] {
         for ecn in [Ecn::NotEct, Ecn::Ect0] {
             let senders = [Sender::Reno(ecn), Sender::Reno(ecn), Sender::Scalable, Sender::Scalable];
@@ -247,7 +247,7 @@ fn l4s_packets_wait_a_millisecond_while_classic_ones_wait_their_target_and_the_l
 }
 
 #[test]
-fn classic_traffic_keeps_its_weight_against_l4s_traffic_that_answers_nothing() {
+fn classic_keeps_its_weight_against_unresponsive_l4s() {
     for per_thousand in [1100, 1500, 3000] {
         let mut queue = DualPi2::new(&DualPi2Config::default(), Stream::named(1, "queue"));
         let senders = [Sender::Blind(Ecn::NotEct, 500), Sender::Blind(Ecn::Ect1, per_thousand)];
@@ -259,7 +259,7 @@ fn classic_traffic_keeps_its_weight_against_l4s_traffic_that_answers_nothing() {
 }
 
 #[test]
-fn overload_drops_keep_the_delay_of_unresponsive_l4s_traffic_bounded_and_overflow_does_not() {
+fn only_overload_drops_bound_the_delay_of_unresponsive_l4s() {
     let delay = |overload| {
         let config = DualPi2Config { overload, ..DualPi2Config::default() };
         let mut queue = DualPi2::new(&config, Stream::named(1, "queue"));
@@ -271,7 +271,7 @@ fn overload_drops_keep_the_delay_of_unresponsive_l4s_traffic_bounded_and_overflo
 }
 
 #[test]
-fn l4s_traffic_alone_is_controlled_only_if_the_longer_delay_counts() {
+fn lone_l4s_is_controlled_only_if_the_longer_delay_counts() {
     let p = |controlled| {
         let config = DualPi2Config { controlled, ..DualPi2Config::default() };
         let mut queue = DualPi2::new(&config, Stream::named(1, "queue"));
@@ -309,7 +309,7 @@ fn weighted_round_robin_serves_the_classic_queue_once_in_ten() {
 }
 
 #[test]
-fn the_time_shifted_fifo_serves_l4s_packets_unless_classic_ones_wait_much_longer() {
+fn the_time_shifted_fifo_serves_l4s_within_its_shift() {
     let config = DualPi2Config { share: Share::TsFifo, ..DualPi2Config::default() };
     assert!(order(&config, Duration::from_millis(50)).starts_with("llllllllllllllllllll"));
     assert!(order(&config, Duration::from_millis(51)).starts_with("cccccccccccccccccccc"));

@@ -252,7 +252,7 @@ fn a_queues_last_packet_is_spared_unless_told_otherwise() {
 }
 
 #[test]
-fn blue_in_the_queue_of_a_flow_that_does_not_respond_relieves_the_buffer() {
+fn blue_in_an_unresponsive_flows_queue_relieves_the_buffer() {
     let evicted = |p_inc: f64| {
         let mut rig = Rig::new(json!({"fq_cobalt": {"p_inc": p_inc, "limit": "200 packets"}}));
         for _ in 0..40_000 {

@@ -171,7 +171,7 @@ fn the_traffic_makes_fq_codel_mark_drop_and_push_out() {
 }
 
 #[test]
-fn beyond_the_limit_the_fattest_queue_loses_half_of_its_packets_or_of_its_bytes() {
+fn over_limit_the_fattest_queue_loses_half_its_packets_or_bytes() {
     let evicted = |options: &Value| {
         let mut rig = Rig::new(fq_codel(options));
         // The first half of the fattest queue's packets are small.
@@ -194,7 +194,7 @@ fn beyond_the_limit_the_fattest_queue_loses_half_of_its_packets_or_of_its_bytes(
 }
 
 #[test]
-fn an_emptied_new_queue_waits_behind_new_ones_if_it_has_to_pass_through_the_old() {
+fn an_emptied_new_queue_passes_through_the_old_list() {
     let order = |through_old: &str| {
         let mut rig = Rig::new(fq_codel(&json!({"through_old": through_old})));
         for flow in [1, 2, 2, 2] {
@@ -214,7 +214,7 @@ fn an_emptied_new_queue_waits_behind_new_ones_if_it_has_to_pass_through_the_old(
 }
 
 #[test]
-fn many_flows_of_one_packet_each_are_signalled_only_if_the_backlog_of_all_counts() {
+fn one_packet_flows_are_signalled_only_if_total_backlog_counts() {
     let signalled = |backlog: &str| {
         let mut rig = Rig::new(fq_codel(&json!({"backlog": backlog, "flows": 65_536})));
         // A hundred packets of 123 us each: each waits 12 ms.

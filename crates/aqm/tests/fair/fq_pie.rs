@@ -198,7 +198,7 @@ fn all_queues_are_updated_at_the_same_instants() {
 }
 
 #[test]
-fn when_the_buffer_is_full_whoever_comes_loses_or_whoever_fills_it() {
+fn overflow_drops_the_arrival_or_from_the_fattest_flow() {
     let lost = |no_room: &str| {
         // So long a burst is let through that PIE says nothing.
         let options = json!({"no_room": no_room, "limit": "100 packets", "max_burst": "1 h"});
@@ -219,7 +219,7 @@ fn when_the_buffer_is_full_whoever_comes_loses_or_whoever_fills_it() {
 }
 
 #[test]
-fn each_bulk_flow_is_held_at_the_reference_and_a_sparse_one_waits_for_nobody() {
+fn bulk_flows_stay_at_the_reference_and_a_sparse_one_near_0() {
     for ecn in [Ecn::NotEct, Ecn::Ect0] {
         let mut queue = config(json!({"fq_pie": {}})).queue(&link(), Stream::named(1, "queue"));
         let senders = [Sender::Reno(ecn), Sender::Reno(ecn), Sender::Blind(ecn, 20)];

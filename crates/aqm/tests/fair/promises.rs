@@ -94,7 +94,7 @@ fn waits(discipline: Value, bulk: u32, every: u32) -> Vec<u32> {
 }
 
 #[test]
-fn a_sparse_flow_never_waits_longer_than_a_round_of_the_bulk_ones() {
+fn a_sparse_flows_sojourn_is_at_most_one_round_of_bulk_flows() {
     for discipline in all() {
         for every in [2, 7, 40] {
             let longest = waits(discipline.clone(), 8, every).into_iter().max();
@@ -105,7 +105,7 @@ fn a_sparse_flow_never_waits_longer_than_a_round_of_the_bulk_ones() {
 }
 
 #[test]
-fn a_flow_that_sends_less_than_once_a_round_is_served_before_all_bulk_flows() {
+fn a_flow_below_one_packet_a_round_precedes_bulk_flows() {
     for discipline in sparse_first() {
         let longest = waits(discipline.clone(), 8, 40).into_iter().max();
         assert_eq!(longest, Some(0), "{discipline}");
@@ -113,7 +113,7 @@ fn a_flow_that_sends_less_than_once_a_round_is_served_before_all_bulk_flows() {
 }
 
 #[test]
-fn a_flow_with_one_packet_at_a_time_loses_none_while_another_overflows() {
+fn a_one_packet_flow_loses_none_while_another_overflows() {
     for discipline in all() {
         let mut rig = Rig::new(discipline.clone());
         for _ in 0..3_000 {

@@ -189,7 +189,7 @@ fn matched(of_the_flow: u32, first: bool, trials: u64) -> f64 {
 }
 
 #[test]
-fn a_flow_is_matched_with_the_probability_of_its_share_wherever_its_packets_wait() {
+fn a_flow_is_matched_with_the_probability_of_its_share() {
     let trials = 2000;
     for of_the_flow in [0, 10, 30, 70, 100] {
         for first in [true, false] {
@@ -253,7 +253,7 @@ fn burst_and_drain(queue: &mut Choke<u32>, flow: impl Fn(u32) -> u32) {
 }
 
 #[test]
-fn an_unresponsive_flow_gets_little_more_than_a_quarter_of_the_link_and_less_the_more_it_sends() {
+fn an_unresponsive_flow_gets_below_0_29_of_the_link() {
     // Wang, Tang and Low (2003): at most 1/(1 + e) = 0.269 of the link, when it sends a little more than the link carries.
     let shares: Vec<f64> = [0.5, 1.2, 3.0, 6.0]
         .into_iter()

@@ -203,7 +203,7 @@ fn thresholds_follow_from_the_limit_as_in_the_paper() {
 }
 
 #[test]
-fn a_flow_with_fewer_than_minq_packets_waiting_is_never_dropped_below_max_th() {
+fn below_max_th_a_flow_under_minq_is_never_dropped() {
     // A limit of max_th packets keeps the average below max_th, and a bound of min_th is never in the way of minq.
     for above_max in [AboveMax::Drop, AboveMax::TwoPackets] {
         let mut queue = fred(&FredConfig {
@@ -244,7 +244,7 @@ fn a_flow_with_fewer_than_minq_packets_waiting_is_never_dropped_below_max_th() {
 }
 
 #[test]
-fn a_flow_that_keeps_exceeding_its_bound_is_held_to_the_average_share() {
+fn a_flow_over_its_bound_is_held_to_the_average_share() {
     let thresholds =
         FredConfig { min_th: Some(10.0), max_th: Some(20.0), w_q: 1e-9, ..FredConfig::default() };
     let mut queue = fred(&thresholds);
@@ -263,7 +263,7 @@ fn a_flow_that_keeps_exceeding_its_bound_is_held_to_the_average_share() {
 }
 
 #[test]
-fn from_max_th_on_a_flow_has_nothing_or_two_packets_as_the_option_says() {
+fn from_max_th_a_flow_has_0_or_2_packets_per_the_option() {
     for (above_max, allowed) in [(AboveMax::Drop, 0), (AboveMax::TwoPackets, 2)] {
         let mut queue = fred(&FredConfig {
             min_th: Some(2.0),
@@ -280,7 +280,7 @@ fn from_max_th_on_a_flow_has_nothing_or_two_packets_as_the_option_says() {
 }
 
 #[test]
-fn departures_bring_the_average_down_while_all_arrivals_are_dropped() {
+fn departures_lower_the_average_while_all_arrivals_are_dropped() {
     let mut queue = fred(&FredConfig {
         min_th: Some(2.0),
         max_th: Some(4.0),

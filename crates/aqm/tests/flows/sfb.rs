@@ -227,7 +227,7 @@ fn bins_of(flow: u32, config: &SfbConfig) -> Vec<usize> {
 }
 
 #[test]
-fn a_greedy_flow_harms_another_exactly_if_they_share_a_bin_on_every_level() {
+fn greedy_flows_harm_exactly_flows_sharing_a_bin_on_all_levels() {
     let config = SfbConfig {
         levels: 2,
         bins: 4,
@@ -281,7 +281,7 @@ fn a_flow_may_hold_max_packets_in_bins_of_its_own() {
 }
 
 #[test]
-fn a_flow_that_does_not_respond_is_held_to_the_rate_of_the_penalty_box() {
+fn an_unresponsive_flow_is_held_to_the_penalty_box_rate() {
     let config = SfbConfig {
         max: 100_000,
         increment: Prob::clamped(0.1),
@@ -309,7 +309,7 @@ fn a_flow_that_does_not_respond_is_held_to_the_rate_of_the_penalty_box() {
 }
 
 #[test]
-fn an_ecn_capable_flow_that_ignores_marks_is_dropped_above_one_half_only_as_linux_does() {
+fn only_linux_drops_ecn_flows_that_ignore_marks_above_one_half() {
     // Full bins, a probability of 0.8 after two packets more, and no penalty box before 1.
     let forced = |above_half| {
         let config = SfbConfig {
@@ -339,7 +339,7 @@ fn an_ecn_capable_flow_that_ignores_marks_is_dropped_above_one_half_only_as_linu
 }
 
 #[test]
-fn new_hash_functions_free_a_flow_that_shared_all_bins_with_a_greedy_one() {
+fn new_hash_functions_free_a_flow_from_a_greedy_ones_bins() {
     let config = SfbConfig {
         levels: 2,
         bins: 8,
@@ -371,7 +371,7 @@ fn new_hash_functions_free_a_flow_that_shared_all_bins_with_a_greedy_one() {
 }
 
 #[test]
-fn bins_that_warmed_up_know_the_unresponsive_flow_from_the_first_packet_on() {
+fn warmed_up_bins_detect_the_unresponsive_flow_at_once() {
     // Nothing leaves, so that all bins of the flow stay full; 5,000 tokens let it through.
     let config = SfbConfig {
         bin_size: 5,

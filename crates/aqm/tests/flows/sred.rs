@@ -164,7 +164,7 @@ fn signalled(config: &SredConfig, shares: &[f64], packets: u32) -> Vec<f64> {
 }
 
 #[test]
-fn signals_grow_with_the_square_of_the_number_of_flows_up_to_max_flows() {
+fn signals_grow_with_squared_flows_up_to_max_flows() {
     let config = SredConfig {
         variant: SredVariant::Simple,
         max_flows: 16.0,
@@ -178,7 +178,7 @@ fn signals_grow_with_the_square_of_the_number_of_flows_up_to_max_flows() {
 }
 
 #[test]
-fn the_queue_raises_the_probability_at_a_sixth_and_a_third_of_the_limit() {
+fn probability_rises_at_a_sixth_and_a_third_of_the_limit() {
     let config = SredConfig { variant: SredVariant::Simple, max_flows: 1.0, ..SredConfig::default() };
     for (packets, expected) in [(39, 0.0), (40, 0.15 / 4.0), (79, 0.15 / 4.0), (80, 0.15), (239, 0.15)] {
         let found = signalled(&config, &[1.0; 10], packets).iter().sum::<f64>() / 10.0;
@@ -187,7 +187,7 @@ fn the_queue_raises_the_probability_at_a_sixth_and_a_third_of_the_limit() {
 }
 
 #[test]
-fn full_sred_signals_a_flow_the_more_the_larger_its_share_and_simple_sred_does_not() {
+fn only_full_sred_signals_larger_shares_more() {
     // One flow with half of the packets among ten others: P = 0.5^2 + 10 x 0.05^2.
     let mut shares = vec![0.05; 11];
     shares[0] = 0.5;
@@ -203,7 +203,7 @@ fn full_sred_signals_a_flow_the_more_the_larger_its_share_and_simple_sred_does_n
 }
 
 #[test]
-fn an_unresponsive_flow_gets_less_than_behind_drop_tail_and_less_still_in_full_sred() {
+fn full_sred_gives_an_unresponsive_flow_less_than_drop_tail() {
     // SRED only compares packets, and is weaker than what counts them: with `max_flows` at 1 it does what it can.
     let scenario = Scenario { adaptive: 30, load: 0.5 };
     let share = |variant| {

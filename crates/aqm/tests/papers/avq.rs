@@ -143,7 +143,7 @@ fn a_load_that_answers_to_marks_settles_at_gamma() {
 }
 
 #[test]
-fn with_accepted_load_gamma_is_let_through_of_an_overload_that_does_not_answer() {
+fn with_accepted_load_gamma_of_an_unresponsive_overload_passes() {
     let share = |load| {
         let mut law = Avq::new(&AvqConfig { load, ..AvqConfig::default() }, &slow_link());
         utilisation(&mut law, Ecn::NotEct, 200.0, |_| 1.5)

@@ -123,7 +123,7 @@ proptest! {
     }
 
     #[test]
-    fn p_moves_only_by_overflow_or_idleness_and_never_twice_within_freeze_time(
+    fn p_changes_on_overflow_or_idle_at_most_once_a_freeze_time(
         config in blue(), traffic in traffic()
     ) {
         let config = BlueConfig { level: None, ..config }.resolve(&link())?;

@@ -166,7 +166,7 @@ fn departures_are_what_arrived_and_waits_no_longer() {
 }
 
 #[test]
-fn the_queue_stands_where_the_probability_balances_the_load_below_the_target() {
+fn the_queue_settles_below_target_where_p_balances_the_load() {
     let config = LdcConfig { w_q: 0.5, ..LdcConfig::default() };
     let mut law = Ldc::new(&config, &slow_link(), rng());
     let (tau, excess) = (config.tau.as_secs_f64(), 2.0);

@@ -106,7 +106,7 @@ fn assert_close(found: &[f64], expected: &[f64]) {
 }
 
 #[test]
-fn max_p_changes_once_whenever_the_average_leaves_the_band_and_not_while_it_stays_outside() {
+fn max_p_changes_once_each_time_the_average_leaves_the_band() {
     assert_close(
         &adapted(&[3, 10, 20, 25, 16, 10, 16, 10, 4, 4, 10, 4, 20, 3]),
         &[

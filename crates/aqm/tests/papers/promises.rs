@@ -9,7 +9,7 @@ use aqmlab_units::{BitRate, Bytes, Prob, Time};
 use crate::common::{link, packet, probed, rng};
 
 #[test]
-fn what_ecn_capable_packets_suffer_above_max_th_is_the_policys_choice() {
+fn above_max_th_the_policy_decides_on_ecn_capable_packets() {
     let verdict = |ecn_policy, packets: u32| {
         let config = RedConfig {
             min_th: 5.0,
@@ -133,7 +133,7 @@ fn pi_integrates_until_the_queue_stands_at_its_reference() {
 }
 
 #[test]
-fn the_price_of_rem_rises_with_excess_arrivals_and_falls_to_zero_without() {
+fn rems_price_rises_with_excess_arrivals_and_falls_to_zero() {
     let mut rem = Rem::new(&RemConfig::default(), &link(), rng());
     let mut price = 0.0;
     let empty = QueueState::default();

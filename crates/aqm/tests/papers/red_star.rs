@@ -48,7 +48,7 @@ impl Visitor for Walk {
 }
 
 #[test]
-fn an_ecn_capable_packet_is_never_dropped_however_long_the_queue() {
+fn an_ecn_capable_packet_is_never_dropped_at_any_length() {
     // The average is far beyond twice max_th for most of the walk, where RED would drop all.
     let config = RedStarConfig {
         red: RedConfig { min_th: 1.0, max_th: 2.0, w_q: 1.0, ..RedStarConfig::default().red },

@@ -15,7 +15,7 @@ fn verdict(config: &ThresholdConfig, ecn: Ecn, packets: u32) -> Verdict {
 
 proptest! {
     #[test]
-    fn all_that_can_be_marked_is_marked_above_the_threshold_and_nothing_else_happens(
+    fn above_the_threshold_exactly_the_ecn_capable_are_marked(
         threshold in 0.0..300.0, packets in 0_u32..400, capable: bool
     ) {
         let config = ThresholdConfig { threshold: Some(threshold), ..ThresholdConfig::default() };
@@ -39,7 +39,7 @@ fn a_queue_that_stands_at_the_threshold_does_not_exceed_it() {
 }
 
 #[test]
-fn the_automatic_threshold_is_the_links_packets_in_the_target_delay() {
+fn the_automatic_threshold_is_link_rate_times_target_delay() {
     for (mbit, millis, expected) in [(100, 5, 116.2), (10, 5, 11.62), (100, 20, 464.7)] {
         let link = LinkContext { rate: BitRate::from_mbit_per_sec(mbit), ..link() };
         let config =

@@ -20,7 +20,7 @@ fn are_regular(times: &[f64], start: f64, every: f64, rows: u32) {
 }
 
 #[test]
-fn every_packet_is_sent_dropped_or_held_at_98_percent_load_under_every_discipline() {
+fn every_discipline_accounts_for_all_packets_at_98_percent_load() {
     for (name, queue) in disciplines() {
         for ecn in [false, true] {
             // At its end a run checks that no packet vanished between the endpoints either.
@@ -84,7 +84,7 @@ fn summary_and_tables_cover_the_measured_window_alone() {
 }
 
 #[test]
-fn each_completed_exchange_is_one_row_and_one_count_in_the_histogram() {
+fn each_completed_exchange_is_one_row_and_one_histogram_count() {
     let run = Run::to_the_end(&congested(&law("red")), 1);
     let rows = &run.tables.exchanges;
     let in_bins: u64 = run.response_times.count.iter().sum();
@@ -124,7 +124,7 @@ fn a_saturated_link_carries_its_rate_less_38_bytes_a_frame() {
 }
 
 #[test]
-fn the_table_of_losses_has_a_row_for_each_packet_dropped_and_says_whose_it_was() {
+fn the_table_of_losses_has_each_drop_with_its_source() {
     let mut spec = congested(&json!({"codel": {}}));
     spec["tcp"] = json!({"profile": "linux-6"});
     spec["users"]["per_side"] = 20.into();
@@ -153,7 +153,7 @@ fn the_table_of_losses_has_a_row_for_each_packet_dropped_and_says_whose_it_was()
 }
 
 #[test]
-fn losses_of_the_warm_up_are_not_in_the_table_and_none_are_unless_they_are_asked_for() {
+fn losses_are_recorded_after_warm_up_and_on_request_only() {
     let mut spec = congested(&law("pi"));
     assert!(Run::to_the_end(&spec, 1).tables.losses.time_s.is_empty());
     spec["record"]["losses"] = true.into();

@@ -24,7 +24,7 @@ fn custom() -> Value {
 }
 
 #[test]
-fn a_law_brought_along_does_what_the_same_law_of_the_catalogue_does() {
+fn a_custom_law_equals_the_same_law_of_the_catalogue() {
     let known =
         Run::to_the_end(&congested(&json!({"pi": {"limit": 24, "q_ref": 10, "a": 1e-3, "b": 9e-4}})), 7);
     let mut laboratory = build(&read(&custom()), 7, Some(pi(7)), Watch::Nothing).expect("the spec is sound");
@@ -45,7 +45,7 @@ fn a_law_that_nobody_brings_is_a_mistake_not_a_panic() {
 }
 
 #[test]
-fn the_table_of_an_own_law_comes_back_as_it_was_with_its_limit_filled_in() {
+fn a_custom_laws_table_comes_back_with_its_limit_filled_in() {
     let resolved =
         |queue: &Value| serde_json::to_value(read(&congested(queue))).expect("a spec")["queue"].take();
     let table = json!({"mine:Pi": {"q_ref": 10, "mode": "byte", "limit": "30000 B"}});

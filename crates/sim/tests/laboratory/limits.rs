@@ -54,7 +54,7 @@ fn limited(run: &Run) -> Limited {
 }
 
 #[test]
-fn a_window_below_the_path_limits_a_flow_to_a_window_a_round_trip() {
+fn a_small_window_limits_a_flow_to_one_window_a_round_trip() {
     for profile in ["linux-6", "freebsd-4.5"] {
         let mut spec = alone(&one_flow());
         spec["tcp"] = json!({"profile": profile, "receive_window": 32_000});

@@ -32,7 +32,7 @@ fn exchanges(run: &Run, side: u8) -> BTreeMap<(u32, u32), u32> {
 }
 
 #[test]
-fn a_user_makes_the_same_exchanges_whatever_the_queue_only_not_as_fast() {
+fn the_queue_changes_the_pace_of_exchanges_but_not_which() {
     let drop_tail = json!({"droptail": {"limit": 3}});
     let pi = json!({"pi": {"q_ref": 2, "a": 0.002, "b": 0.0019}});
     for seed in 1..=4 {
@@ -49,7 +49,7 @@ fn a_user_makes_the_same_exchanges_whatever_the_queue_only_not_as_fast() {
 }
 
 #[test]
-fn users_on_one_side_do_there_what_they_do_with_others_across_the_link() {
+fn users_of_one_side_do_the_same_without_the_other_side() {
     // Nothing is lost and no queue is long: who waits for nobody asks for the same, whoever else does.
     let run = |sides| {
         Run::to_the_end(

@@ -70,7 +70,7 @@ fn transfers_of_more_than_tcp_takes_at_once_arrive_whole() {
 }
 
 #[test]
-fn each_flow_sends_no_faster_than_the_interface_of_its_own_machine() {
+fn each_flow_sends_no_faster_than_its_hosts_interface() {
     // 1,460 bytes of data take 1,538 on a wire.
     let most = 3.0 * 1460.0 / 1538.0;
     for direction in ["upload", "download"] {
@@ -90,7 +90,7 @@ fn each_flow_sends_no_faster_than_the_interface_of_its_own_machine() {
 }
 
 #[test]
-fn a_window_let_go_at_once_waits_at_its_machine_and_not_at_a_link_as_fast() {
+fn a_burst_queues_at_its_host_not_at_a_link_as_fast() {
     let longest = |interface: &str| {
         let bulk = json!({"flows": 1, "direction": "upload", "bytes": "14 kB", "rtt": {"fixed": "40 ms"}});
         let mut spec = alone(&json!([{ "bulk": bulk }]));
@@ -118,7 +118,7 @@ fn datagrams_wait_for_the_interface_of_their_flow() {
 }
 
 #[test]
-fn datagrams_on_an_idle_link_arrive_after_transmission_and_propagation() {
+fn idle_link_datagrams_take_transmission_plus_propagation() {
     let datagrams = json!([{"datagrams": {"rate": "1 Mbit/s", "packet": "462 B", "spread": "0 s"}}]);
     let run = Run::to_the_end(&alone(&datagrams), 1);
     let seen = run.summary.sources[0].datagrams.expect("it sends datagrams");
@@ -161,7 +161,7 @@ fn datagrams_beyond_the_rate_of_the_link_are_lost() {
 }
 
 #[test]
-fn the_packets_of_users_and_sources_are_those_that_the_queues_have_seen() {
+fn packets_of_users_and_sources_add_up_to_those_of_the_queues() {
     for warmup in ["0 s", "20 s"] {
         let mut spec = congested(&json!({"droptail": {"limit": 24}}));
         spec["users"]["per_side"] = 100.into();
@@ -232,7 +232,7 @@ fn the_longest_delays_and_response_times_are_told() {
 }
 
 #[test]
-fn connections_start_at_the_same_instants_under_every_discipline() {
+fn connections_start_at_equal_instants_under_every_discipline() {
     let sources = json!([
         {"transfers": {"rate_per_second": [20, 10], "size": {"pareto": {"mean": "12 kB", "shape": 1.2}}}},
         {"packmime": {"rate_per_second": 5}},
@@ -291,7 +291,7 @@ fn without_users_the_summary_is_of_the_sources() {
 }
 
 #[test]
-fn a_marked_syn_ack_holds_a_sources_server_back_for_a_round_trip_and_no_longer() {
+fn a_marked_syn_ack_delays_a_sources_server_by_one_round_trip() {
     // Datagrams a little beyond the rate of the link keep some packets waiting on the way of the SYN/ACK.
     let took = |ecn: &str| {
         let mut spec = alone(&transfer(1_000));

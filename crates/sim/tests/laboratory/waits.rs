@@ -31,7 +31,7 @@ fn near(value: Option<f64>, expected: f64, within: f64) {
 }
 
 #[test]
-fn the_waits_of_a_burst_are_those_of_arithmetic_from_arrival_to_wire_under_every_kind_of_link() {
+fn a_bursts_sojourn_times_match_arithmetic_on_every_link() {
     let never = json!({"codel": {"target": "1 h", "interval": "1 h", "limit": "1000000 packets"}});
     for queue in [json!({"droptail": {"limit": "1000000 packets"}}), never] {
         for device_fifo in [0, 1, 16] {

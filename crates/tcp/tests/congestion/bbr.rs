@@ -41,7 +41,7 @@ fn bbr_finds_the_bandwidth_of_any_path_and_holds_it() {
 }
 
 #[test]
-fn startup_overshoots_by_about_a_bandwidth_delay_product_and_drain_takes_it_away() {
+fn startup_overshoots_by_about_one_bdp_and_drain_removes_it() {
     // "Startup Dynamics": the gain of 2 bounds the queue to one product (and what a round of acknowledgements adds).
     let mut flow = bbr(DEEP);
     let mut peak: f64 = 0.0;
@@ -54,7 +54,7 @@ fn startup_overshoots_by_about_a_bandwidth_delay_product_and_drain_takes_it_away
 }
 
 #[test]
-fn in_steady_state_inflight_stays_near_the_bandwidth_delay_product() {
+fn in_steady_state_inflight_stays_near_the_bdp() {
     // "ProbeBW": from 0.9 to 1.25 times as fast as the path, so inflight is around the product most of the time.
     let mut flow = bbr(DEEP);
     flow.run(at(5.5), |_| {});
@@ -70,7 +70,7 @@ fn in_steady_state_inflight_stays_near_the_bandwidth_delay_product() {
 }
 
 #[test]
-fn probe_rtt_comes_when_the_least_round_trip_is_five_seconds_old_and_halves_inflight() {
+fn probe_rtt_halves_inflight_when_min_rtt_is_5_s_old() {
     // ProbeRTTInterval = 5 s, and ProbeRTTCwndGain = 0.5. A cycle's drain may reach the least round trip again, which
     // puts it off; here the least was the first segment's, alone on the path.
     let mut flow = bbr(DEEP);

@@ -99,7 +99,7 @@ fn apply(control: &mut Any, now: &mut Time, operation: &Operation) {
 
 proptest! {
     #[test]
-    fn the_window_lies_between_one_segment_and_the_largest_that_tcp_can_advertise(
+    fn the_window_is_from_one_segment_to_the_largest_advertisable(
         algorithm in algorithm(),
         operations in proptest::collection::vec(operation(), 0..200),
     ) {
@@ -149,7 +149,7 @@ proptest! {
     }
 
     #[test]
-    fn without_marks_or_losses_acknowledgements_never_shrink_the_window(
+    fn without_marks_or_losses_acks_never_shrink_the_window(
         algorithm in algorithm().prop_filter("these follow rate or delay", |a| {
             !matches!(a, Algorithm::Bbr | Algorithm::Ledbat)
         }),

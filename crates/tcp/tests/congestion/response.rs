@@ -32,7 +32,7 @@ fn reno_keeps_the_square_root_of_three_halves_over_p() {
 }
 
 #[test]
-fn reno_keeps_1_31_over_the_square_root_of_p_when_losses_are_random() {
+fn under_random_loss_renos_window_is_1_31_over_root_p() {
     // Ott, Kemperman and Mathis 1996: 1.3098 / sqrt(p), the mean over time for independent losses.
     for p in [1e-3, 1e-4] {
         let window = mean_window(Algorithm::Reno, RTT, Signal::Loss, Spacing::random(p), 10_000_000);
@@ -62,7 +62,7 @@ fn cubic_keeps_renos_window_in_the_reno_friendly_region() {
 }
 
 #[test]
-fn dctcp_keeps_two_marks_in_a_window_when_they_are_evenly_spaced() {
+fn dctcp_keeps_two_evenly_spaced_marks_a_window() {
     // A window grows by a segment a round and falls by W alpha / 2, alpha = p: W = 2 / p (De Schepper et al., "PI2",
     // CoNEXT 2016, appendix). That has a reduction in each round, which marks at even distances give. What is marked
     // does not let it grow: 2 (1 - p) / p.
@@ -95,7 +95,7 @@ fn twice_the_marks_leave_half_the_window() {
 }
 
 #[test]
-fn prague_on_a_short_path_keeps_the_rate_that_the_reference_round_trip_gives() {
+fn on_a_short_path_prague_has_the_rate_of_its_reference_rtt() {
     // draft-briscoe-iccrg-prague-congestion-control, "Reduced RTT-Dependence": the same rate below 25 ms.
     let rate = |rtt_ms| {
         let rtt = Duration::from_millis(rtt_ms);

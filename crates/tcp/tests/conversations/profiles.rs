@@ -19,7 +19,7 @@ fn every_profile_is_sensible_and_known_by_its_name() {
 }
 
 #[test]
-fn stacks_of_2001_take_no_record_of_what_was_sent_and_linux_does() {
+fn only_linux_keeps_a_record_of_sent_segments() {
     for old in [Profile::freebsd_4_5(), Profile::unc_testbed(), Profile::ns2_newreno(), Profile::ns2_reno()] {
         assert_eq!(old.needs(), Needs::Basic, "{old:?}");
     }
@@ -57,7 +57,7 @@ fn a_single_wish_decides_what_stack_it_takes() {
 }
 
 #[test]
-fn linux_sends_syns_at_0_1_2_3_4_5_7_11_19_35_67_s_and_gives_up_at_131_s() {
+fn linux_syns_leave_at_0_to_5_7_11_19_35_67_s_until_131_s() {
     let mut tcp = Script::<Full>::connect(Profile::linux_6());
     let syn_at = |seconds: u32| {
         let syn_options = SynOptions { mss: 1460, sack_permitted: true, window_scale: Some(10) };
@@ -72,7 +72,7 @@ fn linux_sends_syns_at_0_1_2_3_4_5_7_11_19_35_67_s_and_gives_up_at_131_s() {
 }
 
 #[test]
-fn linux_waits_200_ms_beyond_the_round_trip_and_doubles_up_to_120_s() {
+fn linuxs_rto_is_the_rtt_plus_200_ms_and_doubles_up_to_120_s() {
     let mut tcp = Script::<Full>::client(Profile { sack: false, rack: false, timestamps: false, ..linux() });
     tcp.writes(300).sends([data(1, 300)]);
     // The handshake took 100 ms: SRTT 100, 4 RTTVAR 200.
@@ -94,7 +94,7 @@ fn linux() -> Profile {
 }
 
 #[test]
-fn ns2_begins_with_one_segment_and_waits_6_s_for_the_first_answer() {
+fn ns2_has_initial_window_1_and_initial_rto_6_s() {
     let profile = Profile::ns2_newreno();
     let mut tcp = Script::<Basic>::connect(profile.clone());
     tcp.sends([syn()]).at(5999).sends([]).at(6000).sends([syn()]);
@@ -105,7 +105,7 @@ fn ns2_begins_with_one_segment_and_waits_6_s_for_the_first_answer() {
 }
 
 #[test]
-fn ns2_doubles_the_wait_for_an_answer_to_a_syn_up_to_its_greatest_timeout() {
+fn ns2_doubles_the_syn_timeout_up_to_its_maximum() {
     // `TcpAgent::rtt_backoff` and `rtt_timeout`: in 2000 from 6 s up to 64 s, in ns-2.35 from 3 s up to 60 s, where a fifth
     // loss has cost 93 s.
     let of_2000 = [6, 12, 24, 48, 64, 64, 64];

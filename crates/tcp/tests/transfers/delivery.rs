@@ -98,7 +98,7 @@ fn the_delivery_rate_is_that_of_the_bottleneck_and_never_above() {
 }
 
 #[test]
-fn a_flow_that_has_little_to_say_is_known_to_be_limited_by_its_application() {
+fn a_flow_with_little_data_is_application_limited() {
     let mut network =
         Network::<_, Full<Fixed<0>>>::between(profile(50), |_, segment, now| vec![(later(now), segment)]);
     for _ in 0..20 {
@@ -127,7 +127,7 @@ fn a_round_trip_is_told_of_once() {
 }
 
 #[test]
-fn paced_segments_leave_burst_by_burst_no_faster_than_the_rate_and_the_rate_is_kept() {
+fn paced_bursts_leave_no_faster_than_the_rate_and_keep_it() {
     for pacing_burst in [1, 2] {
         let mut departures = vec![];
         {
@@ -156,7 +156,7 @@ fn paced_segments_leave_burst_by_burst_no_faster_than_the_rate_and_the_rate_is_k
 }
 
 #[test]
-fn acknowledgements_that_come_together_do_not_make_the_path_look_faster() {
+fn ack_compression_does_not_raise_the_delivery_rate() {
     // Paced at 4 Mbit/s. What should come back from 0.8 s on is held up: one acknowledgement at 1 s, the others 10 ms
     // later. Over the round trip after the first, 300 ms of data are acknowledged; they took 300 ms to send.
     let at = Time::from_secs_f64;

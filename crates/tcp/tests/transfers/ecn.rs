@@ -14,7 +14,7 @@ pub(crate) fn policy() -> impl Strategy<Value = EcnPolicy> {
 }
 
 #[test]
-fn two_ends_use_ecn_if_both_have_it_in_whatever_form_and_heed_the_marks() {
+fn endpoints_use_any_common_form_of_ecn_and_react_to_marks() {
     two_ends_heed_marks::<Basic>();
     two_ends_heed_marks::<Full>();
 }
@@ -113,7 +113,7 @@ proptest! {
     /// ACE can tell apart. Where for once an acknowledgement has no option, each mark counts as a full segment until the
     /// next one has.
     #[test]
-    fn with_accurate_ecns_option_the_sender_hears_of_every_marked_byte_whatever_acknowledgements_are_lost(
+    fn the_accecn_option_reports_every_marked_byte_if_acks_are_lost(
         profile in profile(), fates in fates(), bytes in 1u32..60_000,
     ) {
         let profile = Profile {

@@ -35,7 +35,7 @@ fn transfer(
 const LATE: u64 = 260_000;
 
 #[test]
-fn a_loss_after_2_gigabytes_without_any_is_repaired_by_fast_retransmit() {
+fn a_first_loss_after_2_gigabytes_gets_fast_retransmit() {
     let network = transfer(3, LATE, |_| None);
     let recovery = network.ends[CLIENT].tcp.recovery();
     assert_eq!((recovery.fast_retransmits, recovery.timeouts, recovery.ecn_reductions), (1, 0, 0));
@@ -49,7 +49,7 @@ fn a_mark_after_2_gigabytes_without_any_halves_the_window_once() {
 }
 
 #[test]
-fn a_loss_after_the_numbers_have_wrapped_is_repaired_like_any_other() {
+fn a_loss_after_sequence_wrap_is_repaired_like_any_other() {
     let network = transfer(5, 500_000, |_| None);
     let recovery = network.ends[CLIENT].tcp.recovery();
     assert_eq!((recovery.fast_retransmits, recovery.timeouts), (1, 0));

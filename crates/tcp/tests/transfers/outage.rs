@@ -41,7 +41,7 @@ fn without_timestamps(sack: bool, frto: bool) -> Profile {
 }
 
 #[test]
-fn data_that_are_only_late_are_not_sent_again_but_for_the_first_segment_and_a_probe() {
+fn late_data_resend_only_the_first_segment_and_a_probe() {
     for sack in [false, true] {
         let (recovery, repeated) = transfer(without_timestamps(sack, true), false);
         assert!(recovery.timeouts > 0);

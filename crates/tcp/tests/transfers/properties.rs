@@ -235,7 +235,7 @@ proptest! {
 
     /// What a modern endpoint adds shows only when something goes wrong.
     #[test]
-    fn without_losses_a_modern_endpoint_sends_what_a_classic_one_does(
+    fn without_losses_modern_and_classic_endpoints_send_the_same(
         profile in profile(), writes in writes(),
     ) {
         // The round trips that each measures differ, and with them when a pause is long enough to start over.

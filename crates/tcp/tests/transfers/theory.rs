@@ -47,7 +47,7 @@ fn throughput_under_random_loss<S: Bounded>(values: &Profile, p: f64, rtt: f64) 
 }
 
 #[test]
-fn throughput_follows_the_square_root_law_while_timeouts_are_rare() {
+fn throughput_follows_the_root_law_while_timeouts_are_rare() {
     let near = |expected: RangeInclusive<f64>, p: f64, rtt: f64| {
         let ratio =
             throughput_under_random_loss::<Basic>(&Profile::unc_testbed(), p, rtt) / square_root_law(p, rtt);
@@ -62,7 +62,7 @@ fn throughput_follows_the_square_root_law_while_timeouts_are_rare() {
 }
 
 #[test]
-fn with_sack_throughput_follows_the_square_root_law_up_to_two_percent_of_loss() {
+fn with_sack_throughput_follows_the_root_law_up_to_2_percent() {
     let threshold = Profile { sack: true, ..Profile::unc_testbed() };
     let time = Profile { rack: true, ..threshold.clone() };
     for values in [threshold, time] {
@@ -261,7 +261,7 @@ fn the_sawtooth_over_a_drop_tail_queue_is_what_arithmetic_gives() {
 }
 
 #[test]
-fn over_10_mbit_s_40_ms_and_50_packets_it_is_what_arithmetic_gives_with_and_without_sack() {
+fn at_10_mbit_s_40_ms_50_packets_throughput_matches_arithmetic() {
     let scaled = Profile { receive_window: 1 << 20, window_scaling: true, ..Profile::unc_testbed() };
     assert_teeth::<Scaled>(&scaled, 0.040, 50);
     for modern in [Profile { sack: true, ..scaled.clone() }, Profile { frto: true, ..scaled }] {
@@ -270,7 +270,7 @@ fn over_10_mbit_s_40_ms_and_50_packets_it_is_what_arithmetic_gives_with_and_with
 }
 
 #[test]
-fn a_buffer_of_the_bandwidth_delay_product_keeps_the_link_busy_and_a_smaller_one_does_not() {
+fn a_buffer_of_one_bdp_keeps_the_link_busy_a_smaller_one_not() {
     let utilisation = |rtt: f64, buffer: usize| {
         let losses = sawtooth::<Basic>(&classic(), rtt, buffer);
         let (first, last) = (losses[0], losses[losses.len() - 1]);

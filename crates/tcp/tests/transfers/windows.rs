@@ -65,7 +65,7 @@ fn a_window_grows_by_what_was_read_in_the_round_trip_before() {
 }
 
 #[test]
-fn a_tuned_window_ends_at_its_greatest_and_a_fixed_one_begins_there() {
+fn a_tuned_window_grows_to_its_maximum_a_fixed_one_starts_there() {
     let tuned = Profile { receive_window: 200_000, ..at_once() };
     let fixed = Profile { receive_window_tuning: false, ..tuned.clone() };
     assert_eq!(windows(&tuned, true, &[10, 20, 40, 80, 80])[2..], [120_000, 200_000, 200_000]);

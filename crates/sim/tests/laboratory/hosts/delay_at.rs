@@ -34,7 +34,7 @@ fn the_least_round_trip_is_the_same_wherever_it_is_spent() {
 }
 
 #[test]
-fn the_queues_are_half_or_all_of_the_round_trip_nearer_to_the_browser_and_farther_from_the_server() {
+fn delay_at_moves_half_or_all_of_the_rtt_behind_the_queues() {
     let [browser, server, split] = ENDS.map(|end| {
         let run = transfer(end);
         [arrivals(&run, 0), arrivals(&run, 1)]
@@ -54,7 +54,7 @@ fn the_queues_are_half_or_all_of_the_round_trip_nearer_to_the_browser_and_farthe
 }
 
 #[test]
-fn users_who_meet_no_queue_wait_as_long_wherever_the_round_trip_is_spent() {
+fn without_queues_response_times_do_not_depend_on_delay_at() {
     let times = ENDS.map(|end| {
         let spec = json!({
             "link": {"rate": "1 Gbit/s"},

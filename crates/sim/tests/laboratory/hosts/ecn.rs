@@ -102,7 +102,7 @@ fn under_pi_ecn_plus_marks_the_syn_acks_that_ecn_drops() {
 }
 
 #[test]
-fn under_pi_with_every_packet_ecn_capable_next_to_nothing_is_lost() {
+fn under_pi_almost_nothing_is_lost_if_all_packets_are_ect() {
     let run = run(&json!({"pi": {"q_ref": 5}}), "accurate++");
     let marked: u64 = run.summary.counters.iter().map(|link| link.marked).sum();
     let dropped: u64 = run.summary.counters.iter().map(|link| link.dropped_early).sum();
@@ -119,7 +119,7 @@ fn linux(values: &Value) -> Value {
 }
 
 #[test]
-fn many_flows_that_are_marked_keep_their_least_window_each_in_the_queue() {
+fn many_marked_flows_keep_their_minimum_windows_in_the_queue() {
     let flows: u32 = 80;
     let queue_ms = |min_window: u8| {
         let spec = json!({
@@ -148,7 +148,7 @@ fn many_flows_that_are_marked_keep_their_least_window_each_in_the_queue() {
 }
 
 #[test]
-fn what_a_queue_of_low_latency_carries_beside_an_overload_does_not_hang_on_held_back_acknowledgements() {
+fn low_latency_goodput_under_overload_ignores_delayed_acks() {
     let goodput = |values: Value| {
         let spec = json!({
             "link": {"rate": "100 Mbit/s", "device_fifo": 0, "overhead": "0 B"},

@@ -52,7 +52,7 @@ fn stacks_of_today_and_of_2001_meet() {
 }
 
 #[test]
-fn a_flow_over_a_short_queue_loses_as_little_with_timestamps_as_without() {
+fn over_a_short_queue_timestamps_do_not_add_losses() {
     for congestion in ["reno", "cubic"] {
         let loss = |timestamps: bool| {
             let mut spec = linux(&json!({"droptail": {"limit": 20}}));
@@ -98,7 +98,7 @@ fn mean_wait_ms(run: &Run) -> f64 {
 }
 
 #[test]
-fn ledbat_alone_fills_the_link_and_keeps_the_queue_at_its_target_rfc_6817_section_2_4_1() {
+fn rfc_6817_2_4_1_lone_ledbat_fills_the_link_at_its_target() {
     let bulk = json!([{"bulk": {"name": "background", "flows": 1, "rtt": {"fixed": "100 ms"}}}]);
     for target_ms in [60_u32, 100] {
         let run = beside_ledbat_at(&format!("{target_ms} ms"), &bulk, "60 s");
@@ -123,7 +123,7 @@ fn ledbat_makes_way_for_newreno_rfc_6817_section_4_2() {
 }
 
 #[test]
-fn a_queue_on_the_way_back_does_not_slow_ledbat_rfc_6817_section_3_1() {
+fn rfc_6817_3_1_a_reverse_queue_does_not_slow_ledbat() {
     // NewReno's uploads keep that queue above 100 ms.
     let sources = json!([
         {"bulk": {"name": "background", "flows": 1, "rtt": {"fixed": "100 ms"}}},

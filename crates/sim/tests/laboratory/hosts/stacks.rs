@@ -9,7 +9,7 @@ fn with_tcp(tcp: Value) -> Run {
 }
 
 #[test]
-fn a_stack_that_all_hosts_of_a_mix_have_is_as_good_as_the_common_one() {
+fn a_mix_of_one_stack_equals_the_common_stack() {
     let common = with_tcp(json!({"profile": "freebsd-4.5"}));
     let mixed = with_tcp(json!({"mix": [
         {"share": 1, "role": "client", "profile": "freebsd-4.5"},
@@ -66,7 +66,7 @@ fn the_hosts_with_the_smaller_window_wait_longer() {
 }
 
 #[test]
-fn a_source_with_a_stack_of_its_own_competes_with_one_that_has_the_common_one() {
+fn a_source_with_its_own_stack_competes_with_the_common_one() {
     let goodput = |mix: Value| {
         let bulk = |name: &str| json!({"bulk": {"name": name, "flows": 1, "rtt": {"fixed": "40 ms"}}});
         let spec = json!({

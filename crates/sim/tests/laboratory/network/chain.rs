@@ -96,7 +96,7 @@ fn a_second_link_that_is_far_faster_adds_its_delay_and_no_more() {
 }
 
 #[test]
-fn over_an_idle_chain_a_packet_takes_its_transmission_and_propagation_times() {
+fn an_idle_chains_delay_is_transmission_plus_propagation() {
     for (side, path) in [(0, [1, 4]), (1, [1, 4]), (0, [2, 3]), (1, [2, 4])] {
         let datagrams = json!([{"datagrams": {
             "rate": "10 kbit/s", "packet": "462 B", "spread": "0 s", "side": side, "path": path,
@@ -135,7 +135,7 @@ fn a_flow_touches_the_links_of_its_path_and_no_other() {
 }
 
 #[test]
-fn long_flows_over_a_parking_lot_share_each_link_in_halves_under_fair_queueing() {
+fn fair_queueing_halves_each_link_of_a_parking_lot() {
     let cross = |link: u64| json!({"bulk": {"name": format!("cross {link}"), "flows": 1, "path": [link, link + 1], "rtt": {"fixed": "20 ms"}}});
     let long = json!({"bulk": {"name": "long", "flows": 1, "rtt": {"fixed": "20 ms"}}});
     let mut spec = chain_of(3, &fair(), &json!([long, cross(1), cross(2), cross(3)]));
@@ -153,7 +153,7 @@ fn long_flows_over_a_parking_lot_share_each_link_in_halves_under_fair_queueing()
 }
 
 #[test]
-fn flows_over_links_of_different_rates_have_their_max_min_shares() {
+fn flows_over_links_of_different_rates_get_max_min_shares() {
     // Two flows on the slow second link have 5 Mbit/s each; the other one on the first has what they leave of it.
     let flow = |name: &str, path: [u32; 2]| json!({"bulk": {"name": name, "flows": 1, "path": path, "rtt": {"fixed": "20 ms"}}});
     let sources = json!([flow("long", [1, 3]), flow("first", [1, 2]), flow("second", [2, 3])]);
@@ -203,7 +203,7 @@ fn gfc2(queue: &Value) -> Value {
 
 /// R. Simcoe's configuration for the fairness of ATM switches, ATM Forum 94-0557, at a tenth of its rates.
 #[test]
-fn long_flows_over_gfc2_have_its_max_min_shares_under_fair_queueing() {
+fn fair_queueing_gives_long_gfc2_flows_max_min_shares() {
     // Group, path, sessions and the fair share of each in Mbit/s.
     let groups = [
         ("A1", [1, 6], 1, 1.0),
@@ -287,7 +287,7 @@ fn the_tables_of_a_chain_add_up_to_its_counters() {
 }
 
 #[test]
-fn automatic_parameters_are_those_of_the_link_that_the_queue_stands_at() {
+fn automatic_parameters_are_those_of_the_queues_own_link() {
     let spec = chain_of(2, &json!({"ared": {}}), &json!([{"bulk": {"flows": 1}}]));
     let mut fast = spec.clone();
     fast["chain"][1]["rate"] = "1 Gbit/s".into();
@@ -297,7 +297,7 @@ fn automatic_parameters_are_those_of_the_link_that_the_queue_stands_at() {
 }
 
 #[test]
-fn a_captured_chain_is_the_chain_without_a_capture_and_has_two_interfaces_a_link() {
+fn capture_changes_no_chain_and_has_two_interfaces_a_link() {
     let spec = gfc2(&json!({"codel": {}}));
     let resolved = read(&spec);
     let capture = Capture::new(&resolved, Bounds { from: Time::ZERO, until: Time::MAX, packets: u64::MAX });

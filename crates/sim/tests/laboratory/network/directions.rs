@@ -43,7 +43,7 @@ fn each_direction_has_the_verdicts_of_its_discipline_alone() {
 }
 
 #[test]
-fn a_run_that_nobody_watches_has_a_discipline_for_each_direction() {
+fn an_unwatched_run_has_a_discipline_for_each_direction() {
     let (pi, droptail) = (json!({"pi": {"q_ref": 10}}), json!({"droptail": {"limit": 24}}));
     let run = |spec: &Value| Run::to_the_end(spec, 1).summary.directions;
     let told = |direction: &aqmlab_sim::DirectionSummary| format!("{direction:?}");

@@ -31,7 +31,7 @@ fn at(ms: f64) -> Time {
 }
 
 #[test]
-fn a_packet_crosses_an_idle_network_in_the_delays_of_its_path_and_one_frame_time() {
+fn an_idle_networks_delay_is_propagation_plus_one_frame_time() {
     let mut network = network(&json!({"droptail": {}}));
     let route = open(&mut network, 0, 40);
     let sent = |number| Sent { number, size: Bytes::new(962), ecn: Ecn::NotEct };
@@ -66,7 +66,7 @@ fn fates(queue: &Value, batch: u32) -> Vec<Fate> {
 }
 
 #[test]
-fn a_network_that_is_told_late_does_the_same_at_the_same_instants_under_every_discipline() {
+fn late_polling_changes_no_instant_under_any_discipline() {
     for (name, queue) in disciplines() {
         // A batch is some 75 ms, less than any packet is on its way to the link.
         assert_eq!(fates(&queue, 1), fates(&queue, 50), "{name}");
@@ -74,7 +74,7 @@ fn a_network_that_is_told_late_does_the_same_at_the_same_instants_under_every_di
 }
 
 #[test]
-fn of_each_packet_it_is_told_once_what_became_of_it_under_every_discipline() {
+fn every_discipline_reports_each_packets_fate_once() {
     for (name, queue) in disciplines() {
         let fates = fates(&queue, 10);
         let number = |fate: &Fate| match *fate {
@@ -133,7 +133,7 @@ fn replayed(mut spec: Value, recorded: &[Seen], capture: Option<&Capture>) -> Ve
 }
 
 #[test]
-fn each_packet_has_the_verdict_that_it_has_in_the_simulator_under_every_discipline() {
+fn every_discipline_gives_packets_the_simulators_verdicts() {
     let mut decisions = HashMap::new();
     for (name, queue) in disciplines() {
         let spec = crowded(&queue);
@@ -168,7 +168,7 @@ fn each_packet_has_the_verdict_that_it_has_in_the_simulator_under_every_discipli
 }
 
 #[test]
-fn each_packet_goes_through_a_chain_of_unlike_links_as_in_the_simulator() {
+fn packets_cross_a_chain_of_unlike_links_as_in_the_simulator() {
     let mut spec = crowded(&json!({"pie": {}}));
     spec["chain"] = json!([{}, {"rate": "1.5 Mbit/s", "queue": {"droptail": {"limit": 12}}}, {"queue": {"fq_codel": {}}}]);
     let recorded = packets(&captured(&spec, ALL).1);
@@ -198,7 +198,7 @@ fn a_network_may_have_no_users_and_a_simulation_may_not() {
 }
 
 #[test]
-fn a_run_that_is_told_to_end_ends_then_and_counts_what_was_until_then() {
+fn a_stopped_run_ends_and_counts_up_to_its_stop() {
     let mut network = network(&json!({"droptail": {}}));
     let route = network.open_program(Duration::ZERO);
     network.advance(at(1000.0), &mut |_| ());

@@ -48,7 +48,7 @@ fn sizes_told(header: u32) -> Vec<u64> {
 }
 
 #[test]
-fn a_queue_that_counts_packets_does_the_same_whatever_of_a_frame_it_counts() {
+fn a_packet_limited_queue_ignores_the_header_setting() {
     // ARED's own parameters follow from the link's capacity, which is what it was.
     for queue in [law("droptail"), law("red"), json!({"ared": {"mode": "packet"}})] {
         for spec in networks(&queue) {

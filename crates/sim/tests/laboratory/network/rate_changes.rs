@@ -53,7 +53,7 @@ fn a_busy_link_is_fully_used_whatever_its_rates() {
 }
 
 #[test]
-fn changes_that_have_not_come_change_nothing_under_every_discipline() {
+fn future_rate_changes_change_nothing_under_any_discipline() {
     for (name, queue) in disciplines() {
         let mut spec = congested(&queue);
         spec["protocol"]["duration"] = json!("5 s");

@@ -45,7 +45,7 @@ fn nothing_is_lost_or_sent_again() {
 }
 
 #[test]
-fn the_first_response_of_a_connection_takes_the_handshake_and_slow_start() {
+fn a_connections_first_response_takes_handshake_and_slow_start() {
     let run = run();
     let rows = &run.tables.exchanges;
     let mut checked = 0;

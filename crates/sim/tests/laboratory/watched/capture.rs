@@ -64,7 +64,7 @@ pub(crate) fn packets(mut file: &[u8]) -> Vec<Seen> {
 }
 
 #[test]
-fn packets_are_captured_as_ip_whatever_of_their_frames_the_queues_count() {
+fn packets_are_captured_as_ip_under_every_header_setting() {
     let file = |header: &str| {
         let mut spec = briefly(&law("droptail"), false);
         spec["link"]["header"] = json!(header);
@@ -74,7 +74,7 @@ fn packets_are_captured_as_ip_whatever_of_their_frames_the_queues_count() {
 }
 
 #[test]
-fn a_run_is_the_same_with_its_packets_captured_under_every_discipline() {
+fn capture_changes_no_run_under_any_discipline() {
     for (name, queue) in disciplines() {
         for ecn in [false, true] {
             let spec = briefly(&queue, ecn);
@@ -85,7 +85,7 @@ fn a_run_is_the_same_with_its_packets_captured_under_every_discipline() {
 }
 
 #[test]
-fn users_and_sources_wait_the_same_when_their_packets_are_captured() {
+fn capture_changes_no_response_time_of_users_or_sources() {
     let mut spec = briefly(&law("droptail"), false);
     spec["users"]["per_side"] = 100.into();
     // Short connections: users and sources take over each other's places all the time.
@@ -99,7 +99,7 @@ fn users_and_sources_wait_the_same_when_their_packets_are_captured() {
 }
 
 #[test]
-fn the_comments_count_what_the_counters_count_under_every_discipline() {
+fn comments_and_counters_agree_under_every_discipline() {
     for (name, queue) in disciplines() {
         for ecn in [false, true] {
             let (run, file) = captured(&briefly(&queue, ecn), ALL);
@@ -139,7 +139,7 @@ fn the_comments_count_what_the_counters_count_under_every_discipline() {
 }
 
 #[test]
-fn packets_are_in_the_order_of_time_and_no_longer_than_their_headers() {
+fn packets_are_in_time_order_and_cut_to_their_headers() {
     let (_, file) = captured(&briefly(&json!({"fq_codel": {}}), true), ALL);
     let packets = packets(&file);
     assert!(packets.len() > 5_000 && packets.is_sorted_by_key(|seen| seen.nanos));

@@ -72,7 +72,7 @@ fn congested_runs(hosts: &[Value]) -> Vec<(String, Value)> {
 }
 
 #[test]
-fn the_parts_of_each_response_time_add_up_to_it_and_the_run_is_the_plain_one() {
+fn the_parts_add_up_to_the_response_time_of_the_plain_run() {
     let mut ever = BTreeMap::new();
     for (name, spec) in congested_runs(&[hosts_of_2001(), hosts_of_today()].concat()) {
         let plain = Run::to_the_end(&spec, 1);
@@ -125,7 +125,7 @@ fn the_parts_add_up_wherever_the_round_trip_is_spent() {
 }
 
 #[test]
-fn without_a_loss_no_time_goes_to_timeouts_or_repair_and_a_timeout_takes_a_second() {
+fn without_loss_no_time_is_spent_on_timeouts_or_repair() {
     for (name, spec) in congested_runs(&hosts_of_2001()) {
         let run = explained(&spec, TimelineRequest::default());
         let rows = Explained::all(&run.tables.explanations);
@@ -235,7 +235,7 @@ fn incidents(timeline: &TimelineTable) -> Vec<&'static str> {
 }
 
 #[test]
-fn a_dropped_syn_or_syn_ack_costs_three_seconds_under_syn_timeouts() {
+fn a_dropped_syn_or_syn_ack_costs_3_s_of_syn_timeouts() {
     let (undisturbed, timeline) = first_without(None, None);
     assert_eq!(
         undisturbed.what_counts(),
@@ -266,7 +266,7 @@ fn a_dropped_request_costs_a_second_and_its_way_is_repair() {
 }
 
 #[test]
-fn a_segment_dropped_from_a_flight_of_four_costs_a_round_trip_of_repair_and_no_timeout() {
+fn a_drop_in_a_flight_of_four_costs_one_round_trip_of_repair() {
     // Behind SYN/ACK, the acknowledgement of the request, and a flight of two.
     let (first, timeline) = first_without(None, Some(4));
     let (undisturbed, _) = first_without(None, None);
@@ -277,7 +277,7 @@ fn a_segment_dropped_from_a_flight_of_four_costs_a_round_trip_of_repair_and_no_t
 }
 
 #[test]
-fn a_timeline_runs_from_the_start_to_the_last_byte_and_has_all_losses_and_marks() {
+fn a_timeline_spans_start_to_last_byte_with_losses_and_marks() {
     for (name, spec) in congested_runs(&[hosts_of_2001(), hosts_of_today()].concat()) {
         let run = explained(&spec, TimelineRequest { exchange: Some(100), slowest: 5 });
         let (rows, timeline) = (Explained::all(&run.tables.explanations), &run.tables.timelines);
@@ -306,7 +306,7 @@ fn a_timeline_runs_from_the_start_to_the_last_byte_and_has_all_losses_and_marks(
 }
 
 #[test]
-fn the_requests_of_users_are_explained_beside_other_sources_whose_traffic_is_not() {
+fn only_users_requests_are_explained_among_other_sources() {
     let mut spec = congested(&law("droptail"));
     spec["sources"] = json!([
         {"bulk": {"flows": 2, "rtt": {"fixed": "40 ms"}}},

@@ -24,7 +24,7 @@ fn looked_at(spec: &Value) -> (Run, Vec<(Time, GlanceTable)>) {
 }
 
 #[test]
-fn a_run_is_the_same_when_it_is_looked_at_under_every_discipline() {
+fn gauges_change_no_run_under_any_discipline() {
     for (name, queue) in disciplines() {
         let spec = warmed_up(&queue);
         let (run, _) = looked_at(&spec);
@@ -33,7 +33,7 @@ fn a_run_is_the_same_when_it_is_looked_at_under_every_discipline() {
 }
 
 #[test]
-fn what_is_seen_last_is_what_the_counters_say_under_every_discipline() {
+fn the_last_gauges_equal_the_counters_under_every_discipline() {
     for (name, queue) in disciplines() {
         let (run, seen) = looked_at(&warmed_up(&queue));
         let (_, last) = seen.last().expect("it has been looked at");

@@ -60,7 +60,7 @@ fn a_fin_that_comes_again_is_acknowledged_again() {
 }
 
 #[test]
-fn a_fin_beyond_a_gap_is_taken_only_when_it_comes_again_in_order() {
+fn a_fin_beyond_a_gap_is_accepted_only_when_resent_in_order() {
     let mut tcp = Conversation::client(profile());
     tcp.gets(full(2).and(Flags::FIN)).sends([ack(1)]).is(State::Established);
     tcp.gets(full(1)).sends([ack(after(2))]).is(State::Established).tells([]);

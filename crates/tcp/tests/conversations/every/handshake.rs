@@ -24,7 +24,7 @@ fn a_server_is_open_when_its_syn_ack_is_acknowledged() {
 }
 
 #[test]
-fn syns_leave_at_0_3_6_9_12_15_21_33_57_s_and_connect_fails_at_75_s() {
+fn syns_leave_at_0_3_6_9_12_15_21_33_57_s_and_give_up_at_75_s() {
     let mut tcp = Conversation::connect(Profile::freebsd_4_5());
     tcp.sends([syn()]);
     for seconds in [3, 6, 9, 12, 15, 21, 33, 57] {
@@ -47,7 +47,7 @@ fn syn_acks_leave_at_0_3_9_21_s_and_are_then_forgotten() {
 }
 
 #[test]
-fn a_server_that_has_forgotten_refuses_data_and_takes_the_next_syn() {
+fn a_server_without_the_connection_resets_data_and_takes_a_syn() {
     let mut tcp = Conversation::listen(profile());
     tcp.tcp.await_data(300);
     tcp.gets(syn()).sends([syn_ack()]);
@@ -82,7 +82,7 @@ fn a_closed_endpoint_refuses_whatever_comes() {
 }
 
 #[test]
-fn the_first_data_complete_the_handshake_when_the_bare_acknowledgement_is_lost() {
+fn first_data_complete_the_handshake_if_the_pure_ack_is_lost() {
     let mut tcp = Conversation::listen(profile());
     tcp.tcp.await_data(300);
     tcp.gets(syn()).sends([syn_ack()]).gets(data(1, 300)).is(State::Established);

@@ -62,7 +62,7 @@ fn a_partial_acknowledgement_names_the_next_loss() {
 }
 
 #[test]
-fn a_partial_acknowledgement_deflates_the_window_by_what_it_covers_less_one_segment() {
+fn a_partial_ack_deflates_cwnd_by_its_coverage_less_one_segment() {
     let mut tcp = ten_in_flight();
     tcp.gets_times(3, ack(1)).sends([full(1)]);
     assert_eq!(tcp.cwnd(), 8000);
@@ -86,7 +86,7 @@ fn no_second_fast_retransmit_comes_from_the_same_window() {
 }
 
 #[test]
-fn a_loss_right_behind_a_window_recovered_starts_the_next_fast_retransmit() {
+fn a_loss_right_after_recovery_starts_the_next_fast_retransmit() {
     // FreeBSD 4: an acknowledgement of exactly the window recovered may be a duplicate that counts.
     let mut tcp = ten_in_flight();
     tcp.gets_times(3, ack(1)).sends([full(1)]).gets_times(2, ack(1));
@@ -167,7 +167,7 @@ fn the_back_off_lasts_until_a_segment_sent_once_is_acknowledged() {
 }
 
 #[test]
-fn the_timer_restarts_when_new_data_are_acknowledged_and_stops_with_the_last() {
+fn the_rto_restarts_on_new_acks_and_stops_with_the_last() {
     // RFC 6298 §5.2-5.3.
     let mut tcp = Conversation::client(wide());
     tcp.writes(3000).sends((1..=3).map(full)).at(300).gets(ack(after(1))).at(1200).gets(ack(after(2)));
@@ -193,7 +193,7 @@ fn a_fin_sent_again_joins_the_data_before_it() {
 }
 
 #[test]
-fn a_servers_first_flight_has_no_sample_and_is_repeated_after_3_s_and_6_s_more() {
+fn a_servers_unsampled_first_flight_is_resent_after_3_and_6_s() {
     let mut tcp = Conversation::server(profile());
     tcp.writes(300).sends([data(1, 300)]);
     tcp.at(OPENED + 3000).sends([data(1, 300)]).at(OPENED + 9000).sends([data(1, 300)]);

@@ -30,7 +30,7 @@ fn a_stack_that_acknowledges_every_segment_never_waits() {
 }
 
 #[test]
-fn the_wait_for_an_acknowledgement_runs_from_the_first_segment_that_is_held_back() {
+fn the_delayed_ack_timer_runs_from_the_first_segment_held() {
     let mut tcp = Conversation::client(Profile { ack_every: 3, ..profile() });
     tcp.gets(full(1)).at(OPENED + 60).gets(full(2)).at(OPENED + 100).sends([ack(after(2))]);
 }
@@ -49,7 +49,7 @@ fn data_beyond_a_gap_are_acknowledged_at_once_each() {
 }
 
 #[test]
-fn data_that_fill_a_gap_are_acknowledged_at_once_with_all_that_follows() {
+fn data_that_fill_a_gap_are_acked_at_once_with_all_that_follows() {
     let mut tcp = Conversation::client(profile());
     tcp.gets(full(2)).sends([ack(1)]).gets(full(4)).sends([ack(1)]);
     tcp.gets(full(1)).sends([ack(after(2))]).gets(full(3)).sends([ack(after(4))]);
@@ -58,7 +58,7 @@ fn data_that_fill_a_gap_are_acknowledged_at_once_with_all_that_follows() {
 }
 
 #[test]
-fn data_that_come_again_are_acknowledged_at_once_and_not_counted_twice() {
+fn duplicate_data_are_acked_at_once_and_counted_once() {
     let mut tcp = Conversation::client(profile());
     tcp.gets(full(1)).gets(full(2)).sends([ack(after(2))]).gets(full(1)).sends([ack(after(2))]);
     // Half old, half new, as after a peer's repacketisation.
@@ -67,7 +67,7 @@ fn data_that_come_again_are_acknowledged_at_once_and_not_counted_twice() {
 }
 
 #[test]
-fn the_application_is_told_once_when_the_bytes_it_awaits_are_there_in_order() {
+fn the_application_is_notified_once_when_its_bytes_are_in_order() {
     let mut tcp = Conversation::client(profile());
     tcp.tcp.await_data(2500);
     tcp.gets(full(1)).tells([]).gets(full(3)).sends([ack(after(1))]).tells([]);
@@ -76,7 +76,7 @@ fn the_application_is_told_once_when_the_bytes_it_awaits_are_there_in_order() {
 }
 
 #[test]
-fn what_is_awaited_counts_from_the_first_byte_whenever_it_is_asked_for() {
+fn awaited_bytes_count_from_the_streams_first_byte() {
     let mut early = Conversation::connect(profile());
     early.tcp.await_data(300);
     early.sends([syn()]).gets(syn_ack()).sends([ack(1)]).tells([Event::Opened]);

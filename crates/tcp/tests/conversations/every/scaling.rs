@@ -14,7 +14,7 @@ fn scaling(segment: Segment, shift: u8) -> Segment {
 }
 
 #[test]
-fn a_syn_offers_the_least_shift_that_does_and_a_syn_ack_only_if_the_syn_did() {
+fn a_syn_offers_the_least_shift_and_a_syn_ack_only_in_reply() {
     Conversation::connect(wide_open()).sends([scaling(syn(), 7)]);
     Conversation::listen(wide_open()).gets(scaling(syn(), 7)).sends([scaling(syn_ack(), 7)]);
     Conversation::listen(wide_open()).gets(syn()).sends([syn_ack()]);
@@ -25,7 +25,7 @@ fn a_syn_offers_the_least_shift_that_does_and_a_syn_ack_only_if_the_syn_did() {
 }
 
 #[test]
-fn a_scaled_window_lets_more_than_65535_bytes_out_and_an_unscaled_one_does_not() {
+fn only_a_scaled_window_allows_over_65535_bytes_in_flight() {
     let sent = |answer: Segment, segments: u32| {
         let mut tcp = Conversation::connect(wide_open());
         tcp.sends([scaling(syn(), 7)]).gets(answer).sends([ack(1)]).gets(ack(1));
@@ -36,7 +36,7 @@ fn a_scaled_window_lets_more_than_65535_bytes_out_and_an_unscaled_one_does_not()
 }
 
 #[test]
-fn the_window_of_a_syn_is_never_scaled_and_that_of_what_acknowledges_a_syn_ack_is() {
+fn a_syns_window_is_unscaled_and_the_handshakes_last_acks_is() {
     let mut client = Conversation::connect(wide_open());
     client.sends([scaling(syn(), 7)]).gets(scaling(syn_ack(), 7)).sends([ack(1)]);
     client.writes(100_000).sends((1..=65).map(full));

@@ -15,14 +15,14 @@ fn slow_start_sends_two_segments_for_each_one_acknowledged() {
 }
 
 #[test]
-fn slow_start_grows_by_one_segment_for_an_acknowledgement_of_many() {
+fn slow_start_grows_by_one_segment_an_ack_of_any_size() {
     // RFC 5681 §3.1 (2): by at most one segment for each acknowledgement.
     let mut tcp = Conversation::client(Profile { initial_window: 4, ..profile() });
     tcp.writes(50_000).sends((1..=4).map(full)).gets(ack(after(4))).sends((5..=9).map(full));
 }
 
 #[test]
-fn congestion_avoidance_adds_a_segment_for_each_window_acknowledged() {
+fn congestion_avoidance_adds_one_segment_a_window_acknowledged() {
     let mut tcp = Conversation::client(wide());
     tcp.writes(500_000).sends((1..=10).map(full));
     // A timeout makes the threshold 5 segments: 1, 2, 3, 4, 5, 6 by slow start, then MSS * MSS / cwnd for each.
@@ -39,7 +39,7 @@ fn congestion_avoidance_adds_a_segment_for_each_window_acknowledged() {
 }
 
 #[test]
-fn a_window_of_16384_bytes_holds_11_full_segments_and_no_silly_partial_one() {
+fn a_16384_byte_window_holds_11_full_segments_and_no_partial() {
     let mut tcp = Conversation::client(Profile { initial_window: 20, ..Profile::freebsd_4_5() });
     let nth = |k: u32| data(1 + k * 1460, 1460);
     tcp.writes(20 * 1460).sends((0..11).map(nth));
@@ -93,7 +93,7 @@ fn closing_releases_what_nagle_holds() {
 }
 
 #[test]
-fn idling_for_a_retransmission_timeout_shrinks_the_window_to_the_initial_one() {
+fn an_idle_rto_resets_the_window_to_the_initial_one() {
     // RFC 5681 §4.1.
     let grown = |profile: Profile| {
         let mut tcp = Conversation::client(profile);

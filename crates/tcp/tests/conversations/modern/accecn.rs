@@ -41,7 +41,7 @@ fn marked(k: u32) -> Segment {
 }
 
 #[test]
-fn rfc_9768_3_2_3_2_1_a_syn_is_without_it_and_a_client_answers_it_in_kind() {
+fn rfc_9768_3_2_3_2_1_no_option_on_syn_clients_reply_in_kind() {
     client::<ClassicReno>(counting());
     // A server that does not have it, or a client.
     let mut tcp: Conversation = Conversation::connect(Profile { ack_every: 1, ..counting() });
@@ -53,7 +53,7 @@ fn rfc_9768_3_2_3_2_1_a_syn_is_without_it_and_a_client_answers_it_in_kind() {
 }
 
 #[test]
-fn rfc_9768_3_2_3_2_2_the_first_syn_ack_has_it_and_one_sent_again_has_not() {
+fn rfc_9768_3_2_3_2_2_option_on_the_first_syn_ack_only() {
     let mut tcp: Conversation = Conversation::listen(counting());
     tcp.gets(ace(syn(), 0b111)).sends_with([telling(ace(syn_ack(), 0b010), 1, 0, 1)]);
     tcp.at(3000).sends([ace(syn_ack(), 0b010)]);
@@ -75,7 +75,7 @@ fn a_server_uses_it_when_the_first_acknowledgement_has_it() {
 }
 
 #[test]
-fn rfc_9768_3_2_3_3_each_change_of_codepoint_is_acknowledged_at_once() {
+fn rfc_9768_3_2_3_3_codepoint_changes_are_acked_at_once() {
     let mut tcp = client::<ClassicReno>(Profile { ack_every: 4, ..counting() });
     tcp.gets(ace(ect(1), 5)).sends([]);
     tcp.gets(marked(2)).sends_with([telling(ace(ack(after(2)), 6), 1001, 1000, 1)]);
@@ -87,7 +87,7 @@ fn rfc_9768_3_2_3_3_each_change_of_codepoint_is_acknowledged_at_once() {
 }
 
 #[test]
-fn rfc_9768_3_2_3_3_it_beacons_three_times_a_round_trip_when_nothing_moves() {
+fn rfc_9768_3_2_3_3_the_option_beacons_three_times_an_rtt() {
     let mut tcp = client::<ClassicReno>(Profile { ack_every: 1, ..counting() });
     // What is sent again is not ECN-capable. The handshake took 100 ms.
     let tells = |tcp: &mut Conversation| tcp.takes_sent()[0].options.accecn().is_some();
@@ -100,7 +100,7 @@ fn rfc_9768_3_2_3_3_it_beacons_three_times_a_round_trip_when_nothing_moves() {
 }
 
 #[test]
-fn rfc_9768_3_2_3_eight_marks_whose_acknowledgements_were_lost_are_not_taken_for_none() {
+fn rfc_9768_3_2_3_eight_marks_on_lost_acks_are_still_counted() {
     let mut tcp = client::<Recorder<true>>(counting());
     tcp.writes(50_000).takes_sent();
     tcp.gets(telling(ace(ack(after(8)), 5), 1, 8000, 1)).takes_sent();
@@ -121,7 +121,7 @@ fn rfc_9768_3_2_3_eight_marks_whose_acknowledgements_were_lost_are_not_taken_for
 }
 
 #[test]
-fn rfc_9768_3_2_3_marked_bytes_are_those_of_the_data_and_not_of_full_segments() {
+fn rfc_9768_3_2_3_marked_bytes_count_data_not_full_segments() {
     let mut tcp = client::<Recorder<true>>(counting());
     tcp.writes(300).takes_sent();
     tcp.writes(2700).takes_sent();
@@ -137,7 +137,7 @@ fn rfc_9768_3_2_3_marked_bytes_are_those_of_the_data_and_not_of_full_segments() 
 }
 
 #[test]
-fn it_takes_twelve_bytes_of_a_segment_that_has_something_to_tell_and_none_of_others() {
+fn the_option_takes_12_bytes_only_of_segments_with_news() {
     let mut tcp = client::<ClassicReno>(counting());
     tcp.writes(50_000);
     // The first acknowledgement has told of everything.

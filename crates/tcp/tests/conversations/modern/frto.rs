@@ -58,7 +58,7 @@ fn is_undone(tcp: &Sender) {
 }
 
 #[test]
-fn rfc_5682_2_1_step_3b_two_acknowledgements_that_move_on_undo_the_timeout_and_nothing_more_is_sent_again() {
+fn rfc_5682_2_1_step_3b_two_new_acks_undo_the_timeout() {
     let mut tcp = basic();
     tcp.at(TIMEOUT + 10).gets(ack(after(1))).sends([full(11), full(12)]);
     is_reduced(&tcp, 1);
@@ -71,7 +71,7 @@ fn rfc_5682_2_1_step_3b_two_acknowledgements_that_move_on_undo_the_timeout_and_n
 }
 
 #[test]
-fn rfc_5682_2_1_step_3b_after_that_fast_retransmit_repairs_what_is_lost() {
+fn rfc_5682_2_1_step_3b_fast_retransmit_then_repairs_losses() {
     let mut tcp = basic();
     tcp.gets(ack(after(1))).takes_sent();
     tcp.gets(ack(after(2))).takes_sent();
@@ -84,7 +84,7 @@ fn rfc_5682_2_1_step_3b_after_that_fast_retransmit_repairs_what_is_lost() {
 }
 
 #[test]
-fn rfc_5682_2_1_step_3a_a_duplicate_after_the_new_segments_means_that_the_timeout_was_right() {
+fn rfc_5682_2_1_step_3a_a_dupack_of_new_data_confirms_the_rto() {
     let mut tcp = basic();
     tcp.at(TIMEOUT + 100).gets(ack(after(1))).sends([full(11), full(12)]);
     // One of the new segments has arrived, so that one may leave: two are in flight.
@@ -96,14 +96,14 @@ fn rfc_5682_2_1_step_3a_a_duplicate_after_the_new_segments_means_that_the_timeou
 }
 
 #[test]
-fn rfc_5682_2_1_step_2a_a_duplicate_before_all_else_means_conventional_recovery() {
+fn rfc_5682_2_1_step_2a_a_first_dupack_means_plain_recovery() {
     let mut tcp = basic();
     tcp.gets(ack(1)).sends([]).gets(ack(after(1))).sends([full(2), full(3)]);
     is_reduced(&tcp, 1);
 }
 
 #[test]
-fn rfc_5682_2_1_step_2a_an_acknowledgement_of_everything_leaves_nothing_to_find_out() {
+fn rfc_5682_2_1_step_2a_an_ack_of_all_data_ends_detection() {
     let mut tcp = basic();
     tcp.gets(ack(after(10))).sends([full(11), full(12)]);
     is_reduced(&tcp, 1);
@@ -112,13 +112,13 @@ fn rfc_5682_2_1_step_2a_an_acknowledgement_of_everything_leaves_nothing_to_find_
 }
 
 #[test]
-fn rfc_5682_2_1_step_2a_an_acknowledgement_of_a_part_of_what_was_sent_again_means_conventional_recovery() {
+fn rfc_5682_2_1_step_2a_a_partial_ack_means_plain_recovery() {
     let mut tcp = basic();
     tcp.gets(ack(501)).sends([full(2)]);
 }
 
 #[test]
-fn rfc_5682_2_1_step_2b_without_new_data_or_room_in_the_window_it_falls_back() {
+fn rfc_5682_2_1_step_2b_without_data_or_window_it_falls_back() {
     let mut tcp = in_flight(frto(), 10_000);
     tcp.at(TIMEOUT).sends([full(1)]).gets(ack(after(1))).sends([full(2), full(3)]);
     let mut tcp = basic();
@@ -126,7 +126,7 @@ fn rfc_5682_2_1_step_2b_without_new_data_or_room_in_the_window_it_falls_back() {
 }
 
 #[test]
-fn rfc_5682_2_1_step_2b_a_single_new_segment_is_enough_whatever_nagle_says() {
+fn rfc_5682_2_1_step_2b_one_new_segment_suffices_despite_nagle() {
     let profile = Profile { nagle: true, ..frto() };
     let mut tcp = in_flight(profile, 10_300);
     tcp.at(TIMEOUT).sends([full(1)]).gets(ack(after(1))).sends([data(after(10), 300)]);
@@ -136,7 +136,7 @@ fn rfc_5682_2_1_step_2b_a_single_new_segment_is_enough_whatever_nagle_says() {
 }
 
 #[test]
-fn rfc_5682_2_1_step_1_a_timeout_that_repeats_before_any_acknowledgement_is_step_1_again() {
+fn rfc_5682_2_1_step_1_repeats_at_a_second_rto_without_acks() {
     let mut tcp = basic();
     tcp.at(TIMEOUT + 2000).sends([full(1)]).gets(ack(after(1))).sends([full(11), full(12)]);
     tcp.gets(ack(after(2))).sends([full(13)]);
@@ -144,7 +144,7 @@ fn rfc_5682_2_1_step_1_a_timeout_that_repeats_before_any_acknowledgement_is_step
 }
 
 #[test]
-fn rfc_5682_2_1_step_1_in_the_recovery_from_a_timeout_another_begins_nothing() {
+fn rfc_5682_2_1_step_1_an_rto_in_rto_recovery_starts_nothing() {
     let mut tcp = basic();
     tcp.gets(ack(after(1))).sends([full(11), full(12)]);
     tcp.at(TIMEOUT + 2000).sends([full(2)]).gets(ack(after(2))).sends([full(3), full(4)]);
@@ -156,7 +156,7 @@ fn rfc_5682_2_1_step_1_in_the_recovery_from_a_timeout_another_begins_nothing() {
 }
 
 #[test]
-fn rfc_5682_3_1_step_3b_late_data_told_of_by_sack_undo_the_timeout_too() {
+fn rfc_5682_3_1_step_3b_late_data_in_sack_undo_the_timeout() {
     let mut tcp = selective();
     tcp.gets(ack(after(1))).sends([full(11), full(12)]);
     // Segment 2 is lost, 3 was late: two segments more and it is sent again.
@@ -168,14 +168,14 @@ fn rfc_5682_3_1_step_3b_late_data_told_of_by_sack_undo_the_timeout_too() {
 }
 
 #[test]
-fn rfc_5682_3_1_step_3b_late_data_told_of_in_order_undo_the_timeout() {
+fn rfc_5682_3_1_step_3b_late_data_acked_in_order_undo_the_rto() {
     let mut tcp = selective();
     tcp.gets(ack(after(1))).sends([full(11), full(12)]).gets(ack(after(2))).sends([full(13)]);
     is_undone(&tcp);
 }
 
 #[test]
-fn rfc_5682_3_1_step_3a_new_data_told_of_before_old_mean_that_the_timeout_was_right() {
+fn rfc_5682_3_1_step_3a_sack_of_new_before_old_confirms_the_rto() {
     let mut tcp = selective();
     tcp.gets(ack(after(1))).sends([full(11), full(12)]);
     tcp.gets(sack(ack(after(1)), [(11, 11)])).sends([full(2)]).gets(sack(ack(after(1)), [(11, 12)]));
@@ -191,7 +191,7 @@ fn rfc_5682_3_1_step_3a_new_data_told_of_before_old_mean_that_the_timeout_was_ri
 }
 
 #[test]
-fn rfc_5682_3_1_step_3a_a_duplicate_that_tells_of_nothing_means_that_the_timeout_was_right() {
+fn rfc_5682_3_1_step_3a_a_dupack_without_sack_confirms_the_rto() {
     for tells in [sack(ack(after(1)), []), sack(ack(after(1)), [(1, 1)])] {
         let mut tcp = selective();
         tcp.gets(ack(after(1))).sends([full(11), full(12)]).gets(tells);
@@ -201,7 +201,7 @@ fn rfc_5682_3_1_step_3a_a_duplicate_that_tells_of_nothing_means_that_the_timeout
 }
 
 #[test]
-fn rfc_5682_3_1_step_3_data_of_the_peer_that_tell_of_nothing_are_ignored() {
+fn rfc_5682_3_1_step_3_peer_data_without_new_acks_are_ignored() {
     let mut tcp = selective();
     tcp.gets(ack(after(1))).sends([full(11), full(12)]);
     let peers = Segment { len: MSS, ..ack(after(1)) };
@@ -222,7 +222,7 @@ fn rfc_5682_3_1_step_2_duplicates_are_waited_out() {
 }
 
 #[test]
-fn rfc_5682_3_1_step_1_in_fast_recovery_a_timeout_begins_nothing() {
+fn rfc_5682_3_1_step_1_an_rto_in_fast_recovery_starts_nothing() {
     for with_sack in [false, true] {
         let mut tcp = in_flight(Profile { sack: with_sack, ack_every: 1, ..frto() }, 50_000);
         for _ in 0..3 {
@@ -234,7 +234,7 @@ fn rfc_5682_3_1_step_1_in_fast_recovery_a_timeout_begins_nothing() {
 }
 
 #[test]
-fn rfc_5682_3_1_step_3b_a_copy_that_a_loss_probe_sent_proves_nothing() {
+fn rfc_5682_3_1_step_3b_a_loss_probes_copy_proves_nothing() {
     let rack = Profile { sack: true, rack: true, ack_every: 1, ..frto() };
     let mut tcp = in_flight(rack, 10_000);
     // The probe repeats segment 10; then new data are written and the timer expires.
@@ -246,7 +246,7 @@ fn rfc_5682_3_1_step_3b_a_copy_that_a_loss_probe_sent_proves_nothing() {
 }
 
 #[test]
-fn rfc_5682_2_1_step_2b_two_new_segments_at_most_leave_and_no_repairs_however_wide_the_window() {
+fn rfc_5682_2_1_step_2b_at_most_two_new_segments_no_repairs() {
     let mut tcp = Conversation::<Recorder<false>>::client(frto());
     tcp.writes(50_000).sends((1..=10).map(full)).at(TIMEOUT).sends([full(1)]);
     tcp.gets(ack(after(1))).sends([full(11), full(12)]);

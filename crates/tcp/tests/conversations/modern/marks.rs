@@ -57,7 +57,7 @@ fn marked(k: u32) -> Segment {
 }
 
 #[test]
-fn in_linux_a_mark_that_none_echoes_is_acknowledged_at_once_with_the_segment_that_follows() {
+fn in_linux_an_unechoed_mark_is_acked_with_the_next_segment() {
     // `tcp_enter_quickack_mode(sk, 2)` in `__tcp_ecn_check_ce`, unless `TCP_ECN_DEMAND_CWR` is set.
     let mut tcp = receiver(EcnPolicy::Rfc3168, 2);
     tcp.gets(ect(1)).sends([]).gets(ect(2)).sends([ack(after(2))]);
@@ -158,7 +158,7 @@ fn an_echo_halves_the_window_once_a_window() {
 }
 
 #[test]
-fn a_control_that_does_not_count_hears_of_counts_as_one_echo_a_window() {
+fn counts_are_one_echo_a_window_to_a_control_without_counts() {
     fn window_after_marks<C: CongestionControl + Debug + Send + 'static>() -> (u32, u16) {
         let mut tcp = ten_in_flight::<C>(speaking(EcnPolicy::Accurate));
         for (k, count) in [(1, 6), (3, 0), (5, 2)] {
@@ -204,7 +204,7 @@ fn a_control_that_counts_hears_the_marked_bytes_and_no_echo() {
 }
 
 #[test]
-fn marks_are_counted_in_recovery_too_and_selective_acknowledgements_carry_them() {
+fn marks_are_counted_in_recovery_and_carried_by_sacks() {
     let mut tcp = ten_in_flight::<Counting>(Profile { sack: true, ..speaking(EcnPolicy::Accurate) });
     tcp.gets(counted(after(1), 5)).takes_sent();
     for (k, count) in [(3, 5), (4, 6), (5, 7), (6, 0)] {
@@ -217,7 +217,7 @@ fn marks_are_counted_in_recovery_too_and_selective_acknowledgements_carry_them()
 }
 
 #[test]
-fn a_control_that_counts_hears_an_echo_where_feedback_does_not_count() {
+fn a_counting_control_gets_one_echo_from_classic_feedback() {
     let mut tcp = ten_in_flight::<Counting>(speaking(EcnPolicy::Rfc3168));
     tcp.gets(echo(after(1))).takes_sent();
     tcp.gets(echo(after(2))).takes_sent();
@@ -236,7 +236,7 @@ fn no_echo_is_answered_in_recovery() {
 }
 
 #[test]
-fn rfc_8257_3_3_what_an_echo_of_dctcp_acknowledges_came_marked_and_one_new_segment_a_window_says_cwr() {
+fn rfc_8257_3_3_echoed_bytes_were_marked_and_one_cwr_a_window() {
     let profile = Profile { ecn: EcnPolicy::Dctcp, ..speaking(EcnPolicy::Dctcp) };
     let mut tcp = ten_in_flight::<Counting>(profile);
     tcp.gets(echo(after(2))).sends([ect(11).and(Flags::CWR), ect(12)]);
@@ -272,7 +272,7 @@ fn codepoint<C: CongestionControl + Debug + Send + 'static>(ecn: EcnPolicy, gran
 }
 
 #[test]
-fn rfc_9331_4_1_ect_1_is_for_a_scalable_control_whose_feedback_counts() {
+fn rfc_9331_4_1_ect_1_needs_scalable_control_and_counts() {
     let (accurate, classic) = (Flags::with_ace(0b010), Flags::ECE);
     assert_eq!(codepoint::<Prague>(EcnPolicy::Accurate, accurate), Flags::ECT1);
     assert_eq!(codepoint::<Prague>(EcnPolicy::Accurate, classic), Flags::ECT);
@@ -379,7 +379,7 @@ proptest! {
 }
 
 #[test]
-fn marks_told_of_by_duplicates_are_counted_with_the_next_acknowledgement_and_never_beyond_it() {
+fn marks_on_dupacks_count_with_the_next_ack_up_to_its_bytes() {
     let mut pair = Pair::open(1, false);
     pair.sender.write(10 * u32::from(MSS));
     let profile = pair.profile.clone();
@@ -397,7 +397,7 @@ fn marks_told_of_by_duplicates_are_counted_with_the_next_acknowledgement_and_nev
 }
 
 #[test]
-fn a_paced_sender_lets_go_as_many_segments_together_as_its_stack_says() {
+fn a_paced_senders_burst_size_is_its_stacks() {
     /// Ten segments after ten were acknowledged: when they leave, and how many together.
     fn bursts(pacing_burst: u8) -> (Duration, Vec<usize>) {
         let profile = Profile { pacing_burst, ..speaking(EcnPolicy::Accurate) };

@@ -16,7 +16,7 @@ fn all(segment: Segment, value: u32, echo: u32, syn: SynOptions) -> Segment<Opti
 }
 
 #[test]
-fn a_syn_offers_what_the_profile_has_and_a_syn_ack_what_was_offered() {
+fn a_syn_offers_the_profiles_options_and_a_syn_ack_the_offered() {
     let mut client = Conversation::<ClassicReno>::connect(everything());
     client.sends_with([all(syn(), 0, 0, offer())]);
     let mut server = Conversation::<ClassicReno>::listen(everything());
@@ -45,7 +45,7 @@ fn the_lesser_maximum_segment_size_counts() {
 }
 
 #[test]
-fn a_round_trip_is_measured_from_every_acknowledgement_even_of_what_was_sent_twice() {
+fn every_ack_gives_an_rtt_sample_even_of_retransmissions() {
     // RFC 7323 §4: where Karn's rule leaves the classic endpoint without a sample, the echo tells which copy arrived.
     let profile = Profile { timestamps: true, sack: false, ..selective() };
     let plain = SynOptions { mss: MSS, sack_permitted: false, window_scale: None };

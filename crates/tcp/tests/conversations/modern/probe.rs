@@ -27,7 +27,7 @@ fn new_data_are_the_better_probe_whatever_the_window() {
 }
 
 #[test]
-fn a_lone_segment_is_given_the_time_of_a_held_back_acknowledgement() {
+fn a_lone_segments_probe_allows_for_the_delayed_ack() {
     let mut tcp = tail(1);
     tcp.at(OPENED + 399).sends([]).at(OPENED + 400).sends([full(1)]);
 }
@@ -48,7 +48,7 @@ fn the_probe_tells_of_a_lost_tail_and_recovery_begins() {
 }
 
 #[test]
-fn a_loss_that_the_probe_repairs_reduces_the_window_once_more_is_acknowledged() {
+fn a_loss_repaired_by_the_probe_reduces_the_window() {
     // §7.4.2: without a reduction a path could lose the last segment of each flight for nothing.
     let mut tcp = tail(4);
     tcp.at(OPENED + 100).gets(ack(after(3))).at(OPENED + 500).sends([full(4)]);

@@ -15,7 +15,7 @@ fn fast_retransmits(tcp: &Conversation) -> u16 {
 }
 
 #[test]
-fn segments_out_of_order_by_less_than_a_quarter_round_trip_are_not_lost() {
+fn reordering_below_a_quarter_round_trip_is_no_loss() {
     let mut tcp = in_flight();
     // 1 and 2 change places: 2 first.
     tcp.gets(sack(ack(1), [(2, 2)])).sends([full(11)]);
@@ -76,6 +76,6 @@ fn patience(reported: bool) -> u64 {
 }
 
 #[test]
-fn a_reported_duplicate_widens_the_window_by_a_quarter_of_the_least_round_trip() {
+fn a_dsack_widens_the_window_by_a_quarter_of_min_rtt() {
     assert_eq!(patience(true), patience(false) + 25);
 }

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn each_segment_beyond_a_gap_is_reported_at_once_the_latest_range_first() {
+fn segments_beyond_a_gap_are_sacked_at_once_latest_range_first() {
     let mut tcp = client(selective());
     tcp.gets(full(1)).sends([ack(after(1))]);
     tcp.gets(full(3)).sends_with([sack(ack(after(1)), [(3, 3)])]);
@@ -23,14 +23,14 @@ fn a_segment_that_comes_twice_is_reported_once() {
 }
 
 #[test]
-fn a_fin_without_data_that_comes_too_early_or_twice_is_not_reported() {
+fn an_early_or_duplicate_bare_fin_is_not_sacked() {
     let mut tcp = client(selective());
     tcp.gets(fin(after(2))).sends([ack(1)]).gets(full(1)).sends([ack(after(1))]);
     tcp.gets(fin(after(1))).sends([ack(after(1) + 1)]).gets(fin(after(1))).sends([ack(after(1) + 1)]);
 }
 
 #[test]
-fn the_first_segments_are_acknowledged_at_once_and_later_ones_held_back() {
+fn first_segments_get_quick_acks_and_later_ones_delayed_acks() {
     let mut tcp = client(Profile { quick_acks: 3, ack_every: 2, ..selective() });
     for k in 1..=3 {
         tcp.gets(full(k)).sends([ack(after(k))]);

@@ -8,7 +8,7 @@ fn recovery_of(tcp: &Conversation) -> (u16, u16) {
 }
 
 #[test]
-fn the_third_segment_above_a_hole_repairs_it_and_the_first_two_let_new_data_out() {
+fn the_third_sack_above_a_hole_repairs_it_and_two_send_new_data() {
     // RFC 3042 and RFC 6675 §5: what has arrived is in flight no more.
     let mut tcp = ten_in_flight(selective());
     tcp.gets(sack(ack(1), [(2, 2)])).sends([full(11)]).gets(sack(ack(1), [(2, 3)])).sends([full(12)]);
@@ -41,7 +41,7 @@ fn the_window_shrinks_in_proportion_and_ends_at_the_threshold() {
 }
 
 #[test]
-fn holes_come_first_then_new_data_then_what_may_be_lost_and_once_the_last() {
+fn holes_precede_new_data_then_possible_losses_once_the_last() {
     // RFC 6675 §4, NextSeg: no data are left, so that (3) and (4) have their turn. The threshold of ten segments lets one
     // out for each delivered and, after a safe acknowledgement, one more.
     let mut tcp = client(Profile { initial_window: 20, ..selective() });
@@ -57,7 +57,7 @@ fn holes_come_first_then_new_data_then_what_may_be_lost_and_once_the_last() {
 }
 
 #[test]
-fn many_holes_are_repaired_within_a_few_round_trips_without_a_timeout() {
+fn many_holes_are_repaired_in_a_few_round_trips_without_an_rto() {
     let mut tcp = ten_in_flight(selective());
     // Segments 1, 3, 5 and 7 are lost. NewReno would need a round trip for each.
     tcp.gets(sack(ack(1), [(2, 2)])).sends([full(11)]);
@@ -86,7 +86,7 @@ fn without_sack_duplicates_count_as_segments_delivered() {
 }
 
 #[test]
-fn without_sack_a_stray_duplicate_is_forgotten_with_the_next_acknowledgement() {
+fn without_sack_the_next_ack_clears_a_stray_duplicate() {
     // A window of ten segments for ever.
     let mut tcp = Conversation::<Recorder<false>>::client(without_sack());
     tcp.writes(250_000).sends((1..=10).map(full)).gets(ack(1)).sends([full(11)]);
@@ -110,7 +110,7 @@ fn without_sack_the_end_of_recovery_makes_duplicates_void() {
 }
 
 #[test]
-fn in_reno_without_sack_the_first_new_acknowledgement_ends_recovery() {
+fn in_reno_without_sack_the_first_new_ack_ends_recovery() {
     let mut tcp = Conversation::<ClassicReno>::client(Profile { newreno: false, ..without_sack() });
     tcp.writes(10_000).sends((1..=10).map(full)).gets_times(3, ack(1)).sends([full(1)]);
     // Nothing tells of the next loss but the timer.
@@ -131,7 +131,7 @@ fn a_timeout_repeats_all_that_is_not_reported_in_slow_start() {
 }
 
 #[test]
-fn the_threshold_stays_when_the_timer_expires_again_for_the_same_data() {
+fn ssthresh_stays_when_the_rto_expires_again_for_the_same_data() {
     // RFC 5681 §3.1: held constant; the classic endpoint halves once more.
     let mut tcp = ten_in_flight(selective());
     tcp.at(OPENED + 1000).sends([full(1)]).at(OPENED + 3000).sends([full(1)]);
@@ -151,7 +151,7 @@ fn a_retransmission_is_in_flight_and_the_peers_window_is_kept() {
 }
 
 #[test]
-fn rfc_5681_3_1_slow_start_goes_on_while_only_repairs_wait_for_the_window() {
+fn rfc_5681_3_1_slow_start_lasts_while_only_repairs_need_window() {
     let mut tcp = Conversation::<aqmlab_tcp::congestion::Reno>::client(without_sack());
     tcp.writes(50_000).sends((1..=10).map(full)).at(OPENED + 1000).sends([full(1)]);
     for k in 1..=4 {

@@ -75,7 +75,7 @@ fn nth(k: u32) -> Segment {
 }
 
 #[test]
-fn a_timeout_that_came_too_early_is_undone_and_nothing_more_is_sent_again() {
+fn a_spurious_timeout_is_undone_and_no_more_is_resent() {
     let mut tcp = in_flight();
     tcp.at(OPENED + 1000).sends_with([stamped(nth(1), 1100, 50)]);
     assert_eq!(tcp.cwnd(), 1000 - 12);
@@ -112,7 +112,7 @@ fn a_fast_retransmit_for_a_segment_that_was_only_late_is_undone() {
 }
 
 #[test]
-fn a_second_copy_that_was_not_needed_does_not_undo_the_loss_before_it() {
+fn a_spurious_second_copy_does_not_undo_the_loss_before() {
     let mut tcp = in_flight();
     let report = sack_bytes(ack(1), [(989, 1 + 4 * 988)]).options;
     let report = report.with_timestamps(Timestamps { value: 150, echo: 100 });

@@ -80,7 +80,7 @@ fn rfc_9768_3_1_5_a_syn_ack_sent_again_tells_of_the_latest_syn() {
 }
 
 #[test]
-fn rfc_9768_table_3_the_first_acknowledgement_says_how_the_syn_ack_came_and_the_next_one_counts() {
+fn rfc_9768_table_3_the_first_ack_encodes_the_syn_acks_ecn() {
     let came =
         [(Flags::NONE, 0b010, 5), (Flags::ECT1, 0b011, 5), (Flags::ECT, 0b100, 5), (Flags::CE, 0b110, 6)];
     for (codepoint, fed_back, count) in came {
@@ -94,7 +94,7 @@ fn rfc_9768_table_3_the_first_acknowledgement_says_how_the_syn_ack_came_and_the_
 }
 
 #[test]
-fn rfc_9768_table_4_what_the_server_makes_of_the_first_acknowledgement() {
+fn rfc_9768_table_4_the_server_decodes_the_first_ack() {
     for (said, next) in [(1, 5), (2, 5), (3, 5), (4, 5), (5, 5), (6, 6), (7, 5)] {
         let mut tcp = Conversation::listen(accurate());
         tcp.gets(ace(syn(), ASKS)).takes_sent();
@@ -107,7 +107,7 @@ fn rfc_9768_table_4_what_the_server_makes_of_the_first_acknowledgement() {
 }
 
 #[test]
-fn rfc_9768_table_4_after_an_acknowledgement_of_zero_the_server_sends_no_ect_and_heeds_no_feedback_but_gives_it()
+fn rfc_9768_table_4_after_ace_0_the_server_only_gives_feedback()
  {
     let mut tcp = Conversation::listen(Profile { ack_every: 1, ..accurate() });
     tcp.gets(ace(syn(), ASKS)).takes_sent();
@@ -117,7 +117,7 @@ fn rfc_9768_table_4_after_an_acknowledgement_of_zero_the_server_sends_no_ect_and
 }
 
 #[test]
-fn rfc_9768_3_2_2_1_data_in_place_of_the_first_acknowledgement_carry_the_count() {
+fn rfc_9768_3_2_2_1_data_instead_of_the_first_ack_carry_ace() {
     let mut client = Conversation::connect(accurate());
     client.sends([ace(syn(), ASKS)]).writes(1000).gets(ace(syn_ack(), 0b010)).sends([ace(ect(1), 5)]);
     // With ECN++ a SYN/ACK can be marked: 6.
@@ -131,7 +131,7 @@ fn rfc_9768_3_2_2_1_data_in_place_of_the_first_acknowledgement_carry_the_count()
 }
 
 #[test]
-fn a_mark_on_a_syn_or_syn_ack_of_ecn_plus_plus_leaves_one_segment() {
+fn a_marked_ecn_plus_plus_syn_or_syn_ack_leaves_one_segment() {
     let general = || Profile { ecn: EcnPolicy::AccuratePlusPlus, ..accurate() };
     for (grants, window) in [(0b100, 10_000), (0b110, 1000)] {
         let mut client = Conversation::connect(general());
@@ -147,7 +147,7 @@ fn a_mark_on_a_syn_or_syn_ack_of_ecn_plus_plus_leaves_one_segment() {
 }
 
 #[test]
-fn rfc_9768_3_1_4_1_the_second_syn_sent_again_asks_for_nothing_where_the_profile_says_so() {
+fn rfc_9768_3_1_4_1_the_second_resent_syn_may_drop_ecn() {
     let mut tcp = Conversation::connect(Profile { ecn_fallback: true, ..accurate() });
     tcp.sends([ace(syn(), ASKS)]).at(3000).sends([ace(syn(), ASKS)]).at(6000).sends([syn()]);
     // §3.1.5: the client may send ECT nevertheless,
@@ -160,7 +160,7 @@ fn rfc_9768_3_1_4_1_the_second_syn_sent_again_asks_for_nothing_where_the_profile
 }
 
 #[test]
-fn rfc_9768_3_2_2_5_1_the_first_mark_and_every_second_are_acknowledged_at_once() {
+fn rfc_9768_3_2_2_5_1_first_and_every_second_mark_acked_at_once() {
     let mut tcp = client(Profile { ack_every: 4, ..accurate() });
     let marked = |k| ect(k).and(Flags::CE);
     tcp.gets(ect(1)).sends([]).gets(marked(2)).sends([ace(ack(after(2)), 6)]);
@@ -178,7 +178,7 @@ fn rfc_9768_3_2_marked_acknowledgements_and_fins_count_too() {
 }
 
 #[test]
-fn rfc_3168_6_1_2_counts_reduce_once_a_window_and_rfc_9768_3_1_5_nobody_says_cwr() {
+fn rfc_3168_6_1_2_rfc_9768_3_1_5_one_reduction_a_window_no_cwr() {
     let mut tcp = ten_in_flight();
     tcp.gets(ace(ack(after(1)), 6));
     assert_eq!(tcp.cwnd(), 5000, "halved, not grown");
@@ -192,7 +192,7 @@ fn rfc_3168_6_1_2_counts_reduce_once_a_window_and_rfc_9768_3_1_5_nobody_says_cwr
 }
 
 #[test]
-fn rfc_9768_3_2_2_2_an_acknowledgement_that_was_overtaken_says_nothing() {
+fn rfc_9768_3_2_2_2_an_overtaken_ack_is_ignored() {
     let mut tcp = ten_in_flight();
     tcp.gets(ace(ack(after(2)), 5)).takes_sent();
     tcp.gets(ace(ack(after(1)), 4));

@@ -77,7 +77,7 @@ fn a_mark_on_the_segment_that_says_cwr_is_echoed_anew() {
 }
 
 #[test]
-fn an_echo_halves_the_window_once_and_the_next_new_data_say_cwr_once() {
+fn an_echo_halves_the_window_once_and_new_data_carry_one_cwr() {
     let mut tcp = ten_in_flight();
     // Ten in flight, five allowed: as the echoes come in nothing leaves until five are left.
     for k in 1..=5 {
@@ -118,7 +118,7 @@ fn a_loss_in_a_window_halved_for_a_mark_halves_it_no_further() {
 }
 
 #[test]
-fn a_timeout_is_told_with_cwr_and_echoes_from_before_it_reduce_nothing_more() {
+fn a_timeout_sets_cwr_and_earlier_echoes_reduce_nothing_more() {
     let mut tcp = ten_in_flight();
     tcp.at(OPENED + 1000).sends([full(1)]).gets(echo(after(10))).sends([ect(11).and(Flags::CWR)]);
     assert_eq!((tcp.tcp.recovery().timeouts, tcp.tcp.recovery().ecn_reductions), (1, 0));

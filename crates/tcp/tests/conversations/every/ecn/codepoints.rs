@@ -58,7 +58,7 @@ fn of_each_packet(profile: &Profile) -> String {
 }
 
 #[test]
-fn each_policy_lets_the_packets_be_ecn_capable_that_its_source_names() {
+fn each_policy_sets_ect_on_the_packets_that_its_source_names() {
     for (ecn, expected) in [
         // S, S again, SA, SA again, pure ACK, data, data again, FIN, RST.
         (EcnPolicy::Off, "---------"),
@@ -76,7 +76,7 @@ fn each_policy_lets_the_packets_be_ecn_capable_that_its_source_names() {
 }
 
 #[test]
-fn ecn_plus_plus_with_a_server_of_rfc_3168_marks_no_pure_acknowledgements_and_starts_with_one_segment() {
+fn ecn_plus_plus_falls_back_with_an_rfc_3168_server() {
     let mut tcp = Conversation::connect(speaking(EcnPolicy::AccuratePlusPlus));
     tcp.takes_sent();
     tcp.at(OPENED).gets(ecn_syn_ack()).sends([ack(1)]).writes(50_000).sends([ect(1)]);

@@ -20,7 +20,7 @@ fn marked(k: u32) -> Segment {
 }
 
 #[test]
-fn rfc_8257_3_2_marks_in_a_row_are_echoed_on_every_third_segment() {
+fn rfc_8257_3_2_runs_of_marks_are_echoed_every_third_segment() {
     let mut tcp = receiver();
     tcp.gets(ect(1)).gets(ect(2)).gets(ect(3)).sends([ack(after(3))]);
     // The first mark at once, those that follow it as without marks.

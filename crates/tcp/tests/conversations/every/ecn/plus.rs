@@ -77,7 +77,7 @@ fn ecn_plus_wait_sends_what_is_written_after_the_wait_at_once() {
 }
 
 #[test]
-fn rfc_5562_3_2_try_once_sends_a_plain_syn_ack_at_once_and_starts_with_one_segment() {
+fn rfc_5562_3_2_try_once_resends_plainly_and_starts_with_one() {
     let mut tcp = server(EcnPolicy::TryOnce);
     tcp.at(OPENED).gets(echo(1)).sends([ecn_syn_ack()]).is(State::SynReceived).tells([]);
     tcp.at(2 * OPENED).gets(ack(1)).tells([Event::Opened]).writes(50_000).sends([first()]);
@@ -85,14 +85,14 @@ fn rfc_5562_3_2_try_once_sends_a_plain_syn_ack_at_once_and_starts_with_one_segme
 }
 
 #[test]
-fn rfc_5562_3_2_the_second_syn_ack_of_try_once_has_a_timer_of_its_own() {
+fn rfc_5562_3_2_try_onces_second_syn_ack_has_its_own_timer() {
     let mut tcp = server(EcnPolicy::TryOnce);
     tcp.at(OPENED).gets(echo(1)).sends([ecn_syn_ack()]);
     tcp.at(OPENED + 2999).sends([]).at(OPENED + 3000).sends([ecn_syn_ack()]);
 }
 
 #[test]
-fn rfc_5562_3_2_a_try_once_client_reports_the_mark_and_waits_for_another_syn_ack() {
+fn rfc_5562_3_2_try_once_client_echoes_and_awaits_a_syn_ack() {
     let mut tcp = Conversation::connect(speaking(EcnPolicy::TryOnce));
     tcp.sends([ecn_syn()]).at(OPENED).gets(capable_syn_ack().and(Flags::CE)).sends([echo(1)]);
     tcp.is(State::SynSent).tells([]).writes(1000).sends([]);
@@ -109,7 +109,7 @@ fn rfc_5562_3_2_a_lost_report_is_made_up_for_by_the_timers() {
 }
 
 #[test]
-fn a_report_that_comes_after_the_syn_ack_was_sent_again_opens_the_connection_with_one_segment() {
+fn an_echo_after_a_resent_syn_ack_opens_with_one_segment() {
     let mut tcp = server(EcnPolicy::TryOnce);
     tcp.at(3000).sends([ecn_syn_ack()]).gets(echo(1)).tells([Event::Opened]).writes(50_000).sends([first()]);
     assert_eq!(tcp.tcp.recovery().ecn_reductions, 1);
@@ -142,7 +142,7 @@ fn a_try_once_client_puts_up_with_a_server_that_goes_on() {
 }
 
 #[test]
-fn a_client_echoes_the_mark_on_the_syn_ack_until_the_server_says_cwr() {
+fn a_client_echoes_the_syn_acks_mark_until_cwr() {
     for ecn in [EcnPolicy::Rfc3168, EcnPolicy::Plus, EcnPolicy::PlusWait, EcnPolicy::PlusPlus] {
         let mut tcp = Conversation::connect(Profile { ack_every: 1, ..speaking(ecn) });
         tcp.sends([ecn_syn()]).at(OPENED).gets(capable_syn_ack().and(Flags::CE)).sends([echo(1)]);
@@ -170,7 +170,7 @@ fn rfc_5562_3_1_a_syn_ack_sent_again_is_not_ecn_capable() {
 }
 
 #[test]
-fn rfc_3168_6_1_1_1_syns_sent_again_do_without_ecn_where_the_profile_says_so() {
+fn rfc_3168_6_1_1_1_resent_syns_drop_ecn_if_the_profile_says_so() {
     let falling_back = Profile { ecn_fallback: true, ..speaking(EcnPolicy::Rfc3168) };
     let mut tcp = Conversation::connect(falling_back.clone());
     tcp.sends([ecn_syn()]).at(3000).sends([syn()]).at(6000).sends([syn()]);
@@ -185,7 +185,7 @@ fn rfc_3168_6_1_1_1_syns_sent_again_do_without_ecn_where_the_profile_says_so() {
 }
 
 #[test]
-fn rfc_3168_6_1_1_a_server_that_hears_a_syn_without_ecn_uses_none() {
+fn rfc_3168_6_1_1_after_a_syn_without_ecn_the_server_uses_none() {
     let mut tcp = Conversation::listen(speaking(EcnPolicy::Rfc3168));
     tcp.gets(ecn_syn()).sends([ecn_syn_ack()]).gets(syn()).sends([syn_ack()]);
     tcp.gets(ack(1)).writes(1000).sends([full(1)]);

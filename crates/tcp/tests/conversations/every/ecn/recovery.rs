@@ -19,7 +19,7 @@ fn only_new_data_are_ecn_capable() {
 }
 
 #[test]
-fn echoes_during_and_of_the_window_before_fast_recovery_reduce_nothing_more() {
+fn echoes_of_recovery_and_the_window_before_do_not_reduce_again() {
     let mut tcp = ten_in_flight();
     tcp.gets_times(3, ack(1)).sends([full(1)]);
     tcp.gets(echo(after(3))).sends([full(4)]).gets(echo(after(10)));
@@ -30,7 +30,7 @@ fn echoes_during_and_of_the_window_before_fast_recovery_reduce_nothing_more() {
 }
 
 #[test]
-fn an_echo_on_the_acknowledgement_that_ends_recovery_waits_for_the_next() {
+fn an_echo_on_the_ack_that_ends_recovery_waits_for_the_next_ack() {
     let mut tcp = ten_in_flight();
     tcp.gets_times(3, ack(1))
         .sends([full(1)])
