@@ -1,4 +1,4 @@
-"""What the tests share: a small experiment on the real engine, and the command line as a function."""
+"""Shared fixtures: a small experiment on the real engine, and the command line as a function."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ settings.load_profile("aqmlab")
 
 
 class Done(NamedTuple):
-    """What a command did."""
+    """The exit code and the output of a command."""
 
     code: int
     out: str

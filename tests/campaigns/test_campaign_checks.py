@@ -45,7 +45,7 @@ def test_a_cell_that_is_not_steady_is_flagged_by_the_command(aqmlab: Command, tm
     ) in told.out
     assert pl.read_csv("cells.csv")["unmet"].to_list() == ["steady"] * 2
     assert len(json.loads(aqmlab("sweep", "grid.toml", "--seeds", "2", "--json").out)["notes"]) == 1
-    # Whoever looks at the store later knows it too, with an index and without.
+    # The store's list has the failed checks too, with an index and without.
     for _ in range(2):
         assert sorted(Store("results").cells()["unmet"]) == ["", "steady", "steady"]
         Store("results").compact()

@@ -58,7 +58,7 @@ def wait_for(condition: Callable[[], object]) -> None:
     """Wait until something is so, within a minute."""
     deadline = time.monotonic() + 60
     while not condition():
-        assert time.monotonic() < deadline, "it never came to this"
+        assert time.monotonic() < deadline, "the deadline passed before it was true"
         time.sleep(0.002)
 
 
@@ -79,7 +79,7 @@ def left_over(out: Path) -> set[str]:
 
 
 def after(number: int, happens: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let something happen once so many cells have been run."""
+    """Call a function once this number of cells has been run."""
     count = itertools.count(1)
 
     def running(*given: Any, **named: Any) -> object:

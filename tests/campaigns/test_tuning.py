@@ -35,7 +35,7 @@ TINY = lab.Experiment(
 )
 
 Answers = Callable[[Sequence[float], int], Sequence[float]]
-"""What a setting comes to under a seed, in each objective."""
+"""The value of each objective for a setting under a seed."""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Where nothing is typed, a command does what its function in Python does where nothing is given."""
+"""Equal defaults of commands and of their functions in Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the command line starts, what it says and where, and how it ends where its output does."""
+"""The command line's start, its output streams, and its end when a pipe is closed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import aqmlab as lab
 from conftest import Command
 
 HEAVY = {"matplotlib", "numpy", "polars", "pyarrow", "rich", "scipy", "aqmlab.spec.experiment"}
-"""What takes longer to import than a person should wait for help. Commands' options are read with pydantic by typer."""
+"""Modules that are too slow to import for help. typer reads commands' options with pydantic."""
 
 SHORT = ("compare", "droptail", "--users", "20", "--warmup", "1 s", "--duration", "2 s", "--seeds", "1")
 
@@ -138,7 +138,7 @@ def test_quiet_prints_only_results_and_verbose_a_line_per_cell(aqmlab: Command) 
     assert "droptail" in table.out
     assert (
         "droptail at 0.212 % load: 20 users on each side, uniform RTT, seed 1: "
-        in aqmlab(*SHORT, "-v", "--out", "anew").err
+        in aqmlab(*SHORT, "-v", "--out", "second").err
     )
     assert "seed 1" not in aqmlab(*SHORT, "--out", "once more").err
     assert aqmlab(*SHORT, "-q", "-v").err == "aqmlab: --quiet: cannot be with --verbose\n"

@@ -39,7 +39,7 @@ POINTS = Samples(over=dict(SPACE), points=64).values()
 
 
 def made(factor: Mapping[str, float], noise: float = 0.1) -> Map:
-    """A map in which each candidate's response times are so many times those of its link."""
+    """A map in which each candidate's response times are a multiple of those of its link."""
     rng = np.random.default_rng(1)
     rows = []
     for point in POINTS:
@@ -333,7 +333,7 @@ def test_reds_burst_is_the_longest_with_average_below_min_th(weight: float, min_
     burst = tc.burst(weight, min_th)
     assert burst >= min_th
     if burst > math.ceil(min_th) + 1:
-        # Floyd and Jacobson (1993): a burst of so many leaves the average at min_th, one more does not.
+        # Floyd and Jacobson (1993): a burst of this length leaves the average at min_th, one more does not.
         average = [n + 1 + ((1 - weight) ** (n + 1) - 1) / weight for n in (burst, burst + 1)]
         assert average[0] < min_th * (1 + 1e-6)
         assert average[1] > min_th * (1 - 1e-6)

@@ -71,7 +71,7 @@ def test_the_loop_settles_below_its_gain_margin_only(loop: Loop) -> None:
     margin = 10 ** (loop.margins().gain_margin_db / 20)
 
     def swings(factor: float) -> tuple[float, float]:
-        """How far the queue is from its reference in the third and in the last quarter."""
+        """The queue's distance from its reference in the third and in the last quarter."""
         queue = loop.louder(factor).step_response(100, points=20_000)["queue"].to_numpy()
         half, quarter = len(queue) // 2, len(queue) // 4
         return abs(queue[half : half + quarter] - 1).max(), abs(queue[half + quarter :] - 1).max()

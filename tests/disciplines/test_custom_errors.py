@@ -45,7 +45,7 @@ WRONG = [
     pytest.param(
         "next_timeout = 0.5\ndef on_enqueue(self, packet, queue, now):\n    return 'pass'",
         r"my_module\.py:3: MyLaw\.__init__ must leave next_timeout None, since the class has no on_timeout, got 0\.5$",
-        id="a timeout for nobody",
+        id="a timeout without on_timeout",
     ),
     pytest.param(
         "next_timeout = 0.5\ndef on_enqueue(self, packet, queue, now):\n    return 'pass'\n"

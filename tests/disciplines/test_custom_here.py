@@ -38,7 +38,7 @@ class Step(lab.Law):
 
 
 def _cell_of_a_notebook(text: str, number: int = 1) -> Any:
-    """Run a text as a notebook does: in ``__main__``, which has no file, with the text kept for whoever asks."""
+    """Run a text as a notebook does: in ``__main__``, which has no file, with the text kept for ``inspect``."""
     name = f"<cell {number}>"
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
     namespace: dict[str, Any] = {"__name__": "__main__"}

@@ -73,7 +73,7 @@ class Reader:
     def __init__(self, directory: Path, aqmlab: list[str]) -> None:
         self.directory = directory
         self.names: dict[str, Any] = {"__name__": "__main__"}
-        """What the document's Python has defined so far."""
+        """The names that the document's Python has defined so far."""
         (directory / "examples").symlink_to(ROOT / "examples")
         self._bin = directory / ".venv" / "bin"
         self._bin.mkdir(parents=True)
@@ -101,7 +101,7 @@ class Reader:
                 experiment = lab.Experiment(**{"users": {"per_side": 5}, **tomllib.loads(block.text)})
                 cells_of(experiment, [1])[0]
             case "yaml":
-                # Of many jobs the first, as whoever starts them would write it.
+                # The first of many jobs, as the cluster would start it.
                 yaml.safe_load(block.text)
                 shell = re.sub(r"\$\{\{ matrix\.shard \}\}", "1", block.text)
                 (command,) = re.findall(r"aqmlab sweep [^\]\n]*", shell)

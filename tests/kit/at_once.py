@@ -14,7 +14,7 @@ from pathlib import Path
 
 OUTPUT = (1, 2)
 TAKE_LONG = ("aqmlab.cli.main", "altair", "matplotlib.pyplot", "optuna", "scipy.stats")
-"""What commands import when they come to it. Threads would be missing in a fork, and these start none; polars does."""
+"""Modules that commands import late. A fork has no threads, and these modules start none; polars does."""
 
 
 def ask(address: str, arguments: list[str]) -> int:

@@ -1,4 +1,4 @@
-"""What axe-core finds on a page in Chromium.
+"""Accessibility faults that axe-core finds on a page in Chromium.
 
 axe-core 4.14.1 lies in ``vendored`` as it is published, under the MPL-2.0, for tests alone.
 """

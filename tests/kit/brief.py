@@ -13,7 +13,7 @@ from aqmlab.cli import main as cli
 from aqmlab.spec.experiment import Experiment, Protocol
 
 WARMUP, DURATION = "1 s", "10 s"
-"""What longer warm-ups and measured windows are cut to."""
+"""The longest warm-up and the longest measurement window."""
 
 _to_json = Experiment.to_json
 

@@ -29,7 +29,7 @@ def test_the_doctor_says_of_each_lack_what_it_costs(aqmlab: Command) -> None:
 
 
 def test_without_namespaces_the_doctor_reports_that_alone() -> None:
-    # Within a user namespace that may have no networks. Whoever cannot make one has that machine already.
+    # Within a user namespace that may have no networks. A user who cannot make one has that machine already.
     script = f"echo 0 > /proc/sys/user/max_net_namespaces && exec {shlex.quote(str(process.PROGRAM))} doctor 1 5"
     done = subprocess.run(["unshare", "-Ur", "sh", "-c", script], capture_output=True, check=False)
     if not done.stdout:

@@ -111,7 +111,7 @@ def test_a_run_can_be_had_over_either_device(aqmlab: Command, spec: Path, device
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
 def test_nobody_can_run_it(spec: Path) -> None:
     (cell,) = cells_of(lab.Experiment.from_toml(spec, changes=["protocol.duration=1 s"]), [1])
-    # Where nobody can read it.
+    # A directory that the other user cannot read.
     with tempfile.TemporaryDirectory() as directory:
         Path(directory).chmod(0o755)
         program = shutil.copy(PROGRAM, directory)

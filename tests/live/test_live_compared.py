@@ -36,9 +36,9 @@ def test_one_pair_has_no_interval_and_no_measurement_no_value() -> None:
     assert (row["difference"], row["low"], row["high"]) == (2.0, None, None)
     (row, *_) = SchemeParity("pi", (pair(1, 12.0, None),)).rows()
     assert set(row.values()) == {"requests completed", None}
-    nobody = SchemeParity("pi", (pair(1, 12.0, 10.0, "it was late"),))
-    assert [row["difference"] for row in nobody.rows()] == [None] * (len(MEASURES) + 1)
-    assert nobody.curves() == {}
+    none = SchemeParity("pi", (pair(1, 12.0, 10.0, "it was late"),))
+    assert [row["difference"] for row in none.rows()] == [None] * (len(MEASURES) + 1)
+    assert none.curves() == {}
 
 
 @pytest.mark.usefixtures("_live_permitted")

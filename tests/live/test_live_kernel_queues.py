@@ -70,7 +70,7 @@ print(json.dumps({{"sent": sent, "come": len(counted), "delay_s": sum(counted) /
 
 
 FULL_S = 8 * WAITING * PACKET / RATE
-"""How long a full queue keeps the link busy."""
+"""The time for which a full queue keeps the link busy."""
 
 
 def through_the_kernel(queue: str, limit: str) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""What sockets say of a live run beside what its router says: packets, bytes, delay, rate and marks."""
+"""Sockets' statistics of a live run against its router's: packets, bytes, delay, rate and marks."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_sockets_and_router_say_the_same() -> None:
     result = run(CLIENT, SERVER.replace("SECONDS", str(SECONDS)))
     sender, read = json.loads(Path("said.json").read_text()), int(Path("read").read_text())
     there, back = result.summary["counters"]
-    # What the sender's socket has sent is what came to its queue, but for its SYN/ACK and what ends the connection.
+    # The queue's arrivals are the segments that the sender's socket has sent, but for its SYN/ACK and the closing ones.
     assert back["arrived"] == pytest.approx(sender["segments_out"], abs=3)
     assert there["sent"] == pytest.approx(sender["segments_in"], abs=3)
     dropped = sum(back[name] for name in back if name.startswith("dropped"))
@@ -116,6 +116,6 @@ def test_sockets_and_router_say_the_same() -> None:
     assert result.cell.resolved["link"]["overhead"] == "38 B"
     frame_bytes = float(busy["bytes"].sum()) + 38 * float(busy["packets"].sum())
     assert 8e-6 * frame_bytes / (0.1 * busy.height) == pytest.approx(RATE_MBPS, rel=0.01)
-    # Marks reach the sender. One echo stands for those of a round trip.
+    # Marks reach the sender. One echo reports all marks of a round trip.
     assert back["marked"] > 0
     assert sender["marks"] > 0

@@ -1,4 +1,4 @@
-"""What is done about a program that says nothing more: an end in one line, and no half cell."""
+"""Watchdog for a silent program: an end in one line, and no partial cell."""
 
 from __future__ import annotations
 

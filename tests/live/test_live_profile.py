@@ -34,7 +34,7 @@ LINUX_6 = {
     "tcp_ecn_fallback": "1",
     "tcp_congestion_control": "cubic",
 }
-"""What such a kernel has unless it is told otherwise (ip-sysctl of its documentation)."""
+"""The defaults of such a kernel (ip-sysctl of its documentation)."""
 
 
 def info(rto_us: int = 1_000_000, window: int = 10) -> bytes:

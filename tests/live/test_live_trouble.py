@@ -1,4 +1,4 @@
-"""What goes wrong in the live laboratory: each is one line, and nothing is left."""
+"""Faults of live runs: each is one line, and no namespace or process is left."""
 
 from __future__ import annotations
 
@@ -104,11 +104,11 @@ for _ in range(60_000):
     try:
         to.send(bytes(1400))
     except OSError:
-        # That nobody listens there, or that there is no room.
+        # No receiver listens there, or the buffer is full.
         pass
 over.touch()
 """
-"""More than any device holds: 20,000 packets, or 32 MB as the kernel counts them. It waits until nobody reads them."""
+"""More than any device holds: 20,000 packets, or 32 MB as the kernel counts them. It waits for the reader to stop."""
 
 
 def stop_the_router(us: int, begun: Path, stopped: Path, over: Path) -> None:

@@ -1,4 +1,4 @@
-"""Whether a live run is valid, judged by what it says of itself."""
+"""Validity of live runs, judged by their own statistics."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ IN_TIME: dict[str, Any] = {
     "socket_errors": {"Connection timed out (os error 110)": 3},
     "ends_by_congestion": {"reno": 299, "cubic": 1},
 }
-"""What a run may have been like that is valid, by default."""
+"""The statistics of a run that is valid by default."""
 
 
 def test_a_run_that_was_in_time_and_lost_nothing_is_valid() -> None:

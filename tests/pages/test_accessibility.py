@@ -1,4 +1,4 @@
-"""What axe-core finds in the console's pages and in a report: nothing serious, light and dark, wide and narrow."""
+"""Accessibility of the console's pages and of a report: nothing serious, light and dark, wide and narrow."""
 
 from __future__ import annotations
 

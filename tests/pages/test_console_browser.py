@@ -34,7 +34,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 @pytest.fixture(autouse=True)
 def quiet(page: Any) -> Iterator[None]:
-    """Nothing is complained of and no other host is asked, whatever is done."""
+    """Fail on any message in the browser's console and on any request to another host."""
     page.said.clear()
     yield
     assert page.said == []
@@ -118,7 +118,7 @@ def test_a_comparison_is_started_watched_and_its_result_is_found(page: Any) -> N
     page.locator("canvas").nth(3).wait_for()
     assert {"direction 0", "direction 1"} < set(page.locator("[data-quantity=queue] .u-legend th").all_inner_texts())
     assert {"median", "99 %"} < set(page.locator("[data-quantity=response] .u-legend th").all_inner_texts())
-    assert "--" not in page.locator("#charts").inner_text(), "where there is no pointer the newest is told"
+    assert "--" not in page.locator("#charts").inner_text(), "without a pointer the newest values are shown"
     ink = "[getComputedStyle(document.body).color, [...charts.values()].map(chart => chart.axes[0].stroke())[0]]"
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)

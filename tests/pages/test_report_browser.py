@@ -17,13 +17,13 @@ from made.reports import HOSTILE, LONG
 
 SCHEMES = ("droptail:limit=20", "pie:ecn=true")
 MARKS = ":is(.mark-line, .mark-rect) path"
-"""What shows data in a figure."""
+"""The elements that show data in a figure."""
 EXTENT = """all => {
   const boxes = all.map(each => each.getBoundingClientRect());
   const over = (from, to) => Math.max(...boxes.map(box => box[to])) - Math.min(...boxes.map(box => box[from]));
   return [over("left", "right"), over("top", "bottom")];
 }"""
-"""How wide and high all of it is."""
+"""The width and height of the whole figure."""
 
 pytestmark = is_there
 

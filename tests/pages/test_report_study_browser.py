@@ -77,6 +77,6 @@ def test_content_wider_than_a_phone_scrolls_by_keyboard(page: Any, report: Path)
     table = page.get_by_role("region", name="Second reading")
     table.focus()
     page.keyboard.press("ArrowRight")
-    # The page's policy lets nobody wait inside it.
+    # The page's policy allows no waiting script inside it.
     page.wait_for_timeout(500)
     assert table.evaluate("table => table.scrollLeft") > 0

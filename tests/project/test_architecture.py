@@ -1,4 +1,4 @@
-"""Who may depend on whom: crates, and packages of Python."""
+"""Allowed dependencies between crates, and between packages of Python."""
 
 from __future__ import annotations
 
@@ -117,6 +117,6 @@ def test_studies_draw_with_the_functions_that_everybody_has() -> None:
 
 
 def test_no_package_has_more_modules_than_a_person_oversees() -> None:
-    # Commands are a list of their own: a file for each, which nobody reads through.
+    # Commands are a list of their own: a file for each, not read as a whole.
     rooms = [file.parent for file in MODULES.values() if file.stem != "__init__" and file.parent.name != "commands"]
     assert max(map(rooms.count, set(rooms))) <= 12

@@ -1,4 +1,4 @@
-"""What CONTRIBUTING.md tells a contributor to write is compiled as it stands there; what is called of make is there."""
+"""The worked example of CONTRIBUTING.md compiles as it is there; every target of make that is called exists."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CALLS = {
     "docs/versions.md": r"`make (.*?)`",
     "Makefile": r"^#   make ([a-z-]+) ",
 }
-"""Where make is called, or said to be, and how."""
+"""The files that call or name targets of make, with patterns that find them."""
 
 
 @pytest.mark.parametrize("file", CALLS)

@@ -1,4 +1,4 @@
-"""What texts written by hand say of what there is, is what there is."""
+"""Numbers and lists in hand-written texts equal those of the code."""
 
 from __future__ import annotations
 

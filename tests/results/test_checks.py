@@ -49,7 +49,7 @@ def test_requests_that_do_not_fit_the_response_times_are_noticed(healthy: lab.Co
     uncongested, droptail = healthy.results[0], healthy.results[2]
     requests = round(factor * droptail.summary["completed_requests"])
     assert failed(uncongested, doctored(droptail, completed_requests=requests)) == {("closed_loop", "droptail")}
-    # Without the uncongested network nobody knows how long users think.
+    # Without the uncongested network the users' think times are unknown.
     assert failed(doctored(droptail, completed_requests=requests)) == set()
 
 

@@ -68,8 +68,8 @@ def test_a_page_lasts_from_first_request_to_last_response() -> None:
         (1, 10.5, 2000.0, False),  # the last to end, though not the last to begin
         (1, 11.0, 250.0, False),
         (1, 20.0, 300.0, True),  # a page of one object
-        (1, 30.0, 100.0, True),  # nobody knows whether it is over
-        (2, 10.2, 400.0, True),  # another user's, the only one of theirs
+        (1, 30.0, 100.0, True),  # perhaps unfinished
+        (2, 10.2, 400.0, True),  # another user's only page
     )
     whole = pages(made_up)
     assert whole.select("user", "start_s", "requests").rows() == [(1, 10.0, 3), (1, 20.0, 1)]

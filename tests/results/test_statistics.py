@@ -1,4 +1,4 @@
-"""What the statistics promise, on data whose truth is known: thousands of experiments from one seed of numpy."""
+"""Statistical guarantees on data whose truth is known: thousands of experiments from one seed of numpy."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def test_a_column_has_one_type_in_all_cells(tmp_path: Path) -> None:
 
 
 NOTHING = {
-    "nobody did anything": brief(users={"per_side": 1}, protocol={"warmup": "1 ms", "duration": "1 ms"}),
+    "no traffic": brief(users={"per_side": 1}, protocol={"warmup": "1 ms", "duration": "1 ms"}),
     "datagrams alone": brief(sources=[DATAGRAMS]),
     "a transfer without end": brief(sources=[BULK]),
 }
@@ -100,7 +100,7 @@ def test_without_completed_requests_request_measures_are_null(experiment: lab.Ex
 
 
 def test_where_no_packet_was_sent_nothing_is_said_of_packets(tmp_path: Path) -> None:
-    result = lab.run(NOTHING["nobody did anything"], out=tmp_path)
+    result = lab.run(NOTHING["no traffic"], out=tmp_path)
     shares = ("loss_percent", "mark_percent", "retransmit_percent", "packet_bytes_mean")
     assert {name: result.summary[name] for name in shares} == dict.fromkeys(shares)
     assert set(result.summary["queue_delay_ms"].values()) == {None}

@@ -1,6 +1,6 @@
-"""What a few small runs give, to the byte: digests of each column of each table, kept in ``golden.json``.
+"""Golden results of a few small runs, to the byte: digests of each column of each table, in ``golden.json``.
 
-``make golden`` writes them anew. It refuses results that have moved while the engine's results number has not.
+``make golden`` rewrites them. It refuses results that have moved while the engine's results number has not.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Workers are as many as the processors that this process may use, whatever the machine has."""
+"""The default number of workers: the processors that this process may use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a cell is, as columns: cells that differ in what was simulated differ in them."""
+"""Identity columns of cells: cells that differ in the simulation differ in these columns."""
 
 from __future__ import annotations
 

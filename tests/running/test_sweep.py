@@ -39,7 +39,7 @@ def test_identical_cells_are_run_once_and_keep_their_labels(small_cell: Cell, st
 
 
 class _Failure(Exception):
-    """What no barrier raises."""
+    """An error that no barrier raises."""
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, _Failure])
@@ -51,7 +51,7 @@ def test_an_interrupt_ends_all_cells_and_leaves_none_partial(
 
     def watch(cell: Cell, now: float, end: float) -> None:
         last[cell.seed] = now
-        # The third cell may start before the sweep has heard of the error: it waits for nobody, and takes its time.
+        # The third cell may start before the error reaches the sweep: it passes no barrier, and is slow.
         if cell is cells[2]:
             time.sleep(0.05)
         elif now == 10:

@@ -1,4 +1,4 @@
-"""What a run reads off itself while it is watched; and that it is the same run."""
+"""Readings of a watched run, which is the same run as an unwatched one."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_a_watched_run_is_the_same_and_reports_its_readings(tmp_path: Path) -> N
     assert nothing == []
     assert {reading["warmup_s"] for reading in readings} == {20}
     first, last = readings[0], readings[-1]
-    assert first["now_s"] < 20, "the warm-up is told of"
+    assert first["now_s"] < 20, "the warm-up is reported"
     assert first["throughput"].keys() == first["queue"].keys() == {"direction 0", "direction 1"}
     assert 0 < first["throughput"]["direction 0"] < 10
     assert first["response"] == {}

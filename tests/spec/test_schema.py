@@ -56,7 +56,7 @@ BESIDE: Mapping[tuple[str, str, str], Table] = {
     ("min_rto", "maximum", "Tcp"): {"max_rto": "1000 s"},
     ("min_rto", "maximum", "Mix"): {"max_rto": "1000 s"},
 }
-"""What must be written beside the end of a range, because another key would stand against it."""
+"""The other keys that the end of a range needs, because their default would contradict it."""
 
 
 def resolved(parts: Table) -> Table:
@@ -83,7 +83,7 @@ def in_smallest_unit(text: str, quantity: str) -> tuple[int, str]:
 
 
 def next_to(said: schema.Schema, end: str, steps: int) -> object:
-    """Return the value so many steps above a range's end."""
+    """Return the value this number of steps above a range's end."""
     value = said[end]
     if isinstance(value, str):
         amount, unit = in_smallest_unit(value, said["quantity"])

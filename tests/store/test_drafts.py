@@ -46,7 +46,7 @@ def a_process_that_writes(drafts: Path) -> Iterator[tuple[subprocess.Popen[str],
 
 
 def rows(store: Store) -> int:
-    """What DuckDB finds in all cells."""
+    """The number of rows that DuckDB finds in all cells."""
     found = duckdb.connect().execute(f"SELECT count(*) FROM read_parquet('{store.out}/cells/*/queue.parquet')")
     ((count,),) = found.fetchall()
     return int(count)

@@ -104,7 +104,7 @@ def test_a_failure_is_kept_there_until_it_is_tried_again(place: str, monkeypatch
 
 @pytest.fixture
 def requests(bucket: str, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What S3 is asked."""
+    """The names of the requests to S3."""
     asked: list[str] = []
     ask = s3fs.S3FileSystem._call_s3
 
@@ -125,7 +125,7 @@ def test_what_an_index_has_is_not_asked_for_again(bucket: str, requests: list[st
         requests.clear()
         assert store.cells().height == 2 * len(seeds)
         counts.append(sorted(requests))
-    assert counts[0] == counts[1], "whatever the number of cells"
+    assert counts[0] == counts[1], "the number of requests grows with the cells"
     assert len(counts[0]) <= 4
 
 

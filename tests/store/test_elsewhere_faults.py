@@ -1,4 +1,4 @@
-"""What goes wrong with stores that are no directory of this machine: nothing is lost, and each is one line."""
+"""Faults of remote stores: nothing is lost, and each fault is one line."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_of_two_who_make_the_same_cell_the_first_wins(place: str, cell: Cell) ->
 def test_metadata_are_never_written_over_others(
     place: str, cell: Cell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where both look before either has written them, as machines do."""
+    """Two machines that both look before either has written."""
     first = run_cell(cell, Store(place))
     store = Store(place)
     monkeypatch.setattr(objects.Objects, "_is_there", lambda self, marker: False)

@@ -1,4 +1,4 @@
-"""Cells as nobody writes them by mistake: each is left out in one line, and stops no command and no page."""
+"""Hostile cells: each is left out in one line, and stops no command and no page."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def files(change: Callable[[dict[str, Any]], object]) -> Spoil:
 
 
 def summary(content: bytes | pl.DataFrame) -> Spoil:
-    """Put another summary into a cell and seal it anew."""
+    """Put another summary into a cell and seal it again."""
 
     def spoil(directory: Path) -> None:
         file = directory / "summary.parquet"
@@ -119,7 +119,7 @@ SPOILT: dict[str, Spoil] = {
     "a link to a device": link("queue.parquet", "/dev/zero"),
     "metadata that are a link": link(METADATA, "/dev/zero"),
 }
-"""What is wrong with a cell, by a name."""
+"""Faults of a cell, by name."""
 
 
 @pytest.fixture(scope="module")

@@ -31,7 +31,7 @@ from conftest import Command
 
 @pytest.fixture(autouse=True)
 def _new_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What this process has done for other stores it has not done for these."""
+    """Forget the upkeep that this process has done for other stores."""
     monkeypatch.setattr(running, "_TENDED", set())
 
 

@@ -1,4 +1,4 @@
-"""A store is told from any other directory, and nothing but a store is written to."""
+"""The marker that tells stores from other directories: only stores are written to."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def names(directory: Location) -> list[str]:
 
 
 def write(draft: Path, cell: Cell, content: str) -> None:
-    """Write what stands for a cell."""
+    """Write the files of a minimal cell."""
     (draft / "spec.json").write_text(cell.spec.json + "\n")
     (draft / "queue.parquet").write_text(content)
     seal(draft, {**PLAIN, "seed": cell.seed})

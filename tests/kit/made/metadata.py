@@ -13,10 +13,10 @@ PLAIN = {
     "seed": 1,
     "created": "2026-11-26T00:00:00+00:00",
 }
-"""What every cell's metadata have."""
+"""The metadata that every cell has."""
 
 LATE = {"valid": False, "invalid_reasons": ["the router was late"], "router_lateness_ms_p99": 9.0}
-"""What a live run says of itself whose machine was late."""
+"""The metadata of a live run whose machine was late."""
 
 
 def reseal(directory: Path, **changes: Any) -> None:

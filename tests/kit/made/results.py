@@ -40,7 +40,7 @@ def write(directory: Path, *, summary: Mapping[str, Any] | None = None, **tables
 
 
 def table(name: str, frame: pl.DataFrame) -> pl.DataFrame:
-    """Give a table the engine's types; what is left out of it is null, so that nobody can read it by mistake.
+    """Give a table the engine's types; what is left out of it is null, so that no test reads it by mistake.
 
     The queue may have variables of a law besides; links have a number where they are in series.
     """

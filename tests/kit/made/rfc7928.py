@@ -1,4 +1,4 @@
-"""What cells of the study of RFC 7928 might have given, made up."""
+"""Synthetic cells of the study of RFC 7928."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from aqmlab.studies.rfc7928 import Rfc7928
 Losses = tuple[tuple[float, ...], tuple[int, ...]]
 
 LOST: Losses = ((0, 1, 50, 300), (1, 1, 2, 3))
-"""When something is lost, in ms after the warm-up, and of which flow."""
+"""The times of losses, in ms after the warm-up, and their flows."""
 
 
 def parse(*texts: str) -> list[schemes.Scheme]:

@@ -32,7 +32,7 @@ class Tiny(Study):
     name: ClassVar[str] = "tiny"
     title: ClassVar[str] = "A tiny study"
     about: ClassVar[str] = "Two schemes.\n\nNothing differs."
-    sources: ClassVar[dict[str, str]] = {"nobody": "Nobody: Nothing. 2003."}
+    sources: ClassVar[dict[str, str]] = {"anon": "Anonymous: Nothing. 2003."}
     lengths: ClassVar[dict[str, Length]] = {
         name: Length(name=name, warmup="1 s", duration=f"{seconds} s", seeds=2)
         for name, seconds in (("quick", 1), ("default", 2), ("full", 3))
