@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from aqmlab.running import cpus
+from aqmlab.running.machine import cpus
 
 
 @pytest.fixture

@@ -17,10 +17,10 @@ from pathlib import Path
 from aqmlab.campaigns.failures import Elsewhere, Failure
 from aqmlab.disciplines.custom import laws
 from aqmlab.running.cell import Cell
-from aqmlab.running.cpus import usable
 from aqmlab.running.files.errors import StoreError
 from aqmlab.running.files.location import Location
 from aqmlab.running.files.once import once
+from aqmlab.running.machine.cpus import usable
 from aqmlab.running.store import Store
 from aqmlab.running.sweep import ENDS_ALL, Failed, Watch, run_missing
 

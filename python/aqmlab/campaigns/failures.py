@@ -14,6 +14,7 @@ from aqmlab.running.files.content import get, names, put
 from aqmlab.running.files.errors import Damaged
 from aqmlab.running.files.location import Location
 from aqmlab.running.integrity import writing
+from aqmlab.running.machine.memory import OutOfMemory
 from aqmlab.running.sweep import Overdue
 
 _FAILED = "failed"
@@ -49,7 +50,9 @@ def in_a_line(error: BaseException) -> str:
     text = " ".join(str(error).split())
     if isinstance(error, Overdue):
         return text or "took longer than it may: a call of its law does not come back"
-    return text if isinstance(error, (Elsewhere, LawError, ValueError)) else f"{type(error).__name__}: {text}"
+    return (
+        text if isinstance(error, (Elsewhere, LawError, OutOfMemory, ValueError)) else f"{type(error).__name__}: {text}"
+    )
 
 
 class Failures:

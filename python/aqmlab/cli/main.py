@@ -64,6 +64,8 @@ def _outcome() -> tuple[int, str]:
         return 2, str(error)
     except (StoreError, LiveError) as error:
         return 1, str(error)
+    except MemoryError as error:
+        return 1, str(error) or "out of memory"
     except Interrupted as error:
         return _INTERRUPTED, str(error)
     except KeyboardInterrupt:

@@ -8,6 +8,7 @@ import platform
 import subprocess
 import time
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -28,6 +29,7 @@ from aqmlab.running.cell import Cell, cells_of
 from aqmlab.running.files.errors import StoreError
 from aqmlab.running.identity import columns
 from aqmlab.running.integrity import seal, writing
+from aqmlab.running.machine.memory import MEMORY, need_of
 from aqmlab.running.pcap import Pcap, tell_cut
 from aqmlab.running.progress import RunProgress, is_wanted
 from aqmlab.running.store import Store
@@ -39,6 +41,9 @@ Watch = Callable[[float, float], None]
 
 _STEP_S = 1.0
 """Between two looks at the watch: milliseconds of wall time, so that an interrupt is heard at once."""
+
+_LARGE = 100_000_000
+"""A cell that may take more bytes has ten steps in the place of one, in which its memory grows by less. Ours."""
 
 _STEPS_A_BATCH = 60
 """Between two writes. Counted in simulated time, so that the files' row groups are the same in every run."""
@@ -75,6 +80,8 @@ def run(
         When a custom law raises or answers nonsense; nothing of the run is kept.
     StoreError
         When a file cannot be written, as on a full disk; nothing of the run is kept, and all that was there before.
+    MemoryError
+        When the run needs more memory than there is; nothing of it is kept.
 
     Examples
     --------
@@ -85,10 +92,14 @@ def run(
     check_pcap(pcap)
     (cell,) = cells_of(experiment, [check_seed(seed)], known(check_out(out)))
     store = Store(out)
-    if is_wanted(progress):
-        with RunProgress(str(cell)) as watch:
-            return run_cell(cell, store, watch, pcap=pcap)
-    return run_cell(cell, store, pcap=pcap)
+    with MEMORY.room_for(cell) as check, RunProgress(str(cell)) if is_wanted(progress) else nullcontext() as shown:
+
+        def watch(now: float, end: float) -> None:
+            check(now)
+            if shown is not None:
+                shown(now, end)
+
+        return run_cell(cell, store, watch, pcap=pcap)
 
 
 def run_cell(cell: Cell, store: Store, watch: Watch = lambda now, end: None, *, pcap: Pcap | None = None) -> Result:
@@ -140,12 +151,13 @@ def write_tables(cell: Cell, directory: Path, laboratory: Laboratory, watch: Wat
     laboratory = watched(cell, laboratory)
     asked_for = cell.resolved["record"]
     streamed = ["queue", "link", *(name for name in ("exchanges", "losses") if asked_for.get(name))]
+    parts = 10 if need_of(cell).at_most > _LARGE else 1
     with _Tables(directory, cell) as tables:
         for step in itertools.count(1):
-            laboratory.advance(_STEP_S)
+            laboratory.advance(_STEP_S / parts)
             watch(laboratory.now, laboratory.end)
             ended = laboratory.now >= laboratory.end
-            if ended or step % _STEPS_A_BATCH == 0:
+            if ended or step % (_STEPS_A_BATCH * parts) == 0:
                 for name in streamed:
                     tables.write(name, laboratory.take(name), even_if_empty=ended)
             if ended:

@@ -10,14 +10,16 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import replace
 from queue import Empty, SimpleQueue
+from traceback import clear_frames
 from types import CodeType, FrameType, MappingProxyType
 from typing import TypeVar
 
 from aqmlab.disciplines.custom import errors
 from aqmlab.results.result import Result
 from aqmlab.running.cell import Cell
-from aqmlab.running.cpus import usable
 from aqmlab.running.files.errors import StoreError
+from aqmlab.running.machine.cpus import usable
+from aqmlab.running.machine.memory import MEMORY, OutOfMemory, release
 from aqmlab.running.pcap import Pcap
 from aqmlab.running.run import Watch as RunWatch
 from aqmlab.running.run import run_cell
@@ -123,22 +125,34 @@ def each_cell(
         (``__notes__``).
     StoreError
         When a file cannot be written, whoever is told of failures.
+    OutOfMemory
+        When a cell needs more memory than there is, and ``failed`` is not given.
     """
     stop = threading.Event()
     begun: dict[int, float] = {}
 
+    def check_stop() -> None:
+        if stop.is_set():
+            raise _Stopped
+
     def work(cell: Cell) -> Given:
-        begun[threading.get_ident()] = started = time.monotonic()
-
-        def look(now: float, end: float) -> None:
-            watch(cell, now, end)
-            if stop.is_set():
-                raise _Stopped
-            if limit_s is not None and time.monotonic() - started > limit_s:
-                raise Overdue(f"took longer than {limit_s:g} s")
-
         try:
-            return run(cell, look)
+            with MEMORY.room_for(cell, check_stop) as check_memory:
+                begun[threading.get_ident()] = started = time.monotonic()
+
+                def look(now: float, end: float) -> None:
+                    watch(cell, now, end)
+                    check_stop()
+                    check_memory(now)
+                    if limit_s is not None and time.monotonic() - started > limit_s:
+                        raise Overdue(f"took longer than {limit_s:g} s")
+
+                return run(cell, look)
+        except OutOfMemory as error:
+            # The frames of the error hold what the cell has taken.
+            clear_frames(error.__traceback__)
+            release()
+            raise
         finally:
             begun.pop(threading.get_ident(), None)
 

@@ -1,0 +1,1 @@
+"""The processors and the memory that cells may use."""
