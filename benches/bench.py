@@ -1,4 +1,4 @@
-"""How fast the engine is: one core, 98 % load, CPU time of the engine's thread alone.
+"""Speed of the engine: one core, 98 % load, CPU time of the engine's thread alone.
 
 make bench prints a table; `python benches/bench.py --json FILE` writes the numbers too. benches/README.md says how to
 read them.
@@ -46,7 +46,7 @@ LAWS |= {entry["name"]: {entry["name"]: {}} for entry in json.loads(_core.catalo
 AS_IN_THE_PAPERS = 4
 
 REPEATS = 3
-"""The fastest counts: whatever else the machine does can only add time."""
+"""The fastest counts: other load of the machine can only add time."""
 
 
 def spec(

@@ -1,6 +1,6 @@
 """Is the engine as fast as it was? Instructions per packet against those on record in benches/instructions.json.
 
-`make bench-check` fails when one has grown by more than 3 %. Whoever makes the engine dearer on purpose writes the new
+`make bench-check` fails when one has grown by more than 3 %. A change that slows the engine on purpose writes the new
 record in the same commit: `make bench-record`. The trace is that of benches/peers, where modules have to be looked for.
 """
 

@@ -1,4 +1,4 @@
-"""What each queue discipline costs in time and state: the numbers of crates/aqm/examples/cost.rs as a page.
+"""Costs of each queue discipline in time and state: the numbers of crates/aqm/examples/cost.rs as a page.
 
 `make cost` writes docs/reference/aqm/cost.md.
 """
@@ -20,7 +20,7 @@ Written by `make cost`: `crates/aqm/examples/cost.rs` on {machine}.
 
 * **instructions**: for one packet that is enqueued, judged, and dequeued or dropped, through the trait that all queues
   share (`Qdisc`, a virtual call each time), timeouts included; counted by cachegrind, so that they are the same
-  whatever else the machine does. 200,000 random packets of 256 flows arrive at a link of 100 Mbit/s, which they load
+  independent of the machine's load. 200,000 random packets of 256 flows arrive at a link of 100 Mbit/s, which they load
   by 90 % and 110 % by turns; the same packets for every discipline, with its default parameters. Driving the queue is
   in it as well: read what a discipline costs beyond drop-tail.
 * **ns**: the time for the same, the fastest of 25. The load does not react, so that a queue may stand long; whether its

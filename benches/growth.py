@@ -1,4 +1,4 @@
-"""How the cost of a packet grows with the link's rate, and with the number of bottlenecks in a row.
+"""Growth of the cost of a packet with the link's rate, and with the number of bottlenecks in a row.
 
 `python benches/growth.py --figure docs/img/growth.svg` prints tables in Markdown for docs/performance.md and draws the
 figure. Every case runs in a process of its own, one at a time; CPU time of the engine's thread alone.

@@ -1,7 +1,7 @@
-"""Where the instructions go: the engine's cost per packet by part, for docs/performance.md.
+"""Instructions by part: the engine's cost per packet, for docs/performance.md.
 
 callgrind counts each machine instruction, the debug information says which lines it comes from, and it is counted for
-the innermost one that is ours: what a library or the standard library does counts for whoever called it. What ten
+the innermost one that is ours: what a library or the standard library does counts for its caller. What ten
 seconds more cost is shown, so that the start cancels. Needs valgrind and addr2line (binutils).
 """
 

@@ -1,4 +1,4 @@
-"""What aqmlab takes for a run, as the drivers of the peers tell it: a line ``mark`` for each spec.
+"""aqmlab's cost of a run, in the output format of the peers' drivers: a line ``mark`` for each spec.
 
 ``python timed.py SECONDS SPEC SECONDS SPEC``: each spec is run to its end from its text on, so that reading a trace
 counts too; the difference of the two is what the simulated time between their ends costs.
@@ -19,7 +19,7 @@ TAKE_EVERY_S = 60
 
 
 def run(core: Any, spec: str) -> tuple[float, int]:
-    """Return the user CPU time of a run and the packets that came to the bottleneck."""
+    """Return the user CPU time of a run and the packets that arrived at the bottleneck."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_utime
     simulation = core.Simulation(core.Resolved(spec), 1)
     while simulation.now < simulation.end:

@@ -49,7 +49,7 @@ def size_at(u: float) -> int:
 
 
 def generate(per_second: float, seconds: float, seed: int) -> list[Transfer]:
-    """Draw Poisson arrivals, so many a second in each direction.
+    """Draw Poisson arrivals at this rate a second in each direction.
 
     Sizes are stratified, one from each n-th part of their distribution, in random order: the heavy tail stays, and the
     offered load differs little from seed to seed.

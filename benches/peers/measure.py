@@ -19,7 +19,7 @@ import scenario
 from scenario import Case, Window
 
 WEB_TIMED_S = (15.0, 60.0)
-"""What of the web scenario aqmlab is timed on; long flows as the peers."""
+"""The windows of the web scenario that aqmlab is timed on; long flows as the peers."""
 REPEATS = 5
 """Of aqmlab's timing, of which the median counts: its runs take a fraction of a second."""
 
@@ -29,11 +29,11 @@ NS3_MARGIN_S = 3.0
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """What some simulated time took, its start removed."""
+    """The cost of some simulated time, without the program's start."""
 
     user_s: float
     packets: int
-    """That came to the two queues of the bottleneck."""
+    """Arrivals at the two queues of the bottleneck."""
     peak_mib: float
 
     @property
@@ -49,7 +49,7 @@ def cost(marks: tuple[outputs.Mark, ...]) -> Cost:
 
 
 def measure(case: Case, peers: list[str], trace: str, work: Path, watch: Callable[[str], None]) -> dict[str, Any]:
-    """Run a case, program by program; ``watch`` is told of each that begins.
+    """Run a case, program by program; ``watch`` is called as each begins.
 
     Raises
     ------
@@ -89,7 +89,7 @@ def _run_peer(peer: str, case: Case, trace: str, work: Path) -> tuple[dict[str, 
     output = programs.run(peer, case, work, settings).output
     spent = None
     if peer == "ns-3":
-        # It may have crashed: the window ends with the last second that it told of.
+        # It may have crashed: the window ends with the last second that it reported.
         reached = output.marks[-1].at_s
         window = Window(warm_s=window.warm_s, begun_until_s=reached - NS3_MARGIN_S, stop_s=reached)
         spent = cost(output.marks)

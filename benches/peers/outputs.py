@@ -1,4 +1,4 @@
-"""What the programs print, read: marks, counters of the bottleneck, goodput and response times."""
+"""Parsers of the programs' output: marks, counters of the bottleneck, goodput and response times."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PERCENTILES = (10, 25, 50, 75, 90, 95, 99)
 
 @dataclass(frozen=True)
 class Mark:
-    """How much a program had used when its simulated time was ``at_s``."""
+    """The resources that a program had used when its simulated time was ``at_s``."""
 
     at_s: float
     user_s: float
@@ -32,7 +32,7 @@ class Direction:
 
 @dataclass(frozen=True)
 class Output:
-    """What one run printed."""
+    """The output of one run."""
 
     marks: tuple[Mark, ...]
     directions: tuple[Direction, Direction]

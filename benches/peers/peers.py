@@ -25,7 +25,7 @@ from aqmlab.show import console
 from scenario import Case
 
 WORK = Path(__file__).parents[2] / "target" / "peers"
-"""Where traces, compiled drivers and outputs go."""
+"""The directory of traces, compiled drivers and outputs."""
 
 SEED = 1
 

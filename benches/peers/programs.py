@@ -1,4 +1,4 @@
-"""The programs: which are here, how they are told a case, and how they are run."""
+"""The programs: which are installed, their command line for a case, and their runs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Failed(Exception):
 
 @dataclass(frozen=True)
 class Run:
-    """What a run of a peer printed, and what is to be said of it."""
+    """The output of a peer's run, and notes on it."""
 
     output: outputs.Output
     crashed: bool
@@ -122,7 +122,7 @@ def run_aqmlab(specs: dict[float, dict[str, Any]], work: Path) -> tuple[outputs.
 
 
 def settings_of(window: Window) -> dict[str, object]:
-    """Return the window as the drivers are told it."""
+    """Return the window as arguments of the drivers."""
     return {"warm": f"{window.warm_s:g}", "stop": f"{window.stop_s:g}"}
 
 
@@ -137,4 +137,4 @@ def _last_words(done: subprocess.CompletedProcess[str]) -> str:
     if done.returncode < 0:
         return f"ended by signal {-done.returncode}"
     said = (done.stderr or done.stdout).strip().splitlines()
-    return said[0] if said else f"exit code {done.returncode} without a word"
+    return said[0] if said else f"exit code {done.returncode} without a message"

@@ -1,4 +1,4 @@
-"""What was measured, as tables: what a packet costs, and whether the programs agree."""
+"""Measurements as tables: the cost of a packet, and the agreement of the programs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Cells = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Sheet:
-    """A table, whatever it is shown as; the first columns are names."""
+    """A table in any format; the first columns are names."""
 
     title: str
     head: Cells

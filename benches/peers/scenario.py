@@ -1,4 +1,4 @@
-"""What is run: the web scenario at two loads and two cases of long flows, the same in every program.
+"""The cases: the web scenario at two loads and two cases of long flows, the same in every program.
 
 benches/peers/README.md says where each value is from; the ns-2 and ns-3 drivers hold the same ones.
 """
@@ -56,7 +56,7 @@ QUEUES: dict[str, dict[str, Any]] = {
 }
 
 ON_THE_WEB: dict[str, dict[str, Any]] = {"rem": {"mean_packet": "500 B"}}
-"""What differs under the web scenario, whose packets have some 490 bytes: where REM takes them for 1,000 a link that
+"""Parameters that differ under the web scenario with packets of some 490 bytes: where REM takes them for 1,000 a link that
 sends all it can looks twice overloaded, and in both programs it drops a quarter of all packets."""
 
 TCP: dict[str, Any] = {
@@ -80,7 +80,7 @@ ns-3) and one that grows by bytes acknowledged (RFC 3465, aqmlab) grow alike; ns
 
 @dataclass(frozen=True, kw_only=True)
 class Window:
-    """What of a run is measured, in simulated seconds."""
+    """The measured part of a run, in simulated seconds."""
 
     warm_s: float
     begun_until_s: float
@@ -109,7 +109,7 @@ class Case:
 
     @property
     def name(self) -> str:
-        """What it is called on the command line."""
+        """The case's name on the command line."""
         return f"{self.traffic} {self.queue}"
 
 
@@ -120,7 +120,7 @@ def cases() -> list[Case]:
         "ns-3": Window(warm_s=2, begun_until_s=12, stop_s=15),
     }
     web = [
-        # What a discipline costs is lost in what ns-2 and ns-3 spend on a transfer, so drop-tail stands for all.
+        # What a discipline costs is lost in what ns-2 and ns-3 spend on a transfer, so drop-tail represents all.
         Case(
             traffic=f"web {load}",
             load_percent=load,

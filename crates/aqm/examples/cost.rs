@@ -1,4 +1,4 @@
-//! What each discipline of the catalogue costs: nanoseconds per packet and bytes of state, as JSON.
+//! Costs of each discipline of the catalogue: nanoseconds per packet and bytes of state, as JSON.
 //!
 //! `cargo run --release -p aqmlab-aqm --features serde --example cost`; `make cost` makes a page of it. With `-- NAME N`
 //! it lets N packets through one queue and says nothing, for a tool that counts its instructions. A discipline in the
@@ -20,7 +20,7 @@ const LINK: LinkContext =
     LinkContext { rate: BitRate::from_mbit_per_sec(100), header: Bytes::ZERO, overhead: Bytes::new(38) };
 /// Packets that arrive in one measurement of time.
 const ARRIVALS: usize = 200_000;
-/// Measurements of time; the fastest counts, since whatever else the machine does can only add.
+/// Measurements of time; the fastest counts, since other load of the machine can only add.
 const REPEATS: usize = 25;
 /// Flows of the workload.
 const FLOWS: u32 = 256;
@@ -157,7 +157,7 @@ fn time_out(queue: &mut dyn Qdisc<()>, now: Time) {
 struct State {
     /// With no packet waiting.
     empty: usize,
-    /// How many packets waited for the next two.
+    /// The number of packets queued at the next two.
     packets: usize,
     /// For each waiting packet.
     per_packet: f64,

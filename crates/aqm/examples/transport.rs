@@ -1,4 +1,4 @@
-//! A link for the tests of a transport: whatever a QUIC or TCP stack sends waits under `CoDel` and leaves at 10 Mbit/s.
+//! A link for the tests of a transport: packets of a QUIC or TCP stack queue under `CoDel` and leave at 10 Mbit/s.
 //!
 //! Driven like the sender below, in virtual time, every run is the same. `cargo run -p aqmlab-aqm --example transport`.
 
@@ -29,7 +29,7 @@ impl Link {
         self.queue.enqueue(packet, datagram, now, &mut drop);
     }
 
-    /// When the next one leaves the queue.
+    /// The instant at which the next one leaves the queue.
     fn due(&self) -> Option<Time> {
         (self.queue.state().packets > 0).then_some(self.free)
     }

@@ -95,7 +95,7 @@ fn every_parameter_has_a_meaning_a_unit_and_a_source() {
     }
 }
 
-/// What JSON calls the type of a value.
+/// JSON's name of a value's type.
 fn type_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -137,7 +137,7 @@ fn each_parameter_has_a_schema_that_allows_its_default() {
                 || is == "null"
                 || allowed.as_array().is_some_and(|types| types.iter().any(|allowed| allowed == is));
             assert!(fits, "{name}");
-            // Whatever is no number is refused by its range.
+            // Values that are no number are refused by the range.
             if allowed == "number" {
                 let ends = ["minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum"];
                 assert!(ends.iter().filter(|end| schema.get(end).is_some()).count() == 2, "{name}");

@@ -110,7 +110,7 @@ fn the_oracles_traffic_reaches_every_fate() {
     assert!(counters.marked > 100 && counters.dropped_early > 100 && counters.dropped_by_limit > 100);
 }
 
-/// An arrival a millisecond that finds `packets` waiting, for so many seconds; how many are signalled.
+/// One arrival a millisecond that finds `packets` queued, for this many seconds; returns the number of signals.
 fn signals(gsp: &mut Gsp, packets: u32, seconds: std::ops::Range<u64>) -> usize {
     let queue = QueueState { packets, bytes: Bytes::new(500 * u64::from(packets)) };
     let judged = (1000 * seconds.start..1000 * seconds.end).map(|millis| {

@@ -1,4 +1,4 @@
-//! What must hold for every discipline of the catalogue, at its defaults, on a slow link that is offered too much.
+//! Properties of every discipline of the catalogue, at its defaults, on a slow link that is offered too much.
 #![cfg(feature = "serde")]
 
 mod common;
@@ -20,7 +20,7 @@ fn disciplines() -> Vec<QueueConfig> {
     catalogue().iter().map(|entry| of(entry.name)).collect()
 }
 
-/// How a law's answers to ECN-capable packets differ from those to others, and how often: what becomes of both.
+/// Differences between a law's decisions on ECN-capable packets and on others, with their counts.
 struct MarksAndDrops;
 
 impl Visitor for MarksAndDrops {
@@ -33,7 +33,7 @@ impl Visitor for MarksAndDrops {
         both.filter(|(capable, not)| capable != not).collect()
     }
 
-    /// What judges packets that leave is shown a queue of its own, which a drop makes another one.
+    /// A law that decides on dequeue sees its own queue, which changes with a drop.
     fn queue<Q: Qdisc<()> + Send + 'static>(self, _: impl Fn(Stream) -> Q) -> Self::Output {
         Vec::new()
     }
@@ -57,7 +57,7 @@ fn ecn_marks_exactly_the_packets_that_are_dropped_without_it() {
     assert!(laws >= 11, "{laws} laws decide when a packet arrives and give a signal");
 }
 
-/// What became of one packet: what was lost in the step, and what left, and whether it has been marked.
+/// The fate of one packet: the losses of the step, and the departure with its mark.
 #[derive(Debug, Default, PartialEq)]
 struct Step {
     lost: Vec<usize>,
@@ -159,7 +159,7 @@ fn a_timeout_before_its_time_changes_nothing() {
     }
 }
 
-/// Whether what a law shows is another thing after its timeout.
+/// Does a law's timeout change its variables?
 struct Moves;
 
 impl Visitor for Moves {

@@ -73,7 +73,7 @@ fn likely(allowed: &Allowed, default: &Value) -> BoxedStrategy<serde_json::Value
     }
 }
 
-/// Values at the ends of a parameter's range and beyond them, and whatever else its type has.
+/// Values at the ends of a parameter's range and beyond them, and further values of its type.
 fn odd(allowed: &Allowed) -> BoxedStrategy<serde_json::Value> {
     match allowed {
         Allowed::Whole(range) => {
@@ -147,7 +147,7 @@ fn walk(config: &QueueConfig, is_one_queue: bool) -> Result<(), TestCaseError> {
             prop_assert!(queue.poll_timeout() > Some(due), "the promised instant counts");
             updates += 1;
             if updates == 20 {
-                // An idle hour has millions of updates: it ends early for a discipline that wants so many.
+                // An idle hour has millions of updates: it ends early for a discipline with that many.
                 now = due;
             }
         }

@@ -1,4 +1,4 @@
-//! What is printed can be read back, exactly.
+//! Printed quantities parse back exactly.
 
 use aqmlab_units::{BitRate, Bytes, Duration};
 use proptest::prelude::*;

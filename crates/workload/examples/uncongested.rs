@@ -106,7 +106,7 @@ impl Rounds {
     }
 }
 
-/// What happened while measured.
+/// Events in the measurement window.
 #[derive(Default)]
 struct Tally {
     connections: u64,

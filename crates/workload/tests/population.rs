@@ -1,4 +1,4 @@
-//! What a whole population does: the properties that the model was built to have.
+//! Whole populations: the properties that the model was built to have.
 
 mod driver;
 

@@ -1,4 +1,4 @@
-//! What the tests of disciplines share: links, a stream, packets, random traffic, oracles, and a random walk of the queue.
+//! Shared parts of the tests of disciplines: links, a stream, packets, random traffic, oracles, and a random walk of the queue.
 #![allow(dead_code, reason = "each test uses a part of the kit")]
 
 pub(crate) mod oracle;

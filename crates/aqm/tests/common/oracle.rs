@@ -23,13 +23,13 @@ pub(crate) struct Item {
     pub(crate) flow: u32,
     pub(crate) size: i64,
     pub(crate) ecn: Ecn,
-    /// When it arrived, in nanoseconds.
+    /// Time of arrival, in nanoseconds.
     pub(crate) at: i64,
     pub(crate) marked: bool,
 }
 
 impl Item {
-    /// When it arrived, in seconds.
+    /// Time of arrival, in seconds.
     pub(crate) fn secs(&self) -> f64 {
         secs(self.at)
     }
@@ -82,16 +82,16 @@ pub(crate) fn hashed(secret: u64, flow: u32, queues: u64) -> usize {
 
 /// A discipline that owns its packets. What it drops goes to `lost`, in its order.
 pub(crate) trait Oracle {
-    /// What becomes of an arriving packet, if the source tells more than whether it is lost.
+    /// The fate of an arriving packet, if the source specifies more than its loss.
     fn enqueue(&mut self, packet: Item, lost: &mut Vec<usize>) -> Option<Admission>;
     fn dequeue(&mut self, now: i64, lost: &mut Vec<usize>) -> Option<Item>;
-    /// When the tick of this number is due, the first being 1, in seconds.
+    /// The time of the tick of this number, the first being 1, in seconds.
     fn due(&self, _tick: u32) -> Option<f64> {
         None
     }
     fn tick(&mut self, _now: i64) {}
     fn waiting(&self) -> (usize, i64);
-    /// What the discipline shows under these names.
+    /// The values of the discipline's variables of these names.
     fn variables(&self) -> Vec<(&'static str, f64)> {
         Vec::new()
     }
@@ -101,7 +101,7 @@ pub(crate) trait Oracle {
     }
 }
 
-/// What a law says of an arriving packet.
+/// A law's decision on an arriving packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Decision {
     Pass,
@@ -290,8 +290,8 @@ impl<O: Oracle> Both<O> {
     }
 }
 
-/// Run a discipline and an oracle on the same traffic: whatever becomes of a packet, what leaves and when, what waits and
-/// what is shown must be the same. Returns what became of the packets, so that a test can say that the traffic reached what it
+/// Run a discipline and an oracle on the same traffic: the fate of each packet, departures and their times, the queue and
+/// the variables must be the same. Returns the packets' fates, so that a test can check that the traffic reached what it
 /// is to reach.
 pub(crate) fn compare(
     queue: Box<dyn Qdisc<usize> + Send>,
@@ -328,7 +328,7 @@ pub(crate) fn compare_law<L: Law>(
     compare(queue, OneQueue::new(law(rng), config.limit()), traffic)
 }
 
-/// What becomes of all packets in a hundred random runs.
+/// The fates of all packets in a hundred random runs.
 pub(crate) fn reached<T>(
     cases: impl Strategy<Value = T>,
     run: impl Fn(T) -> Result<Counters, TestCaseError>,

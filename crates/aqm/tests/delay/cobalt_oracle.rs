@@ -73,7 +73,7 @@ impl Cobalt {
         }
     }
 
-    /// Whether to drop the packet, and whether it was marked.
+    /// Decide on the packet: `(is_dropped, is_marked)`.
     fn should_drop(&mut self, packet: Item, now: i64) -> (bool, bool) {
         let interval = self.config.interval.as_nanos().cast_signed();
         let sojourn = now - packet.at;

@@ -1,5 +1,5 @@
 //! CoDel as the pseudocode of RFC 8289, section 5, has it: one call takes as many packets from its queue as it drops, and
-//! one more. Times are nanoseconds, and 0 stands for "not set" as in the RFC. Where a packet can be marked, it is marked
+//! one more. Times are nanoseconds, and 0 means "not set" as in the RFC. Where a packet can be marked, it is marked
 //! instead of dropped and ends the call, as in Linux.
 
 use aqmlab_aqm::{Admission, CodelConfig, NextMarkFrom, Reentry, Sqrt};

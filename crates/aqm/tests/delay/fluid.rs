@@ -12,7 +12,7 @@ use crate::common::packet;
 pub(crate) struct Fluid<A> {
     law: A,
     signalled: fn(&A) -> f64,
-    /// When each packet arrived.
+    /// The time of arrival of each packet.
     waiting: VecDeque<Time>,
     /// Arrivals that are due, in packets.
     due: f64,

@@ -1,4 +1,4 @@
-//! Which of the engine's two paths a configuration takes.
+//! Selection of one of the engine's two paths by configuration.
 
 use aqmlab_aqm::{
     CobaltConfig, CodelConfig, DecidesAtEnqueue, DelayFrom, Limit, Pi2Config, PieConfig, Qdisc, QueueConfig,

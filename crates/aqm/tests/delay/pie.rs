@@ -104,7 +104,7 @@ fn queue(millis: f64) -> QueueState {
     QueueState { packets: 0, bytes: Bytes::new(nanos / 80) }
 }
 
-/// A law after `updates` updates that found a delay of so many milliseconds.
+/// A law after updates: pairs of a number of updates and the delay that they find, in milliseconds.
 fn after(config: &PieConfig, updates: &[(u32, f64)]) -> Pie {
     let mut pie = Pie::new(config, &link(), rng());
     for (times, millis) in updates {
@@ -131,7 +131,7 @@ fn at(config: &PieConfig, p: f64) -> Pie {
     pie
 }
 
-/// How the probability changes at one more update that finds this delay.
+/// The change of the probability at one more update that finds this delay.
 fn step(pie: &Pie, millis: f64) -> f64 {
     let mut next = pie.clone();
     next.on_timeout(queue(millis), next.poll_timeout().expect("PIE updates"));

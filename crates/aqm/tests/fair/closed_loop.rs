@@ -8,18 +8,18 @@ use aqmlab_units::{Bytes, Duration, Time};
 
 use crate::common::link;
 
-/// How a sender's window answers.
+/// The response of a sender's window to signals.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Sender {
     /// Halves its window once a round trip when a packet is marked or lost, and adds a packet each round trip.
     Reno(Ecn),
     /// Takes half a packet off its window for each mark, and adds a packet each round trip.
     Scalable,
-    /// Sends so many packets per thousand of the link's capacity, whatever happens.
+    /// Sends this many packets per thousand of the link's capacity, without regard to signals.
     Blind(Ecn, u64),
 }
 
-/// What a sender got out of a run.
+/// The results of a sender.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Got {
     pub(crate) packets: u64,
@@ -44,7 +44,7 @@ struct State {
     answered: Time,
 }
 
-/// What a sender hears: when, which one, whether its packet was signalled, and when that left the sender.
+/// Feedback to a sender: its time, the sender, whether its packet was signalled, and when that left the sender.
 type News = Reverse<(Time, usize, bool, Time)>;
 
 const SIZE: Bytes = Bytes::new(1500);

@@ -304,7 +304,7 @@ fn weighted_round_robin_serves_the_classic_queue_once_in_ten() {
     assert_eq!(
         self::order(&half, Duration::ZERO),
         "lc".repeat(20),
-        "L4S packets first when nobody has credit"
+        "L4S packets first when no queue has credit"
     );
 }
 

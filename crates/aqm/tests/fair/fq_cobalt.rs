@@ -56,7 +56,7 @@ impl Cobalt {
         }
     }
 
-    /// Whether to drop this packet, which may have been marked, and whether BLUE says so.
+    /// Decide on this packet, which may have been marked: `(is_dropped, by_blue)`.
     fn should_drop(&mut self, packet: &mut Item, now: i64) -> (bool, bool) {
         let sojourn = now - packet.at;
         // 100 Mbit/s: 80 ns for each byte.
@@ -266,5 +266,5 @@ fn blue_in_an_unresponsive_flows_queue_relieves_the_buffer() {
     };
     let ((with, blue), (without, none)) = (evicted(1.0 / 256.0), evicted(0.0));
     assert!(blue > 10_000 && with < without / 2, "BLUE drops {blue}, the buffer {with} instead of {without}");
-    assert_eq!(none, 0, "marks alone reach nobody");
+    assert_eq!(none, 0, "without BLUE every signal is a mark");
 }

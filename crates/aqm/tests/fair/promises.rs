@@ -1,4 +1,4 @@
-//! What every discipline that queues by flow promises.
+//! Guarantees of every discipline that queues by flow.
 
 use aqmlab_aqm::{Admission, Counters, Ecn, Limit, Packet, QueueConfig};
 use aqmlab_units::{Bytes, Stream, Time};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::common::link;
 use crate::rig::{Rig, config, jain};
 
-/// Each discipline, with so many queues that flows do not meet, and room for the flows of these tests.
+/// Each discipline, with enough queues that no two flows share one, and room for the flows of these tests.
 fn all() -> Vec<Value> {
     let mut disciplines = vec![
         json!({"sfq": {"flows": 8_192, "limit": "400 packets"}}),
@@ -67,7 +67,7 @@ fn turns_of_one_packet_share_packets_and_not_bytes() {
     assert!(index < 0.7, "large packets get fifteen times as much: {index}");
 }
 
-/// How many packets leave before each packet of a flow that sends one every `every` departures, beside `bulk` others.
+/// The packets that leave before each packet of a flow that sends one every `every` departures, among `bulk` others.
 fn waits(discipline: Value, bulk: u32, every: u32) -> Vec<u32> {
     let mut rig = Rig::new(discipline);
     let mut waits = Vec::new();
@@ -170,7 +170,7 @@ fn small() -> impl Strategy<Value = QueueConfig> {
             }})
         },
     );
-    // With so many sets none is ever full; in a full one a flow can lose its queue to another and be reordered.
+    // With this number of sets none is ever full; in a full one a flow can lose its queue to another and be reordered.
     let cobalt = (1_u32..40_000, 32_u32..64, 64_u32..3000, any::<bool>(), 0_u32..2000, 1_u32..5000).prop_map(
         |(limit, sets, quantum, spare_last, target, interval)| {
             json!({"fq_cobalt": {

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use crate::common::oracle::{Item, Oracle, Queue, bytes, hashed};
 
-/// What a law does with the packets of its queue; `others` is how many bytes wait in other queues.
+/// A law over the packets of its queue; `others` is the backlog of the other queues, in bytes.
 pub(crate) trait FlowLaw {
     /// May an arriving packet join `queue`? It may be marked.
     fn enqueue(&mut self, _packet: &mut Item, _queue: &Queue) -> bool {
@@ -25,14 +25,14 @@ pub(crate) trait FlowLaw {
     fn tick(&mut self, _queue: &Queue, _now: i64) {}
 }
 
-/// What goes when there is no room.
+/// The packets that are dropped on overflow.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Room {
     /// The arriving packet.
     Refuse,
     /// One packet at a time from the head of the queue with the most bytes.
     One,
-    /// Half of that queue, but no more than so many packets.
+    /// Half of that queue, but no more than this number of packets.
     Half(Half, usize),
 }
 

@@ -14,7 +14,7 @@ pub(crate) fn config(json: Value) -> QueueConfig {
     config.resolve(&link()).expect("possible parameters")
 }
 
-/// What is known of a packet, whose number is its place among all.
+/// A packet, whose number is its position among all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mark {
     pub(crate) flow: u32,

@@ -201,7 +201,7 @@ fn the_traffic_makes_sfq_refuse_and_push_out() {
     assert!(sum.dropped_by_limit > 1000 && sum.evicted > 1000, "{sum:?}");
 }
 
-/// The flows of what leaves, when so many packets of so many bytes of flows 0 and 1 wait.
+/// The flows of the departures, when packets of these numbers and sizes of flows 0 and 1 are queued.
 fn order(turns: Turns, quantum: u64, packets: [(usize, u64); 2]) -> Vec<u32> {
     let config = SfqConfig { turns, quantum: Bytes::new(quantum), ..SfqConfig::default() };
     let mut queue = Sfq::new(&config, Stream::named(1, "queue"));

@@ -166,7 +166,7 @@ fn comparing_from_100_packets_on() -> ChokeConfig {
     }
 }
 
-/// How often a packet is matched whose flow holds so many of 100 waiting packets, the first or the last of them.
+/// The share of matches of a packet whose flow has this many of 100 queued packets, the first or the last of them.
 fn matched(of_the_flow: u32, first: bool, trials: u64) -> f64 {
     let mut matched = 0;
     for seed in 0..trials {

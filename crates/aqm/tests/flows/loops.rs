@@ -21,7 +21,7 @@ pub(crate) fn link() -> LinkContext {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scenario {
     pub(crate) adaptive: usize,
-    /// What the unresponsive flow sends, in units of the link's capacity.
+    /// The rate of the unresponsive flow, in units of the link's capacity.
     pub(crate) load: f64,
 }
 

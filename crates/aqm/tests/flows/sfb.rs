@@ -294,7 +294,7 @@ fn an_unresponsive_flow_is_held_to_the_penalty_box_rate() {
     (0..200).for_each(|_| {
         offer(&mut queue, 0, Ecn::Ect0, Time::ZERO);
     });
-    assert!(p_max(&queue) >= 1.0, "its bins are full, whatever is signalled");
+    assert!(p_max(&queue) >= 1.0, "its bins stay full under any signal");
     let mut admitted_in = |second: u64| {
         let sent = (0..1000).map(|ms| Time::from_nanos((second * 1000 + ms) * 1_000_000));
         sent.filter(|now| {

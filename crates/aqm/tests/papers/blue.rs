@@ -91,7 +91,7 @@ impl Law for Transcription {
 }
 
 /// A small queue and short freezes, so that p moves within the traffic. Steps are binary fractions: sums of them are
-/// exact in whatever order they are taken.
+/// exact in any order.
 fn blue() -> impl Strategy<Value = BlueConfig> {
     let limit = prop_oneof![
         (2_u32..12).prop_map(Limit::Packets),
@@ -202,7 +202,7 @@ fn p_falls_even_while_every_arrival_is_dropped() {
             let now = Time::from_nanos(200_000_000 + tenth * 50_000_000);
             control.admit(&packet(500, Ecn::NotEct), QueueState::default(), now)
         };
-        // p is 1 at first and no packet gets in to empty the queue anew; after 100 s p is 0.75.
+        // p is 1 at first and no packet enters to empty the queue again; after 100 s p is 0.75.
         let passed = (0..2000).filter(|&tenth| arrive(tenth) == Admission::Queued).count();
         assert!((100..400).contains(&passed), "{passed} of 2000 passed, not about an eighth");
     }

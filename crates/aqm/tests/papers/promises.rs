@@ -1,4 +1,4 @@
-//! What RED, ARED, PI and REM promise.
+//! Guarantees of RED, ARED, PI and REM.
 
 use aqmlab_aqm::{
     Aqm, Ared, AredConfig, Discipline, Ecn, EcnAboveMax, LinkContext, Pi, PiConfig, QueueState, Red,
@@ -39,7 +39,7 @@ fn above_max_th_the_policy_decides_on_ecn_capable_packets() {
     );
 }
 
-/// What ns-3's `RedQueueDisc::DoEnqueue` does to an ECN-capable packet that it signals: from the end of its curve on the
+/// The decision of ns-3's `RedQueueDisc::DoEnqueue` on an ECN-capable packet that it signals: from the end of its curve on the
 /// mark is "forced", and `UseHardDrop` drops there alone.
 fn ns3(use_hard_drop: bool, gentle: bool, avg: f64, max_th: f64) -> Verdict {
     let forced = if gentle { avg >= 2.0 * max_th } else { avg >= max_th };
@@ -92,7 +92,7 @@ fn byte_mode_spares_small_packets_in_proportion() {
 }
 
 /// A fluid queue: `excess` times the link's capacity arrives, less what is signalled (as if dropped). Returns the queue
-/// in packets and p after so many seconds.
+/// in packets and p after this many seconds.
 fn fluid<A: Aqm>(law: &mut A, excess: f64, secs: f64) -> (f64, f64) {
     let c = link().packets_per_sec(Bytes::new(500));
     let (mut q, mut last) = (0.0_f64, Time::ZERO);

@@ -1,4 +1,4 @@
-//! What the property tests draw of settings that several laws share.
+//! Strategies of the property tests for settings that several laws share.
 
 use std::ops::Range;
 

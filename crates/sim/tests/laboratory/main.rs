@@ -1,4 +1,4 @@
-//! Experiments on the whole laboratory: what it must do whatever the queue discipline, and what theory says it does.
+//! Experiments on the whole laboratory: invariants under every queue discipline, and theory.
 
 mod accounting;
 mod custom;
@@ -66,7 +66,7 @@ fn congested(queue: &Value) -> Value {
     })
 }
 
-/// What came out of a run.
+/// The results of a run.
 #[derive(Debug)]
 struct Run {
     summary: Summary,

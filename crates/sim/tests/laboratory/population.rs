@@ -1,4 +1,4 @@
-//! A closed population: the same users whatever the queue, and fewer exchanges the longer they wait.
+//! A closed population: the same users under every queue, and fewer exchanges the longer they wait.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ fn lonely(queue: &Value, seed: u64) -> Run {
     run
 }
 
-/// How often the user on `side` has completed an exchange of these sizes.
+/// The number of completed exchanges of the user on `side`, by sizes.
 fn exchanges(run: &Run, side: u8) -> BTreeMap<(u32, u32), u32> {
     let rows = &run.tables.exchanges;
     let mut counts = BTreeMap::new();
@@ -50,7 +50,7 @@ fn the_queue_changes_the_pace_of_exchanges_but_not_which() {
 
 #[test]
 fn users_of_one_side_do_the_same_without_the_other_side() {
-    // Nothing is lost and no queue is long: who waits for nobody asks for the same, whoever else does.
+    // Nothing is lost and no queue is long: users of one side do not affect the requests of the other.
     let run = |sides| {
         Run::to_the_end(
             &json!({
@@ -64,7 +64,7 @@ fn users_of_one_side_do_the_same_without_the_other_side() {
     };
     let (both, one) = (run(2), run(1));
     let (here, across) = (exchanges(&one, 0), exchanges(&one, 1));
-    assert!(across.is_empty(), "nobody browses on the other side");
+    assert!(across.is_empty(), "the other side has no users");
     assert_eq!(here, exchanges(&both, 0));
     // Their data come in direction 1, what they send is requests and acknowledgements.
     let [forth, back] = [0, 1].map(|direction: usize| one.summary.directions[direction].throughput_mbps);

@@ -1,4 +1,4 @@
-//! How long packets wait at the queues, where it can be worked out.
+//! Sojourn times at the queues, where arithmetic gives them.
 
 use aqmlab_sim::ClassSummary;
 

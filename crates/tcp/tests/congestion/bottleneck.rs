@@ -32,7 +32,7 @@ impl Path {
 #[derive(Clone, Copy)]
 struct Sent {
     at: Time,
-    /// When its acknowledgement arrives; `None` when it was dropped.
+    /// The time at which its acknowledgement arrives; `None` if it was dropped.
     returns: Option<Time>,
     delivered: u64,
     delivered_time: Time,
@@ -47,7 +47,7 @@ pub(crate) struct Flow {
     pub(crate) path: Path,
     pub(crate) now: Time,
     sent: VecDeque<Sent>,
-    /// When the bottleneck will have sent what it has.
+    /// The time at which the bottleneck will have sent its queue.
     busy_until: Time,
     next_send: Time,
     pub(crate) in_flight: u32,

@@ -9,17 +9,17 @@ use aqmlab_units::{Duration, Prob, Stream, Time};
 
 use crate::{MSS, profile};
 
-/// What happens to a segment.
+/// The fate of a segment.
 #[derive(Clone, Copy)]
 pub(crate) enum Signal {
     Loss,
     Mark,
 }
 
-/// Which segments it happens to.
+/// The segments that are affected.
 #[derive(Clone)]
 pub(crate) enum Spacing {
-    /// Every so many.
+    /// Every nth segment.
     Even(u64),
     /// Each with a probability, independently.
     Random(Prob, Box<Stream>),

@@ -1,4 +1,4 @@
-//! Whole endpoints under random losses, whatever finds and repairs them.
+//! Whole endpoints under random losses, with every form of loss detection and repair.
 //!
 //! What a loss does to the window is the control's; what recovery adds to it should be little. So an endpoint is held
 //! against its control where recovery is perfect ([`mean_window`], itself against published response functions in
@@ -59,7 +59,7 @@ fn window_under_losses(profile: &Profile, p: f64) -> f64 {
     segments * (RTT / (end - start))
 }
 
-/// What is left of a control's window when losses end in timeouts too.
+/// The share of a control's window that remains when losses end in timeouts too.
 fn with_timeouts(window: f64, b: f64, p: f64) -> f64 {
     // Padhye, Firoiu, Towsley and Kurose 1998, equation 30: which share of the losses does, and what each costs.
     let timeouts = (3.0 * (3.0 * b * p / 8.0).sqrt()).min(1.0) * p * (1.0 + 32.0 * p * p);

@@ -1,4 +1,4 @@
-//! What holds for every control, whatever the network does.
+//! Invariants of every congestion control, on every network.
 
 use aqmlab_tcp::congestion::Any;
 use aqmlab_tcp::{Ack, Algorithm, CongestionControl, EcnPolicy, Profile, RateSample};

@@ -5,7 +5,7 @@
 mod recorder;
 mod script;
 
-/// What every stack does, and what else. The profiles are classic, and so is what a stack of today does with them.
+/// Conversations with every stack. The profiles are classic, and a stack of today does the same with them.
 macro_rules! common {
     ($name:ident, $stack:ty $(, $more:ident)*) => {
         #[path = "every"]

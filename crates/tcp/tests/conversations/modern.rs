@@ -1,4 +1,4 @@
-//! What only a modern endpoint does.
+//! Conversations with modern endpoints only.
 
 mod accecn;
 mod frto;

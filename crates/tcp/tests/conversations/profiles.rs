@@ -1,4 +1,4 @@
-//! What the shipped profiles do, and which values are refused.
+//! Behaviour of the shipped profiles, and values that are refused.
 
 use aqmlab_tcp::options::{SynOptions, Timestamps};
 use aqmlab_tcp::{Algorithm, Basic, EcnPolicy, Full, Needs, Options, Profile, Segment, State};
@@ -99,7 +99,7 @@ fn ns2_has_initial_window_1_and_initial_rto_6_s() {
     let mut tcp = Script::<Basic>::connect(profile.clone());
     tcp.sends([syn()]).at(5999).sends([]).at(6000).sends([syn()]);
     tcp.gets(syn_ack()).sends([ack(1)]).writes(50_000).sends([data(1, 960)]);
-    // A window of 20 segments, whatever the congestion window.
+    // A window of 20 segments, with any larger congestion window.
     let mut open = Script::<Basic>::client(Profile { initial_window: 30, ..profile });
     open.writes(50_000).sends((0..20).map(|k| data(1 + 960 * k, 960)));
 }

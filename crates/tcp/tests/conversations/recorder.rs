@@ -1,4 +1,4 @@
-//! A congestion control that adds up what it is told of marks and never moves its window. It may answer marks itself.
+//! A congestion control that adds up its ECN feedback and never moves its window. It may answer marks itself.
 
 use aqmlab_tcp::{Ack, CongestionControl, Marks, Profile};
 
@@ -7,11 +7,11 @@ pub(crate) struct Recorder<const COUNTS: bool> {
     window: u32,
     pub(crate) delivered: u32,
     pub(crate) marked: u32,
-    /// What was told last: `(bytes, marked)`.
+    /// The last feedback: `(bytes, marked)`.
     pub(crate) last: (u32, u32),
     pub(crate) grown: u32,
     pub(crate) echoes: u32,
-    /// What was delivered when an echo last came.
+    /// The bytes delivered at the last echo.
     pub(crate) delivered_at_echo: u32,
 }
 

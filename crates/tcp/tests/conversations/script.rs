@@ -16,7 +16,7 @@ use aqmlab_units::{Duration, Time};
 /// The segment size of most conversations: numbers that are easy to read.
 pub(crate) const MSS: u16 = 1000;
 
-/// When the handshake of [`Conversation::client`] and [`Conversation::server`] is complete, in ms; their round trip.
+/// The end of the handshake of [`Conversation::client`] and [`Conversation::server`], in ms; their round trip.
 pub(crate) const OPENED: u64 = 100;
 
 /// FreeBSD 4.5 with segments of [`MSS`] bytes and windows large enough not to matter.
@@ -79,7 +79,7 @@ pub(crate) fn fin(seq: u32) -> Segment {
     ack(1).numbered(seq).and(Flags::FIN)
 }
 
-/// What to say about a segment beyond its kind.
+/// Properties of a segment beyond its kind.
 pub(crate) trait Wording {
     fn numbered(self, seq: u32) -> Segment;
     fn acking(self, ack: u32) -> Segment;
@@ -100,7 +100,7 @@ impl Wording for Segment {
     }
 }
 
-/// What a script may say to, and expect from, an endpoint whose segments have options `O`.
+/// The vocabulary of scripts: segments to, and expectations of, an endpoint whose segments have options `O`.
 pub(crate) trait Said<O> {
     fn said(self) -> Segment<O>;
 }
@@ -289,7 +289,7 @@ impl<S: Sender<Options: Shown>> Script<S> {
         self
     }
 
-    /// What was sent since the last step, for a test that looks at one thing about it.
+    /// Take the segments sent since the last step, for a test that looks at one thing about them.
     pub(crate) fn takes_sent(&mut self) -> Vec<Segment<S::Options>> {
         take(&mut self.sent)
     }

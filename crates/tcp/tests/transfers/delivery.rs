@@ -1,4 +1,4 @@
-//! What a congestion control is told of the path, and how it paces.
+//! Delivery rate samples of congestion controls, and pacing.
 
 use aqmlab_tcp::congestion::RateSample;
 use aqmlab_tcp::{Ack, CongestionControl, Full, Profile, Segment};

@@ -54,7 +54,7 @@ fn two_ends_heed_marks<S: Bounded>() {
     }
 }
 
-/// A congestion control with a constant window that adds up the marked bytes it is told of.
+/// A congestion control with a constant window that adds up the marked bytes of its feedback.
 #[derive(Debug)]
 struct Auditor {
     window: u32,

@@ -1,4 +1,4 @@
-//! Two endpoints over a network: what holds whatever the network does, and what theory says about throughput.
+//! Two endpoints over a network: invariants on every network, and the theory of throughput.
 
 mod network;
 

@@ -1,4 +1,4 @@
-//! A host is what its profile says, whatever stack the hosts beside it need.
+//! A host follows its profile, independent of the stacks of other hosts.
 
 use aqmlab_tcp::congestion::Any;
 use aqmlab_tcp::{Basic, Full, HeaderOptions, Profile, Scaled, Segment};
@@ -9,7 +9,7 @@ use crate::ecn::policy;
 use crate::network::{Bounded, Network, marked};
 use crate::properties::{Fate, UNHARMED, Write, fates, play, profile, wide_profile, writes};
 
-/// What both ends send over a path that does this to one segment after the other: when, which end, and what, the bytes
+/// The segments of both ends over a path with these fates, in order: time, end and segment, the bytes
 /// of its options in their place.
 fn sent<S: Bounded>(
     ends: &[Profile; 2],

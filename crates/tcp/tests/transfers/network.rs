@@ -21,7 +21,7 @@ pub(crate) struct Network<P, S: Sender = Basic> {
     pub(crate) now: Time,
     profiles: [Profile; 2],
     path: P,
-    /// What is on its way, by time of arrival and then in the order sent, with the end it will reach.
+    /// Segments in flight, by time of arrival and then in the order sent, with the end that they will reach.
     in_transit: InTransit<S::Options>,
     sent: u64,
 }
@@ -37,7 +37,7 @@ pub(crate) struct End<S: Sender> {
     acked: Seq,
 }
 
-/// How much a sender may have beyond the acknowledgement.
+/// The bytes that a sender may have beyond the acknowledgement.
 pub(crate) trait Bounded: Sender {
     fn most_in_flight(tcp: &Endpoint<Self>, profile: &Profile) -> u32;
 }
@@ -104,7 +104,7 @@ impl<S: Bounded, P: FnMut(usize, Segment<S::Options>, Time) -> Vec<(Time, Segmen
         self.drain(end);
     }
 
-    /// When something happens next.
+    /// The time of the next event.
     pub(crate) fn next_event(&self) -> Time {
         let arrival = self.in_transit.first_key_value().map_or(Time::MAX, |(&(at, _), _)| at);
         self.ends.iter().map(|end| end.tcp.poll_timeout()).fold(arrival, Time::min)

@@ -1,4 +1,4 @@
-//! Whatever the network loses, repeats, delays, reorders and marks: both streams arrive, in order and complete, and
+//! Under any loss, duplication, delay, reordering and marking both streams arrive, in order and complete, and
 //! both ends close.
 
 use aqmlab_tcp::{Basic, EcnPolicy, Event, Full, Profile, Scaled, Segment, Seq, State, WindowScale};
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use crate::network::{Bounded, CLIENT, Network, SERVER, marked};
 
-/// What happens to one segment. When the script of fates has been played, nothing more goes wrong.
+/// The fate of one segment. When the script of fates has been played, nothing more goes wrong.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fate {
     pub(crate) copies: usize,
@@ -107,7 +107,7 @@ impl Arrived {
         self.0[first..last].fill(true);
     }
 
-    /// How many have arrived without a gap.
+    /// The number that have arrived without a gap.
     fn in_order(&self) -> usize {
         self.0.iter().take_while(|&&arrived| arrived).count()
     }
@@ -199,7 +199,7 @@ pub(crate) fn play_marked(
     network
 }
 
-/// What both ends send over a path of 50 ms that loses nothing: when, which end, and what.
+/// The segments of both ends over a path of 50 ms that loses nothing: time, end and segment.
 fn undisturbed<S: Bounded>(profile: Profile, writes: &[Write]) -> Vec<(Time, usize, Seq, Seq, u16)> {
     let mut sent = vec![];
     let mut network = Network::<_, S>::between(profile, |from, segment, now| {
@@ -233,7 +233,7 @@ proptest! {
         arrives_complete::<Full>([profile.clone(), profile], fates, &writes);
     }
 
-    /// What a modern endpoint adds shows only when something goes wrong.
+    /// The additions of a modern endpoint have effects only after faults.
     #[test]
     fn without_losses_modern_and_classic_endpoints_send_the_same(
         profile in profile(), writes in writes(),

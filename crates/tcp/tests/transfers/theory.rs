@@ -120,7 +120,7 @@ fn at_random(p: f64) -> impl FnMut() -> bool {
     move || stream.chance(Prob::clamped(p))
 }
 
-/// One packet in so many.
+/// One packet in this many.
 fn one_in(distance: u32) -> impl FnMut() -> bool {
     let mut packet = 0;
     move || {
@@ -166,9 +166,9 @@ fn with_two_acks_dctcp_keeps_two_isolated_marks_in_a_window() {
 
 /// A drop-tail queue before a link.
 struct DropTail {
-    /// How many packets may wait while one is being sent.
+    /// The number of packets that may queue while one is being sent.
     buffer: usize,
-    /// When the packets that wait or are being sent will have left.
+    /// The time at which the packets that are queued or being sent will have left.
     departures: VecDeque<Time>,
 }
 
@@ -177,7 +177,7 @@ const MSS: u16 = 960;
 const SERVICE: f64 = 0.8e-3;
 
 impl DropTail {
-    /// When a packet that comes now will have left, or `None` when there is no room.
+    /// The time at which a packet that arrives now will have left, or `None` on overflow.
     fn carry(&mut self, now: Time) -> Option<Time> {
         while self.departures.front().is_some_and(|&departure| departure <= now) {
             self.departures.pop_front();

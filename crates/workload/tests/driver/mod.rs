@@ -8,7 +8,7 @@ use std::collections::BinaryHeap;
 use aqmlab_units::{Duration, Time};
 use aqmlab_workload::{Connection, ConnectionId, User, UserAction, UserEvent, Web};
 
-/// How a network serves connections.
+/// A network that serves connections.
 pub(crate) trait Network {
     /// The handshake of `connection`, begun at `now`.
     fn connect(&mut self, connection: &Connection, now: Time) -> Outcome;

@@ -1,4 +1,4 @@
-//! What the papers of RED, ARED, PI and REM say, transcribed.
+//! Transcriptions of the papers of RED, ARED, PI and REM.
 
 pub(crate) mod ared;
 pub(crate) mod pi;

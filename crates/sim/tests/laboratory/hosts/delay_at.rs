@@ -1,4 +1,4 @@
-//! Where the round-trip time of a connection is spent.
+//! The position of a connection's round-trip time: at the client, at the server, or split.
 
 use crate::*;
 
@@ -19,7 +19,7 @@ fn transfer(delay_at: &str) -> Run {
     Run::to_the_end(&spec, 1)
 }
 
-/// When packets arrived at the queue of a direction, in milliseconds from the start of the transfer.
+/// Arrival times of packets at the queue of a direction, in milliseconds from the start of the transfer.
 fn arrivals(run: &Run, direction: u8) -> Vec<f64> {
     let table = &run.tables.link;
     let rows =

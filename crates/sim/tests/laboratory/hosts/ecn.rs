@@ -139,7 +139,7 @@ fn many_marked_flows_keep_their_minimum_windows_in_the_queue() {
         bytes.iter().sum::<f64>() / bytes.len() as f64 * 8.0 / 10e3
     };
     for min_window in [1, 2] {
-        // So many segments of 1,500 bytes each, less what 40 ms of the path hold.
+        // This many segments of 1,500 bytes each, less what 40 ms of the path hold.
         let in_queues = f64::from(flows * u32::from(min_window)) * 1.2 - 40.0;
         let waited = queue_ms(min_window);
         let share = waited / in_queues;

@@ -87,10 +87,10 @@ fn beside_ledbat_at(target: &str, sources: &Value, warmup: &str) -> Run {
     Run::to_the_end(&spec, 1)
 }
 
-/// What 10 Mbit/s carry of data: 1,448 bytes in a frame of 1,538.
+/// Goodput of 10 Mbit/s: 1,448 bytes in a frame of 1,538.
 const FULL_MBPS: f64 = 10.0 * 1448.0 / 1538.0;
 
-/// What waits on the way of the downloads, in milliseconds of 1,538 bytes at 10 Mbit/s, in the mean.
+/// Mean queue of the downloads' direction, in milliseconds of 1,538 bytes at 10 Mbit/s.
 fn mean_wait_ms(run: &Run) -> f64 {
     let queue = &run.tables.queue;
     let samples = || queue.packets.iter().zip(&queue.direction).filter(|&(_, &direction)| direction == 1);

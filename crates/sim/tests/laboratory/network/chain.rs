@@ -1,4 +1,4 @@
-//! Links in series: what a chain must do whatever the queue disciplines, and what theory says it does.
+//! Links in series: invariants of a chain under every queue discipline, and theory.
 
 use aqmlab_sim::{Bounds, Capture, TimelineRequest};
 use aqmlab_units::Time;

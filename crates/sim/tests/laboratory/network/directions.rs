@@ -7,7 +7,7 @@ use crate::disciplines;
 use crate::watched::capture::{ALL, Seen, captured, packets};
 use crate::{Run, read};
 
-/// Datagrams in both directions, which send whatever becomes of them, over a link that carries less: what one queue does
+/// Unresponsive datagrams in both directions over a link that carries less: what one queue does
 /// changes nothing at the other.
 fn flooded(queue: &Value) -> Value {
     let flood = |side: u8| json!({"datagrams": {"name": format!("from {side}"), "rate": "700 kbit/s", "packet": "500 B", "flows": 4, "jitter": 0.5, "side": side}});
@@ -26,7 +26,7 @@ fn with_back(queue: &Value, back: &Value) -> Value {
     spec
 }
 
-/// What a capture says of the packets of one direction: each packet's verdict, delay, and its law's variables then.
+/// A capture's record of the packets of one direction: each packet's verdict, delay, and its law's variables then.
 fn verdicts(spec: &Value, direction: u32) -> Vec<Seen> {
     packets(&captured(spec, ALL).1).into_iter().filter(|packet| packet.interface == direction).collect()
 }
@@ -111,6 +111,6 @@ fn a_capture_calls_its_interfaces_by_directions() {
 #[test]
 fn a_custom_law_may_stand_in_one_direction_alone() {
     let spec = read(&with_back(&json!({"mine:Law": {}}), &json!({"droptail": {}})));
-    let refusal = build(&spec, 1, None, Watch::Nothing).err().expect("nobody brings the law");
+    let refusal = build(&spec, 1, None, Watch::Nothing).err().expect("the law is missing");
     assert_eq!(refusal.to_string(), "queue.mine:Law: is a custom law, which the caller has to bring");
 }

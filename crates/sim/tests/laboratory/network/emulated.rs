@@ -44,7 +44,7 @@ fn an_idle_networks_delay_is_propagation_plus_one_frame_time() {
     assert_eq!(fates, [delivered(2, 104.5, 0), delivered(1, 144.5, 1)]);
 }
 
-/// What becomes of three thousand packets, more than the link carries, where the network is told of time after each
+/// The fates of three thousand packets, more than the link carries, where the network advances after each
 /// `batch` of them.
 fn fates(queue: &Value, batch: u32) -> Vec<Fate> {
     let mut network = network(queue);

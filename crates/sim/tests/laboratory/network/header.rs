@@ -1,4 +1,4 @@
-//! What queues count of a frame's header: in their bytes, and nowhere else.
+//! The part of a frame's header that queues count: in their bytes only.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,7 +7,7 @@ use aqmlab_units::Time;
 
 use crate::*;
 
-/// The spec with links whose queues count so many bytes of a header.
+/// The spec with links whose queues count this many bytes of a header.
 fn counting(spec: &Value, header: u32) -> Value {
     let mut spec = spec.clone();
     spec["link"]["header"] = json!(format!("{header} B"));
@@ -37,7 +37,7 @@ impl Aqm for Noting {
     }
 }
 
-/// The sizes that laws are told of in a run whose queues count `header` bytes.
+/// The sizes that laws see in a run whose queues count `header` bytes.
 fn sizes_told(header: u32) -> Vec<u64> {
     let sizes = Sizes::default();
     let laws = [0, 1].map(|_| Some(Box::new(Noting(sizes.clone())) as Box<dyn Aqm + Send>));

@@ -1,4 +1,4 @@
-//! A capture looks and does not touch, and tells of each packet what the counters tell of all.
+//! A capture does not change the run, and its packets add up to the counters.
 
 use aqmlab_sim::{Bounds, Capture};
 use aqmlab_units::{Duration, Time};

@@ -1,4 +1,4 @@
-//! Where the time of an exchange goes: exactly all of it, and to what arithmetic says where arithmetic can say it.
+//! The breakdown of response times: its parts add up exactly, and equal arithmetic where that is possible.
 
 use std::collections::BTreeMap;
 
@@ -138,7 +138,7 @@ fn without_loss_no_time_is_spent_on_timeouts_or_repair() {
             if table.timeouts[number] == 0 {
                 assert_eq!(row.parts["data_timeouts"], 0, "{name}: {row:?}");
             }
-            // The clock's tick is 10 ms and the least timeout 1 s, whoever waits.
+            // The clock's tick is 10 ms and the least timeout 1 s, on every host.
             let waits = row.parts["data_timeouts"];
             assert!(waits == 0 || waits >= SECOND, "{name}: {row:?}");
             assert!(row.parts["syn_timeouts"] % (3 * SECOND) == 0, "{name}: {row:?}");
@@ -228,7 +228,7 @@ fn first_without(out: Option<u32>, back: Option<u32>) -> (Explained, TimelineTab
     (Explained::all(&tables.explanations)[0].clone(), tables.timelines)
 }
 
-/// What happened, in order, as far as it is not routine.
+/// The events in order, without routine ones.
 fn incidents(timeline: &TimelineTable) -> Vec<&'static str> {
     let routine = ["sent", "arrived", "written", "complete"];
     timeline.event.iter().copied().filter(|event| !routine.contains(event)).collect()

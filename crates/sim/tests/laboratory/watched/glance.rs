@@ -1,4 +1,4 @@
-//! Who watches a run looks and does not touch, and is told from the start what the counters tell at the end.
+//! Gauges do not change the run, and equal its counters at the end.
 
 use aqmlab_sim::GlanceTable;
 use aqmlab_units::{Duration, Time};

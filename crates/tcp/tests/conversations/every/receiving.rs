@@ -1,4 +1,4 @@
-//! What is acknowledged and when (RFC 9293 §3.8.6.3, RFC 5681 §4.2), and what the application is told.
+//! Acknowledgements and their times (RFC 9293 §3.8.6.3, RFC 5681 §4.2), and notifications of the application.
 
 use aqmlab_tcp::{Event, Profile};
 
@@ -16,7 +16,7 @@ fn every_second_segment_is_acknowledged_at_once() {
 fn a_single_segment_is_acknowledged_after_100_ms() {
     let mut tcp = Conversation::client(profile());
     tcp.gets(full(1)).sends([]).at(OPENED + 100).sends([ack(after(1))]);
-    // The timer runs from the first segment that waits, anew each time.
+    // The timer runs from the first segment that waits, each time.
     tcp.at(1000).gets(full(2)).at(1100).sends([ack(after(2))]).at(9000).sends([]);
 }
 

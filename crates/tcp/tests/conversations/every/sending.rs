@@ -1,4 +1,4 @@
-//! How much is sent, and when: windows, Nagle, idling.
+//! Amount and times of sending: windows, Nagle, idle restart.
 
 use aqmlab_tcp::Profile;
 

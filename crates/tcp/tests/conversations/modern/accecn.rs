@@ -57,7 +57,7 @@ fn rfc_9768_3_2_3_2_2_option_on_the_first_syn_ack_only() {
     let mut tcp: Conversation = Conversation::listen(counting());
     tcp.gets(ace(syn(), 0b111)).sends_with([telling(ace(syn_ack(), 0b010), 1, 0, 1)]);
     tcp.at(3000).sends([ace(syn_ack(), 0b010)]);
-    // Whoever does not ask for accurate feedback gets none.
+    // A client that does not ask for accurate feedback gets none.
     let mut tcp: Conversation = Conversation::listen(counting());
     tcp.gets(ecn_syn()).sends([ecn_syn_ack()]);
 }
@@ -140,7 +140,7 @@ fn rfc_9768_3_2_3_marked_bytes_count_data_not_full_segments() {
 fn the_option_takes_12_bytes_only_of_segments_with_news() {
     let mut tcp = client::<ClassicReno>(counting());
     tcp.writes(50_000);
-    // The first acknowledgement has told of everything.
+    // The first acknowledgement has reported everything.
     assert!(tcp.takes_sent().iter().all(|segment| (segment.len, segment.header_len()) == (1000, 20)));
     tcp.gets(ace(ect(1).acking(after(10)), 5));
     let sent = tcp.takes_sent();

@@ -1,4 +1,4 @@
-//! Whether a timeout was right, without timestamps (RFC 5682).
+//! Detection of spurious timeouts without timestamps (RFC 5682).
 
 use aqmlab_tcp::CongestionControl;
 use aqmlab_tcp::congestion::Reno;
@@ -52,7 +52,7 @@ fn is_reduced(tcp: &Sender, acknowledgements: u32) {
     assert_eq!((tcp.cwnd(), tcp.ssthresh()), (1000 * (1 + acknowledgements), 5000));
 }
 
-/// What the last acknowledgement, of one segment, has made of the window before the timeout.
+/// The window before the timeout, after the last acknowledgement, of one segment.
 fn is_undone(tcp: &Sender) {
     assert_eq!((tcp.cwnd(), tcp.ssthresh()), (BEFORE.0 + 1000, BEFORE.1));
 }
@@ -181,7 +181,7 @@ fn rfc_5682_3_1_step_3a_sack_of_new_before_old_confirms_the_rto() {
     tcp.gets(sack(ack(after(1)), [(11, 11)])).sends([full(2)]).gets(sack(ack(after(1)), [(11, 12)]));
     tcp.sends([full(3)]);
     is_reduced(&tcp, 1);
-    // Told of together with old data, or in order, they mean the same.
+    // Reported together with old data, or in order, they mean the same.
     for tells in [sack(ack(after(1)), [(11, 11), (4, 4)]), sack(ack(after(11)), [])] {
         let mut tcp = selective();
         tcp.gets(ack(after(1))).sends([full(11), full(12)]).gets(tells);

@@ -1,4 +1,4 @@
-//! What the congestion control of a modern endpoint hears of marks: RFC 3168 §6.1.2, RFC 8257 §3.3, RFC 9768 §3.2.2,
+//! ECN feedback to the congestion control of a modern endpoint: RFC 3168 §6.1.2, RFC 8257 §3.3, RFC 9768 §3.2.2,
 //! RFC 9331 §4.1-4.2.
 
 use std::cell::Cell;
@@ -336,7 +336,7 @@ impl Pair {
 }
 
 proptest! {
-    /// RFC 9768 §3.2.2.5: whatever acknowledgements are lost, while fewer than 8 marks lie between those that arrive; §3.2.3:
+    /// RFC 9768 §3.2.2.5: despite lost acknowledgements, while fewer than 8 marks lie between those that arrive; §3.2.3:
     /// with the option however many do.
     #[test]
     fn the_senders_count_of_marks_is_the_receivers(
@@ -389,7 +389,7 @@ fn marks_on_dupacks_count_with_the_next_ack_up_to_its_bytes() {
         pair.sender.handle_segment(&with(segment, Options::default()), now, &profile);
         pair.sender.congestion().last
     };
-    // Without SACK a duplicate tells of one segment that has arrived.
+    // Without SACK a duplicate reports one segment that has arrived.
     assert_eq!(get(counted(1, 0)), (1000, 1000));
     assert_eq!(get(counted(after(5), 3)), (4000, 3000));
     assert_eq!(get(counted(after(6), 6)), (1000, 1000));

@@ -1,4 +1,4 @@
-//! What is agreed on at the handshake (RFC 2018 §2, RFC 7323 §2-3) and what it does to later segments.
+//! Options negotiated at the handshake (RFC 2018 §2, RFC 7323 §2-3) and their effect on later segments.
 
 use super::*;
 

@@ -13,7 +13,7 @@ fn tail(count: u32) -> Conversation {
 fn the_last_segment_is_sent_again_after_two_round_trips() {
     let mut tcp = tail(3);
     tcp.at(OPENED + 199).sends([]).at(OPENED + 200).sends([full(3)]);
-    // The retransmission timer starts anew with the probe.
+    // The retransmission timer restarts with the probe.
     assert_eq!(tcp.tcp.retransmit_deadline().as_nanos(), 1_300_000_000);
     tcp.at(OPENED + 1199).sends([]).at(OPENED + 1200).sends([full(1)]);
 }
@@ -75,7 +75,7 @@ fn a_probe_that_was_not_needed_reduces_nothing() {
 fn no_second_probe_leaves_before_a_round_trip_is_measured() {
     let mut tcp = tail(2);
     tcp.at(OPENED + 200).sends([full(2)]);
-    // Both copies arrive, which tells of no round trip (Karn), and the probe is answered.
+    // Both copies arrive, which gives no round-trip time (Karn), and the probe is answered.
     tcp.at(OPENED + 210).gets(ack(after(2))).gets(sack(ack(after(2)), [(2, 2)]));
     tcp.writes(2000).sends([full(3), full(4)]).at(OPENED + 1209).sends([]).at(OPENED + 1210).sends([full(3)]);
     tcp.gets(ack(after(4)));

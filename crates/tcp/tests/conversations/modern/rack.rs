@@ -53,7 +53,7 @@ fn a_lost_retransmission_is_found_too() {
     tcp.gets(ack(after(15))).sends([full(16), full(17)]);
 }
 
-/// How long after it was found a hole is taken for lost, when a segment that was late has been sent again before and the
+/// The time from the detection of a hole to its loss, when a late segment has been retransmitted before and the
 /// peer has `reported` that it got it twice.
 fn patience(reported: bool) -> u64 {
     let mut tcp = in_flight();

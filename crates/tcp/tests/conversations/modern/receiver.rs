@@ -1,4 +1,4 @@
-//! What a receiver reports (RFC 2018 §4, RFC 2883) and when (RFC 5681 §4.2).
+//! A receiver's SACK reports (RFC 2018 §4, RFC 2883) and their times (RFC 5681 §4.2).
 
 use super::*;
 

@@ -113,7 +113,7 @@ fn without_sack_the_end_of_recovery_makes_duplicates_void() {
 fn in_reno_without_sack_the_first_new_ack_ends_recovery() {
     let mut tcp = Conversation::<ClassicReno>::client(Profile { newreno: false, ..without_sack() });
     tcp.writes(10_000).sends((1..=10).map(full)).gets_times(3, ack(1)).sends([full(1)]);
-    // Nothing tells of the next loss but the timer.
+    // Only the timer reveals the next loss.
     tcp.gets(ack(after(3))).sends([]).at(OPENED + 1000).sends([full(4)]);
     tcp.gets(ack(after(10)));
     assert_eq!(recovery_of(&tcp), (1, 1));
@@ -144,7 +144,7 @@ fn ssthresh_stays_when_the_rto_expires_again_for_the_same_data() {
 fn a_retransmission_is_in_flight_and_the_peers_window_is_kept() {
     let window = 12_000;
     let mut tcp = ten_in_flight(Profile { receive_window: window, ..selective() });
-    // Twelve segments fit into the peer's window from the first that is missing, whatever has arrived beyond.
+    // Twelve segments fit into the peer's window from the first that is missing, independent of arrivals beyond.
     tcp.gets(sack(ack(1), [(2, 2)])).sends([full(11)]).gets(sack(ack(1), [(2, 3)])).sends([full(12)]);
     tcp.gets(sack(ack(1), [(2, 12)])).sends([full(1)]);
     tcp.gets(ack(after(12))).sends((13..=14).map(full));

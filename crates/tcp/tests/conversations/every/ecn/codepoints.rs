@@ -1,4 +1,4 @@
-//! Which packets are ECN-capable under which policy, and with which codepoint.
+//! ECN-capable packets and their codepoints by policy.
 
 use aqmlab_tcp::{EcnPolicy, Flags, Profile};
 

@@ -46,7 +46,7 @@ fn rfc_8257_3_2_a_change_tells_of_what_was_held_back_too() {
 fn rfc_8257_3_2_cwr_is_heard_before_ce() {
     let mut tcp = receiver();
     tcp.gets(marked(1)).sends([echo(after(1))]);
-    // CWR ends the echo, and the mark on the same segment begins it anew, at once.
+    // CWR ends the echo, and the mark on the same segment begins it again, at once.
     tcp.gets(marked(2).and(Flags::CWR)).sends([echo(after(2))]);
     tcp.gets(ect(3).and(Flags::CWR)).gets(ect(4)).gets(ect(5)).sends([ack(after(5))]);
 }

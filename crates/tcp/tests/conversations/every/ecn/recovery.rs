@@ -25,7 +25,7 @@ fn echoes_of_recovery_and_the_window_before_do_not_reduce_again() {
     tcp.gets(echo(after(3))).sends([full(4)]).gets(echo(after(10)));
     assert_eq!(tcp.ssthresh(), 5000);
     assert_eq!(tcp.tcp.recovery().ecn_reductions, 0);
-    // The reduction for the loss is what CWR tells of.
+    // CWR reports the reduction for the loss.
     tcp.sends([ect(11).and(Flags::CWR), ect(12)]);
 }
 
