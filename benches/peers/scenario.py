@@ -56,8 +56,11 @@ QUEUES: dict[str, dict[str, Any]] = {
 }
 
 ON_THE_WEB: dict[str, dict[str, Any]] = {"rem": {"mean_packet": "500 B"}}
-"""Parameters that differ under the web scenario with packets of some 490 bytes: where REM takes them for 1,000 a link that
-sends all it can looks twice overloaded, and in both programs it drops a quarter of all packets."""
+"""Parameters that differ under the web scenario, whose packets have some 490 bytes.
+
+Where REM takes them for 1,000 bytes, a link that sends all it can looks twice overloaded.
+In both programs REM then drops a quarter of all packets.
+"""
 
 TCP: dict[str, Any] = {
     "profile": "ns2-newreno",
