@@ -191,6 +191,39 @@ def test_each_program_connection_draws_its_numbered_rtt(here: Path) -> None:
         assert first == pytest.approx(second, abs=0.01)
 
 
+DYING_SERVER = """
+import os, signal, socket
+with socket.create_server(("", 8000)) as listener:
+    listener.accept()
+    {end}
+"""
+
+CONNECT = """
+import os, socket, time
+socket.create_connection((os.environ["AQMLAB_SERVER"], 8000))
+time.sleep(1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("end", "code", "reasons"),
+    [
+        ("raise SystemExit(3)", 3, ["the server ended before the command, with exit code 3"]),
+        ("os.kill(os.getpid(), signal.SIGKILL)", 137, ["the server ended before the command, with exit code 137"]),
+        ("raise SystemExit", 0, []),
+    ],
+)
+def test_a_run_whose_server_dies_is_invalid(here: Path, end: str, code: int, reasons: list[str]) -> None:
+    experiment = lab.Experiment.from_toml("live.toml")
+    server = [sys.executable, "-c", DYING_SERVER.format(end=end)]
+    result, exit_code = run_command(experiment, [sys.executable, "-c", CONNECT], server=server)
+    live = result.metadata["live"]
+    assert exit_code == 0
+    assert live["exit_codes"] == [0, code]
+    assert [reason for reason in live["invalid_reasons"] if "server ended" in reason] == reasons
+    assert live["valid"] == (not live["invalid_reasons"])
+
+
 def test_users_go_on_beside_a_program(here: Path) -> None:
     changes = ["users.per_side=100", "protocol.warmup=1 s"]
     experiment = lab.Experiment.from_toml("live.toml", changes=changes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -46,6 +47,31 @@ def test_a_limit_of_namespaces_is_named_in_one_line(spec: Path) -> None:
     said = as_nobody_special(spec, "echo 0 > /proc/sys/user/max_net_namespaces")
     limit = "no more are allowed (sysctl user.max_net_namespaces is 0): raise it, or run as root"
     assert said == [{"failed": f"a network namespace: {limit}"}]
+
+
+def test_a_ban_of_user_namespaces_is_named_in_one_line(spec: Path) -> None:
+    if shutil.which("setpriv") is None:
+        pytest.skip("there is no setpriv here")
+    ban = "echo 0 > /proc/sys/user/max_user_namespaces"
+    said = as_nobody_special(spec, f'{ban} && exec setpriv --bounding-set=-all "$0"; false')
+    limit = "no more are allowed (sysctl user.max_user_namespaces is 0): raise it, or run as root"
+    assert said == [{"failed": f"a user namespace: {limit}"}]
+
+
+def test_pairs_of_interfaces_replace_a_tun_that_is_none(spec: Path) -> None:
+    (cell,) = cells_of(lab.Experiment.from_toml(spec, changes=["protocol.duration=1 s", "users.per_side=5"]), [1])
+    masked = 'mount --bind /dev/null /dev/net/tun && exec "$0"'
+    command = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", masked, str(PROGRAM)]
+
+    def run(device: str | None) -> bytes:
+        request = json.dumps({"spec": cell.resolved, "seed": 1, "device": device})
+        done = subprocess.run(command, input=request.encode(), capture_output=True, check=False, timeout=60)
+        if not done.stdout:
+            pytest.skip(f"no mounts in a user namespace here: {done.stderr.decode()}")
+        return done.stdout
+
+    assert b'"device":"veth"' in run(None)
+    assert json.loads(run("tun")) == {"failed": "/dev/net/tun: it is there, but it is no TUN device"}
 
 
 def test_too_few_open_files_are_told_of_in_one_line(spec: Path) -> None:

@@ -26,6 +26,7 @@ IN_TIME: dict[str, Any] = {
     "tcp_counters": {"ListenDrops": 0, "RetransSegs": 8},
     "socket_errors": {"Connection timed out (os error 110)": 3},
     "ends_by_congestion": {"reno": 299, "cubic": 1},
+    "exit_codes": [1, 0],
 }
 """The statistics of a run that is valid by default."""
 
@@ -52,6 +53,7 @@ def test_a_run_that_was_in_time_and_lost_nothing_is_valid() -> None:
         ("read_lag_ms_p99", 2.0, "the lateness of the router's reads p99 is 2.000 ms, more than 1 ms"),
         ("wake_lateness_ms_p99", 11.0, "the users' lateness p99 is 11.000 ms, more than 10 ms"),
         ("cpu_left_percent", 4.9, "the processors had 4.9 % of their time left, less than 5 %"),
+        ("exit_codes", [0, 137], "the server ended before the command, with exit code 137"),
         ("lost_outside", 7, "packets lost outside the queues: 7"),
         ("strays", 5, "packets of no connection: 5"),
         ("tcp_counters", {"ListenDrops": 3}, "connections that servers had no room for: 3"),

@@ -163,7 +163,8 @@ def _make(
 
         write_tables(cell, directory, live, look)
         about = live.about()
-        measured, cut_s = about.pop("measured"), about.pop("capture_cut_s")
+        measured = {**about.pop("measured"), "exit_codes": about.pop("exit_codes")}
+        cut_s = about.pop("capture_cut_s")
         judged = {**validity.verdict(measured, settings), **measured}
         costs = {"simulated_s": live.end, "wall_s": time.perf_counter() - wall, "cpu_s": about.pop("cpu_s")}
         programs = {} if cell.programs is None else {"command": cell.programs[0], "server": cell.programs[1]}

@@ -19,6 +19,7 @@ _LATE = (
 NUMBERS = {
     *(number for _, number, _ in _LATE),
     *("cpu_left_percent", "lost_outside", "strays", "tcp_counters", "socket_errors", "ends_by_congestion"),
+    "exit_codes",
 }
 """What a run has measured of itself and its machine, and is judged by."""
 
@@ -57,6 +58,10 @@ def _reasons(measured: Mapping[str, Any], settings: Settings) -> Iterator[str]:
     ):
         if count:
             yield f"{what}: {count}"
+    _, of_server = measured["exit_codes"]
+    # One that serves a single client ends by itself, with 0.
+    if of_server:
+        yield f"the server ended before the command, with exit code {of_server}"
     errors, ends = (sum(measured[name].values()) for name in ("socket_errors", "ends_by_congestion"))
     most = settings.socket_errors_percent
     if 100 * errors > most * ends:
