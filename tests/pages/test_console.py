@@ -165,6 +165,48 @@ def test_a_report_is_a_file_and_never_blocks_the_console(inside: Visitor) -> Non
     assert HOSTILE not in report
 
 
+def counting(folder: Path) -> tuple[list[str], Path]:
+    """Return a program that is aqmlab, and a file in which each report that it begins is a line."""
+    begun, program = folder / "begun", folder / "counting.py"
+    program.write_text(
+        "import asyncio, runpy, sys\n"
+        "started = asyncio.create_subprocess_exec\n"
+        "async def start(*words, **named):\n"
+        f"    open({str(begun)!r}, 'a').write(' '.join(words) + '\\n')\n"
+        "    return await started(*words, **named)\n"
+        "asyncio.create_subprocess_exec = start\n"
+        "runpy.run_module('aqmlab', run_name='__main__')\n"
+    )
+    return [sys.executable, str(program)], begun
+
+
+def test_a_report_whose_reader_is_gone_is_not_made(console_store: Path, tmp_path: Path) -> None:
+    program, begun = counting(tmp_path)
+    key = lab.Store(console_store).keys()[0]
+    with made.console.console(console_store, *program) as address:
+        visitor = Visitor(address)
+        visitor.go_in()
+        for _ in range(10):
+            visitor.ask_and_leave(f"/report?cell={key}")
+        assert visitor.ask(f"/report?cell={key}")[0] == 200
+    # The first may have begun before its reader went; those behind it never do.
+    assert len(begun.read_text().splitlines()) <= 3
+
+
+def test_an_interrupt_of_the_console_prints_no_traceback(console_store: Path, tmp_path: Path) -> None:
+    program, begun = counting(tmp_path)
+    key = lab.Store(console_store).keys()[0]
+    with (tmp_path / "said").open("w") as says, ThreadPoolExecutor() as others:
+        with made.console.console(console_store, *program, says=says) as address:
+            visitor = Visitor(address)
+            visitor.go_in()
+            report = others.submit(visitor.ask, f"/report?cell={key}")
+            while not begun.exists():
+                assert not report.done()
+        assert report.result()[0] == 503
+    assert (tmp_path / "said").read_text() in ("", "aqmlab: interrupted\n")
+
+
 def test_a_file_is_no_store(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()

@@ -102,6 +102,10 @@ class Console:
             said = asyncio.create_task(self._say_ended(self.watched))
             yield
             said.cancel()
+
+    async def close(self) -> None:
+        """Stop what runs, so that each request can be answered."""
+        self._reports.end()
         await self._jobs.end()
 
     async def _say_ended(self, job: Job) -> None:
@@ -148,7 +152,7 @@ class Console:
     async def _report(self, request: Request) -> Response:
         keys = request.query_params.getlist("cell")
         found = await run_in_threadpool(kept.results, self._store, keys)
-        page = await self._reports.make(self._out, [result.place.name for result in found])
+        page = await self._reports.make(self._out, [result.place.name for result in found], request)
         # It is a file to keep: under the policy of these pages its own scripts would not run.
         return Response(
             page, media_type="text/html", headers={"Content-Disposition": 'attachment; filename="report.html"'}

@@ -6,6 +6,7 @@ exchanged. What changes anything must carry the session's CSRF token in its form
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from urllib.parse import parse_qs
 
@@ -64,13 +65,23 @@ class Guard:
         if scope["type"] != "http":
             raise RuntimeError(f"the console speaks HTTP alone, not {scope['type']}")
 
+        has_begun = False
+
         async def send_with_headers(message: Message) -> None:
+            nonlocal has_begun
             if message["type"] == "http.response.start":
+                has_begun = True
                 MutableHeaders(scope=message).update(_HEADERS)
             await send(message)
 
         answer = self._answer(Request(scope)) or self._app
-        await answer(scope, receive, send_with_headers)
+        try:
+            await answer(scope, receive, send_with_headers)
+        except asyncio.CancelledError:
+            # The console ends and waits no longer: an answer that is missing would be a traceback in its terminal.
+            if has_begun:
+                raise
+            await PlainTextResponse("the console has ended", 503)(scope, receive, send_with_headers)
 
     def _answer(self, request: Request) -> Response | None:
         """Answer in place of the console; None lets the request through."""

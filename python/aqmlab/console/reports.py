@@ -10,6 +10,8 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from starlette.requests import Request
+
 from aqmlab.console.guard import Refused
 from aqmlab.console.jobs import command
 
@@ -19,15 +21,35 @@ class Reports:
 
     def __init__(self) -> None:
         self._lock = asyncio.Lock()
+        self._making: set[asyncio.Task[bytes]] = set()
 
-    async def make(self, out: Path, keys: Sequence[str]) -> bytes:
-        """Return the report of cells of a store, as ``aqmlab report`` writes it.
+    async def make(self, out: Path, keys: Sequence[str], request: Request) -> bytes:
+        """Return the report of cells of a store, as ``aqmlab report`` writes it; a report without a reader is given up.
 
         Raises
         ------
         Refused
-            When there is nothing to report of them, in the line that the command says.
+            When there is nothing to report of them, in the line that the command says; when its reader is gone, or the
+            console ends.
         """
+        making, leaving = asyncio.create_task(self._make(out, keys)), asyncio.create_task(_until_gone(request))
+        self._making.add(making)
+        try:
+            await asyncio.wait([making, leaving], return_when=asyncio.FIRST_COMPLETED)
+            if not making.done() or making.cancelled():
+                raise Refused(503, "the report was given up")
+            return making.result()
+        finally:
+            self._making.discard(making)
+            for task in (making, leaving):
+                task.cancel()
+
+    def end(self) -> None:
+        """Give up all of them."""
+        for task in self._making:
+            task.cancel()
+
+    async def _make(self, out: Path, keys: Sequence[str]) -> bytes:
         async with self._lock:
             with tempfile.TemporaryDirectory() as folder:
                 file = Path(folder, "report.html")
@@ -38,6 +60,12 @@ class Reports:
                 finally:
                     if process.returncode is None:
                         process.kill()
+                        await process.wait()
                 if process.returncode:
                     raise Refused(400, said.decode(errors="replace").strip().removeprefix("aqmlab: "))
                 return file.read_bytes()
+
+
+async def _until_gone(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

@@ -64,8 +64,21 @@ def _serve(out: str, port: int, asked: Asked | None, said: TextIO) -> Console:
         try:
             # No form runs code: laws are those of the command that was typed, if there was one.
             with modules.no_further():
-                uvicorn.Server(settings).run(sockets=[listener])
+                _Server(settings, pages).run(sockets=[listener])
         except KeyboardInterrupt:
             if pages.watched is None:
                 raise
         return pages
+
+
+class _Server(uvicorn.Server):
+    """A server that ends what its pages wait for before it waits for them."""
+
+    def __init__(self, config: uvicorn.Config, pages: Console) -> None:
+        super().__init__(config)
+        self._pages = pages
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop what runs, then answer the requests that are left."""
+        await self._pages.close()
+        await super().shutdown(sockets)

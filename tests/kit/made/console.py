@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import IO
 from urllib.parse import urlencode
 
 import pytest
@@ -35,10 +36,13 @@ def store(folder: Path) -> Path:
 
 
 @contextmanager
-def console(out: Path, *program_words: str) -> Iterator[str]:
-    """Serve a results directory, by a program of your own if that is given; the address that is printed."""
+def console(out: Path, *program_words: str, says: IO[str] | None = None) -> Iterator[str]:
+    """Serve a results directory, by a program of your own if that is given; the address that is printed.
+
+    What it says until it has ended goes to the file ``says``.
+    """
     words = [*(program_words or (sys.executable, "-m", "aqmlab")), "console", str(out)]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as program:
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=says, text=True) as program:
         assert program.stdout is not None
         try:
             yield program.stdout.readline().removeprefix("Open ").strip()
@@ -53,6 +57,11 @@ class Visitor:
     def __init__(self, address: str) -> None:
         self.host, _, self.enter = address.removeprefix("http://").partition("/")
         self.headers = {"Host": self.host}
+
+    def ask_and_leave(self, path: str) -> None:
+        """Ask for a page, and go before it is there."""
+        with closing(http.client.HTTPConnection(self.host, timeout=120)) as connection:
+            connection.request("GET", path, headers=self.headers)
 
     def ask(
         self, path: str, method: str = "GET", form: dict[str, str] | None = None, headers: dict[str, str] | None = None
