@@ -15,14 +15,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import aqmlab as lab
-import at_once
-import brief
+import fork_server
+import short_runs
 from aqmlab.cli import main as cli
 from aqmlab.live import doctor, process
 from aqmlab.running.cell import Cell, cells_of
 from aqmlab.running.store import Store
-from made.console import console_store, inside
-from made.places import bucket, cell, place, s3, tiny
+from fixtures.console import console_store, inside
+from fixtures.places import bucket, cell, place, s3, tiny
 from skips import pytest_sessionfinish
 
 __all__ = ["bucket", "cell", "console_store", "inside", "place", "pytest_sessionfinish", "s3", "tiny"]
@@ -99,21 +99,21 @@ def aqmlab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
 
 
 @pytest.fixture(scope="session")
-def brief_program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
-    """The words that run ``brief.py`` as a program, without what it takes to start one: see ``at_once.py``."""
+def short_run_command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
+    """The command line that runs ``short_runs.py`` without the time of its imports: see ``fork_server.py``."""
     if sys.platform != "linux":
-        # A fork of what has linked to the system's frameworks may fail there.
-        yield [sys.executable, brief.__file__]
+        # A fork of a process that has loaded the system's frameworks may fail there.
+        yield [sys.executable, short_runs.__file__]
         return
-    address = str(tmp_path_factory.mktemp("brief") / "socket")
+    address = str(tmp_path_factory.mktemp("short_runs") / "socket")
     # One thread for linear algebra, no windows.
-    alone = {"OPENBLAS_NUM_THREADS": "1", "MPLBACKEND": "agg", "PYTHONPATH": os.pathsep.join(sys.path)}
-    words = [sys.executable, at_once.__file__, address]
-    with subprocess.Popen(words, env={**os.environ, **alone}, stdout=subprocess.PIPE) as process:
+    isolated = {"OPENBLAS_NUM_THREADS": "1", "MPLBACKEND": "agg", "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, fork_server.__file__, address]
+    with subprocess.Popen(command, env={**os.environ, **isolated}, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.readline()
-        # To ask needs nothing of what is installed.
-        yield [sys.executable, "-I", "-S", *words[1:]]
+        # The client needs no installed package.
+        yield [sys.executable, "-I", "-S", *command[1:]]
         process.kill()
 
 

@@ -14,7 +14,7 @@ from aqmlab.campaigns import campaign as campaigns
 from aqmlab.running.cell import cells_of
 from aqmlab.running.store import Store
 from conftest import Command
-from made.campaigns import TINY
+from fixtures.campaigns import TINY
 
 
 def test_the_uncongested_network_is_run_once_for_all_disciplines(tmp_path: Path) -> None:

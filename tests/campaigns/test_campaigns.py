@@ -34,8 +34,8 @@ from aqmlab.running.run import run_cell
 from aqmlab.running.store import Store
 from conftest import Command
 from custom_laws import importable
-from made.campaigns import GRID, TINY, tables
-from made.campaigns import grid as made_grid
+from fixtures.campaigns import GRID, TINY, tables
+from fixtures.campaigns import grid as made_grid
 
 
 @pytest.fixture

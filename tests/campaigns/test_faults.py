@@ -39,7 +39,7 @@ from aqmlab.running.files import directory, index, marker
 from aqmlab.running.integrity import read_metadata
 from aqmlab.running.run import run_cell
 from disks import mounted, remount
-from made.campaigns import TINY, grid, tables
+from fixtures.campaigns import TINY, grid, tables
 
 CHILDREN = multiprocessing.get_context("forkserver")
 """Children begin where everything is imported already, which saves each a second."""

@@ -26,7 +26,7 @@ from aqmlab.campaigns.search.trial import Trial, Values
 from aqmlab.spec import schemes
 from conftest import Command
 from custom_laws import importable
-from made.campaigns import tables
+from fixtures.campaigns import tables
 
 TINY = lab.Experiment(
     link={"rate": "2 Mbit/s"},

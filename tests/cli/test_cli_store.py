@@ -16,7 +16,7 @@ from aqmlab.running.run import run_cell
 from aqmlab.running.store import Store
 from aqmlab.show import console
 from conftest import Command
-from made.metadata import reseal
+from fixtures.metadata import reseal
 
 
 class Terminal(io.StringIO):

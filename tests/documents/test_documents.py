@@ -1,6 +1,6 @@
 """README, CONTRIBUTING and the guides: every fenced block runs, in order, as it does for a reader.
 
-Experiments are cut to seconds (``brief.py``); nothing else is changed. What cannot be run says why in ``NOT_RUN``.
+Experiments are cut to seconds (``short_runs.py``); nothing else is changed. What cannot be run says why in ``NOT_RUN``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import typer.main
 import yaml
 
 import aqmlab as lab
-import brief
+import short_runs
 from aqmlab import plot
 from aqmlab.cli.main import app
 from aqmlab.explain import PARTS
@@ -132,11 +132,11 @@ class Reader:
 
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_what_a_document_shows_runs(
-    document: str, tmp_path: Path, brief_program: list[str], monkeypatch: pytest.MonkeyPatch
+    document: str, tmp_path: Path, short_run_command: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(lab.Experiment, "to_json", brief.to_json)
-    reader = Reader(tmp_path, brief_program)
+    monkeypatch.setattr(lab.Experiment, "to_json", short_runs.to_json)
+    reader = Reader(tmp_path, short_run_command)
     for block in blocks(document):
         if reason(document, block) is None and all(NEEDED.get(word, word) for word in block.text.split()):
             reader.does(block)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import parity
 from aqmlab.live.parity import Pair, SchemeParity
-from made.parity import pair, result
+from fixtures.parity import pair, result
 
 ABOUT = {"kernel": "6.1", "load": 1.0, "router_lateness_ms_p99": 0.1}
 

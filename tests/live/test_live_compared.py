@@ -12,7 +12,7 @@ import aqmlab as lab
 from aqmlab.live import table
 from aqmlab.live.parity import MEASURES, Parity, SchemeParity, parity
 from conftest import Command
-from made.parity import pair
+from fixtures.parity import pair
 
 
 def test_differences_are_paired_and_invalid_runs_are_left_out() -> None:

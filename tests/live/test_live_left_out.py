@@ -11,11 +11,11 @@ import polars as pl
 import pytest
 
 import aqmlab as lab
-import made.console
+import fixtures.console
 from aqmlab.console import kept
 from aqmlab.console.guard import Refused
-from made.console import Visitor
-from made.metadata import LATE, reseal
+from fixtures.console import Visitor
+from fixtures.metadata import LATE, reseal
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def test_the_console_leaves_them_out_and_says_so(doctored: Path) -> None:
     assert sentence.endswith("seed 2 is not valid and is left out: the router was late.")
     with pytest.raises(Refused, match=r"seed 2 is not valid and is left out: the router was late\.$"):
         kept.comparison(store, keys(doctored, valid=False))
-    with made.console.console(doctored) as address:
+    with fixtures.console.console(doctored) as address:
         visitor = Visitor(address)
         visitor.go_in()
         status, page, _ = visitor.ask("/compare?" + urlencode([("cell", key) for key in keys(doctored)]))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import aqmlab as lab
-import made.console
+import fixtures.console
 from aqmlab.running.store import Store
 from axe import AXE, found
 from browser import UNFOLD, chromium, is_there
@@ -22,7 +22,7 @@ pytestmark = is_there
 
 @pytest.fixture(scope="module")
 def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return made.console.store(tmp_path_factory.mktemp("store"))
+    return fixtures.console.store(tmp_path_factory.mktemp("store"))
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def page() -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def console(page: Any, out: Path) -> Iterator[str]:
     """The console's address, with a comparison in it that has been run."""
-    with made.console.console(out) as address:
+    with fixtures.console.console(out) as address:
         page.goto(address)
         home = str(page.url)
         page.goto(home + "new")

@@ -13,12 +13,12 @@ from urllib.parse import quote, urlencode
 import pytest
 
 import aqmlab as lab
-import made.console
-from made.console import HOSTILE, Visitor
+import fixtures.console
+from fixtures.console import HOSTILE, Visitor
 
 
 def test_only_who_has_the_address_comes_in_and_once(console_store: Path) -> None:
-    with made.console.console(console_store) as address:
+    with fixtures.console.console(console_store) as address:
         visitor = Visitor(address)
         assert visitor.ask("/")[0] == 403
         assert visitor.ask("/enter?token=" + "x" * 43)[0] == 403
@@ -66,7 +66,7 @@ def test_a_file_of_the_current_directory_is_not_run(
         Path(tmp_path, f"{name}.py").write_text(f"open('{tmp_path}/run', 'w')")
     script = Path(sys.executable).with_name("aqmlab")
     monkeypatch.chdir(tmp_path)
-    with made.console.console(console_store, str(script)) as address:
+    with fixtures.console.console(console_store, str(script)) as address:
         visitor = Visitor(address)
         visitor.go_in()
         key = re.findall(r'name="cell" value="([0-9a-f]{16})"', visitor.ask("/")[1])[0]
@@ -183,7 +183,7 @@ def counting(folder: Path) -> tuple[list[str], Path]:
 def test_a_report_whose_reader_is_gone_is_not_made(console_store: Path, tmp_path: Path) -> None:
     program, begun = counting(tmp_path)
     key = lab.Store(console_store).keys()[0]
-    with made.console.console(console_store, *program) as address:
+    with fixtures.console.console(console_store, *program) as address:
         visitor = Visitor(address)
         visitor.go_in()
         for _ in range(10):
@@ -197,7 +197,7 @@ def test_an_interrupt_of_the_console_prints_no_traceback(console_store: Path, tm
     program, begun = counting(tmp_path)
     key = lab.Store(console_store).keys()[0]
     with (tmp_path / "said").open("w") as says, ThreadPoolExecutor() as others:
-        with made.console.console(console_store, *program, says=says) as address:
+        with fixtures.console.console(console_store, *program, says=says) as address:
             visitor = Visitor(address)
             visitor.go_in()
             report = others.submit(visitor.ask, f"/report?cell={key}")
@@ -223,7 +223,7 @@ def test_the_page_of_a_cell_and_its_comparison_have_its_notes(tmp_path: Path) ->
         protocol={"warmup": "1 s", "duration": "5 s"},
     )
     (result,) = lab.compare("codel", experiment=experiment, seeds=[1], baseline=False, out=tmp_path).results
-    with made.console.console(tmp_path) as address:
+    with fixtures.console.console(tmp_path) as address:
         visitor = Visitor(address)
         visitor.go_in()
         for page in (f"/cells/{result.place.name}", f"/compare?cell={result.place.name}"):

@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-import made.console
+import fixtures.console
 from browser import WIDER, chromium, heard, is_there, playwright, tab_to
-from made.console import HOSTILE
+from fixtures.console import HOSTILE
 
 PATHS = ("/", "/new", "/new?kind=sweep", "/nowhere")
 
@@ -22,8 +22,8 @@ pytestmark = is_there
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """The first page, with what was asked for and complained of in ``asked`` and ``said``."""
-    out = made.console.store(tmp_path_factory.mktemp("store"))
-    with made.console.console(out) as address, chromium() as browser:
+    out = fixtures.console.store(tmp_path_factory.mktemp("store"))
+    with fixtures.console.console(out) as address, chromium() as browser:
         page = heard(browser.new_page(viewport={"width": 1280, "height": 800}))
         page.set_default_timeout(120_000)
         page.entered = address

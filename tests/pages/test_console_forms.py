@@ -20,7 +20,7 @@ from aqmlab.disciplines.custom import modules
 from aqmlab.live import doctor
 from aqmlab.running.calibration import lines
 from aqmlab.running.cell import cells_of
-from made.console import Visitor
+from fixtures.console import Visitor
 
 
 @pytest.mark.parametrize(

@@ -26,8 +26,8 @@ from aqmlab.running.cell import cells_of
 from aqmlab.running.store import Store
 from aqmlab.running.sweep import sweep
 from conftest import Command, Write
-from made.metadata import LATE, reseal
-from made.reports import HOSTILE, LONG, SCHEMES, Page, experiment, store
+from fixtures.metadata import LATE, reseal
+from fixtures.reports import HOSTILE, LONG, SCHEMES, Page, experiment, store
 
 LABELS = ("uncongested", *SCHEMES)
 

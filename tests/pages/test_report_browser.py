@@ -13,7 +13,7 @@ import aqmlab as lab
 from aqmlab.report.gathered import Choice, Gathered, gather
 from aqmlab.report.page import html
 from browser import UNFOLD, WIDER, chromium, heard, is_there, tab_to
-from made.reports import HOSTILE, LONG
+from fixtures.reports import HOSTILE, LONG
 
 SCHEMES = ("droptail:limit=20", "pie:ecn=true")
 MARKS = ":is(.mark-line, .mark-rect) path"

@@ -22,8 +22,8 @@ from aqmlab.report.gathered import Choice, Gathered, gather
 from aqmlab.report.pen import Pen
 from aqmlab.results import over_time
 from aqmlab.results.measures.slowdown import slowdowns
-from made.metadata import LATE, reseal
-from made.reports import SCHEMES, Page, experiment, store
+from fixtures.metadata import LATE, reseal
+from fixtures.reports import SCHEMES, Page, experiment, store
 
 
 @pytest.fixture(scope="module")

@@ -25,8 +25,8 @@ from aqmlab.studies.kit.page import write_page
 from aqmlab.studies.kit.report import Report
 from aqmlab.studies.kit.study import Figure, Table, study_cells
 from conftest import Command
-from made.reports import Page
-from made.study import Tiny, register
+from fixtures.reports import Page
+from fixtures.study import Tiny, register
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)> \"'&\u202e</style> [to](javascript:alert(1))"
 NOTES = "## Findings\n\nSomething gets through.\n\n## What fails\n\nNothing is greater than itself.\n"

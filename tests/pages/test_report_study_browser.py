@@ -14,7 +14,7 @@ from aqmlab.running.sweep import sweep
 from aqmlab.studies.kit.study import study_cells
 from axe import found
 from browser import UNFOLD, WIDER, chromium, heard, is_there
-from made.study import Tiny, register
+from fixtures.study import Tiny, register
 
 pytestmark = is_there
 

@@ -24,7 +24,7 @@ from aqmlab.console.asked import Asked
 from aqmlab.running import watched
 from aqmlab.running.cell import Cell
 from aqmlab.running.store import Store
-from made.console import Visitor
+from fixtures.console import Visitor
 
 SPEC = """
 queue.pi.q_ref = 12

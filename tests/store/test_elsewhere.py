@@ -24,7 +24,7 @@ from aqmlab.running.run import run_cell
 from aqmlab.running.store import Store
 from conftest import Command
 from custom_laws import importable, law
-from made.places import GRID, TINY, bytes_of, files_below
+from fixtures.places import GRID, TINY, bytes_of, files_below
 
 
 def of_what_was_measured(cells: pl.DataFrame) -> pl.DataFrame:

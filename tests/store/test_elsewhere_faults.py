@@ -24,7 +24,7 @@ from aqmlab.running.integrity import METADATA
 from aqmlab.running.run import run_cell
 from aqmlab.running.store import Store
 from conftest import Command
-from made.places import GRID, bytes_of, files_below
+from fixtures.places import GRID, bytes_of, files_below
 
 
 @pytest.mark.parametrize("name", ["link.parquet", "summary.parquet", METADATA])

@@ -24,7 +24,7 @@ from aqmlab.running.run import run_cell
 from aqmlab.running.store import Store
 from aqmlab.spec.experiment import Experiment
 from conftest import Command
-from made.metadata import reseal
+from fixtures.metadata import reseal
 
 Spoil = Callable[[Path], object]
 

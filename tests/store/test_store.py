@@ -18,7 +18,7 @@ from aqmlab.running.files.location import Location
 from aqmlab.running.integrity import seal
 from aqmlab.running.run import run_cell
 from aqmlab.running.store import Store
-from made.metadata import PLAIN
+from fixtures.metadata import PLAIN
 
 
 def names(directory: Location) -> list[str]:

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-import made.results
+import fixtures.results
 from aqmlab.results.result import Result
 from aqmlab.running.cell import Cell
 from aqmlab.studies.kit.claims import All, Between, Claim, CloseTo, Dominates, Greater, Predicate, Raises
@@ -48,7 +48,7 @@ def written(directory: Path, label: str, seed: int, loss: float, median: float) 
         {"time_low_ms": EDGES[:-1], "time_high_ms": EDGES[1:], "size_low_bytes": 0, "count": count}
     ).write_parquet(directory / "response_times.parquet")
     # Schemes that differ in what nobody looks at.
-    spec = made.results.resolved(record={"link_every": f"{1000 + sum(label.encode())} ms"})
+    spec = fixtures.results.resolved(record={"link_every": f"{1000 + sum(label.encode())} ms"})
     cell = Cell(label=label, signal="drop", load_percent=98, users_per_side=9000, spec=spec, seed=seed, experiment="")
     return Result(cell, directory)
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import made.results
+import fixtures.results
 from aqmlab.results.result import Result
 from aqmlab.results.stats import curves
 from aqmlab.running.cell import Cell
@@ -29,7 +29,7 @@ STEEP: Curve = ((100, 0), (100.001, 50), (1000, 50), (1900, 100))
 LOSS = Column(what="loss, %", measure=lambda result: float(result.summary["loss_percent"]), name="loss", digits=1)
 
 
-SPEC = made.results.resolved()
+SPEC = fixtures.results.resolved()
 
 
 def written(directory: Path, curve: Curve, seed: int, loss: float) -> Result:
@@ -37,7 +37,9 @@ def written(directory: Path, curve: Curve, seed: int, loss: float) -> Result:
     histogram = pl.DataFrame(
         {"time_low_ms": times[:-1], "time_high_ms": times[1:], "count": np.diff(shares * 10_000).round().astype(int)}
     )
-    made.results.write(directory, summary={"loss_percent": loss}, response_times=histogram.filter(pl.col("count") > 0))
+    fixtures.results.write(
+        directory, summary={"loss_percent": loss}, response_times=histogram.filter(pl.col("count") > 0)
+    )
     cell = Cell(label="", signal="", load_percent=98, users_per_side=1, spec=SPEC, seed=seed, experiment="")
     return Result(cell, directory)
 
@@ -223,7 +225,7 @@ def test_without_a_request_nothing_is_decided(make: Made, tmp_path: Path) -> Non
     results = make.of(a=STEEP)
     results["b"] = [written(tmp_path / "b" / str(seed), STEEP, seed, 1.0) for seed in (4, 5, 6)]
     for result in results["b"]:
-        made.results.write(result.directory, response_times=empty)
+        fixtures.results.write(result.directory, response_times=empty)
     for part in (Same(one="a", other="b"), NoWorse(one="b", other="a"), Better(one="a", other="b")):
         assert part(results).outcome is Outcome.UNDECIDED
 

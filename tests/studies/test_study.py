@@ -16,7 +16,7 @@ from aqmlab.spec.experiment import Experiment
 from aqmlab.studies.kit.page import markdown
 from aqmlab.studies.kit.study import Length, Run, Table, study_cells, text
 from conftest import Command
-from made.study import Tiny, register
+from fixtures.study import Tiny, register
 
 
 @pytest.fixture(autouse=True)

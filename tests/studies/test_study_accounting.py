@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import made.results
+import fixtures.results
 from accounting import ours
 from accounting.page import PRINTED, write
 from aqmlab.models.accounting import Audit, Opinion
@@ -144,12 +144,12 @@ def test_our_pages_rows_are_read_and_have_the_same_users() -> None:
 
 def test_stored_results_are_taken_seed_by_seed(tmp_path: Path) -> None:
     def results(scheme: str, completed: dict[int, int], loss: float) -> list[Result]:
-        spec = made.results.resolved(protocol={"duration": "5400 s"})
+        spec = fixtures.results.resolved(protocol={"duration": "5400 s"})
         cell = Cell(label=scheme, signal="drop", load_percent=98, users_per_side=1, spec=spec, seed=4, experiment="")
         return [
             Result(
                 replace(cell, seed=seed),
-                made.results.write(
+                fixtures.results.write(
                     tmp_path / f"{scheme} {seed}",
                     summary={"loss_percent": loss, "completed_requests": count, "throughput_mbps": 90.0},
                 ),

@@ -11,8 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy import stats
 
-import made.metadata
-import made.results
+import fixtures.metadata
+import fixtures.results
 from aqmlab.models import plot
 from aqmlab.models.batch_queue import BatchQueue, burst_sizes
 from aqmlab.results.result import Result
@@ -53,8 +53,8 @@ def made_up(directory: Path, *, mbps: float = 80.0, median_ms: float = 150.0, wa
             {"first_on_connection": [True, True, True, True, False], "syn_retransmits": [0, 0, 2, 0, 1]}
         ),
     }
-    made.results.write(directory, summary={"directions": [{}, numbers], "response_time_ms": times}, **tables)
-    seal(directory, {**made.metadata.PLAIN, "simulated_s": 110, "engine": "0.1.0+abc", "commit": None})
+    fixtures.results.write(directory, summary={"directions": [{}, numbers], "response_time_ms": times}, **tables)
+    seal(directory, {**fixtures.metadata.PLAIN, "simulated_s": 110, "engine": "0.1.0+abc", "commit": None})
     return directory
 
 

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import aqmlab as lab
-import made.results
+import fixtures.results
 from aqmlab.results.result import Result
 from aqmlab.running.cell import Cell
 from aqmlab.spec.experiment import Protocol
@@ -79,7 +79,7 @@ def result(
         "directions": [{"throughput_mbps": 0.5 + 0.4 * (n == DATA)} for n in (0, 1)],
     }
     tables = {"queue": samples, "exchanges": exchanges() if pages is None else pages}
-    return Result(cell, made.results.write(directory, summary=summary, **tables))
+    return Result(cell, fixtures.results.write(directory, summary=summary, **tables))
 
 
 @pytest.fixture
@@ -231,7 +231,7 @@ def test_the_queueing_delay_is_what_the_bytes_take_on_the_link(tmp_path: Path, l
 
 def test_in_a_chain_each_queue_is_held_against_the_rate_of_its_link(tmp_path: Path) -> None:
     chain = [{"rate": "50 kbit/s"}, {"rate": "100 kbit/s"}]
-    spec = made.results.resolved(chain=chain, queue={"ldc": {"d_target": "4 s"}})
+    spec = fixtures.results.resolved(chain=chain, queue={"ldc": {"d_target": "4 s"}})
     cell = Cell(label="", signal="drop", load_percent=None, users_per_side=0, spec=spec, seed=1, experiment="")
     # 25 kB are 4 s at 50 kbit/s.
     samples = [queue([25_000, 25_001]).with_columns(link=pl.lit(link, pl.UInt8)) for link in (1, 2)]

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 from matplotlib.figure import Figure as Canvas
 
-import made.results
+import fixtures.results
 from aqmlab.results.cells import comparison_cells
 from aqmlab.results.result import Result
 from aqmlab.running.calibration.lines import known
@@ -55,11 +55,11 @@ def written(
     times = {"p50": 100.0, "p90": 200.0}
     columns = ("time_low_ms", "time_high_ms", "size_high_bytes", "count")
     histogram = pl.DataFrame(list(bins), schema=columns, orient="row")
-    return made.results.write(directory, summary={**summary, "response_time_ms": times}, response_times=histogram)
+    return fixtures.results.write(directory, summary={**summary, "response_time_ms": times}, response_times=histogram)
 
 
 def in_20_minutes(seed: int) -> Cell:
-    spec = made.results.resolved(protocol={"duration": "1200 s"})
+    spec = fixtures.results.resolved(protocol={"duration": "1200 s"})
     return Cell(label="made", signal="drop", load_percent=98, users_per_side=1, spec=spec, seed=seed, experiment="")
 
 
@@ -77,7 +77,7 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "persistent": False,
     }
     zeros = np.zeros(20_000, dtype=np.uint8)
-    return made.results.write(
+    return fixtures.results.write(
         directory, link=pl.DataFrame({"direction": zeros, **link}), exchanges=pl.DataFrame(exchanges)
     )
 

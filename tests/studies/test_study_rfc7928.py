@@ -17,7 +17,7 @@ from aqmlab.studies.rfc7928 import Rfc7928, trade_off
 from aqmlab.studies.rfc7928.runs import FAIRNESS, VARYING
 from aqmlab.studies.rfc7928.schemes import can_mark, variants
 from conftest import Command, Write
-from made.rfc7928 import dry, parse, runs_of
+from fixtures.rfc7928 import dry, parse, runs_of
 
 OWN = '''
 import aqmlab as lab

@@ -16,7 +16,7 @@ from aqmlab._core import SpecError
 from aqmlab.studies.kit import measures as kit
 from aqmlab.studies.kit.study import study_cells
 from aqmlab.studies.rfc7928 import Rfc7928, losses, measures
-from made.rfc7928 import Losses, cell_of, dry, losses_at, parquet, parse, written
+from fixtures.rfc7928 import Losses, cell_of, dry, losses_at, parquet, parse, written
 
 
 def test_measures_are_those_of_the_measured_window_and_the_direction_of_the_data(tmp_path: Path) -> None:

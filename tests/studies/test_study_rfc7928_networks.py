@@ -9,7 +9,7 @@ import pytest
 from aqmlab._core import seconds
 from aqmlab.studies.rfc7928.runs import BURSTS, LEVELS
 from aqmlab.studies.rfc7928.topologies import pairs
-from made.rfc7928 import cell_of, parse
+from fixtures.rfc7928 import cell_of, parse
 
 
 def test_a_flow_through_both_links_has_two_beside_it_at_each() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from matplotlib.figure import Figure
 
-import made.results
+import fixtures.results
 from aqmlab.results.result import Result
 from aqmlab.running.cell import Cell
 from aqmlab.studies import STUDIES, find
@@ -63,7 +63,7 @@ def write(run: str, cells: Sequence[Cell], directory: Path, numbers: Numbers) ->
         tables = [table for source in cell.resolved["sources"] for table in source.values()]
         flows = {table["name"]: table.get("flows", 1) for table in tables}
         folder = directory / run.replace("/", "-") / str(cell.seed)
-        results.append(Result(cell, made.results.write(folder, summary=summary(run, flows, numbers))))
+        results.append(Result(cell, fixtures.results.write(folder, summary=summary(run, flows, numbers))))
     return results
 
 

@@ -1,6 +1,6 @@
-"""Experiments as they are printed, but over in seconds: for tests that run what the documents show.
+"""Short runs: aqmlab with experiments cut to seconds, for tests that run the documents' examples.
 
-As a program it is ``aqmlab`` whose experiments are cut, or, given a Python file, what runs that file so.
+Run as a program it is ``aqmlab`` with that cut; given a Python file, it runs the file with that cut.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _to_json = Experiment.to_json
 
 
 def to_json(experiment: Experiment) -> str:
-    """Return what the engine reads, through which every experiment passes, cut."""
+    """Return the cut experiment as JSON; every experiment passes to the engine through this method."""
     protocol = experiment.protocol
     cut = Protocol(
         warmup=min(protocol.warmup, WARMUP, key=seconds), duration=min(protocol.duration, DURATION, key=seconds)
@@ -28,7 +28,7 @@ def to_json(experiment: Experiment) -> str:
 
 
 def main() -> None:
-    """Be that program."""
+    """Run aqmlab, or a Python file, with short experiments."""
     Experiment.to_json = to_json  # type: ignore[method-assign, assignment]
     if sys.argv[1:] and sys.argv[1].endswith(".py"):
         runpy.run_path(sys.argv[1], run_name="__main__")
