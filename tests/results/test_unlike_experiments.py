@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import aqmlab as lab
+from aqmlab.report import again
 from aqmlab.report.gathered import Choice, gather
 from aqmlab.results.compare import Comparison
 from aqmlab.results.result import Result, pooled_cdf
@@ -85,6 +86,29 @@ def test_a_report_of_the_newest_comparison_leaves_out_others(tmp_path: Path) -> 
     run(tmp_path, users={"per_side": 5})
     wanted = {run(tmp_path, scheme).place.name for scheme in ("codel", "pie")}
     assert {each.place.name for each in gather(tmp_path, Choice()).valid} == wanted
+
+
+def test_a_report_of_a_spec_is_about_its_cells(tmp_path: Path, aqmlab: Command) -> None:
+    experiment = lab.Experiment(**SPEC)
+    compared = lab.compare("codel", "pie + users.per_side=5", experiment=experiment, seeds=[1], out=tmp_path)
+    run(tmp_path, link={"rate": "3 Mbit/s"})
+    gathered = gather(tmp_path, Choice(experiment=experiment))
+    assert [each.cell.label for each in gathered.valid] == ["uncongested", "codel", "pie + users.per_side=5"]
+    assert [each.place.name for each in gathered.valid] == [each.place.name for each in compared.results]
+    file = tmp_path / "spec.toml"
+    file.write_text(again.toml(SPEC))
+    how = ("--out", str(tmp_path), "-o", str(tmp_path / "r.html"))
+    told = aqmlab("report", str(file), "--set", "link.rate=3 Mbit/s", *how)
+    assert told.code == 0, told.err
+    told = aqmlab("report", str(file), "--set", "link.rate=9 Mbit/s", *how)
+    assert (told.code, told.err.count("\n")) == (2, 1)
+    assert "the newest cell differs in link.rate: 9 Mbit/s and 3 Mbit/s" in told.err
+    told = aqmlab("report", "--set", "link.rate=9 Mbit/s", *how)
+    assert (told.code, told.err.count("\n")) == (2, 1)
+    with pytest.raises(lab.SpecError, match="experiment: cannot be with cells"):
+        lab.report("abc", experiment=experiment, out=tmp_path)
+    # The uncongested network alone has a report as well.
+    assert lab.report(compared.results[0].place.name, out=tmp_path, to=tmp_path / "r.html").is_file()
 
 
 def test_many_differences_are_counted() -> None:

@@ -46,7 +46,7 @@ def _as_comparison(gathered: Gathered) -> list[Step]:
     schemes = [label.partition(BETWEEN_DIRECTIONS)[0] for label in labels]
     # A law of somebody's own is a module, which is not imported because a cell has its name.
     # Nor is a variant applied: its changes may name files and modules.
-    are_schemes = not any(JOINED in label for label in labels)
+    are_schemes = bool(labels) and not any(JOINED in label for label in labels)
     names = {text.partition(":")[0] for text in schemes} | {name for cell in cells for name in cell.disciplines}
     if not (are_schemes and names <= disciplines().keys()) or any(cell.kernel for cell in cells):
         return []

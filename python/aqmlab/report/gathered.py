@@ -17,9 +17,12 @@ from aqmlab.results.cells import BASELINE
 from aqmlab.results.compare import Comparison
 from aqmlab.results.result import Result
 from aqmlab.results.stats import FEWEST
+from aqmlab.running.calibration.lines import known
+from aqmlab.running.cell import cells_of
 from aqmlab.running.files.location import Location
-from aqmlab.running.identity.differences import check_one_experiment, without_scheme
+from aqmlab.running.identity.differences import check_one_experiment, differences, said, without_scheme
 from aqmlab.running.store import Store
+from aqmlab.spec.experiment import Experiment
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,8 @@ class Choice:
     is there in any case."""
     load: float | None = None
     seeds: Sequence[int] | None = None
+    experiment: Experiment | None = None
+    """Cells of this experiment, under any scheme."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +123,8 @@ def gather(out: Location | str, choice: Choice) -> Gathered:
     kept = store.cells()
     named = [_named(kept, text, out) for text in choice.cells]
     rows = kept.filter(pl.col("cell").is_in(named)) if named else kept
+    if choice.experiment is not None:
+        rows = _of(rows, choice.experiment, out)
     rows = rows.filter(_wanted(choice))
     if rows.is_empty() or (choice.schemes and (rows["label"] == BASELINE).all()):
         raise SpecError(f"CELL: there is none such in {out}; aqmlab ls lists those there are")
@@ -161,26 +168,50 @@ def _wanted(choice: Choice) -> list[pl.Expr]:
     return wanted
 
 
-_OF_ONE_EXPERIMENT = ("users_per_side", "workload", "rtt", "traffic", "warmup_s", "duration_s")
+def _of(rows: pl.DataFrame, experiment: Experiment, out: Location | str) -> pl.DataFrame:
+    """Return the cells of an experiment, whichever their scheme, results number and world.
+
+    Raises
+    ------
+    SpecError
+        When there are none, naming what the newest cell differs in.
+    """
+    (cell,) = cells_of(experiment, [1], known(out))
+    found = _alike(rows, cell.row, ())
+    # The uncongested network is that of other links as well.
+    if found.filter(pl.col("signal") != "none").is_empty():
+        newest = json.loads(rows["spec"][-1]) if rows.height else cell.resolved
+        different = said(differences([json.loads(without_scheme(each)) for each in (cell.resolved, newest)]))
+        hint = f"; the newest cell differs in {different}" if different else ""
+        raise SpecError(f"SPEC: no cell in {out} is of this experiment{hint}")
+    return found
 
 
 def _newest(rows: pl.DataFrame) -> list[str]:
     """Return the cells of the newest comparison, the oldest first: all that share everything but scheme and seed."""
     schemes = rows.filter(pl.col("signal") != "none")
     newest = (rows if schemes.is_empty() else schemes).row(-1, named=True)
+    return _alike(rows, newest, ("results", "world", "kernel"))["cell"].to_list()
+
+
+_OF_ONE_EXPERIMENT = ("users_per_side", "workload", "rtt", "traffic", "warmup_s", "duration_s")
+
+
+def _alike(rows: pl.DataFrame, wanted: Mapping[str, Any], also: Iterable[str]) -> pl.DataFrame:
+    """Return the cells of the experiment of a row which share some columns with it as well."""
 
     def same(names: Iterable[str]) -> pl.Expr:
-        return pl.all_horizontal(pl.col(name).eq_missing(newest[name]) for name in names)
+        return pl.all_horizontal(pl.lit(True), *(pl.col(name).eq_missing(wanted[name]) for name in names))
 
-    likely = rows.filter(same(["results", "world", "kernel"]), same(["experiment"]) | same(_OF_ONE_EXPERIMENT))
-    wanted = {links: _without_scheme(newest, links=links) for links in (False, True)}
+    likely = rows.filter(same(also), same(["experiment"]) | same(_OF_ONE_EXPERIMENT))
+    specs = {links: _without_scheme(wanted, links=links) for links in (False, True)}
 
     def is_of_experiment(row: Mapping[str, Any]) -> bool:
         # A cell that several experiments have carries the digest of the first.
         links = row["signal"] != "none"
-        return row["experiment"] == newest["experiment"] or _without_scheme(row, links=links) == wanted[links]
+        return row["experiment"] == wanted["experiment"] or _without_scheme(row, links=links) == specs[links]
 
-    return [row["cell"] for row in likely.iter_rows(named=True) if is_of_experiment(row)]
+    return likely.filter([is_of_experiment(row) for row in likely.iter_rows(named=True)])
 
 
 def _without_scheme(row: Mapping[str, Any], *, links: bool) -> str:

@@ -21,6 +21,7 @@ from aqmlab.report.pen import Pen
 from aqmlab.results import table
 from aqmlab.results.result import Result
 from aqmlab.show import target
+from aqmlab.spec.experiment import Experiment
 
 _OF_EACH = ("cell", "scheme", "seed", "made, UTC", "SHA-256 of the summary")
 _OFTEN_ALIKE = ("world", "results", "engine", "commit", "Python", "machine")
@@ -33,6 +34,7 @@ def report(
     schemes: Sequence[str] = (),
     load: float | None = None,
     seeds: Sequence[int] | None = None,
+    experiment: Experiment | None = None,
     explain: bool = False,
 ) -> Path:
     """Write what cells of a results directory came to, or a study of them, as one HTML file to pass on.
@@ -54,6 +56,9 @@ def report(
         Only cells of this load in percent.
     seeds
         Only cells with these seeds. Of a study, these repetitions instead of its length's, one after the other.
+    experiment
+        The newest comparison of this experiment, instead of the newest of all. Schemes and variants are not part of an
+        experiment.
     explain
         Whether it is worked out where the time of web users' requests went, see :func:`aqmlab.explain`: each cell is
         run once more for it, which takes a few times as long as it did.
@@ -66,15 +71,17 @@ def report(
     Raises
     ------
     SpecError
-        When there are no such cells, or none that are valid; when one cannot be explained, as a live run; or when no
-        length of a study is there whole.
+        When there are no such cells, or none that are valid; when cells are named beside an experiment; when one cannot
+        be explained, as a live run; or when no length of a study is there whole.
 
     Examples
     --------
     >>> lab.report(load=98, to="report.html")  # doctest: +SKIP
     >>> lab.report("le2003", to="le2003.html")  # doctest: +SKIP
     """
-    choice = Choice(cells=cells, schemes=schemes, load=load, seeds=seeds)
+    if cells and experiment is not None:
+        raise SpecError(f"experiment: cannot be with cells or a study, got {', '.join(cells)}")
+    choice = Choice(cells=cells, schemes=schemes, load=load, seeds=seeds, experiment=experiment)
     file = Path(to)
     if any(name in studies.STUDIES for name in cells):
         if explain:

@@ -9,7 +9,7 @@ import typer
 
 from aqmlab._core import SpecError
 from aqmlab.cli.app import App
-from aqmlab.cli.options import read_seeds
+from aqmlab.cli.options import Changes, read_seeds
 from aqmlab.cli.output import one_line_refusals
 
 app = App()
@@ -21,10 +21,12 @@ def report(
         list[str] | None,
         typer.Argument(
             metavar="CELL",
-            help="Cells: directories, or keys or how they begin; or a results directory, or a study by its name.",
+            help="Cells: directories, or keys (a unique prefix is enough). Or one of these: a results directory, the"
+            " file of an experiment (SPEC.toml), the name of a study.",
             show_default=False,
         ),
     ] = None,
+    changes: Changes = None,
     schemes: Annotated[
         list[str] | None,
         typer.Option("--scheme", metavar="SCHEME", help="Those of a scheme as it was typed, or of a discipline."),
@@ -40,15 +42,24 @@ def report(
     """Write results as one HTML file to pass on.
 
     It has figures to look into, tables, and how to do it all again, and asks no
-    network for anything. Without cells it is about the newest comparison. Of a
+    network for anything. Without cells it is about the newest comparison; with
+    SPEC.toml about the newest of this experiment, with the changes of --set. Of a
     study, it has the claims, tables and figures of the longest length that is
     there whole.
 
     Example: aqmlab report --load 98 -o report.html
+
+    Example: aqmlab report examples/home-link.toml -o home.html
     """
     from aqmlab.report.page import report as write
     from aqmlab.running.store import Store
+    from aqmlab.spec.experiment import Experiment
 
+    experiment: Experiment | None = None
+    if cells and len(cells) == 1 and cells[0].endswith(".toml"):
+        experiment, cells = Experiment.from_toml(cells[0], changes=changes or ()), []
+    elif changes:
+        raise SpecError("--set: changes an experiment, and SPEC.toml is not given")
     if cells and len(cells) == 1 and Path(cells[0], "cells").is_dir():
         if out not in (cells[0], "results"):
             raise SpecError(f"CELL: {cells[0]} is a results directory, and --out another one, {out}")
@@ -57,6 +68,13 @@ def report(
     with one_line_refusals():
         chosen = None if seeds is None else read_seeds(seeds)
         written = write(
-            *(cells or ()), out=out, to=file, schemes=schemes or (), load=load, seeds=chosen, explain=explain
+            *(cells or ()),
+            out=out,
+            to=file,
+            schemes=schemes or (),
+            load=load,
+            seeds=chosen,
+            experiment=experiment,
+            explain=explain,
         )
     print(written)
