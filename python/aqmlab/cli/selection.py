@@ -1,9 +1,10 @@
-"""Which cells of a store a command is about, and which of their columns: ``--where`` and ``--columns``."""
+"""Selection of cells of a store and of their columns: ``--where``, ``--columns``, and arguments that name cells."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,6 +13,8 @@ from aqmlab._core import SpecError
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from aqmlab.results.result import Result
 
 Where = Annotated[
     list[str] | None,
@@ -65,6 +68,45 @@ def named(cells: pl.DataFrame, name: str, option: str) -> pl.Expr:
     if not cells.is_empty() and cells.select(path.is_null().all()).item():
         raise SpecError(f"{option}: the spec of no cell has {name}")
     return path
+
+
+def results(text: str, out: str) -> list[Result]:
+    """Return the results that an argument names: a cell, all of a results directory, or those that meet a condition.
+
+    Parameters
+    ----------
+    text
+        A results directory, a cell's directory, a prefix of a key, or a condition as for :func:`where`.
+    out
+        The results directory of prefixes and conditions.
+
+    Raises
+    ------
+    SpecError
+        When there is no such cell, or several have the prefix.
+    """
+    from aqmlab.cli.cells import kept_cells
+    from aqmlab.running.store import Store
+
+    if not text:
+        raise SpecError("CELL: write a cell, a results directory or a condition such as results=41, got an empty text")
+    directory, key = Path(text), ""
+    if "://" in text or Path(directory, "cells").is_dir():
+        out, cells = text, kept_cells(text, ["cell"])
+    elif directory.parent.name == "cells":
+        out, key = str(directory.parent.parent), directory.name
+        cells = kept_cells(out, ["cell"])
+    elif _CONDITION.fullmatch(text):
+        cells = where(kept_cells(out), [text])
+    else:
+        key, cells = text, kept_cells(out, ["cell"])
+    keys = [str(each) for each in cells["cell"] if each.startswith(key)]
+    if key and len(keys) > 1:
+        raise SpecError(f"CELL: {key} is the prefix of {len(keys)} cells of {out}; write more of the key")
+    if not keys:
+        raise SpecError(f"CELL: {out} has no cell {text}; aqmlab ls lists cells")
+    store = Store(out)
+    return [result for key in keys if (result := store.kept(key)) is not None]
 
 
 def _meets(cells: pl.DataFrame, text: str) -> pl.Expr:

@@ -47,7 +47,7 @@ def said(different: Mapping[str, Sequence[Any]]) -> str:
     """Write differences as text, such as ``link.rate: 20 Mbit/s and 10 Mbit/s``."""
     parts = []
     for path, values in list(different.items())[:_MOST_SAID]:
-        texts = list(dict.fromkeys(_text(value) for value in values))
+        texts = list(dict.fromkeys(value_text(value) for value in values))
         parts.append(f"{path}: {', '.join(texts[:-1])} and {texts[-1]}")
     more = len(different) - _MOST_SAID
     return "; ".join([*parts, *([f"and {more} more"] if more > 0 else [])])
@@ -147,7 +147,8 @@ def _with_names(spec: Mapping[str, Any]) -> dict[str, Any]:
     return {**columns.abridged(spec), "users": of_users}
 
 
-def _text(value: Any) -> str:
+def value_text(value: Any) -> str:
+    """Write a value of a spec as text."""
     if value is None:
         return _ABSENT
     return value if isinstance(value, str) else json.dumps(value)
