@@ -13,7 +13,7 @@ import pytest
 
 import aqmlab as lab
 from aqmlab.results import stats
-from aqmlab.results.diff import diff
+from aqmlab.results.named.diff import diff
 from aqmlab.running.store import Store
 from conftest import Command
 

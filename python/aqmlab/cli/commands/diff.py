@@ -14,7 +14,7 @@ from aqmlab.cli.tables import TableFile, check_table, write_table
 from aqmlab.show.counts import counted
 
 if TYPE_CHECKING:
-    from aqmlab.results.diff import Diff
+    from aqmlab.results.named.diff import Diff
     from aqmlab.results.result import Result
 
 app = App()
@@ -39,7 +39,7 @@ def diff(
 
     Example: aqmlab diff results=41 results=42 --table changed.csv
     """
-    from aqmlab.results.diff import diff as differences_of
+    from aqmlab.results.named.diff import diff as differences_of
     from aqmlab.results.together import left_out, parted
 
     check_table(table)
