@@ -23,9 +23,20 @@ from aqmlab.running.cell import Cell, cells_of
 from aqmlab.running.store import Store
 from fixtures.console import console_store, inside
 from fixtures.places import bucket, cell, place, s3, tiny
+from markers import pytest_itemcollected
 from skips import pytest_sessionfinish
 
-__all__ = ["bucket", "cell", "console_store", "inside", "place", "pytest_sessionfinish", "s3", "tiny"]
+__all__ = [
+    "bucket",
+    "cell",
+    "console_store",
+    "inside",
+    "place",
+    "pytest_itemcollected",
+    "pytest_sessionfinish",
+    "s3",
+    "tiny",
+]
 
 # How long an example takes says nothing about whether it is right.
 settings.register_profile("aqmlab", deadline=None)

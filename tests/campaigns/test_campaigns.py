@@ -258,6 +258,7 @@ def own_laws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return importable(ENDLESS, tmp_path, monkeypatch)
 
 
+@pytest.mark.slow
 def test_a_cell_that_does_not_end_fails_at_its_limit(own_laws: str, tmp_path: Path) -> None:
     grid = lab.Grid(set=TINY, schemes=[f"{own_laws}:Endless", f"{own_laws}:Fine", f"{own_laws}:Wrong"])
     outcome = lab.sweep(grid, seeds=[1], out=tmp_path / "results", limit_s=8, workers=2)

@@ -91,6 +91,7 @@ def after(number: int, happens: Callable[[], object], monkeypatch: pytest.Monkey
     monkeypatch.setattr(sweeping, "run_cell", running)
 
 
+@pytest.mark.slow
 def test_a_sweep_killed_fifty_times_resumes_to_the_same_store(tmp_path: Path) -> None:
     what, seeds, out = grid(tmp_path), range(1, 21), tmp_path / "killed"
     lab.sweep(what, seeds=seeds, out=tmp_path / "undisturbed")
@@ -121,6 +122,7 @@ class Patient(Law):
 """
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_costs_no_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "patient_law.py").write_text(PATIENT)
     monkeypatch.syspath_prepend(tmp_path)
@@ -179,6 +181,8 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.remote
+@pytest.mark.slow
 def test_a_dask_worker_that_is_killed_in_mid_cell_costs_no_cell(tmp_path: Path) -> None:
     script = tmp_path / "campaign.py"
     script.write_text(f"CHANGES = {[*TINY[:-1], 'protocol.duration=20 min']}\n{DASK}")

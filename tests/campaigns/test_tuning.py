@@ -107,6 +107,7 @@ class _Idle(Executor):
         raise AssertionError("a cell is run that the store has")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "make",
     [lambda: ThreadPoolExecutor(2), lambda: ProcessPoolExecutor(2, mp_context=get_context("spawn"))],

@@ -156,6 +156,7 @@ def test_a_log_has_all_that_is_said_with_times(aqmlab: Command, tmp_path: Path) 
     assert refused.err.startswith("aqmlab: --log: must be a file that can be written, got nowhere/log")
 
 
+@pytest.mark.slow
 def test_a_locale_without_our_characters_is_written_to_plainly(tmp_path: Path) -> None:
     posix = {"LC_ALL": "POSIX", "PYTHONUTF8": "0"}
     compared = command(*SHORT[:-1], "2", cwd=tmp_path, **posix)

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from axe import found
-from browser import WIDER, chromium, is_there
+from browser import NEEDS_CHROMIUM, WIDER, chromium
 
 SITE = Path(__file__).parents[2] / "docs" / "_build" / "html"
 KINDS = (
@@ -31,7 +31,7 @@ KINDS = (
 )
 MISSING = "[...document.images].filter(each => each.complete && !each.naturalWidth).map(each => each.src)"
 
-pytestmark = is_there
+pytestmark = NEEDS_CHROMIUM
 
 
 class Silent(SimpleHTTPRequestHandler):

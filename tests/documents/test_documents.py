@@ -130,6 +130,7 @@ class Reader:
         file.chmod(0o755)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_what_a_document_shows_runs(
     document: str, tmp_path: Path, short_run_command: list[str], monkeypatch: pytest.MonkeyPatch

@@ -12,7 +12,8 @@ import pytest
 playwright = pytest.importorskip("playwright.sync_api", reason="Playwright's Python package is not installed")
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-is_there = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
+NEEDS_CHROMIUM = [pytest.mark.browser, pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")]
+"""The marks of tests that open pages in Chromium."""
 
 WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 """By how many pixels a page is wider than its window."""

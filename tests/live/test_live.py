@@ -155,6 +155,7 @@ def test_what_live_does_not_have_is_refused_in_one_line(aqmlab: Command, spec: P
     assert not list(Path("results/cells").glob("*"))
 
 
+@pytest.mark.slow
 def test_an_invalid_run_says_so_and_only_it_is_rerun(aqmlab: Command, spec: Path) -> None:
     def run(*options: str) -> dict[str, object]:
         outcome = aqmlab("live", str(spec), "--set", "protocol.duration=1 s", "--json", *options)
@@ -182,6 +183,7 @@ def test_an_invalid_run_says_so_and_only_it_is_rerun(aqmlab: Command, spec: Path
     assert run(*anyhow)["created"] == always["created"]
 
 
+@pytest.mark.slow
 def test_broken_connections_are_counted_and_invalidate_a_run(spec: Path, tmp_path: Path) -> None:
     # Hardly anything comes through, and a SYN is given up after two seconds.
     changes = [
@@ -267,6 +269,7 @@ MOMENTS_S = [10 ** _DRAWN.uniform(-3.0, 0.2) for _ in range(10)]
 """Ten random moments after the start of a run, the logarithm of a second as likely as another."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("victim", [0, 1])
 @pytest.mark.parametrize("after_s", MOMENTS_S, ids=lambda after_s: f"{1e3 * after_s:.0f} ms")
 def test_nothing_is_left_of_a_run_whose_processes_are_killed(

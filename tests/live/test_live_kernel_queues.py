@@ -91,6 +91,7 @@ def through_the_kernel(queue: str, limit: str) -> dict[str, float]:
     return result
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("queue", LIMITS)
 def test_our_drop_tail_loses_and_delays_as_the_kernels_does(queue: str, tmp_path: Path) -> None:
     our_limit, its_limit = LIMITS[queue]

@@ -234,6 +234,7 @@ def test_users_go_on_beside_a_program(here: Path) -> None:
     assert 2.9 < result.metadata["simulated_s"] < 25
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("victim", [0, 1])
 def test_nothing_is_left_of_programs_whose_run_is_killed(here: Path, victim: int) -> None:
     # Sons that no longer belong to anybody, and do not listen to signals that they can ignore.

@@ -188,6 +188,7 @@ def test_a_command_may_end_while_the_router_sleeps(tmp_path: Path) -> None:
         assert code == 0
 
 
+@pytest.mark.slow
 def test_an_interrupt_is_one_line_and_leaves_nothing(spec: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "aqmlab", "live", str(spec), "--set", "protocol.duration=60 s"]
     ours = namespaces_of(os.getpid())

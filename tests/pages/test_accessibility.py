@@ -13,11 +13,11 @@ import aqmlab as lab
 import fixtures.console
 from aqmlab.running.store import Store
 from axe import AXE, found
-from browser import UNFOLD, chromium, is_there
+from browser import NEEDS_CHROMIUM, UNFOLD, chromium
 
 SHA256 = "29348999450cdf2849a8e70b7912fc2da85a849da39c0d0d5394f51d4a9ed95c"
 
-pytestmark = is_there
+pytestmark = NEEDS_CHROMIUM
 
 
 @pytest.fixture(scope="module")

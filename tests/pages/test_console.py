@@ -59,6 +59,7 @@ def test_a_state_change_needs_the_session_token_and_this_origin(inside: Visitor)
     )
 
 
+@pytest.mark.slow
 def test_a_file_of_the_current_directory_is_not_run(
     console_store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -143,6 +144,7 @@ def test_what_is_not_there_is_one_line(inside: Visitor, path: str, status: int) 
     assert "Traceback" not in page
 
 
+@pytest.mark.slow
 def test_a_report_is_a_file_and_never_blocks_the_console(inside: Visitor) -> None:
     _, page, _ = inside.ask("/?words=" + quote("o"))
     keys = re.findall(r'name="cell" value="([0-9a-f]{16})"', page)

@@ -11,12 +11,12 @@ from urllib.parse import urlsplit
 import pytest
 
 import fixtures.console
-from browser import WIDER, chromium, heard, is_there, playwright, tab_to
+from browser import NEEDS_CHROMIUM, WIDER, chromium, heard, playwright, tab_to
 from fixtures.console import HOSTILE
 
 PATHS = ("/", "/new", "/new?kind=sweep", "/nowhere")
 
-pytestmark = is_there
+pytestmark = NEEDS_CHROMIUM
 
 
 @pytest.fixture(scope="module")

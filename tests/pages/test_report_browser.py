@@ -12,7 +12,7 @@ import pytest
 import aqmlab as lab
 from aqmlab.report.gathered import Choice, Gathered, gather
 from aqmlab.report.page import html
-from browser import UNFOLD, WIDER, chromium, heard, is_there, tab_to
+from browser import NEEDS_CHROMIUM, UNFOLD, WIDER, chromium, heard, tab_to
 from fixtures.reports import HOSTILE, LONG
 
 SCHEMES = ("droptail:limit=20", "pie:ecn=true")
@@ -25,7 +25,7 @@ EXTENT = """all => {
 }"""
 """The width and height of the whole figure."""
 
-pytestmark = is_there
+pytestmark = NEEDS_CHROMIUM
 
 
 @pytest.fixture(scope="module")

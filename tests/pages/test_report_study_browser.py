@@ -13,10 +13,10 @@ from aqmlab.running.store import Store
 from aqmlab.running.sweep import sweep
 from aqmlab.studies.kit.study import study_cells
 from axe import found
-from browser import UNFOLD, WIDER, chromium, heard, is_there
+from browser import NEEDS_CHROMIUM, UNFOLD, WIDER, chromium, heard
 from fixtures.study import Tiny, register
 
-pytestmark = is_there
+pytestmark = NEEDS_CHROMIUM
 
 NOTES = (
     "## Findings\n\n<script>window.ran = true</script>\n\n<img src='https://a.test/b' onerror='window.ran = true'>\n"

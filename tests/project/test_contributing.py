@@ -33,6 +33,8 @@ def test_make_has_the_targets_that_are_called(file: str) -> None:
     assert called <= set(phony.split())
 
 
+@pytest.mark.documents
+@pytest.mark.slow
 def test_a_discipline_that_is_added_as_told_compiles(tmp_path: Path) -> None:
     for name in ("Cargo.toml", "Cargo.lock", "rust-toolchain.toml"):
         shutil.copy(ROOT / name, tmp_path)

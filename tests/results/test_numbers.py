@@ -140,6 +140,7 @@ def test_a_frame_of_pairs_has_differences(comparison: lab.Comparison) -> None:
     assert "less" not in lab.Comparison(comparison.results).frame("loss").columns
 
 
+@pytest.mark.slow
 def test_a_whole_frame_names_every_number_that_there_is(comparison: lab.Comparison) -> None:
     names = set(comparison.frame()["measure"])
     assert {"p95", "loss", *(f"game {name}" for name in OF_DATAGRAMS)} <= names
@@ -169,6 +170,7 @@ def test_until_goes_by_the_number_of_a_source(spec: Path, aqmlab: Command, out: 
     assert stopped["widths"][0]["target"] == "game one-way p99 within 100 %"
 
 
+@pytest.mark.slow
 def test_a_sweep_shows_chosen_numbers(spec: Path, aqmlab: Command, tmp_path: Path, out: Path) -> None:
     grid = tmp_path / "a.grid.toml"
     axes = '[axes]\n"link.rate" = ["4 Mbit/s", "5 Mbit/s"]\n'
@@ -204,6 +206,7 @@ def test_searches_go_by_the_number_of_a_source(tmp_path: Path) -> None:
             search()
 
 
+@pytest.mark.slow
 def test_advice_goes_by_the_number_of_a_source(tmp_path: Path) -> None:
     link = lab.AccessLink(down="20 Mbit/s", up="4 Mbit/s", rtt="20 ms", games=1)
     advice = lab.advise(link, minimise="game up one-way p99", seeds=[1, 2], out=tmp_path)

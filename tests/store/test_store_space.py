@@ -66,6 +66,7 @@ def is_one_line(outcome: Done, place: Path, reason: str | tuple[str, ...]) -> bo
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("leave", [0, 8_000, 40_000, 80_000])
 def test_a_full_disk_is_one_line_and_finished_cells_stay(tmp_path: Path, small_cell: Cell, leave: int) -> None:
     with mounted(tmp_path / "small", "2m") as disk:
@@ -82,6 +83,7 @@ def test_a_full_disk_is_one_line_and_finished_cells_stay(tmp_path: Path, small_c
         assert Store(out).cells().height == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [1, 100, 1_000, 4_000, 16_000])
 def test_a_file_size_limit_is_one_line_and_cells_stay(tmp_path: Path, small_cell: Cell, limit: int) -> None:
     out = tmp_path / "results"
@@ -103,6 +105,7 @@ def test_a_full_disk_from_python_is_a_store_error(tmp_path: Path, small_cell: Ce
         assert store.cells()["cell"].to_list() == [kept.cell.key]
 
 
+@pytest.mark.slow
 def test_a_figure_over_the_size_limit_is_one_line(tmp_path: Path) -> None:
     first = command("compare", "pi", *SHORT, "--out", str(tmp_path), "--no-figures")
     assert first.code == 0
@@ -111,6 +114,7 @@ def test_a_figure_over_the_size_limit_is_one_line(tmp_path: Path) -> None:
     assert Store(tmp_path).cells().height == 2
 
 
+@pytest.mark.slow
 def test_a_directory_mounted_to_be_read_is_read_and_not_written(tmp_path: Path, small_cell: Cell) -> None:
     with mounted(tmp_path / "small", "2m") as disk:
         out = disk / "results"
@@ -137,6 +141,7 @@ def test_a_damaged_cell_that_cannot_be_set_aside_is_one_line(tmp_path: Path, sma
             run_cell(small_cell, store)
 
 
+@pytest.mark.slow
 def test_a_directory_without_permission_is_one_line(tmp_path: Path, small_cell: Cell) -> None:
     out = tmp_path / "results"
     run_cell(small_cell, Store(out))
