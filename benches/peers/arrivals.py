@@ -70,7 +70,10 @@ def generate(per_second: float, seconds: float, seed: int) -> list[Transfer]:
 
 def to_text(transfers: list[Transfer]) -> str:
     """Write a trace as every program reads it."""
-    return "".join(f"{each.at_s:.6f} {each.direction} {each.pair} {each.response_bytes}\n" for each in transfers)
+    return "".join(
+        f"{transfer.at_s:.6f} {transfer.direction} {transfer.pair} {transfer.response_bytes}\n"
+        for transfer in transfers
+    )
 
 
 def until(text: str, seconds: float) -> str:

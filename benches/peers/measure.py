@@ -66,8 +66,8 @@ def measure(case: Case, peers: list[str], trace: str, work: Path, watch: Callabl
         if spent:
             record["cost"][peer] = _with_rate(spent)
     watch("aqmlab")
-    for peer, each in record["peers"].items():
-        each["aqmlab"] = run_aqmlab(case, Window(**each["window"]), trace, _tcp(case, peer))
+    for peer, value in record["peers"].items():
+        value["aqmlab"] = run_aqmlab(case, Window(**value["window"]), trace, _tcp(case, peer))
     if case.timed:
         record["cost"]["aqmlab"] = _with_rate(_time_aqmlab(case, trace, work))
     return record
@@ -116,11 +116,11 @@ def _light(case: Case, trace: Path, work: Path) -> outputs.Output:
 
 def _web(directions: tuple[outputs.Direction, outputs.Direction], times_ms: list[float]) -> dict[str, Any]:
     """Take both directions together."""
-    arrived, dropped = (sum(getattr(each, name) for each in directions) for name in ("arrived", "dropped"))
+    arrived, dropped = (sum(getattr(direction, name) for direction in directions) for name in ("arrived", "dropped"))
     return {
-        "throughput_mbps": sum(each.mbps for each in directions) / 2,
+        "throughput_mbps": sum(direction.mbps for direction in directions) / 2,
         "loss_percent": 100 * dropped / arrived,
-        "queue_mean": sum(each.queue_mean for each in directions) / 2,
+        "queue_mean": sum(direction.queue_mean for direction in directions) / 2,
         "packets": arrived,
         "transfers": len(times_ms),
         "response_time_ms": outputs.percentiles(times_ms),
@@ -150,7 +150,7 @@ def run_aqmlab(case: Case, window: Window, trace: str, tcp: dict[str, Any] | Non
         result = lab.run(lab.Experiment(**spec), seed=1, out=out)
         directions = _directions(result, window)
         if case.rtts_ms:
-            return _long(directions, tuple(each["goodput_mbps"] for each in result.summary["sources"]))
+            return _long(directions, tuple(source["goodput_mbps"] for source in result.summary["sources"]))
         counted = pl.col("start_s").is_between(window.warm_s, window.begun_until_s, closed="left")
         return _web(directions, result.exchanges.filter(counted)["response_time_ms"].to_list())
 
@@ -183,5 +183,5 @@ def _time_aqmlab(case: Case, trace: str, work: Path) -> Cost:
         spec = scenario.experiment(case, window, arrivals.until(trace, end), _tcp(case, peer))
         specs[end] = {**spec, "record": {"exchanges": False}}
     costs = [cost(programs.run_aqmlab(specs, work)) for _ in range(REPEATS)]
-    middle = median(each.user_s for each in costs)
-    return Cost(user_s=middle, packets=costs[0].packets, peak_mib=max(each.peak_mib for each in costs))
+    middle = median(repeat.user_s for repeat in costs)
+    return Cost(user_s=middle, packets=costs[0].packets, peak_mib=max(repeat.peak_mib for repeat in costs))

@@ -78,7 +78,7 @@ def build(work: Path) -> None:
     """
     for name in ("web", "long"):
         source = HERE / "ns3" / f"{name}.cc"
-        libraries = [f"-lns3-{each}" for each in NS3_LIBRARIES]
+        libraries = [f"-lns3-{library}" for library in NS3_LIBRARIES]
         _run(["g++", "-std=c++17", "-O3", str(source), "-o", str(work / f"ns3-{name}"), *libraries])
 
 

@@ -185,7 +185,7 @@ def experiment(case: Case, window: Window, trace: str, tcp: dict[str, Any] | Non
         "hosts": {"servers_per_side": arrivals.PAIRS, "rate": "1 Gbit/s"},
         "tcp": {**TCP, **receiver, **(tcp or {})},
         "users": {"per_side": 0},
-        "sources": [{"pair_trace": _pair_trace(trace)}] if web else [{"bulk": each} for each in _flows(case.rtts_ms)],
+        "sources": [{"pair_trace": _pair_trace(trace)}] if web else [{"bulk": flow} for flow in _flows(case.rtts_ms)],
         "protocol": {"warmup": f"{window.warm_s:g} s", "duration": f"{window.stop_s - window.warm_s:g} s"},
         "record": {"exchanges": web},
     }

@@ -21,8 +21,8 @@ def test_the_uncongested_network_is_run_once_for_all_disciplines(tmp_path: Path)
     axes: dict[str, Any] = {"link.delay": ["5 ms", "20 ms"], "queue.pi.q_ref": [10, 20]}
     grid = lab.Grid(set=TINY, schemes=["droptail", "pi:ecn=true"], axes=axes, baseline=True)
     planned = campaigns.plan(grid, [1], {})
-    alone = [each for each in planned if each.cell.signal == "none"]
-    assert [each.point for each in alone] == [
+    alone = [planned_cell for planned_cell in planned if planned_cell.cell.signal == "none"]
+    assert [planned_cell.point for planned_cell in alone] == [
         {"scheme": "uncongested", "link.delay": delay} for delay in axes["link.delay"]
     ]
     assert len(planned) == 2 + 2 * 3

@@ -275,7 +275,7 @@ def test_a_slow_cell_fails_at_its_limit(grid: lab.Grid, tmp_path: Path) -> None:
 @given(st.integers(1, 40), st.lists(st.integers(1, 50), min_size=1, max_size=30))
 def test_shards_have_every_cell_once_and_alike_in_work(of: int, minutes: list[int]) -> None:
     grid = lab.Grid(set=TINY, axes={"protocol.duration": [f"{n} min" for n in dict.fromkeys(minutes)]})
-    cells = [each.cell for each in campaigns.plan(grid, [1, 2], {})]
+    cells = [planned.cell for planned in campaigns.plan(grid, [1, 2], {})]
     shards = [Shard(number, of).choose(cells) for number in range(1, of + 1)]
     assert sorted(cell.key for shard in shards for cell in shard) == sorted(cell.key for cell in cells)
     loads = [sum(map(work, shard)) for shard in shards]

@@ -334,7 +334,7 @@ def test_a_clock_that_jumps_loses_no_cell_and_ends_none(
     told = capsys.readouterr().err
     left = re.findall(r"elapsed, (.*) left$", told, re.MULTILINE)
     assert left
-    assert all(re.fullmatch(r"(\d+ min )?\d+ s", each) for each in left)
+    assert all(re.fullmatch(r"(\d+ min )?\d+ s", text) for text in left)
     made = {file: file.stat().st_mtime_ns for file in out.rglob("*.json")}
     lab.sweep(what, seeds=[1, 2], out=out, limit_s=600)
     assert {file: file.stat().st_mtime_ns for file in out.rglob("*.json")} == made

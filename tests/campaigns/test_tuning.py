@@ -45,10 +45,10 @@ def answer(monkeypatch: pytest.MonkeyPatch) -> Callable[[Answers, Sequence[float
     def stand_in(answers: Answers, default: Sequence[float]) -> None:
         def values(self: Trial, points: Sequence[Sequence[float]], seeds: Sequence[int]) -> list[list[Values]]:
             by_seed = [np.array([answers(point, seed) for seed in seeds]).T for point in points]
-            return [list(each) for each in by_seed]
+            return [list(value) for value in by_seed]
 
         monkeypatch.setattr(Trial, "values", values)
-        monkeypatch.setattr(Trial, "baseline", lambda self, seeds: [np.full(len(seeds), each) for each in default])
+        monkeypatch.setattr(Trial, "baseline", lambda self, seeds: [np.full(len(seeds), value) for value in default])
 
     return stand_in
 
@@ -70,8 +70,8 @@ def test_the_best_of_pure_luck_is_nothing_on_fresh_seeds(answer: Callable[..., N
 
     answer(luck, [0.0])
     tuned = lab.tune("pi", "q_ref", minimise=["p95"], trials=200, seeds=range(5), confirm=10, out=tmp_path)
-    assert all(each.found.means[0] < -0.5 for each in tuned.best)
-    assert abs(np.mean([each.interval(0)[0] for each in tuned.best])) < 0.5
+    assert all(candidate.found.means[0] < -0.5 for candidate in tuned.best)
+    assert abs(np.mean([candidate.interval(0)[0] for candidate in tuned.best])) < 0.5
     assert tuned.fresh_seeds == (5, 6, 7, 8, 9)
 
 
@@ -80,12 +80,14 @@ def test_of_two_objectives_there_is_a_front(answer: Callable[..., None], tmp_pat
     tuned = lab.tune(
         "pi", "q_ref,sampling_hz", minimise=["p95"], maximise=["throughput"], trials=150, out=tmp_path, confirm=4
     )
-    for each in tuned.front:
-        assert not any(other.means[0] < each.means[0] and other.means[1] > each.means[1] for other in tuned.tried)
-    ends = sorted(each.found.means[0] for each in tuned.best)
+    for candidate in tuned.front:
+        assert not any(
+            other.means[0] < candidate.means[0] and other.means[1] > candidate.means[1] for other in tuned.tried
+        )
+    ends = sorted(candidate.found.means[0] for candidate in tuned.best)
     assert len(tuned.best) == 4
-    assert ends[0] == min(each.means[0] for each in tuned.front)
-    assert ends[-1] == max(each.means[0] for each in tuned.front)
+    assert ends[0] == min(candidate.means[0] for candidate in tuned.front)
+    assert ends[-1] == max(candidate.means[0] for candidate in tuned.front)
 
 
 def test_a_search_goes_on_where_it_was(tmp_path: Path) -> None:
@@ -201,7 +203,7 @@ def test_settings_that_are_impossible_are_no_trials(tmp_path: Path) -> None:
 
 def test_sobol_finds_the_indices_of_ishigamis_function(answer: Callable[..., None], tmp_path: Path) -> None:
     def ishigami(point: Sequence[float], seed: int) -> list[float]:
-        x, y, z = (math.pi * (2 * each - 1) for each in point)
+        x, y, z = (math.pi * (2 * coordinate - 1) for coordinate in point)
         return [math.sin(x) + 7 * math.sin(y) ** 2 + 0.1 * z**4 * math.sin(x)]
 
     answer(ishigami, [0.0])
@@ -341,9 +343,9 @@ def test_the_commands(aqmlab: Command, tmp_path: Path) -> None:
     assert aqmlab("sensitivity", *what, "--plot", "bars.txt").code == 2
 
 
-@pytest.mark.parametrize(("method", "each"), [("morris", ["mu_star"]), ("sobol", ["ST", "S1"])])
+@pytest.mark.parametrize(("method", "indices"), [("morris", ["mu_star"]), ("sobol", ["ST", "S1"])])
 def test_bars_are_as_long_as_the_indices_with_their_intervals(
-    answer: Callable[..., None], tmp_path: Path, method: Any, each: list[str]
+    answer: Callable[..., None], tmp_path: Path, method: Any, indices: list[str]
 ) -> None:
     answer(lambda point, seed: [30 * point[0] - 10 * point[1] ** 2, point[1]], [0.0, 0.0])
     found = lab.sensitivity("pi", "q_ref=0..10,a", of=["p95", "loss"], method=method, points=64, out=tmp_path)
@@ -352,7 +354,7 @@ def test_bars_are_as_long_as_the_indices_with_their_intervals(
     for axis, measure in zip(figure.axes, ("p95", "loss"), strict=True):
         rows = found.indices.filter(measure=measure)
         lengths = sorted(patch.get_width() for patch in axis.patches if isinstance(patch, Rectangle))
-        assert lengths == pytest.approx(sorted(rows.select(each).to_numpy().ravel()))
+        assert lengths == pytest.approx(sorted(rows.select(indices).to_numpy().ravel()))
         ends = [
             segment[:, 0]
             for lines in axis.collections
@@ -361,6 +363,6 @@ def test_bars_are_as_long_as_the_indices_with_their_intervals(
         ]
         halves = sorted(float(end[1] - end[0]) / 2 for end in ends)
         assert halves == pytest.approx(
-            sorted(rows.select(f"{name}_half" for name in each).to_numpy().ravel()), abs=1e-9
+            sorted(rows.select(f"{name}_half" for name in indices).to_numpy().ravel()), abs=1e-9
         )
         assert [label.get_text() for label in axis.get_yticklabels()] == rows["parameter"].to_list()

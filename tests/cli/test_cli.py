@@ -46,7 +46,9 @@ def test_compare_prints_a_table_and_draws_the_response_times(aqmlab: Command, tm
     assert "\x1b" not in outcome.out
     schemes = ["uncongested", "droptail:limit=240", "pi:q_ref=24,ecn=true"]
     rows = [
-        line.split()[0] for line in outcome.out.splitlines() if line.startswith(tuple(f"{each}  " for each in schemes))
+        line.split()[0]
+        for line in outcome.out.splitlines()
+        if line.startswith(tuple(f"{scheme}  " for scheme in schemes))
     ]
     tables = 3
     assert rows == schemes * tables
@@ -92,9 +94,9 @@ def test_compare_shows_the_delay_of_each_class_of_traffic(aqmlab: Command) -> No
     rows = [line.split() for line in delays.splitlines()[2:]]
     kinds = ("all packets", "web users", "video", "upload")
     traffic = [f"{kind} {direction}" for kind in kinds for direction in ("forward", "reverse")]
-    first = [" ".join(each for each in row if not each[0].isdigit()) for row in rows]
+    first = [" ".join(word for word in row if not word[0].isdigit()) for row in rows]
     assert first == [what if n else f"{scheme} {what}" for scheme in schemes for n, what in enumerate(traffic)]
-    assert all(sum(each[0].isdigit() for each in row) >= 4 for row in rows), "mean, p50, p99 and p99.9"
+    assert all(sum(word[0].isdigit() for word in row) >= 4 for row in rows), "mean, p50, p99 and p99.9"
     assert "upload takes whatever capacity there is" in rest
 
 

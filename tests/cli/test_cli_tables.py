@@ -50,7 +50,7 @@ def test_a_comparison_is_written_in_each_form(suffix: str, aqmlab: Command, tmp_
     assert [(row[0], row[1]) for row in rows] == [(scheme, name) for name in ("loss", "p95") for scheme in schemes]
     means = [float(row[3]) for row in rows if row[1] == "p95"]
     results = [[lab.Store("results").cells().filter(label=scheme)["response_time_ms_p95"].mean()] for scheme in schemes]
-    assert means == pytest.approx([each for (each,) in results], rel=1e-3)
+    assert means == pytest.approx([result for (result,) in results], rel=1e-3)
 
 
 def test_texts_are_escaped_for_their_form(tmp_path: Path) -> None:

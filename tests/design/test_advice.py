@@ -129,13 +129,13 @@ def test_what_is_better_everywhere_wins_by_as_much_as_it_is() -> None:
     ranked = standings(made({"codel": 0.5}), HOME, "p95")
     assert ranked[0].candidate == "codel"
     assert ranked[0].change.low < -50 < ranked[0].change.high
-    assert [each.candidate for each in ranked if each.is_alike] == ["codel"]
+    assert [candidate.candidate for candidate in ranked if candidate.is_alike] == ["codel"]
 
 
 def test_equal_candidates_tie_on_19_of_20_links() -> None:
     known = made({})
     ranked = [standings(known, link_at(point, ecn=ecn), "p95") for point in POINTS[::4] for ecn in (False, True)]
-    told = [not all(each.is_alike for each in one) for one in ranked]
+    told = [not all(candidate.is_alike for candidate in one) for one in ranked]
     # The best is chosen after the fact, which makes it look somewhat better than it is.
     assert np.mean(told) < 0.3
 
@@ -148,19 +148,19 @@ def test_a_ranking_knows_of_no_units(rows: list[tuple[float, ...]], scale: float
     names = (PLAIN, "codel", "pie")
     values = {name: np.array([row[n] for row in rows]) for n, name in enumerate(names)}
     one = rank(values, values, plain=PLAIN)
-    other = rank({name: scale * each for name, each in values.items()}, values, plain=PLAIN)
-    by_name = {each.candidate: each for each in other}
-    for each in one:
-        same = by_name[each.candidate]
-        assert same.mean == pytest.approx(scale * each.mean)
-        assert same.change.percent == pytest.approx(each.change.percent, abs=1e-6, rel=1e-6)
-        assert same.bulk == each.bulk
+    other = rank({name: scale * times for name, times in values.items()}, values, plain=PLAIN)
+    by_name = {row.candidate: row for row in other}
+    for row in one:
+        same = by_name[row.candidate]
+        assert same.mean == pytest.approx(scale * row.mean)
+        assert same.change.percent == pytest.approx(row.change.percent, abs=1e-6, rel=1e-6)
+        assert same.bulk == row.bulk
 
 
 def test_a_link_without_transfers_has_no_goodput_of_theirs() -> None:
     known = made({})
     none = Map(known.rows.with_columns(pl.lit(None).cast(pl.Float64).alias("bulk")), known.provenance)
-    assert [each.bulk for each in standings(none, HOME, "p95")] == [None] * len(CANDIDATES)
+    assert [candidate.bulk for candidate in standings(none, HOME, "p95")] == [None] * len(CANDIDATES)
 
 
 def test_a_candidate_without_responses_ranks_slowest() -> None:
@@ -173,8 +173,8 @@ def test_a_candidate_without_responses_ranks_slowest() -> None:
 
 def test_a_mark_agrees_with_the_interval_in_its_row() -> None:
     for point in POINTS[::8]:
-        for each in standings(shipped(), link_at(point, ecn=False), "p95"):
-            assert each.is_alike == (each.behind is None or each.behind.low <= 0)
+        for candidate in standings(shipped(), link_at(point, ecn=False), "p95"):
+            assert candidate.is_alike == (candidate.behind is None or candidate.behind.low <= 0)
     link = lab.AccessLink(down="100 Mbit/s", up="20 Mbit/s", rtt="30 ms")
     best, *_, last = standings(shipped(), link, "p95")
     assert last.candidate == PLAIN
@@ -185,7 +185,7 @@ def test_a_mark_agrees_with_the_interval_in_its_row() -> None:
 
 def test_the_same_comparison_has_the_same_interval_both_ways() -> None:
     ranked = standings(shipped(), HOME, "p95")
-    best, plain = ranked[0], next(each for each in ranked if each.candidate == PLAIN)
+    best, plain = ranked[0], next(candidate for candidate in ranked if candidate.candidate == PLAIN)
     assert plain.behind is not None
     assert 1 + plain.behind.low / 100 == pytest.approx(1 / (1 + best.change.high / 100))
 
@@ -234,7 +234,7 @@ def test_schemes_that_a_rule_makes_the_defaults_are_run_once(tmp_path: Path) -> 
     link = replace(SMALL, rtt="100 ms", down="20 Mbit/s", up="20 Mbit/s")
     found = lab.advise(link, seeds=[1, 2], out=tmp_path, workers=1)
     assert len(found.run) == 1 + advice._CONFIRMED
-    assert len({CANDIDATES[each.candidate](link) for each in found.run}) == len(found.run)
+    assert len({CANDIDATES[candidate.candidate](link) for candidate in found.run}) == len(found.run)
 
 
 # The experiment.
@@ -245,7 +245,7 @@ def test_what_people_fetch_comes_down_and_what_they_send_goes_up(tmp_path: Path)
     for downloads, uploads in ((1, 0), (0, 1)):
         busy = replace(link, downloads=downloads, uploads=uploads)
         result = lab.run(busy.experiment(warmup_s=2, duration_s=8), out=tmp_path)
-        up, down = (each["utilisation"] for each in result.summary["directions"])
+        up, down = (direction["utilisation"] for direction in result.summary["directions"])
         assert (down > 0.5) == bool(downloads)
         assert (up > 0.5) == bool(uploads)
 
@@ -378,8 +378,8 @@ def test_advise_says_what_it_advises_and_how_it_is_typed(aqmlab: Command, tmp_pa
     assert "Not tried:" in shown.out
     assert record["minimised"] == "p95"
     assert len(record["map"]) == len(CANDIDATES)
-    assert record["advised"] in {each["candidate"] for each in record["run"]}
-    assert PLAIN in {each["candidate"] for each in record["run"]}
+    assert record["advised"] in {candidate["candidate"] for candidate in record["run"]}
+    assert PLAIN in {candidate["candidate"] for candidate in record["run"]}
 
 
 @pytest.mark.parametrize(

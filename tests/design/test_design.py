@@ -92,7 +92,7 @@ def test_dualpi2_samples_three_times_in_a_short_round_trip(rtt_max_s: float, t_u
 def test_codels_rule_gives_its_defaults_or_one_mtu_if_slow() -> None:
     defaults = {parameter.name: parameter.default for parameter in disciplines()["codel"].parameters}
     made = design.codel(bits_per_sec=100e6)
-    assert {each.name: each.text for each in made.parameters} == {
+    assert {row.name: row.text for row in made.parameters} == {
         name: str(defaults[name]).replace(" ", "") for name in ("interval", "target")
     }
     # 1538 bytes take 24.6 ms at 500 kbit/s, and less than 5 % of 100 ms from 2.46 Mbit/s on.
@@ -169,8 +169,8 @@ def test_a_design_is_printed_as_table_and_scheme_or_as_json(
     assert record["discipline"] == command[1]
     shown = aqmlab(*command).out
     assert shown.splitlines()[-1] == record["scheme"]
-    for each in (*record["parameters"], *record["follows_from"]):
-        assert any(each["rule"] in line and each["source"] in line for line in shown.splitlines())
+    for row in (*record["parameters"], *record["follows_from"]):
+        assert any(row["rule"] in line and row["source"] in line for line in shown.splitlines())
     assert ("phase margin" in shown) == (record["margins"] is not None)
 
 

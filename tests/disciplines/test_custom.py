@@ -53,7 +53,9 @@ def test_a_run_under_pi_in_python_gives_the_results_of_pi(example: str, small: l
     )
     assert ours.summary["counters"][0]["dropped_early"] > 100
     named = ("label", "scheme", "parameters", "spec")
-    measured = [{name: value for name, value in each.summary.items() if name not in named} for each in (ours, theirs)]
+    measured = [
+        {name: value for name, value in result.summary.items() if name not in named} for result in (ours, theirs)
+    ]
     assert measured[0] == measured[1]
     assert theirs.queue.equals(ours.queue)
 

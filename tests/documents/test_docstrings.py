@@ -25,14 +25,14 @@ NOT_ASKED_FOR = {"ES01", "EX01", "SA01"}
 def offered() -> Iterator[str]:
     """Name functions, classes and their methods where they are defined; the compiled ones have their stub."""
     for name in lab.__all__:
-        each = getattr(lab, name)
-        if not (inspect.isclass(each) or inspect.isfunction(each)) or not each.__module__.startswith("aqmlab"):
+        member = getattr(lab, name)
+        if not (inspect.isclass(member) or inspect.isfunction(member)) or not member.__module__.startswith("aqmlab"):
             continue
-        yield f"{each.__module__}.{each.__qualname__}"
-        if inspect.isclass(each):
-            for method, value in vars(each).items():
+        yield f"{member.__module__}.{member.__qualname__}"
+        if inspect.isclass(member):
+            for method, value in vars(member).items():
                 if not method.startswith("_") and isinstance(value, classmethod | staticmethod | type(offered)):
-                    yield f"{each.__module__}.{each.__qualname__}.{method}"
+                    yield f"{member.__module__}.{member.__qualname__}.{method}"
     yield from (f"aqmlab.plot.{name}" for name in plot.__all__)
 
 

@@ -39,7 +39,7 @@ def anchors(page: Path) -> set[str]:
     found: list[str] = []
     for heading, text in zip(tokens(page), tokens(page)[1:], strict=False):
         if heading.type == "heading_open":
-            plain = "".join(each.content for each in text.children or () if each.type in ("text", "code_inline"))
+            plain = "".join(token.content for token in text.children or () if token.type in ("text", "code_inline"))
             name = re.sub(r"[^\w\- ]", "", plain.lower()).replace(" ", "-")
             before = found.count(name)
             found += [name, f"{name}-{before}"] if before else [name]

@@ -10,14 +10,14 @@ ABOUT = {"kernel": "6.1", "load": 1.0, "router_lateness_ms_p99": 0.1}
 
 
 def row(label: str, *pairs: Pair) -> parity.ParityRow:
-    for each in pairs:
-        each.live.metadata["live"].update(ABOUT)
-    as_kernel = tuple(result(each.live.cell.seed, 7.0, within_ms=100.0) for each in pairs)
+    for live_pair in pairs:
+        live_pair.live.metadata["live"].update(ABOUT)
+    as_kernel = tuple(result(live_pair.live.cell.seed, 7.0, within_ms=100.0) for live_pair in pairs)
     return parity.ParityRow(parity.LOADS[0], SchemeParity(label, pairs), as_kernel)
 
 
 def written(*rows: parity.ParityRow) -> str:
-    others = [parity.ParityRow(load, each.both, each.as_kernel) for load in parity.LOADS[1:] for each in rows]
+    others = [parity.ParityRow(load, row.both, row.as_kernel) for load in parity.LOADS[1:] for row in rows]
     return parity.page([*rows, *others])
 
 

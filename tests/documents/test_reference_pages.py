@@ -124,7 +124,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> list[Result]:
     out = tmp_path_factory.mktemp("results")
     alone = lab.Experiment(queue={"pi": {"q_ref": 10}}, **shared)
     chain = lab.Experiment(queue={"droptail": {}}, chain=[{}, {"queue": {"codel": {}}}], **shared)
-    return [lab.run(each, out=out) for each in (alone, chain)]
+    return [lab.run(experiment, out=out) for experiment in (alone, chain)]
 
 
 @pytest.mark.parametrize("table", tables.STORED)

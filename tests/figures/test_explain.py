@@ -131,7 +131,7 @@ def flight(at: float, first: int, count: int) -> Iterable[dict[str, Any]]:
 
 
 def in_order(*moments: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    return sorted((each for group in moments for each in group), key=lambda each: each["time_ns"])
+    return sorted((event for group in moments for event in group), key=lambda event: event["time_ns"])
 
 
 def test_an_undisturbed_flight_is_one_line() -> None:

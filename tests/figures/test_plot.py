@@ -307,7 +307,7 @@ def stretch(delay_ms: float) -> pl.DataFrame:
 def test_a_queue_over_time_has_a_line_within_its_band(axis: Axes) -> None:
     own.queue({"droptail": stretch(80), "pi": stretch(20)}, axis)
     assert [np.unique(line.get_ydata()).tolist() for line in axis.get_lines()] == [[80], [20]]
-    bounds = [(box.y0, box.y1) for each in axis.collections for box in [each.get_datalim(axis.transData)]]
+    bounds = [(box.y0, box.y1) for collection in axis.collections for box in [collection.get_datalim(axis.transData)]]
     assert bounds == [(40, 160), (10, 40)]
 
 
@@ -357,7 +357,9 @@ def test_what_comparisons_offer_is_what_the_figures_draw(tmp_path: Path) -> None
     assert [line.get_label() for line in slowdown.get_lines()] == ["droptail:limit=20", "pi"]
     rows = compared.delay_and_throughput(direction=1)["pi"]
     assert len(rows) == 2 * 10
-    of_pi = [each.summary["directions"][1]["throughput_mbps"] for each in compared.results if each.cell.label == "pi"]
+    of_pi = [
+        result.summary["directions"][1]["throughput_mbps"] for result in compared.results if result.cell.label == "pi"
+    ]
     assert rows["throughput_mbps"].mean() == pytest.approx(np.mean(of_pi), rel=1e-6)
 
 

@@ -116,12 +116,12 @@ def test_hosts_show_their_base_rtt_and_their_own_interface() -> None:
         "bulk": {"name": "own", "flows": 1, "rtt": {"fixed": "40 ms"}, "delay_at": "server", "interface": "10 Gbit/s"}
     }
     senders = network({"users": users, "sources": [own, {"bulk": {"flows": 1, "rtt": {"fixed": "40 ms"}}}]}).senders
-    assert [each.rtt for each in senders] == [
+    assert [sender.rtt for sender in senders] == [
         "10 to 150 ms, half at the servers",
         "40 ms, at the servers",
         "40 ms, half at the servers",
     ]
-    assert ["interface" in each.what for each in senders] == [False, True, False]
+    assert ["interface" in sender.what for sender in senders] == [False, True, False]
 
 
 def test_data_oppose_requests_except_uploads_and_datagrams() -> None:
@@ -153,7 +153,7 @@ spans = st.tuples(st.integers(1, 64), st.integers(1, 64)).filter(lambda span: sp
 @given(st.lists(spans, max_size=30))
 def test_labels_in_a_row_never_overlap_and_none_is_lost(of: list[tuple[int, int]]) -> None:
     packed = rows(of, of)
-    assert sorted(each for row in packed for each in row) == sorted(of)
+    assert sorted(label for row in packed for label in row) == sorted(of)
     for row in packed:
         assert all(before[1] <= after[0] for before, after in itertools.pairwise(row))
 

@@ -17,4 +17,4 @@ _FOUND = """async () => (await axe.run()).violations
 def found(page: Any) -> list[str]:
     """Return what is serious or critical on a page."""
     page.evaluate(AXE.read_text(encoding="utf-8"))
-    return [str(each) for each in page.evaluate(_FOUND)]
+    return [str(violation) for violation in page.evaluate(_FOUND)]

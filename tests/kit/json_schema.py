@@ -33,9 +33,9 @@ def admits(schema: Mapping[str, Any], value: Any, root: Mapping[str, Any]) -> bo
 
     if "$ref" in schema and not inner(root["$defs"][schema["$ref"].rpartition("/")[2]], value):
         return False
-    if "anyOf" in schema and not any(inner(each, value) for each in schema["anyOf"]):
+    if "anyOf" in schema and not any(inner(item, value) for item in schema["anyOf"]):
         return False
-    if "oneOf" in schema and sum(inner(each, value) for each in schema["oneOf"]) != 1:
+    if "oneOf" in schema and sum(inner(item, value) for item in schema["oneOf"]) != 1:
         return False
     if "const" in schema and value != schema["const"]:
         return False
@@ -43,13 +43,13 @@ def admits(schema: Mapping[str, Any], value: Any, root: Mapping[str, Any]) -> bo
         return False
     if "type" in schema:
         types = [schema["type"]] if isinstance(schema["type"], str) else schema["type"]
-        if not any(_is(value, each) for each in types):
+        if not any(_is(value, item) for item in types):
             return False
     if isinstance(value, dict):
         return _admits_table(schema, value, root)
     if isinstance(value, list):
         length = schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", len(value))
-        return length and all(inner(schema.get("items", {}), each) for each in value)
+        return length and all(inner(schema.get("items", {}), item) for item in value)
     if isinstance(value, str):
         return re.search(schema.get("pattern", ""), value) is not None
     if isinstance(value, (int, float)):

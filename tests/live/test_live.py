@@ -149,7 +149,7 @@ def test_what_live_does_not_have_is_refused_in_one_line(aqmlab: Command, spec: P
             "live has no record.exchanges: the kernel does not say what loss and marks cost each exchange",
         ),
     ]:
-        outcome = aqmlab("live", str(spec), *(word for each in change.split() for word in ("--set", each)))
+        outcome = aqmlab("live", str(spec), *(word for assignment in change.split() for word in ("--set", assignment)))
         assert (outcome.code, outcome.out) == (2, "")
         assert outcome.err == f"aqmlab: {refusal}\n"
     assert not list(Path("results/cells").glob("*"))
@@ -174,7 +174,7 @@ def test_an_invalid_run_says_so_and_only_it_is_rerun(aqmlab: Command, spec: Path
     ):
         said = run(*anyhow, option, strictest)["invalid_reasons"]
         assert isinstance(said, list)
-        assert [reason in each for each in said] == [True]
+        assert [reason in line for line in said] == [True]
     assert lab.Store("results").cells()["valid"].to_list() == [False]
     assert "INVALID" in aqmlab("ls").out
     always = run(*anyhow)

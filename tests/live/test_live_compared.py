@@ -28,7 +28,7 @@ def test_differences_are_paired_and_invalid_runs_are_left_out() -> None:
     assert 0 < distance["difference"] <= 1.0
     text = "\n".join(table.captions(Parity((scheme,))))
     assert "INVALID and left out: pi, seed 3, live: it was late" in text
-    assert [each["valid"] for each in scheme.record()["seeds"]] == [True, True, False]
+    assert [seed["valid"] for seed in scheme.record()["seeds"]] == [True, True, False]
 
 
 def test_one_pair_has_no_interval_and_no_measurement_no_value() -> None:
@@ -56,8 +56,8 @@ def test_both_worlds_are_run_with_the_same_seeds(aqmlab: Command, tmp_path: Path
     schemes = json.loads(outcome.out)["schemes"]
     assert [scheme["label"] for scheme in schemes] == ["droptail:limit=100", "pi"]
     for scheme in schemes:
-        for seed, each in zip((1, 2), scheme["seeds"], strict=True):
-            worlds = [each[world] for world in ("live", "simulated")]
+        for seed, worlds_of_seed in zip((1, 2), scheme["seeds"], strict=True):
+            worlds = [worlds_of_seed[world] for world in ("live", "simulated")]
             assert [(it["world"], it["seed"]) for it in worlds] == [("live", seed), ("simulated", seed)]
             # The same users ask for as much.
             done = [it["completed_requests"] for it in worlds]

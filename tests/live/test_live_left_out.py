@@ -57,4 +57,4 @@ def test_a_comparison_takes_none(doctored: Path) -> None:
     results = kept.results(lab.Store(doctored), keys(doctored))
     with pytest.raises(lab.SpecError, match=r"^results: a live run that is not valid goes into no mean, got .*seed 2"):
         lab.Comparison(tuple(results))
-    assert lab.Comparison(tuple(each for each in results if each.valid)).schemes
+    assert lab.Comparison(tuple(result for result in results if result.valid)).schemes

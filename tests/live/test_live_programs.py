@@ -254,7 +254,7 @@ def test_nothing_is_left_of_programs_whose_run_is_killed(here: Path, victim: int
             process.kill()
 
     def left() -> set[str]:
-        return {name for each in Path("/proc").glob("[0-9]*") for name in namespaces_of(int(each.name))} & made
+        return {name for folder in Path("/proc").glob("[0-9]*") for name in namespaces_of(int(folder.name))} & made
 
     # The kernel ends them one after another.
     wait_for("the end of all that was started", lambda: not left())

@@ -55,7 +55,7 @@ def test_axe_is_as_published() -> None:
 
 def test_axe_finds_what_is_wrong(page: Any) -> None:
     page.set_content("<img src='data:,'><input>")
-    assert {each.partition(":")[0] for each in found(page)} >= {"image-alt", "label"}
+    assert {violation.partition(":")[0] for violation in found(page)} >= {"image-alt", "label"}
 
 
 @pytest.mark.parametrize("width", [1280, 390])

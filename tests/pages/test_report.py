@@ -50,18 +50,18 @@ def page(gathered: Gathered) -> Page:
 def test_without_cells_it_is_about_the_newest_comparison(out: Path, gathered: Gathered) -> None:
     assert list(gathered.by_label) == ["uncongested", *SCHEMES]
     assert {cell.cell.users_per_side for cell in gathered.valid} == {1200}
-    assert all([each.cell.seed for each in results] == [1, 2, 3] for results in gathered.by_label.values())
+    assert all([result.cell.seed for result in results] == [1, 2, 3] for results in gathered.by_label.values())
 
 
 def test_cells_are_chosen_by_key_scheme_seed_and_load(out: Path, gathered: Gathered) -> None:
     of_codel = gathered.by_label["codel"]
-    keys = [each.directory.name for each in of_codel]
+    keys = [result.directory.name for result in of_codel]
     for named in (keys[0][:12], str(of_codel[0].directory), f"{of_codel[0].directory}/"):
-        assert [each.directory.name for each in gather(out, Choice(cells=[named])).valid] == keys[:1]
+        assert [result.directory.name for result in gather(out, Choice(cells=[named])).valid] == keys[:1]
     assert list(gather(out, Choice(schemes=["pie"])).by_label) == ["uncongested", "pie:ecn=true"]
-    assert {each.cell.seed for each in gather(out, Choice(seeds=range(2, 4))).valid} == {2, 3}
+    assert {result.cell.seed for result in gather(out, Choice(seeds=range(2, 4))).valid} == {2, 3}
     load = Store(out).cells().filter(users_per_side=50)["load_percent"][0]
-    assert [each.cell.users_per_side for each in gather(out, Choice(load=load)).valid] == [50]
+    assert [result.cell.users_per_side for result in gather(out, Choice(load=load)).valid] == [50]
 
 
 def test_the_first_requested_scheme_is_the_reference(out: Path) -> None:
@@ -74,7 +74,7 @@ def test_sentences_name_the_best_and_those_not_told_from_it(gathered: Gathered) 
     sentences = said.answer(gathered, {label: label for label in gathered.by_label})[:2]
     for sentence, share in zip(sentences, ("p50", "p90"), strict=True):
         values = {
-            label: np.array([each.measure(f"response_time_ms.{share}") for each in gathered.by_label[label]])
+            label: np.array([result.measure(f"response_time_ms.{share}") for result in gathered.by_label[label]])
             for label in SCHEMES
         }
         alike, _, longer = sentence.partition("; it is ")
@@ -91,7 +91,7 @@ def test_a_sentence_has_the_interval_that_decided_it(out: Path, gathered: Gather
         alike, _, longer = sentence.partition("; it is ")
         _, _, alike = alike.partition("not distinguishable from it")
         bounds = [
-            tuple(float(each.replace(",", "")) for each in found)
+            tuple(float(number.replace(",", "")) for number in found)
             for found in re.findall(r"\(([-\d,.]+) to ([-\d,.]+)", alike)
         ]
         assert all(low <= 0 <= high for low, high in bounds)
@@ -100,24 +100,24 @@ def test_a_sentence_has_the_interval_that_decided_it(out: Path, gathered: Gather
 
 @pytest.mark.parametrize("seeds", [1, 2])
 def test_too_few_seeds_tell_nothing_apart(out: Path, seeds: int) -> None:
-    answer = " ".join(said.answer(gather(out, Choice(seeds=range(1, seeds + 1))), {each: each for each in LABELS}))
+    answer = " ".join(said.answer(gather(out, Choice(seeds=range(1, seeds + 1))), {label: label for label in LABELS}))
     assert "too few to tell schemes apart" in answer
     assert "shortest" not in answer
     assert not re.search(r"\(-?[\d,.]+ to", answer)
 
 
 def test_the_difference_is_of_seeds_that_all_have(out: Path, gathered: Gathered) -> None:
-    keys = [each.directory.name for each in gathered.valid if (each.cell.label, each.cell.seed) != ("codel", 2)]
+    keys = [item.directory.name for item in gathered.valid if (item.cell.label, item.cell.seed) != ("codel", 2)]
     some = gather(out, Choice(cells=keys))
-    assert all([each.cell.seed for each in results] == [1, 3] for results in some.pairs.values())
-    two = Comparison(tuple(each for each in some.valid if each.cell.seed != 2), paired=True).schemes
-    assert [each.get("paired") for each in some.schemes] == [each.get("paired") for each in two]
+    assert all([item.cell.seed for item in results] == [1, 3] for results in some.pairs.values())
+    two = Comparison(tuple(item for item in some.valid if item.cell.seed != 2), paired=True).schemes
+    assert [item.get("paired") for item in some.schemes] == [item.get("paired") for item in two]
     assert any("different seeds" in note for note in said.notes(some))
 
 
 def test_tables_and_sentences_have_the_numbers_of_compare(gathered: Gathered, page: Page) -> None:
-    paired = Comparison(tuple(each for each in gathered.valid), paired=True).schemes
-    assert [each.get("paired") for each in gathered.schemes] == [each.get("paired") for each in paired]
+    paired = Comparison(tuple(item for item in gathered.valid), paired=True).schemes
+    assert [item.get("paired") for item in gathered.schemes] == [item.get("paired") for item in paired]
     for part in table.parts(paired):
         for cells in part.cells():
             assert all(number in page.text for number, _ in cells)
@@ -135,12 +135,12 @@ def test_commands_and_files_make_the_same_cells_again(out: Path, tmp_path: Path,
     (tmp_path / step.file).write_text(step.spec)
     assert step.commands == [f"aqmlab compare experiment.toml {' '.join(gathered.labels)} --seeds 1-3"]
     made = comparison_cells(gathered.labels, lab.Experiment.from_toml(tmp_path / step.file), [1, 2, 3], {})
-    assert {cell.key for cell in made} == {each.directory.name for each in gathered.valid}
+    assert {cell.key for cell in made} == {result.directory.name for result in gathered.valid}
 
 
 def test_cells_of_no_single_comparison_have_a_file_per_scheme(gathered: Gathered, tmp_path: Path) -> None:
     results = gathered.by_label["codel"]
-    strange = Gathered(tuple(replace(each, cell=replace(each.cell, label="my own")) for each in results), ())
+    strange = Gathered(tuple(replace(result, cell=replace(result.cell, label="my own")) for result in results), ())
     (step,) = again.steps(strange)
     (tmp_path / step.file).write_text(step.spec)
     assert step.commands == [f"aqmlab run 1.toml --seed {seed}" for seed in (1, 2, 3)]
@@ -155,7 +155,7 @@ def test_no_module_is_imported_because_a_cell_has_its_name(
     monkeypatch.syspath_prepend(file.parent)
     results = gathered.by_label["codel"]
     steps = again.steps(
-        Gathered(tuple(replace(each, cell=replace(each.cell, label="my_module:Law")) for each in results), ())
+        Gathered(tuple(replace(result, cell=replace(result.cell, label="my_module:Law")) for result in results), ())
     )
     assert [step.file for step in steps] == ["1.toml"]
 
@@ -170,19 +170,19 @@ def test_the_page_uses_no_network_and_only_its_own_script(page: Page) -> None:
     policy = page.policy
     assert policy["default-src"] == ["'none'"]
     assert set(policy) == {"default-src", "script-src", "style-src", "img-src", "base-uri", "form-action"}
-    hashes = [base64.b64encode(hashlib.sha256(each.encode()).digest()).decode() for each in page.scripts[1:]]
-    assert policy["script-src"] == [f"'sha256-{each}'" for each in hashes]
+    hashes = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in page.scripts[1:]]
+    assert policy["script-src"] == [f"'sha256-{script}'" for script in hashes]
     assert "url" not in {key for chart in page.data["charts"].values() for key in _keys(chart["views"])}
 
 
 def _keys(value: Any) -> Iterator[str]:
     if isinstance(value, dict):
         yield from value
-        for each in value.values():
-            yield from _keys(each)
+        for item in value.values():
+            yield from _keys(item)
     elif isinstance(value, list):
-        for each in value:
-            yield from _keys(each)
+        for item in value:
+            yield from _keys(item)
 
 
 def test_names_are_shown_as_text(gathered: Gathered) -> None:
@@ -203,9 +203,9 @@ def test_names_are_shown_as_text(gathered: Gathered) -> None:
 def test_a_report_of_twenty_schemes_is_below_8_mb(gathered: Gathered) -> None:
     results = gathered.by_label["pie:ecn=true"]
     many = tuple(
-        replace(each, cell=replace(each.cell, label=f"{number}: {'n' * 60}"))
+        replace(result, cell=replace(result.cell, label=f"{number}: {'n' * 60}"))
         for number in range(20)
-        for each in results
+        for result in results
     )
     written = html(Gathered(many, ()))
     assert len(written.encode()) < 8e6
@@ -219,8 +219,8 @@ def test_invalid_live_runs_are_named_and_left_out(out: Path, tmp_path: Path) -> 
     bad = whole.by_label["codel"][2].directory
     reseal(bad, live=LATE)
     partly = gather(doctored, Choice())
-    assert [each.directory for each in partly.invalid] == [bad]
-    assert [each.cell.seed for each in partly.by_label["codel"]] == [1, 2]
+    assert [result.directory for result in partly.invalid] == [bad]
+    assert [result.cell.seed for result in partly.by_label["codel"]] == [1, 2]
     page = Page(html(partly))
     assert "seed 3 is not valid and is left out: the router was late." in page.text
     assert "INVALID" in page.text

@@ -207,7 +207,7 @@ def test_hostile_names_are_text_and_leave_the_page_its_shape(
 ) -> None:
     results = gather(out, Choice(schemes=["pie"])).valid[-1:]
     names = (HOSTILE, LONG, LONG + "y", "plain")
-    named = tuple(replace(each, cell=replace(each.cell, label=label)) for each in results for label in names)
+    named = tuple(replace(result, cell=replace(result.cell, label=label)) for result in results for label in names)
     file = tmp_path / "hostile.html"
     file.write_text(html(Gathered(named, ())), encoding="utf-8")
     page = opened(browser, file, width)

@@ -128,7 +128,7 @@ def test_a_density_has_every_request_once(gathered: Gathered) -> None:
         cells = series.density(results)
         assert cells["percent"].sum() == pytest.approx(100)
         assert cells.select("bytes", "time_ms").is_unique().all()
-        every = pl.concat(each.response_time_bins for each in results)
+        every = pl.concat(result.response_time_bins for result in results)
         fast = every.filter(pl.col("time_low_ms") < 100).select(pl.col("count").sum() / every["count"].sum()).item()
         assert cells.filter(pl.col("time_ms") < 99.9)["percent"].sum() == pytest.approx(100 * fast)
 
@@ -153,7 +153,7 @@ def test_where_the_time_went_is_what_explain_says_and_adds_up(out: Path, tmp_pat
     rows = pl.DataFrame(page.data["charts"]["parts"]["rows"])
     cells = gather(out, Choice(schemes=["codel"], seeds=[1, 3])).by_label
     for label, results in cells.items():
-        told = pl.concat(by_band(lab.explain(each.directory).requests) for each in results)
+        told = pl.concat(by_band(lab.explain(result.directory).requests) for result in results)
         for band in ("mean", "p50", "p90", "p99"):
             means = told.filter(band=band).mean().row(0, named=True)
             mine = rows.filter(scheme=label, band=band)

@@ -82,10 +82,10 @@ def test_it_says_what_the_pages_of_the_study_say(report: Report, tmp_path: Path)
                     assert words(cell.replace("**", "").replace("\\|", "|").replace("`", "")) in words(page.text)
     for said in (report.study.title, "Something gets through.", "Nothing is greater than itself.", report.command):
         assert said in page.text
-    for each in report.distinct.values():
-        assert each.cell.key in page.text
-        assert each.metadata["files"]["summary.parquet"]["sha256"] in page.text
-        assert each.metadata["engine"] in page.text
+    for claim in report.distinct.values():
+        assert claim.cell.key in page.text
+        assert claim.metadata["files"]["summary.parquet"]["sha256"] in page.text
+        assert claim.metadata["engine"] in page.text
 
 
 def test_the_first_spec_with_the_differences_is_the_spec_of_each(report: Report) -> None:
@@ -108,7 +108,7 @@ def test_the_page_can_ask_no_network_and_runs_no_script(report: Report) -> None:
         "form-action": ["'none'"],
     }
     pictures = [attrs for tag, attrs in page.tags if tag == "img"]
-    assert [each["alt"] for each in pictures] == ["What is carried.", "What is carried-too."]
+    assert [picture["alt"] for picture in pictures] == ["What is carried.", "What is carried-too."]
     for _, attrs in page.tags:
         for name in ("src", "href", "action", "srcset", "data", "poster"):
             assert str(attrs.get(name, "data:")).startswith("data:")

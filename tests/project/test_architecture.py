@@ -67,10 +67,10 @@ def imported(file: Path, nodes: Callable[[ast.AST], Iterable[ast.AST]] = ast.wal
 
 def executed(node: ast.AST) -> Iterator[ast.AST]:
     """Yield what is in a part of a module, without what is there for type checkers."""
-    for each in ast.iter_child_nodes(node):
-        if not (isinstance(each, ast.If) and ast.unparse(each.test) == "TYPE_CHECKING"):
-            yield each
-            yield from executed(each)
+    for child in ast.iter_child_nodes(node):
+        if not (isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING"):
+            yield child
+            yield from executed(child)
 
 
 PYTHON = ROOT / "python"

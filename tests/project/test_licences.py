@@ -41,7 +41,7 @@ def test_licences_name_linked_crates_but_no_build_or_dev_crates(tmp_path: Path) 
         "linked": [need("below")],
         "derive": [need("of-derive")],
     }
-    nodes = [{"id": each["id"], "deps": needs.get(each["id"], [])} for each in packages]
+    nodes = [{"id": crate["id"], "deps": needs.get(crate["id"], [])} for crate in packages]
     bundled = licences.bundled({"packages": packages, "resolve": {"nodes": nodes}})
-    assert [each["name"] for each in bundled] == ["below", "linked"]
-    assert [text for each in bundled for text in licences.texts(each)] == ["MIT text", "MIT text"]
+    assert [crate["name"] for crate in bundled] == ["below", "linked"]
+    assert [text for crate in bundled for text in licences.texts(crate)] == ["MIT text", "MIT text"]

@@ -30,7 +30,7 @@ direction 1 arrived 100 dropped 2 mbps 70.0 queue_mean 10.0
 
 
 def case(name: str) -> Case:
-    (found,) = (each for each in scenario.cases() if each.name == name)
+    (found,) = (candidate for candidate in scenario.cases() if candidate.name == name)
     return found
 
 
@@ -45,19 +45,19 @@ def test_the_trace_is_what_it_always_was() -> None:
     transfers = arrivals.generate(1515, 60, 1)
     assert len(transfers) == 181_704
     assert arrivals.to_text(transfers).splitlines()[:2] == ["0.000992 0 4 833", "0.001051 1 6 592"]
-    assert max(each.response_bytes for each in transfers) == 62_770_049
+    assert max(transfer.response_bytes for transfer in transfers) == 62_770_049
 
 
 def test_a_trace_offers_its_load_in_both_directions_to_all_pairs() -> None:
     transfers = arrivals.generate(500, 60, 3)
     for direction in (0, 1):
-        ours = [each for each in transfers if each.direction == direction]
+        ours = [transfer for transfer in transfers if transfer.direction == direction]
         assert len(ours) / 60 == pytest.approx(500, rel=0.03)
-        sizes = [each.response_bytes for each in ours]
+        sizes = [transfer.response_bytes for transfer in ours]
         assert median(sizes) == pytest.approx(1000, rel=0.02)
         assert mean(size >= 10_000 for size in sizes) == pytest.approx(0.1, abs=0.001)
-    assert {each.pair for each in transfers} == set(range(32))
-    assert [each.at_s for each in transfers] == sorted(each.at_s for each in transfers)
+    assert {transfer.pair for transfer in transfers} == set(range(32))
+    assert [transfer.at_s for transfer in transfers] == sorted(transfer.at_s for transfer in transfers)
 
 
 def test_sizes_pass_from_body_to_tail_without_a_step() -> None:
@@ -82,11 +82,11 @@ def test_the_round_trip_times_are_those_of_the_scenario() -> None:
 
 
 def test_every_case_is_a_spec_that_the_engine_takes() -> None:
-    for each in scenario.cases():
-        for peer, window in each.windows.items():
-            tcp = {"ack_every": 1} if each.rtts_ms else {}
-            spec = scenario.experiment(each, window, "1.0 0 31 1000\n", tcp)
-            assert json.loads(_core.Resolved(json.dumps(spec)).json)["tcp"]["mss"] == 1460, (each.name, peer)
+    for case in scenario.cases():
+        for peer, window in case.windows.items():
+            tcp = {"ack_every": 1} if case.rtts_ms else {}
+            spec = scenario.experiment(case, window, "1.0 0 31 1000\n", tcp)
+            assert json.loads(_core.Resolved(json.dumps(spec)).json)["tcp"]["mss"] == 1460, (case.name, peer)
 
 
 def test_a_transfer_takes_propagation_plus_transmission_time() -> None:
@@ -202,14 +202,14 @@ def test_a_missing_trace_is_one_line(tmp_path: Path, name: str, what: str) -> No
 def test_an_unknown_case_is_one_line() -> None:
     with pytest.raises(SystemExit, match="no case has 'fifo' in its name"):
         peers.chosen(["fifo"])
-    assert [each.name for each in peers.chosen(["1 flow"])] == ["1 flow droptail"]
+    assert [case.name for case in peers.chosen(["1 flow"])] == ["1 flow droptail"]
 
 
 def test_only_output_of_the_same_earlier_run_is_reused(tmp_path: Path) -> None:
     file = tmp_path / "peers.json"
     assert peers.saved(file) == []
     file.write_text(json.dumps({"cases": [record()]}))
-    assert [each["case"] for each in peers.saved(file)] == ["web 90 droptail"]
+    assert [entry["case"] for entry in peers.saved(file)] == ["web 90 droptail"]
     file.write_text("[]")
     with pytest.raises(SystemExit, match="not what an earlier run has written"):
         peers.saved(file)

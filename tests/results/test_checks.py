@@ -27,7 +27,7 @@ def healthy(tmp_path_factory: pytest.TempPathFactory) -> lab.Comparison:
 
 
 def failed(*results: Result) -> set[tuple[str, str]]:
-    return {(each.law, each.label) for each in check(results) if not each.is_met}
+    return {(failure.law, failure.label) for failure in check(results) if not failure.is_met}
 
 
 def doctored(result: Result, **summary: Any) -> Result:
@@ -38,9 +38,9 @@ def doctored(result: Result, **summary: Any) -> Result:
 
 
 def test_healthy_cells_pass_every_check(healthy: lab.Comparison) -> None:
-    laws = [each.law for each in healthy.checks]
+    laws = [check.law for check in healthy.checks]
     assert (laws.count("utilisation"), laws.count("closed_loop"), laws.count("steady")) == (12, 4, 6)
-    assert [each for each in healthy.checks if not each.is_met] == []
+    assert [check for check in healthy.checks if not check.is_met] == []
     assert healthy.notes == []
 
 
@@ -85,16 +85,18 @@ def test_a_link_whose_rate_is_to_change_is_not_checked(tmp_path: Path) -> None:
 
 
 def test_failures_are_told_together_law_by_law(healthy: lab.Comparison) -> None:
-    broken = [dataclasses.replace(each, value=each.high + 1) for each in healthy.checks if each.law == "utilisation"]
-    (note,) = failures([*broken, *(each for each in healthy.checks if each.law != "utilisation")])
+    broken = [
+        dataclasses.replace(check, value=check.high + 1) for check in healthy.checks if check.law == "utilisation"
+    ]
+    (note,) = failures([*broken, *(check for check in healthy.checks if check.law != "utilisation")])
     assert note.endswith("(seeds of uncongested: 1, 2; droptail: 1, 2; pi:q_ref=10: 1, 2).")
 
 
 def test_the_command_prints_checks_in_json_and_below_tables(aqmlab: Command) -> None:
     brief = ("--users", "50", "--warmup", "2 s", "--duration", "15 s", "--seeds", "1", "--no-figures", "codel")
     said = json.loads(aqmlab("compare", *brief, "--json").out)["checks"]
-    assert {each["law"] for each in said} == {"utilisation", "closed_loop", "steady"}
-    assert {each["met"] for each in said if each["law"] == "steady"} == {False}
+    assert {entry["law"] for entry in said} == {"utilisation", "closed_loop", "steady"}
+    assert {entry["met"] for entry in said if entry["law"] == "steady"} == {False}
     assert "Check: the beginning of the measured window" in aqmlab("compare", *brief).out
 
 

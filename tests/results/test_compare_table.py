@@ -151,7 +151,7 @@ def test_each_source_and_class_has_its_delay_under_each_scheme() -> None:
         {"name": name, "packets": 1, "queue_delay_ms": delay(ms)} for name, ms in (("L4S", 1.0), ("Classic", 20.0))
     ]
     ways = [way | {"classes": classes} for way in record("", 1)["directions"]]
-    dual = [each | {"classes": classes, "directions": ways} for each in mixed("dualpi2", 9)]
+    dual = [result | {"classes": classes, "directions": ways} for result in mixed("dualpi2", 9)]
     (part,) = (part for part in parts(schemes(mixed("pi", 5), dual)) if part.title.startswith("Delay"))
     of = [f"{what} {name}" for what in ("all packets", "web users", "video") for name in ("forward", "reverse")]
     classes_of = [f"class {name} {way}" for name in ("L4S", "Classic") for way in ("forward", "reverse")]
@@ -190,7 +190,7 @@ def test_sources_have_rows_and_unused_measures_no_column() -> None:
     (part,) = (part for part in parts(schemes(mixed("pi", 5), mixed("codel", 6))) if part.title == "Traffic")
     assert [row.what for row in part.rows] == ["web users", "video", "voice"] * 2
     assert "one-way ms" in {column.group for column in part.columns}
-    without = [each | {"sources": [source("video", 4.0)]} for each in mixed("pi", 5)]
+    without = [result | {"sources": [source("video", 4.0)]} for result in mixed("pi", 5)]
     (part,) = (part for part in parts(schemes(without)) if part.title == "Traffic")
     assert "one-way ms" not in {column.group for column in part.columns}
 

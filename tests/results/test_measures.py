@@ -84,7 +84,7 @@ def test_users_do_the_same_beside_probes(small_cell: Cell, tmp_path: Path) -> No
     with_rows = json.loads(small_cell.spec.json)
     with_rows["record"]["exchanges"] = True
     alone = dataclasses.replace(small_cell, spec=Resolved(json.dumps(with_rows)))
-    rows, beside = (run_cell(each, Store(tmp_path)).exchanges.filter(source=0) for each in (alone, probed(small_cell)))
+    rows, beside = (run_cell(cell, Store(tmp_path)).exchanges.filter(source=0) for cell in (alone, probed(small_cell)))
     what = ["side", "user", "connection", "request_bytes", "response_bytes"]
     assert len(rows.join(beside, on=what)) > 0.8 * len(rows)
 
@@ -184,10 +184,10 @@ def test_each_flow_is_its_own_source_on_its_sources_hosts() -> None:
     )
     (cell,) = cells_of(experiment, [1])
     apart = flow_by_flow(cell).resolved
-    names = [next(iter(each.values()))["name"] for each in apart["sources"] if "transfers" not in each]
+    names = [next(iter(source.values()))["name"] for source in apart["sources"] if "transfers" not in source]
     assert names == ["up #1", "up #2", "up #3", "on_off #1", "on_off #2"]
     assert [hosts["source"] for hosts in apart["tcp"]["mix"]] == names[:3]
-    assert {next(iter(each.values())).get("flows") for each in apart["sources"]} == {1, None}
+    assert {next(iter(source.values())).get("flows") for source in apart["sources"]} == {1, None}
     assert flow_by_flow(flow_by_flow(cell)).key == flow_by_flow(cell).key
 
 

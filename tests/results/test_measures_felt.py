@@ -174,7 +174,7 @@ def test_a_sources_draws_do_not_depend_on_other_sources(tmp_path: Path) -> None:
         record=lab.Record(exchanges=True),
     )
     (cell,) = cells_of(experiment, [1])
-    together, first, second = (run_cell(each, Store(tmp_path)).exchanges for each in (cell, *alone(cell)))
+    together, first, second = (run_cell(variant, Store(tmp_path)).exchanges for variant in (cell, *alone(cell)))
     for number, solo in ((1, first), (2, second)):
         assert solo["source"].unique().to_list() == [number]
         what = ["start_s", "side", "user", "request_bytes", "response_bytes"]
@@ -255,8 +255,8 @@ def test_a_delay_that_goes_on_growing_has_not_settled() -> None:
 
 
 def test_what_a_delay_goes_on_doing_is_no_unrest() -> None:
-    saw = [sample % 50 for sample in range(2000)]
-    assert answer(pl.Series([float(each) for each in saw]), every_s=0.1)["settle_s"] == 0
+    samples = [number % 50 for number in range(2000)]
+    assert answer(pl.Series([float(sample) for sample in samples]), every_s=0.1)["settle_s"] == 0
 
 
 def test_steps_are_rate_and_load_changes_in_the_window() -> None:

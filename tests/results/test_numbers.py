@@ -46,7 +46,7 @@ def spec(tmp_path: Path) -> Path:
 
 def _toml(value: Any) -> str:
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{key} = {_toml(each)}" for key, each in value.items()) + "}"
+        return "{" + ", ".join(f"{key} = {_toml(item)}" for key, item in value.items()) + "}"
     return f"[{', '.join(map(_toml, value))}]" if isinstance(value, list) else json.dumps(value)
 
 
@@ -119,7 +119,9 @@ def test_a_frame_has_means_and_intervals_of_the_seeds(comparison: lab.Comparison
     assert means.height == 4
     for label in SCHEMES:
         row = means.row(by_predicate=(pl.col("scheme") == label) & (pl.col("measure") == "loss"), named=True)
-        values = np.array([each.summary["loss_percent"] for each in comparison.results if each.cell.label == label])
+        values = np.array(
+            [result.summary["loss_percent"] for result in comparison.results if result.cell.label == label]
+        )
         # Student's t with two degrees of freedom at 97.5 %, from a printed table.
         half = 4.303 * values.std(ddof=1) / np.sqrt(3)
         assert (row["mean"], row["sd"]) == pytest.approx((values.mean(), values.std(ddof=1)))
@@ -131,7 +133,7 @@ def test_a_frame_has_means_and_intervals_of_the_seeds(comparison: lab.Comparison
 def test_a_frame_of_pairs_has_differences(comparison: lab.Comparison) -> None:
     (row,) = comparison.frame("game one-way p99").filter(pl.col("less").is_not_null()).to_dicts()
     first, other = (
-        np.array([each.measure("game one-way p99") for each in comparison.results if each.cell.label == label])
+        np.array([result.measure("game one-way p99") for result in comparison.results if result.cell.label == label])
         for label in SCHEMES
     )
     assert (row["scheme"], row["less"]) == (SCHEMES[1], SCHEMES[0])
@@ -157,7 +159,7 @@ def test_a_comparison_shows_chosen_numbers(spec: Path, aqmlab: Command, out: Pat
     (first, _) = (line for line in shown.splitlines() if line.startswith(SCHEMES))
     numbers = json.loads(aqmlab(*how, "--measures", names, "--json").out)["numbers"]
     # Drop-tail has no classes.
-    assert [each["measure"] for each in numbers if each["scheme"] == SCHEMES[0]] == ["game one-way p99", "p95"]
+    assert [number["measure"] for number in numbers if number["scheme"] == SCHEMES[0]] == ["game one-way p99", "p95"]
     assert first.split()[2] == "-" or first.split()[3] == "-"
     wrong = aqmlab(*how, "--measures", "game p99")
     assert wrong.code == 2
@@ -194,7 +196,7 @@ def test_searches_go_by_the_number_of_a_source(tmp_path: Path) -> None:
     how: dict[str, Any] = {"experiment": experiment, "seeds": [1], "out": tmp_path}
     tuned = lab.tune("codel", "target=1 ms..50 ms", minimise=["game one-way p99"], trials=4, confirm=0, **how)
     assert tuned.objectives[0].name == "game one-way p99"
-    assert min(each.means[0] for each in tuned.tried) < 0
+    assert min(candidate.means[0] for candidate in tuned.tried) < 0
     found = lab.sensitivity("codel", "target=1 ms..50 ms", of=["game jitter"], points=2, **how)
     assert set(found.indices["measure"]) == {"game jitter"}
     assert found.indices["mu_star"][0] > 0
@@ -212,10 +214,10 @@ def test_advice_goes_by_the_number_of_a_source(tmp_path: Path) -> None:
     advice = lab.advise(link, minimise="game up one-way p99", seeds=[1, 2], out=tmp_path)
     assert advice.map == ()
     assert len(advice.run) > 10
-    assert advice.run[0].mean < next(each.mean for each in advice.run if each.candidate == "droptail")
+    assert advice.run[0].mean < next(item.mean for item in advice.run if item.candidate == "droptail")
     logs: dict[str, list[float]] = {}
-    for each in advice.results:
-        logs.setdefault(each.cell.label, []).append(np.log(each.measure("game up one-way p99") or 0.0))
+    for item in advice.results:
+        logs.setdefault(item.cell.label, []).append(np.log(item.measure("game up one-way p99") or 0.0))
     assert advice.run[0].mean == pytest.approx(min(np.exp(np.mean(of)) for of in logs.values()))
     assert "game up one-way p99, ms" in repr(advice)
     assert "all candidates were run on this link" in " ".join(advice.notes)
@@ -224,4 +226,4 @@ def test_advice_goes_by_the_number_of_a_source(tmp_path: Path) -> None:
 
 
 def test_the_numbers_of_a_run_have_units() -> None:
-    assert {each.unit for each in NUMBERS.values()} == {"ms", "%", "Mbit/s", "of 1", "requests"}
+    assert {number.unit for number in NUMBERS.values()} == {"ms", "%", "Mbit/s", "of 1", "requests"}

@@ -119,9 +119,9 @@ def histogram(times_ms: Values) -> pl.DataFrame:
 
 def test_the_band_of_histograms_is_that_of_their_shares(draws: np.random.Generator) -> None:
     samples = [[draws.exponential(mean, 2000) for _ in range(4)] for mean in (100.0, 150.0)]
-    first, other = ([histogram(each) for each in of] for of in samples)
+    first, other = ([histogram(times) for times in of] for of in samples)
     band = stats.difference_band(first, other, times_ms=[50, 100, 400])
-    shares = np.array([[[np.mean(each < time) for time in band["time_ms"]] for each in of] for of in samples])
+    shares = np.array([[[np.mean(times < time) for time in band["time_ms"]] for times in of] for of in samples])
     differences = shares[1] - shares[0]
     assert band["difference"].to_numpy() == pytest.approx(differences.mean(axis=0), abs=0.005)
     half = scipy.stats.t(3).ppf(1 - 0.025 / 3) * scipy.stats.sem(differences)
@@ -134,9 +134,9 @@ def test_the_band_of_histograms_is_that_of_their_shares(draws: np.random.Generat
 
 def test_any_quantile_differs_by_so_much_with_students_interval(draws: np.random.Generator) -> None:
     samples = [[draws.exponential(mean, 2000) for _ in range(4)] for mean in (100.0, 150.0)]
-    first, other = ([histogram(each) for each in of] for of in samples)
+    first, other = ([histogram(times) for times in of] for of in samples)
     found = stats.quantile_differences(first, other, fractions=[0.2, 0.975])
-    exact = np.array([[np.quantile(each, [0.2, 0.975]) for each in of] for of in samples])
+    exact = np.array([[np.quantile(times, [0.2, 0.975]) for times in of] for of in samples])
     differences = exact[1] - exact[0]
     assert found["difference"].to_numpy() == pytest.approx(differences.mean(axis=0), rel=0.03, abs=0.5)
     half = scipy.stats.t(3).ppf(0.975) * scipy.stats.sem(differences)

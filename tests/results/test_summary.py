@@ -64,7 +64,7 @@ def test_a_column_has_one_type_in_all_cells(tmp_path: Path) -> None:
         brief(sources=[BULK, DATAGRAMS], chain=[{}, {"rate": "1 Mbit/s"}]),
         brief(users={"per_side": 1}, protocol={"warmup": "1 ms", "duration": "1 ms"}),
     ]
-    schemas = [pq.read_schema(lab.run(each, out=tmp_path).directory / "summary.parquet") for each in some]
+    schemas = [pq.read_schema(lab.run(experiment, out=tmp_path).directory / "summary.parquet") for experiment in some]
     assert all(
         schema.field(name) == field
         for schema in schemas

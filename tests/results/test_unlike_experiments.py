@@ -73,7 +73,7 @@ def test_the_uncongested_network_has_the_users_of_the_schemes() -> None:
 
 
 def test_a_report_of_chosen_cells_refuses_other_experiments(tmp_path: Path, aqmlab: Command) -> None:
-    keys = [each.place.name for each in (run(tmp_path), run(tmp_path, "pie", link={"rate": "3 Mbit/s"}))]
+    keys = [result.place.name for result in (run(tmp_path), run(tmp_path, "pie", link={"rate": "3 Mbit/s"}))]
     with pytest.raises(lab.SpecError, match=r"link\.rate: 2 Mbit/s and 3 Mbit/s"):
         gather(tmp_path, Choice(cells=keys))
     told = aqmlab("report", *keys, "--out", str(tmp_path), "--output", str(tmp_path / "r.html"))
@@ -85,7 +85,7 @@ def test_a_report_of_the_newest_comparison_leaves_out_others(tmp_path: Path) -> 
     run(tmp_path, link={"rate": "3 Mbit/s"})
     run(tmp_path, users={"per_side": 5})
     wanted = {run(tmp_path, scheme).place.name for scheme in ("codel", "pie")}
-    assert {each.place.name for each in gather(tmp_path, Choice()).valid} == wanted
+    assert {result.place.name for result in gather(tmp_path, Choice()).valid} == wanted
 
 
 def test_a_report_of_a_spec_is_about_its_cells(tmp_path: Path, aqmlab: Command) -> None:
@@ -93,8 +93,8 @@ def test_a_report_of_a_spec_is_about_its_cells(tmp_path: Path, aqmlab: Command) 
     compared = lab.compare("codel", "pie + users.per_side=5", experiment=experiment, seeds=[1], out=tmp_path)
     run(tmp_path, link={"rate": "3 Mbit/s"})
     gathered = gather(tmp_path, Choice(experiment=experiment))
-    assert [each.cell.label for each in gathered.valid] == ["uncongested", "codel", "pie + users.per_side=5"]
-    assert [each.place.name for each in gathered.valid] == [each.place.name for each in compared.results]
+    assert [result.cell.label for result in gathered.valid] == ["uncongested", "codel", "pie + users.per_side=5"]
+    assert [result.place.name for result in gathered.valid] == [result.place.name for result in compared.results]
     file = tmp_path / "spec.toml"
     file.write_text(again.toml(SPEC))
     how = ("--out", str(tmp_path), "-o", str(tmp_path / "r.html"))
@@ -116,7 +116,7 @@ def test_many_differences_are_counted() -> None:
         lab.Experiment(link={"rate": rate, "delay": delay}, users={"per_side": n}, protocol={"duration": duration})
         for rate, delay, n, duration in (("2 Mbit/s", "5 ms", 4, "2 s"), ("3 Mbit/s", "6 ms", 5, "3 s"))
     )
-    specs = [cells_of(each, [1])[0].resolved for each in (one, other)]
+    specs = [cells_of(experiment, [1])[0].resolved for experiment in (one, other)]
     assert set(differences(specs)) == {"link.rate", "link.delay", "users.per_side", "protocol.duration"}
     assert said(differences(specs)).endswith("; and 1 more")
 

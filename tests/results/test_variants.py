@@ -81,11 +81,11 @@ def test_a_table_of_the_spec_is_what_is_typed(tmp_path: Path, aqmlab: Command) -
     # Without a scheme the variants are compared, and a variant can be changed further.
     how = ("--seeds", "1", "--no-figures", "--no-baseline", "--json")
     told = aqmlab("compare", str(spec), *how)
-    assert [each["label"] for each in json.loads(told.out)["schemes"]] == ["L4S", "classic", "more-users"]
+    assert [scheme["label"] for scheme in json.loads(told.out)["schemes"]] == ["L4S", "classic", "more-users"]
     told = aqmlab("compare", str(spec), "L4S", "L4S + users.per_side=12", "codel", *how)
-    assert [each["users_per_side"] for each in json.loads(told.out)["schemes"]] == [10, 12, 10]
+    assert [scheme["users_per_side"] for scheme in json.loads(told.out)["schemes"]] == [10, 12, 10]
     python = lab.compare(experiment=experiment, seeds=[1], baseline=False, progress=False)
-    assert [each["label"] for each in python.schemes] == ["L4S", "classic", "more-users"]
+    assert [scheme["label"] for scheme in python.schemes] == ["L4S", "classic", "more-users"]
 
 
 def test_files_of_a_variant_lie_next_to_the_spec(tmp_path: Path) -> None:

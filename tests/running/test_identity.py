@@ -125,4 +125,4 @@ def test_cells_of_unlike_links_are_told_apart_in_the_store(store: Store) -> None
     assert cells["rate_mbps"].to_list() == [2, 1]
     assert cells["experiment"].n_unique() == 2
     kept = [store.kept(key) for key in cells["cell"]]
-    assert [each.cell.experiment for each in kept if each] == cells["experiment"].to_list()
+    assert [result.cell.experiment for result in kept if result] == cells["experiment"].to_list()

@@ -83,10 +83,10 @@ def test_the_file_has_two_raw_ip_interfaces_in_nanoseconds(marking: Path) -> Non
 def test_checksums_hold_and_time_runs_forwards(which: str, request: pytest.FixtureRequest) -> None:
     seen = packets(request.getfixturevalue(which))
     assert len(seen) > 5_000
-    assert [each.nanos for each in seen] == sorted(each.nanos for each in seen)
-    for each in seen:
-        header, segment = each.stored[:20], each.stored[20:]
-        pseudo = header[12:20] + struct.pack("!HH", 6, len(segment) + each.data)
+    assert [packet.nanos for packet in seen] == sorted(packet.nanos for packet in seen)
+    for packet in seen:
+        header, segment = packet.stored[:20], packet.stored[20:]
+        pseudo = header[12:20] + struct.pack("!HH", 6, len(segment) + packet.data)
         assert checksum(header) == 0
         # Data are zeros.
         assert checksum(pseudo + segment) == 0
@@ -97,15 +97,15 @@ def test_windows_are_shifted_as_far_as_both_syns_offer(tmp_path: Path) -> None:
     brief = experiment(tcp=wide, protocol={"warmup": "1 s", "duration": "2 s"})
     lab.run(brief, out=tmp_path, pcap=lab.Pcap(file=tmp_path / "wide.pcapng", from_s=0))
     seen = packets(tmp_path / "wide.pcapng")
-    syns = [each for each in seen if each.flags & SYN]
-    assert {each.stored[44:48] for each in syns} == {b"\x03\x03\x04\x00"}
-    windows = [{int.from_bytes(each.stored[34:36]) for each in some} for some in (syns, set(seen) - set(syns))]
+    syns = [segment for segment in seen if segment.flags & SYN]
+    assert {segment.stored[44:48] for segment in syns} == {b"\x03\x03\x04\x00"}
+    windows = [{int.from_bytes(segment.stored[34:36]) for segment in some} for some in (syns, set(seen) - set(syns))]
     assert windows == [{65_535}, {1_000_000 >> 4}]
 
 
 def test_what_dropping_and_marking_queues_do_is_told(dropping: Path, marking: Path) -> None:
     def told(file: Path) -> Counter[str]:
-        kinds = (re.sub(r"[\d.]+ ms|; .*", "", each.comment).strip() for each in packets(file))
+        kinds = (re.sub(r"[\d.]+ ms|; .*", "", packet.comment).strip() for packet in packets(file))
         return Counter(kind.removesuffix(", still there at the end") for kind in kinds)
 
     dropped, marked = told(dropping), told(marking)
@@ -119,12 +119,12 @@ def test_what_dropping_and_marking_queues_do_is_told(dropping: Path, marking: Pa
 def test_a_connection_has_a_port_of_its_own(dropping: Path) -> None:
     """A SYN with sockets seen before repeats one that was not answered, so nothing else came between."""
     last: dict[tuple[bytes, bytes], int] = {}
-    for each in packets(dropping):
-        client_speaks = each.sockets[1][-2:] == (80).to_bytes(2)
-        if client_speaks and each.flags & SYN:
-            assert last.get(each.sockets, SYN) & SYN
+    for packet in packets(dropping):
+        client_speaks = packet.sockets[1][-2:] == (80).to_bytes(2)
+        if client_speaks and packet.flags & SYN:
+            assert last.get(packet.sockets, SYN) & SYN
         if client_speaks:
-            last[each.sockets] = each.flags
+            last[packet.sockets] = packet.flags
     assert len(last) > 500
 
 
@@ -144,7 +144,7 @@ def test_a_stored_cell_is_rerun_for_its_packets_and_kept(tmp_path: Path) -> None
     file = tmp_path / "x.pcapng"
     after = lab.run(experiment(), out=tmp_path, pcap=lab.Pcap(file=file, for_s=2)).metadata
     assert before == after
-    times = [each.nanos for each in packets(file)]
+    times = [packet.nanos for packet in packets(file)]
     assert 5e9 <= min(times) < max(times) < 7e9
 
 
@@ -220,7 +220,7 @@ def test_the_command_line_captures(aqmlab: Command) -> None:
     Path("x.toml").write_text(SPEC)
     done = aqmlab("run", "x.toml", "--pcap", "x.pcapng", "--pcap-from", "0 s", "--pcap-for", "2500 ms")
     assert (done.code, done.out.splitlines()[-1].split()) == (0, ["packets:", "x.pcapng"])
-    times = [each.nanos for each in packets(Path("x.pcapng"))]
+    times = [packet.nanos for packet in packets(Path("x.pcapng"))]
     assert min(times) < 1e9 < 2e9 < max(times) < 2.5e9
 
 
@@ -268,10 +268,10 @@ def sent_before(seen: list[Seen]) -> list[bool]:
     """Say of each packet whether its first sequence number was sent before: a retransmission by any cause."""
     sent: dict[tuple[bytes, bytes], int] = {}
     again = []
-    for each in seen:
-        known = sent.get(each.sockets, each.seq)
-        again.append(each.next_seq > each.seq and each.seq < known)
-        sent[each.sockets] = max(known, each.next_seq)
+    for segment in seen:
+        known = sent.get(segment.sockets, segment.seq)
+        again.append(segment.next_seq > segment.seq and segment.seq < known)
+        sent[segment.sockets] = max(known, segment.next_seq)
     return again
 
 
@@ -279,11 +279,11 @@ def acknowledges_again(seen: list[Seen]) -> list[bool]:
     """Say of each packet whether it is a duplicate acknowledgement (RFC 5681, section 2, but for its clause a)."""
     last: dict[tuple[bytes, bytes], tuple[int, bytes]] = {}
     again = []
-    for each in seen:
-        pure = each.next_seq == each.seq and each.flags & ACK and not each.flags & RST
-        said = (each.ack, each.stored[34:36])
-        again.append(bool(pure and last.get(each.sockets) == said))
-        last[each.sockets] = said
+    for segment in seen:
+        pure = segment.next_seq == segment.seq and segment.flags & ACK and not segment.flags & RST
+        said = (segment.ack, segment.stored[34:36])
+        again.append(bool(pure and last.get(segment.sockets) == said))
+        last[segment.sockets] = said
     return again
 
 
@@ -342,7 +342,7 @@ def test_tshark_finds_our_duplicate_acknowledgements(dropping: Path) -> None:
 @NEEDS_TSHARK
 def test_tshark_finds_our_ecn_flags(marking: Path) -> None:
     theirs = [(int(flags, 0), int(ecn)) for flags, ecn in tshark(marking, "tcp.flags", "ip.dsfield.ecn")]
-    ours = [(each.flags, each.stored[1] & 3) for each in packets(marking)]
+    ours = [(packet.flags, packet.stored[1] & 3) for packet in packets(marking)]
     assert theirs == ours
     for flag in (ECE, CWR):
         assert sum(bool(flags & flag and not flags & SYN) for flags, _ in theirs) > 50

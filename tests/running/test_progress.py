@@ -107,7 +107,7 @@ def test_what_is_left_is_judged_by_work_and_not_by_seconds(
     small: lab.Experiment, store: Store, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     many = small.model_copy(update={"link": lab.Link(rate="1 Gbit/s"), "users": lab.Users(per_side=3600)})
-    short, long = (cells_of(each, [1])[0] for each in (small, many))
+    short, long = (cells_of(experiment, [1])[0] for experiment in (small, many))
     # 400 users ask for more than 2 Mbit/s; 3600 for ten times what is sent there.
     assert work(long) / work(short) == pytest.approx(3600 * 0.0106 / 2, rel=0.01)
     # On the uncongested network users ask for no more.
@@ -136,7 +136,7 @@ def test_equal_names_are_extended_by_their_differences(small: lab.Experiment) ->
     variants = [
         small.model_copy(update={"link": lab.Link(rate="2 Mbit/s", delay=delay)}) for delay in ("1 ms", "20 ms")
     ]
-    same = [cells_of(each, [1], label="pi")[0] for each in variants]
+    same = [cells_of(variant, [1], label="pi")[0] for variant in variants]
     alone = replace(same[0], seed=2)
     named = names([*same, alone])
     assert named[same[0].key] == f'{same[0]} (link.delay="1 ms")'

@@ -97,7 +97,7 @@ def test_a_scheme_leaves_the_discipline_of_the_reverse_direction(tmp_path: Path)
     compared = lab.compare("codel", "pie", experiment=spec, seeds=[1], baseline=True, out=tmp_path)
     labels = [scheme["label"] for scheme in compared.schemes]
     assert labels == ["uncongested", "codel / droptail:limit=50", "pie / droptail:limit=50"]
-    assert [each.cell.scheme for each in compared.results] == ["droptail", "codel / droptail", "pie / droptail"]
+    assert [result.cell.scheme for result in compared.results] == ["droptail", "codel / droptail", "pie / droptail"]
     assert schemes.parse("codel").applied_to(spec).queue_back == spec.queue_back
 
 
@@ -132,8 +132,8 @@ def test_a_report_repeats_schemes_beside_a_queue_that_stays(tmp_path: Path) -> N
 
 def test_a_sweep_varies_the_reverse_direction_alone(tmp_path: Path) -> None:
     swept = lab.sweep(lab.Grid(spec=experiment(), axes={"queue_back.droptail.limit": [5, 50]}), seeds=[1], out=tmp_path)
-    found = lab.Store(tmp_path).found([each.cell for each in swept.planned])
-    few, many = (found[each.cell.key].summary["directions"] for each in swept.planned)
+    found = lab.Store(tmp_path).found([planned.cell for planned in swept.planned])
+    few, many = (found[planned.cell.key].summary["directions"] for planned in swept.planned)
     assert few[0] == many[0]
     assert few[1]["queue_packets_p99"] <= 5 < many[1]["queue_packets_p99"]
 

@@ -49,8 +49,8 @@ def test_each_direction_carries_its_rate(queue: dict[str, Any]) -> None:
     # Of 1,038 bytes in a frame.
     assert forth["throughput_mbps"] == pytest.approx(2 * 1000 / 1038, rel=1e-3)
     assert back["throughput_mbps"] == pytest.approx(10 * 1000 / 1038, rel=1e-3)
-    for each in (forth, back, summary):
-        assert each["utilisation"] == pytest.approx(1, rel=1e-3)
+    for counters in (forth, back, summary):
+        assert counters["utilisation"] == pytest.approx(1, rel=1e-3)
 
 
 @pytest.mark.parametrize("queue", [{"ared": {}}, {"fq_codel": {}}])

@@ -32,15 +32,15 @@ def repeats(seen: Iterable[Seen]) -> int:
     """Count the SYNs, data and FINs of the measured window whose first number had been sent before."""
     highest: dict[tuple[bytes, bytes], int] = {}
     found = 0
-    for each in seen:
+    for segment in seen:
         # What takes no numbers acknowledges.
-        if each.next_seq == each.seq:
+        if segment.next_seq == segment.seq:
             continue
-        before = highest.setdefault(each.sockets, each.seq)
-        is_repeat = (each.seq - before) % 2**32 >= 2**31
-        found += is_repeat and each.nanos > WARMUP_S * 1e9
-        if (each.next_seq - before) % 2**32 < 2**31:
-            highest[each.sockets] = each.next_seq
+        before = highest.setdefault(segment.sockets, segment.seq)
+        is_repeat = (segment.seq - before) % 2**32 >= 2**31
+        found += is_repeat and segment.nanos > WARMUP_S * 1e9
+        if (segment.next_seq - before) % 2**32 < 2**31:
+            highest[segment.sockets] = segment.next_seq
     return found
 
 

@@ -42,7 +42,7 @@ def test_the_baseline_has_the_congested_networks_interfaces() -> None:
     congested, calm = resolved(slow), resolved(presets.uncongested(slow))
     assert calm["hosts"] == congested["hosts"]
     assert calm["hosts"]["rate"] == "2 Gbit/s"
-    interfaces = [each["sources"][0]["datagrams"]["interface"] for each in (congested, calm)]
+    interfaces = [spec["sources"][0]["datagrams"]["interface"] for spec in (congested, calm)]
     assert interfaces[0] == interfaces[1]
 
 
@@ -80,8 +80,8 @@ def test_only_rates_and_queues_differ_on_the_baseline(parts: dict[str, Any]) -> 
                     same(before[name], after[name])
         elif isinstance(before, list):
             assert len(before) == len(after)
-            for each in zip(before, after, strict=True):
-                same(*each)
+            for pair in zip(before, after, strict=True):
+                same(*pair)
         else:
             assert before == after
 

@@ -57,7 +57,7 @@ def test_values_of_a_testbed_follow_its_name_and_no_others() -> None:
 def test_a_spec_that_writes_the_testbed_out_is_the_same_cell() -> None:
     named = lab.Experiment(testbed="unc-2003")
     written = lab.Experiment(**testbeds.named("unc-2003").tables)
-    cells = [cells_of(each, [1], lines.known())[0] for each in (named, written)]
+    cells = [cells_of(experiment, [1], lines.known())[0] for experiment in (named, written)]
     assert cells[0].key == cells[1].key
     assert [cell.testbed for cell in cells] == ["unc-2003", None]
 
@@ -104,13 +104,13 @@ def test_each_value_is_written_or_listed_with_its_origin(parts: dict[str, Any]) 
     experiment = lab.Experiment(**parts)
     (cell,) = cells_of(experiment, [1], lines.known())
     resolved = json.loads(cell.spec.json)
-    listed = {each.path: each for each in unwritten(experiment, resolved)}
+    listed = {value.path: value for value in unwritten(experiment, resolved)}
     for path in leaves(resolved) - leaves(experiment.written):
         of_tables = path.startswith(("users.workload", "users.rtt"))
         of_absent_users = path.startswith("users.") and not resolved["users"]["per_side"]
         in_short = any(path.startswith(f"{written}.") for written in leaves(experiment.written))
         assert path in listed or of_tables or of_absent_users or in_short, path
-    assert all(each.origin for each in listed.values())
+    assert all(value.origin for value in listed.values())
     if experiment.testbed:
         sources = testbeds.named(experiment.testbed).sources
         assert listed["link.device_fifo"].origin == f"testbed unc-2003: {sources['link.device_fifo']}"

@@ -62,7 +62,7 @@ def is_one_line(outcome: Done, place: Path, reason: str | tuple[str, ...]) -> bo
         and line.startswith("aqmlab: ")
         and str(place) in line
         and line.endswith(reason)
-        and not any(each.startswith(("aqmlab: ", "Traceback", "Exception")) for each in before)
+        and not any(text.startswith(("aqmlab: ", "Traceback", "Exception")) for text in before)
     )
 
 
@@ -183,5 +183,5 @@ def test_a_name_of_300_characters_is_one_line(aqmlab: Command, tmp_path: Path, a
     *before, line = outcome.err.splitlines()
     assert line.startswith("aqmlab: ")
     assert 300 * "x" in line
-    assert not any("aqmlab: " in each for each in before)
+    assert not any("aqmlab: " in text for text in before)
     assert [path.name for path in tmp_path.iterdir()] == ["spec.toml"]
