@@ -1,7 +1,7 @@
 """Write the licences of what is in the wheel beside aqmlab itself to one file: `python tools/licences.py FILE`.
 
-The console lists what it has of others. What is compiled in `cargo metadata` says; each crate's own licence files are
-beside its source, where cargo keeps it.
+`console/vendored.py` lists the libraries of pages, `cargo metadata` what is compiled in. Each crate's own licence
+files are beside its source, where cargo keeps it.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def main(target: str) -> None:
     for library in vendored.LIBRARIES:
         name = f"{library.name} {library.version}"
         lines.append(f"{name}: {library.licence}; its contributors")
-        holders.setdefault((vendored.FOLDER / library.text).read_text(encoding="utf-8").strip(), []).append(name)
+        holders.setdefault(library.text.read_text(encoding="utf-8").strip(), []).append(name)
     for text, names in holders.items():
         lines.append(f"\n{'=' * 72}\n{', '.join(names)}\n{'=' * 72}\n\n{text}")
     Path(target).write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 OUTPUT = (1, 2)
-SLOW_MODULES = ("aqmlab.cli.main", "altair", "matplotlib.pyplot", "optuna", "scipy.stats")
+SLOW_MODULES = ("aqmlab.cli.main", "matplotlib.pyplot", "optuna", "scipy.stats")
 """Modules that commands import late. A fork has no threads, and these modules start none; polars does."""
 
 

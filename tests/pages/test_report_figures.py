@@ -19,7 +19,7 @@ from aqmlab.explain import by_band
 from aqmlab.report import said, series
 from aqmlab.report.charts import MEASURES, charts
 from aqmlab.report.gathered import Choice, Gathered, gather
-from aqmlab.report.pen import Pen
+from aqmlab.report.vega import VegaBuilder
 from aqmlab.results import over_time
 from aqmlab.results.measures.slowdown import slowdowns
 from fixtures.metadata import LATE, reseal
@@ -49,7 +49,7 @@ def fields(spec: Any) -> Iterator[str]:
 
 
 def test_each_figure_has_data_and_draws_no_field_that_it_lacks(gathered: Gathered) -> None:
-    drawn = charts(gathered, Pen(list(gathered.by_label)))
+    drawn = charts(gathered, VegaBuilder(list(gathered.by_label)))
     names = [chart.name for chart in drawn]
     assert names[:5] == ["response-times", "difference", "sizes", "delay", "probability"]
     assert set(names[5:]) == {"density", *(measure.replace("_", "-") for measure in MEASURES)}
@@ -64,7 +64,7 @@ def test_each_figure_has_data_and_draws_no_field_that_it_lacks(gathered: Gathere
 
 
 def test_the_same_specs_give_svg_and_png(gathered: Gathered) -> None:
-    for chart in charts(gathered, Pen(list(gathered.by_label))):
+    for chart in charts(gathered, VegaBuilder(list(gathered.by_label))):
         rows = chart.record()["rows"]
         for view in chart.views.values():
             spec = {**view, "width": 400, "datasets": {**view.get("datasets", {}), "rows": rows}}
@@ -100,7 +100,7 @@ def test_an_interval_of_what_is_not_measured_is_refused(gathered: Gathered, name
 
 def test_distribution_differences_and_bands_match_compare(gathered: Gathered) -> None:
     assert gathered.paired is not None
-    drawn = {chart.name: chart for chart in charts(gathered, Pen(list(gathered.by_label)))}["difference"]
+    drawn = {chart.name: chart for chart in charts(gathered, VegaBuilder(list(gathered.by_label)))}["difference"]
     for label, band in gathered.paired.response_time_differences().items():
         rows = drawn.rows.filter(scheme=label)
         assert np.allclose(rows["more"], 100 * band["difference"], rtol=1e-5)
@@ -136,7 +136,7 @@ def test_a_density_has_every_request_once(gathered: Gathered) -> None:
 def test_slowdown_is_shown_if_every_request_has_a_row(tmp_path: Path) -> None:
     lab.compare("codel", experiment=experiment(record={"exchanges": True}), seeds=[1, 2], out=tmp_path)
     recorded = gather(tmp_path, Choice())
-    drawn = {chart.name: chart for chart in charts(recorded, Pen(list(recorded.by_label)))}
+    drawn = {chart.name: chart for chart in charts(recorded, VegaBuilder(list(recorded.by_label)))}
     rows = drawn["slowdown"].rows
     assert set(rows["scheme"]) == {"codel"}
     assert (rows["p50"] >= 1).all()
@@ -176,7 +176,7 @@ def test_a_live_run_is_not_explained(out: Path, tmp_path: Path) -> None:
 
 def test_one_seed_has_no_intervals_and_says_so(out: Path) -> None:
     one = gather(out, Choice(seeds=[1]))
-    drawn = {chart.name: chart for chart in charts(one, Pen(list(one.by_label)))}
+    drawn = {chart.name: chart for chart in charts(one, VegaBuilder(list(one.by_label)))}
     assert "no band" in drawn["difference"].said
     for name in ("difference", "loss-percent"):
         assert not {"low", "high"} & {field for view in drawn[name].views.values() for field in fields(view)}

@@ -15,7 +15,7 @@ from aqmlab.explain.plot import COLOURS
 from aqmlab.report import explained, series
 from aqmlab.report.explained import Explained
 from aqmlab.report.gathered import Gathered
-from aqmlab.report.pen import Axis, Pen
+from aqmlab.report.vega import Axis, VegaBuilder
 from aqmlab.results import over_time
 from aqmlab.results.cells import BASELINE
 from aqmlab.spec.directions import place, told
@@ -57,88 +57,88 @@ class Chart:
         return {"rows": self.rows.to_dicts(), "views": self.views}
 
 
-def charts(gathered: Gathered, pen: Pen, times: Explained = MappingProxyType({})) -> list[Chart]:
+def charts(gathered: Gathered, vega: VegaBuilder, times: Explained = MappingProxyType({})) -> list[Chart]:
     """Draw what is gathered, and where its time went if that is known; what has nothing to draw is left out."""
     made = [
-        _response_times(gathered, pen),
-        _differences(gathered, pen),
-        _sizes(gathered, pen),
-        _slowdowns(gathered, pen),
-        _over_time(gathered, pen, "delay_ms", "Queueing delay over time", "queueing delay, ms", _DELAY),
-        _over_time(gathered, pen, "probability", "The law's probability over time", "probability", _PROBABILITY),
-        _parts(pen, times),
-        _densities(gathered, pen),
-        *(_bars(gathered, pen, measure, title) for measure, title in MEASURES.items()),
+        _response_times(gathered, vega),
+        _differences(gathered, vega),
+        _sizes(gathered, vega),
+        _slowdowns(gathered, vega),
+        _over_time(gathered, vega, "delay_ms", "Queueing delay over time", "queueing delay, ms", _DELAY),
+        _over_time(gathered, vega, "probability", "The law's probability over time", "probability", _PROBABILITY),
+        _parts(vega, times),
+        _densities(gathered, vega),
+        *(_bars(gathered, vega, measure, title) for measure, title in MEASURES.items()),
     ]
     return [chart for chart in made if chart is not None]
 
 
-def _response_times(gathered: Gathered, pen: Pen) -> Chart | None:
-    rows = pen.rows({label: series.distribution(results) for label, results in gathered.by_label.items()})
+def _response_times(gathered: Gathered, vega: VegaBuilder) -> Chart | None:
+    rows = vega.rows({label: series.distribution(results) for label, results in gathered.by_label.items()})
     if rows.is_empty():
         return None
     linear = Axis("time_ms", "response time, ms", domain=(0, 2000))
     answered = Axis("within", "requests answered within it, %", domain=(0, 100))
     waiting = "requests that take longer, %"
     views = {
-        "answered, linear": pen.lines(linear, answered),
-        "answered, logarithmic": pen.lines(_TIME, answered),
-        "not yet, linear": pen.lines(linear, Axis("beyond", waiting, domain=(0, 100))),
+        "answered, linear": vega.lines(linear, answered),
+        "answered, logarithmic": vega.lines(_TIME, answered),
+        "not yet, linear": vega.lines(linear, Axis("beyond", waiting, domain=(0, 100))),
         # Beyond the longest time there is nothing, which has no place on a logarithmic axis.
-        "not yet, logarithmic": pen.lines(_TIME, Axis("beyond", waiting, is_log=True), where="datum.beyond > 0"),
+        "not yet, logarithmic": vega.lines(_TIME, Axis("beyond", waiting, is_log=True), where="datum.beyond > 0"),
     }
     said = "Answered: the share of the requests that have their answer within a time. Not yet: that which waits longer."
     return Chart("response-times", "Response times", said, rows, views)
 
 
-def _differences(gathered: Gathered, pen: Pen) -> Chart | None:
+def _differences(gathered: Gathered, vega: VegaBuilder) -> Chart | None:
     """Draw the differences from the first scheme, pair by pair; of one pair where one seed is all there is."""
     if len(gathered.labels) < 2:
         return None
     first, *others = gathered.labels
     if gathered.paired is not None:
         bands = gathered.paired.response_time_differences()
-        rows = pen.rows({label: series.band(band) for label, band in bands.items()})
+        rows = vega.rows({label: series.band(band) for label, band in bands.items()})
         seeds = len(gathered.pairs[first])
         said = f"Bands hold with 95 % at all their times together, from {seeds} pairs of seeds (Student's t)."
     else:
         if not gathered.is_one_seed:
             return None
         cells = {label: gathered.by_label[label][0] for label in gathered.labels}
-        rows = pen.rows({label: series.difference(cells[first], cells[label]) for label in others})
+        rows = vega.rows({label: series.difference(cells[first], cells[label]) for label in others})
         said = "There is one pair of one seed, so there is no band: nobody knows how much of it is chance."
     if rows.is_empty():
         return None
     more = Axis("more", "requests more within it, percentage points")
-    view = pen.lines(_TIME, more, band=gathered.paired is not None, zero=True)
-    name = pen.names[first]
+    view = vega.lines(_TIME, more, band=gathered.paired is not None, zero=True)
+    name = vega.names[first]
     above = f"Above 0 a scheme has answered more requests by then than {name}, under the same users."
     return Chart("difference", f"Response times, less {name}'s", f"{above} {said}", rows, {"": view})
 
 
-def _sizes(gathered: Gathered, pen: Pen) -> Chart | None:
-    rows = pen.rows({label: series.by_size(results) for label, results in gathered.by_label.items()})
+def _sizes(gathered: Gathered, vega: VegaBuilder) -> Chart | None:
+    rows = vega.rows({label: series.by_size(results) for label, results in gathered.by_label.items()})
     if rows.is_empty():
         return None
     size = Axis("bytes", "size of the response, bytes", is_log=True)
     views = {
-        what: pen.lines(size, Axis(field, f"response time, ms: {what}", is_log=True))
+        what: vega.lines(size, Axis(field, f"response time, ms: {what}", is_log=True))
         for field, what in (("p50", "median"), ("p90", "90th percentile"))
     }
     said = "Of the sizes between two powers of two, where there are ten requests or more, all seeds together."
     return Chart("sizes", "Response time by response size", said, rows, views)
 
 
-def _slowdowns(gathered: Gathered, pen: Pen) -> Chart | None:
+def _slowdowns(gathered: Gathered, vega: VegaBuilder) -> Chart | None:
     cells = [result.cell for result in gathered.valid]
     if BASELINE not in gathered.by_label or not all(cell.resolved["record"].get("exchanges") for cell in cells):
         return None
-    rows = pen.rows(gathered.comparison.slowdowns())
+    rows = vega.rows(gathered.comparison.slowdowns())
     if rows.is_empty():
         return None
     size = Axis("bytes", "size of the response, bytes", is_log=True)
     views = {
-        what: pen.lines(size, Axis(field, f"times as long: {what}", is_log=True))
+        what: vega.lines(size, Axis(field, f"times as long: {what}", is_log=True))
         for field, what in (("p50", "median"), ("p90", "90th percentile"), ("p99", "99th percentile"))
     }
     said = (
@@ -148,28 +148,28 @@ def _slowdowns(gathered: Gathered, pen: Pen) -> Chart | None:
     return Chart("slowdown", "Slowdown by response size", said, rows, views)
 
 
-def _densities(gathered: Gathered, pen: Pen) -> Chart | None:
-    rows = pen.rows({label: series.density(results) for label, results in gathered.by_label.items()})
+def _densities(gathered: Gathered, vega: VegaBuilder) -> Chart | None:
+    rows = vega.rows({label: series.density(results) for label, results in gathered.by_label.items()})
     if rows.is_empty():
         return None
     size = Axis("bytes", "size of the response, bytes", is_log=True)
     views = {
-        pen.names[label]: pen.density(size, _TIME, Axis("percent", "% of requests", is_log=True), pen.names[label])
+        vega.names[label]: vega.density(size, _TIME, Axis("percent", "% of requests", is_log=True), vega.names[label])
         for label in (*gathered.labels, *(label for label in gathered.by_label if label == BASELINE))
-        if pen.names[label] in rows["scheme"]
+        if vega.names[label] in rows["scheme"]
     }
     said = "The darker, the more requests have this size of the response and this response time, all seeds together."
     return Chart("density", "Response times and sizes", said, rows, views, has_lines=False)
 
 
-def _parts(pen: Pen, times: Explained) -> Chart | None:
+def _parts(vega: VegaBuilder, times: Explained) -> Chart | None:
     if not times:
         return None
-    rows = pen.rows(explained.means(times))
+    rows = vega.rows(explained.means(times))
     part = {"part": pl.col("part").replace(PARTS), "place": pl.col("part").replace_strict(_PLACES)}
     colours = {PARTS[each]: COLOURS[each] for each in rows["part"].unique(maintain_order=True)}
     views = {
-        what: pen.stack(Axis("ms", "response time, ms"), colours, where=f"datum.band === '{band}'")
+        what: vega.stack(Axis("ms", "response time, ms"), colours, where=f"datum.band === '{band}'")
         for band, what in explained.BANDS.items()
     }
     said = (
@@ -180,11 +180,11 @@ def _parts(pen: Pen, times: Explained) -> Chart | None:
     return Chart("parts", "Where the time went", said, shown, views, has_lines=False, key=colours)
 
 
-def _over_time(gathered: Gathered, pen: Pen, field: str, title: str, axis: str, said: str) -> Chart | None:
+def _over_time(gathered: Gathered, vega: VegaBuilder, field: str, title: str, axis: str, said: str) -> Chart | None:
     """Draw a variable of the queue from the first seed of each scheme, a view for each direction of each link."""
     kept = {bound: f"{field}_{bound}" for bound in ("low", "mean", "high")}
     frames = {label: over_time.thinned(gathered.by_label[label][0]) for label in gathered.labels}
-    rows = pen.rows(
+    rows = vega.rows(
         {
             label: frame.select("link", "direction", "time_s", **kept).drop_nulls()
             for label, frame in frames.items()
@@ -195,7 +195,7 @@ def _over_time(gathered: Gathered, pen: Pen, field: str, title: str, axis: str, 
         return None
     cell = gathered.by_label[gathered.labels[0]][0].cell
     views = {
-        place(link, cell.direction_names[direction], in_chain=len(cell.links) > 1): pen.lines(
+        place(link, cell.direction_names[direction], in_chain=len(cell.links) > 1): vega.lines(
             Axis("time_s", "time since the start, s"),
             Axis("mean", axis),
             band=True,
@@ -212,10 +212,10 @@ def _over_time(gathered: Gathered, pen: Pen, field: str, title: str, axis: str, 
     return Chart(field.replace("_ms", "").replace("_", "-"), title, said, rows, views)
 
 
-def _bars(gathered: Gathered, pen: Pen, measure: str, title: str) -> Chart | None:
+def _bars(gathered: Gathered, vega: VegaBuilder, measure: str, title: str) -> Chart | None:
     """Draw a bar for each scheme; a view for each direction of each link, where the measure is one of links."""
     found = {
-        where: pen.rows({label: frame.with_columns(place=pl.lit(where)) for label, frame in intervals.items()})
+        where: vega.rows({label: frame.with_columns(place=pl.lit(where)) for label, frame in intervals.items()})
         for where, intervals in series.intervals(gathered, measure).items()
     }
     drawn = {where: rows for where, rows in found.items() if rows["mean"].abs().sum()}
@@ -230,7 +230,7 @@ def _bars(gathered: Gathered, pen: Pen, measure: str, title: str) -> Chart | Non
         has_intervals = rows["low"].is_not_null().any()
         axis = Axis("mean", title, domain=(0, end))
         condition = f"datum.place === {json.dumps(where)}"
-        views[where] = pen.bars(axis, whiskers=has_intervals, where=condition)
+        views[where] = vega.bars(axis, whiskers=has_intervals, where=condition)
     every = pl.concat(drawn.values())
     said = _INTERVALS if every["low"].is_not_null().any() else "One seed: there are no intervals."
     if longer:

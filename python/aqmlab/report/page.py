@@ -6,7 +6,6 @@ import base64
 import hashlib
 import json
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -17,13 +16,16 @@ from aqmlab.report import again, explained, said, study, template
 from aqmlab.report.charts import charts
 from aqmlab.report.explained import Explained
 from aqmlab.report.gathered import Choice, Gathered, gather
-from aqmlab.report.pen import Pen
+from aqmlab.report.vega import VegaBuilder
 from aqmlab.results import table
 from aqmlab.results.result import Result
 from aqmlab.show import target
 from aqmlab.spec.experiment import Experiment
 
 _OF_EACH = ("cell", "scheme", "seed", "made, UTC", "SHA-256 of the summary")
+_VEGA = ("vendored/vega.min.js", "vendored/vega-lite.min.js", "vendored/vega-embed.min.js")
+"""The libraries that draw, each after those that it needs."""
+
 _OFTEN_ALIKE = ("world", "results", "engine", "commit", "Python", "machine")
 
 
@@ -101,24 +103,24 @@ def report(
 
 def html(gathered: Gathered, times: Explained = MappingProxyType({})) -> str:
     """Write the page, with where the time of requests went if it is known; the same cells give the same page."""
-    pen = Pen(list(gathered.by_label))
-    drawn = charts(gathered, pen, times)
+    vega = VegaBuilder(list(gathered.by_label))
+    drawn = charts(gathered, vega, times)
     schemes = gathered.schemes
-    asked, setting = said.question(gathered, pen.names)
-    scripts = [_vega(), template.part("report.js")]
+    asked, setting = said.question(gathered, vega.names)
+    scripts = [*map(template.part, _VEGA), template.part("templates/report.js")]
     results = gathered.valid + gathered.invalid
     alike, made = _made(results)
     return template.filled(
         "report.html",
         question=asked,
         setting=setting,
-        answer=said.answer(gathered, pen.names),
+        answer=said.answer(gathered, vega.names),
         notes=said.notes(gathered),
         parts=[*table.parts(schemes), *([explained.table(times)] if times else [])],
         captions=table.captions(schemes, ()),
         charts=drawn,
-        styles=pen.styles,
-        data=_in_script({"schemes": list(pen.styles), "charts": {chart.name: chart.record() for chart in drawn}}),
+        styles=vega.styles,
+        data=_in_script({"schemes": list(vega.styles), "charts": {chart.name: chart.record() for chart in drawn}}),
         results=results,
         alike=alike,
         made=made,
@@ -153,14 +155,6 @@ def _made(results: Sequence[Result]) -> tuple[dict[str, str], dict[str, list[str
             columns[name].append(str(value))
     alike = {name: columns[name][0] for name in _OFTEN_ALIKE if len(set(columns[name])) == 1}
     return alike, {name: values for name, values in columns.items() if name not in alike}
-
-
-@cache
-def _vega() -> str:
-    """Return the libraries that draw, as one script."""
-    import vl_convert
-
-    return vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
 
 
 def _in_script(value: object) -> Any:

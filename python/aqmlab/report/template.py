@@ -24,12 +24,14 @@ def filled(template: str, **values: Any) -> str:
         finalize=_shown,
     )
     pages.filters["breakable"] = _breakable
-    return pages.get_template(template).render(css=raw(part("report.css")), version=version("aqmlab"), **values)
+    return pages.get_template(template).render(
+        css=raw(part("templates/report.css")), version=version("aqmlab"), **values
+    )
 
 
 def part(name: str) -> str:
-    """Return a file that lies beside the templates."""
-    return (resources.files("aqmlab.report") / "templates" / name).read_text(encoding="utf-8")
+    """Return a file of the package."""
+    return (resources.files("aqmlab.report") / name).read_text(encoding="utf-8")
 
 
 def raw(text: str) -> Any:
