@@ -61,7 +61,7 @@ def test_names_are_text(page: Any) -> None:
     assert page.locator("tbody th", has_text="alert(1)").inner_text() == HOSTILE
     page.locator("tr", has_text="alert(1)").get_by_role("link").click()
     assert page.locator("h1").inner_text().startswith(HOSTILE)
-    page.get_by_role("link", name="Its figures").click()
+    page.get_by_role("link", name="All its numbers").click()
     assert page.locator("tbody th").first.inner_text() == HOSTILE
     assert page.locator("script:not([src])").count() == 0
 
@@ -128,6 +128,46 @@ def test_a_comparison_is_started_watched_and_its_result_is_found(page: Any) -> N
     assert page.get_by_label("Cell").locator("option").count() == 3, "both schemes, and the uncongested network"
     page.get_by_role("link", name="What it measured").click()
     assert {"pi:q_ref=7", "codel"} < set(page.locator("table").first.locator("tbody th").all_inner_texts())
+
+
+def test_few_readings_are_points_without_a_line(page: Any) -> None:
+    page.goto(page.home + "/runs/1")
+    page.locator("canvas").nth(3).wait_for()
+    tell = (
+        "count => { for (let at = 0; at < count; at++) document.dispatchEvent(new CustomEvent('reading', { detail: {"
+        " cell: `of ${count}`, name: 'x', now_s: at, warmup_s: 0, end_s: 9, queue: { x: at }, signals: { x: at },"
+        " throughput: { x: at }, response: { x: at } } })) }"
+    )
+    has_line = (
+        "() => { const chart = [...charts.values()][0];"
+        " return [chart.data[0].length, chart.series[1]._paths !== null, chart.series[1].points.size === 9] }"
+    )
+    for count, line in ((2, [2, False, True]), (9, [9, True, False])):
+        page.evaluate(tell, count)
+        page.get_by_label("Cell").select_option(f"of {count}")
+        page.wait_for_function(f"count => ({has_line})()[0] === count", arg=count)
+        read, has_path, has_points = page.evaluate(has_line)
+        assert [read, has_path, has_points] == line
+
+
+def test_the_page_of_a_cell_has_its_figures_and_cuts_nothing(page: Any) -> None:
+    page.goto(page.home + "/")
+    cell = page.locator("input[name=cell]").last.get_attribute("value")
+    loaded = "[...document.images].every(image => image.complete && image.naturalWidth > 0)"
+    for width in (1280, 390):
+        page.set_viewport_size({"width": width, "height": 800})
+        for path in (f"/cells/{cell}", f"/compare?cell={cell}"):
+            page.goto(page.home + path)
+            page.wait_for_function(loaded)
+            figures = page.locator("img").evaluate_all(
+                "all => all.map(each => [each.getBoundingClientRect().right, each.currentSrc.includes('narrow')])"
+            )
+            assert [is_narrow for _, is_narrow in figures] == [width == 390] * 2
+            assert max(right for right, _ in figures) <= width
+    page.goto(page.home + f"/cells/{cell}")
+    cut = "all => all.filter(each => each.scrollWidth > each.clientWidth).length"
+    assert page.locator(".facts, .facts td, .facts th").evaluate_all(cut) == 0
+    page.set_viewport_size({"width": 1280, "height": 800})
 
 
 def test_a_sweep_is_started_and_its_means_appear(page: Any) -> None:

@@ -30,7 +30,14 @@ from fixtures.console import Visitor
         ({"schemes": "--out /tmp"}, "no discipline is called '--out'"),
         ({"schemes": "os:system"}, "custom laws run from the command line alone"),
         ({"schemes": "codel:targt=5"}, "target"),
-        ({"schemes": "codel", "seeds": "0"}, "seeds: a number"),
+        (
+            {"schemes": "codel", "seeds": "0"},
+            "seeds: must be a number of seeds from 1 to 100, or the first",
+        ),
+        ({"schemes": "codel", "seeds": "6-4"}, "the first and the last as in 4-6, got '6-4'"),
+        ({"schemes": "codel\npi codel"}, "schemes: must each be there once, got codel twice"),
+        ({"schemes": "codel + tcp.congestoin=reno"}, "tcp.congestoin"),
+        ({"schemes": "codel + queue.codel.target=5 ms"}, "schemes: codel + queue.codel.target=5 ms: queue is the"),
         ({"schemes": "codel", "protocol.duration": "1 fortnight"}, "protocol.duration"),
         ({"schemes": "codel", "spec": "link = "}, "spec: "),
         ({"schemes": "codel", "spec": '[queue."os:system"]'}, "custom laws run from the command line alone"),
@@ -203,7 +210,7 @@ schemes = ["droptail:limit=20", "pi:ecn=true"]
             {"grid": """set = ["users.per_side=1"]\n[axes]\nchain = [[{queue = {"os:system" = {}}}]]"""},
             "custom laws run from the command line alone",
         ),
-        ({"grid": GRID, "seeds": "many"}, "seeds: a number"),
+        ({"grid": GRID, "seeds": "many"}, "seeds: must be a number of seeds"),
         ({"grid": GRID, "limit": "long"}, "limit: "),
         ({"grid": GRID.replace("[5, 20]", "{from = 1, to = 9, steps = 9999}"), "seeds": "2"}, "at most 2,000 cells"),
         ({"grid": GRID.replace("[5, 20]", "[-1]")}, "q_ref"),
@@ -265,6 +272,9 @@ def test_schemes_and_axes_of_fields_are_those_of_a_grid(tmp_path: Path) -> None:
     [
         {"schemes": "codel:Mine"},
         {"schemes": "codel.part:Mine"},
+        {"schemes": "codel:Mine + tcp.ecn=true"},
+        {"schemes": 'codel + queue_back={"codel:Mine"={}}'},
+        {"schemes": "mine", "spec": '[variants.mine]\nscheme = "codel:Mine"'},
         {"schemes": "pi", "spec": '[queue."codel:Mine"]'},
         {"schemes": "pi", "chain[0].queue": '{"codel:Mine" = {}}'},
         {"kind": "sweep", "grid": '[axes]\nqueue = [{"codel:Mine" = {}}]'},
@@ -279,6 +289,32 @@ def test_no_form_imports_a_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     with modules.no_further(), pytest.raises(Refused):
         asked.named(form.get("kind", "comparison"))(form, tmp_path / "store")
     assert not Path(tmp_path, "imported").exists()
+
+
+def test_seeds_of_a_form_are_those_of_the_command_line(tmp_path: Path) -> None:
+    form = {"schemes": "codel", "protocol.duration": "1 s", "seeds": "4-6"}
+    run = asked.comparison(form, tmp_path)
+    assert run.words[run.words.index("--seeds") + 1] == "4-6"
+    assert len(run.cells) == 6, "the scheme and the uncongested network, with three seeds each"
+    assert not {*run.cells} & {*asked.comparison({**form, "seeds": "3"}, tmp_path).cells}
+    grid = {"grid": "schemes = ['codel']", "protocol.duration": "1 s", "seeds": "4-6"}
+    assert list(asked.sweep(grid, tmp_path).seeds) == [4, 5, 6]
+
+
+def test_a_form_takes_variants(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    variant = "dualpi2 + tcp.congestion=prague + tcp.ecn=accurate"
+    plain = "[variants.plain]\nscheme = 'fq_codel'\ntcp.congestion = 'reno'\n"
+    spec = f"[link]\nrate = '10 Mbit/s'\n[users]\nper_side = 5\n{plain}"
+    form = {"spec": spec, "schemes": f"{variant}\npi codel\n  plain ", "seeds": "1"}
+    run = asked.comparison(form, tmp_path)
+    assert run.words[2:6] == [variant, "pi", "codel", "plain"]
+    experiment = lab.Experiment.from_toml(run.words[1])
+    assert len(run.cells) == 5
+    monkeypatch.setattr(asked, "check_live", lambda: None)
+    live = asked.live({"spec": spec, "scheme": variant}, tmp_path)
+    same = experiment.changed(["queue={dualpi2 = {}}", "tcp.congestion=prague", "tcp.ecn=accurate"])
+    (cell,) = cells_of(same, [1], lines.known(tmp_path))
+    assert live.cells == (replace(cell, kernel=platform.release()).key,)
 
 
 def test_a_large_grid_is_refused_before_its_points_are_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

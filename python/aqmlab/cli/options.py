@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -99,8 +98,6 @@ Over = Annotated[
     ),
 ]
 
-_MOST_SEEDS = 1000
-
 
 def read(text: str, option: str, unit: Callable[[str], float] = seconds) -> float:
     """Read a quantity; what is wrong with it is said with the option's name."""
@@ -111,15 +108,10 @@ def read(text: str, option: str, unit: Callable[[str], float] = seconds) -> floa
 
 
 def read_seeds(text: str) -> range:
-    """Read ``3`` as the seeds 1 to 3, and ``4-6`` or ``4:6`` as 4 to 6."""
-    parts = re.fullmatch(r"(?:(\d+)\s*(?:-|:|to)\s*)?(\d+)", text.strip(), re.ASCII)
-    if parts is not None:
-        first, last = int(parts[1] or 1), int(parts[2])
-        if first <= last < min(first + _MOST_SEEDS, 2**64):
-            return range(first, last + 1)
-    raise SpecError(
-        f"--seeds: must be a number of seeds from 1 to {_MOST_SEEDS}, or the first and the last as in 4-6, got {text!r}"
-    )
+    """Read ``--seeds``."""
+    from aqmlab.running import arguments
+
+    return arguments.read_seeds(text)
 
 
 def pcap_asked_for(file: Path | None, from_: str | None, for_: str | None, packets: int | None) -> Pcap | None:

@@ -132,7 +132,8 @@ class Console:
     async def _figure(self, request: Request) -> Response:
         keys = request.query_params.getlist("cell")
         compared, _ = await run_in_threadpool(kept.comparison, self._store, keys)
-        drawn = await run_in_threadpool(kept.figure, compared, request.path_params["kind"])
+        narrow = "narrow" in request.query_params
+        drawn = await run_in_threadpool(kept.figure, compared, request.path_params["kind"], narrow=narrow)
         return Response(drawn, media_type="image/svg+xml")
 
     async def _cell(self, request: Request) -> Response:
@@ -142,7 +143,8 @@ class Console:
             "cell",
             key=key,
             name=str(result.cell),
-            summary=repr(result),
+            facts=result.facts,
+            has_requests=result.summary["completed_requests"] > 0,
             notes=notes([result]),
             spec=json.dumps(result.cell.resolved, indent=2),
             metadata=json.dumps(result.metadata, indent=2),
@@ -223,7 +225,7 @@ class Console:
             f"{name.partition('.')[2]}={value}" for name in names if (value := "".join(given.get(name, "").split()))
         )
         scheme = ":".join(filter(None, [given["discipline"], filled]))
-        schemes = "\n".join([*given.get("schemes", "").split(), scheme])
+        schemes = "\n".join([*asked.lines_of(given.get("schemes", "")), scheme])
         return self._page("schemes", **{**_NOTHING_GIVEN, "given": {"schemes": schemes}})
 
     async def _run(self, request: Request) -> Response:

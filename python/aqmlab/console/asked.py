@@ -22,13 +22,14 @@ from aqmlab.console.guard import Refused
 from aqmlab.live.doctor import examine
 from aqmlab.live.errors import LiveError
 from aqmlab.results.cells import comparison_cells
-from aqmlab.running.arguments import check_seeds
+from aqmlab.running.arguments import check_seeds, read_seeds
 from aqmlab.running.calibration import lines
 from aqmlab.running.cell import cells_of
 from aqmlab.show.counts import counted
 from aqmlab.spec import schemes, testbeds
 from aqmlab.spec.changes import apply
 from aqmlab.spec.experiment import Experiment
+from aqmlab.spec.variants import written
 
 MOST_SCHEMES = 20
 MOST_SEEDS = 100
@@ -65,20 +66,20 @@ def comparison(given: Mapping[str, str], store: Path) -> Asked:
     Refused
         When a field is wrong, in one line that names it.
     """
-    texts = given.get("schemes", "").split()
+    texts = lines_of(given.get("schemes", ""))
     if not 1 <= len(texts) <= MOST_SCHEMES:
         raise Refused(400, f"schemes: from 1 to {MOST_SCHEMES}, one a line, such as codel or pi:q_ref=24,ecn=true")
-    _check_schemes(texts)
     seeds = _seeds(given)
     file, changed = _spec(given, store), _changes(given)
     try:
         experiment = Experiment.from_toml(file, changes=changed)
+        _check_schemes(texts, experiment=experiment)
         cells = comparison_cells(texts, experiment, check_seeds(seeds), lines.known(store))
     except SpecError as error:
         raise Refused(400, str(error)) from None
-    words = ["compare", *([str(file)] if file else []), *texts, *_set(changed), "--seeds", str(len(seeds))]
+    words = ["compare", *([str(file)] if file else []), *texts, *_set(changed), "--seeds", _range(seeds)]
     return Asked(
-        title=" ".join(texts),
+        title=", ".join(texts),
         words=[*words, "--out", str(store), "--no-figures", "--verbose"],
         cells=tuple(cell.key for cell in cells),
     )
@@ -90,7 +91,7 @@ def sweep(given: Mapping[str, str], store: Path) -> Asked:
     tables = typed.tables("grid", text)
     if "spec" in tables:
         raise Refused(400, "spec: files are for the command line; write changes of the experiment under set")
-    texts = given.get("schemes", "").split()
+    texts = lines_of(given.get("schemes", ""))
     _check_schemes(texts)
     for key, value in (("schemes", texts), ("axes", rows.axes(given))):
         if value and key in tables:
@@ -116,7 +117,7 @@ def sweep(given: Mapping[str, str], store: Path) -> Asked:
     except SpecError as error:
         raise Refused(400, str(error)) from None
     file = typed.kept(text, store, "grid")
-    words = ["sweep", str(file), "--seeds", str(len(seeds)), *limit]
+    words = ["sweep", str(file), "--seeds", _range(seeds), *limit]
     return Asked(
         title=f"sweep of {counted(len(planned), 'cell')}",
         words=[*words, "--out", str(store), "--verbose"],
@@ -129,17 +130,17 @@ def sweep(given: Mapping[str, str], store: Path) -> Asked:
 def live(given: Mapping[str, str], store: Path) -> Asked:
     """Return ``aqmlab live``; errors are those of :func:`comparison`."""
     check_live()
-    seeds = _seeds(given, "seed")
+    seed = _seed(given)
     file = _spec(given, store) or typed.kept(f'testbed = "{testbeds.PAPERS}"\n', store, "spec")
-    changed = [*_scheme(given), *_changes(given)]
     try:
+        changed = [*_scheme(given, Experiment.from_toml(file)), *_changes(given)]
         experiment = Experiment.from_toml(file, changes=changed)
-        (cell,) = cells_of(experiment, seeds[-1:], lines.known(store))
+        (cell,) = cells_of(experiment, [seed], lines.known(store))
     except SpecError as error:
         raise Refused(400, str(error)) from None
     return Asked(
         title=f"live: {cell}",
-        words=["live", str(file), *_set(changed), "--seed", str(seeds[-1]), "--out", str(store), "--verbose"],
+        words=["live", str(file), *_set(changed), "--seed", str(seed), "--out", str(store), "--verbose"],
         cells=(replace(cell, kernel=platform.release()).key,),
     )
 
@@ -163,11 +164,28 @@ def check_live() -> None:
         raise Refused(409, f"this machine lets no live run: {lacks}; aqmlab doctor says how it is mended")
 
 
-def _seeds(given: Mapping[str, str], name: str = "seeds") -> range:
-    text = given.get(name, "").strip() or "1"
-    if not (text.isascii() and text.isdecimal() and len(text) < 10 and 1 <= int(text) <= MOST_SEEDS):
-        raise Refused(400, f"{name}: a number from 1 to {MOST_SEEDS}, got {text!r}")
-    return range(1, int(text) + 1)
+def lines_of(text: str) -> list[str]:
+    """Return the schemes of a text, one a line or between spaces; a variant, with `` + `` in it, has its own line."""
+    lines = (" ".join(line.split()) for line in text.splitlines())
+    return [scheme for line in lines for scheme in ([line] if " + " in line else line.split())]
+
+
+def _seeds(given: Mapping[str, str]) -> range:
+    try:
+        return read_seeds(given.get("seeds", "").strip() or "1", "seeds", MOST_SEEDS)
+    except SpecError as error:
+        raise Refused(400, str(error)) from None
+
+
+def _seed(given: Mapping[str, str]) -> int:
+    text = given.get("seed", "").strip() or "1"
+    if not (text.isascii() and text.isdecimal() and len(text) < 10):
+        raise Refused(400, f"seed: a number of at most nine digits, got {text!r}")
+    return int(text)
+
+
+def _range(seeds: range) -> str:
+    return f"{seeds[0]}-{seeds[-1]}"
 
 
 def _limit(given: Mapping[str, str]) -> list[str]:
@@ -181,14 +199,18 @@ def _limit(given: Mapping[str, str]) -> list[str]:
     return [f"--limit={text}"]
 
 
-def _scheme(given: Mapping[str, str]) -> list[str]:
+def _scheme(given: Mapping[str, str], experiment: Experiment) -> list[str]:
     text = given.get("scheme", "").strip()
     if not text:
         return []
-    _check_schemes([text], "scheme")
-    scheme = schemes.parse(text)
-    changed = {"queue": scheme.queue.model_dump()} | ({} if scheme.ecn is None else {"tcp.ecn": scheme.ecn})
-    return [f"{path}={_inline(value)}" for path, value in changed.items()]
+    _check_schemes([text], "scheme", experiment)
+    variant = written.parse(text, experiment)
+    changed: dict[str, Any] = {}
+    if variant.scheme is not None:
+        changed["queue"] = variant.scheme.queue.model_dump()
+        if variant.scheme.ecn is not None:
+            changed["tcp.ecn"] = variant.scheme.ecn
+    return [*(f"{path}={_inline(value)}" for path, value in changed.items()), *variant.changes]
 
 
 def _changes(given: Mapping[str, str]) -> list[str]:
@@ -238,9 +260,17 @@ def _of_fields(given: Mapping[str, str]) -> str:
     return tomli_w.dumps(tables)
 
 
-def _check_schemes(texts: Iterable[str], field: str = "schemes") -> None:
+def _check_schemes(texts: Iterable[str], field: str = "schemes", experiment: Experiment | None = None) -> None:
+    """Refuse what is no scheme, or stands twice; with an experiment, its variants and changes of it are schemes too."""
+    there: set[str] = set()
     for text in texts:
+        if text in there:
+            raise Refused(400, f"{field}: must each be there once, got {text} twice")
+        there.add(text)
         try:
-            schemes.parse(text)
+            if experiment is None:
+                schemes.parse(text)
+            else:
+                written.parse(text, experiment)
         except SpecError as error:
             raise Refused(400, f"{field}: {error}") from None

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from matplotlib.figure import Figure
 
 from aqmlab import plot
 from aqmlab.campaigns import table
@@ -85,8 +86,8 @@ def result(store: Store, key: str) -> Result:
     return found
 
 
-def figure(compared: Comparison, kind: str) -> bytes:
-    """Draw response times as SVG.
+def figure(compared: Comparison, kind: str, *, narrow: bool = False) -> bytes:
+    """Draw response times as SVG, for a telephone's screen if it is ``narrow``.
 
     Raises
     ------
@@ -97,8 +98,21 @@ def figure(compared: Comparison, kind: str) -> bytes:
         raise Refused(404, "there is no such figure")
     draw = _FIGURES[kind]
     curves = compared.response_times()
+
+    def drawn(figure: Figure) -> None:
+        axis = figure.subplots()
+        draw(curves, axis)
+        if narrow:
+            canvas.name_below(axis)
+        else:
+            canvas.name_from_top(axis)
+
     with tempfile.TemporaryDirectory() as folder:
-        (file, _) = canvas.save(Path(folder, kind), lambda axis: canvas.name_from_top(draw(curves, axis)), title="")
+        file = Path(folder, f"{kind}.svg")
+        if narrow:
+            canvas.write(file, drawn, size=canvas.NARROW)
+        else:
+            canvas.write(file, drawn)
         return file.read_bytes()
 
 

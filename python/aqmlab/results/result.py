@@ -124,12 +124,13 @@ class Result:
         }
 
     def __repr__(self) -> str:
-        facts = self._facts()
+        facts = self.facts
         width = 2 + max(len(name) for name, _ in facts)
         return "\n".join([str(self.cell), *(f"  {name + ':':{width}}{what}" for name, what in facts)])
 
-    def _facts(self) -> list[tuple[str, str]]:
-        """Return what it measured, a line each with its name: the directions first."""
+    @property
+    def facts(self) -> list[tuple[str, str]]:
+        """What it measured, a line each with its name: the directions first."""
         it = self.record()
         times = ", ".join(f"{name} {_number(value)}" for name, value in it["response_time_ms"].items())
         requests = f"{counted(it['completed_requests'], 'request')} completed, {it['aborted_requests']:,} aborted"
@@ -161,7 +162,7 @@ class Result:
         ]
 
     def _repr_html_(self) -> str:
-        return notebook.facts(str(self.cell), self._facts())
+        return notebook.facts(str(self.cell), self.facts)
 
     def _asked_for(self, name: str) -> pl.DataFrame:
         if not self.cell.resolved["record"].get(name):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import re
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -42,6 +43,24 @@ def check_seeds(given: object) -> list[int]:
     if repeated:
         raise SpecError(f"seeds: must each be there once, got {', '.join(map(str, repeated))} more often")
     return seeds
+
+
+def read_seeds(text: str, name: str = "--seeds", most: int = 1000) -> range:
+    """Read ``3`` as the seeds 1 to 3, and ``4-6`` or ``4:6`` as 4 to 6.
+
+    Raises
+    ------
+    SpecError
+        When the text is something else, or of more than ``most`` seeds; the line begins with ``name``.
+    """
+    parts = re.fullmatch(r"(?:(\d{1,20})\s*(?:-|:|to)\s*)?(\d{1,20})", text.strip(), re.ASCII)
+    if parts is not None:
+        first, last = int(parts[1] or 1), int(parts[2])
+        if first <= last < min(first + most, 2**64):
+            return range(first, last + 1)
+    raise SpecError(
+        f"{name}: must be a number of seeds from 1 to {most}, or the first and the last as in 4-6, got {text!r}"
+    )
 
 
 def check_schemes(given: Iterable[object]) -> list[str | type[Law]]:

@@ -5,6 +5,7 @@ The same data give the same files, to the byte.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,12 @@ _THICKEST, _THINNEST = 2.8, 1.3
 
 _SIZE = (8, 4.5)
 """Inches."""
+
+NARROW = (4, 3)
+"""Inches of a figure on a telephone, at whose width letters have their size."""
+
+_BELOW, _BELOW_WIDTH = "below", 36
+"""The mark of a legend that lies below its axis, and the characters of its lines."""
 
 _RC: dict[Any, Any] = {
     "axes.spines.top": False,
@@ -180,6 +187,18 @@ def name_lines(where: Axes | Figure, lines: Sequence[Artist], *, colour: str = "
         where.legend(handles=lines, loc="outside right center", labelcolor=colour)
 
 
+def name_below(axis: Axes) -> None:
+    """Name the lines below a figure's only axis, in place of the names that it has: for a screen that is narrow."""
+    figure = axis.get_figure(root=True)
+    assert figure is not None, "it is drawn on"
+    if (beside := axis.get_legend()) is not None:
+        beside.remove()
+    lines = _from_top(axis)
+    names = [textwrap.fill(str(line.get_label()), _BELOW_WIDTH) for line in lines]
+    legend = figure.legend(lines, names, loc="outside lower left", labelcolor="linecolor")
+    legend.set_gid(_BELOW)
+
+
 def name_from_top(axis: Axes) -> Axes:
     """Name the lines beside the axis, from top to bottom as they lie in it; those of nothing come last."""
     name_lines(axis, _from_top(axis))
@@ -214,9 +233,11 @@ def _make_room(figure: Figure) -> None:
     width, height = figure.get_size_inches()
     beside = [(legend, 0.4) for axis in figure.axes if (legend := axis.get_legend()) is not None]
     wider = taller = 0.0
+    below = [legend for legend in figure.legends if legend.get_gid() == _BELOW]
     # Panels keep the room that they have without their legend.
-    for legend, share in (*beside, *((legend, 0.0) for legend in figure.legends)):
+    for legend, share in (*beside, *((legend, 0.0) for legend in figure.legends if legend not in below)):
         size = legend.get_window_extent()
         wider = max(wider, size.width / figure.dpi - share * width)
         taller = max(taller, size.height / figure.dpi - 0.9 * height)
+    taller += sum(legend.get_window_extent().height / figure.dpi for legend in below)
     figure.set_size_inches(width + wider, height + taller)

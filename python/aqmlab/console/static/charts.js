@@ -7,6 +7,8 @@ const choice = document.getElementById("cell");
 const sections = [...area.querySelectorAll("section")];
 const readings = new Map();
 const charts = new Map();
+// Fewer readings are points: a line between two would show what nobody read.
+const LINE_FROM = 5;
 let isDue = false;
 
 // The warm-up, which nothing is measured of.
@@ -34,12 +36,15 @@ const draw = () => {
     const names = Object.keys(Object.assign({}, ...named));
     const data = [read.map((reading) => reading.now_s), ...names.map((name) => named.map((values) => values[name] ?? null))];
     let chart = charts.get(section);
-    if (chart?.series.length !== data.length || chart.of !== choice.value) {
+    const isFew = read.length < LINE_FROM;
+    if (chart?.series.length !== data.length || chart.of !== choice.value || chart.isFew !== isFew) {
       chart?.destroy();
-      const lines = names.map((label, at) => ({ label, value, stroke: COLOURS[at % COLOURS.length], width: 2 }));
+      const form = isFew ? { paths: () => null, points: { show: true, size: 9 } } : {};
+      const lines = names.map((label, at) => ({ label, value, stroke: COLOURS[at % COLOURS.length], width: 2, ...form }));
       const size = { width: section.clientWidth, height: 220 };
       const made = (chart) => {
         chart.of = choice.value;
+        chart.isFew = isFew;
         chart.warmup = read[0].warmup_s;
       };
       const hooks = { init: [made], drawClear: [shade] };
