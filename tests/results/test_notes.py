@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import aqmlab as lab
+from aqmlab.results import table
 from aqmlab.results.notes import notes
 from conftest import Command
 
@@ -121,3 +122,32 @@ def test_one_run_prints_its_notes_and_has_them_in_its_json(aqmlab: Command, tmp_
     assert "note:      The device FIFO" in aqmlab("run", "fifo.toml").out
     (said,) = json.loads(aqmlab("run", "fifo.toml", "--json").out)["notes"]
     assert "device FIFO" in said
+
+
+def test_a_sweep_has_the_notes_of_its_points(aqmlab: Command, tmp_path: Path) -> None:
+    (tmp_path / "fifo.toml").write_text(FIFO)
+    (tmp_path / "grid.toml").write_text(
+        'spec = "fifo.toml"\nschemes = ["codel"]\n'
+        '[axes]\n"link.device_fifo" = [0, 256]\n"queue.codel.limit" = [900, 901]\n'
+    )
+    told = aqmlab("sweep", str(tmp_path / "grid.toml"), "--seeds", "1")
+    assert told.code == 0, told.err
+    (fifo,) = [line for line in told.out.splitlines() if line.startswith("The device FIFO")]
+    assert "scheme=codel, link.device_fifo=256" in fifo
+    assert "link.device_fifo=0" not in fifo
+    (same,) = [line for line in told.out.splitlines() if "last digit" in line]
+    assert "queue.codel.limit=900 = scheme=codel, link.device_fifo=0, queue.codel.limit=901" in same
+
+
+def test_limits_of_web_users_alone_are_a_table(tmp_path: Path) -> None:
+    experiment = lab.Experiment(users={"per_side": 20}, protocol={"warmup": "1 s", "duration": "5 s"})
+    comparison = lab.compare("codel", "pie", experiment=experiment, seeds=[1, 2], paired=True, out=tmp_path)
+    (part,) = [
+        part for part in table.parts(comparison.schemes) if part.title == "Connections limited by, % of the time"
+    ]
+    assert [(row.scheme, row.what) for row in part.rows] == [
+        (label, "web users") for label in ("uncongested", "codel", "pie")
+    ]
+    of_codel = comparison.schemes[1]["users_limited_by_percent"]
+    assert part.rows[1].measured["limited_by_percent"] == of_codel
+    assert sum(of_codel.values()) == pytest.approx(100)

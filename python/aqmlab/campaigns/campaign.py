@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,8 @@ from aqmlab.campaigns.shards import Shard
 from aqmlab.campaigns.table import Heading
 from aqmlab.results.cells import BASELINE
 from aqmlab.results.named.numbers import Number, Parts
+from aqmlab.results.notes import notes
+from aqmlab.results.result import Result
 from aqmlab.results.stats import mean_interval
 from aqmlab.running.arguments import check_executor, check_out, check_seeds, check_workers
 from aqmlab.running.calibration.lines import Calibrations, known
@@ -97,8 +99,18 @@ class Campaign:
 
     @property
     def notes(self) -> list[str]:
-        """How many cells have numbers that do not fit together, a sentence for each law; see ``unmet`` in the cells."""
-        return unmet.notes(self.cells)
+        """Numbers that do not fit together, see ``unmet`` in the cells, and the notes of a comparison on the points."""
+        return [*unmet.notes(self.cells), *notes(self._by_point)]
+
+    @cached_property
+    def _by_point(self) -> list[Result]:
+        """The results of those that are done, each labelled with its point."""
+        found = Store(self.out).found([each.cell for each in self.planned])
+        return [
+            replace(result, cell=replace(each.cell, label=table.said(each.point) or each.cell.label))
+            for each in self.planned
+            if (result := found.get(each.cell.key)) is not None
+        ]
 
     @cached_property
     def means(self) -> pl.DataFrame:
@@ -130,10 +142,9 @@ class Campaign:
     def _with_numbers(self, measured: pl.DataFrame) -> pl.DataFrame:
         if not self.numbers:
             return measured
-        found = Store(self.out).found([each.cell for each in self.planned])
         rows = [
             {"cell": key, **{number.name: number.read(result.summary) for number in self.numbers}}
-            for key, result in found.items()
+            for key, result in {result.cell.key: result for result in self._by_point}.items()
         ]
         schema = {"cell": pl.String, **{number.name: pl.Float64 for number in self.numbers}}
         return measured.join(pl.DataFrame(rows, schema=schema), on="cell", how="left")

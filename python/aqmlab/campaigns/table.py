@@ -10,6 +10,7 @@ from typing import NamedTuple
 import polars as pl
 from rich.text import Text
 
+from aqmlab.campaigns.axes import Value, as_text
 from aqmlab.results.named.numbers import Number
 from aqmlab.running.identity import columns
 from aqmlab.show import console
@@ -95,6 +96,11 @@ def _short(text: str) -> str:
     value = json.loads(text)
     says = next((str(value[key]) for key in ("name", "source") if key in value), "") if text[0] == "{" else ""
     return f"{says or ('table' if text[0] == '{' else 'list')}-{columns.digest(text)}"
+
+
+def said(point: Mapping[str, Value]) -> str:
+    """Write a point in a line, with long values shortened."""
+    return ", ".join(f"{path}={_short(as_text(value))}" for path, value in point.items())
 
 
 def _with_half(mean: float | None, half: float | None, heading: Heading) -> str:

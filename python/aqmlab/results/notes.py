@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from statistics import fmean
-from typing import Any
 
 from aqmlab.results.measured import LIMITS, MEASURES, at, is_held_by_device
 from aqmlab.results.result import Result
@@ -59,21 +58,15 @@ def _delays(results: Sequence[Result]) -> dict[str, dict[str, float]]:
 
 def _same_results(results: Sequence[Result]) -> str | None:
     """Name schemes that no number tells apart."""
-    groups: list[tuple[list[Mapping[str, Any]], list[str]]] = []
+    groups: dict[str, list[str]] = {}
     for label, same in _by_label(results):
-        if same[0].cell.signal == "none":
-            continue
-        summaries: list[Mapping[str, Any]] = [{name: result.summary[name] for name in _MEASURED} for result in same]
-        for others, labels in groups:
-            if others == summaries:
-                labels.append(label)
-                break
-        else:
-            groups.append((summaries, [label]))
-    alike = [" = ".join(labels) for _, labels in groups if len(labels) > 1]
+        if same[0].cell.signal != "none":
+            summaries = [{name: result.summary[name] for name in _MEASURED} for result in same]
+            groups.setdefault(repr(summaries), []).append(label)
+    alike = [" = ".join(_few_of(labels)) for labels in groups.values() if len(labels) > 1]
     if not alike:
         return None
-    return f"Schemes with the same results to the last digit, so that their difference had no effect: {_few(alike)}."
+    return f"The same results to the last digit, so that the difference had no effect: {_few(alike)}."
 
 
 def _limits(results: Sequence[Result]) -> str | None:
@@ -95,6 +88,11 @@ def _limits(results: Sequence[Result]) -> str | None:
 
 def _by_label(results: Sequence[Result]) -> Iterable[tuple[str, list[Result]]]:
     return ((label, list(same)) for label, same in groupby(results, key=lambda result: result.cell.label))
+
+
+def _few_of(labels: Sequence[str]) -> list[str]:
+    more = len(labels) - _MOST_NAMED
+    return [*labels[:_MOST_NAMED], *([f"{more} more"] if more > 0 else [])]
 
 
 def _few(items: Sequence[str]) -> str:

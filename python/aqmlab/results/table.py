@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from aqmlab.results.measured import LIMITS, at, is_held_by_device
-from aqmlab.results.named.traffic import traffic
+from aqmlab.results.named.traffic import USERS_NAME, traffic
 from aqmlab.results.stats import LEVEL
 from aqmlab.show import console
 from aqmlab.show.layout import Fitted
@@ -231,8 +231,9 @@ _LIMITS = [Column("", name.replace("_", " "), ("limited_by_percent", name)) for 
 
 
 def _with_connections(record: Measurements) -> Mapping[str, Any]:
-    """Return the traffic that has connections."""
-    return {name: it for name, it in traffic(record).items() if it.get("kind") != "datagrams"}
+    """Return the traffic that has connections; the web users where they are alone."""
+    alone = {USERS_NAME: {"limited_by_percent": record["users_limited_by_percent"]}}
+    return {name: it for name, it in (traffic(record) or alone).items() if it.get("kind") != "datagrams"}
 
 
 def _table_of(
