@@ -106,10 +106,10 @@ def _count(text: str) -> tuple[int, int]:
 def counted(command: list[str]) -> tuple[int, str]:
     """Run a command under cachegrind, which counts and follows no calls: its instructions, and what it printed."""
     tool = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"]
-    done = subprocess.run([*tool, *command], capture_output=True, text=True, check=True)
-    read = re.search(r"I +refs: +([\d,]+)", done.stderr)
+    process = subprocess.run([*tool, *command], capture_output=True, text=True, check=True)
+    read = re.search(r"I +refs: +([\d,]+)", process.stderr)
     assert read is not None, "cachegrind ends by saying how many instructions were read"
-    return int(read[1].replace(",", "")), done.stdout
+    return int(read[1].replace(",", "")), process.stdout
 
 
 def build_example(package: str, name: str, *options: str) -> Path:

@@ -50,8 +50,8 @@ def costs(profile: Path, binary: Path) -> Counter[int]:
     names: dict[str, str] = {}
     address, here, is_call = 0, "", False
     for line in profile.read_text().splitlines():
-        if found := re.match(r"(c?)ob=\((\d+)\)(?: (.*))?$", line):
-            called, number, name = found.groups()
+        if match := re.match(r"(c?)ob=\((\d+)\)(?: (.*))?$", line):
+            called, number, name = match.groups()
             names[number] = name or names[number]
             here = here if called else names[number]
         elif line.startswith("calls="):
@@ -96,10 +96,10 @@ def profile(binary: Path, text: str, directory: Path) -> tuple[Counter[int], int
     (directory / "spec.json").write_text(text)
     out = directory / "profile"
     tool = ["valgrind", "--tool=callgrind", "--dump-instr=yes", f"--callgrind-out-file={out}"]
-    done = subprocess.run(
+    process = subprocess.run(
         [*tool, str(binary), str(directory / "spec.json")], capture_output=True, text=True, check=True
     )
-    return costs(out, binary), json.loads(done.stdout)["bottleneck_packets"]
+    return costs(out, binary), json.loads(process.stdout)["bottleneck_packets"]
 
 
 def per_packet(law: str, stack: str) -> Counter[str]:

@@ -21,7 +21,7 @@ from aqmlab.cli import main as cli
 from aqmlab.live import doctor, process
 from aqmlab.running.cell import Cell, cells_of
 from aqmlab.running.store import Store
-from fixtures.console import console_store, inside
+from fixtures.console import console_store, visitor
 from fixtures.places import bucket, cell, place, s3, tiny
 from markers import pytest_itemcollected
 from skips import pytest_sessionfinish
@@ -30,12 +30,12 @@ __all__ = [
     "bucket",
     "cell",
     "console_store",
-    "inside",
     "place",
     "pytest_itemcollected",
     "pytest_sessionfinish",
     "s3",
     "tiny",
+    "visitor",
 ]
 
 # How long an example takes says nothing about whether it is right.

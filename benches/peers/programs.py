@@ -104,11 +104,11 @@ def run(peer: str, case: Case, work: Path, settings: dict[str, object]) -> Run:
         When it says nothing that can be read.
     """
     words = command(peer, case, work, settings)
-    done = subprocess.run(words, capture_output=True, text=True)
+    process = subprocess.run(words, capture_output=True, text=True)
     try:
-        return Run(outputs.read(done.stdout), crashed=done.returncode != 0)
+        return Run(outputs.read(process.stdout), crashed=process.returncode != 0)
     except ValueError:
-        raise Failed(f"{peer}, {case.name}: {_last_words(done)}") from None
+        raise Failed(f"{peer}, {case.name}: {_last_words(process)}") from None
 
 
 def run_aqmlab(specs: dict[float, dict[str, Any]], work: Path) -> tuple[outputs.Mark, ...]:
@@ -127,14 +127,14 @@ def settings_of(window: Window) -> dict[str, object]:
 
 
 def _run(words: list[str]) -> str:
-    done = subprocess.run(words, capture_output=True, text=True)
-    if done.returncode != 0:
-        raise Failed(f"{Path(words[0]).name}: {_last_words(done)}")
-    return done.stdout
+    process = subprocess.run(words, capture_output=True, text=True)
+    if process.returncode != 0:
+        raise Failed(f"{Path(words[0]).name}: {_last_words(process)}")
+    return process.stdout
 
 
-def _last_words(done: subprocess.CompletedProcess[str]) -> str:
-    if done.returncode < 0:
-        return f"ended by signal {-done.returncode}"
-    said = (done.stderr or done.stdout).strip().splitlines()
-    return said[0] if said else f"exit code {done.returncode} without a message"
+def _last_words(process: subprocess.CompletedProcess[str]) -> str:
+    if process.returncode < 0:
+        return f"ended by signal {-process.returncode}"
+    said = (process.stderr or process.stdout).strip().splitlines()
+    return said[0] if said else f"exit code {process.returncode} without a message"

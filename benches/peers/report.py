@@ -59,25 +59,25 @@ def sheets(cases: Sequence[Mapping[str, Any]]) -> list[Sheet]:
 
 def _costs(case: Mapping[str, Any]) -> Iterator[Cells]:
     cost = case["cost"]
-    for program, it in cost.items():
-        times = f"{it['ns_per_packet'] / cost['aqmlab']['ns_per_packet']:,.0f}" if "aqmlab" in cost else "-"
+    for program, item in cost.items():
+        times = f"{item['ns_per_packet'] / cost['aqmlab']['ns_per_packet']:,.0f}" if "aqmlab" in cost else "-"
         yield (
             case["case"],
             program,
-            f"{it['packets']:,}",
-            f"{it['user_s']:.3g}",
-            f"{it['ns_per_packet']:,.0f}",
-            f"{1e9 / it['ns_per_packet']:,.0f}",
-            f"{it['peak_mib']:.0f}",
+            f"{item['packets']:,}",
+            f"{item['user_s']:.3g}",
+            f"{item['ns_per_packet']:,.0f}",
+            f"{1e9 / item['ns_per_packet']:,.0f}",
+            f"{item['peak_mib']:.0f}",
             times,
         )
 
 
 def _pairs(case: Mapping[str, Any], cells: Callable[[Mapping[str, Any]], list[tuple[float, int]]]) -> Iterator[Cells]:
     """Put aqmlab under each peer, over the same window, and the differences under both."""
-    for peer, it in case["peers"].items():
-        theirs, ours = cells(it["peer"]), cells(it["aqmlab"])
-        window = f"{it['window']['warm_s']:g} to {it['window']['stop_s']:g} s"
+    for peer, item in case["peers"].items():
+        theirs, ours = cells(item["peer"]), cells(item["aqmlab"])
+        window = f"{item['window']['warm_s']:g} to {item['window']['stop_s']:g} s"
         yield (f"{case['case']}, {window}", peer, *(f"{value:,.{digits}f}" for value, digits in theirs))
         yield ("", "aqmlab", *(f"{value:,.{digits}f}" for value, digits in ours))
         yield ("", "difference %", *(_difference(a[0], b[0]) for a, b in zip(ours, theirs, strict=True)))

@@ -38,11 +38,11 @@ def test_a_cell_that_is_not_steady_is_flagged_by_the_command(aqmlab: Command, tm
     (tmp_path / "steady.toml").write_text(f"set = {steady}\n")
     (tmp_path / "grid.toml").write_text(f"set = {json.dumps([*changes, f'sources={bulk}'])}\n")
     assert "Check" not in aqmlab("sweep", "steady.toml", "--seeds", "1").out
-    told = aqmlab("sweep", "grid.toml", "--seeds", "2", "--table", "cells.csv")
+    outcome = aqmlab("sweep", "grid.toml", "--seeds", "2", "--table", "cells.csv")
     assert (
         "Check: the beginning of the measured window moves the throughput by more than 10 % (MSER-5):"
         " the warm-up or the window is too short (2 of 2 cells).\n"
-    ) in told.out
+    ) in outcome.out
     assert pl.read_csv("cells.csv")["unmet"].to_list() == ["steady"] * 2
     notes = json.loads(aqmlab("sweep", "grid.toml", "--seeds", "2", "--json").out)["notes"]
     assert len([note for note in notes if note.startswith("Check:")]) == 1
@@ -79,6 +79,6 @@ def test_a_search_says_how_many_of_its_cells_are_not_steady(tmp_path: Path, capl
         link={"rate": "5 Mbit/s"}, users={"per_side": 5}, sources=[bulk], protocol={"warmup": "5 s", "duration": "20 s"}
     )
     with caplog.at_level("WARNING", "aqmlab"):
-        how: dict[str, Any] = {"experiment": experiment, "seeds": [1], "out": tmp_path}
-        lab.tune("codel", "target=1 ms..50 ms", minimise=["delay"], trials=2, confirm=0, **how)
+        options: dict[str, Any] = {"experiment": experiment, "seeds": [1], "out": tmp_path}
+        lab.tune("codel", "target=1 ms..50 ms", minimise=["delay"], trials=2, confirm=0, **options)
     assert [line for line in caplog.messages if "(MSER-5)" in line and line.endswith("(2 of 2 cells).")]

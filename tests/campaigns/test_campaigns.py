@@ -115,7 +115,7 @@ def test_samples_fill_their_ranges_evenly_and_reproducibly(method: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         ({"axis": {}}, "axis: is no key of a grid"),
         ({"axes": {"users.load": []}}, "axes.users.load: must be a list of values, or a table of from, to and steps"),
@@ -138,11 +138,11 @@ def test_samples_fill_their_ranges_evenly_and_reproducibly(method: str) -> None:
         ({"set": TINY, "axes": {"link.rate": ["1 Mbit/s", "1 parsec"]}}, "link.rate=1 parsec: link.rate: "),
     ],
 )
-def test_a_mistake_is_one_line_before_anything_runs(given: dict[str, object], said: str, tmp_path: Path) -> None:
-    with pytest.raises(lab.SpecError) as refused:
+def test_a_mistake_is_one_line_before_anything_runs(given: dict[str, object], message: str, tmp_path: Path) -> None:
+    with pytest.raises(lab.SpecError) as error:
         campaigns.plan(lab.Grid(**given), [1], {})
-    assert str(refused.value).startswith(said)
-    assert "\n" not in str(refused.value)
+    assert str(error.value).startswith(message)
+    assert "\n" not in str(error.value)
 
 
 def test_impossible_points_are_left_out_where_that_is_allowed() -> None:
@@ -156,9 +156,9 @@ def test_impossible_points_are_left_out_where_that_is_allowed() -> None:
 
 def test_a_campaign_has_a_row_for_each_cell_and_resumes(grid: lab.Grid, tmp_path: Path) -> None:
     first = lab.sweep(grid, seeds=[1], out=tmp_path / "out")
-    made = {file: file.stat().st_mtime_ns for file in (tmp_path / "out" / "cells").rglob("*.parquet")}
+    mtimes = {file: file.stat().st_mtime_ns for file in (tmp_path / "out" / "cells").rglob("*.parquet")}
     both = lab.sweep(grid, seeds=[1, 2], out=tmp_path / "out")
-    assert {file: file.stat().st_mtime_ns for file in made} == made
+    assert {file: file.stat().st_mtime_ns for file in mtimes} == mtimes
     assert first.cells["state"].to_list() == ["done"] * 8
     assert both.cells.height == 16
     assert both.means["seeds"].to_list() == [2] * 8
@@ -175,12 +175,12 @@ def test_a_failed_cell_is_recorded_and_the_others_run(
 ) -> None:
     runs: list[int] = []
 
-    def failing(cell: Cell, *more: Any, **others: Any) -> object:
+    def failing(cell: Cell, *arguments: Any, **options: Any) -> object:
         runs.append(cell.seed)
         if cell.seed == 2:
             # What a panic in Rust is in Python, though not in our engine: no input is known on which that panics.
             raise PanicException("a queue of\n-1 packets")
-        return run_cell(cell, *more, **others)
+        return run_cell(cell, *arguments, **options)
 
     monkeypatch.setattr(sweeping, "run_cell", failing)
     one = lab.Grid(set=TINY, schemes=["droptail"])
@@ -192,9 +192,9 @@ def test_a_failed_cell_is_recorded_and_the_others_run(
     lab.sweep(one, seeds=[1, 2, 3], out=tmp_path / "out")
     assert 2 not in runs
     monkeypatch.setattr(sweeping, "run_cell", run_cell)
-    again = lab.sweep(one, seeds=[1, 2, 3], out=tmp_path / "out", retry=True)
-    assert again.cells["state"].to_list() == ["done"] * 3
-    assert not again.failures
+    rerun = lab.sweep(one, seeds=[1, 2, 3], out=tmp_path / "out", retry=True)
+    assert rerun.cells["state"].to_list() == ["done"] * 3
+    assert not rerun.failures
 
 
 class _Refusing(Executor):
@@ -210,14 +210,14 @@ class _Refusing(Executor):
 
 
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "message"),
     [
         (lab.StoreError("results/cells: cannot be written: No space left on device"), "No space left on device"),
         (BrokenProcessPool("killed"), "a worker is gone (killed): run again to go on"),
     ],
 )
-def test_what_is_no_cells_fault_fails_no_cell_elsewhere_either(tmp_path: Path, error: Exception, said: str) -> None:
-    with pytest.raises(lab.StoreError, match=re.escape(said)):
+def test_what_is_no_cells_fault_fails_no_cell_elsewhere_either(tmp_path: Path, error: Exception, message: str) -> None:
+    with pytest.raises(lab.StoreError, match=re.escape(message)):
         lab.sweep(lab.Grid(set=TINY, schemes=["pi"]), seeds=[1], out=tmp_path / "out", executor=_Refusing(error))
     assert not (tmp_path / "out" / "failed").exists()
 
@@ -227,8 +227,8 @@ def test_a_cell_that_was_run_well_since_has_not_failed(tmp_path: Path) -> None:
     assert lab.sweep(grid, seeds=[1], out=tmp_path / "out", limit_s=1e-9).failures
     (planned,) = campaigns.plan(grid, [1], {})
     run_cell(planned.cell, Store(tmp_path / "out"))
-    again = lab.sweep(grid, seeds=[1], out=tmp_path / "out")
-    assert (again.cells["state"].to_list(), again.failures) == (["done"], [])
+    rerun = lab.sweep(grid, seeds=[1], out=tmp_path / "out")
+    assert (rerun.cells["state"].to_list(), rerun.failures) == (["done"], [])
 
 
 ENDLESS = """
@@ -252,15 +252,15 @@ class Wrong(Law):
 
 
 @pytest.fixture
-def own_laws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def custom_laws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A module of laws: one that never comes back, one that does, one that raises."""
     monkeypatch.chdir(tmp_path)
     return importable(ENDLESS, tmp_path, monkeypatch)
 
 
 @pytest.mark.slow
-def test_a_cell_that_does_not_end_fails_at_its_limit(own_laws: str, tmp_path: Path) -> None:
-    grid = lab.Grid(set=TINY, schemes=[f"{own_laws}:Endless", f"{own_laws}:Fine", f"{own_laws}:Wrong"])
+def test_a_cell_that_does_not_end_fails_at_its_limit(custom_laws: str, tmp_path: Path) -> None:
+    grid = lab.Grid(set=TINY, schemes=[f"{custom_laws}:Endless", f"{custom_laws}:Fine", f"{custom_laws}:Wrong"])
     outcome = lab.sweep(grid, seeds=[1], out=tmp_path / "results", limit_s=8, workers=2)
     assert outcome.cells["state"].to_list() == ["failed", "done", "failed"]
     assert outcome.failures[0].error == "took longer than it may: a call of its law does not come back"
@@ -304,9 +304,9 @@ def test_any_executor_makes_the_same_store(grid: lab.Grid, tmp_path: Path, make:
 def test_the_longest_cells_are_run_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ran: list[float] = []
 
-    def running(cell: Cell, *more: Any, **others: Any) -> object:
+    def running(cell: Cell, *arguments: Any, **options: Any) -> object:
         ran.append(cell.duration_s)
-        return run_cell(cell, *more, **others)
+        return run_cell(cell, *arguments, **options)
 
     monkeypatch.setattr(sweeping, "run_cell", running)
     grid = lab.Grid(set=TINY, axes={"protocol.duration": ["2 s", "9 s", "5 s"]})
@@ -328,25 +328,25 @@ def test_the_command_runs_missing_cells_and_writes_every_row(aqmlab: Command, tm
     assert sum(point["seeds"] for shard in shards for point in shard["points"]) == 16
 
 
-def test_the_command_says_by_its_exit_code_that_cells_failed(aqmlab: Command, own_laws: str, tmp_path: Path) -> None:
-    (tmp_path / "grid.toml").write_text(f'set = {json.dumps(TINY)}\nschemes = ["{own_laws}:Wrong", "droptail"]\n')
+def test_the_command_says_by_its_exit_code_that_cells_failed(aqmlab: Command, custom_laws: str, tmp_path: Path) -> None:
+    (tmp_path / "grid.toml").write_text(f'set = {json.dumps(TINY)}\nschemes = ["{custom_laws}:Wrong", "droptail"]\n')
     outcome = aqmlab("sweep", "grid.toml", "--seeds", "1", "--json")
     assert outcome.code == 1
-    assert [failed["label"] for failed in json.loads(outcome.out)["failed"]] == [f"{own_laws}:Wrong"]
+    assert [failed["label"] for failed in json.loads(outcome.out)["failed"]] == [f"{custom_laws}:Wrong"]
     assert "ZeroDivisionError" in outcome.err
 
 
 def test_a_script_for_slurm_has_the_command_and_a_shard_a_job(aqmlab: Command, tmp_path: Path) -> None:
     (tmp_path / "the grid.toml").write_text(GRID)
-    printed = aqmlab("sweep", "the grid.toml", "--seeds", "2", "--print-sbatch", "8").out
-    assert "#SBATCH --array=1-8\n" in printed
-    assert """aqmlab sweep 'the grid.toml' --seeds 2 --workers 1 --shard "$SLURM_ARRAY_TASK_ID/8"\n""" in printed
-    assert subprocess.run(["bash", "-n"], input=printed, text=True, check=False).returncode == 0
+    output = aqmlab("sweep", "the grid.toml", "--seeds", "2", "--print-sbatch", "8").out
+    assert "#SBATCH --array=1-8\n" in output
+    assert """aqmlab sweep 'the grid.toml' --seeds 2 --workers 1 --shard "$SLURM_ARRAY_TASK_ID/8"\n""" in output
+    assert subprocess.run(["bash", "-n"], input=output, text=True, check=False).returncode == 0
     assert not (tmp_path / "results").exists()
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["no.toml"], "no.toml: cannot be read"),
         (["grid.toml", "--shard", "3/2"], "--shard: must be I/N"),
@@ -361,12 +361,14 @@ def test_a_script_for_slurm_has_the_command_and_a_shard_a_job(aqmlab: Command, t
         (["bad.toml"], "bad.toml: axes.users.load: must be a list"),
     ],
 )
-def test_a_mistake_in_the_command_is_one_line(aqmlab: Command, tmp_path: Path, arguments: list[str], said: str) -> None:
+def test_a_mistake_in_the_command_is_one_line(
+    aqmlab: Command, tmp_path: Path, arguments: list[str], message: str
+) -> None:
     (tmp_path / "grid.toml").write_text(GRID)
     (tmp_path / "bad.toml").write_text('axes = {"users.load" = 3}')
     outcome = aqmlab("sweep", *arguments)
     assert outcome.code == 2
-    assert said in outcome.err
+    assert message in outcome.err
     assert outcome.err.count("\n") == 1
     assert not (tmp_path / "results").exists()
 
@@ -398,6 +400,6 @@ def test_an_interrupted_sweep_says_what_is_kept(tmp_path: Path) -> None:
         assert sweep.poll() is None
         time.sleep(0.02)
     os.kill(sweep.pid, signal.SIGINT)
-    told = sweep.communicate(timeout=60)[1]
+    stderr = sweep.communicate(timeout=60)[1]
     assert sweep.returncode == 130
-    assert "cells are in the store, run again to go on" in told
+    assert "cells are in the store, run again to go on" in stderr

@@ -82,8 +82,8 @@ def after(number: int, happens: Callable[[], object], monkeypatch: pytest.Monkey
     """Call a function once this number of cells has been run."""
     count = itertools.count(1)
 
-    def running(*given: Any, **named: Any) -> object:
-        result = run_cell(*given, **named)
+    def running(*arguments: Any, **options: Any) -> object:
+        result = run_cell(*arguments, **options)
         if next(count) == number:
             happens()
         return result
@@ -186,12 +186,12 @@ if __name__ == "__main__":
 def test_a_dask_worker_that_is_killed_in_mid_cell_costs_no_cell(tmp_path: Path) -> None:
     script = tmp_path / "campaign.py"
     script.write_text(f"CHANGES = {[*TINY[:-1], 'protocol.duration=20 min']}\n{DASK}")
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, script], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
     )
-    assert done.stderr.count("Restarting worker") == 2, done.stderr
+    assert process.stderr.count("Restarting worker") == 2, process.stderr
     campaigns_of = runpy.run_path(str(script), run_name="here")
-    for name, said in zip(("sweep", "search"), done.stdout.splitlines(), strict=True):
+    for name, said in zip(("sweep", "search"), process.stdout.splitlines(), strict=True):
         assert said == str(campaigns_of[name](tmp_path / "here" / name, None))
         assert tables(tmp_path / name) == tables(tmp_path / "here" / name)
 
@@ -211,10 +211,10 @@ def test_a_shard_that_is_run_twice_makes_nothing_anew(tmp_path: Path) -> None:
     what, out = grid(tmp_path), tmp_path / "shards"
     for number in (1, 2, 3):
         lab.sweep(what, seeds=[1], out=out, shard=f"{number}/3")
-    made = {file: file.stat().st_mtime_ns for file in out.rglob("*.json")}
+    mtimes = {file: file.stat().st_mtime_ns for file in out.rglob("*.json")}
     assert len(lab.sweep(what, seeds=[1], out=out, shard="2/3").planned) > 1
     assert set(lab.sweep(what, seeds=[1], out=out).cells["state"]) == {"done"}
-    assert {file: file.stat().st_mtime_ns for file in out.rglob("*.json")} == made
+    assert {file: file.stat().st_mtime_ns for file in out.rglob("*.json")} == mtimes
     lab.sweep(what, seeds=[1], out=tmp_path / "whole")
     assert tables(out) == tables(tmp_path / "whole")
 
@@ -229,8 +229,8 @@ def test_a_full_disk_ends_a_sweep_which_resumes_with_space(tmp_path: Path) -> No
         kept = tables(disk)
         assert left_over(disk) == set()
         remount(disk, "size=16m")
-        again = lab.sweep(what, seeds=[1, 2], out=disk)
-        assert set(again.cells["state"]) == {"done"}
+        rerun = lab.sweep(what, seeds=[1, 2], out=disk)
+        assert set(rerun.cells["state"]) == {"done"}
         assert kept.items() <= tables(disk).items()
         assert tables(disk) == tables(tmp_path / "undisturbed")
 
@@ -275,8 +275,8 @@ def test_a_cell_damaged_during_a_sweep_is_rerun_by_the_next(
     outcome = lab.sweep(what, seeds=[1, 2], out=out, workers=1, progress=True)
     assert outcome.cells.filter(state="missing")["cell"].to_list() == [last]
     assert "8 run in " in capsys.readouterr().err
-    again = lab.sweep(what, seeds=[1, 2], out=out, workers=1, progress=True)
-    assert set(again.cells["state"]) == {"done"}
+    rerun = lab.sweep(what, seeds=[1, 2], out=out, workers=1, progress=True)
+    assert set(rerun.cells["state"]) == {"done"}
     assert whole.items() <= tables(out).items()
     assert left_over(out) == {"damaged"}
     assert f"{last}/queue.parquet is damaged" in caplog.text
@@ -286,18 +286,18 @@ def test_a_cell_damaged_during_a_sweep_is_rerun_by_the_next(
 def test_a_cell_that_fails_at_its_very_end_is_told_of_as_failed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def panic(cell: Cell, *more: Any) -> None:
+    def panic(cell: Cell, *arguments: Any) -> None:
         if cell.seed == 2:
             raise PanicException("the packets do not add up")
-        write(cell, *more)
+        write(cell, *arguments)
 
     write = run.write_metadata
     monkeypatch.setattr(run, "write_metadata", panic)
     outcome = lab.sweep(lab.Grid(set=TINY), seeds=[1, 2, 3], out=tmp_path / "out", progress=True)
     assert outcome.cells["state"].to_list() == ["done", "failed", "done"]
-    told = capsys.readouterr().err
-    assert "PanicException: the packets do not add up" in told
-    assert "2 run, 1 failed in " in told
+    stderr = capsys.readouterr().err
+    assert "PanicException: the packets do not add up" in stderr
+    assert "2 run, 1 failed in " in stderr
     assert left_over(tmp_path / "out") == {"failed"}
 
 
@@ -331,13 +331,13 @@ def test_a_clock_that_jumps_loses_no_cell_and_ends_none(
     assert set(outcome.cells["state"]) == {"done"}
     created = outcome.cells["created"]
     assert created.max() - created.min() > timedelta(days=7)  # type: ignore[operator]
-    told = capsys.readouterr().err
-    left = re.findall(r"elapsed, (.*) left$", told, re.MULTILINE)
+    stderr = capsys.readouterr().err
+    left = re.findall(r"elapsed, (.*) left$", stderr, re.MULTILINE)
     assert left
     assert all(re.fullmatch(r"(\d+ min )?\d+ s", text) for text in left)
-    made = {file: file.stat().st_mtime_ns for file in out.rglob("*.json")}
+    mtimes = {file: file.stat().st_mtime_ns for file in out.rglob("*.json")}
     lab.sweep(what, seeds=[1, 2], out=out, limit_s=600)
-    assert {file: file.stat().st_mtime_ns for file in out.rglob("*.json")} == made
+    assert {file: file.stat().st_mtime_ns for file in out.rglob("*.json")} == mtimes
     assert left_over(out) == set()
 
 
@@ -376,9 +376,9 @@ class Operations:
         return listing
 
     def _counting(self, function: Callable[..., Any], name: str) -> Callable[..., Any]:
-        def counting(*given: Any) -> Any:
+        def counting(*arguments: Any) -> Any:
             self.counted[name] += 1
-            return function(*given)
+            return function(*arguments)
 
         return counting
 

@@ -92,10 +92,10 @@ def test_of_two_objectives_there_is_a_front(answer: Callable[..., None], tmp_pat
 
 def test_a_search_goes_on_where_it_was(tmp_path: Path) -> None:
     first = lab.tune("pi", "q_ref=5..50", minimise=["delay"], experiment=TINY, trials=6, seeds=[1], out=tmp_path)
-    made = {file: file.stat().st_mtime_ns for file in tmp_path.rglob("*.parquet")}
-    again = lab.tune("pi", "q_ref=5..50", minimise=["delay"], experiment=TINY, trials=6, seeds=[1], out=tmp_path)
-    assert {file: file.stat().st_mtime_ns for file in tmp_path.rglob("*.parquet")} == made
-    assert again.trials.equals(first.trials)
+    mtimes = {file: file.stat().st_mtime_ns for file in tmp_path.rglob("*.parquet")}
+    rerun = lab.tune("pi", "q_ref=5..50", minimise=["delay"], experiment=TINY, trials=6, seeds=[1], out=tmp_path)
+    assert {file: file.stat().st_mtime_ns for file in tmp_path.rglob("*.parquet")} == mtimes
+    assert rerun.trials.equals(first.trials)
     longer = lab.tune("pi", "q_ref=5..50", minimise=["delay"], experiment=TINY, trials=8, seeds=[1], out=tmp_path)
     assert longer.trials.head(4).equals(first.trials.head(4))
     # A shorter target is a shorter queue: the first thing that anybody would try it on.
@@ -117,9 +117,9 @@ class _Idle(Executor):
 )
 def test_any_executor_finds_the_same(tmp_path: Path, make: Callable[[], Executor]) -> None:
     def found(out: Path, executor: Executor | None) -> tuple[lab.Tuned, lab.Sensitivity]:
-        how: dict[str, Any] = {"experiment": TINY, "seeds": [1], "out": out, "executor": executor}
-        tuned = lab.tune("pi", "q_ref=5..50", minimise=["delay"], trials=5, confirm=1, **how)
-        return tuned, lab.sensitivity("pi", "q_ref=5..50", of=["delay", "utilisation"], points=2, **how)
+        options: dict[str, Any] = {"experiment": TINY, "seeds": [1], "out": out, "executor": executor}
+        tuned = lab.tune("pi", "q_ref=5..50", minimise=["delay"], trials=5, confirm=1, **options)
+        return tuned, lab.sensitivity("pi", "q_ref=5..50", of=["delay", "utilisation"], points=2, **options)
 
     with make() as executor, patch.object(executor, "submit", wraps=executor.submit) as submit:
         there = found(tmp_path / "there", executor)
@@ -128,8 +128,8 @@ def test_any_executor_finds_the_same(tmp_path: Path, make: Callable[[], Executor
     assert there[0].record() == here[0].record()
     assert there[1].indices.equals(here[1].indices)
     assert tables(tmp_path / "there") == tables(tmp_path / "here")
-    again = found(tmp_path / "there", _Idle())
-    assert again[0].record() == here[0].record()
+    rerun = found(tmp_path / "there", _Idle())
+    assert rerun[0].record() == here[0].record()
 
 
 LAWS = """
@@ -163,14 +163,14 @@ class Wrong(Step):
 
 
 @pytest.fixture
-def own_laws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def custom_laws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A module of laws that tell where they run: one that works, one that raises."""
     return importable(LAWS, tmp_path, monkeypatch)
 
 
-def test_laws_in_python_are_tuned_in_processes_that_stay(own_laws: str, tmp_path: Path) -> None:
+def test_laws_in_python_are_tuned_in_processes_that_stay(custom_laws: str, tmp_path: Path) -> None:
     tuned = lab.tune(
-        f"{own_laws}:Step",
+        f"{custom_laws}:Step",
         "threshold=5..50",
         minimise=["delay"],
         experiment=TINY,
@@ -186,10 +186,10 @@ def test_laws_in_python_are_tuned_in_processes_that_stay(own_laws: str, tmp_path
     assert 1 <= len(ran) <= 2, "the same ones from the first setting to the last"
 
 
-def test_a_scheme_that_fails_as_given_is_refused_everywhere(own_laws: str, tmp_path: Path) -> None:
-    how: dict[str, Any] = {"experiment": TINY, "trials": 1, "seeds": [1]}
+def test_a_scheme_that_fails_as_given_is_refused_everywhere(custom_laws: str, tmp_path: Path) -> None:
+    options: dict[str, Any] = {"experiment": TINY, "trials": 1, "seeds": [1]}
     with pytest.raises(lab.SpecError, match=r"Wrong.*seed 1: .*Wrong\.on_enqueue: ZeroDivisionError"):
-        lab.tune(f"{own_laws}:Wrong", "threshold=5..50", minimise=["delay"], out=tmp_path / "out", **how)
+        lab.tune(f"{custom_laws}:Wrong", "threshold=5..50", minimise=["delay"], out=tmp_path / "out", **options)
 
 
 def test_settings_that_are_impossible_are_no_trials(tmp_path: Path) -> None:
@@ -208,8 +208,8 @@ def test_sobol_finds_the_indices_of_ishigamis_function(answer: Callable[..., Non
 
     answer(ishigami, [0.0])
     over = "q_ref=0..10,sampling_hz=10..20,a"
-    found = lab.sensitivity("pi", over, of=["p95"], method="sobol", points=2048, seeds=[1], out=tmp_path)
-    indices = {row["parameter"]: (row["S1"], row["ST"]) for row in found.indices.to_dicts()}
+    sensitivity = lab.sensitivity("pi", over, of=["p95"], method="sobol", points=2048, seeds=[1], out=tmp_path)
+    indices = {row["parameter"]: (row["S1"], row["ST"]) for row in sensitivity.indices.to_dicts()}
     # Ishigami and Homma (1990), from the integrals.
     assert indices["q_ref"] == pytest.approx((0.3139, 0.5576), abs=0.03)
     assert indices["sampling_hz"] == pytest.approx((0.4424, 0.4424), abs=0.03)
@@ -219,18 +219,18 @@ def test_sobol_finds_the_indices_of_ishigamis_function(answer: Callable[..., Non
 def test_morris_finds_slopes_and_what_does_nothing(answer: Callable[..., None], tmp_path: Path) -> None:
     answer(lambda point, seed: [30 * point[0] - 10 * point[1] + seed], [0.0])
     over = "sampling_hz=10..20,q_ref=0..10,a"
-    found = lab.sensitivity("pi", over, of=["p95"], points=10, seeds=[1, 2], out=tmp_path)
-    assert found.indices["parameter"].to_list() == ["sampling_hz", "q_ref", "a"]
-    assert found.indices["mu_star"].to_list() == pytest.approx([30, 10, 0])
-    assert found.indices["mu"].to_list() == pytest.approx([30, -10, 0])
-    assert found.indices["sigma"].to_list() == pytest.approx([0, 0, 0], abs=1e-6)
+    sensitivity = lab.sensitivity("pi", over, of=["p95"], points=10, seeds=[1, 2], out=tmp_path)
+    assert sensitivity.indices["parameter"].to_list() == ["sampling_hz", "q_ref", "a"]
+    assert sensitivity.indices["mu_star"].to_list() == pytest.approx([30, 10, 0])
+    assert sensitivity.indices["mu"].to_list() == pytest.approx([30, -10, 0])
+    assert sensitivity.indices["sigma"].to_list() == pytest.approx([0, 0, 0], abs=1e-6)
 
 
 @pytest.mark.parametrize("method", ["morris", "sobol"])
 def test_what_nothing_moves_has_no_sensitivity(answer: Callable[..., None], tmp_path: Path, method: str) -> None:
     answer(lambda point, seed: [5.0], [0.0])
-    found = lab.sensitivity("pi", "q_ref,a", of=["p95"], method=method, points=4, out=tmp_path)  # type: ignore[arg-type]
-    assert set(found.indices.drop("measure", "unit", "parameter").to_numpy().ravel()) == {0.0}
+    sensitivity = lab.sensitivity("pi", "q_ref,a", of=["p95"], method=method, points=4, out=tmp_path)  # type: ignore[arg-type]
+    assert set(sensitivity.indices.drop("measure", "unit", "parameter").to_numpy().ravel()) == {0.0}
 
 
 @given(st.floats(0, 1), st.floats(0, 1))
@@ -272,7 +272,7 @@ def test_the_reference_setting_has_an_interval_over_seeds(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (
             ["pi", "--over", "qref=1..2", "--minimise", "p95"],
@@ -300,25 +300,25 @@ def test_the_reference_setting_has_an_interval_over_seeds(
         (["pi", "--over", "q_ref", "--minimise", "p95", "--load", "-3"], "--load: must be above 0, got -3"),
     ],
 )
-def test_a_mistake_is_one_line(aqmlab: Command, arguments: list[str], said: str) -> None:
+def test_a_mistake_is_one_line(aqmlab: Command, arguments: list[str], message: str) -> None:
     outcome = aqmlab("tune", *arguments)
     assert outcome.code == 2
-    assert said in outcome.err
+    assert message in outcome.err
     assert outcome.err.count("\n") == 1
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["--method", "sobel"], "method: must be morris or sobol, got 'sobel'"),
         (["--method", "sobol", "--points", "12"], "points: must be a power of two, got 12"),
         (["--of", "speed"], "of: no number is called 'speed'; there are mean"),
     ],
 )
-def test_a_mistake_in_a_sensitivity_is_one_line(aqmlab: Command, arguments: list[str], said: str) -> None:
+def test_a_mistake_in_a_sensitivity_is_one_line(aqmlab: Command, arguments: list[str], message: str) -> None:
     outcome = aqmlab("sensitivity", "pi", "--over", "q_ref", *arguments)
     assert outcome.code == 2
-    assert said in outcome.err
+    assert message in outcome.err
 
 
 CHANGES = ["link.rate=2 Mbit/s", "users.per_side=400", "protocol.warmup=2 s", "protocol.duration=18 s"]
@@ -330,15 +330,15 @@ def test_the_commands(aqmlab: Command, tmp_path: Path) -> None:
     two = ["--minimise", "delay", "--maximise", "throughput"]
     tuned = aqmlab("tune", *what, *two, "--trials", "4", "--json", "--plot", "front.svg")
     assert tuned.code == 0, tuned.err
-    told = json.loads(tuned.out)
-    assert len(told["trials"]) == 4
-    assert told["fresh_seeds"] == [3, 4]
-    assert {"difference", "low", "high"} == set(told["best"][0]["fresh"][0])
+    record = json.loads(tuned.out)
+    assert len(record["trials"]) == 4
+    assert record["fresh_seeds"] == [3, 4]
+    assert {"difference", "low", "high"} == set(record["best"][0]["fresh"][0])
     assert "q_ref" in (tmp_path / "front.svg").read_text()
     assert "on fresh seeds, 95 %" in aqmlab("tune", *what, *two, "--trials", "4").out
-    shown = aqmlab("sensitivity", *what, "--of", "delay", "--points", "2", "--plot", "bars.svg")
-    assert shown.code == 0, shown.err
-    assert "mu_star" in shown.out
+    outcome = aqmlab("sensitivity", *what, "--of", "delay", "--points", "2", "--plot", "bars.svg")
+    assert outcome.code == 0, outcome.err
+    assert "mu_star" in outcome.out
     assert "mu_star, ms" in (tmp_path / "bars.svg").read_text()
     assert aqmlab("sensitivity", *what, "--plot", "bars.txt").code == 2
 
@@ -348,11 +348,11 @@ def test_bars_are_as_long_as_the_indices_with_their_intervals(
     answer: Callable[..., None], tmp_path: Path, method: Any, indices: list[str]
 ) -> None:
     answer(lambda point, seed: [30 * point[0] - 10 * point[1] ** 2, point[1]], [0.0, 0.0])
-    found = lab.sensitivity("pi", "q_ref=0..10,a", of=["p95", "loss"], method=method, points=64, out=tmp_path)
+    sensitivity = lab.sensitivity("pi", "q_ref=0..10,a", of=["p95", "loss"], method=method, points=64, out=tmp_path)
     figure = Figure()
-    plot.sensitivity(figure, found)
+    plot.sensitivity(figure, sensitivity)
     for axis, measure in zip(figure.axes, ("p95", "loss"), strict=True):
-        rows = found.indices.filter(measure=measure)
+        rows = sensitivity.indices.filter(measure=measure)
         lengths = sorted(patch.get_width() for patch in axis.patches if isinstance(patch, Rectangle))
         assert lengths == pytest.approx(sorted(rows.select(indices).to_numpy().ravel()))
         ends = [

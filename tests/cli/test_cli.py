@@ -154,11 +154,11 @@ def test_aqm_list_tells_what_there_is(aqmlab: Command, monkeypatch: pytest.Monke
     monkeypatch.setenv("COLUMNS", "400")
     entries = json.loads(aqmlab("aqm", "list", "--json").out)
     assert [entry["name"] for entry in entries] == list(disciplines())
-    listed = aqmlab("aqm", "list").out
+    output = aqmlab("aqm", "list").out
     for entry in entries:
         assert list(entry) == ["name", "family", "decides_at", "summary", "parameters", "classes", "ecn"]
-        assert f"\n {entry['name']} " in listed
-        assert entry["summary"] in listed
+        assert f"\n {entry['name']} " in output
+        assert entry["summary"] in output
 
 
 @pytest.mark.parametrize("name", disciplines())
@@ -167,14 +167,14 @@ def test_aqm_show_tells_the_whole_page_and_every_parameter(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "400")
     entry = disciplines()[name]
-    shown = aqmlab("aqm", "show", name).out
-    assert entry.page in shown
+    output = aqmlab("aqm", "show", name).out
+    assert entry.page in output
     for parameter in entry.parameters:
-        (row,) = [line for line in shown.splitlines() if line.split()[:1] == [parameter.name]][-1:]
+        (row,) = [line for line in output.splitlines() if line.split()[:1] == [parameter.name]][-1:]
         for text in (parameter.unit, parameter.default, parameter.meaning, parameter.source):
             assert text in row
-    told = json.loads(aqmlab("aqm", "show", name, "--json").out)
-    assert told == json.loads(json.dumps(asdict(entry)))
+    record = json.loads(aqmlab("aqm", "show", name, "--json").out)
+    assert record == json.loads(json.dumps(asdict(entry)))
 
 
 def test_a_bracket_in_a_text_is_shown_as_it_is() -> None:
@@ -190,10 +190,10 @@ def test_a_bracket_in_a_text_is_shown_as_it_is() -> None:
 
 def test_aqm_show_sets_its_page_for_a_terminal(monkeypatch: pytest.MonkeyPatch, aqmlab: Command) -> None:
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
-    shown = aqmlab("aqm", "show", "pi").out
-    assert "\x1b[" in shown
-    assert disciplines()["pi"].page not in shown, "it is set, not printed as it is written"
-    assert "sampling_hz" in shown
+    output = aqmlab("aqm", "show", "pi").out
+    assert "\x1b[" in output
+    assert disciplines()["pi"].page not in output, "it is set, not printed as it is written"
+    assert "sampling_hz" in output
 
 
 PI = ("design", "pi", "--rate", "100 Mbit/s", "--flows", "400", "--rtt-max", "200 ms")

@@ -13,11 +13,11 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "home-link.toml"
 
 def test_the_printed_schema_is_the_experiments_schema(aqmlab: Command) -> None:
     outcome = aqmlab("schema")
-    printed = json.loads(outcome.out)
+    record = json.loads(outcome.out)
     assert outcome.code == 0
-    assert printed == lab.Experiment.model_json_schema()
-    assert printed["$schema"] == "https://json-schema.org/draft/2020-12/schema"
-    assert admits(printed, tomllib.loads(EXAMPLE.read_text(encoding="utf-8")), printed)
+    assert record == lab.Experiment.model_json_schema()
+    assert record["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    assert admits(record, tomllib.loads(EXAMPLE.read_text(encoding="utf-8")), record)
 
 
 def test_a_spec_may_name_the_schema_in_its_first_line(aqmlab: Command, tmp_path: Path) -> None:

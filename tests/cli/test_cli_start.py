@@ -41,8 +41,8 @@ def imported_by(arguments: list[str], cwd: Path) -> set[str]:
         "from aqmlab.cli.main import main\n"
         "main()"
     )
-    done = subprocess.run([sys.executable, "-c", script], cwd=cwd, capture_output=True, text=True, check=True)
-    imported = set(done.stderr.rpartition("imported:")[2].split())
+    process = subprocess.run([sys.executable, "-c", script], cwd=cwd, capture_output=True, text=True, check=True)
+    imported = set(process.stderr.rpartition("imported:")[2].split())
     assert "aqmlab.cli.main" in imported
     return imported
 
@@ -83,8 +83,8 @@ def test_a_module_among_the_commands_is_a_command(tmp_path: Path) -> None:
         "sys.argv = ['aqmlab', 'hello', 'pi']\n"
         "main()"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout == "pi decides at enqueue\n"
+    process = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert process.stdout == "pi decides at enqueue\n"
 
 
 def test_the_version_is_told(aqmlab: Command) -> None:
@@ -151,9 +151,9 @@ def test_a_log_has_all_that_is_said_with_times(aqmlab: Command, tmp_path: Path) 
     assert all(re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d (DEBUG|INFO|ERROR) ", line) for line in lines)
     assert sum("seed 1: " in line for line in lines) == 2, "one for each cell"
     assert "no discipline is called 'green'" in lines[-1]
-    refused = aqmlab(*SHORT, "--log", "nowhere/log")
-    assert refused.code == 2
-    assert refused.err.startswith("aqmlab: --log: must be a file that can be written, got nowhere/log")
+    refusal = aqmlab(*SHORT, "--log", "nowhere/log")
+    assert refusal.code == 2
+    assert refusal.err.startswith("aqmlab: --log: must be a file that can be written, got nowhere/log")
 
 
 @pytest.mark.slow
@@ -172,16 +172,16 @@ def test_a_locale_without_our_characters_is_written_to_plainly(tmp_path: Path) -
 def test_a_full_disk_is_one_line_and_a_closed_pipe_none(tmp_path: Path, arguments: list[str]) -> None:
     typed = [sys.executable, "-m", "aqmlab", *arguments]
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run(typed, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
-    assert (done.returncode, done.stderr) == (
+        process = subprocess.run(typed, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (process.returncode, process.stderr) == (
         1,
         "aqmlab: standard output: cannot be written: No space left on device\n",
     )
     read, write = os.pipe()
     os.close(read)
-    done = subprocess.run(typed, stdout=write, stderr=subprocess.PIPE, text=True, check=False)
+    process = subprocess.run(typed, stdout=write, stderr=subprocess.PIPE, text=True, check=False)
     os.close(write)
-    assert (done.returncode, done.stderr) == (1, "")
+    assert (process.returncode, process.stderr) == (1, "")
 
 
 def test_an_interrupt_says_what_is_kept_in_one_line(tmp_path: Path) -> None:

@@ -73,8 +73,8 @@ def test_rm_removes_the_cells_that_are_named(aqmlab: Command, out: Store, form: 
 
 
 def test_ls_shows_the_columns_and_the_cells_that_are_asked_for(aqmlab: Command, out: Store) -> None:
-    told = aqmlab("ls", "--where", "seed=1", "--where", "scheme!=red", "--columns", "label,seed,link.rate").out
-    *_, row = filter(None, told.splitlines())
+    output = aqmlab("ls", "--where", "seed=1", "--where", "scheme!=red", "--columns", "label,seed,link.rate").out
+    *_, row = filter(None, output.splitlines())
     assert row.split() == ["pi:ecn=false", "1", *out.cells()["spec"].str.json_path_match("$.link.rate")[0].split()]
     rows = json.loads(aqmlab("ls", "--columns", "cell,created", "--json").out)
     assert [list(row) for row in rows] == [["cell", "created"]] * 3

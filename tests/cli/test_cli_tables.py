@@ -40,9 +40,9 @@ def test_a_comparison_is_written_in_each_form(suffix: str, aqmlab: Command, tmp_
     file = tmp_path / f"table{suffix}"
     schemes = ("codel", "pie")
     how = ("compare", *schemes, *FAST, "--seeds", "2", "--no-baseline", "--measures", "loss,p95")
-    told = aqmlab(*how, "--table", str(file), "--sd")
-    assert told.code == 0, told.err
-    assert str(file) in told.err
+    outcome = aqmlab(*how, "--table", str(file), "--sd")
+    assert outcome.code == 0, outcome.err
+    assert str(file) in outcome.err
     head, *rows = read(file)
     assert [cell.replace("\\", "") for cell in head] == [
         *("scheme", "measure", "unit", "mean", "low", "high", "half_width", "sd", "n")
@@ -88,22 +88,22 @@ def test_commands_write_their_tables(
     spec = tmp_path / "spec.toml"
     spec.write_text('users.per_side = 30\nlink.rate = "2 Mbit/s"\nprotocol = { warmup = "1 s", duration = "5 s" }\n')
     more = ("--spec", str(spec)) if command[0] in ("tune", "sensitivity") else ()
-    told = aqmlab(*command, *more, "--table", "table.parquet")
-    assert told.code == 0, told.err
+    outcome = aqmlab(*command, *more, "--table", "table.parquet")
+    assert outcome.code == 0, outcome.err
     assert columns <= set(pl.read_parquet("table.parquet").columns)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("--table", "table.xlsx"), "--table: must end in .csv, .md, .tex or .parquet, got table.xlsx"),
         (("--table", "nowhere/table.csv"), "--table: must be a file that can be written"),
         (("--sd",), "--sd: adds a column to --table, which is not given"),
     ],
 )
-def test_a_table_that_cannot_be_is_refused_first(arguments: tuple[str, ...], said: str, aqmlab: Command) -> None:
-    told = aqmlab("compare", "codel", *FAST, *arguments)
-    assert (told.code, told.err.count("\n")) == (2, 1)
-    assert said in told.err
+def test_a_table_that_cannot_be_is_refused_first(arguments: tuple[str, ...], message: str, aqmlab: Command) -> None:
+    outcome = aqmlab("compare", "codel", *FAST, *arguments)
+    assert (outcome.code, outcome.err.count("\n")) == (2, 1)
+    assert message in outcome.err
     assert not Path("nowhere").exists()
     assert not Path("results").exists()

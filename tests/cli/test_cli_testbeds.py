@@ -53,9 +53,9 @@ def test_a_spec_without_a_testbed_has_no_such_line(aqmlab: Command, tmp_path: Pa
 
 def test_show_lists_what_the_spec_does_not_write_with_its_origin(aqmlab: Command, tmp_path: Path) -> None:
     (tmp_path / "spec.toml").write_text(SPEC)
-    shown = json.loads(aqmlab("show", "spec.toml", "--json").out)
-    listed = {value["path"]: value for value in shown["unwritten"]}
-    assert listed["link.device_fifo"]["value"] == shown["spec"]["link"]["device_fifo"] == 256
+    record = json.loads(aqmlab("show", "spec.toml", "--json").out)
+    listed = {value["path"]: value for value in record["unwritten"]}
+    assert listed["link.device_fifo"]["value"] == record["spec"]["link"]["device_fifo"] == 256
     assert listed["link.device_fifo"]["origin"].startswith("testbed unc-2003: ")
     assert listed["tcp.receive_window"]["origin"] == "profile unc-testbed"
     assert not listed.keys() & {"testbed", "users.per_side", "protocol.warmup"}

@@ -57,23 +57,23 @@ def test_a_terminal_obeys_rich_and_not_what_is_printed(capsys: pytest.CaptureFix
     terminal.print(Fitted(table))
     with Progress(TextColumn("{task.description}"), console=terminal) as progress:
         progress.add_task(HOSTILE)
-    written = capsys.readouterr().out
-    assert IN_RICH in written
-    assert written.count(r"\x1b[31m\x1b]0;ti") >= 2
-    assert "\x1b[1m" in written, "rich's own stay"
+    stdout = capsys.readouterr().out
+    assert IN_RICH in stdout
+    assert stdout.count(r"\x1b[31m\x1b]0;ti") >= 2
+    assert "\x1b[1m" in stdout, "rich's own stay"
     for sequence in ("\x1b[31m", "\x1b]", "\x07", "\x9b", "\u202e"):
-        assert sequence not in written
+        assert sequence not in stdout
 
 
 def test_an_error_is_one_line_and_no_longer_than_a_screen(capsys: pytest.CaptureFixture[str]) -> None:
     with messages.heard():
         messages.logger.error("a\nb" + "x" * 100_000)
         messages.logger.info("two\nlines")
-    said = capsys.readouterr().err
-    assert said.startswith(r"aqmlab: a\nbxxx")
-    assert said.splitlines()[0].endswith("... (100,004 characters)")
-    assert said.endswith("\ntwo\nlines\n")
-    assert len(said) < 2_200
+    stderr = capsys.readouterr().err
+    assert stderr.startswith(r"aqmlab: a\nbxxx")
+    assert stderr.splitlines()[0].endswith("... (100,004 characters)")
+    assert stderr.endswith("\ntwo\nlines\n")
+    assert len(stderr) < 2_200
     assert logging.getLogger("aqmlab").propagate
 
 
@@ -81,8 +81,8 @@ def test_a_row_of_a_table_in_a_pipe_is_one_line(aqmlab: Command, cell: Cell, mon
     long = "pie:" + ",".join(f"key_{number}={number}" for number in range(40))
     sweep([replace(cell, label=long)], Store("results"))
     monkeypatch.delenv("COLUMNS")
-    done = aqmlab("ls", "results")
-    (row,) = (line for line in done.out.splitlines() if long in line)
+    outcome = aqmlab("ls", "results")
+    (row,) = (line for line in outcome.out.splitlines() if long in line)
     assert row.split()[0] == cell.key
     assert row.rstrip().endswith(f"{Store('results').cells()['created'][0].astimezone():%Y-%m-%d %H:%M}")
     monkeypatch.setenv("COLUMNS", "60")

@@ -264,10 +264,10 @@ def test_what_people_fetch_comes_down_and_what_they_send_goes_up(tmp_path: Path)
     ],
 )
 def test_what_is_no_link_is_refused_in_one_line(change: dict[str, Any], what: str) -> None:
-    with pytest.raises(lab.SpecError) as refused:
+    with pytest.raises(lab.SpecError) as error:
         replace(HOME, **change)
-    assert str(refused.value).startswith(what)
-    assert "\n" not in str(refused.value)
+    assert str(error.value).startswith(what)
+    assert "\n" not in str(error.value)
 
 
 # Commands.
@@ -358,10 +358,10 @@ def test_tc_understands_each_command(candidate: str) -> None:
     for line in tc.commands(cell(CANDIDATES[candidate](HOME))).lines:
         # A device that is not there: nothing is changed, but options are read first.
         words = shlex.split(line.replace("$WAN", "no-such").replace("$LAN", "no-such"))
-        done = subprocess.run([program, *words[1:]], capture_output=True, text=True)
-        if f'Unknown qdisc "{candidate}"' in done.stderr:
+        process = subprocess.run([program, *words[1:]], capture_output=True, text=True)
+        if f'Unknown qdisc "{candidate}"' in process.stderr:
             pytest.skip(f"tc is too old for {candidate}")
-        assert 'Cannot find device "no-such"' in done.stderr
+        assert 'Cannot find device "no-such"' in process.stderr
 
 
 # The command.
@@ -369,13 +369,13 @@ def test_tc_understands_each_command(candidate: str) -> None:
 
 def test_advise_says_what_it_advises_and_how_it_is_typed(aqmlab: Command, tmp_path: Path) -> None:
     asked = ("advise", "--down", SMALL.down, "--up", SMALL.up, "--rtt", SMALL.rtt, "--users", "60", "--seeds", "2")
-    shown = aqmlab(*asked, "--out", tmp_path)
-    assert shown.code == 0
+    outcome = aqmlab(*asked, "--out", tmp_path)
+    assert outcome.code == 0
     record = json.loads(aqmlab(*asked, "--out", tmp_path, "--json").out)
-    assert f"Advised: {record['scheme']}" in shown.out
+    assert f"Advised: {record['scheme']}" in outcome.out
     for line in (*record["tc"]["lines"], *record["notes"]):
-        assert line in shown.out
-    assert "Not tried:" in shown.out
+        assert line in outcome.out
+    assert "Not tried:" in outcome.out
     assert record["minimised"] == "p95"
     assert len(record["map"]) == len(CANDIDATES)
     assert record["advised"] in {candidate["candidate"] for candidate in record["run"]}
@@ -392,7 +392,7 @@ def test_advise_says_what_it_advises_and_how_it_is_typed(aqmlab: Command, tmp_pa
     ],
 )
 def test_a_mistake_is_one_line(options: tuple[str, ...], what: str, aqmlab: Command, tmp_path: Path) -> None:
-    refused = aqmlab("advise", "--down", "20 Mbit/s", "--up", "4 Mbit/s", *options, "--out", tmp_path)
-    assert refused.code == 2
-    assert refused.err.startswith(f"aqmlab: {what}")
-    assert refused.err.count("\n") == 1
+    refusal = aqmlab("advise", "--down", "20 Mbit/s", "--up", "4 Mbit/s", *options, "--out", tmp_path)
+    assert refusal.code == 2
+    assert refusal.err.startswith(f"aqmlab: {what}")
+    assert refusal.err.count("\n") == 1

@@ -42,27 +42,27 @@ def test_a_designed_scheme_is_one_that_the_engine_takes(made: design.Design) -> 
 @pytest.mark.parametrize("sampling_hz", [160, 170])
 def test_pi_at_the_published_crossover_has_the_published_gains(sampling_hz: float) -> None:
     # K = 9.64e-6 and z = 0.53 cross over at 0.52 rad/s on this link; ns-2 has the gains with four digits.
-    made = design.pi(**HOLLOT, rtt_max_s=0.246, crossover=0.5202, sampling_hz=sampling_hz)
-    assert f"{value(made, 'a'):.3e}" == "1.822e-05"
-    assert f"{value(made, 'b'):.3e}" == "1.816e-05"
+    design_result = design.pi(**HOLLOT, rtt_max_s=0.246, crossover=0.5202, sampling_hz=sampling_hz)
+    assert f"{value(design_result, 'a'):.3e}" == "1.822e-05"
+    assert f"{value(design_result, 'b'):.3e}" == "1.816e-05"
 
 
 def test_pi_at_its_default_crossover_has_the_published_design() -> None:
     # 200 ms of propagation and 175 packets of queue: the operating point that is rounded to R = 0.246 s.
-    made = design.pi(**HOLLOT, rtt_max_s=0.2 + 175 / 3750)
-    assert value(made, "K") == pytest.approx(9.64e-6, rel=0.002)
-    assert value(made, "z") == pytest.approx(0.53, abs=0.005)
-    assert value(made, "a") == pytest.approx(1.822e-5, rel=0.01)
-    assert value(made, "b") == pytest.approx(1.816e-5, rel=0.01)
+    design_result = design.pi(**HOLLOT, rtt_max_s=0.2 + 175 / 3750)
+    assert value(design_result, "K") == pytest.approx(9.64e-6, rel=0.002)
+    assert value(design_result, "z") == pytest.approx(0.53, abs=0.005)
+    assert value(design_result, "a") == pytest.approx(1.822e-5, rel=0.01)
+    assert value(design_result, "b") == pytest.approx(1.816e-5, rel=0.01)
 
 
 def test_a_and_b_are_the_trapezoidal_rule_for_pi() -> None:
-    made = design.pi(**HOLLOT, rtt_max_s=0.246, sampling_hz=200)
-    k, z = value(made, "K"), value(made, "z")
+    design_result = design.pi(**HOLLOT, rtt_max_s=0.246, sampling_hz=200)
+    k, z = value(design_result, "K"), value(design_result, "z")
     # p(t) = K (e / z + the integral of e) for e = t^2 at two samples 5 ms apart
     t0, t1 = 1.0, 1.005
     exact = k * ((t1**2 - t0**2) / z + (t1**3 - t0**3) / 3)
-    assert value(made, "a") * t1**2 - value(made, "b") * t0**2 == pytest.approx(exact, rel=1e-5)
+    assert value(design_result, "a") * t1**2 - value(design_result, "b") * t0**2 == pytest.approx(exact, rel=1e-5)
 
 
 @pytest.mark.parametrize("delay_ms", [1, 5, 20])
@@ -72,8 +72,8 @@ def test_ared_is_what_the_engine_derives_for_the_same_link(delay_ms: int) -> Non
         "ared"
     ]
     capacity = design.packets_per_sec(bits_per_sec=100e6)
-    made = design.ared(packets_per_sec=capacity, target_delay_s=delay_ms / 1000)
-    for parameter in made.parameters:
+    design_result = design.ared(packets_per_sec=capacity, target_delay_s=delay_ms / 1000)
+    for parameter in design_result.parameters:
         assert resolved[parameter.name] == pytest.approx(parameter.value, rel=1e-9)
 
 
@@ -83,16 +83,16 @@ def test_a_slow_link_keeps_the_least_thresholds() -> None:
 
 @pytest.mark.parametrize(("rtt_max_s", "t_update_s"), [(0.1, 0.015), (0.03, 0.01), (1.0, 0.015)])
 def test_dualpi2_samples_three_times_in_a_short_round_trip(rtt_max_s: float, t_update_s: float) -> None:
-    made = design.dualpi2(rtt_max_s=rtt_max_s)
-    assert value(made, "t_update") == pytest.approx(t_update_s)
-    assert value(made, "alpha") == pytest.approx(0.1 * t_update_s / rtt_max_s**2)
-    assert value(made, "beta") == pytest.approx(0.3 / rtt_max_s)
+    design_result = design.dualpi2(rtt_max_s=rtt_max_s)
+    assert value(design_result, "t_update") == pytest.approx(t_update_s)
+    assert value(design_result, "alpha") == pytest.approx(0.1 * t_update_s / rtt_max_s**2)
+    assert value(design_result, "beta") == pytest.approx(0.3 / rtt_max_s)
 
 
 def test_codels_rule_gives_its_defaults_or_one_mtu_if_slow() -> None:
     defaults = {parameter.name: parameter.default for parameter in disciplines()["codel"].parameters}
-    made = design.codel(bits_per_sec=100e6)
-    assert {row.name: row.text for row in made.parameters} == {
+    design_result = design.codel(bits_per_sec=100e6)
+    assert {row.name: row.text for row in design_result.parameters} == {
         name: str(defaults[name]).replace(" ", "") for name in ("interval", "target")
     }
     # 1538 bytes take 24.6 ms at 500 kbit/s, and less than 5 % of 100 ms from 2.46 Mbit/s on.
@@ -103,8 +103,8 @@ def test_codels_rule_gives_its_defaults_or_one_mtu_if_slow() -> None:
 
 @pytest.mark.parametrize(("flows", "limit"), [(1, 24_000_000), (100, 2_400_000), (1e16, 1)])
 def test_a_buffer_shrinks_with_the_root_of_the_flows(flows: float, limit: int) -> None:
-    made = design.droptail(packets_per_sec=24e6, rtt_s=1.0, flows=flows)
-    assert made.scheme == f"droptail:limit={limit}"
+    design_result = design.droptail(packets_per_sec=24e6, rtt_s=1.0, flows=flows)
+    assert design_result.scheme == f"droptail:limit={limit}"
 
 
 @pytest.mark.parametrize("flows", [0.0, math.nan, math.inf])
@@ -115,9 +115,9 @@ def test_a_buffer_is_for_one_flow_at_least(flows: float) -> None:
 
 def test_a_scheme_keeps_a_above_b() -> None:
     # The two differ by K T, a small part of either.
-    made = design.pi(packets_per_sec=1e6, flows=100, rtt_max_s=0.5, sampling_hz=1000)
-    parameters = schemes.parse(made.scheme).queue.parameters
-    assert parameters["a"] - parameters["b"] == pytest.approx(value(made, "K") / 1000, rel=0.01)
+    design_result = design.pi(packets_per_sec=1e6, flows=100, rtt_max_s=0.5, sampling_hz=1000)
+    parameters = schemes.parse(design_result.scheme).queue.parameters
+    assert parameters["a"] - parameters["b"] == pytest.approx(value(design_result, "K") / 1000, rel=0.01)
 
 
 @pytest.mark.parametrize(
@@ -167,11 +167,11 @@ def test_a_design_is_printed_as_table_and_scheme_or_as_json(
     record: dict[str, Any] = json.loads(aqmlab(*command, "--json").out)
     assert record.keys() == {"discipline", "scheme", "parameters", "follows_from", "margins"}
     assert record["discipline"] == command[1]
-    shown = aqmlab(*command).out
-    assert shown.splitlines()[-1] == record["scheme"]
+    output = aqmlab(*command).out
+    assert output.splitlines()[-1] == record["scheme"]
     for row in (*record["parameters"], *record["follows_from"]):
-        assert any(row["rule"] in line and row["source"] in line for line in shown.splitlines())
-    assert ("phase margin" in shown) == (record["margins"] is not None)
+        assert any(row["rule"] in line and row["source"] in line for line in output.splitlines())
+    assert ("phase margin" in output) == (record["margins"] is not None)
 
 
 @pytest.mark.parametrize("name", ["loop.svg", "loop.png", "loop.pdf"])

@@ -99,14 +99,14 @@ def on_timeout(self, queue, now):
 def test_a_law_gets_its_link_parameters_and_random_stream(write: Write) -> None:
     write(STEP)
     step = laws.find("my_module:Step")
-    made: list[Any] = []
+    calls: list[Any] = []
 
     class Spy(step.law):  # type: ignore[misc,name-defined]
         def __init__(self, config: Any, link: lab.LinkContext, rng: lab.Stream) -> None:
-            made.append((config, link, rng.uniform(), rng.below(1000)))
+            calls.append((config, link, rng.uniform(), rng.below(1000)))
 
     lab.Queue(Spy, threshold=3, rate="10 Mbit/s", overhead="20 B", seed=1)
-    ((config, link, uniform, below),) = made
+    ((config, link, uniform, below),) = calls
     assert (config.threshold, config.name) == (3, "step")
     assert (link.rate_bps, link.overhead_bytes) == (10_000_000, 20)
     assert link.packets_per_sec(1230) == 1000
@@ -176,6 +176,6 @@ def test_an_own_law_is_compared_run_and_shown(write: Write, aqmlab: Command, tmp
     )
     record = json.loads(aqmlab("run", str(spec), "--json").out)
     assert (record["scheme"], record["parameters"]["threshold"]) == ("my_module:Step", 5)
-    shown = aqmlab("aqm", "show", "my_module:Step").out
-    assert all(word in shown for word in ("threshold", "packets", "20", "From here on."))
+    output = aqmlab("aqm", "show", "my_module:Step").out
+    assert all(word in output for word in ("threshold", "packets", "20", "From here on."))
     assert not list(tmp_path.glob("**/__pycache__"))

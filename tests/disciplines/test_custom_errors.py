@@ -201,9 +201,11 @@ ENDS = "def on_enqueue(self, packet, queue, now): {}"
 )
 def test_a_law_cannot_end_the_program(write: Write, aqmlab: Command, source: str, says: str) -> None:
     write(source)
-    done = aqmlab("compare", "my_module:MyLaw", "--users", "20", "--warmup", "0s", "--duration", "2s", "--seeds", "1")
-    assert (done.code, done.out) == (2, "")
-    assert says in done.err.splitlines()[-1]
+    outcome = aqmlab(
+        "compare", "my_module:MyLaw", "--users", "20", "--warmup", "0s", "--duration", "2s", "--seeds", "1"
+    )
+    assert (outcome.code, outcome.out) == (2, "")
+    assert says in outcome.err.splitlines()[-1]
 
 
 def test_an_answer_that_cannot_be_shown_is_told_by_its_class(write: Write) -> None:
@@ -258,8 +260,8 @@ def test_a_timeout_that_nothing_asks_for_is_refused(write: Write) -> None:
 )
 def test_a_line_names_a_law_once(write: Write, aqmlab: Command, body: str, head: str, says: str) -> None:
     write(law(body, head))
-    done = aqmlab("compare", "my_module:MyLaw")
-    assert (done.code, done.err) == (2, f"aqmlab: {says}\n")
+    outcome = aqmlab("compare", "my_module:MyLaw")
+    assert (outcome.code, outcome.err) == (2, f"aqmlab: {says}\n")
 
 
 def test_a_variable_without_a_value_is_null_in_the_table(write: Write, small: lab.Experiment, tmp_path: Path) -> None:

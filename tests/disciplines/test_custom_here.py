@@ -148,8 +148,8 @@ if __name__ == "__main__":
     compared = lab.compare(Step, "__main__:Step:threshold=5", experiment=experiment, seeds=[1], baseline=False)
     print([result.cell.scheme for result in compared.results], len({{result.cell.key for result in compared.results}}))
 """)
-    done = subprocess.run([sys.executable, script.name], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.stderr == ""
-    assert done.stdout == "['__main__:Step', '__main__:Step'] 2\n"
+    process = subprocess.run([sys.executable, script.name], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert process.stderr == ""
+    assert process.stdout == "['__main__:Step', '__main__:Step'] 2\n"
     (first, *_) = (tmp_path / "results" / "cells").iterdir()
     assert json.loads((first / "spec.json").read_text())["queue"]["__main__:Step"]["source"]

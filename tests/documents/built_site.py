@@ -65,17 +65,21 @@ def pages() -> list[str]:
 @pytest.mark.parametrize("width", [1280, 390])
 def test_every_page_is_whole(browser: Any, address: str, width: int) -> None:
     page = browser.new_page(viewport={"width": width, "height": 844})
-    said: list[str] = []
-    page.on("console", lambda message: said.append(message.text) if message.type in ("error", "warning") else None)
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.on("request", lambda asked: said.append(asked.url) if not asked.url.startswith((address, "data:")) else None)
-    page.on("response", lambda answer: said.append(f"{answer.status} {answer.url}") if answer.status >= 400 else None)
+    messages: list[str] = []
+    page.on("console", lambda message: messages.append(message.text) if message.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: messages.append(str(error)))
+    page.on(
+        "request", lambda asked: messages.append(asked.url) if not asked.url.startswith((address, "data:")) else None
+    )
+    page.on(
+        "response", lambda answer: messages.append(f"{answer.status} {answer.url}") if answer.status >= 400 else None
+    )
     wrong = {}
     for name in pages():
         page.goto(address + name)
         beyond = page.evaluate(WIDER)
-        wrong[name] = [*said, *page.evaluate(MISSING), *([f"{beyond} px too wide"] if beyond > 0 else [])]
-        said.clear()
+        wrong[name] = [*messages, *page.evaluate(MISSING), *([f"{beyond} px too wide"] if beyond > 0 else [])]
+        messages.clear()
     page.close()
     assert {name: what for name, what in wrong.items() if what} == {}
     assert {f"{kind}.html" for kind in KINDS} <= wrong.keys()

@@ -114,7 +114,7 @@ class Reader:
     def _shell(self, commands: str) -> None:
         path = f"{self._bin}{os.pathsep}{os.environ['PATH']}"
         source = os.pathsep.join(filter(None, (str(Path(lab.__file__).parents[1]), os.environ.get("PYTHONPATH"))))
-        done = subprocess.run(
+        process = subprocess.run(
             ["sh", "-e", "-c", commands],
             cwd=self.directory,
             env={**os.environ, "PATH": path, "PYTHONPATH": source, "MAKEFLAGS": ""},
@@ -122,7 +122,7 @@ class Reader:
             text=True,
             check=False,
         )
-        assert done.returncode == 0, f"{commands}\n{done.stdout}\n{done.stderr}"
+        assert process.returncode == 0, f"{commands}\n{process.stdout}\n{process.stderr}"
 
     def _program(self, name: str, command: str) -> None:
         file = self._bin / name
@@ -174,5 +174,5 @@ def test_the_guide_to_explanations_names_every_part() -> None:
 
 
 def test_the_guide_to_results_names_every_figure() -> None:
-    named = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \| .* \| .* \|$", DOCUMENTS["docs/guide/results.md"], re.MULTILINE)
-    assert set(plot.__all__) <= {name for names in named for name in re.findall(r"\w+", names)}
+    matches = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \| .* \| .* \|$", DOCUMENTS["docs/guide/results.md"], re.MULTILINE)
+    assert set(plot.__all__) <= {name for names in matches for name in re.findall(r"\w+", names)}

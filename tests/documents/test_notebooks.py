@@ -25,8 +25,8 @@ def test_a_notebook_runs(file: Path, tmp_path: Path, short_run_command: list[str
     # As one program: laws and functions that are defined on the way are those of `__main__`, as in a notebook.
     program = tmp_path / f"{file.stem}.py"
     program.write_text("\n\n".join(notebooks.code(_read(file))), encoding="utf-8")
-    done = subprocess.run([*short_run_command, program], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    process = subprocess.run([*short_run_command, program], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert process.returncode == 0, process.stderr
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)

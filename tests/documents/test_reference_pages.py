@@ -29,8 +29,8 @@ RUN = "the page is not what the code says: run make reference"
 def section(page: str, heading: str) -> str:
     """Return what stands below a heading of second order."""
     text = (REFERENCE / page).read_text(encoding="utf-8")
-    (found,) = re.findall(rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE)
-    return str(found)
+    (matches,) = re.findall(rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE)
+    return str(matches)
 
 
 def first_cells(table: str) -> set[str]:
@@ -61,15 +61,15 @@ def test_every_key_of_a_spec_in_full_is_on_its_page() -> None:
         "`[record]`": spec["record"],
     }.items():
         on_page = section("spec.md", heading)
-        named = first_cells(on_page) | set(re.findall(r"^### `\[\[tcp\.(\w+)\]\]`", on_page, re.MULTILINE))
-        assert keys.keys() <= named, heading
+        matches = first_cells(on_page) | set(re.findall(r"^### `\[\[tcp\.(\w+)\]\]`", on_page, re.MULTILINE))
+        assert keys.keys() <= matches, heading
 
 
 def refusal(source: dict[str, Any]) -> list[str]:
     """Ask the engine what it would accept instead."""
-    with pytest.raises(lab.SpecError) as refused:
+    with pytest.raises(lab.SpecError) as error:
         _core.Resolved(json.dumps({"queue": {"droptail": {}}, "users": {"per_side": 1}, "sources": [source]}))
-    return re.split(": choose |; allowed are ", str(refused.value))[-1].split(", ")
+    return re.split(": choose |; allowed are ", str(error.value))[-1].split(", ")
 
 
 def test_every_source_and_every_key_of_it_is_on_the_page() -> None:
@@ -209,6 +209,6 @@ def test_every_option_of_every_command_is_documented(aqmlab: Command) -> None:
         on_page = dict(re.findall(r"^\| `(.+?)` \| (.*?) \|", of_all + below, re.MULTILINE))
         assert [option for option, meaning in on_page.items() if not re.search(r"\w\W+\w", meaning)] == [], name
         written = set(re.findall(r"--?[a-z][a-z0-9-]*", " ".join(on_page)))
-        told = re.findall(r"^  (-.*?)(?:  |$)", aqmlab(*name.split()[1:], "--help").out, re.MULTILINE)
-        assert set(re.findall(r"--?[a-z][a-z0-9-]*", " ".join(told))) - {"-h", "--help"} <= written, name
-        assert told
+        output = re.findall(r"^  (-.*?)(?:  |$)", aqmlab(*name.split()[1:], "--help").out, re.MULTILINE)
+        assert set(re.findall(r"--?[a-z][a-z0-9-]*", " ".join(output))) - {"-h", "--help"} <= written, name
+        assert output

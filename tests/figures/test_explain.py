@@ -114,9 +114,9 @@ def _present(bands: pl.DataFrame) -> list[str]:
     return [part for part in PARTS if bands[part].sum() > 0]
 
 
-def moment(time_ms: float, event: str, **others: Any) -> dict[str, Any]:
+def moment(time_ms: float, event: str, **options: Any) -> dict[str, Any]:
     """Return a moment of a timeline, of a segment of the response unless it is said to be another."""
-    known = {"sender": "server", "segment": "data", "offset": 0, "bytes": 0, "waited_ns": 0, "cwnd": 0} | others
+    known = {"sender": "server", "segment": "data", "offset": 0, "bytes": 0, "waited_ns": 0, "cwnd": 0} | options
     return {"time_ns": int(1e6 * time_ms), "event": event, "place": known["sender"], **known}
 
 
@@ -188,9 +188,9 @@ def test_explain_prints_the_parts_and_draws_them(aqmlab: Command, result: Result
 
 
 def test_explain_prints_timelines(aqmlab: Command, result: Result, explanation: lab.Explanation) -> None:
-    shown = aqmlab("explain", str(result.directory), "--request", "0").out
-    assert "Request 0\n" in shown
-    assert "response complete" in shown
+    output = aqmlab("explain", str(result.directory), "--request", "0").out
+    assert "Request 0\n" in output
+    assert "response complete" in output
     slowest = json.loads(aqmlab("explain", str(result.directory), "--slowest", "2", "--json").out)["requests"]
     expected = explanation.requests.sort("response_time_ns", descending=True)["request"].head(2).to_list()
     assert [request["request"] for request in slowest] == expected

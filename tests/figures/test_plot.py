@@ -152,17 +152,17 @@ def test_text_in_a_figure_is_text(tmp_path: Path) -> None:
 
 
 def test_names_stand_at_the_right_of_an_axis_and_of_panels(tmp_path: Path) -> None:
-    made: list[tuple[Figure, Axes, Legend]] = []
+    calls: list[tuple[Figure, Axes, Legend]] = []
 
     def draw(figure: Figure) -> None:
         left, right = figure.subplots(1, 2)
         (line,) = right.plot([1, 2], label="both have it")
         left.plot([2, 1])
         canvas.name_lines(figure, [line])
-        made.append((figure, right, figure.legends[0]))
+        calls.append((figure, right, figure.legends[0]))
 
     canvas.write(tmp_path / "figure.svg", draw)
-    ((figure, axis, legend),) = made
+    ((figure, axis, legend),) = calls
     figure.draw_without_rendering()
     assert legend.get_window_extent().x0 >= axis.get_window_extent().x1
     axis, legend = drawn(["pi"], tmp_path)

@@ -66,7 +66,7 @@ def test_a_chains_tables_and_record_list_its_links(tmp_path: Path) -> None:
         assert counts["len"].n_unique() == 1
     record = result.record()
     losses = [record["users"], *record["sources"]]
-    assert all(it["packets_sent"] > 0 and 0 <= it["loss_percent"] < 100 for it in losses)
+    assert all(item["packets_sent"] > 0 and 0 <= item["loss_percent"] < 100 for item in losses)
     for link in record["directions"]:
         here = result.link.filter(link=link["link"], direction=link["direction"])
         assert (here["arrived"].sum(), here["drops"].sum()) == (link["arrived"], link["dropped"])
@@ -85,7 +85,7 @@ def test_one_link_has_no_column_for_its_number(small: lab.Experiment, tmp_path: 
     result = lab.run(small, out=tmp_path)
     assert "link" not in result.queue.columns
     assert "link" not in result.link.columns
-    assert [(it["link"], it["direction"]) for it in result.record()["directions"]] == [(1, 0), (1, 1)]
+    assert [(item["link"], item["direction"]) for item in result.record()["directions"]] == [(1, 0), (1, 1)]
 
 
 def test_a_chain_of_no_links_is_the_one_link() -> None:

@@ -31,10 +31,10 @@ def test_the_doctor_says_of_each_lack_what_it_costs(aqmlab: Command) -> None:
 def test_without_namespaces_the_doctor_reports_that_alone() -> None:
     # Within a user namespace that may have no networks. A user who cannot make one has that machine already.
     script = f"echo 0 > /proc/sys/user/max_net_namespaces && exec {shlex.quote(str(process.PROGRAM))} doctor 1 5"
-    done = subprocess.run(["unshare", "-Ur", "sh", "-c", script], capture_output=True, check=False)
-    if not done.stdout:
-        pytest.skip(f"no user namespaces here: {done.stderr.decode()}")
-    report = json.loads(done.stdout)
+    completed_process = subprocess.run(["unshare", "-Ur", "sh", "-c", script], capture_output=True, check=False)
+    if not completed_process.stdout:
+        pytest.skip(f"no user namespaces here: {completed_process.stderr.decode()}")
+    report = json.loads(completed_process.stdout)
     checks = {check["what"]: check for check in report["checks"]}
     assert not report["can_run"]
     assert "unshare" in checks["network namespaces"]["lack"]
@@ -52,9 +52,9 @@ def test_a_profile_for_apparmor_names_the_program_where_it_lies(
     assert head == r'profile aqmlab-live "/home/some one/\[1\]/aqmlab-live" flags=(unconfined) {'
     assert rules == ["  userns,", "}"]
     for other in ("--json", "--profile"):
-        refused = aqmlab("doctor", "--apparmor", other)
-        assert (refused.code, refused.out) == (2, "")
-        assert refused.err == "aqmlab: --apparmor: goes with no other option\n"
+        refusal = aqmlab("doctor", "--apparmor", other)
+        assert (refusal.code, refusal.out) == (2, "")
+        assert refusal.err == "aqmlab: --apparmor: goes with no other option\n"
 
 
 def test_a_program_that_is_not_there_is_one_line(aqmlab: Command, monkeypatch: pytest.MonkeyPatch) -> None:

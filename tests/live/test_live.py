@@ -115,7 +115,7 @@ def test_nobody_can_run_it(spec: Path) -> None:
     with tempfile.TemporaryDirectory() as directory:
         Path(directory).chmod(0o755)
         program = shutil.copy(PROGRAM, directory)
-        done = subprocess.run(
+        process = subprocess.run(
             [program],
             input=json.dumps({"spec": cell.resolved, "seed": 1}).encode(),
             capture_output=True,
@@ -124,8 +124,8 @@ def test_nobody_can_run_it(spec: Path) -> None:
             extra_groups=[],
             check=False,
         )
-    last = json.loads(done.stdout[done.stdout.rindex(b'{"summary"') :])
-    assert done.returncode == 0
+    last = json.loads(process.stdout[process.stdout.rindex(b'{"summary"') :])
+    assert process.returncode == 0
     assert last["live"]["user_namespace"]
     assert last["summary"]["completed_requests"] > 0
 
@@ -141,7 +141,7 @@ def test_what_live_does_not_have_is_refused_in_one_line(aqmlab: Command, spec: P
         "accurate": f"{tried} takes a mode of tcp_ecn for it",
     }
     for change, refusal in [
-        *((f"tcp.ecn={name}", f"tcp.ecn: live has no {name}: {why}") for name, why in ecn.items()),
+        *((f"tcp.ecn={name}", f"tcp.ecn: live has no {name}: {reason}") for name, reason in ecn.items()),
         ("tcp.nagle=true", "tcp.nagle: live has none: Linux holds a small segment back behind another small one alone"),
         ("tcp.ecn=true tcp.abe=true", "tcp.abe: live has none: Linux answers a mark as it answers a loss"),
         (

@@ -58,9 +58,9 @@ def test_both_worlds_are_run_with_the_same_seeds(aqmlab: Command, tmp_path: Path
     for scheme in schemes:
         for seed, worlds_of_seed in zip((1, 2), scheme["seeds"], strict=True):
             worlds = [worlds_of_seed[world] for world in ("live", "simulated")]
-            assert [(it["world"], it["seed"]) for it in worlds] == [("live", seed), ("simulated", seed)]
+            assert [(item["world"], item["seed"]) for item in worlds] == [("live", seed), ("simulated", seed)]
             # The same users ask for as much.
-            done = [it["completed_requests"] for it in worlds]
+            done = [item["completed_requests"] for item in worlds]
             assert done[0] == pytest.approx(done[1], rel=0.2)
     assert "droptail:limit=100, live" in Path("both.svg").read_text()
     assert sorted(lab.Store("results").cells()["world"].to_list()) == ["live"] * 4 + ["simulated"] * 4

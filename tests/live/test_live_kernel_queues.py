@@ -81,11 +81,11 @@ def through_the_kernel(queue: str, limit: str) -> dict[str, float]:
         pytest.skip(f"the kernel has no tbf over {queue}: {check.found}")
     script = THROUGH_THE_KERNEL.replace("QUEUE", f"{queue} limit {limit}")
     command = ["unshare", "--user", "--map-root-user", "--net", sys.executable, "-c", script]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if "No such file or directory: 'tc'" in done.stderr:
+    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    if "No such file or directory: 'tc'" in process.stderr:
         pytest.skip("tc is not installed")
-    assert done.returncode == 0, done.stderr
-    result: dict[str, float] = json.loads(done.stdout)
+    assert process.returncode == 0, process.stderr
+    result: dict[str, float] = json.loads(process.stdout)
     if result["late_s"] > FULL_S / 2:
         pytest.skip(f"a datagram was sent {result['late_s']:.3f} s late: the queue may have been empty")
     return result

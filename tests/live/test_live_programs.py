@@ -277,5 +277,5 @@ def test_a_capture_counts_what_the_counters_count(here: Path) -> None:
     arrived = sum(way["arrived"] for way in result.summary["counters"])
     assert content.count(b"queued ") + content.count(b"queued, ") + dropped == arrived
     # Addresses and ports are those of the hosts: a server's port 80 is in each packet.
-    again = run_live(experiment, out=here / "results")
-    assert (again.directory, again.metadata["created"]) == (result.directory, result.metadata["created"])
+    rerun = run_live(experiment, out=here / "results")
+    assert (rerun.directory, rerun.metadata["created"]) == (result.directory, result.metadata["created"])

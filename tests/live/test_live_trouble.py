@@ -36,11 +36,11 @@ def as_nobody_special(spec: Path, before: str) -> list[dict[str, object]]:
     (cell,) = cells_of(lab.Experiment.from_toml(spec, changes=["users.per_side=2000"]), [1])
     command = ["unshare", "--user", "--map-root-user", "sh", "-c", f'{before} && exec "$0"', str(PROGRAM)]
     request = json.dumps({"spec": cell.resolved, "seed": 1})
-    done = subprocess.run(command, input=request, capture_output=True, text=True, check=False, timeout=60)
-    if not done.stdout:
-        pytest.skip(f"no user namespaces here: {done.stderr}")
-    assert (done.returncode, done.stderr) == (1, "")
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    process = subprocess.run(command, input=request, capture_output=True, text=True, check=False, timeout=60)
+    if not process.stdout:
+        pytest.skip(f"no user namespaces here: {process.stderr}")
+    assert (process.returncode, process.stderr) == (1, "")
+    return [json.loads(line) for line in process.stdout.splitlines()]
 
 
 def test_a_limit_of_namespaces_is_named_in_one_line(spec: Path) -> None:
@@ -65,10 +65,10 @@ def test_pairs_of_interfaces_replace_a_tun_that_is_none(spec: Path) -> None:
 
     def run(device: str | None) -> bytes:
         request = json.dumps({"spec": cell.resolved, "seed": 1, "device": device})
-        done = subprocess.run(command, input=request.encode(), capture_output=True, check=False, timeout=60)
-        if not done.stdout:
-            pytest.skip(f"no mounts in a user namespace here: {done.stderr.decode()}")
-        return done.stdout
+        process = subprocess.run(command, input=request.encode(), capture_output=True, check=False, timeout=60)
+        if not process.stdout:
+            pytest.skip(f"no mounts in a user namespace here: {process.stderr.decode()}")
+        return process.stdout
 
     assert b'"device":"veth"' in run(None)
     assert json.loads(run("tun")) == {"failed": "/dev/net/tun: it is there, but it is no TUN device"}
@@ -104,16 +104,16 @@ def test_too_many_users_end_in_one_line_or_an_invalid_run(tmp_path: Path) -> Non
     command = [sys.executable, "-m", "aqmlab", "live", str(spec), "--json"]
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     # Bounded in time, if generously: no number of users keeps it from its end.
-    done = subprocess.run(
+    process = subprocess.run(
         command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=120
     )
-    if done.returncode == 0:
-        record = json.loads(done.stdout)
+    if process.returncode == 0:
+        record = json.loads(process.stdout)
         assert not record["valid"]
         assert record["invalid_reasons"]
     else:
-        assert (done.returncode, done.stdout) == (1, "")
-        assert re.fullmatch(r"aqmlab: live: .+\n", done.stderr)
+        assert (process.returncode, process.stdout) == (1, "")
+        assert re.fullmatch(r"aqmlab: live: .+\n", process.stderr)
     assert not started_from(tmp_path)
     assert links_and_routes() == machine
 

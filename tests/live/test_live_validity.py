@@ -94,11 +94,11 @@ def test_a_run_with_missing_evidence_is_invalid() -> None:
 
 @pytest.mark.usefixtures("_live_permitted")
 def test_a_stored_run_is_checked_against_the_requested_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = []
+    calls = []
 
     class Counted(LiveRun):
         def __enter__(self) -> Counted:
-            made.append(self)
+            calls.append(self)
             return super().__enter__()
 
     monkeypatch.setattr(live_run, "LiveRun", Counted)
@@ -114,8 +114,8 @@ def test_a_stored_run_is_checked_against_the_requested_bounds(tmp_path: Path, mo
     assert first["live"]["valid"]
     late = first["live"]["router_lateness_ms_p99"]
     assert run(replace(lax, late_p99_ms=late)).metadata == first, "it keeps this bound"
-    assert len(made) == 1
-    again = run(replace(lax, late_p99_ms=0.0)).metadata
-    assert len(made) == 2
-    assert again["created"] != first["created"]
-    assert again["live"]["bounds"]["late_p99_ms"] == 0
+    assert len(calls) == 1
+    rerun = run(replace(lax, late_p99_ms=0.0)).metadata
+    assert len(calls) == 2
+    assert rerun["created"] != first["created"]
+    assert rerun["live"]["bounds"]["late_p99_ms"] == 0

@@ -41,21 +41,21 @@ def test_only_who_has_the_address_comes_in_and_once(console_store: Path) -> None
 )
 @pytest.mark.parametrize("path", ["/", "/runs/1/news", "/static/console.js"])
 def test_whatever_does_not_come_from_its_own_pages_is_refused(
-    inside: Visitor, path: str, headers: dict[str, str], status: int
+    visitor: Visitor, path: str, headers: dict[str, str], status: int
 ) -> None:
-    assert inside.ask(path, headers=headers)[0] == status
+    assert visitor.ask(path, headers=headers)[0] == status
 
 
-def test_a_state_change_needs_the_session_token_and_this_origin(inside: Visitor) -> None:
+def test_a_state_change_needs_the_session_token_and_this_origin(visitor: Visitor) -> None:
     form = {"schemes": "codel", "seeds": "1"}
-    assert inside.ask("/runs", "POST", form)[0] == 403
-    assert inside.ask("/runs", "POST", {**form, "csrf": "\u00e9"})[0] == 403
-    assert inside.ask("/runs", "POST", {**form, "csrf": inside.csrf()}, {"Origin": "http://127.0.0.1:1"})[0] == 403
-    assert inside.ask("/runs/1/stop", "POST", {})[0] == 403
-    assert inside.ask("/runs", "GET")[0] == 405
-    assert inside.ask("/runs", "POST", {"csrf": inside.csrf(), "spec": "x" * 1_100_000})[0] == 413
+    assert visitor.ask("/runs", "POST", form)[0] == 403
+    assert visitor.ask("/runs", "POST", {**form, "csrf": "\u00e9"})[0] == 403
+    assert visitor.ask("/runs", "POST", {**form, "csrf": visitor.csrf()}, {"Origin": "http://127.0.0.1:1"})[0] == 403
+    assert visitor.ask("/runs/1/stop", "POST", {})[0] == 403
+    assert visitor.ask("/runs", "GET")[0] == 405
+    assert visitor.ask("/runs", "POST", {"csrf": visitor.csrf(), "spec": "x" * 1_100_000})[0] == 413
     assert (
-        inside.ask("/runs", "POST", {"csrf": inside.csrf(), **{str(number): "" for number in range(6_000)}})[0] == 400
+        visitor.ask("/runs", "POST", {"csrf": visitor.csrf(), **{str(number): "" for number in range(6_000)}})[0] == 400
     )
 
 
@@ -75,9 +75,9 @@ def test_a_file_of_the_current_directory_is_not_run(
     assert not Path(tmp_path, "run").exists()
 
 
-def test_pages_run_nothing_but_what_the_console_serves(inside: Visitor) -> None:
+def test_pages_run_nothing_but_what_the_console_serves(visitor: Visitor) -> None:
     for path in ("/", "/new", "/static/console.css", "/nowhere"):
-        _, _, headers = inside.ask(path)
+        _, _, headers = visitor.ask(path)
         policy = headers["Content-Security-Policy"]
         for alone in ("default-src 'none'", "base-uri 'none'", "frame-ancestors 'none'", "form-action 'self'"):
             assert alone in policy
@@ -85,20 +85,20 @@ def test_pages_run_nothing_but_what_the_console_serves(inside: Visitor) -> None:
         assert headers["X-Content-Type-Options"] == "nosniff"
 
 
-def test_names_are_shown_as_text(inside: Visitor) -> None:
-    status, page, _ = inside.ask("/")
+def test_names_are_shown_as_text(visitor: Visitor) -> None:
+    status, page, _ = visitor.ask("/")
     assert status == 200
     assert "<script>alert" not in page
     assert HOSTILE in unescape(page)
-    assert inside.ask("/?" + urlencode({"words": HOSTILE}))[1].count('name="cell"') == 1
+    assert visitor.ask("/?" + urlencode({"words": HOSTILE}))[1].count('name="cell"') == 1
 
 
-def test_cells_are_set_side_by_side_with_their_figures(inside: Visitor) -> None:
-    _, page, _ = inside.ask("/?words=" + quote("o"))
+def test_cells_are_set_side_by_side_with_their_figures(visitor: Visitor) -> None:
+    _, page, _ = visitor.ask("/?words=" + quote("o"))
     keys = re.findall(r'name="cell" value="([0-9a-f]{16})"', page)
     query = "&".join(f"cell={key}" for key in keys)
     assert len(keys) == 4, "droptail and codel, two seeds each"
-    status, page, _ = inside.ask(f"/compare?{query}")
+    status, page, _ = visitor.ask(f"/compare?{query}")
     assert status == 200
     for text in ("Response times", "Means of 2 seeds"):
         assert text in page
@@ -107,10 +107,10 @@ def test_cells_are_set_side_by_side_with_their_figures(inside: Visitor) -> None:
     ways = ("forward", "reverse")
     assert rows[:4] == [(scheme, way) for scheme in ("droptail:limit=20", "codel") for way in ways]
     for kind in ("cdf", "ccdf"):
-        status, figure, headers = inside.ask(f"/figure/{kind}.svg?{query}")
+        status, figure, headers = visitor.ask(f"/figure/{kind}.svg?{query}")
         assert (status, headers["Content-Type"]) == (200, "image/svg+xml")
         assert "droptail:limit=20" in figure
-    status, page, _ = inside.ask(f"/cells/{keys[0]}")
+    status, page, _ = visitor.ask(f"/cells/{keys[0]}")
     assert status == 200
     assert keys[0] in page
 
@@ -138,24 +138,24 @@ def test_cells_are_set_side_by_side_with_their_figures(inside: Visitor) -> None:
         ("/schemes", 404),
     ],
 )
-def test_what_is_not_there_is_one_line(inside: Visitor, path: str, status: int) -> None:
-    answer, page, _ = inside.ask(path)
+def test_what_is_not_there_is_one_line(visitor: Visitor, path: str, status: int) -> None:
+    answer, page, _ = visitor.ask(path)
     assert answer == status
     assert "Traceback" not in page
 
 
 @pytest.mark.slow
-def test_a_report_is_a_file_and_never_blocks_the_console(inside: Visitor) -> None:
-    _, page, _ = inside.ask("/?words=" + quote("o"))
+def test_a_report_is_a_file_and_never_blocks_the_console(visitor: Visitor) -> None:
+    _, page, _ = visitor.ask("/?words=" + quote("o"))
     keys = re.findall(r'name="cell" value="([0-9a-f]{16})"', page)
     query = "&".join(f"cell={key}" for key in keys)
-    assert f"/report?{query}" in unescape(inside.ask(f"/compare?{query}")[1])
-    assert f"/report?cell={keys[0]}" in inside.ask(f"/cells/{keys[0]}")[1]
+    assert f"/report?{query}" in unescape(visitor.ask(f"/compare?{query}")[1])
+    assert f"/report?cell={keys[0]}" in visitor.ask(f"/cells/{keys[0]}")[1]
     with ThreadPoolExecutor() as others:
-        made = others.submit(inside.ask, f"/report?{query}")
+        made = others.submit(visitor.ask, f"/report?{query}")
         answered = 0
         while not made.done():
-            assert inside.ask("/new")[0] == 200
+            assert visitor.ask("/new")[0] == 200
             answered += 1
     status, report, headers = made.result()
     assert status == 200
@@ -212,9 +212,9 @@ def test_an_interrupt_of_the_console_prints_no_traceback(console_store: Path, tm
 def test_a_file_is_no_store(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()
-    done = subprocess.run([sys.executable, "-m", "aqmlab", "console", str(file)], capture_output=True, text=True)
-    assert done.returncode == 2
-    assert done.stderr.startswith("aqmlab: DIR: must be a results directory")
+    process = subprocess.run([sys.executable, "-m", "aqmlab", "console", str(file)], capture_output=True, text=True)
+    assert process.returncode == 2
+    assert process.stderr.startswith("aqmlab: DIR: must be a results directory")
 
 
 def test_the_page_of_a_cell_and_its_comparison_have_its_notes(tmp_path: Path) -> None:

@@ -56,8 +56,8 @@ from fixtures.console import Visitor
         ({"schemes": "codel", "sources[0].bulk.flows": "0"}, "sources[0].bulk.flows: "),
     ],
 )
-def test_an_invalid_form_comes_back_with_one_error_line(inside: Visitor, form: dict[str, str], says: str) -> None:
-    status, page, _ = inside.ask("/runs", "POST", {"csrf": inside.csrf(), **form})
+def test_an_invalid_form_comes_back_with_one_error_line(visitor: Visitor, form: dict[str, str], says: str) -> None:
+    status, page, _ = visitor.ask("/runs", "POST", {"csrf": visitor.csrf(), **form})
     assert status == 400
     assert says in unescape(page)
 
@@ -75,10 +75,10 @@ def test_an_invalid_form_comes_back_with_one_error_line(inside: Visitor, form: d
     ],
 )
 def test_errors_stand_at_their_fields_which_keep_their_values(
-    inside: Visitor, form: dict[str, str], wrong: str
+    visitor: Visitor, form: dict[str, str], wrong: str
 ) -> None:
     form = {"schemes": "codel", **form}
-    status, page, _ = inside.ask("/runs", "POST", {"csrf": inside.csrf(), **form})
+    status, page, _ = visitor.ask("/runs", "POST", {"csrf": visitor.csrf(), **form})
     assert status == 400
     assert f'role="alert" id="why-{wrong}"' in page
     text = unescape(page)
@@ -115,9 +115,9 @@ def test_rows_of_a_form_are_the_lists_of_the_spec(tmp_path: Path) -> None:
     assert made.cells != asked.comparison({"schemes": "codel"}, tmp_path).cells
 
 
-def test_a_form_offers_testbeds_and_the_defaults_of_today(inside: Visitor, tmp_path: Path) -> None:
+def test_a_form_offers_testbeds_and_the_defaults_of_today(visitor: Visitor, tmp_path: Path) -> None:
     for kind in ("comparison", "sweep"):
-        _, page, _ = inside.ask(f"/new?kind={kind}")
+        _, page, _ = visitor.ask(f"/new?kind={kind}")
         choices = re.search(r'<select id="testbed".*?</select>', page, re.DOTALL)
         assert choices is not None
         assert ["unc-2003" in choices[0], "<option>none" in choices[0]] == [True, True]
@@ -142,40 +142,40 @@ def test_a_list_without_kinds_may_have_rows_that_say_nothing(tmp_path: Path) -> 
     assert made.cells != asked.comparison(users, tmp_path).cells
 
 
-def test_every_row_that_is_offered_has_a_field_for_each_key(inside: Visitor) -> None:
+def test_every_row_that_is_offered_has_a_field_for_each_key(visitor: Visitor) -> None:
     for path, known in fields.lists().items():
         for kind in known.kinds:
             query = urlencode({"list": path, "number": 3, "row": kind})
-            status, part, _ = inside.ask(f"/rows?{query}")
+            status, part, _ = visitor.ask(f"/rows?{query}")
             assert status == 200
             for field in fields.row(path, 3, kind):
                 assert f'name="{field.path}"' in part
             assert "number=4" in part
 
 
-def test_a_comparison_is_run_watched_and_found_among_the_cells(inside: Visitor, console_store: Path) -> None:
+def test_a_comparison_is_run_watched_and_found_among_the_cells(visitor: Visitor, console_store: Path) -> None:
     spec = '[link]\nrate = "10 Mbit/s"\n[users]\nper_side = 50\n'
     form = {"schemes": "pi:q_ref=12", "spec": spec, "protocol.warmup": "1 s", "protocol.duration": "3 s", "seeds": "1"}
-    status, _, headers = inside.ask("/runs", "POST", {"csrf": inside.csrf(), **form})
+    status, _, headers = visitor.ask("/runs", "POST", {"csrf": visitor.csrf(), **form})
     assert status == 303
-    _, said, _ = inside.ask(headers["Location"] + "/news")
+    _, said, _ = visitor.ask(headers["Location"] + "/news")
     assert said.endswith("event: end\ndata: 0\n\n")
-    assert "pi:q_ref=12" in inside.ask("/?words=pi:q_ref")[1]
+    assert "pi:q_ref=12" in visitor.ask("/?words=pi:q_ref")[1]
 
 
-def test_a_run_is_stopped_and_only_one_runs_at_a_time(inside: Visitor) -> None:
+def test_a_run_is_stopped_and_only_one_runs_at_a_time(visitor: Visitor) -> None:
     form = {"schemes": "droptail:limit=240", "users.load": "98", "protocol.duration": "30 min", "seeds": "1"}
-    _, _, headers = inside.ask("/runs", "POST", {"csrf": inside.csrf(), **form})
+    _, _, headers = visitor.ask("/runs", "POST", {"csrf": visitor.csrf(), **form})
     where = headers["Location"]
-    assert inside.ask("/runs", "POST", {"csrf": inside.csrf(), **form})[0] == 409
-    while inside.ask(f"{where}/progress")[1].count("<tr>") < 2:
+    assert visitor.ask("/runs", "POST", {"csrf": visitor.csrf(), **form})[0] == 409
+    while visitor.ask(f"{where}/progress")[1].count("<tr>") < 2:
         time.sleep(0.1)
-    status, _, _ = inside.ask(f"{where}/stop", "POST", {"csrf": inside.csrf()})
+    status, _, _ = visitor.ask(f"{where}/stop", "POST", {"csrf": visitor.csrf()})
     assert status == 303
-    _, said, _ = inside.ask(f"{where}/news")
+    _, said, _ = visitor.ask(f"{where}/news")
     assert re.search(r"event: end\ndata: -?\d+\n\n$", said)
     assert not said.endswith("data: 0\n\n")
-    assert '<p role="status">stopped</p>' in inside.ask(where)[1]
+    assert '<p role="status">stopped</p>' in visitor.ask(where)[1]
 
 
 GRID = """
@@ -231,22 +231,22 @@ schemes = ["droptail:limit=20", "pi:ecn=true"]
     ],
 )
 def test_an_invalid_sweep_comes_back_with_one_error_line(
-    inside: Visitor, console_store: Path, form: dict[str, str], says: str
+    visitor: Visitor, console_store: Path, form: dict[str, str], says: str
 ) -> None:
-    status, page, _ = inside.ask("/runs", "POST", {"csrf": inside.csrf(), "kind": "sweep", **form})
+    status, page, _ = visitor.ask("/runs", "POST", {"csrf": visitor.csrf(), "kind": "sweep", **form})
     assert 400 <= status < 500
     assert says in unescape(page)
     assert all(value in unescape(page) for value in form.values()), "what was typed is there still"
     assert not list(console_store.glob("console/grid-*"))
 
 
-def test_a_sweep_is_run_and_its_means_are_shown(inside: Visitor, console_store: Path) -> None:
+def test_a_sweep_is_run_and_its_means_are_shown(visitor: Visitor, console_store: Path) -> None:
     form = {"kind": "sweep", "grid": GRID, "seeds": "2", "limit": "1 min"}
-    status, _, headers = inside.ask("/runs", "POST", {"csrf": inside.csrf(), **form})
+    status, _, headers = visitor.ask("/runs", "POST", {"csrf": visitor.csrf(), **form})
     assert status == 303
-    _, said, _ = inside.ask(headers["Location"] + "/news")
+    _, said, _ = visitor.ask(headers["Location"] + "/news")
     assert said.endswith("event: end\ndata: 0\n\n")
-    _, page, _ = inside.ask(headers["Location"])
+    _, page, _ = visitor.ask(headers["Location"])
     rows = [re.findall(r"<td.*?>(.*?)</td>", row)[:3] for row in re.findall(r"<tr>(<td.*)</tr>", page)]
     assert rows == [["droptail:limit=20", "", "2"], ["pi:ecn=true", "5", "2"], ["pi:ecn=true", "20", "2"]]
     assert [file.read_text() for file in console_store.glob("console/grid-*.toml")] == [GRID]
@@ -359,11 +359,11 @@ def test_a_live_run_takes_a_scheme_in_the_place_of_a_spec(tmp_path: Path, monkey
 
 
 @pytest.mark.usefixtures("_live_permitted")
-def test_a_live_run_starts_from_its_form_and_is_listed(inside: Visitor) -> None:
+def test_a_live_run_starts_from_its_form_and_is_listed(visitor: Visitor) -> None:
     form = {"kind": "live", "scheme": "gsp", "link.rate": "5 Mbit/s", "users.per_side": "20", "seed": "1"}
     short = {"protocol.warmup": "1 s", "protocol.duration": "1 s"}
-    status, page, headers = inside.ask("/runs", "POST", {"csrf": inside.csrf(), **form, **short})
+    status, page, headers = visitor.ask("/runs", "POST", {"csrf": visitor.csrf(), **form, **short})
     assert status == 303, page
-    _, said, _ = inside.ask(headers["Location"] + "/news")
+    _, said, _ = visitor.ask(headers["Location"] + "/news")
     assert said.endswith("event: end\ndata: 0\n\n"), said
-    assert "<td>live" in inside.ask("/?words=gsp")[1]
+    assert "<td>live" in visitor.ask("/?words=gsp")[1]

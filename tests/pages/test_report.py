@@ -38,23 +38,23 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def gathered(out: Path) -> Gathered:
+def selection(out: Path) -> Gathered:
     return gather(out, Choice())
 
 
 @pytest.fixture(scope="module")
-def page(gathered: Gathered) -> Page:
-    return Page(html(gathered))
+def page(selection: Gathered) -> Page:
+    return Page(html(selection))
 
 
-def test_without_cells_it_is_about_the_newest_comparison(out: Path, gathered: Gathered) -> None:
-    assert list(gathered.by_label) == ["uncongested", *SCHEMES]
-    assert {cell.cell.users_per_side for cell in gathered.valid} == {1200}
-    assert all([result.cell.seed for result in results] == [1, 2, 3] for results in gathered.by_label.values())
+def test_without_cells_it_is_about_the_newest_comparison(out: Path, selection: Gathered) -> None:
+    assert list(selection.by_label) == ["uncongested", *SCHEMES]
+    assert {cell.cell.users_per_side for cell in selection.valid} == {1200}
+    assert all([result.cell.seed for result in results] == [1, 2, 3] for results in selection.by_label.values())
 
 
-def test_cells_are_chosen_by_key_scheme_seed_and_load(out: Path, gathered: Gathered) -> None:
-    of_codel = gathered.by_label["codel"]
+def test_cells_are_chosen_by_key_scheme_seed_and_load(out: Path, selection: Gathered) -> None:
+    of_codel = selection.by_label["codel"]
     keys = [result.directory.name for result in of_codel]
     for named in (keys[0][:12], str(of_codel[0].directory), f"{of_codel[0].directory}/"):
         assert [result.directory.name for result in gather(out, Choice(cells=[named])).valid] == keys[:1]
@@ -70,11 +70,11 @@ def test_the_first_requested_scheme_is_the_reference(out: Path) -> None:
     assert {scheme["paired"]["to"] for scheme in named.schemes if "paired" in scheme} == {"codel"}
 
 
-def test_sentences_name_the_best_and_those_not_told_from_it(gathered: Gathered) -> None:
-    sentences = said.answer(gathered, {label: label for label in gathered.by_label})[:2]
+def test_sentences_name_the_best_and_those_not_told_from_it(selection: Gathered) -> None:
+    sentences = said.answer(selection, {label: label for label in selection.by_label})[:2]
     for sentence, share in zip(sentences, ("p50", "p90"), strict=True):
         values = {
-            label: np.array([result.measure(f"response_time_ms.{share}") for result in gathered.by_label[label]])
+            label: np.array([result.measure(f"response_time_ms.{share}") for result in selection.by_label[label]])
             for label in SCHEMES
         }
         alike, _, longer = sentence.partition("; it is ")
@@ -86,16 +86,16 @@ def test_sentences_name_the_best_and_those_not_told_from_it(gathered: Gathered) 
             assert label not in (alike if difference.is_significant else longer)
 
 
-def test_a_sentence_has_the_interval_that_decided_it(out: Path, gathered: Gathered) -> None:
-    for sentence in said.answer(gathered, {label: label for label in gathered.by_label})[:2]:
+def test_a_sentence_has_the_interval_that_decided_it(out: Path, selection: Gathered) -> None:
+    for sentence in said.answer(selection, {label: label for label in selection.by_label})[:2]:
         alike, _, longer = sentence.partition("; it is ")
         _, _, alike = alike.partition("not distinguishable from it")
         bounds = [
-            tuple(float(number.replace(",", "")) for number in found)
-            for found in re.findall(r"\(([-\d,.]+) to ([-\d,.]+)", alike)
+            tuple(float(number.replace(",", "")) for number in matches)
+            for matches in re.findall(r"\(([-\d,.]+) to ([-\d,.]+)", alike)
         ]
         assert all(low <= 0 <= high for low, high in bounds)
-        assert all(not found.startswith("-") for found in re.findall(r"\(([-\d,.]+) to", longer))
+        assert all(not matches.startswith("-") for matches in re.findall(r"\(([-\d,.]+) to", longer))
 
 
 @pytest.mark.parametrize("seeds", [1, 2])
@@ -106,8 +106,8 @@ def test_too_few_seeds_tell_nothing_apart(out: Path, seeds: int) -> None:
     assert not re.search(r"\(-?[\d,.]+ to", answer)
 
 
-def test_the_difference_is_of_seeds_that_all_have(out: Path, gathered: Gathered) -> None:
-    keys = [item.directory.name for item in gathered.valid if (item.cell.label, item.cell.seed) != ("codel", 2)]
+def test_the_difference_is_of_seeds_that_all_have(out: Path, selection: Gathered) -> None:
+    keys = [item.directory.name for item in selection.valid if (item.cell.label, item.cell.seed) != ("codel", 2)]
     some = gather(out, Choice(cells=keys))
     assert all([item.cell.seed for item in results] == [1, 3] for results in some.pairs.values())
     two = Comparison(tuple(item for item in some.valid if item.cell.seed != 2), paired=True).schemes
@@ -115,31 +115,31 @@ def test_the_difference_is_of_seeds_that_all_have(out: Path, gathered: Gathered)
     assert any("different seeds" in note for note in said.notes(some))
 
 
-def test_tables_and_sentences_have_the_numbers_of_compare(gathered: Gathered, page: Page) -> None:
-    paired = Comparison(tuple(item for item in gathered.valid), paired=True).schemes
-    assert [item.get("paired") for item in gathered.schemes] == [item.get("paired") for item in paired]
+def test_tables_and_sentences_have_the_numbers_of_compare(selection: Gathered, page: Page) -> None:
+    paired = Comparison(tuple(item for item in selection.valid), paired=True).schemes
+    assert [item.get("paired") for item in selection.schemes] == [item.get("paired") for item in paired]
     for part in table.parts(paired):
         for cells in part.cells():
             assert all(number in page.text for number, _ in cells)
-    best = min(gathered.schemes[1:], key=lambda scheme: scheme["response_time_ms"]["p90"])
+    best = min(selection.schemes[1:], key=lambda scheme: scheme["response_time_ms"]["p90"])
     (sentence,) = re.findall(r"The 90th percentile is shortest under .*? ms \(", page.text)
     assert f"under {best['label']}, " in sentence
-    told = float(re.findall(r", ([\d,.]+) ms \($", sentence)[0].replace(",", ""))
-    assert told == pytest.approx(best["response_time_ms"]["p90"], rel=0.005)
+    matches = float(re.findall(r", ([\d,.]+) ms \($", sentence)[0].replace(",", ""))
+    assert matches == pytest.approx(best["response_time_ms"]["p90"], rel=0.005)
 
 
 @pytest.mark.parametrize("order", [("droptail", "pie", "codel"), ("pie", "codel", "droptail")])
 def test_commands_and_files_make_the_same_cells_again(out: Path, tmp_path: Path, order: tuple[str, ...]) -> None:
-    gathered = gather(out, Choice(schemes=order))
-    (step,) = again.steps(gathered)
+    selection = gather(out, Choice(schemes=order))
+    (step,) = again.steps(selection)
     (tmp_path / step.file).write_text(step.spec)
-    assert step.commands == [f"aqmlab compare experiment.toml {' '.join(gathered.labels)} --seeds 1-3"]
-    made = comparison_cells(gathered.labels, lab.Experiment.from_toml(tmp_path / step.file), [1, 2, 3], {})
-    assert {cell.key for cell in made} == {result.directory.name for result in gathered.valid}
+    assert step.commands == [f"aqmlab compare experiment.toml {' '.join(selection.labels)} --seeds 1-3"]
+    made = comparison_cells(selection.labels, lab.Experiment.from_toml(tmp_path / step.file), [1, 2, 3], {})
+    assert {cell.key for cell in made} == {result.directory.name for result in selection.valid}
 
 
-def test_cells_of_no_single_comparison_have_a_file_per_scheme(gathered: Gathered, tmp_path: Path) -> None:
-    results = gathered.by_label["codel"]
+def test_cells_of_no_single_comparison_have_a_file_per_scheme(selection: Gathered, tmp_path: Path) -> None:
+    results = selection.by_label["codel"]
     strange = Gathered(tuple(replace(result, cell=replace(result.cell, label="my own")) for result in results), ())
     (step,) = again.steps(strange)
     (tmp_path / step.file).write_text(step.spec)
@@ -149,11 +149,11 @@ def test_cells_of_no_single_comparison_have_a_file_per_scheme(gathered: Gathered
 
 
 def test_no_module_is_imported_because_a_cell_has_its_name(
-    gathered: Gathered, write: Write, monkeypatch: pytest.MonkeyPatch
+    selection: Gathered, write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = write("raise SystemExit('imported')")
     monkeypatch.syspath_prepend(file.parent)
-    results = gathered.by_label["codel"]
+    results = selection.by_label["codel"]
     steps = again.steps(
         Gathered(tuple(replace(result, cell=replace(result.cell, label="my_module:Law")) for result in results), ())
     )
@@ -185,12 +185,12 @@ def _keys(value: Any) -> Iterator[str]:
             yield from _keys(item)
 
 
-def test_names_are_shown_as_text(gathered: Gathered) -> None:
-    cells = gathered.by_label["codel"][:1]
+def test_names_are_shown_as_text(selection: Gathered) -> None:
+    cells = selection.by_label["codel"][:1]
     labels = (HOSTILE, LONG, LONG + "y", "plain")
     named = tuple(replace(cells[0], cell=replace(cells[0].cell, label=label)) for label in labels)
     hostile = Page(html(Gathered(named, ())))
-    assert len(hostile.scripts) == len(Page(html(gathered)).scripts)
+    assert len(hostile.scripts) == len(Page(html(selection)).scripts)
     assert "alert(1)" in json.dumps(hostile.data)
     assert all(character not in hostile.whole for character in ("\u202e", "\u2028"))
     assert "<script>alert(1)</script>\"'&⟨U+202E⟩⟨U+2028⟩</style>" in hostile.text
@@ -200,8 +200,8 @@ def test_names_are_shown_as_text(gathered: Gathered) -> None:
     assert len(hostile.whole) < 3e6
 
 
-def test_a_report_of_twenty_schemes_is_below_8_mb(gathered: Gathered) -> None:
-    results = gathered.by_label["pie:ecn=true"]
+def test_a_report_of_twenty_schemes_is_below_8_mb(selection: Gathered) -> None:
+    results = selection.by_label["pie:ecn=true"]
     many = tuple(
         replace(result, cell=replace(result.cell, label=f"{number}: {'n' * 60}"))
         for number in range(20)
@@ -228,13 +228,13 @@ def test_invalid_live_runs_are_named_and_left_out(out: Path, tmp_path: Path) -> 
         gather(doctored, Choice(cells=[bad.name]))
 
 
-def test_the_same_cells_give_the_same_file(out: Path, tmp_path: Path, gathered: Gathered) -> None:
+def test_the_same_cells_give_the_same_file(out: Path, tmp_path: Path, selection: Gathered) -> None:
     file = lab.report(out=out, to=tmp_path / "a.html")
-    assert file.read_text(encoding="utf-8") == html(gathered)
+    assert file.read_text(encoding="utf-8") == html(selection)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "why"),
+    ("arguments", "reason"),
     [
         (["0123"], "CELL: must be a cell of store, got '0123', which is no cell; aqmlab ls --paths lists them"),
         (["."], "CELL: must be a cell of store, got '.', which is no cell; aqmlab ls --paths lists them"),
@@ -244,11 +244,11 @@ def test_the_same_cells_give_the_same_file(out: Path, tmp_path: Path, gathered: 
         (["--out", "nowhere"], "--out: must be a results directory, got nowhere"),
     ],
 )
-def test_a_mistake_is_one_line(aqmlab: Command, tmp_path: Path, out: Path, arguments: list[str], why: str) -> None:
+def test_a_mistake_is_one_line(aqmlab: Command, tmp_path: Path, out: Path, arguments: list[str], reason: str) -> None:
     (tmp_path / "store").symlink_to(out)
     outcome = aqmlab("report", *([] if "--out" in arguments else ["--out", "store"]), *arguments)
     assert outcome.code == 2
-    assert outcome.err.startswith(f"aqmlab: {why}")
+    assert outcome.err.startswith(f"aqmlab: {reason}")
     assert outcome.err.count("\n") == 1
 
 
@@ -266,20 +266,20 @@ def test_a_results_directory_is_reported_by_its_name_alone(aqmlab: Command, out:
     assert twice.err == f"aqmlab: CELL: {out} is a results directory, and --out another one, another\n"
 
 
-def test_how_cells_were_made_is_said_once_where_it_is_alike(gathered: Gathered, page: Page) -> None:
-    made = gathered.valid[0].metadata
+def test_how_cells_were_made_is_said_once_where_it_is_alike(selection: Gathered, page: Page) -> None:
+    made = selection.valid[0].metadata
     assert f"engine {made['engine']}, commit" in page.text
     assert page.text.count(made["engine"]) == 1
-    other = replace(gathered.valid[0])
+    other = replace(selection.valid[0])
     other.__dict__["metadata"] = {**made, "python": "3.14.0"}
-    mixed = Page(html(Gathered((other, *gathered.valid[1:]), ())))
-    assert mixed.text.count(made["python"]) == len(gathered.valid) - 1
+    mixed = Page(html(Gathered((other, *selection.valid[1:]), ())))
+    assert mixed.text.count(made["python"]) == len(selection.valid) - 1
     assert "3.14.0" in mixed.text
 
 
-def test_what_is_explained_further_is_a_cell_behind_a_queue(gathered: Gathered, page: Page) -> None:
+def test_what_is_explained_further_is_a_cell_behind_a_queue(selection: Gathered, page: Page) -> None:
     (key,) = re.findall(r"aqmlab explain results/cells/(\w+)", page.text)
-    assert key == gathered.by_label[SCHEMES[0]][0].place.name
+    assert key == selection.by_label[SCHEMES[0]][0].place.name
 
 
 def test_traffic_without_web_users_is_reported_too(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def gathered(out: Path) -> Gathered:
+def selection(out: Path) -> Gathered:
     return gather(out, Choice())
 
 
@@ -48,8 +48,8 @@ def fields(spec: Any) -> Iterator[str]:
             yield from fields(value)
 
 
-def test_each_figure_has_data_and_draws_no_field_that_it_lacks(gathered: Gathered) -> None:
-    drawn = charts(gathered, VegaBuilder(list(gathered.by_label)))
+def test_each_figure_has_data_and_draws_no_field_that_it_lacks(selection: Gathered) -> None:
+    drawn = charts(selection, VegaBuilder(list(selection.by_label)))
     names = [chart.name for chart in drawn]
     assert names[:5] == ["response-times", "difference", "sizes", "delay", "probability"]
     assert set(names[5:]) == {"density", *(measure.replace("_", "-") for measure in MEASURES)}
@@ -63,8 +63,8 @@ def test_each_figure_has_data_and_draws_no_field_that_it_lacks(gathered: Gathere
             assert "null" not in json.dumps([[row[field] for field in used] for row in rows]), chart.name
 
 
-def test_the_same_specs_give_svg_and_png(gathered: Gathered) -> None:
-    for chart in charts(gathered, VegaBuilder(list(gathered.by_label))):
+def test_the_same_specs_give_svg_and_png(selection: Gathered) -> None:
+    for chart in charts(selection, VegaBuilder(list(selection.by_label))):
         rows = chart.record()["rows"]
         for view in chart.views.values():
             spec = {**view, "width": 400, "datasets": {**view.get("datasets", {}), "rows": rows}}
@@ -72,20 +72,20 @@ def test_the_same_specs_give_svg_and_png(gathered: Gathered) -> None:
         assert vl_convert.vegalite_to_png(spec).startswith(b"\x89PNG")
 
 
-def test_distributions_are_points_of_those_of_compare(gathered: Gathered) -> None:
-    for label, results in gathered.by_label.items():
+def test_distributions_are_points_of_those_of_compare(selection: Gathered) -> None:
+    for label, results in selection.by_label.items():
         points = series.distribution(results).select("time_ms", fraction=pl.col("within") / 100)
-        whole = gathered.comparison.response_times()[label]
+        whole = selection.comparison.response_times()[label]
         close = points.join_asof(whole, on="time_ms", strategy="nearest", tolerance=1e-9)
         assert np.allclose(close["fraction"], close["fraction_right"], rtol=1e-12)
         assert whole["time_ms"].max() == points["time_ms"].max()
         assert 30 < len(points) < len(whole)
 
 
-def test_bars_are_the_means_of_compare_with_their_intervals(gathered: Gathered) -> None:
-    for scheme in gathered.comparison.schemes:
+def test_bars_are_the_means_of_compare_with_their_intervals(selection: Gathered) -> None:
+    for scheme in selection.comparison.schemes:
         for measure in MEASURES:
-            row = gathered.comparison.intervals(measure)[scheme["label"]].row(0, named=True)
+            row = selection.comparison.intervals(measure)[scheme["label"]].row(0, named=True)
             assert row["mean"] == pytest.approx(scheme[measure])
             half = 4.302653 * scheme["sd"][measure] / 3**0.5
             assert row["high"] - row["mean"] == pytest.approx(half, rel=1e-5)
@@ -93,15 +93,15 @@ def test_bars_are_the_means_of_compare_with_their_intervals(gathered: Gathered) 
 
 
 @pytest.mark.parametrize("name", ["speed", "response_time_ms", "response_time_ms.p33", "loss_percent.mean"])
-def test_an_interval_of_what_is_not_measured_is_refused(gathered: Gathered, name: str) -> None:
+def test_an_interval_of_what_is_not_measured_is_refused(selection: Gathered, name: str) -> None:
     with pytest.raises(lab.SpecError, match=r"^measure: "):
-        gathered.comparison.intervals(name)
+        selection.comparison.intervals(name)
 
 
-def test_distribution_differences_and_bands_match_compare(gathered: Gathered) -> None:
-    assert gathered.paired is not None
-    drawn = {chart.name: chart for chart in charts(gathered, VegaBuilder(list(gathered.by_label)))}["difference"]
-    for label, band in gathered.paired.response_time_differences().items():
+def test_distribution_differences_and_bands_match_compare(selection: Gathered) -> None:
+    assert selection.paired is not None
+    drawn = {chart.name: chart for chart in charts(selection, VegaBuilder(list(selection.by_label)))}["difference"]
+    for label, band in selection.paired.response_time_differences().items():
         rows = drawn.rows.filter(scheme=label)
         assert np.allclose(rows["more"], 100 * band["difference"], rtol=1e-5)
         assert np.allclose(rows["low"], np.maximum(100 * band["low"], -100), rtol=1e-5)
@@ -109,8 +109,8 @@ def test_distribution_differences_and_bands_match_compare(gathered: Gathered) ->
     assert {"low", "high"} <= set(fields(drawn.views))
 
 
-def test_thinning_a_queue_loses_no_extreme(gathered: Gathered) -> None:
-    result = gathered.by_label["pie:ecn=true"][0]
+def test_thinning_a_queue_loses_no_extreme(selection: Gathered) -> None:
+    result = selection.by_label["pie:ecn=true"][0]
     thin, queue = over_time.thinned(result), result.queue
     assert len(thin) <= 2 * over_time.BINS < len(queue)
     # An empty queue waits for exactly nothing: by rounding below it, an axis would begin at -20 ms.
@@ -123,8 +123,8 @@ def test_thinning_a_queue_loses_no_extreme(gathered: Gathered) -> None:
         assert of_way["delay_ms_high"].max() == pytest.approx(wire.max())
 
 
-def test_a_density_has_every_request_once(gathered: Gathered) -> None:
-    for results in gathered.by_label.values():
+def test_a_density_has_every_request_once(selection: Gathered) -> None:
+    for results in selection.by_label.values():
         cells = series.density(results)
         assert cells["percent"].sum() == pytest.approx(100)
         assert cells.select("bytes", "time_ms").is_unique().all()
@@ -187,5 +187,5 @@ def test_one_seed_has_no_intervals_and_says_so(out: Path) -> None:
     assert not any("(" in sentence for sentence in times)
     for label in SCHEMES:
         p50 = one.by_label[label][0].summary["response_time_ms"]["p50"]
-        (told,) = re.findall(rf"([\d.,]+) ms under {re.escape(label)}", times[0])
-        assert float(told.replace(",", "")) == pytest.approx(p50, rel=0.005)
+        (matches,) = re.findall(rf"([\d.,]+) ms under {re.escape(label)}", times[0])
+        assert float(matches.replace(",", "")) == pytest.approx(p50, rel=0.005)

@@ -152,10 +152,10 @@ def test_of_html_in_markdown_only_details_are_kept(text: str, shown: str) -> Non
 
 
 def test_a_table_scrolls_by_keyboard_and_has_its_headings_name() -> None:
-    shown = markdown.html('## A "b"\n\n| c | d |\n|---|---:|\n| e | 1 |\n', {})
-    assert '<div class="wide" tabindex="0" role="region" aria-label="A &quot;b&quot;">' in shown
-    assert "<td>e</td>" in shown
-    assert '<td class="n">1</td>' in shown
+    html = markdown.html('## A "b"\n\n| c | d |\n|---|---:|\n| e | 1 |\n', {})
+    assert '<div class="wide" tabindex="0" role="region" aria-label="A &quot;b&quot;">' in html
+    assert "<td>e</td>" in html
+    assert '<td class="n">1</td>' in html
 
 
 def test_the_same_cells_give_the_same_file(aqmlab: Command, copied: Path, tmp_path: Path, report: Report) -> None:
@@ -186,7 +186,7 @@ def lose(store: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "arguments", "why"),
+    ("change", "arguments", "reason"),
     [
         (
             lose,
@@ -208,11 +208,11 @@ def lose(store: Path) -> None:
         (nothing, ["-o", "nowhere/r.html"], "nowhere/r.html: cannot be written: No such file or directory"),
     ],
 )
-def test_a_mistake_is_one_line(aqmlab: Command, copied: Path, change: Break, arguments: list[str], why: str) -> None:
+def test_a_mistake_is_one_line(aqmlab: Command, copied: Path, change: Break, arguments: list[str], reason: str) -> None:
     change(copied)
     outcome = aqmlab("report", "tiny", *arguments)
     assert outcome.code == 2
-    assert outcome.err.startswith(f"aqmlab: {why}")
+    assert outcome.err.startswith(f"aqmlab: {reason}")
     assert outcome.err.count("\n") == 1
     assert not (copied.parent / "report.html").exists()
 
@@ -235,9 +235,9 @@ def test_seeds_of_a_study_follow_one_another(out: Path) -> None:
 
 
 def test_what_takes_long_is_told_part_by_part(aqmlab: Command, copied: Path) -> None:
-    told = aqmlab("report", "tiny", "-v").err.splitlines()
+    stderr = aqmlab("report", "tiny", "-v").err.splitlines()
     parts = ["claims", "tables", "figures", "figure carried", "figure carried-too"]
-    assert told == [f"report: {part}" for part in parts]
+    assert stderr == [f"report: {part}" for part in parts]
 
 
 def test_a_figure_costs_its_own_size_and_there_is_no_library(report: Report) -> None:

@@ -53,11 +53,11 @@ def test_a_discipline_that_is_added_as_told_compiles(tmp_path: Path) -> None:
     listed.write_text(text.replace("disciplines! {\n", f"disciplines! {{\n{entry[1]}"), encoding="utf-8")
     # The workspace's build directory has the dependencies.
     check = ("cargo", "check", "--offline", "--quiet", "-p", "aqmlab-aqm", "--features", "serde", "--test", "step")
-    done = subprocess.run(
+    process = subprocess.run(
         [*check, "--target-dir", str(ROOT / "target" / "contributing")],
         cwd=tmp_path,
         capture_output=True,
         text=True,
         check=False,
     )
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (process.returncode, process.stderr) == (0, "")

@@ -193,10 +193,10 @@ def test_a_missing_program_is_one_line_with_its_debian_packages(monkeypatch: pyt
 @pytest.mark.parametrize(("name", "what"), [("none.txt", "cannot be read"), ("90.txt", "is empty")])
 def test_a_missing_trace_is_one_line(tmp_path: Path, name: str, what: str) -> None:
     (tmp_path / "90.txt").touch()
-    with pytest.raises(SystemExit) as refused:
+    with pytest.raises(SystemExit) as error:
         arrivals.read(tmp_path / name)
-    assert what in str(refused.value)
-    assert "\n" not in str(refused.value)
+    assert what in str(error.value)
+    assert "\n" not in str(error.value)
 
 
 def test_an_unknown_case_is_one_line() -> None:

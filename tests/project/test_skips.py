@@ -34,10 +34,10 @@ def test_a_skip_fails_ci_unless_its_reason_is_listed(
     (tmp_path / "test_x.py").write_text(SKIPPED.format(reason=reason))
     (tmp_path / "conftest.py").write_text("from skips import pytest_sessionfinish\n")
     kit = str(Path(skips.__file__).parent)
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", workers, str(tmp_path)],
         env={**os.environ, "CI": ci, "PYTHONPATH": kit},
         capture_output=True,
         text=True,
     )
-    assert done.returncode == code, done.stdout
+    assert process.returncode == code, process.stdout

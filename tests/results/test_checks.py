@@ -94,9 +94,9 @@ def test_failures_are_told_together_law_by_law(healthy: lab.Comparison) -> None:
 
 def test_the_command_prints_checks_in_json_and_below_tables(aqmlab: Command) -> None:
     brief = ("--users", "50", "--warmup", "2 s", "--duration", "15 s", "--seeds", "1", "--no-figures", "codel")
-    said = json.loads(aqmlab("compare", *brief, "--json").out)["checks"]
-    assert {entry["law"] for entry in said} == {"utilisation", "closed_loop", "steady"}
-    assert {entry["met"] for entry in said if entry["law"] == "steady"} == {False}
+    record = json.loads(aqmlab("compare", *brief, "--json").out)["checks"]
+    assert {entry["law"] for entry in record} == {"utilisation", "closed_loop", "steady"}
+    assert {entry["met"] for entry in record if entry["law"] == "steady"} == {False}
     assert "Check: the beginning of the measured window" in aqmlab("compare", *brief).out
 
 

@@ -135,10 +135,11 @@ def test_every_discipline_runs_as_a_scheme_at_full_load(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("seeds", "why"), [([], "must be one at least, got none"), ([3, 1, 3], "must each be there once, got 3 more often")]
+    ("seeds", "reason"),
+    [([], "must be one at least, got none"), ([3, 1, 3], "must each be there once, got 3 more often")],
 )
-def test_seeds_that_are_none_or_repeated_are_refused(small: lab.Experiment, seeds: list[int], why: str) -> None:
-    with pytest.raises(lab.SpecError, match=f"^seeds: {why}"):
+def test_seeds_that_are_none_or_repeated_are_refused(small: lab.Experiment, seeds: list[int], reason: str) -> None:
+    with pytest.raises(lab.SpecError, match=f"^seeds: {reason}"):
         lab.compare("pi", experiment=small, seeds=seeds)
 
 
@@ -213,6 +214,6 @@ def test_the_command_compares_without_a_baseline_and_in_pairs(aqmlab: Command) -
     first, second = json.loads(outcome.out)["schemes"]
     assert first["label"] == "pi"
     assert second["paired"]["to"] == "pi"
-    refused = aqmlab("compare", *brief, "--seeds", "1", "--paired", "pi", "codel")
-    assert (refused.code, refused.err.count("\n")) == (2, 1)
-    assert "paired: needs two seeds" in refused.err
+    refusal = aqmlab("compare", *brief, "--seeds", "1", "--paired", "pi", "codel")
+    assert (refusal.code, refusal.err.count("\n")) == (2, 1)
+    assert "paired: needs two seeds" in refusal.err

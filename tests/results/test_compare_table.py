@@ -27,7 +27,7 @@ def times(ms: float | None) -> dict[str, float | None]:
     return {name: ms and factor * ms for factor, name in enumerate(TIMES, start=1)}
 
 
-def source(name: str, ms: float | None, **more: Any) -> dict[str, Any]:
+def source(name: str, ms: float | None, **options: Any) -> dict[str, Any]:
     return {
         "name": name,
         "kind": "bulk",
@@ -42,10 +42,10 @@ def source(name: str, ms: float | None, **more: Any) -> dict[str, Any]:
         "queue_delay_ms": delay(ms),
         "queue_delay_ms_each_way": [delay(ms), delay(ms and 2 * ms)],
         "datagrams": None,
-    } | more
+    } | options
 
 
-def record(label: str, seed: int, ms: float | None = 10.0, **more: Any) -> dict[str, Any]:
+def record(label: str, seed: int, ms: float | None = 10.0, **options: Any) -> dict[str, Any]:
     """Return what one cell of a scheme without sources and classes would give."""
     way = {
         **dict.fromkeys(("throughput_mbps", "utilisation", "queue_packets_mean", "queue_packets_p99"), 1.0),
@@ -70,7 +70,7 @@ def record(label: str, seed: int, ms: float | None = 10.0, **more: Any) -> dict[
         "users": None,
         "users_limited_by_percent": None,
         "sources": [],
-    } | more
+    } | options
 
 
 def schemes(*of_each: Sequence[dict[str, Any]], paired: bool = False) -> list[dict[str, Any]]:

@@ -41,10 +41,10 @@ def run(out: Path, scheme: str, seeds: Any = SEEDS, **tables: Any) -> list[lab.R
 
 
 def test_two_stores_differ_in_values_and_paired_measures(stores: tuple[Path, Path], aqmlab: Command) -> None:
-    told = json.loads(aqmlab("diff", *map(str, stores), "--json").out)
-    assert told["values"] == [{"scheme": "codel", "value": "link.rate", "a": "2 Mbit/s", "b": "3 Mbit/s"}]
-    assert {row["scheme"] for row in told["measures"]} == {"codel"}
-    (p95,) = [row for row in told["measures"] if row["measure"] == "p95"]
+    record = json.loads(aqmlab("diff", *map(str, stores), "--json").out)
+    assert record["values"] == [{"scheme": "codel", "value": "link.rate", "a": "2 Mbit/s", "b": "3 Mbit/s"}]
+    assert {row["scheme"] for row in record["measures"]} == {"codel"}
+    (p95,) = [row for row in record["measures"] if row["measure"] == "p95"]
     one, other = (
         run(out, "codel", link={"rate": rate}) for out, rate in zip(stores, ("2 Mbit/s", "3 Mbit/s"), strict=True)
     )
@@ -54,25 +54,25 @@ def test_two_stores_differ_in_values_and_paired_measures(stores: tuple[Path, Pat
         (expected.mean, expected.low, expected.high, 3)
     )
     assert p95["b"] - p95["a"] == pytest.approx(p95["difference"])
-    assert told["pairs"] == 6
-    assert [Store(stores[0]).kept(key).cell.seed for key in told["only_a"]] == [4]  # type: ignore[union-attr]
-    assert told["only_b"] == []
+    assert record["pairs"] == 6
+    assert [Store(stores[0]).kept(key).cell.seed for key in record["only_a"]] == [4]  # type: ignore[union-attr]
+    assert record["only_b"] == []
 
 
 def test_two_cells_are_compared_whatever_their_seeds(stores: tuple[Path, Path], aqmlab: Command) -> None:
     cells = Store(stores[0]).cells()
     one, other = cells.filter(label="codel", seed=1)["cell"][0], cells.filter(label="pie", seed=2)["path"][0]
-    told = aqmlab("diff", one[:10], str(other), "--out", str(stores[0]))
-    assert told.code == 0, told.err
-    assert "codel → pie" in told.out
-    assert "seed" in told.out
-    assert "p95" in told.out
+    outcome = aqmlab("diff", one[:10], str(other), "--out", str(stores[0]))
+    assert outcome.code == 0, outcome.err
+    assert "codel → pie" in outcome.out
+    assert "seed" in outcome.out
+    assert "p95" in outcome.out
 
 
 def test_conditions_choose_both_sides(stores: tuple[Path, Path], aqmlab: Command, tmp_path: Path) -> None:
     file = tmp_path / "d.csv"
-    told = aqmlab("diff", "scheme=codel", "scheme=pie", "--out", str(stores[1]), "--table", str(file), "--json")
-    assert told.code == 0, told.err
+    outcome = aqmlab("diff", "scheme=codel", "scheme=pie", "--out", str(stores[1]), "--table", str(file), "--json")
+    assert outcome.code == 0, outcome.err
     rows = pl.read_csv(file)
     assert rows.columns == ["scheme", "measure", "unit", "a", "b", "difference", "low", "high", "n"]
     assert set(rows["scheme"]) == {"codel → pie"}
@@ -80,8 +80,8 @@ def test_conditions_choose_both_sides(stores: tuple[Path, Path], aqmlab: Command
 
 def test_equal_stores_are_one_line(stores: tuple[Path, Path], aqmlab: Command, tmp_path: Path) -> None:
     shutil.copytree(stores[1], tmp_path / "copy")
-    told = aqmlab("diff", str(stores[1]), str(tmp_path / "copy"))
-    assert told.out == "Nothing differs in 6 pairs of cells: neither a value of the spec nor a measure.\n"
+    outcome = aqmlab("diff", str(stores[1]), str(tmp_path / "copy"))
+    assert outcome.out == "Nothing differs in 6 pairs of cells: neither a value of the spec nor a measure.\n"
 
 
 def test_a_number_that_one_side_lacks_is_a_difference(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_a_number_that_one_side_lacks_is_a_difference(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("ffffffffffffffff", "no cell ffffffffffffffff"),
         ("scheme=red", "no cell scheme=red"),
@@ -101,7 +101,7 @@ def test_a_number_that_one_side_lacks_is_a_difference(tmp_path: Path) -> None:
         ("", "got an empty text"),
     ],
 )
-def test_a_wrong_side_is_one_line(text: str, said: str, stores: tuple[Path, Path], aqmlab: Command) -> None:
-    told = aqmlab("diff", text, "scheme=pie", "--out", str(stores[0]))
-    assert (told.code, told.err.count("\n")) == (2, 1)
-    assert said in told.err
+def test_a_wrong_side_is_one_line(text: str, message: str, stores: tuple[Path, Path], aqmlab: Command) -> None:
+    outcome = aqmlab("diff", text, "scheme=pie", "--out", str(stores[0]))
+    assert (outcome.code, outcome.err.count("\n")) == (2, 1)
+    assert message in outcome.err

@@ -204,23 +204,23 @@ def test_the_command_keeps_what_it_needs_and_shows_it(aqmlab: Command) -> None:
     outcome = aqmlab("compare", *brief, "--measures", "slowdown, jain,rpm")
     for title in ("Slowdown of web users' requests", "Fairness, Jain's index", "Responsiveness, round trips a minute"):
         assert title in outcome.out
-    said = json.loads(aqmlab("compare", *brief, "--measures", "rpm,slowdown", "--json").out)["measures"]
-    assert list(said) == ["rpm", "slowdown"]
-    assert {row["label"] for row in said["slowdown"]} == {"codel"}
+    record = json.loads(aqmlab("compare", *brief, "--measures", "rpm,slowdown", "--json").out)["measures"]
+    assert list(record) == ["rpm", "slowdown"]
+    assert {row["label"] for row in record["slowdown"]} == {"codel"}
 
 
 @pytest.mark.parametrize(
-    ("arguments", "why"),
+    ("arguments", "reason"),
     [
         (("--measures", "speed"), "measures: no number is called 'speed'; there are mean, p50, "),
         (("--measures", "slowdown", "--no-baseline"), "measures: slowdown needs the uncongested network"),
         (("--measures", "step"), "measures: step needs a change of a rate, or a source that starts or stops"),
     ],
 )
-def test_a_measure_that_cannot_be_had_is_one_line(aqmlab: Command, arguments: tuple[str, ...], why: str) -> None:
+def test_a_measure_that_cannot_be_had_is_one_line(aqmlab: Command, arguments: tuple[str, ...], reason: str) -> None:
     outcome = aqmlab("compare", "pi", "--users", "20", *arguments)
     assert (outcome.code, outcome.err.count("\n")) == (2, 1)
-    assert why in outcome.err
+    assert reason in outcome.err
 
 
 def test_requests_of_a_version_without_users_are_refused(compared: lab.Comparison, tmp_path: Path) -> None:

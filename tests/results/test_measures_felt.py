@@ -345,18 +345,18 @@ def test_the_command_runs_what_they_need_and_shows_it(aqmlab: Command, tmp_path:
         '[[sources]]\nbulk = {flows = 2}\n[protocol]\nwarmup = "2 s"\nduration = "8 s"\n'
     )
     command = ("compare", str(spec), "codel", "--seeds", "1-2", "--no-figures", "--measures", "page,outcome,harm,step")
-    shown = aqmlab(*command).out
+    output = aqmlab(*command).out
     for title in (
         "Page-load times of web users",
         "Quality of outcome",
         "Harm by those who",
         "After a step of rate or load",
     ):
-        assert title in shown
-    assert "±" in shown
-    said = json.loads(aqmlab(*command, "--json").out)["measures"]
-    assert list(said) == ["page", "outcome", "harm", "step"]
-    assert {row["of"] for row in said["harm"]} == {"web users", "bulk"}
+        assert title in output
+    assert "±" in output
+    record = json.loads(aqmlab(*command, "--json").out)["measures"]
+    assert list(record) == ["page", "outcome", "harm", "step"]
+    assert {row["of"] for row in record["harm"]} == {"web users", "bulk"}
     assert {cell["label"] for cell in json.loads(aqmlab("ls", "--json").out)} == {
         "codel",
         "codel, web users alone",
@@ -365,7 +365,7 @@ def test_the_command_runs_what_they_need_and_shows_it(aqmlab: Command, tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("measure", "changes", "why"),
+    ("measure", "changes", "reason"),
     [
         ("page", {"users": {"per_side": 0}, "sources": BULK}, "page needs web users"),
         ("step", {}, "step needs a change of a rate, or a source that starts or stops, in the measured window"),
@@ -376,12 +376,12 @@ def test_the_command_runs_what_they_need_and_shows_it(aqmlab: Command, tmp_path:
         ),
     ],
 )
-def test_what_an_experiment_lacks_is_said(measure: str, changes: dict[str, Any], why: str, tmp_path: Path) -> None:
+def test_what_an_experiment_lacks_is_said(measure: str, changes: dict[str, Any], reason: str, tmp_path: Path) -> None:
     parts: dict[str, Any] = {
         "users": {"per_side": 2},
         "protocol": {"warmup": "1 s", "duration": "1 s"},
         "record": {"exchanges": True},
     }
     comparison = lab.compare("codel", experiment=lab.Experiment(**parts | changes), seeds=[1], out=tmp_path)
-    with pytest.raises(lab.SpecError, match=rf"^measures: {why}$"):
+    with pytest.raises(lab.SpecError, match=rf"^measures: {reason}$"):
         comparison.measured(measure)

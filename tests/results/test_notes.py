@@ -120,8 +120,8 @@ def test_a_source_limited_by_the_queue_has_no_note(tmp_path: Path) -> None:
 def test_one_run_prints_its_notes_and_has_them_in_its_json(aqmlab: Command, tmp_path: Path) -> None:
     (tmp_path / "fifo.toml").write_text(FIFO)
     assert "note:      The device FIFO" in aqmlab("run", "fifo.toml").out
-    (said,) = json.loads(aqmlab("run", "fifo.toml", "--json").out)["notes"]
-    assert "device FIFO" in said
+    (record,) = json.loads(aqmlab("run", "fifo.toml", "--json").out)["notes"]
+    assert "device FIFO" in record
 
 
 def test_a_sweep_has_the_notes_of_its_points(aqmlab: Command, tmp_path: Path) -> None:

@@ -92,7 +92,7 @@ def test_numbers_of_one_direction_have_its_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         ("game p99", "after game: goodput, loss, delay, delay p50, delay p99, delay p99.9, one-way, one-way p50"),
         ("gam one-way p99", "did you mean 'game one-way p99'?"),
@@ -104,12 +104,12 @@ def test_numbers_of_one_direction_have_its_name() -> None:
         ("", "no number is called ''"),
     ],
 )
-def test_a_wrong_name_lists_the_right_ones(name: str, said: str, comparison: lab.Comparison) -> None:
+def test_a_wrong_name_lists_the_right_ones(name: str, message: str, comparison: lab.Comparison) -> None:
     for ask in (comparison.intervals, comparison.frame, comparison.results[-1].measure):
-        with pytest.raises(lab.SpecError) as refused:
+        with pytest.raises(lab.SpecError) as error:
             ask(name)
-        assert said in str(refused.value)
-        assert "\n" not in str(refused.value)
+        assert message in str(error.value)
+        assert "\n" not in str(error.value)
 
 
 def test_a_frame_has_means_and_intervals_of_the_seeds(comparison: lab.Comparison) -> None:
@@ -154,9 +154,9 @@ def test_a_whole_frame_names_every_number_that_there_is(comparison: lab.Comparis
 def test_a_comparison_shows_chosen_numbers(spec: Path, aqmlab: Command, out: Path) -> None:
     how = ("compare", str(spec), *SCHEMES, "--seeds", "3", "--out", str(out), "--no-figures")
     names = "game one-way p99,Classic delay p99,p95"
-    shown = aqmlab(*how, "--measures", names).out.partition("Chosen numbers")[2]
-    assert all(word in shown for word in ("game", "one-way p99, ms", "Classic", "delay p99, ms", "p95, ms"))
-    (first, _) = (line for line in shown.splitlines() if line.startswith(SCHEMES))
+    output = aqmlab(*how, "--measures", names).out.partition("Chosen numbers")[2]
+    assert all(word in output for word in ("game", "one-way p99, ms", "Classic", "delay p99, ms", "p95, ms"))
+    (first, _) = (line for line in output.splitlines() if line.startswith(SCHEMES))
     numbers = json.loads(aqmlab(*how, "--measures", names, "--json").out)["numbers"]
     # Drop-tail has no classes.
     assert [number["measure"] for number in numbers if number["scheme"] == SCHEMES[0]] == ["game one-way p99", "p95"]
@@ -193,16 +193,16 @@ def test_a_sweep_shows_chosen_numbers(spec: Path, aqmlab: Command, tmp_path: Pat
 
 def test_searches_go_by_the_number_of_a_source(tmp_path: Path) -> None:
     experiment = lab.Experiment(**SPEC)
-    how: dict[str, Any] = {"experiment": experiment, "seeds": [1], "out": tmp_path}
-    tuned = lab.tune("codel", "target=1 ms..50 ms", minimise=["game one-way p99"], trials=4, confirm=0, **how)
+    options: dict[str, Any] = {"experiment": experiment, "seeds": [1], "out": tmp_path}
+    tuned = lab.tune("codel", "target=1 ms..50 ms", minimise=["game one-way p99"], trials=4, confirm=0, **options)
     assert tuned.objectives[0].name == "game one-way p99"
     assert min(candidate.means[0] for candidate in tuned.tried) < 0
-    found = lab.sensitivity("codel", "target=1 ms..50 ms", of=["game jitter"], points=2, **how)
-    assert set(found.indices["measure"]) == {"game jitter"}
-    assert found.indices["mu_star"][0] > 0
+    sensitivity = lab.sensitivity("codel", "target=1 ms..50 ms", of=["game jitter"], points=2, **options)
+    assert set(sensitivity.indices["measure"]) == {"game jitter"}
+    assert sensitivity.indices["mu_star"][0] > 0
     for search in (
-        lambda: lab.tune("codel", "target=1 ms..50 ms", minimise=["game p99"], **how),
-        lambda: lab.sensitivity("codel", "target=1 ms..50 ms", of=["game p99"], **how),
+        lambda: lab.tune("codel", "target=1 ms..50 ms", minimise=["game p99"], **options),
+        lambda: lab.sensitivity("codel", "target=1 ms..50 ms", of=["game p99"], **options),
     ):
         with pytest.raises(lab.SpecError, match="no number is called 'game p99'"):
             search()

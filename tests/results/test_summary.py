@@ -118,7 +118,7 @@ def test_schemes_without_completed_requests_are_compared(aqmlab: Command, tmp_pa
     assert figures
     assert all((tmp_path / figure).exists() for figure in figures)
     outcome = aqmlab("compare", *nothing, "--seeds", "2", "--out", "x", "--json")
-    (scheme,) = (it for it in json.loads(outcome.out)["schemes"] if it["label"] == "droptail")
+    (scheme,) = (item for item in json.loads(outcome.out)["schemes"] if item["label"] == "droptail")
     assert scheme["response_time_ms"]["p50"] is scheme["sd"]["response_time_ms"]["p50"] is None
     assert (scheme["n"]["response_time_ms"]["p50"], scheme["n"]["completed_requests"]) == (0, 2)
     # To explain there is nothing, which is one line.

@@ -45,9 +45,9 @@ def test_other_experiments_are_refused_with_the_difference(
     scheme: str, other: dict[str, Any], difference: str, tmp_path: Path
 ) -> None:
     results = (run(tmp_path), run(tmp_path, scheme, **other))
-    with pytest.raises(lab.SpecError, match=difference) as refused:
+    with pytest.raises(lab.SpecError, match=difference) as error:
         Comparison(results)
-    assert "\n" not in str(refused.value)
+    assert "\n" not in str(error.value)
     with pytest.raises(lab.SpecError, match=difference):
         pooled_cdf(results)
 
@@ -76,9 +76,9 @@ def test_a_report_of_chosen_cells_refuses_other_experiments(tmp_path: Path, aqml
     keys = [result.place.name for result in (run(tmp_path), run(tmp_path, "pie", link={"rate": "3 Mbit/s"}))]
     with pytest.raises(lab.SpecError, match=r"link\.rate: 2 Mbit/s and 3 Mbit/s"):
         gather(tmp_path, Choice(cells=keys))
-    told = aqmlab("report", *keys, "--out", str(tmp_path), "--output", str(tmp_path / "r.html"))
-    assert (told.code, told.err.count("\n")) == (2, 1)
-    assert "link.rate: 2 Mbit/s and 3 Mbit/s" in told.err
+    outcome = aqmlab("report", *keys, "--out", str(tmp_path), "--output", str(tmp_path / "r.html"))
+    assert (outcome.code, outcome.err.count("\n")) == (2, 1)
+    assert "link.rate: 2 Mbit/s and 3 Mbit/s" in outcome.err
 
 
 def test_a_report_of_the_newest_comparison_leaves_out_others(tmp_path: Path) -> None:
@@ -92,19 +92,19 @@ def test_a_report_of_a_spec_is_about_its_cells(tmp_path: Path, aqmlab: Command) 
     experiment = lab.Experiment(**SPEC)
     compared = lab.compare("codel", "pie + users.per_side=5", experiment=experiment, seeds=[1], out=tmp_path)
     run(tmp_path, link={"rate": "3 Mbit/s"})
-    gathered = gather(tmp_path, Choice(experiment=experiment))
-    assert [result.cell.label for result in gathered.valid] == ["uncongested", "codel", "pie + users.per_side=5"]
-    assert [result.place.name for result in gathered.valid] == [result.place.name for result in compared.results]
+    selection = gather(tmp_path, Choice(experiment=experiment))
+    assert [result.cell.label for result in selection.valid] == ["uncongested", "codel", "pie + users.per_side=5"]
+    assert [result.place.name for result in selection.valid] == [result.place.name for result in compared.results]
     file = tmp_path / "spec.toml"
     file.write_text(again.toml(SPEC))
     how = ("--out", str(tmp_path), "-o", str(tmp_path / "r.html"))
-    told = aqmlab("report", str(file), "--set", "link.rate=3 Mbit/s", *how)
-    assert told.code == 0, told.err
-    told = aqmlab("report", str(file), "--set", "link.rate=9 Mbit/s", *how)
-    assert (told.code, told.err.count("\n")) == (2, 1)
-    assert "the newest cell differs in link.rate: 9 Mbit/s and 3 Mbit/s" in told.err
-    told = aqmlab("report", "--set", "link.rate=9 Mbit/s", *how)
-    assert (told.code, told.err.count("\n")) == (2, 1)
+    outcome = aqmlab("report", str(file), "--set", "link.rate=3 Mbit/s", *how)
+    assert outcome.code == 0, outcome.err
+    outcome = aqmlab("report", str(file), "--set", "link.rate=9 Mbit/s", *how)
+    assert (outcome.code, outcome.err.count("\n")) == (2, 1)
+    assert "the newest cell differs in link.rate: 9 Mbit/s and 3 Mbit/s" in outcome.err
+    outcome = aqmlab("report", "--set", "link.rate=9 Mbit/s", *how)
+    assert (outcome.code, outcome.err.count("\n")) == (2, 1)
     with pytest.raises(lab.SpecError, match="experiment: cannot be with cells"):
         lab.report("abc", experiment=experiment, out=tmp_path)
     # The uncongested network alone has a report as well.

@@ -108,16 +108,16 @@ def test_what_no_seed_has_is_bounded_and_never_known() -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "said"),
+    ("values", "message"),
     [
         ((2.0,) * 5, "loss of pi is 2 % in all 5 seeds, which does not show how much it varies"),
         ((0.0, 0.0, 0.1, 0.0, 0.0), "loss of pi is 0 in 4 of 5 seeds: too few have any for an interval"),
         ((0.1,) * 5, "loss of pi is 0.1 % in all 5 seeds, which does not show how much it varies"),
     ],
 )
-def test_values_without_an_interval_are_not_known(values: tuple[float, ...], said: str) -> None:
+def test_values_without_an_interval_are_not_known(values: tuple[float, ...], message: str) -> None:
     width = Width(Target(NUMBERS["loss"], 100), "pi", values)
-    assert (str(width), width.is_met) == (said, False)
+    assert (str(width), width.is_met) == (message, False)
 
 
 def test_the_uncongested_network_need_not_be_known() -> None:
@@ -137,7 +137,7 @@ def test_each_measure_can_be_asked_for_by_its_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "why"),
+    ("arguments", "reason"),
     [
         (("--until", "p96 within 5 %"), "until: no number is called 'p96' (did you mean 'p99'?); there are mean, p50"),
         (("--until", "p95"), "until: must be as"),
@@ -149,10 +149,10 @@ def test_each_measure_can_be_asked_for_by_its_name() -> None:
         (("--budget", "2 h"), "budget: is about until"),
     ],
 )
-def test_a_mistake_is_one_line(aqmlab: Command, arguments: tuple[str, ...], why: str) -> None:
+def test_a_mistake_is_one_line(aqmlab: Command, arguments: tuple[str, ...], reason: str) -> None:
     outcome = aqmlab("compare", "pi", *arguments)
     assert (outcome.code, outcome.err.count("\n")) == (2, 1)
-    assert why in outcome.err
+    assert reason in outcome.err
 
 
 def test_the_command_says_where_it_stopped_and_why(aqmlab: Command) -> None:
@@ -162,10 +162,10 @@ def test_the_command_says_where_it_stopped_and_why(aqmlab: Command) -> None:
     words = " ".join(outcome.out.split())
     assert "Stopped at look 1 of 4, with 5 seeds: p50 within 90 %, completed within 90 % under" in words
     assert "half of the 95 % interval, in which all looks hold together" in words
-    said = json.loads(aqmlab("compare", *brief, *asked, "--json").out)
-    assert (said["until"]["look"], said["until"]["met"], len(said["until"]["widths"])) == (1, True, 4)
-    assert said["schemes"][1]["paired"]["confidence"] == pytest.approx(0.9875)
-    assert len(said["schemes"][0]["seeds"]) == 5
+    record = json.loads(aqmlab("compare", *brief, *asked, "--json").out)
+    assert (record["until"]["look"], record["until"]["met"], len(record["until"]["widths"])) == (1, True, 4)
+    assert record["schemes"][1]["paired"]["confidence"] == pytest.approx(0.9875)
+    assert len(record["schemes"][0]["seeds"]) == 5
 
 
 def test_a_comparison_in_python_goes_on_alike(small: lab.Experiment, tmp_path: Path) -> None:

@@ -80,10 +80,10 @@ def test_a_table_of_the_spec_is_what_is_typed(tmp_path: Path, aqmlab: Command) -
     assert named[2].users_per_side == 12
     # Without a scheme the variants are compared, and a variant can be changed further.
     how = ("--seeds", "1", "--no-figures", "--no-baseline", "--json")
-    told = aqmlab("compare", str(spec), *how)
-    assert [scheme["label"] for scheme in json.loads(told.out)["schemes"]] == ["L4S", "classic", "more-users"]
-    told = aqmlab("compare", str(spec), "L4S", "L4S + users.per_side=12", "codel", *how)
-    assert [scheme["users_per_side"] for scheme in json.loads(told.out)["schemes"]] == [10, 12, 10]
+    outcome = aqmlab("compare", str(spec), *how)
+    assert [scheme["label"] for scheme in json.loads(outcome.out)["schemes"]] == ["L4S", "classic", "more-users"]
+    outcome = aqmlab("compare", str(spec), "L4S", "L4S + users.per_side=12", "codel", *how)
+    assert [scheme["users_per_side"] for scheme in json.loads(outcome.out)["schemes"]] == [10, 12, 10]
     python = lab.compare(experiment=experiment, seeds=[1], baseline=False, progress=False)
     assert [scheme["label"] for scheme in python.schemes] == ["L4S", "classic", "more-users"]
 
@@ -104,11 +104,11 @@ def test_variants_are_paired_stored_and_reported(tmp_path: Path) -> None:
     assert set(compared.frame("p95").filter(less="codel")["scheme"]) == {TYPED}
     rows = Store(tmp_path).cells().filter(label=TYPED)
     assert rows["variant"].to_list() == ["tcp.congestion=prague + tcp.ecn=accurate"] * 3
-    gathered = gather(tmp_path, Choice())
-    assert list(gathered.by_label) == ["uncongested", "codel", TYPED]
-    assert gathered.valid[-1].cell.variant == "tcp.congestion=prague + tcp.ecn=accurate"
-    assert len(gathered.pairs) == 2
-    assert TYPED in html(gathered)
+    selection = gather(tmp_path, Choice())
+    assert list(selection.by_label) == ["uncongested", "codel", TYPED]
+    assert selection.valid[-1].cell.variant == "tcp.congestion=prague + tcp.ecn=accurate"
+    assert len(selection.pairs) == 2
+    assert TYPED in html(selection)
 
 
 def test_a_report_applies_no_variant_of_a_store(tmp_path: Path, write: Write) -> None:
@@ -117,14 +117,14 @@ def test_a_report_applies_no_variant_of_a_store(tmp_path: Path, write: Write) ->
     lab.run(lab.Experiment(**BASE, queue={"codel": {}}), seed=1, out=tmp_path / "store")
     (cell,) = cells_of(lab.Experiment(**BASE, queue={"pie": {}}), [1], label=label)
     run_cell(cell, Store(tmp_path / "store"))
-    gathered = gather(tmp_path / "store", Choice())
-    assert label in gathered.by_label
-    assert len(again.steps(gathered)) == 2
+    selection = gather(tmp_path / "store", Choice())
+    assert label in selection.by_label
+    assert len(again.steps(selection)) == 2
     assert "hostile" not in sys.modules
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("dualpi3 + tcp.ecn=true", "no discipline is called 'dualpi3'"),
         ("codel + tcp.congestio=cubic", "codel + tcp.congestio=cubic: tcp.congestio"),
@@ -139,15 +139,15 @@ def test_a_report_applies_no_variant_of_a_store(tmp_path: Path, write: Write) ->
         ("codel + sources[0].bulk.flows=3", "sources has none: write the whole list"),
     ],
 )
-def test_a_variant_that_cannot_be_is_refused_in_a_line(text: str, said: str) -> None:
-    with pytest.raises(lab.SpecError) as refused:
+def test_a_variant_that_cannot_be_is_refused_in_a_line(text: str, message: str) -> None:
+    with pytest.raises(lab.SpecError) as error:
         cells("codel", text)
-    assert said in str(refused.value)
-    assert "\n" not in str(refused.value)
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize(
-    ("variants", "said"),
+    ("variants", "message"),
     [
         ({"codel": {"scheme": "pie"}}, "variants.codel: must have another name than a discipline"),
         ({"a b": {"scheme": "pie"}}, "variants: a name has letters, digits"),
@@ -161,11 +161,11 @@ def test_a_variant_that_cannot_be_is_refused_in_a_line(text: str, said: str) -> 
         (3, "variants"),
     ],
 )
-def test_a_table_that_is_no_variant_is_refused_in_a_line(variants: Any, said: str) -> None:
-    with pytest.raises(lab.SpecError) as refused:
+def test_a_table_that_is_no_variant_is_refused_in_a_line(variants: Any, message: str) -> None:
+    with pytest.raises(lab.SpecError) as error:
         cells("codel", variants=variants)
-    assert said in str(refused.value)
-    assert "\n" not in str(refused.value)
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
 
 
 def test_a_name_that_is_no_variant_lists_those_there_are() -> None:
@@ -174,7 +174,7 @@ def test_a_name_that_is_no_variant_lists_those_there_are() -> None:
 
 
 def test_the_engine_is_not_told_of_variants() -> None:
-    plain, named = (lab.Experiment(**BASE, **more) for more in ({}, {"variants": {"a": {"scheme": "pie"}}}))
+    plain, named = (lab.Experiment(**BASE, **options) for options in ({}, {"variants": {"a": {"scheme": "pie"}}}))
     assert plain.to_json() == named.to_json()
     assert "variants" in lab.Experiment.model_json_schema()["properties"]
     assert schemes.parse("pie").applied_to(named).variants == named.variants

@@ -37,9 +37,9 @@ def test_a_cell_that_cannot_fit_is_refused_before_it_starts() -> None:
         "out of memory: a run of 2,000,000 users on each side needs at least 1.3 GB, and 900 MB are free of the"
         " machine's memory"
     )
-    with pytest.raises(OutOfMemory) as refused, at(900 * MB).room_for(of(2_000_000)):
+    with pytest.raises(OutOfMemory) as error, at(900 * MB).room_for(of(2_000_000)):
         pass
-    assert str(refused.value) == line
+    assert str(error.value) == line
 
 
 def test_cells_that_fit_one_by_one_wait_for_each_other() -> None:

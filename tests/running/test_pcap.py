@@ -218,17 +218,17 @@ protocol = {warmup = "1 s", duration = "2 s"}
 
 def test_the_command_line_captures(aqmlab: Command) -> None:
     Path("x.toml").write_text(SPEC)
-    done = aqmlab("run", "x.toml", "--pcap", "x.pcapng", "--pcap-from", "0 s", "--pcap-for", "2500 ms")
-    assert (done.code, done.out.splitlines()[-1].split()) == (0, ["packets:", "x.pcapng"])
+    outcome = aqmlab("run", "x.toml", "--pcap", "x.pcapng", "--pcap-from", "0 s", "--pcap-for", "2500 ms")
+    assert (outcome.code, outcome.out.splitlines()[-1].split()) == (0, ["packets:", "x.pcapng"])
     times = [packet.nanos for packet in packets(Path("x.pcapng"))]
     assert min(times) < 1e9 < 2e9 < max(times) < 2.5e9
 
 
 def test_the_command_line_says_where_a_capture_was_cut(aqmlab: Command) -> None:
     Path("x.toml").write_text(SPEC)
-    done = aqmlab("run", "x.toml", "--pcap", "x.pcapng", "--pcap-packets", "7")
-    assert done.code == 0
-    (line,) = [line for line in done.err.splitlines() if "x.pcapng" in line]
+    outcome = aqmlab("run", "x.toml", "--pcap", "x.pcapng", "--pcap-packets", "7")
+    assert outcome.code == 0
+    (line,) = [line for line in outcome.err.splitlines() if "x.pcapng" in line]
     assert "holds the first 7 packets: it ends at 1." in line
     assert "--pcap-packets" in line
 
@@ -249,10 +249,10 @@ def test_what_cannot_be_captured_is_refused_in_one_line(
     aqmlab: Command, options: tuple[str, ...], mistake: str
 ) -> None:
     Path("x.toml").write_text(SPEC)
-    done = aqmlab("run", "x.toml", *options)
-    assert (done.code, done.out) == (2, "")
-    assert done.err.count("\n") == 1
-    assert done.err.startswith(f"aqmlab: {mistake}")
+    outcome = aqmlab("run", "x.toml", *options)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.count("\n") == 1
+    assert outcome.err.startswith(f"aqmlab: {mistake}")
     assert not Path("x").exists()
 
 
@@ -260,8 +260,8 @@ def tshark(file: Path, *fields: str) -> list[tuple[str, ...]]:
     """Return fields of each packet; empty where tshark has nothing to say."""
     chosen = [part for name in fields for part in ("-e", name)]
     command = ["tshark", "-n", "-r", str(file), "-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE"]
-    done = subprocess.run([*command, "-T", "fields", *chosen], capture_output=True, text=True, check=True)
-    return [tuple(line.split("\t")) for line in done.stdout.splitlines()]
+    process = subprocess.run([*command, "-T", "fields", *chosen], capture_output=True, text=True, check=True)
+    return [tuple(line.split("\t")) for line in process.stdout.splitlines()]
 
 
 def sent_before(seen: list[Seen]) -> list[bool]:

@@ -71,10 +71,10 @@ def test_a_terminal_shows_the_whole_and_what_runs(
         watch(cells[0], 70, 70)
         watch(cells[1], 35, 70)
         watch._progress.refresh()
-    shown = capsys.readouterr().err
-    assert "1 of 4 run, 4 x real time, 30 s elapsed, 50 s left" in shown
-    assert "35/70 s" in shown
-    assert "--:--" not in shown
+    stderr = capsys.readouterr().err
+    assert "1 of 4 run, 4 x real time, 30 s elapsed, 50 s left" in stderr
+    assert "35/70 s" in stderr
+    assert "--:--" not in stderr
 
 
 def test_what_failed_is_said_and_counts_as_over_in_what_is_left(
@@ -91,13 +91,13 @@ def test_what_failed_is_said_and_counts_as_over_in_what_is_left(
             watch(cell, now, 70)
         capsys.readouterr()
         watch._progress.refresh()
-        shown = capsys.readouterr().err
+        stderr = capsys.readouterr().err
         # 189 of 280 s in 30 s.
-        assert "1 of 4 run, 1 failed, 6 x real time, 30 s elapsed, 14 s left" in shown
+        assert "1 of 4 run, 1 failed, 6 x real time, 30 s elapsed, 14 s left" in stderr
         # A line for each that runs, and none for those that are over.
-        assert [shown.count(f"seed {cell.seed}") for cell in cells] == [0, 0, 1, 1]
-        assert "35/70 s" in shown
-        assert "14/70 s" in shown
+        assert [stderr.count(f"seed {cell.seed}") for cell in cells] == [0, 0, 1, 1]
+        assert "35/70 s" in stderr
+        assert "14/70 s" in stderr
         for cell in cells[2:]:
             watch(cell, 70, 70)
     assert "3 run, 1 failed in 30 s" in capsys.readouterr().err

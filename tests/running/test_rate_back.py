@@ -126,9 +126,9 @@ def test_both_rates_are_drawn() -> None:
     ],
 )
 def test_what_cannot_be_is_refused(link: dict[str, Any], mistake: str) -> None:
-    with pytest.raises(lab.SpecError) as refused:
+    with pytest.raises(lab.SpecError) as error:
         resolved(link=link)
-    assert str(refused.value) == mistake
+    assert str(error.value) == mistake
 
 
 def test_a_load_is_of_one_rate(tmp_path: Path) -> None:

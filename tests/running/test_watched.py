@@ -93,11 +93,11 @@ def test_a_run_goes_on_when_nobody_reads_any_more(tmp_path: Path) -> None:
     ours, its = os.pipe()
     os.close(ours)
     words = [sys.executable, "-m", "aqmlab", "run", str(spec), "--out", str(tmp_path / "out")]
-    done = subprocess.run(
+    process = subprocess.run(
         words, pass_fds=[its], env={**os.environ, watched.PIPE: str(its)}, capture_output=True, text=True
     )
     os.close(its)
-    assert done.returncode == 0, done.stderr
+    assert process.returncode == 0, process.stderr
 
 
 def test_threads_that_begin_at_once_are_all_watched() -> None:
@@ -118,10 +118,10 @@ print(all(seen), len(seen))
     ours, its = os.pipe()
     environment = {**os.environ, watched.PIPE: str(its)}
     words = [sys.executable, "-c", program]
-    done = subprocess.run(words, pass_fds=[its], env=environment, capture_output=True, text=True)
+    process = subprocess.run(words, pass_fds=[its], env=environment, capture_output=True, text=True)
     for end in (ours, its):
         os.close(end)
-    assert (done.stdout, done.stderr) == (f"True {threads}\n", "")
+    assert (process.stdout, process.stderr) == (f"True {threads}\n", "")
 
 
 @pytest.mark.parametrize("number", ["many", "99999"])
@@ -129,10 +129,10 @@ def test_what_is_no_pipe_is_refused_in_one_line(tmp_path: Path, number: str) -> 
     spec = tmp_path / "spec.toml"
     spec.write_text(SPEC)
     words = [sys.executable, "-m", "aqmlab", "run", str(spec), "--out", str(tmp_path / "out")]
-    done = subprocess.run(words, env={**os.environ, watched.PIPE: number}, capture_output=True, text=True)
-    assert done.returncode == 2
-    assert f"aqmlab: {watched.PIPE}: is set by what watches a run" in done.stderr
-    assert "Traceback" not in done.stderr
+    process = subprocess.run(words, env={**os.environ, watched.PIPE: number}, capture_output=True, text=True)
+    assert process.returncode == 2
+    assert f"aqmlab: {watched.PIPE}: is set by what watches a run" in process.stderr
+    assert "Traceback" not in process.stderr
 
 
 def test_a_watched_command_keeps_its_page_until_an_interrupt(tmp_path: Path) -> None:
@@ -215,9 +215,9 @@ def test_an_interrupt_of_a_watched_command_is_one_of_the_run(tmp_path: Path) -> 
         while not visitor.ask("/runs/1/progress")[1].count("<tr>") > 1:
             assert program.poll() is None
         program.send_signal(signal.SIGINT)
-        _, said = program.communicate(timeout=60)
+        _, stderr = program.communicate(timeout=60)
     assert program.returncode == 130
-    assert "interrupted; 0 of 1 cells are in the store" in said
+    assert "interrupted; 0 of 1 cells are in the store" in stderr
     assert not list(tmp_path.glob("out/cells/*"))
 
 
@@ -239,9 +239,9 @@ def test_an_interrupted_run_has_the_shells_exit_code(monkeypatch: pytest.MonkeyP
 
 def test_a_mistake_is_said_before_anything_is_watched(tmp_path: Path) -> None:
     words = [sys.executable, "-m", "aqmlab", "run", str(tmp_path / "none.toml"), "--watch"]
-    done = subprocess.run(words, capture_output=True, text=True)
-    assert done.returncode == 2
-    assert done.stderr.count("\n") == 1
+    process = subprocess.run(words, capture_output=True, text=True)
+    assert process.returncode == 2
+    assert process.stderr.count("\n") == 1
 
 
 def test_vendored_libraries_are_as_published() -> None:

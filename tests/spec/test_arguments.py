@@ -14,7 +14,7 @@ api: Any = lab
 
 
 @pytest.mark.parametrize(
-    ("call", "said"),
+    ("call", "message"),
     [
         (lambda: api.run({"queue": {"pi": {}}}), "experiment: must be an Experiment, such as Experiment("),
         (lambda: api.run("pi"), "experiment: must be an Experiment"),
@@ -54,12 +54,12 @@ api: Any = lab
     ],
 )
 def test_a_wrong_argument_is_refused_in_one_line_that_names_it(
-    call: Callable[[], Any], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    call: Callable[[], Any], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(lab.SpecError) as error:
         call()
-    assert str(error.value).startswith(said)
+    assert str(error.value).startswith(message)
     assert "\n" not in str(error.value)
     assert not list(tmp_path.iterdir()), "nothing is written"
 

@@ -77,33 +77,33 @@ def test_json_beyond_the_bounds_is_one_line(tmp_path: Path, text: str, says: str
     ],
 )
 def test_a_change_beyond_the_bounds_is_one_line(aqmlab: Command, change: str, says: str) -> None:
-    done = aqmlab("run", os.devnull, "--set", change)
-    assert (done.code, done.out) == (2, "")
-    assert says in done.err
-    assert done.err.startswith("aqmlab: --set: ")
-    assert done.err.count("\n") == 1
+    outcome = aqmlab("run", os.devnull, "--set", change)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert says in outcome.err
+    assert outcome.err.startswith("aqmlab: --set: ")
+    assert outcome.err.count("\n") == 1
 
 
 @pytest.mark.parametrize("value", ["9" * 5_000, "1/" + "9" * 5_000, "9" * 400 + "/1", "1" * 400, "9" * 5_000 + ".5"])
 def test_a_number_beyond_the_bounds_in_a_scheme_is_one_line(aqmlab: Command, value: str) -> None:
-    done = aqmlab("compare", f"pi:q_ref={value}")
-    assert (done.code, done.out) == (2, "")
-    assert done.err.startswith("aqmlab: queue.pi.q_ref: ")
-    assert done.err.count("\n") == 1
+    outcome = aqmlab("compare", f"pi:q_ref={value}")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.startswith("aqmlab: queue.pi.q_ref: ")
+    assert outcome.err.count("\n") == 1
 
 
 def test_a_device_without_an_end_is_read_to_the_bound(aqmlab: Command) -> None:
-    done = aqmlab("run", "/dev/zero")
-    assert (done.code, done.err) == (2, "aqmlab: /dev/zero: must have at most 4,000,000 bytes\n")
+    outcome = aqmlab("run", "/dev/zero")
+    assert (outcome.code, outcome.err) == (2, "aqmlab: /dev/zero: must have at most 4,000,000 bytes\n")
 
 
 @pytest.mark.parametrize("text", ["", "# nothing\n", "\n"])
 def test_an_empty_spec_or_grid_is_refused(aqmlab: Command, text: str) -> None:
     Path("empty.toml").write_text(text)
     for words, says in ((("run",), "an empty spec asks for nothing"), (("sweep",), "an empty grid asks for nothing")):
-        done = aqmlab(*words, "empty.toml")
-        assert (done.code, done.out) == (2, "")
-        assert says in done.err
+        outcome = aqmlab(*words, "empty.toml")
+        assert (outcome.code, outcome.out) == (2, "")
+        assert says in outcome.err
     with pytest.raises(lab.SpecError, match="an empty spec"):
         lab.Experiment.from_toml(os.devnull)
     assert lab.Experiment.from_toml(os.devnull, changes=["users.load=80"]).users.load == 80

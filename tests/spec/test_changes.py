@@ -66,7 +66,7 @@ def test_a_change_reaches_lists_and_replaces_exclusive_keys(spec: Path, change: 
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ("sources[1].bulk.flows=5", "--set: sources has sources[0] to sources[0], got"),
         ("chain[2].rate=5", "--set: chain has chain[0] to chain[1], got"),
@@ -86,10 +86,10 @@ def test_a_change_reaches_lists_and_replaces_exclusive_keys(spec: Path, change: 
         ("queue.pi.qref=24", "queue: pi has no parameter 'qref' (did you mean 'q_ref'?); it has "),
     ],
 )
-def test_a_change_to_nowhere_says_what_there_is(spec: Path, change: str, said: str) -> None:
+def test_a_change_to_nowhere_says_what_there_is(spec: Path, change: str, message: str) -> None:
     with pytest.raises(lab.SpecError) as error:
         lab.Experiment.from_toml(spec, changes=[change])
-    assert str(error.value).startswith(said)
+    assert str(error.value).startswith(message)
     assert "\n" not in str(error.value)
 
 

@@ -37,7 +37,7 @@ TABLES: dict[str, Callable[[Table], Table]] = {
 
 def source(example: Table, name: str) -> tuple[str, Callable[[Table], Table]]:
     ((kind, keys),) = example.items()
-    return name, lambda others: {"sources": [{kind: {**keys, **others}}]}
+    return name, lambda options: {"sources": [{kind: {**keys, **options}}]}
 
 
 SOURCES = dict(
@@ -102,9 +102,9 @@ def test_a_ranges_ends_are_accepted_and_values_beyond_refused(table: str, key: s
     beside = BESIDE.get((key, end, table), {})
     resolved(within({**beside, key: next_to(said, end, 0 if is_end_within else -outwards)}))
     beyond = next_to(said, end, outwards if is_end_within else 0)
-    with pytest.raises(lab.SpecError, match=rf"[.\]]{key}: ") as refused:
+    with pytest.raises(lab.SpecError, match=rf"[.\]]{key}: ") as error:
         resolved(within({**beside, key: beyond}))
-    assert "\n" not in str(refused.value)
+    assert "\n" not in str(error.value)
 
 
 def defaults() -> Iterator[tuple[str, str]]:

@@ -105,9 +105,9 @@ def test_a_table_that_is_none_is_refused_in_one_line(
     Path("broken.toml").write_text("source = ")
     Path("broken.json").write_text("{")
     Path("list.json").write_text("[1]")
-    with pytest.raises(lab.SpecError, match=rf"^{what}") as refused:
+    with pytest.raises(lab.SpecError, match=rf"^{what}") as error:
         lab.run(lab.Experiment(users={**load, "rtt": rtt}), out=tmp_path)
-    assert len(str(refused.value).splitlines()) == 1
+    assert len(str(error.value).splitlines()) == 1
 
 
 def test_a_misspelt_workload_is_not_called_uncalibrated(tmp_path: Path) -> None:
@@ -123,10 +123,10 @@ def test_a_load_that_makes_no_user_is_refused_as_that(tmp_path: Path) -> None:
 
 def test_a_load_of_custom_users_needs_and_uses_a_calibration(aqmlab: Command, tmp_path: Path) -> None:
     (tmp_path / "near.toml").write_text(NEAR_TOML)
-    asked = aqmlab("compare", "--load", "1", "--rtt", "near.toml", *SHORT, "--seeds", "1", "pi")
-    assert asked.code == 2
+    outcome = aqmlab("compare", "--load", "1", "--rtt", "near.toml", *SHORT, "--seeds", "1", "pi")
+    assert outcome.code == 2
     command = "aqmlab calibrate --workload unc-2001-v3 --rtt FILE, where FILE holds the table"
-    assert f"no calibration: run {command}" in asked.err
+    assert f"no calibration: run {command}" in outcome.err
     measured = aqmlab("calibrate", "--rtt", "near.toml", "--users", "250", *SHORT, "--json")
     assert measured.code == 0, measured.err
     line = json.loads(measured.out)

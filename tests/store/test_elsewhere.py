@@ -87,10 +87,10 @@ def test_shards_of_a_sweep_meet_there(place: str, tmp_path: Path) -> None:
 
 
 def test_a_failure_is_kept_there_until_it_is_tried_again(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def failing(cell: Cell, *more: Any, **others: Any) -> Result:
+    def failing(cell: Cell, *arguments: Any, **options: Any) -> Result:
         if cell.seed == 2:
             raise ValueError("two is bad")
-        return run_cell(cell, *more, **others)
+        return run_cell(cell, *arguments, **options)
 
     monkeypatch.setattr(sweeping, "run_cell", failing)
     failed = lab.sweep(GRID, seeds=[1, 2], out=place)
@@ -105,15 +105,15 @@ def test_a_failure_is_kept_there_until_it_is_tried_again(place: str, monkeypatch
 @pytest.fixture
 def requests(bucket: str, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the requests to S3."""
-    asked: list[str] = []
+    calls: list[str] = []
     ask = s3fs.S3FileSystem._call_s3
 
-    async def counted(self: s3fs.S3FileSystem, method: str, *arguments: Any, **more: Any) -> Any:
-        asked.append(method)
-        return await ask(self, method, *arguments, **more)
+    async def counted(self: s3fs.S3FileSystem, method: str, *arguments: Any, **options: Any) -> Any:
+        calls.append(method)
+        return await ask(self, method, *arguments, **options)
 
     monkeypatch.setattr(s3fs.S3FileSystem, "_call_s3", counted)
-    return asked
+    return calls
 
 
 def test_what_an_index_has_is_not_asked_for_again(bucket: str, requests: list[str]) -> None:
@@ -178,9 +178,9 @@ def test_laws_in_python_run_in_the_process_that_has_the_store(tmp_path: Path, mo
 def test_the_commands_go_there(aqmlab: Command, place: str, tmp_path: Path) -> None:
     short = ("--users", "20", "--warmup", "0 s", "--duration", "2 s", "--seeds", "1")
     before = {path.name for path in tmp_path.iterdir()}
-    drawn = aqmlab("compare", *short, "--out", place, "pi", "droptail")
-    assert drawn.code == 0, drawn.err
-    assert all(Path(line).is_relative_to("results/figures") for line in drawn.out.splitlines()[-4:])
+    outcome = aqmlab("compare", *short, "--out", place, "pi", "droptail")
+    assert outcome.code == 0, outcome.err
+    assert all(Path(line).is_relative_to("results/figures") for line in outcome.out.splitlines()[-4:])
     (tmp_path / "grid.toml").write_text(f'set = {json.dumps(TINY)}\nschemes = ["codel", "pie"]\n')
     assert aqmlab("sweep", "grid.toml", "--seeds", "1", "--out", place).code == 0
     assert len(json.loads(aqmlab("ls", place, "--json").out)) == 5

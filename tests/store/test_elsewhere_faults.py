@@ -36,10 +36,10 @@ def test_a_cell_uploaded_without_its_metadata_is_not_there(
     copy, write = filesystem.put_file, filesystem.pipe_file
 
     def fails_at(method: Callable[..., Any]) -> Callable[..., Any]:
-        def ends(*arguments: Any, **more: Any) -> Any:
+        def ends(*arguments: Any, **options: Any) -> Any:
             if str(arguments[0]).endswith(name):
                 raise KeyboardInterrupt
-            return method(*arguments, **more)
+            return method(*arguments, **options)
 
         return ends
 
@@ -91,9 +91,9 @@ def test_metadata_are_never_written_over_others(
                 (draft / METADATA).write_text("{}")
             else:
                 (draft / file.name).write_bytes(file.read_bytes())
-    kept = store.get(cell)
-    assert kept is not None
-    assert kept.metadata == first.metadata
+    result = store.get(cell)
+    assert result is not None
+    assert result.metadata == first.metadata
 
 
 def damage(result: Result, name: str, change: Callable[[bytes], bytes] | None) -> None:
@@ -163,9 +163,9 @@ def test_a_refused_write_ends_a_sweep_before_its_first_cell(bucket: str, monkeyp
     lab.sweep(GRID, seeds=[1], out=out)
     deny(bucket, "s3:PutObject")
     monkeypatch.setattr(running, "_simulate", lambda *_: pytest.fail("it runs"))
-    with pytest.raises(lab.StoreError, match=rf"^{out}/drafts/\w+: cannot be written: ") as refused:
+    with pytest.raises(lab.StoreError, match=rf"^{out}/drafts/\w+: cannot be written: ") as error:
         lab.sweep(GRID, seeds=[1, 2], out=out)
-    assert "\n" not in str(refused.value)
+    assert "\n" not in str(error.value)
     assert Failures(location(out)).known() == {}
     assert Store(out).cells().height == 2
     with pytest.raises(lab.StoreError, match=r"/index/\S+\.parquet: cannot be written: "):

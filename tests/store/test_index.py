@@ -98,14 +98,14 @@ def files_opened() -> Iterator[list[str]]:
 
 
 def test_a_list_of_cells_opens_none_of_them(kept: list[Cell], store: Store) -> None:
-    with files_opened() as opened:
-        listed = Store(store.out).cells()
-    assert listed["cell"].sort().to_list() == sorted(cell.key for cell in kept)
-    assert [Path(file).parent.name for file in opened if str(store.out) in file] == [index.FOLDER] * 3
-    with files_opened() as opened:
+    with files_opened() as opened_files:
+        rows = Store(store.out).cells()
+    assert rows["cell"].sort().to_list() == sorted(cell.key for cell in kept)
+    assert [Path(file).parent.name for file in opened_files if str(store.out) in file] == [index.FOLDER] * 3
+    with files_opened() as opened_files:
         alone = without_index(store)
-    assert sum("/cells/" in file for file in opened) > 3
-    assert_frame_equal(listed, alone)
+    assert sum("/cells/" in file for file in opened_files) > 3
+    assert_frame_equal(rows, alone)
 
 
 def test_hundreds_of_cells_are_a_few_segments(made: tuple[Path, list[Cell]], store: Store) -> None:
@@ -113,9 +113,9 @@ def test_hundreds_of_cells_are_a_few_segments(made: tuple[Path, list[Cell]], sto
     for seed in range(1, 61):
         make(store, replace(first, seed=seed), files)
     assert sorted(int(file.name.partition("-")[0]) for file in segments(store)) == [*[1] * 12, 16, 16, 16]
-    with files_opened() as opened:
+    with files_opened() as opened_files:
         assert Store(store.out).cells().height == 60
-    assert sum(str(store.out) in file for file in opened) == 15
+    assert sum(str(store.out) in file for file in opened_files) == 15
 
 
 def test_columns_that_are_asked_for_are_alone(kept: list[Cell], store: Store) -> None:
@@ -197,31 +197,31 @@ def test_two_writers_at_once_lose_no_cell(made: tuple[Path, list[Cell]], store: 
     while any(thread.is_alive() for thread in threads):
         if Path(str(store.out), "cells").is_dir():
             assert Store(store.out).cells()["cell"].is_unique().all()
-    with files_opened() as opened:
+    with files_opened() as opened_files:
         assert Store(store.out).cells().height == 60
-    assert not [file for file in opened if "/cells/" in file]
+    assert not [file for file in opened_files if "/cells/" in file]
 
 
 def test_the_next_writer_makes_an_index_that_is_lost(
-    kept: list[Cell], made: tuple[Path, list[Cell]], store: Store, monkeypatch: pytest.MonkeyPatch
+    kept: list[Cell], calls: tuple[Path, list[Cell]], store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.rmtree(Path(str(store.out), index.FOLDER))
     before = {path: path.stat().st_mtime_ns for path in Path(str(store.out)).rglob("*")}
     Store(store.out).cells()
     assert before == {path: path.stat().st_mtime_ns for path in Path(str(store.out)).rglob("*")}, "reading writes"
     monkeypatch.setattr(running, "_TENDED", set())
-    make(Store(store.out), made[1][5], made[0])
-    with files_opened() as opened:
+    make(Store(store.out), calls[1][5], calls[0])
+    with files_opened() as opened_files:
         assert Store(store.out).cells().height == 4
-    assert not [file for file in opened if "/cells/" in file]
+    assert not [file for file in opened_files if "/cells/" in file]
 
 
 def test_a_damaged_cell_is_named_by_readers_and_not_by_writers(
-    kept: list[Cell], made: tuple[Path, list[Cell]], store: Store, caplog: pytest.LogCaptureFixture
+    kept: list[Cell], calls: tuple[Path, list[Cell]], store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
     (store.out / "cells" / kept[0].key / "link.parquet").unlink()
     running._TENDED.clear()
-    make(Store(store.out), made[1][5], made[0])
+    make(Store(store.out), calls[1][5], calls[0])
     assert caplog.messages == []
     assert Store(store.out).cells().height == 3
     (line,) = caplog.messages
@@ -231,9 +231,9 @@ def test_a_damaged_cell_is_named_by_readers_and_not_by_writers(
 def test_it_can_be_moved_with_its_cells(kept: list[Cell], store: Store, tmp_path: Path) -> None:
     moved = tmp_path / "elsewhere"
     shutil.move(str(store.out), moved)
-    with files_opened() as opened:
+    with files_opened() as opened_files:
         assert all(Path(path).is_dir() for path in Store(moved).cells()["path"])
-    assert not [file for file in opened if "/cells/" in file]
+    assert not [file for file in opened_files if "/cells/" in file]
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1 and no more", None, "of no cell"])

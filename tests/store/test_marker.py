@@ -134,10 +134,10 @@ def test_a_link_in_place_of_a_folder_is_not_followed_by_writers(tmp_path: Path, 
     Store(out).init()
     before = files(home)
     Store(out).cells()
-    refused = f"^out: {out / folder} must be a directory to be written to, and is a symbolic link$"
-    with pytest.raises(lab.SpecError, match=refused):
+    pattern = f"^out: {out / folder} must be a directory to be written to, and is a symbolic link$"
+    with pytest.raises(lab.SpecError, match=pattern):
         run_cell(small_cell, Store(out))
-    with pytest.raises(lab.SpecError, match=refused):
+    with pytest.raises(lab.SpecError, match=pattern):
         Store(out).remove("0123456789abcdef")
     assert files(home) == before
 

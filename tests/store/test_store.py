@@ -79,8 +79,8 @@ def test_of_two_who_make_the_same_cell_the_first_wins(small_cell: Cell, store: S
 
 def test_a_directory_that_cannot_be_written_to_is_refused(tmp_path: Path, small_cell: Cell) -> None:
     (tmp_path / "file").touch()
-    refused = r"^out: must be a directory to write to, got .*file/results \(Not a dir"
-    with pytest.raises(lab.SpecError, match=refused), Store(tmp_path / "file" / "results").create(small_cell):
+    pattern = r"^out: must be a directory to write to, got .*file/results \(Not a dir"
+    with pytest.raises(lab.SpecError, match=pattern), Store(tmp_path / "file" / "results").create(small_cell):
         pass
 
 
@@ -208,8 +208,8 @@ def test_what_has_no_load_has_a_column_for_it_all_the_same(small_cell: Cell, sto
 
 def test_a_cell_has_one_key_for_all_labels_and_keeps_the_first(small_cell: Cell, store: Store) -> None:
     run_cell(small_cell, store)
-    again = run_cell(dataclasses.replace(small_cell, label="pi as typed again"), store)
-    assert again.record()["label"] == "pi as typed again"
+    rerun = run_cell(dataclasses.replace(small_cell, label="pi as typed again"), store)
+    assert rerun.record()["label"] == "pi as typed again"
     assert store.cells()["label"].to_list() == ["pi:q_ref=10"]
 
 

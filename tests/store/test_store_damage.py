@@ -202,11 +202,11 @@ def test_the_command_line_reports_a_rerun_cell_in_one_line(
     caplog.set_level(logging.WARNING)
     caplog.clear()
     truncate(tmp_path / first["cell"] / "summary.parquet")
-    again = aqmlab("run", "spec.toml", "--json")
-    assert again.code == 0
-    assert json.loads(again.out)["completed_requests"] == first["completed_requests"]
-    said = [line for line in (*caplog.messages, *again.err.splitlines()) if "damaged" in line]
-    assert len(said) == 1
+    rerun = aqmlab("run", "spec.toml", "--json")
+    assert rerun.code == 0
+    assert json.loads(rerun.out)["completed_requests"] == first["completed_requests"]
+    messages = [line for line in (*caplog.messages, *rerun.err.splitlines()) if "damaged" in line]
+    assert len(messages) == 1
 
 
 @pytest.mark.parametrize("name", [name for name in FILES if name != "metadata.json"])

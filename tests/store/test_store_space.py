@@ -39,8 +39,8 @@ def command(*arguments: str, limit: int | None = None) -> Done:
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
     line = [sys.executable, "-m", "aqmlab", *arguments]
-    done = subprocess.run(line, capture_output=True, text=True, check=False, preexec_fn=begin)
-    return Done(done.returncode, done.stdout, done.stderr)
+    process = subprocess.run(line, capture_output=True, text=True, check=False, preexec_fn=begin)
+    return Done(process.returncode, process.stdout, process.stderr)
 
 
 def fill(directory: Path, leave: int) -> None:
@@ -98,11 +98,11 @@ def test_a_file_size_limit_is_one_line_and_cells_stay(tmp_path: Path, small_cell
 def test_a_full_disk_from_python_is_a_store_error(tmp_path: Path, small_cell: Cell, another_cell: Cell) -> None:
     with mounted(tmp_path / "small", "1m") as disk:
         store = Store(disk)
-        kept = run_cell(small_cell, store)
+        result = run_cell(small_cell, store)
         fill(disk, 20_000)
         with pytest.raises(lab.StoreError, match=r"^/.*: cannot be written: No space left on device$"):
             run_cell(another_cell, store)
-        assert store.cells()["cell"].to_list() == [kept.cell.key]
+        assert store.cells()["cell"].to_list() == [result.cell.key]
 
 
 @pytest.mark.slow
