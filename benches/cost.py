@@ -14,7 +14,7 @@ from typing import Any
 
 from bench import build_example, counted, machine
 
-HEAD = """# What a discipline costs
+HEAD = """# Costs of the disciplines
 
 Written by `make cost`: `crates/aqm/examples/cost.rs` on {machine}.
 

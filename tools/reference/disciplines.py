@@ -23,30 +23,33 @@ _INDEX = """{note}
 # Queue disciplines
 
 {table}
-[What each costs](cost.md) in time and state. `aqmlab aqm show NAME` prints a page in the terminal, and
-[docs/guide/design.md](../../guide/design.md) says what to set some of them to on your link.
+[Costs](cost.md) lists the time and state of each.
+`aqmlab aqm show NAME` prints a page in the terminal.
+[Design rules](../../guide/design.md) calculate the parameters of some of them for your link.
 
-## How the figures are made
+## Figures
 
-All figures are drawn from the disciplines themselves, through `aqmlab.Queue` with their default parameters, by `make
-reference`.
+`make reference` draws all figures from the disciplines themselves, through `aqmlab.Queue` with default parameters.
 
-**A step of load** (`aqmlab.disciplines.step`): sources in front of one queue and a link of {rate} packets of {size}
-bytes a second. Each wants {share} % of the link, paces its packets, and backs off like TCP in congestion avoidance: a
-window that grows by one packet a round trip and is halved, at most once a round trip, by a mark or a loss, of which it
-hears a round trip later. Round trips without the queue are spread from {rtts} ms. From {up} s to {down} s there are
-enough sources to want {high} % of the link, before and after that {low} %. All packets are ECN-capable. There is no
-slow start, no timeout, no burst and no cross traffic, and what is lost is not sent again: the figure shows how the
-discipline reacts, not how well it would do. `aqmlab compare` asks that, with web users. Many defaults suit faster
-links.
+**A step of load** (`aqmlab.disciplines.step`): sources in front of one queue.
+The link sends {rate} packets of {size} bytes per second.
+Each source wants {share} % of the link, paces its packets, and backs off like TCP in congestion avoidance.
+Its window grows by one packet per round trip.
+A mark or a loss halves it, at most once per round trip and one round trip later.
+Round trips without the queue are spread from {rtts} ms.
+From {up} s to {down} s there are enough sources to want {high} % of the link, before and after that {low} %.
+All packets are ECN-capable.
+There is no slow start, timeout, burst, cross traffic or retransmission.
+The figure shows the reaction of the discipline, not its performance, which `aqmlab compare` measures with web users.
+Many defaults suit faster links.
 
 * *in the queue*: the mean time of the packets that left within a tenth of a second.
 * *packets*: the share dropped, and the share marked or dropped, of those that arrived in the same second.
-* below them a variable of the law's own, under its name in the equations: its probability if it shows one, else the
-  first that it shows.
+* below them, a variable of the law under its name in the equations: its probability, otherwise the first that it shows.
 
-**The drop probability**, for laws that compute one from an average queue: the queue is filled without a departure by
-packets of a flow each, and the law shows its average and the probability that belongs to it.
+**The drop probability**, for laws that compute one from an average queue.
+Packets of many flows, one each, fill the queue without a departure.
+The law shows its average and the probability for it.
 """
 
 
@@ -68,7 +71,7 @@ def page(entry: Discipline) -> str:
         parts.append(f"## Drop probability\n\n{shown}\n")
     shown = f"![Time in the queue, marks and drops while the load steps up and back]({_step_file(entry)})"
     parts.append(f"## A step of load\n\n{shown}\n")
-    parts.append("[How the figures are made](README.md#how-the-figures-are-made).\n")
+    parts.append("[The figures](README.md#figures) are drawn by `make reference`.\n")
     return "\n".join(parts)
 
 
