@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -216,6 +217,39 @@ def test_a_reader_waits_for_no_lock(store: Store, small_cell: Cell, monkeypatch:
     again = Store(store.out)
     assert again.cells().height == again.count([small_cell.key]) == 1
     assert again.get(small_cell) is not None
+
+
+def test_a_writer_waits_for_no_lock_of_a_stopped_process(
+    store: Store, small_cell: Cell, another_cell: Cell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lock(file: int, how: int) -> None:
+        assert how & fcntl.LOCK_NB, "it waits"
+        flock(file, how)
+
+    flock = fcntl.flock
+    monkeypatch.setattr("fcntl.flock", lock)
+    with store.create(another_cell):
+        # A draft that is being written stays locked, as that of a stopped process does.
+        run_cell(small_cell, Store(store.out))
+        assert Store(store.out).get(small_cell) is not None
+        Store(store.out).remove(small_cell.key)
+    assert Store(store.out).keys() == [another_cell.key]
+
+
+def test_rm_removes_a_cell_that_is_a_link_and_not_its_target(
+    aqmlab: Command, store: Store, small_cell: Cell, tmp_path: Path
+) -> None:
+    run_cell(small_cell, store)
+    other = Store(tmp_path / "other")
+    other.init()
+    (other.out / "cells").mkdir()
+    link = other.out / "cells" / small_cell.key
+    link.symlink_to(str(store.out / "cells" / small_cell.key))
+    outcome = aqmlab("rm", "other", small_cell.key, "--yes")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.out.startswith("removed 1 cell of other")
+    assert not link.is_symlink()
+    assert store.cells().height == 1
 
 
 def test_a_remote_location_with_foreign_files_is_not_written_to(place: str, cell: Cell) -> None:
