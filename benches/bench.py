@@ -99,8 +99,8 @@ def _count(text: str) -> tuple[int, int]:
     with tempfile.TemporaryDirectory() as directory:
         file = Path(directory) / "spec.json"
         file.write_text(text)
-        instructions, said = counted([sys.executable, str(HERE / "alone.py"), str(file)])
-    return instructions, json.loads(said)["bottleneck_packets"]
+        instructions, output = counted([sys.executable, str(HERE / "alone.py"), str(file)])
+    return instructions, json.loads(output)["bottleneck_packets"]
 
 
 def counted(command: list[str]) -> tuple[int, str]:

@@ -62,13 +62,13 @@ def main() -> None:
         return
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         counts = pool.map(instructions_per_packet, CASES.values())
-        ours = {case: round(count, 1) for case, count in zip(CASES, counts, strict=True)}
+        counts_by_case = {case: round(count, 1) for case, count in zip(CASES, counts, strict=True)}
     if arguments.record:
-        RECORD.write_text(json.dumps(ours, indent=2) + "\n")
+        RECORD.write_text(json.dumps(counts_by_case, indent=2) + "\n")
     record = json.loads(RECORD.read_text())
     grown = []
     print(f"{'instructions/packet':<20} {'on record':>9} {'now':>9} {'change':>8}")
-    for case, count in ours.items():
+    for case, count in counts_by_case.items():
         change = 100 * (count / record[case] - 1)
         print(f"{case:<20} {record[case]:>9.1f} {count:>9.1f} {change:>+7.1f}%")
         if change > ALLOWED_PERCENT:

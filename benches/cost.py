@@ -62,8 +62,8 @@ def main() -> None:
     costs = json.loads(subprocess.run([binary], stdout=subprocess.PIPE, text=True, check=True).stdout)
     counts = shutil.which("valgrind") is not None
     rows = [row(cost, instructions_per_packet(binary, cost["name"]) if counts else None) for cost in costs]
-    here = ", ".join(value for what, value in machine().items() if what in ("cpu", "system", "rustc"))
-    page.write_text(HEAD.format(machine=here) + "\n".join(rows) + "\n", encoding="utf-8")
+    environment = ", ".join(value for name, value in machine().items() if name in ("cpu", "system", "rustc"))
+    page.write_text(HEAD.format(machine=environment) + "\n".join(rows) + "\n", encoding="utf-8")
     print(page)
 
 

@@ -61,7 +61,7 @@ def cost(text: str) -> dict[str, float]:
     return {"ns_per_packet": 1e9 * taken / packets, "peak_mib": peak, "loss_percent": summary["loss_percent"]}
 
 
-def alone(measure: Any, argument: int) -> dict[str, float]:
+def in_fresh_process(measure: Any, argument: int) -> dict[str, float]:
     """Measure in fresh processes; the fastest counts."""
     runs: list[dict[str, float]] = []
     for _ in range(REPEATS):
@@ -78,7 +78,7 @@ def main() -> None:
     print("| rate | users | ns/packet | MiB | bytes/user | loss % |\n|--:|--:|--:|--:|--:|--:|")
     rates = []
     for mbps in RATES_MBPS:
-        row = alone(at_rate, mbps)
+        row = in_fresh_process(at_rate, mbps)
         rates.append(row)
         print(
             f"| {mbps:,} Mbit/s | {row['users']:,} | {row['ns_per_packet']:.0f} | {row['peak_mib']:,.0f}"
@@ -88,7 +88,7 @@ def main() -> None:
     print("\n| bottlenecks in a row | ns/packet and queue |\n|--:|--:|")
     rows = []
     for links in BOTTLENECKS:
-        row = alone(in_a_row, links)
+        row = in_fresh_process(in_a_row, links)
         rows.append(row)
         print(f"| {links} | {row['ns_per_packet']:.0f} |", flush=True)
     if arguments.figure:

@@ -48,33 +48,33 @@ def costs(profile: Path, binary: Path) -> Counter[int]:
     """Read a callgrind profile made with --dump-instr=yes: instructions by address in the binary, 0 for elsewhere."""
     cost: Counter[int] = Counter()
     names: dict[str, str] = {}
-    address, here, is_call = 0, "", False
+    address, part, is_call = 0, "", False
     for line in profile.read_text().splitlines():
         if match := re.match(r"(c?)ob=\((\d+)\)(?: (.*))?$", line):
             called, number, name = match.groups()
             names[number] = name or names[number]
-            here = here if called else names[number]
+            part = part if called else names[number]
         elif line.startswith("calls="):
             is_call = True
         elif line[:1] in ("0", "+", "-", "*"):
             # Addresses are absolute, or relative to the line before; a call's own line is what its callee cost.
-            where, _, count = line.split()
-            if where.startswith("0x"):
-                address = int(where, 16)
-            elif where != "*":
-                address += int(where, 0)
+            position, _, count = line.split()
+            if position.startswith("0x"):
+                address = int(position, 16)
+            elif position != "*":
+                address += int(position, 0)
             if not is_call:
-                cost[address if here == str(binary) else 0] += int(count)
+                cost[address if part == str(binary) else 0] += int(count)
             is_call = False
     return cost
 
 
 def part_of(files: list[str]) -> str:
     """Say which part the innermost of our own files among these, the innermost first, belongs to."""
-    ours = next((file.split("/crates/")[1] for file in files if "/crates/" in file), None)
-    if ours is None:
+    source = next((file.split("/crates/")[1] for file in files if "/crates/" in file), None)
+    if source is None:
         return REST
-    return next((part for part, starts in PARTS.items() if ours.startswith(starts)), REST)
+    return next((part for part, starts in PARTS.items() if source.startswith(starts)), REST)
 
 
 def parts_of(addresses: list[int], binary: Path) -> dict[int, str]:
@@ -107,12 +107,12 @@ def per_packet(law: str, stack: str) -> Counter[str]:
     binary = build_example("aqmlab-sim", "run")
     with tempfile.TemporaryDirectory() as name:
         texts = [spec(law, stack=stack, warmup_s=5, measured_s=seconds) for seconds in (5, 15)]
-        (short, few), (long, many) = (profile(binary, text, Path(name)) for text in texts)
+        (short, short_count), (long, long_count) = (profile(binary, text, Path(name)) for text in texts)
     long.subtract(short)
     parts = parts_of([address for address in long if address], binary)
     by_part: Counter[str] = Counter()
     for address, count in long.items():
-        by_part[parts.get(address, REST)] += count / (many - few)  # type: ignore[assignment]
+        by_part[parts.get(address, REST)] += count / (long_count - short_count)  # type: ignore[assignment]
     return by_part
 
 

@@ -158,8 +158,8 @@ def run_aqmlab(case: Case, window: Window, trace: str, tcp: dict[str, Any] | Non
 def _directions(result: lab.Result, window: Window) -> tuple[outputs.Direction, outputs.Direction]:
     """Count as the drivers do, each direction by itself."""
     seconds = window.stop_s - window.warm_s
-    one, other = (_direction(result, number, seconds) for number in (0, 1))
-    return one, other
+    forward, reverse = (_direction(result, number, seconds) for number in (0, 1))
+    return forward, reverse
 
 
 def _direction(result: lab.Result, number: int, seconds: float) -> outputs.Direction:

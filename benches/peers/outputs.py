@@ -47,7 +47,7 @@ _GOODPUT = re.compile(r"^goodput_mbps((?: \S+)+)$", re.MULTILINE)
 
 def marks(text: str) -> tuple[Mark, ...]:
     """Read the lines ``mark``."""
-    return tuple(Mark(float(at), float(user), int(n), int(kib)) for at, user, n, kib in _MARK.findall(text))
+    return tuple(Mark(float(at_s), float(user), int(n), int(kib)) for at_s, user, n, kib in _MARK.findall(text))
 
 
 def read(text: str) -> Output:
@@ -87,5 +87,5 @@ def percentiles(values: list[float]) -> dict[str, float]:
     ordered = sorted(values)
     if not ordered:
         raise ValueError("no transfer was begun and completed in the window")
-    at = {p: min(len(ordered) - 1, p * len(ordered) // 100) for p in PERCENTILES}
-    return {f"p{p}": ordered[index] for p, index in at.items()}
+    indices = {p: min(len(ordered) - 1, p * len(ordered) // 100) for p in PERCENTILES}
+    return {f"p{p}": ordered[index] for p, index in indices.items()}

@@ -88,12 +88,12 @@ def run(cases: Sequence[Case], traces: dict[int, str], peers: list[str], save: P
 
             try:
                 results["cases"].append(measure.measure(case, peers, trace, WORK, watch))
-                said = f"{case.name}: {time.monotonic() - began:.0f} s"
+                summary = f"{case.name}: {time.monotonic() - began:.0f} s"
             except programs.Failed as failed:
                 results["failed"].append(str(failed))
-                said = f"peers: {failed}"
+                summary = f"peers: {failed}"
             progress.advance(task)
-            console.print(said, highlight=False)
+            console.print(summary, highlight=False)
             if save:
                 save.write_text(json.dumps(results, indent=2) + "\n")
     return results

@@ -37,13 +37,13 @@ class Run:
 
 def missing() -> dict[str, str]:
     """Say of each peer that is not here, in a line, what it needs."""
-    here = {
+    installed = {
         "ns-2": shutil.which("ns") is not None,
         "ns-3": shutil.which("g++") is not None and _has_header("ns3/core-module.h"),
     }
     return {
         name: f"{name}: not here, left out; in Debian: apt-get install {DEBIAN[name]}"
-        for name, is_here in here.items()
+        for name, is_here in installed.items()
         if not is_here
     }
 
@@ -136,5 +136,5 @@ def _run(words: list[str]) -> str:
 def _last_words(process: subprocess.CompletedProcess[str]) -> str:
     if process.returncode < 0:
         return f"ended by signal {-process.returncode}"
-    said = (process.stderr or process.stdout).strip().splitlines()
-    return said[0] if said else f"exit code {process.returncode} without a message"
+    lines = (process.stderr or process.stdout).strip().splitlines()
+    return lines[0] if lines else f"exit code {process.returncode} without a message"

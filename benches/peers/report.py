@@ -24,9 +24,9 @@ class Sheet:
     names: int
 
 
-def difference_percent(ours: float, theirs: float) -> float:
+def difference_percent(aqmlab_value: float, peer_value: float) -> float:
     """Return how far ours is above theirs, which is not 0."""
-    return 100 * (ours / theirs - 1)
+    return 100 * (aqmlab_value / peer_value - 1)
 
 
 def sheets(cases: Sequence[Mapping[str, Any]]) -> list[Sheet]:
@@ -76,25 +76,30 @@ def _costs(case: Mapping[str, Any]) -> Iterator[Cells]:
 def _pairs(case: Mapping[str, Any], cells: Callable[[Mapping[str, Any]], list[tuple[float, int]]]) -> Iterator[Cells]:
     """Put aqmlab under each peer, over the same window, and the differences under both."""
     for peer, item in case["peers"].items():
-        theirs, ours = cells(item["peer"]), cells(item["aqmlab"])
+        peer_cells, aqmlab_cells = cells(item["peer"]), cells(item["aqmlab"])
         window = f"{item['window']['warm_s']:g} to {item['window']['stop_s']:g} s"
-        yield (f"{case['case']}, {window}", peer, *(f"{value:,.{digits}f}" for value, digits in theirs))
-        yield ("", "aqmlab", *(f"{value:,.{digits}f}" for value, digits in ours))
-        yield ("", "difference %", *(_difference(a[0], b[0]) for a, b in zip(ours, theirs, strict=True)))
+        yield (f"{case['case']}, {window}", peer, *(f"{value:,.{digits}f}" for value, digits in peer_cells))
+        yield ("", "aqmlab", *(f"{value:,.{digits}f}" for value, digits in aqmlab_cells))
+        yield ("", "difference %", *(_difference(a[0], b[0]) for a, b in zip(aqmlab_cells, peer_cells, strict=True)))
 
 
-def _difference(ours: float, theirs: float) -> str:
-    return f"{difference_percent(ours, theirs):+.1f}" if theirs else "-"
+def _difference(aqmlab_value: float, peer_value: float) -> str:
+    return f"{difference_percent(aqmlab_value, peer_value):+.1f}" if peer_value else "-"
 
 
-def _web(it: Mapping[str, Any]) -> list[tuple[float, int]]:
-    times = it["response_time_ms"]
-    counted = [(it["throughput_mbps"], 2), (it["loss_percent"], 2), (it["queue_mean"], 1), (it["transfers"], 0)]
+def _web(numbers: Mapping[str, Any]) -> list[tuple[float, int]]:
+    times = numbers["response_time_ms"]
+    counted = [
+        (numbers["throughput_mbps"], 2),
+        (numbers["loss_percent"], 2),
+        (numbers["queue_mean"], 1),
+        (numbers["transfers"], 0),
+    ]
     return [*counted, *((times[f"p{p}"], 0) for p in PERCENTILES)]
 
 
-def _long(it: Mapping[str, Any]) -> list[tuple[float, int]]:
-    return [(it["goodput_mbps"], 2), (it["queue_mean"], 1), (it["loss_percent"], 3)]
+def _long(numbers: Mapping[str, Any]) -> list[tuple[float, int]]:
+    return [(numbers["goodput_mbps"], 2), (numbers["queue_mean"], 1), (numbers["loss_percent"], 3)]
 
 
 def to_table(sheet: Sheet) -> Table:

@@ -21,14 +21,14 @@ def test_the_uncongested_network_is_run_once_for_all_disciplines(tmp_path: Path)
     axes: dict[str, Any] = {"link.delay": ["5 ms", "20 ms"], "queue.pi.q_ref": [10, 20]}
     grid = lab.Grid(set=TINY, schemes=["droptail", "pi:ecn=true"], axes=axes, baseline=True)
     planned = campaigns.plan(grid, [1], {})
-    alone = [planned_cell for planned_cell in planned if planned_cell.cell.signal == "none"]
-    assert [planned_cell.point for planned_cell in alone] == [
+    baseline_cells = [planned_cell for planned_cell in planned if planned_cell.cell.signal == "none"]
+    assert [planned_cell.point for planned_cell in baseline_cells] == [
         {"scheme": "uncongested", "link.delay": delay} for delay in axes["link.delay"]
     ]
     assert len(planned) == 2 + 2 * 3
     # It is that of a comparison.
     experiment = lab.Experiment.from_toml(None, changes=[*TINY, "link.delay=5 ms"])
-    assert alone[0].cell.key == cells_of(experiment, [1], uncongested=True)[0].key
+    assert baseline_cells[0].cell.key == cells_of(experiment, [1], uncongested=True)[0].key
 
 
 def test_a_cell_that_is_not_steady_is_flagged_by_the_command(aqmlab: Command, tmp_path: Path) -> None:
@@ -57,16 +57,16 @@ def test_beside_the_uncongested_network_users_cycles_are_checked(tmp_path: Path)
     changes = ["link.rate=2 Mbit/s", "users.per_side=400", "protocol.warmup=0 s", "protocol.duration=30 s"]
     grid = lab.Grid(set=changes, schemes=["droptail", "pi"])
     assert [note for note in lab.sweep(grid, seeds=[1], out=tmp_path).notes if note.startswith("Check:")] == []
-    beside = lab.sweep(grid.model_copy(update={"baseline": True}), seeds=[1], out=tmp_path)
-    assert beside.cells.select("scheme", "unmet").rows() == [
+    with_baseline = lab.sweep(grid.model_copy(update={"baseline": True}), seeds=[1], out=tmp_path)
+    assert with_baseline.cells.select("scheme", "unmet").rows() == [
         ("uncongested", ""),
         ("droptail", "closed_loop"),
         ("pi", "closed_loop"),
     ]
-    (note,) = (note for note in beside.notes if note.startswith("Check:"))
+    (note,) = (note for note in with_baseline.notes if note.startswith("Check:"))
     assert note.startswith("Check: users' cycles and response times do not fit each other to 5 % (N = X (R + Z))")
     assert note.endswith("(2 of 3 cells).")
-    assert note in repr(beside)
+    assert note in repr(with_baseline)
     # Where the rate is to change, the window is not to be steady.
     changed = ['link.rate_changes=[{at = "10 s", rate = "1 Mbit/s"}]']
     slower = grid.model_copy(update={"baseline": True, "changes": [*changes, *changed]})

@@ -92,8 +92,8 @@ def test_any_path_of_a_spec_is_an_axis(path: str, values: list[Any], tmp_path: P
 
 
 def test_axes_that_go_together_and_points_that_are_left_out() -> None:
-    together = {"queue.red.min_th": [5, 10], "queue.red.max_th": [15, 30]}
-    grid = lab.Grid(schemes=["red", "pi"], zipped=[together], exclude=[{"scheme": "red", "queue.red.min_th": 5}])
+    linked_axes = {"queue.red.min_th": [5, 10], "queue.red.max_th": [15, 30]}
+    grid = lab.Grid(schemes=["red", "pi"], zipped=[linked_axes], exclude=[{"scheme": "red", "queue.red.min_th": 5}])
     assert grid.points() == [
         {"scheme": "red", "queue.red.min_th": 10, "queue.red.max_th": 30},
         {"scheme": "pi"},
@@ -115,7 +115,7 @@ def test_samples_fill_their_ranges_evenly_and_reproducibly(method: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("parts", "message"),
     [
         ({"axis": {}}, "axis: is no key of a grid"),
         ({"axes": {"users.load": []}}, "axes.users.load: must be a list of values, or a table of from, to and steps"),
@@ -138,9 +138,9 @@ def test_samples_fill_their_ranges_evenly_and_reproducibly(method: str) -> None:
         ({"set": TINY, "axes": {"link.rate": ["1 Mbit/s", "1 parsec"]}}, "link.rate=1 parsec: link.rate: "),
     ],
 )
-def test_a_mistake_is_one_line_before_anything_runs(given: dict[str, object], message: str, tmp_path: Path) -> None:
+def test_a_mistake_is_one_line_before_anything_runs(parts: dict[str, object], message: str, tmp_path: Path) -> None:
     with pytest.raises(lab.SpecError) as error:
-        campaigns.plan(lab.Grid(**given), [1], {})
+        campaigns.plan(lab.Grid(**parts), [1], {})
     assert str(error.value).startswith(message)
     assert "\n" not in str(error.value)
 
@@ -157,13 +157,13 @@ def test_impossible_points_are_left_out_where_that_is_allowed() -> None:
 def test_a_campaign_has_a_row_for_each_cell_and_resumes(grid: lab.Grid, tmp_path: Path) -> None:
     first = lab.sweep(grid, seeds=[1], out=tmp_path / "out")
     mtimes = {file: file.stat().st_mtime_ns for file in (tmp_path / "out" / "cells").rglob("*.parquet")}
-    both = lab.sweep(grid, seeds=[1, 2], out=tmp_path / "out")
+    two_seeds = lab.sweep(grid, seeds=[1, 2], out=tmp_path / "out")
     assert {file: file.stat().st_mtime_ns for file in mtimes} == mtimes
     assert first.cells["state"].to_list() == ["done"] * 8
-    assert both.cells.height == 16
-    assert both.means["seeds"].to_list() == [2] * 8
-    row = both.means.row(0, named=True)
-    mine = both.cells.filter(scheme=row["scheme"]).filter(pl.col("link.delay") == row["link.delay"])
+    assert two_seeds.cells.height == 16
+    assert two_seeds.means["seeds"].to_list() == [2] * 8
+    row = two_seeds.means.row(0, named=True)
+    mine = two_seeds.cells.filter(scheme=row["scheme"]).filter(pl.col("link.delay") == row["link.delay"])
     assert row["throughput_mbps"] == pytest.approx(mine["throughput_mbps"].mean())
     # Student's t for two values: 12.706 times half their distance.
     low, high = sorted(mine["throughput_mbps"])
@@ -273,10 +273,10 @@ def test_a_slow_cell_fails_at_its_limit(grid: lab.Grid, tmp_path: Path) -> None:
 
 
 @given(st.integers(1, 40), st.lists(st.integers(1, 50), min_size=1, max_size=30))
-def test_shards_have_every_cell_once_and_alike_in_work(of: int, minutes: list[int]) -> None:
+def test_shards_have_every_cell_once_and_alike_in_work(shard_count: int, minutes: list[int]) -> None:
     grid = lab.Grid(set=TINY, axes={"protocol.duration": [f"{n} min" for n in dict.fromkeys(minutes)]})
     cells = [planned.cell for planned in campaigns.plan(grid, [1, 2], {})]
-    shards = [Shard(number, of).choose(cells) for number in range(1, of + 1)]
+    shards = [Shard(number, shard_count).choose(cells) for number in range(1, shard_count + 1)]
     assert sorted(cell.key for shard in shards for cell in shard) == sorted(cell.key for cell in cells)
     loads = [sum(map(work, shard)) for shard in shards]
     assert max(loads) - min(loads) <= max(map(work, cells))

@@ -26,7 +26,7 @@ def test_one_way_traffic_has_numbers_of_each_direction(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "alike"),
+    ("change", "is_symmetric"),
     [
         ("users.per_side=20", True),
         ("users={per_side=20,sides=1}", False),
@@ -35,8 +35,8 @@ def test_one_way_traffic_has_numbers_of_each_direction(tmp_path: Path) -> None:
         (DOWNLOAD, False),
     ],
 )
-def test_a_mean_over_directions_needs_a_link_alike_both_ways(change: str, alike: bool, tmp_path: Path) -> None:
+def test_a_mean_over_directions_needs_a_link_alike_both_ways(change: str, is_symmetric: bool, tmp_path: Path) -> None:
     grid = lab.Grid(set=[*SHORT, "users.per_side=20", change], schemes=["codel"])
     campaign = lab.sweep(grid, seeds=[1], out=tmp_path / "out")
-    assert ("throughput_mbps" in campaign.means.columns) is alike
-    assert ("throughput forward" in campaign.means.columns) is not alike
+    assert ("throughput_mbps" in campaign.means.columns) is is_symmetric
+    assert ("throughput forward" in campaign.means.columns) is not is_symmetric

@@ -47,9 +47,9 @@ CHILDREN = multiprocessing.get_context("forkserver")
 CHILDREN.set_forkserver_preload(["aqmlab.campaigns.campaign", "pytest"])
 
 
-def started(what: lab.Grid, seeds: Sequence[int], out: Path) -> BaseProcess:
+def started(sweep_grid: lab.Grid, seeds: Sequence[int], out: Path) -> BaseProcess:
     """Start a sweep in a process of its own."""
-    process = CHILDREN.Process(target=lab.sweep, args=(what,), kwargs={"seeds": seeds, "out": out, "workers": 2})
+    process = CHILDREN.Process(target=lab.sweep, args=(sweep_grid,), kwargs={"seeds": seeds, "out": out, "workers": 2})
     process.start()
     return process
 
@@ -74,8 +74,8 @@ def drafts(out: Path) -> list[Path]:
 
 def left_over(out: Path) -> set[str]:
     """Name what a good store does not have."""
-    of_all = {marker.NAME, "cells", "drafts", index.FOLDER}
-    return {path.name for path in out.iterdir()} - of_all | {place.name for place in drafts(out)}
+    expected = {marker.NAME, "cells", "drafts", index.FOLDER}
+    return {path.name for path in out.iterdir()} - expected | {place.name for place in drafts(out)}
 
 
 def after(number: int, happens: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,11 +93,11 @@ def after(number: int, happens: Callable[[], object], monkeypatch: pytest.Monkey
 
 @pytest.mark.slow
 def test_a_sweep_killed_fifty_times_resumes_to_the_same_store(tmp_path: Path) -> None:
-    what, seeds, out = grid(tmp_path), range(1, 21), tmp_path / "killed"
-    lab.sweep(what, seeds=seeds, out=tmp_path / "undisturbed")
+    sweep_grid, seeds, out = grid(tmp_path), range(1, 21), tmp_path / "killed"
+    lab.sweep(sweep_grid, seeds=seeds, out=tmp_path / "undisturbed")
     draw, killed, in_mid_cell = random.Random(7), 0, 0
     while killed < 50:
-        process, until = started(what, seeds, out), finished(out) + draw.randrange(6)
+        process, until = started(sweep_grid, seeds, out), finished(out) + draw.randrange(6)
         wait_for(lambda: finished(out) >= until or not process.is_alive())  # noqa: B023 - it is over with the turn
         time.sleep(draw.uniform(0, 0.05))
         process.kill()
@@ -106,10 +106,10 @@ def test_a_sweep_killed_fifty_times_resumes_to_the_same_store(tmp_path: Path) ->
         killed += process.exitcode != 0
         in_mid_cell += bool(drafts(out))
     assert in_mid_cell > 10
-    lab.sweep(what, seeds=seeds, out=out)
+    lab.sweep(sweep_grid, seeds=seeds, out=out)
     assert tables(out) == tables(tmp_path / "undisturbed")
     # The next that writes removes what is left, but for an empty place that its process had not marked yet.
-    lab.sweep(what, seeds=[21], out=out)
+    lab.sweep(sweep_grid, seeds=[21], out=out)
     assert left_over(out) == {place.name for place in drafts(out) if not (place / "alive").exists()}
 
 
@@ -127,25 +127,25 @@ def test_a_worker_that_is_killed_costs_no_cell(tmp_path: Path, monkeypatch: pyte
     (tmp_path / "patient_law.py").write_text(PATIENT)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.chdir(tmp_path)
-    what = lab.Grid(set=[*TINY[:-1], "protocol.duration=1 min"], schemes=["patient_law:Patient"])
-    there, here = tmp_path / "there", tmp_path / "here"
+    sweep_grid = lab.Grid(set=[*TINY[:-1], "protocol.duration=1 min"], schemes=["patient_law:Patient"])
+    disturbed, undisturbed = tmp_path / "there", tmp_path / "here"
 
     def kill_one() -> None:
-        wait_for(lambda: drafts(there))
+        wait_for(lambda: drafts(disturbed))
         os.kill(multiprocessing.active_children()[0].pid or 0, signal.SIGKILL)
 
     killer = threading.Thread(target=kill_one)
     killer.start()
     with pytest.raises(lab.StoreError, match=r"^a worker is gone \(.*\): run again to go on$"):
-        lab.sweep(what, seeds=[1, 2, 3], out=there, workers=2)
+        lab.sweep(sweep_grid, seeds=[1, 2, 3], out=disturbed, workers=2)
     killer.join()
-    assert not (there / "failed").exists()
+    assert not (disturbed / "failed").exists()
     wait_for(lambda: not multiprocessing.active_children())
-    assert set(lab.sweep(what, seeds=[1, 2, 3], out=there, workers=2).cells["state"]) == {"done"}
+    assert set(lab.sweep(sweep_grid, seeds=[1, 2, 3], out=disturbed, workers=2).cells["state"]) == {"done"}
     with ThreadPoolExecutor(1) as executor:
-        lab.sweep(what, seeds=[1, 2, 3], out=here, executor=executor)
-    assert tables(there) == tables(here)
-    assert left_over(there) == set()
+        lab.sweep(sweep_grid, seeds=[1, 2, 3], out=undisturbed, executor=executor)
+    assert tables(disturbed) == tables(undisturbed)
+    assert left_over(disturbed) == set()
 
 
 DASK = """
@@ -191,73 +191,73 @@ def test_a_dask_worker_that_is_killed_in_mid_cell_costs_no_cell(tmp_path: Path) 
     )
     assert process.stderr.count("Restarting worker") == 2, process.stderr
     campaigns_of = runpy.run_path(str(script), run_name="here")
-    for name, said in zip(("sweep", "search"), process.stdout.splitlines(), strict=True):
-        assert said == str(campaigns_of[name](tmp_path / "here" / name, None))
+    for name, line in zip(("sweep", "search"), process.stdout.splitlines(), strict=True):
+        assert line == str(campaigns_of[name](tmp_path / "here" / name, None))
         assert tables(tmp_path / name) == tables(tmp_path / "here" / name)
 
 
 def test_two_sweeps_on_one_store_make_each_cell_whole(tmp_path: Path) -> None:
-    what, seeds, out = grid(tmp_path), range(1, 5), tmp_path / "shared"
-    both = [started(what, seeds, out) for _ in range(2)]
-    for process in both:
+    sweep_grid, seeds, out = grid(tmp_path), range(1, 5), tmp_path / "shared"
+    sweeps = [started(sweep_grid, seeds, out) for _ in range(2)]
+    for process in sweeps:
         process.join()
-    assert [process.exitcode for process in both] == [0, 0]
-    lab.sweep(what, seeds=seeds, out=tmp_path / "alone")
+    assert [process.exitcode for process in sweeps] == [0, 0]
+    lab.sweep(sweep_grid, seeds=seeds, out=tmp_path / "alone")
     assert tables(out) == tables(tmp_path / "alone")
     assert left_over(out) == set()
 
 
 def test_a_shard_that_is_run_twice_makes_nothing_anew(tmp_path: Path) -> None:
-    what, out = grid(tmp_path), tmp_path / "shards"
+    sweep_grid, out = grid(tmp_path), tmp_path / "shards"
     for number in (1, 2, 3):
-        lab.sweep(what, seeds=[1], out=out, shard=f"{number}/3")
+        lab.sweep(sweep_grid, seeds=[1], out=out, shard=f"{number}/3")
     mtimes = {file: file.stat().st_mtime_ns for file in out.rglob("*.json")}
-    assert len(lab.sweep(what, seeds=[1], out=out, shard="2/3").planned) > 1
-    assert set(lab.sweep(what, seeds=[1], out=out).cells["state"]) == {"done"}
+    assert len(lab.sweep(sweep_grid, seeds=[1], out=out, shard="2/3").planned) > 1
+    assert set(lab.sweep(sweep_grid, seeds=[1], out=out).cells["state"]) == {"done"}
     assert {file: file.stat().st_mtime_ns for file in out.rglob("*.json")} == mtimes
-    lab.sweep(what, seeds=[1], out=tmp_path / "whole")
+    lab.sweep(sweep_grid, seeds=[1], out=tmp_path / "whole")
     assert tables(out) == tables(tmp_path / "whole")
 
 
 def test_a_full_disk_ends_a_sweep_which_resumes_with_space(tmp_path: Path) -> None:
-    what = grid(tmp_path)
-    lab.sweep(what, seeds=[1, 2], out=tmp_path / "undisturbed")
+    sweep_grid = grid(tmp_path)
+    lab.sweep(sweep_grid, seeds=[1, 2], out=tmp_path / "undisturbed")
     with mounted(tmp_path / "small", "600k") as disk:
         with pytest.raises(lab.StoreError, match="No space left on device"):
-            lab.sweep(what, seeds=[1, 2], out=disk)
+            lab.sweep(sweep_grid, seeds=[1, 2], out=disk)
         assert 0 < finished(disk) < 16
         kept = tables(disk)
         assert left_over(disk) == set()
         remount(disk, "size=16m")
-        rerun = lab.sweep(what, seeds=[1, 2], out=disk)
+        rerun = lab.sweep(sweep_grid, seeds=[1, 2], out=disk)
         assert set(rerun.cells["state"]) == {"done"}
         assert kept.items() <= tables(disk).items()
         assert tables(disk) == tables(tmp_path / "undisturbed")
 
 
 def test_a_read_only_disk_ends_a_sweep_which_resumes_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    what = grid(tmp_path)
+    sweep_grid = grid(tmp_path)
     with mounted(tmp_path / "small", "16m") as disk:
         after(3, lambda: remount(disk, "ro"), monkeypatch)
         with pytest.raises(lab.StoreError, match="Read-only file system"):
-            lab.sweep(what, seeds=[1], out=disk, workers=1)
+            lab.sweep(sweep_grid, seeds=[1], out=disk, workers=1)
         assert finished(disk) == 3
         remount(disk, "rw")
-        assert set(lab.sweep(what, seeds=[1], out=disk).cells["state"]) == {"done"}
+        assert set(lab.sweep(sweep_grid, seeds=[1], out=disk).cells["state"]) == {"done"}
         assert left_over(disk) == set()
 
 
 @pytest.mark.parametrize("reason", [errno.EROFS, errno.ENOSPC, errno.EACCES])
-@pytest.mark.parametrize("elsewhere", [False, True])
+@pytest.mark.parametrize("is_remote", [False, True])
 def test_a_cell_that_cannot_be_begun_has_not_failed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reason: int, elsewhere: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reason: int, is_remote: bool
 ) -> None:
     def refuse(*_: object, **__: object) -> str:
         raise OSError(reason, os.strerror(reason))
 
     monkeypatch.setattr(tempfile, "mkdtemp", refuse)
     with ThreadPoolExecutor(1) as executor, pytest.raises(lab.StoreError, match=re.escape(os.strerror(reason))):
-        lab.sweep(grid(tmp_path), seeds=[1], out=tmp_path / "out", executor=executor if elsewhere else None)
+        lab.sweep(grid(tmp_path), seeds=[1], out=tmp_path / "out", executor=executor if is_remote else None)
     assert not (tmp_path / "out" / "failed").exists()
 
 
@@ -267,15 +267,15 @@ def test_a_cell_damaged_during_a_sweep_is_rerun_by_the_next(
     capsys: pytest.CaptureFixture[str],
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    what, out = grid(tmp_path), tmp_path / "out"
-    lab.sweep(what, seeds=[1], out=out)
+    sweep_grid, out = grid(tmp_path), tmp_path / "out"
+    lab.sweep(sweep_grid, seeds=[1], out=out)
     whole = tables(out)
-    last = campaigns.plan(what, [1], {})[-1].cell.key
+    last = campaigns.plan(sweep_grid, [1], {})[-1].cell.key
     after(1, lambda: os.truncate(out / "cells" / last / "queue.parquet", 100), monkeypatch)
-    outcome = lab.sweep(what, seeds=[1, 2], out=out, workers=1, progress=True)
+    outcome = lab.sweep(sweep_grid, seeds=[1, 2], out=out, workers=1, progress=True)
     assert outcome.cells.filter(state="missing")["cell"].to_list() == [last]
     assert "8 run in " in capsys.readouterr().err
-    rerun = lab.sweep(what, seeds=[1, 2], out=out, workers=1, progress=True)
+    rerun = lab.sweep(sweep_grid, seeds=[1, 2], out=out, workers=1, progress=True)
     assert set(rerun.cells["state"]) == {"done"}
     assert whole.items() <= tables(out).items()
     assert left_over(out) == {"damaged"}
@@ -326,8 +326,8 @@ def test_a_clock_that_jumps_loses_no_cell_and_ends_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(progress, "_BETWEEN_LINES_S", 0.0)
-    what, out = grid(tmp_path), tmp_path / "out"
-    outcome = lab.sweep(what, seeds=[1, 2], out=out, limit_s=600, progress=True)
+    sweep_grid, out = grid(tmp_path), tmp_path / "out"
+    outcome = lab.sweep(sweep_grid, seeds=[1, 2], out=out, limit_s=600, progress=True)
     assert set(outcome.cells["state"]) == {"done"}
     created = outcome.cells["created"]
     assert created.max() - created.min() > timedelta(days=7)  # type: ignore[operator]
@@ -336,7 +336,7 @@ def test_a_clock_that_jumps_loses_no_cell_and_ends_none(
     assert left
     assert all(re.fullmatch(r"(\d+ min )?\d+ s", text) for text in left)
     mtimes = {file: file.stat().st_mtime_ns for file in out.rglob("*.json")}
-    lab.sweep(what, seeds=[1, 2], out=out, limit_s=600)
+    lab.sweep(sweep_grid, seeds=[1, 2], out=out, limit_s=600)
     assert {file: file.stat().st_mtime_ns for file in out.rglob("*.json")} == mtimes
     assert left_over(out) == set()
 
@@ -383,30 +383,30 @@ class Operations:
         return counting
 
 
-@pytest.mark.parametrize("elsewhere", [False, True])
+@pytest.mark.parametrize("is_remote", [False, True])
 def test_what_a_cell_costs_does_not_grow_with_their_number(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, elsewhere: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_remote: bool
 ) -> None:
-    what = lab.Grid(set=[*TINY[:1], "users.per_side=5", "protocol.warmup=0 s", "protocol.duration=1 s"])
-    lab.sweep(what, seeds=[1], out=tmp_path / "first", progress=True)
+    sweep_grid = lab.Grid(set=[*TINY[:1], "users.per_side=5", "protocol.warmup=0 s", "protocol.duration=1 s"])
+    lab.sweep(sweep_grid, seeds=[1], out=tmp_path / "first", progress=True)
 
-    def of(number: int) -> Counter[str]:
+    def operations(number: int) -> Counter[str]:
         out = tmp_path / f"{number}"
 
         def act() -> None:
             with ThreadPoolExecutor(2) as executor:
-                done = lab.sweep(
-                    what, seeds=range(number), out=out, executor=executor if elsewhere else None, progress=True
+                sweep = lab.sweep(
+                    sweep_grid, seeds=range(number), out=out, executor=executor if is_remote else None, progress=True
                 )
-                assert done.cells.filter(pl.col("state") == "done").height == number
+                assert sweep.cells.filter(pl.col("state") == "done").height == number
 
         return Operations(out).of(act, monkeypatch)
 
-    few, many = of(20), of(100)
-    assert many["listings"] == few["listings"]
+    small_count, large_count = operations(20), operations(100)
+    assert large_count["listings"] == small_count["listings"]
     # The first writer of the index may read the cell that another thread has just made.
-    assert many["looked at"] <= 5 * few["looked at"] + 1
-    assert many["calls"] < 1.05 * 5 * few["calls"], (few, many)
+    assert large_count["looked at"] <= 5 * small_count["looked at"] + 1
+    assert large_count["calls"] < 1.05 * 5 * small_count["calls"], (small_count, large_count)
 
 
 def test_waiting_for_cells_costs_no_more_each_for_many(
@@ -416,9 +416,9 @@ def test_waiting_for_cells_costs_no_more_each_for_many(
     monkeypatch.setattr(sweeping, "run_cell", lambda *_, **__: time.sleep(0.001))
     kept = store.Store(tmp_path)
 
-    def of(number: int) -> int:
+    def operations(number: int) -> int:
         cells = [replace(small_cell, seed=seed) for seed in range(number)]
         return Operations(tmp_path).of(lambda: sweeping.run_missing(cells, kept, workers=2), monkeypatch)["calls"]
 
-    few, many = of(100), of(1000)
-    assert many < 2 * 10 * few, (few, many)
+    small_count, large_count = operations(100), operations(1000)
+    assert large_count < 2 * 10 * small_count, (small_count, large_count)

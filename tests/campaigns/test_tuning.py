@@ -122,14 +122,14 @@ def test_any_executor_finds_the_same(tmp_path: Path, make: Callable[[], Executor
         return tuned, lab.sensitivity("pi", "q_ref=5..50", of=["delay", "utilisation"], points=2, **options)
 
     with make() as executor, patch.object(executor, "submit", wraps=executor.submit) as submit:
-        there = found(tmp_path / "there", executor)
+        remote = found(tmp_path / "there", executor)
     assert submit.call_count == len(list((tmp_path / "there" / "cells").iterdir())), "each cell, and once"
-    here = found(tmp_path / "here", None)
-    assert there[0].record() == here[0].record()
-    assert there[1].indices.equals(here[1].indices)
+    local = found(tmp_path / "here", None)
+    assert remote[0].record() == local[0].record()
+    assert remote[1].indices.equals(local[1].indices)
     assert tables(tmp_path / "there") == tables(tmp_path / "here")
     rerun = found(tmp_path / "there", _Idle())
-    assert rerun[0].record() == here[0].record()
+    assert rerun[0].record() == local[0].record()
 
 
 LAWS = """
@@ -234,15 +234,15 @@ def test_what_nothing_moves_has_no_sensitivity(answer: Callable[..., None], tmp_
 
 
 @given(st.floats(0, 1), st.floats(0, 1))
-def test_a_point_of_a_space_is_a_scheme_with_these_values(one: float, other: float) -> None:
+def test_a_point_of_a_space_is_a_scheme_with_these_values(first: float, second: float) -> None:
     chosen = space.read("codel:ecn=true,limit=100 packets", "target=1 ms..50 ms,interval=20..200 ms")
-    queue = schemes.parse(space.scheme_at("codel:ecn=true,limit=100 packets", chosen, [one, other]))
+    queue = schemes.parse(space.scheme_at("codel:ecn=true,limit=100 packets", chosen, [first, second]))
     target, interval = (str(queue.queue.parameters[name]).split() for name in ("target", "interval"))
     assert queue.ecn is True
     assert queue.queue.parameters["limit"] == "100 packets"
     assert (target[1], interval[1]) == ("ms", "ms")
-    assert float(target[0]) == pytest.approx(50**one, rel=1e-4)
-    assert float(interval[0]) == pytest.approx(20 * 10**other, rel=1e-4)
+    assert float(target[0]) == pytest.approx(50**first, rel=1e-4)
+    assert float(interval[0]) == pytest.approx(20 * 10**second, rel=1e-4)
 
 
 def test_the_scheme_as_given_is_the_first_that_is_tried(answer: Callable[..., None], tmp_path: Path) -> None:
@@ -326,21 +326,21 @@ SHORT = [word for change in CHANGES for word in ("--set", change)]
 
 
 def test_the_commands(aqmlab: Command, tmp_path: Path) -> None:
-    what = ["pi:ecn=true", "--over", "q_ref=5..50", *SHORT, "--seeds", "2"]
+    arguments = ["pi:ecn=true", "--over", "q_ref=5..50", *SHORT, "--seeds", "2"]
     two = ["--minimise", "delay", "--maximise", "throughput"]
-    tuned = aqmlab("tune", *what, *two, "--trials", "4", "--json", "--plot", "front.svg")
+    tuned = aqmlab("tune", *arguments, *two, "--trials", "4", "--json", "--plot", "front.svg")
     assert tuned.code == 0, tuned.err
     record = json.loads(tuned.out)
     assert len(record["trials"]) == 4
     assert record["fresh_seeds"] == [3, 4]
     assert {"difference", "low", "high"} == set(record["best"][0]["fresh"][0])
     assert "q_ref" in (tmp_path / "front.svg").read_text()
-    assert "on fresh seeds, 95 %" in aqmlab("tune", *what, *two, "--trials", "4").out
-    outcome = aqmlab("sensitivity", *what, "--of", "delay", "--points", "2", "--plot", "bars.svg")
+    assert "on fresh seeds, 95 %" in aqmlab("tune", *arguments, *two, "--trials", "4").out
+    outcome = aqmlab("sensitivity", *arguments, "--of", "delay", "--points", "2", "--plot", "bars.svg")
     assert outcome.code == 0, outcome.err
     assert "mu_star" in outcome.out
     assert "mu_star, ms" in (tmp_path / "bars.svg").read_text()
-    assert aqmlab("sensitivity", *what, "--plot", "bars.txt").code == 2
+    assert aqmlab("sensitivity", *arguments, "--plot", "bars.txt").code == 2
 
 
 @pytest.mark.parametrize(("method", "indices"), [("morris", ["mu_star"]), ("sobol", ["ST", "S1"])])

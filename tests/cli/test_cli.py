@@ -54,10 +54,10 @@ def test_compare_prints_a_table_and_draws_the_response_times(aqmlab: Command, tm
     assert rows == schemes * tables
     assert "±" in outcome.out
     figures = outcome.out.split()[-4:]
-    what = r"_droptail-limit=240_pi-q_ref=24-ecn=true_0.212-percent_[0-9a-f]{8}"
+    suffix = r"_droptail-limit=240_pi-q_ref=24-ecn=true_0.212-percent_[0-9a-f]{8}"
     for figure, name in zip(figures, ("cdf.svg", "cdf.png", "ccdf.svg", "ccdf.png"), strict=True):
         stem, _, kind = name.partition(".")
-        assert re.fullmatch(rf"results/figures/response-times-{stem}{what}\.{kind}", figure)
+        assert re.fullmatch(rf"results/figures/response-times-{stem}{suffix}\.{kind}", figure)
     assert all((tmp_path / figure).stat().st_size > 0 for figure in figures)
 
 
@@ -95,7 +95,7 @@ def test_compare_shows_the_delay_of_each_class_of_traffic(aqmlab: Command) -> No
     kinds = ("all packets", "web users", "video", "upload")
     traffic = [f"{kind} {direction}" for kind in kinds for direction in ("forward", "reverse")]
     first = [" ".join(word for word in row if not word[0].isdigit()) for row in rows]
-    assert first == [what if n else f"{scheme} {what}" for scheme in schemes for n, what in enumerate(traffic)]
+    assert first == [label if n else f"{scheme} {label}" for scheme in schemes for n, label in enumerate(traffic)]
     assert all(sum(word[0].isdigit() for word in row) >= 4 for row in rows), "mean, p50, p99 and p99.9"
     assert "upload takes whatever capacity there is" in rest
 

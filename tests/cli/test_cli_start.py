@@ -72,8 +72,8 @@ def test_the_package_exports_its_names_in_any_import_order() -> None:
 
 
 def test_a_module_among_the_commands_is_a_command(tmp_path: Path) -> None:
-    told = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    (module,) = re.findall(r"^```python hello.py\n(.*?)^```", told, re.DOTALL | re.MULTILINE)
+    guide = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    (module,) = re.findall(r"^```python hello.py\n(.*?)^```", guide, re.DOTALL | re.MULTILINE)
     (tmp_path / "hello.py").write_text(module)
     script = (
         "import sys\n"
@@ -117,8 +117,8 @@ def test_a_command_without_arguments_shows_help_and_exits_with_2(aqmlab: Command
 
 def test_completion_offers_commands_and_options(tmp_path: Path) -> None:
     def offered(typed: str, word: int) -> list[str]:
-        done = command(cwd=tmp_path, _AQMLAB_COMPLETE="complete_bash", COMP_WORDS=typed, COMP_CWORD=str(word))
-        return done.stdout.split()
+        process = command(cwd=tmp_path, _AQMLAB_COMPLETE="complete_bash", COMP_WORDS=typed, COMP_CWORD=str(word))
+        return process.stdout.split()
 
     assert "compare" in offered("aqmlab co", 1)
     assert "--seeds" in offered("aqmlab compare --se", 2)
@@ -127,8 +127,8 @@ def test_completion_offers_commands_and_options(tmp_path: Path) -> None:
 def test_completion_is_installed_by_one_command(tmp_path: Path) -> None:
     # Whose shell this is would be looked up among the parents of the process, of which a test may have none.
     shell = {"HOME": str(tmp_path), "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
-    done = command("--install-completion", "bash", cwd=tmp_path, **shell)
-    assert done.returncode == 0, done.stderr
+    process = command("--install-completion", "bash", cwd=tmp_path, **shell)
+    assert process.returncode == 0, process.stderr
     assert "completion" in (tmp_path / ".bashrc").read_text()
 
 

@@ -98,7 +98,7 @@ def test_an_empty_store_has_no_cells(aqmlab: Command, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("which", "left"),
+    ("conditions", "left"),
     [
         (["--scheme", "pi"], [("red", 1)]),
         (["--scheme", "red:ecn=false"], [("pi", 1), ("pi", 2)]),
@@ -112,9 +112,9 @@ def test_an_empty_store_has_no_cells(aqmlab: Command, tmp_path: Path) -> None:
     ],
 )
 def test_rm_removes_the_cells_that_are_all_that_is_asked_for(
-    aqmlab: Command, out: Store, which: list[str], left: list[tuple[str, int]]
+    aqmlab: Command, out: Store, conditions: list[str], left: list[tuple[str, int]]
 ) -> None:
-    assert aqmlab("rm", *which, "--yes").code == 0
+    assert aqmlab("rm", *conditions, "--yes").code == 0
     assert kept(out) == left
 
 

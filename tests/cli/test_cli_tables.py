@@ -39,8 +39,8 @@ def read(file: Path) -> list[list[str]]:
 def test_a_comparison_is_written_in_each_form(suffix: str, aqmlab: Command, tmp_path: Path) -> None:
     file = tmp_path / f"table{suffix}"
     schemes = ("codel", "pie")
-    how = ("compare", *schemes, *FAST, "--seeds", "2", "--no-baseline", "--measures", "loss,p95")
-    outcome = aqmlab(*how, "--table", str(file), "--sd")
+    arguments = ("compare", *schemes, *FAST, "--seeds", "2", "--no-baseline", "--measures", "loss,p95")
+    outcome = aqmlab(*arguments, "--table", str(file), "--sd")
     assert outcome.code == 0, outcome.err
     assert str(file) in outcome.err
     head, *rows = read(file)
@@ -87,8 +87,8 @@ def test_commands_write_their_tables(
     aqmlab("compare", "codel", *FAST, "--seeds", "1")
     spec = tmp_path / "spec.toml"
     spec.write_text('users.per_side = 30\nlink.rate = "2 Mbit/s"\nprotocol = { warmup = "1 s", duration = "5 s" }\n')
-    more = ("--spec", str(spec)) if command[0] in ("tune", "sensitivity") else ()
-    outcome = aqmlab(*command, *more, "--table", "table.parquet")
+    extra = ("--spec", str(spec)) if command[0] in ("tune", "sensitivity") else ()
+    outcome = aqmlab(*command, *extra, "--table", "table.parquet")
     assert outcome.code == 0, outcome.err
     assert columns <= set(pl.read_parquet("table.parquet").columns)
 

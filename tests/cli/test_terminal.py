@@ -36,16 +36,16 @@ def test_control_characters_are_shown_as_python_writes_them() -> None:
 def test_no_name_of_a_store_is_obeyed_by_a_terminal(aqmlab: Command, cell: Cell, tmp_path: Path) -> None:
     log = tmp_path / "log"
     sweep([replace(cell, label=HOSTILE)], Store("results"))
-    told = [
+    outcomes = [
         aqmlab("ls", "results"),
         aqmlab("report", HOSTILE, "--out", "results", "--log", str(log)),
         aqmlab("ls", HOSTILE),
         aqmlab(HOSTILE),
         aqmlab("run", "--set", HOSTILE, "/dev/null"),
     ]
-    for done in told:
-        assert SHOWN in done.out + done.err or IN_RICH in done.out
-        assert not {"\x1b", "\x07", "\r", "\x9b", "\u202e"} & set(done.out + done.err)
+    for outcome in outcomes:
+        assert SHOWN in outcome.out + outcome.err or IN_RICH in outcome.out
+        assert not {"\x1b", "\x07", "\r", "\x9b", "\u202e"} & set(outcome.out + outcome.err)
     assert SHOWN in log.read_text()
     assert "\x1b" not in log.read_text()
 

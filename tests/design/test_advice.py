@@ -99,7 +99,7 @@ def test_hardly_any_users_count_as_the_fewest_of_the_map() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "what"),
+    ("change", "message"),
     [
         ({"down": "2 Gbit/s", "up": "1 Gbit/s"}, "down, Mbit/s from 2 to 1000, and nothing is known of 2000"),
         ({"up": "1 Mbit/s"}, "down / up from 1 to 40, and nothing is known of 500"),
@@ -108,8 +108,8 @@ def test_hardly_any_users_count_as_the_fewest_of_the_map() -> None:
         ({"downloads": 40}, r"1 \+ downloads from 1 to 17, and nothing is known of 41"),
     ],
 )
-def test_a_link_outside_of_the_map_is_refused(change: dict[str, Any], what: str, tmp_path: Path) -> None:
-    with pytest.raises(lab.SpecError, match=f"^link: the map has {what}"):
+def test_a_link_outside_of_the_map_is_refused(change: dict[str, Any], message: str, tmp_path: Path) -> None:
+    with pytest.raises(lab.SpecError, match=f"^link: the map has {message}"):
         lab.advise(replace(HOME, **change), out=tmp_path)
     assert not list(tmp_path.iterdir())
 
@@ -135,9 +135,9 @@ def test_what_is_better_everywhere_wins_by_as_much_as_it_is() -> None:
 def test_equal_candidates_tie_on_19_of_20_links() -> None:
     known = made({})
     ranked = [standings(known, link_at(point, ecn=ecn), "p95") for point in POINTS[::4] for ecn in (False, True)]
-    told = [not all(candidate.is_alike for candidate in one) for one in ranked]
+    separated = [not all(candidate.is_alike for candidate in one) for one in ranked]
     # The best is chosen after the fact, which makes it look somewhat better than it is.
-    assert np.mean(told) < 0.3
+    assert np.mean(separated) < 0.3
 
 
 positive = st.floats(1e-3, 1e6)
@@ -147,14 +147,14 @@ positive = st.floats(1e-3, 1e6)
 def test_a_ranking_knows_of_no_units(rows: list[tuple[float, ...]], scale: float) -> None:
     names = (PLAIN, "codel", "pie")
     values = {name: np.array([row[n] for row in rows]) for n, name in enumerate(names)}
-    one = rank(values, values, plain=PLAIN)
-    other = rank({name: scale * times for name, times in values.items()}, values, plain=PLAIN)
-    by_name = {row.candidate: row for row in other}
-    for row in one:
-        same = by_name[row.candidate]
-        assert same.mean == pytest.approx(scale * row.mean)
-        assert same.change.percent == pytest.approx(row.change.percent, abs=1e-6, rel=1e-6)
-        assert same.bulk == row.bulk
+    unscaled = rank(values, values, plain=PLAIN)
+    scaled = rank({name: scale * times for name, times in values.items()}, values, plain=PLAIN)
+    by_name = {row.candidate: row for row in scaled}
+    for row in unscaled:
+        scaled_row = by_name[row.candidate]
+        assert scaled_row.mean == pytest.approx(scale * row.mean)
+        assert scaled_row.change.percent == pytest.approx(row.change.percent, abs=1e-6, rel=1e-6)
+        assert scaled_row.bulk == row.bulk
 
 
 def test_a_link_without_transfers_has_no_goodput_of_theirs() -> None:
@@ -211,8 +211,8 @@ def test_the_run_overrides_the_map_only_if_significant() -> None:
 
 
 def test_where_a_plain_queue_is_as_good_it_is_said() -> None:
-    alike = ranked(droptail=np.array([2.0, 1.9]), codel=np.array([1.9, 2.0]))
-    assert "little to gain" in given_advice(alike, alike).notes[0]
+    ties = ranked(droptail=np.array([2.0, 1.9]), codel=np.array([1.9, 2.0]))
+    assert "little to gain" in given_advice(ties, ties).notes[0]
     clear = ranked(droptail=np.array([9.0, 9.1]), codel=np.array([1.0, 1.0]))
     assert not any("little to gain" in note for note in given_advice(clear, clear).notes)
 
@@ -251,7 +251,7 @@ def test_what_people_fetch_comes_down_and_what_they_send_goes_up(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("change", "what"),
+    ("change", "message"),
     [
         ({"down": "500"}, 'down: "500": write a unit'),
         ({"up": "600 Mbit/s"}, "up: must be at most down, 500 Mbit/s, got 600 Mbit/s"),
@@ -263,10 +263,10 @@ def test_what_people_fetch_comes_down_and_what_they_send_goes_up(tmp_path: Path)
         ({"uploads": -1}, "uploads: must be a whole number of 0 at least, got -1"),
     ],
 )
-def test_what_is_no_link_is_refused_in_one_line(change: dict[str, Any], what: str) -> None:
+def test_what_is_no_link_is_refused_in_one_line(change: dict[str, Any], message: str) -> None:
     with pytest.raises(lab.SpecError) as error:
         replace(HOME, **change)
-    assert str(error.value).startswith(what)
+    assert str(error.value).startswith(message)
     assert "\n" not in str(error.value)
 
 
@@ -383,7 +383,7 @@ def test_advise_says_what_it_advises_and_how_it_is_typed(aqmlab: Command, tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("options", "what"),
+    ("options", "message"),
     [
         (("--rtt", "300 ms"), "link: the map has rtt, ms from 5 to 200, and nothing is known of 300"),
         (("--rtt", "20 ms", "--minimise", "loss"), "minimise: must be a time, such as mean, p50"),
@@ -391,8 +391,8 @@ def test_advise_says_what_it_advises_and_how_it_is_typed(aqmlab: Command, tmp_pa
         (("--rtt", "20"), 'rtt: "20": write a unit'),
     ],
 )
-def test_a_mistake_is_one_line(options: tuple[str, ...], what: str, aqmlab: Command, tmp_path: Path) -> None:
+def test_a_mistake_is_one_line(options: tuple[str, ...], message: str, aqmlab: Command, tmp_path: Path) -> None:
     refusal = aqmlab("advise", "--down", "20 Mbit/s", "--up", "4 Mbit/s", *options, "--out", tmp_path)
     assert refusal.code == 2
-    assert refusal.err.startswith(f"aqmlab: {what}")
+    assert refusal.err.startswith(f"aqmlab: {message}")
     assert refusal.err.count("\n") == 1

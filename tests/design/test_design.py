@@ -178,6 +178,6 @@ def test_a_design_is_printed_as_table_and_scheme_or_as_json(
 def test_a_figure_of_pis_loop_is_written_in_the_form_of_its_name(aqmlab: Command, name: str) -> None:
     assert aqmlab(*PI, "--figure", f"first-{name}").code == 0
     assert aqmlab(*PI, "--figure", f"again-{name}").code == 0
-    first, again = Path(f"first-{name}").read_bytes(), Path(f"again-{name}").read_bytes()
-    assert first == again
+    first, second = Path(f"first-{name}").read_bytes(), Path(f"again-{name}").read_bytes()
+    assert first == second
     assert first[:4] in (b"<?xm", b"\x89PNG", b"%PDF")

@@ -34,30 +34,31 @@ def example(monkeypatch: pytest.MonkeyPatch) -> str:
 )
 @pytest.mark.parametrize("seed", [1, 2])
 def test_pi_in_python_gives_the_verdicts_of_pi(example: str, parameters: dict[str, Any], seed: int) -> None:
-    theirs = lab.Queue(example, seed=seed, **parameters)
+    python_queue = lab.Queue(example, seed=seed, **parameters)
     if "mean_packet" in parameters:
         parameters = {**parameters, "mean_packet": f"{parameters['mean_packet']} B"}
-    ours = lab.Queue("pi", seed=seed, **parameters)
-    said = traffic(ours, 5000)
-    assert traffic(theirs, 5000) == said
-    assert {"queued", "marked", "dropped"} <= set(said), "the traffic gives the law something to say"
-    assert theirs.counters == ours.counters
-    assert theirs.probe() == ours.probe()
+    engine_queue = lab.Queue("pi", seed=seed, **parameters)
+    verdicts = traffic(engine_queue, 5000)
+    assert traffic(python_queue, 5000) == verdicts
+    assert {"queued", "marked", "dropped"} <= set(verdicts), "the traffic gives the law something to say"
+    assert python_queue.counters == engine_queue.counters
+    assert python_queue.probe() == engine_queue.probe()
 
 
 def test_a_run_under_pi_in_python_gives_the_results_of_pi(example: str, small: lab.Experiment, tmp_path: Path) -> None:
     parameters = {"q_ref": 10, "a": 1e-3, "b": 9e-4}
-    ours, theirs = (
+    engine_result, python_result = (
         lab.run(lab.Experiment(**small.model_dump(exclude_none=True) | {"queue": {name: parameters}}), out=tmp_path)
         for name in ("pi", example)
     )
-    assert ours.summary["counters"][0]["dropped_early"] > 100
+    assert engine_result.summary["counters"][0]["dropped_early"] > 100
     named = ("label", "scheme", "parameters", "spec")
     measured = [
-        {name: value for name, value in result.summary.items() if name not in named} for result in (ours, theirs)
+        {name: value for name, value in result.summary.items() if name not in named}
+        for result in (engine_result, python_result)
     ]
     assert measured[0] == measured[1]
-    assert theirs.queue.equals(ours.queue)
+    assert python_result.queue.equals(engine_result.queue)
 
 
 def test_a_law_hears_of_everything_in_its_order(write: Write) -> None:

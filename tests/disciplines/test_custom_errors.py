@@ -228,15 +228,15 @@ def test_an_answer_that_cannot_be_shown_is_told_by_its_class(write: Write) -> No
     ],
 )
 def test_a_misspelt_hook_is_refused_with_the_right_name(write: Write, wrong: str, right: str) -> None:
-    there = "on_enqueue" if right == "on_dequeue" else "on_dequeue"
-    write(law(f"def {there}(self, packet, queue, now): return 'pass'\ndef {wrong}(self, *_): return 'pass'"))
+    present_hook = "on_enqueue" if right == "on_dequeue" else "on_dequeue"
+    write(law(f"def {present_hook}(self, packet, queue, now): return 'pass'\ndef {wrong}(self, *_): return 'pass'"))
     with pytest.raises(lab.SpecError, match=f"my_module:MyLaw: {wrong} is never called: did you mean {right}\\?"):
         lab.Experiment(queue={"my_module:MyLaw": {}})
 
 
 def test_a_method_of_a_laws_own_is_no_misspelt_hook(write: Write) -> None:
-    own = "\n".join(f"def {name}(self, *_): return 'pass'" for name in ("prob", "control", "_on_enqeue", "timeout"))
-    write(law(f"next_timeout = None\n{ENDS.format('return self.prob()')}\ndef on_timeout(self, *_): pass\n{own}"))
+    methods = "\n".join(f"def {name}(self, *_): return 'pass'" for name in ("prob", "control", "_on_enqeue", "timeout"))
+    write(law(f"next_timeout = None\n{ENDS.format('return self.prob()')}\ndef on_timeout(self, *_): pass\n{methods}"))
     assert lab.Queue("my_module:MyLaw").enqueue(size=1, at=0) == "queued"
 
 

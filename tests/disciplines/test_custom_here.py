@@ -61,14 +61,14 @@ def test_a_class_runs_like_a_module_in_compare_and_experiment(
     compared = lab.compare(
         "my_module:Step", step, experiment=experiment, seeds=[1], baseline=False, out=tmp_path / "out"
     )
-    ours, here = compared.results
-    assert here.cell.label == "__main__:Step"
-    assert here.cell.key != ours.cell.key, "another name is another cell"
-    assert ours.queue.equals(here.queue)
-    alone = lab.run(
+    module_result, class_result = compared.results
+    assert class_result.cell.label == "__main__:Step"
+    assert class_result.cell.key != module_result.cell.key, "another name is another cell"
+    assert module_result.queue.equals(class_result.queue)
+    single = lab.run(
         experiment.model_copy(update={"queue": lab.QueueSpec.model_validate({step: {}})}), out=tmp_path / "out"
     )
-    assert alone.cell.key == here.cell.key
+    assert single.cell.key == class_result.cell.key
 
 
 def test_parameters_are_typed_as_for_any_law(experiment: lab.Experiment) -> None:

@@ -75,11 +75,11 @@ def test_invalid_parameters_are_refused_like_the_catalogues(
 ) -> None:
     write(STEP)
     parts = small.model_dump(exclude_none=True) | {"queue": {"my_module:Step": parameters}}
-    with pytest.raises(lab.SpecError) as of_run:
+    with pytest.raises(lab.SpecError) as run_error:
         lab.run(lab.Experiment(**parts))
-    with pytest.raises(lab.SpecError) as of_queue:
+    with pytest.raises(lab.SpecError) as queue_error:
         lab.Queue("my_module:Step", **parameters)
-    for error in (of_run, of_queue):
+    for error in (run_error, queue_error):
         text = str(error.value)
         assert text.removeprefix("queue: ").startswith(message)
         assert "\n" not in text

@@ -33,25 +33,25 @@ def queue(request: pytest.FixtureRequest) -> lab.Queue:
 def traffic(queue: lab.Queue, packets: int, seed: int = 1) -> list[str | None]:
     """Offer random packets, somewhat more than are fetched; return what became of them and what was fetched."""
     rng = random.Random(seed)
-    now, said = 0.0, list[str | None]()
+    now, verdicts = 0.0, list[str | None]()
     for _ in range(packets):
         now += rng.expovariate(2000)
-        said.append(queue.enqueue(size=rng.randint(40, 1500), flow=rng.randint(0, 9), ecn=rng.choice(ECN), at=now))
+        verdicts.append(queue.enqueue(size=rng.randint(40, 1500), flow=rng.randint(0, 9), ecn=rng.choice(ECN), at=now))
         if rng.random() < 0.9:
             now += rng.expovariate(10_000)
             packet = queue.dequeue(at=now)
-            said.append(packet and repr(packet))
-    return said
+            verdicts.append(packet and repr(packet))
+    return verdicts
 
 
 def test_every_packet_is_accounted_for(queue: lab.Queue) -> None:
-    said = traffic(queue, 2000)
+    verdicts = traffic(queue, 2000)
     counters = queue.counters
     dropped_at_entrance = counters.dropped_early + counters.dropped_forced + counters.dropped_by_limit
     assert counters.offered == 2000 == counters.queued + dropped_at_entrance
     assert counters.queued == counters.delivered + counters.dropped_at_dequeue + counters.evicted + queue.packets
-    assert said.count("dropped") == dropped_at_entrance
-    assert counters.delivered == sum(text is not None and text.startswith("Packet(") for text in said)
+    assert verdicts.count("dropped") == dropped_at_entrance
+    assert counters.delivered == sum(text is not None and text.startswith("Packet(") for text in verdicts)
 
 
 def test_one_seed_gives_one_result_and_another_does_not() -> None:
@@ -63,13 +63,13 @@ def test_one_seed_gives_one_result_and_another_does_not() -> None:
 
 def test_packets_leave_as_they_came_and_marked_ones_with_ce() -> None:
     queue = lab.Queue("red", min_th=1, max_th=5, w_q=1, max_p=0.5, ecn_policy="mark")
-    said = [queue.enqueue(size=100 + n, flow=n, ecn="ect1", at=0.001 * n) for n in range(10)]
-    assert {"queued", "marked"} == set(said)
-    for n, what in enumerate(said):
+    verdicts = [queue.enqueue(size=100 + n, flow=n, ecn="ect1", at=0.001 * n) for n in range(10)]
+    assert {"queued", "marked"} == set(verdicts)
+    for n, verdict in enumerate(verdicts):
         packet = queue.dequeue(at=0.02)
         assert packet is not None
         assert (packet.size, packet.flow) == (100 + n, n)
-        assert packet.ecn == ("ce" if what == "marked" else "ect1")
+        assert packet.ecn == ("ce" if verdict == "marked" else "ect1")
         assert packet.enqueued_at == n / 1000
         assert packet.enqueued_at.ns == n * 1_000_000
     assert queue.dequeue(at=0.03) is None
@@ -175,10 +175,10 @@ def test_a_queue_says_what_it_is_and_what_waits() -> None:
 
 
 @given(st.floats(0, 1e6))
-def test_seconds_become_the_nearest_nanosecond(at: float) -> None:
+def test_seconds_become_the_nearest_nanosecond(time_s: float) -> None:
     queue = lab.Queue("droptail")
-    queue.enqueue(size=1, at=at)
-    packet = queue.dequeue(at=at)
+    queue.enqueue(size=1, at=time_s)
+    packet = queue.dequeue(at=time_s)
     assert packet is not None
-    assert abs(packet.enqueued_at.ns - at * 1e9) <= 0.5
+    assert abs(packet.enqueued_at.ns - time_s * 1e9) <= 0.5
     assert packet.enqueued_at == packet.enqueued_at.ns / 1e9

@@ -105,6 +105,6 @@ def test_a_drop_in_the_queue_shows_at_the_flows_next_dequeue() -> None:
 
 
 def test_the_same_seed_gives_the_same_rows_and_another_does_not() -> None:
-    first, again, other = (step_response("pi", load=SHORT, seed=seed) for seed in (1, 1, 2))
-    assert first.equals(again)
-    assert not first.equals(other)
+    first, repeat, other_seed = (step_response("pi", load=SHORT, seed=seed) for seed in (1, 1, 2))
+    assert first.equals(repeat)
+    assert not first.equals(other_seed)

@@ -81,7 +81,7 @@ def test_every_page_is_whole(browser: Any, address: str, width: int) -> None:
         wrong[name] = [*messages, *page.evaluate(MISSING), *([f"{beyond} px too wide"] if beyond > 0 else [])]
         messages.clear()
     page.close()
-    assert {name: what for name, what in wrong.items() if what} == {}
+    assert {name: fault for name, fault in wrong.items() if fault} == {}
     assert {f"{kind}.html" for kind in KINDS} <= wrong.keys()
 
 

@@ -61,8 +61,8 @@ def blocks(document: str) -> list[Block]:
 
 def reason(document: str, block: Block) -> str | None:
     """Return why a block is not run, or ``None``."""
-    for (where, what), why in NOT_RUN.items():
-        if where == document and (block.language == what or block.text.startswith(what)):
+    for (page, start), why in NOT_RUN.items():
+        if page == document and (block.language == start or block.text.startswith(start)):
             return why
     return None
 
@@ -144,8 +144,8 @@ def test_what_a_document_shows_runs(
 
 
 def test_what_is_not_run_is_there_and_says_why() -> None:
-    said = {reason(document, block) for document in DOCUMENTS for block in blocks(document)}
-    assert said - {None} == set(NOT_RUN.values())
+    reasons = {reason(document, block) for document in DOCUMENTS for block in blocks(document)}
+    assert reasons - {None} == set(NOT_RUN.values())
 
 
 def test_the_readme_names_every_command() -> None:

@@ -29,8 +29,8 @@ def tokens(page: Path) -> list[Token]:
 def links(page: Path) -> Iterator[str]:
     for block in tokens(page):
         for token in block.children or ():
-            if where := token.attrs.get("href", token.attrs.get("src")):
-                yield unquote(str(where))
+            if target := token.attrs.get("href", token.attrs.get("src")):
+                yield unquote(str(target))
 
 
 @cache

@@ -17,8 +17,8 @@ def row(label: str, *pairs: Pair) -> parity.ParityRow:
 
 
 def written(*rows: parity.ParityRow) -> str:
-    others = [parity.ParityRow(load, row.both, row.as_kernel) for load in parity.LOADS[1:] for row in rows]
-    return parity.page([*rows, *others])
+    other_loads = [parity.ParityRow(load, row.both, row.as_kernel) for load in parity.LOADS[1:] for row in rows]
+    return parity.page([*rows, *other_loads])
 
 
 def test_one_seed_has_no_interval_and_the_page_says_so() -> None:

@@ -122,9 +122,9 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> list[Result]:
         "users": {"per_side": 300},
     }
     out = tmp_path_factory.mktemp("results")
-    alone = lab.Experiment(queue={"pi": {"q_ref": 10}}, **shared)
+    single_link = lab.Experiment(queue={"pi": {"q_ref": 10}}, **shared)
     chain = lab.Experiment(queue={"droptail": {}}, chain=[{}, {"queue": {"codel": {}}}], **shared)
-    return [lab.run(experiment, out=out) for experiment in (alone, chain)]
+    return [lab.run(experiment, out=out) for experiment in (single_link, chain)]
 
 
 @pytest.mark.parametrize("table", tables.STORED)
@@ -153,10 +153,10 @@ def _kind(kind: pl.DataType) -> str:
 
 
 def test_an_explanations_columns_are_those_that_are_declared(results: list[Result]) -> None:
-    alone = lab.Experiment(
+    single_link = lab.Experiment(
         link={"rate": "2 Mbit/s"}, users={"per_side": 300}, protocol={"warmup": "1 s", "duration": "10 s"}
     )
-    explanation = lab.explain(lab.run(alone, out=results[0].directory.parents[1]).directory, slowest=1)
+    explanation = lab.explain(lab.run(single_link, out=results[0].directory.parents[1]).directory, slowest=1)
     for table, attribute in tables.EXPLAINED.items():
         frame: pl.DataFrame = getattr(explanation, attribute)
         declared = {column.name for column in tables.declared(table) if not column.several}
@@ -201,12 +201,12 @@ def test_a_module_offers_what_is_its_own_and_not_what_it_imports() -> None:
 
 
 def test_every_option_of_every_command_is_documented(aqmlab: Command) -> None:
-    of_all = section("commands.md", "Of every command")
+    shared_options = section("commands.md", "Of every command")
     commands = [name for name, _ in leaves()]
     assert {"aqmlab compare", "aqmlab aqm show"} <= set(commands)
     for name in commands:
         below = section("commands.md", f"`{name}`")
-        on_page = dict(re.findall(r"^\| `(.+?)` \| (.*?) \|", of_all + below, re.MULTILINE))
+        on_page = dict(re.findall(r"^\| `(.+?)` \| (.*?) \|", shared_options + below, re.MULTILINE))
         assert [option for option, meaning in on_page.items() if not re.search(r"\w\W+\w", meaning)] == [], name
         written = set(re.findall(r"--?[a-z][a-z0-9-]*", " ".join(on_page)))
         output = re.findall(r"^  (-.*?)(?:  |$)", aqmlab(*name.split()[1:], "--help").out, re.MULTILINE)

@@ -62,8 +62,8 @@ def test_a_request_is_found_by_its_row_and_the_run_ends_with_it(result: Result) 
     (row,) = one.requests.to_dicts()
     assert row["request"] == 100
     assert row["response_time_ns"] / 1e6 == pytest.approx(result.exchanges["response_time_ms"][100])
-    done = (row["start_ns"] + row["response_time_ns"]) / 1e9
-    assert done <= seen[-1] < done + 1
+    end_s = (row["start_ns"] + row["response_time_ns"]) / 1e9
+    assert end_s <= seen[-1] < end_s + 1
     assert one.timelines["request"].unique().to_list() == [100]
     assert one.timelines["time_ns"][-1] == row["response_time_ns"]
 
@@ -120,14 +120,14 @@ def moment(time_ms: float, event: str, **options: Any) -> dict[str, Any]:
     return {"time_ns": int(1e6 * time_ms), "event": event, "place": known["sender"], **known}
 
 
-def flight(at: float, first: int, count: int) -> Iterable[dict[str, Any]]:
+def flight(start_ms: float, first: int, count: int) -> Iterable[dict[str, Any]]:
     for n in range(count):
         segment = {"offset": 1000 * (first + n), "bytes": 1000}
-        yield moment(at, "sent", **segment)
-        yield moment(at + 10, "arrived", waited_ns=1_000_000 * (n + 1), **segment)
+        yield moment(start_ms, "sent", **segment)
+        yield moment(start_ms + 10, "arrived", waited_ns=1_000_000 * (n + 1), **segment)
         ack = {"sender": "client", "segment": "ACK", "offset": 1000 * (first + n + 1)}
-        yield moment(at + 10, "sent", **ack)
-        yield moment(at + 100, "arrived", **ack)
+        yield moment(start_ms + 10, "sent", **ack)
+        yield moment(start_ms + 100, "arrived", **ack)
 
 
 def in_order(*moments: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -135,18 +135,18 @@ def in_order(*moments: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def test_an_undisturbed_flight_is_one_line() -> None:
-    told = lines(in_order(flight(0, 0, 2), flight(100, 2, 4)), 300, 6000)
-    assert [line.what for line in told] == [
+    text = lines(in_order(flight(0, 0, 2), flight(100, 2, 4)), 300, 6000)
+    assert [line.what for line in text] == [
         "2 segments 0-2,000: queue 1.0-2.0 ms; 2 ACKs queue 0.0 ms",
         "4 segments 2,000-6,000: queue 1.0-4.0 ms; 4 ACKs queue 0.0 ms",
     ]
-    assert [(line.at_ms, line.until_ms, line.who) for line in told] == [(0, 10, "server"), (100, 110, "server")]
+    assert [(line.at_ms, line.until_ms, line.who) for line in text] == [(0, 10, "server"), (100, 110, "server")]
 
 
 def test_of_many_undisturbed_flights_the_later_ones_share_a_line() -> None:
-    told = lines(in_order(*(flight(100 * n, 3 * n, 3) for n in range(20))), 300, 60_000)
-    assert len(told) == 7
-    assert told[-1].what == "14 flights, 42 segments 18,000-60,000: queue 1.0-3.0 ms; 42 ACKs queue 0.0 ms"
+    text = lines(in_order(*(flight(100 * n, 3 * n, 3) for n in range(20))), 300, 60_000)
+    assert len(text) == 7
+    assert text[-1].what == "14 flights, 42 segments 18,000-60,000: queue 1.0-3.0 ms; 42 ACKs queue 0.0 ms"
 
 
 def test_what_goes_wrong_has_a_line_of_its_own() -> None:
@@ -282,9 +282,9 @@ def test_a_table_of_parts_has_shares_that_add_up(explanation: lab.Explanation) -
 
 def test_a_cell_without_users_is_not_explained(store: Store) -> None:
     bulk = {"bulk": {"flows": 1, "rtt": {"fixed": "40 ms"}}}
-    alone = lab.Experiment(
+    source_only = lab.Experiment(
         users={"per_side": 0}, sources=[bulk], protocol={"warmup": "0 s", "duration": "1 s"}, link={"rate": "2 Mbit/s"}
     )
-    result = run_cell(cells_of(alone, [1])[0], store)
+    result = run_cell(cells_of(source_only, [1])[0], store)
     with pytest.raises(lab.SpecError, match="has no web users"):
         lab.explain(result.directory)

@@ -72,12 +72,12 @@ def test_a_difference_lies_within_its_band_beside_nought(axis: Axes) -> None:
 
 
 def test_the_baseline_is_a_thin_black_line_and_the_rest_differ(axis: Axes) -> None:
-    many = {"uncongested": curve(100)} | {f"scheme {index}": curve(100 + 10 * index) for index in range(12)}
-    plot.response_time_cdf(axis, many, styles(many))
-    baseline, *others = axis.get_lines()
+    curves = {"uncongested": curve(100)} | {f"scheme {index}": curve(100 + 10 * index) for index in range(12)}
+    plot.response_time_cdf(axis, curves, styles(curves))
+    baseline, *scheme_lines = axis.get_lines()
     assert baseline.get_color() == "black"
-    assert all(baseline.get_linewidth() < line.get_linewidth() for line in others)
-    assert len({(line.get_color(), dashes(line)) for line in others}) == len(others)
+    assert all(baseline.get_linewidth() < line.get_linewidth() for line in scheme_lines)
+    assert len({(line.get_color(), dashes(line)) for line in scheme_lines}) == len(scheme_lines)
 
 
 def dashes(line: Line2D) -> tuple[float, ...]:
@@ -95,13 +95,13 @@ def test_six_lines_differ_by_more_than_their_colours(axis: Axes) -> None:
 
 def test_a_scheme_has_one_distinct_style_in_all_figures() -> None:
     figures = [("pi", "pi+"), ("rem", "rem+"), ("pi+", "rem+", "ared", "red", "codel", "pie"), ("pi", "rem", "fred")]
-    of_all = LineStyles("uncongested")
+    all_styles = LineStyles("uncongested")
     for labels in figures:
-        of_all.together(["uncongested", *labels])
+        all_styles.together(["uncongested", *labels])
     for labels in figures:
-        assert len({of_all[label]["color"] for label in labels}) == len(labels)
-        assert len({str(of_all[label]["linestyle"]) for label in labels}) == len(labels)
-    assert len({str(of_all[label]) for labels in figures for label in labels}) == 9
+        assert len({all_styles[label]["color"] for label in labels}) == len(labels)
+        assert len({str(all_styles[label]["linestyle"]) for label in labels}) == len(labels)
+    assert len({str(all_styles[label]) for labels in figures for label in labels}) == 9
 
 
 @pytest.mark.parametrize("drawn", [("pi", "rem"), ("rem", "pi")])
@@ -119,9 +119,9 @@ def test_of_two_lines_that_coincide_both_are_seen(drawn: tuple[str, str], tmp_pa
     pixels = (255 * plt.imread(png)[..., :3]).round().astype(int)
     for line in lines:
         colour = (255 * np.array(to_rgba(line.get_color())[:3])).round()
-        of_this_colour = (np.abs(pixels - colour).max(axis=-1) < 8).sum()
+        pixel_count = (np.abs(pixels - colour).max(axis=-1) < 8).sum()
         legend_and_name = 1500
-        assert of_this_colour > legend_and_name, line.get_label()
+        assert pixel_count > legend_and_name, line.get_label()
 
 
 def test_numbers_are_written_alike_on_all_axes(tmp_path: Path) -> None:
@@ -170,18 +170,18 @@ def test_names_stand_at_the_right_of_an_axis_and_of_panels(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("draw", [plot.response_time_cdf, plot.response_time_ccdf])
-@pytest.mark.parametrize("others", [{}, {"pi": curve(150)}])
+@pytest.mark.parametrize("other_curves", [{}, {"pi": curve(150)}])
 def test_a_figure_says_where_no_requests_were_completed(
-    draw: Callable[..., Axes], others: dict[str, pl.DataFrame], tmp_path: Path, axis: Axes
+    draw: Callable[..., Axes], other_curves: dict[str, pl.DataFrame], tmp_path: Path, axis: Axes
 ) -> None:
-    curves = {"droptail": stats.cdf(EMPTY), **others}
+    curves = {"droptail": stats.cdf(EMPTY), **other_curves}
     draw(axis, curves, styles(curves))
     legend = axis.get_legend()
     assert legend is not None
-    assert [text.get_text() for text in legend.get_texts()] == [*others, "droptail: no requests completed"]
+    assert [text.get_text() for text in legend.get_texts()] == [*other_curves, "droptail: no requests completed"]
     assert all(
         file.stat().st_size > 0
-        for file in canvas.save(tmp_path / "a", lambda it: draw(it, curves, styles(curves)), title="a")
+        for file in canvas.save(tmp_path / "a", lambda figure: draw(figure, curves, styles(curves)), title="a")
     )
 
 
@@ -191,8 +191,8 @@ def test_the_same_data_give_the_same_files(tmp_path: Path) -> None:
             tmp_path / stem, lambda axis: plot.response_time_cdf(axis, CURVES, styles(CURVES)), title="a title"
         )
 
-    for first, again in zip(save("first"), save("again"), strict=True):
-        assert first.read_bytes() == again.read_bytes()
+    for first, second in zip(save("first"), save("again"), strict=True):
+        assert first.read_bytes() == second.read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["again.png", "again.svg", "first.png", "first.svg"]
 
 
@@ -255,8 +255,8 @@ def test_a_figure_of_ones_own_has_the_colours_of_all_others() -> None:
     for line in difference.get_lines():
         assert line.get_color() == colours[line.get_label()]
     row = {"mean": [2.0], "low": [1.0], "high": [4.0]}
-    of_one_seed = pl.DataFrame(row).with_columns(low=pl.lit(None, pl.Float64), high=pl.lit(None, pl.Float64))
-    drawn = own.bars({"droptail": pl.DataFrame(row), "pi": of_one_seed, "rem": of_one_seed.clear()}, bars)
+    single_seed = pl.DataFrame(row).with_columns(low=pl.lit(None, pl.Float64), high=pl.lit(None, pl.Float64))
+    drawn = own.bars({"droptail": pl.DataFrame(row), "pi": single_seed, "rem": single_seed.clear()}, bars)
     assert [text.get_text() for text in drawn.get_yticklabels()] == ["droptail", "pi", "rem"]
     assert [patch.get_window_extent().width > 0 for patch in drawn.patches] == [True, True]
     assert to_rgba(drawn.patches[0].get_facecolor())[:3] == to_rgba(colours["droptail"])[:3]
@@ -267,14 +267,14 @@ def test_a_figure_of_ones_own_has_the_colours_of_all_others() -> None:
 def test_keyword_arguments_and_rc_parameters_style_lines() -> None:
     two = {"droptail": curve(400), "pi": curve(150)}
     with plt.rc_context({"axes.prop_cycle": cycler(color=["#123456", "#654321"]), "lines.linewidth": 0.7}):
-        of_rc, asked = Figure().subplots(1, 2)
-        own.cdf(two, of_rc)
-        own.cdf(two, asked, lw=3, color="red")
-    assert [(line.get_color(), line.get_linewidth()) for line in of_rc.get_lines()] == [
+        rc_axis, keyword_axis = Figure().subplots(1, 2)
+        own.cdf(two, rc_axis)
+        own.cdf(two, keyword_axis, lw=3, color="red")
+    assert [(line.get_color(), line.get_linewidth()) for line in rc_axis.get_lines()] == [
         ("#123456", 0.7),
         ("#654321", 0.7),
     ]
-    assert [(line.get_color(), line.get_linewidth()) for line in asked.get_lines()] == [("red", 3), ("red", 3)]
+    assert [(line.get_color(), line.get_linewidth()) for line in keyword_axis.get_lines()] == [("red", 3), ("red", 3)]
 
 
 def test_a_plain_savefig_has_the_names_of_all_lines() -> None:
@@ -357,10 +357,10 @@ def test_what_comparisons_offer_is_what_the_figures_draw(tmp_path: Path) -> None
     assert [line.get_label() for line in slowdown.get_lines()] == ["droptail:limit=20", "pi"]
     rows = compared.delay_and_throughput(direction=1)["pi"]
     assert len(rows) == 2 * 10
-    of_pi = [
+    pi_results = [
         result.summary["directions"][1]["throughput_mbps"] for result in compared.results if result.cell.label == "pi"
     ]
-    assert rows["throughput_mbps"].mean() == pytest.approx(np.mean(of_pi), rel=1e-6)
+    assert rows["throughput_mbps"].mean() == pytest.approx(np.mean(pi_results), rel=1e-6)
 
 
 def test_slowdowns_without_their_tables_are_refused(tmp_path: Path) -> None:
@@ -368,9 +368,9 @@ def test_slowdowns_without_their_tables_are_refused(tmp_path: Path) -> None:
     compared = lab.compare("pi", experiment=experiment, seeds=[1], out=tmp_path)
     with pytest.raises(lab.SpecError, match=r"record\.exchanges: must be true"):
         compared.slowdowns()
-    alone = lab.compare("pi", experiment=experiment, seeds=[1], out=tmp_path, baseline=False)
+    without_baseline = lab.compare("pi", experiment=experiment, seeds=[1], out=tmp_path, baseline=False)
     with pytest.raises(lab.SpecError, match="needs the uncongested network"):
-        alone.slowdowns()
+        without_baseline.slowdowns()
 
 
 def test_a_measure_against_another_has_dots_over_intervals(axis: Axes) -> None:
@@ -394,8 +394,8 @@ def test_a_trace_names_the_average_where_its_law_keeps_one(axis: Axes) -> None:
     legend = axis.get_legend()
     assert legend is not None
     assert [text.get_text() for text in legend.get_texts()] == ["queue"]
-    own.trace(samples, other := Figure().subplots())
-    assert [(line.get_label(), heights(line)) for line in other.get_lines()] == [
+    own.trace(samples, second_axis := Figure().subplots())
+    assert [(line.get_label(), heights(line)) for line in second_axis.get_lines()] == [
         ("queue", [5, 7]),
         ("its average", [5, 6]),
     ]

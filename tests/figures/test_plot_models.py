@@ -34,9 +34,9 @@ def test_a_calibration_shows_its_points_and_the_published_one(axis: Axes) -> Non
     assert [text.get_text() for text in axis.texts] == ["100 Mbit/s: 10,000", "published: 9,520"]
 
 
-def answer(**own: float) -> pl.DataFrame:
+def answer(**variables: float) -> pl.DataFrame:
     time_s = [tenth / 10 for tenth in range(1, 101)]
-    varying = {name: [value * time for time in time_s] for name, value in own.items()}
+    varying = {name: [value * time for time in time_s] for name, value in variables.items()}
     return pl.DataFrame(
         {"time_s": time_s, "delay_ms": [5.0] * 100, "arrived": [100] * 100, "dropped": [1] * 100, "marked": [2] * 100}
         | varying
@@ -44,7 +44,7 @@ def answer(**own: float) -> pl.DataFrame:
 
 
 @pytest.mark.parametrize(
-    ("own", "shown"),
+    ("variables", "shown"),
     [
         ({}, None),
         ({"count": 0.0}, None),
@@ -53,9 +53,9 @@ def answer(**own: float) -> pl.DataFrame:
         ({"new_flows": 0.0, "old_flows": 1.0}, "old_flows"),
     ],
 )
-def test_a_step_response_plots_probability_or_another_variable(own: dict[str, float], shown: str | None) -> None:
+def test_a_step_response_plots_probability_or_another_variable(variables: dict[str, float], shown: str | None) -> None:
     figure = Figure()
-    discipline_plot.step_response(figure, answer(**own), Load(up_s=2, down_s=8, end_s=10), title="a title")
+    discipline_plot.step_response(figure, answer(**variables), Load(up_s=2, down_s=8, end_s=10), title="a title")
     assert [axis.get_ylabel() for axis in figure.axes][2:] == ([] if shown is None else [shown])
 
 
@@ -86,11 +86,11 @@ def tail(mean: float, *, noisy: float = 0.0) -> pl.DataFrame:
 def test_simulated_points_have_the_colour_of_their_models_line(axis: Axes) -> None:
     curves = {"80 %": tail(5), "90 %": tail(10)}
     queue_plot.exceedance(axis, curves, simulated={"90 %": tail(9, noisy=0.3)})
-    other, model = sorted(axis.get_lines(), key=lambda line: str(line.get_label()))
+    point_artist, model = sorted(axis.get_lines(), key=lambda line: str(line.get_label()))
     points, bars = axis.collections
     colour = to_rgba(str(model.get_color()))
     assert {tuple(c) for c in (*points.get_facecolor(), *bars.get_edgecolor())} == {colour}
-    assert other.get_color() != model.get_color()
+    assert point_artist.get_color() != model.get_color()
     packets = np.arange(0, 60, 10)
     expected = np.column_stack((100 / 60 * packets, 100 * np.exp(-packets / 9)))
     assert np.asarray(points.get_offsets()) == pytest.approx(expected)

@@ -68,8 +68,8 @@ def test_a_chains_tables_and_record_list_its_links(tmp_path: Path) -> None:
     losses = [record["users"], *record["sources"]]
     assert all(item["packets_sent"] > 0 and 0 <= item["loss_percent"] < 100 for item in losses)
     for link in record["directions"]:
-        here = result.link.filter(link=link["link"], direction=link["direction"])
-        assert (here["arrived"].sum(), here["drops"].sum()) == (link["arrived"], link["dropped"])
+        rows = result.link.filter(link=link["link"], direction=link["direction"])
+        assert (rows["arrived"].sum(), rows["drops"].sum()) == (link["arrived"], link["dropped"])
     text = repr(result)
     assert all(f"  link {n} {name}: " in text for n in (1, 2, 3) for name in ("forward", "reverse"))
 
@@ -89,9 +89,9 @@ def test_one_link_has_no_column_for_its_number(small: lab.Experiment, tmp_path: 
 
 
 def test_a_chain_of_no_links_is_the_one_link() -> None:
-    alone = lab.Experiment(users={"per_side": 1})
-    same = lab.Experiment(users={"per_side": 1}, chain=[])
-    keys = [cells_of(experiment, [1])[0].key for experiment in (alone, same)]
+    single_link = lab.Experiment(users={"per_side": 1})
+    empty_chain = lab.Experiment(users={"per_side": 1}, chain=[])
+    keys = [cells_of(experiment, [1])[0].key for experiment in (single_link, empty_chain)]
     assert keys[0] == keys[1]
 
 
@@ -112,10 +112,10 @@ def test_an_uncongested_chain_has_its_delays_and_no_slow_link() -> None:
 
 def test_hosts_show_their_base_rtt_and_their_own_interface() -> None:
     users = {"per_side": 20, "delay_at": "split"}
-    own = {
+    source = {
         "bulk": {"name": "own", "flows": 1, "rtt": {"fixed": "40 ms"}, "delay_at": "server", "interface": "10 Gbit/s"}
     }
-    senders = network({"users": users, "sources": [own, {"bulk": {"flows": 1, "rtt": {"fixed": "40 ms"}}}]}).senders
+    senders = network({"users": users, "sources": [source, {"bulk": {"flows": 1, "rtt": {"fixed": "40 ms"}}}]}).senders
     assert [sender.rtt for sender in senders] == [
         "10 to 150 ms, half at the servers",
         "40 ms, at the servers",
@@ -151,9 +151,9 @@ spans = st.tuples(st.integers(1, 64), st.integers(1, 64)).filter(lambda span: sp
 
 
 @given(st.lists(spans, max_size=30))
-def test_labels_in_a_row_never_overlap_and_none_is_lost(of: list[tuple[int, int]]) -> None:
-    packed = rows(of, of)
-    assert sorted(label for row in packed for label in row) == sorted(of)
+def test_labels_in_a_row_never_overlap_and_none_is_lost(labels: list[tuple[int, int]]) -> None:
+    packed = rows(labels, labels)
+    assert sorted(label for row in packed for label in row) == sorted(labels)
     for row in packed:
         assert all(before[1] <= after[0] for before, after in itertools.pairwise(row))
 

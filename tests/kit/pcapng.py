@@ -46,24 +46,24 @@ class Seen:
 
 
 def blocks(file: bytes) -> Iterator[tuple[int, bytes]]:
-    at = 0
-    while at < len(file):
-        kind, length = struct.unpack_from("<II", file, at)
+    offset = 0
+    while offset < len(file):
+        kind, length = struct.unpack_from("<II", file, offset)
         assert length % 4 == 0
-        assert struct.unpack_from("<I", file, at + length - 4) == (length,)
-        yield kind, file[at + 8 : at + length - 4]
-        at += length
-    assert at == len(file)
+        assert struct.unpack_from("<I", file, offset + length - 4) == (length,)
+        yield kind, file[offset + 8 : offset + length - 4]
+        offset += length
+    assert offset == len(file)
 
 
 def options(body: bytes) -> dict[int, bytes]:
     found = {}
-    at = 0
-    while (header := struct.unpack_from("<HH", body, at)) != (0, 0):
+    offset = 0
+    while (header := struct.unpack_from("<HH", body, offset)) != (0, 0):
         code, length = header
-        found[code] = body[at + 4 : at + 4 + length]
-        at += 4 + length + -length % 4
-    assert at + 4 == len(body)
+        found[code] = body[offset + 4 : offset + 4 + length]
+        offset += 4 + length + -length % 4
+    assert offset + 4 == len(body)
     return found
 
 

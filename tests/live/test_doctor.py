@@ -38,7 +38,7 @@ def test_without_namespaces_the_doctor_reports_that_alone() -> None:
     checks = {check["what"]: check for check in report["checks"]}
     assert not report["can_run"]
     assert "unshare" in checks["network namespaces"]["lack"]
-    assert not any(what.startswith(("an interface", "TCP", "congestion", "ECN")) for what in checks)
+    assert not any(name.startswith(("an interface", "TCP", "congestion", "ECN")) for name in checks)
 
 
 def test_a_profile_for_apparmor_names_the_program_where_it_lies(
@@ -51,8 +51,8 @@ def test_a_profile_for_apparmor_names_the_program_where_it_lies(
     # A bracket begins a set of characters in such a path, unless there is a backslash before it.
     assert head == r'profile aqmlab-live "/home/some one/\[1\]/aqmlab-live" flags=(unconfined) {'
     assert rules == ["  userns,", "}"]
-    for other in ("--json", "--profile"):
-        refusal = aqmlab("doctor", "--apparmor", other)
+    for option in ("--json", "--profile"):
+        refusal = aqmlab("doctor", "--apparmor", option)
         assert (refusal.code, refusal.out) == (2, "")
         assert refusal.err == "aqmlab: --apparmor: goes with no other option\n"
 

@@ -165,21 +165,21 @@ def test_an_invalid_run_says_so_and_only_it_is_rerun(aqmlab: Command, spec: Path
 
     late = ("--late-p99", "--late-p999", "--late-reads", "--late-users")
     anyhow = (*(word for option in late for word in (option, "1e6")), "--cpu-left", "0")
-    never = run(*anyhow, "--late-p99", "0")
-    assert (never["valid"], len(never["invalid_reasons"])) == (False, 1)  # type: ignore[arg-type]
+    invalid_run = run(*anyhow, "--late-p99", "0")
+    assert (invalid_run["valid"], len(invalid_run["invalid_reasons"])) == (False, 1)  # type: ignore[arg-type]
     for option, strictest, reason in (
         ("--late-reads", "0", "the lateness of the router's reads p99"),
         ("--late-users", "0", "the users' lateness p99"),
         ("--cpu-left", "100", "the processors had "),
     ):
-        said = run(*anyhow, option, strictest)["invalid_reasons"]
-        assert isinstance(said, list)
-        assert [reason in line for line in said] == [True]
+        reasons = run(*anyhow, option, strictest)["invalid_reasons"]
+        assert isinstance(reasons, list)
+        assert [reason in line for line in reasons] == [True]
     assert lab.Store("results").cells()["valid"].to_list() == [False]
     assert "INVALID" in aqmlab("ls").out
     always = run(*anyhow)
     assert (always["valid"], always["invalid_reasons"]) == (True, [])
-    assert always["created"] != never["created"]
+    assert always["created"] != invalid_run["created"]
     assert run(*anyhow)["created"] == always["created"]
 
 
@@ -225,14 +225,14 @@ def children(process: int) -> list[int]:
     return [int(child) for child in text.split()]
 
 
-def wait_for(what: str, condition: object, seconds: float = 20.0) -> None:
+def wait_for(event: str, condition: object, seconds: float = 20.0) -> None:
     """Wait until something is so."""
     assert callable(condition)
     for _ in range(int(seconds / 0.01)):
         if condition():
             return
         time.sleep(0.01)
-    pytest.fail(f"waited {seconds} s for {what}")
+    pytest.fail(f"waited {seconds} s for {event}")
 
 
 @contextlib.contextmanager

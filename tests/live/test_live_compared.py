@@ -60,13 +60,13 @@ def test_both_worlds_are_run_with_the_same_seeds(aqmlab: Command, tmp_path: Path
             worlds = [worlds_of_seed[world] for world in ("live", "simulated")]
             assert [(item["world"], item["seed"]) for item in worlds] == [("live", seed), ("simulated", seed)]
             # The same users ask for as much.
-            done = [item["completed_requests"] for item in worlds]
-            assert done[0] == pytest.approx(done[1], rel=0.2)
+            completed = [item["completed_requests"] for item in worlds]
+            assert completed[0] == pytest.approx(completed[1], rel=0.2)
     assert "droptail:limit=100, live" in Path("both.svg").read_text()
     assert sorted(lab.Store("results").cells()["world"].to_list()) == ["live"] * 4 + ["simulated"] * 4
     # All of it is in the store by now.
-    again = parity("pi", experiment=lab.Experiment.from_toml(spec), seeds=[1])
-    (row, *_) = again.schemes[0].rows()
+    repeat = parity("pi", experiment=lab.Experiment.from_toml(spec), seeds=[1])
+    (row, *_) = repeat.schemes[0].rows()
     assert math.isfinite(row["difference"])
 
 

@@ -108,13 +108,13 @@ def test_our_drop_tail_loses_and_delays_as_the_kernels_does(queue: str, tmp_path
     result = run_live(experiment, out=tmp_path)
     if reasons := result.metadata["live"]["invalid_reasons"]:
         pytest.skip(f"the run is not valid: {'; '.join(reasons)}")
-    (ours,) = result.summary["sources"]
+    (summary,) = result.summary["sources"]
     lost = 100 * (1 - kernel["come"] / kernel["sent"])
     # A busy machine makes the kernel's shaper, which wakes by a timer of its own, lose some of its rate.
-    assert ours["loss_percent"] == pytest.approx(lost, abs=2.5)
-    assert ours["loss_percent"] == pytest.approx(100 * (1 - RATE / OFFERED * PACKET / (PACKET + ETHERNET)), abs=1)
+    assert summary["loss_percent"] == pytest.approx(lost, abs=2.5)
+    assert summary["loss_percent"] == pytest.approx(100 * (1 - RATE / OFFERED * PACKET / (PACKET + ETHERNET)), abs=1)
     # The kernel carries what the link does, and no more.
     assert 8 * PACKET * kernel["come"] / SECONDS == pytest.approx(RATE * PACKET / (PACKET + ETHERNET), rel=0.03)
     # A packet leaves the kernel's shaper whole when its tokens are there; over our link its bits take their time.
     one_ms = 8e3 * (PACKET + ETHERNET) / RATE
-    assert ours["datagrams"]["delay_ms_mean"] == pytest.approx(1e3 * kernel["delay_s"] + one_ms, rel=0.05)
+    assert summary["datagrams"]["delay_ms_mean"] == pytest.approx(1e3 * kernel["delay_s"] + one_ms, rel=0.05)

@@ -31,17 +31,21 @@ def doctored(console_store: Path, tmp_path: Path) -> Path:
 def keys(folder: Path, *, valid: bool | None = None) -> list[str]:
     """Return the cells of two schemes, or of them those that are valid or not."""
     cells = lab.Store(folder).cells().filter(pl.col("scheme").is_in(["droptail", "codel"]))
-    return [key for key, said in cells.select("cell", "valid").rows() if valid is None or (said is not False) == valid]
+    return [
+        key
+        for key, is_valid in cells.select("cell", "valid").rows()
+        if valid is None or (is_valid is not False) == valid
+    ]
 
 
 def test_the_console_leaves_them_out_and_says_so(doctored: Path) -> None:
     store = lab.Store(doctored)
-    compared, said = kept.comparison(store, keys(doctored))
+    compared, notes = kept.comparison(store, keys(doctored))
     assert [(scheme["label"], scheme["seeds"]) for scheme in compared.schemes] == [
         ("droptail:limit=20", [1, 2]),
         ("codel", [1]),
     ]
-    (sentence,) = said
+    (sentence,) = notes
     assert sentence.endswith("seed 2 is not valid and is left out: the router was late.")
     with pytest.raises(Refused, match=r"seed 2 is not valid and is left out: the router was late\.$"):
         kept.comparison(store, keys(doctored, valid=False))

@@ -99,23 +99,23 @@ def test_a_round_trip_is_as_long_as_its_table_says() -> None:
 def test_sockets_and_router_say_the_same() -> None:
     result = run(CLIENT, SERVER.replace("SECONDS", str(SECONDS)))
     sender, read = json.loads(Path("said.json").read_text()), int(Path("read").read_text())
-    there, back = result.summary["counters"]
+    forward, reverse = result.summary["counters"]
     # The queue's arrivals are the segments that the sender's socket has sent, but for its SYN/ACK and the closing ones.
-    assert back["arrived"] == pytest.approx(sender["segments_out"], abs=3)
-    assert there["sent"] == pytest.approx(sender["segments_in"], abs=3)
-    dropped = sum(back[name] for name in back if name.startswith("dropped"))
-    assert back["arrived"] == back["sent"] + dropped + back["evicted"] + back["held"]
+    assert reverse["arrived"] == pytest.approx(sender["segments_out"], abs=3)
+    assert forward["sent"] == pytest.approx(sender["segments_in"], abs=3)
+    dropped = sum(reverse[name] for name in reverse if name.startswith("dropped"))
+    assert reverse["arrived"] == reverse["sent"] + dropped + reverse["evicted"] + reverse["held"]
     assert result.metadata["live"]["lost_outside"] == 0
     # What was written is what was read. What the link carried is that, what came twice, and headers in each packet: 20
     # bytes of IP's, and of TCP's from 32, with timestamps, to 52 with other options.
     assert sender["bytes"] - sender["again"] == read
     headers = result.link.filter(direction=1)["bytes"].sum() - read
-    assert 52 * back["sent"] <= headers <= 72 * back["sent"] + sender["again"]
+    assert 52 * reverse["sent"] <= headers <= 72 * reverse["sent"] + sender["again"]
     # The rate, while there is always a packet to send.
     busy = result.link.filter((pl.col("direction") == 1) & pl.col("time_s").is_between(1.0, SECONDS, closed="none"))
     assert result.cell.resolved["link"]["overhead"] == "38 B"
     frame_bytes = float(busy["bytes"].sum()) + 38 * float(busy["packets"].sum())
     assert 8e-6 * frame_bytes / (0.1 * busy.height) == pytest.approx(RATE_MBPS, rel=0.01)
     # Marks reach the sender. One echo reports all marks of a round trip.
-    assert back["marked"] > 0
+    assert reverse["marked"] > 0
     assert sender["marks"] > 0

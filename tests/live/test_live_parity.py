@@ -18,7 +18,7 @@ from aqmlab.running.cell import cells_of
 pytestmark = pytest.mark.usefixtures("_live_permitted")
 
 
-def both(experiment: lab.Experiment, out: Path) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+def both_worlds(experiment: lab.Experiment, out: Path) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     """Run an experiment in both worlds: the summaries of the live and of the simulated run."""
     live = run_live(experiment, out=out)
     if reasons := live.metadata["live"]["invalid_reasons"]:
@@ -35,7 +35,7 @@ def test_web_users_on_an_idle_link_wait_as_long_in_both_worlds(tmp_path: Path, p
         tcp={"profile": profile},
         protocol={"warmup": "2 s", "duration": "8 s"},
     )
-    live, simulated = both(experiment, tmp_path)
+    live, simulated = both_worlds(experiment, tmp_path)
     # The users are the same; an exchange at either end of the window may fall on its other side.
     assert live["completed_requests"] == pytest.approx(simulated["completed_requests"], rel=0.03)
     # A tick of the kernel's timers, 4 ms at most, and what waits behind another's burst.
@@ -65,7 +65,7 @@ def test_a_long_response_takes_one_rtt_a_window_in_both_worlds(tmp_path: Path) -
         tcp={"receive_window": 32 * 1460},
         protocol={"warmup": "3 s", "duration": "5 s"},
     )
-    live, simulated = both(experiment, tmp_path)
+    live, simulated = both_worlds(experiment, tmp_path)
     # Four windows of data a round trip, of 100 ms, a millisecond of wires and the window's time on the link.
     data = max(way["throughput_mbps"] for way in live["directions"])
     assert data == pytest.approx(max(way["throughput_mbps"] for way in simulated["directions"]), rel=0.03)
@@ -81,7 +81,7 @@ def test_a_full_link_gives_users_the_same_in_both_worlds(tmp_path: Path) -> None
         tcp={"initial_rto": "1 s", "syn_backoff": [1, 2, 4, 8, 16, 32, 64]},
         protocol={"warmup": "5 s", "duration": "15 s"},
     )
-    live, simulated = both(experiment, tmp_path)
+    live, simulated = both_worlds(experiment, tmp_path)
     # Losses come in bursts, of which there are a few in this time: six seeds of the simulator give from 2.9 to 6.2 %,
     # response times (p50) from 283 to 337 ms, delays from 25 to 30 ms.
     assert live["loss_percent"] == pytest.approx(simulated["loss_percent"], rel=0.5)

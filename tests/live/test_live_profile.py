@@ -53,7 +53,7 @@ def test_a_kernel_with_the_settings_of_linux_6_is_that_profile() -> None:
 
 
 @pytest.mark.parametrize(
-    ("setting", "value", "name", "said"),
+    ("setting", "value", "name", "expected"),
     [
         ("tcp_rmem", "4096 131072 1048576", "receive_window", 1_048_576),
         ("tcp_moderate_rcvbuf", "0", "receive_window_tuning", False),
@@ -67,22 +67,22 @@ def test_a_kernel_with_the_settings_of_linux_6_is_that_profile() -> None:
         ("tcp_congestion_control", "reno", "congestion", "reno"),
     ],
 )
-def test_another_setting_is_another_value(setting: str, value: str, name: str, said: object) -> None:
-    assert profile.table({**LINUX_6, setting: value}.get, info())[name] == said
+def test_another_setting_is_another_value(setting: str, value: str, name: str, expected: object) -> None:
+    assert profile.table({**LINUX_6, setting: value}.get, info())[name] == expected
 
 
 def test_a_profile_omits_what_the_kernel_does_not_report() -> None:
-    told = profile.table(lambda _: None, info(rto_us=3_000_000, window=2))
-    assert told == {"profile": "linux-6", "initial_window": 2, "initial_rto": "3 s"}
+    table = profile.table(lambda _: None, info(rto_us=3_000_000, window=2))
+    assert table == {"profile": "linux-6", "initial_window": 2, "initial_rto": "3 s"}
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux says it so")
 def test_this_machines_table_is_one_that_a_spec_takes(aqmlab: Command) -> None:
     outcome = aqmlab("doctor", "--profile")
     assert outcome.code == 0
-    told = tomllib.loads(outcome.out)["tcp"]
-    assert told["profile"] == "linux-6"
+    table = tomllib.loads(outcome.out)["tcp"]
+    assert table["profile"] == "linux-6"
     known = {"reno", "cubic", "dctcp", "highspeed", "bbr"}
-    usable = {**told, "congestion": told["congestion"] if told["congestion"] in known else "cubic"}
-    assert resolved(usable)["initial_window"] == told["initial_window"]
-    assert json.loads(aqmlab("doctor", "--profile", "--json").out) == {"tcp": told}
+    usable = {**table, "congestion": table["congestion"] if table["congestion"] in known else "cubic"}
+    assert resolved(usable)["initial_window"] == table["initial_window"]
+    assert json.loads(aqmlab("doctor", "--profile", "--json").out) == {"tcp": table}

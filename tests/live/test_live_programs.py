@@ -50,7 +50,7 @@ print("fetched", time.monotonic() - began, flush=True)
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A directory with a spec, a file to fetch and a program that fetches it."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "live.toml").write_text(SPEC)
@@ -60,14 +60,14 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("device", ["tun", "veth"])
-def test_a_program_gets_its_bytes_at_the_rate_of_the_link(aqmlab: Command, here: Path, device: str) -> None:
+def test_a_program_gets_its_bytes_at_the_rate_of_the_link(aqmlab: Command, directory: Path, device: str) -> None:
     if device == "tun" and not os.access("/dev/net/tun", os.R_OK | os.W_OK):
         pytest.skip("/dev/net/tun may not be opened")
     server = " ".join(SERVER)
     options = ("--json", "--device", device, "--server", server)
     outcome = aqmlab("live", "live.toml", *options, "--", sys.executable, "fetch.py")
     assert outcome.code == 0
-    assert (here / "fetched").read_bytes() == (here / "file").read_bytes()
+    assert (directory / "fetched").read_bytes() == (directory / "file").read_bytes()
     record = json.loads(outcome.out)
     result = json.loads((Path(record["cell"]) / "metadata.json").read_text())
     assert result["live"]["exit_codes"] == [0, None]
@@ -87,11 +87,11 @@ def test_a_program_gets_its_bytes_at_the_rate_of_the_link(aqmlab: Command, here:
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl here")
-def test_curl_fetches_over_the_link(aqmlab: Command, here: Path) -> None:
+def test_curl_fetches_over_the_link(aqmlab: Command, directory: Path) -> None:
     fetch = "curl --silent --fail --noproxy '*' --output fetched http://$AQMLAB_SERVER:8000/file"
     outcome = aqmlab("live", "live.toml", "--server", " ".join(SERVER), "--", "sh", "-c", fetch)
     assert outcome.code == 0
-    assert (here / "fetched").read_bytes() == (here / "file").read_bytes()
+    assert (directory / "fetched").read_bytes() == (directory / "file").read_bytes()
     # Its own, where it is answered by an error (curl(1)).
     missing = fetch.replace("/file", "/none")
     assert aqmlab("live", "live.toml", "--server", " ".join(SERVER), "--", "sh", "-c", missing).code == 22
@@ -116,7 +116,7 @@ for number in range(20):
 """
 
 
-def test_each_datagram_of_a_program_comes_and_is_answered(here: Path) -> None:
+def test_each_datagram_of_a_program_comes_and_is_answered(directory: Path) -> None:
     experiment = lab.Experiment.from_toml("live.toml")
     result, code = run_command(experiment, [sys.executable, "-c", ASK], server=[sys.executable, "-c", ECHO])
     assert code == 0
@@ -127,7 +127,7 @@ def test_each_datagram_of_a_program_comes_and_is_answered(here: Path) -> None:
     assert carried[0] == 528 * carried[1] > 0
 
 
-def test_a_programs_exit_code_and_output_are_passed_on(aqmlab: Command, here: Path) -> None:
+def test_a_programs_exit_code_and_output_are_passed_on(aqmlab: Command, directory: Path) -> None:
     speaks = [
         sys.executable,
         "-m",
@@ -147,9 +147,9 @@ def test_a_programs_exit_code_and_output_are_passed_on(aqmlab: Command, here: Pa
     assert aqmlab("live", "live.toml", "--set", "protocol.duration=1 s", "--", "sleep", "60").code == 124
 
 
-def test_what_a_command_cannot_have_is_one_line(aqmlab: Command, here: Path) -> None:
-    alone = aqmlab("live", "live.toml")
-    assert (alone.code, alone.err) == (
+def test_what_a_command_cannot_have_is_one_line(aqmlab: Command, directory: Path) -> None:
+    without_programs = aqmlab("live", "live.toml")
+    assert (without_programs.code, without_programs.err) == (
         2,
         "aqmlab: users.per_side: must be at least 1 where there are no sources, got 0\n",
     )
@@ -164,9 +164,9 @@ def test_what_a_command_cannot_have_is_one_line(aqmlab: Command, here: Path) -> 
         run_command(lab.Experiment.from_toml("live.toml"), [])
 
 
-def test_each_program_connection_draws_its_numbered_rtt(here: Path) -> None:
+def test_each_program_connection_draws_its_numbered_rtt(directory: Path) -> None:
     # What the kernel found in the handshakes of three (struct tcp_info of linux/tcp.h): no program's lateness.
-    (here / "connect.py").write_text(
+    (directory / "connect.py").write_text(
         "import os, pathlib, socket, struct\n"
         "spans = []\n"
         "for _ in range(3):\n"
@@ -183,7 +183,7 @@ def test_each_program_connection_draws_its_numbered_rtt(here: Path) -> None:
         assert code == 0
         if reasons := result.metadata["live"]["invalid_reasons"]:
             pytest.skip(f"the run is not valid: {'; '.join(reasons)}")
-        spans.append(json.loads((here / "spans").read_text()))
+        spans.append(json.loads((directory / "spans").read_text()))
     assert len({round(span, 3) for span in spans[0]}) == 3
     for first, second in zip(*spans, strict=True):
         # A millisecond of wires, and as late as a valid run may be, there and back.
@@ -213,7 +213,7 @@ time.sleep(1)
         ("raise SystemExit", 0, []),
     ],
 )
-def test_a_run_whose_server_dies_is_invalid(here: Path, end: str, code: int, reasons: list[str]) -> None:
+def test_a_run_whose_server_dies_is_invalid(directory: Path, end: str, code: int, reasons: list[str]) -> None:
     experiment = lab.Experiment.from_toml("live.toml")
     server = [sys.executable, "-c", DYING_SERVER.format(end=end)]
     result, exit_code = run_command(experiment, [sys.executable, "-c", CONNECT], server=server)
@@ -224,7 +224,7 @@ def test_a_run_whose_server_dies_is_invalid(here: Path, end: str, code: int, rea
     assert live["valid"] == (not live["invalid_reasons"])
 
 
-def test_users_go_on_beside_a_program(here: Path) -> None:
+def test_users_go_on_beside_a_program(directory: Path) -> None:
     changes = ["users.per_side=100", "protocol.warmup=1 s"]
     experiment = lab.Experiment.from_toml("live.toml", changes=changes)
     result, code = run_command(experiment, ["sleep", "2"])
@@ -236,17 +236,17 @@ def test_users_go_on_beside_a_program(here: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("victim", [0, 1])
-def test_nothing_is_left_of_programs_whose_run_is_killed(here: Path, victim: int) -> None:
+def test_nothing_is_left_of_programs_whose_run_is_killed(directory: Path, victim: int) -> None:
     # Sons that no longer belong to anybody, and do not listen to signals that they can ignore.
     stubborn = "trap '' TERM HUP INT; (setsid sleep 9753 &) ; setsid sleep 9753 & touch started; wait"
     command = [sys.executable, "-m", "aqmlab", "live", "live.toml", "--", "sh", "-c", stubborn]
-    ours = namespaces_of(os.getpid())
+    own_namespaces = namespaces_of(os.getpid())
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         try:
-            wait_for("the command", (here / "started").exists)
+            wait_for("the command", (directory / "started").exists)
             time.sleep(0.2)
             (run,) = children(process.pid)
-            made = namespaces_of(run) - ours
+            made = namespaces_of(run) - own_namespaces
             os.kill((process.pid, run)[victim], signal.SIGKILL)
             wait_for("the end of the run", lambda: not Path(f"/proc/{run}/exe").exists())
             process.wait(timeout=20)
@@ -260,7 +260,7 @@ def test_nothing_is_left_of_programs_whose_run_is_killed(here: Path, victim: int
     wait_for("the end of all that was started", lambda: not left())
 
 
-def test_a_capture_counts_what_the_counters_count(here: Path) -> None:
+def test_a_capture_counts_what_the_counters_count(directory: Path) -> None:
     changes = [
         "users.per_side=300",
         "link.rate=2 Mbit/s",
@@ -269,13 +269,13 @@ def test_a_capture_counts_what_the_counters_count(here: Path) -> None:
         "protocol.duration=4 s",
     ]
     experiment = lab.Experiment.from_toml("live.toml", changes=[*changes, "record.losses=true"])
-    pcap = lab.Pcap(file=here / "live.pcapng", from_s=0.0)
-    result = run_live(experiment, out=here / "results", pcap=pcap)
-    content = (here / "live.pcapng").read_bytes()
+    pcap = lab.Pcap(file=directory / "live.pcapng", from_s=0.0)
+    result = run_live(experiment, out=directory / "results", pcap=pcap)
+    content = (directory / "live.pcapng").read_bytes()
     dropped = sum(way[name] for way in result.summary["counters"] for name in way if name.startswith("dropped"))
     assert content.count(b"dropped ") == dropped == result.losses.height > 0
     arrived = sum(way["arrived"] for way in result.summary["counters"])
     assert content.count(b"queued ") + content.count(b"queued, ") + dropped == arrived
     # Addresses and ports are those of the hosts: a server's port 80 is in each packet.
-    rerun = run_live(experiment, out=here / "results")
+    rerun = run_live(experiment, out=directory / "results")
     assert (rerun.directory, rerun.metadata["created"]) == (result.directory, result.metadata["created"])

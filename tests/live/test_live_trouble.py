@@ -44,18 +44,18 @@ def as_nobody_special(spec: Path, before: str) -> list[dict[str, object]]:
 
 
 def test_a_limit_of_namespaces_is_named_in_one_line(spec: Path) -> None:
-    said = as_nobody_special(spec, "echo 0 > /proc/sys/user/max_net_namespaces")
+    message = as_nobody_special(spec, "echo 0 > /proc/sys/user/max_net_namespaces")
     limit = "no more are allowed (sysctl user.max_net_namespaces is 0): raise it, or run as root"
-    assert said == [{"failed": f"a network namespace: {limit}"}]
+    assert message == [{"failed": f"a network namespace: {limit}"}]
 
 
 def test_a_ban_of_user_namespaces_is_named_in_one_line(spec: Path) -> None:
     if shutil.which("setpriv") is None:
         pytest.skip("there is no setpriv here")
     ban = "echo 0 > /proc/sys/user/max_user_namespaces"
-    said = as_nobody_special(spec, f'{ban} && exec setpriv --bounding-set=-all "$0"; false')
+    message = as_nobody_special(spec, f'{ban} && exec setpriv --bounding-set=-all "$0"; false')
     limit = "no more are allowed (sysctl user.max_user_namespaces is 0): raise it, or run as root"
-    assert said == [{"failed": f"a user namespace: {limit}"}]
+    assert message == [{"failed": f"a user namespace: {limit}"}]
 
 
 def test_pairs_of_interfaces_replace_a_tun_that_is_none(spec: Path) -> None:
@@ -191,13 +191,13 @@ def test_a_command_may_end_while_the_router_sleeps(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_an_interrupt_is_one_line_and_leaves_nothing(spec: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "aqmlab", "live", str(spec), "--set", "protocol.duration=60 s"]
-    ours = namespaces_of(os.getpid())
+    own_namespaces = namespaces_of(os.getpid())
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         try:
             wait_for("the run", lambda: children(process.pid))
             (run,) = children(process.pid)
             # The router's and both sides'.
-            wait_for("its namespaces", lambda: len(namespaces_of(run) - ours) == 3)
+            wait_for("its namespaces", lambda: len(namespaces_of(run) - own_namespaces) == 3)
             process.send_signal(signal.SIGINT)
             out, err = process.communicate(timeout=20)
         finally:

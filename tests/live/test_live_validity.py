@@ -33,9 +33,9 @@ IN_TIME: dict[str, Any] = {
 
 def test_a_run_that_was_in_time_and_lost_nothing_is_valid() -> None:
     assert IN_TIME.keys() == NUMBERS
-    said = verdict(IN_TIME, DEFAULT)
-    assert (said["valid"], said["invalid_reasons"]) == (True, [])
-    assert said["bounds"] == {
+    judgement = verdict(IN_TIME, DEFAULT)
+    assert (judgement["valid"], judgement["invalid_reasons"]) == (True, [])
+    assert judgement["bounds"] == {
         "late_p99_ms": 1.0,
         "late_p999_ms": 5.0,
         "late_reads_ms": 1.0,

@@ -68,7 +68,7 @@ def test_nothing_serious_is_found_on_the_consoles_pages(
     keys = Store(out).cells()["cell"].to_list()
     compared = "compare?" + "&".join(f"cell={key}" for key in keys)
     paths = ["", "new", "new?kind=sweep", "new?kind=live", f"cells/{keys[0]}", compared, "runs/1", "nowhere"]
-    said = {}
+    violations = {}
     for path in paths:
         page.goto(console + path)
         page.evaluate(UNFOLD)
@@ -81,8 +81,8 @@ def test_nothing_serious_is_found_on_the_consoles_pages(
             page.locator("#parameters label").first.wait_for()
         if path == "runs/1":
             page.locator("canvas").nth(3).wait_for()
-        said[path] = found(page)
-    assert said == {path: [] for path in paths}
+        violations[path] = found(page)
+    assert violations == {path: [] for path in paths}
 
 
 @pytest.mark.parametrize("width", [1280, 390])

@@ -79,8 +79,8 @@ def test_pages_run_nothing_but_what_the_console_serves(visitor: Visitor) -> None
     for path in ("/", "/new", "/static/console.css", "/nowhere"):
         _, _, headers = visitor.ask(path)
         policy = headers["Content-Security-Policy"]
-        for alone in ("default-src 'none'", "base-uri 'none'", "frame-ancestors 'none'", "form-action 'self'"):
-            assert alone in policy
+        for directive in ("default-src 'none'", "base-uri 'none'", "frame-ancestors 'none'", "form-action 'self'"):
+            assert directive in policy
         assert "unsafe" not in policy
         assert headers["X-Content-Type-Options"] == "nosniff"
 
@@ -151,8 +151,8 @@ def test_a_report_is_a_file_and_never_blocks_the_console(visitor: Visitor) -> No
     query = "&".join(f"cell={key}" for key in keys)
     assert f"/report?{query}" in unescape(visitor.ask(f"/compare?{query}")[1])
     assert f"/report?cell={keys[0]}" in visitor.ask(f"/cells/{keys[0]}")[1]
-    with ThreadPoolExecutor() as others:
-        made = others.submit(visitor.ask, f"/report?{query}")
+    with ThreadPoolExecutor() as threads:
+        made = threads.submit(visitor.ask, f"/report?{query}")
         answered = 0
         while not made.done():
             assert visitor.ask("/new")[0] == 200
@@ -198,11 +198,11 @@ def test_a_report_whose_reader_is_gone_is_not_made(console_store: Path, tmp_path
 def test_an_interrupt_of_the_console_prints_no_traceback(console_store: Path, tmp_path: Path) -> None:
     program, begun = counting(tmp_path)
     key = lab.Store(console_store).keys()[0]
-    with (tmp_path / "said").open("w") as says, ThreadPoolExecutor() as others:
+    with (tmp_path / "said").open("w") as says, ThreadPoolExecutor() as threads:
         with fixtures.console.console(console_store, *program, says=says) as address:
             visitor = Visitor(address)
             visitor.go_in()
-            report = others.submit(visitor.ask, f"/report?cell={key}")
+            report = threads.submit(visitor.ask, f"/report?cell={key}")
             while not begun.exists():
                 assert not report.done()
         assert report.result()[0] == 503

@@ -43,7 +43,7 @@ def quiet(page: Any) -> Iterator[None]:
 
 def forgive_refusals(page: Any) -> None:
     """Drop what the browser says of its own where the answer is a refusal."""
-    page.said[:] = [said for said in page.said if "the server responded with a status of 4" not in said]
+    page.said[:] = [message for message in page.said if "the server responded with a status of 4" not in message]
 
 
 def test_the_token_leaves_the_address_bar_and_the_history(page: Any) -> None:

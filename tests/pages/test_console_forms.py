@@ -123,11 +123,11 @@ def test_a_form_offers_testbeds_and_the_defaults_of_today(visitor: Visitor, tmp_
         assert ["unc-2003" in choices[0], "<option>none" in choices[0]] == [True, True]
     typed = {"schemes": "codel", "users.per_side": "5", "link.rate": "5 Mbit/s"}
     spec = 'link.rate = "5 Mbit/s"\nusers.per_side = 5\n'
-    of_2003 = asked.comparison(typed, tmp_path).cells
+    cells_2003 = asked.comparison(typed, tmp_path).cells
     today = asked.comparison({**typed, "testbed": "none"}, tmp_path).cells
-    assert asked.comparison({**typed, "testbed": "unc-2003"}, tmp_path).cells == of_2003 != today
+    assert asked.comparison({**typed, "testbed": "unc-2003"}, tmp_path).cells == cells_2003 != today
     assert asked.comparison({"schemes": "codel", "spec": spec}, tmp_path).cells == today
-    assert asked.comparison({"schemes": "codel", "spec": spec, "testbed": "unc-2003"}, tmp_path).cells == of_2003
+    assert asked.comparison({"schemes": "codel", "spec": spec, "testbed": "unc-2003"}, tmp_path).cells == cells_2003
     assert set(asked.sweep({**typed, "testbed": "none"}, tmp_path).cells) < set(today)
     with pytest.raises(Refused, match="without one, say who sends"):
         asked.comparison({"schemes": "codel", "testbed": "none"}, tmp_path)
@@ -158,24 +158,24 @@ def test_a_comparison_is_run_watched_and_found_among_the_cells(visitor: Visitor,
     form = {"schemes": "pi:q_ref=12", "spec": spec, "protocol.warmup": "1 s", "protocol.duration": "3 s", "seeds": "1"}
     status, _, headers = visitor.ask("/runs", "POST", {"csrf": visitor.csrf(), **form})
     assert status == 303
-    _, said, _ = visitor.ask(headers["Location"] + "/news")
-    assert said.endswith("event: end\ndata: 0\n\n")
+    _, news, _ = visitor.ask(headers["Location"] + "/news")
+    assert news.endswith("event: end\ndata: 0\n\n")
     assert "pi:q_ref=12" in visitor.ask("/?words=pi:q_ref")[1]
 
 
 def test_a_run_is_stopped_and_only_one_runs_at_a_time(visitor: Visitor) -> None:
     form = {"schemes": "droptail:limit=240", "users.load": "98", "protocol.duration": "30 min", "seeds": "1"}
     _, _, headers = visitor.ask("/runs", "POST", {"csrf": visitor.csrf(), **form})
-    where = headers["Location"]
+    location = headers["Location"]
     assert visitor.ask("/runs", "POST", {"csrf": visitor.csrf(), **form})[0] == 409
-    while visitor.ask(f"{where}/progress")[1].count("<tr>") < 2:
+    while visitor.ask(f"{location}/progress")[1].count("<tr>") < 2:
         time.sleep(0.1)
-    status, _, _ = visitor.ask(f"{where}/stop", "POST", {"csrf": visitor.csrf()})
+    status, _, _ = visitor.ask(f"{location}/stop", "POST", {"csrf": visitor.csrf()})
     assert status == 303
-    _, said, _ = visitor.ask(f"{where}/news")
-    assert re.search(r"event: end\ndata: -?\d+\n\n$", said)
-    assert not said.endswith("data: 0\n\n")
-    assert '<p role="status">stopped</p>' in visitor.ask(where)[1]
+    _, news, _ = visitor.ask(f"{location}/news")
+    assert re.search(r"event: end\ndata: -?\d+\n\n$", news)
+    assert not news.endswith("data: 0\n\n")
+    assert '<p role="status">stopped</p>' in visitor.ask(location)[1]
 
 
 GRID = """
@@ -244,8 +244,8 @@ def test_a_sweep_is_run_and_its_means_are_shown(visitor: Visitor, console_store:
     form = {"kind": "sweep", "grid": GRID, "seeds": "2", "limit": "1 min"}
     status, _, headers = visitor.ask("/runs", "POST", {"csrf": visitor.csrf(), **form})
     assert status == 303
-    _, said, _ = visitor.ask(headers["Location"] + "/news")
-    assert said.endswith("event: end\ndata: 0\n\n")
+    _, news, _ = visitor.ask(headers["Location"] + "/news")
+    assert news.endswith("event: end\ndata: 0\n\n")
     _, page, _ = visitor.ask(headers["Location"])
     rows = [re.findall(r"<td.*?>(.*?)</td>", row)[:3] for row in re.findall(r"<tr>(<td.*)</tr>", page)]
     assert rows == [["droptail:limit=20", "", "2"], ["pi:ecn=true", "5", "2"], ["pi:ecn=true", "20", "2"]]
@@ -312,16 +312,16 @@ def test_a_form_takes_variants(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert len(run.cells) == 5
     monkeypatch.setattr(asked, "check_live", lambda: None)
     live = asked.live({"spec": spec, "scheme": variant}, tmp_path)
-    same = experiment.changed(["queue={dualpi2 = {}}", "tcp.congestion=prague", "tcp.ecn=accurate"])
-    (cell,) = cells_of(same, [1], lines.known(tmp_path))
+    changed_spec = experiment.changed(["queue={dualpi2 = {}}", "tcp.congestion=prague", "tcp.ecn=accurate"])
+    (cell,) = cells_of(changed_spec, [1], lines.known(tmp_path))
     assert live.cells == (replace(cell, kernel=platform.release()).key,)
 
 
 def test_a_large_grid_is_refused_before_its_points_are_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Grid, "points", lambda _: pytest.fail("points are made"))
-    many = "[samples]\npoints = 1_000_000\nover.'users.load' = {from = 1, to = 2}"
+    grid_text = "[samples]\npoints = 1_000_000\nover.'users.load' = {from = 1, to = 2}"
     with pytest.raises(Refused, match="at most 2,000 cells, got 1,000,000"):
-        asked.sweep({"grid": many}, tmp_path)
+        asked.sweep({"grid": grid_text}, tmp_path)
 
 
 def test_a_live_run_is_refused_in_a_line_where_there_can_be_none(
@@ -364,6 +364,6 @@ def test_a_live_run_starts_from_its_form_and_is_listed(visitor: Visitor) -> None
     short = {"protocol.warmup": "1 s", "protocol.duration": "1 s"}
     status, page, headers = visitor.ask("/runs", "POST", {"csrf": visitor.csrf(), **form, **short})
     assert status == 303, page
-    _, said, _ = visitor.ask(headers["Location"] + "/news")
-    assert said.endswith("event: end\ndata: 0\n\n"), said
+    _, news, _ = visitor.ask(headers["Location"] + "/news")
+    assert news.endswith("event: end\ndata: 0\n\n"), news
     assert "<td>live" in visitor.ask("/?words=gsp")[1]

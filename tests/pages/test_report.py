@@ -54,9 +54,9 @@ def test_without_cells_it_is_about_the_newest_comparison(out: Path, selection: G
 
 
 def test_cells_are_chosen_by_key_scheme_seed_and_load(out: Path, selection: Gathered) -> None:
-    of_codel = selection.by_label["codel"]
-    keys = [result.directory.name for result in of_codel]
-    for named in (keys[0][:12], str(of_codel[0].directory), f"{of_codel[0].directory}/"):
+    codel_results = selection.by_label["codel"]
+    keys = [result.directory.name for result in codel_results]
+    for named in (keys[0][:12], str(codel_results[0].directory), f"{codel_results[0].directory}/"):
         assert [result.directory.name for result in gather(out, Choice(cells=[named])).valid] == keys[:1]
     assert list(gather(out, Choice(schemes=["pie"])).by_label) == ["uncongested", "pie:ecn=true"]
     assert {result.cell.seed for result in gather(out, Choice(seeds=range(2, 4))).valid} == {2, 3}
@@ -77,22 +77,22 @@ def test_sentences_name_the_best_and_those_not_told_from_it(selection: Gathered)
             label: np.array([result.measure(f"response_time_ms.{share}") for result in selection.by_label[label]])
             for label in SCHEMES
         }
-        alike, _, longer = sentence.partition("; it is ")
-        first, *others = stats.from_best(values).items()
-        assert f"shortest under {first[0]}, " in alike
-        for label, difference in others:
+        ties, _, longer = sentence.partition("; it is ")
+        first, *following = stats.from_best(values).items()
+        assert f"shortest under {first[0]}, " in ties
+        for label, difference in following:
             assert difference is not None
-            assert label in (longer if difference.is_significant else alike)
-            assert label not in (alike if difference.is_significant else longer)
+            assert label in (longer if difference.is_significant else ties)
+            assert label not in (ties if difference.is_significant else longer)
 
 
 def test_a_sentence_has_the_interval_that_decided_it(out: Path, selection: Gathered) -> None:
     for sentence in said.answer(selection, {label: label for label in selection.by_label})[:2]:
-        alike, _, longer = sentence.partition("; it is ")
-        _, _, alike = alike.partition("not distinguishable from it")
+        ties, _, longer = sentence.partition("; it is ")
+        _, _, ties = ties.partition("not distinguishable from it")
         bounds = [
             tuple(float(number.replace(",", "")) for number in matches)
-            for matches in re.findall(r"\(([-\d,.]+) to ([-\d,.]+)", alike)
+            for matches in re.findall(r"\(([-\d,.]+) to ([-\d,.]+)", ties)
         ]
         assert all(low <= 0 <= high for low, high in bounds)
         assert all(not matches.startswith("-") for matches in re.findall(r"\(([-\d,.]+) to", longer))
@@ -108,11 +108,11 @@ def test_too_few_seeds_tell_nothing_apart(out: Path, seeds: int) -> None:
 
 def test_the_difference_is_of_seeds_that_all_have(out: Path, selection: Gathered) -> None:
     keys = [item.directory.name for item in selection.valid if (item.cell.label, item.cell.seed) != ("codel", 2)]
-    some = gather(out, Choice(cells=keys))
-    assert all([item.cell.seed for item in results] == [1, 3] for results in some.pairs.values())
-    two = Comparison(tuple(item for item in some.valid if item.cell.seed != 2), paired=True).schemes
-    assert [item.get("paired") for item in some.schemes] == [item.get("paired") for item in two]
-    assert any("different seeds" in note for note in said.notes(some))
+    subset = gather(out, Choice(cells=keys))
+    assert all([item.cell.seed for item in results] == [1, 3] for results in subset.pairs.values())
+    two = Comparison(tuple(item for item in subset.valid if item.cell.seed != 2), paired=True).schemes
+    assert [item.get("paired") for item in subset.schemes] == [item.get("paired") for item in two]
+    assert any("different seeds" in note for note in said.notes(subset))
 
 
 def test_tables_and_sentences_have_the_numbers_of_compare(selection: Gathered, page: Page) -> None:
@@ -202,12 +202,12 @@ def test_names_are_shown_as_text(selection: Gathered) -> None:
 
 def test_a_report_of_twenty_schemes_is_below_8_mb(selection: Gathered) -> None:
     results = selection.by_label["pie:ecn=true"]
-    many = tuple(
+    relabelled = tuple(
         replace(result, cell=replace(result.cell, label=f"{number}: {'n' * 60}"))
         for number in range(20)
         for result in results
     )
-    written = html(Gathered(many, ()))
+    written = html(Gathered(relabelled, ()))
     assert len(written.encode()) < 8e6
     assert len(Page(written).data["charts"]["delay"]["rows"]) > 20 * over_time.BINS
 
@@ -261,18 +261,18 @@ def test_the_command_writes_a_file_and_says_where(aqmlab: Command, tmp_path: Pat
 def test_a_results_directory_is_reported_by_its_name_alone(aqmlab: Command, out: Path) -> None:
     outcome = aqmlab("report", str(out), "-o", "r.html")
     assert (outcome.code, outcome.out) == (0, "r.html\n")
-    twice = aqmlab("report", str(out), "--out", "another", "-o", "r.html")
-    assert twice.code == 2
-    assert twice.err == f"aqmlab: CELL: {out} is a results directory, and --out another one, another\n"
+    repeat = aqmlab("report", str(out), "--out", "another", "-o", "r.html")
+    assert repeat.code == 2
+    assert repeat.err == f"aqmlab: CELL: {out} is a results directory, and --out another one, another\n"
 
 
 def test_how_cells_were_made_is_said_once_where_it_is_alike(selection: Gathered, page: Page) -> None:
     made = selection.valid[0].metadata
     assert f"engine {made['engine']}, commit" in page.text
     assert page.text.count(made["engine"]) == 1
-    other = replace(selection.valid[0])
-    other.__dict__["metadata"] = {**made, "python": "3.14.0"}
-    mixed = Page(html(Gathered((other, *selection.valid[1:]), ())))
+    other_result = replace(selection.valid[0])
+    other_result.__dict__["metadata"] = {**made, "python": "3.14.0"}
+    mixed = Page(html(Gathered((other_result, *selection.valid[1:]), ())))
     assert mixed.text.count(made["python"]) == len(selection.valid) - 1
     assert "3.14.0" in mixed.text
 
@@ -284,8 +284,8 @@ def test_what_is_explained_further_is_a_cell_behind_a_queue(selection: Gathered,
 
 def test_traffic_without_web_users_is_reported_too(tmp_path: Path) -> None:
     datagrams = [{"datagrams": {"rate": "2 Mbit/s", "packet": "1000 B"}}]
-    alone = experiment(users={"per_side": 0}, sources=datagrams, link={"rate": "1 Mbit/s"})
-    cells = [*cells_of(alone, [1]), *cells_of(alone, [2])]
+    source_only = experiment(users={"per_side": 0}, sources=datagrams, link={"rate": "1 Mbit/s"})
+    cells = [*cells_of(source_only, [1]), *cells_of(source_only, [2])]
     sweep(cells, Store(tmp_path))
     without = gather(tmp_path, Choice())
     page = Page(html(without))

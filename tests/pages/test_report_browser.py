@@ -113,8 +113,8 @@ def test_a_scheme_is_hidden_and_shown_in_all_figures(page: Any) -> None:
             f"document.querySelectorAll('figure[data-chart=delay] .mark-line path').length === {delays}"
         )
         assert lines(page, "response-times") == response_times
-        of_all = page.locator(f"[data-scheme='{SCHEMES[0]}']")
-        assert {of_all.nth(n).get_attribute("aria-pressed") for n in range(of_all.count())} == {pressed}
+        marks = page.locator(f"[data-scheme='{SCHEMES[0]}']")
+        assert {marks.nth(n).get_attribute("aria-pressed") for n in range(marks.count())} == {pressed}
 
 
 def test_the_pointer_shows_values_and_only_ctrl_wheel_zooms(page: Any) -> None:
@@ -126,8 +126,8 @@ def test_the_pointer_shows_values_and_only_ctrl_wheel_zooms(page: Any) -> None:
     x, y = point["x"] + point["width"] / 2, point["y"] + point["height"] / 2
     page.mouse.move(x - 5, y)
     page.mouse.move(x, y)
-    told = page.locator(".vg-tooltip.visible")
-    assert "requests answered within it, %" in told.inner_text()
+    tooltip = page.locator(".vg-tooltip.visible")
+    assert "requests answered within it, %" in tooltip.inner_text()
     for key, is_zoomed in (("Shift", False), ("Control", True)):
         page.keyboard.down(key)
         page.mouse.wheel(0, -100)
@@ -169,7 +169,7 @@ def test_a_script_that_is_not_the_pages_own_does_not_run(page: Any, report: Path
         " script.textContent = 'window.ran = true'; document.body.append(script); }"
     )
     assert page.evaluate("window.ran === undefined")
-    assert any("Content Security Policy" in said for said in page.said)
+    assert any("Content Security Policy" in message for message in page.said)
 
 
 def test_the_keyboard_alone_suffices_and_is_seen_where_it_is(browser: Any, report: Path) -> None:

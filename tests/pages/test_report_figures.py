@@ -116,11 +116,11 @@ def test_thinning_a_queue_loses_no_extreme(selection: Gathered) -> None:
     # An empty queue waits for exactly nothing: by rounding below it, an axis would begin at -20 ms.
     assert thin["delay_ms_low"].min() == 0
     for way in (0, 1):
-        of_way, whole = thin.filter(direction=way), queue.filter(direction=way)
-        assert of_way["probability_high"].max() == whole["p"].max()
-        assert of_way["probability_low"].min() == whole["p"].min()
+        thin_rows, whole = thin.filter(direction=way), queue.filter(direction=way)
+        assert thin_rows["probability_high"].max() == whole["p"].max()
+        assert thin_rows["probability_low"].min() == whole["p"].min()
         wire = 8e3 * (whole["bytes"] + whole["packets"] * 38) / 10e6
-        assert of_way["delay_ms_high"].max() == pytest.approx(wire.max())
+        assert thin_rows["delay_ms_high"].max() == pytest.approx(wire.max())
 
 
 def test_a_density_has_every_request_once(selection: Gathered) -> None:
@@ -141,10 +141,10 @@ def test_slowdown_is_shown_if_every_request_has_a_row(tmp_path: Path) -> None:
     assert set(rows["scheme"]) == {"codel"}
     assert (rows["p50"] >= 1).all()
     every = pl.concat(slowdowns(*pair) for pair in zip(*reversed(recorded.by_label.values()), strict=True))
-    of_octave = every.filter(pl.col("response_bytes").is_between(1024, 2047))["slowdown"]
+    octave_slowdowns = every.filter(pl.col("response_bytes").is_between(1024, 2047))["slowdown"]
     (row,) = rows.filter(pl.col("bytes").is_between(1024, 2047)).to_dicts()
-    assert row["requests"] == len(of_octave)
-    assert row["p50"] == pytest.approx(of_octave.median(), rel=1e-5)
+    assert row["requests"] == len(octave_slowdowns)
+    assert row["p50"] == pytest.approx(octave_slowdowns.median(), rel=1e-5)
 
 
 def test_where_the_time_went_is_what_explain_says_and_adds_up(out: Path, tmp_path: Path) -> None:
@@ -153,9 +153,9 @@ def test_where_the_time_went_is_what_explain_says_and_adds_up(out: Path, tmp_pat
     rows = pl.DataFrame(page.data["charts"]["parts"]["rows"])
     cells = gather(out, Choice(schemes=["codel"], seeds=[1, 3])).by_label
     for label, results in cells.items():
-        told = pl.concat(by_band(lab.explain(result.directory).requests) for result in results)
+        explained = pl.concat(by_band(lab.explain(result.directory).requests) for result in results)
         for band in ("mean", "p50", "p90", "p99"):
-            means = told.filter(band=band).mean().row(0, named=True)
+            means = explained.filter(band=band).mean().row(0, named=True)
             mine = rows.filter(scheme=label, band=band)
             assert mine["ms"].sum() == pytest.approx(means["response_time_ms"], rel=1e-4)
             assert mine.filter(part="queueing")["ms"].item() == pytest.approx(means["queueing"], rel=1e-4)

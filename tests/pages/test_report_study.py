@@ -38,8 +38,8 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def cells(length: str, seeds: range = range(1, 3)) -> list[Cell]:
-    of = Tiny.lengths[length].repeated(seeds)
-    return [cell for some in study_cells(Tiny(), of, {}).values() for cell in some]
+    length_of_seeds = Tiny.lengths[length].repeated(seeds)
+    return [cell for group in study_cells(Tiny(), length_of_seeds, {}).values() for cell in group]
 
 
 @pytest.fixture(scope="module")
@@ -80,8 +80,8 @@ def test_it_says_what_the_pages_of_the_study_say(report: Report, tmp_path: Path)
             if line.startswith("|") and not set(line) <= set("|-: "):
                 for cell in re.split(r"(?<!\\)\|", line.strip("|")):
                     assert words(cell.replace("**", "").replace("\\|", "|").replace("`", "")) in words(page.text)
-    for said in (report.study.title, "Something gets through.", "Nothing is greater than itself.", report.command):
-        assert said in page.text
+    for sentence in (report.study.title, "Something gets through.", "Nothing is greater than itself.", report.command):
+        assert sentence in page.text
     for claim in report.distinct.values():
         assert claim.cell.key in page.text
         assert claim.metadata["files"]["summary.parquet"]["sha256"] in page.text

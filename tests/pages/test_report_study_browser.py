@@ -28,7 +28,7 @@ DRAWN = "[...document.images].map(each => each.complete && each.naturalWidth > 0
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("store")
     cells = study_cells(Tiny(), Tiny.lengths["quick"], {})
-    sweep([cell for some in cells.values() for cell in some], Store(folder), workers=1)
+    sweep([cell for group in cells.values() for cell in group], Store(folder), workers=1)
     (folder / "studies").mkdir()
     (folder / "studies/tiny-notes.md").write_text(NOTES)
     with pytest.MonkeyPatch.context() as patch:

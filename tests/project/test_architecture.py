@@ -29,12 +29,12 @@ def crates() -> dict[str, set[str]]:
     """Each crate of ours with those of ours it depends on, in tests as well."""
     command = ["cargo", "metadata", "--no-deps", "--format-version", "1", "--offline"]
     metadata = json.loads(subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout)
-    ours = {package["name"] for package in metadata["packages"]}
+    own_crates = {package["name"] for package in metadata["packages"]}
     return {
         package["name"].removeprefix("aqmlab-"): {
             dependency["name"].removeprefix("aqmlab-")
             for dependency in package["dependencies"]
-            if dependency["name"] in ours
+            if dependency["name"] in own_crates
         }
         for package in metadata["packages"]
     }

@@ -40,9 +40,9 @@ def test_a_discipline_that_is_added_as_told_compiles(tmp_path: Path) -> None:
         shutil.copy(ROOT / name, tmp_path)
     shutil.copytree(ROOT / "crates", tmp_path / "crates")
     shutil.copytree(ROOT / "examples" / "rust_aqm", tmp_path / "examples" / "rust_aqm")
-    told = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    law, test = re.findall(r"```rust\n(//! Step:.*?)```", told, re.DOTALL)
-    entry = re.search(r"\*\*2\. Enter it\*\*.*?\n\n( {4}[^\n]*\n)", told, re.DOTALL)
+    guide = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    law, test = re.findall(r"```rust\n(//! Step:.*?)```", guide, re.DOTALL)
+    entry = re.search(r"\*\*2\. Enter it\*\*.*?\n\n( {4}[^\n]*\n)", guide, re.DOTALL)
     assert entry is not None
     aqm = tmp_path / "crates" / "aqm"
     (aqm / "src" / "disciplines" / "step.rs").write_text(law, encoding="utf-8")

@@ -58,9 +58,9 @@ def test_kwon_and_fahmys_costs_equal_the_measured_ones() -> None:
     notes = (ROOT / "docs" / "studies" / "kwon2003-notes.md").read_text(encoding="utf-8")
     matches = re.findall(r"^\| ([A-Z]+) \| [^|]* \| (\d+) \| ([\d,]+ B) \|$", notes, re.MULTILINE)
     assert len(matches) == 6
-    for name, more, flow in matches:
+    for name, extra, flow in matches:
         instructions, measured_flow = measured[name.lower()]
-        assert int(more) == pytest.approx(instructions - measured["droptail"][0], rel=0.1), name
+        assert int(extra) == pytest.approx(instructions - measured["droptail"][0], rel=0.1), name
         assert flow == measured_flow
 
 

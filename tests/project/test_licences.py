@@ -8,7 +8,7 @@ from typing import Any
 import licences
 
 
-def package(folder: Path, name: str, *, ours: bool = False, kind: str = "lib") -> dict[str, Any]:
+def package(folder: Path, name: str, *, is_ours: bool = False, kind: str = "lib") -> dict[str, Any]:
     (folder / name).mkdir()
     (folder / name / "LICENSE-MIT").write_text("MIT text\n", encoding="utf-8")
     return {
@@ -17,7 +17,7 @@ def package(folder: Path, name: str, *, ours: bool = False, kind: str = "lib") -
         "version": "1.0",
         "license": "MIT",
         "authors": [],
-        "source": None if ours else "registry",
+        "source": None if is_ours else "registry",
         "manifest_path": str(folder / name / "Cargo.toml"),
         "targets": [{"kind": [kind]}],
     }
@@ -29,7 +29,7 @@ def need(name: str, kind: str | None = None) -> dict[str, Any]:
 
 def test_licences_name_linked_crates_but_no_build_or_dev_crates(tmp_path: Path) -> None:
     packages = [
-        package(tmp_path, "aqmlab-py", ours=True),
+        package(tmp_path, "aqmlab-py", is_ours=True),
         package(tmp_path, "linked"),
         package(tmp_path, "below"),
         package(tmp_path, "derive", kind="proc-macro"),

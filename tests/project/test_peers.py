@@ -35,9 +35,9 @@ def case(name: str) -> Case:
 
 
 def test_a_trace_is_drawn_by_its_seed_alone() -> None:
-    first, again, other = (arrivals.generate(200, 5, seed) for seed in (1, 1, 2))
-    assert first == again
-    assert first != other
+    first, repeat, other_seed = (arrivals.generate(200, 5, seed) for seed in (1, 1, 2))
+    assert first == repeat
+    assert first != other_seed
 
 
 def test_the_trace_is_what_it_always_was() -> None:
@@ -51,9 +51,9 @@ def test_the_trace_is_what_it_always_was() -> None:
 def test_a_trace_offers_its_load_in_both_directions_to_all_pairs() -> None:
     transfers = arrivals.generate(500, 60, 3)
     for direction in (0, 1):
-        ours = [transfer for transfer in transfers if transfer.direction == direction]
-        assert len(ours) / 60 == pytest.approx(500, rel=0.03)
-        sizes = [transfer.response_bytes for transfer in ours]
+        same_direction = [transfer for transfer in transfers if transfer.direction == direction]
+        assert len(same_direction) / 60 == pytest.approx(500, rel=0.03)
+        sizes = [transfer.response_bytes for transfer in same_direction]
         assert median(sizes) == pytest.approx(1000, rel=0.02)
         assert mean(size >= 10_000 for size in sizes) == pytest.approx(0.1, abs=0.001)
     assert {transfer.pair for transfer in transfers} == set(range(32))
@@ -141,7 +141,7 @@ def test_a_difference_is_in_per_cent_of_theirs() -> None:
 
 def record(**changes: Any) -> dict[str, Any]:
     names = ("p10", "p25", "p50", "p75", "p90", "p95", "p99")
-    ours = {
+    aqmlab_numbers = {
         "throughput_mbps": 90.0,
         "loss_percent": 0.5,
         "queue_mean": 21.0,
@@ -149,23 +149,28 @@ def record(**changes: Any) -> dict[str, Any]:
         "transfers": 300,
         "response_time_ms": dict.fromkeys(names, 110.0),
     }
-    theirs = {**ours, "loss_percent": 0.0, "queue_mean": 20.0, "response_time_ms": dict.fromkeys(names, 100.0)}
+    peer_numbers = {
+        **aqmlab_numbers,
+        "loss_percent": 0.0,
+        "queue_mean": 20.0,
+        "response_time_ms": dict.fromkeys(names, 100.0),
+    }
     window = {"warm_s": 2.0, "begun_until_s": 6.0, "stop_s": 9.0}
     cost = {
         "ns-3": {"user_s": 20.0, "packets": 1_000_000, "peak_mib": 40.0, "ns_per_packet": 20_000.0},
         "aqmlab": {"user_s": 0.1, "packets": 2_000_000, "peak_mib": 20.0, "ns_per_packet": 50.0},
     }
-    it: dict[str, Any] = {"case": "web 90 droptail", "traffic": "web 90", "queue": "droptail", "cost": cost}
-    return {**it, "peers": {"ns-3": {"window": window, "peer": theirs, "aqmlab": ours}}, **changes}
+    entry: dict[str, Any] = {"case": "web 90 droptail", "traffic": "web 90", "queue": "droptail", "cost": cost}
+    return {**entry, "peers": {"ns-3": {"window": window, "peer": peer_numbers, "aqmlab": aqmlab_numbers}}, **changes}
 
 
 def test_the_tables_say_how_many_times_dearer_and_how_far_apart() -> None:
     costs, web = report.sheets([record()])
     assert costs.rows[0] == ("web 90 droptail", "ns-3", "1,000,000", "20", "20,000", "50,000", "40", "400")
     assert costs.rows[1][-1] == "1"
-    theirs, ours, differences = web.rows
-    assert theirs[:2] == ("web 90 droptail, 2 to 9 s", "ns-3")
-    assert ours[1] == "aqmlab"
+    peer_row, aqmlab_row, differences = web.rows
+    assert peer_row[:2] == ("web 90 droptail, 2 to 9 s", "ns-3")
+    assert aqmlab_row[1] == "aqmlab"
     # No difference in per cent of a loss of nothing.
     assert differences[2:] == ("+0.0", "-", "+5.0", "+0.0", *["+10.0"] * 7)
 
@@ -173,9 +178,9 @@ def test_the_tables_say_how_many_times_dearer_and_how_far_apart() -> None:
 def test_long_flows_have_a_table_of_their_own() -> None:
     flow = {"goodput_mbps": 9.7, "queue_mean": 30.0, "loss_percent": 0.02, "flows_mbps": [9.7]}
     window = {"warm_s": 20.0, "begun_until_s": 20.0, "stop_s": 120.0}
-    it = record(traffic="1 flow", case="1 flow droptail", cost={})
-    it["peers"] = {"ns-2": {"window": window, "peer": flow, "aqmlab": {**flow, "queue_mean": 33.0}}}
-    (long,) = report.sheets([it])
+    entry = record(traffic="1 flow", case="1 flow droptail", cost={})
+    entry["peers"] = {"ns-2": {"window": window, "peer": flow, "aqmlab": {**flow, "queue_mean": 33.0}}}
+    (long,) = report.sheets([entry])
     assert long.rows[-1] == ("", "difference %", "+0.0", "+10.0", "+0.0")
     assert "| 1 flow droptail, 20 to 120 s | ns-2 | 9.70 | 30.0 | 0.020 |" in report.to_markdown(long)
 
@@ -190,12 +195,12 @@ def test_a_missing_program_is_one_line_with_its_debian_packages(monkeypatch: pyt
         peers.main()
 
 
-@pytest.mark.parametrize(("name", "what"), [("none.txt", "cannot be read"), ("90.txt", "is empty")])
-def test_a_missing_trace_is_one_line(tmp_path: Path, name: str, what: str) -> None:
+@pytest.mark.parametrize(("name", "message"), [("none.txt", "cannot be read"), ("90.txt", "is empty")])
+def test_a_missing_trace_is_one_line(tmp_path: Path, name: str, message: str) -> None:
     (tmp_path / "90.txt").touch()
     with pytest.raises(SystemExit) as error:
         arrivals.read(tmp_path / name)
-    assert what in str(error.value)
+    assert message in str(error.value)
     assert "\n" not in str(error.value)
 
 

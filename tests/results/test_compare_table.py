@@ -73,10 +73,12 @@ def record(label: str, seed: int, ms: float | None = 10.0, **options: Any) -> di
     } | options
 
 
-def schemes(*of_each: Sequence[dict[str, Any]], paired: bool = False) -> list[dict[str, Any]]:
-    made = [stats.over_seeds(records) for records in of_each]
+def schemes(*records_of_scheme: Sequence[dict[str, Any]], paired: bool = False) -> list[dict[str, Any]]:
+    made = [stats.over_seeds(records) for records in records_of_scheme]
     if paired:
-        for scheme, differences in zip(made[1:], stats.paired(of_each[0], of_each[1:]), strict=True):
+        for scheme, differences in zip(
+            made[1:], stats.paired(records_of_scheme[0], records_of_scheme[1:]), strict=True
+        ):
             scheme["paired"] = {"to": made[0]["label"]} | differences
     return made
 
@@ -97,10 +99,10 @@ def mixed(label: str, ms: float) -> list[dict[str, Any]]:
     ]
 
 
-def plain(of: list[dict[str, Any]], width: int = 400) -> str:
+def plain(rows: list[dict[str, Any]], width: int = 400) -> str:
     console = Console(width=width, color_system=None)
     with console.capture() as capture:
-        console.print(SideBySide(of))
+        console.print(SideBySide(rows))
     return capture.get()
 
 
@@ -153,22 +155,24 @@ def test_each_source_and_class_has_its_delay_under_each_scheme() -> None:
     ways = [way | {"classes": classes} for way in record("", 1)["directions"]]
     dual = [result | {"classes": classes, "directions": ways} for result in mixed("dualpi2", 9)]
     (part,) = (part for part in parts(schemes(mixed("pi", 5), dual)) if part.title.startswith("Delay"))
-    of = [f"{what} {name}" for what in ("all packets", "web users", "video") for name in ("forward", "reverse")]
+    labels = [
+        f"{traffic} {name}" for traffic in ("all packets", "web users", "video") for name in ("forward", "reverse")
+    ]
     classes_of = [f"class {name} {way}" for name in ("L4S", "Classic") for way in ("forward", "reverse")]
     assert [(row.scheme, row.what) for row in part.rows] == [
-        *(("pi", what) for what in of),
-        *(("dualpi2", what) for what in (*of[:2], *classes_of, *of[2:])),
+        *(("pi", traffic) for traffic in labels),
+        *(("dualpi2", traffic) for traffic in (*labels[:2], *classes_of, *labels[2:])),
     ]
 
 
 def test_directions_that_agree_are_shown_together() -> None:
-    together = schemes([record("pi", 1)])
-    assert [part.title for part in parts(together)][:2] == [
+    merged = schemes([record("pi", 1)])
+    assert [part.title for part in parts(merged)][:2] == [
         "Link, with packets queued, both directions",
         "Delay in the queue, ms, both directions",
     ]
-    assert "The two directions of the link agree to 10%" in plain(together)
-    assert "forward" not in plain(together)
+    assert "The two directions of the link agree to 10%" in plain(merged)
+    assert "forward" not in plain(merged)
 
 
 @pytest.mark.parametrize(
@@ -180,10 +184,10 @@ def test_directions_that_agree_are_shown_together() -> None:
     ],
 )
 def test_directions_that_differ_have_rows_of_their_own(change: dict[str, Any]) -> None:
-    of = schemes([record("codel", 1)], [record("pi", 1) | change])
-    for part in parts(of)[:2]:
+    scheme_rows = schemes([record("codel", 1)], [record("pi", 1) | change])
+    for part in parts(scheme_rows)[:2]:
         assert [row.what for row in part.rows] == ["forward", "reverse"] * 2
-    assert "Direction forward carries what side 0 sends, reverse what side 1 sends." in plain(of)
+    assert "Direction forward carries what side 0 sends, reverse what side 1 sends." in plain(scheme_rows)
 
 
 def test_sources_have_rows_and_unused_measures_no_column() -> None:
@@ -227,16 +231,16 @@ def test_differences_stand_with_half_their_interval() -> None:
 def test_a_star_is_where_the_interval_excludes_0() -> None:
     first = [record("pi", seed, 100.0 + seed) for seed in range(1, 6)]
     slower = [record("red", seed, 200.0 + seed + (seed % 2)) for seed in range(1, 6)]
-    alike = [record("rem", seed, 100.0 + seed + (seed % 2) - (seed % 3)) for seed in range(1, 6)]
-    of = schemes(first, slower, alike, paired=True)
-    red, rem = parts(of)[-1].cells()
+    tied = [record("rem", seed, 100.0 + seed + (seed % 2) - (seed % 3)) for seed in range(1, 6)]
+    scheme_rows = schemes(first, slower, tied, paired=True)
+    red, rem = parts(scheme_rows)[-1].cells()
     for number, half in [*red, *rem]:
         assert half.endswith("*") == (abs(float(number)) > float(half.strip("±*")) if half else False)
     assert all(half.endswith("*") for _, half in red[-8:])
-    assert "± is half of the 95 % interval, in which all 2 schemes hold together. * excludes 0." in plain(of)
+    assert "± is half of the 95 % interval, in which all 2 schemes hold together. * excludes 0." in plain(scheme_rows)
     # Among more schemes an interval is wider, and it is narrowest alone.
-    alone = schemes(first, slower, paired=True)
-    widths = [made[1]["paired"]["high"]["response_time_ms"]["p50"] for made in (alone, of)]
+    two_schemes = schemes(first, slower, paired=True)
+    widths = [made[1]["paired"]["high"]["response_time_ms"]["p50"] for made in (two_schemes, scheme_rows)]
     assert widths == sorted(set(widths))
 
 
@@ -277,6 +281,6 @@ def test_a_notebook_has_one_table_with_what_a_user_wrote_as_text() -> None:
 def test_a_notebook_is_shown_nothing_beside_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[object] = []
     monkeypatch.setattr(rich.console, "_is_jupyter", lambda: True)
-    monkeypatch.setattr(rich.jupyter, "display", lambda *those: shown.append(those))
+    monkeypatch.setattr(rich.jupyter, "display", lambda *arguments: shown.append(arguments))
     assert "pi" in console.plain(SideBySide(schemes([record("pi", 1)])))
     assert shown == []

@@ -45,10 +45,10 @@ def test_two_stores_differ_in_values_and_paired_measures(stores: tuple[Path, Pat
     assert record["values"] == [{"scheme": "codel", "value": "link.rate", "a": "2 Mbit/s", "b": "3 Mbit/s"}]
     assert {row["scheme"] for row in record["measures"]} == {"codel"}
     (p95,) = [row for row in record["measures"] if row["measure"] == "p95"]
-    one, other = (
+    first, second = (
         run(out, "codel", link={"rate": rate}) for out, rate in zip(stores, ("2 Mbit/s", "3 Mbit/s"), strict=True)
     )
-    values = [np.array([result.measure("p95") for result in side], dtype=float) for side in (one, other)]
+    values = [np.array([result.measure("p95") for result in side], dtype=float) for side in (first, second)]
     expected = stats.Difference.of(values[1], values[0])
     assert (p95["difference"], p95["low"], p95["high"], p95["n"]) == pytest.approx(
         (expected.mean, expected.low, expected.high, 3)
@@ -61,8 +61,8 @@ def test_two_stores_differ_in_values_and_paired_measures(stores: tuple[Path, Pat
 
 def test_two_cells_are_compared_whatever_their_seeds(stores: tuple[Path, Path], aqmlab: Command) -> None:
     cells = Store(stores[0]).cells()
-    one, other = cells.filter(label="codel", seed=1)["cell"][0], cells.filter(label="pie", seed=2)["path"][0]
-    outcome = aqmlab("diff", one[:10], str(other), "--out", str(stores[0]))
+    first, second = cells.filter(label="codel", seed=1)["cell"][0], cells.filter(label="pie", seed=2)["path"][0]
+    outcome = aqmlab("diff", first[:10], str(second), "--out", str(stores[0]))
     assert outcome.code == 0, outcome.err
     assert "codel → pie" in outcome.out
     assert "seed" in outcome.out
@@ -85,9 +85,9 @@ def test_equal_stores_are_one_line(stores: tuple[Path, Path], aqmlab: Command, t
 
 
 def test_a_number_that_one_side_lacks_is_a_difference(tmp_path: Path) -> None:
-    one = run(tmp_path, "codel", [1])
-    other = run(tmp_path, "codel", [1], sources=[{"bulk": {"flows": 1, "name": "up"}}])
-    rows = diff(one, other).measures.filter(measure="up goodput")
+    first = run(tmp_path, "codel", [1])
+    second = run(tmp_path, "codel", [1], sources=[{"bulk": {"flows": 1, "name": "up"}}])
+    rows = diff(first, second).measures.filter(measure="up goodput")
     assert rows.select("a", "difference").row(0) == (None, None)
     assert rows["b"][0] > 0
 

@@ -55,16 +55,16 @@ def test_jains_index_of_k_of_n_who_share_alike_is_their_part() -> None:
 @given(st.floats(0.01, 1e5), st.floats(0.01, 1e5))
 def test_responsiveness_is_the_drafts_mean_of_both_rates(foreign_ms: float, loaded_ms: float) -> None:
     # Foreign_Responsiveness and Loaded_Responsiveness, section "Aggregating the Measurements".
-    both = 60_000 / foreign_ms, 60_000 / loaded_ms
-    assert round_trips_per_minute(foreign_ms, loaded_ms) == pytest.approx(sum(both) / 2)
+    rates = 60_000 / foreign_ms, 60_000 / loaded_ms
+    assert round_trips_per_minute(foreign_ms, loaded_ms) == pytest.approx(sum(rates) / 2)
 
 
 @given(st.lists(st.floats(0.01, 1e6), min_size=1, max_size=200))
 def test_a_trimmed_mean_leaves_out_one_in_twenty_of_the_longest(times: list[float]) -> None:
     kept = sorted(times)[: math.floor(0.95 * (len(times) - 1)) + 1]
-    ours = trimmed_mean(pl.Series(times))
+    mean = trimmed_mean(pl.Series(times))
     # Of equal ones all are kept.
-    assert ours == pytest.approx(np.mean([time for time in times if time <= kept[-1]]))
+    assert mean == pytest.approx(np.mean([time for time in times if time <= kept[-1]]))
     assert trimmed_mean(pl.Series([], dtype=pl.Float64)) is None
 
 
@@ -83,10 +83,12 @@ def test_probes_take_5_percent_of_capacity_up_to_100_a_second(small_cell: Cell) 
 def test_users_do_the_same_beside_probes(small_cell: Cell, tmp_path: Path) -> None:
     with_rows = json.loads(small_cell.spec.json)
     with_rows["record"]["exchanges"] = True
-    alone = dataclasses.replace(small_cell, spec=Resolved(json.dumps(with_rows)))
-    rows, beside = (run_cell(cell, Store(tmp_path)).exchanges.filter(source=0) for cell in (alone, probed(small_cell)))
-    what = ["side", "user", "connection", "request_bytes", "response_bytes"]
-    assert len(rows.join(beside, on=what)) > 0.8 * len(rows)
+    unprobed_cell = dataclasses.replace(small_cell, spec=Resolved(json.dumps(with_rows)))
+    rows, probed_rows = (
+        run_cell(cell, Store(tmp_path)).exchanges.filter(source=0) for cell in (unprobed_cell, probed(small_cell))
+    )
+    columns = ["side", "user", "connection", "request_bytes", "response_bytes"]
+    assert len(rows.join(probed_rows, on=columns)) > 0.8 * len(rows)
 
 
 @pytest.fixture(scope="module")
@@ -139,9 +141,9 @@ def test_each_request_has_one_twin_which_asked_for_the_same(compared: lab.Compar
 
 
 def test_a_request_under_another_seed_is_no_twin(compared: lab.Comparison) -> None:
-    free, _, _, other, *_ = compared.results
-    assert other.cell.seed == 2
-    assert len(slowdowns(other, free)) < 0.001 * len(other.exchanges)
+    free, _, _, other_seed, *_ = compared.results
+    assert other_seed.cell.seed == 2
+    assert len(slowdowns(other_seed, free)) < 0.001 * len(other_seed.exchanges)
 
 
 def test_slowdowns_are_told_by_size(compared: lab.Comparison) -> None:
@@ -183,11 +185,11 @@ def test_each_flow_is_its_own_source_on_its_sources_hosts() -> None:
         tcp={"mix": [{"share": 0.5, "source": "up", "profile": "linux-6"}]}, users={"per_side": 5}, sources=sources
     )
     (cell,) = cells_of(experiment, [1])
-    apart = flow_by_flow(cell).resolved
-    names = [next(iter(source.values()))["name"] for source in apart["sources"] if "transfers" not in source]
+    separate = flow_by_flow(cell).resolved
+    names = [next(iter(source.values()))["name"] for source in separate["sources"] if "transfers" not in source]
     assert names == ["up #1", "up #2", "up #3", "on_off #1", "on_off #2"]
-    assert [hosts["source"] for hosts in apart["tcp"]["mix"]] == names[:3]
-    assert {next(iter(source.values())).get("flows") for source in apart["sources"]} == {1, None}
+    assert [hosts["source"] for hosts in separate["tcp"]["mix"]] == names[:3]
+    assert {next(iter(source.values())).get("flows") for source in separate["sources"]} == {1, None}
     assert flow_by_flow(flow_by_flow(cell)).key == flow_by_flow(cell).key
 
 

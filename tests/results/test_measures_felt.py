@@ -84,20 +84,20 @@ def test_a_page_takes_between_its_longest_request_and_their_sum(shared: lab.Comp
         (pl.col("start_s") >= pl.col("start_s_page"))
         & (pl.col("start_s") <= pl.col("start_s_page") + pl.col("load_time_ms") / 1000)
     )
-    of_page = inside.group_by("side", "user", "start_s_page").agg(
+    page_requests = inside.group_by("side", "user", "start_s_page").agg(
         pl.len(),
         pl.col("requests", "load_time_ms").first(),
         longest=pl.col("response_time_ms").max(),
         all=pl.col("response_time_ms").sum(),
         heads=pl.col("top_level").sum(),
     )
-    assert len(of_page) == len(whole) > 100
+    assert len(page_requests) == len(whole) > 100
     # By the times alone, without a look at where the next page begins, the same requests are the page's.
-    assert (of_page["len"] == of_page["requests"]).all()
-    assert (of_page["heads"] == 1).all()
-    assert (of_page["load_time_ms"] >= of_page["longest"] - 1e-6).all()
+    assert (page_requests["len"] == page_requests["requests"]).all()
+    assert (page_requests["heads"] == 1).all()
+    assert (page_requests["load_time_ms"] >= page_requests["longest"] - 1e-6).all()
     # A user always waits for something until the page is there.
-    assert (of_page["load_time_ms"] <= of_page["all"] + 1e-6).all()
+    assert (page_requests["load_time_ms"] <= page_requests["all"] + 1e-6).all()
 
 
 def test_pages_load_faster_behind_a_shorter_queue(shared: lab.Comparison) -> None:
@@ -107,12 +107,15 @@ def test_pages_load_faster_behind_a_shorter_queue(shared: lab.Comparison) -> Non
 
 
 @given(st.floats(0.001, 1e6), st.floats(0.001, 1e6))
-def test_harm_is_nought_for_the_same_and_one_for_all_there_was(some: float, other: float) -> None:
-    assert more_is_better(some, some) == less_is_better(some, some) == 0
-    assert more_is_better(alone=some, beside=0.0) == 1
-    assert less_is_better(alone=0.0, beside=some) == 1
+def test_harm_is_nought_for_the_same_and_one_for_all_there_was(value: float, other_value: float) -> None:
+    assert more_is_better(value, value) == less_is_better(value, value) == 0
+    assert more_is_better(alone=value, beside=0.0) == 1
+    assert less_is_better(alone=0.0, beside=value) == 1
     # What takes k times as long is as harmful as a kth of the rate.
-    rate, time = more_is_better(alone=1 / some, beside=1 / other), less_is_better(alone=some, beside=other)
+    rate, time = (
+        more_is_better(alone=1 / value, beside=1 / other_value),
+        less_is_better(alone=value, beside=other_value),
+    )
     assert rate == pytest.approx(time, rel=1e-9, abs=1e-9)
 
 
@@ -146,20 +149,22 @@ def test_alone_everybody_asks_for_the_same(shared: lab.Comparison) -> None:
     users_alone, bulk_alone = alone(result.cell)
     shared.measured("harm")
     store = Store(result.directory.parents[1])
-    who = ["side", "user", "connection", "request_bytes", "response_bytes"]
+    columns = ["side", "user", "connection", "request_bytes", "response_bytes"]
 
-    def asked(of: lab.Result) -> pl.DataFrame:
-        return of.exchanges.filter(pl.col("source") == 0).filter(pl.struct(who).is_unique()).select(who)
+    def asked(source_result: lab.Result) -> pl.DataFrame:
+        return (
+            source_result.exchanges.filter(pl.col("source") == 0).filter(pl.struct(columns).is_unique()).select(columns)
+        )
 
     kept = store.get(users_alone)
     assert kept is not None
-    together, free = asked(result), asked(kept)
-    assert len(together.join(free, on=who)) > 0.8 * len(together)
+    shared_rows, free = asked(result), asked(kept)
+    assert len(shared_rows.join(free, on=columns)) > 0.8 * len(shared_rows)
     assert users_alone.label == "droptail:limit=200, web users alone"
-    other = store.get(bulk_alone)
-    assert other is not None
-    assert other.cell.users_per_side == 0
-    assert other.exchanges.is_empty()
+    solo = store.get(bulk_alone)
+    assert solo is not None
+    assert solo.cell.users_per_side == 0
+    assert solo.exchanges.is_empty()
 
 
 def test_a_sources_draws_do_not_depend_on_other_sources(tmp_path: Path) -> None:
@@ -174,19 +179,19 @@ def test_a_sources_draws_do_not_depend_on_other_sources(tmp_path: Path) -> None:
         record=lab.Record(exchanges=True),
     )
     (cell,) = cells_of(experiment, [1])
-    together, first, second = (run_cell(variant, Store(tmp_path)).exchanges for variant in (cell, *alone(cell)))
+    shared_rows, first, second = (run_cell(variant, Store(tmp_path)).exchanges for variant in (cell, *alone(cell)))
     for number, solo in ((1, first), (2, second)):
         assert solo["source"].unique().to_list() == [number]
-        what = ["start_s", "side", "user", "request_bytes", "response_bytes"]
-        among = together.filter(pl.col("source") == number)
+        columns = ["start_s", "side", "user", "request_bytes", "response_bytes"]
+        among = shared_rows.filter(pl.col("source") == number)
         # One or another is on its way at the end.
-        assert len(among.join(solo, on=what)) > 0.9 * len(among) > 50
+        assert len(among.join(solo, on=columns)) > 0.9 * len(among) > 50
 
 
 def test_long_transfers_harm_users_less_behind_a_shorter_queue(shared: lab.Comparison) -> None:
     rows = {(row["label"], row["of"]): row for row in shared.measured("harm")["harm"]}
     labels = ("droptail:limit=200", "codel")
-    assert set(rows) == {(label, of) for label in labels for of in ("web users", "bulk")}
+    assert set(rows) == {(label, traffic) for label in labels for traffic in ("web users", "bulk")}
     droptail, codel = (rows[label, "web users"] for label in labels)
     assert droptail["response_time"] > 0.2
     assert codel["delay"] < droptail["delay"] < 1
@@ -207,23 +212,23 @@ def test_the_outcome_is_that_of_the_drafts_example() -> None:
 @pytest.mark.parametrize("name", PROFILES)
 @given(delay=st.floats(0, 1000), more=st.floats(0, 1000), loss=st.floats(0, 10), worse=st.floats(0, 10))
 def test_more_delay_or_loss_never_scores_better(
-    name: str, delay: float, more: float, loss: float, worse: float
+    name: str, delay: float, extra_delay: float, loss: float, worse: float
 ) -> None:
     def score(ms: float, percent: float) -> float:
         return outcome(PROFILES[name], {"p99": ms, "p999": ms}, percent)
 
-    assert 0 <= score(delay + more, loss) <= score(delay, loss) <= 100
+    assert 0 <= score(delay + extra_delay, loss) <= score(delay, loss) <= 100
     assert score(delay, loss + worse) <= score(delay, loss)
 
 
 def test_each_kind_of_traffic_has_the_outcome_of_its_own_packets(shared: lab.Comparison) -> None:
     rows = {(row["label"], row["of"]): row for row in shared.measured("outcome")["outcome"]}
     label = "droptail:limit=200"
-    of_seeds = [result.summary["users"] for result in shared.results if result.cell.label == label]
-    assert len(of_seeds) == 2
+    user_summaries = [result.summary["users"] for result in shared.results if result.cell.label == label]
+    assert len(user_summaries) == 2
     for name, profile in PROFILES.items():
         by_hand = []
-        for users in of_seeds:
+        for users in user_summaries:
             waits = users["queue_delay_ms_each_way"]
             # The link's delay is 500 us each way.
             worst = {
@@ -244,8 +249,8 @@ def test_the_answer_to_a_step_is_read_off_a_delay_that_is_known() -> None:
 
 @given(st.floats(0, 1000), st.integers(1, 400))
 def test_a_delay_that_stays_has_settled_at_once(delay: float, samples: int) -> None:
-    still = answer(pl.Series([delay] * (samples + 1)), every_s=0.1)
-    assert still == {"peak_ms": delay, "settle_s": 0, "excess_ms_s": 0}
+    steady = answer(pl.Series([delay] * (samples + 1)), every_s=0.1)
+    assert steady == {"peak_ms": delay, "settle_s": 0, "excess_ms_s": 0}
 
 
 def test_a_delay_that_goes_on_growing_has_not_settled() -> None:
@@ -292,7 +297,7 @@ def test_in_a_chain_each_queue_answers_at_the_rate_of_its_link(tmp_path: Path, h
     )
     comparison = lab.compare("droptail:limit=50", experiment=experiment, seeds=[1], out=tmp_path)
     rows = {row["of"]: row for row in comparison.measured("step")["step"]}
-    peaks = {of: row["peak_ms"] for of, row in rows.items()}
+    peaks = {queue_name: row["peak_ms"] for queue_name, row in rows.items()}
     # More than its new rate fills the queue of the second link, and stays there; the header that its law counts is
     # in the frame once.
     assert peaks.pop("rate 2 Mbit/s of link 2 at 4 s, link 2 forward") == pytest.approx(50 * 1538 * 8 / 2e6 * 1000)

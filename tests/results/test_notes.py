@@ -56,9 +56,9 @@ def test_delay_in_the_device_fifo_is_named_with_its_size(tmp_path: Path) -> None
     # 256 packets of 1,500 bytes are 157 ms at 20 Mbit/s; the discipline keeps to its target of 5 ms.
     assert delay["device_fifo_mean"] > 100
     assert delay["sojourn_mean"] < 10
-    said = note(comparison, "device FIFO")
-    assert said is not None
-    assert f"codel {delay['device_fifo_mean']:.3g} of {delay['mean']:.3g} ms (reverse)" in said
+    text = note(comparison, "device FIFO")
+    assert text is not None
+    assert f"codel {delay['device_fifo_mean']:.3g} of {delay['mean']:.3g} ms (reverse)" in text
     assert "in FIFO" in repr(comparison)
 
 
@@ -73,10 +73,10 @@ def test_a_discipline_that_holds_the_delay_itself_has_no_note(tmp_path: Path) ->
 def test_schemes_with_the_same_results_are_named(tmp_path: Path) -> None:
     idle = alone({"datagrams": {"rate": "1 Mbit/s"}})
     comparison = compared(idle, "red", "codel", "pie", out=tmp_path)
-    said = note(comparison, "last digit")
-    assert said is not None
-    assert "red = codel = pie" in said
-    assert said in comparison.notes
+    text = note(comparison, "last digit")
+    assert text is not None
+    assert "red = codel = pie" in text
+    assert text in comparison.notes
     busy = compared(alone(BULK), "codel", "droptail:limit=100", "droptail:limit=101", out=tmp_path)
     assert note(busy, "last digit") is None
 
@@ -90,9 +90,9 @@ def test_a_source_limited_by_its_receive_window_is_named(tmp_path: Path) -> None
     (source,) = comparison.schemes[0]["sources"]
     assert source["limited_by_percent"]["receive_window"] > 80
     assert source["goodput_mbps"] < 510
-    said = note(comparison, "Hosts, not the queue")
-    assert said is not None
-    assert "A by the receive window (tcp.receive_window)" in said
+    text = note(comparison, "Hosts, not the queue")
+    assert text is not None
+    assert "A by the receive window (tcp.receive_window)" in text
     assert "receive window" in repr(comparison)
 
 
@@ -103,9 +103,9 @@ def test_a_source_limited_by_its_interface_is_named(tmp_path: Path) -> None:
     (source,) = comparison.schemes[0]["sources"]
     assert source["limited_by_percent"]["interface"] > 90
     assert source["goodput_mbps"] < 95
-    said = note(comparison, "Hosts, not the queue")
-    assert said is not None
-    assert "A by the network interface (interface)" in said
+    text = note(comparison, "Hosts, not the queue")
+    assert text is not None
+    assert "A by the network interface (interface)" in text
 
 
 def test_a_source_limited_by_the_queue_has_no_note(tmp_path: Path) -> None:
@@ -130,13 +130,13 @@ def test_a_sweep_has_the_notes_of_its_points(aqmlab: Command, tmp_path: Path) ->
         'spec = "fifo.toml"\nschemes = ["codel"]\n'
         '[axes]\n"link.device_fifo" = [0, 256]\n"queue.codel.limit" = [900, 901]\n'
     )
-    told = aqmlab("sweep", str(tmp_path / "grid.toml"), "--seeds", "1")
-    assert told.code == 0, told.err
-    (fifo,) = [line for line in told.out.splitlines() if line.startswith("The device FIFO")]
+    outcome = aqmlab("sweep", str(tmp_path / "grid.toml"), "--seeds", "1")
+    assert outcome.code == 0, outcome.err
+    (fifo,) = [line for line in outcome.out.splitlines() if line.startswith("The device FIFO")]
     assert "scheme=codel, link.device_fifo=256" in fifo
     assert "link.device_fifo=0" not in fifo
-    (same,) = [line for line in told.out.splitlines() if "last digit" in line]
-    assert "queue.codel.limit=900 = scheme=codel, link.device_fifo=0, queue.codel.limit=901" in same
+    (line_of_note,) = [line for line in outcome.out.splitlines() if "last digit" in line]
+    assert "queue.codel.limit=900 = scheme=codel, link.device_fifo=0, queue.codel.limit=901" in line_of_note
 
 
 def test_limits_of_web_users_alone_are_a_table(tmp_path: Path) -> None:
@@ -148,6 +148,6 @@ def test_limits_of_web_users_alone_are_a_table(tmp_path: Path) -> None:
     assert [(row.scheme, row.what) for row in part.rows] == [
         (label, "web users") for label in ("uncongested", "codel", "pie")
     ]
-    of_codel = comparison.schemes[1]["users_limited_by_percent"]
-    assert part.rows[1].measured["limited_by_percent"] == of_codel
-    assert sum(of_codel.values()) == pytest.approx(100)
+    limits = comparison.schemes[1]["users_limited_by_percent"]
+    assert part.rows[1].measured["limited_by_percent"] == limits
+    assert sum(limits.values()) == pytest.approx(100)

@@ -132,12 +132,12 @@ def test_a_frame_has_means_and_intervals_of_the_seeds(comparison: lab.Comparison
 
 def test_a_frame_of_pairs_has_differences(comparison: lab.Comparison) -> None:
     (row,) = comparison.frame("game one-way p99").filter(pl.col("less").is_not_null()).to_dicts()
-    first, other = (
+    first, second = (
         np.array([result.measure("game one-way p99") for result in comparison.results if result.cell.label == label])
         for label in SCHEMES
     )
     assert (row["scheme"], row["less"]) == (SCHEMES[1], SCHEMES[0])
-    assert row["mean"] == pytest.approx((other - first).mean())
+    assert row["mean"] == pytest.approx((second - first).mean())
     assert row["high"] - row["mean"] == pytest.approx(row["half_width"])
     assert "less" not in lab.Comparison(comparison.results).frame("loss").columns
 
@@ -152,23 +152,23 @@ def test_a_whole_frame_names_every_number_that_there_is(comparison: lab.Comparis
 
 
 def test_a_comparison_shows_chosen_numbers(spec: Path, aqmlab: Command, out: Path) -> None:
-    how = ("compare", str(spec), *SCHEMES, "--seeds", "3", "--out", str(out), "--no-figures")
+    arguments = ("compare", str(spec), *SCHEMES, "--seeds", "3", "--out", str(out), "--no-figures")
     names = "game one-way p99,Classic delay p99,p95"
-    output = aqmlab(*how, "--measures", names).out.partition("Chosen numbers")[2]
+    output = aqmlab(*arguments, "--measures", names).out.partition("Chosen numbers")[2]
     assert all(word in output for word in ("game", "one-way p99, ms", "Classic", "delay p99, ms", "p95, ms"))
     (first, _) = (line for line in output.splitlines() if line.startswith(SCHEMES))
-    numbers = json.loads(aqmlab(*how, "--measures", names, "--json").out)["numbers"]
+    numbers = json.loads(aqmlab(*arguments, "--measures", names, "--json").out)["numbers"]
     # Drop-tail has no classes.
     assert [number["measure"] for number in numbers if number["scheme"] == SCHEMES[0]] == ["game one-way p99", "p95"]
     assert first.split()[2] == "-" or first.split()[3] == "-"
-    wrong = aqmlab(*how, "--measures", "game p99")
+    wrong = aqmlab(*arguments, "--measures", "game p99")
     assert wrong.code == 2
     assert "worked out on request: slowdown" in wrong.err
 
 
 def test_until_goes_by_the_number_of_a_source(spec: Path, aqmlab: Command, out: Path) -> None:
-    how = ("compare", str(spec), "dualpi2", "--out", str(out), "--no-figures", "--json")
-    stopped = json.loads(aqmlab(*how, "--until", "game one-way p99 within 100 %").out)["until"]
+    arguments = ("compare", str(spec), "dualpi2", "--out", str(out), "--no-figures", "--json")
+    stopped = json.loads(aqmlab(*arguments, "--until", "game one-way p99 within 100 %").out)["until"]
     assert stopped["widths"][0]["target"] == "game one-way p99 within 100 %"
 
 
@@ -177,8 +177,17 @@ def test_a_sweep_shows_chosen_numbers(spec: Path, aqmlab: Command, tmp_path: Pat
     grid = tmp_path / "a.grid.toml"
     axes = '[axes]\n"link.rate" = ["4 Mbit/s", "5 Mbit/s"]\n'
     grid.write_text(f'spec = "{spec}"\nschemes = ["droptail:limit=60"]\n{axes}')
-    how = ("sweep", str(grid), "--seeds", "1-2", "--out", str(out), "--measures", "game one-way p99,upload goodput")
-    points = json.loads(aqmlab(*how, "--json").out)["points"]
+    arguments = (
+        "sweep",
+        str(grid),
+        "--seeds",
+        "1-2",
+        "--out",
+        str(out),
+        "--measures",
+        "game one-way p99,upload goodput",
+    )
+    points = json.loads(aqmlab(*arguments, "--json").out)["points"]
     assert len(points) == 2
     for point in points:
         is_of_point = (pl.col("rate_mbps") == float(point["link.rate"].split()[0])) & (pl.col("seed") <= 2)
@@ -186,8 +195,8 @@ def test_a_sweep_shows_chosen_numbers(spec: Path, aqmlab: Command, tmp_path: Pat
         assert cells.height == 2
         values = [sources[0]["datagrams"]["delay_ms_p99"] for sources in cells["sources"].to_list()]
         assert point["game one-way p99"] == pytest.approx(np.mean(values))
-    assert "game one-way p99, ms" in " ".join(aqmlab(*how).out.split())
-    wrong = aqmlab(*how[:-1], "game p99")
+    assert "game one-way p99, ms" in " ".join(aqmlab(*arguments).out.split())
+    wrong = aqmlab(*arguments[:-1], "game p99")
     assert (wrong.code, wrong.err.count("\n")) == (2, 1)
 
 
@@ -218,7 +227,7 @@ def test_advice_goes_by_the_number_of_a_source(tmp_path: Path) -> None:
     logs: dict[str, list[float]] = {}
     for item in advice.results:
         logs.setdefault(item.cell.label, []).append(np.log(item.measure("game up one-way p99") or 0.0))
-    assert advice.run[0].mean == pytest.approx(min(np.exp(np.mean(of)) for of in logs.values()))
+    assert advice.run[0].mean == pytest.approx(min(np.exp(np.mean(logarithms)) for logarithms in logs.values()))
     assert "game up one-way p99, ms" in repr(advice)
     assert "all candidates were run on this link" in " ".join(advice.notes)
     with pytest.raises(lab.SpecError, match="must be a time"):

@@ -24,9 +24,9 @@ def draws() -> np.random.Generator:
 
 def correlated(draws: np.random.Generator, seeds: int, numbers: int, correlation: float) -> Values:
     """Return numbers of no mean, by experiment, seed and number; those of one seed have something in common."""
-    own = draws.standard_normal((REPETITIONS, seeds, numbers))
+    noise = draws.standard_normal((REPETITIONS, seeds, numbers))
     common = draws.standard_normal((REPETITIONS, seeds, 1))
-    return np.asarray(np.sqrt(1 - correlation) * own + np.sqrt(correlation) * common)
+    return np.asarray(np.sqrt(1 - correlation) * noise + np.sqrt(correlation) * common)
 
 
 @pytest.mark.parametrize("seeds", [2, 3, 5, 20])
@@ -52,21 +52,21 @@ def test_intervals_of_many_schemes_hold_together(draws: np.random.Generator, cor
 
 def test_a_difference_is_significant_if_its_interval_excludes_0(draws: np.random.Generator) -> None:
     for mean in (0.0, 1.0, 2.0, 4.0):
-        for others in mean + draws.standard_normal((50, 5)):
-            found = stats.Difference.of(others, np.zeros(5), comparisons=3, looks=2)
-            alone = scipy.stats.ttest_1samp(others, 0).pvalue
-            assert found.p == pytest.approx(min(1.0, 6 * alone))
-            assert found.is_significant == (6 * alone < stats.LEVEL)
+        for values in mean + draws.standard_normal((50, 5)):
+            found = stats.Difference.of(values, np.zeros(5), comparisons=3, looks=2)
+            p_value = scipy.stats.ttest_1samp(values, 0).pvalue
+            assert found.p == pytest.approx(min(1.0, 6 * p_value))
+            assert found.is_significant == (6 * p_value < stats.LEVEL)
             assert found.high - found.mean == pytest.approx(
-                scipy.stats.t(4).ppf(1 - 0.025 / 6) * scipy.stats.sem(others)
+                scipy.stats.t(4).ppf(1 - 0.025 / 6) * scipy.stats.sem(values)
             )
 
 
-@pytest.mark.parametrize("apart", [0.0, 0.5, 2.0])
-def test_the_best_scheme_is_among_those_not_told_from_the_first(draws: np.random.Generator, apart: float) -> None:
+@pytest.mark.parametrize("distance", [0.0, 0.5, 2.0])
+def test_the_best_scheme_is_among_those_not_told_from_the_first(draws: np.random.Generator, distance: float) -> None:
     schemes, lost = [f"scheme {number}" for number in range(5)], 0
     for values in draws.standard_normal((2_000, 5, 5)):
-        values[:, 1:] += apart
+        values[:, 1:] += distance
         found = stats.from_best(dict(zip(schemes, values.T, strict=True)))
         best = found[schemes[0]]
         lost += best is not None and best.is_significant
@@ -74,8 +74,8 @@ def test_the_best_scheme_is_among_those_not_told_from_the_first(draws: np.random
 
 
 def test_pairs_that_do_not_vary_tell_nothing() -> None:
-    for others in ([2.0, 2.0, 2.0], [2.0]):
-        found = stats.Difference.of(np.array(others), np.ones(len(others)))
+    for values in ([2.0, 2.0, 2.0], [2.0]):
+        found = stats.Difference.of(np.array(values), np.ones(len(values)))
         assert (found.mean, found.p, found.is_significant) == (1.0, None, False)
         assert found.high == -found.low == np.inf
 
@@ -98,8 +98,8 @@ def differences_of_cdfs(draws: np.random.Generator, seeds: int) -> tuple[Values,
         share = draws.multinomial(requests, between)[..., :-1].cumsum(axis=-1) / requests
         return share, 1 - (1 + TIMES / shape / slower) ** -shape
 
-    (first, truth), (other, other_truth) = scheme(1.0), scheme(1.3)
-    return other - first, other_truth - truth
+    (first, truth), (second, other_truth) = scheme(1.0), scheme(1.3)
+    return second - first, other_truth - truth
 
 
 @pytest.mark.parametrize("seeds", [3, 5, 20])
@@ -119,39 +119,44 @@ def histogram(times_ms: Values) -> pl.DataFrame:
 
 def test_the_band_of_histograms_is_that_of_their_shares(draws: np.random.Generator) -> None:
     samples = [[draws.exponential(mean, 2000) for _ in range(4)] for mean in (100.0, 150.0)]
-    first, other = ([histogram(times) for times in of] for of in samples)
-    band = stats.difference_band(first, other, times_ms=[50, 100, 400])
-    shares = np.array([[[np.mean(times < time) for time in band["time_ms"]] for times in of] for of in samples])
+    first, second = ([histogram(times) for times in seeds_of_scheme] for seeds_of_scheme in samples)
+    band = stats.difference_band(first, second, times_ms=[50, 100, 400])
+    shares = np.array(
+        [
+            [[np.mean(times < time) for time in band["time_ms"]] for times in seeds_of_scheme]
+            for seeds_of_scheme in samples
+        ]
+    )
     differences = shares[1] - shares[0]
     assert band["difference"].to_numpy() == pytest.approx(differences.mean(axis=0), abs=0.005)
     half = scipy.stats.t(3).ppf(1 - 0.025 / 3) * scipy.stats.sem(differences)
     assert (band["high"] - band["low"]).to_numpy() == pytest.approx(2 * half, abs=0.02)
     assert (band["high"] < 0).all()
-    usual = stats.difference_band(first, other)
+    usual = stats.difference_band(first, second)
     assert usual["time_ms"].is_sorted()
     assert len(usual) == 20
 
 
 def test_any_quantile_differs_by_so_much_with_students_interval(draws: np.random.Generator) -> None:
     samples = [[draws.exponential(mean, 2000) for _ in range(4)] for mean in (100.0, 150.0)]
-    first, other = ([histogram(times) for times in of] for of in samples)
-    found = stats.quantile_differences(first, other, fractions=[0.2, 0.975])
-    exact = np.array([[np.quantile(times, [0.2, 0.975]) for times in of] for of in samples])
+    first, second = ([histogram(times) for times in seeds_of_scheme] for seeds_of_scheme in samples)
+    found = stats.quantile_differences(first, second, fractions=[0.2, 0.975])
+    exact = np.array([[np.quantile(times, [0.2, 0.975]) for times in seeds_of_scheme] for seeds_of_scheme in samples])
     differences = exact[1] - exact[0]
     assert found["difference"].to_numpy() == pytest.approx(differences.mean(axis=0), rel=0.03, abs=0.5)
     half = scipy.stats.t(3).ppf(0.975) * scipy.stats.sem(differences)
     assert (found["high"] - found["low"]).to_numpy() == pytest.approx(2 * half, rel=0.1, abs=2)
     none = histogram(np.array([]))
-    assert stats.quantile_differences(first, [*other[1:], none], fractions=[0.5]).is_empty()
+    assert stats.quantile_differences(first, [*second[1:], none], fractions=[0.5]).is_empty()
     with pytest.raises(SpecError, match=r"^quantile: must be from 0 to 1, got 1\.5$"):
-        stats.quantile_differences(first, other, fractions=[1.5])
+        stats.quantile_differences(first, second, fractions=[1.5])
 
 
 def test_a_band_needs_pairs_of_seeds_and_requests_in_each() -> None:
-    some, none = histogram(np.array([5.0, 50.0])), histogram(np.array([]))
+    filled, empty = histogram(np.array([5.0, 50.0])), histogram(np.array([]))
     with pytest.raises(SpecError, match=r"^band: must have two pairs of seeds at least, got 1 and 1 seeds$"):
-        stats.difference_band([some], [some])
-    assert stats.difference_band([some, some], [some, none]).is_empty()
+        stats.difference_band([filled], [filled])
+    assert stats.difference_band([filled, filled], [filled, empty]).is_empty()
 
 
 def looked_at(values: Values, truth: float, fraction: float) -> tuple[float, float]:

@@ -40,11 +40,11 @@ def test_the_cdf_has_the_share_of_times_below_each_edge(times_ms: list[float]) -
 
 @given(times, st.floats(0, 1))
 def test_a_quantile_is_within_a_bin_of_the_exact_one(times_ms: list[float], fraction: float) -> None:
-    (ours,) = stats.quantiles(histogram(times_ms), [fraction])
+    (quantile,) = stats.quantiles(histogram(times_ms), [fraction])
     # Where a quantile falls between two times, any value between them is one.
     low = np.quantile(times_ms, fraction, method="inverted_cdf")
     high = np.quantile(times_ms, min(1, fraction + 1 / len(times_ms)), method="inverted_cdf")
-    assert low / 1.02 <= ours <= high * 1.02
+    assert low / 1.02 <= quantile <= high * 1.02
 
 
 @given(times, st.lists(st.floats(0.01, 1e7), min_size=1, max_size=5))
@@ -119,10 +119,10 @@ def rounded(low: float, high: float) -> st.SearchStrategy[float]:
 @given(st.lists(st.tuples(rounded(-1e6, 1e6), rounded(0, 1e3)), min_size=2, max_size=8))
 def test_pairs_have_students_interval(pairs: list[tuple[float, float]]) -> None:
     first = [record(seed, value) for seed, (value, _) in enumerate(pairs)]
-    other = [record(seed, value + more) for seed, (value, more) in enumerate(pairs)]
-    differences = np.array([(value + more) - value for value, more in pairs])
+    second = [record(seed, value + difference) for seed, (value, difference) in enumerate(pairs)]
+    differences = np.array([(value + difference) - value for value, difference in pairs])
     half = scipy.stats.t(len(pairs) - 1).ppf(0.975) * scipy.stats.sem(differences)
-    (paired,) = stats.paired(first, [other])
+    (paired,) = stats.paired(first, [second])
     assert paired["difference"]["loss_percent"] == pytest.approx(differences.mean())
     if np.ptp(differences) <= 1e-12 * max(abs(value) for pair in pairs for value in (pair[0], sum(pair))):
         assert paired["low"]["loss_percent"] is paired["p"]["loss_percent"] is None
@@ -133,8 +133,8 @@ def test_pairs_have_students_interval(pairs: list[tuple[float, float]]) -> None:
 
 def test_a_pair_without_a_value_leaves_none() -> None:
     first = [record(1, 3.0), record(2, 4.0)]
-    other = [record(1, 3.5), record(2, 4.5) | {"loss_percent": None}]
-    (paired,) = stats.paired(first, [other])
+    second = [record(1, 3.5), record(2, 4.5) | {"loss_percent": None}]
+    (paired,) = stats.paired(first, [second])
     assert paired["difference"]["loss_percent"] is paired["low"]["loss_percent"] is None
     assert paired["difference"]["utilisation"] == 0.5
 

@@ -59,12 +59,14 @@ def test_the_summarys_columns_are_those_the_engine_writes() -> None:
 
 
 def test_a_column_has_one_type_in_all_cells(tmp_path: Path) -> None:
-    some = [
+    experiments = [
         brief(users={"per_side": 50}),
         brief(sources=[BULK, DATAGRAMS], chain=[{}, {"rate": "1 Mbit/s"}]),
         brief(users={"per_side": 1}, protocol={"warmup": "1 ms", "duration": "1 ms"}),
     ]
-    schemas = [pq.read_schema(lab.run(experiment, out=tmp_path).directory / "summary.parquet") for experiment in some]
+    schemas = [
+        pq.read_schema(lab.run(experiment, out=tmp_path).directory / "summary.parquet") for experiment in experiments
+    ]
     assert all(
         schema.field(name) == field
         for schema in schemas

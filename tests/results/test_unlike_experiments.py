@@ -39,12 +39,12 @@ def run(out: Path, scheme: str = "codel", seed: int = 1, **tables: Any) -> Resul
     return lab.run(lab.Experiment(**{**SPEC, "queue": {scheme: {}}, **tables}), seed=seed, out=out)
 
 
-@pytest.mark.parametrize(("other", "difference"), OTHERS.values(), ids=OTHERS)
+@pytest.mark.parametrize(("changes", "difference"), OTHERS.values(), ids=OTHERS)
 @pytest.mark.parametrize("scheme", ["codel", "pie"])
 def test_other_experiments_are_refused_with_the_difference(
-    scheme: str, other: dict[str, Any], difference: str, tmp_path: Path
+    scheme: str, changes: dict[str, Any], difference: str, tmp_path: Path
 ) -> None:
-    results = (run(tmp_path), run(tmp_path, scheme, **other))
+    results = (run(tmp_path), run(tmp_path, scheme, **changes))
     with pytest.raises(lab.SpecError, match=difference) as error:
         Comparison(results)
     assert "\n" not in str(error.value)
@@ -97,13 +97,13 @@ def test_a_report_of_a_spec_is_about_its_cells(tmp_path: Path, aqmlab: Command) 
     assert [result.place.name for result in selection.valid] == [result.place.name for result in compared.results]
     file = tmp_path / "spec.toml"
     file.write_text(again.toml(SPEC))
-    how = ("--out", str(tmp_path), "-o", str(tmp_path / "r.html"))
-    outcome = aqmlab("report", str(file), "--set", "link.rate=3 Mbit/s", *how)
+    arguments = ("--out", str(tmp_path), "-o", str(tmp_path / "r.html"))
+    outcome = aqmlab("report", str(file), "--set", "link.rate=3 Mbit/s", *arguments)
     assert outcome.code == 0, outcome.err
-    outcome = aqmlab("report", str(file), "--set", "link.rate=9 Mbit/s", *how)
+    outcome = aqmlab("report", str(file), "--set", "link.rate=9 Mbit/s", *arguments)
     assert (outcome.code, outcome.err.count("\n")) == (2, 1)
     assert "the newest cell differs in link.rate: 9 Mbit/s and 3 Mbit/s" in outcome.err
-    outcome = aqmlab("report", "--set", "link.rate=9 Mbit/s", *how)
+    outcome = aqmlab("report", "--set", "link.rate=9 Mbit/s", *arguments)
     assert (outcome.code, outcome.err.count("\n")) == (2, 1)
     with pytest.raises(lab.SpecError, match="experiment: cannot be with cells"):
         lab.report("abc", experiment=experiment, out=tmp_path)
@@ -112,11 +112,11 @@ def test_a_report_of_a_spec_is_about_its_cells(tmp_path: Path, aqmlab: Command) 
 
 
 def test_many_differences_are_counted() -> None:
-    one, other = (
+    first, second = (
         lab.Experiment(link={"rate": rate, "delay": delay}, users={"per_side": n}, protocol={"duration": duration})
         for rate, delay, n, duration in (("2 Mbit/s", "5 ms", 4, "2 s"), ("3 Mbit/s", "6 ms", 5, "3 s"))
     )
-    specs = [cells_of(experiment, [1])[0].resolved for experiment in (one, other)]
+    specs = [cells_of(experiment, [1])[0].resolved for experiment in (first, second)]
     assert set(differences(specs)) == {"link.rate", "link.delay", "users.per_side", "protocol.duration"}
     assert said(differences(specs)).endswith("; and 1 more")
 

@@ -60,12 +60,12 @@ def test_a_variant_is_the_cell_of_the_spec_written_out() -> None:
 
 def test_variants_and_schemes_share_an_experiment() -> None:
     changed = ("codel + users.per_side=12", "codel + link.rate=8 Mbit/s", 'pie + sources=[{bulk={name="up", flows=1}}]')
-    of_each = cells(TYPED, "codel", "pie:ecn=true", *changed, baseline=True)
-    assert len({cell.experiment for cell in of_each}) == 1
-    assert len({cell.key for cell in of_each}) == len(of_each)
-    assert {cell.variant for cell in of_each if cell.label in ("codel", "uncongested")} == {None}
+    variant_cells = cells(TYPED, "codel", "pie:ecn=true", *changed, baseline=True)
+    assert len({cell.experiment for cell in variant_cells}) == 1
+    assert len({cell.key for cell in variant_cells}) == len(variant_cells)
+    assert {cell.variant for cell in variant_cells if cell.label in ("codel", "uncongested")} == {None}
     # The same cell as an experiment of its own is another experiment.
-    assert cells("codel", users={"per_side": 12})[0].experiment != of_each[1].experiment
+    assert cells("codel", users={"per_side": 12})[0].experiment != variant_cells[1].experiment
 
 
 def test_a_table_of_the_spec_is_what_is_typed(tmp_path: Path, aqmlab: Command) -> None:
@@ -79,10 +79,10 @@ def test_a_table_of_the_spec_is_what_is_typed(tmp_path: Path, aqmlab: Command) -
     assert [cell.experiment for cell in named] == [cell.experiment for cell in typed]
     assert named[2].users_per_side == 12
     # Without a scheme the variants are compared, and a variant can be changed further.
-    how = ("--seeds", "1", "--no-figures", "--no-baseline", "--json")
-    outcome = aqmlab("compare", str(spec), *how)
+    arguments = ("--seeds", "1", "--no-figures", "--no-baseline", "--json")
+    outcome = aqmlab("compare", str(spec), *arguments)
     assert [scheme["label"] for scheme in json.loads(outcome.out)["schemes"]] == ["L4S", "classic", "more-users"]
-    outcome = aqmlab("compare", str(spec), "L4S", "L4S + users.per_side=12", "codel", *how)
+    outcome = aqmlab("compare", str(spec), "L4S", "L4S + users.per_side=12", "codel", *arguments)
     assert [scheme["users_per_side"] for scheme in json.loads(outcome.out)["schemes"]] == [10, 12, 10]
     python = lab.compare(experiment=experiment, seeds=[1], baseline=False, progress=False)
     assert [scheme["label"] for scheme in python.schemes] == ["L4S", "classic", "more-users"]

@@ -34,8 +34,8 @@ def test_only_a_changed_or_missing_column_counts_as_moved() -> None:
 def test_moved_results_need_a_new_results_number(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    other = {name: {"queue": {"packets": "other"}} for name in CELLS}
-    monkeypatch.setattr(golden, "digests", other.__getitem__)
+    changed = {name: {"queue": {"packets": "other"}} for name in CELLS}
+    monkeypatch.setattr(golden, "digests", changed.__getitem__)
     recorded = golden.FILE.read_text()
     with pytest.raises(SystemExit, match=r"results moved: raise RESULTS and say why in the changelog"):
         golden.main()

@@ -33,10 +33,10 @@ OTHERS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("other", OTHERS.values(), ids=OTHERS)
-def test_another_spec_is_another_experiment_in_the_columns(other: dict[str, Any]) -> None:
-    assert cell(**other).experiment != cell().experiment
-    assert cell(**other).row["spec"] != cell().row["spec"]
+@pytest.mark.parametrize("changes", OTHERS.values(), ids=OTHERS)
+def test_another_spec_is_another_experiment_in_the_columns(changes: dict[str, Any]) -> None:
+    assert cell(**changes).experiment != cell().experiment
+    assert cell(**changes).row["spec"] != cell().row["spec"]
 
 
 def test_scheme_ecn_and_seed_leave_the_experiment_as_it_is() -> None:
@@ -54,20 +54,20 @@ def test_hosts_that_need_ecn_have_an_experiment(tcp: dict[str, Any]) -> None:
 
 def test_hosts_with_ecn_of_their_own_are_another_experiment() -> None:
     inherited = {"mix": [{"share": 0.5, "congestion": "cubic"}]}
-    own = {"mix": [{"share": 0.5, "congestion": "cubic", "ecn": True}]}
-    assert cell(tcp=own).experiment == cell(tcp={**own, "ecn": True}).experiment
-    assert cell(tcp=own).experiment != cell(tcp={**inherited, "ecn": True}).experiment
+    tcp = {"mix": [{"share": 0.5, "congestion": "cubic", "ecn": True}]}
+    assert cell(tcp=tcp).experiment == cell(tcp={**tcp, "ecn": True}).experiment
+    assert cell(tcp=tcp).experiment != cell(tcp={**inherited, "ecn": True}).experiment
 
 
 def test_a_queue_of_a_link_s_own_belongs_to_the_experiment() -> None:
-    def of(scheme: dict[str, Any], own: dict[str, Any]) -> str:
-        chain = [{"rate": "2 Mbit/s"}, {"rate": "3 Mbit/s", "queue": own}]
+    def digest(scheme: dict[str, Any], link: dict[str, Any]) -> str:
+        chain = [{"rate": "2 Mbit/s"}, {"rate": "3 Mbit/s", "queue": link}]
         return cell(chain=chain, queue=scheme).experiment
 
     codel: dict[str, Any] = {"codel": {}}
     droptail = {"droptail": {"limit": 50}}
-    assert of(codel, droptail) == of(droptail, droptail) == of({"ared": {}}, droptail)
-    assert of(codel, droptail) != of(codel, codel)
+    assert digest(codel, droptail) == digest(droptail, droptail) == digest({"ared": {}}, droptail)
+    assert digest(codel, droptail) != digest(codel, codel)
 
 
 def test_the_uncongested_network_is_of_its_experiment() -> None:
@@ -78,32 +78,39 @@ def test_the_uncongested_network_is_of_its_experiment() -> None:
 
 def test_the_columns_say_what_was_simulated() -> None:
     tcp = {"profile": "linux-6", "mix": [{"share": 0.25, "side": 1, "congestion": "bbr", "ecn": True}]}
-    it = cell(link={"rate": "25 Mbit/s", "rate_back": "250 Mbit/s", "delay": "5 ms"}, tcp=tcp, sources=BULK).identity
-    assert (it["rate_mbps"], it["rate_back_mbps"], it["delay_ms"]) == (25, 250, 5)
-    assert it["tcp"] == "linux-6"
-    assert it["congestion"] == "cubic, 25 % of side 1 bbr"
-    assert it["ecn"] == "off, 25 % of side 1 rfc3168"
-    assert it["traffic"] == "3 bulk downloads"
-    assert (it["warmup_s"], it["duration_s"]) == (1, 2)
+    identity = cell(
+        link={"rate": "25 Mbit/s", "rate_back": "250 Mbit/s", "delay": "5 ms"}, tcp=tcp, sources=BULK
+    ).identity
+    assert (identity["rate_mbps"], identity["rate_back_mbps"], identity["delay_ms"]) == (25, 250, 5)
+    assert identity["tcp"] == "linux-6"
+    assert identity["congestion"] == "cubic, 25 % of side 1 bbr"
+    assert identity["ecn"] == "off, 25 % of side 1 rfc3168"
+    assert identity["traffic"] == "3 bulk downloads"
+    assert (identity["warmup_s"], identity["duration_s"]) == (1, 2)
     assert list(cell().row) == columns.SCHEMA.names
 
 
 def test_a_chain_is_its_links_and_its_slowest_rates() -> None:
     chain = [{"rate": "2 Mbit/s", "delay": "1 ms"}, {"rate": "3 Mbit/s", "rate_back": "1 Mbit/s", "device_fifo": 0}]
-    it = cell(chain=chain, link={"delay": "2 ms", "device_fifo": 7}).identity
-    assert (it["rate_mbps"], it["rate_back_mbps"], it["delay_ms"], it["device_fifo_packets"]) == (2, 1, 3, None)
-    assert it["chain"] == "2 Mbit/s 1 ms > 3 Mbit/s/1 Mbit/s 2 ms"
+    identity = cell(chain=chain, link={"delay": "2 ms", "device_fifo": 7}).identity
+    assert (
+        identity["rate_mbps"],
+        identity["rate_back_mbps"],
+        identity["delay_ms"],
+        identity["device_fifo_packets"],
+    ) == (2, 1, 3, None)
+    assert identity["chain"] == "2 Mbit/s 1 ms > 3 Mbit/s/1 Mbit/s 2 ms"
     assert cell().identity["chain"] is None
 
 
 def test_the_spec_is_short_and_long_lists_still_differ() -> None:
-    def of(second_s: float) -> str:
+    def spec_text(second_s: float) -> str:
         rows = {"start_seconds": [0.0, second_s] * 500, "side": [0] * 1000, "request_bytes": [100] * 1000}
         trace = {"trace": {**rows, "response_bytes": [1000] * 1000, "rtt": {"fixed": "10 ms"}}}
         return str(cell(sources=[trace]).row["spec"])
 
-    assert len(of(1.0)) < len(cell().spec.json)
-    assert of(1.0) != of(2.0)
+    assert len(spec_text(1.0)) < len(cell().spec.json)
+    assert spec_text(1.0) != spec_text(2.0)
     assert json.loads(cell().row["spec"])["users"]["workload"] == "unc-2001-v3"
 
 

@@ -22,12 +22,12 @@ from aqmlab.running.store import Store
 MB = 1_000_000
 
 
-def of(users: int) -> Cell:
+def cell_of_users(users: int) -> Cell:
     """Return a cell of some users on each side."""
     return cells_of(lab.Experiment(users={"per_side": users}, link={"rate": "2 Mbit/s"}), [1])[0]
 
 
-def at(bytes_free: float) -> Memory:
+def memory_with(bytes_free: float) -> Memory:
     """Return a memory of which something is always free."""
     return Memory(lambda: Free(bytes_free, "the machine's memory"))
 
@@ -37,17 +37,17 @@ def test_a_cell_that_cannot_fit_is_refused_before_it_starts() -> None:
         "out of memory: a run of 2,000,000 users on each side needs at least 1.3 GB, and 900 MB are free of the"
         " machine's memory"
     )
-    with pytest.raises(OutOfMemory) as error, at(900 * MB).room_for(of(2_000_000)):
+    with pytest.raises(OutOfMemory) as error, memory_with(900 * MB).room_for(cell_of_users(2_000_000)):
         pass
     assert str(error.value) == line
 
 
 def test_cells_that_fit_one_by_one_wait_for_each_other() -> None:
-    shared, order = at(400 * MB), []
+    shared, order = memory_with(400 * MB), []
     may_end = threading.Event()
 
     def first() -> None:
-        with shared.room_for(of(20_000)):
+        with shared.room_for(cell_of_users(20_000)):
             order.append("first starts")
             may_end.wait(60)
             order.append("first ends")
@@ -56,7 +56,7 @@ def test_cells_that_fit_one_by_one_wait_for_each_other() -> None:
     thread.start()
     while not order:
         time.sleep(0.001)
-    with shared.room_for(of(20_000), may_end.set):
+    with shared.room_for(cell_of_users(20_000), may_end.set):
         order.append("second starts")
     thread.join()
     assert order == ["first starts", "first ends", "second starts"]
@@ -69,13 +69,13 @@ def test_a_wait_for_memory_is_interrupted() -> None:
     def interrupted() -> None:
         raise Interrupted
 
-    shared = at(400 * MB)
-    with shared.room_for(of(20_000)):
+    shared = memory_with(400 * MB)
+    with shared.room_for(cell_of_users(20_000)):
         thread_error: list[BaseException] = []
 
         def second() -> None:
             try:
-                with shared.room_for(of(20_000), interrupted):
+                with shared.room_for(cell_of_users(20_000), interrupted):
                     pass
             except Interrupted as error:
                 thread_error.append(error)
@@ -93,13 +93,13 @@ def test_the_largest_cell_ends_when_little_memory_is_left(monkeypatch: pytest.Mo
     ready, low, small_is_done = threading.Event(), threading.Event(), threading.Event()
 
     def small() -> None:
-        with shared.room_for(of(10)) as check:
+        with shared.room_for(cell_of_users(10)) as check:
             ready.set()
             low.wait(60)
             check(1.0)
             small_is_done.set()
 
-    with shared.room_for(of(1000)) as check:
+    with shared.room_for(cell_of_users(1000)) as check:
         check(1.0)
         thread = threading.Thread(target=small)
         thread.start()
@@ -115,7 +115,7 @@ def test_the_largest_cell_ends_when_little_memory_is_left(monkeypatch: pytest.Mo
 @pytest.fixture
 def scarce(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave 300 MB to the cells of a sweep."""
-    monkeypatch.setattr(sweep, "MEMORY", at(300 * MB))
+    monkeypatch.setattr(sweep, "MEMORY", memory_with(300 * MB))
 
 
 @pytest.mark.usefixtures("scarce")

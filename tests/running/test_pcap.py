@@ -79,9 +79,9 @@ def test_the_file_has_two_raw_ip_interfaces_in_nanoseconds(marking: Path) -> Non
         assert described[9] == b"\x09"
 
 
-@pytest.mark.parametrize("which", ["dropping", "marking", "modern"])
-def test_checksums_hold_and_time_runs_forwards(which: str, request: pytest.FixtureRequest) -> None:
-    seen = packets(request.getfixturevalue(which))
+@pytest.mark.parametrize("capture", ["dropping", "marking", "modern"])
+def test_checksums_hold_and_time_runs_forwards(capture: str, request: pytest.FixtureRequest) -> None:
+    seen = packets(request.getfixturevalue(capture))
     assert len(seen) > 5_000
     assert [packet.nanos for packet in seen] == sorted(packet.nanos for packet in seen)
     for packet in seen:
@@ -99,16 +99,18 @@ def test_windows_are_shifted_as_far_as_both_syns_offer(tmp_path: Path) -> None:
     seen = packets(tmp_path / "wide.pcapng")
     syns = [segment for segment in seen if segment.flags & SYN]
     assert {segment.stored[44:48] for segment in syns} == {b"\x03\x03\x04\x00"}
-    windows = [{int.from_bytes(segment.stored[34:36]) for segment in some} for some in (syns, set(seen) - set(syns))]
+    windows = [
+        {int.from_bytes(segment.stored[34:36]) for segment in segments} for segments in (syns, set(seen) - set(syns))
+    ]
     assert windows == [{65_535}, {1_000_000 >> 4}]
 
 
 def test_what_dropping_and_marking_queues_do_is_told(dropping: Path, marking: Path) -> None:
-    def told(file: Path) -> Counter[str]:
+    def verdicts(file: Path) -> Counter[str]:
         kinds = (re.sub(r"[\d.]+ ms|; .*", "", packet.comment).strip() for packet in packets(file))
         return Counter(kind.removesuffix(", still there at the end") for kind in kinds)
 
-    dropped, marked = told(dropping), told(marking)
+    dropped, marked = verdicts(dropping), verdicts(marking)
     assert dropped.keys() <= {"queued", "dropped early", "dropped by limit"}
     assert dropped["dropped early"] > 50
     # What is no data may not be marked.
@@ -267,31 +269,31 @@ def tshark(file: Path, *fields: str) -> list[tuple[str, ...]]:
 def sent_before(seen: list[Seen]) -> list[bool]:
     """Say of each packet whether its first sequence number was sent before: a retransmission by any cause."""
     sent: dict[tuple[bytes, bytes], int] = {}
-    again = []
+    flags = []
     for segment in seen:
         known = sent.get(segment.sockets, segment.seq)
-        again.append(segment.next_seq > segment.seq and segment.seq < known)
+        flags.append(segment.next_seq > segment.seq and segment.seq < known)
         sent[segment.sockets] = max(known, segment.next_seq)
-    return again
+    return flags
 
 
 def acknowledges_again(seen: list[Seen]) -> list[bool]:
     """Say of each packet whether it is a duplicate acknowledgement (RFC 5681, section 2, but for its clause a)."""
     last: dict[tuple[bytes, bytes], tuple[int, bytes]] = {}
-    again = []
+    flags = []
     for segment in seen:
         pure = segment.next_seq == segment.seq and segment.flags & ACK and not segment.flags & RST
-        said = (segment.ack, segment.stored[34:36])
-        again.append(bool(pure and last.get(segment.sockets) == said))
-        last[segment.sockets] = said
-    return again
+        fields = (segment.ack, segment.stored[34:36])
+        flags.append(bool(pure and last.get(segment.sockets) == fields))
+        last[segment.sockets] = fields
+    return flags
 
 
 @NEEDS_TSHARK
-@pytest.mark.parametrize("which", ["dropping", "marking", "modern"])
-def test_tshark_finds_nothing_malformed(which: str, request: pytest.FixtureRequest) -> None:
+@pytest.mark.parametrize("capture", ["dropping", "marking", "modern"])
+def test_tshark_finds_nothing_malformed(capture: str, request: pytest.FixtureRequest) -> None:
     seen = tshark(
-        request.getfixturevalue(which),
+        request.getfixturevalue(capture),
         "_ws.malformed",
         "_ws.expert.severity",
         "ip.checksum.status",
@@ -324,28 +326,28 @@ def test_tshark_finds_our_retransmissions(dropping: Path) -> None:
     # could have been overtaken is out of order, though nothing is overtaken here.
     names = ("retransmission", "fast_retransmission", "spurious_retransmission", "out_of_order")
     found = tshark(dropping, "frame.number", *(f"tcp.analysis.{name}" for name in names))
-    theirs = [int(number) for number, *flags in found if any(flags)]
-    ours = [number for number, again in enumerate(sent_before(packets(dropping)), 1) if again]
-    assert theirs == ours
-    assert len(ours) > 100
+    expected = [int(number) for number, *flags in found if any(flags)]
+    actual = [number for number, is_repeated in enumerate(sent_before(packets(dropping)), 1) if is_repeated]
+    assert expected == actual
+    assert len(actual) > 100
 
 
 @NEEDS_TSHARK
 def test_tshark_finds_our_duplicate_acknowledgements(dropping: Path) -> None:
     found = tshark(dropping, "frame.number", "tcp.analysis.duplicate_ack")
-    theirs = [int(number) for number, duplicate in found if duplicate]
-    ours = [number for number, again in enumerate(acknowledges_again(packets(dropping)), 1) if again]
-    assert theirs == ours
-    assert len(ours) > 100
+    expected = [int(number) for number, duplicate in found if duplicate]
+    actual = [number for number, is_repeated in enumerate(acknowledges_again(packets(dropping)), 1) if is_repeated]
+    assert expected == actual
+    assert len(actual) > 100
 
 
 @NEEDS_TSHARK
 def test_tshark_finds_our_ecn_flags(marking: Path) -> None:
-    theirs = [(int(flags, 0), int(ecn)) for flags, ecn in tshark(marking, "tcp.flags", "ip.dsfield.ecn")]
-    ours = [(packet.flags, packet.stored[1] & 3) for packet in packets(marking)]
-    assert theirs == ours
+    expected = [(int(flags, 0), int(ecn)) for flags, ecn in tshark(marking, "tcp.flags", "ip.dsfield.ecn")]
+    actual = [(packet.flags, packet.stored[1] & 3) for packet in packets(marking)]
+    assert expected == actual
     for flag in (ECE, CWR):
-        assert sum(bool(flags & flag and not flags & SYN) for flags, _ in theirs) > 50
+        assert sum(bool(flags & flag and not flags & SYN) for flags, _ in expected) > 50
 
 
 @NEEDS_TSHARK
@@ -366,12 +368,12 @@ def test_tsharks_rtt_is_the_base_rtt_plus_queueing_delay(tmp_path: Path) -> None
             handshakes.setdefault(stream, []).append(comment)
         if rtt:
             round_trips[stream] = round(float(rtt) * 1e9)
-    once = 2 * ((40 + 38) * 4_000 + 500_000)
+    wire_ns = 2 * ((40 + 38) * 4_000 + 500_000)
     rests = []
     for stream, round_trip in round_trips.items():
         waits = [re.fullmatch(r"(?:marked, )?queued ([\d.]+) ms; .*", comment) for comment in handshakes[stream]]
         if len(waits) == 2 and all(waits):
-            rests.append(round_trip - once - sum(round(float(wait[1]) * 1e6) for wait in waits if wait))
+            rests.append(round_trip - wire_ns - sum(round(float(wait[1]) * 1e6) for wait in waits if wait))
     assert len(rests) > 200
     assert all(10_000_000 <= rest <= 151_000_000 for rest in rests)
     # But where a server's interface was busy.

@@ -106,12 +106,12 @@ def test_what_failed_is_said_and_counts_as_over_in_what_is_left(
 def test_what_is_left_is_judged_by_work_and_not_by_seconds(
     small: lab.Experiment, store: Store, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    many = small.model_copy(update={"link": lab.Link(rate="1 Gbit/s"), "users": lab.Users(per_side=3600)})
-    short, long = (cells_of(experiment, [1])[0] for experiment in (small, many))
+    large = small.model_copy(update={"link": lab.Link(rate="1 Gbit/s"), "users": lab.Users(per_side=3600)})
+    short, long = (cells_of(experiment, [1])[0] for experiment in (small, large))
     # 400 users ask for more than 2 Mbit/s; 3600 for ten times what is sent there.
     assert work(long) / work(short) == pytest.approx(3600 * 0.0106 / 2, rel=0.01)
     # On the uncongested network users ask for no more.
-    assert work(cells_of(many, [1], uncongested=True)[0]) == work(long)
+    assert work(cells_of(large, [1], uncongested=True)[0]) == work(long)
     clock = Clock(monkeypatch)
     with messages.heard(), SweepProgress([short, long], {}) as watch:
         clock.now += 60
@@ -136,12 +136,12 @@ def test_equal_names_are_extended_by_their_differences(small: lab.Experiment) ->
     variants = [
         small.model_copy(update={"link": lab.Link(rate="2 Mbit/s", delay=delay)}) for delay in ("1 ms", "20 ms")
     ]
-    same = [cells_of(variant, [1], label="pi")[0] for variant in variants]
-    alone = replace(same[0], seed=2)
-    named = names([*same, alone])
-    assert named[same[0].key] == f'{same[0]} (link.delay="1 ms")'
-    assert named[same[1].key] == f'{same[1]} (link.delay="20 ms")'
-    assert named[alone.key] == str(alone)
+    cells = [cells_of(variant, [1], label="pi")[0] for variant in variants]
+    other_seed = replace(cells[0], seed=2)
+    named = names([*cells, other_seed])
+    assert named[cells[0].key] == f'{cells[0]} (link.delay="1 ms")'
+    assert named[cells[1].key] == f'{cells[1]} (link.delay="20 ms")'
+    assert named[other_seed.key] == str(other_seed)
 
 
 def test_from_python_progress_is_heard_too(cells: list[Cell], store: Store, capsys: pytest.CaptureFixture[str]) -> None:

@@ -49,13 +49,13 @@ def experiment(**parts: Any) -> lab.Experiment:
     return lab.Experiment(**usual | parts)
 
 
-def cell(of: lab.Experiment) -> Cell:
-    (made,) = cells_of(of, [1], known())
+def cell(experiment_of_cell: lab.Experiment) -> Cell:
+    (made,) = cells_of(experiment_of_cell, [1], known())
     return made
 
 
-def directions(of: lab.Experiment, out: Path) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = lab.run(of, out=out).summary["directions"]
+def directions(experiment_of_run: lab.Experiment, out: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = lab.run(experiment_of_run, out=out).summary["directions"]
     return found
 
 
@@ -85,8 +85,8 @@ def test_a_cell_is_called_by_the_disciplines_of_both_directions() -> None:
     assert (unlike.label, unlike.scheme) == ("pi:q_ref=10 / droptail:limit=50", "pi / droptail")
     assert unlike.parameters["reverse"] == {"droptail": {"limit": "50 packets"}}
     assert unlike.parameters["forward"]["pi"]["q_ref"] == 10
-    alike = cell(experiment(queue_back={"pi": {"q_ref": 10}}))
-    assert (alike.label, alike.scheme, alike.key) == ("pi:q_ref=10", "pi", cell(experiment()).key)
+    symmetric = cell(experiment(queue_back={"pi": {"q_ref": 10}}))
+    assert (symmetric.label, symmetric.scheme, symmetric.key) == ("pi:q_ref=10", "pi", cell(experiment()).key)
     chain = cell(experiment(chain=[{"queue_back": {"codel": {}}}, {"queue": {"red": {}}}]))
     assert (chain.label, chain.scheme) == ("pi:q_ref=10 / codel | red", "pi / codel | red")
     assert list(chain.parameters) == ["link 1 forward", "link 1 reverse", "link 2 forward", "link 2 reverse"]
@@ -102,8 +102,8 @@ def test_a_scheme_leaves_the_discipline_of_the_reverse_direction(tmp_path: Path)
 
 
 def test_a_scheme_that_no_link_takes_is_refused() -> None:
-    own = {"queue": {"droptail": {"limit": 50}}}
-    spec = experiment(chain=[{"rate": "1 Mbit/s", **own}, {**own, "queue_back": {"codel": {}}}])
+    link = {"queue": {"droptail": {"limit": 50}}}
+    spec = experiment(chain=[{"rate": "1 Mbit/s", **link}, {**link, "queue_back": {"codel": {}}}])
     with pytest.raises(lab.SpecError, match="codel: no link takes it: every link of the chain has a queue of its own"):
         lab.compare("codel", "pie", experiment=spec, seeds=[1])
 
@@ -117,9 +117,11 @@ def test_a_label_names_the_links_that_keep_their_queues(tmp_path: Path) -> None:
 
 
 def test_experiments_differing_in_discipline_share_a_digest() -> None:
-    both, one = (cell(experiment(**parts)) for parts in ({"queue_back": {"droptail": {"limit": 50}}}, {}))
-    assert both.key != one.key
-    assert both.experiment == one.experiment
+    two_disciplines, one_discipline = (
+        cell(experiment(**parts)) for parts in ({"queue_back": {"droptail": {"limit": 50}}}, {})
+    )
+    assert two_disciplines.key != one_discipline.key
+    assert two_disciplines.experiment == one_discipline.experiment
 
 
 def test_a_report_repeats_schemes_beside_a_queue_that_stays(tmp_path: Path) -> None:
@@ -133,9 +135,9 @@ def test_a_report_repeats_schemes_beside_a_queue_that_stays(tmp_path: Path) -> N
 def test_a_sweep_varies_the_reverse_direction_alone(tmp_path: Path) -> None:
     swept = lab.sweep(lab.Grid(spec=experiment(), axes={"queue_back.droptail.limit": [5, 50]}), seeds=[1], out=tmp_path)
     found = lab.Store(tmp_path).found([planned.cell for planned in swept.planned])
-    few, many = (found[planned.cell.key].summary["directions"] for planned in swept.planned)
-    assert few[0] == many[0]
-    assert few[1]["queue_packets_p99"] <= 5 < many[1]["queue_packets_p99"]
+    small_limit, large_limit = (found[planned.cell.key].summary["directions"] for planned in swept.planned)
+    assert small_limit[0] == large_limit[0]
+    assert small_limit[1]["queue_packets_p99"] <= 5 < large_limit[1]["queue_packets_p99"]
 
 
 def test_a_custom_law_may_stand_in_either_direction_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

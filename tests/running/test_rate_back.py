@@ -57,18 +57,18 @@ def test_each_direction_carries_its_rate(queue: dict[str, Any]) -> None:
 def test_the_same_rate_back_is_a_link_of_one_rate(queue: dict[str, Any]) -> None:
     users = {"per_side": 200}
     links = [{**HOME, "rate_back": back} for back in (None, HOME["rate"])]
-    one, same = (measured(queue=queue, users=users, link=link) for link in links)
+    one_rate, equal_rates = (measured(queue=queue, users=users, link=link) for link in links)
     # The mean of two quotients is no quotient of sums to the last bit.
-    assert one.pop("utilisation") == pytest.approx(same.pop("utilisation"))
-    assert one == same
+    assert one_rate.pop("utilisation") == pytest.approx(equal_rates.pop("utilisation"))
+    assert one_rate == equal_rates
 
 
 def test_automatic_parameters_are_those_of_each_directions_rate() -> None:
-    both = resolved()
-    of_one_rate = [resolved(link={"rate": rate, "delay": "5 ms"})["queue"] for rate in ("2 Mbit/s", "10 Mbit/s")]
-    assert [both["queue"], both["queue_back"]] == of_one_rate
-    assert of_one_rate[0] != of_one_rate[1]
-    assert json.loads(_core.Resolved(json.dumps(both)).json) == both
+    two_rates = resolved()
+    single_rate = [resolved(link={"rate": rate, "delay": "5 ms"})["queue"] for rate in ("2 Mbit/s", "10 Mbit/s")]
+    assert [two_rates["queue"], two_rates["queue_back"]] == single_rate
+    assert single_rate[0] != single_rate[1]
+    assert json.loads(_core.Resolved(json.dumps(two_rates)).json) == two_rates
     # Nothing is automatic here.
     assert "queue_back" not in resolved(queue={"droptail": {"limit": 50}})
 

@@ -23,14 +23,14 @@ def digests(result: lab.Result) -> dict[str, str]:
 
 def test_the_same_seed_gives_the_same_bytes_and_another_does_not(small: lab.Experiment, tmp_path: Path) -> None:
     recorded = small.model_copy(update={"record": lab.Record(exchanges=True)})
-    first, again, other = (
+    first, repeat, other_seed = (
         lab.run(recorded, seed=seed, out=tmp_path / name) for name, seed in (("a", 1), ("b", 1), ("c", 2))
     )
     assert set(digests(first)) == {
         f"{table}.parquet" for table in ("exchanges", "link", "queue", "response_times", "summary")
     }
-    assert digests(first) == digests(again)
-    assert not digests(first).items() & digests(other).items()
+    assert digests(first) == digests(repeat)
+    assert not digests(first).items() & digests(other_seed).items()
 
 
 def test_a_cell_that_was_run_is_not_run_again(small_cell: Cell, store: Store) -> None:

@@ -24,9 +24,9 @@ def test_results_come_in_the_order_of_the_cells(cells: list[Cell], store: Store)
 def test_the_number_of_workers_changes_no_result(cells: list[Cell], store: Store) -> None:
     side_by_side = sweep(cells, store, workers=3)
     one_by_one = sweep(cells, Store(store.out / "again"), workers=1)
-    for ours, theirs in zip(side_by_side, one_by_one, strict=True):
-        for file in ours.directory.glob("*.parquet"):
-            assert file.read_bytes() == (theirs.directory / file.name).read_bytes()
+    for parallel, serial in zip(side_by_side, one_by_one, strict=True):
+        for file in parallel.directory.glob("*.parquet"):
+            assert file.read_bytes() == (serial.directory / file.name).read_bytes()
 
 
 def test_identical_cells_are_run_once_and_keep_their_labels(small_cell: Cell, store: Store) -> None:

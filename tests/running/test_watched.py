@@ -39,13 +39,13 @@ def run(folder: Path, *, watch: bool) -> tuple[Mapping[str, bytes], list[Mapping
     """Run the spec as a program; its files, and what it told."""
     spec = folder / "spec.toml"
     spec.write_text(SPEC)
-    ours, its = os.pipe()
+    read_end, write_end = os.pipe()
     words = [sys.executable, "-m", "aqmlab", "run", str(spec), "--out", str(folder / "out")]
-    environment = {**os.environ, watched.PIPE: str(its)} if watch else None
-    program = subprocess.Popen(words, pass_fds=[its], env=environment, stdout=subprocess.DEVNULL)
-    os.close(its)
-    with os.fdopen(ours) as told:
-        readings = [json.loads(line) for line in told]
+    environment = {**os.environ, watched.PIPE: str(write_end)} if watch else None
+    program = subprocess.Popen(words, pass_fds=[write_end], env=environment, stdout=subprocess.DEVNULL)
+    os.close(write_end)
+    with os.fdopen(read_end) as stream:
+        readings = [json.loads(line) for line in stream]
     assert program.wait() == 0
     (cell,) = Store(folder / "out").cells()["cell"]
     return {file.name: file.read_bytes() for file in (folder / "out" / "cells" / cell).glob("*.parquet")}, readings
@@ -55,8 +55,8 @@ def test_a_watched_run_is_the_same_and_reports_its_readings(tmp_path: Path) -> N
     for name in ("plain", "watched"):
         Path(tmp_path, name).mkdir()
     plain, nothing = run(tmp_path / "plain", watch=False)
-    same, readings = run(tmp_path / "watched", watch=True)
-    assert same == plain
+    watched, readings = run(tmp_path / "watched", watch=True)
+    assert watched == plain
     assert nothing == []
     assert {reading["warmup_s"] for reading in readings} == {20}
     first, last = readings[0], readings[-1]
@@ -90,13 +90,13 @@ def test_no_sample_of_a_queue_is_left_out_of_a_reading(small_cell: Cell, monkeyp
 def test_a_run_goes_on_when_nobody_reads_any_more(tmp_path: Path) -> None:
     spec = tmp_path / "spec.toml"
     spec.write_text(SPEC)
-    ours, its = os.pipe()
-    os.close(ours)
+    read_end, write_end = os.pipe()
+    os.close(read_end)
     words = [sys.executable, "-m", "aqmlab", "run", str(spec), "--out", str(tmp_path / "out")]
     process = subprocess.run(
-        words, pass_fds=[its], env={**os.environ, watched.PIPE: str(its)}, capture_output=True, text=True
+        words, pass_fds=[write_end], env={**os.environ, watched.PIPE: str(write_end)}, capture_output=True, text=True
     )
-    os.close(its)
+    os.close(write_end)
     assert process.returncode == 0, process.stderr
 
 
@@ -115,11 +115,11 @@ for thread in threads: thread.start()
 for thread in threads: thread.join()
 print(all(seen), len(seen))
 """
-    ours, its = os.pipe()
-    environment = {**os.environ, watched.PIPE: str(its)}
+    read_end, write_end = os.pipe()
+    environment = {**os.environ, watched.PIPE: str(write_end)}
     words = [sys.executable, "-c", program]
-    process = subprocess.run(words, pass_fds=[its], env=environment, capture_output=True, text=True)
-    for end in (ours, its):
+    process = subprocess.run(words, pass_fds=[write_end], env=environment, capture_output=True, text=True)
+    for end in (read_end, write_end):
         os.close(end)
     assert (process.stdout, process.stderr) == (f"True {threads}\n", "")
 
@@ -143,9 +143,9 @@ def test_a_watched_command_keeps_its_page_until_an_interrupt(tmp_path: Path) -> 
         assert program.stderr is not None
         visitor = Visitor(program.stderr.readline().removeprefix("Open ").strip())
         visitor.go_in()
-        said = visitor.ask("/runs/1/news")[1]
-        assert said.endswith("event: end\ndata: 0\n\n")
-        assert "event: reading" in said
+        news = visitor.ask("/runs/1/news")[1]
+        assert news.endswith("event: end\ndata: 0\n\n")
+        assert "event: reading" in news
         assert "What it measured" in visitor.ask("/runs/1")[1]
         program.send_signal(signal.SIGINT)
         printed, _ = program.communicate(timeout=60)
@@ -163,13 +163,13 @@ def test_a_live_run_is_watched_from_its_warm_up_on(tmp_path: Path) -> None:
         assert program.stderr is not None
         visitor = Visitor(program.stderr.readline().removeprefix("Open ").strip())
         visitor.go_in()
-        said = visitor.ask("/runs/1/news")[1]
+        news = visitor.ask("/runs/1/news")[1]
         page = visitor.ask("/runs/1")[1]
         program.send_signal(signal.SIGINT)
         printed, _ = program.communicate(timeout=60)
     assert program.returncode == 0
-    assert said.endswith("event: end\ndata: 0\n\n")
-    readings = [json.loads(reading) for reading in re.findall(r"event: reading\ndata: (.*)\n", said)]
+    assert news.endswith("event: end\ndata: 0\n\n")
+    readings = [json.loads(reading) for reading in re.findall(r"event: reading\ndata: (.*)\n", news)]
     warm = [reading for reading in readings if reading["now_s"] < reading["warmup_s"]]
     assert warm, "a reading each second, though the first may be over before anybody looks"
     assert max(reading["throughput"]["direction 0"] for reading in warm) > 0
@@ -186,19 +186,19 @@ def test_many_cells_are_watched_as_one(tmp_path: Path, command: str) -> None:
     spec, grid = tmp_path / "spec.toml", tmp_path / "grid.toml"
     spec.write_text(SPEC)
     grid.write_text('spec = "spec.toml"\nschemes = ["pi", "codel"]\n')
-    what = [str(spec), "--no-baseline", "pi", "codel"] if command == "compare" else [str(grid)]
+    arguments = [str(spec), "--no-baseline", "pi", "codel"] if command == "compare" else [str(grid)]
     options = ["--seeds", "1", "--watch", "--out", str(tmp_path / "out")]
-    words = [sys.executable, "-m", "aqmlab", command, *what, *options]
+    words = [sys.executable, "-m", "aqmlab", command, *arguments, *options]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as program:
         assert program.stderr is not None
         visitor = Visitor(program.stderr.readline().removeprefix("Open ").strip())
         visitor.go_in()
-        said = visitor.ask("/runs/1/news")[1]
+        news = visitor.ask("/runs/1/news")[1]
         program.send_signal(signal.SIGINT)
         printed, _ = program.communicate(timeout=60)
     assert program.returncode == 0
-    assert said.endswith("event: end\ndata: 0\n\n")
-    readings = re.findall(r"event: reading\ndata: (.*)\n", said)
+    assert news.endswith("event: end\ndata: 0\n\n")
+    readings = re.findall(r"event: reading\ndata: (.*)\n", news)
     assert {json.loads(reading)["cell"] for reading in readings} == {*Store(tmp_path / "out").cells()["cell"]}
     assert "codel" in printed
 

@@ -61,8 +61,8 @@ def test_a_change_reaches_lists_and_replaces_exclusive_keys(spec: Path, change: 
     experiment = lab.Experiment.from_toml(spec, changes=[change])
     unchanged = lab.Experiment.from_toml(spec)
     assert experiment.model_dump(mode="json", exclude_none=True)[part] == became
-    others = {part: getattr(unchanged, part)}
-    assert experiment.model_copy(update=others) == unchanged, "nothing else is changed"
+    excluded = {part: getattr(unchanged, part)}
+    assert experiment.model_copy(update=excluded) == unchanged, "nothing else is changed"
 
 
 @pytest.mark.parametrize(
@@ -94,5 +94,5 @@ def test_a_change_to_nowhere_says_what_there_is(spec: Path, change: str, message
 
 
 def test_without_a_file_the_papers_testbed_is_changed() -> None:
-    theirs = lab.Experiment(testbed="unc-2003", users={"load": 90})
-    assert lab.Experiment.from_toml(None, changes=["users.load=90"]) == theirs
+    papers = lab.Experiment(testbed="unc-2003", users={"load": 90})
+    assert lab.Experiment.from_toml(None, changes=["users.load=90"]) == papers

@@ -30,9 +30,11 @@ def resolved(experiment: lab.Experiment) -> dict[str, Any]:
 
 def test_the_papers_link_becomes_their_uncongested_one() -> None:
     queue = {"droptail": {"limit": 2400}}
-    theirs = lab.Experiment(testbed="unc-2003", link=lab.UNCONGESTED, queue=queue, users=USERS)
-    ours = presets.uncongested(lab.Experiment(testbed="unc-2003", link=lab.BOTTLENECK, queue={"pi": {}}, users=USERS))
-    assert resolved(ours) == resolved(theirs)
+    papers = lab.Experiment(testbed="unc-2003", link=lab.UNCONGESTED, queue=queue, users=USERS)
+    derived = presets.uncongested(
+        lab.Experiment(testbed="unc-2003", link=lab.BOTTLENECK, queue={"pi": {}}, users=USERS)
+    )
+    assert resolved(derived) == resolved(papers)
     assert {cell.resolved["link"]["rate"] for cell in calibration_cells(lab.Experiment(), [1])} == {"1 Gbit/s"}
 
 
@@ -68,7 +70,7 @@ def test_only_rates_and_queues_differ_on_the_baseline(parts: dict[str, Any]) -> 
     experiment = lab.Experiment(**parts, users=USERS)
     raised = 0
 
-    def same(before: Any, after: Any) -> None:
+    def assert_equal(before: Any, after: Any) -> None:
         nonlocal raised
         if isinstance(before, dict):
             assert before.keys() == after.keys()
@@ -77,18 +79,18 @@ def test_only_rates_and_queues_differ_on_the_baseline(parts: dict[str, Any]) -> 
                     assert bits_per_second(after[name]) == max(10 * bits_per_second(before[name]), 1e9)
                     raised += 1
                 else:
-                    same(before[name], after[name])
+                    assert_equal(before[name], after[name])
         elif isinstance(before, list):
             assert len(before) == len(after)
             for pair in zip(before, after, strict=True):
-                same(*pair)
+                assert_equal(*pair)
         else:
             assert before == after
 
     before, after = resolved(experiment), resolved(presets.uncongested(experiment))
     hosts = before.pop("hosts"), after.pop("hosts")
     assert hosts[0] == hosts[1]
-    same(before, after)
+    assert_equal(before, after)
     assert raised >= 1
     for link in after.get("chain", [after]):
         (limit,) = link["queue"]["droptail"].values()

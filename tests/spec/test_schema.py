@@ -70,9 +70,9 @@ def resolved(parts: Table) -> Table:
 def ranges() -> Iterator[tuple[str, str, str]]:
     """Every end of a range: its table, its key, and which it is."""
     for table in (*TABLES, *SOURCES):
-        for key, said in schema.part(table)["properties"].items():
+        for key, entry in schema.part(table)["properties"].items():
             for end in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"):
-                if end in said:
+                if end in entry:
                     yield table, key, end
 
 
@@ -82,35 +82,35 @@ def in_smallest_unit(text: str, quantity: str) -> tuple[int, str]:
     return (_core.size_in_bytes(text), "B") if quantity == "size" else (_core.bits_per_second(text), "bit/s")
 
 
-def next_to(said: schema.Schema, end: str, steps: int) -> object:
+def next_to(entry: schema.Schema, end: str, steps: int) -> object:
     """Return the value this number of steps above a range's end."""
-    value = said[end]
+    value = entry[end]
     if isinstance(value, str):
-        amount, unit = in_smallest_unit(value, said["quantity"])
+        amount, unit = in_smallest_unit(value, entry["quantity"])
         return f"{amount + steps} {unit}"
-    if "number" in said["type"]:
+    if "number" in entry["type"]:
         return value + 1e-9 * max(1.0, abs(value)) * steps
     return value + steps
 
 
 @pytest.mark.parametrize(("table", "key", "end"), list(ranges()))
 def test_a_ranges_ends_are_accepted_and_values_beyond_refused(table: str, key: str, end: str) -> None:
-    said = schema.part(table)["properties"][key]
+    entry = schema.part(table)["properties"][key]
     within = TABLES.get(table) or SOURCES[table]
     outwards = -1 if "inimum" in end else 1
     is_end_within = not end.startswith("exclusive")
-    beside = BESIDE.get((key, end, table), {})
-    resolved(within({**beside, key: next_to(said, end, 0 if is_end_within else -outwards)}))
-    beyond = next_to(said, end, outwards if is_end_within else 0)
+    other_keys = BESIDE.get((key, end, table), {})
+    resolved(within({**other_keys, key: next_to(entry, end, 0 if is_end_within else -outwards)}))
+    beyond = next_to(entry, end, outwards if is_end_within else 0)
     with pytest.raises(lab.SpecError, match=rf"[.\]]{key}: ") as error:
-        resolved(within({**beside, key: beyond}))
+        resolved(within({**other_keys, key: beyond}))
     assert "\n" not in str(error.value)
 
 
 def defaults() -> Iterator[tuple[str, str]]:
     for table in (schema.WHOLE, *TABLES, *SOURCES):
-        for key, said in schema.part(table)["properties"].items():
-            if "default" in said:
+        for key, entry in schema.part(table)["properties"].items():
+            if "default" in entry:
                 yield table, key
 
 
@@ -130,8 +130,8 @@ def test_many_keys_have_a_default_or_a_range() -> None:
 
 def test_every_key_says_what_it_means() -> None:
     for name, part in schema.written()["$defs"].items():
-        for key, said in part.get("properties", {}).items():
-            about = said.get("description") or schema.part(schema.name_of(said)).get("description", "")
+        for key, entry in part.get("properties", {}).items():
+            about = entry.get("description") or schema.part(schema.name_of(entry)).get("description", "")
             assert len(about) > 3, f"{name}.{key}"
 
 
@@ -201,8 +201,12 @@ def test_a_number_handed_to_python_is_what_the_text_says(data: st.DataObject) ->
         "overhead": f"{data.draw(st.integers(0, 100))} B",
     }
     spec = _core.Resolved(json.dumps({"link": {**link, "device_fifo": 256}, "protocol": {"warmup": "90 s"}}))
-    (of,) = spec.links
-    assert of.rate_bps == of.rate_back_bps == 1000 * int(link["rate"].split()[0])
-    assert of.delay_s == int(link["delay"].split()[0]) / 1e6
-    assert (of.overhead_bytes, of.mtu_bytes, of.device_fifo) == (int(link["overhead"].split()[0]), 1500, 256)
+    (python_link,) = spec.links
+    assert python_link.rate_bps == python_link.rate_back_bps == 1000 * int(link["rate"].split()[0])
+    assert python_link.delay_s == int(link["delay"].split()[0]) / 1e6
+    assert (python_link.overhead_bytes, python_link.mtu_bytes, python_link.device_fifo) == (
+        int(link["overhead"].split()[0]),
+        1500,
+        256,
+    )
     assert (spec.warmup_s, spec.duration_s) == (90.0, 300.0)

@@ -105,7 +105,7 @@ def test_mistakes_in_a_file_are_told_with_its_name(change: dict[str, Any], messa
 
 
 @pytest.mark.parametrize(
-    ("kind", "others", "text", "message"),
+    ("kind", "keys", "text", "message"),
     [
         (
             "pair_trace",
@@ -117,10 +117,10 @@ def test_mistakes_in_a_file_are_told_with_its_name(change: dict[str, Any], messa
     ],
 )
 def test_a_mistake_in_a_text_has_its_file_and_line(
-    kind: str, others: dict[str, Any], text: str, message: str, tmp_path: Path
+    kind: str, keys: dict[str, Any], text: str, message: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "recorded.txt"
     file.write_text(text)
     with pytest.raises(lab.SpecError) as refusal:
-        experiment({kind: {"file": str(file), **others}})
+        experiment({kind: {"file": str(file), **keys}})
     assert str(refusal.value).startswith(f"sources[0].{kind}.file: {file}, {message}")

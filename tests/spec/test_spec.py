@@ -112,8 +112,8 @@ def test_parts_are_frozen() -> None:
 
 def test_python_and_the_engine_have_the_same_defaults() -> None:
     bare = {"queue": {"droptail": {}}, "users": {"per_side": 10}}
-    ours = lab.Experiment(users={"per_side": 10})
-    assert _core.Resolved(ours.to_json()).json == _core.Resolved(json.dumps(bare)).json
+    experiment = lab.Experiment(users={"per_side": 10})
+    assert _core.Resolved(experiment.to_json()).json == _core.Resolved(json.dumps(bare)).json
 
 
 def test_python_and_the_engine_know_the_same_forms_of_ecn() -> None:
@@ -128,8 +128,8 @@ def test_python_and_the_engine_know_the_same_forms_of_ecn() -> None:
 
 
 def test_resolving_twice_changes_nothing() -> None:
-    once = _core.Resolved(lab.Experiment(users={"per_side": 10}).to_json()).json
-    assert _core.Resolved(once).json == once
+    resolved_text = _core.Resolved(lab.Experiment(users={"per_side": 10}).to_json()).json
+    assert _core.Resolved(resolved_text).json == resolved_text
 
 
 def test_a_toml_file_is_read_and_changed(tmp_path: Path) -> None:

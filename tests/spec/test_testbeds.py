@@ -28,9 +28,9 @@ def median_delay_ms(tmp_path: Path, **parts: Any) -> float:
 
 def test_codel_keeps_the_delay_of_a_first_spec_short(tmp_path: Path) -> None:
     today = median_delay_ms(tmp_path)
-    of_2003 = median_delay_ms(tmp_path, testbed="unc-2003", users={"per_side": 0}, tcp={"profile": "linux-6"})
+    delay_2003 = median_delay_ms(tmp_path, testbed="unc-2003", users={"per_side": 0}, tcp={"profile": "linux-6"})
     assert today < 10
-    assert of_2003 > 100
+    assert delay_2003 > 100
 
 
 @pytest.mark.parametrize("rate_mbps", [100, 1000])
@@ -46,12 +46,12 @@ def test_one_download_fills_a_link_whose_rate_alone_is_given(rate_mbps: int, tmp
 
 
 def test_values_of_a_testbed_follow_its_name_and_no_others() -> None:
-    ours = lab.Experiment(testbed="unc-2003", link={"rate": "20 Mbit/s"}, tcp={"ecn": True})
-    assert ours.written == {"testbed": "unc-2003", "link": {"rate": "20 Mbit/s"}, "tcp": {"ecn": True}}
-    assert (ours.tcp.profile, ours.users.load, ours.link.device_fifo) == ("unc-testbed", 98, 256)
-    numbered = ours.changed(["users.per_side=3"])
+    changed = lab.Experiment(testbed="unc-2003", link={"rate": "20 Mbit/s"}, tcp={"ecn": True})
+    assert changed.written == {"testbed": "unc-2003", "link": {"rate": "20 Mbit/s"}, "tcp": {"ecn": True}}
+    assert (changed.tcp.profile, changed.users.load, changed.link.device_fifo) == ("unc-testbed", 98, 256)
+    numbered = changed.changed(["users.per_side=3"])
     assert (numbered.users.load, numbered.users.per_side) == (None, 3)
-    assert ours.changed(["link.rate=10 Mbit/s"]).link.device_fifo == 256
+    assert changed.changed(["link.rate=10 Mbit/s"]).link.device_fifo == 256
 
 
 def test_a_spec_that_writes_the_testbed_out_is_the_same_cell() -> None:
@@ -106,10 +106,10 @@ def test_each_value_is_written_or_listed_with_its_origin(parts: dict[str, Any]) 
     resolved = json.loads(cell.spec.json)
     listed = {value.path: value for value in unwritten(experiment, resolved)}
     for path in leaves(resolved) - leaves(experiment.written):
-        of_tables = path.startswith(("users.workload", "users.rtt"))
-        of_absent_users = path.startswith("users.") and not resolved["users"]["per_side"]
+        is_of_tables = path.startswith(("users.workload", "users.rtt"))
+        is_of_absent_users = path.startswith("users.") and not resolved["users"]["per_side"]
         in_short = any(path.startswith(f"{written}.") for written in leaves(experiment.written))
-        assert path in listed or of_tables or of_absent_users or in_short, path
+        assert path in listed or is_of_tables or is_of_absent_users or in_short, path
     assert all(value.origin for value in listed.values())
     if experiment.testbed:
         sources = testbeds.named(experiment.testbed).sources

@@ -66,7 +66,7 @@ def test_users_follow_a_table_of_their_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rtt", "what"),
+    ("rtt", "message"),
     [
         pytest.param("missing.toml", r"users\.rtt: missing\.toml: cannot be read: No such file", id="no file"),
         pytest.param("broken.toml", r"users\.rtt: broken\.toml: not valid TOML: ", id="no TOML"),
@@ -99,13 +99,13 @@ def test_users_follow_a_table_of_their_own(tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize("load", [{"per_side": 5}, {"load": 50}], ids=["by number", "by load"])
 def test_a_table_that_is_none_is_refused_in_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rtt: object, what: str, load: dict[str, int]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rtt: object, message: str, load: dict[str, int]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("broken.toml").write_text("source = ")
     Path("broken.json").write_text("{")
     Path("list.json").write_text("[1]")
-    with pytest.raises(lab.SpecError, match=rf"^{what}") as error:
+    with pytest.raises(lab.SpecError, match=rf"^{message}") as error:
         lab.run(lab.Experiment(users={**load, "rtt": rtt}), out=tmp_path)
     assert len(str(error.value).splitlines()) == 1
 
@@ -116,8 +116,8 @@ def test_a_misspelt_workload_is_not_called_uncalibrated(tmp_path: Path) -> None:
 
 
 def test_a_load_that_makes_no_user_is_refused_as_that(tmp_path: Path) -> None:
-    what = r"^users\.load: makes no user: one on each side is 0\.0\d+ % of 100 Mbit/s, got 0\.0001$"
-    with pytest.raises(lab.SpecError, match=what):
+    message = r"^users\.load: makes no user: one on each side is 0\.0\d+ % of 100 Mbit/s, got 0\.0001$"
+    with pytest.raises(lab.SpecError, match=message):
         lab.run(lab.Experiment(users={"load": 0.0001}), out=tmp_path)
 
 

@@ -37,11 +37,11 @@ def test_no_flipped_bit_is_read_as_data(
     out: Path, small_cell: Cell, another_cell: Cell, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     draw, whole = random.Random(1), Store(out).scan("queue").collect()
-    alone = whole.filter(cell=another_cell.key)
+    undamaged = whole.filter(cell=another_cell.key)
     for turn in range(60):
         copy = shutil.copytree(out, tmp_path / f"copy{turn}")
         flip(copy / "cells" / small_cell.key / "queue.parquet", draw)
-        assert_frame_equal(Store(copy).scan("queue").collect(), alone)
+        assert_frame_equal(Store(copy).scan("queue").collect(), undamaged)
     assert len(caplog.messages) == 60
     assert all("queue.parquet is damaged: its checksum" in line for line in caplog.messages)
 

@@ -116,15 +116,15 @@ def abandoned(drafts: Path, name: str = f"{KEY}-x7k2p0qz", machine: str | None =
 
 
 def test_only_what_has_the_name_and_the_mark_of_a_draft_is_swept(tmp_path: Path) -> None:
-    ours = abandoned(tmp_path)
-    others = [abandoned(tmp_path, name) for name in ("chapter1", f"{KEY}-X7K2P0QZ", f".{KEY}-x7k2p0qz")]
+    draft = abandoned(tmp_path)
+    directories = [abandoned(tmp_path, name) for name in ("chapter1", f"{KEY}-X7K2P0QZ", f".{KEY}-x7k2p0qz")]
     (unmarked := tmp_path / f"{KEY}-aaaaaaaa").mkdir()
-    (linked := tmp_path / f"{KEY}-bbbbbbbb").symlink_to(others[0])
+    (linked := tmp_path / f"{KEY}-bbbbbbbb").symlink_to(directories[0])
     (fifo := tmp_path / f"{KEY}-cccccccc").mkdir()
     os.mkfifo(fifo / "alive")
     Drafts(tmp_path).sweep()
-    assert not ours.exists()
-    assert all(place.exists() for place in (*others, unmarked, linked, fifo))
+    assert not draft.exists()
+    assert all(place.exists() for place in (*directories, unmarked, linked, fifo))
 
 
 def test_a_draft_of_another_machine_is_left_alone_for_a_day(tmp_path: Path) -> None:

@@ -33,15 +33,15 @@ def of_what_was_measured(cells: pl.DataFrame) -> pl.DataFrame:
 
 
 def test_a_run_has_the_tables_of_a_local_one_to_the_byte(place: str, tiny: lab.Experiment, tmp_path: Path) -> None:
-    there, here = lab.run(tiny, out=place), lab.run(tiny, out=tmp_path / "here")
-    assert bytes_of(there) == bytes_of(here)
-    assert there.summary == here.summary
-    assert_frame_equal(there.queue, here.queue)
-    assert there.record()["cell"] == f"{place}/cells/{there.cell.key}"
-    assert lab.run(tiny, out=place).metadata == there.metadata, "it is not run a second time"
-    files = [f"cells/{there.cell.key}/{file.name}" for file in here.place.iterdir()]
-    *others, segment = sorted(files_below(place), key=lambda name: name.startswith(index.FOLDER))
-    assert others == sorted([marker.NAME, *files])
+    remote, local = lab.run(tiny, out=place), lab.run(tiny, out=tmp_path / "here")
+    assert bytes_of(remote) == bytes_of(local)
+    assert remote.summary == local.summary
+    assert_frame_equal(remote.queue, local.queue)
+    assert remote.record()["cell"] == f"{place}/cells/{remote.cell.key}"
+    assert lab.run(tiny, out=place).metadata == remote.metadata, "it is not run a second time"
+    files = [f"cells/{remote.cell.key}/{file.name}" for file in local.place.iterdir()]
+    *cell_files, segment = sorted(files_below(place), key=lambda name: name.startswith(index.FOLDER))
+    assert cell_files == sorted([marker.NAME, *files])
     assert segment.startswith(f"{index.FOLDER}/1-")
 
 
@@ -54,21 +54,21 @@ def test_a_results_directory_has_all_files_on_this_machine(place: str, cell: Cel
 
 
 def test_a_comparison_and_its_store_are_those_of_a_local_one(place: str, tiny: lab.Experiment, tmp_path: Path) -> None:
-    there, here = (
+    remote, local = (
         lab.compare("droptail:limit=50", "pi", experiment=tiny, seeds=[1, 2], out=out)
         for out in (place, tmp_path / "here")
     )
-    assert [bytes_of(result) for result in there.results] == [bytes_of(result) for result in here.results]
+    assert [bytes_of(result) for result in remote.results] == [bytes_of(result) for result in local.results]
     stores = Store(place), Store(tmp_path / "here")
     there_cells, here_cells = (of_what_was_measured(store.cells()) for store in stores)
     assert_frame_equal(there_cells, here_cells)
     assert (stores[0].cells()["bytes"] > 10_000).all()
-    ours, theirs = (store.scan("queue").collect().sort("cell", maintain_order=True) for store in stores)
-    assert_frame_equal(ours, theirs)
-    key = there.results[0].cell.key
+    remote_queue, local_queue = (store.scan("queue").collect().sort("cell", maintain_order=True) for store in stores)
+    assert_frame_equal(remote_queue, local_queue)
+    key = remote.results[0].cell.key
     kept = stores[0].kept(key)
     assert kept is not None
-    assert (kept.cell.key, kept.summary) == (key, there.results[0].summary)
+    assert (kept.cell.key, kept.summary) == (key, remote.results[0].summary)
     stores[0].remove(key)
     assert stores[0].kept(key) is None
     assert key not in stores[0].cells()["cell"]
@@ -82,8 +82,8 @@ def test_shards_of_a_sweep_meet_there(place: str, tmp_path: Path) -> None:
     whole = lab.sweep(GRID, seeds=[1, 2], out=place)
     assert whole.cells["state"].to_list() == ["done"] * 4
     assert_frame_equal(Store(place).cells(), before)
-    here = lab.sweep(GRID, seeds=[1, 2], out=tmp_path / "here")
-    assert_frame_equal(whole.means, here.means)
+    local = lab.sweep(GRID, seeds=[1, 2], out=tmp_path / "here")
+    assert_frame_equal(whole.means, local.means)
 
 
 def test_a_failure_is_kept_there_until_it_is_tried_again(place: str, monkeypatch: pytest.MonkeyPatch) -> None:

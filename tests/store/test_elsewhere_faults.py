@@ -134,18 +134,18 @@ def test_what_is_damaged_again_is_kept_beside_the_first(place: str, cell: Cell) 
 def test_a_table_of_other_bytes_is_damage_when_it_is_read(
     place: str, cell: Cell, tiny: lab.Experiment, caplog: pytest.LogCaptureFixture
 ) -> None:
-    other = lab.run(tiny, seed=2, out=place)
+    second = lab.run(tiny, seed=2, out=place)
     result = run_cell(cell, Store(place))
     for name in ("queue.parquet", "summary.parquet"):
         damage(result, name, lambda content: content[:-1] + bytes([content[-1] ^ 1]))
     # What this process has read before it goes by.
     content._copies.cache_clear()
-    again = Store(place).get(cell)
-    assert again is not None
-    assert again.link.height > 0
+    reread = Store(place).get(cell)
+    assert reread is not None
+    assert reread.link.height > 0
     with pytest.raises(Damaged, match=rf"^{place}/cells/{cell.key}/queue\.parquet is damaged: its checksum .* run it"):
-        _ = again.queue
-    assert Store(place).cells()["cell"].to_list() == [other.cell.key]
+        _ = reread.queue
+    assert Store(place).cells()["cell"].to_list() == [second.cell.key]
     assert caplog.messages == [
         f"{place}/cells/{cell.key}/summary.parquet is damaged: its checksum is not that of what was written;"
         " the cell is left out"

@@ -80,7 +80,7 @@ def link(name: str, target: str) -> Spoil:
 
 
 def named(name: str) -> Spoil:
-    return files(lambda of: of.update({name: {"bytes": 0, "sha256": "0" * 64}}))
+    return files(lambda entries: entries.update({name: {"bytes": 0, "sha256": "0" * 64}}))
 
 
 def no_summary(directory: Path) -> None:
@@ -167,14 +167,14 @@ def test_a_scan_leaves_spoilt_cells_out(
     whole: Path, tiny: Cell, tmp_path: Path, caplog: pytest.LogCaptureFixture, table: str
 ) -> None:
     keys = dict(zip(SPOILT, spoilt(whole, tmp_path / "s", *SPOILT), strict=True))
-    of_summary = {key for name, key in keys.items() if "summary" in name and "pipe" not in name}
-    alone = Store(whole).scan(table).collect()
+    summary_keys = {key for name, key in keys.items() if "summary" in name and "pipe" not in name}
+    undamaged = Store(whole).scan(table).collect()
     frame = Store(tmp_path / "s").scan(table).collect()
-    assert dict(frame.schema) == dict(alone.schema)
-    assert_frame_equal(frame.filter(cell=tiny.key), alone, check_column_order=False)
-    assert set(frame["cell"]) <= {tiny.key, *of_summary}
+    assert dict(frame.schema) == dict(undamaged.schema)
+    assert_frame_equal(frame.filter(cell=tiny.key), undamaged, check_column_order=False)
+    assert set(frame["cell"]) <= {tiny.key, *summary_keys}
     left_out = [line for line in caplog.messages if line.endswith("; the cell is left out")]
-    assert len(left_out) == len(caplog.messages) >= len(SPOILT) - len(of_summary)
+    assert len(left_out) == len(caplog.messages) >= len(SPOILT) - len(summary_keys)
 
 
 def test_no_command_is_stopped_by_spoilt_cells(whole: Path, tiny: Cell, tmp_path: Path, aqmlab: Command) -> None:

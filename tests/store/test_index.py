@@ -66,14 +66,14 @@ def segments(store: Store) -> list[Path]:
 
 def without_index(store: Store) -> pl.DataFrame:
     """Read the cells of a store one by one: what is right."""
-    others, away = Path(str(store.out), index.FOLDER), Path(str(store.out), "away")
-    if others.exists():
-        others.rename(away)
+    folder, away = Path(str(store.out), index.FOLDER), Path(str(store.out), "away")
+    if folder.exists():
+        folder.rename(away)
     try:
         return Store(store.out).cells()
     finally:
         if away.exists():
-            away.rename(others)
+            away.rename(folder)
 
 
 _counting: list[list[str]] = []
@@ -103,9 +103,9 @@ def test_a_list_of_cells_opens_none_of_them(kept: list[Cell], store: Store) -> N
     assert rows["cell"].sort().to_list() == sorted(cell.key for cell in kept)
     assert [Path(file).parent.name for file in opened_files if str(store.out) in file] == [index.FOLDER] * 3
     with files_opened() as opened_files:
-        alone = without_index(store)
+        unindexed = without_index(store)
     assert sum("/cells/" in file for file in opened_files) > 3
-    assert_frame_equal(rows, alone)
+    assert_frame_equal(rows, unindexed)
 
 
 def test_hundreds_of_cells_are_a_few_segments(made: tuple[Path, list[Cell]], store: Store) -> None:
@@ -161,18 +161,18 @@ def test_the_index_says_what_the_cells_say(
     writers = Store(out), Store(out)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(index, "_MERGED", merged)
-        for number, (step, which) in enumerate(steps):
-            store, directory = writers[number % 2], out / "cells" / cells[which].key
+        for number, (step, choice) in enumerate(steps):
+            store, directory = writers[number % 2], out / "cells" / cells[choice].key
             running._TENDED.clear()
             if step == "make":
-                make(store, cells[which], files)
+                make(store, cells[choice], files)
             elif step == "compact" and (out / "cells").is_dir():
                 store.compact()
             elif step == "lose":
                 shutil.rmtree(out / index.FOLDER, ignore_errors=True)
             elif os.path.lexists(directory):
                 if step == "remove":
-                    store.remove(cells[which].key)
+                    store.remove(cells[choice].key)
                 elif not directory.is_dir():
                     continue
                 elif step == "moved":
@@ -187,9 +187,9 @@ def test_two_writers_at_once_lose_no_cell(made: tuple[Path, list[Cell]], store: 
     files, (first, *_) = made
 
     def write(seeds: range) -> None:
-        own = Store(store.out)
+        second_store = Store(store.out)
         for seed in seeds:
-            make(own, replace(first, seed=seed), files)
+            make(second_store, replace(first, seed=seed), files)
 
     threads = [threading.Thread(target=write, args=(range(start, start + 20),)) for start in (1, 21, 41)]
     for thread in threads:

@@ -151,18 +151,18 @@ def test_a_store_behind_a_link_that_the_user_typed_is_a_store(tmp_path: Path, sm
 
 
 @pytest.mark.parametrize(
-    ("content", "what"),
+    ("content", "message"),
     [('{"format": 99}', "of format 99, and this version has 1"), ("[[[", "damaged"), (200_000 * "[", "damaged")],
 )
 def test_a_marker_of_another_format_is_one_line(
-    aqmlab: Command, store: Store, small_cell: Cell, content: str, what: str
+    aqmlab: Command, store: Store, small_cell: Cell, content: str, message: str
 ) -> None:
     store.out.mkdir()
     (store.out / marker.NAME).write_text(content)
-    with pytest.raises(lab.SpecError, match=rf"^out: .*aqmlab-store\.json is {what}$"):
+    with pytest.raises(lab.SpecError, match=rf"^out: .*aqmlab-store\.json is {message}$"):
         run_cell(small_cell, store)
     outcome = aqmlab("ls")
-    assert (outcome.code, outcome.err) == (2, f"aqmlab: out: results/aqmlab-store.json is {what}\n")
+    assert (outcome.code, outcome.err) == (2, f"aqmlab: out: results/aqmlab-store.json is {message}\n")
 
 
 def test_nothing_typed_for_a_directory_is_refused(
@@ -201,22 +201,22 @@ def test_a_cell_that_is_a_link_is_read_and_only_the_link_removed(
     store: Store, small_cell: Cell, tmp_path: Path
 ) -> None:
     run_cell(small_cell, store)
-    other = Store(tmp_path / "other")
-    other.init()
-    (other.out / "cells").mkdir()
-    (other.out / "cells" / small_cell.key).symlink_to(str(store.out / "cells" / small_cell.key))
-    assert other.cells()["cell"].to_list() == [small_cell.key]
-    other.remove(small_cell.key)
-    assert list((other.out / "cells").iterdir()) == []
+    target_store = Store(tmp_path / "other")
+    target_store.init()
+    (target_store.out / "cells").mkdir()
+    (target_store.out / "cells" / small_cell.key).symlink_to(str(store.out / "cells" / small_cell.key))
+    assert target_store.cells()["cell"].to_list() == [small_cell.key]
+    target_store.remove(small_cell.key)
+    assert list((target_store.out / "cells").iterdir()) == []
     assert store.cells().height == 1
 
 
 def test_a_reader_waits_for_no_lock(store: Store, small_cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
     run_cell(small_cell, store)
     monkeypatch.setattr("fcntl.flock", lambda *_: pytest.fail("it waits"))
-    again = Store(store.out)
-    assert again.cells().height == again.count([small_cell.key]) == 1
-    assert again.get(small_cell) is not None
+    reader = Store(store.out)
+    assert reader.cells().height == reader.count([small_cell.key]) == 1
+    assert reader.get(small_cell) is not None
 
 
 def test_a_writer_waits_for_no_lock_of_a_stopped_process(

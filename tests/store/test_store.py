@@ -113,8 +113,8 @@ def test_tables_of_all_cells_are_read_as_one(small: lab.Experiment, store: Store
     queue = store.scan("queue").collect()
     assert set(queue["cell"]) == keys
     # PI has no average and RED no p: null for the other law's cells.
-    for _, of_cell in queue.group_by("cell"):
-        assert sorted(of_cell.select(pl.col("p", "avg").is_null().all()).row(0)) == [False, True]
+    for _, rows in queue.group_by("cell"):
+        assert sorted(rows.select(pl.col("p", "avg").is_null().all()).row(0)) == [False, True]
     with pytest.raises(lab.SpecError, match=r"no cell in .* has a table of this name, got 'queues'"):
         store.scan("queues")
 
@@ -147,7 +147,7 @@ def test_every_table_says_by_itself_which_cell_it_is_of(small: lab.Experiment, s
     recorded = small.model_copy(update={"record": lab.Record(exchanges=True, losses=True)})
     cell = replace(cells_of(recorded, [3], label="pi:q_ref=10 as typed")[0], load_percent=12.5)
     directory = run_cell(cell, store).directory
-    said = {
+    identity = {
         "label": "pi:q_ref=10 as typed",
         "scheme": "pi",
         "parameters": cell.parameters,
@@ -178,12 +178,12 @@ def test_every_table_says_by_itself_which_cell_it_is_of(small: lab.Experiment, s
     tables = sorted(directory.glob("*.parquet"))
     assert len(tables) == 6
     for table in tables:
-        assert json.loads(pq.read_schema(table).metadata[b"aqmlab"]) == said
+        assert json.loads(pq.read_schema(table).metadata[b"aqmlab"]) == identity
         ((text,),) = ask(f"SELECT decode(value) FROM parquet_kv_metadata('{table}') WHERE decode(key) = 'aqmlab'")
-        assert json.loads(str(text)) == said
-    columns = ", ".join(said)
+        assert json.loads(str(text)) == identity
+    columns = ", ".join(identity)
     (row,) = ask(f"SELECT {columns} FROM '{directory / 'summary.parquet'}'")
-    assert row == tuple({**said, "parameters": json.dumps(cell.parameters)}.values())
+    assert row == tuple({**identity, "parameters": json.dumps(cell.parameters)}.values())
 
 
 def test_the_query_of_the_guide_separates_cells_by_label(

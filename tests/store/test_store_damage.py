@@ -100,11 +100,11 @@ def test_a_damaged_cell_is_set_aside_and_run_again(
     damage(file)
     result = run_cell(recorded, Store(out))
     assert contents(result.directory) == contents(whole / "cells" / recorded.key)
-    aside = out / "damaged" / recorded.key
-    assert [path.name for path in aside.parent.iterdir()] == [recorded.key]
+    quarantine = out / "damaged" / recorded.key
+    assert [path.name for path in quarantine.parent.iterdir()] == [recorded.key]
     (line,) = caplog.messages
     assert line.startswith(f"{file} is damaged: ")
-    assert line.endswith(f"; the cell is set aside as {aside} and run again")
+    assert line.endswith(f"; the cell is set aside as {quarantine} and run again")
 
 
 @pytest.mark.parametrize("content", ["[]", "{}", '{"files": []}', '{"files": {"spec.json": 1}}', '{"files": null}'])
@@ -139,9 +139,9 @@ def test_a_file_where_the_cell_should_be_is_set_aside(recorded: Cell, out: Path)
 def test_another_cell_in_the_place_of_one_is_damage(
     recorded: Cell, out: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    other = cells_of(lab.Experiment(users={"per_side": 1}), [1])[0]
-    shutil.copytree(out / "cells" / recorded.key, out / "cells" / other.key)
-    assert Store(out).found([other]) == {}
+    other_cell = cells_of(lab.Experiment(users={"per_side": 1}), [1])[0]
+    shutil.copytree(out / "cells" / recorded.key, out / "cells" / other_cell.key)
+    assert Store(out).found([other_cell]) == {}
     assert "is another cell's" in caplog.text
 
 
@@ -149,8 +149,8 @@ def test_what_is_damaged_a_second_time_is_kept_beside_the_first(recorded: Cell, 
     for _ in range(3):
         empty(out / "cells" / recorded.key / "queue.parquet")
         run_cell(recorded, Store(out))
-    aside = sorted(path.name for path in (out / "damaged").iterdir())
-    assert aside == [recorded.key, f"{recorded.key}-2", f"{recorded.key}-3"]
+    quarantined = sorted(path.name for path in (out / "damaged").iterdir())
+    assert quarantined == [recorded.key, f"{recorded.key}-2", f"{recorded.key}-3"]
 
 
 def test_a_whole_cell_is_not_run_again_nor_set_aside(recorded: Cell, out: Path) -> None:

@@ -109,8 +109,8 @@ def test_a_full_disk_from_python_is_a_store_error(tmp_path: Path, small_cell: Ce
 def test_a_figure_over_the_size_limit_is_one_line(tmp_path: Path) -> None:
     first = command("compare", "pi", *SHORT, "--out", str(tmp_path), "--no-figures")
     assert first.code == 0
-    again = command("compare", "pi", *SHORT, "--out", str(tmp_path), limit=10_000)
-    assert is_one_line(again, tmp_path / "figures" / "response-times-cdf_pi", "cannot be written: File too large")
+    rerun = command("compare", "pi", *SHORT, "--out", str(tmp_path), limit=10_000)
+    assert is_one_line(rerun, tmp_path / "figures" / "response-times-cdf_pi", "cannot be written: File too large")
     assert Store(tmp_path).cells().height == 2
 
 

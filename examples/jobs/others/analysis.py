@@ -14,12 +14,12 @@ pl.Config.set_tbl_rows(100).set_tbl_cols(20).set_tbl_width_chars(160).set_tbl_hi
 ).set_fmt_str_lengths(60)
 store = lab.Store(sys.argv[1])
 cells = store.cells()
-of = ["experiment", "label", "rate_mbps", "rate_back_mbps", "delay_ms", "tcp", "congestion", "ecn", "traffic"]
+columns = ["experiment", "label", "rate_mbps", "rate_back_mbps", "delay_ms", "tcp", "congestion", "ecn", "traffic"]
 results = cells["results"].unique().to_list()
 print(f"{cells.height} cells of {cells['experiment'].n_unique()} experiments, results {results}")
 
 # The columns that tell the cells apart.
-varied = [name for name in of if cells[name].n_unique() > 1]
+varied = [name for name in columns if cells[name].n_unique() > 1]
 print(f"They differ in: {', '.join(varied[1:])}")
 
 # A row for each direction: cells of one experiment differ in scheme and seed alone, so that a mean is over seeds.
