@@ -210,7 +210,7 @@ def test_the_outcome_is_that_of_the_drafts_example() -> None:
 
 
 @pytest.mark.parametrize("name", PROFILES)
-@given(delay=st.floats(0, 1000), more=st.floats(0, 1000), loss=st.floats(0, 10), worse=st.floats(0, 10))
+@given(delay=st.floats(0, 1000), extra_delay=st.floats(0, 1000), loss=st.floats(0, 10), worse=st.floats(0, 10))
 def test_more_delay_or_loss_never_scores_better(
     name: str, delay: float, extra_delay: float, loss: float, worse: float
 ) -> None:

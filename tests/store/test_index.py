@@ -36,7 +36,7 @@ def _new_process(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Cell]]:
+def template(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Cell]]:
     """The files of a cell that has run, and ten cells that may be made of them."""
     tiny = lab.Experiment(
         link={"rate": "2 Mbit/s"}, users={"per_side": 50}, protocol={"warmup": "0 s", "duration": "3 s"}
@@ -53,11 +53,11 @@ def make(store: Store, cell: Cell, files: Path) -> None:
 
 
 @pytest.fixture
-def kept(made: tuple[Path, list[Cell]], store: Store) -> list[Cell]:
+def stored_cells(template: tuple[Path, list[Cell]], store: Store) -> list[Cell]:
     """Three cells that are in the store."""
-    for cell in made[1][:3]:
-        make(store, cell, made[0])
-    return made[1][:3]
+    for cell in template[1][:3]:
+        make(store, cell, template[0])
+    return template[1][:3]
 
 
 def segments(store: Store) -> list[Path]:
@@ -97,10 +97,10 @@ def files_opened() -> Iterator[list[str]]:
         _counting.pop()
 
 
-def test_a_list_of_cells_opens_none_of_them(kept: list[Cell], store: Store) -> None:
+def test_a_list_of_cells_opens_none_of_them(stored_cells: list[Cell], store: Store) -> None:
     with files_opened() as opened_files:
         rows = Store(store.out).cells()
-    assert rows["cell"].sort().to_list() == sorted(cell.key for cell in kept)
+    assert rows["cell"].sort().to_list() == sorted(cell.key for cell in stored_cells)
     assert [Path(file).parent.name for file in opened_files if str(store.out) in file] == [index.FOLDER] * 3
     with files_opened() as opened_files:
         unindexed = without_index(store)
@@ -108,8 +108,8 @@ def test_a_list_of_cells_opens_none_of_them(kept: list[Cell], store: Store) -> N
     assert_frame_equal(rows, unindexed)
 
 
-def test_hundreds_of_cells_are_a_few_segments(made: tuple[Path, list[Cell]], store: Store) -> None:
-    files, (first, *_) = made
+def test_hundreds_of_cells_are_a_few_segments(template: tuple[Path, list[Cell]], store: Store) -> None:
+    files, (first, *_) = template
     for seed in range(1, 61):
         make(store, replace(first, seed=seed), files)
     assert sorted(int(file.name.partition("-")[0]) for file in segments(store)) == [*[1] * 12, 16, 16, 16]
@@ -118,7 +118,7 @@ def test_hundreds_of_cells_are_a_few_segments(made: tuple[Path, list[Cell]], sto
     assert sum(str(store.out) in file for file in opened_files) == 15
 
 
-def test_columns_that_are_asked_for_are_alone(kept: list[Cell], store: Store) -> None:
+def test_columns_that_are_asked_for_are_alone(stored_cells: list[Cell], store: Store) -> None:
     whole = store.cells()
     for columns in (["cell", "seed"], ["path", "queue_packets_mean"], ["created", "created"]):
         assert_frame_equal(store.cells(columns), whole.select(list(dict.fromkeys(columns))))
@@ -152,10 +152,10 @@ STEPS = st.lists(
 def test_the_index_says_what_the_cells_say(
     steps: list[tuple[str, int]],
     merged: int,
-    made: tuple[Path, list[Cell]],
+    template: tuple[Path, list[Cell]],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
-    files, cells = made
+    files, cells = template
     out = tmp_path_factory.mktemp("store")
     # Two writers, of which each looks through the index the first time.
     writers = Store(out), Store(out)
@@ -183,8 +183,8 @@ def test_the_index_says_what_the_cells_say(
                 assert_frame_equal(Store(out).cells(), without_index(store))
 
 
-def test_two_writers_at_once_lose_no_cell(made: tuple[Path, list[Cell]], store: Store) -> None:
-    files, (first, *_) = made
+def test_two_writers_at_once_lose_no_cell(template: tuple[Path, list[Cell]], store: Store) -> None:
+    files, (first, *_) = template
 
     def write(seeds: range) -> None:
         second_store = Store(store.out)
@@ -203,32 +203,32 @@ def test_two_writers_at_once_lose_no_cell(made: tuple[Path, list[Cell]], store: 
 
 
 def test_the_next_writer_makes_an_index_that_is_lost(
-    kept: list[Cell], calls: tuple[Path, list[Cell]], store: Store, monkeypatch: pytest.MonkeyPatch
+    stored_cells: list[Cell], template: tuple[Path, list[Cell]], store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.rmtree(Path(str(store.out), index.FOLDER))
     before = {path: path.stat().st_mtime_ns for path in Path(str(store.out)).rglob("*")}
     Store(store.out).cells()
     assert before == {path: path.stat().st_mtime_ns for path in Path(str(store.out)).rglob("*")}, "reading writes"
     monkeypatch.setattr(running, "_TENDED", set())
-    make(Store(store.out), calls[1][5], calls[0])
+    make(Store(store.out), template[1][5], template[0])
     with files_opened() as opened_files:
         assert Store(store.out).cells().height == 4
     assert not [file for file in opened_files if "/cells/" in file]
 
 
 def test_a_damaged_cell_is_named_by_readers_and_not_by_writers(
-    kept: list[Cell], calls: tuple[Path, list[Cell]], store: Store, caplog: pytest.LogCaptureFixture
+    stored_cells: list[Cell], template: tuple[Path, list[Cell]], store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
-    (store.out / "cells" / kept[0].key / "link.parquet").unlink()
+    (store.out / "cells" / stored_cells[0].key / "link.parquet").unlink()
     running._TENDED.clear()
-    make(Store(store.out), calls[1][5], calls[0])
+    make(Store(store.out), template[1][5], template[0])
     assert caplog.messages == []
     assert Store(store.out).cells().height == 3
     (line,) = caplog.messages
     assert line.endswith("link.parquet is damaged: no such file or directory; the cell is left out")
 
 
-def test_it_can_be_moved_with_its_cells(kept: list[Cell], store: Store, tmp_path: Path) -> None:
+def test_it_can_be_moved_with_its_cells(stored_cells: list[Cell], store: Store, tmp_path: Path) -> None:
     moved = tmp_path / "elsewhere"
     shutil.move(str(store.out), moved)
     with files_opened() as opened_files:
@@ -238,7 +238,7 @@ def test_it_can_be_moved_with_its_cells(kept: list[Cell], store: Store, tmp_path
 
 @pytest.mark.parametrize("content", [b"", b"PAR1 and no more", None, "of no cell"])
 def test_a_damaged_segment_is_left_out_in_one_line(
-    kept: list[Cell], store: Store, content: bytes | str | None, caplog: pytest.LogCaptureFixture
+    stored_cells: list[Cell], store: Store, content: bytes | str | None, caplog: pytest.LogCaptureFixture
 ) -> None:
     whole = store.cells()
     (file, *_) = segments(store)
@@ -259,26 +259,28 @@ def test_a_damaged_segment_is_left_out_in_one_line(
     assert caplog.messages == []
 
 
-def test_a_segment_of_another_form_is_left_out(kept: list[Cell], store: Store) -> None:
+def test_a_segment_of_another_form_is_left_out(stored_cells: list[Cell], store: Store) -> None:
     name = f"1-{'0' * 16}.parquet"
-    pl.DataFrame({"cell": [kept[0].key], "of": ["old"]}).write_parquet(str(Path(str(store.out), index.FOLDER) / name))
-    assert set(store.cells()["cell"]) == {cell.key for cell in kept}
+    pl.DataFrame({"cell": [stored_cells[0].key], "of": ["old"]}).write_parquet(
+        str(Path(str(store.out), index.FOLDER) / name)
+    )
+    assert set(store.cells()["cell"]) == {cell.key for cell in stored_cells}
     assert "of" not in store.cells().columns
 
 
 def test_an_index_that_cannot_be_written_loses_no_cell(
-    made: tuple[Path, list[Cell]], store: Store, caplog: pytest.LogCaptureFixture
+    template: tuple[Path, list[Cell]], store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
     store.init()
     Path(str(store.out), index.FOLDER).write_text("in the way")
-    make(store, made[1][0], made[0])
+    make(store, template[1][0], template[0])
     assert caplog.messages[-1].endswith("; lists of cells take longer")
-    assert store.cells()["cell"].to_list() == [made[1][0].key]
+    assert store.cells()["cell"].to_list() == [template[1][0].key]
     with pytest.raises(lab.StoreError, match=r"results/index.*: cannot be written"):
         store.compact()
 
 
-def test_compact_makes_one_segment(kept: list[Cell], store: Store, aqmlab: Command) -> None:
+def test_compact_makes_one_segment(stored_cells: list[Cell], store: Store, aqmlab: Command) -> None:
     assert len(segments(store)) == 3
     assert aqmlab("compact", "results").out == "3 cells in results/index\n"
     assert len(segments(store)) == 1
