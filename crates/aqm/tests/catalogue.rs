@@ -20,8 +20,8 @@ fn parameters_are_the_configurations_fields_in_order() {
         let mut from = 0;
         for parameter in &entry.parameters {
             let field = format!("\"{}\":", parameter.name);
-            let at = text[from..].find(&field).expect("a field for each parameter, in order");
-            from += at + field.len();
+            let position = text[from..].find(&field).expect("a field for each parameter, in order");
+            from += position + field.len();
         }
         let fields = serde_json::to_value(&config).unwrap()[entry.name].as_object().unwrap().len();
         assert_eq!(fields, entry.parameters.len(), "{} has fields that the catalogue lacks", entry.name);
@@ -33,15 +33,15 @@ fn defaults_are_shown_as_they_are_written() {
     for (entry, config) in catalogue().iter().zip(defaults()) {
         let written = &serde_json::to_value(&config).unwrap()[entry.name];
         for parameter in &entry.parameters {
-            let shown = parameter.value.to_string();
+            let value_text = parameter.value.to_string();
             let same = match &written[parameter.name] {
-                Value::Null => shown == "automatic",
-                Value::Number(number) => shown.parse().ok() == number.as_f64(),
-                Value::Bool(flag) => shown == flag.to_string(),
-                Value::String(text) => &shown == text,
+                Value::Null => value_text == "automatic",
+                Value::Number(number) => value_text.parse().ok() == number.as_f64(),
+                Value::Bool(flag) => value_text == flag.to_string(),
+                Value::String(text) => &value_text == text,
                 other => panic!("{} is {other}", parameter.name),
             };
-            assert!(same, "{}.{} is shown as {shown}", entry.name, parameter.name);
+            assert!(same, "{}.{} is shown as {value_text}", entry.name, parameter.name);
         }
     }
 }

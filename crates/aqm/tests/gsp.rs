@@ -72,7 +72,7 @@ impl Law for Paper {
         vec![("cumul_time", self.cumul_time), ("interval", self.interval())]
     }
 
-    fn kept(&mut self, name: &str) -> Option<&mut f64> {
+    fn variable_mut(&mut self, name: &str) -> Option<&mut f64> {
         (name == "cumul_time").then_some(&mut self.cumul_time)
     }
 }
@@ -134,8 +134,8 @@ fn one_packet_is_signalled_in_an_interval_while_nothing_adapts() {
 fn signals_grow_with_squared_time_above_and_stop_below() {
     // Their rate is (1 + 2 t) / 200 ms, so that there are 5 (t + t^2) of them, in steps of an arrival.
     let mut gsp = Gsp::new(&of_20_packets(), &link());
-    let found = signals(&mut gsp, 21, 0..4);
-    assert!((90..=100).contains(&found), "{found}");
+    let signalled = signals(&mut gsp, 21, 0..4);
+    assert!((90..=100).contains(&signalled), "{signalled}");
     assert!(probed(&gsp, "interval") < 0.025);
     assert_eq!(signals(&mut gsp, 3, 4..13), 0);
     assert!((probed(&gsp, "interval") - 0.2).abs() < 1e-9, "what was ahead has been made up for");

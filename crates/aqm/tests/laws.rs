@@ -13,11 +13,11 @@ use serde_json::json;
 
 /// Every discipline with room for 200 packets.
 fn disciplines() -> Vec<QueueConfig> {
-    let of = |name: &str| {
+    let value_of = |name: &str| {
         let config = serde_json::from_value(json!({ name: {"limit": 200} })).expect("a limit is all");
         QueueConfig::resolve(&config, &slow_link()).expect("the defaults do")
     };
-    catalogue().iter().map(|entry| of(entry.name)).collect()
+    catalogue().iter().map(|entry| value_of(entry.name)).collect()
 }
 
 /// Differences between a law's decisions on ECN-capable packets and on others, with their counts.
@@ -29,8 +29,8 @@ impl Visitor for MarksAndDrops {
 
     fn law<A: DecidesAtEnqueue + Send + 'static>(self, _: Limit, make: impl Fn(Stream) -> A) -> Self::Output {
         let answers = |ecn| overloaded(&mut AdmissionControl::new(make(rng()), Limit::Packets(100)), ecn);
-        let both = answers(Ecn::Ect0).into_iter().zip(answers(Ecn::NotEct));
-        both.filter(|(capable, not)| capable != not).collect()
+        let pairs = answers(Ecn::Ect0).into_iter().zip(answers(Ecn::NotEct));
+        pairs.filter(|(capable, not)| capable != not).collect()
     }
 
     /// A law that decides on dequeue sees its own queue, which changes with a drop.

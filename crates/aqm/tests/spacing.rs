@@ -78,8 +78,8 @@ fn geometric_gaps_are_those_of_independent_signals() {
     let mean = counts.iter().enumerate().map(|(gap, &count)| gap as f64 * f64::from(count)).sum::<f64>() / n;
     // Mean 20, standard deviation sqrt(380): four standard errors.
     assert!((mean - 20.0).abs() < 4.0 * (380.0 / n).sqrt(), "mean gap {mean}");
-    let at_once = f64::from(counts[1]) / n;
-    assert!((at_once - 0.05).abs() < 4.0 * (0.05 * 0.95 / n).sqrt(), "P(gap = 1) = {at_once}");
+    let first_share = f64::from(counts[1]) / n;
+    assert!((first_share - 0.05).abs() < 4.0 * (0.05 * 0.95 / n).sqrt(), "P(gap = 1) = {first_share}");
 }
 
 #[test]

@@ -114,8 +114,8 @@ fn pages_have_as_many_embedded_objects_as_their_version_says() {
             pages += u32::from(seen.connection.is_none());
             exchanges += u32::from(matches!(seen.action, UserAction::Completed(_)));
         });
-        let found = f64::from(exchanges) / f64::from(pages);
-        assert!((found / exchanges_per_page - 1.0).abs() < 0.02, "{workload}: {found}");
+        let ratio = f64::from(exchanges) / f64::from(pages);
+        assert!((ratio / exchanges_per_page - 1.0).abs() < 0.02, "{workload}: {ratio}");
     }
 }
 

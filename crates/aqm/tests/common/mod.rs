@@ -37,13 +37,13 @@ pub(crate) fn packet_of(flow: u32, size: u64, ecn: Ecn) -> Packet {
 
 /// The value that `law` shows under `name`.
 pub(crate) fn probed(law: &impl Aqm, name: &str) -> f64 {
-    let mut found = None;
+    let mut probed_value = None;
     law.probe(&mut |shown, value| {
         if shown == name {
-            found = Some(value);
+            probed_value = Some(value);
         }
     });
-    found.expect("the law shows this variable")
+    probed_value.expect("the law shows this variable")
 }
 
 /// A random walk of the queue seen by 20,000 arrivals, the timeouts between them included.

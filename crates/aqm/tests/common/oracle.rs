@@ -2,8 +2,8 @@
 //!
 //! An oracle shares no code with the disciplines: it keeps its own packets, computes powers as powers and divides where the
 //! papers divide. It is given the same stream, so that the same draws must lead to the same decisions. What a discipline
-//! shows of itself is compared with some tolerance; where a decision hangs on such a number, [`Oracle::kept`] lets the oracle
-//! go on with the discipline's, so that no last bit decides whether a random number is drawn.
+//! shows of itself is compared with some tolerance; where a decision hangs on such a number, [`Oracle::variable_mut`] lets
+//! the oracle continue with the discipline's, so that no last bit decides whether a random number is drawn.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -96,7 +96,7 @@ pub(crate) trait Oracle {
         Vec::new()
     }
     /// The variable of this name, if the oracle keeps it, and a decision may hang on its last bit.
-    fn kept(&mut self, _name: &str) -> Option<&mut f64> {
+    fn variable_mut(&mut self, _name: &str) -> Option<&mut f64> {
         None
     }
 }
@@ -126,8 +126,8 @@ pub(crate) trait Law {
     }
     fn tick(&mut self, _queue: &Queue, _now: f64) {}
     fn variables(&self, queue: &Queue) -> Vec<(&'static str, f64)>;
-    /// As [`Oracle::kept`].
-    fn kept(&mut self, _name: &str) -> Option<&mut f64> {
+    /// As [`Oracle::variable_mut`].
+    fn variable_mut(&mut self, _name: &str) -> Option<&mut f64> {
         None
     }
 }
@@ -211,8 +211,8 @@ impl<L: Law> Oracle for OneQueue<L> {
         self.law.variables(&self.queue)
     }
 
-    fn kept(&mut self, name: &str) -> Option<&mut f64> {
-        self.law.kept(name)
+    fn variable_mut(&mut self, name: &str) -> Option<&mut f64> {
+        self.law.variable_mut(name)
     }
 }
 
@@ -282,8 +282,8 @@ impl<O: Oracle> Both<O> {
             let value = found.expect("the discipline shows what the oracle knows");
             let close = (value - expected).abs() <= 1e-9 * (1.0 + expected.abs());
             prop_assert!(close, "{} = {}, not {}", name, value, expected);
-            if let Some(kept) = self.oracle.kept(name) {
-                *kept = value;
+            if let Some(variable) = self.oracle.variable_mut(name) {
+                *variable = value;
             }
         }
         Ok(())
@@ -298,22 +298,22 @@ pub(crate) fn compare(
     oracle: impl Oracle,
     traffic: &[Operation],
 ) -> Result<Counters, TestCaseError> {
-    let mut both = Both { queue, oracle, ticks: 0, marked: BTreeSet::new() };
+    let mut pair = Both { queue, oracle, ticks: 0, marked: BTreeSet::new() };
     let mut micros = 0_u64;
     for (serial, operation) in traffic.iter().enumerate() {
         micros += u64::from(operation.after_us());
         let now = Time::from_nanos(micros * 1000);
-        both.tick(now)?;
+        pair.tick(now)?;
         match *operation {
             Operation::Arrive { flow, size, ecn, .. } => {
                 let (size, at) = (size.cast_signed(), now.as_nanos().cast_signed());
-                both.arrive(Item { serial, flow, size, ecn, at, marked: false }, now)?;
+                pair.arrive(Item { serial, flow, size, ecn, at, marked: false }, now)?;
             }
-            Operation::Leave { .. } => both.leave(now)?,
+            Operation::Leave { .. } => pair.leave(now)?,
         }
-        both.check()?;
+        pair.check()?;
     }
-    Ok(both.queue.counters())
+    Ok(pair.queue.counters())
 }
 
 /// Compare a law on a slow link, where hundreds of packets are enough to reach every region, with its oracle.

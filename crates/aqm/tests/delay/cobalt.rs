@@ -157,8 +157,8 @@ fn what_is_left_of_the_count_speeds_up_the_next_episode() {
         signals(&mut law, &not_capable(), (999, 1000), 1);
         signals(&mut law, &not_capable(), (1000, 2000), 6);
         signals(&mut law, &not_capable(), (2000, 2000 + pause), 1);
-        let again = signals(&mut law, &not_capable(), (2000 + pause, 3000 + pause), 6);
-        again[1] - again[0]
+        let next_episode = signals(&mut law, &not_capable(), (2000 + pause, 3000 + pause), 6);
+        next_episode[1] - next_episode[0]
     };
     assert!(first_gap(50) < 40 && first_gap(300) < 60 && first_gap(2000) >= 70);
 }

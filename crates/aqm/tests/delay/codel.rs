@@ -160,8 +160,8 @@ fn the_drop_after_next_is_scheduled_after_the_next_packet() {
     assert_eq!(next, Verdict::Pass, "the packet behind it waited in time: the episode is over");
     // The twelfth drop would have been planned for 30 ms later. It was not: an episode that begins 1610 ms after the
     // eleventh is too late to take up its rate.
-    let again = signals(&mut law, &not_capable(), (due + 1510, due + 1800, 1000), 6);
-    assert_eq!(gaps(&again)[0], 100.0);
+    let next_episode = signals(&mut law, &not_capable(), (due + 1510, due + 1800, 1000), 6);
+    assert_eq!(gaps(&next_episode)[0], 100.0);
 }
 
 #[test]

@@ -95,7 +95,7 @@ impl Oracle for Pi2 {
     fn variables(&self) -> Vec<(&'static str, f64)> {
         vec![("p'", self.p_prime), ("qdelay", self.qdelay_old)]
     }
-    fn kept(&mut self, name: &str) -> Option<&mut f64> {
+    fn variable_mut(&mut self, name: &str) -> Option<&mut f64> {
         (name == "p'").then_some(&mut self.p_prime)
     }
 }

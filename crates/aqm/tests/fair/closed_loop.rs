@@ -21,7 +21,7 @@ pub(crate) enum Sender {
 
 /// The results of a sender.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Got {
+pub(crate) struct SenderResults {
     pub(crate) packets: u64,
     /// The sum of its packets' delays in the queue, in seconds.
     pub(crate) delay: f64,
@@ -29,7 +29,7 @@ pub(crate) struct Got {
     pub(crate) marked: u64,
 }
 
-impl Got {
+impl SenderResults {
     pub(crate) fn mean_delay_ms(&self) -> f64 {
         1e3 * self.delay / self.packets as f64
     }
@@ -45,7 +45,7 @@ struct State {
 }
 
 /// Feedback to a sender: its time, the sender, whether its packet was signalled, and when that left the sender.
-type News = Reverse<(Time, usize, bool, Time)>;
+type Feedback = Reverse<(Time, usize, bool, Time)>;
 
 const SIZE: Bytes = Bytes::new(1500);
 
@@ -55,16 +55,16 @@ pub(crate) fn run(
     senders: &[Sender],
     rtt: Duration,
     (from, to): (f64, f64),
-) -> Vec<Got> {
+) -> Vec<SenderResults> {
     let (from, to) = (Time::from_secs_f64(from), Time::from_secs_f64(to));
     let slot = link().rate.time_to_send(SIZE + link().overhead);
     let start = |&sender: &Sender| State { sender, window: 10.0, inside: 0.0, answered: Time::ZERO };
     let mut states: Vec<State> = senders.iter().map(start).collect();
-    let mut got = vec![Got::default(); senders.len()];
+    let mut results = vec![SenderResults::default(); senders.len()];
     let mut blind: Vec<u64> = vec![0; senders.len()];
     // Of each packet, who sent it and when.
     let mut sent: Vec<(usize, Time)> = Vec::new();
-    let mut news: BinaryHeap<News> = BinaryHeap::new();
+    let mut news: BinaryHeap<Feedback> = BinaryHeap::new();
     let mut now = Time::ZERO;
     // One packet's time on the link after another, what arrives in between at its beginning.
     while now < to {
@@ -75,7 +75,7 @@ pub(crate) fn run(
             news.peek().filter(|Reverse(next)| next.0 <= now)
         {
             news.pop();
-            hear(&mut states[who], signalled, sent_at, at);
+            on_feedback(&mut states[who], signalled, sent_at, at);
         }
         let mut lost: Vec<usize> = Vec::new();
         for who in 0..senders.len() {
@@ -100,22 +100,22 @@ pub(crate) fn run(
         let counts = now >= from;
         for packet in lost {
             let (who, sent_at) = sent[packet];
-            got[who].lost += u64::from(counts);
+            results[who].lost += u64::from(counts);
             news.push(Reverse((now + rtt, who, true, sent_at)));
         }
         if let Some(left) = left {
             let (who, sent_at) = sent[left.payload];
             let marked = left.packet.ecn == Ecn::Ce;
             if counts {
-                got[who].packets += 1;
-                got[who].delay += (now - left.enqueued_at).as_secs_f64();
-                got[who].marked += u64::from(marked);
+                results[who].packets += 1;
+                results[who].delay += (now - left.enqueued_at).as_secs_f64();
+                results[who].marked += u64::from(marked);
             }
             news.push(Reverse((now + rtt, who, marked, sent_at)));
         }
         now += slot;
     }
-    got
+    results
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "windows are small and positive")]
@@ -123,7 +123,7 @@ fn room(state: &State) -> u64 {
     (state.window - state.inside).max(0.0) as u64
 }
 
-fn hear(state: &mut State, signalled: bool, sent: Time, now: Time) {
+fn on_feedback(state: &mut State, signalled: bool, sent: Time, now: Time) {
     state.inside -= 1.0;
     match (state.sender, signalled) {
         (Sender::Blind(..), _) => {}

@@ -91,13 +91,13 @@ fn appendix() -> DualPi2Config {
 }
 
 fn probed<P>(queue: &DualPi2<P>, wanted: &str) -> f64 {
-    let mut found = f64::NAN;
+    let mut probed_value = f64::NAN;
     queue.probe(&mut |name, value| {
         if name == wanted {
-            found = value;
+            probed_value = value;
         }
     });
-    found
+    probed_value
 }
 
 /// A queue whose p' is fixed: its only update has seen packets of a certain age.
@@ -213,16 +213,19 @@ fn probabilities_cap_at_full_l4s_marking_if_overload_overflows() {
         ..DualPi2Config::default()
     };
     let mut queue = DualPi2::new(&config, Stream::named(1, "queue"));
-    let got = closed_loop_of(&mut queue, &[Sender::Blind(Ecn::Ect1, 2000)], (0.0, 10.0));
+    let results = closed_loop_of(&mut queue, &[Sender::Blind(Ecn::Ect1, 2000)], (0.0, 10.0));
     assert_eq!((probed(&queue, "p'"), probed(&queue, "p_cl")), (0.5, 1.0));
     assert_eq!(queue.counters().dropped_at_dequeue, 0);
-    assert!(queue.counters().dropped_by_limit > 10_000 && got[0] > 30.0, "the buffer is full: {got:?}");
+    assert!(
+        queue.counters().dropped_by_limit > 10_000 && results[0] > 30.0,
+        "the buffer is full: {results:?}"
+    );
 }
 
 /// The mean delay of each sender's packets in milliseconds.
 fn closed_loop_of(queue: &mut DualPi2<usize>, senders: &[Sender], span: (f64, f64)) -> Vec<f64> {
-    let got = closed_loop(queue, senders, Duration::from_millis(10), span);
-    got.iter().map(crate::closed_loop::Got::mean_delay_ms).collect()
+    let results = closed_loop(queue, senders, Duration::from_millis(10), span);
+    results.iter().map(crate::closed_loop::SenderResults::mean_delay_ms).collect()
 }
 
 #[test]
@@ -231,17 +234,17 @@ fn l4s_delay_is_1_ms_beside_classic_at_target_with_fair_rates() {
         for ecn in [Ecn::NotEct, Ecn::Ect0] {
             let senders = [Sender::Reno(ecn), Sender::Reno(ecn), Sender::Scalable, Sender::Scalable];
             let mut queue = DualPi2::new(&config, Stream::named(1, "queue"));
-            let got = closed_loop(&mut queue, &senders, Duration::from_millis(10), (20.0, 60.0));
-            let (classic, l4s) = (got[0].mean_delay_ms(), got[2].mean_delay_ms());
+            let results = closed_loop(&mut queue, &senders, Duration::from_millis(10), (20.0, 60.0));
+            let (classic, l4s) = (results[0].mean_delay_ms(), results[2].mean_delay_ms());
             assert!((classic - 15.0).abs() < 3.0, "{ecn:?}: Classic packets wait {classic} ms");
             assert!(l4s < 1.2, "{ecn:?}: L4S packets wait {l4s} ms");
-            let packets = |who: usize| got[who].packets as f64;
-            let used = got.iter().map(|got| got.packets).sum::<u64>() as f64 / (40.0 * 8127.4);
+            let packets = |who: usize| results[who].packets as f64;
+            let used = results.iter().map(|results| results.packets).sum::<u64>() as f64 / (40.0 * 8127.4);
             assert!(used > 0.98, "the link is idle for {}", 1.0 - used);
             // Equal windows are not equal rates: the round trips are 11 and 25 ms, and 1.2/p' is not 1/p'.
             let ratio = (packets(2) + packets(3)) / (packets(0) + packets(1));
             assert!((1.0..4.0).contains(&ratio), "{ecn:?}: L4S senders get {ratio} times as much");
-            assert_eq!(got[2].lost + got[3].lost, 0, "L4S senders lose nothing");
+            assert_eq!(results[2].lost + results[3].lost, 0, "L4S senders lose nothing");
         }
     }
 }
@@ -251,10 +254,10 @@ fn classic_keeps_its_weight_against_unresponsive_l4s() {
     for per_thousand in [1100, 1500, 3000] {
         let mut queue = DualPi2::new(&DualPi2Config::default(), Stream::named(1, "queue"));
         let senders = [Sender::Blind(Ecn::NotEct, 500), Sender::Blind(Ecn::Ect1, per_thousand)];
-        let got = closed_loop(&mut queue, &senders, Duration::from_millis(10), (5.0, 20.0));
-        let share = got[0].packets as f64 / (got[0].packets + got[1].packets) as f64;
+        let results = closed_loop(&mut queue, &senders, Duration::from_millis(10), (5.0, 20.0));
+        let share = results[0].packets as f64 / (results[0].packets + results[1].packets) as f64;
         assert!(share >= 0.099, "{per_thousand}: Classic traffic gets {share}");
-        assert!(queue.counters().dropped_at_dequeue > 0 && got[1].lost > 0, "overload drops");
+        assert!(queue.counters().dropped_at_dequeue > 0 && results[1].lost > 0, "overload drops");
     }
 }
 

@@ -215,9 +215,9 @@ fn flows_that_a_plain_hash_would_join_have_queues_of_their_own() {
     let queue = hashed(secret, 0, flows);
     let mut same: Vec<u32> =
         (0..100_000).filter(|&flow| hashed(secret, flow, flows) == queue).take(8).collect();
-    let other =
+    let distinct =
         (0..100_000).find(|&flow| hashed(secret, flow, flows) / 8 != queue / 8).expect("most of them");
-    same.push(other);
+    same.push(distinct);
     let shares = |discipline: Value| {
         let mut rig = Rig::new(discipline);
         for _ in 0..9_000 {

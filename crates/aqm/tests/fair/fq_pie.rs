@@ -223,12 +223,12 @@ fn bulk_flows_stay_at_the_reference_and_a_sparse_one_near_0() {
     for ecn in [Ecn::NotEct, Ecn::Ect0] {
         let mut queue = config(json!({"fq_pie": {}})).queue(&link(), Stream::named(1, "queue"));
         let senders = [Sender::Reno(ecn), Sender::Reno(ecn), Sender::Blind(ecn, 20)];
-        let got = closed_loop::run(&mut *queue, &senders, Duration::from_millis(20), (20.0, 60.0));
-        for sender in &got[..2] {
+        let results = closed_loop::run(&mut *queue, &senders, Duration::from_millis(20), (20.0, 60.0));
+        for sender in &results[..2] {
             let delay = sender.mean_delay_ms();
             assert!((delay - 15.0).abs() < 5.0, "{ecn:?}: {delay} ms");
         }
-        assert!(got[2].mean_delay_ms() < 0.5, "{ecn:?}: {} ms", got[2].mean_delay_ms());
-        assert_eq!(got[2].lost + got[2].marked, 0);
+        assert!(results[2].mean_delay_ms() < 0.5, "{ecn:?}: {} ms", results[2].mean_delay_ms());
+        assert_eq!(results[2].lost + results[2].marked, 0);
     }
 }

@@ -68,9 +68,9 @@ fn turns_of_one_packet_share_packets_and_not_bytes() {
 }
 
 /// The packets that leave before each packet of a flow that sends one every `every` departures, among `bulk` others.
-fn waits(discipline: Value, bulk: u32, every: u32) -> Vec<u32> {
+fn packets_ahead(discipline: Value, bulk: u32, every: u32) -> Vec<u32> {
     let mut rig = Rig::new(discipline);
-    let mut waits = Vec::new();
+    let mut packets_ahead = Vec::new();
     let mut waiting: Option<(usize, u32)> = None;
     for departure in 0..5_000 {
         rig.top_up(0..bulk, 20, |_| 1500);
@@ -81,7 +81,7 @@ fn waits(discipline: Value, bulk: u32, every: u32) -> Vec<u32> {
         let sent = rig.send().expect("there is always a packet");
         waiting = match waiting {
             Some((serial, wait)) if serial == sent.serial => {
-                waits.push(wait);
+                packets_ahead.push(wait);
                 None
             }
             Some((serial, wait)) => Some((serial, wait + 1)),
@@ -89,15 +89,15 @@ fn waits(discipline: Value, bulk: u32, every: u32) -> Vec<u32> {
         };
     }
     assert_eq!(rig.lost(bulk), 0, "a sparse flow loses nothing");
-    assert!(waits.len() > 100);
-    waits
+    assert!(packets_ahead.len() > 100);
+    packets_ahead
 }
 
 #[test]
 fn a_sparse_flows_sojourn_is_at_most_one_round_of_bulk_flows() {
     for discipline in all() {
         for every in [2, 7, 40] {
-            let longest = waits(discipline.clone(), 8, every).into_iter().max();
+            let longest = packets_ahead(discipline.clone(), 8, every).into_iter().max();
             // A turn of up to a quantum and a packet for each of the eight.
             assert!(longest <= Some(16), "{discipline}: {longest:?} packets first");
         }
@@ -107,7 +107,7 @@ fn a_sparse_flows_sojourn_is_at_most_one_round_of_bulk_flows() {
 #[test]
 fn a_flow_below_one_packet_a_round_precedes_bulk_flows() {
     for discipline in sparse_first() {
-        let longest = waits(discipline.clone(), 8, 40).into_iter().max();
+        let longest = packets_ahead(discipline.clone(), 8, 40).into_iter().max();
         assert_eq!(longest, Some(0), "{discipline}");
     }
 }
@@ -222,11 +222,11 @@ proptest! {
             prop_assert_eq!(counters.dropped(), lost.len() as u64, "what is dropped is handed over");
             prop_assert_eq!(counters.delivered(waiting), delivered);
             prop_assert_eq!(waiting == 0, queue.state().bytes == Bytes::ZERO);
-            let kept = match config.limit() {
+            let capacity = match config.limit() {
                 Limit::Packets(most) => waiting <= most,
                 Limit::Bytes(most) => queue.state().bytes <= most,
             };
-            prop_assert!(kept, "{:?} of {}", queue.state(), config.limit());
+            prop_assert!(capacity, "{:?} of {}", queue.state(), config.limit());
         }
         lost.sort_unstable();
         prop_assert!(lost.windows(2).all(|pair| pair[0] != pair[1]), "none is lost twice");

@@ -88,9 +88,9 @@ impl<L: FlowLaw> Scheduler<L> {
         let hash = Stream::numbered(self.secret, u64::from(flow)).next_u64();
         // The eight queues of the set, beginning with the one that the hash names and round the set.
         let set: Vec<usize> = (0..8).map(|way| direct / 8 * 8 + (direct + way) % 8).collect();
-        let own = set.iter().find(|&&queue| self.queues[queue].tag == Some(hash));
+        let matching = set.iter().find(|&&queue| self.queues[queue].tag == Some(hash));
         let free = set.iter().find(|&&queue| !self.is_listed(queue));
-        let chosen = *own.or(free).unwrap_or(&direct);
+        let chosen = *matching.or(free).unwrap_or(&direct);
         self.queues[chosen].tag = Some(hash);
         chosen
     }
@@ -171,8 +171,8 @@ impl<L: FlowLaw> Oracle for Scheduler<L> {
                 self.old.push_back(chosen);
                 continue;
             }
-            let others = all - bytes(&queue.packets);
-            if let Some(packet) = queue.law.dequeue(&mut queue.packets, others, now, lost) {
+            let other_bytes = all - bytes(&queue.packets);
+            if let Some(packet) = queue.law.dequeue(&mut queue.packets, other_bytes, now, lost) {
                 queue.credits -= packet.size;
                 return Some(packet);
             }
@@ -199,8 +199,8 @@ impl<L: FlowLaw> Oracle for Scheduler<L> {
     }
 
     fn waiting(&self) -> (usize, i64) {
-        let each = self.queues.iter().map(|queue| (queue.packets.len(), bytes(&queue.packets)));
-        each.fold((0, 0), |sum, queue| (sum.0 + queue.0, sum.1 + queue.1))
+        let sizes = self.queues.iter().map(|queue| (queue.packets.len(), bytes(&queue.packets)));
+        sizes.fold((0, 0), |sum, queue| (sum.0 + queue.0, sum.1 + queue.1))
     }
 }
 

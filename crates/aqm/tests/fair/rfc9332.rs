@@ -145,7 +145,7 @@ impl Oracle for DualPi2 {
 
     fn dequeue(&mut self, now: i64, lost: &mut Vec<usize>) -> Option<Item> {
         while !(self.lq.is_empty() && self.cq.is_empty()) {
-            let both = !self.lq.is_empty() && !self.cq.is_empty();
+            let both_backlogged = !self.lq.is_empty() && !self.cq.is_empty();
             let from_lq = self.scheduler_chooses_lq(now);
             let mut pkt = if from_lq { self.lq.pop_front() } else { self.cq.pop_front() }.expect("chosen");
             let (p_cl, p_c) = if self.waiting().1 < self.config.min_backlog.get().cast_signed() {
@@ -159,7 +159,7 @@ impl Oracle for DualPi2 {
                 lost.push(pkt.serial);
                 continue;
             }
-            if both {
+            if both_backlogged {
                 let (wc, wl) = self.weights();
                 self.credit += if from_lq { wc * pkt.size } else { -wl * pkt.size };
             }

@@ -79,12 +79,12 @@ impl Oracle for Papers {
         self.queues[queue].packets.push_back(packet);
         let longest_before = self.queues.iter().enumerate().filter(|(other, _)| *other != queue);
         let longest_before = longest_before.map(|(_, other)| other.packets.len()).max().unwrap_or(0);
-        let alone = match self.config.limit {
+        let fits_alone = match self.config.limit {
             Limit::Packets(_) => true,
             Limit::Bytes(most) => packet.size <= i64::try_from(most.get()).expect("a small limit"),
         };
-        let own = self.queues[queue].packets.len();
-        if !alone || self.over() && drop_tail && own >= longest_before {
+        let flow_length = self.queues[queue].packets.len();
+        if !fits_alone || self.over() && drop_tail && flow_length >= longest_before {
             self.queues[queue].packets.pop_back();
             lost.push(packet.serial);
             return None;
@@ -156,8 +156,8 @@ impl Oracle for Papers {
     }
 
     fn waiting(&self) -> (usize, i64) {
-        let each = self.queues.iter().map(|queue| (queue.packets.len(), bytes(&queue.packets)));
-        each.fold((0, 0), |sum, queue| (sum.0 + queue.0, sum.1 + queue.1))
+        let sizes = self.queues.iter().map(|queue| (queue.packets.len(), bytes(&queue.packets)));
+        sizes.fold((0, 0), |sum, queue| (sum.0 + queue.0, sum.1 + queue.1))
     }
 }
 
@@ -227,12 +227,12 @@ fn flows_that_share_a_queue_are_parted_by_the_next_perturbation() {
     let config = SfqConfig { perturb: Duration::from_millis(100), ..SfqConfig::default() };
     let (mut secrets, queues) = (Stream::named(1, "queue"), u64::from(config.flows));
     let secret = secrets.next_u64();
-    let other = (1_u32..100_000)
+    let second_flow = (1_u32..100_000)
         .find(|&flow| hashed(secret, flow, queues) == hashed(secret, 0, queues))
         .expect("some flow");
     let mut queue = Sfq::new(&config, Stream::named(1, "queue"));
     let fill = |queue: &mut Sfq<u32>| {
-        for flow in [0, 0, 0, other, other, other] {
+        for flow in [0, 0, 0, second_flow, second_flow, second_flow] {
             let packet = Packet { size: Bytes::new(1514), ecn: Ecn::NotEct, flow };
             queue.enqueue(packet, flow, Time::ZERO, &mut drop);
         }
@@ -243,7 +243,7 @@ fn flows_that_share_a_queue_are_parted_by_the_next_perturbation() {
             .collect()
     };
     fill(&mut queue);
-    assert_eq!(drain(&mut queue), [0, 0, 0, other, other, other], "they share a queue");
+    assert_eq!(drain(&mut queue), [0, 0, 0, second_flow, second_flow, second_flow], "they share a queue");
     fill(&mut queue);
     let due = queue.poll_timeout().expect("a perturbation is due");
     assert_eq!(due, Time::from_nanos(100_000_000));
@@ -252,7 +252,7 @@ fn flows_that_share_a_queue_are_parted_by_the_next_perturbation() {
     let mut served = drain(&mut queue);
     assert!(served.windows(2).all(|pair| pair[0] != pair[1]), "they take turns: {served:?}");
     served.sort_unstable();
-    assert_eq!(served, [0, 0, 0, other, other, other]);
+    assert_eq!(served, [0, 0, 0, second_flow, second_flow, second_flow]);
 }
 
 #[test]

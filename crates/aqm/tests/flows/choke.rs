@@ -226,12 +226,12 @@ fn a_matched_pair_is_dropped_even_if_ecn_capable() {
 
 #[test]
 fn the_queue_remembers_nothing_of_flows_that_have_left() {
-    let one = {
+    let after_one_flow = {
         let mut queue = Choke::new(&comparing_from_100_packets_on(), &slow_link(), Stream::named(1, "choke"));
         burst_and_drain(&mut queue, |_| 7);
         queue
     };
-    let many = {
+    let after_many_flows = {
         let mut queue = Choke::new(&comparing_from_100_packets_on(), &slow_link(), Stream::named(1, "choke"));
         burst_and_drain(&mut queue, |packet| 1000 + packet);
         queue
@@ -240,9 +240,9 @@ fn the_queue_remembers_nothing_of_flows_that_have_left() {
         let mut offer = |flow| queue.enqueue(packet_of(flow, 1000, Ecn::NotEct), 0, Time::ZERO, &mut |_| ());
         (0..1000).map(|step| offer(if step % 3 == 0 { 7 } else { step })).collect()
     };
-    let (one, many) = (after(one), after(many));
-    assert_eq!(one, many);
-    assert!(one.contains(&Admission::DroppedForced));
+    let (after_one_flow, after_many_flows) = (after(after_one_flow), after(after_many_flows));
+    assert_eq!(after_one_flow, after_many_flows);
+    assert!(after_one_flow.contains(&Admission::DroppedForced));
 }
 
 fn burst_and_drain(queue: &mut Choke<u32>, flow: impl Fn(u32) -> u32) {

@@ -87,11 +87,11 @@ impl Dull {
     fn judge(&mut self, item: &Item, queue: &Queue) -> Decision {
         let (min, max) = self.thresholds;
         let avgcq = self.avgcq(queue);
-        let own: Queue = queue.iter().copied().filter(|other| other.flow == item.flow).collect();
-        if own.is_empty() {
+        let flow_queue: Queue = queue.iter().copied().filter(|other| other.flow == item.flow).collect();
+        if flow_queue.is_empty() {
             self.strikes.remove(&item.flow);
         }
-        let qlen = self.length(&own);
+        let qlen = self.length(&flow_queue);
         let strike = *self.strikes.get(&item.flow).unwrap_or(&0);
         let mut maxq = min;
         if self.avg >= max {

@@ -33,8 +33,8 @@ impl Set {
     }
 
     fn qlen(&self, level: usize, bin: usize, queue: &Queue) -> u32 {
-        let here = |item: &&Item| item.secs() >= self.since - 1e-12 && self.bin(item.flow, level) == bin;
-        u32::try_from(queue.iter().filter(here).count()).expect("a short queue")
+        let in_bin = |item: &&Item| item.secs() >= self.since - 1e-12 && self.bin(item.flow, level) == bin;
+        u32::try_from(queue.iter().filter(in_bin).count()).expect("a short queue")
     }
 
     fn update(&mut self, config: &SfbConfig, flow: u32, queue: &Queue) {

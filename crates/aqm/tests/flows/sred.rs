@@ -181,8 +181,8 @@ fn signals_grow_with_squared_flows_up_to_max_flows() {
 fn probability_rises_at_a_sixth_and_a_third_of_the_limit() {
     let config = SredConfig { variant: SredVariant::Simple, max_flows: 1.0, ..SredConfig::default() };
     for (packets, expected) in [(39, 0.0), (40, 0.15 / 4.0), (79, 0.15 / 4.0), (80, 0.15), (239, 0.15)] {
-        let found = signalled(&config, &[1.0; 10], packets).iter().sum::<f64>() / 10.0;
-        assert!((found - expected).abs() < 0.003, "{packets} of 240 packets: {found}, not {expected}");
+        let signals = signalled(&config, &[1.0; 10], packets).iter().sum::<f64>() / 10.0;
+        assert!((signals - expected).abs() < 0.003, "{packets} of 240 packets: {signals}, not {expected}");
     }
 }
 

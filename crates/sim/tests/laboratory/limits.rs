@@ -5,7 +5,7 @@ use aqmlab_sim::LimitedByPercent;
 use super::*;
 
 /// Sources alone between hosts of today, on a link of 20 Mbit/s with a buffer of 100 packets, after slow start.
-fn alone(sources: &Value) -> Value {
+fn only_sources(sources: &Value) -> Value {
     json!({
         "link": {"rate": "20 Mbit/s", "device_fifo": 0},
         "queue": {"droptail": {"limit": 100}},
@@ -56,7 +56,7 @@ fn limited(run: &Run) -> Limited {
 #[test]
 fn a_small_window_limits_a_flow_to_one_window_a_round_trip() {
     for profile in ["linux-6", "freebsd-4.5"] {
-        let mut spec = alone(&one_flow());
+        let mut spec = only_sources(&one_flow());
         spec["tcp"] = json!({"profile": profile, "receive_window": 32_000});
         let run = Run::to_the_end(&spec, 1);
         let limited = limited(&run);
@@ -71,7 +71,7 @@ fn a_small_window_limits_a_flow_to_one_window_a_round_trip() {
 #[test]
 fn an_interface_slower_than_the_link_limits_a_flow() {
     for direction in ["upload", "download"] {
-        let mut spec = alone(&one_flow());
+        let mut spec = only_sources(&one_flow());
         spec["sources"][0]["bulk"]["interface"] = "5 Mbit/s".into();
         spec["sources"][0]["bulk"]["direction"] = direction.into();
         let run = Run::to_the_end(&spec, 1);
@@ -84,7 +84,7 @@ fn an_interface_slower_than_the_link_limits_a_flow() {
 #[test]
 fn the_congestion_window_limits_a_flow_that_fills_the_link() {
     for (profile, congestion) in [("linux-6", "cubic"), ("linux-6", "reno"), ("freebsd-4.5", "reno")] {
-        let mut spec = alone(&one_flow());
+        let mut spec = only_sources(&one_flow());
         spec["tcp"] = json!({"profile": profile, "receive_window": 1_000_000, "window_scaling": true});
         if profile == "linux-6" {
             spec["tcp"]["congestion"] = congestion.into();
@@ -98,7 +98,7 @@ fn the_congestion_window_limits_a_flow_that_fills_the_link() {
 
 #[test]
 fn the_application_limits_a_video_that_the_link_carries() {
-    let mut spec = alone(&json!([{"streaming": {
+    let mut spec = only_sources(&json!([{"streaming": {
         "flows": 1, "rate": "2 Mbit/s", "buffered": "1 s", "rtt": {"fixed": "40 ms"}, "interface": "1 Gbit/s"
     }}]));
     let wide = limited(&Run::to_the_end(&spec, 1));
@@ -110,7 +110,7 @@ fn the_application_limits_a_video_that_the_link_carries() {
 
 #[test]
 fn pacing_limits_a_flow_of_bbr() {
-    let mut spec = alone(&one_flow());
+    let mut spec = only_sources(&one_flow());
     spec["tcp"]["congestion"] = "bbr".into();
     let limited = limited(&Run::to_the_end(&spec, 1));
     assert!(limited.pacing > 75.0, "{limited:?}");

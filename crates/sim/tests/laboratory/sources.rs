@@ -3,7 +3,7 @@
 use super::*;
 
 /// Sources alone on a link of 10 Mbit/s with 50 packets of buffer, for a minute.
-fn alone(sources: &Value) -> Value {
+fn only_sources(sources: &Value) -> Value {
     json!({
         "link": {"rate": "10 Mbit/s", "device_fifo": 0},
         "queue": {"droptail": {"limit": 50}},
@@ -26,7 +26,7 @@ fn transfer(bytes: u64) -> Value {
 fn long_transfers_fill_the_link_in_either_direction() {
     for direction in ["upload", "download"] {
         let mut spec =
-            alone(&json!([{"bulk": {"flows": 4, "direction": direction, "rtt": {"fixed": "40 ms"}}}]));
+            only_sources(&json!([{"bulk": {"flows": 4, "direction": direction, "rtt": {"fixed": "40 ms"}}}]));
         spec["protocol"]["warmup"] = "10 s".into();
         let run = Run::to_the_end(&spec, 1);
         let source = &run.summary.sources[0];
@@ -45,7 +45,7 @@ fn long_transfers_fill_the_link_in_either_direction() {
 fn a_transfer_takes_what_arithmetic_gives() {
     // SYN, SYN/ACK, request and response cross an idle link of 10 Mbit/s with 0.5 ms each way and 38 bytes of overhead;
     // the 40 ms are added to what the client sends.
-    let run = Run::to_the_end(&alone(&transfer(1_000)), 1);
+    let run = Run::to_the_end(&only_sources(&transfer(1_000)), 1);
     let wire = |bytes: u32| f64::from(bytes + 40 + 38) * 8.0 / 10e3;
     let (handshake, request, response) = (2.0 * wire(0), wire(300), wire(1_000));
     let expected = 2.0 * 40.0 + 4.0 * 0.5 + handshake + request + response;
@@ -58,7 +58,7 @@ fn a_transfer_takes_what_arithmetic_gives() {
 #[test]
 fn transfers_of_more_than_tcp_takes_at_once_arrive_whole() {
     let bytes = (1 << 29) + 12_345;
-    let mut spec = alone(&transfer(bytes));
+    let mut spec = only_sources(&transfer(bytes));
     spec["link"] = json!({"rate": "10 Gbit/s"});
     spec["hosts"] = json!({"rate": "10 Gbit/s"});
     spec["sources"][0]["trace"]["rtt_ms"] = json!([1]);
@@ -76,7 +76,7 @@ fn each_flow_sends_no_faster_than_its_hosts_interface() {
     for direction in ["upload", "download"] {
         for flows in [1, 2] {
             let bulk = json!({"flows": flows, "direction": direction, "interface": "3 Mbit/s", "rtt": {"fixed": "10 ms"}});
-            let mut spec = alone(&json!([{ "bulk": bulk }]));
+            let mut spec = only_sources(&json!([{ "bulk": bulk }]));
             spec["protocol"]["warmup"] = "10 s".into();
             let run = Run::to_the_end(&spec, 1);
             let a_flow = run.summary.sources[0].goodput_mbps / f64::from(flows);
@@ -93,7 +93,7 @@ fn each_flow_sends_no_faster_than_its_hosts_interface() {
 fn a_burst_queues_at_its_host_not_at_a_link_as_fast() {
     let longest = |interface: &str| {
         let bulk = json!({"flows": 1, "direction": "upload", "bytes": "14 kB", "rtt": {"fixed": "40 ms"}});
-        let mut spec = alone(&json!([{ "bulk": bulk }]));
+        let mut spec = only_sources(&json!([{ "bulk": bulk }]));
         spec["sources"][0]["bulk"]["interface"] = interface.into();
         spec["tcp"] = json!({"profile": "linux-6"});
         spec["record"]["queue_every"] = "100 us".into();
@@ -110,7 +110,7 @@ fn datagrams_wait_for_the_interface_of_their_flow() {
     let datagrams = json!([{"datagrams": {
         "rate": "1 Mbit/s", "packet": "462 B", "jitter": 1, "interface": "1.0823 Mbit/s",
     }}]);
-    let run = Run::to_the_end(&alone(&datagrams), 1);
+    let run = Run::to_the_end(&only_sources(&datagrams), 1);
     let seen = run.summary.sources[0].datagrams.expect("it sends datagrams");
     // 500 bytes at 10 Mbit/s and 0.5 ms of an idle link, and up to 3.7 ms for the packet before.
     assert!(known(seen.delay_ms_mean) > 1.4 && known(seen.delay_ms_max) < 0.9 + 2.0 * 3.7, "{seen:?}");
@@ -120,7 +120,7 @@ fn datagrams_wait_for_the_interface_of_their_flow() {
 #[test]
 fn idle_link_datagrams_take_transmission_plus_propagation() {
     let datagrams = json!([{"datagrams": {"rate": "1 Mbit/s", "packet": "462 B", "spread": "0 s"}}]);
-    let run = Run::to_the_end(&alone(&datagrams), 1);
+    let run = Run::to_the_end(&only_sources(&datagrams), 1);
     let seen = run.summary.sources[0].datagrams.expect("it sends datagrams");
     // One every 3.696 ms from 0 s on, of which the one at 0 s is not after the window's start.
     assert_eq!((seen.sent, seen.loss_percent), (16_233, Some(0.0)));
@@ -134,7 +134,7 @@ fn equal_flows_of_small_datagrams_get_equal_shares_of_the_link() {
     let flow =
         |name| json!({"datagrams": {"name": name, "rate": "4 Mbit/s", "packet": "500 B", "jitter": 0.5}});
     for discipline in ["fq_cobalt", "fq_codel", "fq_pie", "sfq"] {
-        let mut spec = alone(&json!(["a", "b", "c", "d"].map(flow)));
+        let mut spec = only_sources(&json!(["a", "b", "c", "d"].map(flow)));
         spec["queue"] = json!({ discipline: {} });
         let run = Run::to_the_end(&spec, 1);
         let arrived = run.summary.sources.iter().map(|source| {
@@ -150,7 +150,7 @@ fn equal_flows_of_small_datagrams_get_equal_shares_of_the_link() {
 #[test]
 fn datagrams_beyond_the_rate_of_the_link_are_lost() {
     let datagrams = json!([{"datagrams": {"rate": "20 Mbit/s", "packet": "1462 B"}}]);
-    let run = Run::to_the_end(&alone(&datagrams), 1);
+    let run = Run::to_the_end(&only_sources(&datagrams), 1);
     let seen = run.summary.sources[0].datagrams.expect("it sends datagrams");
     // Of 20 Mbit/s of IP, 10 x 1462 / 1500 pass.
     let lost = known(seen.loss_percent);
@@ -204,7 +204,7 @@ fn packets_of_users_and_sources_add_up_to_those_of_the_queues() {
 #[test]
 fn packets_of_one_connection_are_counted_beyond_sixteen_bits() {
     let bytes = 200_000_000;
-    let mut spec = alone(&transfer(bytes));
+    let mut spec = only_sources(&transfer(bytes));
     spec["link"] = json!({"rate": "10 Gbit/s"});
     spec["hosts"] = json!({"rate": "10 Gbit/s"});
     spec["sources"][0]["trace"]["rtt_ms"] = json!([1]);
@@ -221,7 +221,7 @@ fn the_longest_delays_and_response_times_are_told() {
     sources.as_array_mut().expect("a list").push(json!({"datagrams": {
         "rate": "1 Mbit/s", "packet": "462 B", "spread": "0 s", "stop": "10 s",
     }}));
-    let run = Run::to_the_end(&alone(&sources), 1);
+    let run = Run::to_the_end(&only_sources(&sources), 1);
     let took = run.tables.exchanges.response_time_ms[0];
     assert_eq!(run.summary.sources[0].response_time_ms_max, Some(took));
     assert_eq!(run.summary.sources[1].response_time_ms_max, None);
@@ -241,7 +241,7 @@ fn connections_start_at_equal_instants_under_every_discipline() {
         {"datagrams": {"rate": "100 kbit/s", "packet": "200 B"}},
     ]);
     let first_requests = |queue: &Value| {
-        let mut spec = alone(&sources);
+        let mut spec = only_sources(&sources);
         spec["queue"] = queue.clone();
         let exchanges = Run::to_the_end(&spec, 1).tables.exchanges;
         let mut starts: Vec<(u8, u64, u32)> = (0..exchanges.start_s.len())
@@ -253,11 +253,15 @@ fn connections_start_at_equal_instants_under_every_discipline() {
         starts.sort_unstable();
         starts
     };
-    let some = first_requests(&json!({"droptail": {"limit": 1000}}));
-    let others = first_requests(&json!({"fq_codel": {}}));
-    let common = some.iter().filter(|start| others.binary_search(start).is_ok()).count();
+    let drop_tail = first_requests(&json!({"droptail": {"limit": 1000}}));
+    let fair = first_requests(&json!({"fq_codel": {}}));
+    let common = drop_tail.iter().filter(|start| fair.binary_search(start).is_ok()).count();
     // Not all are complete at the end of either run.
-    assert!(some.len() > 1_000 && common as f64 > 0.98 * some.len() as f64, "{common} of {}", some.len());
+    assert!(
+        drop_tail.len() > 1_000 && common as f64 > 0.98 * drop_tail.len() as f64,
+        "{common} of {}",
+        drop_tail.len()
+    );
 }
 
 #[test]
@@ -284,7 +288,7 @@ fn sources_and_users_share_a_link_under_every_discipline() {
 
 #[test]
 fn without_users_the_summary_is_of_the_sources() {
-    let run = Run::to_the_end(&alone(&transfer(1_000)), 1);
+    let run = Run::to_the_end(&only_sources(&transfer(1_000)), 1);
     assert_eq!((run.summary.completed_requests, run.summary.sources[0].completed), (1, 1));
     assert!(known(run.summary.response_time_ms.p50) > 80.0);
     assert_eq!(run.response_times.count.iter().sum::<u64>(), 1);
@@ -294,7 +298,7 @@ fn without_users_the_summary_is_of_the_sources() {
 fn a_marked_syn_ack_delays_a_sources_server_by_one_round_trip() {
     // Datagrams a little beyond the rate of the link keep some packets waiting on the way of the SYN/ACK.
     let took = |ecn: &str| {
-        let mut spec = alone(&transfer(1_000));
+        let mut spec = only_sources(&transfer(1_000));
         spec["link"]["rate"] = "1 Mbit/s".into();
         spec["queue"] = json!({"threshold": {"threshold": 1}});
         spec["tcp"]["ecn"] = ecn.into();

@@ -15,7 +15,7 @@ fn burst(name: &str, side: u8) -> Value {
 const EACH_WAITS_LONGER_BY_MS: f64 = 0.2;
 const DATAGRAMS: f64 = 5_000.0;
 
-fn alone(sources: &[Value], device_fifo: u32, queue: &Value) -> Value {
+fn only_sources(sources: &[Value], device_fifo: u32, queue: &Value) -> Value {
     json!({
         "link": {"rate": "10 Mbit/s", "delay": "0.5 ms", "device_fifo": device_fifo},
         "queue": queue,
@@ -35,7 +35,7 @@ fn a_bursts_sojourn_times_match_arithmetic_on_every_link() {
     let never = json!({"codel": {"target": "1 h", "interval": "1 h", "limit": "1000000 packets"}});
     for queue in [json!({"droptail": {"limit": "1000000 packets"}}), never] {
         for device_fifo in [0, 1, 16] {
-            let run = Run::to_the_end(&alone(&[burst("one", 0)], device_fifo, &queue), 1);
+            let run = Run::to_the_end(&only_sources(&[burst("one", 0)], device_fifo, &queue), 1);
             let delay = run.summary.directions[0].queue_delay_ms;
             let longest = EACH_WAITS_LONGER_BY_MS * (DATAGRAMS - 1.0);
             near(delay.mean, longest / 2.0, 1e-9);
@@ -45,13 +45,13 @@ fn a_bursts_sojourn_times_match_arithmetic_on_every_link() {
             // Nothing went the other way.
             assert_eq!(run.summary.directions[1].queue_delay_ms.mean, None);
             assert_eq!(run.summary.directions[1].queue_delay_ms.p50, None);
-            let of = |delay: QueueDelayMs| format!("{delay:?}");
+            let text_of = |delay: QueueDelayMs| format!("{delay:?}");
             let source = run.summary.sources[0].packets;
-            assert_eq!(of(run.summary.queue_delay_ms), of(delay));
-            assert_eq!(of(source.queue_delay_ms), of(delay));
+            assert_eq!(text_of(run.summary.queue_delay_ms), text_of(delay));
+            assert_eq!(text_of(source.queue_delay_ms), text_of(delay));
             assert_eq!(
-                source.queue_delay_ms_each_way.map(of),
-                [0, 1].map(|n| of(run.summary.directions[n].queue_delay_ms))
+                source.queue_delay_ms_each_way.map(text_of),
+                [0, 1].map(|n| text_of(run.summary.directions[n].queue_delay_ms))
             );
             // On its way a datagram waits, is sent in 0.4 ms and travels for 0.5 ms.
             let took = run.summary.sources[0].datagrams.expect("it sends datagrams");
@@ -63,7 +63,7 @@ fn a_bursts_sojourn_times_match_arithmetic_on_every_link() {
 #[test]
 fn each_owner_has_the_waits_of_its_own_packets() {
     let queue = json!({"droptail": {"limit": "1000000 packets"}});
-    let mut spec = alone(&[burst("there", 0), burst("back", 1)], 0, &queue);
+    let mut spec = only_sources(&[burst("there", 0), burst("back", 1)], 0, &queue);
     spec["sources"][1]["datagrams"]["stop"] = "0.5 s".into();
     let summary = Run::to_the_end(&spec, 1).summary;
     for (source, direction) in summary.sources.iter().zip(&summary.directions) {
@@ -82,7 +82,7 @@ fn each_owner_has_the_waits_of_its_own_packets() {
 #[test]
 fn the_waits_at_the_links_of_a_chain_add_up_to_the_way() {
     let queue = json!({"droptail": {"limit": "1000000 packets"}});
-    let mut spec = alone(&[burst("one", 0)], 0, &queue);
+    let mut spec = only_sources(&[burst("one", 0)], 0, &queue);
     spec["chain"] = json!([{"rate": "15 Mbit/s"}, {"rate": "100 Mbit/s"}, {}]);
     let summary = Run::to_the_end(&spec, 1).summary;
     let waits: Vec<f64> = [0, 2, 4].map(|n| known(summary.directions[n].queue_delay_ms.mean)).into();
@@ -135,7 +135,7 @@ fn classes_share_out_the_packets_sent_and_their_waits() {
 
 #[test]
 fn a_run_in_which_nothing_was_sent_has_no_delays() {
-    let mut spec = alone(&[burst("one", 0)], 0, &json!({"droptail": {}}));
+    let mut spec = only_sources(&[burst("one", 0)], 0, &json!({"droptail": {}}));
     spec["protocol"]["warmup"] = "20 s".into();
     let summary = Run::to_the_end(&spec, 1).summary;
     let source = &summary.sources[0];

@@ -154,11 +154,11 @@ impl Flow {
         self.delivered_time = now;
         self.first_sent_time = acked.at;
         self.lost += u64::from(newly_lost);
-        self.tell(acked, newly_lost);
+        self.notify_control(acked, newly_lost);
     }
 
     /// Tell the control, in the order that the trait promises.
-    fn tell(&mut self, acked: Sent, newly_lost: u32) {
+    fn notify_control(&mut self, acked: Sent, newly_lost: u32) {
         let bytes = |count: u64| u32::try_from(count).expect("a window is small");
         let interval = (acked.at - acked.first_sent_time).max(self.now - acked.delivered_time);
         let new_round = acked.delivered >= self.round_end;

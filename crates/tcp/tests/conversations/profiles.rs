@@ -7,7 +7,7 @@ use aqmlab_units::Duration;
 use crate::script::*;
 
 fn with(segment: Segment, options: Options) -> Segment<Options> {
-    Segment { options, ..Said::<Options>::said(segment) }
+    Segment { options, ..IntoSegment::<Options>::into_segment(segment) }
 }
 
 #[test]

@@ -101,38 +101,38 @@ impl Wording for Segment {
 }
 
 /// The vocabulary of scripts: segments to, and expectations of, an endpoint whose segments have options `O`.
-pub(crate) trait Said<O> {
-    fn said(self) -> Segment<O>;
+pub(crate) trait IntoSegment<O> {
+    fn into_segment(self) -> Segment<O>;
 }
 
-impl<O: Shown> Said<O> for Segment {
-    fn said(self) -> Segment<O> {
+impl<O: ScriptOptions> IntoSegment<O> for Segment {
+    fn into_segment(self) -> Segment<O> {
         let Segment { seq, ack, len, window, flags, options } = self;
-        Segment { seq, ack, len, window, flags, options: O::of(options) }
+        Segment { seq, ack, len, window, flags, options: O::from_scale(options) }
     }
 }
 
-impl Said<Options> for Segment<Options> {
-    fn said(self) -> Segment<Options> {
+impl IntoSegment<Options> for Segment<Options> {
+    fn into_segment(self) -> Segment<Options> {
         self
     }
 }
 
 /// Options as a trace shows them.
-pub(crate) trait Shown: HeaderOptions {
+pub(crate) trait ScriptOptions: HeaderOptions {
     /// The same offer as this stack makes it.
-    fn of(scale: WindowScale) -> Self;
-    fn shown(&self) -> String;
+    fn from_scale(scale: WindowScale) -> Self;
+    fn to_text(&self) -> String;
     /// Does a SYN with them offer window scaling?
     fn scales(&self) -> bool;
 }
 
-impl Shown for WindowScale {
-    fn of(scale: WindowScale) -> WindowScale {
+impl ScriptOptions for WindowScale {
+    fn from_scale(scale: WindowScale) -> WindowScale {
         scale
     }
 
-    fn shown(&self) -> String {
+    fn to_text(&self) -> String {
         self.shift().map(|scale| format!(" scale {scale}")).unwrap_or_default()
     }
 
@@ -141,14 +141,14 @@ impl Shown for WindowScale {
     }
 }
 
-impl Shown for Options {
-    fn of(scale: WindowScale) -> Options {
+impl ScriptOptions for Options {
+    fn from_scale(scale: WindowScale) -> Options {
         let syn = SynOptions { mss: MSS, sack_permitted: false, window_scale: scale.shift() };
         if scale.scales() { Options::default().with_syn(syn) } else { Options::default() }
     }
 
     /// ` sack 2001:3001 ts 100 ecr 0 accecn0 1001 500 1 scale 7 sackok`, what there is of it; an MSS alone is as good as none.
-    fn shown(&self) -> String {
+    fn to_text(&self) -> String {
         let sack = self.sack().map(|(from, to)| format!(" sack {}:{}", from.get(), to.get()));
         let timestamps = self.timestamps().map(|both| format!(" ts {} ecr {}", both.value, both.echo));
         let accecn = self.accecn().map(|accecn| {
@@ -176,7 +176,7 @@ pub(crate) struct Script<S: Sender> {
     scale: u8,
 }
 
-impl<S: Sender<Options: Shown>> Script<S> {
+impl<S: Sender<Options: ScriptOptions>> Script<S> {
     /// A client that has just called `connect()`, at 0 ms.
     pub(crate) fn connect(profile: Profile) -> Script<S> {
         Script::with(Endpoint::connect(&profile, Time::ZERO), profile)
@@ -225,8 +225,8 @@ impl<S: Sender<Options: Shown>> Script<S> {
     }
 
     /// A segment arrives from the peer, which offers the same window.
-    pub(crate) fn gets(&mut self, segment: impl Said<S::Options>) -> &mut Self {
-        let segment = segment.said();
+    pub(crate) fn gets(&mut self, segment: impl IntoSegment<S::Options>) -> &mut Self {
+        let segment = segment.into_segment();
         if segment.options.scales() && self.profile.window_scaling {
             self.scale = 7;
         }
@@ -248,7 +248,11 @@ impl<S: Sender<Options: Shown>> Script<S> {
     }
 
     /// `count` equal segments arrive; nothing is sent before the last.
-    pub(crate) fn gets_times(&mut self, count: usize, segment: impl Said<S::Options> + Copy) -> &mut Self {
+    pub(crate) fn gets_times(
+        &mut self,
+        count: usize,
+        segment: impl IntoSegment<S::Options> + Copy,
+    ) -> &mut Self {
         for _ in 0..count {
             self.gets(segment);
         }
@@ -274,7 +278,7 @@ impl<S: Sender<Options: Shown>> Script<S> {
     /// Exactly these segments were sent since the last step.
     #[track_caller]
     pub(crate) fn sends(&mut self, expected: impl IntoIterator<Item = Segment>) -> &mut Self {
-        self.sends_with(expected.into_iter().map(Said::said))
+        self.sends_with(expected.into_iter().map(IntoSegment::into_segment))
     }
 
     /// Exactly these segments with options were sent since the last step.
@@ -337,7 +341,7 @@ impl<S: Sender> Drop for Script<S> {
 }
 
 /// A segment as a trace shows it: `S. 0:0 ack 1`, `. 1:1001 ack 1 ECT`.
-fn show<O: Shown>(segment: &Segment<O>) -> String {
+fn show<O: ScriptOptions>(segment: &Segment<O>) -> String {
     let names = [
         (Flags::SYN, "S"),
         (Flags::FIN, "F"),
@@ -354,5 +358,5 @@ fn show<O: Shown>(segment: &Segment<O>) -> String {
     let control: String = names[..4].iter().filter_map(set).collect();
     let ecn: String = names[4..].iter().filter_map(set).collect();
     let (first, last) = (segment.seq.get(), (segment.seq + u32::from(segment.len)).get());
-    format!("{control} {first}:{last} ack {}{ecn}{}", segment.ack.get(), segment.options.shown())
+    format!("{control} {first}:{last} ack {}{ecn}{}", segment.ack.get(), segment.options.to_text())
 }

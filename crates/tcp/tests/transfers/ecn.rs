@@ -24,13 +24,15 @@ fn two_ends_heed_marks<S: Bounded>() {
         for (_, accepted) in EcnPolicy::ALL {
             let speaking = |ecn| Profile { ecn, initial_window: 4, ..Profile::freebsd_4_5() };
             let seen = RefCell::new([Flags::NONE; 2]);
-            let mut network =
-                Network::<_, S>::of([speaking(offered), speaking(accepted)], |from, segment, now| {
+            let mut network = Network::<_, S>::with_profiles(
+                [speaking(offered), speaking(accepted)],
+                |from, segment, now| {
                     if segment.len > 0 {
                         seen.borrow_mut()[from] |= segment.flags & (Flags::ECT | Flags::ECT1);
                     }
                     vec![(now + Duration::from_millis(50), marked(segment))]
-                });
+                },
+            );
             while !network.ends[SERVER].events.contains(&Event::Opened)
                 || !network.ends[CLIENT].events.contains(&Event::Opened)
             {
@@ -43,11 +45,11 @@ fn two_ends_heed_marks<S: Bounded>() {
             while network.ends.iter().any(|end| !end.events.contains(&Event::Received)) {
                 network.step();
             }
-            let both = offered != EcnPolicy::Off && accepted != EcnPolicy::Off;
+            let negotiated = offered != EcnPolicy::Off && accepted != EcnPolicy::Off;
             let names = format!("{offered} to {accepted}");
             for end in [CLIENT, SERVER] {
-                assert_eq!(seen.borrow()[end].contains(Flags::ECT), both, "{names}");
-                assert_eq!(network.ends[end].tcp.recovery().ecn_reductions > 0, both, "{names}");
+                assert_eq!(seen.borrow()[end].contains(Flags::ECT), negotiated, "{names}");
+                assert_eq!(network.ends[end].tcp.recovery().ecn_reductions > 0, negotiated, "{names}");
                 assert_eq!(network.ends[end].tcp.recovery().timeouts, 0, "{names}");
             }
         }

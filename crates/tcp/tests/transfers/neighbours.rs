@@ -18,13 +18,14 @@ fn sent<S: Bounded>(
 ) -> Vec<(Time, usize, Segment<u16>)> {
     let mut fates = fates.iter();
     let mut sent = vec![];
-    let mut network = Network::<_, S>::of(ends.clone(), |from, segment: Segment<S::Options>, now| {
-        let Segment { seq, ack, len, window, flags, options } = segment;
-        sent.push((now, from, Segment { seq, ack, len, window, flags, options: options.len() }));
-        let fate = fates.next().unwrap_or(&UNHARMED);
-        let segment = if fate.mark { marked(segment) } else { segment };
-        vec![(now + Duration::from_millis(fate.delay_ms), segment); fate.copies]
-    });
+    let mut network =
+        Network::<_, S>::with_profiles(ends.clone(), |from, segment: Segment<S::Options>, now| {
+            let Segment { seq, ack, len, window, flags, options } = segment;
+            sent.push((now, from, Segment { seq, ack, len, window, flags, options: options.len() }));
+            let fate = fates.next().unwrap_or(&UNHARMED);
+            let segment = if fate.mark { marked(segment) } else { segment };
+            vec![(now + Duration::from_millis(fate.delay_ms), segment); fate.copies]
+        });
     play(&mut network, writes);
     drop(network);
     sent

@@ -74,11 +74,11 @@ impl<S: Bounded, P: FnMut(usize, Segment<S::Options>, Time) -> Vec<(Time, Segmen
 {
     /// Two ends of stack `S`, alike.
     pub(crate) fn between(profile: Profile, path: P) -> Network<P, S> {
-        Network::of([profile.clone(), profile], path)
+        Network::with_profiles([profile.clone(), profile], path)
     }
 
     /// A client and a server, of stack `S`.
-    pub(crate) fn of(profiles: [Profile; 2], path: P) -> Network<P, S> {
+    pub(crate) fn with_profiles(profiles: [Profile; 2], path: P) -> Network<P, S> {
         for profile in &profiles {
             profile.check().expect("a sensible profile");
         }

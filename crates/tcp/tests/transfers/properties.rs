@@ -163,19 +163,19 @@ where
         let at = &network.ends[end];
         assert!(matches!(at.tcp.state(), State::Closed | State::TimeWait), "{:?}", at.tcp.state());
         assert_eq!(at.tcp.received().get(), 1 + totals[1 - end] + 1, "all data and the FIN");
-        let told: &[Event] = if totals[1 - end] > 0 {
+        let expected: &[Event] = if totals[1 - end] > 0 {
             &[Event::Opened, Event::Received, Event::PeerClosed]
         } else {
             &[Event::Opened, Event::PeerClosed]
         };
-        assert_eq!(at.events, told);
+        assert_eq!(at.events, expected);
     }
 }
 
 /// Play a connection between ends of these profiles over a path that does this to one segment after the other.
 pub(crate) fn arrives_complete<S: Bounded>(profiles: [Profile; 2], fates: Vec<Fate>, writes: &[Write]) {
     let mut fates = fates.into_iter();
-    let mut network = Network::<_, S>::of(profiles, move |_, segment, now| {
+    let mut network = Network::<_, S>::with_profiles(profiles, move |_, segment, now| {
         let fate = fates.next().unwrap_or(UNHARMED);
         let segment = if fate.mark { marked(segment) } else { segment };
         vec![(now + Duration::from_millis(fate.delay_ms), segment); fate.copies]

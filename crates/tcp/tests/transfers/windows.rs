@@ -18,8 +18,8 @@ fn at(ms: u32) -> Time {
 fn windows(profile: &Profile, timestamps: bool, segments: &[u32]) -> Vec<u32> {
     let mut tcp = Endpoint::<Full<Any>>::connect(profile, Time::ZERO);
     let stamped = |now_ms: u32| {
-        let both = Timestamps { value: now_ms, echo: now_ms - ROUND_TRIP_MS };
-        if timestamps { Options::default().with_timestamps(both) } else { Options::default() }
+        let stamps = Timestamps { value: now_ms, echo: now_ms - ROUND_TRIP_MS };
+        if timestamps { Options::default().with_timestamps(stamps) } else { Options::default() }
     };
     let syn = tcp.poll_transmit(at(0), profile).expect("a SYN");
     let shift = syn.options.syn().and_then(|syn| syn.window_scale).expect("an offer to scale windows");
@@ -52,7 +52,7 @@ fn windows(profile: &Profile, timestamps: bool, segments: &[u32]) -> Vec<u32> {
     of_each
 }
 
-fn at_once() -> Profile {
+fn prompt_receiver() -> Profile {
     Profile { mss: BYTES, ack_every: 1, ..Profile::linux_6() }
 }
 
@@ -61,12 +61,12 @@ fn a_window_grows_by_what_was_read_in_the_round_trip_before() {
     // By hand: twice the 20,000 bytes read is 40,000, and twice the growth of that over 10,000 another 80,000; 240,000 for
     // 40,000 over 20,000. A tenth more asks for 105,600, and less for nothing. All in units of 1024.
     let expected = [64_512, 64_512, 119_808, 239_616, 239_616, 239_616];
-    assert_eq!(windows(&at_once(), true, &[10, 20, 40, 44, 20, 20]), expected);
+    assert_eq!(windows(&prompt_receiver(), true, &[10, 20, 40, 44, 20, 20]), expected);
 }
 
 #[test]
 fn a_tuned_window_grows_to_its_maximum_a_fixed_one_starts_there() {
-    let tuned = Profile { receive_window: 200_000, ..at_once() };
+    let tuned = Profile { receive_window: 200_000, ..prompt_receiver() };
     let fixed = Profile { receive_window_tuning: false, ..tuned.clone() };
     assert_eq!(windows(&tuned, true, &[10, 20, 40, 80, 80])[2..], [120_000, 200_000, 200_000]);
     assert_eq!(windows(&fixed, true, &[10, 20]), [200_000, 200_000]);
@@ -74,7 +74,7 @@ fn a_tuned_window_grows_to_its_maximum_a_fixed_one_starts_there() {
 
 #[test]
 fn without_timestamps_a_round_is_a_windows_worth_of_data() {
-    let grown = windows(&at_once(), false, &[10, 20, 40, 80]);
+    let grown = windows(&prompt_receiver(), false, &[10, 20, 40, 80]);
     assert_eq!(grown[..2], [64_512, 64_512]);
     assert!(grown[3] > 100_000, "{grown:?}");
 }

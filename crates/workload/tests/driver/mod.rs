@@ -94,13 +94,13 @@ impl<'a, N: Network> Driver<'a, N> {
                     self.web.wake(&mut self.users[user], now, &mut self.out);
                     self.act(user, None, now, &mut observe);
                 }
-                Happening::Opened(id) => self.tell(id, UserEvent::Opened, now, &mut observe),
+                Happening::Opened(id) => self.notify_user(id, UserEvent::Opened, now, &mut observe),
                 Happening::Response(id) => {
                     let whole = self.connections[id as usize].connection.awaits();
-                    self.tell(id, UserEvent::Received(whole), now, &mut observe);
+                    self.notify_user(id, UserEvent::Received(whole), now, &mut observe);
                 }
                 Happening::Broken(id) => {
-                    self.tell(id, UserEvent::Closed, now, &mut observe);
+                    self.notify_user(id, UserEvent::Closed, now, &mut observe);
                     self.free.push(id);
                 }
             }
@@ -115,7 +115,7 @@ impl<'a, N: Network> Driver<'a, N> {
         all - gone
     }
 
-    fn tell(&mut self, id: u32, event: UserEvent, now: Time, observe: &mut impl FnMut(&Seen)) {
+    fn notify_user(&mut self, id: u32, event: UserEvent, now: Time, observe: &mut impl FnMut(&Seen)) {
         let Slot { user, connection, .. } = &mut self.connections[id as usize];
         let user = *user;
         let user_state = &mut self.users[user];
@@ -142,7 +142,7 @@ impl<'a, N: Network> Driver<'a, N> {
         self.out = actions;
         if let Some(id) = resume {
             self.connections[id as usize].window = 0;
-            self.tell(id, UserEvent::Resumed, now, observe);
+            self.notify_user(id, UserEvent::Resumed, now, observe);
         }
     }
 

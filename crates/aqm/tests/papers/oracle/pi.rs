@@ -45,7 +45,7 @@ impl Law for Pi {
     fn variables(&self, _queue: &Queue) -> Vec<(&'static str, f64)> {
         vec![("p", self.p)]
     }
-    fn kept(&mut self, name: &str) -> Option<&mut f64> {
+    fn variable_mut(&mut self, name: &str) -> Option<&mut f64> {
         (name == "p").then_some(&mut self.p)
     }
 }

@@ -41,13 +41,13 @@ fn delay_at_moves_half_or_all_of_the_rtt_behind_the_queues() {
     });
     // SYN, request and what closes: as much earlier at the queue as less is added to them. What the server sends, a whole
     // round trip after the browser sent, is there when it was.
-    for (other, earlier) in [(server, 40.0), (split, 20.0)] {
-        assert!(browser[0].len() >= 3 && browser[0].len() == other[0].len(), "{browser:?} {other:?}");
-        for (whole, less) in browser[0].iter().zip(&other[0]) {
+    for (variant, earlier) in [(server, 40.0), (split, 20.0)] {
+        assert!(browser[0].len() >= 3 && browser[0].len() == variant[0].len(), "{browser:?} {variant:?}");
+        for (whole, less) in browser[0].iter().zip(&variant[0]) {
             assert!((whole - less - earlier).abs() < 0.11, "{whole} ms and {less} ms");
         }
-        assert!(browser[1].len() >= 2 && browser[1].len() == other[1].len(), "{browser:?} {other:?}");
-        for (whole, less) in browser[1].iter().zip(&other[1]) {
+        assert!(browser[1].len() >= 2 && browser[1].len() == variant[1].len(), "{browser:?} {variant:?}");
+        for (whole, less) in browser[1].iter().zip(&variant[1]) {
             assert!((whole - less).abs() < 0.11, "{whole} ms and {less} ms");
         }
     }
@@ -67,8 +67,8 @@ fn without_queues_response_times_do_not_depend_on_delay_at() {
         assert_eq!(run.summary.loss_percent, Some(0.0));
         run.summary.response_time_ms
     });
-    for other in &times[1..] {
-        assert!((known(other.p50) / known(times[0].p50) - 1.0).abs() < 0.02, "{times:?}");
-        assert!((known(other.p90) / known(times[0].p90) - 1.0).abs() < 0.02, "{times:?}");
+    for variant in &times[1..] {
+        assert!((known(variant.p50) / known(times[0].p50) - 1.0).abs() < 0.02, "{times:?}");
+        assert!((known(variant.p90) / known(times[0].p90) - 1.0).abs() < 0.02, "{times:?}");
     }
 }

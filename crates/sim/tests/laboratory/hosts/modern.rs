@@ -19,7 +19,7 @@ fn a_modern_stack_browses_under_every_discipline() {
 
 #[test]
 fn every_congestion_control_fills_a_link_that_it_has_to_itself() {
-    let each = [
+    let cases = [
         ("reno", "off"),
         ("cubic", "off"),
         ("bbr", "off"),
@@ -27,7 +27,7 @@ fn every_congestion_control_fills_a_link_that_it_has_to_itself() {
         ("dctcp", "dctcp"),
         ("prague", "accurate"),
     ];
-    for (congestion, ecn) in each {
+    for (congestion, ecn) in cases {
         let mut spec = linux(&json!({"droptail": {"limit": 100}}));
         if ecn != "off" {
             spec["queue"] = json!({"threshold": {"threshold": 30, "limit": 100}});

@@ -22,7 +22,7 @@ fn a_mix_of_one_stack_equals_the_common_stack() {
 #[test]
 fn hosts_of_2001_are_the_same_beside_hosts_of_today() {
     // Hosts that there are as good as none of, and those of a source that sends nothing while anybody looks.
-    let few = json!({"share": 1e-12, "profile": "linux-6"});
+    let rare = json!({"share": 1e-12, "profile": "linux-6"});
     let silent = json!({"share": 1, "source": "silent", "profile": "linux-6"});
     for values in [
         json!({"profile": "freebsd-4.5"}),
@@ -41,11 +41,11 @@ fn hosts_of_2001_are_the_same_beside_hosts_of_today() {
             ]);
             Run::to_the_end(&spec, 1)
         };
-        let alone = run(json!([]));
-        assert!(alone.summary.counters.iter().all(|link| link.dropped() > 0), "losses to recover from");
-        for neighbours in [&few, &silent] {
-            let beside = run(json!([neighbours]));
-            assert_eq!(format!("{beside:?}"), format!("{alone:?}"), "{values} beside {neighbours}");
+        let solo = run(json!([]));
+        assert!(solo.summary.counters.iter().all(|link| link.dropped() > 0), "losses to recover from");
+        for neighbours in [&rare, &silent] {
+            let shared = run(json!([neighbours]));
+            assert_eq!(format!("{shared:?}"), format!("{solo:?}"), "{values} beside {neighbours}");
         }
     }
 }
@@ -59,8 +59,8 @@ fn the_hosts_with_the_smaller_window_wait_longer() {
     let exchanges = Run::to_the_end(&spec, 1).tables.exchanges;
     let mean_of_side = |side: u8| {
         let times = exchanges.side.iter().zip(&exchanges.response_time_ms);
-        let ours: Vec<f64> = times.filter(|&(&its, _)| its == side).map(|(_, &time)| time).collect();
-        ours.iter().sum::<f64>() / ours.len() as f64
+        let side_times: Vec<f64> = times.filter(|&(&its, _)| its == side).map(|(_, &time)| time).collect();
+        side_times.iter().sum::<f64>() / side_times.len() as f64
     };
     assert!(mean_of_side(0) > 1.5 * mean_of_side(1), "{} ms, {} ms", mean_of_side(0), mean_of_side(1));
 }

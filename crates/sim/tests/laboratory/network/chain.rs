@@ -58,10 +58,10 @@ fn a_chain_of_one_link_is_that_link_under_every_discipline() {
                 {"bulk": {"flows": 2, "rtt": {"fixed": "40 ms"}}},
                 {"datagrams": {"rate": "100 kbit/s", "packet": "200 B", "side": 1}},
             ]);
-            let alone = Run::to_the_end(&spec, 1);
+            let single = Run::to_the_end(&spec, 1);
             let chain = Run::to_the_end(&in_series(&spec, &json!([{}])), 1);
-            assert!(all_of(&alone) == all_of(&chain), "{name}, ecn {ecn}");
-            assert!(alone.tables.link.link.is_none() && alone.tables.queue.link.is_none());
+            assert!(all_of(&single) == all_of(&chain), "{name}, ecn {ecn}");
+            assert!(single.tables.link.link.is_none() && single.tables.queue.link.is_none());
             let numbers = [chain.tables.link.link, chain.tables.queue.link].map(Option::unwrap_or_default);
             assert!(numbers.iter().flatten().all(|&link| link == 1) && numbers[1].len() > 1_000);
         }
@@ -81,17 +81,17 @@ fn modern_stacks_find_a_chain_of_one_link_to_be_that_link() {
 fn a_second_link_that_is_far_faster_adds_its_delay_and_no_more() {
     let sources = json!([{"bulk": {"flows": 1, "direction": "upload", "rtt": {"fixed": "20 ms"}}}]);
     let one = chain_of(1, &json!({"droptail": {"limit": 20}}), &sources);
-    let mut alone = one.clone();
-    alone["chain"][0]["delay"] = "1.5 ms".into();
+    let mut single = one.clone();
+    single["chain"][0]["delay"] = "1.5 ms".into();
     let mut two = one;
     two["chain"] = json!([{}, {"rate": "1000 Gbit/s", "delay": "0.5 ms"}]);
-    let [alone, two] = [alone, two].map(|spec| Run::to_the_end(&spec, 1));
+    let [single, two] = [single, two].map(|spec| Run::to_the_end(&spec, 1));
     let [first, second] = [0, 1].map(|link| arrived(&two, link));
     assert!(first.abs_diff(second) < 50 && two.summary.counters[2..].iter().all(|link| link.dropped() == 0));
-    let of = |run: &Run| (run.summary.sources[0].goodput_mbps, run.summary.counters[0].dropped());
+    let outcome_of = |run: &Run| (run.summary.sources[0].goodput_mbps, run.summary.counters[0].dropped());
     // On the fast link a packet takes 12 ns, which shifts nothing by more than a packet here or there.
-    let ((alone, drops), (two, other_drops)) = (of(&alone), of(&two));
-    assert!((alone / two - 1.0).abs() < 2e-3 && drops > 20, "{alone} and {two} Mbit/s");
+    let ((single, drops), (two, other_drops)) = (outcome_of(&single), outcome_of(&two));
+    assert!((single / two - 1.0).abs() < 2e-3 && drops > 20, "{single} and {two} Mbit/s");
     assert!(drops.abs_diff(other_drops) <= 1 + drops / 50, "{drops} and {other_drops}");
 }
 
@@ -308,8 +308,8 @@ fn capture_changes_no_chain_and_has_two_interfaces_a_link() {
     assert_eq!(format!("{run:?}"), format!("{:?}", Run::to_the_end(&spec, 1)));
     let packets = crate::watched::capture::packets(&capture.take());
     for (interface, link) in (0..).zip(&run.summary.counters) {
-        let here = packets.iter().filter(|packet| packet.interface == interface).count() as u64;
-        assert_eq!(here, link.arrived);
+        let count = packets.iter().filter(|packet| packet.interface == interface).count() as u64;
+        assert_eq!(count, link.arrived);
     }
     assert!(packets.is_sorted_by_key(|packet| packet.nanos));
 }

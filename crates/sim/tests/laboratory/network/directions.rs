@@ -46,17 +46,17 @@ fn each_direction_has_the_verdicts_of_its_discipline_alone() {
 fn an_unwatched_run_has_a_discipline_for_each_direction() {
     let (pi, droptail) = (json!({"pi": {"q_ref": 10}}), json!({"droptail": {"limit": 24}}));
     let run = |spec: &Value| Run::to_the_end(spec, 1).summary.directions;
-    let told = |direction: &aqmlab_sim::DirectionSummary| format!("{direction:?}");
+    let text_of = |direction: &aqmlab_sim::DirectionSummary| format!("{direction:?}");
     let unlike = run(&with_back(&pi, &droptail));
-    assert_eq!(told(&unlike[0]), told(&run(&flooded(&pi))[0]));
-    assert_eq!(told(&unlike[1]), told(&run(&flooded(&droptail))[1]));
-    assert_ne!(told(&unlike[1]), told(&run(&flooded(&pi))[1]));
+    assert_eq!(text_of(&unlike[0]), text_of(&run(&flooded(&pi))[0]));
+    assert_eq!(text_of(&unlike[1]), text_of(&run(&flooded(&droptail))[1]));
+    assert_ne!(text_of(&unlike[1]), text_of(&run(&flooded(&pi))[1]));
 }
 
 #[test]
 fn a_link_of_a_chain_has_a_discipline_for_each_direction() {
     let (pi, droptail) = (json!({"pi": {"q_ref": 10}}), json!({"droptail": {"limit": 24}}));
-    let alone = with_back(&pi, &droptail);
+    let one_sided = with_back(&pi, &droptail);
     let run = |spec: &Value| Run::to_the_end(spec, 1).summary.directions;
     for (common, hop) in [
         (json!({"queue": pi, "queue_back": droptail}), json!({})),
@@ -66,15 +66,15 @@ fn a_link_of_a_chain_has_a_discipline_for_each_direction() {
         let mut chain = flooded(&pi);
         chain.as_object_mut().expect("a table").extend(common.as_object().expect("a table").clone());
         chain["chain"] = json!([hop]);
-        assert_eq!(format!("{:?}", run(&chain)), format!("{:?}", run(&alone)), "{chain}");
+        assert_eq!(format!("{:?}", run(&chain)), format!("{:?}", run(&one_sided)), "{chain}");
     }
 }
 
 #[test]
 fn the_same_discipline_written_twice_is_written_once() {
     let pi = json!({"pi": {"q_ref": 10}});
-    let both = serde_json::to_value(read(&with_back(&pi, &pi))).expect("a spec");
-    assert_eq!(both, serde_json::to_value(read(&flooded(&pi))).expect("a spec"));
+    let symmetric = serde_json::to_value(read(&with_back(&pi, &pi))).expect("a spec");
+    assert_eq!(symmetric, serde_json::to_value(read(&flooded(&pi))).expect("a spec"));
 }
 
 #[test]
@@ -90,11 +90,11 @@ fn a_variable_that_only_one_direction_has_is_null_in_the_other() {
 #[test]
 fn names_of_sides_change_nothing_of_a_run() {
     let spec = flooded(&json!({"pi": {"q_ref": 10}}));
-    let mut named = spec.clone();
-    named["sides"] = json!(["home", "internet"]);
-    named["sources"][1]["datagrams"]["side"] = json!("internet");
-    let told = |spec: &Value| format!("{:?}", Run::to_the_end(spec, 1));
-    assert_eq!(told(&named), told(&spec));
+    let mut changed = spec.clone();
+    changed["sides"] = json!(["home", "internet"]);
+    changed["sources"][1]["datagrams"]["side"] = json!("internet");
+    let text_of = |spec: &Value| format!("{:?}", Run::to_the_end(spec, 1));
+    assert_eq!(text_of(&changed), text_of(&spec));
 }
 
 #[test]

@@ -145,23 +145,23 @@ fn every_discipline_gives_packets_the_simulators_verdicts() {
         let emulated = packets(&capture.take());
         assert_eq!(emulated.len(), recorded.len(), "{name}");
         for (ours, theirs) in emulated.iter().zip(&recorded) {
-            let told = |packet: &Seen| (packet.interface, packet.nanos, packet.comment.clone());
-            assert_eq!(told(ours), told(theirs), "{name}");
+            let text_of = |packet: &Seen| (packet.interface, packet.nanos, packet.comment.clone());
+            assert_eq!(text_of(ours), text_of(theirs), "{name}");
         }
         // The network without a capture, whose links are of other kinds.
         for fate in replayed(spec, &recorded, None) {
-            let told = |number: u32| &*recorded[number as usize].comment;
+            let text_of = |number: u32| &*recorded[number as usize].comment;
             match fate {
-                Fate::Lost { number } => assert!(told(number).contains("dropped"), "{name}"),
+                Fate::Lost { number } => assert!(text_of(number).contains("dropped"), "{name}"),
                 Fate::Delivered { number, ce, .. } => {
-                    assert!(!told(number).contains("dropped"), "{name}");
-                    assert_eq!(ce, told(number).contains("marked"), "{name}");
+                    assert!(!text_of(number).contains("dropped"), "{name}");
+                    assert_eq!(ce, text_of(number).contains("marked"), "{name}");
                 }
             }
         }
         for word in ["marked", "dropped"] {
-            let many = recorded.iter().filter(|packet| packet.comment.contains(word)).count();
-            *decisions.entry(word).or_insert(0) += many;
+            let count = recorded.iter().filter(|packet| packet.comment.contains(word)).count();
+            *decisions.entry(word).or_insert(0) += count;
         }
     }
     assert!(decisions["marked"] > 1000 && decisions["dropped"] > 1000, "{decisions:?}");
@@ -176,12 +176,12 @@ fn packets_cross_a_chain_of_unlike_links_as_in_the_simulator() {
     replayed(spec, &recorded, Some(&capture));
     capture.finish();
     // What became of it, and whether it came marked by a queue before.
-    let told = |packets: &[Seen]| {
-        let told =
+    let text_of = |packets: &[Seen]| {
+        let text_of =
             packets.iter().map(|seen| (seen.interface, seen.nanos, seen.comment.clone(), seen.stored[1]));
-        told.collect::<Vec<_>>()
+        text_of.collect::<Vec<_>>()
     };
-    assert_eq!(told(&packets(&capture.take())), told(&recorded));
+    assert_eq!(text_of(&packets(&capture.take())), text_of(&recorded));
     // At the first link, and at the narrow second in both directions; what comes back through that the first has room for.
     for interface in [0, 2, 3] {
         let dropped = |seen: &&Seen| seen.interface == interface && seen.comment.contains("dropped");

@@ -16,12 +16,12 @@ fn counting(spec: &Value, header: u32) -> Value {
 
 /// A link alone, one that is slower one way, and two in series of which the second is.
 fn networks(queue: &Value) -> [Value; 3] {
-    let mut alone = congested(queue);
-    alone["protocol"]["duration"] = json!("20 s");
-    let (mut uneven, mut chain) = (alone.clone(), alone.clone());
+    let mut single = congested(queue);
+    single["protocol"]["duration"] = json!("20 s");
+    let (mut uneven, mut chain) = (single.clone(), single.clone());
     uneven["link"]["rate_back"] = json!("1 Mbit/s");
     chain["chain"] = json!([{}, {"rate": "1500 kbit/s", "rate_back": "1 Mbit/s"}]);
-    [alone, uneven, chain]
+    [single, uneven, chain]
 }
 
 /// Sizes of the packets that a law was asked about.

@@ -105,14 +105,15 @@ fn comments_and_counters_agree_under_every_discipline() {
             let (run, file) = captured(&briefly(&queue, ecn), ALL);
             let packets = packets(&file);
             for (direction, link) in (0..).zip(run.summary.counters) {
-                let here: Vec<&str> = packets
+                let verdicts: Vec<&str> = packets
                     .iter()
                     .filter(|seen| seen.interface == direction)
                     .map(|seen| &*seen.comment)
                     .collect();
-                let count = |word: &str| here.iter().filter(|comment| comment.contains(word)).count() as u64;
-                let told = [
-                    here.len() as u64,
+                let count =
+                    |word: &str| verdicts.iter().filter(|comment| comment.contains(word)).count() as u64;
+                let reported = [
+                    verdicts.len() as u64,
                     count("marked"),
                     count("dropped early"),
                     count("dropped forced"),
@@ -131,7 +132,7 @@ fn comments_and_counters_agree_under_every_discipline() {
                     link.evicted,
                     link.dropped(),
                 ];
-                assert_eq!(told, counted, "direction {direction} under {name}, ecn {ecn}");
+                assert_eq!(reported, counted, "direction {direction} under {name}, ecn {ecn}");
                 assert!(count("still there at the end") <= link.held);
             }
         }

@@ -62,13 +62,14 @@ fn hosts_of_today() -> Vec<Value> {
 fn congested_runs(hosts: &[Value]) -> Vec<(String, Value)> {
     let queues =
         [law("droptail"), law("pi"), json!({"codel": {}}), json!({"fq_codel": {}}), json!({"dualpi2": {}})];
-    let both = queues.iter().flat_map(|queue| hosts.iter().map(move |tcp| (queue, tcp)));
-    both.map(|(queue, tcp)| {
-        let mut spec = congested(queue);
-        spec["tcp"] = tcp.clone();
-        (format!("{queue}, {tcp}"), spec)
-    })
-    .collect()
+    let combinations = queues.iter().flat_map(|queue| hosts.iter().map(move |tcp| (queue, tcp)));
+    combinations
+        .map(|(queue, tcp)| {
+            let mut spec = congested(queue);
+            spec["tcp"] = tcp.clone();
+            (format!("{queue}, {tcp}"), spec)
+        })
+        .collect()
 }
 
 #[test]
@@ -177,22 +178,22 @@ fn on_an_idle_link_the_parts_are_what_arithmetic_gives() {
     let rows = Explained::all(&run.tables.explanations);
     let mut small = 0;
     for row in &rows {
-        let of = |part| row.parts[part];
+        let part_of = |part| row.parts[part];
         for part in ["syn_timeouts", "data_timeouts", "recovery", "delayed_acks"] {
-            assert_eq!(of(part), 0, "{part}: {row:?}");
+            assert_eq!(part_of(part), 0, "{part}: {row:?}");
         }
-        assert_eq!(of("handshake"), if row.first { 101 * MS } else { 0 }, "{row:?}");
+        assert_eq!(part_of("handshake"), if row.first { 101 * MS } else { 0 }, "{row:?}");
         // The ways of a request longer than a segment, and of later flights, are whole round trips.
-        assert_eq!(of("request_round_trip"), 101 * MS, "{row:?}");
-        assert_eq!(of("further_round_trips") % (101 * MS), 0, "{row:?}");
+        assert_eq!(part_of("request_round_trip"), 101 * MS, "{row:?}");
+        assert_eq!(part_of("further_round_trips") % (101 * MS), 0, "{row:?}");
         if row.first && row.request <= 1460 && row.response <= 14 * 1460 {
-            assert_eq!(of("further_round_trips"), (flights(row.response) - 1) * 101 * MS, "{row:?}");
+            assert_eq!(part_of("further_round_trips"), (flights(row.response) - 1) * 101 * MS, "{row:?}");
         }
         if row.request <= 1460 && row.response <= 1460 {
             small += 1;
             // 40 bytes of headers and 38 of the frame, each 8 ns: twice for the handshake, twice for the data.
             let bytes = u64::from(row.request + row.response) + 2 * 78 + if row.first { 2 * 78 } else { 0 };
-            assert_eq!(of("transmission"), 8 * bytes, "{row:?}");
+            assert_eq!(part_of("transmission"), 8 * bytes, "{row:?}");
         }
     }
     assert!(small > 100, "too few to tell");

@@ -39,8 +39,8 @@ fn the_last_gauges_equal_the_counters_under_every_discipline() {
         let (_, last) = seen.last().expect("it has been looked at");
         for (place, counted) in run.summary.counters.iter().enumerate() {
             let dropped = counted.arrived - counted.sent - counted.held;
-            let told = (last.arrived[place], last.marks[place], last.drops[place]);
-            assert_eq!(told, (counted.arrived, counted.marked, dropped), "{name}, direction {place}");
+            let gauges = (last.arrived[place], last.marks[place], last.drops[place]);
+            assert_eq!(gauges, (counted.arrived, counted.marked, dropped), "{name}, direction {place}");
         }
     }
 }

@@ -50,5 +50,5 @@ fn a_shift_of_more_than_14_counts_as_14() {
     // §2.3. The peer's field of 4 means 65,536 bytes.
     let mut tcp = Conversation::connect(wide_open());
     tcp.sends([scaling(syn(), 7)]).gets(scaling(syn_ack(), 20)).sends([ack(1)]);
-    tcp.gets_offering(ack(1).said(), 4).writes(100_000).sends((1..=65).map(full));
+    tcp.gets_offering(ack(1).into_segment(), 4).writes(100_000).sends((1..=65).map(full));
 }

@@ -122,7 +122,7 @@ fn rfc_5682_2_1_step_2b_without_data_or_window_it_falls_back() {
     let mut tcp = in_flight(frto(), 10_000);
     tcp.at(TIMEOUT).sends([full(1)]).gets(ack(after(1))).sends([full(2), full(3)]);
     let mut tcp = basic();
-    tcp.gets_offering(ack(after(1)).said(), 9999).sends([full(2), full(3)]);
+    tcp.gets_offering(ack(after(1)).into_segment(), 9999).sends([full(2), full(3)]);
 }
 
 #[test]

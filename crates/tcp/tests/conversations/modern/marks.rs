@@ -313,9 +313,9 @@ impl Pair {
         mut returns: impl FnMut(&Segment<Options>) -> bool,
     ) {
         self.now += Duration::from_millis(1);
-        let said: Vec<_> =
+        let feedback: Vec<_> =
             std::iter::from_fn(|| self.sender.poll_transmit(self.now, &self.profile)).collect();
-        for segment in said {
+        for segment in feedback {
             self.receiver.handle_segment(&road(segment), self.now, &self.profile);
             while let Some(answer) = self.receiver.poll_transmit(self.now, &self.profile) {
                 if returns(&answer) {

@@ -95,14 +95,14 @@ fn rfc_9768_table_3_the_first_ack_encodes_the_syn_acks_ecn() {
 
 #[test]
 fn rfc_9768_table_4_the_server_decodes_the_first_ack() {
-    for (said, next) in [(1, 5), (2, 5), (3, 5), (4, 5), (5, 5), (6, 6), (7, 5)] {
+    for (ace_field, next) in [(1, 5), (2, 5), (3, 5), (4, 5), (5, 5), (6, 6), (7, 5)] {
         let mut tcp = Conversation::listen(accurate());
         tcp.gets(ace(syn(), ASKS)).takes_sent();
-        tcp.gets(ace(ack(1), said)).tells([Event::Opened]).writes(1000).sends([ace(ect(1), 5)]);
+        tcp.gets(ace(ack(1), ace_field)).tells([Event::Opened]).writes(1000).sends([ace(ect(1), 5)]);
         tcp.gets(ace(ack(after(1)), next));
-        assert_eq!(tcp.tcp.recovery().ecn_reductions, 0, "said {said:03b}");
+        assert_eq!(tcp.tcp.recovery().ecn_reductions, 0, "said {ace_field:03b}");
         tcp.writes(1000).sends([ace(ect(2), 5)]).gets(ace(ack(after(2)), next + 1));
-        assert_eq!(tcp.tcp.recovery().ecn_reductions, 1, "said {said:03b}");
+        assert_eq!(tcp.tcp.recovery().ecn_reductions, 1, "said {ace_field:03b}");
     }
 }
 
@@ -138,10 +138,10 @@ fn a_marked_ecn_plus_plus_syn_or_syn_ack_leaves_one_segment() {
         client.sends([ace(syn(), ASKS).and(Flags::ECT)]).gets(ace(syn_ack(), grants)).takes_sent();
         assert_eq!(client.cwnd(), window);
     }
-    for (said, window) in [(0b100, 10_000), (0b110, 1000)] {
+    for (ace_field, window) in [(0b100, 10_000), (0b110, 1000)] {
         let mut server = Conversation::listen(general());
         server.gets(ace(syn(), ASKS)).takes_sent();
-        server.gets(ace(ack(1), said));
+        server.gets(ace(ack(1), ace_field));
         assert_eq!(server.cwnd(), window);
     }
 }

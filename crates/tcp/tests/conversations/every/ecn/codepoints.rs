@@ -22,7 +22,7 @@ fn codepoints(tcp: &mut Conversation) -> String {
 /// The codepoints of a SYN, the same sent again, a SYN/ACK, the same sent again, a pure acknowledgement, new data, the
 /// same sent again, a FIN and a reset; the ends agree on `ecn`.
 fn of_each_packet(profile: &Profile) -> String {
-    let mut said = String::new();
+    let mut letters = String::new();
     let mut client = Conversation::connect(profile.clone());
     let syn = client.takes_sent()[0];
     let mut server = Conversation::listen(profile.clone());
@@ -30,22 +30,22 @@ fn of_each_packet(profile: &Profile) -> String {
     let syn_ack = server.takes_sent()[0];
     // Once more, for the codepoints.
     let mut client = Conversation::connect(profile.clone());
-    said += &codepoints(&mut client);
+    letters += &codepoints(&mut client);
     client.at(3000);
-    said += &codepoints(&mut client);
+    letters += &codepoints(&mut client);
     let mut server = Conversation::listen(profile.clone());
     server.gets(syn);
-    said += &codepoints(&mut server);
+    letters += &codepoints(&mut server);
     server.at(3000);
-    said += &codepoints(&mut server);
+    letters += &codepoints(&mut server);
     client.at(3100).gets(syn_ack);
-    said += &codepoints(&mut client);
+    letters += &codepoints(&mut client);
     client.writes(1000);
-    said += &codepoints(&mut client);
+    letters += &codepoints(&mut client);
     client.at(6100);
-    said += &codepoints(&mut client);
+    letters += &codepoints(&mut client);
     client.gets(ack(after(1)).and(syn_ack.flags & (Flags::AE | Flags::CWR))).closes();
-    said += &codepoints(&mut client);
+    letters += &codepoints(&mut client);
     // One timeout is answered; with the next the connection is given up.
     let mut client = Conversation::connect(profile.clone());
     client.takes_sent();
@@ -53,8 +53,8 @@ fn of_each_packet(profile: &Profile) -> String {
     client.writes(1000).takes_sent();
     client.at(1100).takes_sent();
     client.at(3100);
-    said += &codepoints(&mut client);
-    said
+    letters += &codepoints(&mut client);
+    letters
 }
 
 #[test]
