@@ -92,19 +92,20 @@ class Console:
         self.guard = Guard(app, host=host)
         self.watched: Job | None = None
         """The run that it was opened for."""
+        self._waiting: asyncio.Task[None] | None = None
+        """What says in the terminal that this run has ended."""
 
     @asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
-        if self._watched is None:
-            yield
-        else:
+        if self._watched is not None:
             self.watched = await self._jobs.start(self._watched, in_terminal=True)
-            said = asyncio.create_task(self._say_ended(self.watched))
-            yield
-            said.cancel()
+            self._waiting = asyncio.create_task(self._say_ended(self.watched))
+        yield
 
     async def close(self) -> None:
         """Stop what runs, so that each request can be answered."""
+        if self._waiting is not None:
+            self._waiting.cancel()
         self._reports.end()
         await self._jobs.end()
 
