@@ -87,6 +87,9 @@ def comparison(page: Any, folder: Path) -> None:
     page.wait_for_load_state("load")
     page.screenshot(path=folder / "console.png")
     page.set_viewport_size(PHONE)
+    # A narrow screen has figures of its own.
+    page.reload()
+    page.wait_for_load_state("load")
     beside([shot(page, "h1"), shot(page, "h2 >> nth=0")], folder / "console-phone.png")
     page.set_viewport_size(DESK)
 
